@@ -232,4 +232,4 @@ NAMES = tuple(each.__name__ for each in ALL)
 
 
 def make(name, **options):
-    return {each.__name__: each for each in ALL}[name](**options)
+    return globals()[name](**options)

@@ -1,12 +1,16 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""numba_program.py MODE NAME...: compiles kernels through the plug-in and prints what it had and what it called.
+"""numba_program.py MODE NAME...: compiles kernels and prints what the plug-in counted and which compilers were called.
 
-MODE: `whole` for kernels with cache=True, `stages` for kernels without, `away` for cache=True without the plug-in.
+MODE: `whole` for kernels with cache=True, `stages` for kernels without; `every` for kernels without where the environment
+turns the plug-in on; `stuck` for cache=True in a process that says "compiling" under its lease and goes no further;
+`eight` for cache=True in eight processes at once, with a list of what each had.
 """
 
+import concurrent.futures
 import hashlib
 import json
+import multiprocessing
 import sys
 
 import numba_device
@@ -17,15 +21,38 @@ calls = numba_device.counted()
 import cccl_cache.numba  # noqa: E402
 
 mode, names = sys.argv[1], sys.argv[2:]
-if mode != "away":
+if mode != "every":
     assert cccl_cache.numba.install(), cccl_cache.numba.status()
 
 import numba_kernels  # noqa: E402
 
-cubins, entries = {}, {}
-for name in names:
-    dispatcher, signature = numba_kernels.make(name, **({} if mode == "stages" else {"cache": True}))
-    kernel = dispatcher.compile(signature)
-    cubins[name] = hashlib.sha256(numba_device.cubin(kernel)).hexdigest()
-    entries[name] = kernel._codelibrary._entry_name
-print(json.dumps({"calls": calls, "cubins": cubins, "entries": entries, "status": cccl_cache.numba.status()}))
+
+def stop(kernel):
+    print("compiling", flush=True)
+    sys.stdin.read()
+
+
+def run():
+    """What compiling the kernels took, and what they are."""
+    answer = {"calls": calls, "cubins": {}, "entries": {}}
+    for name in names:
+        dispatcher, signature = numba_kernels.make(name, **({} if mode in ("stages", "every") else {"cache": True}))
+        kernel = dispatcher.compile(signature)
+        answer["cubins"][name] = hashlib.sha256(numba_device.cubin(kernel)).hexdigest()
+        answer["entries"][name] = kernel._codelibrary._entry_name
+    return {**answer, "status": cccl_cache.numba.status()}
+
+
+def together(number):
+    barrier.wait()
+    return run()
+
+
+if mode == "stuck":
+    numba_device.dispatcher._Kernel.bind = stop
+if mode == "eight":
+    barrier = multiprocessing.get_context("fork").Barrier(8)
+    with concurrent.futures.ProcessPoolExecutor(8, multiprocessing.get_context("fork")) as pool:
+        print(json.dumps(list(pool.map(together, range(8)))))
+else:
+    print(json.dumps(run()))

@@ -12,6 +12,7 @@ from numba_pairs import KEYS_ALONE, ONE, PAIRS, assigning, capturing, kernel
 
 import cccl_cache.numba as plugin
 from numba import cuda
+from numba.cuda.core.errors import TypingError
 
 
 @pytest.fixture(autouse=True)
@@ -145,6 +146,15 @@ def test_an_array_on_the_device_is_not_kept():
     with contextlib.suppress(Exception):
         compiled(lambda: assigning("t[0]", t=table))
     assert any("an array on the device" in told for told in plugin.status()["not_cached"])
+
+
+def test_a_kernel_that_does_not_compile_gives_its_lease_up(lasting):
+    def k(a):
+        a[0] = a.no_such_attribute
+
+    with pytest.raises(TypingError):
+        kernel(k).compile(ONE)
+    assert lasting.stats()["leases"] == 0
 
 
 def test_another_capability_is_another_kernel():

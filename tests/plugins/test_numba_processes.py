@@ -8,18 +8,19 @@ import pathlib
 import random
 import subprocess
 import sys
+import types
 
-import numba_device  # noqa: F401
+import numba_device  # noqa: F401  first: it makes numba.cuda that of numba-cuda
 import numba_kernels
-import pytest
+from patience import wait_for
 
 PROGRAM = pathlib.Path(__file__).with_name("numba_program.py")
 # Two functions of equal code that have an array each keep numba's names, which count up in a process.
 OWN_NAMES = {"shared_twins"}
 
 
-def start(daemon, mode, *names, seed="1", **variables):
-    return subprocess.Popen([sys.executable, PROGRAM, mode, *names], stdout=subprocess.PIPE, text=True,
+def start(daemon, mode, *names, seed="1", stdin=None, **variables):
+    return subprocess.Popen([sys.executable, PROGRAM, mode, *names], stdin=stdin, stdout=subprocess.PIPE, text=True,
                             env={**os.environ, "CCCL_CACHE_SOCKET": str(daemon.socket), "PYTHONHASHSEED": seed, **variables})
 
 
@@ -60,3 +61,36 @@ def test_stages_are_compiled_once_for_all_processes(real):
     assert not second["status"]["errors"] and not second["status"]["not_cached"]
     assert built(real) == compiled > len(names)
     assert second["cubins"] == first["cubins"] and second["entries"] == first["entries"]
+
+
+def test_eight_at_once_compile_once(real):
+    answers = finish(start(real, "eight", "diamond"))
+    assert sorted(answer["status"]["compiles"] for answer in answers) == [0] * 7 + [1]
+    assert len({answer["cubins"]["diamond"] for answer in answers}) == 1
+
+
+def test_a_process_that_dies_while_it_compiles_is_replaced(real):
+    dying = start(real, "stuck", "diamond", stdin=subprocess.PIPE)
+    assert dying.stdout.readline() == "compiling\n"
+    waiting = start(real, "whole", "diamond")
+    wait_for(lambda: real.stats()["lease_waiters"] == 1, "the second process to wait for the first")
+    dying.kill()
+    dying.communicate()
+    answer = finish(waiting)
+    assert answer["status"]["compiles"] == answer["status"]["published"] == 1 and not answer["status"]["errors"]
+
+
+def test_without_a_daemon_kernels_are_in_numbas_own_files(directory):
+    nobody = types.SimpleNamespace(socket=directory / "nobody")
+    files = {"NUMBA_CACHE_DIR": str(directory / "files")}
+    first = finish(start(nobody, "whole", "diamond", "linked", **files))
+    assert first["status"]["compiles"] == 2 and first["calls"].count("Linker") == 2
+    second = finish(start(nobody, "whole", "diamond", "linked", **files))
+    assert second["status"]["compiles"] == 1 and second["calls"].count("Linker") == 1, "numba keeps no linked files"
+    assert second["cubins"] == first["cubins"]
+
+
+def test_every_kernel_is_kept_if_the_environment_says_so(real):
+    first, second = (finish(start(real, "every", "diamond", CCCL_CACHE_NUMBA="all")) for _ in range(2))
+    assert first["status"]["published"] == 1
+    assert second["status"]["hits"] == 1 and second["calls"] == []

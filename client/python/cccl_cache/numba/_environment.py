@@ -96,7 +96,7 @@ def _library(name: str) -> str:
         raise Refused(f"{name} can't be loaded: {error}") from None
     if path is None:
         raise Refused(f"{name} can't be found")
-    return os.path.realpath(path)
+    return str(os.path.realpath(path))
 
 
 def _registries() -> list[Any]:

@@ -18,7 +18,7 @@ import re
 from typing import Callable, NamedTuple, Optional
 
 _NAME = re.compile(r"_Z[A-Za-z0-9_.$]+")
-_BYTES_OR_NAME = re.compile(r'\bc"[^"]*"|_Z[A-Za-z0-9_.$]+')
+_BYTES_OR_NAME = re.compile(r'(?<=\] )c"[^"]*"|_Z[A-Za-z0-9_.$]+')
 _DEFINED = re.compile(r'^define [^@\n]*@"?(_Z[A-Za-z0-9_.$]+)', re.M)
 _VARIABLE = re.compile(r'^@(?!"_ZN08NumbaEnv|"llvm\.)[^\n]*\bglobal\b', re.M)
 _MODULE_ID = re.compile(r"\A; ModuleID = .*\n")
