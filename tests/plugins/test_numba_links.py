@@ -258,6 +258,14 @@ def test_the_example_of_the_guide_compiles(numba):
     assert numba.cubin(scope["f"], numba.types.complex64[::1])[:4] == b"\x7fELF"
 
 
+def test_the_guide_installs_what_is_pinned():
+    root = pathlib.Path(__file__).parents[2]
+    pins = {pin for lock in ("numba", "cuda-python") for pin in
+            re.findall(r"^([\w-]+==\S+)", (root / f"scripts/locks/{lock}.txt").read_text(), re.M)}
+    named = re.findall(r'"([\w-]+)(?:\[\w+\])?==([\d.]+)"', (root / "docs/guide-numba-links.md").read_text())
+    assert len(named) == 4 and all(f"{package}=={release}" in pins for package, release in named)
+
+
 class Mine(Exception):
     pass
 
