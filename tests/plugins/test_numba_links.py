@@ -243,7 +243,14 @@ def test_an_object_with_typing_of_its_own_brings_code_all_the_same(numba):
             return compiled(SOURCE)
 
     function.__class__ = Declared
+    module = python_types.ModuleType("module")
+    module.function = function
+
+    def kernel(data):
+        data[0] = module.function(data[0])
+
     numba.cubin(kernel_of(function), numba.types.float32[::1])
+    numba.cubin(kernel, numba.types.float32[::1])
 
 
 @pytest.mark.parametrize("numba", [BACKENDS["numba-cuda"]], ids=["numba-cuda"], indirect=True)
