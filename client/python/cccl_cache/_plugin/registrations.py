@@ -13,7 +13,7 @@ import glob
 import hashlib
 import os
 import sys
-from typing import Any, Callable, Iterable, Iterator
+from typing import Any, Callable, Iterable, Iterator, Mapping
 
 from .canonical import Description, Refused
 
@@ -41,7 +41,7 @@ class Registrations:
         """The other modules that registered something. A registry of an unchanged size is not read again."""
         found: set[str] = set()
         for registry in registries:
-            parts = [part for part in vars(registry).values() if isinstance(part, list)]
+            parts = list(_lists(vars(registry)))
             size = sum(map(len, parts))
             if self._sizes.get(id(registry)) != size:
                 homes = {home for part in parts for entry in part for home in self._homes(entry)}
@@ -60,6 +60,14 @@ class Registrations:
                     home = self._home_of(definition)
                     if isinstance(home, str) and (isinstance(definition, type) or callable(definition)):
                         yield home
+
+
+def _lists(holder: Mapping[Any, Any]) -> Iterator[list[Any]]:
+    for part in holder.values():
+        if isinstance(part, list):
+            yield part
+        elif isinstance(part, dict):
+            yield from (each for each in part.values() if isinstance(each, list))
 
 
 @functools.lru_cache(maxsize=None)
