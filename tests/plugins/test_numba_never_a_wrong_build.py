@@ -166,42 +166,36 @@ def test_a_kernel_that_does_not_compile_gives_its_lease_up(lasting):
 
 
 def test_a_launch_configuration_counts_where_the_compile_looked_at_it(monkeypatch):
-    bind = numba_device.dispatcher._Kernel.bind
-
-    def looking(made):
-        made.launch_config_sensitive = True
-        bind(made)
-
     def launched(block):
-        config = types.SimpleNamespace(griddim=(1, 1, 1), blockdim=(block, 1, 1), sharedmem=0)
+        config = types.SimpleNamespace(griddim=(1, 1, 1), blockdim=(block, 1, 1), sharedmem=0,
+                                       _is_kernel_launch_config_sensitive=lambda: True)
         monkeypatch.setattr("numba.cuda.launchconfig.current_launch_config", lambda: config)
         return compiled(lambda: capturing(75))
 
-    monkeypatch.setattr(numba_device.dispatcher._Kernel, "bind", looking)
     with counts(compiles=2, published=3, hits=0):
         launched(32), launched(64)
     with counts(compiles=0, published=0, hits=2):
         launched(64), launched(32)
 
 
-@pytest.mark.parametrize("teach", [
-    lambda: register_rewrite("before-inference")(type("Changed", (Rewrite,), {"__module__": "taught"})),
-    lambda: overload(taught)(lambda: lambda: 1),
+@pytest.mark.parametrize("value, teach", [
+    (761, lambda: register_rewrite("before-inference")(type("Changed", (Rewrite,), {"__module__": "taught"}))),
+    (762, lambda: overload(taught)(lambda: lambda: 1)),
 ])
-def test_a_program_that_teaches_the_compiler_keeps_no_kernels(teach, monkeypatch):
+def test_a_program_that_teaches_the_compiler_keeps_no_kernels(value, teach):
     registries = [rewrite_registry.rewrites["before-inference"], *map(vars(builtin_registry).get, ("functions", "globals"))]
     known = [list(registry) for registry in registries]
     teach()
     before = plugin.status()["published"]
     try:
-        compiled(lambda: capturing(76))
+        compiled(lambda: capturing(value))
         assert plugin.status()["published"] == before
         assert any("registered functions or types" in told for told in plugin.status()["not_cached"])
     finally:
         for registry, entries in zip(registries, known):
             registry[:] = entries
     with counts(compiles=1, published=1):
-        compiled(lambda: capturing(76))
+        compiled(lambda: capturing(value))
 
 
 def test_another_capability_is_another_kernel():
