@@ -13,8 +13,12 @@ import platform
 import sys
 from typing import Any
 
+import cuda.bindings
+import cuda.core
 import llvmlite
+import numba
 import numba_cuda
+import numpy
 from cuda import pathfinder
 from numba.cuda import cuda_paths
 from numba.cuda.core import config
@@ -24,10 +28,10 @@ from numba.cuda.descriptor import cuda_target
 from numba.cuda.typing.templates import builtin_registry as typing
 
 from .._plugin.canonical import Description, Refused, digest
-from .._plugin.loaded import contents, nvrtc_builtins, version
+from .._plugin.loaded import contents, nvrtc_builtins
 from .._plugin.registrations import Registrations, describe_package
 
-_VERSIONED = ("numba-cuda", "numba", "llvmlite", "numpy", "cuda-core", "cuda-bindings", "cuda-pathfinder")
+_VERSIONED = (numba_cuda, numba, llvmlite, numpy, cuda.core, cuda.bindings, pathfinder)
 _REGISTRIES = ("numba.cuda.cudadecl", "numba.cuda.cudaimpl", "numba.cuda.cudamath")
 _CORE_REGISTRIES = ("numba.core.typing.templates", "numba.core.imputils")
 _KNOWN = (
@@ -77,7 +81,8 @@ def _files() -> Description:
         ("nvJitLink", _library("nvJitLink")),
         ("libdevice", libdevice),
     )
-    return (tuple((name, contents(path)) for name, path in paths), tuple((name, version(name)) for name in _VERSIONED))
+    versions = tuple((package.__name__, package.__version__) for package in _VERSIONED)
+    return (tuple((name, contents(path)) for name, path in paths), versions)
 
 
 @functools.lru_cache(maxsize=1)
