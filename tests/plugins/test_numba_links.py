@@ -234,7 +234,7 @@ def test_numbers_become_those_of_the_signature(numba):
     numba.cubin(kernel, numba.types.float32[::1])
 
 
-def test_an_object_with_typing_of_its_own_brings_code_all_the_same(numba):
+def with_typing_of_its_own(numba):
     function = numba.cuda.declare_device("scale_float", "float32(float32)", abi="c")
 
     class Declared(type(function)):
@@ -243,13 +243,21 @@ def test_an_object_with_typing_of_its_own_brings_code_all_the_same(numba):
             return compiled(SOURCE)
 
     function.__class__ = Declared
+    return function
+
+
+def test_an_object_with_typing_of_its_own_brings_code_all_the_same(numba):
+    numba.cubin(kernel_of(with_typing_of_its_own(numba)), numba.types.float32[::1])
+
+
+@pytest.mark.parametrize("numba", [BACKENDS["numba-cuda"]], ids=["numba-cuda"], indirect=True)
+def test_an_object_with_typing_of_its_own_is_found_in_a_module(numba):
     module = python_types.ModuleType("module")
-    module.function = function
+    module.function = with_typing_of_its_own(numba)
 
     def kernel(data):
         data[0] = module.function(data[0])
 
-    numba.cubin(kernel_of(function), numba.types.float32[::1])
     numba.cubin(kernel, numba.types.float32[::1])
 
 
