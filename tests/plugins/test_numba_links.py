@@ -234,7 +234,7 @@ def test_numbers_become_those_of_the_signature(numba):
     numba.cubin(kernel, numba.types.float32[::1])
 
 
-def test_an_object_with_typing_of_its_own_brings_code_all_the_same(numba):
+def with_typing_of_its_own(numba):
     function = numba.cuda.declare_device("scale_float", "float32(float32)", abi="c")
 
     class Declared(type(function)):
@@ -243,7 +243,22 @@ def test_an_object_with_typing_of_its_own_brings_code_all_the_same(numba):
             return compiled(SOURCE)
 
     function.__class__ = Declared
-    numba.cubin(kernel_of(function), numba.types.float32[::1])
+    return function
+
+
+def test_an_object_with_typing_of_its_own_brings_code_all_the_same(numba):
+    numba.cubin(kernel_of(with_typing_of_its_own(numba)), numba.types.float32[::1])
+
+
+@pytest.mark.parametrize("numba", [BACKENDS["numba-cuda"]], ids=["numba-cuda"], indirect=True)
+def test_an_object_with_typing_of_its_own_is_found_in_a_module(numba):
+    module = python_types.ModuleType("module")
+    module.function = with_typing_of_its_own(numba)
+
+    def kernel(data):
+        data[0] = module.function(data[0])
+
+    numba.cubin(kernel, numba.types.float32[::1])
 
 
 @pytest.mark.parametrize("numba", [BACKENDS["numba-cuda"]], ids=["numba-cuda"], indirect=True)
@@ -256,6 +271,14 @@ def test_the_example_of_the_guide_compiles(numba):
     exec(example, scope)
     scope["DEVICE"] = python_types.SimpleNamespace(compute_capability=(9, 0))
     assert numba.cubin(scope["f"], numba.types.complex64[::1])[:4] == b"\x7fELF"
+
+
+def test_the_guide_installs_what_is_pinned():
+    root = pathlib.Path(__file__).parents[2]
+    pins = {pin for lock in ("numba", "cuda-python") for pin in
+            re.findall(r"^([\w-]+==\S+)", (root / f"scripts/locks/{lock}.txt").read_text(), re.M)}
+    named = re.findall(r'"([\w-]+)(?:\[\w+\])?==([\d.]+)"', (root / "docs/guide-numba-links.md").read_text())
+    assert len(named) == 4 and all(f"{package}=={release}" in pins for package, release in named)
 
 
 class Mine(Exception):

@@ -8,6 +8,10 @@ from directory_leases import DirectoryLeases
 from numba_backends import NumbaCudaMlir, compiled
 
 import cccl_cache.numba_mlir as plugin
+from numba_cuda_mlir import mlir_compiler
+from numba_cuda_mlir.descriptor import MLIRDispatcher, MLIRTypingContext, mlir_target
+from numba_cuda_mlir.mlir_lowering import MLIRLower
+from numba_cuda_mlir.numba_cuda.cudadrv import driver
 
 NUMBA = NumbaCudaMlir()
 cuda, types = NUMBA.cuda, NUMBA.types
@@ -144,3 +148,25 @@ def test_a_damaged_deposit_is_compiled_anew(tmp_path):
         if file.suffix != ".lock":
             file.write_bytes(file.read_bytes()[:-1])
     assert kernel()[0] == "compiles"
+
+
+CHANGED = [(MLIRDispatcher, name) for name in
+           ("enable_caching", "_compile_impl", "_compile_public", "_compile_device_callee")]
+CHANGED += [(MLIRTypingContext, "resolve_value_type"), (MLIRLower, "lower_call_expr_assign"), (driver, "Linker"),
+            (type(mlir_target), "ensure_initialized"), (mlir_compiler, "compile_mlir")]
+
+
+def test_uninstall_puts_the_package_back():
+    during = [getattr(owner, name) for owner, name in CHANGED]
+    plugin.uninstall()
+    after = [getattr(owner, name) for owner, name in CHANGED]
+    assert all(one is not other for one, other in zip(during, after))
+    assert all("cccl_cache" not in repr(each) for each in after)
+
+
+def test_a_release_that_was_not_tested_is_left_alone(monkeypatch):
+    plugin.uninstall()
+    before = [getattr(owner, name) for owner, name in CHANGED]
+    monkeypatch.setattr("cccl_cache.numba_mlir._release.TESTED", ("0.0.1",))
+    assert plugin.install() is False and "0.0.1" in plugin.status()["why_off"]
+    assert [getattr(owner, name) for owner, name in CHANGED] == before

@@ -3,6 +3,7 @@
 """Kernels that differ in one thing alone are each compiled, and never is one served for the other."""
 
 import contextlib
+import types
 
 import cccl_cache
 import numba_device
@@ -13,6 +14,13 @@ from numba_pairs import KEYS_ALONE, ONE, PAIRS, assigning, capturing, kernel
 import cccl_cache.numba as plugin
 from numba import cuda
 from numba.cuda.core.errors import TypingError
+from numba.cuda.core.rewrites import Rewrite, register_rewrite, rewrite_registry
+from numba.cuda.extending import overload
+from numba.cuda.typing.templates import builtin_registry
+
+
+def taught():
+    """A function that only the compiler knows."""
 
 
 @pytest.fixture(autouse=True)
@@ -155,6 +163,39 @@ def test_a_kernel_that_does_not_compile_gives_its_lease_up(lasting):
     with pytest.raises(TypingError):
         kernel(k).compile(ONE)
     assert lasting.stats()["leases"] == 0
+
+
+def test_a_launch_configuration_counts_where_the_compile_looked_at_it(monkeypatch):
+    def launched(block):
+        config = types.SimpleNamespace(griddim=(1, 1, 1), blockdim=(block, 1, 1), sharedmem=0,
+                                       _is_kernel_launch_config_sensitive=lambda: True)
+        monkeypatch.setattr("numba.cuda.launchconfig.current_launch_config", lambda: config)
+        return compiled(lambda: capturing(75))
+
+    with counts(compiles=2, published=3, hits=0):
+        launched(32), launched(64)
+    with counts(compiles=0, published=0, hits=2):
+        launched(64), launched(32)
+
+
+@pytest.mark.parametrize("value, teach", [
+    (761, lambda: register_rewrite("before-inference")(type("Changed", (Rewrite,), {"__module__": "taught"}))),
+    (762, lambda: overload(taught)(lambda: lambda: 1)),
+])
+def test_a_program_that_teaches_the_compiler_keeps_no_kernels(value, teach):
+    registries = [rewrite_registry.rewrites["before-inference"], *map(vars(builtin_registry).get, ("functions", "globals"))]
+    known = [list(registry) for registry in registries]
+    teach()
+    before = plugin.status()["published"]
+    try:
+        compiled(lambda: capturing(value))
+        assert plugin.status()["published"] == before
+        assert any("registered functions or types" in told for told in plugin.status()["not_cached"])
+    finally:
+        for registry, entries in zip(registries, known):
+            registry[:] = entries
+    with counts(compiles=1, published=1):
+        compiled(lambda: capturing(value))
 
 
 def test_another_capability_is_another_kernel():

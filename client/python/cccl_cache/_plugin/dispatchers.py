@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from typing import Any, Callable, Iterable, Mapping, Optional
+from typing import Any, Callable, Iterable, Mapping
 
 from .canonical import Description, Refused, digest, encode
 from .functions import Walk
@@ -32,7 +32,7 @@ class DispatcherForm:
         self,
         package: str,
         refused: Mapping[str, str],
-        target: Callable[[], Optional[Description]] = lambda: None,
+        target: Callable[[], Description] = lambda: (),
         named_elsewhere: Iterable[str] = (),
     ):
         self._package = package

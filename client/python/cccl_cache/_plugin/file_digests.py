@@ -52,12 +52,13 @@ def _below(directory: str, name: str, above: tuple[str, ...]) -> Iterator[tuple[
     real = os.path.realpath(directory)
     if real in above:
         return
-    for entry in sorted(os.listdir(directory)):
-        path = os.path.join(directory, entry)
-        if not os.path.isdir(path):
-            yield name + entry, path
-        elif entry != "__pycache__":
-            yield from _below(path, f"{name}{entry}/", (*above, real))
+    with os.scandir(directory) as found:
+        entries = sorted(found, key=lambda entry: entry.name)
+    for entry in entries:
+        if not entry.is_dir():
+            yield name + entry.name, entry.path
+        elif entry.name != "__pycache__":
+            yield from _below(entry.path, f"{name}{entry.name}/", (*above, real))
 
 
 def _stamp(files: list[tuple[str, str]]) -> tuple[str, int]:

@@ -13,7 +13,7 @@ import glob
 import hashlib
 import os
 import sys
-from typing import Any, Callable, Iterable, Iterator
+from typing import Any, Callable, Iterable, Iterator, Mapping
 
 from .canonical import Description, Refused
 
@@ -41,25 +41,42 @@ class Registrations:
         """The other modules that registered something. A registry of an unchanged size is not read again."""
         found: set[str] = set()
         for registry in registries:
-            parts = [part for part in vars(registry).values() if isinstance(part, list)]
+            parts = list(_lists(vars(registry)))
             size = sum(map(len, parts))
             if self._sizes.get(id(registry)) != size:
-                homes = {home for part in parts for entry in part for home in self._homes(entry)}
+                read: set[type] = set()
+                homes = {home for part in parts for entry in part for home in self._homes(entry, read)}
                 self._strangers[id(registry)] = {home for home in homes if home.partition(".")[0] not in self._known}
                 self._sizes[id(registry)] = size
             found |= self._strangers[id(registry)]
         return tuple(sorted(found))
 
-    def _homes(self, entry: Any) -> Iterator[str]:
-        """The modules from which a registration comes: those of its classes, their bases, and its functions."""
+    def _homes(self, entry: Any, read: set[type]) -> Iterator[str]:
+        """The modules from which a registration comes: those of its classes, their bases, and its functions.
+        `read` has the classes that were met before."""
         for part in entry if isinstance(entry, tuple) else (entry,):
             for found in (part, *getattr(part, "templates", ())):
                 for attribute in _MADE_FROM:
                     found = getattr(found, attribute, found)
-                for definition in found.__mro__ if isinstance(found, type) else (found,):
-                    home = self._home_of(definition)
-                    if isinstance(home, str) and (isinstance(definition, type) or callable(definition)):
-                        yield home
+                if isinstance(found, type):
+                    yield from self._homes_of(found, read)
+                elif callable(found) and isinstance(home := self._home_of(found), str):
+                    yield home
+
+    def _homes_of(self, kind: type, read: set[type]) -> Iterator[str]:
+        for definition in kind.__mro__:
+            if definition not in read:
+                read.add(definition)
+                if isinstance(home := self._home_of(definition), str):
+                    yield home
+
+
+def _lists(holder: Mapping[Any, Any]) -> Iterator[list[Any]]:
+    for part in holder.values():
+        if isinstance(part, list):
+            yield part
+        elif isinstance(part, dict):
+            yield from (each for each in part.values() if isinstance(each, list))
 
 
 @functools.lru_cache(maxsize=None)

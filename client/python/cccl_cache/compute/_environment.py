@@ -11,9 +11,9 @@ import functools
 import os
 import platform
 
+from .._numba.mlir_compiler import environment_variables
 from .._plugin.canonical import Description, digest
 from .._plugin.loaded import contents, loaded_copies, nvrtc_builtins, version
-from .._plugin.mlir_compiler import environment_variables
 
 _LOADED = ("libnvrtc.so", "libnvJitLink.so")
 _VERSIONED = ("cuda-cccl", "cuda-core", "cuda-bindings", "cuda-pathfinder", "numpy")

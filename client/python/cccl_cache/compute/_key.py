@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
-from . import _arguments
+from .._numba.mlir_compiler import KNOWN_PACKAGES, python_environment
 from .._plugin.canonical import Refused, digest
 from .._plugin.leases import Key
-from .._plugin.mlir_compiler import KNOWN_PACKAGES, python_environment
 from .._plugin.registrations import Registrations
+from . import _arguments
 from ._environment import native_environment
 
 SCHEMA = "1"

@@ -13,24 +13,29 @@ import platform
 import sys
 from typing import Any
 
+import cuda.bindings
+import cuda.core
 import llvmlite
+import numba
 import numba_cuda
+import numpy
 from cuda import pathfinder
 from numba.cuda import cuda_paths
 from numba.cuda.core import config
 from numba.cuda.core.imputils import builtin_registry as lowering
+from numba.cuda.core.rewrites import rewrite_registry
 from numba.cuda.descriptor import cuda_target
 from numba.cuda.typing.templates import builtin_registry as typing
 
 from .._plugin.canonical import Description, Refused, digest
-from .._plugin.loaded import contents, nvrtc_builtins, version
+from .._plugin.loaded import contents, nvrtc_builtins
 from .._plugin.registrations import Registrations, describe_package
 
-_VERSIONED = ("numba-cuda", "numba", "llvmlite", "numpy", "cuda-core", "cuda-bindings", "cuda-pathfinder")
+_VERSIONED = (numba_cuda, numba, llvmlite, numpy, cuda.core, cuda.bindings, pathfinder)
 _REGISTRIES = ("numba.cuda.cudadecl", "numba.cuda.cudaimpl", "numba.cuda.cudamath")
 _CORE_REGISTRIES = ("numba.core.typing.templates", "numba.core.imputils")
 _KNOWN = (
-    *("numba", "numba_cuda", "llvmlite", "numpy", "cuda", "abc", "builtins", "typing", "types", "enum", "collections"),
+    *("numba", "numba_cuda", "llvmlite", "numpy", "abc", "builtins", "typing", "types", "enum", "collections"),
     *("math", "cmath", "operator", "_operator", "functools", "_functools", "itertools"),
 )
 _SETTINGS = (
@@ -76,7 +81,8 @@ def _files() -> Description:
         ("nvJitLink", _library("nvJitLink")),
         ("libdevice", libdevice),
     )
-    return (tuple((name, contents(path)) for name, path in paths), tuple((name, version(name)) for name in _VERSIONED))
+    versions = tuple((package.__name__, package.__version__) for package in _VERSIONED)
+    return (tuple((name, contents(path)) for name, path in paths), versions)
 
 
 @functools.lru_cache(maxsize=1)
@@ -96,14 +102,14 @@ def _library(name: str) -> str:
         raise Refused(f"{name} can't be loaded: {error}") from None
     if path is None:
         raise Refused(f"{name} can't be found")
-    return os.path.realpath(path)
+    return str(os.path.realpath(path))
 
 
 def _registries() -> list[Any]:
     """Those of numba's registries into which programs register: the others are loaded by the first compile only."""
     modules = [sys.modules[name] for name in (*_REGISTRIES, *_CORE_REGISTRIES) if name in sys.modules]
     found = [vars(module).get("registry") or vars(module).get("builtin_registry") for module in modules]
-    return [typing, lowering, *(each for each in found if each is not None)]
+    return [typing, lowering, rewrite_registry, *(each for each in found if each is not None)]
 
 
 def _setting(name: str, value: object) -> object:

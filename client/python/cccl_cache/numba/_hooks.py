@@ -10,10 +10,10 @@ from typing import Any, Callable
 from numba.cuda.cudadrv import driver, nvrtc, nvvm
 from numba.cuda.dispatcher import CUDADispatcher
 
+from .._numba.link_lists import NAMESPACE as LINKS
 from .._plugin.canonical import Refused
 from .._plugin.compiler_stages import CompilerStages
 from .._plugin.leases import Deposits, Settings, default_client
-from .._plugin.link_lists import NAMESPACE as LINKS
 from .._plugin.patches import Patches
 from .._plugin.report import Report
 from . import _library

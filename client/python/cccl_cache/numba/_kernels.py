@@ -65,7 +65,7 @@ class KernelCache(CUDACache):  # type: ignore[misc]
     @contextlib.contextmanager
     def asking(self, signature: Any) -> Iterator[None]:
         """Asks for a kernel before numba takes its compiler's lock, which other threads want while this one waits."""
-        dispatcher = self._dispatcher()
+        dispatcher = self._function
         types = normalize_signature(signature)[0]
         if dispatcher.specialized or types in dispatcher.overloads or _numba_cuda_compiler_lock._lock._is_owned():
             yield
@@ -100,7 +100,7 @@ class KernelCache(CUDACache):  # type: ignore[misc]
             if not self._served:
                 self._save_in_files(signature, kernel)
             elif asked is not None and asked.offer is not None:
-                self._publish(asked, kernel)
+                self._publish(asked, asked.offer, kernel)
         except Refused as reason:
             self._kernels.report.not_cached(self._name, str(reason))
         except Exception as error:
@@ -141,6 +141,10 @@ class KernelCache(CUDACache):  # type: ignore[misc]
         return bool(self._own().mark_launch_config_sensitive())
 
     @property
+    def _function(self) -> Any:
+        return self._dispatcher()
+
+    @property
     def _asked(self) -> Optional[_Asked]:
         return getattr(self._thread, "asked", None)
 
@@ -154,14 +158,14 @@ class KernelCache(CUDACache):  # type: ignore[misc]
         """numba's own cache of the function, in files."""
         if self._files is None:
             try:
-                self._files = CUDACache(self._dispatcher().py_func)
+                self._files = CUDACache(self._function.py_func)
             except RuntimeError:  # it has no place for this function's files
                 self._files = NullCache()
         return self._files
 
     def _key(self, types: tuple[Any, ...], more: dict[str, str]) -> Optional[Key]:
         try:
-            return kernel_key(self._kernels.release, self._dispatcher(), types, more)
+            return kernel_key(self._kernels.release, self._function, types, more)
         except Refused as reason:
             self._kernels.report.not_cached(self._name, str(reason))
         except Exception as error:
@@ -176,7 +180,7 @@ class KernelCache(CUDACache):  # type: ignore[misc]
                 key = self._key(asked.argument_types, asked.more)
                 stored = None if key is None else self._lookup(asked, key)
             if stored is not None:
-                dispatcher = self._dispatcher()
+                dispatcher = self._function
                 again = lambda: _Kernel(dispatcher.py_func, asked.argument_types, **dispatcher.targetoptions)  # noqa: E731
                 asked.kernel = load_kernel(stored, asked.argument_types, again)
                 self._sensitive |= asked.kernel.launch_config_sensitive
@@ -202,22 +206,20 @@ class KernelCache(CUDACache):  # type: ignore[misc]
             more[HEADERS] = headers()
         if LAUNCH in names:
             config = launchconfig.current_launch_config()
-            more[LAUNCH] = repr(self._dispatcher()._cache_launch_config_key(config))
+            more[LAUNCH] = repr(self._function._cache_launch_config_key(config))
         return more
 
-    def _publish(self, asked: _Asked, kernel: Any) -> None:
+    def _publish(self, asked: _Asked, offer: Offer, kernel: Any) -> None:
         contents = write_kernel(kernel)
         after = self._key(asked.argument_types, asked.more)
         if after is None or after.digest != asked.key.digest:
             raise Refused("what it is compiled from changed meanwhile")
         wanted = needs(kernel)
         if set(wanted) <= set(asked.more):
-            asked.offer.publish(contents)
+            offer.publish(contents)
             return
-        first = asked.offer
         more = {**asked.more, **self._more(wanted)}
         key = self._key(asked.argument_types, more)
         if key is not None:
-            if self._lookup(asked, key) is None and asked.key is key:
-                asked.offer.publish(contents)
-            first.publish(write_needs(tuple(more)))
+            asked.stack.enter_context(self._kernels.deposits.ask(key, self._name)).publish(contents)
+            offer.publish(write_needs(tuple(more)))

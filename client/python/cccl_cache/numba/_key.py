@@ -10,10 +10,10 @@ from typing import Any, Mapping
 from numba.cuda import dispatcher as numba_dispatcher
 from numba.cuda.memory_management.nrt import NRT_LIBRARY
 
+from .._numba.link_files import describe_link_files
 from .._plugin.canonical import Description, digest
 from .._plugin.dispatchers import DispatcherForm
 from .._plugin.leases import Key
-from .._plugin.link_files import describe_link_files
 from ._environment import toolchain
 from ._values import REFUSED_OPTIONS, VALUES
 

@@ -20,10 +20,10 @@ from numba.cuda.lowering import CUDALower
 from numba.cuda.target import CUDATypingContext
 from numba.cuda.typing.templates import Signature
 
+from .._numba.link_lists import Backend, CFunction, LinkLists, links_code
+from .._numba.linked_calls import called_object, resolving, type_of_c_functions
+from .._numba.nvmath_code import NvmathCode
 from .._plugin.leases import Deposits
-from .._plugin.link_lists import Backend, CFunction, LinkLists, links_code
-from .._plugin.linked_calls import called_object, resolving, type_of_c_functions
-from .._plugin.nvmath_code import NvmathCode
 from .._plugin.patches import Patches
 from .._plugin.report import Report
 

@@ -19,8 +19,8 @@ from numba.cuda import codegen, types, typing
 from numba.cuda.dispatcher import _Kernel
 from numba.cuda.memory_management.nrt import NRT_LIBRARY
 
+from .._numba.link_files import is_cuda_source
 from .._plugin.canonical import Refused
-from .._plugin.link_files import is_cuda_source
 from ._values import LIBRARIES
 
 HEADERS, LAUNCH = "headers", "launch configuration"

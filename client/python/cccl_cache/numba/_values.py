@@ -10,11 +10,11 @@ from numba.cuda import dispatcher, types
 from numba.cuda.compiler import ExternFunction
 from numba.cuda.typing.templates import ConcreteTemplate
 
+from .._numba.link_files import describe_link_files
+from .._numba.values import Values
 from .._plugin.canonical import Description
 from .._plugin.dispatchers import DispatcherForm
 from .._plugin.functions import Walk
-from .._plugin.link_files import describe_link_files
-from .._plugin.numba_values import Values
 
 LIBRARIES = ("numba", "numba_cuda")
 REFUSED_OPTIONS = {

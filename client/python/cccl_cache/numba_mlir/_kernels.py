@@ -19,9 +19,9 @@ from numba_cuda_mlir.caching import CachedCompileResult, MLIRCache, NullCache
 from numba_cuda_mlir.numba_cuda import types, typing
 from numba_cuda_mlir.numba_cuda.core.sigutils import normalize_signature
 
+from .._numba.link_files import is_cuda_source
 from .._plugin.canonical import Refused
 from .._plugin.leases import Deposits, Key, Offer
-from .._plugin.link_files import is_cuda_source
 from .._plugin.report import Report
 from ._key import kernel_key
 

@@ -10,11 +10,11 @@ from typing import Any
 from numba_cuda_mlir import tools
 from numba_cuda_mlir.extending import lowering_registry, typing_registry
 
+from .._numba.link_files import describe_link_files
+from .._numba.mlir_compiler import KNOWN_PACKAGES, environment_variables, python_environment
 from .._plugin.canonical import Description, digest
 from .._plugin.leases import Key
-from .._plugin.link_files import describe_link_files
 from .._plugin.loaded import contents, loaded_copies, version
-from .._plugin.mlir_compiler import KNOWN_PACKAGES, environment_variables, python_environment
 from .._plugin.registrations import Registrations, describe_package
 from ._values import KERNELS, VALUES
 

@@ -16,10 +16,10 @@ from numba_cuda_mlir.numba_cuda.core.sigutils import normalize_signature
 from numba_cuda_mlir.numba_cuda.cudadrv import linkable_code
 from numba_cuda_mlir.numba_cuda.typing.templates import Signature
 
+from .._numba.link_lists import Backend, CFunction, LinkLists, links_code
+from .._numba.linked_calls import called_object, resolving, type_of_c_functions
+from .._numba.nvmath_code import NvmathCode
 from .._plugin.leases import Deposits
-from .._plugin.link_lists import Backend, CFunction, LinkLists, links_code
-from .._plugin.linked_calls import called_object, resolving, type_of_c_functions
-from .._plugin.nvmath_code import NvmathCode
 from .._plugin.patches import Patches
 from .._plugin.report import Report
 

@@ -11,11 +11,11 @@ from numba_cuda_mlir.compiler import ExternFunction
 from numba_cuda_mlir.descriptor import MLIRDispatcher
 from numba_cuda_mlir.numba_cuda import types
 
+from .._numba.link_files import describe_link_files
+from .._numba.values import Values
 from .._plugin.canonical import Description
 from .._plugin.dispatchers import DispatcherForm
 from .._plugin.functions import Walk
-from .._plugin.link_files import describe_link_files
-from .._plugin.numba_values import Values
 
 _REFUSED = {
     "debug": "it is compiled for debugging",

@@ -8,8 +8,8 @@ import functools
 import os
 import sys
 
-from .canonical import Description, Refused, digest
-from .loaded import contents, version
+from .._plugin.canonical import Description, Refused, digest
+from .._plugin.loaded import contents, version
 
 # Their files, or their releases, are in the keys anyway.
 KNOWN_PACKAGES = ("numba_cuda_mlir", "cuda", "numpy", "builtins", "_operator", "operator", "math", "cmath", "abc")

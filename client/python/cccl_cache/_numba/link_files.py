@@ -8,7 +8,7 @@ import hashlib
 import os
 from typing import Any, Iterable
 
-from .canonical import Refused, digest
+from .._plugin.canonical import Refused, digest
 
 
 def describe_link_files(files: Iterable[Any]) -> list[str]:

@@ -16,15 +16,15 @@ import sys
 import types
 from typing import Any, Callable, Mapping, Optional
 
-from .canonical import Description, Refused, digest
-from .functions import Walk
-from .leases import Deposits, Key
+from .._plugin.canonical import Description, Refused, digest
+from .._plugin.functions import Walk
+from .._plugin.leases import Deposits, Key
+from .._plugin.loaded import contents, loaded_copies
+from .._plugin.patches import Patches
+from .._plugin.report import Report
+from .._plugin.switch import NotServed, tested_release
+from .._plugin.values import describe_plain, why_refused
 from .link_lists import SCHEMA, describe_link_code, generator, links_code
-from .loaded import contents, loaded_copies
-from .patches import Patches
-from .report import Report
-from .switch import NotServed, tested_release
-from .values import describe_plain, why_refused
 
 TESTED = ("1.0.0",)
 _PACKAGE = "nvmath.device"

@@ -22,11 +22,11 @@ import types
 import weakref
 from typing import Any, Callable, NamedTuple, Optional, Sequence
 
-from .canonical import Description, Refused, digest
-from .code import describe_code
-from .leases import Deposits, Key
-from .loaded import contents, loaded_copies, nvrtc_builtins, version
-from .report import Report
+from .._plugin.canonical import Description, Refused, digest
+from .._plugin.code import describe_code
+from .._plugin.leases import Deposits, Key
+from .._plugin.loaded import contents, loaded_copies, nvrtc_builtins, version
+from .._plugin.report import Report
 
 NAMESPACE = "numba.link"
 SCHEMA = "1"

@@ -11,12 +11,12 @@ import sys
 import types as python_types
 from typing import Any, Callable, Iterator, NamedTuple, Optional
 
-from .canonical import Description, Refused
-from .dispatchers import DispatcherForm
-from .functions import Walk
+from .._plugin.canonical import Description, Refused
+from .._plugin.dispatchers import DispatcherForm
+from .._plugin.functions import Walk
+from .._plugin.registrations import describe_package
+from .._plugin.values import describe_plain, why_refused
 from .nvmath_code import brings_code, describe_code_of
-from .registrations import describe_package
-from .values import describe_plain, why_refused
 
 _ADDRESS = re.compile(r"\bat 0x[0-9a-f]+")
 
