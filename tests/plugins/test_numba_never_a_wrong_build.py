@@ -136,14 +136,18 @@ def test_a_kernel_without_an_identity_says_why(reached, reason):
     assert plugin.status()["published"] == before
 
 
-@pytest.mark.parametrize("options", [{"debug": True, "opt": False}, {"lineinfo": True}])
-def test_what_names_the_source_is_left_to_numba(options):
+@pytest.mark.filterwarnings("ignore:Could not find source")
+@pytest.mark.parametrize("options, reason", [
+    ({"debug": True, "opt": False}, "it is compiled for debugging"), ({"lineinfo": True}, "it has the lines of its source"),
+])
+def test_what_names_the_source_is_left_to_numba(options, reason):
     def k(a):
         a[0] = 1
 
     before = plugin.status()
     kernel(k, **options).compile(ONE)
     assert plugin.status()["published"] == before["published"]
+    assert any(reason in told for told in plugin.status()["not_cached"])
 
 
 def test_an_array_on_the_device_is_not_kept():
