@@ -110,7 +110,9 @@ def test_a_graph_keeps_what_it_uses_until_it_is_destroyed(said):
     value, back = integer(4), np.zeros(1, np.int32)
     function = back.copy  # a new object
     kept = [weakref.ref(value), weakref.ref(back)]
-    graph = MemcpyDtoHNode(back, value, deps=[HostNode(function)]).build().launch()
+    node = MemcpyDtoHNode(back, value, deps=[HostNode(function)])
+    graph = node.build().launch()
+    node.dst = node.src = node.deps[0].function = None
     del value, back, function
     gc.collect()
     graph.launch()

@@ -369,7 +369,9 @@ int cuGraphExecUpdate_v2(void* executable, void* graph, void*) {
 int cuGraphLaunch(void* executable, void*) {
   fake_driver()->calls.emplace_back("launch");
   std::set<Node*> done;
-  for (const auto& node : static_cast<Graph*>(executable)->nodes) Visit(node.get(), done);
+  // The last first: only dependencies make another order.
+  const auto& nodes = static_cast<Graph*>(executable)->nodes;
+  for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) Visit(node->get(), done);
   return kSuccess;
 }
 
