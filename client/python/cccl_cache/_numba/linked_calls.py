@@ -70,9 +70,10 @@ def called_object(definition: Callable[[Any], Any], variable: Any) -> Optional[A
         found = definition(variable)
     except KeyError:
         return None
-    if hasattr(found, "value") and not hasattr(found, "op"):  # a global, a captured value or a constant
-        return found.value
-    if getattr(found, "op", None) != "getattr":
+    fields = vars(found)  # an expression raises KeyError for an attribute that it has not
+    if "op" not in fields:
+        return fields.get("value")  # of a global, a captured value or a constant
+    if found.op != "getattr":
         return None
     owner = called_object(definition, found.value)
     return getattr(owner, found.attr, None) if isinstance(owner, types.ModuleType) else owner
