@@ -16,7 +16,10 @@ import os
 import sys
 from typing import Any
 
-_PLUGINS = {"cuda.compute": ("CCCL_CACHE_COMPUTE", "cccl_cache.compute")}
+_PLUGINS = {
+    "cuda.compute": ("CCCL_CACHE_COMPUTE", "cccl_cache.compute"),
+    "cupy": ("CCCL_CACHE_CUPY", "cccl_cache.cupy"),
+}
 
 
 def _asked_for(variable: str) -> bool:

@@ -18,7 +18,7 @@ from . import _library
 from ._client import COMPILER_OF_THE_PACKAGE
 
 _PROCESS_VARIABLE = "CCCL_CACHE_PROCESS_BYTES"
-_PLUGINS = {"cuda.compute": "cccl_cache.compute"}
+_PLUGINS = {"cuda.compute": "cccl_cache.compute", "cupy": "cccl_cache.cupy"}
 _PROCESS_BYTES = 64 << 20  # the library's own choice
 
 
