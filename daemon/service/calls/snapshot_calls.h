@@ -4,12 +4,14 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cccl_cache/v1/snapshot.pb.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/snapshots.h"
 #include "daemon/service/calls/blocking_call.h"
 #include "daemon/service/transport/call_threads.h"
+#include "proto/digest.h"
 
 namespace cccl_cache::daemon {
 
@@ -19,7 +21,7 @@ struct SnapshotSources {
   CallThreads& threads;
 };
 
-/// One call of Snapshot.Create: receives the filter and the keys that are not wanted, then sends
+/// One call of Snapshot.Create: receives the filter and the keys that are wanted or not, then sends
 /// the file.
 class CreateSnapshotCall final : public BlockingCall {
  public:
@@ -57,8 +59,8 @@ class InsertSnapshotCall final : public BlockingCall {
 /// kInvalidRequest names the field.
 [[nodiscard]] Result<SnapshotFilter> FromProto(const cccl_cache::v1::SnapshotFilter& message);
 
-/// Adds keys as they are sent, 32 bytes each.
-[[nodiscard]] Status AddKnownKeys(std::string_view keys, SnapshotFilter& filter);
+/// Adds keys as they are sent in a field, 32 bytes each.
+[[nodiscard]] Status AddKeys(const char* field, std::string_view sent, std::vector<Digest>& keys);
 
 void ToProto(const SnapshotSummary& summary, cccl_cache::v1::SnapshotSummary& message);
 
