@@ -219,7 +219,7 @@ CLI::App* AddAction(CLI::App* command, const Action& action,
 
 bool SnapshotOptions::Narrows() const {
   return !filter.toolchain.empty() || !filter.arch.empty() || filter.since || filter.until ||
-         !filter.name_space.empty() || !filter.uids.empty();
+         !filter.name_space.empty() || !filter.uids.empty() || filter.keys;
 }
 
 std::optional<std::chrono::sys_seconds> ParseMoment(const std::string& text,
@@ -252,6 +252,8 @@ void AddFilterOptions(CLI::App* command, SnapshotOptions* options) {
   AddMoment(command, "--before", &options->before, &filter.until,
             "Only entries last used before then");
   command->add_option("--namespace", filter.name_space, "Only deposits of this namespace");
+  command->add_option("--key", filter.keys,
+                      "Only entries with this key, as build --json and deposits list tell it");
   command->add_option("--uid", filter.uids, "Results of this user (for administrators)");
   command->add_flag("--all-users", filter.all_users, "Results of all users (for administrators)");
 }

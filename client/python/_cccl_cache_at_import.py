@@ -21,6 +21,7 @@ _PLUGINS = {
     "triton": ("CCCL_CACHE_TRITON", "cccl_cache.triton"),
     "numba.cuda": ("CCCL_CACHE_NUMBA", "cccl_cache.numba"),
     "numba_cuda_mlir.cuda": ("CCCL_CACHE_NUMBA_MLIR", "cccl_cache.numba_mlir"),
+    "cupy": ("CCCL_CACHE_CUPY", "cccl_cache.cupy"),
 }
 
 

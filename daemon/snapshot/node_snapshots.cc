@@ -113,10 +113,14 @@ Result<SnapshotSummary> NodeSnapshots::Create(const SnapshotCaller& caller,
   for (const ChosenBuild& each : *chosen) {
     if (Status added = add(Pack(caller, each.build)); !added) return added.error();
   }
-  for (const ChosenDeposit& each : ChooseDeposits(parts_.deposits, caller.peer, filter)) {
+  const std::vector<ChosenDeposit> deposits = ChooseDeposits(parts_.deposits, caller.peer, filter);
+  for (const ChosenDeposit& each : deposits) {
     if (Status added = add(Pack(caller, each)); !added) return added.error();
   }
   if (!writer.Finish()) return sunk.error();
+  summary.only_wanted = filter.only_wanted;
+  const size_t found = chosen->size() + deposits.size();
+  if (filter.wanted.size() > found) summary.left_out += filter.wanted.size() - found;
   summary.records = writer.count();
   summary.bytes = writer.written();
   return summary;

@@ -24,11 +24,16 @@ bool IsToolchain(std::string_view named, const AnsweredBuild& build) {
   return named.size() >= kLeastIdDigits && build.toolchain.Hex().starts_with(named);
 }
 
+bool IsWanted(const SnapshotFilter& filter, const Digest& key) {
+  return !filter.only_wanted || std::ranges::binary_search(filter.wanted, key);
+}
+
 bool Matches(const SnapshotFilter& filter, const AnsweredBuild& build) {
   if (!IsToolchain(filter.toolchain, build)) return false;
   if (!filter.arch.empty() && filter.arch != build.arch) return false;
   if (filter.since && build.last < *filter.since) return false;
   if (filter.until && build.last >= *filter.until) return false;
+  if (!IsWanted(filter, build.key)) return false;
   return !std::ranges::binary_search(filter.known, build.key);
 }
 
@@ -54,6 +59,7 @@ bool Matches(const SnapshotFilter& filter, const ChosenDeposit& deposit) {
   if (!filter.name_space.empty() && filter.name_space != record.name_space) return false;
   if (filter.since && record.used < *filter.since) return false;
   if (filter.until && record.used >= *filter.until) return false;
+  if (!IsWanted(filter, record.key) && !IsWanted(filter, deposit.identity)) return false;
   return !std::ranges::binary_search(filter.known, deposit.identity);
 }
 

@@ -1,13 +1,14 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""CCCL's own tests of cuda.compute, without the plug-in and twice with it.
+"""A package's own tests, without the plug-in and twice with it.
 
-Usage: upstream_suite.py [--processes N] [--select EXPRESSION] SUITE SOCKET
+Usage: upstream_suite.py [--of PACKAGE] [--processes N] [--select EXPRESSION] SUITE SOCKET
 
-SUITE: python/cuda_cccl/tests of a checkout of CCCL, of the release that is installed. SOCKET: a daemon that was asked for
-nothing yet. Needs pytest, pytest-xdist, CuPy and cuda-cccl with its compiler. Runs the suite three times: without the
-plug-in, as a first run with it, and as a second. Prints what passed, failed and how long each run took; exit status 1 if a
-test fails with the plug-in that passes without it.
+PACKAGE: cuda.compute or cupy. SUITE: python/cuda_cccl/tests of a checkout of CCCL, or tests of CuPy's sdist, with the
+sdist's pyproject.toml beside it but not its sources, of the release that is installed. SOCKET: a daemon that was asked for
+nothing yet. Needs pytest, pytest-xdist and CuPy, and cuda-cccl with its compiler for its tests. Runs the suite three
+times: without the plug-in, as a first run with it, and as a second. Prints what passed, failed, how long each run took
+and what the daemon did; exit status 1 if a test fails with the plug-in that passes without it.
 """
 
 import argparse
@@ -18,6 +19,17 @@ import sys
 import tempfile
 import time
 import xml.etree.ElementTree
+
+import cccl_cache
+
+_CUPY = "cupy_tests/core_tests"
+# Of each package: the variable that turns its plug-in on, and what is run of its suite.
+SUITES = {
+    "cuda.compute": ("CCCL_CACHE_COMPUTE", ("compute",)),
+    "cupy": ("CCCL_CACHE_CUPY", (
+        f"{_CUPY}/test_raw.py", f"{_CUPY}/test_elementwise.py", f"{_CUPY}/test_userkernel.py",
+        f"{_CUPY}/test_reduction.py", f"{_CUPY}/test_cub_reduction.py", f"{_CUPY}/fusion_tests")),
+}
 
 
 def outcomes(report):
@@ -34,7 +46,7 @@ def run(given, name, report, environment):
     """The outcomes of one run of the suite, printed in one line."""
     command = [
         sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=line", f"--junitxml={report}",
-        "-n", str(given.processes), "compute",
+        "-n", str(given.processes), *SUITES[given.of][1],
     ]
     if given.select:
         command += ["-k", given.select]
@@ -42,7 +54,8 @@ def run(given, name, report, environment):
     with open(report.with_suffix(".log"), "wb") as log:
         status = subprocess.run(
             command, cwd=given.suite, stdout=log, stderr=log,
-            env={**os.environ, "CUDA_CACHE_DISABLE": "1", "PYTHONPATH": f"{given.suite}:{os.environ.get('PYTHONPATH', '')}",
+            env={**os.environ, "CUDA_CACHE_DISABLE": "1", "CUPY_CACHE_DIR": str(report.with_suffix(".cupy")),
+                 "PYTHONPATH": f"{given.suite}:{os.environ.get('PYTHONPATH', '')}",
                  **environment}).returncode
     took = time.monotonic() - begun
     if not report.exists():
@@ -53,21 +66,32 @@ def run(given, name, report, environment):
     return found
 
 
+def done_by(daemon):
+    """The figures of a daemon that tell how many compiles it made and spared."""
+    told = daemon.stats()
+    return {"compiles": told["compiles_total"], "hits": sum(told["hits_total"].values()),
+            "deposits found": told["deposit_hits_total"]}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--of", choices=SUITES, default="cuda.compute")
     parser.add_argument("--processes", type=int, default=min(14, os.cpu_count()))
     parser.add_argument("--select", help="as pytest's -k")
     parser.add_argument("suite", type=pathlib.Path)
     parser.add_argument("socket")
     given = parser.parse_args()
     given.suite = given.suite.resolve()
-    plugged = {"CCCL_CACHE_COMPUTE": "1", "CCCL_CACHE_SOCKET": given.socket}
+    plugged = {SUITES[given.of][0]: "1", "CCCL_CACHE_SOCKET": given.socket}
+    daemon = cccl_cache.Client(given.socket, fallback="error")
     with tempfile.TemporaryDirectory() as directory:
         place = pathlib.Path(directory)
         without = run(given, "without the plug-in", place / "without.xml", {})
         worse = set()
         for name in ("first", "second"):
+            before = done_by(daemon)
             found = run(given, f"{name} run with it", place / f"{name}.xml", plugged)
+            print(f"  the daemon: {', '.join(f'{value - before[each]:.0f} {each}' for each, value in done_by(daemon).items())}")
             worse |= {each for each, outcome in found.items() if outcome == "failed" and without.get(each) == "passed"}
     for each in sorted(worse):
         print(f"fails with the plug-in alone: {each}")

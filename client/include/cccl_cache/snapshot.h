@@ -27,10 +27,13 @@ struct SnapshotFilter {
   std::string name_space;      ///< only deposits of this name space, no artifacts
   std::vector<uint32_t> uids;  ///< the entries of these users; only for root and the daemon's user
   bool all_users = false;      ///< the entries of all users; only for the same two
+  /// Only entries with these keys, hexadecimal: of results, leases and deposits.
+  std::optional<std::vector<std::string>> keys;
 };
 
-/// Returns the struct of the C interface. Valid as long as the filter.
-inline cccl_cache_snapshot_filter Narrowed(const SnapshotFilter& filter) {
+/// Returns the struct of the C interface. Valid as long as the filter and `keys`.
+inline cccl_cache_snapshot_filter Narrowed(const SnapshotFilter& filter,
+                                           std::vector<cccl_cache_bytes>* keys) {
   // 0 stands for no limit, and no entry is older than 1970.
   const auto seconds = [](const std::optional<std::chrono::sys_seconds>& time) {
     return time ? static_cast<uint64_t>(std::max<int64_t>(time->time_since_epoch().count(), 1)) : 0;
@@ -45,6 +48,12 @@ inline cccl_cache_snapshot_filter Narrowed(const SnapshotFilter& filter) {
   narrowed.uids = filter.uids.data();
   narrowed.uid_count = filter.uids.size();
   narrowed.all_users = filter.all_users ? 1 : 0;
+  narrowed.only_keys = filter.keys ? 1 : 0;
+  if (filter.keys) {
+    for (const std::string& key : *filter.keys) keys->push_back(Bytes(key));
+  }
+  narrowed.keys = keys->data();
+  narrowed.key_count = keys->size();
   return narrowed;
 }
 
@@ -68,7 +77,8 @@ class Snapshots {
   /// Writes a snapshot of this user's entries to a descriptor, from its position on.
   Expected<Summary> Create(int fd, const SnapshotFilter& filter = {},
                            std::chrono::milliseconds timeout = {}) {
-    const cccl_cache_snapshot_filter narrowed = Narrowed(filter);
+    std::vector<cccl_cache_bytes> keys;
+    const cccl_cache_snapshot_filter narrowed = Narrowed(filter, &keys);
     return SummaryOf([&](auto... rest) {
       return cccl_cache_snapshot_create(client_, fd, &narrowed, c::Milliseconds(timeout), rest...);
     });
@@ -76,7 +86,8 @@ class Snapshots {
   /// Like Create, without the entries that the snapshot in `since_fd`, a regular file, holds.
   Expected<Summary> Delta(int since_fd, int fd, const SnapshotFilter& filter = {},
                           std::chrono::milliseconds timeout = {}) {
-    const cccl_cache_snapshot_filter narrowed = Narrowed(filter);
+    std::vector<cccl_cache_bytes> keys;
+    const cccl_cache_snapshot_filter narrowed = Narrowed(filter, &keys);
     return SummaryOf([&](auto... rest) {
       return cccl_cache_snapshot_delta(client_, since_fd, fd, &narrowed, c::Milliseconds(timeout),
                                        rest...);

@@ -19,15 +19,19 @@ if TYPE_CHECKING:
     from ._lease import Lease
     from ._records import (Component, Deposit, Difference, Explanation, Health, RejectedToolchain, Statistic, Statistics,
                            Timing, Toolchain, ToolchainName, Toolchains)
+    from ._recording import Recording, record
     from ._snapshot import SnapshotSummary
+    from ._warm import warm
 
 __all__ = ["AsyncClient", "Build", "Client", "CompileError", "Component", "DeadlineError", "Deposit", "Difference", "Error",
-           "Explanation", "Health", "Lease", "Link", "NoDaemonError", "Nvvm", "RejectedToolchain", "Result",
-           "SnapshotSummary", "Statistic", "Statistics", "Timing", "Toolchain", "ToolchainName", "Toolchains"]
+           "Explanation", "Health", "Lease", "Link", "NoDaemonError", "Nvvm", "Recording", "RejectedToolchain",
+           "Result", "SnapshotSummary", "Statistic", "Statistics", "Timing", "Toolchain", "ToolchainName", "Toolchains",
+           "record", "warm"]
 __version__: str = version()
 
 # Imported at their first use: a program that only builds needs neither asyncio nor the types of other answers.
-_LATER = {"AsyncClient": "_asynchronous", "Lease": "_lease", "SnapshotSummary": "_snapshot"}
+_LATER = {"AsyncClient": "_asynchronous", "Lease": "_lease", "Recording": "_recording", "SnapshotSummary": "_snapshot",
+          "record": "_recording", "warm": "_warm"}
 
 
 def __dir__() -> list[str]:

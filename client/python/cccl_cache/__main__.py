@@ -20,6 +20,7 @@ from ._client import COMPILER_OF_THE_PACKAGE
 _PROCESS_VARIABLE = "CCCL_CACHE_PROCESS_BYTES"
 _PLUGINS = {
     "cuda.compute": "cccl_cache.compute",
+    "cupy": "cccl_cache.cupy",
     "numba-cuda": "cccl_cache.numba",
     "numba-cuda-mlir": "cccl_cache.numba_mlir",
     "triton": "cccl_cache.triton",

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ._lease import Lease
     from ._programs import Emit, LinkInput, NvvmModule, Program, Text
     from ._records import Deposit, Explanation, Health, Statistics, Toolchains
-    from ._snapshot import Path, SnapshotSummary, Time
+    from ._snapshot import Named, Path, SnapshotSummary, Time
 
 _NOTHING_KEPT = 2**64 - 1
 _FALLBACKS = {"local": 0, "error": 1}
@@ -357,7 +357,8 @@ class Client:
 
     def snapshot(self, path: Path, *, toolchain: str | None = None, arch: str | None = None,
                  after: Time | None = None, before: Time | None = None, namespace: str | None = None,
-                 uids: Sequence[int] = (), all_users: bool = False, timeout: float | None = None) -> SnapshotSummary:
+                 uids: Sequence[int] = (), all_users: bool = False, results: Iterable[Named] | None = None,
+                 timeout: float | None = None) -> SnapshotSummary:
         """Writes what this user was answered and deposited to a file that other daemons take in. The same has the same
         bytes.
 
@@ -377,6 +378,8 @@ class Client:
             What these users were answered, for root and the daemon's user.
         all_users : bool
             What anybody was answered, for the same.
+        results : iterable of Result, Lease, Deposit or str, optional
+            Only these, by their keys; an empty one: nothing.
         timeout : float, optional
             Seconds; an hour if not given.
 
@@ -390,12 +393,13 @@ class Client:
         """
         from . import _snapshot
 
-        chosen = _snapshot.snapshot_filter(toolchain, arch, after, before, namespace, uids, all_users)
+        chosen = _snapshot.snapshot_filter(toolchain, arch, after, before, namespace, uids, all_users, results)
         return _snapshot.create(self._handle, path, chosen, timeout)
 
     def delta(self, path: Path, since: Path, *, toolchain: str | None = None, arch: str | None = None,
               after: Time | None = None, before: Time | None = None, namespace: str | None = None,
-              uids: Sequence[int] = (), all_users: bool = False, timeout: float | None = None) -> SnapshotSummary:
+              uids: Sequence[int] = (), all_users: bool = False, results: Iterable[Named] | None = None,
+              timeout: float | None = None) -> SnapshotSummary:
         """The same as `snapshot` without what an earlier snapshot holds.
 
         Parameters
@@ -404,7 +408,7 @@ class Client:
             The file to write.
         since : str or path-like
             The earlier snapshot.
-        toolchain, arch, after, before, namespace, uids, all_users, timeout
+        toolchain, arch, after, before, namespace, uids, all_users, results, timeout
             As in `snapshot`.
 
         Returns
@@ -413,7 +417,7 @@ class Client:
         """
         from . import _snapshot
 
-        chosen = _snapshot.snapshot_filter(toolchain, arch, after, before, namespace, uids, all_users)
+        chosen = _snapshot.snapshot_filter(toolchain, arch, after, before, namespace, uids, all_users, results)
         return _snapshot.delta(self._handle, since, path, chosen, timeout)
 
     def insert(self, path: Path, *, timeout: float | None = None) -> SnapshotSummary:

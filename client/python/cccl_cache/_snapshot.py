@@ -10,14 +10,19 @@ from ctypes import POINTER, Structure, byref, c_int, c_int32, c_size_t, c_uint32
 from typing import NamedTuple
 
 from ._errors import take_error
-from ._library import Given, function, milliseconds
+from ._library import Given, function, milliseconds, texts, wrong_type
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import datetime
     from typing import Any, Union
 
+    from ._lease import Lease
+    from ._records import Deposit
+    from ._result import Result
+
+    Named = Union[Result, Lease, Deposit, str]
     Path = Union[str, os.PathLike[str]]
     Time = Union[float, datetime]
 
@@ -37,6 +42,9 @@ class _Filter(Structure):
         ("uids", POINTER(c_uint32)),
         ("uid_count", c_size_t),
         ("all_users", c_int32),
+        ("only_keys", c_int32),
+        ("keys", POINTER(Given)),
+        ("key_count", c_size_t),
     ]
 
 
@@ -55,16 +63,25 @@ class SnapshotSummary(NamedTuple):
 
     records: int  #: in the file, or kept from it
     bytes: int  #: of the file; of what was kept, decompressed
-    left_out: int  #: not kept any more by the daemon; or there already
+    left_out: int  #: not kept any more by the daemon, or among ``results`` and not there; or there already
     shared: bool  #: inserted for everybody
 
 
 def snapshot_filter(toolchain: str | None = None, arch: str | None = None, after: Time | None = None,
                     before: Time | None = None, namespace: str | None = None, uids: Sequence[int] = (),
-                    all_users: bool = False) -> Any:
+                    all_users: bool = False, results: Iterable[Named] | None = None) -> Any:
     """A cccl_cache_snapshot_filter."""
+    keys, key_count = texts([] if results is None else map(_key, results))
     return _Filter(sizeof(_Filter), _text(toolchain), _text(arch), _seconds(after), _seconds(before),
-                   _text(namespace), (c_uint32 * len(uids))(*uids), len(uids), all_users)
+                   _text(namespace), (c_uint32 * len(uids))(*uids), len(uids), all_users, results is not None,
+                   keys, key_count)
+
+
+def _key(named: Named) -> str:
+    key = named if isinstance(named, str) else getattr(named, "key", None)
+    if not isinstance(key, str):
+        raise wrong_type("each of results", "a Result, Lease, Deposit or str", named)
+    return key
 
 
 def _text(text: str | None) -> tuple[bytes, int]:

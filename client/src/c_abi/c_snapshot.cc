@@ -1,17 +1,21 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 #include <chrono>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "client/src/c_abi/handles.h"
 #include "client/src/calls/snapshots.h"
+#include "proto/digest.h"
 #include "proto/snapshot_reader.h"
 
 using cccl_cache::CreateSnapshot;
 using cccl_cache::Deadline;
+using cccl_cache::Digest;
 using cccl_cache::Error;
 using cccl_cache::Expected;
 using cccl_cache::Fail;
@@ -71,10 +75,28 @@ void Tell(const SnapshotSummary& from, cccl_cache_snapshot_summary* summary) {
   FillStruct(known, summary);
 }
 
+/// Returns the bytes of the keys that a filter names, one after the other.
+Expected<std::string> WantedKeys(const cccl_cache_snapshot_filter& filter) {
+  std::string wanted;
+  for (size_t i = 0; filter.only_keys != 0 && i < filter.key_count; ++i) {
+    const std::string_view hex = ToView(filter.keys[i]);
+    const std::optional<Digest> key = Digest::FromHex(hex);
+    if (!key) {
+      return Error{CCCL_CACHE_INVALID_REQUEST, "keys of the filter: \"" +
+                                                   std::string(hex.substr(0, 80)) +
+                                                   "\" is no key, which has 64 hexadecimal digits"};
+    }
+    wanted.append(key->View());
+  }
+  return wanted;
+}
+
 cccl_cache_status Create(cccl_cache_client* client, std::string_view known_keys, int fd,
                          const cccl_cache_snapshot_filter* given, Deadline deadline,
                          cccl_cache_snapshot_summary* summary, cccl_cache_error** error) {
   const cccl_cache_snapshot_filter narrowed = ReadStruct(given);
+  const Expected<std::string> wanted = WantedKeys(narrowed);
+  if (!wanted.ok()) return Fail(wanted.error(), error);
   const std::string toolchain(ToView(narrowed.toolchain));
   const std::string arch(ToView(narrowed.arch));
   const std::string name_space(ToView(narrowed.name_space));
@@ -87,8 +109,9 @@ cccl_cache_status Create(cccl_cache_client* client, std::string_view known_keys,
   filter.uids = const_cast<uint32_t*>(narrowed.uids);
   filter.n_uids = narrowed.uid_count;
   filter.all_users = narrowed.all_users != 0;
+  filter.only_wanted = narrowed.only_keys != 0;
   const Expected<SnapshotSummary> made =
-      CreateSnapshot(&client->daemon.channel(), &filter, known_keys, fd, deadline);
+      CreateSnapshot(&client->daemon.channel(), &filter, {known_keys, *wanted}, fd, deadline);
   if (!made.ok()) return Fail(made.error(), error);
   Tell(*made, summary);
   return CCCL_CACHE_OK;

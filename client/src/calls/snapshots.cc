@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "base/wire.h"
 #include "client/src/wire/messages.h"
@@ -20,13 +21,30 @@ namespace {
 // The protocol's bound for the data of one message.
 constexpr size_t kMaxPiece = size_t{1} << 20;
 
-void AppendRequest(CcclCache__V1__SnapshotFilter* filter, std::string_view keys, bool last,
-                   ByteChain* body) {
-  CcclCache__V1__SnapshotCreateRequest request = CCCL_CACHE__V1__SNAPSHOT_CREATE_REQUEST__INIT;
-  request.filter = filter;
-  request.known_keys = {keys.size(), reinterpret_cast<uint8_t*>(const_cast<char*>(keys.data()))};
-  request.last = last;
-  AppendMessage(request.base, body);
+ProtobufCBinaryData ToField(std::string_view bytes) {
+  return {bytes.size(), reinterpret_cast<uint8_t*>(const_cast<char*>(bytes.data()))};
+}
+
+/// Removes what fits into one message.
+std::string_view TakePiece(std::string_view* keys) {
+  const std::string_view piece = keys->substr(0, kMaxPiece);
+  keys->remove_prefix(piece.size());
+  return piece;
+}
+
+/// The messages of a request: the filter in the first, keys in each, some of one field or of both.
+void AppendRequest(CcclCache__V1__SnapshotFilter* filter, SnapshotKeys keys, ByteChain* body) {
+  bool last = false;
+  while (!last) {
+    CcclCache__V1__SnapshotCreateRequest request = CCCL_CACHE__V1__SNAPSHOT_CREATE_REQUEST__INIT;
+    request.filter = std::exchange(filter, nullptr);
+    const std::string_view known = TakePiece(&keys.known);
+    request.known_keys = ToField(known);
+    if (known.empty()) request.wanted_keys = ToField(TakePiece(&keys.wanted));
+    last = keys.known.empty() && keys.wanted.empty();
+    request.last = last;
+    AppendMessage(request.base, body);
+  }
 }
 
 }  // namespace
@@ -40,6 +58,7 @@ std::optional<SnapshotSummary> DecodeSnapshotSummary(std::string_view bytes) {
     if (number == Field::kBytes) summary.bytes = reader.Number();
     if (number == Field::kLeftOut) summary.left_out = reader.Number();
     if (number == Field::kShared) summary.shared = reader.Number() != 0;
+    if (number == Field::kOnlyWanted) summary.only_wanted = reader.Number() != 0;
   }
   if (!reader.ok()) return std::nullopt;
   return summary;
@@ -93,19 +112,20 @@ Expected<SnapshotSummary> SnapshotDownload::Result() const {
 }
 
 Expected<SnapshotSummary> CreateSnapshot(Channel* channel, CcclCache__V1__SnapshotFilter* filter,
-                                         std::string_view known, int fd, Deadline deadline) {
+                                         SnapshotKeys keys, int fd, Deadline deadline) {
   ByteChain body;
-  AppendRequest(filter, {}, known.empty(), &body);
-  while (!known.empty()) {
-    const std::string_view keys = known.substr(0, kMaxPiece);
-    known.remove_prefix(keys.size());
-    AppendRequest(nullptr, keys, known.empty(), &body);
-  }
+  AppendRequest(filter, keys, &body);
   SnapshotDownload download(fd);
   Expected<Done> called =
       channel->Invoke("/cccl_cache.v1.Snapshot/Create", body, &download, deadline);
   if (!called.ok() && !download.failure()) return std::move(called).error();
-  return download.Result();
+  Expected<SnapshotSummary> made = download.Result();
+  if (made.ok() && filter->only_wanted && !made->only_wanted) {
+    return Error{CCCL_CACHE_PROTOCOL,
+                 "the daemon is older than this client, and made a snapshot of more than the keys "
+                 "that were named: restart it as the version that is installed"};
+  }
+  return made;
 }
 
 Expected<SnapshotSummary> InsertSnapshot(Channel* channel, int fd, uint64_t size,

@@ -25,6 +25,7 @@ struct SnapshotSummary {
   uint64_t bytes = 0;
   uint64_t left_out = 0;
   bool shared = false;
+  bool only_wanted = false;  ///< the daemon knows this field of the filter, and it was set
 };
 
 /// Decodes a cccl_cache.v1.SnapshotSummary. Returns none if it is malformed.
@@ -54,11 +55,17 @@ class SnapshotDownload final : public MessageSink {
   std::optional<Error> failure_;
 };
 
-/// Asks the daemon for a snapshot and writes it to a descriptor. `known`: keys to leave out, 32
-/// bytes each. Both must outlive the call.
+/// Keys of a request for a snapshot, 32 bytes each.
+struct SnapshotKeys {
+  std::string_view known;   ///< to leave out
+  std::string_view wanted;  ///< the only ones, if the filter says so
+};
+
+/// Asks the daemon for a snapshot and writes it to a descriptor. Filter and keys must outlive the
+/// call.
 [[nodiscard]] Expected<SnapshotSummary> CreateSnapshot(Channel* channel,
                                                        CcclCache__V1__SnapshotFilter* filter,
-                                                       std::string_view known, int fd,
+                                                       SnapshotKeys keys, int fd,
                                                        Deadline deadline);
 
 /// Sends the daemon the snapshot in a regular file of so many bytes.

@@ -32,6 +32,10 @@ struct SnapshotFilter {
   std::vector<uid_t> uids;
   bool all_users = false;
   std::vector<Digest> known;  ///< keys to leave out; ascending
+  bool only_wanted = false;
+  /// Keys of builds and deposits, or identities of deposits, outside of which nothing is chosen;
+  /// ascending, each once.
+  std::vector<Digest> wanted;
 };
 
 struct SnapshotSummary {
@@ -39,6 +43,7 @@ struct SnapshotSummary {
   uint64_t bytes = 0;    ///< of the file; on receipt, of what was kept, decompressed
   uint64_t left_out = 0;
   bool shared = false;  ///< kept for all users
+  bool only_wanted = false;
 };
 
 /// A caller that asks for a snapshot or sends one.

@@ -59,15 +59,20 @@ Result<SnapshotFilter> CreateSnapshotCall::ReadFilter() {
   Result<SnapshotFilter> filter = FromProto(request.filter());
   if (!filter) return filter;
   while (true) {
-    auto bytes =
-        backend().budget.Take(peer().account(), Resource::kBytes, request.known_keys().size());
+    auto bytes = backend().budget.Take(peer().account(), Resource::kBytes,
+                                       request.known_keys().size() + request.wanted_keys().size());
     if (!bytes) return bytes.error();
     keys_.Merge(std::move(*bytes));
-    if (Status added = AddKnownKeys(request.known_keys(), *filter); !added) return added.error();
+    Status added = AddKeys("known_keys", request.known_keys(), filter->known);
+    if (added.ok()) added = AddKeys("wanted_keys", request.wanted_keys(), filter->wanted);
+    if (!added.ok()) return added.error();
     if (request.last()) break;
     if (Status read = Read(request); !read) return read.error();
   }
   std::ranges::sort(filter->known);
+  std::ranges::sort(filter->wanted);
+  filter->wanted.erase(std::unique(filter->wanted.begin(), filter->wanted.end()),
+                       filter->wanted.end());
   return filter;
 }
 
@@ -126,18 +131,21 @@ Result<SnapshotFilter> FromProto(const cccl_cache::v1::SnapshotFilter& message) 
   filter.until = TimeOf(message.until_s());
   filter.uids.assign(message.uids().begin(), message.uids().end());
   filter.all_users = message.all_users();
+  filter.only_wanted = message.only_wanted();
   return filter;
 }
 
-Status AddKnownKeys(std::string_view keys, SnapshotFilter& filter) {
-  const size_t count = keys.size() / kKeyBytes;
-  if (keys.size() % kKeyBytes != 0) return Invalid("known_keys: 32 bytes for each key");
-  if (count > kMaxSnapshotRecords - filter.known.size()) {
-    return Invalid(
-        fmt::format("known_keys: more than the {} that a snapshot can hold", kMaxSnapshotRecords));
+Status AddKeys(const char* field, std::string_view sent, std::vector<Digest>& keys) {
+  const size_t count = sent.size() / kKeyBytes;
+  if (sent.size() % kKeyBytes != 0) {
+    return Invalid(fmt::format("{}: 32 bytes for each key", field));
   }
-  for (; !keys.empty(); keys.remove_prefix(kKeyBytes)) {
-    filter.known.push_back(*Digest::FromBytes(keys.substr(0, kKeyBytes)));
+  if (count > kMaxSnapshotRecords - keys.size()) {
+    return Invalid(
+        fmt::format("{}: more than the {} that a snapshot can hold", field, kMaxSnapshotRecords));
+  }
+  for (; !sent.empty(); sent.remove_prefix(kKeyBytes)) {
+    keys.push_back(*Digest::FromBytes(sent.substr(0, kKeyBytes)));
   }
   return Ok{};
 }
@@ -147,6 +155,7 @@ void ToProto(const SnapshotSummary& summary, cccl_cache::v1::SnapshotSummary& me
   message.set_bytes(summary.bytes);
   message.set_left_out(summary.left_out);
   message.set_shared(summary.shared);
+  message.set_only_wanted(summary.only_wanted);
 }
 
 void BlockingCall::Begin() {

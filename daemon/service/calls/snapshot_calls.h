@@ -11,6 +11,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/mutex.h"
 #include "cccl_cache/v1/snapshot.pb.h"
@@ -21,6 +22,7 @@
 #include "daemon/service/limits/backend.h"
 #include "daemon/service/limits/budget.h"
 #include "daemon/service/transport/raw_call.h"
+#include "proto/digest.h"
 
 namespace cccl_cache::daemon {
 
@@ -96,7 +98,7 @@ struct SnapshotSources {
   BlockingPool& threads;
 };
 
-/// One call of Snapshot.Create: receives the filter and the keys that are not wanted, then sends
+/// One call of Snapshot.Create: receives the filter and the keys that are wanted or not, then sends
 /// the file.
 class CreateSnapshotCall final : public BlockingCall {
  public:
@@ -134,8 +136,8 @@ class InsertSnapshotCall final : public BlockingCall {
 /// kInvalidRequest names the field.
 [[nodiscard]] Result<SnapshotFilter> FromProto(const cccl_cache::v1::SnapshotFilter& message);
 
-/// Adds keys as they are sent, 32 bytes each.
-[[nodiscard]] Status AddKnownKeys(std::string_view keys, SnapshotFilter& filter);
+/// Adds keys as they are sent in a field, 32 bytes each.
+[[nodiscard]] Status AddKeys(const char* field, std::string_view sent, std::vector<Digest>& keys);
 
 void ToProto(const SnapshotSummary& summary, cccl_cache::v1::SnapshotSummary& message);
 

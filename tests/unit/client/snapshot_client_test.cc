@@ -20,6 +20,8 @@ namespace {
 struct Scene {
   v1::SnapshotFilter filter;
   std::string known;
+  std::string wanted;
+  bool knows_wanted = true;
   std::chrono::system_clock::time_point deadline;
   std::string inserted;
   size_t messages = 0;
@@ -41,6 +43,7 @@ struct Scene {
       for (bool last = false; !last && stream->Read(&request); last = request.last()) {
         if (messages++ == 0) filter = request.filter();
         known += request.known_keys();
+        wanted += request.wanted_keys();
       }
       if (!status.ok()) return status;
       v1::SnapshotCreateReply reply;
@@ -48,6 +51,7 @@ struct Scene {
       stream->Write(reply);
       reply.Clear();
       reply.mutable_summary()->set_records(1);
+      reply.mutable_summary()->set_only_wanted(knows_wanted && filter.only_wanted());
       stream->Write(reply);
       return grpc::Status::OK;
     };
@@ -110,6 +114,22 @@ TEST_CASE("a snapshot is asked for with its filter and written to the descriptor
   CHECK(std::string(std::istreambuf_iterator<char>(file), {}) == "the file");
 }
 
+TEST_CASE("keys that are wanted are sent, and a daemon that does not know them is noticed") {
+  Scene scene;
+  const auto key = cccl_cache::Sha256("key");
+  cccl_cache::SnapshotFilter filter;
+  filter.keys = {key.Hex()};
+  REQUIRE(scene.client->snapshots().Create(scene.fd, filter).ok());
+  CHECK(scene.filter.only_wanted());
+  CHECK(scene.wanted == key.View());
+  CHECK(scene.known.empty());
+  scene.knows_wanted = false;
+  CHECK(scene.client->snapshots().Create(scene.fd, filter).error().status == CCCL_CACHE_PROTOCOL);
+  filter.keys = {"no key"};
+  CHECK(scene.client->snapshots().Create(scene.fd, filter).error().status ==
+        CCCL_CACHE_INVALID_REQUEST);
+}
+
 TEST_CASE("a snapshot that the daemon refuses is refused with its reason") {
   Scene scene;
   scene.status = {grpc::StatusCode::PERMISSION_DENIED, "not you"};
@@ -156,7 +176,7 @@ TEST_CASE("a delta names the keys that are there already") {
   close(since);
   REQUIRE(made.ok());
   CHECK(scene.known == cccl_cache::Sha256("key").View());
-  CHECK(scene.messages == 2);
+  CHECK(scene.messages == 1);
 }
 
 TEST_CASE("a snapshot is inserted byte for byte, listed and verified without a daemon") {

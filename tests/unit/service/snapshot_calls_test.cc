@@ -27,6 +27,7 @@ TEST_CASE("every field of a filter arrives") {
   message.set_until_s(6);
   message.add_uids(7);
   message.set_all_users(true);
+  message.set_only_wanted(true);
   const auto filter = FromProto(message);
   REQUIRE(filter.ok());
   CHECK(filter->toolchain == "13");
@@ -36,6 +37,7 @@ TEST_CASE("every field of a filter arrives") {
   CHECK(filter->until->time_since_epoch().count() == 6);
   CHECK(filter->uids == std::vector<uid_t>{7});
   CHECK(filter->all_users);
+  CHECK(filter->only_wanted);
 }
 
 TEST_CASE("what a filter does not name narrows nothing") {
@@ -45,6 +47,7 @@ TEST_CASE("what a filter does not name narrows nothing") {
   CHECK_FALSE(filter->until);
   CHECK(filter->uids.empty());
   CHECK_FALSE(filter->all_users);
+  CHECK_FALSE(filter->only_wanted);
 }
 
 TEST_CASE("a time beyond all times is the last one") {
@@ -74,35 +77,35 @@ TEST_CASE("many users are refused with the way out") {
         "uids of the filter: 4097, at most 4096 are allowed; all_users names everybody");
 }
 
-TEST_CASE("known keys are added one by one, and only whole") {
-  SnapshotFilter filter;
+TEST_CASE("keys are added one by one, and only whole") {
+  std::vector<cccl_cache::Digest> keys;
   const auto a = cccl_cache::Sha256("a");
   const auto b = cccl_cache::Sha256("b");
-  REQUIRE(AddKnownKeys(std::string(a.View()) + std::string(b.View()), filter).ok());
-  REQUIRE(AddKnownKeys("", filter).ok());
-  CHECK(filter.known == std::vector<cccl_cache::Digest>{a, b});
-  const Status part = AddKnownKeys(std::string(33, 'x'), filter);
+  REQUIRE(AddKeys("known_keys", std::string(a.View()) + std::string(b.View()), keys).ok());
+  REQUIRE(AddKeys("known_keys", "", keys).ok());
+  CHECK(keys == std::vector<cccl_cache::Digest>{a, b});
+  const Status part = AddKeys("known_keys", std::string(33, 'x'), keys);
   REQUIRE_FALSE(part.ok());
   CHECK(part.error().message == "known_keys: 32 bytes for each key");
-  CHECK(filter.known.size() == 2);
+  CHECK(keys.size() == 2);
 }
 
-TEST_CASE("no more keys are known than a snapshot can hold") {
-  SnapshotFilter filter;
-  filter.known.resize(cccl_cache::kMaxSnapshotRecords - 1);
-  CHECK(AddKnownKeys(std::string(32, 'a'), filter).ok());
-  const Status more = AddKnownKeys(std::string(32, 'b'), filter);
+TEST_CASE("no more keys are taken than a snapshot can hold") {
+  std::vector<cccl_cache::Digest> keys(cccl_cache::kMaxSnapshotRecords - 1);
+  CHECK(AddKeys("wanted_keys", std::string(32, 'a'), keys).ok());
+  const Status more = AddKeys("wanted_keys", std::string(32, 'b'), keys);
   REQUIRE_FALSE(more.ok());
-  CHECK(more.error().message == "known_keys: more than the 1048576 that a snapshot can hold");
+  CHECK(more.error().message == "wanted_keys: more than the 1048576 that a snapshot can hold");
 }
 
 TEST_CASE("a summary is sent field by field") {
   v1::SnapshotSummary message;
-  ToProto({.records = 1, .bytes = 2, .left_out = 3, .shared = true}, message);
+  ToProto({.records = 1, .bytes = 2, .left_out = 3, .shared = true, .only_wanted = true}, message);
   CHECK(message.records() == 1);
   CHECK(message.bytes() == 2);
   CHECK(message.left_out() == 3);
   CHECK(message.shared());
+  CHECK(message.only_wanted());
 }
 
 }  // namespace

@@ -93,6 +93,15 @@ TEST_CASE("each field narrows the choice") {
   CHECK(scene.Choose({.known = {cccl_cache::Sha256("new")}}) == Names{"old"});
 }
 
+TEST_CASE("keys that are wanted narrow the choice to what this user was answered") {
+  Scene scene;
+  std::vector<cccl_cache::Digest> wanted = {cccl_cache::Sha256("new"), cccl_cache::Sha256("bob's")};
+  std::ranges::sort(wanted);
+  CHECK(scene.Choose({.only_wanted = true, .wanted = wanted}) == Names{"new"});
+  CHECK(scene.Choose({.only_wanted = true, .wanted = wanted}, kBob) == Names{"bob's", "new"});
+  CHECK(scene.Choose({.only_wanted = true}).empty());
+}
+
 TEST_CASE("what a compiler made belongs to no namespace") {
   Scene scene;
   CHECK(scene.Choose({.name_space = "julia"}).empty());

@@ -23,13 +23,17 @@ typedef struct cccl_cache_snapshot_filter {
   const uint32_t* uids;        /* only for root and the daemon's user: the entries of these users */
   size_t uid_count;
   int32_t all_users; /* not 0: the entries of all users; only for root and the daemon's user */
+  int32_t only_keys; /* not 0: only entries whose key is among `keys` */
+  const cccl_cache_bytes* keys; /* hexadecimal: of results, leases and deposits */
+  size_t key_count;
 } cccl_cache_snapshot_filter;
 
 typedef struct cccl_cache_snapshot_summary {
   size_t struct_size;
   uint64_t records;  /* written to the file, or kept from it */
   uint64_t bytes;    /* size of the file; for an insert, of the kept records, decompressed */
-  uint64_t left_out; /* matched but no longer in the cache; for an insert, present already */
+  uint64_t left_out; /* matched or among `keys`, but not in the cache; for an insert, present
+                      * already */
   int32_t shared;    /* not 0: inserted for all users */
 } cccl_cache_snapshot_summary;
 

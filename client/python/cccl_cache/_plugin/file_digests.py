@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-import stat
-import tempfile
 import time
-from pathlib import Path
-from typing import Iterator
+from typing import Callable, Iterator
 
+from .. import _kept
+
+_KIND = "digests"
 _SETTLED_NS = 2_000_000_000
-_MOST_KEPT = 512
 _CHUNK = 1 << 20
 
 
@@ -27,15 +26,23 @@ def contents_digest(root: str) -> str:
 
     Compiled Python (`__pycache__`) does not count. Raises OSError if something can't be read.
     """
-    files = list(_files(os.path.realpath(root)))
+    return _digest_kept_for(list(_files(os.path.realpath(root))), _digest)
+
+
+def file_digest(path: str) -> str:
+    """SHA-256, in hexadecimal, of the bytes of a file. Raises OSError if it can't be read."""
+    # A name that no file of a directory has, for this digest is another than that of `contents_digest`.
+    return _digest_kept_for([("/", os.path.realpath(path))], lambda files: _bytes_digest(files[0][1]))
+
+
+def _digest_kept_for(files: list[tuple[str, str]], digest_of: Callable[[list[tuple[str, str]]], str]) -> str:
     stamp, newest = _stamp(files)
-    kept = _kept_at(stamp)
-    digest = _read_kept(kept)
-    if digest is not None:
+    digest = _kept.read(_KIND, stamp)
+    if digest is not None and len(digest) == 64:
         return digest
-    digest = _digest(files)
+    digest = digest_of(files)
     if _stamp(files)[0] == stamp and time.time_ns() - newest > _SETTLED_NS:
-        _keep(kept, digest)
+        _kept.keep(_KIND, stamp, digest)
     return digest
 
 
@@ -75,48 +82,13 @@ def _stamp(files: list[tuple[str, str]]) -> tuple[str, int]:
 def _digest(files: list[tuple[str, str]]) -> str:
     hasher = hashlib.sha256()
     for name, path in files:
-        with open(path, "rb") as file:
-            contents = hashlib.sha256()
-            while chunk := file.read(_CHUNK):
-                contents.update(chunk)
-        hasher.update(repr((name, contents.hexdigest())).encode())
+        hasher.update(repr((name, _bytes_digest(path))).encode())
     return hasher.hexdigest()
 
 
-def _directory() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return Path(base) / "cccl-cache" / "digests"
-
-
-def _kept_at(stamp: str) -> Path:
-    return _directory() / stamp
-
-
-def _read_kept(path: Path) -> str | None:
-    """Returns the stored digests if only this user could have written them."""
-    try:
-        for place in (path.parent, path):
-            status = os.stat(place)
-            if status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) & 0o022:
-                return None
-        text = path.read_text()
-    except OSError:
-        return None
-    return text if len(text) == 64 else None
-
-
-def _keep(path: Path, digest: str) -> None:
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=".", delete=False) as file:
-            file.write(digest)
-        os.replace(file.name, path)
-        _drop_oldest(path.parent)
-    except OSError:
-        pass  # the next process reads the files again
-
-
-def _drop_oldest(directory: Path) -> None:
-    kept = sorted(directory.iterdir(), key=lambda path: path.stat().st_mtime_ns)
-    for path in kept[: max(0, len(kept) - _MOST_KEPT)]:
-        path.unlink(missing_ok=True)
+def _bytes_digest(path: str) -> str:
+    hasher = hashlib.sha256()
+    with open(path, "rb") as file:
+        while chunk := file.read(_CHUNK):
+            hasher.update(chunk)
+    return hasher.hexdigest()

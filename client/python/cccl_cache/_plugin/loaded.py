@@ -36,7 +36,7 @@ def nvrtc_builtins(copies: Iterable[str]) -> Description:
     """
     known: dict[str, Description] = {}
     for nvrtc in copies:
-        beside = glob.glob(f"{glob.escape(os.path.dirname(nvrtc))}/{_BUILTINS}*")
+        beside = builtins_beside(nvrtc)
         if not beside:
             raise Refused(f"NVRTC's builtins do not lie beside {nvrtc}")
         known[nvrtc] = tuple(sorted({contents(path) for path in beside}))
@@ -46,6 +46,11 @@ def nvrtc_builtins(copies: Iterable[str]) -> Description:
     if len(set(known.values())) > 1:
         raise Refused(f"copies of NVRTC have other builtins beside them: {', '.join(known)}")
     return next(iter(known.values()))
+
+
+def builtins_beside(nvrtc: str) -> list[str]:
+    """The paths of the builtins in the directory of this NVRTC."""
+    return glob.glob(f"{glob.escape(os.path.dirname(nvrtc))}/{_BUILTINS}*")
 
 
 def _preferred_to(names: Iterable[str]) -> list[str]:

@@ -1,0 +1,128 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""What CuPy hands to NVRTC, done by the daemon."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import Any, Callable, NamedTuple, Optional, Sequence
+
+import cccl_cache
+
+from .._circuit_breaker import CircuitBreaker
+from .._plugin.canonical import Refused
+from .._plugin.report import Report
+from ._toolchain import toolchain_of_this_process
+
+# The daemon parses headers ahead by itself, where every process of the user has them.
+_PRECOMPILED_HEADERS = ("--pch", "-pch")
+# They write files or read what an earlier compile wrote, or need the source under its own name.
+_LOCAL = re.compile(r"--?(create-pch|use-pch|pch-dir|time|fdevice-time-trace|device-debug|G)(=|$)")
+_ARCH = re.compile(r"--?(arch|gpu-architecture)(=|$)")
+_LTO = ("-dlto", "--dlink-time-opt")
+_KINDS = {"cubin": "cubin", "ptx": "ptx", "lto": "ltoir"}
+
+
+def default_client() -> cccl_cache.Client:
+    return cccl_cache.Client(fallback="error")
+
+
+class Source(NamedTuple):
+    """A program as CuPy made it. `method` says what is wanted: "cubin", "ptx" or "lto"."""
+
+    text: str
+    name: str
+    name_expressions: tuple[str, ...]
+    method: str
+
+
+class Compiled(NamedTuple):
+    """What NVRTC would have made. None as `code`: it does not compile."""
+
+    code: Optional[bytes]
+    lowered_names: dict[str, str]
+    log: str
+
+
+class Compiler:
+    """Compiles programs by the daemon. Thread-safe; works on both sides of a fork."""
+
+    def __init__(self, connect: Callable[[], cccl_cache.Client], wait: float, report: Report):
+        self._connect = connect
+        self._breaker = CircuitBreaker(wait)
+        self._report = report
+        self._client: Optional[cccl_cache.Client] = None
+        self._toolchain: Optional[str] = None
+
+    def compile(self, source: Source, options: Sequence[str]) -> Optional[Compiled]:
+        """Returns None if CuPy is to compile it: the report has the reason. Raises nothing."""
+        what = source.name or "a program"
+        try:
+            made = self._ask(source, options)
+        except Refused as reason:
+            self._report.not_cached(what, str(reason))
+            made = None
+        except Exception as error:
+            self._breaker.failed(error)
+            if getattr(error, "status", "") == "toolchain-not-found":
+                self._toolchain = None
+            self._report.error(what, error)
+            made = None
+        if made is None:
+            self._report.count("left_to_cupy")
+        return made
+
+    def _ask(self, source: Source, options: Sequence[str]) -> Optional[Compiled]:
+        name = _name(source)
+        arch, kind, plain = _plain(source.method, options)
+        if self._client is None:
+            self._client = self._connect()
+        if self._toolchain is None:
+            self._toolchain = toolchain_of_this_process(self._client, self._breaker.seconds)
+        build = cccl_cache.Build(
+            source.text, arch=arch, options=plain, name=name, name_expressions=source.name_expressions,
+            toolchain=self._toolchain, toolchain_headers=False, emit=kind, timeout=self._breaker.seconds)
+        try:
+            result = self._client.run(build)
+        except cccl_cache.CompileError as error:
+            self._breaker.answered()
+            if not error.log:
+                raise Refused("the compiler says nothing of why it fails") from None
+            self._report.count("failures")
+            return Compiled(None, {}, _with_own_name(error.log, name, source.name))
+        self._breaker.answered()
+        code = result.artifacts[kind]
+        self._report.count("hits" if result.outcome in ("hit", "joined") else "builds")
+        return Compiled(code, result.lowered_names, _with_own_name(result.log, name, source.name))
+
+
+def _name(source: Source) -> Optional[str]:
+    """The name in place of a random one: static variables are called by it, so it follows from the source.
+
+    Nothing lies in its directory, as nothing does in CuPy's random one, and only root could make it. None where CuPy
+    gives none.
+    """
+    if source.name in ("", "default_program"):
+        return None
+    return f"/cupy-program/{hashlib.sha1(source.text.encode()).hexdigest()}.cu"
+
+
+def _with_own_name(log: str, name: Optional[str], own: str) -> str:
+    return log if name is None else log.replace(name, own)
+
+
+def _plain(method: str, options: Sequence[str]) -> tuple[str, str, list[str]]:
+    """Architecture, kind and the other options. Raises Refused."""
+    arch, *more = [option for option in options if _ARCH.match(option)] or [""]
+    if more or not re.fullmatch("-arch=(sm|compute)_[0-9]+[a-z]?", arch):
+        raise Refused("its options do not name one architecture")
+    local = next((option for option in options if _LOCAL.match(option)), None)
+    if local is not None:
+        raise Refused(f"the option {local}")
+    if any(option in _LTO for option in options) != (method == "lto"):
+        raise Refused("LTO-IR, or no LTO-IR, against its options")
+    if method == "cubin" and not arch.startswith("-arch=sm_"):
+        raise Refused("a cubin for no GPU in particular")
+    dropped = (arch, *_LTO, *_PRECOMPILED_HEADERS)
+    return arch[len("-arch=") :], _KINDS[method], [option for option in options if option not in dropped]
