@@ -11,8 +11,8 @@ milliseconds(seconds::Real) = UInt32(clamp(round(Int64, seconds * 1000), 1, type
 """
     Client([socket]; fallback = :local, local_after, local_compiler, process_cache_bytes)
 
-A client of this machine's daemon. Any number of tasks and threads may use one. The functions of this module take a
-client as their first argument, and without one use [`default_client`](@ref).
+A client of this machine's daemon. Any number of tasks and threads may use one. The functions of this module that
+are given none use [`default_client`](@ref).
 
 * `socket`: path of the daemon's socket, used without checks. Without it `ENV["CCCL_CACHE_SOCKET"]`, else the user's
   daemon, else the system's.
