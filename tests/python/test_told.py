@@ -29,7 +29,7 @@ def test_python_m_cccl_cache_tells_which_daemon_answers(lasting):
     assert told.returncode == 0, told.stderr
     assert f"at {lasting.socket}: serving" in told.stdout
     assert "CUDA 13." in told.stdout
-    assert list(turned_on(told)) == ["without a daemon", "cache within a process", "cuda.compute", "triton"]
+    assert list(turned_on(told)) == ["without a daemon", "cache within a process", *program._PLUGINS]
 
 
 def test_python_m_cccl_cache_says_that_there_is_no_daemon_and_what_is_turned_on(directory):
@@ -41,6 +41,9 @@ def test_python_m_cccl_cache_says_that_there_is_no_daemon_and_what_is_turned_on(
         "without a daemon": f'builds are compiled here, by {compiler} (fallback="local")',
         "cache within a process": "on, 67108864 bytes (CCCL_CACHE_PROCESS_BYTES is not set)",
         "cuda.compute": "off: cuda-cccl is not installed",
+        "cupy": "off: cupy-cuda13x is not installed",
+        "numba-cuda": "off: numba-cuda is not installed",
+        "numba-cuda-mlir": "off: numba-cuda-mlir is not installed",
         "triton": "off: triton is not installed"}
 
 

@@ -12,6 +12,7 @@ struct SnapshotFilter
     uids::Ptr{UInt32}
     uid_count::Csize_t
     all_users::Int32
+    only_keys::Int32
     keys::Ptr{Bytes}
     key_count::Csize_t
 end
@@ -110,7 +111,7 @@ end
 function written(client::Client, keys::Vector{String}, file::IOStream)
     kept = Kept()
     all, count = texts!(kept, keys)
-    filter = SnapshotFilter(sizeof(SnapshotFilter), Bytes(), Bytes(), 0, 0, Bytes(), C_NULL, 0, 0, all, count)
+    filter = SnapshotFilter(sizeof(SnapshotFilter), Bytes(), Bytes(), 0, 0, Bytes(), C_NULL, 0, 0, 1, all, count)
     return summarised(kept, client) do summary, error
         ccall(entry_point(:snapshot_create), Cint,
               (Ptr{Cvoid}, Cint, Ptr{Cvoid}, UInt32, Ptr{Cvoid}, Ptr{Ptr{Cvoid}}),
