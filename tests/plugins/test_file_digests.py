@@ -73,14 +73,14 @@ def test_links_in_a_circle_end(tmp_path):
 
 def test_a_directory_that_can_not_be_read_is_no_digest(tmp_path, monkeypatch):
     write(tmp_path / "tree/closed/x.h", "1")
-    read = os.listdir
+    read = os.scandir
 
     def refuse(path):
         if str(path).endswith("closed"):
             raise PermissionError("closed")
         return read(path)
 
-    monkeypatch.setattr(os, "listdir", refuse)
+    monkeypatch.setattr(os, "scandir", refuse)
     with pytest.raises(PermissionError):
         contents_digest(str(tmp_path / "tree"))
 
