@@ -81,18 +81,18 @@ def jitted(cupy, numpy):
     from cupyx import jit
 
     @jit.rawkernel()
-    def double(data, size):
+    def doubled(data, size):
         i = jit.grid(1)
         if i < size:
             data[i] = data[i] * 2 + 1
 
     data = cupy.arange(100, dtype=cupy.int64)
-    double[4, 32](data, 100)
+    doubled[4, 32](data, 100)
     return data, numpy.arange(100, dtype=numpy.int64) * 2 + 1
 
 
 def sorted_and_scanned(cupy, numpy):
-    x = numpy.sin(numpy.arange(500)).astype(numpy.float32)
+    x = numpy.arange(500, dtype=numpy.int64) * 7919 % 500
     return cupy.cumsum(cupy.sort(cupy.asarray(x))), numpy.cumsum(numpy.sort(x))
 
 
