@@ -46,7 +46,6 @@ bool Glance::SeesReadable(int socket) {
 }
 
 bool WaitReadable(int fd, std::chrono::milliseconds patience) {
-  using Clock = std::chrono::steady_clock;
   const Clock::time_point end = Clock::now() + patience;
   pollfd entry{.fd = fd, .events = POLLIN, .revents = 0};
   int ready;

@@ -26,6 +26,10 @@ class Keyed(Exception):
 
 class Nothing:
     contents = None
+    released = False
+
+    def fail(self):
+        pass
 
 
 class NoLeases:
