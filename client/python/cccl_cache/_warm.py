@@ -53,7 +53,7 @@ def warm(path: Path, *, client: Optional[Client] = None, wait: float = 2.0) -> b
         if told is not None and 0 <= time.time() - float(told) < _COUNTS_FOR:
             return True
         client.insert(path, timeout=wait)
-        _kept.keep(_KIND, name, f"{time.time():.0f}")
+        _kept.keep(_KIND, name, str(int(time.time())))
         return True
     except Exception as error:  # an import must not fail for a cache
         _logger.info("%s was not inserted: %s", path, error)
