@@ -7,7 +7,8 @@ import pathlib
 import subprocess
 
 import pytest
-from cccl_cache import _lease, _library, _snapshot
+from cccl_cache import _lease, _library
+from cccl_cache._snapshots import files
 from patience import PATIENCE
 
 HEADERS = pathlib.Path(__file__).parents[2] / "client/include"
@@ -40,7 +41,7 @@ def test_every_struct_is_compared():
 
 
 @pytest.mark.parametrize("module, python, c", [
-    (module, *each) for module, structs in ((_library, STRUCTS), (_lease, OF_LEASES), (_snapshot, OF_SNAPSHOTS))
+    (module, *each) for module, structs in ((_library, STRUCTS), (_lease, OF_LEASES), (files, OF_SNAPSHOTS))
     for each in structs.items()])
 def test_a_struct_lies_in_memory_as_the_header_says(module, python, c):
     lines = [f'_Static_assert({each}, "{python}");'

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from ._lease import Lease
     from ._records import (Component, Deposit, Difference, Explanation, Health, RejectedToolchain, Statistic, Statistics,
                            Timing, Toolchain, ToolchainName, Toolchains)
-    from ._recording import Recording, record
-    from ._snapshot import SnapshotSummary
-    from ._warm import warm
+    from ._snapshots.recording import Recording, record
+    from ._snapshots.files import SnapshotSummary
+    from ._snapshots.warm import warm
 
 __all__ = ["AsyncClient", "Build", "Client", "CompileError", "Component", "DeadlineError", "Deposit", "Difference", "Error",
            "Explanation", "Health", "Lease", "Link", "NoDaemonError", "Nvvm", "Recording", "RejectedToolchain",
@@ -30,8 +30,8 @@ __all__ = ["AsyncClient", "Build", "Client", "CompileError", "Component", "Deadl
 __version__: str = version()
 
 # Imported at their first use: a program that only builds needs neither asyncio nor the types of other answers.
-_LATER = {"AsyncClient": "_asynchronous", "Lease": "_lease", "Recording": "_recording", "SnapshotSummary": "_snapshot",
-          "record": "_recording", "warm": "_warm"}
+_LATER = {"AsyncClient": "_asynchronous", "Lease": "_lease", "Recording": "_snapshots.recording",
+          "SnapshotSummary": "_snapshots.files", "record": "_snapshots.recording", "warm": "_snapshots.warm"}
 
 
 def __dir__() -> list[str]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ._lease import Lease
     from ._programs import Emit, LinkInput, NvvmModule, Program, Text
     from ._records import Deposit, Explanation, Health, Statistics, Toolchains
-    from ._snapshot import Named, Path, SnapshotSummary, Time
+    from ._snapshots.files import Named, Path, SnapshotSummary, Time
 
 _NOTHING_KEPT = 2**64 - 1
 _FALLBACKS = {"local": 0, "error": 1}
@@ -391,10 +391,10 @@ class Client:
         --------
         >>> client.snapshot("kernels.snap", arch="sm_90").records
         """
-        from . import _snapshot
+        from ._snapshots import files
 
-        chosen = _snapshot.snapshot_filter(toolchain, arch, after, before, namespace, uids, all_users, results)
-        return _snapshot.create(self._handle, path, chosen, timeout)
+        chosen = files.snapshot_filter(toolchain, arch, after, before, namespace, uids, all_users, results)
+        return files.create(self._handle, path, chosen, timeout)
 
     def delta(self, path: Path, since: Path, *, toolchain: str | None = None, arch: str | None = None,
               after: Time | None = None, before: Time | None = None, namespace: str | None = None,
@@ -415,10 +415,10 @@ class Client:
         -------
         SnapshotSummary
         """
-        from . import _snapshot
+        from ._snapshots import files
 
-        chosen = _snapshot.snapshot_filter(toolchain, arch, after, before, namespace, uids, all_users, results)
-        return _snapshot.delta(self._handle, since, path, chosen, timeout)
+        chosen = files.snapshot_filter(toolchain, arch, after, before, namespace, uids, all_users, results)
+        return files.delta(self._handle, since, path, chosen, timeout)
 
     def insert(self, path: Path, *, timeout: float | None = None) -> SnapshotSummary:
         """Hands a snapshot to the daemon: for everybody if this is root or the daemon's user, else for this user alone,
@@ -440,9 +440,9 @@ class Client:
         Error
             ``status`` is ``"invalid-request"`` where the file was cut off or altered: nothing of it was inserted.
         """
-        from . import _snapshot
+        from ._snapshots import files
 
-        return _snapshot.insert(self._handle, path, timeout)
+        return files.insert(self._handle, path, timeout)
 
     def explain(self, what: Program | str, *, timeout: float | None = None) -> Explanation:
         """Why a build is a miss; compiles nothing.

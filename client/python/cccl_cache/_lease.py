@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from ctypes import POINTER, Structure, byref, c_int, c_int32, c_size_t, c_uint32, c_uint64, c_void_p, pointer, sizeof
 
-from . import _library, _recording
+from . import _library
+from ._snapshots import recording
 from ._errors import call, take_error
 from ._library import Given, Received, describe, function, milliseconds
 from ._records import Deposit
@@ -106,7 +107,7 @@ class Lease:
             self.contents = _deposit_contents(hit).bytes()
             self.key = str(_deposit_id(hit).text())
             _deposit_free(hit)
-            _recording.note(self.key)
+            recording.note(self.key)
         else:
             self.key = str(_lease_id(self._lease).text())
 
@@ -164,7 +165,7 @@ class Lease:
         if _lease_publish(self._lease, given, milliseconds(timeout), byref(error)):
             raise take_error(error)
         self.contents = contents
-        _recording.note(self.key)
+        recording.note(self.key)
 
     def abandon(self) -> None:
         """Gives the lease up, unless something was published; the next one who waits gets it."""

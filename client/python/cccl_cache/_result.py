@@ -7,7 +7,8 @@ from __future__ import annotations
 from ctypes import byref, c_char, c_char_p, c_int, c_size_t, c_void_p, sizeof
 from types import SimpleNamespace
 
-from . import _library, _recording
+from . import _library
+from ._snapshots import recording
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,8 +61,8 @@ class Result:
         self._described: _library.ResultInfo | SimpleNamespace | None = None
         self._copied: dict[str, bytes] | None = None
         self._lowered_names: dict[str, str] | None = None
-        if _recording.open_now and answer.result and self._info.outcome != FAILED and self.key:
-            _recording.note(self.key)
+        if recording.open_now and answer.result and self._info.outcome != FAILED and self.key:
+            recording.note(self.key)
 
     @classmethod
     def of(cls, handle: int) -> Result:

@@ -9,14 +9,14 @@ import logging
 import os
 import time
 
-from . import _kept
-from ._client import Client
+from .. import _kept
+from .._client import Client
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Optional
 
-    from ._snapshot import Path
+    from .files import Path
 
 _KIND = "warmed"
 _BOOT = "/proc/sys/kernel/random/boot_id"

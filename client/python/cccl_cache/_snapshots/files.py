@@ -9,8 +9,8 @@ import os
 from ctypes import POINTER, Structure, byref, c_int, c_int32, c_size_t, c_uint32, c_uint64, c_void_p, sizeof
 from typing import NamedTuple
 
-from ._errors import take_error
-from ._library import Given, function, milliseconds, texts, wrong_type
+from .._errors import take_error
+from .._library import Given, function, milliseconds, texts, wrong_type
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any, Union
 
-    from ._lease import Lease
-    from ._records import Deposit
-    from ._result import Result
+    from .._lease import Lease
+    from .._records import Deposit
+    from .._result import Result
 
     Named = Union[Result, Lease, Deposit, str]
     Path = Union[str, os.PathLike[str]]

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Optional
 
-    from ._client import Client
-    from ._snapshot import Path, SnapshotSummary
+    from .._client import Client
+    from .files import Path, SnapshotSummary
 
 _lock = threading.Lock()
 # Those of this process. Replaced, never changed.
@@ -62,7 +62,7 @@ class Recording:
             self.summary = self._connected().snapshot(self._path, results=self.keys, timeout=self._timeout)
 
     def _connected(self) -> Client:
-        from ._client import Client
+        from .._client import Client
 
         return self._client or Client(fallback="error")
 
