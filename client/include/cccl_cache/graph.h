@@ -56,7 +56,7 @@ class Owned {
   T* handle_ = nullptr;
 };
 
-/// What nodes became, with what they need.
+/// The graph that nodes became, and what it needs.
 struct Definition {
   Owned<CUgraph_st> graph;
   Nodes nodes;  // in the order of their dependencies
@@ -249,7 +249,7 @@ class Graph {
     CUgraphNode_st* node = nullptr;
     CUgraphNode_st* from = nullptr;
   };
-  // What was built before an update, while launches may use it.
+  // Graphs from before an update, kept while launches may use them.
   struct Earlier {
     std::unique_ptr<internal::Definition> definition;
     OwnedEvent launched;

@@ -60,7 +60,7 @@ class Argument {
   bool pointer_;
 };
 
-/// What a node adds itself to.
+/// The driver's graph to which a node adds itself.
 struct Place {
   const Driver& driver;
   CUgraph_st* graph;
