@@ -49,8 +49,11 @@ function ptxas_run(arguments::Vector{String})
     length(arguments) > 1 && basename(arguments[1]) == "ptxas" && endswith(arguments[end], ".ptx") || return nothing
     place = findfirst(isequal("--output-file"), arguments)
     (place === nothing || place + 1 >= length(arguments)) && return nothing
-    return (input = arguments[end], output = arguments[place+1],
-            options = [arguments[2:place-1]; arguments[place+2:end-1]])
+    options = [arguments[2:place-1]; arguments[place+2:end-1]]
+    # What other files hold is not in the key: a second input, options in a file.
+    reads_more(option) = endswith(option, ".ptx") || startswith(option, r"--?(options-file|optf)")
+    any(reads_more, options) && return nothing
+    return (input = arguments[end], output = arguments[place+1], options = options)
 end
 
 const ptxas_versions = Dict{Tuple{String,Float64},String}()

@@ -280,3 +280,12 @@ end
     process, text = CcclCache.through_ptxas(run_and_collect, `echo --output-file a b.ptx`)
     @test success(process) && text == "--output-file a b.ptx\n"
 end
+
+@testset "a run of ptxas that reads further files runs as it is" begin
+    for further in (["b.ptx"], ["--options-file", "o"], ["-optf", "o"], ["--options-file=o"])
+        @test CcclCache.ptxas_run(["ptxas"; further; "--output-file"; "a.cubin"; "a.ptx"]) === nothing
+        @test CcclCache.ptxas_run(["ptxas"; "--output-file"; "a.cubin"; further; "a.ptx"]) === nothing
+    end
+    found = CcclCache.ptxas_run(["ptxas", "--gpu-name", "sm_90", "--output-file", "a.cubin", "a.ptx"])
+    @test found == (input = "a.ptx", output = "a.cubin", options = ["--gpu-name", "sm_90"])
+end

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cassert>
 #include <optional>
+#include <utility>
 
 namespace cccl_cache::daemon {
 
@@ -133,7 +134,8 @@ bool LeaseTable::Beat(WaiterId waiter) {
     // A holder that publishes can't lose the lease any more.
     if (place->publishing) return true;
     const std::optional<Time> before = place->due;
-    place->postponed = false;
+    // A holder that had to wait begins now, and has as long as any other.
+    if (std::exchange(place->postponed, false)) place->until = options_.now() + options_.longest;
     Renew(waiter, *place);
     earlier = !before || *place->due < *before;
   }

@@ -291,6 +291,18 @@ TEST_CASE("a holder that is postponed keeps others waiting no longer than any ot
   CHECK(next.told == "lease ");
 }
 
+TEST_CASE("a holder that was postponed has as long as any other once it goes on") {
+  Scene scene;
+  Caller holder(scene, "a");
+  scene.table.Postpone(holder.waiter);
+  scene.now += kMax + milliseconds(1);
+  CHECK(scene.table.Beat(holder.waiter));
+  Caller next(scene, "a");
+  scene.table.Pass();
+  CHECK(holder.told == "lease ");
+  CHECK(next.told.empty());
+}
+
 TEST_CASE("fenced: who lost the lease can neither publish nor keep it") {
   Scene scene;
   Caller late(scene, "a");
