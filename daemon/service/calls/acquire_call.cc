@@ -35,8 +35,12 @@ AcquireCall::AcquireCall(BuildBackend& backend, const Peer& peer, CallStream& st
 }
 
 AcquireCall::~AcquireCall() {
-  backend_.budget.Withdraw(peer_.account(), Resource::kLeases, seat_);
+  OnGone();
   backend_.deposits.Leave(seat_);
+}
+
+void AcquireCall::OnGone() {
+  backend_.budget.Withdraw(peer_.account(), Resource::kLeases, seat_);
 }
 
 void AcquireCall::OnMessage(grpc::ByteBuffer& message) {

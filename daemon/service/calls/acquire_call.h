@@ -30,6 +30,8 @@ class AcquireCall final : public StreamCall {
   void OnMessage(grpc::ByteBuffer& message) override;
   void OnHalfClose() override;
   void OnSpace() override;
+  /// A call that has ended takes no lease that becomes free, whenever its client reads the answer.
+  void OnGone() override;
   [[nodiscard]] Status TakeKey(grpc::ByteBuffer& message);
   [[nodiscard]] Status TakeWord(grpc::ByteBuffer& message);
   [[nodiscard]] Status TakeContents(const std::string& bytes);
