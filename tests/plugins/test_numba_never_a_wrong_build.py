@@ -91,6 +91,17 @@ def test_a_callee_that_was_compiled_before_its_global_changed_is_not_kept():
     assert plugin.status()["published"] == before
 
 
+def test_a_callee_that_changed_is_not_kept_where_another_has_the_same_function():
+    scope = {"G": 47}
+    exec("def callee(x): return x * G", scope)
+    old, new = cuda.jit(scope["callee"]), cuda.jit(scope["callee"])
+    compiled(lambda: assigning("old(a[1])", old=old))
+    scope["G"] = 48
+    before = plugin.status()["published"]
+    compiled(lambda: assigning("new(a[1]) - old(a[2])", new=new, old=old))
+    assert plugin.status()["published"] == before
+
+
 def test_equal_closures_are_one_kernel_and_others_are_not():
     first = compiled(lambda: capturing(71))
     with counts(compiles=0, hits=1):
