@@ -102,6 +102,24 @@ def test_a_callee_that_changed_is_not_kept_where_another_has_the_same_function()
     assert plugin.status()["published"] == before
 
 
+def test_a_linked_file_is_the_one_that_numba_read(tmp_path):
+    file = tmp_path / "scaled.cu"
+    scaled = cuda.declare_device("scaled", "float32(float32)")
+
+    def linking(factor):
+        code = f'extern "C" __device__ int scaled(float* out, float x) {{ *out = x * {factor}; return 0; }}'
+        file.write_text(code)
+
+        def k(a):
+            a[0] = scaled(a[1])
+
+        return kernel(k, link=[str(file)]), ONE
+
+    first = compiled(lambda: linking(51))
+    with counts(compiles=0, hits=1):
+        assert compiled(lambda: linking(52)) == first, "numba reads a file once a process"
+
+
 def test_equal_closures_are_one_kernel_and_others_are_not():
     first = compiled(lambda: capturing(71))
     with counts(compiles=0, hits=1):

@@ -9,6 +9,7 @@ from typing import Any, Mapping
 
 from numba.cuda import dispatcher as numba_dispatcher
 from numba.cuda.memory_management.nrt import NRT_LIBRARY
+from numba.cuda.utils import cached_file_read
 
 from .._numba.link_files import describe_link_files
 from .._plugin.canonical import Description, digest
@@ -29,7 +30,8 @@ def kernel_key(release: str, dispatcher: Any, argument_types: tuple[Any, ...], m
     """
     function = dispatcher.py_func
     options = dict(dispatcher.targetoptions)
-    files = describe_link_files(file for file in options.pop("link", None) or () if not _is_of_numba(file))
+    given = (file for file in options.pop("link", None) or () if not _is_of_numba(file))
+    files = describe_link_files(given, cached_file_read)
     walk = VALUES.walk()
     described: Description = (
         walk.function(function),
