@@ -120,6 +120,23 @@ def test_a_linked_file_is_the_one_that_numba_read(tmp_path):
         assert compiled(lambda: linking(52)) == first, "numba reads a file once a process"
 
 
+def test_a_linked_file_that_is_named_like_one_of_numba_is_told_apart(tmp_path):
+    def linking(factor):
+        file = tmp_path / str(factor) / "reshape_funcs.cu"
+        file.parent.mkdir(exist_ok=True)
+        code = f'extern "C" __device__ int scaled(float* out, float x) {{ *out = x * {factor}; return 0; }}'
+        file.write_text(code)
+        scaled = cuda.declare_device("scaled", "float32(float32)")
+
+        def k(a):
+            a[0] = scaled(a[1])
+
+        return kernel(k, link=[str(file)]), ONE
+
+    first = compiled(lambda: linking(53))
+    assert compiled(lambda: linking(54)) != first
+
+
 def test_equal_closures_are_one_kernel_and_others_are_not():
     first = compiled(lambda: capturing(71))
     with counts(compiles=0, hits=1):

@@ -21,6 +21,7 @@ from ._values import REFUSED_OPTIONS, VALUES
 NAMESPACE = "numba.cuda"
 SCHEMA = "1"
 _KERNELS = DispatcherForm("numba", REFUSED_OPTIONS)
+_RESHAPING = os.path.join(os.path.dirname(os.path.abspath(numba_dispatcher.__file__)), "reshape_funcs.cu")
 
 
 def kernel_key(release: str, dispatcher: Any, argument_types: tuple[Any, ...], more: Mapping[str, str]) -> Key:
@@ -54,4 +55,4 @@ def kernel_key(release: str, dispatcher: Any, argument_types: tuple[Any, ...], m
 
 def _is_of_numba(file: Any) -> bool:
     """Whether numba added it to the list that the program gave, which it does at each compile."""
-    return file is NRT_LIBRARY or (isinstance(file, str) and os.path.basename(file) == "reshape_funcs.cu")
+    return file is NRT_LIBRARY or file == _RESHAPING
