@@ -137,6 +137,17 @@ def test_a_linked_file_that_is_named_like_one_of_numba_is_told_apart(tmp_path):
     assert compiled(lambda: linking(54)) != first
 
 
+def test_a_table_that_is_read_only_has_another_type():
+    def writing(writeable):
+        table = numpy.array([55, 56], dtype=numpy.float32)
+        table.flags.writeable = writeable
+        return assigning("cuda.const.array_like(table)[0]", table=table)
+
+    compiled(lambda: writing(True))
+    with counts(compiles=1, hits=0):
+        compiled(lambda: writing(False))
+
+
 def test_equal_closures_are_one_kernel_and_others_are_not():
     first = compiled(lambda: capturing(71))
     with counts(compiles=0, hits=1):
