@@ -15,6 +15,7 @@ import cccl_cache.numba as plugin
 from numba import cuda
 from numba.cuda.core.errors import TypingError
 from numba.cuda.core.rewrites import Rewrite, register_rewrite, rewrite_registry
+from numba.cuda.cudadrv.linkable_code import CUSource
 from numba.cuda.extending import overload
 from numba.cuda.typing.templates import builtin_registry
 
@@ -146,6 +147,24 @@ def test_a_table_that_is_read_only_has_another_type():
     compiled(lambda: writing(True))
     with counts(compiles=1, hits=0):
         compiled(lambda: writing(False))
+
+
+def test_a_header_of_the_working_directory_is_in_no_key(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code = '#include "h.h"\nextern "C" __device__ int scaled(float* out, float x) { *out = x * FACTOR; return 0; }'
+
+    def linking(factor):
+        (tmp_path / "h.h").write_text(f"#define FACTOR {factor}\n")
+        scaled = cuda.declare_device("scaled", "float32(float32)")
+
+        def k(a):
+            a[0] = scaled(a[1])
+
+        return kernel(k, link=[CUSource(code, name="scaled.cu")]), ONE
+
+    first = compiled(lambda: linking(57))
+    assert compiled(lambda: linking(58)) != first
+    assert any("#include" in reason for reason in plugin.status()["not_cached"])
 
 
 def test_equal_closures_are_one_kernel_and_others_are_not():

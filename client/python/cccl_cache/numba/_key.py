@@ -31,7 +31,7 @@ def kernel_key(release: str, dispatcher: Any, argument_types: tuple[Any, ...], m
     """
     function = dispatcher.py_func
     options = dict(dispatcher.targetoptions)
-    given = (file for file in options.pop("link", None) or () if not _is_of_numba(file))
+    given = (file for file in options.pop("link", None) or () if not is_of_numba(file))
     files = describe_link_files(given, cached_file_read)
     walk = VALUES.walk()
     described: Description = (
@@ -53,6 +53,6 @@ def kernel_key(release: str, dispatcher: Any, argument_types: tuple[Any, ...], m
     return Key(fields, digest(tuple(sorted(fields.items()))))
 
 
-def _is_of_numba(file: Any) -> bool:
+def is_of_numba(file: Any) -> bool:
     """Whether numba added it to the list that the program gave, which it does at each compile."""
     return file is NRT_LIBRARY or file == _RESHAPING
