@@ -15,6 +15,7 @@ import cccl_cache.numba as plugin
 from numba import cuda
 from numba.cuda.core.errors import TypingError
 from numba.cuda.core.rewrites import Rewrite, register_rewrite, rewrite_registry
+from numba.cuda.cudadrv.linkable_code import CUSource
 from numba.cuda.extending import overload
 from numba.cuda.typing.templates import builtin_registry
 
@@ -89,6 +90,81 @@ def test_a_callee_that_was_compiled_before_its_global_changed_is_not_kept():
     scope["G"] = 43
     compiled(make)
     assert plugin.status()["published"] == before
+
+
+def test_a_callee_that_changed_is_not_kept_where_another_has_the_same_function():
+    scope = {"G": 47}
+    exec("def callee(x): return x * G", scope)
+    old, new = cuda.jit(scope["callee"]), cuda.jit(scope["callee"])
+    compiled(lambda: assigning("old(a[1])", old=old))
+    scope["G"] = 48
+    before = plugin.status()["published"]
+    compiled(lambda: assigning("new(a[1]) - old(a[2])", new=new, old=old))
+    assert plugin.status()["published"] == before
+
+
+def test_a_linked_file_is_the_one_that_numba_read(tmp_path):
+    file = tmp_path / "scaled.cu"
+    scaled = cuda.declare_device("scaled", "float32(float32)")
+
+    def linking(factor):
+        code = f'extern "C" __device__ int scaled(float* out, float x) {{ *out = x * {factor}; return 0; }}'
+        file.write_text(code)
+
+        def k(a):
+            a[0] = scaled(a[1])
+
+        return kernel(k, link=[str(file)]), ONE
+
+    first = compiled(lambda: linking(51))
+    with counts(compiles=0, hits=1):
+        assert compiled(lambda: linking(52)) == first, "numba reads a file once a process"
+
+
+def test_a_linked_file_that_is_named_like_one_of_numba_is_told_apart(tmp_path):
+    def linking(factor):
+        file = tmp_path / str(factor) / "reshape_funcs.cu"
+        file.parent.mkdir(exist_ok=True)
+        code = f'extern "C" __device__ int scaled(float* out, float x) {{ *out = x * {factor}; return 0; }}'
+        file.write_text(code)
+        scaled = cuda.declare_device("scaled", "float32(float32)")
+
+        def k(a):
+            a[0] = scaled(a[1])
+
+        return kernel(k, link=[str(file)]), ONE
+
+    first = compiled(lambda: linking(53))
+    assert compiled(lambda: linking(54)) != first
+
+
+def test_a_table_that_is_read_only_has_another_type():
+    def writing(writeable):
+        table = numpy.array([55, 56], dtype=numpy.float32)
+        table.flags.writeable = writeable
+        return assigning("cuda.const.array_like(table)[0]", table=table)
+
+    compiled(lambda: writing(True))
+    with counts(compiles=1, hits=0):
+        compiled(lambda: writing(False))
+
+
+def test_a_header_of_the_working_directory_is_in_no_key(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code = '#include "h.h"\nextern "C" __device__ int scaled(float* out, float x) { *out = x * FACTOR; return 0; }'
+
+    def linking(factor):
+        (tmp_path / "h.h").write_text(f"#define FACTOR {factor}\n")
+        scaled = cuda.declare_device("scaled", "float32(float32)")
+
+        def k(a):
+            a[0] = scaled(a[1])
+
+        return kernel(k, link=[CUSource(code, name="scaled.cu")]), ONE
+
+    first = compiled(lambda: linking(57))
+    assert compiled(lambda: linking(58)) != first
+    assert any("#include" in reason for reason in plugin.status()["not_cached"])
 
 
 def test_equal_closures_are_one_kernel_and_others_are_not():

@@ -6,14 +6,17 @@ from __future__ import annotations
 
 import hashlib
 import os
-from typing import Any, Iterable
+from typing import Any, Callable, Iterable
 
 from .._plugin.canonical import Refused, digest
 
 
-def describe_link_files(files: Iterable[Any]) -> list[str]:
-    """The digests of paths and LinkableCode objects, in their order. Raises Refused for one with callbacks."""
-    return [digest(_describe(file)) for file in files]
+def describe_link_files(files: Iterable[Any], read: Callable[..., Any]) -> list[str]:
+    """The digests of paths and LinkableCode objects, in their order. Raises Refused for one with callbacks.
+
+    `read` is the compiler's own `cached_file_read`: it links what a file held when this process first read it.
+    """
+    return [digest(_describe(file, read)) for file in files]
 
 
 def is_cuda_source(file: Any) -> bool:
@@ -21,12 +24,11 @@ def is_cuda_source(file: Any) -> bool:
     return file.endswith(".cu") if isinstance(file, str) else getattr(file, "kind", None) == "cu"
 
 
-def _describe(file: Any) -> tuple[Any, ...]:
+def _describe(file: Any, read: Callable[..., Any]) -> tuple[Any, ...]:
     if isinstance(file, (str, os.PathLike)):
         path = os.fspath(file)
         try:
-            with open(path, "rb") as opened:
-                contents = hashlib.sha256(opened.read()).hexdigest()
+            contents = hashlib.sha256(read(path, how="rb")).hexdigest()
         except OSError as error:
             raise Refused(f"{path} can't be read: {error.strerror}") from None
         return ("file", os.path.basename(path), contents)

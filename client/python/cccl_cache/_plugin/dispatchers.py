@@ -46,9 +46,9 @@ class DispatcherForm:
         if kind.__module__.partition(".")[0] != self._package:
             raise Refused(f"a compiled function of {kind.__module__}")
         name = getattr(dispatcher.py_func, "__name__", "?")
-        met = walk.has_met(dispatcher.py_func)
+        first = walk.meets(dispatcher)  # and not its function, of which there may be several
         description = ("dispatcher", walk.function(dispatcher.py_func), self.options(name, dispatcher.targetoptions))
-        if not met and not walk.apart:
+        if first and not walk.apart:
             _check_unchanged(name, dispatcher, digest((walk.alone().value(dispatcher), self._target())))
         return description
 

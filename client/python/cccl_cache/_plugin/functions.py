@@ -37,6 +37,7 @@ class Walk:
         self._state = dict(state or {})
         self._libraries = libraries
         self._visited: dict[int, int] = {}
+        self._met: set[int] = set()
         self.apart = False
 
     def alone(self) -> "Walk":
@@ -46,9 +47,11 @@ class Walk:
         other.apart = True
         return other
 
-    def has_met(self, function: types.FunctionType) -> bool:
-        """Whether the function was described before."""
-        return id(function) in self._visited
+    def meets(self, value: object) -> bool:
+        """Whether a value is met for the first time. It must live as long as the walk."""
+        first = id(value) not in self._met
+        self._met.add(id(value))
+        return first
 
     def value(self, value: Any) -> Description:
         """The description of a value that a function reaches."""

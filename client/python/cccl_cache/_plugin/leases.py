@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import hmac
+import os
 import threading
 from typing import Any, Callable, ContextManager, Iterable, Iterator, Mapping, NamedTuple, Optional, Protocol, cast
 
@@ -84,8 +85,8 @@ class Deposits:
         self._namespace = namespace
         self._settings = settings
         self._report = report
-        self._lock = threading.Lock()
-        self._turns: dict[str, _Turn] = {}
+        self._renew_turns()
+        os.register_at_fork(after_in_child=self._renew_turns)  # threads that are not in the child may have some
         self._client: Optional[LeaseClient] = None
         self._breaker = CircuitBreaker(settings.wait)
 
@@ -101,8 +102,12 @@ class Deposits:
         finally:
             with self._lock:
                 turn.threads -= 1
-                if turn.threads == 0:
+                if turn.threads == 0 and self._turns.get(digest) is turn:
                     del self._turns[digest]
+
+    def _renew_turns(self) -> None:
+        self._lock = threading.Lock()
+        self._turns: dict[str, _Turn] = {}
 
     @contextlib.contextmanager
     def ask(self, key: Key, what: str) -> Iterator["Offer"]:

@@ -69,7 +69,8 @@ def _frozen_array(array: numpy.ndarray) -> Description:
         raise Refused("an array of a class of its own, or of objects")
     if array.nbytes > _LARGEST_FROZEN_ARRAY:
         raise Refused(f"an array of {array.nbytes} bytes, which would be part of the code")
-    return ("array", describe_dtype(array.dtype), array.shape, array.strides, array.tobytes())
+    writeable = bool(array.flags.writeable)  # which is part of its type
+    return ("array", describe_dtype(array.dtype), array.shape, array.strides, writeable, array.tobytes())
 
 
 def _plain_type(kind: type) -> Optional[Description]:

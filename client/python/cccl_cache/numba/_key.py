@@ -9,6 +9,7 @@ from typing import Any, Mapping
 
 from numba.cuda import dispatcher as numba_dispatcher
 from numba.cuda.memory_management.nrt import NRT_LIBRARY
+from numba.cuda.utils import cached_file_read
 
 from .._numba.link_files import describe_link_files
 from .._plugin.canonical import Description, digest
@@ -20,6 +21,7 @@ from ._values import REFUSED_OPTIONS, VALUES
 NAMESPACE = "numba.cuda"
 SCHEMA = "1"
 _KERNELS = DispatcherForm("numba", REFUSED_OPTIONS)
+_RESHAPING = os.path.join(os.path.dirname(os.path.abspath(numba_dispatcher.__file__)), "reshape_funcs.cu")
 
 
 def kernel_key(release: str, dispatcher: Any, argument_types: tuple[Any, ...], more: Mapping[str, str]) -> Key:
@@ -29,7 +31,8 @@ def kernel_key(release: str, dispatcher: Any, argument_types: tuple[Any, ...], m
     """
     function = dispatcher.py_func
     options = dict(dispatcher.targetoptions)
-    files = describe_link_files(file for file in options.pop("link", None) or () if not _is_of_numba(file))
+    given = (file for file in options.pop("link", None) or () if not is_of_numba(file))
+    files = describe_link_files(given, cached_file_read)
     walk = VALUES.walk()
     described: Description = (
         walk.function(function),
@@ -50,6 +53,6 @@ def kernel_key(release: str, dispatcher: Any, argument_types: tuple[Any, ...], m
     return Key(fields, digest(tuple(sorted(fields.items()))))
 
 
-def _is_of_numba(file: Any) -> bool:
+def is_of_numba(file: Any) -> bool:
     """Whether numba added it to the list that the program gave, which it does at each compile."""
-    return file is NRT_LIBRARY or (isinstance(file, str) and os.path.basename(file) == "reshape_funcs.cu")
+    return file is NRT_LIBRARY or file == _RESHAPING

@@ -12,19 +12,23 @@ what the second key has besides.
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, Callable, NamedTuple, Optional
 
 from cuda.core import ObjectCode
 from numba.cuda import codegen, types, typing
 from numba.cuda.dispatcher import _Kernel
 from numba.cuda.memory_management.nrt import NRT_LIBRARY
+from numba.cuda.utils import cached_file_read
 
 from .._numba.link_files import is_cuda_source
 from .._plugin.canonical import Refused
+from ._key import is_of_numba
 from ._values import LIBRARIES
 
 HEADERS, LAUNCH = "headers", "launch configuration"
 _SIZE = 8
+_NOT_IN_BRACKETS = re.compile(rb"include(_next)?\b(?!\s*\(?\s*<)")
 _OF_THE_LIBRARY = ("_max_registers", "_nvvm_options", "needs_cudadevrt", "use_cooperative", "_lto")
 
 
@@ -85,6 +89,8 @@ def write_kernel(kernel: Any) -> bytes:
         raise Refused("it holds objects of this process")
     if any(not _warns_only(each) for each in (*library._setup_functions, *library._teardown_functions)):
         raise Refused("it has callbacks, which this process alone has")
+    if any(_includes_by_place(file) for file in library._linking_files):
+        raise Refused("its CUDA C++ has an #include without <>, which may be a file of the working directory")
     [(cc, cubin)] = library._cubin_cache.items()
     files = library._linking_files
     properties = {
@@ -142,6 +148,13 @@ def load_kernel(stored: Stored, argument_types: tuple[Any, ...], compile_again: 
         shared_memory_carveout=given["carveout"],
         launch_config_sensitive=given["launch_config_sensitive"],
     )
+
+
+def _includes_by_place(file: Any) -> bool:
+    if not is_cuda_source(file) or is_of_numba(file):
+        return False
+    code = cached_file_read(file, how="rb") if isinstance(file, str) else file.data
+    return _NOT_IN_BRACKETS.search(code.encode() if isinstance(code, str) else bytes(code)) is not None
 
 
 def _warns_only(callback: Any) -> bool:

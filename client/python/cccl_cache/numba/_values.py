@@ -9,6 +9,7 @@ from typing import Any, Optional
 from numba.cuda import dispatcher, types
 from numba.cuda.compiler import ExternFunction
 from numba.cuda.typing.templates import ConcreteTemplate
+from numba.cuda.utils import cached_file_read
 
 from .._numba.link_files import describe_link_files
 from .._numba.values import Values
@@ -43,7 +44,8 @@ def _extern(value: Any, walk: Walk) -> Optional[Description]:
         type(getattr(getattr(made, "fndesc", None), "call_conv", None)).__name__ for _, made in versions
     )
     signature = tuple(VALUES.describe_type(t, walk) for t in (function.sig.return_type, *function.sig.args))
-    files = tuple(sorted(digest for library in libraries for digest in describe_link_files(library._linking_files)))
+    linked = [file for library in libraries for file in library._linking_files]
+    files = tuple(sorted(describe_link_files(linked, cached_file_read)))
     cooperative = tuple(bool(library.use_cooperative) for library in libraries)
     return ("extern", function.name, signature, form, convention, cooperative, files)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from numba_cuda_mlir import tools
 from numba_cuda_mlir.extending import lowering_registry, typing_registry
+from numba_cuda_mlir.numba_cuda.utils import cached_file_read
 
 from .._numba.link_files import describe_link_files
 from .._numba.mlir_compiler import KNOWN_PACKAGES, environment_variables, python_environment
@@ -28,7 +29,7 @@ def kernel_key(release: str, dispatcher: Any, argument_types: tuple[Any, ...]) -
     """The key of a kernel for these types of arguments. Raises Refused with the reason where there is none."""
     function = dispatcher.py_func
     options = dict(dispatcher.targetoptions)
-    files = describe_link_files(options.pop("link", None) or ())
+    files = describe_link_files(options.pop("link", None) or (), cached_file_read)
     walk = VALUES.walk()
     described: Description = (
         walk.function(function),

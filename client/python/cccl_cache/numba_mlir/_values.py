@@ -10,6 +10,7 @@ from numba_cuda_mlir import tools
 from numba_cuda_mlir.compiler import ExternFunction
 from numba_cuda_mlir.descriptor import MLIRDispatcher
 from numba_cuda_mlir.numba_cuda import types
+from numba_cuda_mlir.numba_cuda.utils import cached_file_read
 
 from .._numba.link_files import describe_link_files
 from .._numba.values import Values
@@ -36,7 +37,7 @@ def _extern(value: Any, walk: Walk) -> Optional[Description]:
         return None
     signature = (value.sig.return_type, *value.sig.args)
     described = tuple(VALUES.describe_type(each, walk) for each in signature)
-    files = tuple(sorted(describe_link_files(value.link)))
+    files = tuple(sorted(describe_link_files(value.link, cached_file_read)))
     return ("extern", value.name, described, value.abi, bool(value.use_cooperative), files)
 
 
