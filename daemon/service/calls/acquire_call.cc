@@ -39,9 +39,7 @@ AcquireCall::~AcquireCall() {
   backend_.deposits.Leave(seat_);
 }
 
-void AcquireCall::OnGone() {
-  backend_.budget.Withdraw(peer_.account(), Resource::kLeases, seat_);
-}
+void AcquireCall::OnGone() { backend_.budget.Withdraw(peer_.account(), Resource::kLeases, seat_); }
 
 void AcquireCall::OnMessage(grpc::ByteBuffer& message) {
   const bool first = !std::exchange(asked_, true);
