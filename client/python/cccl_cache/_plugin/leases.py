@@ -164,7 +164,7 @@ class Offer:
     Attributes
     ----------
     contents
-        What is deposited. None: nothing, or it was damaged.
+        The deposit. None: there is none, or it was damaged.
     held
         `publish` would deposit something: the lease is this process'.
     released

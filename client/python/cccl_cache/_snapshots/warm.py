@@ -37,7 +37,7 @@ def warm(path: Path, *, client: Optional[Client] = None, wait: float = 2.0) -> b
     path : str or path-like
         The file.
     client : Client, optional
-        Whose daemon gets it. Without it one of the daemon that is found.
+        Its daemon gets the file. Default: a client of the daemon that is found.
     wait : float
         Seconds after which the daemon is not waited for any longer.
 
