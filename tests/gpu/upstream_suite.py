@@ -4,11 +4,12 @@
 
 Usage: upstream_suite.py [--of PACKAGE] [--processes N] [--select EXPRESSION] SUITE SOCKET
 
-PACKAGE: cuda.compute or cupy. SUITE: python/cuda_cccl/tests of a checkout of CCCL, or tests of CuPy's sdist, with the
-sdist's pyproject.toml beside it but not its sources, of the release that is installed. SOCKET: a daemon that was asked for
-nothing yet. Needs pytest, pytest-xdist and CuPy, and cuda-cccl with its compiler for its tests. Runs the suite three
-times: without the plug-in, as a first run with it, and as a second. Prints what passed, failed, how long each run took
-and what the daemon did; exit status 1 if a test fails with the plug-in that passes without it.
+PACKAGE: cuda.compute, cupy or triton. SUITE: python/cuda_cccl/tests of a checkout of CCCL; or tests of CuPy's sdist, with
+the sdist's pyproject.toml beside it but not its sources; or python/test of a checkout of Triton; of the release that is
+installed. SOCKET: a daemon that was asked for nothing yet. Needs pytest, pytest-xdist and the package: cuda-cccl with its
+compiler and CuPy, CuPy, or Triton with PyTorch and expecttest. Runs the suite three times: without the plug-in, as a first
+run with it, and as a second. Prints what passed, failed, how long each run took and what the daemon did; exit status 1 if
+a test fails with the plug-in that passes without it.
 """
 
 import argparse
@@ -23,12 +24,15 @@ import xml.etree.ElementTree
 import cccl_cache
 
 _CUPY = "cupy_tests/core_tests"
-# Of each package: the variable that turns its plug-in on, and what is run of its suite.
+# Of each package: the variable that turns its plug-in on, what is run of its suite, and which tests of that, as pytest's
+# -k. Jitify reads CCCL's headers for minutes in each process, and nvcc is not served.
 SUITES = {
-    "cuda.compute": ("CCCL_CACHE_COMPUTE", ("compute",)),
+    "cuda.compute": ("CCCL_CACHE_COMPUTE", ("compute",), ""),
     "cupy": ("CCCL_CACHE_CUPY", (
         f"{_CUPY}/test_raw.py", f"{_CUPY}/test_elementwise.py", f"{_CUPY}/test_userkernel.py",
-        f"{_CUPY}/test_reduction.py", f"{_CUPY}/test_cub_reduction.py", f"{_CUPY}/fusion_tests")),
+        f"{_CUPY}/test_reduction.py", f"{_CUPY}/test_cub_reduction.py", f"{_CUPY}/fusion_tests"),
+        "(not jitify or no-jitify) and not NVCC"),
+    "triton": ("CCCL_CACHE_TRITON", ("unit/runtime",), ""),
 }
 
 
@@ -44,17 +48,17 @@ def outcomes(report):
 
 def run(given, name, report, environment):
     """The outcomes of one run of the suite, printed in one line."""
+    _, parts, tests = SUITES[given.of]
     command = [
         sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=line", f"--junitxml={report}",
-        "-n", str(given.processes), *SUITES[given.of][1],
+        "-n", str(given.processes), *parts, "-k", given.select or tests,
     ]
-    if given.select:
-        command += ["-k", given.select]
     begun = time.monotonic()
     with open(report.with_suffix(".log"), "wb") as log:
         status = subprocess.run(
             command, cwd=given.suite, stdout=log, stderr=log,
             env={**os.environ, "CUDA_CACHE_DISABLE": "1", "CUPY_CACHE_DIR": str(report.with_suffix(".cupy")),
+                 "TRITON_CACHE_DIR": str(report.with_suffix(".triton")),
                  "PYTHONPATH": f"{given.suite}:{os.environ.get('PYTHONPATH', '')}",
                  **environment}).returncode
     took = time.monotonic() - begun
@@ -77,7 +81,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--of", choices=SUITES, default="cuda.compute")
     parser.add_argument("--processes", type=int, default=min(14, os.cpu_count()))
-    parser.add_argument("--select", help="as pytest's -k")
+    parser.add_argument("--select", help="as pytest's -k, instead of what is chosen here")
     parser.add_argument("suite", type=pathlib.Path)
     parser.add_argument("socket")
     given = parser.parse_args()
