@@ -27,7 +27,7 @@ def arguments():
         "--only", choices=PARTS, action="append", help="leave the others out; repeatable"
     )
     parser.add_argument(
-        "--before", type=pathlib.Path, help="build directory of an earlier version: compare with that and nothing else"
+        "--before", type=pathlib.Path, help="build directory of an earlier version: compare with that and nothing else: hits, processes, compiles"
     )
     return parser.parse_args()
 
@@ -37,7 +37,7 @@ def rows(servers, given):
     wanted = given.only or PARTS
     fake_root = servers.build / "tests/support/fake_cuda13"
     if given.before:
-        yield from two_builds.compare(servers, given.before, fake_root, given.cuda, effort)
+        yield from two_builds.compare(servers, given.before, fake_root, given.cuda, effort, wanted)
         return
     if "hits" in wanted:
         yield from measurements.hits(servers, fake_root, effort)

@@ -10,14 +10,17 @@ from measurements import CLOSURE_NAMES, FOLDER, HIT_SIZES, describe
 PASSES = 3
 
 
-def compare(servers, before, fake_root, cuda_root, effort):
-    yield from hits(servers, before, fake_root, effort)
-    yield from whole_process(servers, before, effort)
-    yield from compiles(servers, before, cuda_root, effort)
-
-
-def hits(servers, before, fake_root, effort):
+def compare(servers, before, fake_root, cuda_root, effort, wanted):
     now, then = servers.daemon("now", fake_root), servers.daemon("before", fake_root, build=before)
+    if "hits" in wanted:
+        yield from hits(servers, now, then, effort)
+    if "processes" in wanted:
+        yield from whole_process(servers, before, effort)
+    if "compiles" in wanted:
+        yield from compiles(servers, before, cuda_root, effort)
+
+
+def hits(servers, now, then, effort):
     for size, name in HIT_SIZES:
         figures = {}
         for _ in range(effort.hit_passes):
