@@ -80,14 +80,14 @@ def callee_optioned(**options):
     return assigning("f(a[1], a[2])", f=cuda.jit(**options)(callee))
 
 
-def linking(factor):
+def linking(factor, **options):
     code = f'extern "C" __device__ int scaled(float* out, float x) {{ *out = x * {factor}; return 0; }}'
     scaled = cuda.declare_device("scaled", "float32(float32)")
 
     def k(a):
         a[0] = scaled(a[1])
 
-    return kernel(k, link=[CUSource(code, name="scaled.cu")]), ONE
+    return kernel(k, link=[CUSource(code, name="scaled.cu")], **options), ONE
 
 
 def declaring(factor):

@@ -3,13 +3,16 @@
 """Kernels that differ in one thing alone are each compiled, and never is one served for the other."""
 
 import contextlib
+import functools
+import io
 import types
+import warnings
 
 import cccl_cache
 import numba_device
 import numpy
 import pytest
-from numba_pairs import KEYS_ALONE, ONE, PAIRS, assigning, capturing, kernel
+from numba_pairs import KEYS_ALONE, ONE, PAIRS, assigning, capturing, kernel, linking, written
 
 import cccl_cache.numba as plugin
 from numba import cuda
@@ -285,9 +288,36 @@ def test_another_capability_is_another_kernel():
         assert compiled(lambda: capturing(73)) != first
 
 
-def test_a_loaded_kernel_is_compiled_for_another_capability():
-    from numba_pairs import linking
+def test_a_loaded_kernel_tells_what_a_compiled_one_tells():
+    def told(make, expected):
+        dispatcher, signature = make()
+        with counts(**expected):
+            made = dispatcher.compile(signature)
+        dispatcher.inspect_types(file=io.StringIO())
+        return list(made.type_annotation.typemap), dispatcher.inspect_lto_ptx(signature)
 
+    make = functools.partial(linking, "9.0f", lto=True)
+    compiled_here = told(make, {"compiles": 1, "hits": 0})
+    assert told(make, {"compiles": 0, "hits": 1}) == compiled_here
+
+
+def test_the_warnings_of_a_compile_are_given_where_its_kernel_is_loaded():
+    def warned(make):
+        with warnings.catch_warnings(record=True) as given:
+            warnings.simplefilter("always")
+            compiled(make)
+        return [(each.category, str(each.message)) for each in given]
+
+    def printing():
+        return written(f"def k(a): print({', '.join(33 * ['a[0]'])})"), ONE
+
+    first = warned(printing)
+    assert any("32 items" in text for _, text in first)
+    with counts(compiles=0, hits=1):
+        assert warned(printing) == first
+
+
+def test_a_loaded_kernel_is_compiled_for_another_capability():
     for make in (lambda: capturing(74), lambda: linking("7.0f")):
         compiled(make)
         dispatcher, signature = make()

@@ -111,7 +111,7 @@ std::optional<Expected<BuildReply>> BuildSteps::Took(BuildStep step, Expected<Bu
 bool BuildSteps::MayGoOn(BuildStep step, const Error& error) {
   switch (error.status) {
     case CCCL_CACHE_FILES_NEEDED:
-      if (no_files_ || step == BuildStep::kBuildWithFiles) return false;
+      if (no_files_ || step == BuildStep::kBuildWithFiles || ++repairs_ > kMaxRepairs) return false;
       daemon_.NoteElsewhere();
       return true;
     case CCCL_CACHE_PROTOCOL:

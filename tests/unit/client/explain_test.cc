@@ -43,7 +43,7 @@ struct Explanations {
 
   StandInAnswers Answers() {
     StandInAnswers answers;
-    answers.explain = [this](const v1::ExplainRequest& request, v1::ExplainReply* answer) {
+    answers.explain = [this](auto*, const v1::ExplainRequest& request, v1::ExplainReply* answer) {
       seen = request;
       *answer = reply;
       return status;
@@ -163,4 +163,23 @@ TEST_CASE("the C++ interface hands out the explanation field by field") {
   CHECK(differences[0].field == CCCL_CACHE_FIELD_HEADER);
   CHECK(differences[0].name == "inc/a.h");
   CHECK(differences[1].is_lines == 2);
+}
+
+TEST_CASE("explain ends when the daemon asks for the same files again and again") {
+  int times = 0;
+  StandInAnswers answers;
+  answers.explain = [&times](grpc::ServerContext* context, const auto&, auto*) {
+    ++times;
+    context->AddTrailingMetadata("cccl-error", "files-needed");
+    return grpc::Status(grpc::StatusCode::INTERNAL, "the daemon's reason");
+  };
+  const CliScene scene(answers);
+  auto client = cccl_cache::Client::Open(scene.daemon.socket());
+  REQUIRE(client.ok());
+  cccl_cache::NvrtcBuild build;
+  build.source = "source";
+  const auto explanation = client->Explain(build);
+  REQUIRE_FALSE(explanation.ok());
+  CHECK(explanation.error().status == CCCL_CACHE_FILES_NEEDED);
+  CHECK(times <= 3);
 }

@@ -58,9 +58,9 @@ class StandInDaemon::Services {
                        v1::StatsReply* reply) override {
       return answers.stats ? answers.stats(reply) : Missing();
     }
-    grpc::Status Explain(grpc::ServerContext*, const v1::ExplainRequest* request,
+    grpc::Status Explain(grpc::ServerContext* context, const v1::ExplainRequest* request,
                          v1::ExplainReply* reply) override {
-      return answers.explain ? answers.explain(*request, reply) : Missing();
+      return answers.explain ? answers.explain(context, *request, reply) : Missing();
     }
     grpc::Status Toolchains(grpc::ServerContext*, const v1::ToolchainsRequest* request,
                             v1::ToolchainsReply* reply) override {

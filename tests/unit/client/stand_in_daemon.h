@@ -25,7 +25,8 @@ struct StandInAnswers {
   using WithFiles = grpc::ServerReaderWriter<v1::BuildWithFilesReply, v1::BuildWithFilesRequest>;
   std::function<grpc::Status(grpc::ServerContext*, WithFiles*)> with_files;
   std::function<grpc::Status(grpc::ServerReader<v1::UploadChunk>*, v1::UploadReply*)> upload;
-  std::function<grpc::Status(const v1::ExplainRequest&, v1::ExplainReply*)> explain;
+  std::function<grpc::Status(grpc::ServerContext*, const v1::ExplainRequest&, v1::ExplainReply*)>
+      explain;
   std::function<grpc::Status(v1::StatsReply*)> stats;
   std::function<grpc::Status(const v1::ToolchainsRequest&, v1::ToolchainsReply*)> toolchains;
   std::function<grpc::Status(v1::InfoReply*)> info;

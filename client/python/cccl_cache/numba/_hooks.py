@@ -7,6 +7,7 @@ from __future__ import annotations
 import functools
 from typing import Any, Callable
 
+from numba.cuda.core.errors import NumbaWarning
 from numba.cuda.cudadrv import driver, nvrtc, nvvm
 from numba.cuda.dispatcher import CUDADispatcher
 
@@ -16,7 +17,7 @@ from .._plugin.compiler_stages import CompilerStages
 from .._plugin.leases import Deposits, Settings, default_client
 from .._plugin.patches import Patches
 from .._plugin.report import Report
-from . import _library
+from . import _library, _warnings
 from ._kernels import KernelCache, Kernels
 from ._key import NAMESPACE
 from ._links import LinkHooks
@@ -41,6 +42,7 @@ class NumbaHooks:
         self._patches.afterwards(self._links.detach)
         replace = self._patches.replace
         replace(CUDADispatcher, "enable_caching", self._enabling())
+        replace(NumbaWarning, "__init__", _warnings.noting(NumbaWarning.__init__))
         replace(CUDADispatcher, "compile", _asking(CUDADispatcher.compile))
         replace(CUDADispatcher, "compile_device", _noting(CUDADispatcher.compile_device))
         self._stages.attach(self._patches, nvvm, nvrtc, driver)

@@ -21,6 +21,7 @@ from .._plugin.report import Report
 from ._environment import headers
 from ._key import kernel_key
 from ._stored import HEADERS, LAUNCH, Stored, load_kernel, needs, read, write_kernel, write_needs
+from ._warnings import Warned, heard, warn
 
 
 class Kernels(NamedTuple):
@@ -41,6 +42,7 @@ class _Asked:
         self.stack = stack
         self.offer: Optional[Offer] = None
         self.kernel: Any = None
+        self.warned: list[Warned] = []
 
 
 class KernelCache(CUDACache):  # type: ignore[misc]
@@ -77,6 +79,7 @@ class KernelCache(CUDACache):  # type: ignore[misc]
         with self._kernels.deposits.turn(key.digest), contextlib.ExitStack() as stack:
             if types not in dispatcher.overloads:
                 self._thread.asked = self._ask(_Asked(key, types, stack))
+                self._thread.heard = stack.enter_context(heard())
             try:
                 yield
             finally:
@@ -87,6 +90,7 @@ class KernelCache(CUDACache):  # type: ignore[misc]
         asked = self._asked
         if asked is not None and asked.kernel is not None:
             self._kernels.report.count("hits")
+            warn(asked.warned)
             return asked.kernel
         kernel = None if self._served else self._own().load_overload(signature, target_context)
         if kernel is None:
@@ -183,6 +187,7 @@ class KernelCache(CUDACache):  # type: ignore[misc]
                 dispatcher = self._function
                 again = lambda: _Kernel(dispatcher.py_func, asked.argument_types, **dispatcher.targetoptions)  # noqa: E731
                 asked.kernel = load_kernel(stored, asked.argument_types, again)
+                asked.warned = stored.warned
                 self._sensitive |= asked.kernel.launch_config_sensitive
         except Refused as reason:
             self._kernels.report.not_cached(self._name, str(reason))
@@ -210,7 +215,7 @@ class KernelCache(CUDACache):  # type: ignore[misc]
         return more
 
     def _publish(self, asked: _Asked, offer: Offer, kernel: Any) -> None:
-        contents = write_kernel(kernel)
+        contents = write_kernel(kernel, list(self._thread.heard))
         after = self._key(asked.argument_types, asked.more)
         if after is None or after.digest != asked.key.digest:
             raise Refused("what it is compiled from changed meanwhile")

@@ -11,9 +11,10 @@ what the second key has besides.
 
 from __future__ import annotations
 
+import functools
 import json
 import re
-from typing import Any, Callable, NamedTuple, Optional
+from typing import Any, Callable, NamedTuple
 
 from cuda.core import ObjectCode
 from numba.cuda import codegen, types, typing
@@ -25,6 +26,7 @@ from .._numba.link_files import is_cuda_source
 from .._plugin.canonical import Refused
 from ._key import is_of_numba
 from ._values import LIBRARIES
+from ._warnings import Warned
 
 HEADERS, LAUNCH = "headers", "launch configuration"
 _SIZE = 8
@@ -42,29 +44,44 @@ class Stored(NamedTuple):
     def needs(self) -> tuple[str, ...]:
         return tuple(self.properties.get("needs", ()))
 
+    @property
+    def warned(self) -> list[Warned]:
+        return [(str(kind), str(text)) for kind, text in self.properties.get("warned", ())]
+
 
 class LoadedLibrary(codegen.CUDACodeLibrary):  # type: ignore[misc]
-    """A kernel's code as it was linked. The files that were linked into it are not there any more, so for a device of
-    another compute capability the kernel is compiled again, by `compile_again`."""
+    """A kernel's code as it was linked. The files that were linked into it are not there any more, so where they are
+    needed again the kernel is compiled, by `compile_again`."""
 
-    compile_again: Optional[Callable[[], Any]] = None
-    _compiled: Any = None
+    compile_again: Callable[[], Any]
+    had_files = False
 
     def get_cubin(self, cc: Any = None) -> Any:
         cc = self._ensure_cc(cc)
-        other = self._for_another(cc)
-        return super().get_cubin(cc) if other is None else other.get_cubin(cc)
+        return self._compiled.get_cubin(cc) if self._needs_files(cc) else super().get_cubin(cc)
 
     def get_cufunc(self) -> Any:
-        other = self._for_another(self._ensure_cc(None))
-        return super().get_cufunc() if other is None else other.get_cufunc()
+        return self._compiled.get_cufunc() if self._needs_files(self._ensure_cc(None)) else super().get_cufunc()
 
-    def _for_another(self, cc: Any) -> Any:
-        if cc in self._cubin_cache or self.compile_again is None:
-            return None
-        if self._compiled is None:
-            self._compiled = self.compile_again()._codelibrary
-        return self._compiled
+    def get_lto_ptx(self, cc: Any = None) -> Any:
+        return self._compiled.get_lto_ptx(cc) if self.had_files else super().get_lto_ptx(cc)
+
+    def _needs_files(self, cc: Any) -> bool:
+        return self.had_files and cc not in self._cubin_cache
+
+    @property
+    def _compiled(self) -> Any:
+        return self.compile_again()._codelibrary
+
+
+class LoadedKernel(_Kernel):  # type: ignore[misc]
+    """A kernel of a deposit. The types of its variables are found by compiling it, when they are asked for."""
+
+    compile_again: Callable[[], Any]
+
+    @property
+    def _type_annotation(self) -> Any:
+        return self.compile_again()._type_annotation
 
 
 def needs(kernel: Any) -> tuple[str, ...]:
@@ -82,8 +99,8 @@ def write_needs(names: tuple[str, ...]) -> bytes:
     return _written({"needs": names}, b"")
 
 
-def write_kernel(kernel: Any) -> bytes:
-    """The deposit of a kernel. Raises Refused for one that this process alone can use."""
+def write_kernel(kernel: Any, warned: list[Warned]) -> bytes:
+    """The deposit of a kernel, with the warnings of its compile. Raises Refused for one that this process alone can use."""
     library = kernel._codelibrary
     if library.referenced_objects:
         raise Refused("it holds objects of this process")
@@ -105,6 +122,7 @@ def write_kernel(kernel: Any) -> bytes:
         "log": library._linkerinfo_cache.get(cc),
         "nrt": files == {NRT_LIBRARY},
         "linked": bool(files) and files != {NRT_LIBRARY},
+        "warned": warned,
         **{name: getattr(library, name) for name in _OF_THE_LIBRARY},
     }
     return _written(properties, bytes(cubin.code))
@@ -120,7 +138,8 @@ def read(contents: bytes) -> Stored:
 
 
 def load_kernel(stored: Stored, argument_types: tuple[Any, ...], compile_again: Callable[[], Any]) -> Any:
-    """The kernel of a deposit. `compile_again` returns one that is compiled here, for another compute capability."""
+    """The kernel of a deposit. `compile_again` returns one that is compiled here, for what the deposit does not hold."""
+    compile_again = functools.lru_cache(maxsize=None)(compile_again)
     given = stored.properties
     cc = tuple(given["cc"])
     library = LoadedLibrary(None, given["name"], entry_name=given["entry"])
@@ -134,9 +153,9 @@ def load_kernel(stored: Stored, argument_types: tuple[Any, ...], compile_again: 
     library._finalized = True
     if given["nrt"]:
         library._linking_files = {NRT_LIBRARY}
-    if given["linked"]:
-        library.compile_again = compile_again
-    return _Kernel._rebuild(
+    library.had_files = given["linked"]
+    library.compile_again = compile_again
+    kernel = _Kernel._rebuild(
         cooperative=given["cooperative"],
         name=given["entry"],
         signature=typing.signature(types.none, *argument_types),
@@ -148,6 +167,9 @@ def load_kernel(stored: Stored, argument_types: tuple[Any, ...], compile_again: 
         shared_memory_carveout=given["carveout"],
         launch_config_sensitive=given["launch_config_sensitive"],
     )
+    kernel.__class__ = LoadedKernel  # whose _rebuild would call _Kernel's constructor
+    kernel.compile_again = compile_again
+    return kernel
 
 
 def _includes_by_place(file: Any) -> bool:
