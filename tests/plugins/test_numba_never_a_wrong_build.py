@@ -294,7 +294,8 @@ def test_a_loaded_kernel_tells_what_a_compiled_one_tells():
         with counts(**expected):
             made = dispatcher.compile(signature)
         dispatcher.inspect_types(file=io.StringIO())
-        return list(made.type_annotation.typemap), dispatcher.inspect_lto_ptx(signature)
+        known = (dispatcher.nopython_signatures, made.argtypes, made.launch_bounds)
+        return known, list(made.type_annotation.typemap), dispatcher.inspect_lto_ptx(signature)
 
     make = functools.partial(linking, "9.0f", lto=True)
     compiled_here = told(make, {"compiles": 1, "hits": 0})

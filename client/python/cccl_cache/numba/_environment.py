@@ -39,6 +39,7 @@ _KNOWN = (
     *("math", "cmath", "operator", "_operator", "functools", "_functools", "itertools"),
 )
 _SETTINGS = (
+    "ALWAYS_WARN_UNINIT_VAR",
     "BOUNDSCHECK",
     "CUDA_DEBUG_POLY",
     "CUDA_DEFAULT_PTX_CC",

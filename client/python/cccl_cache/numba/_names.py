@@ -158,7 +158,8 @@ def _finished(text: str, owner: dict[int, str], tags: dict[int, str]) -> str:
     if not own and "_cudapy_smem_x" in text:
         raise _NotUnderstood
     named = _declared_once(_renamed(text, tags.get))
-    return named.replace("_cudapy_smem_x", f"_cudapy_smem_{own[-1]}_") if own else named
+    # A number of one length as before, for those who look for numba's name of a shared array.
+    return named.replace("_cudapy_smem_x", f"_cudapy_smem_{int(own[-1][1:], 16):029d}") if own else named
 
 
 def _declared_once(text: str) -> str:

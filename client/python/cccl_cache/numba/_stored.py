@@ -14,6 +14,7 @@ from __future__ import annotations
 import functools
 import json
 import re
+import threading
 from typing import Any, Callable, NamedTuple
 
 from cuda.core import ObjectCode
@@ -31,6 +32,7 @@ from ._warnings import Warned
 HEADERS, LAUNCH = "headers", "launch configuration"
 _SIZE = 8
 _NOT_IN_BRACKETS = re.compile(rb"include(_next)?\b(?!\s*\(?\s*<)")
+_OF_THE_COMPILER = ("py_func", "argtypes", "launch_bounds", "target_context", "fndesc", "environment", "lifted")
 _OF_THE_LIBRARY = ("_max_registers", "_nvvm_options", "needs_cudadevrt", "use_cooperative", "_lto")
 
 
@@ -54,6 +56,7 @@ class LoadedLibrary(codegen.CUDACodeLibrary):  # type: ignore[misc]
     needed again the kernel is compiled, by `compile_again`."""
 
     compile_again: Callable[[], Any]
+    lock: threading.RLock
     had_files = False
 
     def get_cubin(self, cc: Any = None) -> Any:
@@ -61,7 +64,8 @@ class LoadedLibrary(codegen.CUDACodeLibrary):  # type: ignore[misc]
         return self._compiled.get_cubin(cc) if self._needs_files(cc) else super().get_cubin(cc)
 
     def get_cufunc(self) -> Any:
-        return self._compiled.get_cufunc() if self._needs_files(self._ensure_cc(None)) else super().get_cufunc()
+        with self.lock:  # numba loads what it compiles under its compiler's lock
+            return self._compiled.get_cufunc() if self._needs_files(self._ensure_cc(None)) else super().get_cufunc()
 
     def get_lto_ptx(self, cc: Any = None) -> Any:
         return self._compiled.get_lto_ptx(cc) if self.had_files else super().get_lto_ptx(cc)
@@ -75,13 +79,20 @@ class LoadedLibrary(codegen.CUDACodeLibrary):  # type: ignore[misc]
 
 
 class LoadedKernel(_Kernel):  # type: ignore[misc]
-    """A kernel of a deposit. The types of its variables are found by compiling it, when they are asked for."""
+    """A kernel of a deposit. What only the compiler knows of it is found by compiling it, when that is asked for."""
 
     compile_again: Callable[[], Any]
+    objectmode = False
 
     @property
     def _type_annotation(self) -> Any:
         return self.compile_again()._type_annotation
+
+    def __getattr__(self, name: str) -> Any:
+        """What _rebuild leaves out."""
+        if name not in _OF_THE_COMPILER:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self.compile_again(), name)
 
 
 def needs(kernel: Any) -> tuple[str, ...]:
@@ -154,7 +165,7 @@ def load_kernel(stored: Stored, argument_types: tuple[Any, ...], compile_again: 
     if given["nrt"]:
         library._linking_files = {NRT_LIBRARY}
     library.had_files = given["linked"]
-    library.compile_again = compile_again
+    library.compile_again, library.lock = compile_again, threading.RLock()
     kernel = _Kernel._rebuild(
         cooperative=given["cooperative"],
         name=given["entry"],
