@@ -13,9 +13,10 @@ All that the daemon can't do, or that doesn't compile there, the package's own c
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import warnings
-from typing import Any, Callable, Optional, Union
+from typing import Any, Callable, ContextManager, Optional, Union
 
 from cuda.bindings import nvjitlink
 from cuda.core import ObjectCode
@@ -35,14 +36,21 @@ class CompilerStages:
     """Has the daemon compile for one package. Thread-safe.
 
     `client` makes the client, or None for that of the process; `wait` bounds, in seconds, how long a compile is waited
-    for. Counts `stages_served` and `stages_compiled` in the report.
+    for; `waiting` surrounds each such wait. Counts `stages_served` and `stages_compiled` in the report.
     """
 
-    def __init__(self, client: Optional[Callable[[], Any]], wait: float, report: Report):
+    def __init__(
+        self,
+        client: Optional[Callable[[], Any]],
+        wait: float,
+        report: Report,
+        waiting: Callable[[], ContextManager[None]] = contextlib.nullcontext,
+    ):
         self._connect = client
         self._client: Any = None
         self._wait = wait
         self._report = report
+        self._waiting = waiting
 
     def attach(self, patches: Patches, nvvm: Any, nvrtc: Any, driver: Any) -> None:
         """Replaces the compilers in the package's modules."""
@@ -53,7 +61,8 @@ class CompilerStages:
     def serve(self, stage: str, served: Callable[[cccl_cache.Client], Any], own: Callable[[], Any]) -> Any:
         """What the daemon made, or else what this process makes."""
         try:
-            made = served(self._connected())
+            with self._waiting():
+                made = served(self._connected())
         except Exception as error:  # whatever it is, the package's own compiler may do it, or says better why not
             if not isinstance(error, cccl_cache.CompileError):
                 self._report.not_cached(stage, f"{type(error).__name__}: {error}")

@@ -21,6 +21,7 @@ from . import _library, _warnings
 from ._kernels import KernelCache, Kernels
 from ._key import NAMESPACE
 from ._links import LinkHooks
+from ._together import others_compile
 from ._values import VALUES
 
 
@@ -30,7 +31,7 @@ class NumbaHooks:
     def __init__(self, settings: Settings, release: str, report: Report, every_kernel: bool):
         self._kernels = Kernels(Deposits(NAMESPACE, settings, report), release, report)
         client = None if settings.connect is default_client else settings.connect
-        self._stages = CompilerStages(client, settings.wait, report)
+        self._stages = CompilerStages(client, settings.wait, report, others_compile)
         self._links = LinkHooks(release, report, Deposits(LINKS, settings, report))
         self._report = report
         self._every_kernel = every_kernel
