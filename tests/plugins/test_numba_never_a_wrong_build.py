@@ -281,6 +281,36 @@ def test_a_program_that_teaches_the_compiler_keeps_no_kernels(value, teach):
         compiled(lambda: capturing(value))
 
 
+class OtherBuild:
+    """A client of a daemon that has another build of one compiler, of the same version."""
+
+    def __init__(self, daemon, component):
+        self._client, self._component = cccl_cache.Client(daemon.socket), component
+
+    def __getattr__(self, name):
+        return getattr(self._client, name)
+
+    def toolchains(self, **how):
+        found = self._client.toolchains(**how)
+        return found._replace(used=tuple(each._replace(components=tuple(map(self._changed, each.components)))
+                                         for each in found.used))
+
+    def _changed(self, component):
+        return component._replace(id="0" * 64) if component.name == self._component else component
+
+
+@pytest.mark.parametrize("component, named", [("nvvm", "libNVVM"), ("nvrtc", "NVRTC"), ("nvjitlink", "nvJitLink")])
+def test_another_build_of_a_compiler_is_left_to_numba_even_if_its_version_is_the_same(lasting, component, named):
+    plugin.uninstall()
+    assert plugin.install(client=lambda: OtherBuild(lasting, component))
+    before = plugin.status()
+    compiled(lambda: linking(f"{len(named)}.5f"))
+    after = plugin.status()
+    assert after["stages_compiled"] - before["stages_compiled"] == 1
+    assert after["stages_served"] - before["stages_served"] == 2
+    assert any(f"no toolchain with the {named} of this process" in reason for reason in after["not_cached"])
+
+
 def test_another_capability_is_another_kernel():
     first = compiled(lambda: capturing(73))
     numba_device.pretend((8, 0))
