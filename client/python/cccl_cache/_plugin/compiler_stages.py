@@ -17,7 +17,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import warnings
-from typing import Any, Callable, ContextManager, Optional, Union
+from typing import Any, Callable, ContextManager, Union
 
 import cuda.bindings.nvjitlink
 import cuda.bindings.nvrtc
@@ -29,7 +29,7 @@ import cccl_cache
 from ..core._compile import from_daemon
 from . import toolchain
 from .canonical import Refused
-from .daemon import ask, own_client
+from .daemon import ask
 from .patches import Patches
 from .report import Report
 from .toolchain import Compiler, OwnToolchain
@@ -43,18 +43,18 @@ Served = Callable[[cccl_cache.Client, str], Any]
 class CompilerStages:
     """Has the daemon compile for one package. Thread-safe.
 
-    `client` makes the client, or None for that of the process; `wait` bounds, in seconds, how long a compile is waited
-    for; `waiting` surrounds each such wait. Counts `stages_served` and `stages_compiled` in the report.
+    `connect` makes the client; `wait` bounds, in seconds, how long a compile is waited for; `waiting` surrounds each such
+    wait. Counts `stages_served` and `stages_compiled` in the report.
     """
 
     def __init__(
         self,
-        client: Optional[Callable[[], Any]],
+        connect: Callable[[], Any],
         wait: float,
         report: Report,
         waiting: Callable[[], ContextManager[None]] = contextlib.nullcontext,
     ):
-        self._connect = client
+        self._connect = connect
         self._client: Any = None
         self._wait = wait
         self._report = report
@@ -92,8 +92,6 @@ class CompilerStages:
         return self._wait
 
     def _connected(self) -> Any:
-        if self._connect is None:
-            return own_client()
         if self._client is None:
             self._client = self._connect()
         return self._client

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The client through which the plug-ins of a process have the daemon compile, and how long they wait for it."""
+"""The client that all plug-ins of a process share, and how long they wait for a compile."""
 
 from __future__ import annotations
 

@@ -14,9 +14,10 @@ import hashlib
 import hmac
 import os
 import threading
-from typing import Any, Callable, ContextManager, Iterable, Iterator, Mapping, NamedTuple, Optional, Protocol, cast
+from typing import Any, Callable, ContextManager, Iterable, Iterator, Mapping, NamedTuple, Optional, Protocol
 
 from .._circuit_breaker import CircuitBreaker
+from .daemon import own_client
 from .report import Report
 
 _MAGIC = b"CCCLPYB1"
@@ -49,16 +50,10 @@ class LeaseClient(Protocol):
     ) -> None: ...
 
 
-def default_client() -> LeaseClient:
-    import cccl_cache
-
-    return cast(LeaseClient, cccl_cache.Client())
-
-
 class Settings(NamedTuple):
     """How deposits are shared: `wait` bounds, in seconds, how long another process that makes one is waited for."""
 
-    connect: Callable[[], LeaseClient] = default_client
+    connect: Callable[[], LeaseClient] = own_client
     group: Optional[str] = None
     wait: float = 120.0
 

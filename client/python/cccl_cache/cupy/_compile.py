@@ -24,10 +24,6 @@ _LTO = ("-dlto", "--dlink-time-opt")
 _KINDS = {"cubin": "cubin", "ptx": "ptx", "lto": "ltoir"}
 
 
-def default_client() -> cccl_cache.Client:
-    return cccl_cache.Client(fallback="error")
-
-
 class Source(NamedTuple):
     """A program as CuPy made it. `method` says what is wanted: "cubin", "ptx" or "lto"."""
 
