@@ -141,7 +141,7 @@ class LinkLists:
             self._report.not_cached(what, str(reason))
             return self._generate(value, given)
         with self._deposits.turn(key.digest), self._deposits.ask(key, what) as offer:
-            found = None if offer.contents is None else unpacked(self._backend.linkable, offer.contents)
+            found = offer.read(lambda contents: unpacked(self._backend.linkable, contents))
             if found is not None:
                 self._report.count("links_hit")
                 return found
@@ -213,20 +213,19 @@ def packed(linkable: Any, codes: Sequence[Any]) -> bytes:
     return b"".join(parts)
 
 
-def unpacked(linkable: Any, envelope: bytes) -> Optional[list[Any]]:
-    """What `packed` was given, or None if the bytes are not of its form."""
+def unpacked(linkable: Any, envelope: bytes) -> list[Any]:
+    """What `packed` was given. Raises ValueError, TypeError or AttributeError if the bytes are not of its form."""
     codes, at = [], 4
-    try:
-        for _ in range(int.from_bytes(envelope[:4], "big")):
-            start = at + 4
-            at = start + int.from_bytes(envelope[at:start], "big")
-            kind, name, nrt, length = json.loads(envelope[start:at])
-            data, at = envelope[at : at + length], at + length
-            made = getattr(linkable, kind)
-            codes.append(made(data.decode() if kind == "CUSource" else data, name=name, nrt=nrt))
-    except (ValueError, TypeError, AttributeError):
-        return None
-    return codes if at == len(envelope) else None
+    for _ in range(int.from_bytes(envelope[:4], "big")):
+        start = at + 4
+        at = start + int.from_bytes(envelope[at:start], "big")
+        kind, name, nrt, length = json.loads(envelope[start:at])
+        data, at = envelope[at : at + length], at + length
+        made = getattr(linkable, kind)
+        codes.append(made(data.decode() if kind == "CUSource" else data, name=name, nrt=nrt))
+    if at != len(envelope):
+        raise ValueError("generated code has another size than it says")
+    return codes
 
 
 def generator() -> Description:

@@ -14,7 +14,7 @@ import importlib
 import json
 import sys
 import types
-from typing import Any, Callable, Mapping, Optional
+from typing import Any, Callable, Mapping
 
 from .._plugin.canonical import Description, Refused, digest
 from .._plugin.functions import Walk
@@ -108,7 +108,7 @@ class NvmathCode:
 
     def _shared(self, key: Key, what: str, code_type: Any, generate: Callable[[], Any]) -> Any:
         with self._deposits.ask(key, what) as offer:
-            found = None if offer.contents is None else _unpacked(code_type, offer.contents)
+            found = offer.read(functools.partial(_unpacked, code_type))
             if found is not None:
                 self._report.count("links_hit")
                 return found
@@ -153,12 +153,9 @@ def _packed(code: Any, symbol: str) -> bytes:
     return len(header).to_bytes(4, "big") + header + bytes(code.data)
 
 
-def _unpacked(code_type: Any, envelope: bytes) -> Optional[tuple[Any, str]]:
+def _unpacked(code_type: Any, envelope: bytes) -> tuple[Any, str]:
     common: types.ModuleType = importlib.import_module(f"{_PACKAGE}.common_cuda")
     parse = importlib.import_module(f"{_PACKAGE}.common").parse_code_type
     start = 4 + int.from_bytes(envelope[:4], "big")
-    try:
-        symbol, major, minor = json.loads(envelope[4:start])
-    except ValueError:
-        return None
+    symbol, major, minor = json.loads(envelope[4:start])
     return common.Code(parse(code_type), common.ISAVersion(major, minor), envelope[start:]), symbol

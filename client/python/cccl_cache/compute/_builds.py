@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections import OrderedDict
 from typing import Any, Callable, Iterator, NamedTuple, Optional
@@ -29,6 +30,11 @@ class Construction(NamedTuple):
     @property
     def name(self) -> str:
         return type(self.wrapper).__qualname__
+
+    @property
+    def named(self) -> bool:
+        """Whether the program names the capabilities that it builds for."""
+        return self.kwargs.get("compute_capability") is not None
 
     def run(self) -> None:
         self.original(self.wrapper, *self.args, **self.kwargs)
@@ -99,11 +105,12 @@ class Builds:
     def _from_this_process(self, key: Key, call: Construction) -> bool:
         with self._lock:
             kept = self._kept.get(key.digest)
-        return kept is not None and self._adopt(key, call, *kept)
+        return kept is not None and self._adopt(key, call, lambda: _read(call, kept[0]), *kept)
 
     def _from_the_daemon(self, key: Key, call: Construction) -> None:
         with self._deposits.ask(key, call.name) as offer:
-            if offer.contents is not None and self._adopt(key, call, offer.contents, []):
+            loaded = offer.read(functools.partial(_read, call))
+            if offer.contents is not None and self._adopt(key, call, lambda: loaded, offer.contents, []):
                 self._report.count("hits")
                 return
             self._build(key, call)
@@ -133,15 +140,17 @@ class Builds:
             self._report.error(call.name, error)
             return None
 
-    def _adopt(self, key: Key, call: Construction, build: bytes, results: list[Any]) -> bool:
-        """Fills in the wrapper from a build, with `results`, if any, as its loaded code. False if that can't be done."""
-        named = call.kwargs.get("compute_capability") is not None
+    def _adopt(
+        self, key: Key, call: Construction, load: Callable[[], Any], build: bytes, results: list[Any]
+    ) -> bool:
+        """Fills in the wrapper from a build that `load` has read, with `results`, if any, as its loaded code. False if that
+        can't be done."""
         try:
-            loaded = _read(type(call.wrapper), build, named)
+            loaded = load()
             holders = list(_holders(loaded))
             for holder, shared in zip(holders, results):
                 holder.build_results = shared
-            if not named:
+            if not call.named:
                 for holder in holders:
                     holder._bound_build_result = _bound(holder.build_results)
             _copy_slots(loaded, call.wrapper)
@@ -159,10 +168,10 @@ class Builds:
                 self._kept.popitem(last=False)
 
 
-def _read(kind: Any, build: bytes, named: bool) -> Any:
-    _current.named = named
+def _read(call: Construction, build: bytes) -> Any:
+    _current.named = call.named
     try:
-        return kind.deserialize(build)
+        return type(call.wrapper).deserialize(build)
     finally:
         _current.named = False
 
