@@ -26,10 +26,12 @@ from .._plugin.canonical import Description, Refused, digest
 from .._plugin.code import describe_code
 from .._plugin.leases import Deposits, Key
 from .._plugin.loaded import contents, loaded_copies, nvrtc_builtins, version
+from .._plugin.recent import Recent
 from .._plugin.report import Report
 
 NAMESPACE = "numba.link"
 SCHEMA = "1"
+_MOST_KEPT = 256
 _LINK, _SIGNATURE, _KEY = "__numba_cuda_link__", "__numba_cuda_signature__", "__numba_cuda_link_key__"
 _MAGICS = ((b"\xedCN\x7f", "LTOIR"), (b"\x50\xed\x55\xba", "Fatbin"), (b"!<arch>\n", "Archive"))
 _ELF, _MACHINE, _CUDA = b"\x7fELF", slice(18, 20), (190).to_bytes(2, "little")
@@ -81,7 +83,7 @@ class LinkLists:
         self._backend = backend
         self._report = report
         self._deposits = deposits
-        self._codes: dict[Any, tuple[Any, tuple[Any, ...]]] = {}
+        self._codes: Recent[Any, tuple[Any, tuple[Any, ...]]] = Recent(_MOST_KEPT)
         self._interned: weakref.WeakValueDictionary[Any, Any] = weakref.WeakValueDictionary()
 
     def function(self, value: Any, argument_types: Sequence[Any]) -> CFunction:
@@ -110,10 +112,12 @@ class LinkLists:
         identity = self._identity(value, given)
         who = id(value) if identity is None else (type(value), identity)
         known = (who, given, target)
-        if known not in self._codes:
+        kept = self._codes.get(known)
+        if kept is None:
             made = self._generate(value, given) if identity is None else self._shared(value, given, target, identity)
-            self._codes[known] = value, tuple(map(self._one_of_a_kind, made))  # the value keeps its id
-        return self._codes[known][1]
+            codes = tuple(map(self._one_of_a_kind, made))
+            kept = self._codes.keep(known, (value, codes))  # the value keeps its id
+        return kept[1]
 
     def _widened(self, argument_types: Sequence[Any]) -> tuple[Any, ...]:
         return tuple(map(self._backend.types.unliteral, argument_types))
