@@ -282,6 +282,25 @@ def test_the_guide_installs_what_is_pinned():
     assert len(named) == 4 and all(f"{package}=={release}" in pins for package, release in named)
 
 
+@pytest.mark.parametrize("takes_types", [True, False])
+def test_the_key_of_what_an_object_generates_is_asked_for_as_its_code_is(numba, report, takes_types):
+    asked = []
+
+    class Keyed(Given):
+        def __numba_cuda_link_key__(self, kind):
+            asked.append(kind)
+            return b"key"
+
+    class Plain(Given):
+        def __numba_cuda_link_key__(self):
+            return b"key"
+
+    given = (Keyed if takes_types else Plain)(compiled(SOURCE))
+    numba.cubin(kernel_of(given), numba.types.float32[::1])
+    assert report.snapshot()["links_generated"] == 1
+    assert asked == [numba.types.float32] * takes_types
+
+
 def test_objects_that_no_kernel_called_lately_are_forgotten(numba, report):
     hooks = numba.hooks()(numba.release, report, Deposits("numba.link", Settings(no_daemon), report))
     given = [Given("scale.ltoir") for _ in range(300)]

@@ -160,6 +160,16 @@ def captured_kernel(data):
     data[0] = 91
 
 
+@pytest.mark.parametrize("method, whole", [
+    (lambda self: b"same", True), (lambda self, *kinds: b"same", True), (lambda self, kind: b"same", False)])
+def test_what_an_object_generates_has_a_key_with_and_without_the_types_of_a_call(method, whole):
+    scale = type("Keyed", (Scale,), {"__numba_cuda_link_key__": method})(5)
+    make = lambda: kernel("scale(data[1])", scale=scale)  # noqa: E731
+    first, second = make(), make()
+    assert first[1] == second[1] and second[0] == ("hits" if whole else "compiles")
+    assert any("needs the types of a call" in reason for reason in second[2]) or whole
+
+
 CHANGED = [(MLIRDispatcher, name) for name in
            ("enable_caching", "_compile_impl", "_compile_public", "_compile_device_callee")]
 CHANGED += [(MLIRTypingContext, "resolve_value_type"), (MLIRLower, "lower_call_expr_assign"), (driver, "Linker"),

@@ -52,9 +52,14 @@ def describe_link_code(value: Any) -> Description:
     """What an object that links code brings to any kernel, without the types of the calls. Raises Refused."""
     if not hasattr(type(value), _KEY):
         raise Refused(f"{_named(value, _LINK)} generates code that no {_KEY} describes")
-    identity = getattr(value, _KEY)()
-    if not isinstance(identity, bytes):
-        raise Refused(f"{_named(value, _KEY)}() returns no bytes")
+    try:
+        inspect.signature(getattr(value, _KEY)).bind()
+    except TypeError:
+        raise Refused(
+            f"{_named(value, _KEY)} needs the types of a call, which are not known before the kernel is compiled: "
+            "give it *argument_types instead"
+        ) from None
+    identity = _identity(value, ())
     return ("linked", type(value).__qualname__, identity, _class_digest(type(value)), generator())
 
 
@@ -109,7 +114,7 @@ class LinkLists:
         """The LinkableCodes and paths of a call with these types in a kernel for a target ("9.0"): the same objects each
         time, so that each is linked once. Raises what the object raises, or TypeError."""
         given = self._widened(argument_types)
-        identity = self._identity(value, given)
+        identity = _identity(value, given) if hasattr(type(value), _KEY) else None
         who = id(value) if identity is None else (type(value), identity)
         known = (who, given, target)
         kept = self._codes.get(known)
@@ -121,14 +126,6 @@ class LinkLists:
 
     def _widened(self, argument_types: Sequence[Any]) -> tuple[Any, ...]:
         return tuple(map(self._backend.types.unliteral, argument_types))
-
-    def _identity(self, value: Any, given: tuple[Any, ...]) -> Optional[bytes]:
-        if not hasattr(type(value), _KEY):
-            return None
-        identity = getattr(value, _KEY)(*given)
-        if not isinstance(identity, bytes):
-            raise TypeError(f"{_named(value, _KEY)} must return bytes, not a {type(identity).__name__}")
-        return identity
 
     def _generate(self, value: Any, given: tuple[Any, ...]) -> list[Any]:
         made = getattr(value, _LINK)(*given)
@@ -241,6 +238,15 @@ def generator() -> Description:
     copies = loaded_copies("libnvrtc.so")
     versions = tuple((name, version(name)) for name in ("cuda-bindings", "cuda-core"))
     return (contents(copies[0]), nvrtc_builtins(copies), versions)
+
+
+def _identity(value: Any, given: tuple[Any, ...]) -> bytes:
+    """What the object says that it generates for these types, which a method without parameters does not get."""
+    method = getattr(value, _KEY)
+    identity = method(*given) if inspect.signature(method).parameters else method()
+    if not isinstance(identity, bytes):
+        raise TypeError(f"{_named(value, _KEY)} must return bytes, not a {type(identity).__name__}")
+    return identity
 
 
 def _class_digest(kind: type) -> Description:
