@@ -11,9 +11,9 @@ from numba.cuda.core.errors import NumbaWarning
 from numba.cuda.cudadrv import driver, nvrtc, nvvm
 from numba.cuda.dispatcher import CUDADispatcher
 
+from .._numba.compiler_stages import CompilerStages
 from .._numba.link_lists import NAMESPACE as LINKS
 from .._plugin.canonical import Refused
-from .._plugin.compiler_stages import CompilerStages
 from .._plugin.leases import Deposits, Settings
 from .._plugin.patches import Patches
 from .._plugin.report import Report

@@ -13,9 +13,9 @@ from numba_cuda_mlir import mlir_compiler
 from numba_cuda_mlir.descriptor import MLIRDispatcher, mlir_target
 from numba_cuda_mlir.numba_cuda.cudadrv import driver, nvrtc, nvvm
 
+from .._numba.compiler_stages import CompilerStages
 from .._numba.link_lists import NAMESPACE as LINKS
 from .._plugin.canonical import Refused
-from .._plugin.compiler_stages import CompilerStages
 from .._plugin.leases import Deposits, Settings
 from .._plugin.patches import Patches
 from .._plugin.report import Report

@@ -26,13 +26,13 @@ from cuda.core import ObjectCode
 
 import cccl_cache
 
+from .._plugin import toolchain
+from .._plugin.canonical import Refused
+from .._plugin.daemon import ask
+from .._plugin.patches import Patches
+from .._plugin.report import Report
+from .._plugin.toolchain import Compiler, OwnToolchain
 from ..core._compile import from_daemon
-from . import toolchain
-from .canonical import Refused
-from .daemon import ask
-from .patches import Patches
-from .report import Report
-from .toolchain import Compiler, OwnToolchain
 
 _FAST = {"ftz": True, "fma": True, "prec_div": False, "prec_sqrt": False}
 _DEBUG = "g"
@@ -77,7 +77,8 @@ class CompilerStages:
         except Exception as error:  # whatever it is, the package's own compiler may do it, or says better why not
             self._toolchains[stage].failed(error)
             if not isinstance(error, cccl_cache.CompileError):
-                self._report.not_cached(stage, str(error) if isinstance(error, Refused) else f"{type(error).__name__}: {error}")
+                kind = "" if isinstance(error, Refused) else f"{type(error).__name__}: "
+                self._report.not_cached(stage, f"{kind}{error}")
             self._report.count("stages_compiled")
             return own()
         self._report.count("stages_served")
