@@ -33,7 +33,7 @@ class Wrapper:
 
 
 class Lease:
-    released = False
+    released, key = False, "key"
 
     def __init__(self, contents):
         self.contents, self.published, self.failed = contents, [], False
@@ -60,6 +60,11 @@ class Leases:
             yield self.given
         finally:
             self.open -= 1
+
+
+    def remove_deposit(self, key, *, timeout):
+        self.given = Lease(None)
+        return True
 
 
 class Broken:
@@ -192,10 +197,13 @@ def test_after_clearing_the_daemon_is_asked_again():
     [b"", b"CCCLPYB1", pack(KEY, b"built")[:-1], pack(KEY, b"built") + b"x", pack("other", b"built")]
     + [bytes([*pack(KEY, b"built")[:20], 1, *pack(KEY, b"built")[21:]]), pack(KEY, b"unreadable")],
 )
-def test_a_damaged_deposit_is_a_miss(damaged):
-    cache = builds(Leases(damaged))
+def test_a_damaged_deposit_is_built_and_deposited_again(damaged):
+    leases = Leases(damaged)
+    cache = builds(leases)
     assert construct(cache, "built").text == "built"
     assert original.calls == 1
+    assert [unpack(KEY, data) for data in leases.given.published] == [b"built"]
+    assert leases.open == 0
 
 
 def test_without_a_daemon_the_program_builds_and_is_told_why():

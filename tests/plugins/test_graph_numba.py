@@ -7,6 +7,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import threading
 
 import _numba_cuda_redirector  # noqa: F401  numba-cuda's numba.cuda: a .pth file does so where it is installed
 import graph_driver
@@ -14,9 +15,13 @@ import numpy as np
 import pytest
 from graph_driver import DeviceArray
 from numba import cuda
+from numba.cuda.core.compiler_lock import _numba_cuda_compiler_lock
 from patience import PATIENCE
 
-from cccl_cache.graph import HostNode, KernelNode, MemcpyDtoHNode, MemcpyHtoDNode
+import cccl_cache
+import cccl_cache.numba
+from cccl_cache.graph import HostNode, KernelNode, MemcpyDtoHNode, MemcpyHtoDNode, build
+from cccl_cache.numba._together import compile_together, others_compile
 
 GUIDE = pathlib.Path(__file__).parents[2] / "docs/guide-graphs.md"
 
@@ -73,6 +78,113 @@ def test_a_function_is_compiled_once_for_equal_types():
 def test_what_a_graph_can_not_launch_is_refused_with_the_reason(kernel, args, error, word):
     with pytest.raises(error, match=word):
         KernelNode(kernel, args).build()
+
+
+class Meeting:
+    """A client whose builds go on once there are two of them."""
+
+    def __init__(self, daemon):
+        self.client, self.barrier = cccl_cache.Client(daemon.socket, fallback="error"), threading.Barrier(2)
+
+    def __getattr__(self, name):
+        return getattr(self.client, name)
+
+    def run(self, program):
+        self.barrier.wait(PATIENCE)
+        return self.client.run(program)
+
+
+@pytest.fixture
+def plugin():
+    """The counts of the plug-in for numba, after it was turned on with a client."""
+    before = {}
+
+    def install(client):
+        assert cccl_cache.numba.install(client=lambda: client)
+        before.update(cccl_cache.numba.status())
+        return lambda name: cccl_cache.numba.status()[name] - before[name]
+
+    yield install
+    cccl_cache.numba.uninstall()
+
+
+def kernel(text, **scope):
+    exec(f"def kernel(a): a[0] = {text}", scope)
+    return scope["kernel"]
+
+
+def test_while_the_daemon_works_for_one_kernel_of_a_graph_another_is_compiled(lasting, plugin):
+    counted = plugin(Meeting(lasting))
+    before = len(graph_driver.calls())
+    build(*(KernelNode(kernel(text), [DeviceArray(1)]) for text in ("a[1]", "a[2]"))).launch()
+    added = [call for call in graph_driver.calls()[before:] if call.startswith("add ")]
+    assert len(added) == 2 and counted("stages_served") == 4 and counted("stages_compiled") == 0
+
+
+def test_a_kernel_that_two_nodes_launch_is_compiled_once(lasting, plugin):
+    counted = plugin(cccl_cache.Client(lasting.socket, fallback="error"))
+    same = kernel("a[3]")
+    build(*(KernelNode(each, [DeviceArray(1)]) for each in (same, kernel("a[5]"), same)))
+    assert counted("stages_served") == 4
+
+
+def test_kernels_of_a_graph_that_are_kept_whole_are_loaded(lasting, plugin):
+    counted = plugin(cccl_cache.Client(lasting.socket, fallback="error"))
+    for outcome in ("published", "hits"):
+        kernels = [cuda.jit(cache=True)(kernel(text)) for text in ("a[6]", "a[7]", "a[8]")]
+        build(*(KernelNode(each, [DeviceArray(1)]) for each in kernels))
+        assert counted(outcome) == 3
+    assert counted("stages_served") == 6
+
+
+def test_the_error_of_a_kernel_of_a_graph_reaches_the_program(lasting, plugin):
+    counted = plugin(cccl_cache.Client(lasting.socket, fallback="error"))
+    with pytest.raises(cuda.core.errors.TypingError, match="nowhere"):
+        build(KernelNode(kernel("a.nowhere"), [DeviceArray(1)]), KernelNode(kernel("a[4]"), [DeviceArray(1)]))
+    assert counted("stages_compiled") == 0
+
+
+def keeps_the_lock():
+    """Whether this thread has numba's lock while it waits for the daemon."""
+    with others_compile():
+        return _numba_cuda_compiler_lock._lock._is_owned()
+
+
+class Compiled:
+    """A dispatcher that says who has numba's lock."""
+
+    _cache, overloads = None, ()
+
+    def compile(self, types):
+        with _numba_cuda_compiler_lock, _numba_cuda_compiler_lock:
+            return keeps_the_lock(), _numba_cuda_compiler_lock._lock._is_owned()
+
+
+def test_numbas_lock_is_given_away_while_a_kernel_of_a_graph_waits_and_by_no_other_thread():
+    one, other = Compiled(), Compiled()
+    assert compile_together([(one, ()), (other, ())]) == [(False, True)] * 2
+    assert one.compile(()) == (True, True)
+
+
+class Twice:
+    """Generates code under a lease, which another kernel of the graph may wait for with numba's lock."""
+
+    def __numba_cuda_signature__(self, kind):
+        return "twice", kind(kind)
+
+    def __numba_cuda_link__(self, kind):
+        self.kept = keeps_the_lock()
+        return b'extern "C" __device__ double twice(double one) { return 2 * one; }'
+
+    def __numba_cuda_link_key__(self):
+        return b"twice"
+
+
+def test_an_object_that_generates_code_keeps_numbas_lock(lasting, plugin):
+    plugin(cccl_cache.Client(lasting.socket, fallback="error"))
+    twice = Twice()
+    build(*(KernelNode(kernel(text, twice=twice), [DeviceArray(1)]) for text in ("twice(a[0])", "twice(a[1])")))
+    assert twice.kept
 
 
 def test_the_program_of_the_guide_runs():

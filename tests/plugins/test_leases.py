@@ -1,15 +1,69 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The turns of threads that want one deposit."""
+"""The turns of threads that want one deposit, and deposits that can't be used."""
 
 import os
 import signal
 import threading
 
-from cccl_cache._plugin.leases import Deposits, Settings
+import cccl_cache
+import pytest
+from directory_leases import DirectoryLeases
+
+from cccl_cache._plugin.leases import Deposits, Key, Settings, pack
 from cccl_cache._plugin.report import Report
 
 PATIENCE = 30
+KEY = Key({"name": "one"}, "digest")
+
+
+def read(contents):
+    if contents == b"unreadable":
+        raise ValueError("unreadable")
+    return contents
+
+
+def deposited(connect, contents):
+    """Deposits as they are for a process that comes after another one deposited these contents."""
+    with connect().lease("test", KEY.fields, group=None, timeout=PATIENCE) as lease:
+        lease.publish(contents)
+    return Deposits("test", Settings(connect), Report("test", ("published",)))
+
+
+@pytest.mark.parametrize("damaged", [b"", pack("digest", b"made")[:-1], pack("other", b"made"), pack("digest", b"unreadable")])
+def test_a_deposit_that_can_not_be_used_is_replaced(real, damaged):
+    deposits = deposited(lambda: cccl_cache.Client(real.socket), damaged)
+    with deposits.ask(KEY, "what") as offer:
+        assert offer.read(read) is None and offer.held
+        offer.publish(b"made")
+    with deposits.ask(KEY, "what") as offer:
+        assert offer.read(read) == b"made"
+    assert real.stats()["deposits"] == 1 and real.stats()["leases"] == 0
+
+
+class Others(DirectoryLeases):
+    """Deposits that another member of a group made."""
+
+    def remove_deposit(self, key, *, timeout):
+        return False
+
+
+class Unreadable(DirectoryLeases):
+    """As soon as a deposit is removed, another process makes one that can't be read either."""
+
+    def remove_deposit(self, key, *, timeout):
+        (self.directory / key).write_bytes(pack("digest", b"unreadable"))
+        return True
+
+
+@pytest.mark.parametrize("leases", [Others, Unreadable])
+def test_a_deposit_that_can_not_be_replaced_is_a_miss_without_a_lease(tmp_path, leases):
+    deposits = deposited(lambda: leases(tmp_path), pack("digest", b"unreadable"))
+    with deposits.ask(KEY, "what") as offer:
+        assert offer.read(read) is None and not offer.held
+        offer.publish(b"made")
+    with deposits.ask(KEY, "what") as offer:
+        assert offer.read(read) is None
 
 
 def test_a_child_has_its_turn_while_a_thread_of_its_parent_has_one():

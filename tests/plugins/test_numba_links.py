@@ -5,6 +5,7 @@
 import pathlib
 import re
 import types as python_types
+import weakref
 
 import numpy
 import pytest
@@ -279,6 +280,35 @@ def test_the_guide_installs_what_is_pinned():
             re.findall(r"^([\w-]+==\S+)", (root / f"scripts/locks/{lock}.txt").read_text(), re.M)}
     named = re.findall(r'"([\w-]+)(?:\[\w+\])?==([\d.]+)"', (root / "docs/guide-numba-links.md").read_text())
     assert len(named) == 4 and all(f"{package}=={release}" in pins for package, release in named)
+
+
+@pytest.mark.parametrize("takes_types", [True, False])
+def test_the_key_of_what_an_object_generates_is_asked_for_as_its_code_is(numba, report, takes_types):
+    asked = []
+
+    class Keyed(Given):
+        def __numba_cuda_link_key__(self, kind):
+            asked.append(kind)
+            return b"key"
+
+    class Plain(Given):
+        def __numba_cuda_link_key__(self):
+            return b"key"
+
+    given = (Keyed if takes_types else Plain)(compiled(SOURCE))
+    numba.cubin(kernel_of(given), numba.types.float32[::1])
+    assert report.snapshot()["links_generated"] == 1
+    assert asked == [numba.types.float32] * takes_types
+
+
+def test_objects_that_no_kernel_called_lately_are_forgotten(numba, report):
+    hooks = numba.hooks()(numba.release, report, Deposits("numba.link", Settings(no_daemon), report))
+    given = [Given("scale.ltoir") for _ in range(300)]
+    first, last = weakref.ref(given[0]), weakref.ref(given[-1])
+    for each in given:
+        hooks._links.codes(each, (numba.types.float32,), "9.0")
+    del given, each
+    assert first() is None and last() is not None
 
 
 class Mine(Exception):

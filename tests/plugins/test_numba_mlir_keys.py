@@ -37,7 +37,7 @@ def kernel(value="data[1]", before="", parameters="data", signature=FLOATS, opti
     earlier = plugin.status()
     made = cuda.jit(cache=True, **dict(options))(scope["kernel"]).compile(types.void(*signature))
     now = plugin.status()
-    assert not now["errors"]
+    assert now["errors"] == earlier["errors"]
     [how] = [name for name in ("hits", "compiles") if now[name] > earlier[name]]
     return how, made.metadata["cubin"], now["not_cached"]
 
@@ -142,12 +142,32 @@ def test_a_device_function_that_changed_after_its_first_use_is_not_cached():
     assert how == "compiles" and any("changed after its first use" in reason for reason in reasons)
 
 
-def test_a_damaged_deposit_is_compiled_anew(tmp_path):
-    assert kernel()[0] == "compiles"
+def test_a_damaged_deposit_is_compiled_and_deposited_again(tmp_path):
+    make = lambda: cuda.jit(cache=True)(captured_kernel).compile(types.void(*FLOATS))  # noqa: E731
+    make()
     for file in tmp_path.iterdir():
         if file.suffix != ".lock":
             file.write_bytes(file.read_bytes()[:-1])
-    assert kernel()[0] == "compiles"
+    before = plugin.status()
+    make(), make()
+    after = plugin.status()
+    assert {name: after[name] - before[name] for name in ("compiles", "published", "hits")} == {
+        "compiles": 1, "published": 1, "hits": 1}
+    assert any("damaged" in reason for reason in after["errors"])
+
+
+def captured_kernel(data):
+    data[0] = 91
+
+
+@pytest.mark.parametrize("method, whole", [
+    (lambda self: b"same", True), (lambda self, *kinds: b"same", True), (lambda self, kind: b"same", False)])
+def test_what_an_object_generates_has_a_key_with_and_without_the_types_of_a_call(method, whole):
+    scale = type("Keyed", (Scale,), {"__numba_cuda_link_key__": method})(5)
+    make = lambda: kernel("scale(data[1])", scale=scale)  # noqa: E731
+    first, second = make(), make()
+    assert first[1] == second[1] and second[0] == ("hits" if whole else "compiles")
+    assert any("needs the types of a call" in reason for reason in second[2]) or whole
 
 
 CHANGED = [(MLIRDispatcher, name) for name in

@@ -12,8 +12,9 @@ PROGRAM = pathlib.Path(__file__).with_name("mlir_program.py")
 NAMES = ["plain", "shared", "linked"]
 
 
-def start(daemon, mode, *names, seed="1"):
-    environment = {**os.environ, "CCCL_CACHE_SOCKET": str(getattr(daemon, "socket", daemon)), "PYTHONHASHSEED": seed}
+def start(daemon, mode, *names, seed="1", **variables):
+    environment = {**os.environ, "CCCL_CACHE_SOCKET": str(getattr(daemon, "socket", daemon)), "PYTHONHASHSEED": seed,
+                   **variables}
     return subprocess.Popen([sys.executable, PROGRAM, mode, *names], stdout=subprocess.PIPE, text=True, env=environment)
 
 
@@ -55,5 +56,5 @@ def test_links_are_made_once_for_all_processes(real):
 
 
 def test_without_a_daemon_kernels_are_compiled_here(directory):
-    answer = run(directory / "nobody", "whole", "plain")
+    answer = run(directory / "nobody", "whole", "plain", NUMBA_CACHE_DIR=str(directory / "files"))
     assert answer["status"]["compiles"] == 1 and answer["status"]["errors"]

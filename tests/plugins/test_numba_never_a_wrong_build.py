@@ -12,6 +12,7 @@ import cccl_cache
 import numba_device
 import numpy
 import pytest
+from directory_leases import DirectoryLeases
 from numba_pairs import KEYS_ALONE, ONE, PAIRS, assigning, capturing, kernel, linking, written
 
 import cccl_cache.numba as plugin
@@ -279,6 +280,65 @@ def test_a_program_that_teaches_the_compiler_keeps_no_kernels(value, teach):
             registry[:] = entries
     with counts(compiles=1, published=1):
         compiled(lambda: capturing(value))
+
+
+class Damaging(DirectoryLeases):
+    """Leases under which nothing is published as it is made, while `damage` is set."""
+
+    damage = None
+
+    @contextlib.contextmanager
+    def lease(self, *given, **how):
+        with super().lease(*given, **how) as lease:
+            if self.damage is not None:
+                publish, damage = lease.publish, self.damage
+                lease.publish = lambda data: publish(damage(data))
+            yield lease
+
+
+@pytest.mark.parametrize("value, damage", [(81, lambda data: data[:-1]), (82, lambda data: data[:50] + b"?" + data[51:])])
+def test_a_damaged_deposit_is_compiled_and_deposited_again(tmp_path, value, damage):
+    plugin.uninstall()
+    leases = Damaging(tmp_path)
+    assert plugin.install(client=lambda: leases)
+    leases.damage = damage
+    before = plugin.status()
+    first = compiled(lambda: capturing(value))
+    leases.damage = None
+    assert compiled(lambda: capturing(value)) == compiled(lambda: capturing(value)) == first
+    after = plugin.status()
+    assert {name: after[name] - before[name] for name in ("compiles", "published", "hits")} == {
+        "compiles": 2, "published": 2, "hits": 1}
+
+
+class OtherBuild:
+    """A client of a daemon that has another build of one compiler, of the same version."""
+
+    def __init__(self, daemon, component):
+        self._client, self._component = cccl_cache.Client(daemon.socket), component
+
+    def __getattr__(self, name):
+        return getattr(self._client, name)
+
+    def toolchains(self, **how):
+        found = self._client.toolchains(**how)
+        return found._replace(used=tuple(each._replace(components=tuple(map(self._changed, each.components)))
+                                         for each in found.used))
+
+    def _changed(self, component):
+        return component._replace(id="0" * 64) if component.name == self._component else component
+
+
+@pytest.mark.parametrize("component, named", [("nvvm", "libNVVM"), ("nvrtc", "NVRTC"), ("nvjitlink", "nvJitLink")])
+def test_another_build_of_a_compiler_is_left_to_numba_even_if_its_version_is_the_same(lasting, component, named):
+    plugin.uninstall()
+    assert plugin.install(client=lambda: OtherBuild(lasting, component))
+    before = plugin.status()
+    compiled(lambda: linking(f"{len(named)}.5f"))
+    after = plugin.status()
+    assert after["stages_compiled"] - before["stages_compiled"] == 1
+    assert after["stages_served"] - before["stages_served"] == 2
+    assert any(f"no toolchain with the {named} of this process" in reason for reason in after["not_cached"])
 
 
 def test_another_capability_is_another_kernel():

@@ -160,6 +160,21 @@ def test_a_lease_ends_with_what_is_put_and_with_the_manager(managers, fake):
     assert (stats["leases"], stats["deposits"], stats["leases_failed_total"]) == (0, 1, 1)
 
 
+@pytest.mark.parametrize("damaged", [b"no group", pack({"other.json": b"{}"})])
+def test_a_damaged_group_is_compiled_and_deposited_again(managers, directory, monkeypatch, damaged):
+    with monkeypatch.context() as patched:
+        patched.setattr(_manager, "pack", lambda files: damaged)
+        first = managers("A")
+        assert first.get_group("f.json") is None
+        put(first)
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(directory / "second"))
+    second = managers("A")
+    assert second.get_group("f.json") is None
+    put(second)
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(directory / "third"))
+    assert set(managers("A").get_group("f.json")) == set(FILES)
+
+
 def test_the_next_compile_of_a_thread_gives_up_a_lease_that_is_kept(managers, fake):
     kept = managers("A")
     assert kept.get_group("f.json") is None

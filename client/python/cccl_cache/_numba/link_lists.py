@@ -26,10 +26,12 @@ from .._plugin.canonical import Description, Refused, digest
 from .._plugin.code import describe_code
 from .._plugin.leases import Deposits, Key
 from .._plugin.loaded import contents, loaded_copies, nvrtc_builtins, version
+from .._plugin.recent import Recent
 from .._plugin.report import Report
 
 NAMESPACE = "numba.link"
 SCHEMA = "1"
+_MOST_KEPT = 256
 _LINK, _SIGNATURE, _KEY = "__numba_cuda_link__", "__numba_cuda_signature__", "__numba_cuda_link_key__"
 _MAGICS = ((b"\xedCN\x7f", "LTOIR"), (b"\x50\xed\x55\xba", "Fatbin"), (b"!<arch>\n", "Archive"))
 _ELF, _MACHINE, _CUDA = b"\x7fELF", slice(18, 20), (190).to_bytes(2, "little")
@@ -50,9 +52,14 @@ def describe_link_code(value: Any) -> Description:
     """What an object that links code brings to any kernel, without the types of the calls. Raises Refused."""
     if not hasattr(type(value), _KEY):
         raise Refused(f"{_named(value, _LINK)} generates code that no {_KEY} describes")
-    identity = getattr(value, _KEY)()
-    if not isinstance(identity, bytes):
-        raise Refused(f"{_named(value, _KEY)}() returns no bytes")
+    try:
+        inspect.signature(getattr(value, _KEY)).bind()
+    except TypeError:
+        raise Refused(
+            f"{_named(value, _KEY)} needs the types of a call, which are not known before the kernel is compiled: "
+            "give it *argument_types instead"
+        ) from None
+    identity = _identity(value, ())
     return ("linked", type(value).__qualname__, identity, _class_digest(type(value)), generator())
 
 
@@ -81,7 +88,7 @@ class LinkLists:
         self._backend = backend
         self._report = report
         self._deposits = deposits
-        self._codes: dict[Any, tuple[Any, tuple[Any, ...]]] = {}
+        self._codes: Recent[Any, tuple[Any, tuple[Any, ...]]] = Recent(_MOST_KEPT)
         self._interned: weakref.WeakValueDictionary[Any, Any] = weakref.WeakValueDictionary()
 
     def function(self, value: Any, argument_types: Sequence[Any]) -> CFunction:
@@ -107,24 +114,18 @@ class LinkLists:
         """The LinkableCodes and paths of a call with these types in a kernel for a target ("9.0"): the same objects each
         time, so that each is linked once. Raises what the object raises, or TypeError."""
         given = self._widened(argument_types)
-        identity = self._identity(value, given)
+        identity = _identity(value, given) if hasattr(type(value), _KEY) else None
         who = id(value) if identity is None else (type(value), identity)
         known = (who, given, target)
-        if known not in self._codes:
+        kept = self._codes.get(known)
+        if kept is None:
             made = self._generate(value, given) if identity is None else self._shared(value, given, target, identity)
-            self._codes[known] = value, tuple(map(self._one_of_a_kind, made))  # the value keeps its id
-        return self._codes[known][1]
+            codes = tuple(map(self._one_of_a_kind, made))
+            kept = self._codes.keep(known, (value, codes))  # the value keeps its id
+        return kept[1]
 
     def _widened(self, argument_types: Sequence[Any]) -> tuple[Any, ...]:
         return tuple(map(self._backend.types.unliteral, argument_types))
-
-    def _identity(self, value: Any, given: tuple[Any, ...]) -> Optional[bytes]:
-        if not hasattr(type(value), _KEY):
-            return None
-        identity = getattr(value, _KEY)(*given)
-        if not isinstance(identity, bytes):
-            raise TypeError(f"{_named(value, _KEY)} must return bytes, not a {type(identity).__name__}")
-        return identity
 
     def _generate(self, value: Any, given: tuple[Any, ...]) -> list[Any]:
         made = getattr(value, _LINK)(*given)
@@ -141,7 +142,7 @@ class LinkLists:
             self._report.not_cached(what, str(reason))
             return self._generate(value, given)
         with self._deposits.turn(key.digest), self._deposits.ask(key, what) as offer:
-            found = None if offer.contents is None else unpacked(self._backend.linkable, offer.contents)
+            found = offer.read(lambda contents: unpacked(self._backend.linkable, contents))
             if found is not None:
                 self._report.count("links_hit")
                 return found
@@ -213,20 +214,19 @@ def packed(linkable: Any, codes: Sequence[Any]) -> bytes:
     return b"".join(parts)
 
 
-def unpacked(linkable: Any, envelope: bytes) -> Optional[list[Any]]:
-    """What `packed` was given, or None if the bytes are not of its form."""
+def unpacked(linkable: Any, envelope: bytes) -> list[Any]:
+    """What `packed` was given. Raises ValueError, TypeError or AttributeError if the bytes are not of its form."""
     codes, at = [], 4
-    try:
-        for _ in range(int.from_bytes(envelope[:4], "big")):
-            start = at + 4
-            at = start + int.from_bytes(envelope[at:start], "big")
-            kind, name, nrt, length = json.loads(envelope[start:at])
-            data, at = envelope[at : at + length], at + length
-            made = getattr(linkable, kind)
-            codes.append(made(data.decode() if kind == "CUSource" else data, name=name, nrt=nrt))
-    except (ValueError, TypeError, AttributeError):
-        return None
-    return codes if at == len(envelope) else None
+    for _ in range(int.from_bytes(envelope[:4], "big")):
+        start = at + 4
+        at = start + int.from_bytes(envelope[at:start], "big")
+        kind, name, nrt, length = json.loads(envelope[start:at])
+        data, at = envelope[at : at + length], at + length
+        made = getattr(linkable, kind)
+        codes.append(made(data.decode() if kind == "CUSource" else data, name=name, nrt=nrt))
+    if at != len(envelope):
+        raise ValueError("generated code has another size than it says")
+    return codes
 
 
 def generator() -> Description:
@@ -238,6 +238,15 @@ def generator() -> Description:
     copies = loaded_copies("libnvrtc.so")
     versions = tuple((name, version(name)) for name in ("cuda-bindings", "cuda-core"))
     return (contents(copies[0]), nvrtc_builtins(copies), versions)
+
+
+def _identity(value: Any, given: tuple[Any, ...]) -> bytes:
+    """What the object says that it generates for these types, which a method without parameters does not get."""
+    method = getattr(value, _KEY)
+    identity = method(*given) if inspect.signature(method).parameters else method()
+    if not isinstance(identity, bytes):
+        raise TypeError(f"{_named(value, _KEY)} must return bytes, not a {type(identity).__name__}")
+    return identity
 
 
 def _class_digest(kind: type) -> Description:

@@ -10,6 +10,7 @@ import sys
 
 from .._plugin.canonical import Description, Refused, digest
 from .._plugin.loaded import contents, version
+from .settings import describe_settings
 
 # Their files, or their releases, are in the keys anyway.
 KNOWN_PACKAGES = ("numba_cuda_mlir", "cuda", "numpy", "builtins", "_operator", "operator", "math", "cmath", "abc")
@@ -36,8 +37,7 @@ def python_environment() -> str:
         raise Refused("the CUDA simulator is on")
     if getattr(config, "CUDA_DEBUGINFO_DEFAULT", 0):
         raise Refused("all functions are compiled for debugging")
-    settings = tuple((name, _setting(name, getattr(config, name, None))) for name in _SETTINGS)
-    return digest((_python_compiler(), settings, sys.implementation.cache_tag))
+    return digest((_python_compiler(), describe_settings(config, _SETTINGS), sys.implementation.cache_tag))
 
 
 @functools.lru_cache(maxsize=1)
@@ -57,16 +57,6 @@ def _found(name: str, path: object) -> str:
     if not isinstance(path, str) or not os.path.isabs(path):
         raise Refused(f"{name} can't be found")
     return path
-
-
-def _setting(name: str, value: object) -> object:
-    if isinstance(value, int):
-        return int(value)
-    if isinstance(value, (list, tuple)):
-        return tuple(_setting(name, element) for element in value)
-    if value is None or isinstance(value, str):
-        return value
-    raise Refused(f"numba's setting {name}")
 
 
 def environment_variables(more: tuple[str, ...] = ()) -> Description:

@@ -14,13 +14,14 @@ import importlib
 import json
 import sys
 import types
-from typing import Any, Callable, Mapping, Optional
+from typing import Any, Callable, Mapping
 
 from .._plugin.canonical import Description, Refused, digest
 from .._plugin.functions import Walk
 from .._plugin.leases import Deposits, Key
 from .._plugin.loaded import contents, loaded_copies
 from .._plugin.patches import Patches
+from .._plugin.recent import Recent
 from .._plugin.report import Report
 from .._plugin.switch import NotServed, tested_release
 from .._plugin.values import describe_plain, why_refused
@@ -29,6 +30,7 @@ from .link_lists import SCHEMA, describe_link_code, generator, links_code
 TESTED = ("1.0.0",)
 _PACKAGE = "nvmath.device"
 _SERVED = {"cufftdx": "compile_fft_execute", "cublasdx": "compile_blas_execute", "cusolverdx": "compile_solver_execute"}
+_MOST_KEPT = 256
 _COMPILERS = ("", "_numba", "_numba_cuda_mlir")
 _OBJECTS = ("FFT", "Matmul", "Solver")
 
@@ -63,7 +65,7 @@ class NvmathCode:
         self._deposits = deposits
         self._patches = Patches()
         self._met = False
-        self._known: dict[str, Any] = {}
+        self._kept: Recent[str, Any] = Recent(_MOST_KEPT)
 
     def meet(self, value: Any) -> None:
         """Changes nvmath if this is an object of it, and the first."""
@@ -99,16 +101,17 @@ class NvmathCode:
                 self._report.not_cached(what, str(reason))
                 return self._generate(original, value, code_type, *args, **kwargs)
             with self._deposits.turn(key.digest):
-                if key.digest not in self._known:
+                kept = self._kept.get(key.digest)
+                if kept is None:
                     generate = functools.partial(self._generate, original, value, code_type, *args, **kwargs)
-                    self._known[key.digest] = self._shared(key, what, code_type, generate)
-                return self._known[key.digest]
+                    kept = self._kept.keep(key.digest, self._shared(key, what, code_type, generate))
+                return kept
 
         return compile_execute
 
     def _shared(self, key: Key, what: str, code_type: Any, generate: Callable[[], Any]) -> Any:
         with self._deposits.ask(key, what) as offer:
-            found = None if offer.contents is None else _unpacked(code_type, offer.contents)
+            found = offer.read(functools.partial(_unpacked, code_type))
             if found is not None:
                 self._report.count("links_hit")
                 return found
@@ -153,12 +156,9 @@ def _packed(code: Any, symbol: str) -> bytes:
     return len(header).to_bytes(4, "big") + header + bytes(code.data)
 
 
-def _unpacked(code_type: Any, envelope: bytes) -> Optional[tuple[Any, str]]:
+def _unpacked(code_type: Any, envelope: bytes) -> tuple[Any, str]:
     common: types.ModuleType = importlib.import_module(f"{_PACKAGE}.common_cuda")
     parse = importlib.import_module(f"{_PACKAGE}.common").parse_code_type
     start = 4 + int.from_bytes(envelope[:4], "big")
-    try:
-        symbol, major, minor = json.loads(envelope[4:start])
-    except ValueError:
-        return None
+    symbol, major, minor = json.loads(envelope[4:start])
     return common.Code(parse(code_type), common.ISAVersion(major, minor), envelope[start:]), symbol

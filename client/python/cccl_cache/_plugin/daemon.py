@@ -1,14 +1,15 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The client through which the plug-ins of a process have the daemon compile, and how long they wait for it."""
+"""The client that all plug-ins of a process share, and how long they wait for a compile."""
 
 from __future__ import annotations
 
 import weakref
-from typing import Callable, Optional
+from typing import Callable, Optional, TypeVar
 
 import cccl_cache
 
+_Answer = TypeVar("_Answer")
 _BRIEFLY = 1.0
 # At most one. Without a lock, which a fork could leave held: of clients made at one moment the first is kept.
 _made: dict[str, cccl_cache.Client] = {}
@@ -27,7 +28,7 @@ def own_client() -> cccl_cache.Client:
     return found or _made.setdefault("client", cccl_cache.Client(fallback="error"))
 
 
-def ask(client: cccl_cache.Client, question: Callable[[], cccl_cache.Result]) -> cccl_cache.Result:
+def ask(client: cccl_cache.Client, question: Callable[[], _Answer]) -> _Answer:
     """Runs a call. After one that timed out, the daemon has a second to show that it is alive.
 
     So a daemon that hangs costs a process the time that the question allows once, and a build that took too long costs

@@ -14,20 +14,23 @@ import hashlib
 import hmac
 import os
 import threading
-from typing import Any, Callable, ContextManager, Iterable, Iterator, Mapping, NamedTuple, Optional, Protocol, cast
+from typing import Any, Callable, ContextManager, Iterable, Iterator, Mapping, NamedTuple, Optional, Protocol, TypeVar
 
 from .._circuit_breaker import CircuitBreaker
+from .daemon import own_client
 from .report import Report
 
 _MAGIC = b"CCCLPYB1"
 _HEADER = len(_MAGIC) + 32
-_TOUCH_SECONDS = 1.0
+_BRIEFLY = 1.0  # seconds for what nothing waits for
+_Made = TypeVar("_Made")
 
 
 class Lease(Protocol):
     """The result of cccl_cache.Client.lease: contents, or the right to publish them."""
 
     contents: Optional[bytes]
+    key: str
 
     @property
     def released(self) -> bool: ...
@@ -48,17 +51,13 @@ class LeaseClient(Protocol):
         self, namespace: str, deposits: Iterable[Mapping[str, Any]], *, group: Optional[str], timeout: Optional[float]
     ) -> None: ...
 
-
-def default_client() -> LeaseClient:
-    import cccl_cache
-
-    return cast(LeaseClient, cccl_cache.Client())
+    def remove_deposit(self, key: str, *, timeout: Optional[float]) -> bool: ...
 
 
 class Settings(NamedTuple):
     """How deposits are shared: `wait` bounds, in seconds, how long another process that makes one is waited for."""
 
-    connect: Callable[[], LeaseClient] = default_client
+    connect: Callable[[], LeaseClient] = own_client
     group: Optional[str] = None
     wait: float = 120.0
 
@@ -126,27 +125,31 @@ class Deposits:
 
     def open(self, key: Key, what: str) -> "Offer":
         """The same for what is not made within one block: the caller closes the offer."""
-        entered, lease = self._acquire(key, what)
-        return Offer(key, what, entered, lease, self._report)
+        return Offer(key, what, self, self._report)
 
     def touch(self, keys: Iterable[Key]) -> bool:
         """Tells the daemon that copies of these deposits are used. False if it can't be told."""
         try:
-            if self._client is None:
-                self._client = self._settings.connect()
-            self._client.touch_deposits(
-                self._namespace, [key.fields for key in keys], group=self._settings.group, timeout=_TOUCH_SECONDS
+            self._connected().touch_deposits(
+                self._namespace, [key.fields for key in keys], group=self._settings.group, timeout=_BRIEFLY
             )
             return True
         except Exception as error:
             self._report.error("a use", error)
             return False
 
-    def _acquire(self, key: Key, what: str) -> tuple[Any, Optional[Lease]]:
+    def remove(self, lease: Lease, what: str) -> bool:
+        """Removes a deposit of this user. False if it is not removed."""
         try:
-            if self._client is None:
-                self._client = self._settings.connect()
-            entered = self._client.lease(
+            return self._connected().remove_deposit(lease.key, timeout=_BRIEFLY)
+        except Exception as error:
+            self._report.error(what, error)
+            return False
+
+    def acquire(self, key: Key, what: str) -> tuple[Any, Optional[Lease]]:
+        """The deposit or the lease for it, behind what ends the lease. None if the daemon gives neither."""
+        try:
+            entered = self._connected().lease(
                 self._namespace, key.fields, group=self._settings.group, timeout=self._breaker.seconds
             )
             lease = entered.__enter__()
@@ -157,6 +160,11 @@ class Deposits:
             self._report.error(what, error)
             return None, None
 
+    def _connected(self) -> LeaseClient:
+        if self._client is None:
+            self._client = self._settings.connect()
+        return self._client
+
 
 class Offer:
     """The daemon's answer about one key.
@@ -164,23 +172,50 @@ class Offer:
     Attributes
     ----------
     contents
-        The deposit. None: there is none, or it was damaged.
+        The deposit. None: there is none that can be used.
     held
         `publish` would deposit something: the lease is this process'.
     released
         The process that had the lease failed, and let all who waited go on.
     """
 
-    def __init__(self, key: Key, what: str, entered: Any, lease: Optional[Lease], report: Report):
+    def __init__(self, key: Key, what: str, deposits: Deposits, report: Report):
         self._key = key
         self._what = what
-        self._entered = entered
-        self._lease = lease
+        self._deposits = deposits
         self._report = report
+        self._replaced = False
+        self._acquire()
+
+    def _acquire(self) -> None:
+        self._entered, lease = self._deposits.acquire(self._key, self._what)
+        self._lease = lease
         sealed = None if lease is None else lease.contents
-        self.contents = None if sealed is None else unpack(key.digest, bytes(sealed))
+        self.contents = None if sealed is None else unpack(self._key.digest, bytes(sealed))
         self.released = lease is not None and lease.released
         self.held = lease is not None and sealed is None and not self.released
+        if sealed is not None and self.contents is None:
+            self._replace(ValueError("a deposit is damaged"))
+
+    def read(self, parse: Callable[[bytes], _Made]) -> Optional[_Made]:
+        """What `parse` makes of the deposit, or None if this process is to make it. A deposit for which `parse` raises is
+        removed, so that this process makes another one."""
+        while self.contents is not None:
+            try:
+                return parse(self.contents)
+            except Exception as error:
+                self._replace(error)
+        return None
+
+    def _replace(self, error: Exception) -> None:
+        """Removes the deposit, and asks again. That is done once."""
+        self._report.error(self._what, error)
+        self.contents = None
+        if self._replaced or self._lease is None or not self._deposits.remove(self._lease, self._what):
+            return
+        self._replaced = True
+        self.close()
+        self._acquire()
 
     def publish(self, contents: bytes) -> None:
         """Deposits what was made, if the lease is held."""

@@ -16,6 +16,7 @@ import sys
 from typing import Any, Callable, Iterable, Iterator, Mapping
 
 from .canonical import Description, Refused
+from .loaded import contents
 
 _MADE_FROM = ("_overload_func", "_definition_func")
 
@@ -81,7 +82,7 @@ def _lists(holder: Mapping[Any, Any]) -> Iterator[list[Any]]:
 
 @functools.lru_cache(maxsize=None)
 def describe_package(module: str) -> Description:
-    """The installed package that a module belongs to: the digest of its list of files and their digests.
+    """The installed package that a module belongs to: what it was installed with, and its files as they are now.
 
     Raises Refused for a module that no package installed under its own name, such as `__main__`.
     """
@@ -92,5 +93,5 @@ def describe_package(module: str) -> Description:
         with open(record, "rb") as file:
             files = file.read()
         if f"\n{top}/__init__.py," in "\n" + files.decode(errors="replace"):
-            return (top, hashlib.sha256(files).hexdigest())
+            return (top, hashlib.sha256(files).hexdigest(), contents(os.path.dirname(path)))
     raise Refused(f"the module {module}, which no package installed, registered functions or types with the compiler")

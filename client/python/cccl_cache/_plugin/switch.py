@@ -4,10 +4,13 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from importlib import metadata
 from typing import Any, Callable, Optional, Protocol
 
+from .daemon import own_client
+from .leases import LeaseClient, Settings
 from .report import Report
 
 
@@ -89,3 +92,39 @@ class Switch:
         if self._hooks is not None:
             return f"on, for {release} ({self._variable})"
         return f"off until {self.report.logger.name}.install() is called or {self._variable}=1 is set, for {release}"
+
+
+class Install(Protocol):
+    """Turns a plug-in on that keeps what it makes as deposits."""
+
+    def __call__(
+        self, *, client: Optional[Callable[[], LeaseClient]] = None, group: Optional[str] = None, wait: float = 120.0
+    ) -> bool: ...
+
+
+def installer(switch: Switch, hooks: Callable[[Settings, str], Hooks]) -> Install:
+    """The `install` of such a plug-in. `hooks` makes its hooks for a release."""
+
+    def install(
+        *, client: Optional[Callable[[], LeaseClient]] = None, group: Optional[str] = None, wait: float = 120.0
+    ) -> bool:
+        """Turns the cache on for this process.
+
+        Parameters
+        ----------
+        client
+            Makes the client that is used, at the first compile. Default: one that all plug-ins share.
+        group
+            The name of a Unix group whose members share what is kept. Default: only this user's processes do.
+        wait
+            Seconds for which another process that makes the same thing is waited for, before it is made here. Once that
+            was in vain this process waits for a second each time, until the daemon answers.
+
+        Returns
+        -------
+        bool
+            Whether it is on. If not, ``status()["why_off"]`` says why.
+        """
+        return switch.install(functools.partial(hooks, Settings(client or own_client, group, wait)))
+
+    return install

@@ -12,11 +12,11 @@ with which it was not tested. Never raises where cuda.compute would not.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Optional
+from typing import Any
 
-from .._plugin.leases import LeaseClient, Settings, default_client
+from .._plugin.leases import Settings
 from .._plugin.report import Report
-from .._plugin.switch import Hooks, Switch
+from .._plugin.switch import Hooks, Switch, installer
 from ._release import served_release
 
 __all__ = ["install", "status", "uninstall"]
@@ -25,35 +25,14 @@ _OUTCOMES = ("hits", "hits_in_process", "builds", "published")
 switch = Switch("cuda.compute", "CCCL_CACHE_COMPUTE", served_release, Report(__name__, _OUTCOMES))
 
 
-def install(
-    *, client: Optional[Callable[[], LeaseClient]] = None, group: Optional[str] = None, wait: float = 120.0
-) -> bool:
-    """Turns the cache on for this process.
+def _make_hooks(settings: Settings, release: str) -> Hooks:
+    from ._builds import Builds
+    from ._hooks import ComputeHooks
 
-    Parameters
-    ----------
-    client
-        Makes the client that is used, at the first build. Default: ``cccl_cache.Client``.
-    group
-        The name of a Unix group whose members share these builds. Default: only this user's processes do.
-    wait
-        Seconds for which another process' build of the same thing is waited for, before building it here. Once that
-        was in vain this process waits for a second each time, until the daemon answers.
+    return ComputeHooks(Builds(settings, release, switch.report))
 
-    Returns
-    -------
-    bool
-        Whether it is on. If not, ``status()["why_off"]`` says why.
-    """
-    settings = Settings(client or default_client, group, wait)
 
-    def hooks(release: str) -> Hooks:
-        from ._builds import Builds
-        from ._hooks import ComputeHooks
-
-        return ComputeHooks(Builds(settings, release, switch.report))
-
-    return switch.install(hooks)
+install = installer(switch, _make_hooks)
 
 
 def uninstall() -> None:

@@ -4,17 +4,18 @@
 
 from __future__ import annotations
 
+import functools
 import threading
-from collections import OrderedDict
 from typing import Any, Callable, Iterator, NamedTuple, Optional
 
 from .._plugin.canonical import Refused
 from .._plugin.leases import Deposits, Key, Settings
+from .._plugin.recent import Recent
 from .._plugin.report import Report
 from ._key import build_key
 
 NAMESPACE = "cuda.compute"
-_KEPT = 1024
+_MOST_KEPT = 1024
 _current = threading.local()
 
 
@@ -29,6 +30,11 @@ class Construction(NamedTuple):
     @property
     def name(self) -> str:
         return type(self.wrapper).__qualname__
+
+    @property
+    def named(self) -> bool:
+        """Whether the program names the capabilities that it builds for."""
+        return self.kwargs.get("compute_capability") is not None
 
     def run(self) -> None:
         self.original(self.wrapper, *self.args, **self.kwargs)
@@ -51,8 +57,7 @@ class Builds:
         self._deposits = Deposits(NAMESPACE, settings, report)
         self._release = release
         self._report = report
-        self._lock = threading.Lock()
-        self._kept: OrderedDict[str, tuple[bytes, list[Any]]] = OrderedDict()
+        self._kept: Recent[str, tuple[bytes, list[Any]]] = Recent(_MOST_KEPT)
 
     def construct(
         self, original: Callable[..., None], wrapper: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -70,8 +75,7 @@ class Builds:
 
     def clear(self) -> None:
         """Forgets what this process holds."""
-        with self._lock:
-            self._kept.clear()
+        self._kept.clear()
 
     def _construct(self, call: Construction) -> None:
         key = self._key(call)
@@ -97,13 +101,16 @@ class Builds:
         return None
 
     def _from_this_process(self, key: Key, call: Construction) -> bool:
-        with self._lock:
-            kept = self._kept.get(key.digest)
-        return kept is not None and self._adopt(key, call, *kept)
+        kept = self._kept.get(key.digest)
+        if kept is None:
+            return False
+        build, results = kept
+        return self._adopt(key, call, lambda: _read(call, build), build, results)
 
     def _from_the_daemon(self, key: Key, call: Construction) -> None:
         with self._deposits.ask(key, call.name) as offer:
-            if offer.contents is not None and self._adopt(key, call, offer.contents, []):
+            loaded = offer.read(functools.partial(_read, call))
+            if offer.contents is not None and self._adopt(key, call, lambda: loaded, offer.contents, []):
                 self._report.count("hits")
                 return
             self._build(key, call)
@@ -127,42 +134,37 @@ class Builds:
                 self._report.not_cached(call.name, "what it is built from changed meanwhile")
                 return None
             build: bytes = call.wrapper.serialize()
-            self._keep(key, build, [holder.build_results for holder in _holders(call.wrapper)])
+            self._kept.keep(key.digest, (build, [holder.build_results for holder in _holders(call.wrapper)]))
             return build
         except Exception as error:
             self._report.error(call.name, error)
             return None
 
-    def _adopt(self, key: Key, call: Construction, build: bytes, results: list[Any]) -> bool:
-        """Fills in the wrapper from a build, with `results`, if any, as its loaded code. False if that can't be done."""
-        named = call.kwargs.get("compute_capability") is not None
+    def _adopt(
+        self, key: Key, call: Construction, load: Callable[[], Any], build: bytes, results: list[Any]
+    ) -> bool:
+        """Fills in the wrapper from a build that `load` has read, with `results`, if any, as its loaded code. False if that
+        can't be done."""
         try:
-            loaded = _read(type(call.wrapper), build, named)
+            loaded = load()
             holders = list(_holders(loaded))
             for holder, shared in zip(holders, results):
                 holder.build_results = shared
-            if not named:
+            if not call.named:
                 for holder in holders:
                     holder._bound_build_result = _bound(holder.build_results)
             _copy_slots(loaded, call.wrapper)
-            self._keep(key, build, [holder.build_results for holder in holders])
+            self._kept.keep(key.digest, (build, [holder.build_results for holder in holders]))
             return True
         except Exception as error:
             self._report.error(call.name, error)
             return False
 
-    def _keep(self, key: Key, build: bytes, results: list[Any]) -> None:
-        with self._lock:
-            self._kept.setdefault(key.digest, (build, results))
-            self._kept.move_to_end(key.digest)
-            while len(self._kept) > _KEPT:
-                self._kept.popitem(last=False)
 
-
-def _read(kind: Any, build: bytes, named: bool) -> Any:
-    _current.named = named
+def _read(call: Construction, build: bytes) -> Any:
+    _current.named = call.named
     try:
-        return kind.deserialize(build)
+        return type(call.wrapper).deserialize(build)
     finally:
         _current.named = False
 

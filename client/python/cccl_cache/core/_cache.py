@@ -12,6 +12,7 @@ from typing import Any, Callable, Optional, Union
 from cuda.core.utils import ProgramCacheResource
 
 from .._circuit_breaker import CircuitBreaker
+from .._plugin.daemon import own_client
 
 Key = Union[bytes, str]
 
@@ -29,7 +30,7 @@ class ProgramCache(ProgramCacheResource):  # type: ignore[misc, unused-ignore]
     Parameters
     ----------
     client
-        Makes the client, at the first use. Default: ``cccl_cache.Client``.
+        Makes the client, at the first use. Default: one that all of the process share.
     group
         The name of a Unix group whose members share the entries. Default: only this user's processes do.
     wait
@@ -47,7 +48,7 @@ class ProgramCache(ProgramCacheResource):  # type: ignore[misc, unused-ignore]
         wait: float = 120.0,
         compile_limit: float = 120.0,
     ):
-        self._connect = client or _default_client
+        self._connect = client or own_client
         self._group = group
         self._breaker = CircuitBreaker(wait)
         self._compile_limit = compile_limit
@@ -219,9 +220,3 @@ def _number_of(group: Optional[str]) -> Optional[int]:
     if group is None:
         return None
     return int(group) if group.isdigit() else grp.getgrnam(group).gr_gid
-
-
-def _default_client() -> Any:
-    import cccl_cache
-
-    return cccl_cache.Client()

@@ -85,8 +85,12 @@ def from_daemon(
     name_expressions: Sequence[str],
     client: Optional[cccl_cache.Client],
     wait: float,
+    toolchain: Optional[str] = None,
 ) -> tuple[Any, str]:
-    """The cuda.core.ObjectCode that the daemon makes, and the compiler's messages. Raises whatever prevents it."""
+    """The cuda.core.ObjectCode that the daemon makes, and the compiler's messages. Raises whatever prevents it.
+
+    `toolchain` is the id of the one to use. Default: the one of the CUDA that this process has loaded.
+    """
     kind = str(code_type).lower()
     if kind not in ("c++", "nvvm"):
         raise ValueError(f"the daemon does not compile {code_type}")
@@ -94,7 +98,7 @@ def from_daemon(
         if getattr(options, name, None):
             raise ValueError(f"the option {name} is for this process alone")
     daemon = client or own_client()
-    program = _program(code, kind, target_type, options, name_expressions, wait)
+    program = _program(code, kind, target_type, options, name_expressions, wait, toolchain)
     result = ask(daemon, lambda: daemon.run(program))
     if target_type == "ltoir":
         _check_linkable(result.toolchain.version)
@@ -114,10 +118,16 @@ def _check_linkable(version: str) -> None:
 
 
 def _program(
-    code: Code, kind: str, target_type: str, options: ProgramOptions, name_expressions: Sequence[str], wait: float
+    code: Code,
+    kind: str,
+    target_type: str,
+    options: ProgramOptions,
+    name_expressions: Sequence[str],
+    wait: float,
+    toolchain: Optional[str],
 ) -> Union[cccl_cache.Build, cccl_cache.Nvvm]:
     if kind == "nvvm":
-        return _nvvm(code, target_type, options, wait)
+        return _nvvm(code, target_type, options, wait, toolchain)
     served = {name: None for name in (*_PRECOMPILED_HEADERS, "use_bundled_headers") if hasattr(options, name)}
     plain = dataclasses.replace(options, **served)
     return cccl_cache.Build(
@@ -126,19 +136,23 @@ def _program(
         options=_without_arch(plain.as_bytes("nvrtc", target_type)),
         name=options.name,
         name_expressions=tuple(name_expressions),
+        toolchain=toolchain,
         toolchain_headers=bool(getattr(options, "use_bundled_headers", None)),
         emit=str(target_type),
         timeout=wait,
     )
 
 
-def _nvvm(code: Code, target_type: str, options: ProgramOptions, wait: float) -> cccl_cache.Nvvm:
+def _nvvm(
+    code: Code, target_type: str, options: ProgramOptions, wait: float, toolchain: Optional[str]
+) -> cccl_cache.Nvvm:
     modules = [(options.name or "default_program", code), *(options.extra_sources or ())]
     return cccl_cache.Nvvm(
         modules,
         arch=options.arch.replace("sm_", "compute_"),
         options=_without_arch(options.as_bytes("nvvm", target_type)),
         libdevice=bool(options.use_libdevice),
+        toolchain=toolchain,
         emit=str(target_type),
         timeout=wait,
     )

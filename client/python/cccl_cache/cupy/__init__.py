@@ -34,7 +34,7 @@ def install(*, client: Optional[Callable[[], cccl_cache.Client]] = None, wait: f
     Parameters
     ----------
     client
-        Makes the client that is used, at the first compile. Default: ``cccl_cache.Client(fallback="error")``.
+        Makes the client that is used, at the first compile. Default: one that all plug-ins share.
     wait
         Seconds for which the daemon is waited for before CuPy compiles here. Once that was in vain this process waits
         for a second each time, until the daemon answers.
@@ -46,10 +46,11 @@ def install(*, client: Optional[Callable[[], cccl_cache.Client]] = None, wait: f
     """
 
     def hooks(release: str) -> Hooks:
-        from ._compile import Compiler, default_client
+        from .._plugin.daemon import own_client
+        from ._compile import Compiler
         from ._hooks import CupyHooks
 
-        return CupyHooks(Compiler(client or default_client, wait, switch.report))
+        return CupyHooks(Compiler(client or own_client, wait, switch.report))
 
     return switch.install(hooks)
 

@@ -13,7 +13,7 @@ import cccl_cache
 from .._circuit_breaker import CircuitBreaker
 from .._plugin.canonical import Refused
 from .._plugin.report import Report
-from ._toolchain import toolchain_of_this_process
+from .._plugin.toolchain import OwnToolchain, nvrtc
 
 # The daemon parses headers ahead by itself, where every process of the user has them.
 _PRECOMPILED_HEADERS = ("--pch", "-pch")
@@ -22,10 +22,6 @@ _LOCAL = re.compile(r"--?(create-pch|use-pch|pch-dir|time|fdevice-time-trace|dev
 _ARCH = re.compile(r"--?(arch|gpu-architecture)(=|$)")
 _LTO = ("-dlto", "--dlink-time-opt")
 _KINDS = {"cubin": "cubin", "ptx": "ptx", "lto": "ltoir"}
-
-
-def default_client() -> cccl_cache.Client:
-    return cccl_cache.Client(fallback="error")
 
 
 class Source(NamedTuple):
@@ -53,7 +49,7 @@ class Compiler:
         self._breaker = CircuitBreaker(wait)
         self._report = report
         self._client: Optional[cccl_cache.Client] = None
-        self._toolchain: Optional[str] = None
+        self._toolchain = OwnToolchain(nvrtc)
 
     def compile(self, source: Source, options: Sequence[str]) -> Optional[Compiled]:
         """Returns None if CuPy is to compile it: the report has the reason. Raises nothing."""
@@ -65,8 +61,7 @@ class Compiler:
             made = None
         except Exception as error:
             self._breaker.failed(error)
-            if getattr(error, "status", "") == "toolchain-not-found":
-                self._toolchain = None
+            self._toolchain.failed(error)
             self._report.error(what, error)
             made = None
         if made is None:
@@ -78,11 +73,10 @@ class Compiler:
         arch, kind, plain = _plain(source.method, options)
         if self._client is None:
             self._client = self._connect()
-        if self._toolchain is None:
-            self._toolchain = toolchain_of_this_process(self._client, self._breaker.seconds)
+        toolchain = self._toolchain.id(self._client, self._breaker.seconds)
         build = cccl_cache.Build(
             source.text, arch=arch, options=plain, name=name, name_expressions=source.name_expressions,
-            toolchain=self._toolchain, toolchain_headers=False, emit=kind, timeout=self._breaker.seconds)
+            toolchain=toolchain, toolchain_headers=False, emit=kind, timeout=self._breaker.seconds)
         try:
             result = self._client.run(build)
         except cccl_cache.CompileError as error:

@@ -31,8 +31,13 @@ def prepare(nodes: list[KernelNode]) -> Iterator[tuple[KernelNode, Any, list[Any
 
 
 def compile_many(wanted: list[tuple[Any, tuple[Any, ...]]]) -> list[Any]:
-    """Compiles each dispatcher for its types, in the order given; where the plug-in for numba is on, from the cache."""
-    return [dispatcher.compile(types) for dispatcher, types in wanted]
+    """Compiles each dispatcher for its types: together where the plug-in for numba is on, else one after the other."""
+    plugin = sys.modules.get("cccl_cache.numba")
+    if len(wanted) < 2 or plugin is None or not plugin.status()["on"]:
+        return [dispatcher.compile(types) for dispatcher, types in wanted]
+    from ..numba._together import compile_together
+
+    return compile_together(wanted)
 
 
 def _dispatcher(kernel: Any) -> Any:

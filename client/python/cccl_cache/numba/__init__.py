@@ -12,12 +12,13 @@ stage by stage. Off for releases of numba-cuda with which it was not tested. Nev
 
 from __future__ import annotations
 
+import functools
 import os
 from typing import Any, Callable, Optional
 
-from .._plugin.leases import LeaseClient, Settings, default_client
+from .._plugin.leases import LeaseClient, Settings
 from .._plugin.report import LINK_OUTCOMES, Report
-from .._plugin.switch import Hooks, Switch
+from .._plugin.switch import Hooks, Switch, installer
 from ._release import served_release
 
 __all__ = ["install", "status", "uninstall"]
@@ -36,33 +37,17 @@ def install(
 ) -> bool:
     """Turns the cache on for this process.
 
-    Parameters
-    ----------
-    every_kernel
-        Whether all kernels that are made from now on are kept whole, or those with ``cache=True`` alone. Default: those,
-        unless ``CCCL_CACHE_NUMBA=all`` is set.
-    client
-        Makes the client that is used, at the first compile. Default: ``cccl_cache.Client``.
-    group
-        The name of a Unix group whose members share these kernels. Default: only this user's processes do.
-    wait
-        Seconds for which another process' compile of the same kernel is waited for, before compiling it here. Once that
-        was in vain this process waits for a second each time, until the daemon answers.
-
-    Returns
-    -------
-    bool
-        Whether it is on. If not, ``status()["why_off"]`` says why.
+    `every_kernel` says whether all kernels that are made from now on are kept whole, or those with ``cache=True`` alone.
+    Default: those, unless ``CCCL_CACHE_NUMBA=all`` is set. All else is as in ``cccl_cache.compute.install``.
     """
-    settings = Settings(client or default_client, group, wait)
     every = os.environ.get(_VARIABLE) == "all" if every_kernel is None else every_kernel
+    return installer(switch, functools.partial(_make_hooks, every))(client=client, group=group, wait=wait)
 
-    def hooks(release: str) -> Hooks:
-        from ._hooks import NumbaHooks
 
-        return NumbaHooks(settings, release, switch.report, every)
+def _make_hooks(every_kernel: bool, settings: Settings, release: str) -> Hooks:
+    from ._hooks import NumbaHooks
 
-    return switch.install(hooks)
+    return NumbaHooks(settings, release, switch.report, every_kernel)
 
 
 def uninstall() -> None:

@@ -27,6 +27,7 @@ from numba.cuda.core.rewrites import rewrite_registry
 from numba.cuda.descriptor import cuda_target
 from numba.cuda.typing.templates import builtin_registry as typing
 
+from .._numba.settings import describe_settings
 from .._plugin.canonical import Description, Refused, digest
 from .._plugin.loaded import contents, nvrtc_builtins
 from .._plugin.registrations import Registrations, describe_package
@@ -59,8 +60,7 @@ def toolchain() -> str:
     for name in _PRINTING:
         if getattr(config, name, None):
             raise Refused(f"NUMBA_{name} has numba print what it compiles")
-    settings = tuple((name, _setting(name, getattr(config, name, None))) for name in _SETTINGS)
-    settings += (("enable_nrt", bool(cuda_target.target_context.enable_nrt)),)
+    settings = (describe_settings(config, _SETTINGS), ("enable_nrt", bool(cuda_target.target_context.enable_nrt)))
     taught = tuple(describe_package(home) for home in _registrations.strangers(_registries()))
     return digest((_files(), settings, _variables(), taught, sys.implementation.cache_tag, platform.machine()))
 
@@ -111,16 +111,6 @@ def _registries() -> list[Any]:
     modules = [sys.modules[name] for name in (*_REGISTRIES, *_CORE_REGISTRIES) if name in sys.modules]
     found = [vars(module).get("registry") or vars(module).get("builtin_registry") for module in modules]
     return [typing, lowering, rewrite_registry, *(each for each in found if each is not None)]
-
-
-def _setting(name: str, value: object) -> object:
-    if isinstance(value, int):
-        return int(value)
-    if isinstance(value, (list, tuple)):
-        return tuple(_setting(name, element) for element in value)
-    if value is None or isinstance(value, str):
-        return value
-    raise Refused(f"numba's setting {name}")
 
 
 def _variables() -> Description:

@@ -11,16 +11,17 @@ from numba.cuda.core.errors import NumbaWarning
 from numba.cuda.cudadrv import driver, nvrtc, nvvm
 from numba.cuda.dispatcher import CUDADispatcher
 
+from .._numba.compiler_stages import CompilerStages
 from .._numba.link_lists import NAMESPACE as LINKS
 from .._plugin.canonical import Refused
-from .._plugin.compiler_stages import CompilerStages
-from .._plugin.leases import Deposits, Settings, default_client
+from .._plugin.leases import Deposits, Settings
 from .._plugin.patches import Patches
 from .._plugin.report import Report
 from . import _library, _warnings
 from ._kernels import KernelCache, Kernels
 from ._key import NAMESPACE
 from ._links import LinkHooks
+from ._together import others_compile
 from ._values import VALUES
 
 
@@ -29,8 +30,7 @@ class NumbaHooks:
 
     def __init__(self, settings: Settings, release: str, report: Report, every_kernel: bool):
         self._kernels = Kernels(Deposits(NAMESPACE, settings, report), release, report)
-        client = None if settings.connect is default_client else settings.connect
-        self._stages = CompilerStages(client, settings.wait, report)
+        self._stages = CompilerStages(settings.connect, settings.wait, report, others_compile)
         self._links = LinkHooks(release, report, Deposits(LINKS, settings, report))
         self._report = report
         self._every_kernel = every_kernel

@@ -198,11 +198,10 @@ class KernelCache(CUDACache):  # type: ignore[misc]
     def _lookup(self, asked: _Asked, key: Key) -> Optional[Stored]:
         """What is deposited. If nothing is, `asked` gets the lease for it."""
         offer = asked.stack.enter_context(self._kernels.deposits.ask(key, self._name))
-        if offer.contents is not None:
-            return read(offer.contents)
+        stored = offer.read(read)
         if offer.held:
             asked.key, asked.offer = key, offer
-        return None
+        return stored
 
     def _more(self, names: tuple[str, ...]) -> dict[str, str]:
         """The further inputs of a kernel."""

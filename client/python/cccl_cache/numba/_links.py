@@ -26,6 +26,7 @@ from .._numba.nvmath_code import NvmathCode
 from .._plugin.leases import Deposits
 from .._plugin.patches import Patches
 from .._plugin.report import Report
+from ._together import nobody_else_compiles
 
 CFunctionType = type_of_c_functions(types, Signature)
 register_model(CFunctionType)(OpaqueModel)
@@ -60,7 +61,9 @@ class LinkHooks:
                 return original(lower, returned, expression)
             signature = lower.fndesc.calltypes[expression]
             target = "%d.%d" % ConfigStack().top().compute_capability
-            for code in self._links.codes(value, signature.args, target):
+            with nobody_else_compiles():
+                codes = self._links.codes(value, signature.args, target)
+            for code in codes:
                 lower.context.active_code_library.add_linking_file(code)
             if not named:
                 return original(lower, returned, expression)

@@ -13,11 +13,11 @@ them, with a daemon and without. Off for releases of numba-cuda-mlir with which 
 
 from __future__ import annotations
 
-from typing import Any, Callable, Optional
+from typing import Any
 
-from .._plugin.leases import LeaseClient, Settings, default_client
+from .._plugin.leases import Settings
 from .._plugin.report import LINK_OUTCOMES, Report
-from .._plugin.switch import Hooks, Switch
+from .._plugin.switch import Hooks, Switch, installer
 from ._release import served_release
 
 __all__ = ["install", "status", "uninstall"]
@@ -26,34 +26,13 @@ _OUTCOMES = ("hits", "compiles", "published", "stages_served", "stages_compiled"
 switch = Switch("numba-cuda-mlir", "CCCL_CACHE_NUMBA_MLIR", served_release, Report(__name__, _OUTCOMES))
 
 
-def install(
-    *, client: Optional[Callable[[], LeaseClient]] = None, group: Optional[str] = None, wait: float = 120.0
-) -> bool:
-    """Turns the cache on for this process.
+def _make_hooks(settings: Settings, release: str) -> Hooks:
+    from ._hooks import MlirHooks
 
-    Parameters
-    ----------
-    client
-        Makes the client that is used, at the first compile. Default: ``cccl_cache.Client``.
-    group
-        The name of a Unix group whose members share these kernels. Default: only this user's processes do.
-    wait
-        Seconds for which another process' compile of the same kernel is waited for, before compiling it here. Once that
-        was in vain this process waits for a second each time, until the daemon answers.
+    return MlirHooks(settings, release, switch.report)
 
-    Returns
-    -------
-    bool
-        Whether it is on. If not, ``status()["why_off"]`` says why.
-    """
-    settings = Settings(client or default_client, group, wait)
 
-    def hooks(release: str) -> Hooks:
-        from ._hooks import MlirHooks
-
-        return MlirHooks(settings, release, switch.report)
-
-    return switch.install(hooks)
+install = installer(switch, _make_hooks)
 
 
 def uninstall() -> None:

@@ -13,10 +13,10 @@ from numba_cuda_mlir import mlir_compiler
 from numba_cuda_mlir.descriptor import MLIRDispatcher, mlir_target
 from numba_cuda_mlir.numba_cuda.cudadrv import driver, nvrtc, nvvm
 
+from .._numba.compiler_stages import CompilerStages
 from .._numba.link_lists import NAMESPACE as LINKS
 from .._plugin.canonical import Refused
-from .._plugin.compiler_stages import CompilerStages
-from .._plugin.leases import Deposits, Settings, default_client
+from .._plugin.leases import Deposits, Settings
 from .._plugin.patches import Patches
 from .._plugin.report import Report
 from ._kernels import KernelCache, Kernels
@@ -32,8 +32,7 @@ class MlirHooks:
 
     def __init__(self, settings: Settings, release: str, report: Report):
         self._kernels = Kernels(Deposits(NAMESPACE, settings, report), release, report)
-        client = None if settings.connect is default_client else settings.connect
-        self._stages = CompilerStages(client, settings.wait, report)
+        self._stages = CompilerStages(settings.connect, settings.wait, report)
         self._links = LinkHooks(release, report, Deposits(LINKS, settings, report))
         self._patches = Patches()
 

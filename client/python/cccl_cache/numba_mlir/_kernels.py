@@ -141,9 +141,9 @@ class KernelCache(MLIRCache):  # type: ignore[misc]
         try:
             compiled.key = self._key(argument_types)
             offer = compiled.stack.enter_context(self._kernels.deposits.ask(compiled.key, self._name))
-            if offer.contents is not None:
-                return read_kernel(offer.contents, argument_types, self._dispatcher())
+            kernel = offer.read(lambda contents: read_kernel(contents, argument_types, self._dispatcher()))
             compiled.offer = offer if offer.held else None
+            return kernel
         except Refused as reason:
             self._kernels.report.not_cached(self._name, str(reason))
         except Exception as error:

@@ -9,6 +9,7 @@ Triton makes one object for each compile. A hit is ``get_group`` alone; a miss i
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
@@ -123,21 +124,14 @@ class CacheManager(FileCacheManager):  # type: ignore[misc]  # of a package with
             stale._give_up()  # a compile of this thread failed, and something keeps its traceback
         self._directory.sweep()
         offer = _deposits.open(self._key(filename), filename)
-        if offer.contents is None:
-            switch.report.count("released", int(offer.released))
-            self._offer, _thread.manager = offer, weakref.ref(self)
-            return None
-        try:
-            files = unpack(offer.contents)
-            if filename not in files:
-                raise ValueError(f"a group has no {filename}")
+        files = offer.read(functools.partial(_group, filename))
+        if files is not None:
             switch.report.count("hits")
-            return files
-        except ValueError as error:
-            switch.report.error(filename, error)
-            return None
-        finally:
             offer.close()
+            return files
+        switch.report.count("released", int(offer.released))
+        self._offer, _thread.manager = offer, weakref.ref(self)
+        return None
 
     def _publish(self, files: dict[str, bytes]) -> None:
         switch.report.count("builds")
@@ -151,3 +145,10 @@ class CacheManager(FileCacheManager):  # type: ignore[misc]  # of a package with
         if offer is not None:
             offer.fail()
             offer.close()
+
+
+def _group(filename: str, packed: bytes) -> dict[str, bytes]:
+    files = unpack(packed)
+    if filename not in files:
+        raise ValueError(f"a group has no {filename}")
+    return files

@@ -8,55 +8,77 @@ Both packages reach them through a name in a module of theirs, and have the same
     cudadrv.nvrtc.Program     CUDA C++ -> PTX or LTO-IR
     cudadrv.driver.Linker     object codes -> a cubin or PTX
 
-All that the daemon can't do, or that doesn't compile there, the package's own compiler does, with its own errors.
+All that the daemon can't do, or that doesn't compile there, the package's own compiler does, with its own errors. The
+daemon's compilers must be those of this process, byte for byte: what it makes is linked with what is made here.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import warnings
-from typing import Any, Callable, Optional, Union
+from typing import Any, Callable, ContextManager, Union
 
-from cuda.bindings import nvjitlink
+import cuda.bindings.nvjitlink
+import cuda.bindings.nvrtc
+import cuda.bindings.nvvm
 from cuda.core import ObjectCode
 
 import cccl_cache
 
+from .._plugin import toolchain
+from .._plugin.canonical import Refused
+from .._plugin.daemon import ask
+from .._plugin.patches import Patches
+from .._plugin.report import Report
+from .._plugin.toolchain import Compiler, OwnToolchain
 from ..core._compile import from_daemon
-from .daemon import ask, own_client
-from .patches import Patches
-from .report import Report
 
 _FAST = {"ftz": True, "fma": True, "prec_div": False, "prec_sqrt": False}
 _DEBUG = "g"
+_NVVM, _NVRTC, _NVJITLINK = "NVVM", "NVRTC", "nvJitLink"
+Served = Callable[[cccl_cache.Client, str], Any]
 
 
 class CompilerStages:
     """Has the daemon compile for one package. Thread-safe.
 
-    `client` makes the client, or None for that of the process; `wait` bounds, in seconds, how long a compile is waited
-    for. Counts `stages_served` and `stages_compiled` in the report.
+    `connect` makes the client; `wait` bounds, in seconds, how long a compile is waited for; `waiting` surrounds each such
+    wait. Counts `stages_served` and `stages_compiled` in the report.
     """
 
-    def __init__(self, client: Optional[Callable[[], Any]], wait: float, report: Report):
-        self._connect = client
+    def __init__(
+        self,
+        connect: Callable[[], Any],
+        wait: float,
+        report: Report,
+        waiting: Callable[[], ContextManager[None]] = contextlib.nullcontext,
+    ):
+        self._connect = connect
         self._client: Any = None
         self._wait = wait
         self._report = report
+        self._waiting = waiting
+        self._toolchains = {_NVRTC: OwnToolchain(_own_nvrtc), _NVJITLINK: OwnToolchain(_own_nvjitlink)}
 
     def attach(self, patches: Patches, nvvm: Any, nvrtc: Any, driver: Any) -> None:
         """Replaces the compilers in the package's modules."""
+        self._toolchains[_NVVM] = OwnToolchain(functools.partial(_own_nvvm, nvvm))
         patches.replace(nvvm, "compile_ir", self._compile_ir(nvvm, nvvm.compile_ir))
         patches.replace(nvrtc, "Program", functools.partial(_Program, self, nvrtc.Program))
         patches.replace(driver, "Linker", functools.partial(_Linker, self, driver.Linker))
 
-    def serve(self, stage: str, served: Callable[[cccl_cache.Client], Any], own: Callable[[], Any]) -> Any:
-        """What the daemon made, or else what this process makes."""
+    def serve(self, stage: str, served: Served, own: Callable[[], Any]) -> Any:
+        """What the daemon made with a toolchain, which `served` is given by its id, or else what this process makes."""
         try:
-            made = served(self._connected())
+            with self._waiting():
+                client = self._connected()
+                made = served(client, ask(client, lambda: self._toolchains[stage].id(client, self._wait)))
         except Exception as error:  # whatever it is, the package's own compiler may do it, or says better why not
+            self._toolchains[stage].failed(error)
             if not isinstance(error, cccl_cache.CompileError):
-                self._report.not_cached(stage, f"{type(error).__name__}: {error}")
+                kind = "" if isinstance(error, Refused) else f"{type(error).__name__}: "
+                self._report.not_cached(stage, f"{kind}{error}")
             self._report.count("stages_compiled")
             return own()
         self._report.count("stages_served")
@@ -71,8 +93,6 @@ class CompilerStages:
         return self._wait
 
     def _connected(self) -> Any:
-        if self._connect is None:
-            return own_client()
         if self._client is None:
             self._client = self._connect()
         return self._client
@@ -83,19 +103,19 @@ class CompilerStages:
             if _DEBUG in options:  # each module alone, with options that the package tries out first
                 return original(llvmir, **options)
 
-            def served(client: cccl_cache.Client) -> bytes:
+            def served(client: cccl_cache.Client, own_toolchain: str) -> bytes:
                 modules = [nvvm.llvm_replace(text) for text in ([llvmir] if isinstance(llvmir, str) else llvmir)]
-                result = self.run(client, self._nvvm(modules, dict(options)))
+                result = self.run(client, self._nvvm(modules, dict(options), own_toolchain))
                 if result.log:
                     warnings.warn(result.log, category=getattr(nvvm, "NvvmWarning", UserWarning))
                 return bytes(result.artifacts["ltoir" if "gen-lto" in options else "ptx"])
 
-            made: bytes = self.serve("NVVM", served, lambda: original(llvmir, **options))
+            made: bytes = self.serve(_NVVM, served, lambda: original(llvmir, **options))
             return made
 
         return compile_ir
 
-    def _nvvm(self, modules: list[str], options: dict[str, Any]) -> cccl_cache.Nvvm:
+    def _nvvm(self, modules: list[str], options: dict[str, Any], own_toolchain: str) -> cccl_cache.Nvvm:
         if options.pop("fastmath", False):
             options.update(_FAST)
         lto = "gen-lto" in options
@@ -105,7 +125,7 @@ class CompilerStages:
             arch=options.pop("arch"),
             options=sorted(_option(name, value) for name, value in options.items()),
             libdevice=True,
-            toolchain=own_toolchain(),
+            toolchain=own_toolchain,
             emit="ltoir" if lto else "ptx",
             timeout=self._wait,
         )
@@ -125,13 +145,15 @@ class _Program:
         def own() -> Any:
             return self._original(code, code_type, options=options).compile(target_type, name_expressions, logs)
 
-        def served(client: cccl_cache.Client) -> Any:
-            made, log = from_daemon(code, code_type, target_type, options, name_expressions, client, self._stages.wait)
+        def served(client: cccl_cache.Client, own_toolchain: str) -> Any:
+            made, log = from_daemon(
+                code, code_type, target_type, options, name_expressions, client, self._stages.wait, own_toolchain
+            )
             if logs is not None and log:
                 logs.write(log)
             return made
 
-        return self._stages.serve("NVRTC", served, own)
+        return self._stages.serve(_NVRTC, served, own)
 
 
 class _Linker:
@@ -147,13 +169,13 @@ class _Linker:
         self._log = ""
 
     def link(self, target_type: str) -> Any:
-        def served(client: cccl_cache.Client) -> Any:
+        def served(client: cccl_cache.Client, own_toolchain: str) -> Any:
             arguments = [option.decode() for option in self._options.as_bytes()]
             program = cccl_cache.Link(
                 [(code.name or "", bytes(code.code), code.code_type) for code in self._codes],
                 arch=self._options.arch,
                 options=[each for each in arguments if each != "-ptx" and not each.startswith("-arch=")],
-                toolchain=own_toolchain(),
+                toolchain=own_toolchain,
                 emit=target_type,
                 timeout=self._stages.wait,
             )
@@ -162,7 +184,7 @@ class _Linker:
             make = ObjectCode.from_cubin if target_type == "cubin" else ObjectCode.from_ptx
             return make(bytes(result.artifacts[target_type]))
 
-        return self._stages.serve("nvJitLink", served, lambda: self._link_here(target_type))
+        return self._stages.serve(_NVJITLINK, served, lambda: self._link_here(target_type))
 
     def get_info_log(self) -> str:
         return str(self._own.get_info_log()) if self._own is not None else self._log
@@ -179,9 +201,22 @@ class _Linker:
         return self._own.link(target_type)
 
 
-def own_toolchain() -> str:
-    """The version of this process' nvJitLink, which may have to link what the daemon compiled."""
-    return "%d.%d" % tuple(nvjitlink.version())
+def _own_nvvm(nvvm: Any) -> Compiler:
+    libdevice = nvvm.get_libdevice()
+    if libdevice is None:
+        raise Refused("libdevice can't be found")
+    cuda.bindings.nvvm.version()  # loads it
+    return toolchain.nvvm(libdevice)
+
+
+def _own_nvrtc() -> Compiler:
+    cuda.bindings.nvrtc.nvrtcVersion()  # loads it
+    return toolchain.nvrtc()
+
+
+def _own_nvjitlink() -> Compiler:
+    cuda.bindings.nvjitlink.version()  # loads it
+    return toolchain.nvjitlink()
 
 
 def _option(name: str, value: Any) -> str:

@@ -1,0 +1,80 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Compiling several kernels at once: numba compiles one of them while the daemon works for the others.
+
+numba's own part runs under its locks, one kernel at a time. Waiting for the daemon needs none of them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Iterable, Iterator, Tuple
+
+from cuda.bindings import driver
+from numba.cuda.core.compiler_lock import _numba_compiler_lock, _numba_cuda_compiler_lock
+
+from ._kernels import KernelCache
+from ._stored import LoadedLibrary
+
+Compile = Tuple[Any, Tuple[Any, ...]]
+# In the order in which numba takes them.
+_LOCKS = [lock._lock for lock in (_numba_compiler_lock, _numba_cuda_compiler_lock) if lock is not None]
+_MOST_THREADS = 4  # each may hold a lease, of which a user has 64
+_thread = threading.local()
+
+
+def compile_together(wanted: list[Compile]) -> list[Any]:
+    """Compiles each dispatcher for its types, each pair once. Raises the error of the first that has one."""
+    once = dict.fromkeys(wanted)
+    made = _without_threads(once)
+    pool = ThreadPoolExecutor(_MOST_THREADS, "cccl_cache.numba", _begin, driver.cuCtxGetCurrent())
+    try:
+        compiles = {each: pool.submit(each[0].compile, each[1]) for each in once if each not in made}
+        made.update((each, compile.result()) for each, compile in compiles.items())
+    finally:
+        pool.shutdown(cancel_futures=True)
+    return [made[each] for each in wanted]
+
+
+def _without_threads(wanted: Iterable[Compile]) -> dict[Compile, Any]:
+    """Kernels from the first on, until one is compiled: to load those that are kept, or that this process has, threads only
+    take longer."""
+    made = {}
+    for dispatcher, types in wanted:
+        compiled = types in dispatcher.overloads
+        if not compiled and not isinstance(dispatcher._cache, KernelCache):
+            break
+        kernel = made[dispatcher, types] = dispatcher.compile(types)
+        if not compiled and not isinstance(kernel._codelibrary, LoadedLibrary):
+            break
+    return made
+
+
+def _begin(error: Any, context: Any) -> None:
+    _thread.shares_locks = True
+    if error == driver.CUresult.CUDA_SUCCESS:
+        driver.cuCtxSetCurrent(context)
+
+
+@contextlib.contextmanager
+def others_compile() -> Iterator[None]:
+    """Lets the other threads of `compile_together` compile within this block, if this thread is one of them."""
+    held = [lock for lock in _LOCKS if getattr(_thread, "shares_locks", False) and lock._is_owned()]
+    taken = [lock._release_save() for lock in reversed(held)]
+    try:
+        yield
+    finally:
+        for lock in held:
+            lock._acquire_restore(taken.pop())
+
+
+@contextlib.contextmanager
+def nobody_else_compiles() -> Iterator[None]:
+    """Keeps the locks within this block, in which a lease is held that another thread may want while it compiles."""
+    outer, _thread.shares_locks = getattr(_thread, "shares_locks", False), False
+    try:
+        yield
+    finally:
+        _thread.shares_locks = outer
