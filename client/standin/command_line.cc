@@ -7,8 +7,9 @@
 namespace cccl_cache::standin {
 namespace {
 
-// The options of ptxas 12 and 13 between blanks. Left out are those that read or write other files,
-// and those whose output may depend on the machine (--split-compile).
+// The options of ptxas 12 and 13 between blanks, and one of Triton's that --help does not name.
+// Left out are those that read or write other files, and those whose output may depend on the
+// machine (--split-compile).
 
 constexpr std::string_view kFlags =
     " --compile-as-tools-patch -astoolspatch --compile-only -c --device-debug -g "
@@ -29,11 +30,11 @@ constexpr std::string_view kWithValue =
     "-func-maxrregcount --device-stack-protector -device-stack-protector --entry -e --fmad -fmad "
     "--force-load-cache -flcm --force-store-cache -fscm --gpu-name -arch --machine -m --maxntid "
     "-maxntid --maxrregcount -maxrregcount --minnctapersm -minnctapersm --opt-level -O "
-    "--position-independent-code -pic --register-usage-level -regUsageLevel ";
+    "--position-independent-code -pic --regAllocOptLevel --register-usage-level -regUsageLevel ";
 
 /// Options whose value may also be the next word.
 constexpr std::string_view kWithNextWord =
-    " --gpu-name -arch --maxrregcount -maxrregcount --opt-level ";
+    " --Ofast-compile -Ofc --gpu-name -arch --maxrregcount -maxrregcount --opt-level ";
 
 bool Has(std::string_view names, std::string_view word) {
   return !word.empty() && word.find(' ') == std::string_view::npos &&

@@ -21,11 +21,11 @@ def node(directory, fake, standin):
     node.end()
 
 
-def start(node, standin, count, name):
+def start(node, standin, count, name, **environment):
     """Processes that share nothing of Triton's own."""
-    path = str(standin.program)
-    return [node.start(plugin=False, **{**standin.environment, "TRITON_PTXAS_PATH": path, "TRITON_PTXAS_BLACKWELL_PATH": path,
-                                        "TRITON_CACHE_DIR": str(node.directory / f"{name}{number}")})[0]
+    paths = dict.fromkeys(["TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH"], str(standin.program))
+    given = {**standin.environment, **paths, **environment}
+    return [node.start(plugin=False, **given, TRITON_CACHE_DIR=str(node.directory / f"{name}{number}"))[0]
             for number in range(count)]
 
 
@@ -40,9 +40,7 @@ def test_kernels_are_assembled_once_for_processes_with_caches_of_their_own(node,
 
 
 def test_errors_of_ptxas_reach_triton(node, standin):
-    [process] = start(node, standin, 1, "failing")
-    process.tell("compile", 1)
-    assert len(process.hear()) == 64
-    [process] = node.start(plugin=False, **{**standin.environment, "ENDS": "fail", "TRITON_PTXAS_PATH": str(standin.program),
-                                            "TRITON_CACHE_DIR": str(node.directory / "other")})
+    [process] = start(node, standin, 1, "working")  # its question for the version is kept
+    assert len(process.ask("compile", 1)) == 64
+    [process] = start(node, standin, 1, "failing", ENDS="fail")
     assert process.ask("compile", 2) == "PTXASError"
