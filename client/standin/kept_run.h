@@ -17,7 +17,7 @@ namespace cccl_cache::standin {
 ///   contents = text(object) text(out) text(err)
 /// In `out` and `err` a NUL stands for the input's name where the tool says "TOOL NAME, line".
 struct KeptRun {
-  std::string object;  ///< the contents of the output file
+  std::string_view object;  ///< the contents of the output file; does not own them
   std::string out;
   std::string err;
 

@@ -97,9 +97,9 @@ void Make(const RealTool& tool, const Digest& stamp, const Assembly& assembly, c
   if (ending->status == 0) {
     // The tool read its input after this process did.
     const auto read_since = ReadRegular(assembly.input);
-    auto object = ReadRegular(assembly.output);
+    const auto object = ReadRegular(assembly.output);
     if (read_since && Sha256(*read_since) == input && object && tool.Stamp() == stamp) {
-      contents = KeptRun::Encode({*std::move(object), ending->out, ending->err}, assembly);
+      contents = KeptRun::Encode({*object, ending->out, ending->err}, assembly);
     }
   }
   if (contents) {
