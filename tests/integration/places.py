@@ -34,6 +34,8 @@ class Places:
         self.stubs = os.environ["CCCL_CACHED_TEST_STUBS"]
         self.fake_driver = os.environ["CCCL_CACHED_TEST_FAKE_DRIVER"]
         self.without_landlock = os.environ["CCCL_CACHED_TEST_WITHOUT_LANDLOCK"]
+        self.counted_tool = os.environ["CCCL_CACHED_TEST_COUNTED_TOOL"]
+        self.standin = os.environ["CCCL_CACHED_TEST_STANDIN"]
         self._copies = None
 
     @functools.cached_property

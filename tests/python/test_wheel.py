@@ -42,7 +42,7 @@ def test_one_wheel_serves_every_python():
 def test_programs_and_licences_are_in_it():
     [wheel] = (PLACE / "repaired").glob("*.whl")
     with zipfile.ZipFile(wheel) as contents:
-        for program in ("cccl-cache-compile", "cccl-cached-worker"):
+        for program in ("cccl-cache-compile", "cccl-cached-worker", "cccl-cache-ptxas"):
             assert contents.getinfo(f"cccl_cache/{program}").external_attr >> 16 & 0o111 == 0o111
         licences = {name.rsplit("/", 1)[1]: contents.read(name).decode() for name in contents.namelist()
                     if ".dist-info/licenses/" in name and not name.endswith("/")}

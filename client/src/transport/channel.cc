@@ -148,6 +148,7 @@ Expected<OpenCall> Channel::Open(std::string_view path, const ByteChain& body, M
     sink->Restart();
     auto call = std::make_unique<Call>(path, body, sink, Deadline::After(kMaxCall), source);
     (*connection)->Start(call.get());
+    (*connection)->Hurry(deadline.Remaining());  // the call itself may go on for hours
     const auto goes_on = [&] {
       return settled() && call->unsent() == 0 && (*connection)->flushed();
     };

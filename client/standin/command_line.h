@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cccl_cache::standin {
+
+/// The words of a command line, of which the first one is the program's name.
+using Words = std::vector<std::string>;
+
+/// A run of ptxas that reads one file and writes one file.
+struct Assembly {
+  std::string name;  ///< by which the tool was called: the output shows it
+  std::string input;
+  std::string output;
+  /// All other words in their order, each with a NUL behind it.
+  std::string options;
+  /// Whether the output shows the input's path and the working directory.
+  bool shows_paths = false;
+};
+
+/// Returns nothing unless each word is one whose meaning is known here, and both files are named.
+[[nodiscard]] std::optional<Assembly> ReadAssembly(const Words& words);
+
+/// Returns whether the words ask for the tool's version and for nothing else.
+[[nodiscard]] bool AsksForVersion(const Words& words);
+
+/// What may change ptxas's output or have it write more files besides its words.
+struct Environment {
+  /// The variables that belong into a key, sorted, each with a NUL behind it.
+  std::string part_of_key;
+  /// Whether a variable is set that has ptxas write files of which nothing is known here.
+  bool writes_more = false;
+};
+[[nodiscard]] Environment ReadEnvironment(const char* const* variables);
+
+}  // namespace cccl_cache::standin

@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/standin/kept_run.h"
+
+#include <cctype>
+#include <chrono>
+#include <utility>
+
+#include "base/codec.h"
+
+namespace cccl_cache::standin {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// After so long with the first question the connection is checked, and a daemon that hangs is
+/// known in half the time. Later questions may wait longer each.
+constexpr std::chrono::milliseconds kFirstWait{2000};
+constexpr std::chrono::seconds kLongestWait{120};
+/// An error that took longer would hold up later runs as well.
+constexpr std::chrono::milliseconds kNoWait{100};
+constexpr std::chrono::seconds kRest{30};
+
+/// Stands for the input's name in a kept log.
+constexpr std::string_view kName("\0", 1);
+
+/// Puts `to` for `from` where a message of the tool names the input.
+std::string Renamed(std::string_view log, const std::string& tool, std::string_view from,
+                    std::string_view to) {
+  const auto message = [&tool](std::string_view name) {
+    return (tool + " ").append(name).append(", line ");
+  };
+  const std::string named = message(from);
+  std::string renamed;
+  while (true) {
+    const size_t found = log.find(named);
+    renamed.append(log.substr(0, found));
+    if (found == std::string_view::npos) return renamed;
+    renamed.append(message(to));
+    log.remove_prefix(found + named.size());
+  }
+}
+
+/// Returns whether the name stands there by itself, not within a longer word.
+bool Shows(std::string_view log, std::string_view name) {
+  const auto in_word = [log](size_t at) {
+    return at < log.size() && (std::isalnum(static_cast<unsigned char>(log[at])) || log[at] == '_');
+  };
+  for (size_t at = log.find(name); at != std::string_view::npos; at = log.find(name, at + 1)) {
+    if (!in_word(at - 1) && !in_word(at + name.size())) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::optional<std::string> KeptRun::Encode(KeptRun run, const Assembly& assembly) {
+  if (!run.out.empty() && !run.err.empty()) return std::nullopt;
+  for (std::string* log : {&run.out, &run.err}) {
+    if (log->find('\0') != std::string::npos) return std::nullopt;
+    *log = Renamed(*log, assembly.name, assembly.input, kName);
+    if (Shows(*log, assembly.input) || Shows(*log, assembly.output)) return std::nullopt;
+  }
+  return ByteWriter().Text(run.object).Text(run.out).Text(run.err).Joined();
+}
+
+std::optional<KeptRun> KeptRun::Decode(std::string_view contents, const Assembly& assembly) {
+  ByteReader reader(contents);
+  KeptRun run;
+  run.object = reader.Text();
+  run.out = Renamed(reader.Text(), assembly.name, kName, assembly.input);
+  run.err = Renamed(reader.Text(), assembly.name, kName, assembly.input);
+  if (!reader.complete()) return std::nullopt;
+  return run;
+}
+
+DepositKey KeyOf(const Assembly& assembly, const Digest& tool, const Digest& input,
+                 const std::string& environment, const std::string& place) {
+  return {.name_space = "cccl.ptxas",
+          .fields = {{"format", "1"},
+                     {"tool", tool.View()},
+                     {"name", assembly.name},
+                     {"options", assembly.options},
+                     {"input", input.View()},
+                     {"environment", environment},
+                     {"place", place}}};
+}
+
+std::optional<Acquired> Ask(Client* client, const DepositKey& key, const UserFacts& facts) {
+  const std::string hangs = "hangs-" + Sha256(client->socket()).Hex();
+  const auto known = facts.Age(hangs);
+  if (known && *known < kRest) return std::nullopt;
+  if (known) facts.Put(hangs, "");  // so that other runs go on resting while this one tries
+  const Clock::time_point begin = Clock::now();
+  for (std::chrono::milliseconds wait = kFirstWait;; wait *= 2) {
+    Expected<Acquired> acquired = client->Acquire(key, wait);
+    const auto waited = Clock::now() - begin;
+    if (acquired.ok()) {
+      if (known) facts.Remove(hangs);
+      return *std::move(acquired);
+    }
+    const bool others_make_it = acquired.error().status == CCCL_CACHE_DEADLINE;
+    if (!others_make_it && waited > kNoWait) facts.Put(hangs, "");
+    if (!others_make_it || waited > kLongestWait) return std::nullopt;
+  }
+}
+
+}  // namespace cccl_cache::standin

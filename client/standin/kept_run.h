@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "cccl_cache/client.h"
+#include "client/standin/command_line.h"
+#include "client/standin/user_facts.h"
+#include "proto/digest.h"
+
+namespace cccl_cache::standin {
+
+/// What a run that succeeded wrote.
+///   contents = text(object) text(out) text(err)
+/// In `out` and `err` a NUL stands for the input's name where the tool says "TOOL NAME, line".
+struct KeptRun {
+  std::string_view object;  ///< the contents of the output file; does not own them
+  std::string out;
+  std::string err;
+
+  /// Returns nothing if the logs could not be told again for another input's name: it shows
+  /// elsewhere, or both have text, whose order is not known.
+  [[nodiscard]] static std::optional<std::string> Encode(KeptRun run, const Assembly& assembly);
+  [[nodiscard]] static std::optional<KeptRun> Decode(std::string_view contents,
+                                                     const Assembly& assembly);
+};
+
+/// Returns the key of a run. The fields' values refer to the arguments.
+[[nodiscard]] DepositKey KeyOf(const Assembly& assembly, const Digest& tool, const Digest& input,
+                               const std::string& environment, const std::string& place);
+
+/// Returns the kept run or the lease to make it, or nothing: the daemon gives neither. Waits for
+/// another process' run as long as the daemon lives. A daemon that hangs costs one of this user's
+/// runs a second every half minute, and the others nothing.
+[[nodiscard]] std::optional<Acquired> Ask(Client* client, const DepositKey& key,
+                                          const UserFacts& facts);
+
+}  // namespace cccl_cache::standin

@@ -1,0 +1,173 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+// Stands where programs look for ptxas or nvlink, and has the daemon keep what the real tool makes.
+// A run of which anything is not known is the real tool's: this process becomes it by exec.
+#include <fcntl.h>
+#include <sys/auxv.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "client/standin/command_line.h"
+#include "client/standin/kept_run.h"
+#include "client/standin/real_tool.h"
+#include "client/standin/user_facts.h"
+
+namespace {
+
+using cccl_cache::Acquired;
+using cccl_cache::Client;
+using cccl_cache::ClientOptions;
+using cccl_cache::Deposit;
+using cccl_cache::Digest;
+using cccl_cache::FileDescriptor;
+using cccl_cache::Lease;
+using cccl_cache::Sha256;
+using namespace cccl_cache::standin;  // NOLINT: the program's own
+
+constexpr int kCantStart = 127;
+constexpr std::chrono::milliseconds kPublish{2000};
+
+/// Ends this process as the tool ended.
+[[noreturn]] void EndAs(int status) {
+  if (WIFSIGNALED(status)) {
+    const rlimit none = {0, 0};  // the tool has left its core file
+    setrlimit(RLIMIT_CORE, &none);
+    signal(WTERMSIG(status), SIG_DFL);
+    raise(WTERMSIG(status));
+  }
+  _exit(WEXITSTATUS(status));
+}
+
+std::optional<std::string> ReadRegular(const std::string& path) {
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  struct stat status;
+  if (!file.valid() || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    return std::nullopt;
+  }
+  return ReadAll(file.get());
+}
+
+/// Returns whether the real tool would write a file there, and not to a device or a pipe.
+bool TakesFile(const std::string& path) {
+  struct stat status;
+  return stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode);
+}
+
+/// Writes what the real tool would write. Returns false if it can't.
+bool Replay(const KeptRun& run, const std::string& output) {
+  const FileDescriptor file(open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  return file.valid() && WriteAll(file.get(), run.object) && WriteAll(STDOUT_FILENO, run.out) &&
+         WriteAll(STDERR_FILENO, run.err);
+}
+
+/// Answers `--version`. Returns if the real tool must.
+void ServeVersion(const RealTool& tool, const Digest& stamp, const UserFacts& facts,
+                  char** arguments) {
+  const std::string fact = "version-" + stamp.Hex();
+  if (const auto text = facts.Get(fact)) {
+    if (WriteAll(STDOUT_FILENO, *text)) _exit(EXIT_SUCCESS);
+    return;
+  }
+  const auto ending = tool.Run(arguments);
+  if (!ending) return;
+  if (ending->status == 0 && ending->err.empty() && tool.Stamp() == stamp) {
+    facts.Put(fact, ending->out);
+  }
+  EndAs(ending->status);
+}
+
+/// Runs the tool, and publishes what it made. All who wait go on by themselves if that is not to be
+/// kept. Returns if the tool was not started.
+void Make(const RealTool& tool, const Digest& stamp, const Assembly& assembly, const Digest& input,
+          Lease* lease, char** arguments) {
+  auto ending = tool.Run(arguments);
+  if (!ending) return;
+  std::optional<std::string> contents;
+  if (ending->status == 0) {
+    // The tool read its input after this process did.
+    const auto read_since = ReadRegular(assembly.input);
+    const auto object = ReadRegular(assembly.output);
+    if (read_since && Sha256(*read_since) == input && object && tool.Stamp() == stamp) {
+      contents = KeptRun::Encode({*object, ending->out, ending->err}, assembly);
+    }
+  }
+  if (contents) {
+    [[maybe_unused]] const auto published = lease->Publish(*contents, kPublish);
+  } else {
+    lease->Fail();
+  }
+  EndAs(ending->status);
+}
+
+/// Serves a run from the daemon. Returns if the real tool must do it.
+void Serve(const RealTool& tool, const Digest& stamp, const UserFacts& facts,
+           const Assembly& assembly, char** arguments) {
+  const Environment environment = ReadEnvironment(environ);
+  const auto text = ReadRegular(assembly.input);
+  if (environment.writes_more || !text || !TakesFile(assembly.output)) return;
+  const auto digest = tool.Identify(stamp, facts);
+  if (!digest) return;
+  std::string place;
+  if (assembly.shows_paths) {
+    char* directory = getcwd(nullptr, 0);
+    if (directory == nullptr) return;
+    place = std::string(directory).append(1, '\0').append(assembly.input);
+    free(directory);
+  }
+  auto client = Client::Open(ClientOptions{.fallback = CCCL_CACHE_FALLBACK_ERROR});
+  if (!client.ok()) return;
+  const Digest input = Sha256(*text);
+  auto acquired =
+      Ask(&*client, KeyOf(assembly, *digest, input, environment.part_of_key, place), facts);
+  if (!acquired) return;
+  if (const auto* deposit = std::get_if<Deposit>(&*acquired)) {
+    const auto run = KeptRun::Decode(deposit->contents(), assembly);
+    if (run && Replay(*run, assembly.output)) _exit(EXIT_SUCCESS);
+    return;
+  }
+  Lease& lease = std::get<Lease>(*acquired);
+  if (lease.held()) Make(tool, stamp, assembly, input, &lease, arguments);
+}
+
+bool StandardDescriptorsOpen() {
+  return fcntl(STDIN_FILENO, F_GETFD) >= 0 && fcntl(STDOUT_FILENO, F_GETFD) >= 0 &&
+         fcntl(STDERR_FILENO, F_GETFD) >= 0;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const auto* started = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+  const char* search = getenv("PATH");
+  const auto tool = RealTool::Find(started, search == nullptr ? "" : search);
+  if (!tool) {
+    std::fprintf(stderr,
+                 "%s: this is cccl-cached's stand-in, and the real tool was not found: make a link "
+                 "%s.real to it, or put its directory behind this one in PATH\n",
+                 started, started);
+    return kCantStart;
+  }
+  const Words words(arguments, arguments + count);
+  const auto stamp = tool->Stamp();
+  if (stamp && StandardDescriptorsOpen()) {
+    const UserFacts facts;
+    const auto assembly =
+        tool->name().starts_with("ptxas") ? ReadAssembly(words) : std::optional<Assembly>();
+    if (AsksForVersion(words)) ServeVersion(*tool, *stamp, facts, arguments);
+    if (assembly) Serve(*tool, *stamp, facts, *assembly, arguments);
+  }
+  tool->Replace(arguments);
+  std::fprintf(stderr, "%s: the real tool can't be started\n", started);
+  return kCantStart;
+}

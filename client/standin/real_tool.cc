@@ -1,0 +1,182 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/standin/real_tool.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <string_view>
+#include <vector>
+
+#include "base/file_descriptor.h"
+
+namespace cccl_cache::standin {
+namespace {
+
+constexpr size_t kSampleBytes = 4096;
+constexpr std::string_view kElf("\177ELF", 4);
+
+bool IsProgram(const std::string& path) {
+  struct stat status;
+  return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+         access(path.c_str(), X_OK) == 0;
+}
+
+std::string Resolved(const std::string& path) {
+  char* resolved = realpath(path.c_str(), nullptr);
+  std::string result = resolved == nullptr ? path : resolved;
+  free(resolved);
+  return result;
+}
+
+std::vector<std::string> Candidates(const std::string& search, const std::string& name) {
+  std::vector<std::string> candidates;
+  std::string_view rest = search;
+  while (true) {
+    const std::string_view directory = rest.substr(0, rest.find(':'));
+    candidates.push_back(std::string(directory.empty() ? "." : directory) + "/" + name);
+    if (directory.size() == rest.size()) return candidates;
+    rest.remove_prefix(directory.size() + 1);
+  }
+}
+
+std::string Sample(int file, off_t offset) {
+  std::string sample(kSampleBytes, '\0');
+  const ssize_t got = pread(file, sample.data(), sample.size(), offset);
+  sample.resize(got < 0 ? 0 : static_cast<size_t>(got));
+  return sample;
+}
+
+int64_t Nanoseconds(const timespec& time) { return time.tv_sec * 1'000'000'000 + time.tv_nsec; }
+
+struct Pipe {
+  static std::optional<Pipe> Make() {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) return std::nullopt;
+    return Pipe{FileDescriptor(ends[0]), FileDescriptor(ends[1])};
+  }
+
+  FileDescriptor from;
+  FileDescriptor to;
+};
+
+/// Hands on what comes until both pipes end.
+void Relay(Pipe* out, Pipe* err, Ending* ending) {
+  std::vector<char> buffer(1 << 16);
+  const auto take = [&buffer](Pipe* pipe, int to, std::string* all) {
+    const ssize_t got = read(pipe->from.get(), buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) return;
+    if (got <= 0) return pipe->from.Close();
+    all->append(buffer.data(), static_cast<size_t>(got));
+    // If nobody reads it, SIGPIPE or the tool's own exit status tells.
+    [[maybe_unused]] const bool written = WriteAll(to, {buffer.data(), static_cast<size_t>(got)});
+  };
+  while (out->from.valid() || err->from.valid()) {
+    pollfd ready[2] = {{out->from.get(), POLLIN, 0}, {err->from.get(), POLLIN, 0}};
+    if (poll(ready, 2, -1) < 0) continue;
+    if (ready[0].revents != 0) take(out, STDOUT_FILENO, &ending->out);
+    if (ready[1].revents != 0) take(err, STDERR_FILENO, &ending->err);
+  }
+}
+
+}  // namespace
+
+RealTool::RealTool(std::string name, std::string path)
+    : name_(std::move(name)), path_(std::move(path)), file_(Resolved(path_)) {}
+
+std::optional<RealTool> RealTool::Find(const std::string& started, const std::string& search) {
+  const std::string name = started.substr(started.rfind('/') + 1);
+  if (const std::string link = started + ".real"; IsProgram(link)) {
+    return RealTool(name, link);
+  }
+  // Two stand-ins in one PATH would call each other for ever if both began at its front.
+  const std::vector<std::string> candidates = Candidates(search, name);
+  size_t next = candidates.size();
+  while (next > 0 && candidates[next - 1] != started) --next;
+  for (; next < candidates.size(); ++next) {
+    if (IsProgram(candidates[next])) return RealTool(name, candidates[next]);
+  }
+  return std::nullopt;
+}
+
+std::optional<Digest> RealTool::Stamp() const {
+  const FileDescriptor file(open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat status;
+  if (!file.valid() || fstat(file.get(), &status) != 0) return std::nullopt;
+  const std::string front = Sample(file.get(), 0);
+  if (!front.starts_with(kElf)) return std::nullopt;
+  Hasher hasher;
+  hasher.AppendValue("path", file_);
+  hasher.AppendValue("device", status.st_dev);
+  hasher.AppendValue("inode", status.st_ino);
+  hasher.AppendValue("size", static_cast<uint64_t>(status.st_size));
+  hasher.AppendValue("modified", static_cast<uint64_t>(Nanoseconds(status.st_mtim)));
+  hasher.AppendValue("changed", static_cast<uint64_t>(Nanoseconds(status.st_ctim)));
+  // For file systems from images, whose times are whole seconds and whose numbers are used again.
+  hasher.AppendValue("front", front);
+  hasher.AppendValue("end",
+                     Sample(file.get(), std::max<off_t>(0, status.st_size - off_t{kSampleBytes})));
+  return hasher.Finish();
+}
+
+std::optional<Digest> RealTool::Identify(const Digest& stamp, const UserFacts& facts) const {
+  const std::string fact = "tool-" + stamp.Hex();
+  if (const auto kept = facts.Get(fact)) return Digest::FromBytes(*kept);
+  if (!facts.kept()) return std::nullopt;
+  const FileDescriptor file(open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+  const auto contents = file.valid() ? ReadAll(file.get()) : std::nullopt;
+  if (!contents || Stamp() != stamp) return std::nullopt;
+  const Digest digest = Sha256(*contents);
+  facts.Put(fact, digest.View());
+  return digest;
+}
+
+std::string RealTool::FirstWord(const char* given) const {
+  const std::string_view word = given == nullptr ? "" : given;
+  return file_.substr(0, file_.rfind('/') + 1).append(word.substr(word.rfind('/') + 1));
+}
+
+void RealTool::Replace(char** arguments) const {
+  std::string first = FirstWord(arguments[0]);
+  arguments[0] = first.data();
+  execv(path_.c_str(), arguments);
+}
+
+std::optional<Ending> RealTool::Run(char** arguments) const {
+  std::optional<Pipe> out = Pipe::Make();
+  std::optional<Pipe> err = Pipe::Make();
+  if (!out || !err) return std::nullopt;
+  std::string first = FirstWord(arguments[0]);
+  arguments[0] = first.data();
+  signal(SIGCHLD, SIG_DFL);  // or a parent that ignores its children has the status thrown away
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child < 0) return std::nullopt;
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(127);
+    dup2(out->to.get(), STDOUT_FILENO);
+    dup2(err->to.get(), STDERR_FILENO);
+    execv(path_.c_str(), arguments);
+    _exit(127);
+  }
+  out->to.Close();
+  err->to.Close();
+  Ending ending;
+  Relay(&*out, &*err, &ending);
+  while (waitpid(child, &ending.status, 0) < 0) {
+    if (errno != EINTR) std::abort();  // there is this child, and its end is asked for once
+  }
+  return ending;
+}
+
+}  // namespace cccl_cache::standin

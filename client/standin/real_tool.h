@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "client/standin/user_facts.h"
+#include "proto/digest.h"
+
+namespace cccl_cache::standin {
+
+/// How a run of the real tool ended, and what it wrote.
+struct Ending {
+  int status = 0;  ///< of waitpid
+  std::string out;
+  std::string err;
+};
+
+/// The program that a stand-in stands for. Does not change.
+class RealTool {
+ public:
+  /// Finds the tool for a stand-in that was started as `started` (AT_EXECFN): where the link
+  /// "STARTED.real" leads, else the program of the same name behind the stand-in's own directory
+  /// in `search` (PATH).
+  [[nodiscard]] static std::optional<RealTool> Find(const std::string& started,
+                                                    const std::string& search);
+
+  /// The name under which the stand-in was started.
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+  /// Returns a digest of the file's path, its metadata, its first and its last bytes. Nothing: it
+  /// is no ELF program, so its file alone does not say what it does.
+  [[nodiscard]] std::optional<Digest> Stamp() const;
+  /// Returns the SHA-256 of the file. It is kept by `stamp`: to hash a tool takes longer than most
+  /// of its runs.
+  [[nodiscard]] std::optional<Digest> Identify(const Digest& stamp, const UserFacts& facts) const;
+
+  /// Replaces this process by the tool. Returns if it can't be started.
+  void Replace(char** arguments) const;
+  /// Runs the tool, hands on what it writes as it comes, and returns it. The tool is killed if
+  /// this process ends. Nothing: it was not started.
+  [[nodiscard]] std::optional<Ending> Run(char** arguments) const;
+
+ private:
+  RealTool(std::string name, std::string path);
+
+  /// The tool finds its libraries by the directory of its first word, and writes the name in it
+  /// into what it makes: the directory is the tool's, and the name is the caller's.
+  [[nodiscard]] std::string FirstWord(const char* given) const;
+
+  std::string name_;
+  std::string path_;  ///< as it was found: by it another stand-in there knows where it stands
+  std::string file_;  ///< where links in the path lead
+};
+
+}  // namespace cccl_cache::standin

@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/standin/user_facts.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+
+#include "proto/digest.h"
+
+namespace cccl_cache::standin {
+namespace {
+
+constexpr size_t kSealBytes = sizeof(Digest::bytes);
+
+/// Returns the directory if it is this user's, and others can't write there.
+FileDescriptor OpenOwn(const std::string& path) {
+  mkdir(path.c_str(), 0700);
+  FileDescriptor directory(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat status;
+  if (!directory.valid() || fstat(directory.get(), &status) != 0 || status.st_uid != geteuid() ||
+      (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    return {};
+  }
+  return directory;
+}
+
+}  // namespace
+
+UserFacts::UserFacts() {
+  const char* runtime = secure_getenv("XDG_RUNTIME_DIR");
+  if (runtime != nullptr && *runtime == '/') {
+    directory_ = OpenOwn(std::string(runtime) + "/cccl-cache");
+  }
+  if (!kept()) directory_ = OpenOwn("/tmp/cccl-cache-" + std::to_string(geteuid()));
+}
+
+std::optional<std::string> UserFacts::Get(const std::string& name) const {
+  if (!kept()) return std::nullopt;
+  const FileDescriptor file(
+      openat(directory_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!file.valid()) return std::nullopt;
+  const std::optional<std::string> sealed = ReadAll(file.get());
+  if (!sealed || sealed->size() < kSealBytes) return std::nullopt;
+  std::string value = sealed->substr(kSealBytes);
+  if (!sealed->starts_with(Sha256(value).View())) return std::nullopt;
+  return value;
+}
+
+void UserFacts::Put(const std::string& name, std::string_view value) const {
+  if (!kept()) return;
+  const std::string draft = name + "." + std::to_string(getpid());
+  const FileDescriptor file(openat(directory_.get(), draft.c_str(),
+                                   O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!file.valid()) return;
+  if (!WriteAll(file.get(), Sha256(value).View()) || !WriteAll(file.get(), value) ||
+      renameat(directory_.get(), draft.c_str(), directory_.get(), name.c_str()) != 0) {
+    unlinkat(directory_.get(), draft.c_str(), 0);
+  }
+}
+
+void UserFacts::Remove(const std::string& name) const {
+  if (kept()) unlinkat(directory_.get(), name.c_str(), 0);
+}
+
+std::optional<std::chrono::seconds> UserFacts::Age(const std::string& name) const {
+  struct stat status;
+  if (!kept() || fstatat(directory_.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+    return std::nullopt;
+  }
+  const time_t age = std::time(nullptr) - status.st_mtime;
+  if (age < 0) return std::nullopt;
+  return std::chrono::seconds(age);
+}
+
+std::optional<std::string> ReadAll(int file) {
+  std::string bytes;
+  struct stat status;
+  if (fstat(file, &status) != 0) return std::nullopt;
+  size_t length = 0;
+  bytes.resize(static_cast<size_t>(status.st_size) + 1);  // one more, to see the end
+  while (true) {
+    const ssize_t got = read(file, bytes.data() + length, bytes.size() - length);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return std::nullopt;
+    length += static_cast<size_t>(got);
+    if (got == 0) break;
+    if (length == bytes.size()) bytes.resize(2 * length);
+  }
+  bytes.resize(length);
+  return bytes;
+}
+
+bool WriteAll(int file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = write(file, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
+  return true;
+}
+
+}  // namespace cccl_cache::standin

@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/file_descriptor.h"
+
+namespace cccl_cache::standin {
+
+/// What one run tells later runs of this user on this machine: the digests and versions of tools,
+/// and that a daemon hangs. One small file each, in $XDG_RUNTIME_DIR/cccl-cache, else in
+/// /tmp/cccl-cache-UID. Nothing is kept if others could write there. Safe for several processes: a
+/// file is replaced as a whole.
+///   file = sha256(value)(32) value
+class UserFacts {
+ public:
+  /// Opens the directory, and makes it if there is none.
+  UserFacts();
+
+  /// Returns whether facts are kept.
+  [[nodiscard]] bool kept() const { return directory_.valid(); }
+  [[nodiscard]] std::optional<std::string> Get(const std::string& name) const;
+  void Put(const std::string& name, std::string_view value) const;
+  void Remove(const std::string& name) const;
+  /// Returns how long ago the fact was put. Nothing: there is none, or its time is in the future.
+  [[nodiscard]] std::optional<std::chrono::seconds> Age(const std::string& name) const;
+
+ private:
+  FileDescriptor directory_;
+};
+
+/// Returns the rest of a file from where the descriptor stands. Nothing: it can't be read.
+[[nodiscard]] std::optional<std::string> ReadAll(int file);
+/// Returns false on an error.
+[[nodiscard]] bool WriteAll(int file, std::string_view bytes);
+
+}  // namespace cccl_cache::standin
