@@ -1,0 +1,73 @@
+/* SPDX-FileCopyrightText: the cccl-cached authors
+ * SPDX-License-Identifier: Apache-2.0
+ * A program that knows nothing of the cache: compiles a kernel with libnvrtc and prints the PTX.
+ * Linked to libnvrtc if LINKED is defined; else argv[1] is what it opens. The last argument may say
+ * that it compiles again: in a child ("forks"), in an exit handler ("exits"), or after it has closed
+ * the library and opened it again ("closes"). */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+typedef void* Program;
+#ifdef LINKED
+extern int nvrtcCreateProgram(Program*, const char*, const char*, int, const char* const*,
+                              const char* const*);
+extern int nvrtcCompileProgram(Program, int, const char* const*);
+extern int nvrtcGetPTXSize(Program, size_t*);
+extern int nvrtcGetPTX(Program, char*);
+extern int nvrtcDestroyProgram(Program*);
+#define CALL(name) name
+#else
+static void* library;
+#define CALL(name) ((int (*)())dlsym(library, #name))
+#endif
+
+static const char kSource[] = "extern \"C\" __global__ void k(float* x) { x[threadIdx.x] *= FACTOR; }";
+
+static int compile(const char* factor) {
+  Program program = NULL;
+  const char* options[2] = {"-arch=compute_90", factor};
+  size_t size = 0;
+  if (CALL(nvrtcCreateProgram)(&program, kSource, "run_program.cu", 0, NULL, NULL) != 0) return 3;
+  if (CALL(nvrtcCompileProgram)(program, 2, options) != 0) return 4;
+  if (CALL(nvrtcGetPTXSize)(program, &size) != 0) return 5;
+  char* ptx = malloc(size);
+  if (CALL(nvrtcGetPTX)(program, ptx) != 0) return 6;
+  fwrite(ptx, 1, size, stdout);
+  fflush(stdout);
+  free(ptx);
+  return CALL(nvrtcDestroyProgram)(&program);
+}
+
+static void compile_at_exit(void) { compile("-DFACTOR=4.0f"); }
+
+int main(int argc, char** argv) {
+#ifndef LINKED
+  library = dlopen(argv[1], RTLD_NOW);
+  if (library == NULL) {
+    fprintf(stderr, "%s\n", dlerror());
+    return 2;
+  }
+#endif
+  const char* mode = argv[argc - 1];
+  int code = compile("-DFACTOR=2.0f");
+  if (strcmp(mode, "exits") == 0) atexit(compile_at_exit);
+  if (code == 0 && strcmp(mode, "forks") == 0) {
+    const pid_t child = fork();
+    if (child == 0) _exit(compile("-DFACTOR=3.0f"));
+    int status = 0;
+    waitpid(child, &status, 0);
+    code = WIFEXITED(status) ? WEXITSTATUS(status) : 7;
+  }
+#ifndef LINKED
+  if (code == 0 && strcmp(mode, "closes") == 0) {
+    dlclose(library);
+    library = dlopen(argv[1], RTLD_NOW);
+    code = compile("-DFACTOR=5.0f");
+  }
+#endif
+  return code;
+}
