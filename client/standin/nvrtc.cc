@@ -73,8 +73,6 @@ NvrtcResult nvrtcDestroyProgram(NvrtcHandle* program) {
 
 NvrtcResult nvrtcCompileProgram(NvrtcHandle program, int count, const char* const* options) {
   if (program == nullptr) return kInvalidProgram;
-  if (count < 0) return kInvalidInput;
-  if (count > 0 && options == nullptr) return kInvalidOption;
   return Of(program)->Compile(count, options);
 }
 

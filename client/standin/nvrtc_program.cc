@@ -39,10 +39,11 @@ NvrtcResult NvrtcProgram::AddNameExpression(const char* expression) {
 
 NvrtcResult NvrtcProgram::Compile(int count, const char* const* options) {
   CountedCall call;
+  const bool misused = count < 0 || (count > 0 && options == nullptr) ||
+                       std::find(options, options + count, nullptr) != options + count;
   std::optional<Reason> forwarded = Reason::kNotServed;
   // A second compile leaves some of what the first one made, so one library does both.
-  if (real_ == nullptr && !compiled() &&
-      std::find(options, options + count, nullptr) == options + count) {
+  if (real_ == nullptr && !compiled() && !misused) {
     forwarded = CompileInDaemon({options, options + count});
   }
   if (!forwarded) return code_;

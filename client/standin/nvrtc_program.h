@@ -18,7 +18,6 @@ enum NvrtcResult : int {
   kSuccess = 0,
   kInvalidInput = 3,
   kInvalidProgram = 4,
-  kInvalidOption = 5,
   kNoNameExpressionsAfterCompilation = 8,
   kNoLoweredNamesBeforeCompilation = 9,
   kNameExpressionNotValid = 10,
