@@ -122,23 +122,6 @@ std::variant<const Toolchain*, Reason> Ready() {
   return FindToolchain();
 }
 
-void Count(cccl_cache_outcome outcome) {
-  ProcessCounts& counts = Counts();
-  switch (outcome) {
-    case CCCL_CACHE_HIT:
-      ++counts.hits;
-      break;
-    case CCCL_CACHE_JOINED:
-      ++counts.joined;
-      break;
-    case CCCL_CACHE_FAILED:
-      ++counts.failed;
-      break;
-    default:
-      ++counts.compiled;
-  }
-}
-
 template <typename Program, typename Call>
 std::variant<Result, Reason> AskBy(Call call, const Program& program) {
   const auto ready = Ready();
@@ -165,7 +148,6 @@ std::variant<Result, Reason> AskBy(Call call, const Program& program) {
   cccl_cache_result_describe(result.get(), &info);
   // It failed in the daemon's own hands.
   if (info.outcome == CCCL_CACHE_FAILED && info.native_code == 0) return Reason::kRefused;
-  Count(info.outcome);
   return result;
 }
 
@@ -177,6 +159,23 @@ std::variant<Result, Reason> Ask(const cccl_cache_nvrtc& program) {
 
 std::variant<Result, Reason> Ask(const cccl_cache_link& program) {
   return AskBy(cccl_cache_ask_link, program);
+}
+
+void Count(cccl_cache_outcome outcome) {
+  ProcessCounts& counts = Counts();
+  switch (outcome) {
+    case CCCL_CACHE_HIT:
+      ++counts.hits;
+      break;
+    case CCCL_CACHE_JOINED:
+      ++counts.joined;
+      break;
+    case CCCL_CACHE_FAILED:
+      ++counts.failed;
+      break;
+    default:
+      ++counts.compiled;
+  }
 }
 
 std::vector<int> Architectures() {

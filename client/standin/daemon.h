@@ -21,9 +21,11 @@ using Result = std::unique_ptr<cccl_cache_result, FreeResult>;
 /// functions are thread-safe, and usable after fork().
 
 /// Compiles or links as the real library would here and now, or returns why the daemon did not. A
-/// program that does not compile is a result, too. Counts the outcome.
+/// program that does not compile is a result, too.
 [[nodiscard]] std::variant<Result, Reason> Ask(const cccl_cache_nvrtc& program);
 [[nodiscard]] std::variant<Result, Reason> Ask(const cccl_cache_link& program);
+/// Counts the outcome of a result that the program gets.
+void Count(cccl_cache_outcome outcome);
 /// Returns the numbers of the architectures that the library accepts; empty if the daemon does not
 /// say.
 [[nodiscard]] std::vector<int> Architectures();

@@ -3,8 +3,8 @@
 #include "client/standin/link.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
-#include <cstring>
 #include <utility>
 #include <variant>
 
@@ -17,6 +17,47 @@ constexpr LinkCode kInternal = 7;
 constexpr int kLtoIr = 3;
 constexpr int kAny = 10;
 
+constexpr std::string_view kArch = "-arch=sm_";
+// Options that every release accepts.
+constexpr std::array<std::string_view, 7> kPlain = {
+    "-lto", "-ptx", "-lineinfo", "-g", "-O0", "-O3", "-optimize-unused-variables"};
+// The same, of which every release accepts any value.
+constexpr std::array<std::string_view, 6> kWithValue = {
+    "-ftz=", "-fma=", "-prec-div=", "-prec-sqrt=", "-kernels-used=", "-variables-used="};
+
+struct Target {
+  int number;     ///< 90
+  bool specific;  ///< sm_90a
+};
+
+/// Returns none if the options name no architecture, or several.
+std::optional<Target> TargetOf(const std::vector<std::string>& options) {
+  std::optional<Target> target;
+  for (const std::string& option : options) {
+    if (!option.starts_with(kArch)) continue;
+    int number = 0;
+    const char* const end = option.data() + option.size();
+    const auto [rest, error] = std::from_chars(option.data() + kArch.size(), end, number);
+    const bool specific = rest + 1 == end && *rest == 'a' && number >= 90;
+    if (target || (rest != end && !specific)) return std::nullopt;
+    target = {number, specific};
+  }
+  return target;
+}
+
+/// Returns whether the contents are LTO-IR that each release takes for this target. The header says
+/// in its 27th byte for which architecture it is, in tenths, and in its 17th whether that is a
+/// specific one.
+bool Takes(const Target& target, std::string_view contents) {
+  constexpr std::string_view kMagic = "\xed\x43\x4e\x7f";
+  constexpr unsigned char kNotSpecific = 0x28;
+  if (contents.size() < 64 || !contents.starts_with(kMagic)) return false;
+  const auto byte = [&](size_t at) { return static_cast<unsigned char>(contents[at]); };
+  const int arch = byte(26) | byte(27) << 8;
+  if (byte(16) == kNotSpecific) return arch <= target.number * 10;
+  return target.specific && arch == target.number * 10;
+}
+
 cccl_cache_bytes Bytes(std::string_view text) { return {text.data(), text.size()}; }
 std::string_view View(cccl_cache_bytes bytes) { return {bytes.data, bytes.size}; }
 
@@ -27,46 +68,25 @@ Link::~Link() {
 }
 
 bool Link::Knows(const std::vector<std::string>& options) {
-  static constexpr std::string_view kPlain[] = {"-lto",
-                                                "-ptx",
-                                                "-lineinfo",
-                                                "-g",
-                                                "-O0",
-                                                "-O1",
-                                                "-O2",
-                                                "-O3",
-                                                "-ftz=true",
-                                                "-ftz=false",
-                                                "-prec-div=true",
-                                                "-prec-div=false",
-                                                "-prec-sqrt=true",
-                                                "-prec-sqrt=false",
-                                                "-fma=true",
-                                                "-fma=false"};
-  bool lto = false;
-  bool arch = false;
-  for (const std::string& option : options) {
-    if (option.starts_with("-arch=sm_")) {
-      const std::vector<int> known = Architectures();
-      int number = 0;
-      const char* const end = option.data() + option.size();
-      const auto [rest, error] = std::from_chars(option.data() + 9, end, number);
-      const bool plain = rest == end || (rest + 1 == end && *rest == 'a' && number >= 90);
-      if (arch || !plain || std::ranges::find(known, number) == known.end()) return false;
-      arch = true;
-    } else if (std::ranges::find(kPlain, option) == std::end(kPlain)) {
-      return false;
-    }
-    if (option == "-lto") lto = true;
-  }
-  return lto && arch;
+  const std::optional<Target> target = TargetOf(options);
+  if (!target || std::ranges::find(options, "-lto") == options.end()) return false;
+  const std::vector<int> architectures = Architectures();
+  return std::ranges::find(architectures, target->number) != architectures.end() &&
+         std::ranges::all_of(options, [](const std::string& option) {
+           return option.starts_with(kArch) || std::ranges::find(kPlain, option) != kPlain.end() ||
+                  std::ranges::any_of(kWithValue, [&](std::string_view name) {
+                    return option.size() > name.size() && option.starts_with(name);
+                  });
+         });
 }
 
 bool Link::Add(int type, const void* data, size_t size, const char* name) {
-  static constexpr char kMagic[] = {'\xed', '\x43', '\x4e', '\x7f'};
-  if (real_ != nullptr || result_ || (type != kLtoIr && type != kAny)) return false;
-  if (data == nullptr || size < sizeof(kMagic) || std::memcmp(data, kMagic, 4) != 0) return false;
-  inputs_.push_back({type, std::string(static_cast<const char*>(data), size),
+  if (real_ != nullptr || result_ || (type != kLtoIr && type != kAny) || data == nullptr) {
+    return false;
+  }
+  std::string contents(static_cast<const char*>(data), size);
+  if (!Takes(*TargetOf(options_), contents)) return false;
+  inputs_.push_back({type, std::move(contents),
                      name == nullptr ? std::nullopt : std::optional<std::string>(name)});
   return true;
 }
@@ -119,6 +139,7 @@ std::optional<Reason> Link::LinkInDaemon() {
   if (info.native_code != kSuccess || info.log.size > 0 || info.artifact_count != 1) {
     return Reason::kNotServed;
   }
+  Count(info.outcome);
   linked_.struct_size = sizeof(linked_);
   cccl_cache_result_artifact(result.get(), 0, &linked_);
   result_ = std::move(result);

@@ -77,6 +77,7 @@ void NvrtcProgram::Take(Result result) {
   cccl_cache_result_info info = {};
   info.struct_size = sizeof(info);
   cccl_cache_result_describe(result.get(), &info);
+  Count(info.outcome);
   code_ = static_cast<NvrtcResult>(info.native_code);
   log_ = View(info.log);
   for (size_t i = 0; i < info.artifact_count; ++i) {
