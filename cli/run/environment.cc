@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <sstream>
 #include <utility>
 
 #include "client/standin/level.h"
@@ -69,14 +70,26 @@ std::string Found(const std::string& soname) {
   return path;
 }
 
+/// Returns the majors in the order in which they are looked for: one that LD_LIBRARY_PATH names
+/// goes before one that only the system has.
+std::array<std::string, 2> Majors() {
+  std::istringstream directories(Variable("LD_LIBRARY_PATH"));
+  std::error_code error;
+  for (std::string directory; std::getline(directories, directory, ':');) {
+    if (fs::exists(directory + "/libnvrtc.so.13", error)) break;
+    if (fs::exists(directory + "/libnvrtc.so.12", error)) return {"12", "13"};
+  }
+  return {"13", "12"};
+}
+
 /// Adds the variables for LD_PRELOAD. A process must not have stand-ins of two majors: it would mix
 /// them up, because both export the same names.
 Expected<Done> Preload(const fs::path& standins, Variables* variables) {
-  for (const char* major : {"13", "12"}) {
+  for (const std::string& major : Majors()) {
     std::string preloaded;
     std::string real;
     for (const char* name : {"libnvrtc.so.", "libnvJitLink.so."}) {
-      const std::string path = Found(name + std::string(major));
+      const std::string path = Found(name + major);
       const size_t level = path.empty() ? standin::kLevelCount : standin::LevelOf(path.c_str());
       if (level == standin::kLevelCount) continue;
       const char* colon = preloaded.empty() ? "" : ":";

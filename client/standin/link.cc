@@ -19,8 +19,8 @@ constexpr int kAny = 10;
 
 constexpr std::string_view kArch = "-arch=sm_";
 // Options that every release accepts.
-constexpr std::array<std::string_view, 7> kPlain = {
-    "-lto", "-ptx", "-lineinfo", "-g", "-O0", "-O3", "-optimize-unused-variables"};
+constexpr std::array<std::string_view, 6> kPlain = {
+    "-lto", "-ptx", "-lineinfo", "-O0", "-O3", "-optimize-unused-variables"};
 // The same, of which every release accepts any value.
 constexpr std::array<std::string_view, 6> kWithValue = {
     "-ftz=", "-fma=", "-prec-div=", "-prec-sqrt=", "-kernels-used=", "-variables-used="};
@@ -56,6 +56,15 @@ bool Takes(const Target& target, std::string_view contents) {
   const int arch = byte(26) | byte(27) << 8;
   if (byte(16) == kNotSpecific) return arch <= target.number * 10;
   return target.specific && arch == target.number * 10;
+}
+
+/// Returns whether all lines of a log are of the log of information, as of release 13.5 on.
+bool IsInformation(std::string_view log) {
+  while (!log.empty()) {
+    if (!log.starts_with("INFO: ")) return false;
+    log.remove_prefix(std::min(log.find('\n'), log.size() - 1) + 1);
+  }
+  return true;
 }
 
 cccl_cache_bytes Bytes(std::string_view text) { return {text.data(), text.size()}; }
@@ -135,10 +144,11 @@ std::optional<Reason> Link::LinkInDaemon() {
   cccl_cache_result_info info = {};
   info.struct_size = sizeof(info);
   cccl_cache_result_describe(result.get(), &info);
-  // The real library says which call failed and keeps two logs.
-  if (info.native_code != kSuccess || info.log.size > 0 || info.artifact_count != 1) {
+  // The real library says which call failed, and in which of its two logs.
+  if (info.native_code != kSuccess || info.artifact_count != 1 || !IsInformation(View(info.log))) {
     return Reason::kNotServed;
   }
+  info_log_ = View(info.log);
   Count(info.outcome);
   linked_.struct_size = sizeof(linked_);
   cccl_cache_result_artifact(result.get(), 0, &linked_);

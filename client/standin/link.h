@@ -36,9 +36,10 @@ class Link {
 
   /// Returns what the daemon linked; none: the real library is to be asked.
   [[nodiscard]] std::optional<std::string_view> Linked(cccl_cache_artifact_kind kind) const;
-  /// Returns whether the real library knows nothing of it. Then nothing has failed, and both logs
-  /// are empty.
+  /// Returns whether the real library knows nothing of it. Then nothing has failed, and the log of
+  /// errors is empty.
   [[nodiscard]] bool quiet() const { return real_ == nullptr; }
+  [[nodiscard]] std::string_view info_log() const { return info_log_; }
 
  private:
   struct Input {
@@ -52,7 +53,8 @@ class Link {
   const std::vector<std::string> options_;
   std::vector<Input> inputs_;
   Result result_;                 ///< null: the daemon has not linked it
-  cccl_cache_artifact linked_{};  ///< points into it
+  cccl_cache_artifact linked_{};  ///< points into it, as the next one
+  std::string_view info_log_;
   LinkHandle real_ = nullptr;
 };
 

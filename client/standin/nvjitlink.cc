@@ -8,6 +8,7 @@
 #include <cstring>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -93,23 +94,24 @@ LINKED(Cubin, void, CCCL_CACHE_CUBIN, 0)
 LINKED(Ptx, char, CCCL_CACHE_PTX, 1)
 LINKED(LTOIR, void, CCCL_CACHE_LTOIR, 0)
 
-#define LOG(Name)                                                        \
+// An empty log has size 0, and its text is a NUL nevertheless.
+#define LOG(Name, log)                                                   \
   LinkCode nvJitLinkGet##Name##LogSize(LinkHandle link, size_t* size) {  \
     if (link == nullptr || !Of(link)->quiet() || size == nullptr) {      \
       return Forward(REAL_LINK(Get##Name##LogSize), RealOf(link), size); \
     }                                                                    \
-    *size = 0;                                                           \
+    *size = (log).empty() ? 0 : (log).size() + 1;                        \
     return kSuccess;                                                     \
   }                                                                      \
   LinkCode nvJitLinkGet##Name##Log(LinkHandle link, char* out) {         \
     if (link == nullptr || !Of(link)->quiet() || out == nullptr) {       \
       return Forward(REAL_LINK(Get##Name##Log), RealOf(link), out);      \
     }                                                                    \
-    *out = '\0';                                                         \
+    *std::ranges::copy(log, out).out = '\0';                             \
     return kSuccess;                                                     \
   }
-LOG(Error)
-LOG(Info)
+LOG(Error, std::string_view())
+LOG(Info, Of(link)->info_log())
 
 LinkCode nvJitLinkVersion(unsigned* major, unsigned* minor) {
   return Forward(REAL(nvJitLinkVersion), major, minor);

@@ -48,6 +48,7 @@ class Session:
         self.choice = choice
         self.say = say
         self.program = ctypes.c_void_p()
+        self.old = not self.has("nvrtcSetFlowCallback")  # the first releases die of some wrong calls
         self.keep = []  # what the library may still point to
 
     def call(self, name, *arguments):
@@ -102,7 +103,7 @@ class Session:
     def get_all(self):
         for kind in KINDS:
             self.get(kind)
-        for expression in EXPRESSIONS:
+        for expression in EXPRESSIONS if self.program.value or not self.old else ():
             name = ctypes.c_char_p()
             code = self.call("nvrtcGetLoweredName", self.program, expression, ctypes.byref(name))
             self.say("lowered", expression, code, name.value)
@@ -114,7 +115,8 @@ class Session:
     def get_wrongly(self):
         self.say("get wrongly", *(
             self.call(f"nvrtcGet{kind}Size", None, ctypes.byref(ctypes.c_size_t())) for kind in KINDS[:4]))
-        self.say("lowered wrongly", self.call("nvrtcGetLoweredName", None, b"k", ctypes.byref(ctypes.c_char_p())))
+        if not self.old:
+            self.say("lowered wrongly", self.call("nvrtcGetLoweredName", None, b"k", ctypes.byref(ctypes.c_char_p())))
         if self.program.value:
             self.say("into nothing", self.call("nvrtcGetPTXSize", self.program, None),
                      self.call("nvrtcGetPTX", self.program, None), self.call("nvrtcGetCUBIN", self.program, None),

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  * A program that knows nothing of the cache: compiles a kernel with libnvrtc and prints the PTX.
  * Linked to libnvrtc if LINKED is defined; else argv[1] is what it opens. The last argument may say
- * that it compiles again: in a child ("forks"), in an exit handler ("exits"), or after it has closed
- * the library and opened it again ("closes"). */
+ * that it compiles much ("slowly"), or again: in a child ("forks"), in an exit handler ("exits"), or
+ * after it has closed the library and opened it again ("closes"). */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,14 +25,23 @@ static void* library;
 #define CALL(name) ((int (*)())dlsym(library, #name))
 #endif
 
-static const char kSource[] = "extern \"C\" __global__ void k(float* x) { x[threadIdx.x] *= FACTOR; }";
+/* With SLOW there are hundreds of kernels, so that a test can find the daemon at work. */
+static const char kSource[] =
+    "extern \"C\" __global__ void k(float* x) { x[threadIdx.x] *= FACTOR; }\n"
+    "#ifdef SLOW\n"
+    "#define K(n) __global__ void k##n(float* x) { x[n + 0] = sinf(*x) * powf(x[1], FACTOR); }\n"
+    "#define K10(n) K(n##0) K(n##1) K(n##2) K(n##3) K(n##4) K(n##5) K(n##6) K(n##7) K(n##8) K(n##9)\n"
+    "#define K100(n) K10(n##0) K10(n##1) K10(n##2) K10(n##3) K10(n##4) \\\n"
+    "  K10(n##5) K10(n##6) K10(n##7) K10(n##8) K10(n##9)\n"
+    "K100(1) K100(2) K100(3) K100(4)\n"
+    "#endif\n";
 
-static int compile(const char* factor) {
+static int compile(const char* factor, const char* more) {
   Program program = NULL;
-  const char* options[2] = {"-arch=compute_90", factor};
+  const char* options[3] = {"-arch=compute_90", factor, more};
   size_t size = 0;
   if (CALL(nvrtcCreateProgram)(&program, kSource, "run_program.cu", 0, NULL, NULL) != 0) return 3;
-  if (CALL(nvrtcCompileProgram)(program, 2, options) != 0) return 4;
+  if (CALL(nvrtcCompileProgram)(program, more == NULL ? 2 : 3, options) != 0) return 4;
   if (CALL(nvrtcGetPTXSize)(program, &size) != 0) return 5;
   char* ptx = malloc(size);
   if (CALL(nvrtcGetPTX)(program, ptx) != 0) return 6;
@@ -42,7 +51,7 @@ static int compile(const char* factor) {
   return CALL(nvrtcDestroyProgram)(&program);
 }
 
-static void compile_at_exit(void) { compile("-DFACTOR=4.0f"); }
+static void compile_at_exit(void) { compile("-DFACTOR=4.0f", NULL); }
 
 int main(int argc, char** argv) {
 #ifndef LINKED
@@ -53,11 +62,11 @@ int main(int argc, char** argv) {
   }
 #endif
   const char* mode = argv[argc - 1];
-  int code = compile("-DFACTOR=2.0f");
+  int code = compile("-DFACTOR=2.0f", strcmp(mode, "slowly") == 0 ? "-DSLOW" : NULL);
   if (strcmp(mode, "exits") == 0) atexit(compile_at_exit);
   if (code == 0 && strcmp(mode, "forks") == 0) {
     const pid_t child = fork();
-    if (child == 0) _exit(compile("-DFACTOR=3.0f"));
+    if (child == 0) _exit(compile("-DFACTOR=3.0f", NULL));
     int status = 0;
     waitpid(child, &status, 0);
     code = WIFEXITED(status) ? WEXITSTATUS(status) : 7;
@@ -66,7 +75,7 @@ int main(int argc, char** argv) {
   if (code == 0 && strcmp(mode, "closes") == 0) {
     dlclose(library);
     library = dlopen(argv[1], RTLD_NOW);
-    code = compile("-DFACTOR=5.0f");
+    code = compile("-DFACTOR=5.0f", NULL);
   }
 #endif
   return code;

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`cccl-cache-cli run`: programs that were never changed compile through the daemon, with the same bytes."""
 
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -10,7 +11,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import PATIENCE, PLACES, run_cli
+from conftest import PATIENCE, PLACES, run_cli, wait_for
 
 SOURCE = pathlib.Path(__file__).with_name("run_program.c")
 
@@ -133,6 +134,29 @@ def test_a_stopped_daemon_costs_a_process_about_a_second(daemon, program, nvrtc)
     assert ptx == alone(*words)
     assert report["forwarded"]["daemon silent"] == 2
     assert report["call_us"] - report["forwarded_us"] < 4_000_000
+
+
+@pytest.mark.parametrize("end", ["kill", "freeze"])
+def test_a_daemon_that_goes_during_a_compile_costs_no_result(daemon, program, end):
+    words = (program(), library_of(PLACES.cuda13), "slowly")
+    expected = alone(*words)
+    with concurrent.futures.ThreadPoolExecutor() as threads:
+        running = threads.submit(under_run, daemon.socket, *words)
+        wait_for(lambda: daemon.stats()["in_flight"] == 1, "a compile")
+        getattr(daemon, end)()
+        ptx, report = running.result()
+    assert ptx == expected
+    assert sum(report["forwarded"].values()) == 1
+    assert report["call_us"] - report["forwarded_us"] < 10_000_000
+
+
+@pytest.mark.parametrize("how", ["dlopen", "linked"])
+def test_a_preloaded_library_serves_bare_names(daemon, program, nvrtc, how):
+    linked = ("-DLINKED", nvrtc, f"-Wl,-rpath,{nvrtc.parent}")
+    words = (program(*linked),) if how == "linked" else (program(), nvrtc.name)
+    environment = {"LD_LIBRARY_PATH": str(nvrtc.parent)}
+    done = run_cli("--socket", daemon.socket, "--json", "run", "--how=preload", "--report", *words, environment=environment)
+    assert (done.stdout, served(json.loads(done.stderr))) == (alone(*words, **environment), (0, 1))
 
 
 def test_python_bindings_are_served(daemon):
