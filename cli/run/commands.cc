@@ -73,7 +73,7 @@ int Run(const CommonOptions& common, const RunOptions& options) {
   if (options.report.empty()) return Execute(common.program, *variables);
   Expected<RunReport> report = RunReport::Make();
   if (!report.ok()) return Fail(report.error(), common);
-  variables->emplace_back(standin::ProcessCounts::kVariable, report->directory());
+  variables->emplace_back(interpose::ProcessCounts::kVariable, report->directory());
   const int code = RunAsChild(common.program, *variables);
   const bool each = options.report == "each";
   const std::string text = common.json ? report->Json(each) : report->Text(each);

@@ -13,7 +13,7 @@
 #include <sstream>
 #include <utility>
 
-#include "client/standin/level.h"
+#include "client/interpose/level.h"
 
 namespace cccl_cache::cli {
 namespace {
@@ -90,10 +90,10 @@ Expected<Done> Preload(const fs::path& standins, Variables* variables) {
     std::string real;
     for (const char* name : {"libnvrtc.so.", "libnvJitLink.so."}) {
       const std::string path = Found(name + major);
-      const size_t level = path.empty() ? standin::kLevelCount : standin::LevelOf(path.c_str());
-      if (level == standin::kLevelCount) continue;
+      const size_t level = path.empty() ? interpose::kLevelCount : interpose::LevelOf(path.c_str());
+      if (level == interpose::kLevelCount) continue;
       const char* colon = preloaded.empty() ? "" : ":";
-      preloaded += colon + (standins / standin::kLevels[level].standin).string();
+      preloaded += colon + (standins / interpose::kLevels[level].standin).string();
       real += colon + path;
     }
     if (preloaded.empty()) continue;

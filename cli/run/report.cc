@@ -18,8 +18,8 @@ namespace cccl_cache::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using standin::kReasonNames;
-using standin::ProcessCounts;
+using interpose::kReasonNames;
+using interpose::ProcessCounts;
 
 constexpr const char* kPrefix = "cccl-cache-cli: ";
 
@@ -41,6 +41,7 @@ std::optional<RunCounts> ReadFile(const fs::path& path) {
   counts.call_us = read.call_us;
   counts.forwarded_us = read.forwarded_us;
   std::ranges::copy(read.forwarded, counts.forwarded.begin());
+  counts.refusal.assign(read.refusal, strnlen(read.refusal, sizeof(read.refusal)));
   return counts;
 }
 
@@ -54,6 +55,7 @@ RunCounts Sum(const std::vector<RunCounts>& processes) {
     sum.failed += each.failed;
     sum.call_us += each.call_us;
     sum.forwarded_us += each.forwarded_us;
+    if (sum.refusal.empty()) sum.refusal = each.refusal;
     for (size_t i = 0; i < sum.forwarded.size(); ++i) sum.forwarded[i] += each.forwarded[i];
   }
   return sum;
@@ -82,7 +84,8 @@ std::string Line(const RunCounts& counts) {
     reasons += std::string(kReasonNames[i]) + ": " + std::to_string(counts.forwarded[i]);
   }
   if (reasons.empty()) return text;
-  return text + " (" + reasons + "; " + Milliseconds(counts.forwarded_us) + ")";
+  return text + " (" + reasons + "; " + Milliseconds(counts.forwarded_us) + ")" +
+         (counts.refusal.empty() ? "" : "; first request not served: " + counts.refusal);
 }
 
 void Write(const RunCounts& counts, JsonWriter* json) {
@@ -96,6 +99,7 @@ void Write(const RunCounts& counts, JsonWriter* json) {
   number("failed", counts.failed);
   number("call_us", counts.call_us);
   number("forwarded_us", counts.forwarded_us);
+  json->Key("refusal").String(counts.refusal);
   json->Key("forwarded").BeginObject();
   for (size_t i = 0; i < kReasonNames.size(); ++i) {
     json->Key(kReasonNames[i]).Integer(static_cast<int64_t>(counts.forwarded[i]));

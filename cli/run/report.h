@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cccl_cache/expected.h"
-#include "client/standin/report.h"
+#include "client/interpose/report.h"
 
 namespace cccl_cache::cli {
 
@@ -24,7 +24,8 @@ struct RunCounts {
   uint64_t failed = 0;
   uint64_t call_us = 0;
   uint64_t forwarded_us = 0;
-  std::array<uint64_t, standin::kReasonNames.size()> forwarded{};
+  std::array<uint64_t, interpose::kReasonNames.size()> forwarded{};
+  std::string refusal;  ///< the first one
 };
 
 /// A directory in which the processes of a run leave their counts; removed with the object.

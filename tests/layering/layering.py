@@ -66,10 +66,10 @@ LAYERS = {
     "client/src/calls": ("client/src/wire/", "client/src/transport/"),
     "client/src/c_abi": ("client/src/",),
     # Under programs that know nothing of the cache: the C interface, and the client's timing.
-    "client/standin": ("client/include/", "client/src/transport/"),
+    "client/interpose": ("client/include/", "client/src/transport/"),
     "client": (),
     # What the stand-ins counted, and which there are.
-    "cli": ("client/standin/report.h", "client/standin/level.h"),
+    "cli": ("client/interpose/report.h", "client/interpose/level.h"),
 }
 
 DAEMON_BUT_WORKER = (
@@ -105,7 +105,7 @@ ADAPTERS = (
     (r"seccomp\.h|linux/(seccomp|landlock|filter)\.h", ("daemon/worker/",)),
     (r"dlfcn\.h", (
         "daemon/worker/", "daemon/service/transport/guarded_sockets.cc", "client/src/calls/local_compiler.cc",
-        "client/standin/", "client/include/cccl_cache/driver.h", "cli/run/environment.cc",
+        "client/interpose/", "client/include/cccl_cache/driver.h", "cli/run/environment.cc",
     )),
     (r"(nvrtc|nvJitLink|nvvm|cuda|cuda_runtime.*)\.h", ()),
     (r"(sys|linux|asm|arpa|netinet|gnu)/.*", ("",)),

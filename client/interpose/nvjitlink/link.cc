@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/standin/link.h"
+#include "client/interpose/nvjitlink/link.h"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 #include <utility>
 #include <variant>
 
-namespace cccl_cache::standin {
+namespace cccl_cache::interpose {
 namespace {
 
 constexpr LinkCode kSuccess = 0;
@@ -19,8 +19,8 @@ constexpr int kAny = 10;
 
 constexpr std::string_view kArch = "-arch=sm_";
 // Options that every release accepts.
-constexpr std::array<std::string_view, 6> kPlain = {
-    "-lto", "-ptx", "-lineinfo", "-O0", "-O3", "-optimize-unused-variables"};
+constexpr std::array<std::string_view, 6> kPlain = {"-lto", "-ptx", "-lineinfo",
+                                                    "-O0",  "-O3",  "-optimize-unused-variables"};
 // The same, of which every release accepts any value.
 constexpr std::array<std::string_view, 6> kWithValue = {
     "-ftz=", "-fma=", "-prec-div=", "-prec-sqrt=", "-kernels-used=", "-variables-used="};
@@ -161,4 +161,4 @@ std::optional<std::string_view> Link::Linked(cccl_cache_artifact_kind kind) cons
   return View(linked_.contents);
 }
 
-}  // namespace cccl_cache::standin
+}  // namespace cccl_cache::interpose

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/standin/real_library.h"
+#include "client/interpose/real_library.h"
 
 #include <dlfcn.h>
 
@@ -15,7 +15,7 @@
 extern "C" __attribute__((visibility("default"))) char cccl_cache_standin_real[PATH_MAX];
 char cccl_cache_standin_real[PATH_MAX];
 
-namespace cccl_cache::standin {
+namespace cccl_cache::interpose {
 namespace {
 
 namespace fs = std::filesystem;
@@ -101,4 +101,4 @@ void* RealSymbol(const char* name) {
   return library == nullptr ? nullptr : dlsym(library, name);
 }
 
-}  // namespace cccl_cache::standin
+}  // namespace cccl_cache::interpose

@@ -16,7 +16,7 @@
 // The feature levels of NVIDIA's libraries, and how to find that of a file. Uses no C++ runtime:
 // the auditor has none.
 
-namespace cccl_cache::standin {
+namespace cccl_cache::interpose {
 
 /// One stand-in, and the files in whose place it is mapped.
 struct Level {
@@ -142,4 +142,4 @@ inline bool IsServed(const char* path) {
   return false;
 }
 
-}  // namespace cccl_cache::standin
+}  // namespace cccl_cache::interpose

@@ -9,15 +9,15 @@
 #include <utility>
 #include <vector>
 
-#include "client/standin/daemon.h"
-#include "client/standin/nvrtc_functions.h"
-#include "client/standin/nvrtc_program.h"
-#include "client/standin/real_library.h"
+#include "client/interpose/daemon.h"
+#include "client/interpose/nvrtc/functions.h"
+#include "client/interpose/nvrtc/program.h"
+#include "client/interpose/real_library.h"
 
 namespace {
 
-using cccl_cache::standin::NvrtcProgram;
-using namespace cccl_cache::standin;  // NOLINT: result codes, as NVRTC's header has them
+using cccl_cache::interpose::NvrtcProgram;
+using namespace cccl_cache::interpose;  // NOLINT: result codes, as NVRTC's header has them
 
 NvrtcProgram* Of(NvrtcHandle handle) { return reinterpret_cast<NvrtcProgram*>(handle); }
 

@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "client/standin/daemon.h"
-#include "client/standin/nvjitlink_functions.h"
+#include "client/interpose/daemon.h"
+#include "client/interpose/nvjitlink/functions.h"
 
-namespace cccl_cache::standin {
+namespace cccl_cache::interpose {
 
 /// What a program's nvJitLinkHandle is under a stand-in. Not thread-safe, as nvJitLink's own.
 class Link {
@@ -58,4 +58,4 @@ class Link {
   LinkHandle real_ = nullptr;
 };
 
-}  // namespace cccl_cache::standin
+}  // namespace cccl_cache::interpose

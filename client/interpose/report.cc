@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/standin/report.h"
+#include "client/interpose/report.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -12,7 +12,7 @@
 
 #include "base/file_descriptor.h"
 
-namespace cccl_cache::standin {
+namespace cccl_cache::interpose {
 namespace {
 
 /// Returns counts in a new file of the report's directory; null if there is none.
@@ -68,4 +68,4 @@ ProcessCounts& Counts() {
   return kept.compare_exchange_strong(known, made) ? *made : *known;
 }
 
-}  // namespace cccl_cache::standin
+}  // namespace cccl_cache::interpose

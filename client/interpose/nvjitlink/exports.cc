@@ -3,7 +3,7 @@
 // The functions of libnvJitLink. A link of nothing but LTO-IR is collected and done by the daemon
 // in one step, at Complete. Whatever else a program does with it, for example to add PTX, to misuse
 // it or to make a link that fails, is repeated in the real library with all calls so far, and
-// answered from there. tests/integration/test_standin_links.py compares the two.
+// answered from there. tests/integration/test_standin_calls.py compares the two.
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -13,12 +13,12 @@
 #include <utility>
 #include <vector>
 
-#include "client/standin/link.h"
-#include "client/standin/nvjitlink_functions.h"
+#include "client/interpose/nvjitlink/functions.h"
+#include "client/interpose/nvjitlink/link.h"
 
 namespace {
 
-using cccl_cache::standin::Link;
+using cccl_cache::interpose::Link;
 
 constexpr LinkCode kSuccess = 0;
 constexpr LinkCode kInternal = 7;

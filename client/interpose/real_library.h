@@ -5,7 +5,7 @@
 #include <atomic>
 #include <string>
 
-namespace cccl_cache::standin {
+namespace cccl_cache::interpose {
 
 /// The library that the program would have loaded. It is loaded only when a call must be forwarded
 /// to it, and stays loaded. All functions are thread-safe, and usable after fork().
@@ -33,6 +33,6 @@ decltype(function) RealFunction(const char* name, const char* other = nullptr) {
   }
   return found;
 }
-#define REAL(function) cccl_cache::standin::RealFunction<&(function)>(#function)
+#define REAL(function) cccl_cache::interpose::RealFunction<&(function)>(#function)
 
-}  // namespace cccl_cache::standin
+}  // namespace cccl_cache::interpose

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "cccl_cache/client_c.h"
-#include "client/standin/report.h"
+#include "client/interpose/report.h"
 
-namespace cccl_cache::standin {
+namespace cccl_cache::interpose {
 
 struct FreeResult {
   void operator()(cccl_cache_result* result) const { cccl_cache_result_free(result); }
@@ -30,4 +30,4 @@ void Count(cccl_cache_outcome outcome);
 /// say.
 [[nodiscard]] std::vector<int> Architectures();
 
-}  // namespace cccl_cache::standin
+}  // namespace cccl_cache::interpose

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/standin/daemon.h"
+#include "client/interpose/daemon.h"
 
 #include <atomic>
 #include <charconv>
@@ -9,10 +9,10 @@
 #include <string>
 #include <string_view>
 
+#include "client/interpose/real_library.h"
 #include "client/src/transport/timing.h"
-#include "client/standin/real_library.h"
 
-namespace cccl_cache::standin {
+namespace cccl_cache::interpose {
 namespace {
 
 using Clock = CircuitBreaker::Clock;
@@ -122,6 +122,13 @@ std::variant<const Toolchain*, Reason> Ready() {
   return FindToolchain();
 }
 
+/// Keeps what the daemon said of the first request that it did not serve, for the report.
+void Keep(std::string_view message) {
+  ProcessCounts& counts = Counts();
+  if (counts.refused.exchange(true)) return;
+  message.copy(counts.refusal, sizeof(counts.refusal) - 1);
+}
+
 template <typename Program, typename Call>
 std::variant<Result, Reason> AskBy(Call call, const Program& program) {
   const auto ready = Ready();
@@ -136,6 +143,7 @@ std::variant<Result, Reason> AskBy(Call call, const Program& program) {
   answer.struct_size = sizeof(answer);
   const cccl_cache_status status = call(Client(), &program, &options, &answer);
   if (status != CCCL_CACHE_OK) {
+    if (ReasonOf(status) == Reason::kRefused) Keep(View(cccl_cache_error_message(answer.error)));
     cccl_cache_error_free(answer.error);
     // The daemon may have another version of the library by now.
     if (status == CCCL_CACHE_TOOLCHAIN_NOT_FOUND) known_toolchain = nullptr;
@@ -184,4 +192,4 @@ std::vector<int> Architectures() {
   return toolchain == nullptr ? std::vector<int>() : (*toolchain)->architectures;
 }
 
-}  // namespace cccl_cache::standin
+}  // namespace cccl_cache::interpose

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "client/standin/daemon.h"
+#include "client/interpose/daemon.h"
 
-namespace cccl_cache::standin {
+namespace cccl_cache::interpose {
 
 /// Result codes of NVRTC, which no release has changed.
 enum NvrtcResult : int {
@@ -77,4 +77,4 @@ class NvrtcProgram {
   std::string_view log_;
 };
 
-}  // namespace cccl_cache::standin
+}  // namespace cccl_cache::interpose

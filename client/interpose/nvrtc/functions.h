@@ -4,15 +4,15 @@
 
 #include <cstddef>
 
-#include "client/standin/nvrtc_program.h"
+#include "client/interpose/nvrtc/program.h"
 
 // The functions of libnvrtc, as its releases declare them. nvrtc_names.def says which release
 // exports which.
 #pragma GCC visibility push(default)
 extern "C" {
 
-using NvrtcHandle = cccl_cache::standin::NvrtcHandle;
-using NvrtcResult = cccl_cache::standin::NvrtcResult;
+using NvrtcHandle = cccl_cache::interpose::NvrtcHandle;
+using NvrtcResult = cccl_cache::interpose::NvrtcResult;
 
 NvrtcResult nvrtcVersion(int* major, int* minor);
 const char* nvrtcGetErrorString(NvrtcResult result);

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "client/standin/real_library.h"
+#include "client/interpose/real_library.h"
 
 // The functions of libnvJitLink, as its releases declare them. nvJitLink.names says which release
 // exports which.
@@ -37,6 +37,6 @@ void* __nvJitLinkAPI(void*, void*, void*, void*, void*, void*);
 #pragma GCC visibility pop
 
 // Releases before 12.3 have no plain names.
-#define REAL_LINK(name)                                                  \
-  cccl_cache::standin::RealFunction<&nvJitLink##name>("nvJitLink" #name, \
-                                                      "__nvJitLink" #name "_12_0")
+#define REAL_LINK(name)                                                    \
+  cccl_cache::interpose::RealFunction<&nvJitLink##name>("nvJitLink" #name, \
+                                                        "__nvJitLink" #name "_12_0")

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string_view>
 
-namespace cccl_cache::standin {
+namespace cccl_cache::interpose {
 
 /// Why a call went to the real library.
 enum class Reason : uint32_t {
@@ -47,6 +47,8 @@ struct ProcessCounts {
   std::atomic<uint64_t> call_us{0};
   std::atomic<uint64_t> forwarded_us{0};  ///< of them, in the real library
   std::array<std::atomic<uint64_t>, static_cast<size_t>(Reason::kCount)> forwarded{};
+  std::atomic<bool> refused{false};
+  char refusal[256] = {};  ///< what the daemon said of the first request that it did not serve
 };
 
 /// Counts and times one compile or link, from its beginning to the end of the object.
@@ -71,4 +73,4 @@ class CountedCall {
 /// Thread-safe, and usable after fork(): the child has counts of its own.
 [[nodiscard]] ProcessCounts& Counts();
 
-}  // namespace cccl_cache::standin
+}  // namespace cccl_cache::interpose

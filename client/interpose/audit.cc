@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <link.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -15,11 +16,12 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "client/standin/level.h"
+#include "client/interpose/level.h"
 
 namespace {
 
-using namespace cccl_cache::standin;  // NOLINT: this file is of that namespace but for its exports
+using namespace cccl_cache::interpose;  // NOLINT: this file is of that namespace but for its
+                                        // exports
 
 constexpr uintptr_t kStandIn = 0x5ca1ab1e;  ///< cookie of a stand-in
 
@@ -57,9 +59,18 @@ bool Tell(const link_map* map, size_t level) {
   return told != nullptr;
 }
 
+/// Returns whether this process is a part of the cache itself, which a program may have started.
+bool IsOwnProgram() {
+  const auto* path = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+  if (path == nullptr) return false;
+  const char* slash = std::strrchr(path, '/');
+  return std::strncmp(slash == nullptr ? path : slash + 1, "cccl-cache", 10) == 0;
+}
+
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) unsigned la_version(unsigned version) {
+  if (IsOwnProgram()) return 0;
   Dl_info own = {};
   if (dladdr(reinterpret_cast<void*>(&la_version), &own) == 0) return 0;
   if (realpath(own.dli_fname, directory) == nullptr) return 0;

@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/standin/nvrtc_program.h"
+#include "client/interpose/nvrtc/program.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "client/standin/nvrtc_functions.h"
-#include "client/standin/real_library.h"
+#include "client/interpose/nvrtc/functions.h"
+#include "client/interpose/real_library.h"
 
-namespace cccl_cache::standin {
+namespace cccl_cache::interpose {
 namespace {
 
 cccl_cache_bytes Bytes(std::string_view text) { return {text.data(), text.size()}; }
@@ -132,4 +132,4 @@ const char* NvrtcProgram::LoweredName(const char* expression) const {
   return found == lowered_.end() ? nullptr : found->second.data();  // ends with a NUL
 }
 
-}  // namespace cccl_cache::standin
+}  // namespace cccl_cache::interpose
