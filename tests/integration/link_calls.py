@@ -67,7 +67,8 @@ class Session:
     def add(self):
         name = self.choice.choices(list(self.inputs), (4, 3, 4, 2, 1, 1, 0.5))[0]
         kind, contents = self.inputs[name]
-        self.say("add", name, self.call("AddData", self.link, kind, contents, ctypes.c_size_t(len(contents)), name.encode()))
+        self.say("add", name, self.call("AddData", self.link, kind, contents, ctypes.c_size_t(len(contents)),
+                                         self.choice.choice((name.encode(), b"a name that is longer than a short string"))))
 
     def complete(self):
         self.say("complete", self.call("Complete", self.link))

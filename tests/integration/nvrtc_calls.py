@@ -22,7 +22,7 @@ SOURCES = (
     b'extern "C" __global__ void k(int* x) { *x = undeclared; }\n',
     b"",
 )
-NAMES = (None, b"", b"a.cu", b"dir/b.cu")
+NAMES = (None, b"", b"a.cu", b"dir/b.cu", b"/a/name/that/is/longer/than/a/short/string.cu")
 EXPRESSIONS = (b"k<float>", b"k<int>", b"&table", b"nothing<int>", b"k")
 ARCHITECTURES = (b"-arch=sm_90", b"-arch=sm_80", b"--gpu-architecture=compute_90", b"-arch=sm_20", b"-arch=sm_90a")
 OPTIONS = (

@@ -130,7 +130,8 @@ std::optional<Reason> Link::LinkInDaemon() {
   std::vector<cccl_cache_link_input> inputs;
   for (const std::string& each : options_) options.push_back(Bytes(each));
   for (const Input& each : inputs_) {
-    inputs.push_back({CCCL_CACHE_INPUT_LTOIR, Bytes(each.name.value_or("")), Bytes(each.contents)});
+    const std::string_view name = each.name ? std::string_view(*each.name) : "";
+    inputs.push_back({CCCL_CACHE_INPUT_LTOIR, Bytes(name), Bytes(each.contents)});
   }
   cccl_cache_link program = {};
   program.struct_size = sizeof(program);

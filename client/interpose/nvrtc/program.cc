@@ -59,7 +59,7 @@ std::optional<Reason> NvrtcProgram::CompileInDaemon(const std::vector<std::strin
   cccl_cache_nvrtc program = {};
   program.struct_size = sizeof(program);
   program.source = Bytes(source_);
-  program.name = Bytes(name_.value_or(""));
+  if (name_) program.name = Bytes(*name_);
   program.options = option_bytes.data();
   program.option_count = option_bytes.size();
   program.headers = headers.data();
