@@ -84,10 +84,10 @@ class Session:
             buffer = ctypes.create_string_buffer(b"\xee" * (size.value + 1))
             got = self.call(f"Get{kind}", self.link, buffer)
             if "Log" in kind:
-                # How long it took, a name that nvJitLink has forgotten, how large LTO-IR is (names of files are in it).
-                varying = (b"time", b"first defined in", b"NVVM70 LTOIR Container")
-                lines = [line for line in buffer.raw.split(b"\n") if not any(each in line for each in varying)]
-                self.say(kind, code, got, lines)
+                # How large LTO-IR is: names of files are in it. And where a name was defined, which nvJitLink has
+                # forgotten: there is anything.
+                text = buffer.raw.partition(b"first defined in")[0]
+                self.say(kind, code, got, [line for line in text.split(b"\n") if b"NVVM70 LTOIR Container" not in line])
             else:
                 self.say(kind, code, got, size.value, hashlib.sha256(buffer.raw).hexdigest())
 

@@ -82,7 +82,10 @@ NvrtcResult nvrtcAddNameExpression(NvrtcHandle program, const char* expression) 
     return REAL(nvrtcAddNameExpression)(real, expression);
   }
   if (expression == nullptr) return kInvalidInput;
-  return Of(program)->AddNameExpression(expression);
+  if (!Of(program)->compiled()) return Of(program)->AddNameExpression(expression);
+  // Whether that is too late depends on how the compile ended.
+  const NvrtcResult made = Of(program)->Forward();
+  return made != kSuccess ? made : REAL(nvrtcAddNameExpression)(Of(program)->real(), expression);
 }
 
 NvrtcResult nvrtcGetLoweredName(NvrtcHandle program, const char* expression, const char** lowered) {

@@ -32,7 +32,6 @@ NvrtcProgram::~NvrtcProgram() {
 }
 
 NvrtcResult NvrtcProgram::AddNameExpression(const char* expression) {
-  if (compiled()) return kNoNameExpressionsAfterCompilation;
   expressions_.emplace_back(expression);
   return kSuccess;
 }

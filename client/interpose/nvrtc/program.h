@@ -18,7 +18,6 @@ enum NvrtcResult : int {
   kSuccess = 0,
   kInvalidInput = 3,
   kInvalidProgram = 4,
-  kNoNameExpressionsAfterCompilation = 8,
   kNoLoweredNamesBeforeCompilation = 9,
   kNameExpressionNotValid = 10,
   kInternalError = 11,
@@ -42,6 +41,7 @@ class NvrtcProgram {
   NvrtcProgram(const NvrtcProgram&) = delete;
   NvrtcProgram& operator=(const NvrtcProgram&) = delete;
 
+  /// Before it is compiled.
   NvrtcResult AddNameExpression(const char* expression);
   NvrtcResult Compile(int count, const char* const* options);
 
