@@ -43,7 +43,7 @@ def program(directory):
 
     def compiled(*options):
         path = directory / "program"
-        subprocess.run(["cc", SOURCE, "-w", "-o", path, *map(str, options), "-ldl"], check=True)
+        subprocess.run(["cc", SOURCE, "-w", "-pthread", "-o", path, *map(str, options), "-ldl"], check=True)
         return path
 
     return compiled
@@ -134,6 +134,22 @@ def test_a_stopped_daemon_costs_a_process_about_a_second(daemon, program, nvrtc)
     assert ptx == alone(*words)
     assert report["forwarded"]["daemon silent"] == 2
     assert report["call_us"] - report["forwarded_us"] < 4_000_000
+
+
+def test_threads_compile_at_the_same_time(daemon, program, nvrtc):
+    words = (program(), nvrtc, "threads")
+    ptx, report = under_run(daemon.socket, *words)
+    assert ptx == alone(*words)
+    assert not any(report["forwarded"].values())
+    assert report["compiled"] == 5 and report["hits"] + report["joined"] == 4
+
+
+def test_of_processes_that_want_the_same_at_once_one_compiles(daemon, program):
+    words = (program(), library_of(PLACES.cuda13), "slowly")
+    script = 'for each in 1 2 3 4; do "$@" > /dev/null & done; wait'
+    _, report = under_run(daemon.socket, "sh", "-c", script, "sh", *words)
+    assert report["process_count"] == 4 and not any(report["forwarded"].values())
+    assert report["compiled"] == 1 and report["hits"] + report["joined"] == 3
 
 
 @pytest.mark.parametrize("end", ["kill", "freeze"])
