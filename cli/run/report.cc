@@ -10,7 +10,9 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <numeric>
+#include <utility>
 
 #include "base/json.h"
 
@@ -45,19 +47,21 @@ std::optional<RunCounts> ReadFile(const fs::path& path) {
   return counts;
 }
 
+void Add(const RunCounts& counts, RunCounts* sum) {
+  sum->calls += counts.calls;
+  sum->hits += counts.hits;
+  sum->joined += counts.joined;
+  sum->compiled += counts.compiled;
+  sum->failed += counts.failed;
+  sum->call_us += counts.call_us;
+  sum->forwarded_us += counts.forwarded_us;
+  if (sum->refusal.empty()) sum->refusal = counts.refusal;
+  for (size_t i = 0; i < sum->forwarded.size(); ++i) sum->forwarded[i] += counts.forwarded[i];
+}
+
 RunCounts Sum(const std::vector<RunCounts>& processes) {
   RunCounts sum;
-  for (const RunCounts& each : processes) {
-    sum.calls += each.calls;
-    sum.hits += each.hits;
-    sum.joined += each.joined;
-    sum.compiled += each.compiled;
-    sum.failed += each.failed;
-    sum.call_us += each.call_us;
-    sum.forwarded_us += each.forwarded_us;
-    if (sum.refusal.empty()) sum.refusal = each.refusal;
-    for (size_t i = 0; i < sum.forwarded.size(); ++i) sum.forwarded[i] += each.forwarded[i];
-  }
+  for (const RunCounts& each : processes) Add(each, &sum);
   return sum;
 }
 
@@ -124,15 +128,20 @@ RunReport::~RunReport() {
 }
 
 std::vector<RunCounts> RunReport::Read() const {
-  std::vector<RunCounts> processes;
+  std::map<int, RunCounts> processes;
   std::error_code error;
   for (const fs::directory_entry& each : fs::directory_iterator(directory_, error)) {
-    if (auto counts = ReadFile(each.path()); counts && counts->calls > 0) {
-      processes.push_back(*std::move(counts));
-    }
+    const std::optional<RunCounts> counts = ReadFile(each.path());
+    if (!counts || counts->calls == 0) continue;
+    // Each library of a process has a file.
+    RunCounts& process = processes[counts->pid];
+    process.pid = counts->pid;
+    process.program = counts->program;
+    Add(*counts, &process);
   }
-  std::ranges::sort(processes, {}, &RunCounts::pid);
-  return processes;
+  std::vector<RunCounts> list;
+  for (auto& [pid, counts] : processes) list.push_back(std::move(counts));
+  return list;
 }
 
 std::string RunReport::Text(bool each) const {

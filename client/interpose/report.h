@@ -29,9 +29,9 @@ constexpr std::array<std::string_view, static_cast<size_t>(Reason::kCount)> kRea
     "library unknown to daemon",
     "call not served"};
 
-/// The counts of one process, in a file of its own below $CCCL_CACHE_RUN_REPORT that the process
-/// maps. So they are there however the process ends. `run --report` reads the files. Members may be
-/// added at the end only.
+/// The counts of one library in one process, in a file of its own below $CCCL_CACHE_RUN_REPORT that
+/// the process maps. So they are there however the process ends. `run --report` reads the files.
+/// Members may be added at the end only.
 struct ProcessCounts {
   static constexpr uint32_t kVersion = 1;
   static constexpr char kVariable[] = "CCCL_CACHE_RUN_REPORT";
