@@ -175,24 +175,34 @@ def test_a_preloaded_library_serves_bare_names(daemon, program, nvrtc, how):
     assert (done.stdout, served(json.loads(done.stderr))) == (alone(*words, **environment), (0, 1))
 
 
-def test_python_bindings_are_served(daemon):
-    script = """
-import sys
+BINDINGS = """
 from cuda.bindings import nvrtc
 code, program = nvrtc.nvrtcCreateProgram(b'extern "C" __global__ void k(int* x) { *x = 1; }', b"k.cu", 0, [], [])
 assert nvrtc.nvrtcCompileProgram(program, 1, [b"-arch=sm_90"])[0] == 0
 code, size = nvrtc.nvrtcGetCUBINSize(program)
-cubin = b" " * size
-assert nvrtc.nvrtcGetCUBIN(program, cubin)[0] == 0
-sys.stdout.buffer.write(cubin + repr(nvrtc.nvrtcVersion()).encode() + repr(nvrtc.nvrtcGetSupportedArchs()).encode())
+made = b" " * size
+assert nvrtc.nvrtcGetCUBIN(program, made)[0] == 0
+print(made, nvrtc.nvrtcVersion(), nvrtc.nvrtcGetSupportedArchs())
 """
+LINKED = """
+from cuda.core import Linker, LinkerOptions, Program, ProgramOptions
+options = ProgramOptions(arch="sm_90", link_time_optimization=True)
+sources = ('extern "C" __device__ int f(int); extern "C" __global__ void k(int* x) { *x = f(*x); }',
+           'extern "C" __device__ int f(int x) { return x + 1; }')
+parts = [Program(source, "c++", options).compile("ltoir") for source in sources]
+print(Linker(*parts, options=LinkerOptions(arch="sm_90", link_time_optimization=True)).link("cubin").code)
+"""
+
+
+@pytest.mark.parametrize("script, compiles", [(BINDINGS, 1), (LINKED, 3)], ids=["cuda.bindings", "cuda.core"])
+def test_python_packages_are_served(daemon, script, compiles):
     packages = pathlib.Path(__file__).parents[2] / ".toolchains/cuda-python"
     environment = {"PYTHONPATH": str(packages), "LD_LIBRARY_PATH": str(library_of(PLACES.cuda13).parent)}
     words = (sys.executable, "-c", script)
     expected = alone(*words, **environment)
-    for outcome in ((0, 1), (1, 0)):
-        cubin, report = under_run(daemon.socket, *words, **environment)
-        assert (cubin, served(report)) == (expected, outcome)
+    for outcome in ((0, compiles), (compiles, 0)):
+        made, report = under_run(daemon.socket, *words, **environment)
+        assert (made, served(report), report["process_count"]) == (expected, outcome, 1)
 
 
 def test_env_prints_what_run_sets(daemon, program):
