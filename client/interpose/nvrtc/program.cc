@@ -67,15 +67,18 @@ std::optional<Reason> NvrtcProgram::CompileInDaemon(const std::vector<std::strin
   program.name_expression_count = expressions.size();
   auto answer = Ask(program);
   if (const Reason* why = std::get_if<Reason>(&answer)) return *why;
-  Take(std::get<Result>(std::move(answer)));
+  Result result = std::get<Result>(std::move(answer));
+  cccl_cache_result_info info = {};
+  info.struct_size = sizeof(info);
+  cccl_cache_result_describe(result.get(), &info);
+  // The log names the option as the daemon spells it.
+  if (info.native_code == kInvalidOption) return Reason::kNotServed;
+  Take(std::move(result), info);
   compiled_ = options;
   return std::nullopt;
 }
 
-void NvrtcProgram::Take(Result result) {
-  cccl_cache_result_info info = {};
-  info.struct_size = sizeof(info);
-  cccl_cache_result_describe(result.get(), &info);
+void NvrtcProgram::Take(Result result, const cccl_cache_result_info& info) {
   Count(info.outcome);
   code_ = static_cast<NvrtcResult>(info.native_code);
   log_ = View(info.log);

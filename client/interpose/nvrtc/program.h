@@ -18,6 +18,7 @@ enum NvrtcResult : int {
   kSuccess = 0,
   kInvalidInput = 3,
   kInvalidProgram = 4,
+  kInvalidOption = 5,
   kNoLoweredNamesBeforeCompilation = 9,
   kNameExpressionNotValid = 10,
   kInternalError = 11,
@@ -61,7 +62,7 @@ class NvrtcProgram {
  private:
   [[nodiscard]] std::optional<Reason> CompileInDaemon(const std::vector<std::string>& options);
   NvrtcResult CompileInReal(int count, const char* const* options);
-  void Take(Result result);
+  void Take(Result result, const cccl_cache_result_info& info);
 
   const std::string source_;
   const std::optional<std::string> name_;
