@@ -116,7 +116,7 @@ std::variant<const Toolchain*, Reason> FindToolchain() {
 
 /// Returns the toolchain, or why the daemon is not to be asked.
 std::variant<const Toolchain*, Reason> Ready() {
-  if (RealPath().empty()) return Reason::kNotItsLibrary;
+  if (RealPath().empty() || !UsesOwnBuiltins()) return Reason::kNotItsLibrary;
   if (rest.Resting(Clock::now())) return why_resting.load();
   if (Client() == nullptr) return After(CCCL_CACHE_NO_DAEMON, Clock::now());
   return FindToolchain();

@@ -10,6 +10,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
+#include <system_error>
+
+#include "client/src/calls/file_digest.h"
 
 // The auditor writes the path before any of the program's code can call the stand-in.
 extern "C" __attribute__((visibility("default"))) char cccl_cache_standin_real[PATH_MAX];
@@ -91,6 +94,24 @@ Version RealVersion() {
     const std::string name = fs::path(Builtins()).filename().string();
     std::sscanf(name.c_str(), "libnvrtc-builtins.so.%d.%d", &found.major, &found.minor);
     return found;
+  });
+}
+
+bool UsesOwnBuiltins() {
+  static std::atomic<const bool*> own{nullptr};
+  return MadeOnce(&own, [] {
+    const fs::path builtins = Builtins();
+    const char* directories = secure_getenv("LD_LIBRARY_PATH");
+    if (builtins.empty() || directories == nullptr) return true;
+    std::istringstream list(directories);
+    std::error_code error;
+    for (std::string directory; std::getline(list, directory, ':');) {
+      const fs::path first = fs::path(directory) / builtins.filename();
+      if (!fs::exists(first, error)) continue;
+      return fs::equivalent(first, builtins, error) ||
+             DigestOfFile(first.string()) == DigestOfFile(builtins.string());
+    }
+    return true;
   });
 }
 

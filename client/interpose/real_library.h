@@ -19,6 +19,9 @@ struct Version {
 /// Returns its version by the name of the builtins beside it, without loading it; zeros if there
 /// are none.
 [[nodiscard]] Version RealVersion();
+/// Returns whether it would load the builtins beside it, or others with the same bytes: the loader
+/// looks for them in LD_LIBRARY_PATH first.
+[[nodiscard]] bool UsesOwnBuiltins();
 /// Returns one of its functions, or null if it lacks it or can't be loaded.
 [[nodiscard]] void* RealSymbol(const char* name);
 

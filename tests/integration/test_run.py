@@ -118,6 +118,17 @@ def test_a_copy_of_the_daemons_library_is_served(daemon, program, directory):
     assert served(report) == (0, 1)
 
 
+def test_a_library_that_would_load_other_builtins_is_left_alone(daemon, program, directory):
+    nvrtc = library_of(PLACES.cuda12)
+    [builtins] = nvrtc.parent.glob("libnvrtc-builtins.so.*")
+    (directory / builtins.name).write_bytes(builtins.read_bytes() + b"another build")
+    for own, reason in ((nvrtc.parent, 0), (directory, 1)):
+        environment = {"LD_LIBRARY_PATH": f"{own}:{directory}"}
+        words = (program(), nvrtc)
+        ptx, report = under_run(daemon.socket, *words, **environment)
+        assert (ptx, report["forwarded"]["library unknown to daemon"]) == (alone(*words, **environment), reason)
+
+
 @pytest.mark.parametrize("mode", ["forks", "exits", "closes"])
 def test_a_program_goes_on_compiling(daemon, program, nvrtc, mode):
     """In a child, in an exit handler, and after it has closed the library and opened it again."""
