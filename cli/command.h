@@ -4,6 +4,7 @@
 
 #include <CLI/App.hpp>
 #include <string>
+#include <vector>
 
 #include "base/json.h"
 #include "cccl_cache/client.h"
@@ -28,6 +29,8 @@ struct CommonOptions {
   bool json = false;
   /// `explain -- build ...`: the command is asked about, not run.
   bool explain = false;
+  /// The program that `run` is to run, with its arguments.
+  std::vector<std::string> program;
 };
 
 /// Each adds its command; when that is the one on the command line, `*exit_code` becomes what it
@@ -40,6 +43,8 @@ void AddStatsCommand(CLI::App* app, const CommonOptions& common, int* exit_code)
 void AddToolchainsCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddDepositsCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddSnapshotCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
+void AddRunCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
+void AddEnvCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddHealthCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 
 /// "cccl-cache-cli: MESSAGE" on stderr.

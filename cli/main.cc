@@ -58,6 +58,25 @@ void DropMark(std::vector<std::string>* words) {
   if (!names_file) words->erase(mark);
 }
 
+/// Takes the program of `run` and its words from the end of the command line. They begin behind
+/// `--`, or with the first word that is neither an option nor its value.
+std::vector<std::string> TakeProgram(std::vector<std::string>* words) {
+  auto program = std::find(words->begin(), words->end(), "run");
+  if (program == words->end() || std::find(words->begin(), program, "--") != program) return {};
+  if (std::any_of(words->begin(), program, Compiles)) return {};
+  for (++program; program != words->end() && program->starts_with("-"); ++program) {
+    if (*program == "--") {
+      program = words->erase(program);
+      break;
+    }
+    const bool has_value = *program == "--how" || *program == "--socket";
+    if (has_value && program + 1 != words->end()) ++program;
+  }
+  std::vector<std::string> taken(program, words->end());
+  words->erase(program, words->end());
+  return taken;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -68,6 +87,7 @@ int main(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
   common.explain = TakeExplain(&words);
   DropMark(&words);
+  common.program = TakeProgram(&words);
   // CLI11 does not report the options that it read from a wrong command line.
   const bool json = std::find(words.begin(), words.end(), "--json") != words.end();
   std::reverse(words.begin(), words.end());  // as CLI11 takes them
@@ -75,6 +95,8 @@ int main(int argc, char** argv) {
   cccl_cache::cli::AddBuildCommand(&app, common, &exit_code);
   cccl_cache::cli::AddLinkCommand(&app, common, &exit_code);
   cccl_cache::cli::AddNvvmCommand(&app, common, &exit_code);
+  cccl_cache::cli::AddRunCommand(&app, common, &exit_code);
+  cccl_cache::cli::AddEnvCommand(&app, common, &exit_code);
   cccl_cache::cli::AddExplainCommand(&app, common, &exit_code);
   cccl_cache::cli::AddStatsCommand(&app, common, &exit_code);
   cccl_cache::cli::AddToolchainsCommand(&app, common, &exit_code);

@@ -6,7 +6,7 @@
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 find_program(PROTOC_C protoc-c REQUIRED)
-find_program(CMAKE_OBJCOPY objcopy REQUIRED)
+include(ClientArchives)
 set(client_includes ${CMAKE_BINARY_DIR}/client_includes)
 file(MAKE_DIRECTORY ${client_includes})
 
@@ -22,14 +22,7 @@ endfunction()
 
 # client_dependency(TARGET MODULE HEADERS): the same, and the module's archive.
 function(client_dependency target module headers)
-  pkg_get_variable(libraries ${module} libdir)
-  set(archive ${libraries}/${module}.a)
-  if(NOT module MATCHES "^lib")
-    set(archive ${libraries}/lib${module}.a)
-  endif()
-  if(NOT EXISTS ${archive})
-    message(FATAL_ERROR "${module}: ${archive} is missing: run scripts/setup")
-  endif()
+  client_archive(archive ${module})
   add_library(${target} STATIC IMPORTED GLOBAL)
   set_target_properties(${target} PROPERTIES IMPORTED_LOCATION ${archive})
   client_headers(${target} ${module} ${headers})
@@ -49,13 +42,6 @@ client_headers(cccl_cache_fmt fmt fmt)
 target_include_directories(cccl_cache_fmt SYSTEM PRIVATE ${client_includes})
 add_library(fmt::fmt ALIAS cccl_cache_fmt)
 
-# Debian's archives are made for executables. In nghttp2's a single reference can't be part of a library: stderr, in
-# a function for debugging that is never called.
-set(nghttp2 ${CMAKE_BINARY_DIR}/libnghttp2.a)
-get_target_property(archive PkgConfig::Nghttp2 IMPORTED_LOCATION)
-execute_process(COMMAND ${CMAKE_OBJCOPY} --redefine-sym stderr=cccl_cache_no_stream ${archive} ${nghttp2}
-                COMMAND_ERROR_IS_FATAL ANY)
-file(WRITE ${CMAKE_BINARY_DIR}/no_stream.c "__attribute__((visibility(\"hidden\"))) void* cccl_cache_no_stream;\n")
-add_library(cccl_cache_no_stream STATIC ${CMAKE_BINARY_DIR}/no_stream.c)
-set_target_properties(PkgConfig::Nghttp2 PROPERTIES
-  IMPORTED_LOCATION ${nghttp2} INTERFACE_LINK_LIBRARIES cccl_cache_no_stream)
+client_nghttp2(nghttp2)
+list(POP_FRONT nghttp2 archive)
+set_target_properties(PkgConfig::Nghttp2 PROPERTIES IMPORTED_LOCATION ${archive} INTERFACE_LINK_LIBRARIES ${nghttp2})

@@ -47,7 +47,8 @@ class Places:
         if serves(build):
             return found
         others = [daemon.parent / "worker/cccl-cached-worker", daemon.parent / "local/cccl-cache-compile"]
-        for file in [*found.values(), *others, *(build / "client").glob("*.so*")]:
+        for file in [*found.values(), *others, *(build / "client").glob("*.so*"),
+                     *(build / "client/interpose").rglob("*.so*")]:
             copy = self._directory() / file.relative_to(build)
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(file, copy)

@@ -65,8 +65,11 @@ LAYERS = {
     "client/src/wire": ("client/src/transport/",),
     "client/src/calls": ("client/src/wire/", "client/src/transport/"),
     "client/src/c_abi": ("client/src/",),
+    # Under programs that know nothing of the cache: the C interface, the client's timing, digests of files.
+    "client/interpose": ("client/include/", "client/src/transport/", "client/src/calls/file_digest.h"),
     "client": (),
-    "cli": (),
+    # What the stand-ins counted, and which there are.
+    "cli": ("client/interpose/report.h", "client/interpose/level.h"),
 }
 
 DAEMON_BUT_WORKER = (
@@ -102,10 +105,10 @@ ADAPTERS = (
     (r"seccomp\.h|linux/(seccomp|landlock|filter)\.h", ("daemon/worker/",)),
     (r"dlfcn\.h", (
         "daemon/worker/", "daemon/service/transport/guarded_sockets.cc", "client/src/calls/local_compiler.cc",
-        "client/include/cccl_cache/driver.h",
+        "client/interpose/", "client/include/cccl_cache/driver.h", "cli/run/environment.cc",
     )),
     (r"(nvrtc|nvJitLink|nvvm|cuda|cuda_runtime.*)\.h", ()),
-    (r"(sys|linux|asm|arpa|netinet)/.*", ("",)),
+    (r"(sys|linux|asm|arpa|netinet|gnu)/.*", ("",)),
     (r"[^/]+", ("",)),
 )
 

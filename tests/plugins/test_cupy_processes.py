@@ -28,13 +28,13 @@ def start(directory):
     (headers / "value.h").write_text("#define VALUE 1\n")
     count = 0
 
-    def run(socket, *names, nvrtc=PLACES.cuda13, path=(), plugged=True, cache=None, **environment):
+    def run(socket, *names, nvrtc=PLACES.cuda13, path=(), plugged=True, cache=None, behind=(), **environment):
         nonlocal count
         count += 1
         place = directory / f"process{count}"
         (place / "tmp").mkdir(parents=True)
         told = subprocess.run(
-            [sys.executable, PROGRAM, *names], capture_output=True, text=True, timeout=PATIENCE,
+            [*behind, sys.executable, PROGRAM, *names], capture_output=True, text=True, timeout=PATIENCE,
             env={**os.environ, "CCCL_CACHE": "1" if plugged else "0", "CCCL_CACHE_SOCKET": str(socket),
                  "CUPY_CACHE_DIR": str(cache or place / "cache"), "TMPDIR": str(place / "tmp"),
                  "CUPY_PROGRAM_NVRTC": str(nvrtc), "CUPY_PROGRAM_HEADERS": str(headers),

@@ -31,6 +31,7 @@ struct ClientOptions {
   std::string_view local_compiler{};
   bool quiet_fallback = false;
   uint64_t process_cache_bytes = 0;
+  std::chrono::milliseconds silence{};
 };
 
 /// A client of the daemon. Thread-safe, except for moving it.
@@ -48,7 +49,8 @@ class Client {
                                              c::Milliseconds(given.local_after),
                                              Bytes(given.local_compiler),
                                              given.quiet_fallback ? 1 : 0,
-                                             given.process_cache_bytes};
+                                             given.process_cache_bytes,
+                                             c::Milliseconds(given.silence)};
     cccl_cache_client* client = nullptr;
     cccl_cache_error* error = nullptr;
     if (cccl_cache_open(&options, &client, &error) != CCCL_CACHE_OK) return TakeError(error);

@@ -60,6 +60,7 @@ class OpenOptions(Structure):
         *_given("local_compiler"),
         ("quiet_fallback", c_int32),
         ("process_cache_bytes", c_uint64),
+        ("silence_ms", c_uint32),
     ]
 
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <link.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -20,6 +21,7 @@ using cccl_cache::Done;
 using cccl_cache::Expected;
 using cccl_cache::Fail;
 using cccl_cache::FallbackPolicy;
+using cccl_cache::KeepAlive;
 using cccl_cache::ReadStruct;
 using cccl_cache::RequestMessage;
 using cccl_cache::RequestPieces;
@@ -68,7 +70,10 @@ cccl_cache_status cccl_cache_open(const cccl_cache_open_options* options,
   if (!socket.ok() && !policy.local) return Fail(std::move(socket).error(), error);
   auto memory = cccl_cache::MemoryLimit(given.process_cache_bytes);
   if (!memory.ok()) return Fail(std::move(memory).error(), error);
-  *client = new cccl_cache_client{cccl_cache::DaemonStub(std::move(socket)),
+  const std::chrono::milliseconds silence(given.silence_ms);
+  const auto patience =
+      silence.count() == 0 ? KeepAlive::kMax : std::min(silence / 2, KeepAlive::kMax);
+  *client = new cccl_cache_client{cccl_cache::DaemonStub(std::move(socket), patience),
                                   cccl_cache::Fallback(std::move(policy)),
                                   cccl_cache::ResultCache(*memory)};
   return CCCL_CACHE_OK;

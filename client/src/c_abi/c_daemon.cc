@@ -1,13 +1,20 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <chrono>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <system_error>
 
 #include "client/src/c_abi/handles.h"
+#include "client/src/calls/file_digest.h"
 
 using cccl_cache::Deadline;
 using cccl_cache::Fail;
 using cccl_cache::FillStruct;
 using cccl_cache::ToBytes;
+using cccl_cache::ToView;
 using cccl_cache::ZeroStruct;
 
 namespace {
@@ -118,6 +125,24 @@ cccl_cache_bytes cccl_cache_toolchains_architecture(const cccl_cache_toolchains*
   const CcclCache__V1__Toolchain* found = At(toolchains, toolchain);
   if (found == nullptr || index >= found->n_architectures) return {};
   return ToBytes(found->architectures[index]);
+}
+
+size_t cccl_cache_toolchains_with_library(const cccl_cache_toolchains* toolchains,
+                                          cccl_cache_bytes path) {
+  const std::string library(ToView(path));
+  const std::optional<cccl_cache::Digest> id = cccl_cache::ComponentIdOf(library);
+  size_t found = CCCL_CACHE_NO_TOOLCHAIN;
+  for (size_t i = 0; id && i < toolchains->reply->n_toolchains; ++i) {
+    const CcclCache__V1__Toolchain& toolchain = *toolchains->reply->toolchains[i];
+    for (size_t j = 0; j < toolchain.n_components; ++j) {
+      const CcclCache__V1__ToolchainComponent& component = *toolchain.components[j];
+      if (component.id != id->Hex()) continue;
+      std::error_code error;
+      if (std::filesystem::equivalent(component.path, library, error)) return i;
+      found = std::min(found, i);
+    }
+  }
+  return found;
 }
 
 size_t cccl_cache_toolchains_rejected_count(const cccl_cache_toolchains* toolchains) {

@@ -43,8 +43,10 @@ class BuildSteps;
 /// The daemon's RPCs as functions. Thread-safe.
 class DaemonStub {
  public:
-  /// Opens a stub; `socket` is as in Channel.
-  explicit DaemonStub(Expected<std::string> socket) : channel_(std::move(socket)) {}
+  /// Opens a stub; the arguments are as in Channel.
+  explicit DaemonStub(Expected<std::string> socket,
+                      std::chrono::milliseconds patience = KeepAlive::kMax)
+      : channel_(std::move(socket), patience) {}
 
   /// Runs a build. Sends files as the daemon asks for them, if it can't open the files of this
   /// process. Uploads contents that make the request too large for one message, and fetches

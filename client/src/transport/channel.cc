@@ -39,8 +39,9 @@ class Backoff {
 // The attempts of one call.
 class Attempts {
  public:
-  Attempts(const std::string& socket, ConnectionPool* pool, Deadline deadline)
-      : socket_(socket), pool_(pool), deadline_(deadline) {}
+  Attempts(const std::string& socket, std::chrono::milliseconds patience, ConnectionPool* pool,
+           Deadline deadline)
+      : socket_(socket), patience_(patience), pool_(pool), deadline_(deadline) {}
 
   /// Returns a connection for the call, or why there is none.
   Expected<std::unique_ptr<Connection>> Connect() {
@@ -48,7 +49,7 @@ class Attempts {
     reused_ = idle != nullptr;
     if (reused_) return idle;
     while (true) {
-      auto opened = Connection::Open(socket_);
+      auto opened = Connection::Open(socket_, patience_);
       if (opened.ok()) return opened;
       const cccl_cache_status status = opened.error().status;
       // A daemon that was there a moment ago may be restarting.
@@ -109,6 +110,7 @@ class Attempts {
   }
 
   const std::string& socket_;
+  const std::chrono::milliseconds patience_;
   ConnectionPool* const pool_;
   const Deadline deadline_;
   Backoff backoff_;
@@ -121,7 +123,7 @@ class Attempts {
 Expected<Done> Channel::Invoke(std::string_view path, const ByteChain& body, MessageSink* sink,
                                Deadline deadline, MessageSource* source) {
   if (no_socket_) return *no_socket_;
-  Attempts attempts(socket_, &pool_, deadline);
+  Attempts attempts(socket_, patience_, &pool_, deadline);
   while (true) {
     auto connection = attempts.Connect();
     if (!connection.ok()) return std::move(connection).error();
@@ -141,7 +143,7 @@ Expected<OpenCall> Channel::Open(std::string_view path, const ByteChain& body, M
                                  MessageSource* source, Deadline deadline,
                                  const std::function<bool()>& settled) {
   if (no_socket_) return *no_socket_;
-  Attempts attempts(socket_, &pool_, deadline);
+  Attempts attempts(socket_, patience_, &pool_, deadline);
   while (true) {
     auto connection = attempts.Connect();
     if (!connection.ok()) return std::move(connection).error();
@@ -174,7 +176,7 @@ Expected<OpenCall> Channel::Open(std::string_view path, const ByteChain& body, M
 Expected<Channel::Taken> Channel::Take() {
   if (no_socket_) return *no_socket_;
   if (auto idle = pool_.Take()) return Taken{std::move(idle), true};
-  auto opened = Connection::Open(socket_);
+  auto opened = Connection::Open(socket_, patience_);
   if (!opened.ok()) return std::move(opened).error();
   return Taken{*std::move(opened), false};
 }

@@ -27,10 +27,11 @@ struct OpenCall {
 /// so a lost, refused or stale connection delays a call but does not fail it. Thread-safe.
 class Channel {
  public:
-  /// If `socket` is an error, every call fails with it.
-  explicit Channel(Expected<std::string> socket)
+  /// If `socket` is an error, every call fails with it. `patience`: as in Connection::Open.
+  Channel(Expected<std::string> socket, std::chrono::milliseconds patience)
       : no_socket_(socket.ok() ? std::nullopt : std::optional(socket.error())),
-        socket_(socket.ok() ? *std::move(socket) : std::string()) {}
+        socket_(socket.ok() ? *std::move(socket) : std::string()),
+        patience_(patience) {}
 
   /// Runs a call. Returns when the server's status has arrived: Done, or its error.
   Expected<Done> Invoke(std::string_view path, const ByteChain& body, MessageSink* sink,
@@ -59,6 +60,7 @@ class Channel {
  private:
   const std::optional<Error> no_socket_;
   const std::string socket_;
+  const std::chrono::milliseconds patience_;
   ConnectionPool pool_;
 };
 

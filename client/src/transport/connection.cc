@@ -33,7 +33,8 @@ Error ConnectError(const std::string& path, int error) {
 
 }  // namespace
 
-Expected<std::unique_ptr<Connection>> Connection::Open(const std::string& path) {
+Expected<std::unique_ptr<Connection>> Connection::Open(const std::string& path,
+                                                       std::chrono::milliseconds patience) {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof(address.sun_path)) {
@@ -50,15 +51,18 @@ Expected<std::unique_ptr<Connection>> Connection::Open(const std::string& path) 
   if (connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
     return ConnectError(path, errno);
   }
-  std::unique_ptr<Connection> connection(new Connection(std::move(socket)));
+  std::unique_ptr<Connection> connection(new Connection(std::move(socket), patience));
   if (!connection->session_.ok()) {
     return Error{CCCL_CACHE_UNAVAILABLE, "no memory for a connection to cccl-cached at " + path};
   }
   return connection;
 }
 
-Connection::Connection(FileDescriptor socket)
-    : socket_(std::move(socket)), owner_(getpid()), keep_alive_(KeepAlive::Clock::now(), {}) {}
+Connection::Connection(FileDescriptor socket, std::chrono::milliseconds patience)
+    : socket_(std::move(socket)),
+      owner_(getpid()),
+      patience_(patience),
+      keep_alive_(KeepAlive::Clock::now(), {}) {}
 
 Connection::~Connection() {
   // A forked child may hold the socket too: only shutdown tells the daemon that this end is gone.
@@ -76,7 +80,7 @@ CallEnd Connection::Run(Call* call) {
 
 void Connection::Start(Call* call) {
   session_.Start(call);
-  keep_alive_ = KeepAlive(KeepAlive::Clock::now(), call->deadline().Remaining());
+  keep_alive_ = KeepAlive(KeepAlive::Clock::now(), call->deadline().Remaining(), patience_);
   progress_ = Progress::kNone;
 }
 

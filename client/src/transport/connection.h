@@ -28,7 +28,9 @@ namespace cccl_cache {
 class Connection {
  public:
   /// CCCL_CACHE_NO_DAEMON: no daemon listens. CCCL_CACHE_OVERLOADED: the listen queue is full.
-  static Expected<std::unique_ptr<Connection>> Open(const std::string& path);
+  /// `patience`: half of the time after which a silent server is given up.
+  static Expected<std::unique_ptr<Connection>> Open(
+      const std::string& path, std::chrono::milliseconds patience = KeepAlive::kMax);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -71,7 +73,7 @@ class Connection {
   [[nodiscard]] bool Usable();
 
  private:
-  explicit Connection(FileDescriptor socket);
+  Connection(FileDescriptor socket, std::chrono::milliseconds patience);
 
   enum class Progress { kMade, kNone, kBroken };
 
@@ -93,6 +95,7 @@ class Connection {
 
   const FileDescriptor socket_;
   const pid_t owner_;
+  const std::chrono::milliseconds patience_;
   Http2Session session_;
   ByteChain output_;
   ByteChain::Position flushed_;

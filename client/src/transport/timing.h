@@ -111,9 +111,11 @@ class KeepAlive {
   /// A live server on a busy machine may be silent for almost as long.
   static constexpr std::chrono::milliseconds kShortest{500};
 
-  /// `left`: time to the end of the call. The timer gives up while half of it is left.
-  KeepAlive(Clock::time_point now, std::chrono::milliseconds left)
-      : patience_(PatienceFor(left)), until_(now + patience_) {}
+  /// `left`: time to the end of the call. The timer gives up while half of it is left. `most`:
+  /// upper bound of each of the two waits.
+  KeepAlive(Clock::time_point now, std::chrono::milliseconds left,
+            std::chrono::milliseconds most = kMax)
+      : patience_(std::min(PatienceFor(left), most)), until_(now + patience_) {}
 
   /// The call now also waits for something that is due within `left`.
   void Hurry(Clock::time_point now, std::chrono::milliseconds left) {

@@ -123,17 +123,24 @@ Result<NvJitLinkLibrary> NvJitLinkLibrary::Open(const LibraryFiles& files) {
   Result<SharedLibrary> library = SharedLibrary::Open(files);
   if (!library) return library.error();
   NvJitLinkLibrary nvjitlink{};
-  library->Need("nvJitLinkCreate", nvjitlink.create);
-  library->Need("nvJitLinkAddData", nvjitlink.add_data);
-  library->Need("nvJitLinkComplete", nvjitlink.complete);
-  library->Need("nvJitLinkGetLinkedCubinSize", nvjitlink.cubin_size);
-  library->Need("nvJitLinkGetLinkedCubin", nvjitlink.cubin);
-  library->Need("nvJitLinkGetLinkedPtxSize", nvjitlink.ptx_size);
-  library->Need("nvJitLinkGetLinkedPtx", nvjitlink.ptx);
-  library->Need("nvJitLinkGetErrorLogSize", nvjitlink.error_log_size);
-  library->Need("nvJitLinkGetErrorLog", nvjitlink.error_log);
-  library->Need("nvJitLinkGetInfoLogSize", nvjitlink.info_log_size);
-  library->Need("nvJitLinkGetInfoLog", nvjitlink.info_log);
+  // Releases before 12.3 have no plain names.
+  const auto need = [&library](const std::string& name, auto*& function) {
+    const std::string plain = "nvJitLink" + name;
+    library->Find(plain.c_str(), function);
+    if (function == nullptr) library->Find(("__" + plain + "_12_0").c_str(), function);
+    if (function == nullptr) library->Need(plain.c_str(), function);
+  };
+  need("Create", nvjitlink.create);
+  need("AddData", nvjitlink.add_data);
+  need("Complete", nvjitlink.complete);
+  need("GetLinkedCubinSize", nvjitlink.cubin_size);
+  need("GetLinkedCubin", nvjitlink.cubin);
+  need("GetLinkedPtxSize", nvjitlink.ptx_size);
+  need("GetLinkedPtx", nvjitlink.ptx);
+  need("GetErrorLogSize", nvjitlink.error_log_size);
+  need("GetErrorLog", nvjitlink.error_log);
+  need("GetInfoLogSize", nvjitlink.info_log_size);
+  need("GetInfoLog", nvjitlink.info_log);
   if (Status complete = library->Complete(); !complete) return complete.error();
   return nvjitlink;
 }

@@ -168,6 +168,12 @@ TEST_CASE(
   CHECK(KeepAlive(kSilenceStart, 0s).until() == kSilenceStart + 500ms);
 }
 
+TEST_CASE("a client that bounds the silence gives up at that, however long the call may take") {
+  KeepAlive silence(kSilenceStart, 600s, 300ms);
+  CHECK(silence.At(kSilenceStart + 300ms) == Means::kAsk);
+  CHECK(silence.At(kSilenceStart + 600ms) == Means::kGone);
+}
+
 TEST_CASE(
     "what is to come sooner has its server asked sooner, what may come later changes nothing") {
   KeepAlive silence(kSilenceStart, 600s);

@@ -82,6 +82,13 @@ CCCL_CACHE_API cccl_cache_bytes cccl_cache_toolchains_accepted_option(
 /* Returns "sm_90". */
 CCCL_CACHE_API cccl_cache_bytes cccl_cache_toolchains_architecture(
     const cccl_cache_toolchains* toolchains, size_t toolchain, size_t index);
+/* Returns the index of the toolchain whose compiler has the same bytes as the libnvrtc (with the
+ * builtins beside it) or libnvJitLink at this path. Of several, one that is that very file is
+ * preferred. CCCL_CACHE_NO_TOOLCHAIN: there is none, or the library can't be read. The first call
+ * for a file reads all of it; its digest is kept in the user's cache directory. */
+CCCL_CACHE_API size_t cccl_cache_toolchains_with_library(const cccl_cache_toolchains* toolchains,
+                                                         cccl_cache_bytes path);
+#define CCCL_CACHE_NO_TOOLCHAIN SIZE_MAX
 CCCL_CACHE_API size_t cccl_cache_toolchains_rejected_count(const cccl_cache_toolchains* toolchains);
 CCCL_CACHE_API void cccl_cache_toolchains_rejected(const cccl_cache_toolchains* toolchains,
                                                    size_t index,

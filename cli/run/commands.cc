@@ -1,0 +1,140 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/run/environment.h"
+#include "cli/run/report.h"
+
+namespace cccl_cache::cli {
+namespace {
+
+struct RunOptions {
+  How how = How::kBest;
+  std::string report;  ///< empty: none; else "all" or "each"
+};
+
+// As shells have them.
+constexpr int kNotFound = 127;
+constexpr int kNotExecutable = 126;
+constexpr int kSignalled = 128;
+
+pid_t child = 0;
+void PassOn(int signal) { kill(child, signal); }
+
+/// Returns only if the program can't be started.
+int Execute(const std::vector<std::string>& words, const Variables& variables) {
+  for (const auto& [name, value] : variables) setenv(name.c_str(), value.c_str(), 1);
+  std::vector<char*> arguments;
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  execvp(arguments[0], arguments.data());
+  Complain("can't run " + words[0] + ": " + std::strerror(errno));
+  return errno == ENOENT ? kNotFound : kNotExecutable;
+}
+
+/// Runs the program as a child and passes signals on. Returns its exit code.
+int RunAsChild(const std::vector<std::string>& words, const Variables& variables) {
+  child = fork();
+  if (child == 0) _exit(Execute(words, variables));
+  if (child < 0) {
+    Complain(std::string("can't start a process: ") + std::strerror(errno));
+    return kOther;
+  }
+  // A terminal sends these to both.
+  signal(SIGINT, SIG_IGN);
+  signal(SIGQUIT, SIG_IGN);
+  signal(SIGTERM, PassOn);
+  signal(SIGHUP, PassOn);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : kSignalled + WTERMSIG(status);
+}
+
+int Run(const CommonOptions& common, const RunOptions& options) {
+  if (common.program.empty()) return FailUsage("run: name the program to run", common);
+  if (!options.report.empty() && options.report != "all" && options.report != "each") {
+    return FailUsage("run: --report is --report or --report=each", common);
+  }
+  Expected<Variables> variables = RunEnvironment(options.how, common.socket);
+  if (!variables.ok()) return Fail(variables.error(), common);
+  if (options.report.empty()) return Execute(common.program, *variables);
+  Expected<RunReport> report = RunReport::Make();
+  if (!report.ok()) return Fail(report.error(), common);
+  variables->emplace_back(interpose::ProcessCounts::kVariable, report->directory());
+  const int code = RunAsChild(common.program, *variables);
+  const bool each = options.report == "each";
+  const std::string text = common.json ? report->Json(each) : report->Text(each);
+  // Standard output is the program's.
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+  return code;
+}
+
+/// Quotes a value for a shell.
+std::string Quoted(const std::string& value) {
+  std::string quoted = "'";
+  for (const char each : value)
+    quoted += each == '\'' ? std::string("'\\''") : std::string(1, each);
+  return quoted + "'";
+}
+
+int PrintEnvironment(const CommonOptions& common, How how) {
+  const Expected<Variables> variables = RunEnvironment(how, common.socket);
+  if (!variables.ok()) return Fail(variables.error(), common);
+  std::string text;
+  JsonWriter json;
+  json.BeginObject();
+  for (const auto& [name, value] : *variables) {
+    text += "export " + name + "=" + Quoted(value) + "\n";
+    json.Key(name).String(value);
+  }
+  return Print(common.json ? json.EndObject().Finish() : text);
+}
+
+}  // namespace
+
+namespace {
+
+void AddHow(CLI::App* command, How* how) {
+  const std::map<std::string, How> names = {{"audit", How::kAudit}, {"preload", How::kPreload}};
+  command->add_option("--how", *how, "audit: LD_AUDIT; preload: LD_PRELOAD")
+      ->transform(CLI::CheckedTransformer(names));
+}
+
+}  // namespace
+
+void AddRunCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
+  CLI::App* command =
+      app->add_subcommand("run", "Run a program whose NVRTC calls go to the daemon, unchanged");
+  command->group("Programs");
+  const auto options = std::make_shared<RunOptions>();
+  command->add_flag("--report{all}", options->report,
+                    "At its end, say what became of its compiles; --report=each: of each process");
+  AddHow(command, &options->how);
+  command->footer("Example: cccl-cache-cli run --report -- python train.py");
+  command->callback([&common, exit_code, options] { *exit_code = Run(common, *options); });
+}
+
+void AddEnvCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
+  CLI::App* command = app->add_subcommand(
+      "env", "Print the variables that `run` sets, as lines for a shell or a job script");
+  command->group("Programs");
+  command->footer("Example: eval \"$(cccl-cache-cli env)\"");
+  const auto how = std::make_shared<How>(How::kBest);
+  AddHow(command, how.get());
+  command->callback([&common, exit_code, how] { *exit_code = PrintEnvironment(common, *how); });
+}
+
+}  // namespace cccl_cache::cli

@@ -1,0 +1,127 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/run/environment.h"
+
+#include <dlfcn.h>
+#include <gnu/libc-version.h>
+#include <link.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+#include <utility>
+
+#include "client/interpose/level.h"
+
+namespace cccl_cache::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kAuditor = "libcccl_cache_audit.so";
+// From the program's directory, so that an installation can be moved as a whole.
+constexpr std::array<const char*, 2> kPlaces = {CCCL_CACHE_INSTALLED_STANDINS,
+                                                CCCL_CACHE_BUILT_STANDINS};
+
+/// Returns the directory of the stand-ins.
+Expected<fs::path> FindStandIns() {
+  std::error_code error;
+  const fs::path own = fs::read_symlink("/proc/self/exe", error).parent_path();
+  for (const char* place : kPlaces) {
+    const fs::path found = fs::canonical(own / place, error);
+    if (!error && fs::exists(found / kAuditor, error)) return found;
+  }
+  return Error{CCCL_CACHE_UNAVAILABLE, std::string(kAuditor) + " is missing (looked in " +
+                                           (own / kPlaces[0]).lexically_normal().string() +
+                                           "): install it with cccl-cache-cli"};
+}
+
+/// Before release 2.35 the loader sends every call between libraries through an auditor.
+bool LoaderAuditsForFree() {
+  int major = 0;
+  int minor = 0;
+  std::sscanf(gnu_get_libc_version(), "%d.%d", &major, &minor);
+  return major > 2 || (major == 2 && minor >= 35);
+}
+
+std::string Variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+/// Puts `first` before what the variable holds: a list with colons.
+void Prepend(const char* name, const std::string& first, Variables* variables) {
+  const std::string others = Variable(name);
+  variables->emplace_back(name, others.empty() ? first : first + ":" + others);
+}
+
+/// Returns the file that the loader finds by this name, without links; empty if it finds none.
+std::string Found(const std::string& soname) {
+  void* const library = dlopen(soname.c_str(), RTLD_LAZY | RTLD_LOCAL);
+  link_map* map = nullptr;
+  std::error_code error;
+  std::string path;
+  if (library != nullptr && dlinfo(library, RTLD_DI_LINKMAP, &map) == 0) {
+    path = fs::canonical(map->l_name, error).string();
+  }
+  if (library != nullptr) dlclose(library);
+  return path;
+}
+
+/// Returns the majors in the order in which they are looked for: one that LD_LIBRARY_PATH names
+/// goes before one that only the system has.
+std::array<std::string, 2> Majors() {
+  std::istringstream directories(Variable("LD_LIBRARY_PATH"));
+  std::error_code error;
+  for (std::string directory; std::getline(directories, directory, ':');) {
+    if (fs::exists(directory + "/libnvrtc.so.13", error)) break;
+    if (fs::exists(directory + "/libnvrtc.so.12", error)) return {"12", "13"};
+  }
+  return {"13", "12"};
+}
+
+/// Adds the variables for LD_PRELOAD. A process must not have stand-ins of two majors: it would mix
+/// them up, because both export the same names.
+Expected<Done> Preload(const fs::path& standins, Variables* variables) {
+  for (const std::string& major : Majors()) {
+    std::string preloaded;
+    std::string real;
+    for (const char* name : {"libnvrtc.so.", "libnvJitLink.so."}) {
+      const std::string path = Found(name + major);
+      const size_t level = path.empty() ? interpose::kLevelCount : interpose::LevelOf(path.c_str());
+      if (level == interpose::kLevelCount) continue;
+      const char* colon = preloaded.empty() ? "" : ":";
+      preloaded += colon + (standins / interpose::kLevels[level].standin).string();
+      real += colon + path;
+    }
+    if (preloaded.empty()) continue;
+    Prepend("LD_PRELOAD", preloaded, variables);
+    variables->emplace_back("CCCL_CACHE_RUN_LIBRARIES", real);
+    return Done{};
+  }
+  return Error{CCCL_CACHE_UNAVAILABLE,
+               "the loader finds neither libnvrtc.so.13 nor libnvrtc.so.12 of a known release: add "
+               "its directory to LD_LIBRARY_PATH, or use --how audit"};
+}
+
+}  // namespace
+
+Expected<Variables> RunEnvironment(How how, const std::string& socket) {
+  const Expected<fs::path> standins = FindStandIns();
+  if (!standins.ok()) return standins.error();
+  Variables variables;
+  const bool audits = LoaderAuditsForFree() && Variable("LD_AUDIT").empty();
+  if (how == How::kAudit || (how == How::kBest && audits)) {
+    Prepend("LD_AUDIT", (*standins / kAuditor).string(), &variables);
+  } else if (Expected<Done> done = Preload(*standins, &variables); !done.ok()) {
+    return std::move(done).error();
+  }
+  if (!socket.empty()) {
+    variables.emplace_back("CCCL_CACHE_SOCKET", fs::absolute(socket).string());
+  }
+  return variables;
+}
+
+}  // namespace cccl_cache::cli

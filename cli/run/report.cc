@@ -1,0 +1,178 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/run/report.h"
+
+#include <stdlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "base/json.h"
+
+namespace cccl_cache::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using interpose::kReasonNames;
+using interpose::ProcessCounts;
+
+constexpr const char* kPrefix = "cccl-cache-cli: ";
+
+/// Returns none if the process ended before it wrote the file, or if it is of another version.
+std::optional<RunCounts> ReadFile(const fs::path& path) {
+  alignas(ProcessCounts) char bytes[sizeof(ProcessCounts)];
+  std::ifstream file(path, std::ios::binary);
+  if (!file.read(bytes, sizeof(bytes))) return std::nullopt;
+  const auto& read = *reinterpret_cast<const ProcessCounts*>(bytes);
+  if (read.version != ProcessCounts::kVersion) return std::nullopt;
+  RunCounts counts;
+  counts.pid = read.pid;
+  counts.program.assign(read.program, strnlen(read.program, sizeof(read.program)));
+  counts.calls = read.calls;
+  counts.hits = read.hits;
+  counts.joined = read.joined;
+  counts.compiled = read.compiled;
+  counts.failed = read.failed;
+  counts.call_us = read.call_us;
+  counts.forwarded_us = read.forwarded_us;
+  std::ranges::copy(read.forwarded, counts.forwarded.begin());
+  counts.refusal.assign(read.refusal, strnlen(read.refusal, sizeof(read.refusal)));
+  return counts;
+}
+
+void Add(const RunCounts& counts, RunCounts* sum) {
+  sum->calls += counts.calls;
+  sum->hits += counts.hits;
+  sum->joined += counts.joined;
+  sum->compiled += counts.compiled;
+  sum->failed += counts.failed;
+  sum->call_us += counts.call_us;
+  sum->forwarded_us += counts.forwarded_us;
+  if (sum->refusal.empty()) sum->refusal = counts.refusal;
+  for (size_t i = 0; i < sum->forwarded.size(); ++i) sum->forwarded[i] += counts.forwarded[i];
+}
+
+RunCounts Sum(const std::vector<RunCounts>& processes) {
+  RunCounts sum;
+  for (const RunCounts& each : processes) Add(each, &sum);
+  return sum;
+}
+
+uint64_t Forwarded(const RunCounts& counts) {
+  return std::accumulate(counts.forwarded.begin(), counts.forwarded.end(), uint64_t{0});
+}
+
+std::string Milliseconds(uint64_t microseconds) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.1f ms", static_cast<double>(microseconds) / 1000);
+  return text;
+}
+
+std::string Line(const RunCounts& counts) {
+  const std::string text =
+      std::to_string(counts.calls) + " compiles in " + Milliseconds(counts.call_us) + ": " +
+      std::to_string(counts.hits) + " hits, " + std::to_string(counts.joined) + " joined, " +
+      std::to_string(counts.compiled) + " compiled, " + std::to_string(counts.failed) +
+      " failed, " + std::to_string(Forwarded(counts)) + " forwarded";
+  std::string reasons;
+  for (size_t i = 0; i < kReasonNames.size(); ++i) {
+    if (counts.forwarded[i] == 0) continue;
+    if (!reasons.empty()) reasons += ", ";
+    reasons += std::string(kReasonNames[i]) + ": " + std::to_string(counts.forwarded[i]);
+  }
+  if (reasons.empty()) return text;
+  return text + " (" + reasons + "; " + Milliseconds(counts.forwarded_us) + ")" +
+         (counts.refusal.empty() ? "" : "; first request not served: " + counts.refusal);
+}
+
+void Write(const RunCounts& counts, JsonWriter* json) {
+  const auto number = [&](const char* name, uint64_t value) {
+    json->Key(name).Integer(static_cast<int64_t>(value));
+  };
+  number("calls", counts.calls);
+  number("hits", counts.hits);
+  number("joined", counts.joined);
+  number("compiled", counts.compiled);
+  number("failed", counts.failed);
+  number("call_us", counts.call_us);
+  number("forwarded_us", counts.forwarded_us);
+  json->Key("refusal").String(counts.refusal);
+  json->Key("forwarded").BeginObject();
+  for (size_t i = 0; i < kReasonNames.size(); ++i) {
+    json->Key(kReasonNames[i]).Integer(static_cast<int64_t>(counts.forwarded[i]));
+  }
+  json->EndObject();
+}
+
+}  // namespace
+
+Expected<RunReport> RunReport::Make() {
+  std::string directory = (fs::temp_directory_path() / "cccl-cache-run.XXXXXX").string();
+  if (mkdtemp(directory.data()) == nullptr) {
+    return Error{CCCL_CACHE_UNAVAILABLE,
+                 "can't make " + directory + " for the report: " + std::strerror(errno)};
+  }
+  return RunReport(std::move(directory));
+}
+
+RunReport::~RunReport() {
+  std::error_code error;
+  if (!directory_.empty()) fs::remove_all(directory_, error);
+}
+
+std::vector<RunCounts> RunReport::Read() const {
+  std::map<int, RunCounts> processes;
+  std::error_code error;
+  for (const fs::directory_entry& each : fs::directory_iterator(directory_, error)) {
+    const std::optional<RunCounts> counts = ReadFile(each.path());
+    if (!counts || counts->calls == 0) continue;
+    // Each library of a process has a file.
+    RunCounts& process = processes[counts->pid];
+    process.pid = counts->pid;
+    process.program = counts->program;
+    Add(*counts, &process);
+  }
+  std::vector<RunCounts> list;
+  for (auto& [pid, counts] : processes) list.push_back(std::move(counts));
+  return list;
+}
+
+std::string RunReport::Text(bool each) const {
+  const std::vector<RunCounts> processes = Read();
+  std::string text;
+  for (const RunCounts& one : processes) {
+    if (!each) break;
+    text += kPrefix + one.program + " " + std::to_string(one.pid) + ": " + Line(one) + "\n";
+  }
+  return text + kPrefix + "processes with compiles: " + std::to_string(processes.size()) + "; " +
+         Line(Sum(processes)) + "\n";
+}
+
+std::string RunReport::Json(bool each) const {
+  const std::vector<RunCounts> processes = Read();
+  JsonWriter json;
+  json.BeginObject();
+  Write(Sum(processes), &json);
+  json.Key("process_count").Integer(static_cast<int64_t>(processes.size()));
+  if (each) {
+    json.Key("processes").BeginArray();
+    for (const RunCounts& one : processes) {
+      json.BeginObject();
+      json.Key("pid").Integer(one.pid);
+      json.Key("program").String(one.program);
+      Write(one, &json);
+      json.EndObject();
+    }
+    json.EndArray();
+  }
+  return json.EndObject().Finish();
+}
+
+}  // namespace cccl_cache::cli

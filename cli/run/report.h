@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cccl_cache/expected.h"
+#include "client/interpose/report.h"
+
+namespace cccl_cache::cli {
+
+/// What the stand-ins of one process counted, or of several together.
+struct RunCounts {
+  int pid = 0;
+  std::string program;
+  uint64_t calls = 0;
+  uint64_t hits = 0;
+  uint64_t joined = 0;
+  uint64_t compiled = 0;
+  uint64_t failed = 0;
+  uint64_t call_us = 0;
+  uint64_t forwarded_us = 0;
+  std::array<uint64_t, interpose::kReasonNames.size()> forwarded{};
+  std::string refusal;  ///< the first one
+};
+
+/// A directory in which the processes of a run leave their counts; removed with the object.
+class RunReport {
+ public:
+  static Expected<RunReport> Make();
+  RunReport(RunReport&&) = default;
+  RunReport& operator=(RunReport&&) = delete;
+  ~RunReport();
+
+  [[nodiscard]] const std::string& directory() const { return directory_; }
+  /// Returns the report: `each`, with a line for each process.
+  [[nodiscard]] std::string Text(bool each) const;
+  [[nodiscard]] std::string Json(bool each) const;
+
+ private:
+  explicit RunReport(std::string directory) : directory_(std::move(directory)) {}
+  /// In the order of the processes' numbers.
+  [[nodiscard]] std::vector<RunCounts> Read() const;
+
+  std::string directory_;
+};
+
+}  // namespace cccl_cache::cli

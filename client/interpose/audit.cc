@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+// libcccl_cache_audit.so, for LD_AUDIT (rtld-audit(7)). Where the loader is about to map NVIDIA's
+// libnvrtc or libnvJitLink, it maps the stand-in of the same feature level instead, and tells it
+// which file that was. A library whose names are those of no known level is left alone. The loader
+// holds its lock during each of these calls, so there is one at a time. The auditor has a C library
+// of its own and no C++ runtime; it hooks no calls, so it costs nothing once a library is loaded.
+#include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "client/interpose/level.h"
+
+namespace {
+
+using namespace cccl_cache::interpose;  // NOLINT: this file is of that namespace but for its
+                                        // exports
+
+constexpr uintptr_t kStandIn = 0x5ca1ab1e;  ///< cookie of a stand-in
+
+/// For each level, what its stand-in is mapped for.
+struct Service {
+  char asked[PATH_MAX];  ///< the name that the loader last tried
+  char real[PATH_MAX];   ///< the same file, without links
+  bool mapped;
+};
+Service services[kLevelCount];
+char directory[PATH_MAX];  ///< of this file and of the stand-ins' folders
+
+using StandInPath = char[PATH_MAX + 64];
+void StandInOf(size_t level, StandInPath& path) {
+  std::snprintf(path, sizeof(path), "%s/%s", directory, kLevels[level].standin);
+}
+
+/// Writes the real file's path into the stand-in at `map`. False: it is another library.
+bool Tell(const link_map* map, size_t level) {
+  StandInPath path;
+  StandInOf(level, path);
+  // A library that was searched for keeps the name of the file that was found.
+  if (std::strcmp(map->l_name, services[level].asked) != 0 && std::strcmp(map->l_name, path) != 0) {
+    return false;
+  }
+  const ElfFile file(path);
+  if (reinterpret_cast<ElfW(Addr)>(map->l_ld) != map->l_addr + file.DynamicSection()) return false;
+  char* told = nullptr;
+  file.ForEachExport([&](const char* name, uintptr_t address) {
+    if (std::strcmp(name, "cccl_cache_standin_real") == 0) {
+      told = reinterpret_cast<char*>(map->l_addr + address);
+    }
+  });
+  if (told != nullptr) std::strcpy(told, services[level].real);
+  return told != nullptr;
+}
+
+/// Returns whether this process is a part of the cache itself, which a program may have started.
+bool IsOwnProgram() {
+  const auto* path = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+  if (path == nullptr) return false;
+  const char* slash = std::strrchr(path, '/');
+  return std::strncmp(slash == nullptr ? path : slash + 1, "cccl-cache", 10) == 0;
+}
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) unsigned la_version(unsigned version) {
+  if (IsOwnProgram()) return 0;
+  Dl_info own = {};
+  if (dladdr(reinterpret_cast<void*>(&la_version), &own) == 0) return 0;
+  if (realpath(own.dli_fname, directory) == nullptr) return 0;
+  *std::strrchr(directory, '/') = '\0';
+  return version < LAV_CURRENT ? version : LAV_CURRENT;
+}
+
+extern "C" __attribute__((visibility("default"))) char* la_objsearch(const char* name,
+                                                                     uintptr_t* cookie, unsigned) {
+  static StandInPath standin;
+  char real[PATH_MAX];
+  char* const unchanged = const_cast<char*>(name);
+  if (*cookie == kStandIn || !IsServed(name) || realpath(name, real) == nullptr) return unchanged;
+  if (std::strncmp(real, directory, std::strlen(directory)) == 0) return unchanged;
+  const size_t level = LevelOf(real);
+  if (level == kLevelCount || std::strlen(name) >= PATH_MAX) return unchanged;
+  Service& service = services[level];
+  // One stand-in serves one file: another of the same level is the program's own business.
+  if (service.mapped && std::strcmp(service.real, real) != 0) return unchanged;
+  StandInOf(level, standin);
+  if (access(standin, R_OK) != 0) return unchanged;
+  // Searches that load nothing come here too: the file counts once the stand-in is mapped.
+  std::strcpy(service.asked, name);
+  std::strcpy(service.real, real);
+  return standin;
+}
+
+extern "C" __attribute__((visibility("default"))) unsigned la_objopen(link_map* map, Lmid_t,
+                                                                      uintptr_t* cookie) {
+  if (!IsServed(map->l_name)) return 0;
+  for (size_t level = 0; level < kLevelCount; ++level) {
+    if (services[level].real[0] == '\0' || !Tell(map, level)) continue;
+    services[level].mapped = true;
+    *cookie = kStandIn;
+  }
+  return 0;
+}

@@ -1,0 +1,195 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/interpose/daemon.h"
+
+#include <atomic>
+#include <charconv>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "client/interpose/real_library.h"
+#include "client/src/transport/timing.h"
+
+namespace cccl_cache::interpose {
+namespace {
+
+using Clock = CircuitBreaker::Clock;
+
+constexpr uint32_t kSilenceMs = 1000;
+/// A compile of the daemon's that takes longer is given up, and repeated by the real library.
+constexpr uint32_t kCompileMs = 120'000;
+
+/// The daemon's toolchain with the real library.
+struct Toolchain {
+  std::string id;
+  std::vector<int> architectures;
+};
+
+// Neither is ever freed: exit handlers may compile, and another thread may be in a call.
+std::atomic<cccl_cache_client*> open_client{nullptr};
+std::atomic<const Toolchain*> known_toolchain{nullptr};
+CircuitBreaker rest;
+std::atomic<Reason> why_resting{Reason::kNoDaemon};
+
+std::string_view View(cccl_cache_bytes bytes) { return {bytes.data, bytes.size}; }
+cccl_cache_bytes Bytes(std::string_view text) { return {text.data(), text.size()}; }
+
+/// Returns the client, or null if no socket is trusted.
+cccl_cache_client* Client() {
+  cccl_cache_client* known = open_client;
+  if (known != nullptr) return known;
+  cccl_cache_open_options options = {};
+  options.struct_size = sizeof(options);
+  options.fallback = CCCL_CACHE_FALLBACK_ERROR;
+  options.silence_ms = kSilenceMs;
+  cccl_cache_client* opened = nullptr;
+  if (cccl_cache_open(&options, &opened, nullptr) != CCCL_CACHE_OK) return nullptr;
+  if (open_client.compare_exchange_strong(known, opened)) return opened;
+  cccl_cache_close(opened);
+  return known;
+}
+
+Reason ReasonOf(cccl_cache_status status) {
+  switch (status) {
+    case CCCL_CACHE_NO_DAEMON:
+      return Reason::kNoDaemon;
+    case CCCL_CACHE_UNAVAILABLE:
+    case CCCL_CACHE_DEADLINE:
+      return Reason::kSilent;
+    case CCCL_CACHE_OVERLOADED:
+      return Reason::kFull;
+    case CCCL_CACHE_TOOLCHAIN_NOT_FOUND:
+      return Reason::kNotItsLibrary;
+    default:
+      return Reason::kRefused;
+  }
+}
+
+/// Takes an error of the daemon's. What it says of this one request says nothing of the next.
+Reason After(cccl_cache_status status, Clock::time_point asked) {
+  const Reason reason = ReasonOf(status);
+  if (reason != Reason::kRefused && reason != Reason::kFull) {
+    why_resting = reason;
+    rest.Failed(Clock::now(), Clock::now() - asked);
+  }
+  return reason;
+}
+
+std::vector<int> ArchitecturesOf(const cccl_cache_toolchains* list, size_t index, size_t count) {
+  std::vector<int> numbers;
+  for (size_t i = 0; i < count; ++i) {
+    const std::string_view name = View(cccl_cache_toolchains_architecture(list, index, i));
+    int number = 0;
+    const char* const end = name.data() + name.size();
+    if (!name.starts_with("sm_") || std::from_chars(name.data() + 3, end, number).ptr != end) {
+      return {};
+    }
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
+std::variant<const Toolchain*, Reason> FindToolchain() {
+  const Toolchain* known = known_toolchain;
+  if (known != nullptr) return known;
+  const Clock::time_point start = Clock::now();
+  cccl_cache_toolchains* list = nullptr;
+  const cccl_cache_status status =
+      cccl_cache_get_toolchains(Client(), 0, kSilenceMs, &list, nullptr);
+  if (status != CCCL_CACHE_OK) return After(status, start);
+  const size_t index = cccl_cache_toolchains_with_library(list, Bytes(RealPath()));
+  cccl_cache_toolchain found = {};
+  found.struct_size = sizeof(found);
+  cccl_cache_toolchains_item(list, index, &found);
+  const Toolchain* made = nullptr;
+  if (index != CCCL_CACHE_NO_TOOLCHAIN) {
+    made = new Toolchain{std::string(View(found.id)),
+                         ArchitecturesOf(list, index, found.architecture_count)};
+  }
+  cccl_cache_toolchains_free(list);
+  if (made == nullptr) return After(CCCL_CACHE_TOOLCHAIN_NOT_FOUND, start);
+  known_toolchain = made;
+  return made;
+}
+
+/// Returns the toolchain, or why the daemon is not to be asked.
+std::variant<const Toolchain*, Reason> Ready() {
+  if (RealPath().empty() || !UsesOwnBuiltins()) return Reason::kNotItsLibrary;
+  if (rest.Resting(Clock::now())) return why_resting.load();
+  if (Client() == nullptr) return After(CCCL_CACHE_NO_DAEMON, Clock::now());
+  return FindToolchain();
+}
+
+/// Keeps what the daemon said of the first request that it did not serve, for the report.
+void Keep(std::string_view message) {
+  ProcessCounts& counts = Counts();
+  if (counts.refused.exchange(true)) return;
+  message.copy(counts.refusal, sizeof(counts.refusal) - 1);
+}
+
+template <typename Program, typename Call>
+std::variant<Result, Reason> AskBy(Call call, const Program& program) {
+  const auto ready = Ready();
+  if (const Reason* why = std::get_if<Reason>(&ready)) return *why;
+  cccl_cache_build_options options = {};
+  options.struct_size = sizeof(options);
+  options.toolchain_id = Bytes(std::get<const Toolchain*>(ready)->id);
+  options.as_this_process = 1;
+  options.timeout_ms = kCompileMs;
+  const Clock::time_point start = Clock::now();
+  cccl_cache_answer answer = {};
+  answer.struct_size = sizeof(answer);
+  const cccl_cache_status status = call(Client(), &program, &options, &answer);
+  if (status != CCCL_CACHE_OK) {
+    if (ReasonOf(status) == Reason::kRefused) Keep(View(cccl_cache_error_message(answer.error)));
+    cccl_cache_error_free(answer.error);
+    // The daemon may have another version of the library by now.
+    if (status == CCCL_CACHE_TOOLCHAIN_NOT_FOUND) known_toolchain = nullptr;
+    return After(status, start);
+  }
+  rest.Answered();
+  Result result(answer.result);
+  cccl_cache_result_info info = {};
+  info.struct_size = sizeof(info);
+  cccl_cache_result_describe(result.get(), &info);
+  // It failed in the daemon's own hands.
+  if (info.outcome == CCCL_CACHE_FAILED && info.native_code == 0) return Reason::kRefused;
+  return result;
+}
+
+}  // namespace
+
+std::variant<Result, Reason> Ask(const cccl_cache_nvrtc& program) {
+  return AskBy(cccl_cache_ask_nvrtc, program);
+}
+
+std::variant<Result, Reason> Ask(const cccl_cache_link& program) {
+  return AskBy(cccl_cache_ask_link, program);
+}
+
+void Count(cccl_cache_outcome outcome) {
+  ProcessCounts& counts = Counts();
+  switch (outcome) {
+    case CCCL_CACHE_HIT:
+      ++counts.hits;
+      break;
+    case CCCL_CACHE_JOINED:
+      ++counts.joined;
+      break;
+    case CCCL_CACHE_FAILED:
+      ++counts.failed;
+      break;
+    default:
+      ++counts.compiled;
+  }
+}
+
+std::vector<int> Architectures() {
+  const auto ready = Ready();
+  const auto* toolchain = std::get_if<const Toolchain*>(&ready);
+  return toolchain == nullptr ? std::vector<int>() : (*toolchain)->architectures;
+}
+
+}  // namespace cccl_cache::interpose

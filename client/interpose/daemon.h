@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <variant>
+#include <vector>
+
+#include "cccl_cache/client_c.h"
+#include "client/interpose/report.h"
+
+namespace cccl_cache::interpose {
+
+struct FreeResult {
+  void operator()(cccl_cache_result* result) const { cccl_cache_result_free(result); }
+};
+using Result = std::unique_ptr<cccl_cache_result, FreeResult>;
+
+/// The daemon, as far as it has the library that this one stands in for. A daemon that is absent,
+/// stopped or full costs a program a second at most, once; then it is not asked for a while. All
+/// functions are thread-safe, and usable after fork().
+
+/// Compiles or links as the real library would here and now, or returns why the daemon did not. A
+/// program that does not compile is a result, too.
+[[nodiscard]] std::variant<Result, Reason> Ask(const cccl_cache_nvrtc& program);
+[[nodiscard]] std::variant<Result, Reason> Ask(const cccl_cache_link& program);
+/// Counts the outcome of a result that the program gets.
+void Count(cccl_cache_outcome outcome);
+/// Returns the numbers of the architectures that the library accepts; empty if the daemon does not
+/// say.
+[[nodiscard]] std::vector<int> Architectures();
+
+}  // namespace cccl_cache::interpose

@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "client/interpose/real_library.h"
+
+// The functions of libnvJitLink, as its releases declare them. nvJitLink.names says which release
+// exports which.
+
+using LinkCode = int;  ///< nvJitLinkResult, of whose values releases have other sets
+using LinkHandle = struct LinkOpaque*;
+
+#pragma GCC visibility push(default)
+extern "C" {
+LinkCode nvJitLinkCreate(LinkHandle* link, uint32_t count, const char** options);
+LinkCode nvJitLinkDestroy(LinkHandle* link);
+LinkCode nvJitLinkAddData(LinkHandle link, int type, const void* data, size_t size,
+                          const char* name);
+LinkCode nvJitLinkAddFile(LinkHandle link, int type, const char* path);
+LinkCode nvJitLinkComplete(LinkHandle link);
+LinkCode nvJitLinkGetLinkedCubinSize(LinkHandle link, size_t* size);
+LinkCode nvJitLinkGetLinkedCubin(LinkHandle link, void* out);
+LinkCode nvJitLinkGetLinkedPtxSize(LinkHandle link, size_t* size);
+LinkCode nvJitLinkGetLinkedPtx(LinkHandle link, char* out);
+LinkCode nvJitLinkGetLinkedLTOIRSize(LinkHandle link, size_t* size);
+LinkCode nvJitLinkGetLinkedLTOIR(LinkHandle link, void* out);
+LinkCode nvJitLinkGetErrorLogSize(LinkHandle link, size_t* size);
+LinkCode nvJitLinkGetErrorLog(LinkHandle link, char* out);
+LinkCode nvJitLinkGetInfoLogSize(LinkHandle link, size_t* size);
+LinkCode nvJitLinkGetInfoLog(LinkHandle link, char* out);
+LinkCode nvJitLinkVersion(unsigned* major, unsigned* minor);
+void* __nvJitLinkAPI(void*, void*, void*, void*, void*, void*);
+}
+#pragma GCC visibility pop
+
+// Releases before 12.3 have no plain names.
+#define REAL_LINK(name)                                                    \
+  cccl_cache::interpose::RealFunction<&nvJitLink##name>("nvJitLink" #name, \
+                                                        "__nvJitLink" #name "_12_0")

@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "client/interpose/daemon.h"
+#include "client/interpose/nvjitlink/functions.h"
+
+namespace cccl_cache::interpose {
+
+/// What a program's nvJitLinkHandle is under a stand-in. Not thread-safe, as nvJitLink's own.
+class Link {
+ public:
+  /// Returns whether every release accepts these options and the daemon knows what they do. All
+  /// others are the real library's to judge.
+  [[nodiscard]] static bool Knows(const std::vector<std::string>& options);
+
+  explicit Link(std::vector<std::string> options) : options_(std::move(options)) {}
+  /// A link that the real library has from its beginning.
+  explicit Link(LinkHandle real) : real_(real) {}
+  ~Link();
+  Link(const Link&) = delete;
+  Link& operator=(const Link&) = delete;
+
+  /// Keeps an input for the daemon. False: the real library must take it.
+  bool Add(int type, const void* data, size_t size, const char* name);
+  LinkCode Complete();
+  /// Returns the link in the real library, which has seen all calls so far; null if that can't be
+  /// loaded.
+  LinkHandle Real();
+
+  /// Returns what the daemon linked; none: the real library is to be asked.
+  [[nodiscard]] std::optional<std::string_view> Linked(cccl_cache_artifact_kind kind) const;
+  /// Returns whether the real library knows nothing of it. Then nothing has failed, and the log of
+  /// errors is empty.
+  [[nodiscard]] bool quiet() const { return real_ == nullptr; }
+  [[nodiscard]] std::string_view info_log() const { return info_log_; }
+
+ private:
+  struct Input {
+    int type;
+    std::string contents;
+    std::optional<std::string> name;
+  };
+
+  std::optional<Reason> LinkInDaemon();
+
+  const std::vector<std::string> options_;
+  std::vector<Input> inputs_;
+  Result result_;                 ///< null: the daemon has not linked it
+  cccl_cache_artifact linked_{};  ///< points into it, as the next one
+  std::string_view info_log_;
+  LinkHandle real_ = nullptr;
+};
+
+}  // namespace cccl_cache::interpose

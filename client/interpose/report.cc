@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/interpose/report.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <new>
+#include <string>
+
+#include "base/file_descriptor.h"
+
+namespace cccl_cache::interpose {
+namespace {
+
+/// Returns counts in a new file of the report's directory; null if there is none.
+ProcessCounts* MapCounts() {
+  const char* directory = secure_getenv(ProcessCounts::kVariable);
+  if (directory == nullptr) return nullptr;
+  std::string name = std::string(directory) + "/XXXXXX";
+  const FileDescriptor file(mkostemp(name.data(), O_CLOEXEC));
+  if (!file.valid() || ftruncate(file.get(), sizeof(ProcessCounts)) != 0) return nullptr;
+  void* const memory =
+      mmap(nullptr, sizeof(ProcessCounts), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+  if (memory == MAP_FAILED) return nullptr;
+  auto* const counts = new (memory) ProcessCounts;
+  counts->pid = getpid();
+  const FileDescriptor comm(open("/proc/self/comm", O_RDONLY | O_CLOEXEC));
+  const ssize_t size = read(comm.get(), counts->program, sizeof(counts->program) - 1);
+  if (size > 0) counts->program[size - 1] = '\0';
+  return counts;
+}
+
+uint64_t Microseconds(std::chrono::steady_clock::duration duration) {
+  return static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::microseconds>(duration).count());
+}
+
+}  // namespace
+
+CountedCall::CountedCall() { ++Counts().calls; }
+
+void CountedCall::Forward(Reason why) {
+  ++Counts().forwarded[static_cast<size_t>(why)];
+  forwarded_ = Clock::now();
+}
+
+CountedCall::~CountedCall() {
+  const Clock::time_point now = Clock::now();
+  Counts().call_us += Microseconds(now - start_);
+  if (forwarded_) Counts().forwarded_us += Microseconds(now - *forwarded_);
+}
+
+ProcessCounts& Counts() {
+  static ProcessCounts unreported;
+  static std::atomic<ProcessCounts*> kept{nullptr};
+  ProcessCounts* known = kept.load();
+  if (known != nullptr && known->pid == getpid()) return *known;
+  // The first call of this process. Of two threads that come here at one moment, one has a file
+  // that stays empty.
+  ProcessCounts* made = MapCounts();
+  if (made == nullptr) {
+    made = &unreported;
+    made->pid = getpid();
+  }
+  return kept.compare_exchange_strong(known, made) ? *made : *known;
+}
+
+}  // namespace cccl_cache::interpose

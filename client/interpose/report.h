@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace cccl_cache::interpose {
+
+/// Why a call went to the real library.
+enum class Reason : uint32_t {
+  kNoDaemon,       ///< none listens, or it is not asked again yet
+  kSilent,         ///< it did not answer in time, or went away
+  kFull,           ///< it has no room
+  kRefused,        ///< it does not serve such a request, for example for an option
+  kNotItsLibrary,  ///< it has no toolchain with this library
+  kNotServed,      ///< calls that always go to the real library
+  kCount
+};
+constexpr std::array<std::string_view, static_cast<size_t>(Reason::kCount)> kReasonNames = {
+    "no daemon",
+    "daemon silent",
+    "daemon full",
+    "request not served",
+    "library unknown to daemon",
+    "call not served"};
+
+/// The counts of one library in one process, in a file of its own below $CCCL_CACHE_RUN_REPORT that
+/// the process maps. So they are there however the process ends. `run --report` reads the files.
+/// Members may be added at the end only.
+struct ProcessCounts {
+  static constexpr uint32_t kVersion = 1;
+  static constexpr char kVariable[] = "CCCL_CACHE_RUN_REPORT";
+
+  uint32_t version = kVersion;
+  int32_t pid = 0;
+  char program[64] = {};  ///< the process' name, as in /proc/PID/comm
+  std::atomic<uint64_t> calls{0};
+  std::atomic<uint64_t> hits{0};
+  std::atomic<uint64_t> joined{0};
+  std::atomic<uint64_t> compiled{0};
+  std::atomic<uint64_t> failed{0};  ///< programs that do not compile
+  std::atomic<uint64_t> call_us{0};
+  std::atomic<uint64_t> forwarded_us{0};  ///< of them, in the real library
+  std::array<std::atomic<uint64_t>, static_cast<size_t>(Reason::kCount)> forwarded{};
+  std::atomic<bool> refused{false};
+  char refusal[256] = {};  ///< what the daemon said of the first request that it did not serve
+};
+
+/// Counts and times one compile or link, from its beginning to the end of the object.
+class CountedCall {
+ public:
+  CountedCall();
+  ~CountedCall();
+  CountedCall(const CountedCall&) = delete;
+  CountedCall& operator=(const CountedCall&) = delete;
+
+  /// From here on the real library does it.
+  void Forward(Reason why);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  const Clock::time_point start_ = Clock::now();
+  std::optional<Clock::time_point> forwarded_;
+};
+
+/// Returns the counts of this process; where nothing is to be reported, those that nobody reads.
+/// Thread-safe, and usable after fork(): the child has counts of its own.
+[[nodiscard]] ProcessCounts& Counts();
+
+}  // namespace cccl_cache::interpose

@@ -1,0 +1,161 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/src/calls/file_digest.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+#include "base/file_descriptor.h"
+
+namespace cccl_cache {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kMaxKept = 512;
+/// A file that changed later than this could change again under the same times.
+constexpr std::chrono::seconds kSettled{2};
+constexpr std::string_view kBuiltins = "libnvrtc-builtins.so.";
+
+int64_t Nanoseconds(const timespec& time) { return time.tv_sec * 1'000'000'000 + time.tv_nsec; }
+
+/// Names one state of a file, as client/python/cccl_cache/_plugin/file_digests.py does.
+std::string StampOf(const struct stat& status) {
+  const auto number = [](auto value) { return ", " + std::to_string(value); };
+  return Sha256("('/'" + number(status.st_dev) + number(status.st_ino) + number(status.st_size) +
+                number(Nanoseconds(status.st_mtim)) + number(Nanoseconds(status.st_ctim)) + ")")
+      .Hex();
+}
+
+bool IsSettled(const struct stat& status) {
+  const auto newest = std::max(Nanoseconds(status.st_mtim), Nanoseconds(status.st_ctim));
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return now - std::chrono::nanoseconds(newest) > kSettled;
+}
+
+/// Returns the directory of kept digests; empty if the user has no place for it.
+std::string Directory() {
+  const char* cache = secure_getenv("XDG_CACHE_HOME");
+  if (cache != nullptr && *cache != '\0') return std::string(cache) + "/cccl-cache/digests";
+  const char* home = secure_getenv("HOME");
+  return home == nullptr ? "" : std::string(home) + "/.cache/cccl-cache/digests";
+}
+
+bool OnlyThisUserWrites(const struct stat& status) {
+  return status.st_uid == geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+std::optional<Digest> ReadKept(const std::string& directory, const std::string& stamp) {
+  struct stat status {};
+  if (stat(directory.c_str(), &status) != 0 || !OnlyThisUserWrites(status)) return std::nullopt;
+  const FileDescriptor file(open((directory + "/" + stamp).c_str(), O_RDONLY | O_CLOEXEC));
+  if (fstat(file.get(), &status) != 0 || !OnlyThisUserWrites(status)) return std::nullopt;
+  char hex[65];
+  const ssize_t size = read(file.get(), hex, sizeof(hex));
+  return Digest::FromHex(std::string_view(hex, size < 0 ? 0 : static_cast<size_t>(size)));
+}
+
+void DropOldest(const std::string& directory) {
+  std::error_code error;
+  std::vector<fs::directory_entry> kept;
+  for (fs::directory_iterator each(directory, error), end; !error && each != end;
+       each.increment(error)) {
+    kept.push_back(*each);
+  }
+  if (kept.size() <= kMaxKept) return;
+  std::ranges::sort(kept, {}, [](const auto& each) {
+    std::error_code none;
+    return each.last_write_time(none);
+  });
+  kept.resize(kept.size() - kMaxKept);
+  for (const fs::directory_entry& each : kept) fs::remove(each, error);
+}
+
+void Keep(const std::string& directory, const std::string& stamp, const Digest& digest) {
+  std::error_code error;
+  fs::create_directories(directory, error);
+  std::string name = directory + "/.XXXXXX";
+  const FileDescriptor file(mkostemp(name.data(), O_CLOEXEC));
+  if (!file.valid()) return;
+  const std::string hex = digest.Hex();
+  const bool written = write(file.get(), hex.data(), hex.size()) == ssize_t(hex.size());
+  if (!written || rename(name.c_str(), (directory + "/" + stamp).c_str()) != 0) {
+    unlink(name.c_str());
+  }
+  DropOldest(directory);
+}
+
+std::optional<Digest> DigestOfContents(int file) {
+  std::vector<char> chunk(size_t{1} << 20);
+  Hasher hasher;
+  while (true) {
+    const ssize_t size = read(file, chunk.data(), chunk.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return std::nullopt;
+    if (size == 0) return hasher.Finish();
+    hasher.Append({chunk.data(), static_cast<size_t>(size)});
+  }
+}
+
+/// Returns the one file that the names of builtins beside libnvrtc lead to; empty if there is none,
+/// or more than one.
+std::string BuiltinsBeside(const fs::path& library) {
+  std::error_code error;
+  std::string found;
+  for (fs::directory_iterator each(library.parent_path(), error), end; !error && each != end;
+       each.increment(error)) {
+    if (!each->path().filename().string().starts_with(kBuiltins)) continue;
+    const std::string real = fs::canonical(each->path(), error).string();
+    if (real.empty() || (!found.empty() && real != found)) return "";
+    found = real;
+  }
+  return found;
+}
+
+}  // namespace
+
+std::optional<Digest> DigestOfFile(const std::string& path) {
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat before {};
+  if (!file.valid() || fstat(file.get(), &before) != 0) return std::nullopt;
+  const std::string stamp = StampOf(before);
+  const std::string directory = Directory();
+  if (!directory.empty()) {
+    if (auto kept = ReadKept(directory, stamp)) return kept;
+  }
+  const std::optional<Digest> digest = DigestOfContents(file.get());
+  struct stat after {};
+  if (!digest || fstat(file.get(), &after) != 0 || StampOf(after) != stamp) return std::nullopt;
+  if (!directory.empty() && IsSettled(after)) Keep(directory, stamp, *digest);
+  return digest;
+}
+
+std::optional<Digest> ComponentIdOf(const std::string& library) {
+  std::error_code error;
+  const fs::path real = fs::canonical(library, error);
+  const bool is_nvrtc = real.filename().string().starts_with("libnvrtc.so");
+  Hasher hasher;
+  hasher.AppendValue("shape", "");
+  if (is_nvrtc) {
+    const std::optional<Digest> builtins = DigestOfFile(BuiltinsBeside(real));
+    if (!builtins) return std::nullopt;
+    hasher.AppendValue("name", "builtins");
+    hasher.AppendValue("contents", builtins->View());
+  }
+  const std::optional<Digest> contents = DigestOfFile(real.string());
+  if (!contents) return std::nullopt;
+  hasher.AppendValue("name", "library");
+  hasher.AppendValue("contents", contents->View());
+  return hasher.Finish();
+}
+
+}  // namespace cccl_cache

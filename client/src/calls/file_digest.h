@@ -1,0 +1,22 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "proto/digest.h"
+
+namespace cccl_cache {
+
+/// Returns the SHA-256 of a file's bytes; none if the file can't be read or changes meanwhile. The
+/// digest is kept in the user's cache directory under the file's device, inode, size and times, so
+/// that another process does not read the file again. Thread-safe.
+[[nodiscard]] std::optional<Digest> DigestOfFile(const std::string& path);
+
+/// Returns the id of the daemon's component (docs/internals/protocol.md) that has the same files as
+/// the libnvrtc or libnvJitLink at this path; none if they can't be read, or if the builtins beside
+/// libnvrtc are not those of one release. Thread-safe.
+[[nodiscard]] std::optional<Digest> ComponentIdOf(const std::string& library);
+
+}  // namespace cccl_cache

@@ -1,0 +1,32 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+# Debian's archives of what the client library needs, for libraries that must need nothing but the C library.
+find_program(CMAKE_OBJCOPY objcopy REQUIRED)
+
+# client_archive(VARIABLE MODULE): the archive of a pkg-config module.
+function(client_archive variable module)
+  pkg_get_variable(libraries ${module} libdir)
+  set(archive ${libraries}/${module}.a)
+  if(NOT module MATCHES "^lib")
+    set(archive ${libraries}/lib${module}.a)
+  endif()
+  if(NOT EXISTS ${archive})
+    message(FATAL_ERROR "${module}: ${archive} is missing: run scripts/setup")
+  endif()
+  set(${variable} ${archive} PARENT_SCOPE)
+endfunction()
+
+# client_nghttp2(VARIABLE): nghttp2's archive, and another one that it needs. Debian's archives are made for executables.
+# In this one a single reference can't be part of a library: stderr, in a function for debugging that is never called.
+function(client_nghttp2 variable)
+  client_archive(archive libnghttp2)
+  set(nghttp2 ${CMAKE_BINARY_DIR}/libnghttp2.a)
+  if(NOT TARGET cccl_cache_no_stream)
+    execute_process(COMMAND ${CMAKE_OBJCOPY} --redefine-sym stderr=cccl_cache_no_stream ${archive} ${nghttp2}
+                    COMMAND_ERROR_IS_FATAL ANY)
+    file(WRITE ${CMAKE_BINARY_DIR}/no_stream.c
+         "__attribute__((visibility(\"hidden\"))) void* cccl_cache_no_stream;\n")
+    add_library(cccl_cache_no_stream STATIC ${CMAKE_BINARY_DIR}/no_stream.c)
+  endif()
+  set(${variable} ${nghttp2} cccl_cache_no_stream PARENT_SCOPE)
+endfunction()

@@ -1,0 +1,230 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""`cccl-cache-cli run`: programs that were never changed compile through the daemon, with the same bytes."""
+
+import concurrent.futures
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+from conftest import PATIENCE, PLACES, run_cli, wait_for
+
+SOURCE = pathlib.Path(__file__).with_name("run_program.c")
+
+
+def library_of(root, name="libnvrtc"):
+    """The library of this installation, without links."""
+    return next(path.resolve() for path in pathlib.Path(root).resolve().rglob(f"{name}.so.1?"))
+
+
+@pytest.fixture(params=["cuda13", "cuda12"])
+def nvrtc(request):
+    return library_of(getattr(PLACES, request.param))
+
+
+def knowing(daemon):
+    """A daemon once it has read its toolchains: programs don't wait for that."""
+    daemon.start().cli("toolchains")
+    return daemon
+
+
+@pytest.fixture
+def daemon(make_daemon):
+    return knowing(make_daemon(roots=(PLACES.cuda13, PLACES.cuda12)))
+
+
+@pytest.fixture
+def program(directory):
+    """Compiles the program with these options; returns its path."""
+
+    def compiled(*options):
+        path = directory / "program"
+        subprocess.run(["cc", SOURCE, "-w", "-pthread", "-o", path, *map(str, options), "-ldl"], check=True)
+        return path
+
+    return compiled
+
+
+def alone(*words, **environment):
+    """What the program prints without the cache."""
+    done = subprocess.run(words, capture_output=True, timeout=PATIENCE, env={"PATH": os.environ["PATH"], **environment})
+    assert done.returncode == 0, done.stderr.decode()
+    assert done.stdout
+    return done.stdout
+
+
+def under_run(socket, *words, **environment):
+    """What the program prints under `run`, and the report."""
+    done = run_cli("--socket", socket, "--json", "run", "--report", "--", *words, environment=environment)
+    return done.stdout, json.loads(done.stderr)
+
+
+def served(report):
+    """Calls that the daemon answered, by how."""
+    assert not any(report["forwarded"].values()), report
+    return report["hits"], report["compiled"]
+
+
+def test_a_second_process_compiles_nothing_and_has_the_same_bytes(daemon, program, nvrtc):
+    words = (program(), nvrtc)
+    expected = alone(*words)
+    ptx, report = under_run(daemon.socket, *words)
+    assert (ptx, served(report)) == (expected, (0, 1))
+    ptx, report = under_run(daemon.socket, *words)
+    assert (ptx, served(report)) == (expected, (1, 0))
+
+
+@pytest.mark.parametrize("way", ["soname", "unversioned", "linked by RUNPATH", "linked by RPATH"])
+def test_each_way_to_load_the_library_leads_to_the_daemon(daemon, program, nvrtc, directory, way):
+    environment, words = {}, ()
+    if way.startswith("linked"):
+        kind = "--enable-new-dtags" if "RUN" in way else "--disable-new-dtags"
+        words = (program("-DLINKED", nvrtc, f"-Wl,-rpath,{nvrtc.parent},{kind}"),)
+    else:
+        if way == "unversioned":
+            (directory / "libnvrtc.so").symlink_to(nvrtc)
+        environment = {"LD_LIBRARY_PATH": f"{directory}:{nvrtc.parent}"}
+        words = (program(), "libnvrtc.so" if way == "unversioned" else nvrtc.name)
+    ptx, report = under_run(daemon.socket, *words, **environment)
+    assert (ptx, served(report)) == (alone(*words, **environment), (0, 1))
+
+
+def test_without_a_daemon_the_bytes_are_the_same(directory, program, nvrtc):
+    words = (program(), nvrtc)
+    ptx, report = under_run(directory / "nothing", *words)
+    assert ptx == alone(*words)
+    assert report["forwarded"]["no daemon"] == 1
+
+
+def test_a_library_that_the_daemon_does_not_have_is_left_alone(make_daemon, program):
+    daemon = knowing(make_daemon(roots=(PLACES.cuda13,)))
+    words = (program(), library_of(PLACES.cuda12))
+    ptx, report = under_run(daemon.socket, *words)
+    assert ptx == alone(*words)
+    assert report["forwarded"]["library unknown to daemon"] == 1
+
+
+def test_a_copy_of_the_daemons_library_is_served(daemon, program, directory):
+    nvrtc = library_of(PLACES.cuda12)
+    copy = directory / "venv"
+    copy.mkdir()
+    for each in (nvrtc, *nvrtc.parent.glob("libnvrtc-builtins.so.*")):
+        shutil.copy(each, copy)
+    _, report = under_run(daemon.socket, program(), copy / nvrtc.name)
+    assert served(report) == (0, 1)
+
+
+def test_a_library_that_would_load_other_builtins_is_left_alone(daemon, program, directory):
+    nvrtc = library_of(PLACES.cuda12)
+    [builtins] = nvrtc.parent.glob("libnvrtc-builtins.so.*")
+    (directory / builtins.name).write_bytes(builtins.read_bytes() + b"another build")
+    for own, reason in ((nvrtc.parent, 0), (directory, 1)):
+        environment = {"LD_LIBRARY_PATH": f"{own}:{directory}"}
+        words = (program(), nvrtc)
+        ptx, report = under_run(daemon.socket, *words, **environment)
+        assert (ptx, report["forwarded"]["library unknown to daemon"]) == (alone(*words, **environment), reason)
+
+
+@pytest.mark.parametrize("mode", ["forks", "exits", "closes"])
+def test_a_program_goes_on_compiling(daemon, program, nvrtc, mode):
+    """In a child, in an exit handler, and after it has closed the library and opened it again."""
+    words = (program(), nvrtc, mode)
+    ptx, report = under_run(daemon.socket, *words)
+    assert ptx == alone(*words)
+    assert served(report) == (0, 2)
+
+
+def test_a_stopped_daemon_costs_a_process_about_a_second(daemon, program, nvrtc):
+    daemon.freeze()
+    words = (program(), nvrtc, "forks")
+    ptx, report = under_run(daemon.socket, *words)
+    assert ptx == alone(*words)
+    assert report["forwarded"]["daemon silent"] == 2
+    assert report["call_us"] - report["forwarded_us"] < 4_000_000
+
+
+def test_threads_compile_at_the_same_time(daemon, program, nvrtc):
+    words = (program(), nvrtc, "threads")
+    ptx, report = under_run(daemon.socket, *words)
+    assert ptx == alone(*words)
+    assert not any(report["forwarded"].values())
+    assert report["compiled"] == 5 and report["hits"] + report["joined"] == 4
+
+
+def test_of_processes_that_want_the_same_at_once_one_compiles(daemon, program):
+    words = (program(), library_of(PLACES.cuda13), "slowly")
+    script = 'for each in 1 2 3 4; do "$@" > /dev/null & done; wait'
+    _, report = under_run(daemon.socket, "sh", "-c", script, "sh", *words)
+    assert report["process_count"] == 4 and not any(report["forwarded"].values())
+    assert report["compiled"] == 1 and report["hits"] + report["joined"] == 3
+
+
+@pytest.mark.parametrize("end", ["kill", "freeze"])
+def test_a_daemon_that_goes_during_a_compile_costs_no_result(daemon, program, end):
+    words = (program(), library_of(PLACES.cuda13), "slowly")
+    expected = alone(*words)
+    with concurrent.futures.ThreadPoolExecutor() as threads:
+        running = threads.submit(under_run, daemon.socket, *words)
+        wait_for(lambda: daemon.stats()["in_flight"] == 1, "a compile")
+        getattr(daemon, end)()
+        ptx, report = running.result()
+    assert ptx == expected
+    assert sum(report["forwarded"].values()) == 1
+    assert report["call_us"] - report["forwarded_us"] < 10_000_000
+
+
+@pytest.mark.parametrize("how", ["dlopen", "linked"])
+def test_a_preloaded_library_serves_bare_names(daemon, program, nvrtc, how):
+    linked = ("-DLINKED", nvrtc, f"-Wl,-rpath,{nvrtc.parent}")
+    words = (program(*linked),) if how == "linked" else (program(), nvrtc.name)
+    environment = {"LD_LIBRARY_PATH": str(nvrtc.parent)}
+    done = run_cli("--socket", daemon.socket, "--json", "run", "--how=preload", "--report", *words, environment=environment)
+    assert (done.stdout, served(json.loads(done.stderr))) == (alone(*words, **environment), (0, 1))
+
+
+BINDINGS = """
+from cuda.bindings import nvrtc
+code, program = nvrtc.nvrtcCreateProgram(b'extern "C" __global__ void k(int* x) { *x = 1; }', b"k.cu", 0, [], [])
+assert nvrtc.nvrtcCompileProgram(program, 1, [b"-arch=sm_90"])[0] == 0
+code, size = nvrtc.nvrtcGetCUBINSize(program)
+made = b" " * size
+assert nvrtc.nvrtcGetCUBIN(program, made)[0] == 0
+print(made, nvrtc.nvrtcVersion(), nvrtc.nvrtcGetSupportedArchs())
+"""
+LINKED = """
+from cuda.core import Linker, LinkerOptions, Program, ProgramOptions
+options = ProgramOptions(arch="sm_90", link_time_optimization=True)
+sources = ('extern "C" __device__ int f(int); extern "C" __global__ void k(int* x) { *x = f(*x); }',
+           'extern "C" __device__ int f(int x) { return x + 1; }')
+parts = [Program(source, "c++", options).compile("ltoir") for source in sources]
+print(Linker(*parts, options=LinkerOptions(arch="sm_90", link_time_optimization=True)).link("cubin").code)
+"""
+
+
+@pytest.mark.parametrize("script, compiles", [(BINDINGS, 1), (LINKED, 3)], ids=["cuda.bindings", "cuda.core"])
+def test_python_packages_are_served(daemon, script, compiles):
+    packages = pathlib.Path(__file__).parents[2] / ".toolchains/cuda-python"
+    environment = {"PYTHONPATH": str(packages), "LD_LIBRARY_PATH": str(library_of(PLACES.cuda13).parent)}
+    words = (sys.executable, "-c", script)
+    expected = alone(*words, **environment)
+    for outcome in ((0, compiles), (compiles, 0)):
+        made, report = under_run(daemon.socket, *words, **environment)
+        assert (made, served(report), report["process_count"]) == (expected, outcome, 1)
+
+
+def test_env_prints_what_run_sets(daemon, program):
+    lines = daemon.cli("env").stdout.decode()
+    words = (program(), library_of(PLACES.cuda13))
+    done = subprocess.run(["sh", "-c", lines + 'exec "$@"', "sh", *words], capture_output=True, timeout=PATIENCE)
+    assert done.returncode == 0, done.stderr
+    assert daemon.stats()["builds_total"] == 1
+
+
+def test_the_exit_code_is_the_programs(daemon):
+    for report in ((), ("--report",)):
+        assert daemon.cli("run", *report, "--", "sh", "-c", "exit 7", check=False).returncode == 7
+        assert daemon.cli("run", *report, "--", "/nowhere/program", check=False).returncode == 127

@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/src/calls/file_digest.h"
+
+#include <sys/stat.h>
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "tests/support/temporary_directory.h"
+
+using cccl_cache::ComponentIdOf;
+using cccl_cache::Digest;
+using cccl_cache::DigestOfFile;
+using cccl_cache::Hasher;
+using cccl_cache::Sha256;
+using cccl_cache::daemon::TemporaryDirectory;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A directory in which digests are kept, and that of files. A file whose change time is young is
+/// not kept, so tests take one of the system's.
+struct Scene {
+  Scene() { setenv("XDG_CACHE_HOME", directory.path().c_str(), 1); }
+  ~Scene() { unsetenv("XDG_CACHE_HOME"); }
+  Scene(const Scene&) = delete;
+  Scene& operator=(const Scene&) = delete;
+
+  [[nodiscard]] fs::path Kept() const {
+    const fs::path kept = directory / "cccl-cache/digests";
+    return fs::exists(kept) ? fs::directory_iterator(kept)->path() : fs::path();
+  }
+
+  TemporaryDirectory directory;
+};
+
+Digest IdOf(std::initializer_list<std::pair<std::string_view, std::string_view>> files) {
+  Hasher hasher;
+  hasher.AppendValue("shape", "");
+  for (const auto& [name, contents] : files) {
+    hasher.AppendValue("name", name);
+    hasher.AppendValue("contents", Sha256(contents).View());
+  }
+  return hasher.Finish();
+}
+
+constexpr const char* kOldFile = "/bin/true";
+
+}  // namespace
+
+TEST_CASE("the digest of a file that has not changed for long is kept for other processes") {
+  const Scene scene;
+  const auto digest = DigestOfFile(kOldFile);
+  REQUIRE(digest);
+  REQUIRE_FALSE(scene.Kept().empty());
+  std::ofstream(scene.Kept()) << std::string(64, '7');
+  CHECK(DigestOfFile(kOldFile)->Hex() == std::string(64, '7'));
+}
+
+TEST_CASE("a digest that others can write is not believed") {
+  const Scene scene;
+  const auto digest = DigestOfFile(kOldFile);
+  std::ofstream(scene.Kept()) << std::string(64, '7');
+  chmod(scene.Kept().c_str(), 0666);
+  CHECK(DigestOfFile(kOldFile) == digest);
+}
+
+TEST_CASE("the digest of a file that has just changed is not kept") {
+  const Scene scene;
+  CHECK(DigestOfFile(scene.directory.Write("young", "bytes")) == Sha256("bytes"));
+  CHECK(scene.Kept().empty());
+  CHECK_FALSE(DigestOfFile(scene.directory / "nothing"));
+}
+
+TEST_CASE("a library has the id that the daemon computes for its files") {
+  const Scene scene;
+  const TemporaryDirectory& directory = scene.directory;
+  CHECK(ComponentIdOf(directory.Write("libnvJitLink.so.13", "linker")) ==
+        IdOf({{"library", "linker"}}));
+  const std::string nvrtc = directory.Write("libnvrtc.so.13", "compiler");
+  CHECK_FALSE(ComponentIdOf(nvrtc));
+  directory.Write("libnvrtc-builtins.so.13.0", "builtins");
+  CHECK(ComponentIdOf(nvrtc) == IdOf({{"builtins", "builtins"}, {"library", "compiler"}}));
+  directory.Write("libnvrtc-builtins.so.13.1", "others");
+  CHECK_FALSE(ComponentIdOf(nvrtc));
+}
