@@ -29,7 +29,7 @@ import cccl_cache
 from .._plugin import toolchain
 from .._plugin.canonical import Refused
 from .._plugin.daemon import ask
-from .._plugin.patches import Patches
+from .._plugin.switch import Patches
 from .._plugin.report import Report
 from .._plugin.toolchain import Compiler, OwnToolchain
 from ..core._compile import from_daemon

@@ -20,10 +20,9 @@ from .._plugin.canonical import Description, Refused, digest
 from .._plugin.functions import Walk
 from .._plugin.leases import Deposits, Key
 from .._plugin.loaded import contents, loaded_copies
-from .._plugin.patches import Patches
 from .._plugin.recent import Recent
 from .._plugin.report import Report
-from .._plugin.switch import NotServed, tested_release
+from .._plugin.switch import NotServed, Patches, tested_release
 from .._plugin.values import describe_plain, why_refused
 from .link_lists import SCHEMA, describe_link_code, generator, links_code
 

@@ -8,7 +8,7 @@ import functools
 from typing import Any, Callable
 
 from .._plugin.canonical import Refused, digest
-from .._plugin.patches import Patches
+from .._plugin.switch import Patches
 from . import _arguments
 from ._builds import Builds, current_key, for_named_capabilities
 from ._frozen import record_compiled

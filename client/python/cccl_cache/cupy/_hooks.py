@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 from typing import Any, Callable, Sequence
 
-from .._plugin.patches import Patches
+from .._plugin.switch import Patches
 from ._compile import Compiler, Source
 
 _OWN_HEADERS = "_cccl_cache_own_headers"

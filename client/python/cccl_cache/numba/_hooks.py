@@ -15,7 +15,7 @@ from .._numba.compiler_stages import CompilerStages
 from .._numba.link_lists import NAMESPACE as LINKS
 from .._plugin.canonical import Refused
 from .._plugin.leases import Deposits, Settings
-from .._plugin.patches import Patches
+from .._plugin.switch import Patches
 from .._plugin.report import Report
 from . import _library, _warnings
 from ._kernels import KernelCache, Kernels

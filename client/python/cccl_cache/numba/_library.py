@@ -12,7 +12,7 @@ from numba.cuda.codegen import CUDACodeLibrary
 from numba.cuda.core import config
 from numba.cuda.dispatcher import _Kernel, reshape_funcs
 
-from .._plugin.patches import Patches
+from .._plugin.switch import Patches
 from .._plugin.report import Report
 from ._names import renamed
 

@@ -17,7 +17,7 @@ from .._numba.compiler_stages import CompilerStages
 from .._numba.link_lists import NAMESPACE as LINKS
 from .._plugin.canonical import Refused
 from .._plugin.leases import Deposits, Settings
-from .._plugin.patches import Patches
+from .._plugin.switch import Patches
 from .._plugin.report import Report
 from ._kernels import KernelCache, Kernels
 from ._key import NAMESPACE

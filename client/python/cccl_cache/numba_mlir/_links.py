@@ -20,7 +20,7 @@ from .._numba.link_lists import Backend, CFunction, LinkLists, links_code
 from .._numba.linked_calls import called_object, resolving, type_of_c_functions
 from .._numba.nvmath_code import NvmathCode
 from .._plugin.leases import Deposits
-from .._plugin.patches import Patches
+from .._plugin.switch import Patches
 from .._plugin.report import Report
 
 CFunctionType = type_of_c_functions(types, Signature)
