@@ -61,17 +61,17 @@ void DropMark(std::vector<std::string>* words) {
 /// Takes the program of `run` and its words from the end of the command line. They begin behind
 /// `--`, or with the first word that is neither an option nor its value.
 std::vector<std::string> TakeProgram(std::vector<std::string>* words) {
-  auto program = std::find(words->begin(), words->end(), "run");
-  if (program == words->end() || std::find(words->begin(), program, "--") != program) return {};
-  if (std::any_of(words->begin(), program, Compiles)) return {};
-  for (++program; program != words->end() && program->starts_with("-"); ++program) {
-    if (*program == "--") {
-      program = words->erase(program);
-      break;
+  const auto after_options = [words](auto word) {
+    for (; word != words->end() && word->starts_with("-") && *word != "--"; ++word) {
+      const bool has_value = *word == "--how" || *word == "--socket";
+      if (has_value && word + 1 != words->end()) ++word;
     }
-    const bool has_value = *program == "--how" || *program == "--socket";
-    if (has_value && program + 1 != words->end()) ++program;
-  }
+    return word;
+  };
+  auto program = after_options(words->begin());
+  if (program == words->end() || *program != "run") return {};
+  program = after_options(program + 1);
+  if (program != words->end() && *program == "--") program = words->erase(program);
   std::vector<std::string> taken(program, words->end());
   words->erase(program, words->end());
   return taken;

@@ -30,9 +30,6 @@ constexpr int kNotFound = 127;
 constexpr int kNotExecutable = 126;
 constexpr int kSignalled = 128;
 
-pid_t child = 0;
-void PassOn(int signal) { kill(child, signal); }
-
 /// Returns only if the program can't be started.
 int Execute(const std::vector<std::string>& words, const Variables& variables) {
   for (const auto& [name, value] : variables) setenv(name.c_str(), value.c_str(), 1);
@@ -44,21 +41,35 @@ int Execute(const std::vector<std::string>& words, const Variables& variables) {
   return errno == ENOENT ? kNotFound : kNotExecutable;
 }
 
+/// Returns the signals that are passed on. Those of job control stop both processes.
+sigset_t PassedOn() {
+  sigset_t signals;
+  sigfillset(&signals);
+  for (const int each : {SIGTSTP, SIGTTIN, SIGTTOU}) sigdelset(&signals, each);
+  return signals;
+}
+
 /// Runs the program as a child and passes signals on. Returns its exit code.
 int RunAsChild(const std::vector<std::string>& words, const Variables& variables) {
-  child = fork();
-  if (child == 0) _exit(Execute(words, variables));
+  const sigset_t signals = PassedOn();
+  sigset_t before;
+  signal(SIGCHLD, SIG_DFL);
+  sigprocmask(SIG_BLOCK, &signals, &before);
+  const pid_t child = fork();
+  if (child == 0) {
+    sigprocmask(SIG_SETMASK, &before, nullptr);
+    _exit(Execute(words, variables));
+  }
   if (child < 0) {
     Complain(std::string("can't start a process: ") + std::strerror(errno));
     return kOther;
   }
-  // A terminal sends these to both.
-  signal(SIGINT, SIG_IGN);
-  signal(SIGQUIT, SIG_IGN);
-  signal(SIGTERM, PassOn);
-  signal(SIGHUP, PassOn);
   int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  while (waitpid(child, &status, WNOHANG) == 0) {
+    siginfo_t came;
+    if (sigwaitinfo(&signals, &came) < 0 || came.si_signo == SIGCHLD) continue;
+    // A terminal sends its own to both.
+    if (came.si_code != SI_KERNEL) kill(child, came.si_signo);
   }
   return WIFEXITED(status) ? WEXITSTATUS(status) : kSignalled + WTERMSIG(status);
 }
@@ -109,15 +120,17 @@ namespace {
 
 void AddHow(CLI::App* command, How* how) {
   const std::map<std::string, How> names = {{"audit", How::kAudit}, {"preload", How::kPreload}};
-  command->add_option("--how", *how, "audit: LD_AUDIT; preload: LD_PRELOAD")
+  command
+      ->add_option("--how", *how,
+                   "audit: LD_AUDIT, the default where nothing else uses it; preload: LD_PRELOAD")
       ->transform(CLI::CheckedTransformer(names));
 }
 
 }  // namespace
 
 void AddRunCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
-  CLI::App* command =
-      app->add_subcommand("run", "Run a program whose NVRTC calls go to the daemon, unchanged");
+  CLI::App* command = app->add_subcommand(
+      "run", "Run an unchanged program so that its NVRTC and nvJitLink calls go to the daemon");
   command->group("Programs");
   const auto options = std::make_shared<RunOptions>();
   command->add_flag("--report{all}", options->report,

@@ -21,6 +21,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kAuditor = "libcccl_cache_audit.so";
+/// The real libraries behind preloaded stand-ins.
+constexpr const char* kLibraries = "CCCL_CACHE_RUN_LIBRARIES";
 // From the program's directory, so that an installation can be moved as a whole.
 constexpr std::array<const char*, 2> kPlaces = {CCCL_CACHE_INSTALLED_STANDINS,
                                                 CCCL_CACHE_BUILT_STANDINS};
@@ -98,12 +100,24 @@ Expected<Done> Preload(const fs::path& standins, Variables* variables) {
     }
     if (preloaded.empty()) continue;
     Prepend("LD_PRELOAD", preloaded, variables);
-    variables->emplace_back("CCCL_CACHE_RUN_LIBRARIES", real);
+    variables->emplace_back(kLibraries, real);
     return Done{};
   }
   return Error{CCCL_CACHE_UNAVAILABLE,
                "the loader finds neither libnvrtc.so.13 nor libnvrtc.so.12 of a known release: add "
                "its directory to LD_LIBRARY_PATH, or use --how audit"};
+}
+
+Expected<Done> AddStandIns(const fs::path& standins, How how, Variables* variables) {
+  const std::string auditor = (standins / kAuditor).string();
+  const std::string audits = Variable("LD_AUDIT");
+  // Within another `run` they are there already.
+  if (audits.find(auditor) != std::string::npos || !Variable(kLibraries).empty()) return Done{};
+  if (how == How::kPreload || (how == How::kBest && !(LoaderAuditsForFree() && audits.empty()))) {
+    return Preload(standins, variables);
+  }
+  Prepend("LD_AUDIT", auditor, variables);
+  return Done{};
 }
 
 }  // namespace
@@ -112,10 +126,7 @@ Expected<Variables> RunEnvironment(How how, const std::string& socket) {
   const Expected<fs::path> standins = FindStandIns();
   if (!standins.ok()) return standins.error();
   Variables variables;
-  const bool audits = LoaderAuditsForFree() && Variable("LD_AUDIT").empty();
-  if (how == How::kAudit || (how == How::kBest && audits)) {
-    Prepend("LD_AUDIT", (*standins / kAuditor).string(), &variables);
-  } else if (Expected<Done> done = Preload(*standins, &variables); !done.ok()) {
+  if (Expected<Done> done = AddStandIns(*standins, how, &variables); !done.ok()) {
     return std::move(done).error();
   }
   if (!socket.empty()) {

@@ -18,8 +18,8 @@ namespace {
 using Clock = CircuitBreaker::Clock;
 
 constexpr uint32_t kSilenceMs = 1000;
-/// A compile of the daemon's that takes longer is given up, and repeated by the real library.
-constexpr uint32_t kCompileMs = 120'000;
+/// A refusal that took longer would hold up later calls as well.
+constexpr std::chrono::milliseconds kNoWait{50};
 
 /// The daemon's toolchain with the real library.
 struct Toolchain {
@@ -44,6 +44,8 @@ cccl_cache_client* Client() {
   options.struct_size = sizeof(options);
   options.fallback = CCCL_CACHE_FALLBACK_ERROR;
   options.silence_ms = kSilenceMs;
+  // A program asks for each of its kernels once, and may change its root or mounts.
+  options.process_bytes = CCCL_CACHE_OFF;
   cccl_cache_client* opened = nullptr;
   if (cccl_cache_open(&options, &opened, nullptr) != CCCL_CACHE_OK) return nullptr;
   if (open_client.compare_exchange_strong(known, opened)) return opened;
@@ -70,10 +72,10 @@ Reason ReasonOf(cccl_cache_status status) {
 /// Takes an error of the daemon's. What it says of this one request says nothing of the next.
 Reason After(cccl_cache_status status, Clock::time_point asked) {
   const Reason reason = ReasonOf(status);
-  if (reason != Reason::kRefused && reason != Reason::kFull) {
-    why_resting = reason;
-    rest.Failed(Clock::now(), Clock::now() - asked);
-  }
+  const Clock::duration took = Clock::now() - asked;
+  if (reason == Reason::kRefused || (reason == Reason::kFull && took < kNoWait)) return reason;
+  why_resting = reason;
+  rest.Failed(Clock::now(), took);
   return reason;
 }
 
@@ -137,7 +139,6 @@ std::variant<Result, Reason> AskBy(Call call, const Program& program) {
   options.struct_size = sizeof(options);
   options.toolchain_id = Bytes(std::get<const Toolchain*>(ready)->id);
   options.as_this_process = 1;
-  options.timeout_ms = kCompileMs;
   const Clock::time_point start = Clock::now();
   cccl_cache_answer answer = {};
   answer.struct_size = sizeof(answer);
@@ -147,6 +148,8 @@ std::variant<Result, Reason> AskBy(Call call, const Program& program) {
     cccl_cache_error_free(answer.error);
     // The daemon may have another version of the library by now.
     if (status == CCCL_CACHE_TOOLCHAIN_NOT_FOUND) known_toolchain = nullptr;
+    // The daemon lives, and this compile takes too long.
+    if (status == CCCL_CACHE_DEADLINE) return Reason::kSilent;
     return After(status, start);
   }
   rest.Answered();

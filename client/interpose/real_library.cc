@@ -50,14 +50,19 @@ std::string FindRealPath() {
   return "";
 }
 
-/// Returns the path of the builtins beside the real libnvrtc; empty if there are none.
+/// Returns the path of the builtins beside the real libnvrtc; empty if there are none, or those of
+/// two releases.
 std::string Builtins() {
   std::error_code error;
   std::string found;
+  fs::path file;
   for (fs::directory_iterator each(fs::path(RealPath()).parent_path(), error), end;
        !error && each != end; each.increment(error)) {
     const std::string name = each->path().filename().string();
     if (!name.starts_with("libnvrtc-builtins.so.")) continue;
+    const fs::path real = fs::canonical(each->path(), error);
+    if (!file.empty() && real != file) return "";
+    file = real;
     // The shortest name is that of the release; others add the number of a build.
     if (found.empty() || each->path().string().size() < found.size()) found = each->path().string();
   }

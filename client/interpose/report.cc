@@ -21,7 +21,8 @@ ProcessCounts* MapCounts() {
   if (directory == nullptr) return nullptr;
   std::string name = std::string(directory) + "/XXXXXX";
   const FileDescriptor file(mkostemp(name.data(), O_CLOEXEC));
-  if (!file.valid() || ftruncate(file.get(), sizeof(ProcessCounts)) != 0) return nullptr;
+  // Without its room on the disk a file that is mapped ends the program when the disk is full.
+  if (!file.valid() || posix_fallocate(file.get(), 0, sizeof(ProcessCounts)) != 0) return nullptr;
   void* const memory =
       mmap(nullptr, sizeof(ProcessCounts), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
   if (memory == MAP_FAILED) return nullptr;

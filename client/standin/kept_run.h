@@ -33,7 +33,7 @@ struct KeptRun {
                                const std::string& environment, const std::string& place);
 
 /// Returns the kept run or the lease to make it, or nothing: the daemon gives neither. Waits for
-/// another process' run as long as the daemon lives. A daemon that hangs costs one of this user's
+/// another process' run for about two minutes at most. A daemon that hangs costs one of this user's
 /// runs a second every half minute, and the others nothing.
 [[nodiscard]] std::optional<Acquired> Ask(Client* client, const DepositKey& key,
                                           const UserFacts& facts);

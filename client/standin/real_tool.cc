@@ -25,10 +25,13 @@ namespace {
 constexpr size_t kSampleBytes = 4096;
 constexpr std::string_view kElf("\177ELF", 4);
 
-bool IsProgram(const std::string& path) {
+/// Returns whether it is a program other than this one, which may have several names.
+bool IsOther(const std::string& path) {
+  struct stat own;
   struct stat status;
-  return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
-         access(path.c_str(), X_OK) == 0;
+  if (stat("/proc/self/exe", &own) != 0 || stat(path.c_str(), &status) != 0) return false;
+  return S_ISREG(status.st_mode) && access(path.c_str(), X_OK) == 0 &&
+         (status.st_dev != own.st_dev || status.st_ino != own.st_ino);
 }
 
 std::string Resolved(const std::string& path) {
@@ -95,7 +98,7 @@ RealTool::RealTool(std::string name, std::string path)
 
 std::optional<RealTool> RealTool::Find(const std::string& started, const std::string& search) {
   const std::string name = started.substr(started.rfind('/') + 1);
-  if (const std::string link = started + ".real"; IsProgram(link)) {
+  if (const std::string link = started + ".real"; IsOther(link)) {
     return RealTool(name, link);
   }
   // Two stand-ins in one PATH would call each other for ever if both began at its front.
@@ -103,7 +106,7 @@ std::optional<RealTool> RealTool::Find(const std::string& started, const std::st
   size_t next = candidates.size();
   while (next > 0 && candidates[next - 1] != started) --next;
   for (; next < candidates.size(); ++next) {
-    if (IsProgram(candidates[next])) return RealTool(name, candidates[next]);
+    if (IsOther(candidates[next])) return RealTool(name, candidates[next]);
   }
   return std::nullopt;
 }

@@ -7,6 +7,8 @@ import json
 import os
 import pathlib
 import shutil
+import signal
+import stat
 import subprocess
 import sys
 
@@ -98,6 +100,39 @@ def test_without_a_daemon_the_bytes_are_the_same(directory, program, nvrtc):
     ptx, report = under_run(directory / "nothing", *words)
     assert ptx == alone(*words)
     assert report["forwarded"]["no daemon"] == 1
+
+
+def test_run_within_run_serves_the_program_once(daemon, program):
+    words = (program(), library_of(PLACES.cuda12))
+    ptx, report = under_run(daemon.socket, PLACES.cli, "run", "--", *words)
+    assert (ptx, served(report)) == (alone(*words), (0, 1))
+
+
+def test_signals_reach_the_program_also_with_a_report(directory):
+    code = "import signal, sys; signal.signal(signal.SIGUSR1, lambda *_: sys.exit(3)); print('up', flush=True); signal.pause()"
+    words = [PLACES.cli, "--socket", directory / "nothing", "run", "--report", "--", sys.executable, "-c", code]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        assert running.stdout.readline() == b"up\n"
+        running.send_signal(signal.SIGUSR1)
+        assert running.wait(PATIENCE) == 3
+        assert b"processes with compiles: 0" in running.stderr.read()
+
+
+def test_digests_are_kept_where_only_the_user_writes(daemon, program, directory):
+    words = ("sh", "-c", 'umask 002; exec "$@"', "sh", program(), library_of(PLACES.cuda12))
+    under_run(daemon.socket, *words, XDG_CACHE_HOME=directory / "cache")
+    kept = directory / "cache/cccl-cache/digests"
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o700 and any(kept.iterdir())
+
+
+def test_no_digest_is_kept_behind_a_link(daemon, program, directory):
+    elsewhere = directory / "elsewhere"
+    elsewhere.mkdir(mode=0o700)
+    (directory / "cache/cccl-cache").mkdir(parents=True)
+    (directory / "cache/cccl-cache/digests").symlink_to(elsewhere)
+    _, report = under_run(daemon.socket, program(), library_of(PLACES.cuda12), XDG_CACHE_HOME=directory / "cache")
+    assert served(report) == (0, 1)
+    assert not any(elsewhere.iterdir())
 
 
 def test_a_library_that_the_daemon_does_not_have_is_left_alone(make_daemon, program):

@@ -6,7 +6,7 @@
 
 #include "client/interpose/nvrtc/program.h"
 
-// The functions of libnvrtc, as its releases declare them. nvrtc_names.def says which release
+// The functions of libnvrtc, as its releases declare them. nvrtc.names says which release
 // exports which.
 #pragma GCC visibility push(default)
 extern "C" {

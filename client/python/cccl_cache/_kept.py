@@ -24,10 +24,8 @@ def read(kind: str, name: str) -> Optional[str]:
     """Returns a text if only this user could have written it."""
     path = _directory() / kind / name
     try:
-        for place in (path.parent, path):
-            status = os.stat(place)
-            if status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) & 0o022:
-                return None
+        if not (_is_own(path.parent) and _is_own(path)):
+            return None
         with open(path, encoding="utf-8") as file:
             return file.read(_LONGEST)
     except (OSError, UnicodeError):
@@ -39,6 +37,8 @@ def keep(kind: str, name: str, text: str) -> None:
     path = _directory() / kind / name
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not _is_own(path.parent):
+            return
         with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=".", delete=False, encoding="utf-8") as file:
             file.write(text)
         os.replace(file.name, path)
@@ -50,6 +50,12 @@ def keep(kind: str, name: str, text: str) -> None:
 def _directory() -> Path:
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return Path(base) / "cccl-cache"
+
+
+def _is_own(path: Path) -> bool:
+    """Whether only this user can change it. A link is another's to lead."""
+    status = os.lstat(path)
+    return not stat.S_ISLNK(status.st_mode) and status.st_uid == os.geteuid() and not stat.S_IMODE(status.st_mode) & 0o022
 
 
 def _drop_oldest(directory: Path) -> None:

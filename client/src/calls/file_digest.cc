@@ -54,22 +54,37 @@ bool OnlyThisUserWrites(const struct stat& status) {
   return status.st_uid == geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-std::optional<Digest> ReadKept(const std::string& directory, const std::string& stamp) {
+/// Opens the directory of kept digests; an invalid descriptor if others could change what it holds.
+FileDescriptor OpenDirectory() {
+  const std::string path = Directory();
+  if (path.empty()) return FileDescriptor();
+  std::error_code error;
+  fs::create_directories(fs::path(path).parent_path(), error);
+  mkdir(path.c_str(), S_IRWXU);
+  FileDescriptor directory(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat status {};
-  if (stat(directory.c_str(), &status) != 0 || !OnlyThisUserWrites(status)) return std::nullopt;
-  const FileDescriptor file(open((directory + "/" + stamp).c_str(), O_RDONLY | O_CLOEXEC));
+  if (fstat(directory.get(), &status) != 0 || !OnlyThisUserWrites(status)) return FileDescriptor();
+  return directory;
+}
+
+std::optional<Digest> ReadKept(const FileDescriptor& directory, const std::string& stamp) {
+  const FileDescriptor file(
+      openat(directory.get(), stamp.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat status {};
   if (fstat(file.get(), &status) != 0 || !OnlyThisUserWrites(status)) return std::nullopt;
   char hex[65];
   const ssize_t size = read(file.get(), hex, sizeof(hex));
   return Digest::FromHex(std::string_view(hex, size < 0 ? 0 : static_cast<size_t>(size)));
 }
 
-void DropOldest(const std::string& directory) {
+/// Drops the digests that were kept first, if there are too many.
+void DropOldest(const FileDescriptor& directory) {
   std::error_code error;
   std::vector<fs::directory_entry> kept;
-  for (fs::directory_iterator each(directory, error), end; !error && each != end;
+  const fs::path path = "/proc/self/fd/" + std::to_string(directory.get());
+  for (fs::directory_iterator each(path, error), end; !error && each != end;
        each.increment(error)) {
-    kept.push_back(*each);
+    if (Digest::FromHex(each->path().filename().string())) kept.push_back(*each);
   }
   if (kept.size() <= kMaxKept) return;
   std::ranges::sort(kept, {}, [](const auto& each) {
@@ -77,19 +92,20 @@ void DropOldest(const std::string& directory) {
     return each.last_write_time(none);
   });
   kept.resize(kept.size() - kMaxKept);
-  for (const fs::directory_entry& each : kept) fs::remove(each, error);
+  for (const fs::directory_entry& each : kept) {
+    unlinkat(directory.get(), each.path().filename().c_str(), 0);
+  }
 }
 
-void Keep(const std::string& directory, const std::string& stamp, const Digest& digest) {
-  std::error_code error;
-  fs::create_directories(directory, error);
-  std::string name = directory + "/.XXXXXX";
-  const FileDescriptor file(mkostemp(name.data(), O_CLOEXEC));
+void Keep(const FileDescriptor& directory, const std::string& stamp, const Digest& digest) {
+  const std::string draft = "." + stamp + "." + std::to_string(getpid());
+  constexpr int kNew = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
+  const FileDescriptor file(openat(directory.get(), draft.c_str(), kNew, S_IRUSR | S_IWUSR));
   if (!file.valid()) return;
   const std::string hex = digest.Hex();
   const bool written = write(file.get(), hex.data(), hex.size()) == ssize_t(hex.size());
-  if (!written || rename(name.c_str(), (directory + "/" + stamp).c_str()) != 0) {
-    unlink(name.c_str());
+  if (!written || renameat(directory.get(), draft.c_str(), directory.get(), stamp.c_str()) != 0) {
+    unlinkat(directory.get(), draft.c_str(), 0);
   }
   DropOldest(directory);
 }
@@ -128,14 +144,14 @@ std::optional<Digest> DigestOfFile(const std::string& path) {
   struct stat before {};
   if (!file.valid() || fstat(file.get(), &before) != 0) return std::nullopt;
   const std::string stamp = StampOf(before);
-  const std::string directory = Directory();
-  if (!directory.empty()) {
+  const FileDescriptor directory = OpenDirectory();
+  if (directory.valid()) {
     if (auto kept = ReadKept(directory, stamp)) return kept;
   }
   const std::optional<Digest> digest = DigestOfContents(file.get());
   struct stat after {};
   if (!digest || fstat(file.get(), &after) != 0 || StampOf(after) != stamp) return std::nullopt;
-  if (!directory.empty() && IsSettled(after)) Keep(directory, stamp, *digest);
+  if (directory.valid() && IsSettled(after)) Keep(directory, stamp, *digest);
   return digest;
 }
 

@@ -78,7 +78,7 @@ TEST_CASE("an index that is not below the count is answered with nothing, by eac
     return grpc::Status::OK;
   };
   answers.list_deposits = [](const auto&, auto*) { return grpc::Status::OK; };
-  answers.explain = [](const auto&, auto*) { return grpc::Status::OK; };
+  answers.explain = [](auto*, const auto&, auto*) { return grpc::Status::OK; };
   StandInDaemon daemon(directory / "socket", std::move(answers));
   const std::string socket = daemon.socket();
   cccl_cache_open_options options = {};

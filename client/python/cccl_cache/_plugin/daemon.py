@@ -29,7 +29,7 @@ def own_client() -> cccl_cache.Client:
 
 
 def ask(client: cccl_cache.Client, question: Callable[[], _Answer]) -> _Answer:
-    """Runs a call. After one that timed out, the daemon has a second to show that it is alive.
+    """Runs a call. After one that was not answered, the daemon has a second to show that it is alive.
 
     So a daemon that hangs costs a process the time that the question allows once, and a build that took too long costs
     the next one nothing. Any thread may call it.
@@ -44,6 +44,8 @@ def ask(client: cccl_cache.Client, question: Callable[[], _Answer]) -> _Answer:
         _silent.discard(client)
     try:
         return question()
-    except TimeoutError:
-        _silent.add(client)
+    except (TimeoutError, cccl_cache.Error) as error:
+        # A daemon that is known to hang says nothing for ten seconds: that is "unavailable".
+        if isinstance(error, TimeoutError) or error.status == "unavailable":
+            _silent.add(client)
         raise
