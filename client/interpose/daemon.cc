@@ -45,7 +45,7 @@ cccl_cache_client* Client() {
   options.fallback = CCCL_CACHE_FALLBACK_ERROR;
   options.silence_ms = kSilenceMs;
   // A program asks for each of its kernels once, and may change its root or mounts.
-  options.process_bytes = CCCL_CACHE_OFF;
+  options.process_cache_bytes = CCCL_CACHE_OFF;
   cccl_cache_client* opened = nullptr;
   if (cccl_cache_open(&options, &opened, nullptr) != CCCL_CACHE_OK) return nullptr;
   if (open_client.compare_exchange_strong(known, opened)) return opened;

@@ -279,4 +279,4 @@ def test_without_a_link_the_next_of_that_name_in_path_is_the_real_one(standin, d
     assert len(standin.runs()) == 2  # the last one began with the tool itself
     (standin.work / "a.ptx").write_text(ptx("other"))
     said = run(one, two)
-    assert said.status == 127 and b"/two/ptxas.real" in said.err
+    assert said.status == 127 and b"/one/ptxas.real" in said.err

@@ -103,6 +103,7 @@ def test_without_a_daemon_the_bytes_are_the_same(directory, program, nvrtc):
 
 
 def test_run_within_run_serves_the_program_once(daemon, program):
+    assert run_cli("run", "--", PLACES.cli, "env").stdout == b""
     words = (program(), library_of(PLACES.cuda12))
     ptx, report = under_run(daemon.socket, PLACES.cli, "run", "--", *words)
     assert (ptx, served(report)) == (alone(*words), (0, 1))

@@ -31,8 +31,9 @@ struct Scene {
   Scene& operator=(const Scene&) = delete;
 
   [[nodiscard]] fs::path Kept() const {
-    const fs::path kept = directory / "cccl-cache/digests";
-    return fs::exists(kept) ? fs::directory_iterator(kept)->path() : fs::path();
+    std::error_code error;
+    const fs::directory_iterator first(directory / "cccl-cache/digests", error);
+    return first == fs::directory_iterator() ? fs::path() : first->path();
   }
 
   TemporaryDirectory directory;
