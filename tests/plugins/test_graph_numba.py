@@ -166,6 +166,11 @@ def test_numbas_lock_is_given_away_while_a_kernel_of_a_graph_waits_and_by_no_oth
     assert one.compile(()) == (True, True)
 
 
+def test_a_thread_that_has_numbas_lock_compiles_the_kernels_of_a_graph_itself():
+    with _numba_cuda_compiler_lock:
+        assert compile_together([(Compiled(), ()), (Compiled(), ())]) == [(True, True)] * 2
+
+
 class Twice:
     """Generates code under a lease, which another kernel of the graph may wait for with numba's lock."""
 

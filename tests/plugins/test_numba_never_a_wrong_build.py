@@ -16,6 +16,7 @@ from directory_leases import DirectoryLeases
 from numba_pairs import KEYS_ALONE, ONE, PAIRS, assigning, capturing, kernel, linking, written
 
 import cccl_cache.numba as plugin
+from cccl_cache.numba._stored import _written
 from numba import cuda
 from numba.cuda.core.errors import TypingError
 from numba.cuda.core.rewrites import Rewrite, register_rewrite, rewrite_registry
@@ -346,6 +347,15 @@ def test_another_capability_is_another_kernel():
     numba_device.pretend((8, 0))
     with counts(compiles=1, hits=0):
         assert compiled(lambda: capturing(73)) != first
+
+
+def test_a_deposit_that_lacks_a_field_is_made_again(monkeypatch):
+    with monkeypatch.context() as patched:
+        patched.setattr("cccl_cache.numba._kernels.write_kernel", lambda kernel, warned: _written({"name": "k"}, b""))
+        code = compiled(lambda: capturing(75))
+    assert compiled(lambda: capturing(75)) == code
+    with counts(compiles=0, hits=1):
+        assert compiled(lambda: capturing(75)) == code
 
 
 def test_a_loaded_kernel_tells_what_a_compiled_one_tells():

@@ -5,13 +5,14 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
 import weakref
 from typing import Any, Iterator, NamedTuple, Optional
 
 from numba.cuda import launchconfig
 from numba.cuda.core.caching import NullCache
-from numba.cuda.core.compiler_lock import _numba_cuda_compiler_lock
+from numba.cuda.core.compiler_lock import _numba_compiler_lock, _numba_cuda_compiler_lock
 from numba.cuda.core.sigutils import normalize_signature
 from numba.cuda.dispatcher import CUDACache, _Kernel
 
@@ -22,6 +23,15 @@ from ._environment import headers
 from ._key import kernel_key
 from ._stored import HEADERS, LAUNCH, Stored, load_kernel, needs, read, write_kernel, write_needs
 from ._warnings import Warned, heard, warn
+
+
+# numba's locks, in the order in which it takes them.
+LOCKS = [lock._lock for lock in (_numba_compiler_lock, _numba_cuda_compiler_lock) if lock is not None]
+
+
+def is_compiling() -> bool:
+    """Whether this thread holds a lock of numba's: another thread that compiles waits for it."""
+    return any(lock._is_owned() for lock in LOCKS)
 
 
 class Kernels(NamedTuple):
@@ -69,7 +79,7 @@ class KernelCache(CUDACache):  # type: ignore[misc]
         """Asks for a kernel before numba takes its compiler's lock, which other threads want while this one waits."""
         dispatcher = self._function
         types = normalize_signature(signature)[0]
-        if dispatcher.specialized or types in dispatcher.overloads or _numba_cuda_compiler_lock._lock._is_owned():
+        if dispatcher.specialized or types in dispatcher.overloads or is_compiling():
             yield
             return
         key = self._key(types, {})
@@ -183,11 +193,7 @@ class KernelCache(CUDACache):  # type: ignore[misc]
                 asked.more.update(self._more(stored.needs))
                 key = self._key(asked.argument_types, asked.more)
                 stored = None if key is None else self._lookup(asked, key)
-            if stored is not None:
-                dispatcher = self._function
-                again = lambda: _Kernel(dispatcher.py_func, asked.argument_types, **dispatcher.targetoptions)  # noqa: E731
-                asked.kernel = load_kernel(stored, asked.argument_types, again)
-                asked.warned = stored.warned
+            if asked.kernel is not None:
                 self._sensitive |= asked.kernel.launch_config_sensitive
         except Refused as reason:
             self._kernels.report.not_cached(self._name, str(reason))
@@ -198,9 +204,18 @@ class KernelCache(CUDACache):  # type: ignore[misc]
     def _lookup(self, asked: _Asked, key: Key) -> Optional[Stored]:
         """What is deposited. If nothing is, `asked` gets the lease for it."""
         offer = asked.stack.enter_context(self._kernels.deposits.ask(key, self._name))
-        stored = offer.read(read)
+        stored = offer.read(functools.partial(self._load, asked))
         if offer.held:
             asked.key, asked.offer = key, offer
+        return stored
+
+    def _load(self, asked: _Asked, contents: bytes) -> Stored:
+        stored = read(contents)
+        if not stored.needs:
+            dispatcher = self._function
+            again = lambda: _Kernel(dispatcher.py_func, asked.argument_types, **dispatcher.targetoptions)  # noqa: E731
+            asked.kernel = load_kernel(stored, asked.argument_types, again)
+            asked.warned = stored.warned
         return stored
 
     def _more(self, names: tuple[str, ...]) -> dict[str, str]:

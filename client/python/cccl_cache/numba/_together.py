@@ -13,14 +13,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Iterable, Iterator, Tuple
 
 from cuda.bindings import driver
-from numba.cuda.core.compiler_lock import _numba_compiler_lock, _numba_cuda_compiler_lock
 
-from ._kernels import KernelCache
+from ._kernels import LOCKS, KernelCache, is_compiling
 from ._stored import LoadedLibrary
 
 Compile = Tuple[Any, Tuple[Any, ...]]
-# In the order in which numba takes them.
-_LOCKS = [lock._lock for lock in (_numba_compiler_lock, _numba_cuda_compiler_lock) if lock is not None]
 _MOST_THREADS = 4  # each may hold a lease, of which a user has 64
 _thread = threading.local()
 
@@ -28,6 +25,8 @@ _thread = threading.local()
 def compile_together(wanted: list[Compile]) -> list[Any]:
     """Compiles each dispatcher for its types, each pair once. Raises the error of the first that has one."""
     once = dict.fromkeys(wanted)
+    if is_compiling():
+        return [dispatcher.compile(types) for dispatcher, types in wanted]
     made = _without_threads(once)
     pool = ThreadPoolExecutor(_MOST_THREADS, "cccl_cache.numba", _begin, driver.cuCtxGetCurrent())
     try:
@@ -61,7 +60,7 @@ def _begin(error: Any, context: Any) -> None:
 @contextlib.contextmanager
 def others_compile() -> Iterator[None]:
     """Lets the other threads of `compile_together` compile within this block, if this thread is one of them."""
-    held = [lock for lock in _LOCKS if getattr(_thread, "shares_locks", False) and lock._is_owned()]
+    held = [lock for lock in LOCKS if getattr(_thread, "shares_locks", False) and lock._is_owned()]
     taken = [lock._release_save() for lock in reversed(held)]
     try:
         yield
