@@ -13,7 +13,7 @@
 
 namespace cccl_cache::cli {
 
-/// What the stand-ins of one process counted, or of several together.
+/// The counts of the stand-ins of one process, or of several together.
 struct RunCounts {
   int pid = 0;
   std::string program;

@@ -132,7 +132,7 @@ void Keep(std::string_view message) {
 }
 
 template <typename Program, typename Call>
-std::variant<Result, Reason> AskBy(Call call, const Program& program) {
+std::variant<Answer, Reason> AskBy(Call call, const Program& program) {
   const auto ready = Ready();
   if (const Reason* why = std::get_if<Reason>(&ready)) return *why;
   cccl_cache_build_options options = {};
@@ -153,22 +153,23 @@ std::variant<Result, Reason> AskBy(Call call, const Program& program) {
     return After(status, start);
   }
   rest.Answered();
-  Result result(answer.result);
-  cccl_cache_result_info info = {};
-  info.struct_size = sizeof(info);
-  cccl_cache_result_describe(result.get(), &info);
+  Answer given{.result = Result(answer.result)};
+  given.info.struct_size = sizeof(given.info);
+  cccl_cache_result_describe(given.result.get(), &given.info);
   // It failed in the daemon's own hands.
-  if (info.outcome == CCCL_CACHE_FAILED && info.native_code == 0) return Reason::kRefused;
-  return result;
+  if (given.info.outcome == CCCL_CACHE_FAILED && given.info.native_code == 0) {
+    return Reason::kRefused;
+  }
+  return given;
 }
 
 }  // namespace
 
-std::variant<Result, Reason> Ask(const cccl_cache_nvrtc& program) {
+std::variant<Answer, Reason> Ask(const cccl_cache_nvrtc& program) {
   return AskBy(cccl_cache_ask_nvrtc, program);
 }
 
-std::variant<Result, Reason> Ask(const cccl_cache_link& program) {
+std::variant<Answer, Reason> Ask(const cccl_cache_link& program) {
   return AskBy(cccl_cache_ask_link, program);
 }
 

@@ -16,14 +16,20 @@ struct FreeResult {
 };
 using Result = std::unique_ptr<cccl_cache_result, FreeResult>;
 
+/// A result, and what it holds.
+struct Answer {
+  Result result;
+  cccl_cache_result_info info{};  ///< its texts point into the result
+};
+
 /// The daemon, as far as it has the library that this one stands in for. A daemon that is absent,
-/// stopped or full costs a program a second at most, once; then it is not asked for a while. All
-/// functions are thread-safe, and usable after fork().
+/// stopped or full costs a program about a second each time it is tried; in between it is not
+/// asked. All functions are thread-safe, and usable after fork().
 
 /// Compiles or links as the real library would here and now, or returns why the daemon did not. A
 /// program that does not compile is a result, too.
-[[nodiscard]] std::variant<Result, Reason> Ask(const cccl_cache_nvrtc& program);
-[[nodiscard]] std::variant<Result, Reason> Ask(const cccl_cache_link& program);
+[[nodiscard]] std::variant<Answer, Reason> Ask(const cccl_cache_nvrtc& program);
+[[nodiscard]] std::variant<Answer, Reason> Ask(const cccl_cache_link& program);
 /// Counts the outcome of a result that the program gets.
 void Count(cccl_cache_outcome outcome);
 /// Returns the numbers of the architectures that the library accepts; empty if the daemon does not

@@ -29,7 +29,7 @@ struct Assembly {
 /// Returns whether the words ask for the tool's version and for nothing else.
 [[nodiscard]] bool AsksForVersion(const Words& words);
 
-/// What may change ptxas's output or have it write more files besides its words.
+/// The variables that change ptxas's output or have it write more files.
 struct Environment {
   /// The variables that belong into a key, sorted, each with a NUL behind it.
   std::string part_of_key;

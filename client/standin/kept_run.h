@@ -13,7 +13,7 @@
 
 namespace cccl_cache::standin {
 
-/// What a run that succeeded wrote.
+/// The output of a run that succeeded.
 ///   contents = text(object) text(out) text(err)
 /// In `out` and `err` a NUL stands for the input's name where the tool says "TOOL NAME, line".
 struct KeptRun {

@@ -141,10 +141,7 @@ std::optional<Reason> Link::LinkInDaemon() {
   program.option_count = options.size();
   auto answer = Ask(program);
   if (const Reason* why = std::get_if<Reason>(&answer)) return *why;
-  Result result = std::get<Result>(std::move(answer));
-  cccl_cache_result_info info = {};
-  info.struct_size = sizeof(info);
-  cccl_cache_result_describe(result.get(), &info);
+  auto [result, info] = std::get<Answer>(std::move(answer));
   // The real library says which call failed, and in which of its two logs.
   if (info.native_code != kSuccess || info.artifact_count != 1 || !IsInformation(View(info.log))) {
     return Reason::kNotServed;

@@ -13,7 +13,8 @@
 
 namespace cccl_cache::interpose {
 
-/// What a program's nvJitLinkHandle is under a stand-in. Not thread-safe, as nvJitLink's own.
+/// The object behind a program's nvJitLinkHandle under a stand-in. Not thread-safe, as
+/// nvJitLink's own.
 class Link {
  public:
   /// Returns whether every release accepts these options and the daemon knows what they do. All

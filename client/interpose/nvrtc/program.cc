@@ -67,10 +67,7 @@ std::optional<Reason> NvrtcProgram::CompileInDaemon(const std::vector<std::strin
   program.name_expression_count = expressions.size();
   auto answer = Ask(program);
   if (const Reason* why = std::get_if<Reason>(&answer)) return *why;
-  Result result = std::get<Result>(std::move(answer));
-  cccl_cache_result_info info = {};
-  info.struct_size = sizeof(info);
-  cccl_cache_result_describe(result.get(), &info);
+  auto [result, info] = std::get<Answer>(std::move(answer));
   // The log names the option as the daemon spells it.
   if (info.native_code == kInvalidOption) return Reason::kNotServed;
   Take(std::move(result), info);

@@ -26,8 +26,8 @@ enum NvrtcResult : int {
 };
 using NvrtcHandle = struct NvrtcOpaque*;
 
-/// What a program's nvrtcProgram is under a stand-in. Its first compile is the daemon's. As soon as
-/// something is called that the daemon can't answer, the program is made anew in the real library,
+/// The object behind a program's nvrtcProgram under a stand-in. The daemon makes its first compile.
+/// At the first call that the daemon can't answer, the program is made anew in the real library,
 /// with all calls so far, and answers from there. Not thread-safe, as NVRTC's own.
 class NvrtcProgram {
  public:
@@ -51,7 +51,7 @@ class NvrtcProgram {
   /// Makes the program in the real library. Returns its result code.
   NvrtcResult Forward();
 
-  // What the daemon's compile gave; empty before it.
+  // The results of the daemon's compile; empty before it.
   [[nodiscard]] bool compiled() const { return compiled_.has_value(); }
   [[nodiscard]] bool succeeded() const { return compiled() && code_ == kSuccess; }
   [[nodiscard]] std::string_view Artifact(cccl_cache_artifact_kind kind) const;
