@@ -30,13 +30,9 @@ constexpr int kNotFound = 127;
 constexpr int kNotExecutable = 126;
 constexpr int kSignalled = 128;
 
-/// Returns only if the program can't be started.
-int Execute(const std::vector<std::string>& words, const Variables& variables) {
-  for (const auto& [name, value] : variables) setenv(name.c_str(), value.c_str(), 1);
-  std::vector<char*> arguments;
-  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  execvp(arguments[0], arguments.data());
+/// Returns an exit code if the program can't be started.
+int Start(const std::vector<std::string>& words, const Variables& variables) {
+  Execute(words, variables);
   Complain("can't run " + words[0] + ": " + std::strerror(errno));
   return errno == ENOENT ? kNotFound : kNotExecutable;
 }
@@ -58,7 +54,7 @@ int RunAsChild(const std::vector<std::string>& words, const Variables& variables
   const pid_t child = fork();
   if (child == 0) {
     sigprocmask(SIG_SETMASK, &before, nullptr);
-    _exit(Execute(words, variables));
+    _exit(Start(words, variables));
   }
   if (child < 0) {
     Complain(std::string("can't start a process: ") + std::strerror(errno));
@@ -81,7 +77,7 @@ int Run(const CommonOptions& common, const RunOptions& options) {
   }
   Expected<Variables> variables = RunEnvironment(options.how, common.socket);
   if (!variables.ok()) return Fail(variables.error(), common);
-  if (options.report.empty()) return Execute(common.program, *variables);
+  if (options.report.empty()) return Start(common.program, *variables);
   Expected<RunReport> report = RunReport::Make();
   if (!report.ok()) return Fail(report.error(), common);
   variables->emplace_back(interpose::ProcessCounts::kVariable, report->directory());
@@ -130,7 +126,9 @@ void AddHow(CLI::App* command, How* how) {
 
 void AddRunCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
   CLI::App* command = app->add_subcommand(
-      "run", "Run an unchanged program so that its NVRTC and nvJitLink calls go to the daemon");
+      "run",
+      "Run an unchanged program so that its NVRTC and nvJitLink calls, and its ptxas, go to "
+      "the daemon");
   command->group("Programs");
   const auto options = std::make_shared<RunOptions>();
   command->add_flag("--report{all}", options->report,

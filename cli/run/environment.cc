@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <gnu/libc-version.h>
 #include <link.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdio>
@@ -21,6 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kAuditor = "libcccl_cache_audit.so";
+constexpr const char* kExec = "libcccl_cache_exec.so";
 /// The real libraries behind preloaded stand-ins.
 constexpr const char* kLibraries = "CCCL_CACHE_RUN_LIBRARIES";
 // From the program's directory, so that an installation can be moved as a whole.
@@ -84,39 +86,50 @@ std::array<std::string, 2> Majors() {
   return {"13", "12"};
 }
 
-/// Adds the variables for LD_PRELOAD. A process must not have stand-ins of two majors: it would mix
-/// them up, because both export the same names.
-Expected<Done> Preload(const fs::path& standins, Variables* variables) {
+/// Libraries for LD_PRELOAD, and the real ones that they stand for; lists with colons.
+struct Preloaded {
+  std::string standins;
+  std::string real;
+};
+
+/// Returns the stand-ins of the first major that the loader finds; empty: it finds none. A process
+/// must not have those of two: it would mix them up, because both export the same names.
+Preloaded FindPreloaded(const fs::path& standins) {
   for (const std::string& major : Majors()) {
-    std::string preloaded;
-    std::string real;
+    Preloaded found;
     for (const char* name : {"libnvrtc.so.", "libnvJitLink.so."}) {
       const std::string path = Found(name + major);
       const size_t level = path.empty() ? interpose::kLevelCount : interpose::LevelOf(path.c_str());
       if (level == interpose::kLevelCount) continue;
-      const char* colon = preloaded.empty() ? "" : ":";
-      preloaded += colon + (standins / interpose::kLevels[level].standin).string();
-      real += colon + path;
+      const char* colon = found.real.empty() ? "" : ":";
+      found.standins += colon + (standins / interpose::kLevels[level].standin).string();
+      found.real += colon + path;
     }
-    if (preloaded.empty()) continue;
-    Prepend("LD_PRELOAD", preloaded, variables);
-    variables->emplace_back(kLibraries, real);
-    return Done{};
+    if (!found.real.empty()) return found;
   }
-  return Error{CCCL_CACHE_UNAVAILABLE,
-               "the loader finds neither libnvrtc.so.13 nor libnvrtc.so.12 of a known release: add "
-               "its directory to LD_LIBRARY_PATH, or use --how audit"};
+  return {};
 }
 
 Expected<Done> AddStandIns(const fs::path& standins, How how, Variables* variables) {
   const std::string auditor = (standins / kAuditor).string();
   const std::string audits = Variable("LD_AUDIT");
+  const std::string exec = (standins / kExec).string();
   // Within another `run` they are there already.
-  if (audits.find(auditor) != std::string::npos || !Variable(kLibraries).empty()) return Done{};
-  if (how == How::kPreload || (how == How::kBest && !(LoaderAuditsForFree() && audits.empty()))) {
-    return Preload(standins, variables);
+  if (Variable("LD_PRELOAD").find(exec) != std::string::npos) return Done{};
+  if (how == How::kAudit || (how == How::kBest && LoaderAuditsForFree() && audits.empty())) {
+    Prepend("LD_AUDIT", auditor, variables);
+    Prepend("LD_PRELOAD", exec, variables);
+    return Done{};
   }
-  Prepend("LD_AUDIT", auditor, variables);
+  const Preloaded found = FindPreloaded(standins);
+  if (found.real.empty() && how == How::kPreload) {
+    return Error{CCCL_CACHE_UNAVAILABLE,
+                 "the loader finds neither libnvrtc.so.13 nor libnvrtc.so.12 of a known release: "
+                 "add its directory to LD_LIBRARY_PATH, or use --how audit"};
+  }
+  // Without the libraries there are the tools still.
+  Prepend("LD_PRELOAD", found.real.empty() ? exec : exec + ":" + found.standins, variables);
+  if (!found.real.empty()) variables->emplace_back(kLibraries, found.real);
   return Done{};
 }
 
@@ -133,6 +146,21 @@ Expected<Variables> RunEnvironment(How how, const std::string& socket) {
     variables.emplace_back("CCCL_CACHE_SOCKET", fs::absolute(socket).string());
   }
   return variables;
+}
+
+void Execute(const std::vector<std::string>& words, const Variables& variables) {
+  for (const auto& [name, value] : variables) setenv(name.c_str(), value.c_str(), 1);
+  std::vector<char*> arguments;
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  auto* start = &execvp;
+  // The program itself may be ptxas.
+  if (const auto standins = FindStandIns(); standins.ok()) {
+    void* const library = dlopen((*standins / kExec).c_str(), RTLD_NOW);
+    void* const found = library == nullptr ? nullptr : dlsym(library, "execvp");
+    if (found != nullptr) start = reinterpret_cast<decltype(start)>(found);
+  }
+  start(arguments[0], arguments.data());
 }
 
 }  // namespace cccl_cache::cli

@@ -25,4 +25,8 @@ enum class How {
 /// loader of this system can't use them.
 [[nodiscard]] Expected<Variables> RunEnvironment(How how, const std::string& socket);
 
+/// Replaces this process by a program with these variables, as a program with them would start it.
+/// Returns only if it can't be started, with errno.
+void Execute(const std::vector<std::string>& words, const Variables& variables);
+
 }  // namespace cccl_cache::cli

@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -147,8 +148,15 @@ bool StandardDescriptorsOpen() {
 
 }  // namespace
 
+/// cccl-cache-ptxas --for TOOL NAME ARGUMENT...: as libcccl_cache_exec.so starts it. By any other
+/// name the stand-in is a link, and the words are those of the tool.
 int main(int count, char** arguments) {
   const auto* started = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+  if (count > 3 && std::string_view(arguments[1]) == "--for") {
+    started = arguments[2];
+    arguments += 3;
+    count -= 3;
+  }
   const char* search = getenv("PATH");
   const auto tool = RealTool::Find(started, search == nullptr ? "" : search);
   if (!tool) {

@@ -98,6 +98,7 @@ RealTool::RealTool(std::string name, std::string path)
 
 std::optional<RealTool> RealTool::Find(const std::string& started, const std::string& search) {
   const std::string name = started.substr(started.rfind('/') + 1);
+  if (IsOther(started)) return RealTool(name, started);
   if (const std::string link = started + ".real"; IsOther(link)) {
     return RealTool(name, link);
   }

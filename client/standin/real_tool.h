@@ -21,9 +21,9 @@ struct Ending {
 /// The program that a stand-in stands for. Does not change.
 class RealTool {
  public:
-  /// Finds the tool for a stand-in that was started as `started` (AT_EXECFN): where the link
-  /// "STARTED.real" leads, else the program of the same name behind the stand-in's own directory
-  /// in `search` (PATH).
+  /// Finds the tool for a stand-in that was started as `started`: that file itself if it is another
+  /// program, else where the link "STARTED.real" leads, else the program of the same name behind
+  /// the stand-in's own directory in `search` (PATH).
   [[nodiscard]] static std::optional<RealTool> Find(const std::string& started,
                                                     const std::string& search);
 

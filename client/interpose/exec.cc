@@ -1,0 +1,199 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+// libcccl_cache_exec.so, for LD_PRELOAD. Where a program is about to start ptxas or nvlink, it
+// starts cccl-cache-ptxas instead and names the tool to it, wherever the tool lies and however the
+// program found it. All else goes to the next library's function of the same name. A function here
+// may run between vfork() and exec: it allocates nothing, takes no lock, and writes to its own
+// stack only. Like the auditor it needs no C++ runtime.
+#include <dlfcn.h>
+#include <limits.h>
+#include <spawn.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#define EXPORTED extern "C" __attribute__((visibility("default")))
+
+namespace {
+
+constexpr char kStandIn[] = "cccl-cache-ptxas";
+constexpr const char* kTools[] = {"ptxas", "ptxas-blackwell", "nvlink"};
+
+char standin[PATH_MAX];  ///< beside this library; empty: there is none
+
+/// A function that the program would have called without this library. It is looked up when the
+/// library is loaded: a child of a process with threads must not ask the loader.
+template <typename Function>
+class Next {
+ public:
+  constexpr explicit Next(const char* name) : name_(name) {}
+  void Find() { found_ = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name_)); }
+  template <typename... Arguments>
+  int operator()(Arguments... arguments) {
+    if (found_ == nullptr) Find();  // called before this library was initialized
+    return found_(arguments...);
+  }
+
+ private:
+  const char* name_;
+  Function* found_ = nullptr;
+};
+using Exec = int(const char*, char* const*, char* const*);
+using Spawn = int(pid_t*, const char*, const posix_spawn_file_actions_t*, const posix_spawnattr_t*,
+                  char* const*, char* const*);
+Next<Exec> next_execve("execve");
+Next<Exec> next_execvpe("execvpe");
+Next<Spawn> next_posix_spawn("posix_spawn");
+Next<Spawn> next_posix_spawnp("posix_spawnp");
+
+const char* BaseName(const char* path) {
+  const char* slash = std::strrchr(path, '/');
+  return slash == nullptr ? path : slash + 1;
+}
+
+__attribute__((constructor)) void Initialize() {
+  next_execve.Find();
+  next_execvpe.Find();
+  next_posix_spawn.Find();
+  next_posix_spawnp.Find();
+  const auto* started = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+  // The stand-in itself starts the real tool.
+  if (started == nullptr || std::strcmp(BaseName(started), kStandIn) == 0) return;
+  Dl_info own = {};
+  char path[PATH_MAX];
+  if (dladdr(reinterpret_cast<void*>(&Initialize), &own) == 0) return;
+  if (realpath(own.dli_fname, path) == nullptr) return;
+  *std::strrchr(path, '/') = '\0';
+  if (std::strlen(path) + sizeof(kStandIn) >= sizeof(standin)) return;
+  std::strcat(std::strcat(path, "/"), kStandIn);
+  if (access(path, X_OK) == 0) std::strcpy(standin, path);
+}
+
+bool HasNameOfTool(const char* path) {
+  if (standin[0] == '\0' || path == nullptr) return false;
+  for (const char* tool : kTools) {
+    if (std::strcmp(BaseName(path), tool) == 0) return true;
+  }
+  return false;
+}
+
+/// Returns whether a program can be started by this path.
+bool IsProgram(const char* path) {
+  struct stat status;
+  return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
+}
+
+bool IsTool(const char* path) { return HasNameOfTool(path) && IsProgram(path); }
+
+using Path = char[PATH_MAX];
+
+/// Finds a tool as execvp() does. Returns false if it is none, or if there is none.
+bool Find(const char* name, Path& found) {
+  if (!HasNameOfTool(name) || std::strlen(name) >= sizeof(found)) return false;
+  if (std::strchr(name, '/') != nullptr) return IsProgram(std::strcpy(found, name));
+  const char* directory = std::getenv("PATH");
+  while (directory != nullptr) {
+    const size_t length = std::strcspn(directory, ":");
+    if (length + std::strlen(name) + 2 < sizeof(found)) {
+      std::memcpy(found, length == 0 ? "." : directory, length == 0 ? 1 : length);
+      found[length == 0 ? 1 : length] = '\0';
+      if (IsProgram(std::strcat(std::strcat(found, "/"), name))) return true;
+    }
+    directory = directory[length] == '\0' ? nullptr : directory + length + 1;
+  }
+  return false;
+}
+
+/// Calls `start` with the stand-in and its words: those of the tool, behind the tool's path.
+template <typename Start>
+int StartStandIn(const char* tool, char* const* words, Start start) {
+  size_t count = 0;
+  while (words[count] != nullptr) ++count;
+  auto** all = static_cast<char**>(__builtin_alloca((count + 4) * sizeof(char*)));
+  all[0] = standin;
+  all[1] = const_cast<char*>("--for");
+  all[2] = const_cast<char*>(tool);
+  std::memcpy(all + 3, words, (count + 1) * sizeof(char*));
+  return start(standin, all);
+}
+
+/// Calls `start` with the words of a call such as execl(), which end with a null, and with what is
+/// left of the list behind it.
+template <typename Start>
+int WithWords(const char* first, va_list* list, Start start) {
+  size_t count = 1;
+  va_list counted;
+  va_copy(counted, *list);
+  while (first != nullptr && va_arg(counted, char*) != nullptr) ++count;
+  va_end(counted);
+  auto** words = static_cast<char**>(__builtin_alloca((count + 1) * sizeof(char*)));
+  words[0] = const_cast<char*>(first);
+  for (size_t i = 1; first != nullptr && i <= count; ++i) words[i] = va_arg(*list, char*);
+  return start(words);
+}
+
+}  // namespace
+
+EXPORTED int execve(const char* path, char* const* words, char* const* variables) noexcept {
+  if (!IsTool(path)) return next_execve(path, words, variables);
+  return StartStandIn(path, words, [&](const char* program, char* const* all) {
+    return next_execve(program, all, variables);
+  });
+}
+
+EXPORTED int execv(const char* path, char* const* words) noexcept {
+  return execve(path, words, environ);
+}
+
+EXPORTED int execvpe(const char* name, char* const* words, char* const* variables) noexcept {
+  Path tool;
+  if (Find(name, tool)) return execve(tool, words, variables);
+  return next_execvpe(name, words, variables);
+}
+
+EXPORTED int execvp(const char* name, char* const* words) noexcept {
+  return execvpe(name, words, environ);
+}
+
+EXPORTED int execl(const char* path, const char* first, ...) noexcept {
+  va_list list;
+  va_start(list, first);
+  return WithWords(first, &list, [&](char** words) { return execve(path, words, environ); });
+}
+
+EXPORTED int execlp(const char* name, const char* first, ...) noexcept {
+  va_list list;
+  va_start(list, first);
+  return WithWords(first, &list, [&](char** words) { return execvpe(name, words, environ); });
+}
+
+EXPORTED int execle(const char* path, const char* first, ...) noexcept {
+  va_list list;
+  va_start(list, first);
+  return WithWords(first, &list,
+                   [&](char** words) { return execve(path, words, va_arg(list, char* const*)); });
+}
+
+EXPORTED int posix_spawn(pid_t* child, const char* path, const posix_spawn_file_actions_t* actions,
+                         const posix_spawnattr_t* attributes, char* const* words,
+                         char* const* variables) {
+  if (!IsTool(path)) {
+    return next_posix_spawn(child, path, actions, attributes, words, variables);
+  }
+  return StartStandIn(path, words, [&](const char* program, char* const* all) {
+    return next_posix_spawn(child, program, actions, attributes, all, variables);
+  });
+}
+
+EXPORTED int posix_spawnp(pid_t* child, const char* name, const posix_spawn_file_actions_t* actions,
+                          const posix_spawnattr_t* attributes, char* const* words,
+                          char* const* variables) {
+  Path tool;
+  if (Find(name, tool)) return posix_spawn(child, tool, actions, attributes, words, variables);
+  return next_posix_spawnp(child, name, actions, attributes, words, variables);
+}

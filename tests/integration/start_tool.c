@@ -1,0 +1,45 @@
+/* SPDX-FileCopyrightText: the cccl-cached authors
+ * SPDX-License-Identifier: Apache-2.0
+ * start_tool WAY NAME WORD...: starts a program in one of the ways of C, waits for it, and ends with its
+ * exit status, or with 100 plus errno if it can't be started. */
+#include <errno.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char** environ;
+
+/* The tests give five words. */
+static void become(const char* way, const char* name, char** w) {
+  if (strcmp(way, "execve") == 0) execve(name, w, environ);
+  if (strcmp(way, "execv") == 0) execv(name, w);
+  if (strcmp(way, "execvp") == 0) execvp(name, w);
+  if (strcmp(way, "execvpe") == 0) execvpe(name, w, environ);
+  if (strcmp(way, "execl") == 0) execl(name, w[0], w[1], w[2], w[3], w[4], NULL);
+  if (strcmp(way, "execlp") == 0) execlp(name, w[0], w[1], w[2], w[3], w[4], NULL);
+  if (strcmp(way, "execle") == 0) execle(name, w[0], w[1], w[2], w[3], w[4], NULL, environ);
+  _exit(100 + errno);
+}
+
+int main(int argc, char** argv) {
+  if (argc < 4) return 99;
+  const char* way = argv[1];
+  const char* name = argv[2];
+  char** words = argv + 2;
+  pid_t child = -1;
+  int error = 0;
+  if (strcmp(way, "posix_spawn") == 0) {
+    error = posix_spawn(&child, name, NULL, NULL, words, environ);
+  } else if (strcmp(way, "posix_spawnp") == 0) {
+    error = posix_spawnp(&child, name, NULL, NULL, words, environ);
+  } else {
+    child = strcmp(way, "execve") == 0 ? vfork() : fork();
+    if (child == 0) become(way, name, words);
+  }
+  if (error != 0) return 100 + error;
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 98;
+}

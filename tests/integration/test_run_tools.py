@@ -1,0 +1,105 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""`cccl-cache-cli run`: a ptxas that the program starts goes to the daemon, however it is found and started."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+from conftest import PATIENCE, PLACES, run_cli
+from standin import PTXAS13, ptx
+
+SOURCE = pathlib.Path(__file__).with_name("start_tool.c")
+BY_PATH = ["execve", "execv", "execl", "execle", "posix_spawn"]
+BY_NAME = ["execvp", "execvpe", "execlp", "posix_spawnp"]
+
+
+class Tools:
+    """A directory in PATH with a ptxas that counts its runs, and a program that starts it."""
+
+    def __init__(self, directory, socket):
+        self.directory, self.socket = directory, str(socket)
+        self.bin = directory / "bin"
+        self.bin.mkdir()
+        self.ptxas = self.bin / "ptxas"
+        shutil.copy(PLACES.counted_tool, self.ptxas)
+        self.starter = directory / "start_tool"
+        subprocess.run(["cc", "-w", "-D_GNU_SOURCE", SOURCE, "-o", self.starter], check=True)
+        (directory / "k.ptx").write_text(ptx())
+        self._counted = directory / "counted"
+        # The counted tool starts the real one under a name that is no tool's.
+        real = directory / "assembler"
+        real.symlink_to(PTXAS13)
+        self.environment = {"PATH": f"{self.bin}:{os.environ['PATH']}", "REAL": str(real),
+                            "COUNTED": str(self._counted), "XDG_RUNTIME_DIR": str(directory)}
+
+    def alone(self, *words):
+        return subprocess.run(list(map(str, words)), cwd=self.directory, env=self.environment, capture_output=True,
+                              timeout=PATIENCE)
+
+    def under_run(self, *words):
+        return run_cli("--socket", self.socket, "run", "--", *words, cwd=self.directory, environment=self.environment,
+                       check=False)
+
+    def runs(self):
+        return len(self._counted.read_text().split()) if self._counted.exists() else 0
+
+
+@pytest.fixture
+def tools(directory, fake):
+    return Tools(directory, fake.socket)
+
+
+def test_each_way_to_start_ptxas_leads_to_the_daemon(tools):
+    words = ["-arch=sm_90", "k.ptx", "-o"]
+    assert tools.alone(tools.ptxas, *words, "real.cubin").returncode == 0
+    expected, alone = (tools.directory / "real.cubin").read_bytes(), tools.runs()
+    starts = [(way, tools.ptxas) for way in BY_PATH + BY_NAME] + [(way, "ptxas") for way in BY_NAME]
+    for number, (way, name) in enumerate(starts):
+        done = tools.under_run(tools.starter, way, name, *words, f"{number}.cubin")
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b""), way
+        assert (tools.directory / f"{number}.cubin").read_bytes() == expected
+    assert tools.runs() == alone + 1
+
+
+@pytest.mark.parametrize("words", [
+    ["sh", "-c", "ptxas -arch=sm_90 k.ptx -o made.cubin"],
+    [sys.executable, "-c", "import subprocess; subprocess.run('ptxas -arch=sm_90 k.ptx -o made.cubin'.split(), check=True)"],
+    ["ptxas", "-arch=sm_90", "k.ptx", "-o", "made.cubin"],
+], ids=["a shell", "Python", "run itself"])
+def test_a_second_run_starts_no_ptxas(tools, words):
+    for _ in range(2):
+        assert tools.under_run(*words).returncode == 0
+        assert (tools.directory / "made.cubin").read_bytes()[:4] == b"\x7fELF"
+    assert tools.runs() == 1
+
+
+def test_a_tool_that_is_missing_fails_as_without_run(tools):
+    tools.ptxas.chmod(0o644)
+    tools.environment["PATH"] = str(tools.bin)
+    for way, name in [("execv", tools.ptxas), ("posix_spawn", "/nowhere/ptxas"), ("execvp", "ptxas"), ("posix_spawnp", "ptxas")]:
+        words = (tools.starter, way, name, "a", "b", "c", "d")
+        assert tools.under_run(*words).returncode == tools.alone(*words).returncode > 100
+
+
+def test_the_tool_has_the_words_and_the_variables_that_it_was_given(tools):
+    tools.ptxas.write_text('#!/bin/sh\necho "$0"; printf "<%s>" "$@"; env | grep -vE "^(LD_|CCCL_|_=)" | sort\n')
+    tools.ptxas.chmod(0o755)
+    words = (tools.starter, "execvp", "ptxas", "with blank", "", "--for", "x")
+    done = tools.under_run(*words)
+    assert done.stdout == tools.alone(*words).stdout
+    assert done.stdout.startswith(f"{tools.ptxas}\n<with blank><><--for><x>".encode())
+
+
+def test_a_link_to_the_stand_in_that_a_user_made_still_finds_the_tool(tools):
+    """Its own PATH led to the stand-in before `run` did."""
+    linked = tools.directory / "linked"
+    linked.mkdir()
+    (linked / "ptxas").symlink_to(PLACES.standin)
+    tools.environment["PATH"] = f"{linked}:{tools.environment['PATH']}"
+    for _ in range(2):
+        assert tools.under_run("sh", "-c", "ptxas -arch=sm_90 k.ptx -o made.cubin").returncode == 0
+    assert tools.runs() == 1
