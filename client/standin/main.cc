@@ -19,6 +19,7 @@
 #include <utility>
 #include <variant>
 
+#include "client/interpose/report.h"
 #include "client/standin/command_line.h"
 #include "client/standin/kept_run.h"
 #include "client/standin/real_tool.h"
@@ -34,6 +35,9 @@ using cccl_cache::Digest;
 using cccl_cache::FileDescriptor;
 using cccl_cache::Lease;
 using cccl_cache::Sha256;
+using cccl_cache::interpose::CountedCall;
+using cccl_cache::interpose::Counts;
+using cccl_cache::interpose::Reason;
 using namespace cccl_cache::standin;  // NOLINT: the program's own
 
 constexpr int kCantStart = 127;
@@ -88,12 +92,15 @@ void ServeVersion(const RealTool& tool, const Digest& stamp, const UserFacts& fa
   EndAs(ending->status);
 }
 
+/// How the tool ended, as waitpid() tells it, or why the real tool must do it.
+using Served = std::variant<int, Reason>;
+
 /// Runs the tool, and publishes what it made. All who wait go on by themselves if that is not to be
-/// kept. Returns if the tool was not started.
-void Make(const RealTool& tool, const Digest& stamp, const Assembly& assembly, const Digest& input,
-          Lease* lease, char** arguments) {
+/// kept.
+Served Make(const RealTool& tool, const Digest& stamp, const Assembly& assembly,
+            const Digest& input, Lease* lease, char** arguments) {
   auto ending = tool.Run(arguments);
-  if (!ending) return;
+  if (!ending) return Reason::kNotServed;
   std::optional<std::string> contents;
   if (ending->status == 0) {
     // The tool read its input after this process did.
@@ -108,37 +115,55 @@ void Make(const RealTool& tool, const Digest& stamp, const Assembly& assembly, c
   } else {
     lease->Fail();
   }
-  EndAs(ending->status);
+  ++(ending->status == 0 ? Counts().compiled : Counts().failed);
+  return ending->status;
 }
 
-/// Serves a run from the daemon. Returns if the real tool must do it.
-void Serve(const RealTool& tool, const Digest& stamp, const UserFacts& facts,
-           const Assembly& assembly, char** arguments) {
+/// Serves a run from the daemon.
+Served Serve(const RealTool& tool, const Digest& stamp, const UserFacts& facts,
+             const Assembly& assembly, char** arguments) {
   const Environment environment = ReadEnvironment(environ);
   const auto text = ReadRegular(assembly.input);
-  if (environment.writes_more || !text || !TakesFile(assembly.output)) return;
+  if (environment.writes_more || !text || !TakesFile(assembly.output)) return Reason::kNotServed;
   const auto digest = tool.Identify(stamp, facts);
-  if (!digest) return;
+  if (!digest) return Reason::kNotServed;
   std::string place;
   if (assembly.shows_paths) {
     char* directory = getcwd(nullptr, 0);
-    if (directory == nullptr) return;
+    if (directory == nullptr) return Reason::kNotServed;
     place = std::string(directory).append(1, '\0').append(assembly.input);
     free(directory);
   }
   auto client = Client::Open(ClientOptions{.fallback = CCCL_CACHE_FALLBACK_ERROR});
-  if (!client.ok()) return;
+  if (!client.ok()) return Reason::kNoDaemon;
   const Digest input = Sha256(*text);
   auto acquired =
       Ask(&*client, KeyOf(assembly, *digest, input, environment.part_of_key, place), facts);
-  if (!acquired) return;
+  if (!acquired) return Reason::kNoDaemon;
   if (const auto* deposit = std::get_if<Deposit>(&*acquired)) {
     const auto run = KeptRun::Decode(deposit->contents(), assembly);
-    if (run && Replay(*run, assembly.output)) _exit(EXIT_SUCCESS);
-    return;
+    if (!run || !Replay(*run, assembly.output)) return Reason::kNotServed;
+    ++Counts().hits;
+    return 0;
   }
   Lease& lease = std::get<Lease>(*acquired);
-  if (lease.held()) Make(tool, stamp, assembly, input, &lease, arguments);
+  if (!lease.held()) return Reason::kFull;
+  return Make(tool, stamp, assembly, input, &lease, arguments);
+}
+
+/// Counts a run of ptxas, and ends this process if it is served.
+void ServeCounted(const RealTool& tool, const Digest& stamp, const UserFacts& facts,
+                  const Words& words, char** arguments) {
+  Served served = Reason::kNotServed;
+  {
+    CountedCall call;
+    std::snprintf(Counts().program, sizeof(Counts().program), "%s", tool.name().c_str());
+    if (const auto assembly = ReadAssembly(words)) {
+      served = Serve(tool, stamp, facts, *assembly, arguments);
+    }
+    if (const auto* reason = std::get_if<Reason>(&served)) call.Forward(*reason);
+  }
+  if (const auto* status = std::get_if<int>(&served)) EndAs(*status);
 }
 
 bool StandardDescriptorsOpen() {
@@ -170,10 +195,11 @@ int main(int count, char** arguments) {
   const auto stamp = tool->Stamp();
   if (stamp && StandardDescriptorsOpen()) {
     const UserFacts facts;
-    const auto assembly =
-        tool->name().starts_with("ptxas") ? ReadAssembly(words) : std::optional<Assembly>();
-    if (AsksForVersion(words)) ServeVersion(*tool, *stamp, facts, arguments);
-    if (assembly) Serve(*tool, *stamp, facts, *assembly, arguments);
+    if (AsksForVersion(words)) {
+      ServeVersion(*tool, *stamp, facts, arguments);
+    } else if (tool->name().starts_with("ptxas")) {
+      ServeCounted(*tool, *stamp, facts, words, arguments);
+    }
   }
   tool->Replace(arguments);
   std::fprintf(stderr, "%s: the real tool can't be started\n", started);

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`cccl-cache-cli run`: a ptxas that the program starts goes to the daemon, however it is found and started."""
 
+import json
 import os
 import pathlib
 import shutil
@@ -75,6 +76,18 @@ def test_a_second_run_starts_no_ptxas(tools, words):
         assert tools.under_run(*words).returncode == 0
         assert (tools.directory / "made.cubin").read_bytes()[:4] == b"\x7fELF"
     assert tools.runs() == 1
+
+
+def test_the_report_counts_runs_of_ptxas(tools, directory):
+    (directory / "broken.ptx").write_text("broken")
+    command = "ptxas -arch=sm_90 k.ptx -o made; ptxas -arch=sm_90 k.ptx -o made; " \
+              "ptxas -arch=sm_90 broken.ptx -o made 2>/dev/null; ptxas --help; ptxas --version"
+    done = run_cli("--socket", tools.socket, "--json", "run", "--report", "--", "sh", "-c", command, cwd=directory,
+                   environment=tools.environment)
+    report = json.loads(done.stderr)
+    counts = {name: report[name] for name in ("calls", "hits", "compiled", "failed")}
+    assert counts == {"calls": 4, "hits": 1, "compiled": 1, "failed": 1}
+    assert report["forwarded"]["call not served"] == 1
 
 
 def test_a_tool_that_is_missing_fails_as_without_run(tools):
