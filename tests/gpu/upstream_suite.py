@@ -1,18 +1,20 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""A package's own tests, without the plug-in and twice with it.
+"""A package's own tests, without the cache and twice with it.
 
-Usage: upstream_suite.py [--of PACKAGE] [--processes N] [--select EXPRESSION] SUITE SOCKET
+Usage: upstream_suite.py [--of PACKAGE] [--cli CLI] [--processes N] [--select EXPRESSION] SUITE SOCKET
 
-PACKAGE: cuda.compute, cupy or triton. SUITE: python/cuda_cccl/tests of a checkout of CCCL; or tests of CuPy's sdist, with
-the sdist's pyproject.toml beside it but not its sources; or python/test of a checkout of Triton; of the release that is
-installed. SOCKET: a daemon that was asked for nothing yet. Needs pytest, pytest-xdist and the package: cuda-cccl with its
-compiler and CuPy, CuPy, or Triton with PyTorch and expecttest. Runs the suite three times: without the plug-in, as a first
-run with it, and as a second. Prints what passed, failed, how long each run took and what the daemon did; exit status 1 if
-a test fails with the plug-in that passes without it.
+PACKAGE: cuda.compute, cupy, triton or torch. SUITE: python/cuda_cccl/tests of a checkout of CCCL; or tests of CuPy's sdist,
+with the sdist's pyproject.toml beside it but not its sources; or python/test of a checkout of Triton; or test of one of
+PyTorch; of the release that is installed. SOCKET: a daemon that was asked for nothing yet. Needs pytest, pytest-xdist and
+the package: cuda-cccl with its compiler and CuPy, CuPy, Triton with PyTorch and expecttest, or PyTorch. Runs the suite three
+times: without the cache, as a first run with it, and as a second. With the cache means by the package's plug-in, or with
+--cli under `CLI run`, where CLI is cccl-cache-cli. Prints what passed, failed, how long each run took and what the daemon
+did; exit status 1 if a test fails with the cache that passes without it.
 """
 
 import argparse
+import json
 import os
 import pathlib
 import subprocess
@@ -24,8 +26,8 @@ import xml.etree.ElementTree
 import cccl_cache
 
 _CUPY = "cupy_tests/core_tests"
-# Of each package: the variable that turns its plug-in on, what is run of its suite, and which tests of that, as pytest's
-# -k. Jitify reads CCCL's headers for minutes in each process, and nvcc is not served.
+# Of each package: the variable that turns its plug-in on, if it has one, what is run of its suite, and which tests of that,
+# as pytest's -k. Jitify reads CCCL's headers for minutes in each process, and nvcc is not served.
 SUITES = {
     "cuda.compute": ("CCCL_CACHE_COMPUTE", ("compute",), ""),
     "cupy": ("CCCL_CACHE_CUPY", (
@@ -33,6 +35,7 @@ SUITES = {
         f"{_CUPY}/test_reduction.py", f"{_CUPY}/test_cub_reduction.py", f"{_CUPY}/fusion_tests"),
         "(not jitify or no-jitify) and not NVCC"),
     "triton": ("CCCL_CACHE_TRITON", ("unit/runtime",), ""),
+    "torch": (None, ("test_jiterator.py",), ""),
 }
 
 
@@ -46,19 +49,19 @@ def outcomes(report):
     return found
 
 
-def run(given, name, report, environment):
-    """The outcomes of one run of the suite, printed in one line."""
+def run(given, name, report, environment, behind=()):
+    """The outcomes of one run of the suite, printed in one line. `behind`: a program that runs it."""
     _, parts, tests = SUITES[given.of]
     command = [
-        sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=line", f"--junitxml={report}",
+        *behind, sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=line", f"--junitxml={report}",
         "-n", str(given.processes), *parts, "-k", given.select or tests,
     ]
     begun = time.monotonic()
-    with open(report.with_suffix(".log"), "wb") as log:
+    with open(report.with_suffix(".log"), "wb") as log, open(report.with_suffix(".err"), "wb") as errors:
         status = subprocess.run(
-            command, cwd=given.suite, stdout=log, stderr=log,
+            command, cwd=given.suite, stdout=log, stderr=errors,
             env={**os.environ, "CUDA_CACHE_DISABLE": "1", "CUPY_CACHE_DIR": str(report.with_suffix(".cupy")),
-                 "TRITON_CACHE_DIR": str(report.with_suffix(".triton")),
+                 "TRITON_CACHE_DIR": str(report.with_suffix(".triton")), "USE_PYTORCH_KERNEL_CACHE": "0",
                  "PYTHONPATH": f"{given.suite}:{os.environ.get('PYTHONPATH', '')}",
                  **environment}).returncode
     took = time.monotonic() - begun
@@ -68,6 +71,13 @@ def run(given, name, report, environment):
     counts = {each: list(found.values()).count(each) for each in ("passed", "failed", "skipped")}
     print(f"{name}: {', '.join(f'{count} {each}' for each, count in counts.items())} in {took:.0f} s", flush=True)
     return found
+
+
+def reported(report):
+    """What `run --report` told of a run, without the counts that are 0."""
+    text = report.with_suffix(".err").read_text(errors="replace")
+    told = json.loads(text[text.rindex("\n{\n") if "\n{\n" in text else text.index("{"):])
+    return {name: value for name, value in {**told, **told["forwarded"]}.items() if value and name != "forwarded"}
 
 
 def done_by(daemon):
@@ -80,25 +90,32 @@ def done_by(daemon):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--of", choices=SUITES, default="cuda.compute")
+    parser.add_argument("--cli", type=pathlib.Path, help="cccl-cache-cli: under its `run`, instead of with the plug-in")
     parser.add_argument("--processes", type=int, default=min(14, os.cpu_count()))
     parser.add_argument("--select", help="as pytest's -k, instead of what is chosen here")
     parser.add_argument("suite", type=pathlib.Path)
     parser.add_argument("socket")
     given = parser.parse_args()
     given.suite = given.suite.resolve()
-    plugged = {SUITES[given.of][0]: "1", "CCCL_CACHE_SOCKET": given.socket}
+    variable = SUITES[given.of][0]
+    if variable is None and given.cli is None:
+        parser.error(f"{given.of} has no plug-in: give --cli")
+    behind = [] if given.cli is None else [given.cli, "--socket", given.socket, "--json", "run", "--report", "--"]
+    plugged = {"CCCL_CACHE_SOCKET": given.socket, **({} if given.cli else {variable: "1"})}
     daemon = cccl_cache.Client(given.socket, fallback="error")
     with tempfile.TemporaryDirectory() as directory:
         place = pathlib.Path(directory)
-        without = run(given, "without the plug-in", place / "without.xml", {})
+        without = run(given, "without the cache", place / "without.xml", {})
         worse = set()
         for name in ("first", "second"):
             before = done_by(daemon)
-            found = run(given, f"{name} run with it", place / f"{name}.xml", plugged)
+            found = run(given, f"{name} run with it", place / f"{name}.xml", plugged, behind)
             print(f"  the daemon: {', '.join(f'{value - before[each]:.0f} {each}' for each, value in done_by(daemon).items())}")
+            if behind:
+                print(f"  the report: {reported(place / f'{name}.xml')}", flush=True)
             worse |= {each for each, outcome in found.items() if outcome == "failed" and without.get(each) == "passed"}
     for each in sorted(worse):
-        print(f"fails with the plug-in alone: {each}")
+        print(f"fails with the cache alone: {each}")
     return 1 if worse or "passed" not in without.values() else 0
 
 
