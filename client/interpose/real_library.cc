@@ -18,6 +18,11 @@
 extern "C" __attribute__((visibility("default"))) char cccl_cache_standin_real[PATH_MAX];
 char cccl_cache_standin_real[PATH_MAX];
 
+// Tells it to the plug-ins of the Python package (client/python/cccl_cache/_plugin/loaded.py).
+extern "C" __attribute__((visibility("default"))) const char* cccl_cache_standin_real_path() {
+  return cccl_cache::interpose::RealPath().c_str();
+}
+
 namespace cccl_cache::interpose {
 namespace {
 

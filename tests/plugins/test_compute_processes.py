@@ -17,11 +17,11 @@ PROGRAM = pathlib.Path(__file__).with_name("compute_program.py")
 NAMES = ["struct", "reduce", "transform", "iterator", "select"]
 
 
-def start(daemon, *names, path=()):
+def start(daemon, *names, path=(), behind=(), **variables):
     """`path`: where packages are looked for before all other places."""
     places = ":".join([*map(str, path), os.environ["PYTHONPATH"]])
-    return subprocess.Popen([sys.executable, PROGRAM, *names], stdout=subprocess.PIPE, text=True,
-                            env={**os.environ, "PYTHONPATH": places, "CCCL_CACHE_SOCKET": str(daemon.socket)})
+    environment = {**os.environ, "PYTHONPATH": places, "CCCL_CACHE_SOCKET": str(daemon.socket), **variables}
+    return subprocess.Popen([*behind, sys.executable, PROGRAM, *names], stdout=subprocess.PIPE, text=True, env=environment)
 
 
 def finish(process):

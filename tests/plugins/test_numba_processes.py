@@ -19,8 +19,8 @@ PROGRAM = pathlib.Path(__file__).with_name("numba_program.py")
 OWN_NAMES = {"shared_twins"}
 
 
-def start(daemon, mode, *names, seed="1", stdin=None, **variables):
-    return subprocess.Popen([sys.executable, PROGRAM, mode, *names], stdin=stdin, stdout=subprocess.PIPE, text=True,
+def start(daemon, mode, *names, seed="1", stdin=None, behind=(), **variables):
+    return subprocess.Popen([*behind, sys.executable, PROGRAM, mode, *names], stdin=stdin, stdout=subprocess.PIPE, text=True,
                             env={**os.environ, "CCCL_CACHE_SOCKET": str(daemon.socket), "PYTHONHASHSEED": seed, **variables})
 
 

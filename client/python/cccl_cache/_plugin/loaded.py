@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import glob
 import os
 from importlib import metadata
@@ -78,7 +79,25 @@ def _loaded(name: str) -> list[str]:
             _, slash, path = line.rstrip("\n").partition("/")
             if slash and os.path.basename(path).startswith(name):
                 paths[os.path.realpath(slash + path)] = None
-    return list(paths)
+    return list(dict.fromkeys(map(behind_standin, paths)))
+
+
+def behind_standin(path: str) -> str:
+    """The file of NVIDIA's library for which `cccl-cache-cli run` has mapped this one; the path itself if it has not.
+
+    Raises Refused if the stand-in does not know it.
+    """
+    try:
+        ask = ctypes.CDLL(path, mode=os.RTLD_NOLOAD).cccl_cache_standin_real_path
+    except (OSError, AttributeError):
+        return path
+    ask.restype = ctypes.c_char_p
+    real = os.fsdecode(ask())
+    if not real:
+        raise Refused(f"what {path} stands in for is not known")
+    # A library that needs a stand-in is asked as well, and the stand-in answers.
+    library = os.path.basename(path).partition(".so")[0]
+    return real if os.path.basename(real).startswith(library) else path
 
 
 def contents(path: str) -> str:

@@ -29,7 +29,7 @@ from numba.cuda.typing.templates import builtin_registry as typing
 
 from .._numba.settings import describe_settings
 from .._plugin.canonical import Description, Refused, digest
-from .._plugin.loaded import contents, nvrtc_builtins
+from .._plugin.loaded import behind_standin, contents, nvrtc_builtins
 from .._plugin.registrations import Registrations, describe_package
 
 _VERSIONED = (numba_cuda, numba, llvmlite, numpy, cuda.core, cuda.bindings, pathfinder)
@@ -103,7 +103,7 @@ def _library(name: str) -> str:
         raise Refused(f"{name} can't be loaded: {error}") from None
     if path is None:
         raise Refused(f"{name} can't be found")
-    return str(os.path.realpath(path))
+    return behind_standin(os.path.realpath(path))
 
 
 def _registries() -> list[Any]:

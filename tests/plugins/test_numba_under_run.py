@@ -1,0 +1,18 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""The plug-in for numba-cuda under `cccl-cache-cli run` makes the keys that it makes without."""
+
+from behind_run import HOW, OWN_LIBRARIES, behind
+from test_numba_processes import finish, start
+
+NAMES = ("diamond", "linked")
+
+
+def test_kernels_that_were_kept_without_run_are_found_under_it(real):
+    first = finish(start(real, "whole", *NAMES))
+    assert first["status"]["compiles"] == len(NAMES)
+    for how in HOW:
+        second = finish(start(real, "whole", *NAMES, behind=behind(how), **OWN_LIBRARIES))
+        assert not second["status"]["errors"] and not second["status"]["not_cached"]
+        assert second["status"]["hits"] == len(NAMES) and second["status"]["compiles"] == 0
+        assert second["cubins"] == first["cubins"]
