@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Daemons for tests, each over files of its own, ended with the test."""
 
+import contextlib
 import os
 import pathlib
 import tempfile
@@ -57,11 +58,18 @@ def real(make_daemon):
     return make_daemon(roots=(PLACES.cuda13,)).start()
 
 
+@contextlib.contextmanager
+def lasting_daemon(*roots):
+    """A running daemon with a directory of its own, for all tests of a file."""
+    with tempfile.TemporaryDirectory(prefix="cccl", dir="/tmp") as place:
+        os.chmod(place, 0o755)
+        daemon = Daemon(place, roots).start()
+        yield daemon
+        daemon.stop()
+
+
 @pytest.fixture(scope="module")
 def lasting():
     """A running daemon over CUDA 13 for all tests of a file: each has a directory of its own."""
-    with tempfile.TemporaryDirectory(prefix="cccl", dir="/tmp") as place:
-        os.chmod(place, 0o755)
-        daemon = Daemon(place, (PLACES.cuda13,)).start()
+    with lasting_daemon(PLACES.cuda13) as daemon:
         yield daemon
-        daemon.stop()

@@ -1,9 +1,12 @@
 /* SPDX-FileCopyrightText: the cccl-cached authors
  * SPDX-License-Identifier: Apache-2.0
  * A program that knows nothing of the cache: compiles a kernel with libnvrtc and prints the PTX.
- * Linked to libnvrtc if LINKED is defined; else argv[1] is what it opens. The last argument may say
- * that it compiles much ("slowly"), or again: in eight threads ("threads"), in a child ("forks"), in
- * an exit handler ("exits"), or after it has closed the library and opened it again ("closes"). */
+ * Linked to libnvrtc if LINKED is defined; else argv[1] is what it opens, by OPEN. If OPENS_USER is
+ * defined, that is this program as a library. The last argument may say that it compiles much
+ * ("slowly"), or again: in eight threads ("threads"), in a child ("forks"), in an exit handler
+ * ("exits"), after it has closed the library and opened it again ("closes"), or with the library
+ * argv[2] ("both"). */
+#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -23,6 +26,9 @@ extern int nvrtcDestroyProgram(Program*);
 #define CALL(name) name
 #else
 static void* library;
+#ifndef OPEN
+#define OPEN(name) dlopen(name, RTLD_NOW)
+#endif
 #define CALL(name) ((int (*)())dlsym(library, #name))
 #endif
 
@@ -98,11 +104,14 @@ static void compile_at_exit(void) { compile("-DFACTOR=4.0f", NULL); }
 
 int main(int argc, char** argv) {
 #ifndef LINKED
-  library = dlopen(argv[1], RTLD_NOW);
+  library = OPEN(argv[1]);
   if (library == NULL) {
     fprintf(stderr, "%s\n", dlerror());
     return 2;
   }
+#ifdef OPENS_USER
+  return ((int (*)(int, char**))dlsym(library, "user_main"))(argc, argv);
+#endif
 #endif
   const char* mode = argv[argc - 1];
   int code = compile("-DFACTOR=2.0f", strcmp(mode, "slowly") == 0 ? "-DSLOW" : NULL);
@@ -118,8 +127,12 @@ int main(int argc, char** argv) {
 #ifndef LINKED
   if (code == 0 && strcmp(mode, "closes") == 0) {
     dlclose(library);
-    library = dlopen(argv[1], RTLD_NOW);
+    library = OPEN(argv[1]);
     code = compile("-DFACTOR=5.0f", NULL);
+  }
+  if (code == 0 && strcmp(mode, "both") == 0) {
+    library = OPEN(argv[2]);
+    code = library == NULL ? 2 : compile("-DFACTOR=2.0f", NULL);
   }
 #endif
   return code;

@@ -14,6 +14,7 @@ import sys
 
 import pytest
 from conftest import PATIENCE, PLACES, run_cli, wait_for
+from daemon_fixtures import lasting_daemon
 
 SOURCE = pathlib.Path(__file__).with_name("run_program.c")
 
@@ -29,14 +30,21 @@ def nvrtc(request):
 
 
 def knowing(daemon):
-    """A daemon once it has read its toolchains: programs don't wait for that."""
-    daemon.start().cli("toolchains")
+    """A running daemon once it has read its toolchains: programs don't wait for that."""
+    daemon.cli("toolchains")
     return daemon
 
 
 @pytest.fixture
 def daemon(make_daemon):
-    return knowing(make_daemon(roots=(PLACES.cuda13, PLACES.cuda12)))
+    return knowing(make_daemon(roots=(PLACES.cuda13, PLACES.cuda12)).start())
+
+
+@pytest.fixture(scope="module")
+def daemon_of_both():
+    """The same for many tests, which does not know which of them comes first."""
+    with lasting_daemon(PLACES.cuda13, PLACES.cuda12) as daemon:
+        yield knowing(daemon)
 
 
 @pytest.fixture
@@ -59,9 +67,10 @@ def alone(*words, **environment):
     return done.stdout
 
 
-def under_run(socket, *words, **environment):
+def under_run(socket, *words, how=None, **environment):
     """What the program prints under `run`, and the report."""
-    done = run_cli("--socket", socket, "--json", "run", "--report", "--", *words, environment=environment)
+    options = ("--report", *(("--how", how) if how else ()))
+    done = run_cli("--socket", socket, "--json", "run", *options, "--", *words, environment=environment)
     return done.stdout, json.loads(done.stderr)
 
 
@@ -80,19 +89,52 @@ def test_a_second_process_compiles_nothing_and_has_the_same_bytes(daemon, progra
     assert (ptx, served(report)) == (expected, (1, 0))
 
 
-@pytest.mark.parametrize("way", ["soname", "unversioned", "linked by RUNPATH", "linked by RPATH"])
-def test_each_way_to_load_the_library_leads_to_the_daemon(daemon, program, nvrtc, directory, way):
-    environment, words = {}, ()
-    if way.startswith("linked"):
-        kind = "--enable-new-dtags" if "RUN" in way else "--disable-new-dtags"
-        words = (program("-DLINKED", nvrtc, f"-Wl,-rpath,{nvrtc.parent},{kind}"),)
-    else:
-        if way == "unversioned":
-            (directory / "libnvrtc.so").symlink_to(nvrtc)
-        environment = {"LD_LIBRARY_PATH": f"{directory}:{nvrtc.parent}"}
-        words = (program(), "libnvrtc.so" if way == "unversioned" else nvrtc.name)
-    ptx, report = under_run(daemon.socket, *words, **environment)
-    assert (ptx, served(report)) == (alone(*words, **environment), (0, 1))
+# Ways to load the library: options for the compiler, what the program opens, and by what `run` then serves it. `user` is
+# the program as a library that is linked to libnvrtc; "apart" is in a namespace of its own.
+DEEP, APART = ("-DOPEN(name)=dlopen(name, RTLD_NOW | RTLD_DEEPBIND)", "-DOPEN(name)=dlmopen(LM_ID_NEWLM, name, RTLD_NOW)")
+IF_LOADED = "-DOPEN(name)=(dlopen(name, RTLD_NOW | RTLD_NOLOAD) ?: dlopen(name, RTLD_NOW))"
+IF_THERE = '-DOPEN(name)=dlopen(dlsym(RTLD_DEFAULT, "nvrtcVersion") ? 0 : name, RTLD_NOW)'
+BOTH = ("audit", "preload")
+WAYS = {
+    "linked by RPATH": (("-DLINKED", "-Wl,--disable-new-dtags"), None, BOTH),
+    "linked by RUNPATH": (("-DLINKED", "-Wl,--enable-new-dtags"), None, BOTH),
+    "a user": (("-DOPENS_USER",), "user", BOTH),
+    "a user, deep": (("-DOPENS_USER", DEEP), "user", BOTH),
+    "a user, apart": (("-DOPENS_USER", APART), "user", ("audit",)),
+    "soname": ((), "soname", BOTH),
+    "soname, if it is loaded": ((IF_LOADED,), "soname", BOTH),
+    "soname, if its functions are not there": ((IF_THERE,), "soname", BOTH),
+    "soname, apart": ((APART,), "soname", ("audit",)),
+    "unversioned": ((), "unversioned", ("audit",)),
+    "absolute": ((), "absolute", ("audit",)),
+    "absolute, deep": ((DEEP,), "absolute", ("audit",)),
+    "absolute, apart": ((APART,), "absolute", ()),  # the loader does not show it to the auditor
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_each_way_to_load_the_library_leads_to_the_daemon(daemon_of_both, program, nvrtc, directory, way):
+    options, opened, served_by = WAYS[way]
+    linked = (nvrtc, f"-Wl,-rpath,{nvrtc.parent}")
+    (directory / "libnvrtc.so").symlink_to(nvrtc)
+    names = {"soname": nvrtc.name, "unversioned": "libnvrtc.so", "absolute": nvrtc, "user": directory / "user.so"}
+    program("-DLINKED", "-Dmain=user_main", "-shared", "-fPIC", *linked).rename(names["user"])
+    words = (program(*options), names[opened]) if opened else (program(*options, *linked),)
+    searched = {"LD_LIBRARY_PATH": f"{directory}:{nvrtc.parent}"}
+    needed = searched if opened in ("soname", "unversioned") else {}
+    expected = alone(*words, **needed)
+    for how, environment in (("audit", needed), ("preload", searched)):
+        made, report = under_run(daemon_of_both.socket, *words, how=how, **environment)
+        calls = int(how in served_by)
+        assert (how, made, report["calls"], sum(served(report))) == (how, expected, calls, calls)
+
+
+def test_one_process_has_the_libraries_of_two_majors(daemon_of_both, program):
+    words = (program(), library_of(PLACES.cuda12), library_of(PLACES.cuda13), "both")
+    expected = alone(*words)
+    assert expected.count(b".version") == 2
+    made, report = under_run(daemon_of_both.socket, *words)
+    assert (made, sum(served(report))) == (expected, 2)
 
 
 def test_without_a_daemon_the_bytes_are_the_same(directory, program, nvrtc):
@@ -137,7 +179,7 @@ def test_no_digest_is_kept_behind_a_link(daemon, program, directory):
 
 
 def test_a_library_that_the_daemon_does_not_have_is_left_alone(make_daemon, program):
-    daemon = knowing(make_daemon(roots=(PLACES.cuda13,)))
+    daemon = knowing(make_daemon(roots=(PLACES.cuda13,)).start())
     words = (program(), library_of(PLACES.cuda12))
     ptx, report = under_run(daemon.socket, *words)
     assert ptx == alone(*words)

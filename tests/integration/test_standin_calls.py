@@ -44,7 +44,7 @@ class Program:
 @pytest.mark.parametrize("driver, count", [("nvrtc_calls.py", 120), ("link_calls.py", 60)])
 def test_a_program_observes_the_same_calls(make_daemon, directory, driver, count, toolkit):
     program = Program(driver, toolkit, directory, count)
-    daemon = knowing(make_daemon(roots=(program.root,)))
+    daemon = knowing(make_daemon(roots=(program.root,)).start())
     expected = program.alone()
     assert len(expected) > count
     for socket in (daemon.socket, daemon.socket, directory / "nothing"):
