@@ -3,14 +3,17 @@
 #include "client/interpose/real_library.h"
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include <atomic>
 #include <climits>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
 #include <system_error>
+#include <vector>
 
 #include "client/src/calls/file_digest.h"
 
@@ -41,18 +44,74 @@ const T& MadeOnce(std::atomic<const T*>* kept, Make make) {
   return *first;
 }
 
+/// Returns the directories in which the loader looks for what a loaded object needs.
+std::vector<std::string> DirectoriesOf(const std::string& object) {
+  std::vector<std::string> directories;
+  void* const handle =
+      dlopen(object.empty() ? nullptr : object.c_str(), RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
+  Dl_serinfo size = {};
+  if (handle != nullptr && dlinfo(handle, RTLD_DI_SERINFOSIZE, &size) == 0) {
+    std::vector<std::max_align_t> memory(size.dls_size / sizeof(std::max_align_t) + 1);
+    auto* const list = reinterpret_cast<Dl_serinfo*>(memory.data());
+    *list = size;
+    const bool told = dlinfo(handle, RTLD_DI_SERINFO, list) == 0;
+    for (unsigned i = 0; told && i < list->dls_cnt; ++i) {
+      directories.emplace_back(list->dls_serpath[i].dls_name);
+    }
+  }
+  if (handle != nullptr) dlclose(handle);
+  return directories;
+}
+
+/// Returns the file that the loader's own search finds, in a namespace without this stand-in.
+std::string LoadedApart(const std::string& name) {
+  void* const library = dlmopen(LM_ID_NEWLM, name.c_str(), RTLD_LAZY | RTLD_LOCAL);
+  link_map* map = nullptr;
+  std::string path;
+  if (library != nullptr && dlinfo(library, RTLD_DI_LINKMAP, &map) == 0) path = map->l_name;
+  if (library != nullptr) dlclose(library);
+  return path;
+}
+
+/// Returns the file that the loader would have found under this name for an object of the process,
+/// if this stand-in, which lies at `own`, were not preloaded.
+std::string Search(const std::string& name, const fs::path& own) {
+  std::vector<std::string> objects;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* found) {
+        static_cast<std::vector<std::string>*>(found)->emplace_back(info->dlpi_name);
+        return 0;
+      },
+      &objects);
+  std::error_code error;
+  const auto usable = [&](const std::string& path) {
+    return fs::exists(path, error) && !fs::equivalent(path, own, error);
+  };
+  for (const std::string& object : objects) {
+    if (object.ends_with("/" + name) && usable(object)) return object;
+  }
+  for (const std::string& object : objects) {
+    for (const std::string& directory : DirectoriesOf(object)) {
+      if (std::string path = directory + "/" + name; usable(path)) return path;
+    }
+  }
+  return LoadedApart(name);  // the loader's cache is left
+}
+
 std::string FindRealPath() {
   if (cccl_cache_standin_real[0] != '\0') return cccl_cache_standin_real;
+  Dl_info own = {};
+  if (dladdr(&cccl_cache_standin_real, &own) == 0) return "";
+  const std::string name = fs::path(own.dli_fname).filename().string();
   // Preloaded: `cccl-cache-cli run` lists the files, of which one has this library's name.
   const char* listed = secure_getenv("CCCL_CACHE_RUN_LIBRARIES");
-  Dl_info own = {};
-  if (listed == nullptr || dladdr(&cccl_cache_standin_real, &own) == 0) return "";
-  const std::string name = "/" + fs::path(own.dli_fname).filename().string();
-  std::istringstream paths(listed);
+  std::istringstream paths(listed == nullptr ? "" : listed);
   for (std::string path; std::getline(paths, path, ':');) {
-    if (path.find(name) != path.npos) return path;
+    if (path.find("/" + name) != path.npos) return path;
   }
-  return "";
+  // A program took the list out of the environment of this one, or a part of it.
+  std::error_code error;
+  return fs::canonical(Search(name, own.dli_fname), error).string();
 }
 
 /// Returns the path of the builtins beside the real libnvrtc; empty if there are none, or those of

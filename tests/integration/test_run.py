@@ -264,6 +264,21 @@ def test_a_preloaded_library_serves_bare_names(daemon, program, nvrtc, how):
     assert (done.stdout, served(json.loads(done.stderr))) == (alone(*words, **environment), (0, 1))
 
 
+@pytest.mark.parametrize("lost", ["the list", "the list and LD_LIBRARY_PATH"])
+def test_a_child_that_lost_its_variables_finds_the_preloaded_library(daemon, program, nvrtc, lost):
+    if lost == "the list":
+        scrubbed, words = ("-u", "CCCL_CACHE_RUN_LIBRARIES"), (program(), nvrtc.name)
+    else:
+        scrubbed = ("-u", "CCCL_CACHE_RUN_LIBRARIES", "-u", "LD_LIBRARY_PATH")
+        words = (program("-DLINKED", nvrtc, f"-Wl,-rpath,{nvrtc.parent}"),)
+    environment = {"LD_LIBRARY_PATH": str(nvrtc.parent)}
+    for socket, reached in ((daemon.socket, True), ("/nowhere", False)):
+        made, report = under_run(socket, "env", *scrubbed, *words, how="preload", **environment)
+        assert made == alone(*words, **environment)
+        assert report["calls"] == report["compiled"] + report["forwarded"]["no daemon"] == 1
+        assert report["compiled"] == int(reached)
+
+
 BINDINGS = """
 from cuda.bindings import nvrtc
 code, program = nvrtc.nvrtcCreateProgram(b'extern "C" __global__ void k(int* x) { *x = 1; }', b"k.cu", 0, [], [])
