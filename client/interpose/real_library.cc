@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <algorithm>
 #include <atomic>
 #include <climits>
 #include <cstddef>
@@ -63,9 +64,8 @@ std::vector<std::string> DirectoriesOf(const std::string& object) {
   return directories;
 }
 
-/// Returns the file that the loader's own search finds, in a namespace without this stand-in.
-std::string LoadedApart(const std::string& name) {
-  void* const library = dlmopen(LM_ID_NEWLM, name.c_str(), RTLD_LAZY | RTLD_LOCAL);
+/// Returns the path of a library that was opened, and closes it; empty if it was not.
+std::string PathOf(void* library) {
   link_map* map = nullptr;
   std::string path;
   if (library != nullptr && dlinfo(library, RTLD_DI_LINKMAP, &map) == 0) path = map->l_name;
@@ -95,7 +95,8 @@ std::string Search(const std::string& name, const fs::path& own) {
       if (std::string path = directory + "/" + name; usable(path)) return path;
     }
   }
-  return LoadedApart(name);  // the loader's cache is left
+  // The loader's cache is left: a namespace of its own is without this stand-in.
+  return PathOf(dlmopen(LM_ID_NEWLM, name.c_str(), RTLD_LAZY | RTLD_LOCAL));
 }
 
 std::string FindRealPath() {
@@ -131,6 +132,26 @@ std::string Builtins() {
     if (found.empty() || each->path().string().size() < found.size()) found = each->path().string();
   }
   return found;
+}
+
+/// Returns the file that the loader takes for this name before it looks beside the library that
+/// asks for it; empty if there is none.
+std::string FoundBefore(const std::string& name) {
+  if (std::string loaded = PathOf(dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD));
+      !loaded.empty()) {
+    return loaded;
+  }
+  const char* directories = secure_getenv("LD_LIBRARY_PATH");
+  std::string list = directories == nullptr ? "" : directories;
+  std::ranges::replace(list, ';', ':');
+  std::istringstream parts(list);
+  std::error_code error;
+  for (std::string directory; std::getline(parts, directory, ':');) {
+    // An empty part is the working directory.
+    const fs::path path = fs::path(directory.empty() ? "." : directory) / name;
+    if (fs::exists(path, error)) return path.string();
+  }
+  return "";
 }
 
 void* Load() {
@@ -170,17 +191,10 @@ bool UsesOwnBuiltins() {
   static std::atomic<const bool*> own{nullptr};
   return MadeOnce(&own, [] {
     const fs::path builtins = Builtins();
-    const char* directories = secure_getenv("LD_LIBRARY_PATH");
-    if (builtins.empty() || directories == nullptr) return true;
-    std::istringstream list(directories);
+    const std::string first = builtins.empty() ? "" : FoundBefore(builtins.filename());
     std::error_code error;
-    for (std::string directory; std::getline(list, directory, ':');) {
-      const fs::path first = fs::path(directory) / builtins.filename();
-      if (!fs::exists(first, error)) continue;
-      return fs::equivalent(first, builtins, error) ||
-             DigestOfFile(first.string()) == DigestOfFile(builtins.string());
-    }
-    return true;
+    return first.empty() || fs::equivalent(first, builtins, error) ||
+           DigestOfFile(first) == DigestOfFile(builtins.string());
   });
 }
 

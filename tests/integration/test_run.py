@@ -196,15 +196,30 @@ def test_a_copy_of_the_daemons_library_is_served(daemon, program, directory):
     assert served(report) == (0, 1)
 
 
-def test_a_library_that_would_load_other_builtins_is_left_alone(daemon, program, directory):
-    nvrtc = library_of(PLACES.cuda12)
-    [builtins] = nvrtc.parent.glob("libnvrtc-builtins.so.*")
+@pytest.fixture
+def other_builtins(directory):
+    """The builtins of CUDA 12 in another build."""
+    [builtins] = library_of(PLACES.cuda12).parent.glob("libnvrtc-builtins.so.*")
     (directory / builtins.name).write_bytes(builtins.read_bytes() + b"another build")
-    for own, reason in ((nvrtc.parent, 0), (directory, 1)):
-        environment = {"LD_LIBRARY_PATH": f"{own}:{directory}"}
+    return directory / builtins.name
+
+
+@pytest.mark.parametrize("separator", [":", ";"])
+def test_a_library_that_would_load_other_builtins_is_left_alone(daemon, program, other_builtins, separator):
+    nvrtc = library_of(PLACES.cuda12)
+    for own, reason in ((nvrtc.parent, 0), ("/nowhere", 1)):
+        environment = {"LD_LIBRARY_PATH": f"{own}{separator}{other_builtins.parent}"}
         words = (program(), nvrtc)
         ptx, report = under_run(daemon.socket, *words, **environment)
         assert (ptx, report["forwarded"]["library unknown to daemon"]) == (alone(*words, **environment), reason)
+
+
+def test_a_library_that_finds_other_builtins_loaded_is_left_alone(daemon, program, other_builtins):
+    nvrtc = library_of(PLACES.cuda12)
+    for loaded, reason in ((nvrtc.parent / other_builtins.name, 0), (other_builtins, 1)):
+        words = (program(f'-DOPEN(name)=(dlopen("{loaded}", RTLD_NOW), dlopen(name, RTLD_NOW))'), nvrtc)
+        ptx, report = under_run(daemon.socket, *words)
+        assert (ptx, report["forwarded"]["library unknown to daemon"]) == (alone(*words), reason)
 
 
 @pytest.mark.parametrize("mode", ["forks", "exits", "closes"])
