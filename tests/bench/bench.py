@@ -14,7 +14,7 @@ from figures import Effort
 from servers import Servers
 
 
-PARTS = ("hits", "python", "processes", "restarts", "compiles")
+PARTS = ("hits", "python", "processes", "restarts", "compiles", "run")
 
 
 def arguments():
@@ -53,6 +53,8 @@ def rows(servers, given):
         yield from measurements.restarts(servers, fake_root, effort)
     if "compiles" in wanted:
         yield from measurements.compiles(servers, given.cuda, effort)
+    if "run" in wanted:
+        yield from measurements.under_run(servers, given.cuda, effort)
 
 
 def table(found):

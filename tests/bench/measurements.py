@@ -294,3 +294,48 @@ def compiles(servers, cuda_root, effort):
         f"{SWARM_PROCESSES} processes x {keys} different new keys: by themselves", milliseconds(figures["many"]),
         milliseconds(figures["raw"]), f"{ratio(figures['many'], figures['raw']):.2f}x", "", "1.05x",
     )
+
+
+PTX = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 p) {
+  .reg .b64 %rd<3>; .reg .f32 %f<3>;
+  ld.param.u64 %rd1, [p];
+  ld.global.f32 %f1, [%rd1];
+  add.f32 %f2, %f1, %f1;
+  st.global.f32 [%rd1], %f2;
+  ret;
+}
+"""
+
+
+def under_run(servers, cuda_root, effort):
+    """What `cccl-cache-cli run` costs a program, and what its hits cost beside the client's."""
+    socket = servers.daemon("run", cuda_root)
+    library, _, _ = describe(servers, socket)
+    programs, cli = servers.build / "tests/bench", servers.build / "cli/cccl-cache-cli"
+    variables = json.loads(subprocess.run([cli, "--socket", socket, "--json", "env"], stdout=subprocess.PIPE, check=True).stdout)
+
+    figures = run(programs / "bench_processes", effort.processes, "env", *(f"{name}={value}" for name, value in variables.items()),
+                  "/bin/true", "--", "env", *(f"UNUSED_{name}={value}" for name, value in variables.items()), "/bin/true")
+    over = (statistics.median(figures["0"]) - statistics.median(figures["1"])) / 1000
+    yield Row("a process under run: the same without", milliseconds(figures["0"]), milliseconds(figures["1"]), f"{over:+.2f} ms")
+
+    figures = run(cli, "--socket", socket, "run", "--", programs / "bench_intercepted", socket, library,
+                  effort.hit_passes * effort.hit_rounds * effort.hit_calls)
+    over = statistics.median(figures["calls"]) - statistics.median(figures["client"])
+    yield Row(
+        "hit by NVRTC's calls under run: the client's", microseconds(figures["calls"]), microseconds(figures["client"]),
+        f"{over:+.1f} us", "", "+2 us", None,
+    )
+
+    tool = next(pathlib.Path(cuda_root).rglob("bin/ptxas"))
+    (servers.place / "k.ptx").write_text(PTX)
+    words = ("-arch=sm_90", servers.place / "k.ptx", "-o", servers.place / "k.cubin")
+    standin = servers.build / "client/interpose/cccl-cache-ptxas"
+    figures = run(programs / "bench_processes", effort.processes, standin, "--for", tool, tool, *words, "--", "/bin/true", "--",
+                  tool, *words, environment={"CCCL_CACHE_SOCKET": str(socket), "XDG_RUNTIME_DIR": str(servers.place)})
+    over = (statistics.median(figures["0"]) - statistics.median(figures["1"])) / 1000
+    yield Row("hit of ptxas: /bin/true", milliseconds(figures["0"]), milliseconds(figures["1"]), f"{over:+.2f} ms", "", "+5 ms")
+    yield Row("hit of ptxas: ptxas", milliseconds(figures["0"]), milliseconds(figures["2"]), f"{ratio(figures['0'], figures['2']):.2f}x")
