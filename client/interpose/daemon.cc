@@ -20,6 +20,8 @@ using Clock = CircuitBreaker::Clock;
 constexpr uint32_t kSilenceMs = 1000;
 /// A refusal that took longer would hold up later calls as well.
 constexpr std::chrono::milliseconds kNoWait{50};
+/// How long a daemon that is not ready may take.
+constexpr uint32_t kNotReadyMs = 50;
 
 /// The daemon's toolchain with the real library.
 struct Toolchain {
@@ -69,14 +71,17 @@ Reason ReasonOf(cccl_cache_status status) {
   }
 }
 
-/// Takes an error of the daemon's. What it says of this one request says nothing of the next.
-Reason After(cccl_cache_status status, Clock::time_point asked) {
-  const Reason reason = ReasonOf(status);
+/// Takes a failure of the daemon's. What it says of one request says nothing of the next.
+Reason After(Reason reason, Clock::time_point asked) {
   const Clock::duration took = Clock::now() - asked;
   if (reason == Reason::kRefused || (reason == Reason::kFull && took < kNoWait)) return reason;
   why_resting = reason;
   rest.Failed(Clock::now(), took);
   return reason;
+}
+
+Reason After(cccl_cache_status status, Clock::time_point asked) {
+  return After(ReasonOf(status), asked);
 }
 
 std::vector<int> ArchitecturesOf(const cccl_cache_toolchains* list, size_t index, size_t count) {
@@ -93,14 +98,31 @@ std::vector<int> ArchitecturesOf(const cccl_cache_toolchains* list, size_t index
   return numbers;
 }
 
+/// Asks for the daemon's toolchains. After its start it reads them, which takes seconds, and
+/// answers when it has; a program does not wait for that.
+std::variant<cccl_cache_toolchains*, Reason> GetToolchains() {
+  cccl_cache_info* info = nullptr;
+  cccl_cache_status status = cccl_cache_get_info(Client(), kSilenceMs, &info, nullptr);
+  if (status != CCCL_CACHE_OK) return ReasonOf(status);
+  cccl_cache_daemon daemon = {};
+  daemon.struct_size = sizeof(daemon);
+  cccl_cache_info_describe(info, &daemon);
+  const bool ready = daemon.problem.size == 0;
+  cccl_cache_info_free(info);
+  cccl_cache_toolchains* list = nullptr;
+  const uint32_t patience = ready ? kSilenceMs : kNotReadyMs;
+  status = cccl_cache_get_toolchains(Client(), 0, patience, &list, nullptr);
+  if (status == CCCL_CACHE_OK) return list;
+  return status == CCCL_CACHE_DEADLINE && !ready ? Reason::kNotReady : ReasonOf(status);
+}
+
 std::variant<const Toolchain*, Reason> FindToolchain() {
   const Toolchain* known = known_toolchain;
   if (known != nullptr) return known;
   const Clock::time_point start = Clock::now();
-  cccl_cache_toolchains* list = nullptr;
-  const cccl_cache_status status =
-      cccl_cache_get_toolchains(Client(), 0, kSilenceMs, &list, nullptr);
-  if (status != CCCL_CACHE_OK) return After(status, start);
+  const auto answer = GetToolchains();
+  if (const Reason* why = std::get_if<Reason>(&answer)) return After(*why, start);
+  cccl_cache_toolchains* const list = std::get<cccl_cache_toolchains*>(answer);
   const size_t index = cccl_cache_toolchains_with_library(list, Bytes(RealPath()));
   cccl_cache_toolchain found = {};
   found.struct_size = sizeof(found);

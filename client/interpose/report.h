@@ -15,6 +15,7 @@ namespace cccl_cache::interpose {
 enum class Reason : uint32_t {
   kNoDaemon,       ///< none listens, or it is not asked again yet
   kSilent,         ///< it did not answer in time, or went away
+  kNotReady,       ///< it still reads its toolchains
   kFull,           ///< it has no room
   kRefused,        ///< it does not serve such a request, for example for an option
   kNotItsLibrary,  ///< it has no toolchain with this library
@@ -22,18 +23,15 @@ enum class Reason : uint32_t {
   kCount
 };
 constexpr std::array<std::string_view, static_cast<size_t>(Reason::kCount)> kReasonNames = {
-    "no daemon",
-    "daemon silent",
-    "daemon full",
-    "request not served",
-    "library unknown to daemon",
+    "no daemon",      "daemon silent",      "daemon not ready",
+    "daemon full",    "request not served", "library unknown to daemon",
     "call not served"};
 
 /// The counts of one library in one process, in a file of its own below $CCCL_CACHE_RUN_REPORT that
 /// the process maps. So they are there however the process ends. `run --report` reads the files.
 /// Members may be added at the end only.
 struct ProcessCounts {
-  static constexpr uint32_t kVersion = 1;
+  static constexpr uint32_t kVersion = 2;
   static constexpr char kVariable[] = "CCCL_CACHE_RUN_REPORT";
 
   uint32_t version = kVersion;

@@ -12,11 +12,15 @@ import stat
 import subprocess
 import sys
 
+import threading
 import pytest
+import grpc
 from conftest import PATIENCE, PLACES, run_cli, wait_for
 from daemon_fixtures import lasting_daemon
 
 SOURCE = pathlib.Path(__file__).with_name("run_program.c")
+from cccl_cache.v1 import admin_pb2, admin_pb2_grpc, info_pb2, info_pb2_grpc  # of PLACES.stubs
+
 
 
 def library_of(root, name="libnvrtc"):
@@ -253,6 +257,30 @@ def test_of_processes_that_want_the_same_at_once_one_compiles(daemon, program):
     script = 'for each in 1 2 3 4; do "$@" > /dev/null & done; wait'
     _, report = under_run(daemon.socket, "sh", "-c", script, "sh", *words)
     assert report["process_count"] == 4 and not any(report["forwarded"].values())
+def test_a_daemon_that_still_reads_its_toolchains_costs_no_second(directory, program):
+    class Answers(info_pb2_grpc.InfoServicer, admin_pb2_grpc.AdminServicer):
+        def Get(self, request, context):
+            return info_pb2.InfoReply(version="0.1.0", problem="it still looks for toolchains")
+
+        def Toolchains(self, request, context):
+            ended.wait(PATIENCE)
+            return admin_pb2.ToolchainsReply()
+
+    ended = threading.Event()
+    server = grpc.server(concurrent.futures.ThreadPoolExecutor())
+    info_pb2_grpc.add_InfoServicer_to_server(Answers(), server)
+    admin_pb2_grpc.add_AdminServicer_to_server(Answers(), server)
+    server.add_insecure_port(f"unix:{directory}/socket")
+    server.start()
+    words = (program(), library_of(PLACES.cuda13))
+    ptx, report = under_run(directory / "socket", *words)
+    ended.set()
+    server.stop(None).wait()
+    assert ptx == alone(*words)
+    assert report["forwarded"]["daemon not ready"] == 1
+    assert report["call_us"] - report["forwarded_us"] < 500_000
+
+
     assert report["compiled"] == 1 and report["hits"] + report["joined"] == 3
 
 
