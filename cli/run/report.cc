@@ -42,6 +42,7 @@ std::optional<RunCounts> ReadFile(const fs::path& path) {
   counts.failed = read.failed;
   counts.call_us = read.call_us;
   counts.forwarded_us = read.forwarded_us;
+  counts.saved_us = read.saved_us;
   std::ranges::copy(read.forwarded, counts.forwarded.begin());
   counts.refusal.assign(read.refusal, strnlen(read.refusal, sizeof(read.refusal)));
   return counts;
@@ -55,6 +56,7 @@ void Add(const RunCounts& counts, RunCounts* sum) {
   sum->failed += counts.failed;
   sum->call_us += counts.call_us;
   sum->forwarded_us += counts.forwarded_us;
+  sum->saved_us += counts.saved_us;
   if (sum->refusal.empty()) sum->refusal = counts.refusal;
   for (size_t i = 0; i < sum->forwarded.size(); ++i) sum->forwarded[i] += counts.forwarded[i];
 }
@@ -75,12 +77,22 @@ std::string Milliseconds(uint64_t microseconds) {
   return text;
 }
 
+/// Returns ", saved about 12.3 s"; nothing if no time was saved.
+std::string Saved(const RunCounts& counts) {
+  if (counts.saved_us == 0) return "";
+  char text[48];
+  std::snprintf(text, sizeof(text), ", saved about %.*f s", counts.saved_us < 1'000'000 ? 3 : 1,
+                static_cast<double>(counts.saved_us) / 1e6);
+  return text;
+}
+
 std::string Line(const RunCounts& counts) {
-  const std::string text =
-      std::to_string(counts.calls) + " compiles in " + Milliseconds(counts.call_us) + ": " +
-      std::to_string(counts.hits) + " hits, " + std::to_string(counts.joined) + " joined, " +
-      std::to_string(counts.compiled) + " compiled, " + std::to_string(counts.failed) +
-      " failed, " + std::to_string(Forwarded(counts)) + " forwarded";
+  const std::string text = std::to_string(counts.calls) + " compiles in " +
+                           Milliseconds(counts.call_us) + Saved(counts) + ": " +
+                           std::to_string(counts.hits) + " hits, " + std::to_string(counts.joined) +
+                           " joined, " + std::to_string(counts.compiled) + " compiled, " +
+                           std::to_string(counts.failed) + " failed, " +
+                           std::to_string(Forwarded(counts)) + " forwarded";
   std::string reasons;
   for (size_t i = 0; i < kReasonNames.size(); ++i) {
     if (counts.forwarded[i] == 0) continue;
@@ -103,6 +115,7 @@ void Write(const RunCounts& counts, JsonWriter* json) {
   number("failed", counts.failed);
   number("call_us", counts.call_us);
   number("forwarded_us", counts.forwarded_us);
+  number("saved_us", counts.saved_us);
   json->Key("refusal").String(counts.refusal);
   json->Key("forwarded").BeginObject();
   for (size_t i = 0; i < kReasonNames.size(); ++i) {

@@ -24,6 +24,7 @@ struct RunCounts {
   uint64_t failed = 0;
   uint64_t call_us = 0;
   uint64_t forwarded_us = 0;
+  uint64_t saved_us = 0;
   std::array<uint64_t, interpose::kReasonNames.size()> forwarded{};
   std::string refusal;  ///< the first one
 };

@@ -195,9 +195,10 @@ std::variant<Answer, Reason> Ask(const cccl_cache_link& program) {
   return AskBy(cccl_cache_ask_link, program);
 }
 
-void Count(cccl_cache_outcome outcome) {
+void Count(const cccl_cache_result_info& info) {
   ProcessCounts& counts = Counts();
-  switch (outcome) {
+  if (info.saved_us > info.total_us) counts.saved_us += info.saved_us - info.total_us;
+  switch (info.outcome) {
     case CCCL_CACHE_HIT:
       ++counts.hits;
       break;

@@ -30,8 +30,8 @@ struct Answer {
 /// program that does not compile is a result, too.
 [[nodiscard]] std::variant<Answer, Reason> Ask(const cccl_cache_nvrtc& program);
 [[nodiscard]] std::variant<Answer, Reason> Ask(const cccl_cache_link& program);
-/// Counts the outcome of a result that the program gets.
-void Count(cccl_cache_outcome outcome);
+/// Counts a result that the program gets.
+void Count(const cccl_cache_result_info& info);
 /// Returns the numbers of the architectures that the library accepts; empty if the daemon does not
 /// say.
 [[nodiscard]] std::vector<int> Architectures();

@@ -47,6 +47,8 @@ struct ProcessCounts {
   std::array<std::atomic<uint64_t>, static_cast<size_t>(Reason::kCount)> forwarded{};
   std::atomic<bool> refused{false};
   char refusal[256] = {};  ///< what the daemon said of the first request that it did not serve
+  /// Of hits and joined compiles: how much longer the compile took when it was made than the call.
+  std::atomic<uint64_t> saved_us{0};
 };
 
 /// Counts and times one compile or link, from its beginning to the end of the object.

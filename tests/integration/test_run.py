@@ -6,21 +6,22 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import stat
 import subprocess
 import sys
-
 import threading
-import pytest
+
 import grpc
+import pytest
 from conftest import PATIENCE, PLACES, run_cli, wait_for
 from daemon_fixtures import lasting_daemon
 
-SOURCE = pathlib.Path(__file__).with_name("run_program.c")
 from cccl_cache.v1 import admin_pb2, admin_pb2_grpc, info_pb2, info_pb2_grpc  # of PLACES.stubs
 
+SOURCE = pathlib.Path(__file__).with_name("run_program.c")
 
 
 def library_of(root, name="libnvrtc"):
@@ -114,6 +115,18 @@ WAYS = {
     "absolute, deep": ((DEEP,), "absolute", ("audit",)),
     "absolute, apart": ((APART,), "absolute", ()),  # the loader does not show it to the auditor
 }
+
+
+def test_the_report_tells_the_time_that_hits_saved(daemon, program):
+    words = (program(), library_of(PLACES.cuda13), "slowly")
+    _, compiled = under_run(daemon.socket, *words)
+    _, hit = under_run(daemon.socket, *words)
+    assert (served(compiled), compiled["saved_us"]) == ((0, 1), 0)
+    assert served(hit) == (1, 0)
+    # The first call was the compile and little else.
+    assert compiled["call_us"] / 2 < hit["saved_us"] < compiled["call_us"]
+    told = run_cli("--socket", daemon.socket, "run", "--report", "--", *words).stderr.decode()
+    assert re.search(r"1 compiles in [0-9.]+ ms, saved about [0-9.]+ s: 1 hits", told), told
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -244,19 +257,6 @@ def test_a_stopped_daemon_costs_a_process_about_a_second(daemon, program, nvrtc)
     assert report["call_us"] - report["forwarded_us"] < 4_000_000
 
 
-def test_threads_compile_at_the_same_time(daemon, program, nvrtc):
-    words = (program(), nvrtc, "threads")
-    ptx, report = under_run(daemon.socket, *words)
-    assert ptx == alone(*words)
-    assert not any(report["forwarded"].values())
-    assert report["compiled"] == 5 and report["hits"] + report["joined"] == 4
-
-
-def test_of_processes_that_want_the_same_at_once_one_compiles(daemon, program):
-    words = (program(), library_of(PLACES.cuda13), "slowly")
-    script = 'for each in 1 2 3 4; do "$@" > /dev/null & done; wait'
-    _, report = under_run(daemon.socket, "sh", "-c", script, "sh", *words)
-    assert report["process_count"] == 4 and not any(report["forwarded"].values())
 def test_a_daemon_that_still_reads_its_toolchains_costs_no_second(directory, program):
     class Answers(info_pb2_grpc.InfoServicer, admin_pb2_grpc.AdminServicer):
         def Get(self, request, context):
@@ -281,6 +281,19 @@ def test_a_daemon_that_still_reads_its_toolchains_costs_no_second(directory, pro
     assert report["call_us"] - report["forwarded_us"] < 500_000
 
 
+def test_threads_compile_at_the_same_time(daemon, program, nvrtc):
+    words = (program(), nvrtc, "threads")
+    ptx, report = under_run(daemon.socket, *words)
+    assert ptx == alone(*words)
+    assert not any(report["forwarded"].values())
+    assert report["compiled"] == 5 and report["hits"] + report["joined"] == 4
+
+
+def test_of_processes_that_want_the_same_at_once_one_compiles(daemon, program):
+    words = (program(), library_of(PLACES.cuda13), "slowly")
+    script = 'for each in 1 2 3 4; do "$@" > /dev/null & done; wait'
+    _, report = under_run(daemon.socket, "sh", "-c", script, "sh", *words)
+    assert report["process_count"] == 4 and not any(report["forwarded"].values())
     assert report["compiled"] == 1 and report["hits"] + report["joined"] == 3
 
 

@@ -147,7 +147,7 @@ std::optional<Reason> Link::LinkInDaemon() {
     return Reason::kNotServed;
   }
   info_log_ = View(info.log);
-  Count(info.outcome);
+  Count(info);
   linked_.struct_size = sizeof(linked_);
   cccl_cache_result_artifact(result.get(), 0, &linked_);
   result_ = std::move(result);

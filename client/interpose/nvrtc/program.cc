@@ -76,7 +76,7 @@ std::optional<Reason> NvrtcProgram::CompileInDaemon(const std::vector<std::strin
 }
 
 void NvrtcProgram::Take(Result result, const cccl_cache_result_info& info) {
-  Count(info.outcome);
+  Count(info);
   code_ = static_cast<NvrtcResult>(info.native_code);
   log_ = View(info.log);
   for (size_t i = 0; i < info.artifact_count; ++i) {

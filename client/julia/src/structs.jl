@@ -107,6 +107,7 @@ struct ResultInfo
     total_us::UInt64
     artifact_count::Csize_t
     lowered_name_count::Csize_t
+    saved_us::UInt64
 end
 
 struct Artifact

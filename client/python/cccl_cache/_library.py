@@ -158,6 +158,7 @@ class ResultInfo(Structure):
         ("total_us", c_uint64),
         ("artifact_count", c_size_t),
         ("lowered_name_count", c_size_t),
+        ("saved_us", c_uint64),
     ]
 
 

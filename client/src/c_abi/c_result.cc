@@ -31,6 +31,7 @@ void cccl_cache_result_describe(const cccl_cache_result* result, cccl_cache_resu
   if (made && fields.timing != nullptr) {
     known.queue_us = fields.timing->queue_us;
     known.compile_us = fields.timing->compile_us;
+    known.saved_us = fields.timing->saved_us;
   }
   known.total_us = static_cast<uint64_t>(result->timed.total.count());
   known.artifact_count = result->timed.reply->artifact_count();

@@ -42,6 +42,7 @@ struct BuildAnswer {
   bool closed = false;               ///< kept, and made from the request and its toolchain alone
   std::chrono::microseconds queue_time{0};
   std::chrono::microseconds compile_time{0};
+  std::chrono::microseconds saved_time{0};  ///< the compile that this caller did without
 };
 
 /// Numbers of compiles and callers that run or wait right now.

@@ -88,6 +88,7 @@ void Responder::AnswerHit(BuildPtr build, const FlightResult& hit, const Closure
     if (answer.outcome == Outcome::kJoined) parts_.statistics.Add(Counter::kJoins);
   }
   if (answer.outcome != Outcome::kBuilt) {
+    answer.saved_time = compile_time;
     parts_.statistics.Add(Counter::kSavedMicroseconds, compile_time.count());
   }
   Answer(std::move(build), std::move(answer), true);
@@ -109,6 +110,7 @@ void Responder::AnswerFlight(BuildPtr build, const FlightResult& flight_result) 
     parts_.statistics.Add(Counter::kUncacheable);
   } else if (answer.outcome == Outcome::kJoined) {
     parts_.statistics.Add(Counter::kJoins);
+    answer.saved_time = flight_result.compile_time;
     parts_.statistics.Add(Counter::kSavedMicroseconds, flight_result.compile_time.count());
   }
   Answer(std::move(build), std::move(answer),

@@ -37,7 +37,8 @@ ProtoWriter EncodeTiming(const BuildAnswer& answer) {
   using Field = fields::Timing;
   return ProtoWriter()
       .Number(Field::kQueueUs, static_cast<uint64_t>(answer.queue_time.count()))
-      .Number(Field::kCompileUs, static_cast<uint64_t>(answer.compile_time.count()));
+      .Number(Field::kCompileUs, static_cast<uint64_t>(answer.compile_time.count()))
+      .Number(Field::kSavedUs, static_cast<uint64_t>(answer.saved_time.count()));
 }
 
 }  // namespace

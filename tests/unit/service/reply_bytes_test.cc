@@ -40,6 +40,7 @@ BuildAnswer AnswerWith(std::vector<std::pair<cccl_cache::ArtifactKind, std::stri
   answer.reason = "";
   answer.native_code = 6;
   answer.compile_time = std::chrono::microseconds(1234);
+  answer.saved_time = std::chrono::microseconds(56789);
   return answer;
 }
 
@@ -63,6 +64,7 @@ std::string Generated(const BuildAnswer& answer) {
   reply.set_precompiled_headers(answer.precompiled_headers);
   reply.mutable_timing()->set_queue_us(static_cast<uint64_t>(answer.queue_time.count()));
   reply.mutable_timing()->set_compile_us(static_cast<uint64_t>(answer.compile_time.count()));
+  reply.mutable_timing()->set_saved_us(static_cast<uint64_t>(answer.saved_time.count()));
   reply.set_closed(answer.closed);
   for (const ArtifactPart& part : answer.artifact->parts) {
     v1::Artifact& artifact = *reply.add_artifacts();

@@ -119,6 +119,8 @@ typedef struct cccl_cache_result_info {
   uint64_t total_us;   /* from the call to its return */
   size_t artifact_count;
   size_t lowered_name_count;
+  uint64_t saved_us; /* of a hit or a joined build: how long the compile took when it was made; 0 if
+                        that is not known */
 } cccl_cache_result_info;
 
 typedef struct cccl_cache_artifact {
