@@ -5,7 +5,6 @@
 // which file that was. A library whose names are those of no known level is left alone. The loader
 // holds its lock during each of these calls, so there is one at a time. The auditor has a C library
 // of its own and no C++ runtime; it hooks no calls, so it costs nothing once a library is loaded.
-#include <dlfcn.h>
 #include <limits.h>
 #include <link.h>
 #include <sys/auxv.h>
@@ -59,6 +58,20 @@ bool Tell(const link_map* map, size_t level) {
   return told != nullptr;
 }
 
+/// Writes this file's path without links, if `object` is it. dladdr() of release 2.33 and older
+/// works only once the program has been loaded.
+int FindOwnPath(dl_phdr_info* object, size_t, void* path) {
+  const auto own = reinterpret_cast<ElfW(Addr)>(&services);
+  for (size_t i = 0; i < object->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = object->dlpi_phdr[i];
+    // An address below the segment's becomes a large number.
+    const ElfW(Addr) offset = own - (object->dlpi_addr + segment.p_vaddr);
+    if (segment.p_type != PT_LOAD || offset >= segment.p_memsz) continue;
+    return realpath(object->dlpi_name, static_cast<char*>(path)) != nullptr;
+  }
+  return 0;
+}
+
 /// Returns whether this process is a part of the cache itself, which a program may have started.
 bool IsOwnProgram() {
   const auto* path = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
@@ -71,9 +84,7 @@ bool IsOwnProgram() {
 
 extern "C" __attribute__((visibility("default"))) unsigned la_version(unsigned version) {
   if (IsOwnProgram()) return 0;
-  Dl_info own = {};
-  if (dladdr(reinterpret_cast<void*>(&la_version), &own) == 0) return 0;
-  if (realpath(own.dli_fname, directory) == nullptr) return 0;
+  if (dl_iterate_phdr(FindOwnPath, directory) == 0) return 0;
   *std::strrchr(directory, '/') = '\0';
   return version < LAV_CURRENT ? version : LAV_CURRENT;
 }
