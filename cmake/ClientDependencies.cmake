@@ -35,6 +35,8 @@ client_dependency(PkgConfig::Seccomp libseccomp seccomp.h)
 client_headers(PkgConfig::Seccomp libseccomp seccomp-syscalls.h)
 add_library(tomlplusplus::tomlplusplus INTERFACE IMPORTED GLOBAL)
 client_headers(tomlplusplus::tomlplusplus tomlplusplus toml++)
+add_library(CLI11::CLI11 INTERFACE IMPORTED GLOBAL)
+client_headers(CLI11::CLI11 CLI11 CLI)
 
 # Debian's archive has the C++ interface of GCC's runtime, so it is compiled here.
 add_library(cccl_cache_fmt STATIC ${CMAKE_CURRENT_LIST_DIR}/fmt_library.cc)

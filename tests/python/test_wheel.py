@@ -34,19 +34,22 @@ def test_one_wheel_serves_every_python():
     assert re.fullmatch(r"cccl_cache-[0-9.]+-py3-none-linux_\w+\.whl", wheel.name)
     with zipfile.ZipFile(wheel) as contents:
         names = contents.namelist()
-    assert "cccl_cache/libcccl_cache.so.1" in names
     assert "cccl_cache/py.typed" in names
-    assert [name for name in names if ".so" in name] == ["cccl_cache/libcccl_cache.so.1"]
+    libraries = {name for name in names if ".so" in name}
+    assert {name for name in libraries if name.count("/") < 2} == {"cccl_cache/libcccl_cache.so.1"}
+    loaded = {"cccl_cache/cccl-cached/libcccl_cache_audit.so", "cccl_cache/cccl-cached/libcccl_cache_exec.so"}
+    assert loaded <= libraries and "cccl_cache/cccl-cached/nvrtc-13.0/libnvrtc.so.13" in libraries
+    assert wheel.stat().st_size < 15_000_000
 
 
 def test_programs_and_licences_are_in_it():
     [wheel] = (PLACE / "repaired").glob("*.whl")
     with zipfile.ZipFile(wheel) as contents:
-        for program in ("cccl-cache-compile", "cccl-cached-worker", "cccl-cache-ptxas"):
+        for program in ("cccl-cache-cli", "cccl-cache-compile", "cccl-cached-worker", "cccl-cached/cccl-cache-ptxas"):
             assert contents.getinfo(f"cccl_cache/{program}").external_attr >> 16 & 0o111 == 0o111
         licences = {name.rsplit("/", 1)[1]: contents.read(name).decode() for name in contents.namelist()
                     if ".dist-info/licenses/" in name and not name.endswith("/")}
-    assert set(licences) == {"LICENSE", "fmt", "libcxx", "libnghttp2", "libprotobuf-c", "libseccomp", "nettle",
+    assert set(licences) == {"LICENSE", "cli11", "fmt", "libcxx", "libnghttp2", "libprotobuf-c", "libseccomp", "nettle",
                              "tomlplusplus", "zig"}
     assert all(len(text) > 500 for text in licences.values())
 
