@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/file_descriptor.h"
+#include "proto/component_id.h"
 
 namespace cccl_cache {
 namespace {
@@ -155,23 +156,25 @@ std::optional<Digest> DigestOfFile(const std::string& path) {
   return digest;
 }
 
-std::optional<Digest> ComponentIdOf(const std::string& library) {
+std::vector<std::string> ComponentFilesOf(const std::string& library) {
   std::error_code error;
   const fs::path real = fs::canonical(library, error);
-  const bool is_nvrtc = real.filename().string().starts_with("libnvrtc.so");
-  Hasher hasher;
-  hasher.AppendValue("shape", "");
-  if (is_nvrtc) {
-    const std::optional<Digest> builtins = DigestOfFile(BuiltinsBeside(real));
-    if (!builtins) return std::nullopt;
-    hasher.AppendValue("name", "builtins");
-    hasher.AppendValue("contents", builtins->View());
+  if (error) return {};
+  if (!real.filename().string().starts_with("libnvrtc.so")) return {real.string()};
+  const std::string builtins = BuiltinsBeside(real);
+  if (builtins.empty()) return {};
+  return {real.string(), builtins};
+}
+
+std::optional<Digest> ComponentIdOf(const std::string& library) {
+  std::vector<Digest> contents;
+  for (const std::string& file : ComponentFilesOf(library)) {
+    const std::optional<Digest> digest = DigestOfFile(file);
+    if (!digest) return std::nullopt;
+    contents.push_back(*digest);
   }
-  const std::optional<Digest> contents = DigestOfFile(real.string());
-  if (!contents) return std::nullopt;
-  hasher.AppendValue("name", "library");
-  hasher.AppendValue("contents", contents->View());
-  return hasher.Finish();
+  if (contents.empty()) return std::nullopt;
+  return ComponentId(contents[0], contents.size() > 1 ? std::optional(contents[1]) : std::nullopt);
 }
 
 }  // namespace cccl_cache

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "proto/digest.h"
 
@@ -13,6 +14,11 @@ namespace cccl_cache {
 /// digest is kept in the user's cache directory under the file's device, inode, size and times, so
 /// that another process does not read the file again. Thread-safe.
 [[nodiscard]] std::optional<Digest> DigestOfFile(const std::string& path);
+
+/// Returns the files that make up a compiler: the libnvrtc or libnvJitLink at this path, without
+/// links, then libnvrtc's builtins. Empty if the builtins beside libnvrtc are not those of one
+/// release.
+[[nodiscard]] std::vector<std::string> ComponentFilesOf(const std::string& library);
 
 /// Returns the id of the daemon's component (docs/internals/protocol.md) that has the same files as
 /// the libnvrtc or libnvJitLink at this path; none if they can't be read, or if the builtins beside

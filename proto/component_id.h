@@ -1,0 +1,15 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include "proto/digest.h"
+
+namespace cccl_cache {
+
+/// Returns the id of a toolchain's component (docs/internals/protocol.md) by the SHA-256 of its
+/// files: of libnvJitLink, or of libnvrtc and its builtins.
+[[nodiscard]] Digest ComponentId(const Digest& library, const std::optional<Digest>& builtins);
+
+}  // namespace cccl_cache
