@@ -16,6 +16,10 @@
 namespace cccl_cache::daemon {
 namespace {
 
+std::string ReleasesDirectory(const Configuration& configuration) {
+  return configuration.state_dir + "/releases";
+}
+
 constexpr std::chrono::seconds kDrainDeadline{10};
 constexpr std::chrono::seconds kShutdownDeadline{2};
 
@@ -37,6 +41,7 @@ RegistryOptions ToolchainsOf(const Configuration& configuration) {
   RegistryOptions options;
   options.places = only_roots ? GivenSearchPlaces(configuration.toolchain_root)
                               : SystemSearchPlaces(configuration.toolchain_root);
+  if (configuration.release_limit > 0) options.places.added = ReleasesDirectory(configuration);
   options.own_uid = geteuid();
   return options;
 }
@@ -79,6 +84,14 @@ Daemon::Daemon(Parts parts)
                     log.Write(report.warning ? LogLevel::kWarning : LogLevel::kInfo, "toolchain",
                               report.text);
                   }),
+      releases_({.directory = ReleasesDirectory(parts.configuration),
+                 .bytes = {.per_account = parts.configuration.release_limit_per_uid,
+                           .in_all = parts.configuration.release_limit},
+                 .find_account = [&accounts =
+                                      parts.accounts](uid_t uid) { return accounts.OfStored(uid); },
+                 .look_again =
+                     [this](std::function<void()> done) { toolchains_.Rescan(std::move(done)); }},
+                toolchains_),
       files_({.own_directories = std::move(parts.own_directories),
               .own_uid = geteuid(),
               .own_view = FilesViewOfThisThread(),
@@ -116,6 +129,7 @@ Daemon::Daemon(Parts parts)
               {.builder = builder_,
                .deposits = deposits_,
                .toolchains = toolchains_,
+               .releases = releases_,
                .statistics = parts.stores.statistics,
                .snapshots = snapshots_,
                .sent_contents = sent_contents_,

@@ -19,6 +19,7 @@
 #include "daemon/files/host_files.h"
 #include "daemon/housekeeping.h"
 #include "daemon/process/log.h"
+#include "daemon/releases/kept_releases.h"
 #include "daemon/service/limits/accounts.h"
 #include "daemon/service/limits/backend.h"
 #include "daemon/service/server.h"
@@ -79,6 +80,7 @@ class Daemon {
   const std::shared_ptr<JobMemory> job_memory_;
   WorkerCompiler compiler_;
   ToolchainRegistry toolchains_;
+  KeptReleases releases_;
   HostFileAccess files_;
   const std::shared_ptr<SentContents> sent_contents_;
   BuildCoordinator coordinator_;

@@ -83,9 +83,13 @@ void Housekeeping::WarmDefaultToolchain() {
         "with --toolchain-root");
     return;
   }
-  if (const Status warmed = parts_.compiler.Warm(*present.front()); !warmed) {
+  // A release that a user added is present and never the default.
+  const auto chosen = parts_.toolchains.Select({}, /*driver_version=*/0, BuildKind::kNvrtc);
+  if (!chosen || !chosen->ok()) return;
+  const Toolchain& toolchain = ***chosen;
+  if (const Status warmed = parts_.compiler.Warm(toolchain); !warmed) {
     parts_.log.Write(LogLevel::kWarning, "toolchain", warmed.error().message,
-                     {{"version", present.front()->version()}});
+                     {{"version", toolchain.version()}});
   }
 }
 

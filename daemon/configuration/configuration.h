@@ -38,6 +38,8 @@ struct Configuration {
   uint64_t store_limit = 16ull << 30;
   uint64_t private_limit = 4ull << 30;
   uint64_t private_limit_per_uid = 1ull << 30;
+  uint64_t release_limit = 4ull << 30;
+  uint64_t release_limit_per_uid = 1ull << 30;
 
   BuildLimits builds;
   ServiceLimits clients;

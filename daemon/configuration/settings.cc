@@ -108,6 +108,10 @@ constexpr std::array kSettings = {
                                        "disk space for entries that users inserted for themselves"),
     One<SizeFormat, &C::private_limit_per_uid>("private_limit_per_uid",
                                                "the same limit for one user"),
+    One<SizeOrZeroFormat, &C::release_limit>(
+        "release_limit", "disk space for NVIDIA's releases that users added; 0: none are taken"),
+    One<SizeFormat, &C::release_limit_per_uid>("release_limit_per_uid",
+                                               "the same limit for one user"),
     One<DurationFormat, &C::builds, &BuildLimits::compile, &CompileLimits::time>(
         "build_timeout", "time limit of one compile"),
     One<CompileMemoryFormat, &C::builds, &BuildLimits::compile, &CompileLimits::memory_bytes>(

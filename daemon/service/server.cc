@@ -101,6 +101,8 @@ class Server::Impl {
                  uploads_,           sources.deposits,
                  deposit_readers_,   std::move(sources.sent_contents)},
         admin_{sources.toolchains,
+               sources.releases,
+               call_threads_,
                sources.statistics,
                sources.deposits,
                std::move(sources.stored),
@@ -185,7 +187,7 @@ class Server::Impl {
   AdminSources admin_;
   const cccl_cache::v1::InfoReply info_;
   Health health_;
-  BlockingPool call_threads_{kSnapshotThreads};
+  BlockingPool call_threads_{kBlockingCallThreads};
   const SnapshotSources snapshots_;
   PeerServers peer_servers_;
   FloodHistory floods_;  // used only on the acceptor's thread

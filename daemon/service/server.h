@@ -13,6 +13,7 @@
 #include "daemon/core/closure/sent_files.h"
 #include "daemon/core/lease/deposits.h"
 #include "daemon/core/model/limits.h"
+#include "daemon/core/model/releases.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/snapshots.h"
 #include "daemon/core/model/statistics.h"
@@ -37,6 +38,7 @@ struct ServerSources {
   Builder& builder;
   Deposits& deposits;
   Toolchains& toolchains;
+  Releases& releases;
   Statistics& statistics;
   Snapshots& snapshots;
   std::shared_ptr<SentContents> sent_contents;  ///< never null

@@ -225,7 +225,10 @@ FoundInstallations FindInstallations(const SearchPlaces& places) {
     std::vector<Installation> here = LayoutSearch(candidate.layout).Search(found.incomplete);
     const bool something = !here.empty() || found.incomplete.size() > incomplete_before;
     if (candidate.asked_for) named[candidate.named] |= something;
-    for (Installation& installation : here) Merge(found.installations, std::move(installation));
+    for (Installation& installation : here) {
+      installation.added = candidate.added;
+      Merge(found.installations, std::move(installation));
+    }
   }
   ReportEmpty(named, found);
   return found;

@@ -36,6 +36,7 @@ struct Installation {
   FoundFile nvvm;
   FoundFile libdevice;
   std::vector<HeaderDirectory> headers;  ///< in search order
+  bool added = false;                    ///< a release that a user added: chosen by its id alone
 
   /// Returns whether both are made of the same files, whatever their names.
   [[nodiscard]] bool SameFiles(const Installation& other) const;

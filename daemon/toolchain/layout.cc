@@ -91,7 +91,13 @@ class CandidateList {
  public:
   explicit CandidateList(const SearchPlaces& places) : targets_(places.targets) {}
 
-  void Add(Layout layout) { candidates_.push_back({std::move(layout), asked_for_, named_}); }
+  void Add(Layout layout) {
+    candidates_.push_back({std::move(layout), asked_for_, /*added=*/false, named_});
+  }
+  void AddRelease(const std::string& root) {
+    AddToolkit(root);
+    candidates_.back().added = true;
+  }
   void AddToolkit(const std::string& root) { Add(ToolkitLayout(root, targets_)); }
   void AddWheels(const std::string& site_packages) {
     for (Layout& layout : WheelLayouts(site_packages, targets_)) Add(std::move(layout));
@@ -266,6 +272,9 @@ std::vector<Candidate> Candidates(const SearchPlaces& places) {
   }
   for (const MultiarchPlace& place : places.multiarch) list.Add(MultiarchLayout(place));
   for (const std::string& prefix : places.python_prefixes) list.AddPythons(prefix);
+  if (!places.added.empty()) {
+    for (const std::string& release : Children(places.added, "nv")) list.AddRelease(release);
+  }
   return list.Take();
 }
 

@@ -31,6 +31,8 @@ struct SearchPlaces {
   std::vector<MultiarchPlace> multiarch;
   /// Directories below which Python has its packages: PREFIX/python3*/{site,dist}-packages.
   std::vector<std::string> python_prefixes;
+  /// Directory whose children are releases that users added; may be empty. Last in the order.
+  std::string added;
   /// Names of the machine under targets/ of a toolkit: "x86_64-linux".
   std::vector<std::string> targets;
 };
@@ -55,6 +57,7 @@ struct Layout {
 struct Candidate {
   Layout layout;
   bool asked_for = false;  ///< whether it is reported if nothing is found in it
+  bool added = false;      ///< a release that a user added
   std::string named;       ///< path as the configuration or the environment names it
 };
 

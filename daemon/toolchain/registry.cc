@@ -31,6 +31,14 @@ constexpr int kRoundsAtOnce = 2;  // limit for one toolchain: one runs, one wait
 struct Snapshot {
   ScanResult found;
   std::vector<ToolchainPtr> toolchains;  ///< the toolchains of found.present
+  /// Those without the releases that users added. So no user changes what the builds of others are
+  /// compiled with.
+  std::vector<ToolchainPtr> installed;
+
+  /// Returns the toolchains that the selector may choose from.
+  [[nodiscard]] const std::vector<ToolchainPtr>& For(const ToolchainSelector& selector) const {
+    return selector.id.empty() ? installed : toolchains;
+  }
   Clock::time_point taken_at;
 };
 using SnapshotPtr = std::shared_ptr<const Snapshot>;
@@ -185,6 +193,7 @@ class ToolchainRegistry::Scans {
     snapshot->found = scanner_.Scan(former ? former->found : ScanResult{}, stop_.get_token());
     for (const auto& entry : snapshot->found.present) {
       snapshot->toolchains.push_back(entry->toolchain());
+      if (!entry->installation().added) snapshot->installed.push_back(entry->toolchain());
     }
     snapshot->taken_at = Clock::now();
     const MutexLock lock(mutex_);
@@ -354,7 +363,7 @@ std::optional<Result<ToolchainPtr>> ToolchainRegistry::Select(const ToolchainSel
                                                               uint32_t driver_version,
                                                               BuildKind kind) {
   if (const SnapshotPtr snapshot = scans_->Current()) {
-    Result<ToolchainPtr> chosen = Choose(snapshot->toolchains, {selector, driver_version, kind});
+    Result<ToolchainPtr> chosen = Choose(snapshot->For(selector), {selector, driver_version, kind});
     if (chosen.ok()) {
       const Verdict verdict = EntryOf(*snapshot, (*chosen)->serial)->Known(looks_);
       if (verdict == Verdict::kSame) return chosen;
@@ -364,7 +373,7 @@ std::optional<Result<ToolchainPtr>> ToolchainRegistry::Select(const ToolchainSel
       return chosen;
     } else if (!snapshot->found.unsettled &&
                Clock::now() - snapshot->taken_at < options_.unknown_interval) {
-      return NotFound(chosen.error().message, snapshot->toolchains, snapshot->found.rejected);
+      return NotFound(chosen.error().message, snapshot->For(selector), snapshot->found.rejected);
     }
   }
   if (scans_->Stopped()) return Stopping();
@@ -375,7 +384,7 @@ std::optional<Result<ToolchainPtr>> ToolchainRegistry::Select(const ToolchainSel
 void ToolchainRegistry::WhenKnown(const ToolchainSelector& selector, uint32_t driver_version,
                                   BuildKind kind, std::function<void()> done) {
   if (const SnapshotPtr snapshot = scans_->Current()) {
-    const auto chosen = Choose(snapshot->toolchains, {selector, driver_version, kind});
+    const auto chosen = Choose(snapshot->For(selector), {selector, driver_version, kind});
     const auto entry = chosen.ok() ? EntryOf(*snapshot, (*chosen)->serial) : nullptr;
     if (entry != nullptr && entry->Known(looks_) == Verdict::kExpired) {
       const std::optional<uint64_t> held = scans_->Hold(std::move(done));

@@ -34,6 +34,7 @@ LAYERS = {
     "daemon/core/build": (MODEL, CLOSURE, PLAN, LOOKUP, RUN, EXPLAIN),
     "daemon/core/lease": (MODEL,),
     "daemon/files": (MODEL,),
+    "daemon/releases": (MODEL,),
     "daemon/snapshot": (MODEL, CLOSURE, LOOKUP, LEASE),
     "daemon/store": (MODEL, LOOKUP, LEASE),
     "daemon/toolchain": (MODEL,),
@@ -56,8 +57,8 @@ LAYERS = {
         "daemon/process/", *CORE,
     ),
     "daemon": (
-        "daemon/compile/", "daemon/configuration/", "daemon/files/", "daemon/process/", "daemon/service/", "daemon/snapshot/",
-        "daemon/store/", "daemon/toolchain/", *CORE,
+        "daemon/compile/", "daemon/configuration/", "daemon/files/", "daemon/process/", "daemon/releases/", "daemon/service/",
+        "daemon/snapshot/", "daemon/store/", "daemon/toolchain/", *CORE,
     ),
     "client/include": (),
     "client/src": (),
@@ -76,6 +77,7 @@ LAYERS = {
 DAEMON_BUT_WORKER = (
     "daemon/core/",
     "daemon/files/",
+    "daemon/releases/",
     "daemon/snapshot/",
     "daemon/store/",
     "daemon/toolchain/",

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "daemon/service/calls/explain_call.h"
+#include "daemon/service/calls/release_call.h"
 #include "daemon/service/calls/unary_call.h"
 
 namespace cccl_cache::daemon {
@@ -142,6 +143,10 @@ AdminService::AdminService(BuildBackend& backend, const Peer& peer, const AdminS
             backend, account, [&sources](const auto& request, UnaryCall::Reply answer) {
               AnswerToolchains(sources.toolchains, request.driver_version(), std::move(answer));
             }));
+  Serve("/cccl_cache.v1.Admin/AddRelease", [&backend, &sources, peer](CallStream& stream) {
+    auto* call = new AddReleaseCall(backend, sources.releases, sources.threads, peer, stream);
+    call->Begin();
+  });
 }
 
 }  // namespace cccl_cache::daemon

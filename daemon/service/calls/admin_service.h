@@ -10,6 +10,8 @@
 #include "daemon/core/build/coordinator.h"
 #include "daemon/core/lease/deposits.h"
 #include "daemon/core/model/account.h"
+#include "daemon/core/model/blocking_pool.h"
+#include "daemon/core/model/releases.h"
 #include "daemon/core/model/statistics.h"
 #include "daemon/core/model/tier.h"
 #include "daemon/core/model/toolchain.h"
@@ -21,6 +23,8 @@ namespace cccl_cache::daemon {
 /// The objects that produce the responses of Admin. All are thread-safe and outlive the service.
 struct AdminSources {
   Toolchains& toolchains;
+  Releases& releases;
+  BlockingPool& threads;  ///< for calls that wait for a disk
   const Statistics& statistics;
   const Deposits& deposits;
   std::function<TierSize()> stored;
@@ -31,8 +35,9 @@ struct AdminSources {
   std::string version;
 };
 
-/// cccl_cache.v1.Admin for one peer, limited to what every user may ask: totals, toolchains, and
-/// why the user's own builds were misses. Tells nothing of other users. Thread-safe.
+/// cccl_cache.v1.Admin for one peer, limited to what every user may do: ask for totals, toolchains,
+/// and why the user's own builds were misses; add a release of NVIDIA's. Tells nothing of other
+/// users. Thread-safe.
 class AdminService final : public RawService {
  public:
   /// Both must outlive the service.

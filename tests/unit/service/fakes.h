@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "daemon/core/build/coordinator.h"
+#include "daemon/core/model/releases.h"
 #include "daemon/core/model/snapshots.h"
 #include "daemon/core/model/toolchain.h"
 #include "daemon/service/limits/backend.h"
@@ -178,6 +180,14 @@ class FakeSnapshots final : public Snapshots {
 
   Result<std::unique_ptr<IncomingSnapshot>> Receive(SnapshotCaller) override {
     return std::unique_ptr<IncomingSnapshot>(std::make_unique<FakeIncomingSnapshot>());
+  }
+};
+
+/// Takes none.
+class FakeReleases final : public Releases {
+ public:
+  Result<Offer> Receive(const Peer&, std::span<const Digest>) override {
+    return Error{ErrorCode::kToolchainNotFound, "no such release"};
   }
 };
 

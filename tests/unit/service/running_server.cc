@@ -31,6 +31,7 @@ RunningServer::RunningServer(ServiceLimits limits, Deposits::Options deposit_opt
   ServerSources sources{builder,
                         deposits,
                         toolchains,
+                        releases,
                         statistics,
                         snapshots,
                         std::make_shared<SentContents>(std::chrono::steady_clock::now),

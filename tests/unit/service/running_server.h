@@ -29,6 +29,7 @@ class RunningServer {
 
   FakeBuilder builder;
   FakeToolchains toolchains;
+  FakeReleases releases;
   Statistics statistics;
   FakeDepositStore store;
   Deposits deposits;

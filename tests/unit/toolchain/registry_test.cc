@@ -156,6 +156,23 @@ TEST_CASE("a second start reads no file and probes nothing") {
   CHECK(node.compiler.compiles == compiles);
 }
 
+TEST_CASE("a release that a user added serves only builds that name its id") {
+  Node node;
+  node.tree.Toolkit("added/nvrtc-13.5.37", 13, 5);
+  RegistryOptions options = OnlyWhenAsked(Roots({node.tree.Path("cuda")}));
+  options.places.added = node.tree.Path("added");
+  TestedRegistry registry(options, node.meta, node.compiler);
+  const auto installed = registry.Default();
+  REQUIRE(installed.ok());
+  CHECK((*installed)->root == node.tree.Path("cuda"));
+  CHECK_FALSE(registry.Select({.version = "13.5"}, BuildKind::kNvrtc).ok());
+  const ToolchainPtr newest = registry->Present().front();
+  CHECK(newest->minor == 5);
+  const auto named = registry.Select({.id = newest->id.Hex()}, BuildKind::kNvrtc);
+  REQUIRE(named.ok());
+  CHECK(*named == newest);
+}
+
 TEST_CASE("toolchains of several majors stand side by side, newest first") {
   Node node;
   node.tree.Wheels12("wheels", 9);

@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "daemon/core/model/account.h"
+#include "daemon/core/model/result.h"
+#include "proto/digest.h"
+
+namespace cccl_cache::daemon {
+
+/// A compiler library that is being received. Blocks as long as the disk does. Used by one thread
+/// at a time. Nothing stays of a library that was not finished.
+class IncomingRelease {
+ public:
+  virtual ~IncomingRelease() = default;
+
+  /// Takes the next bytes of the files, one file after the other. kInvalidRequest: they are not the
+  /// bytes that were announced.
+  virtual Status Append(std::string_view bytes) = 0;
+  /// Returns whether all bytes are there.
+  [[nodiscard]] virtual bool Complete() const = 0;
+  /// Keeps the library and has it identified. Returns the id of its toolchain.
+  virtual Result<std::string> Finish() = 0;
+};
+
+/// Keeps copies of NVIDIA's releases that users give. Thread-safe. Every call blocks as long as the
+/// disk does.
+class Releases {
+ public:
+  /// The id of a toolchain that has the library already, or the library to be received.
+  using Offer = std::variant<std::string, std::unique_ptr<IncomingRelease>>;
+
+  virtual ~Releases() = default;
+
+  /// Starts to receive the library whose files have these digests. kToolchainNotFound: it is no
+  /// release that the daemon knows. kOverloaded: there is no room. kDenied: the daemon keeps none,
+  /// or none from the overflow uid.
+  virtual Result<Offer> Receive(const Peer& peer, std::span<const Digest> files) = 0;
+};
+
+}  // namespace cccl_cache::daemon

@@ -1,0 +1,178 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/releases/kept_releases.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <future>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+#include "daemon/core/model/own_directory.h"
+
+namespace cccl_cache::daemon {
+namespace {
+
+namespace fs = std::filesystem;
+
+Error Overloaded(std::string message) { return {ErrorCode::kOverloaded, std::move(message)}; }
+
+void RemoveDrafts(const std::string& directory) {
+  std::error_code error;
+  for (fs::directory_iterator each(directory, error), end; !error && each != end;
+       each.increment(error)) {
+    std::error_code ignored;
+    if (each->path().filename().native().starts_with(ReleaseDraft::kPrefix)) {
+      fs::remove_all(each->path(), ignored);
+    }
+  }
+}
+
+}  // namespace
+
+/// A release on its way, and its place among those that come.
+class KeptReleases::Incoming final : public IncomingRelease {
+ public:
+  Incoming(KeptReleases& all, const KnownRelease& release, const Peer& peer)
+      : all_(all), release_(release), giver_(peer.uid), account_(peer.account()) {}
+  ~Incoming() override {
+    draft_.reset();
+    all_.Release(account_);
+  }
+  Incoming(const Incoming&) = delete;
+  Incoming& operator=(const Incoming&) = delete;
+
+  /// Makes the directory for the bytes.
+  Status Open() {
+    const std::string& directory = all_.options_.directory;
+    if (Status made = MakeDirectories(directory, 0700); !made) return made;
+    Result<ReleaseDraft> draft = ReleaseDraft::Create(directory, release_);
+    if (!draft) return draft.error();
+    draft_.emplace(*std::move(draft));
+    return Ok{};
+  }
+
+  Status Append(std::string_view bytes) override { return draft_->Append(bytes); }
+  [[nodiscard]] bool Complete() const override { return draft_->Complete(); }
+  Result<std::string> Finish() override { return all_.Keep(*draft_, release_, giver_); }
+
+ private:
+  KeptReleases& all_;
+  const KnownRelease& release_;
+  const uid_t giver_;
+  const Account account_;
+  std::optional<ReleaseDraft> draft_;
+};
+
+KeptReleases::KeptReleases(Options options, Toolchains& toolchains)
+    : options_(std::move(options)), toolchains_(toolchains) {
+  RemoveDrafts(options_.directory);
+}
+
+Result<Releases::Offer> KeptReleases::Receive(const Peer& peer, std::span<const Digest> files) {
+  if (peer.uid == kOverflowUid) {
+    return Error{ErrorCode::kDenied,
+                 "uid 65534 stands for many users, so no release is taken from it"};
+  }
+  if (options_.bytes.in_all == 0) {
+    return Error{ErrorCode::kDenied,
+                 "this daemon keeps no releases: its release_limit is 0; name the library's "
+                 "directory to it with --toolchain-root"};
+  }
+  const KnownRelease* const release = Find(files);
+  if (release == nullptr) {
+    return Error{ErrorCode::kToolchainNotFound,
+                 fmt::format("this is none of the {} releases of NVIDIA's that the daemon knows by "
+                             "their digests: use one of these, or name the library's directory to "
+                             "the daemon with --toolchain-root",
+                             options_.known.size())};
+  }
+  if (auto id = ToolchainWith(*release)) return Offer(*std::move(id));
+  if (Status reserved = Reserve(peer.account(), *release); !reserved) return reserved.error();
+  auto incoming = std::make_unique<Incoming>(*this, *release, peer);
+  if (Status opened = incoming->Open(); !opened) return opened.error();
+  return Offer(std::move(incoming));
+}
+
+const KnownRelease* KeptReleases::Find(std::span<const Digest> files) const {
+  const auto found = std::ranges::find_if(options_.known, [&](const KnownRelease& release) {
+    return std::ranges::equal(release.files(), files, {}, &KnownRelease::File::sha256);
+  });
+  return found == options_.known.end() ? nullptr : &*found;
+}
+
+std::optional<std::string> KeptReleases::ToolchainWith(const KnownRelease& release) const {
+  const Digest component = release.component();
+  for (const ToolchainPtr& toolchain : toolchains_.Present()) {
+    const auto& library = release.builtins ? toolchain->nvrtc : toolchain->nvjitlink;
+    // One that was removed since the last look stands among those present.
+    if (library && library->id == component && toolchains_.Unchanged(*toolchain)) {
+      return toolchain->id.Hex();
+    }
+  }
+  return std::nullopt;
+}
+
+std::string KeptReleases::PathOf(const KnownRelease& release) const {
+  return options_.directory + "/" + release.directory();
+}
+
+Status KeptReleases::Reserve(Account account, const KnownRelease& release) {
+  const MutexLock lock(mutex_);
+  if (incoming_.contains(account) || incoming_.size() >= kMaxIncoming) {
+    return Overloaded("other releases are being received: try again in a few seconds");
+  }
+  uint64_t in_all = 0;
+  uint64_t mine = 0;
+  for (const auto& [other, bytes] : incoming_) in_all += bytes;
+  for (const KnownRelease& kept : options_.known) {
+    const std::optional<uid_t> giver = GiverOf(PathOf(kept));
+    // The one in place of which this one would be kept does not count.
+    if (!giver || &kept == &release) continue;
+    in_all += kept.bytes();
+    if (options_.find_account(*giver).value_or(Account(*giver)) == account) mine += kept.bytes();
+  }
+  const uint64_t most = options_.bytes.Most(account, mine, in_all);
+  if (mine + release.bytes() > most) {
+    return Overloaded(fmt::format(
+        "release {} takes {} MiB, and {} MiB are left for {}: an administrator can remove releases "
+        "from the daemon's state directory, or raise release_limit or release_limit_per_uid",
+        release.version, release.bytes() >> 20, (most - std::min(most, mine)) >> 20,
+        account.Name()));
+  }
+  incoming_[account] = release.bytes();
+  return Ok{};
+}
+
+void KeptReleases::Release(Account account) {
+  const MutexLock lock(mutex_);
+  incoming_.erase(account);
+}
+
+Result<std::string> KeptReleases::Keep(ReleaseDraft& draft, const KnownRelease& release,
+                                       uid_t giver) {
+  // Another user may have given the same one meanwhile.
+  if (auto id = ToolchainWith(release)) return *std::move(id);
+  {
+    const MutexLock lock(mutex_);
+    if (Status moved = draft.MoveTo(PathOf(release), giver); !moved) return moved.error();
+  }
+  const auto looked = std::make_shared<std::promise<void>>();
+  options_.look_again([looked] { looked->set_value(); });
+  looked->get_future().wait();
+  if (auto id = ToolchainWith(release)) return *std::move(id);
+  return Error{ErrorCode::kUnavailable, fmt::format("release {} was kept and can't be used: {}",
+                                                    release.version, WhyRejected(release))};
+}
+
+std::string KeptReleases::WhyRejected(const KnownRelease& release) const {
+  for (const RejectedToolchain& rejected : toolchains_.Rejected()) {
+    if (rejected.root.ends_with("/" + release.directory())) return rejected.reason;
+  }
+  return "the daemon has not looked at it yet; it will";
+}
+
+}  // namespace cccl_cache::daemon

@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/mutex.h"
+#include "daemon/core/model/account.h"
+#include "daemon/core/model/releases.h"
+#include "daemon/core/model/result.h"
+#include "daemon/core/model/toolchain.h"
+#include "daemon/releases/known_releases.h"
+#include "daemon/releases/release_draft.h"
+
+namespace cccl_cache::daemon {
+
+/// Keeps the releases that users give in a directory that is the daemon's own, each in a directory
+/// with its name. The toolchains in it are found as others are. Only files that the table knows by
+/// their digests are ever kept, so a user can choose among NVIDIA's files and change none.
+/// Thread-safe.
+class KeptReleases final : public Releases {
+ public:
+  struct Options {
+    std::string directory;  ///< private to the daemon; made when the first release comes
+    std::span<const KnownRelease> known = KnownReleases();
+    Allowance bytes;           ///< disk space; none in all: no release is taken
+    FindAccount find_account;  ///< account of the uid that gave a release in an earlier run
+    /// Looks for toolchains and then calls back, on another thread or this one.
+    std::function<void(std::function<void()>)> look_again;
+  };
+
+  /// Releases that are received at once, by all accounts; one at a time by each.
+  static constexpr size_t kMaxIncoming = 4;
+
+  /// Removes what an earlier run received in part. `toolchains` must outlive this object.
+  KeptReleases(Options options, Toolchains& toolchains);
+
+  Result<Offer> Receive(const Peer& peer, std::span<const Digest> files) override;
+
+ private:
+  class Incoming;
+
+  [[nodiscard]] const KnownRelease* Find(std::span<const Digest> files) const;
+  /// Returns the id of a present toolchain that has the release.
+  [[nodiscard]] std::optional<std::string> ToolchainWith(const KnownRelease& release) const;
+  [[nodiscard]] std::string PathOf(const KnownRelease& release) const;
+  /// Counts the release as incoming, if there is room for it.
+  [[nodiscard]] Status Reserve(Account account, const KnownRelease& release);
+  void Release(Account account);
+  /// Puts a complete release in its place and has it identified.
+  [[nodiscard]] Result<std::string> Keep(ReleaseDraft& draft, const KnownRelease& release,
+                                         uid_t giver);
+  /// Returns why the toolchain in the directory of a release is not used.
+  [[nodiscard]] std::string WhyRejected(const KnownRelease& release) const;
+
+  const Options options_;
+  Toolchains& toolchains_;
+  Mutex mutex_;  ///< held while releases are counted and moved, not while bytes arrive
+  std::map<Account, uint64_t> incoming_ GUARDED_BY(mutex_);  ///< their bytes
+};
+
+}  // namespace cccl_cache::daemon

@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "proto/digest.h"
+
+namespace cccl_cache::daemon {
+
+/// A release of NVRTC or nvJitLink that NVIDIA published. A plain value.
+struct KnownRelease {
+  struct File {
+    uint64_t bytes = 0;
+    Digest sha256;
+  };
+
+  std::string_view version;  ///< "13.0.88"
+  File library;
+  std::optional<File> builtins;  ///< of NVRTC, which has them; nvJitLink has none
+
+  [[nodiscard]] uint64_t bytes() const { return library.bytes + (builtins ? builtins->bytes : 0); }
+  /// Returns the files in the order in which they are sent.
+  [[nodiscard]] std::vector<File> files() const;
+  /// Returns the names under which the files are kept, in the same order. The library's has the
+  /// whole version, by which its minor is known.
+  [[nodiscard]] std::vector<std::string> names() const;
+  /// Returns the name of its directory: "nvrtc-13.0.88".
+  [[nodiscard]] std::string directory() const;
+  /// Returns the id of the component of a toolchain that has these files.
+  [[nodiscard]] Digest component() const;
+};
+
+/// Returns the table in known_releases.list.
+[[nodiscard]] std::span<const KnownRelease> KnownReleases();
+
+}  // namespace cccl_cache::daemon

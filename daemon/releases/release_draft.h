@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/file_descriptor.h"
+#include "daemon/core/model/result.h"
+#include "daemon/releases/known_releases.h"
+#include "proto/digest.h"
+
+namespace cccl_cache::daemon {
+
+/// A directory that receives the files of a release. The destructor removes it unless it was moved
+/// into place. Not thread-safe.
+class ReleaseDraft {
+ public:
+  /// The directories of drafts begin with this. The search for toolchains takes no notice of them.
+  static constexpr std::string_view kPrefix = "draft.";
+
+  /// Makes a draft in a directory that is private to the daemon. The release must outlive it.
+  [[nodiscard]] static Result<ReleaseDraft> Create(const std::string& directory,
+                                                   const KnownRelease& release);
+  ReleaseDraft(ReleaseDraft&& other) noexcept;
+  ReleaseDraft& operator=(ReleaseDraft&&) = delete;
+  ~ReleaseDraft();
+
+  /// Writes the next bytes. A file is on the disk, and has the digest of the release, before the
+  /// next one begins. kInvalidRequest: it has another digest, or these are too many bytes.
+  [[nodiscard]] Status Append(std::string_view bytes);
+  /// Returns whether all files are there.
+  [[nodiscard]] bool Complete() const { return done_ == release_->files().size(); }
+  /// Moves a complete draft to `path` and notes who gave it. Replaces what is there.
+  [[nodiscard]] Status MoveTo(const std::string& path, uid_t giver);
+
+ private:
+  ReleaseDraft(std::string path, const KnownRelease& release)
+      : path_(std::move(path)), release_(&release) {}
+
+  /// Writes a part of the file that is next.
+  [[nodiscard]] Status Write(std::string_view bytes);
+  /// Closes a file that has all its bytes.
+  [[nodiscard]] Status CloseFile();
+
+  std::string path_;  ///< empty: moved
+  const KnownRelease* const release_;
+  size_t done_ = 0;       ///< number of complete files
+  FileDescriptor file_;   ///< of the file after them; invalid before its first byte
+  uint64_t written_ = 0;  ///< its bytes so far
+  Hasher hasher_;         ///< over these bytes
+};
+
+/// Returns the uid that gave the release in a directory; none if there is no such release.
+[[nodiscard]] std::optional<uid_t> GiverOf(const std::string& path);
+
+}  // namespace cccl_cache::daemon

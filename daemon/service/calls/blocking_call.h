@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <google/protobuf/message_lite.h>
+#include <grpcpp/support/byte_buffer.h>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <stop_token>
+#include <utility>
+
+#include "base/mutex.h"
+#include "daemon/core/model/account.h"
+#include "daemon/core/model/blocking_pool.h"
+#include "daemon/core/model/result.h"
+#include "daemon/core/model/snapshots.h"
+#include "daemon/service/limits/backend.h"
+#include "daemon/service/limits/budget.h"
+#include "daemon/service/transport/raw_call.h"
+
+namespace cccl_cache::daemon {
+
+/// Threads for calls that last as long as disk and caller do. The budget of streams bounds their
+/// number, so none waits for a thread.
+inline constexpr BlockingPool::Bounds kBlockingCallThreads{.awaited = "the daemon's disk",
+                                                           .threads_per_uid = 256,
+                                                           .time = std::chrono::hours(24 * 365),
+                                                           .close_awaits_looks = true};
+
+/// A call that works with a disk for as long as it lasts, on a thread of its own. The thread reads
+/// and writes messages and waits for each, so they move at the pace of the disk. The call is
+/// counted before its first message is received. Deletes itself when the call is done.
+class BlockingCall : public RawCall {
+ public:
+  /// Data bytes in one message, and bytes that may surround them.
+  static constexpr uint64_t kChunkBytes = 1u << 20;
+  static constexpr uint64_t kChunkHead = 16;
+
+  /// Called once, after construction is complete.
+  void Begin();
+
+  void OnReadDone(bool ok) final;
+  void OnWriteDone(bool ok) final;
+  void OnCancel() final;
+  void OnDone() final;
+
+ protected:
+  BlockingCall(BuildBackend& backend, BlockingPool& threads, Peer peer, CallStream& stream)
+      : RawCall(stream), backend_(backend), threads_(threads), peer_(std::move(peer)) {}
+
+  /// Does all work of the call, on its thread. The call ends with the returned status.
+  virtual Status Work() = 0;
+
+  /// Reads the next message. Errors: the caller left, the caller is too slow, or the bytes are no
+  /// such message.
+  [[nodiscard]] Status Read(google::protobuf::MessageLite& message);
+  [[nodiscard]] Status Write(const google::protobuf::MessageLite& message);
+
+  [[nodiscard]] BuildBackend& backend() { return backend_; }
+  [[nodiscard]] const Peer& peer() const { return peer_; }
+  /// Returns this caller, to whose account memory is counted. Valid as long as the call.
+  [[nodiscard]] SnapshotCaller Caller();
+
+ private:
+  void End(const Status& status);
+  [[nodiscard]] Status Hold(uint64_t bytes);
+  /// Returns when the started operation has ended. Returns an error if the operation failed or took
+  /// too long.
+  [[nodiscard]] Status Await();
+  void Notice(bool ok);
+
+  BuildBackend& backend_;
+  BlockingPool& threads_;
+  const Peer peer_;
+  Share call_;
+  Share stream_;
+  Share memory_;
+  grpc::ByteBuffer message_;
+  std::stop_source left_;
+  uint64_t moved_ = 0;                            ///< bytes of messages, read and written
+  std::chrono::steady_clock::duration waited_{};  ///< total time spent waiting for the caller
+
+  Mutex mutex_;
+  CondVar changed_;
+  /// The result of the last operation, until it was awaited.
+  std::optional<bool> ended_well_ GUARDED_BY(mutex_);
+};
+
+}  // namespace cccl_cache::daemon
