@@ -1,5 +1,12 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <vector>
+
 #include "base/json.h"
 #include "cli/command.h"
 #include "cli/driver.h"
@@ -121,6 +128,63 @@ std::string Text(const Toolchains* toolchains) {
   return text;
 }
 
+bool IsCompiler(const std::string& name) {
+  return name.starts_with("libnvrtc.so.") || name.starts_with("libnvJitLink.so.");
+}
+
+/// Returns the files of libnvrtc and libnvJitLink that a path names or that lie below it, each
+/// once.
+std::vector<std::string> CompilersIn(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (!fs::is_directory(path, error)) return {path};
+  std::vector<std::string> found;
+  constexpr auto kSkip = fs::directory_options::skip_permission_denied;
+  for (fs::recursive_directory_iterator each(path, kSkip, error), end; !error && each != end;
+       each.increment(error)) {
+    std::error_code ignored;
+    if (!IsCompiler(each->path().filename().string())) continue;
+    const std::string real = fs::canonical(each->path(), ignored).string();
+    if (!real.empty() && std::ranges::find(found, real) == found.end()) found.push_back(real);
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+int Add(const std::vector<std::string>& paths, const CommonOptions& common) {
+  constexpr std::chrono::minutes kPatience{2};  // each; a disk may be slow
+  Expected<Client> client = Client::Open(common.socket);
+  if (!client.ok()) return Fail(client.error(), common);
+  std::vector<std::string> libraries;
+  for (const std::string& path : paths) {
+    const std::vector<std::string> found = CompilersIn(path);
+    if (found.empty()) {
+      return FailUsage(path + " holds no libnvrtc.so.N and no libnvJitLink.so.N", common);
+    }
+    libraries.insert(libraries.end(), found.begin(), found.end());
+  }
+  JsonWriter json;
+  json.BeginObject().Key("libraries").BeginArray();
+  std::string text;
+  int exit_code = kDone;
+  for (const std::string& library : libraries) {
+    const Expected<bool> added = client->AddRelease(library, kPatience);
+    json.BeginObject().Key("path").String(library);
+    if (added.ok()) {
+      json.Key("added").Boolean(*added);
+      text.append(*added ? "added " : "present ").append(library).append("\n");
+    } else {
+      exit_code = kRefused;
+      Complain(library + ": " + added.error().message);
+      WriteError(added.error(), &json);
+    }
+    json.EndObject();
+  }
+  json.EndArray();
+  const int printed = Print(common.json ? json.EndObject().Finish() : text);
+  return exit_code == kDone ? printed : exit_code;
+}
+
 int Run(const CommonOptions& common) {
   Expected<Client> client = Client::Open(common.socket);
   if (!client.ok()) return Fail(client.error(), common);
@@ -137,7 +201,21 @@ void AddToolchainsCommand(CLI::App* app, const CommonOptions& common, int* exit_
                                           "here) and their architectures, and those not used");
   command->group("Daemon");
   command->footer("Example: cccl-cache-cli toolchains --json");
-  command->callback([&common, exit_code] { *exit_code = Run(common); });
+  command->require_subcommand(0, 1);
+  command->fallthrough();
+  command->callback([command, &common, exit_code] {
+    if (command->get_subcommands().empty()) *exit_code = Run(common);
+  });
+
+  CLI::App* add = command->add_subcommand(
+      "add",
+      "Give the daemon copies of your NVRTC and nvJitLink, so that it serves programs that load "
+      "them; takes what NVIDIA released");
+  add->footer("Example: cccl-cache-cli toolchains add ~/venv");
+  const auto paths = std::make_shared<std::vector<std::string>>();
+  add->add_option("PATH", *paths, "A library, or a directory: a virtual environment, site-packages")
+      ->required();
+  add->callback([paths, &common, exit_code] { *exit_code = Add(*paths, common); });
 }
 
 }  // namespace cccl_cache::cli

@@ -84,9 +84,23 @@ Reason After(cccl_cache_status status, Clock::time_point asked) {
   return After(ReasonOf(status), asked);
 }
 
-std::vector<int> ArchitecturesOf(const cccl_cache_toolchains* list, size_t index, size_t count) {
+cccl_cache_toolchain At(const cccl_cache_toolchains* list, size_t index) {
+  cccl_cache_toolchain toolchain = {};
+  toolchain.struct_size = sizeof(toolchain);
+  cccl_cache_toolchains_item(list, index, &toolchain);
+  return toolchain;
+}
+
+/// Returns the toolchain's architectures. NVRTC lists them, so nvJitLink alone has those of a
+/// toolchain of the same version.
+std::vector<int> ArchitecturesOf(const cccl_cache_toolchains* list, size_t index) {
+  const std::string_view version = View(At(list, index).version);
+  for (size_t i = 0;
+       At(list, index).architecture_count == 0 && i < cccl_cache_toolchains_count(list); ++i) {
+    if (View(At(list, i).version) == version) index = i;
+  }
   std::vector<int> numbers;
-  for (size_t i = 0; i < count; ++i) {
+  for (size_t i = 0; i < At(list, index).architecture_count; ++i) {
     const std::string_view name = View(cccl_cache_toolchains_architecture(list, index, i));
     int number = 0;
     const char* const end = name.data() + name.size();
@@ -116,6 +130,14 @@ std::variant<cccl_cache_toolchains*, Reason> GetToolchains() {
   return status == CCCL_CACHE_DEADLINE && !ready ? Reason::kNotReady : ReasonOf(status);
 }
 
+/// Keeps for the report why the first request was not served, as the daemon said, or how it will
+/// be.
+void Keep(std::string_view message) {
+  ProcessCounts& counts = Counts();
+  if (counts.refused.exchange(true)) return;
+  message.copy(counts.refusal, sizeof(counts.refusal) - 1);
+}
+
 std::variant<const Toolchain*, Reason> FindToolchain() {
   const Toolchain* known = known_toolchain;
   if (known != nullptr) return known;
@@ -124,16 +146,15 @@ std::variant<const Toolchain*, Reason> FindToolchain() {
   if (const Reason* why = std::get_if<Reason>(&answer)) return After(*why, start);
   cccl_cache_toolchains* const list = std::get<cccl_cache_toolchains*>(answer);
   const size_t index = cccl_cache_toolchains_with_library(list, Bytes(RealPath()));
-  cccl_cache_toolchain found = {};
-  found.struct_size = sizeof(found);
-  cccl_cache_toolchains_item(list, index, &found);
   const Toolchain* made = nullptr;
   if (index != CCCL_CACHE_NO_TOOLCHAIN) {
-    made = new Toolchain{std::string(View(found.id)),
-                         ArchitecturesOf(list, index, found.architecture_count)};
+    made = new Toolchain{std::string(View(At(list, index).id)), ArchitecturesOf(list, index)};
   }
   cccl_cache_toolchains_free(list);
-  if (made == nullptr) return After(CCCL_CACHE_TOOLCHAIN_NOT_FOUND, start);
+  if (made == nullptr) {
+    Keep("if NVIDIA released it: cccl-cache-cli toolchains add " + RealPath());
+    return After(CCCL_CACHE_TOOLCHAIN_NOT_FOUND, start);
+  }
   known_toolchain = made;
   return made;
 }
@@ -144,13 +165,6 @@ std::variant<const Toolchain*, Reason> Ready() {
   if (rest.Resting(Clock::now())) return why_resting.load();
   if (Client() == nullptr) return After(CCCL_CACHE_NO_DAEMON, Clock::now());
   return FindToolchain();
-}
-
-/// Keeps what the daemon said of the first request that it did not serve, for the report.
-void Keep(std::string_view message) {
-  ProcessCounts& counts = Counts();
-  if (counts.refused.exchange(true)) return;
-  message.copy(counts.refusal, sizeof(counts.refusal) - 1);
 }
 
 template <typename Program, typename Call>

@@ -192,6 +192,17 @@ class Client {
         },
         timeout);
   }
+  /// Gives the daemon a compiler library that NVIDIA released: see cccl_cache_add_release. Returns
+  /// false if the daemon has it already.
+  Expected<bool> AddRelease(std::string_view path, std::chrono::milliseconds timeout = {}) {
+    int32_t added = 0;
+    cccl_cache_error* error = nullptr;
+    if (cccl_cache_add_release(client_.get(), {path.data(), path.size()}, c::Milliseconds(timeout),
+                               &added, &error) != CCCL_CACHE_OK) {
+      return TakeError(error);
+    }
+    return added != 0;
+  }
   Expected<Info> GetInfo(std::chrono::milliseconds timeout = {}) {
     return Get<Info>(cccl_cache_get_info, timeout);
   }

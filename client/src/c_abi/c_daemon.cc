@@ -9,6 +9,7 @@
 
 #include "client/src/c_abi/handles.h"
 #include "client/src/calls/file_digest.h"
+#include "client/src/calls/release_upload.h"
 
 using cccl_cache::Deadline;
 using cccl_cache::Fail;
@@ -143,6 +144,16 @@ size_t cccl_cache_toolchains_with_library(const cccl_cache_toolchains* toolchain
     }
   }
   return found;
+}
+
+cccl_cache_status cccl_cache_add_release(cccl_cache_client* client, cccl_cache_bytes path,
+                                         uint32_t timeout_ms, int32_t* added,
+                                         cccl_cache_error** error) {
+  const auto given = cccl_cache::AddRelease(&client->daemon.channel(), std::string(ToView(path)),
+                                            After(timeout_ms));
+  if (!given.ok()) return Fail(given.error(), error);
+  *added = *given ? 1 : 0;
+  return CCCL_CACHE_OK;
 }
 
 size_t cccl_cache_toolchains_rejected_count(const cccl_cache_toolchains* toolchains) {

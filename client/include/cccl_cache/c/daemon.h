@@ -89,6 +89,13 @@ CCCL_CACHE_API cccl_cache_bytes cccl_cache_toolchains_architecture(
 CCCL_CACHE_API size_t cccl_cache_toolchains_with_library(const cccl_cache_toolchains* toolchains,
                                                          cccl_cache_bytes path);
 #define CCCL_CACHE_NO_TOOLCHAIN SIZE_MAX
+/* Gives the daemon a copy of the libnvrtc (with the builtins beside it) or libnvJitLink at this
+ * path, which then serves all users. The daemon takes NVIDIA's releases only, which it knows by
+ * their digests; others are CCCL_CACHE_TOOLCHAIN_NOT_FOUND. `*added`: 0 if it has one with these
+ * bytes already. Up to 150 MiB are sent. */
+CCCL_CACHE_API cccl_cache_status cccl_cache_add_release(cccl_cache_client* client,
+                                                        cccl_cache_bytes path, uint32_t timeout_ms,
+                                                        int32_t* added, cccl_cache_error** error);
 CCCL_CACHE_API size_t cccl_cache_toolchains_rejected_count(const cccl_cache_toolchains* toolchains);
 CCCL_CACHE_API void cccl_cache_toolchains_rejected(const cccl_cache_toolchains* toolchains,
                                                    size_t index,

@@ -1,0 +1,159 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/src/calls/release_upload.h"
+
+#include <cccl_cache/v1/admin.pb-c.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/file_descriptor.h"
+#include "base/wire.h"
+#include "client/src/calls/file_digest.h"
+#include "client/src/transport/byte_chain.h"
+#include "client/src/transport/call.h"
+#include "client/src/wire/messages.h"
+#include "proto/digest.h"
+#include "proto/field_numbers.h"
+
+namespace cccl_cache {
+namespace {
+
+// The protocol's bound for the data of one message.
+constexpr size_t kMaxPiece = size_t{1} << 20;
+
+Error Unreadable(const std::string& path, const char* why) {
+  return {CCCL_CACHE_INVALID_REQUEST, path + " can't be read: " + why};
+}
+
+/// The request and reply of Admin.AddRelease. The files are read as the connection has room for
+/// them. Not thread-safe.
+class ReleaseUpload final : public MessageSource, public MessageSink {
+ public:
+  ReleaseUpload(std::vector<std::string> files, std::vector<Digest> digests)
+      : files_(std::move(files)), digests_(std::move(digests)) {}
+
+  const ByteChain* Next() override {
+    message_.Clear();
+    if (!named_) {
+      AppendNames();
+      return &message_;
+    }
+    piece_.resize(kMaxPiece);
+    while (next_file_ < files_.size() || file_.valid()) {
+      const ssize_t size = ReadPiece();
+      if (size > 0) {
+        AppendPiece(static_cast<size_t>(size));
+        return &message_;
+      }
+      // If it can't be read, the daemon is told so by the missing bytes: the call ends here.
+      if (size < 0) return nullptr;
+      file_.Close();
+    }
+    return nullptr;
+  }
+
+  [[nodiscard]] bool done() const override {
+    return named_ && !file_.valid() && (failure_ || next_file_ == files_.size());
+  }
+
+  void Restart() override {
+    named_ = false;
+    next_file_ = 0;
+    file_.Close();
+    added_.reset();
+  }
+
+  bool Take(Message message) override {
+    if (added_) return false;
+    ProtoReader reader(message.View());
+    bool added = false;
+    while (const uint32_t number = reader.Next()) {
+      if (number == fields::AddReleaseReply::kAdded) added = reader.Number() != 0;
+    }
+    added_ = added;
+    return reader.ok();
+  }
+
+  /// None: the daemon's answer has not come.
+  [[nodiscard]] const std::optional<bool>& added() const { return added_; }
+  /// Returns why the files could not be read to their end.
+  [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
+
+ private:
+  void AppendNames() {
+    std::vector<ProtobufCBinaryData> names;
+    for (Digest& digest : digests_) names.push_back({digest.bytes.size(), digest.bytes.data()});
+    CcclCache__V1__AddReleaseRequest request = CCCL_CACHE__V1__ADD_RELEASE_REQUEST__INIT;
+    request.n_sha256 = names.size();
+    request.sha256 = names.data();
+    AppendMessage(request.base, &message_);
+    named_ = true;
+  }
+
+  void AppendPiece(size_t size) {
+    CcclCache__V1__AddReleaseRequest request = CCCL_CACHE__V1__ADD_RELEASE_REQUEST__INIT;
+    request.data = {size, reinterpret_cast<uint8_t*>(piece_.data())};
+    AppendMessage(request.base, &message_);
+  }
+
+  /// Reads on in the open file, or begins the next one. 0: the file has ended.
+  ssize_t ReadPiece() {
+    if (!file_.valid()) {
+      file_ = FileDescriptor(open(files_[next_file_].c_str(), O_RDONLY | O_CLOEXEC));
+      ++next_file_;
+    }
+    ssize_t size = -1;
+    while (file_.valid() && size < 0) {
+      size = read(file_.get(), piece_.data(), piece_.size());
+      if (size < 0 && errno != EINTR) break;
+    }
+    if (size < 0) {
+      failure_ = Unreadable(files_[next_file_ - 1], std::strerror(errno));
+      file_.Close();
+    }
+    return size;
+  }
+
+  const std::vector<std::string> files_;
+  std::vector<Digest> digests_;
+  bool named_ = false;
+  size_t next_file_ = 0;
+  FileDescriptor file_;
+  std::vector<char> piece_;
+  ByteChain message_;
+  std::optional<bool> added_;
+  std::optional<Error> failure_;
+};
+
+}  // namespace
+
+Expected<bool> AddRelease(Channel* channel, const std::string& library, Deadline deadline) {
+  std::vector<std::string> files = ComponentFilesOf(library);
+  if (files.empty()) {
+    return Unreadable(library,
+                      "it is not there, or not with the builtins of one release beside it");
+  }
+  std::vector<Digest> digests;
+  for (const std::string& file : files) {
+    const std::optional<Digest> digest = DigestOfFile(file);
+    if (!digest) return Unreadable(file, "it is no file, not yours to read, or changes just now");
+    digests.push_back(*digest);
+  }
+  const ByteChain nothing;
+  ReleaseUpload upload(std::move(files), std::move(digests));
+  Expected<Done> called =
+      channel->Invoke("/cccl_cache.v1.Admin/AddRelease", nothing, &upload, deadline, &upload);
+  if (upload.failure()) return *upload.failure();
+  if (!called.ok()) return std::move(called).error();
+  if (upload.added()) return *upload.added();
+  return Error{CCCL_CACHE_PROTOCOL, "the daemon's answer to a release can't be understood"};
+}
+
+}  // namespace cccl_cache

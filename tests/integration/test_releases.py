@@ -1,0 +1,213 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""NVIDIA's libraries in a place that users can write: the daemon keeps a copy, and serves programs that load them."""
+
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import threading
+
+import grpc
+import pytest
+from conftest import PATIENCE, PLACES, wait_for
+from test_run import LINKED, alone, library_of, served, under_run
+
+from cccl_cache.v1 import admin_pb2, admin_pb2_grpc
+
+SOURCE = pathlib.Path(__file__).with_name("run_program.c")
+PIECE = 1 << 20
+
+
+@pytest.fixture
+def venv(directory):
+    """CUDA 12's NVRTC and nvJitLink as a user has them, in directories that everybody may write."""
+    place = directory / "venv"
+    for name in ("libnvrtc", "libnvJitLink"):
+        library = library_of(PLACES.cuda12, name)
+        copies = place / name
+        copies.mkdir(parents=True)
+        copies.chmod(0o777)
+        for each in (library, *library.parent.glob(f"{name}-builtins.so.*")):
+            shutil.copy(each, copies)
+    return place
+
+
+@pytest.fixture
+def daemon(make_daemon):
+    """A daemon that has only another release."""
+    made = make_daemon(roots=(PLACES.cuda13,)).start()
+    made.cli("toolchains")
+    return made
+
+
+@pytest.fixture
+def program(directory, venv):
+    """A program that compiles with the venv's NVRTC."""
+    path = directory / "program"
+    subprocess.run(["cc", SOURCE, "-w", "-pthread", "-o", path, "-ldl"], check=True)
+    return (path, venv / "libnvrtc/libnvrtc.so.12")
+
+
+def add(daemon, *paths, check=True):
+    """{file name: whether it was added} for each library."""
+    done = daemon.cli("--json", "toolchains", "add", *paths, check=check)
+    return {pathlib.Path(each["path"]).name: each.get("added") for each in json.loads(done.stdout)["libraries"]}
+
+
+def toolchains(daemon):
+    """{where it lies: (its version, whether it is the default)} of each."""
+    told = json.loads(daemon.cli("--json", "toolchains").stdout)["toolchains"]
+    return {each["root"]: (each["version"], each["selected_by_default"]) for each in told}
+
+
+def kept(daemon):
+    """The names in the directory of releases."""
+    place = pathlib.Path(daemon.state, "releases")
+    return sorted(each.name for each in place.iterdir()) if place.exists() else []
+
+
+def digests(library):
+    return [hashlib.sha256(each.read_bytes()).digest() for each in library]
+
+
+def files(venv):
+    [builtins] = (venv / "libnvrtc").glob("libnvrtc-builtins.so.*")
+    return [venv / "libnvrtc/libnvrtc.so.12", builtins]
+
+
+def call(daemon, messages):
+    """AddRelease with these messages; returns the reply or the name of the error."""
+    with daemon.channel() as channel:
+        try:
+            return admin_pb2_grpc.AdminStub(channel).AddRelease(messages, timeout=PATIENCE)
+        except grpc.RpcError as error:
+            return dict(error.trailing_metadata()).get("cccl-error")
+
+
+def pieces(names, *contents):
+    """The messages of a client that says these digests and sends this."""
+    yield admin_pb2.AddReleaseRequest(sha256=names)
+    for each in contents:
+        for start in range(0, len(each), PIECE):
+            yield admin_pb2.AddReleaseRequest(data=each[start : start + PIECE])
+
+
+def test_added_libraries_serve_programs_that_load_them_with_the_same_bytes(daemon, venv, program):
+    expected = alone(*program)
+    ptx, report = under_run(daemon.socket, *program)
+    assert (ptx, report["forwarded"]["library unknown to daemon"]) == (expected, 1)
+    assert "toolchains add" in report["refusal"]
+    assert add(daemon, venv) == {"libnvrtc.so.12": True, "libnvJitLink.so.12": True}
+    assert add(daemon, venv) == {"libnvrtc.so.12": False, "libnvJitLink.so.12": False}
+    for outcome in ((0, 1), (1, 0)):
+        ptx, report = under_run(daemon.socket, *program)
+        assert (ptx, served(report)) == (expected, outcome)
+    assert daemon.stop() == 0
+    daemon.start().cli("toolchains")
+    ptx, report = under_run(daemon.socket, *program)
+    assert (ptx, served(report)) == (expected, (1, 0))
+    assert add(daemon, venv / "libnvrtc") == {"libnvrtc.so.12": False}
+
+
+def test_links_are_served_with_an_added_library(make_daemon):
+    daemon = make_daemon(roots=()).start()
+    nvrtc = library_of(PLACES.cuda13)
+    assert add(daemon, nvrtc.parent) == {nvrtc.name: True, library_of(PLACES.cuda13, "libnvJitLink").name: True}
+    packages = pathlib.Path(__file__).parents[2] / ".toolchains/cuda-python"
+    environment = {"PYTHONPATH": str(packages), "LD_LIBRARY_PATH": str(nvrtc.parent)}
+    words = (sys.executable, "-c", LINKED)
+    expected = alone(*words, **environment)
+    for outcome in ((0, 3), (3, 0)):
+        made, report = under_run(daemon.socket, *words, **environment)
+        assert (made, served(report)) == (expected, outcome)
+
+
+def test_an_added_library_changes_nothing_for_other_builds(daemon, venv):
+    before = toolchains(daemon)
+    add(daemon, venv)
+    place = pathlib.Path(daemon.state, "releases")
+    added = {str(place / name): ("12.9", False) for name in kept(daemon)}
+    assert len(added) == 2 and toolchains(daemon) == {**before, **added}
+    named = daemon.cli("build", "-", "--arch", "sm_90", "-o", os.devnull, "--toolchain", "12.9", input="", check=False)
+    assert b"toolchain" in named.stderr and named.returncode == 4
+
+
+def test_a_release_that_an_administrator_removed_can_be_added_again(daemon, venv):
+    assert add(daemon, venv / "libnvJitLink") == {"libnvJitLink.so.12": True}
+    shutil.rmtree(pathlib.Path(daemon.state, "releases", "nvjitlink-12.9.86"))
+    assert add(daemon, venv / "libnvJitLink") == {"libnvJitLink.so.12": True}
+
+
+def test_the_copy_is_not_the_users_to_change(daemon, venv):
+    add(daemon, venv)
+    for path in pathlib.Path(daemon.state, "releases").rglob("*"):
+        status = path.lstat()
+        assert status.st_uid == os.geteuid() and not status.st_mode & 0o077, path
+
+
+def test_a_library_with_one_changed_byte_is_refused(daemon, venv, program):
+    library = files(venv)[0]
+    with open(library, "r+b") as file:
+        file.seek(library.stat().st_size // 2)
+        byte = file.read(1)
+        file.seek(-1, os.SEEK_CUR)
+        file.write(bytes([byte[0] ^ 1]))
+    done = daemon.cli("toolchains", "add", library, check=False)
+    assert done.returncode == 4 and b"--toolchain-root" in done.stderr
+    assert kept(daemon) == []
+
+
+def test_bytes_that_are_not_those_of_the_named_digest_are_refused(daemon, venv):
+    library, builtins = (each.read_bytes() for each in files(venv))
+    changed = bytearray(library)
+    changed[-1] ^= 1
+    names = digests(files(venv))
+    assert call(daemon, pieces(names, bytes(changed), builtins)) == "invalid-request"
+    assert call(daemon, pieces(names, library, builtins + b"more")) == "invalid-request"
+    assert call(daemon, pieces(names[:1], library)) == "toolchain-not-found"
+    assert call(daemon, pieces([b"short"])) == "invalid-request"
+    wait_for(lambda: kept(daemon) == [], "nothing is kept")
+    assert call(daemon, pieces(names, library, builtins)).added
+
+
+def test_an_upload_that_stops_in_the_middle_leaves_nothing(daemon, venv):
+    library = files(venv)[0].read_bytes()
+    with daemon.channel() as channel:
+        going = admin_pb2_grpc.AdminStub(channel).AddRelease.future(
+            held_open(pieces(digests(files(venv)), library)), timeout=PATIENCE
+        )
+        wait_for(lambda: [each for each in kept(daemon) if each.startswith("draft.")], "a draft")
+        going.cancel()
+        wait_for(lambda: kept(daemon) == [], "the draft is gone")
+    assert add(daemon, venv / "libnvrtc") == {"libnvrtc.so.12": True}
+
+
+def held_open(messages):
+    """These messages, and then a wait for the end of the call."""
+    yield from messages
+    threading.Event().wait(PATIENCE)
+
+
+def test_a_daemon_killed_during_an_upload_starts_without_it(daemon, venv):
+    library = files(venv)[0].read_bytes()
+    with daemon.channel() as channel:
+        going = admin_pb2_grpc.AdminStub(channel).AddRelease.future(
+            pieces(digests(files(venv)), library[: len(library) // 2]), timeout=PATIENCE
+        )
+        wait_for(lambda: [each for each in kept(daemon) if each.startswith("draft.")], "a draft")
+        daemon.kill()
+        going.exception(PATIENCE)
+    daemon.start().cli("toolchains")
+    assert not [each for each in kept(daemon) if each.startswith("draft.")]
+
+
+@pytest.mark.parametrize("flag", ["--release-limit", "--release-limit-per-uid"])
+def test_no_more_is_kept_than_the_limit(make_daemon, venv, flag):
+    daemon = make_daemon(flag, "100MiB", roots=(PLACES.cuda13,)).start()
+    done = daemon.cli("toolchains", "add", venv / "libnvrtc", check=False)
+    assert done.returncode == 4 and b"release_limit" in done.stderr
+    assert kept(daemon) == []
