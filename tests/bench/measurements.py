@@ -311,7 +311,7 @@ PTX = """.version 8.0
 
 
 def under_run(servers, cuda_root, effort):
-    """What `cccl-cache-cli run` costs a program, and what its hits cost beside the client's."""
+    """The cost of `cccl-cache-cli run` to a program, and of its hits beside those of the client."""
     socket = servers.daemon("run", cuda_root)
     library, _, _ = describe(servers, socket)
     programs, cli = servers.build / "tests/bench", servers.build / "cli/cccl-cache-cli"

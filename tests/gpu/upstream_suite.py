@@ -74,7 +74,7 @@ def run(given, name, report, environment, behind=()):
 
 
 def reported(report):
-    """What `run --report` told of a run, without the counts that are 0."""
+    """The counts that `run --report` told of a run, but for those that are 0."""
     text = report.with_suffix(".err").read_text(errors="replace")
     told = json.loads(text[text.rindex("\n{\n") if "\n{\n" in text else text.index("{"):])
     return {name: value for name, value in {**told, **told["forwarded"]}.items() if value and name != "forwarded"}

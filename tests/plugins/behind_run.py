@@ -15,5 +15,5 @@ OWN_LIBRARIES = {"LD_LIBRARY_PATH": ":".join([*dict.fromkeys(_LIBRARIES), os.env
 
 
 def behind(how=None):
-    """What comes before the process' own words."""
+    """The words before those of the process."""
     return (PLACES.cli, "run", *(("--how", how) if how else ()), "--")

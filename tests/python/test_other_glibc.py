@@ -54,7 +54,7 @@ class OtherSystem:
         return done
 
     def under_run(self, *words, options=()):
-        """What the program printed, and how its calls were answered."""
+        """The output of the program, and how its calls were answered."""
         done = self.start(self.cli, "--socket", self.socket, "--json", "run", "--report", *options, "--", *words)
         report = json.loads(done.stderr)
         assert not any(report["forwarded"].values()), report

@@ -41,7 +41,7 @@ def run(*words, module="cccl_cache", **keywords):
 
 
 def reported(done):
-    """What a script printed, and the report of its run."""
+    """The output of a script, and the report of its run."""
     assert done.returncode == 0, done.stderr
     return done.stdout, json.loads(done.stderr)
 
