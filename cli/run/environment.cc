@@ -114,10 +114,12 @@ Expected<Done> AddStandIns(const fs::path& standins, How how, Variables* variabl
   const std::string auditor = (standins / kAuditor).string();
   const std::string audits = Variable("LD_AUDIT");
   const std::string exec = (standins / kExec).string();
-  // Within another `run` they are there already.
+  // Within another `run` they are there already, unless a program took one out.
   if (Variable("LD_PRELOAD").find(exec) != std::string::npos) return Done{};
-  if (how == How::kAudit || (how == How::kBest && LoaderAuditsForFree() && audits.empty())) {
-    Prepend("LD_AUDIT", auditor, variables);
+  const bool audited = audits.find(auditor) != std::string::npos;
+  if (audited || how == How::kAudit ||
+      (how == How::kBest && LoaderAuditsForFree() && audits.empty())) {
+    if (!audited) Prepend("LD_AUDIT", auditor, variables);
     Prepend("LD_PRELOAD", exec, variables);
     return Done{};
   }

@@ -106,6 +106,8 @@ def test_without_a_daemon_the_bytes_are_the_same(directory, program, nvrtc):
 
 def test_run_within_run_serves_the_program_once(daemon, program):
     assert run_cli("run", "--", PLACES.cli, "env").stdout == b""
+    again = run_cli("run", "--", "env", "-u", "LD_PRELOAD", PLACES.cli, "env").stdout.decode()
+    assert again.startswith("export LD_PRELOAD=") and again.count("export") == 1
     words = (program(), library_of(PLACES.cuda12))
     ptx, report = under_run(daemon.socket, PLACES.cli, "run", "--", *words)
     assert (ptx, served(report)) == (alone(*words), (0, 1))
