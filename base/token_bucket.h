@@ -30,6 +30,11 @@ class TokenBucket {
     Refill(now);
     return left_ >= 1;
   }
+  /// Returns how many of the counted events are not paid off.
+  [[nodiscard]] double Owed(Clock::time_point now) {
+    Refill(now);
+    return at_once_ - left_;
+  }
 
  private:
   void Refill(Clock::time_point now) {

@@ -45,9 +45,10 @@ bool UserTraffic::Connect(Clock::time_point now) {
   return cancelled_.HasAny(now) && connections_.Take(now);
 }
 
-bool UserTraffic::OpenCall() {
+bool UserTraffic::OpenCall(Clock::time_point now) {
   const MutexLock lock(mutex_);
-  if (open_calls_ >= limits_.open_calls) return false;
+  const double held = static_cast<double>(open_calls_) + cancelled_.Owed(now);
+  if (held + 1 > static_cast<double>(limits_.open_calls)) return false;
   ++open_calls_;
   return true;
 }
@@ -155,7 +156,7 @@ const FrameRule* FrameRules::OpenCall(Clock::time_point now) {
   last_stream_ = stream;
   if (ended_) return of_user_->CancelCall(now) ? nullptr : &kLateCalls;
   if (calls_.size() >= kMaxOpenCalls) return &kOpenCalls;
-  if (!of_user_->OpenCall()) {
+  if (!of_user_->OpenCall(now)) {
     return &kOpenOfUser;
   }
   calls_.push_back({stream});

@@ -20,9 +20,10 @@ struct TrafficLimits {
   /// The longest message in bytes that may be announced: twice message_limit, and at least this
   /// default. So a client whose message is a little too large gets gRPC's error for it.
   uint64_t message_bytes = 32ull << 20;
-  /// Calls that were opened and whose answers were not sent. Calls are counted here before the
-  /// service sees them. So the limit is the user's limit on calls in flight plus the calls of four
-  /// connections, and a client with too many calls gets an error for each.
+  /// Calls that were opened and whose answers were not sent, and cancelled ones that are not paid
+  /// off. Calls are counted here before the service sees them. So the limit is the user's limit on
+  /// calls in flight plus the calls of four connections, and a client with too many calls gets an
+  /// error for each.
   size_t open_calls = 8'192;
   /// Connections that may arrive at once: somewhat more than a user may have.
   uint32_t connections_at_once = 1'100;
@@ -61,8 +62,9 @@ class UserTraffic {
     return Take(&UserTraffic::small_, now);
   }
   /// Counts a call; after true, CloseCall or DropCalls must be called for it in the end. gRPC and
-  /// the service hold some 60 KB of each call whose answer is not sent.
-  [[nodiscard]] bool OpenCall();
+  /// the service hold some 60 KB of each call whose answer is not sent, and free it only some time
+  /// after the call was cancelled. So cancelled calls count as open until they are paid off.
+  [[nodiscard]] bool OpenCall(Clock::time_point now);
   void CloseCall();
   /// Closes the calls of a connection that ended before their answers were sent. Each counts as
   /// cancelled, however many there are.

@@ -288,7 +288,7 @@ TEST_CASE("calls that end with their connection count as cancelled, also those t
   Client client;
   int dropped = client.CountOpened();
   client.rules.End(client.now);
-  CHECK(client.of_user->OpenCall());
+  CHECK(client.of_user->OpenCall(client.now));
   Client late(client.of_user);
   late.rules.End(late.now);
   dropped += late.CountOpened();
@@ -336,9 +336,13 @@ TEST_CASE("all connections of a user may have a bounded number of calls without 
     clients.front()->Answer(Frame(kHeadersFrame, kEndOfHeaders | kEndOfStream, 50));
     CHECK(Client(of_user).CountOpened() == 1);
   }
-  SECTION("a connection that ends makes room for all that it had") {
-    clients.front()->rules.End(clients.front()->now);
-    CHECK(Client(of_user).CountOpened() == FrameRules::kMaxOpenCalls);
+  SECTION("a connection that ends makes room as its calls are paid off") {
+    const auto end = clients.front()->now;
+    clients.front()->rules.End(end);
+    CHECK(Client(of_user).CountOpened() == 0);
+    Client next(of_user);
+    next.now = end + 1s;
+    CHECK(next.CountOpened() == UserTraffic::kMaxCancelledPerSecond);
   }
 }
 

@@ -118,7 +118,7 @@ TEST_CASE("what is sent is seen, and a call whose answer was sent makes room for
   pair.Send(kGood);
   REQUIRE(Receive(pair.served.get(), 10) > 0);
   CHECK_FALSE(guarded->has_sent());
-  CHECK_FALSE(user->OpenCall());
+  CHECK_FALSE(user->OpenCall(FrameRules::Clock::now()));
   std::string answer = Frame(kHeadersFrame, kEndOfHeaders | kEndOfStream, 50);
   std::vector<iovec> pieces = {{answer.data(), 5}, {answer.data() + 5, answer.size() - 5}};
   msghdr message{};
@@ -127,7 +127,7 @@ TEST_CASE("what is sent is seen, and a call whose answer was sent makes room for
   REQUIRE(sendmsg(pair.served.get(), &message, MSG_NOSIGNAL) ==
           static_cast<ssize_t>(answer.size()));
   CHECK(guarded->has_sent());
-  CHECK(user->OpenCall());
+  CHECK(user->OpenCall(FrameRules::Clock::now()));
 }
 
 TEST_CASE("a forked child sends, whatever other threads do when it is forked") {
@@ -163,7 +163,7 @@ TEST_CASE("a connection that is over has no calls") {
   guarded->End();
   pair.Send(Frame(kHeadersFrame, kEndOfHeaders, 100, 3));
   REQUIRE(Receive(pair.served.get(), 10) > 0);
-  CHECK(user->OpenCall());
+  CHECK(user->OpenCall(FrameRules::Clock::now() + std::chrono::seconds(1)));
 }
 
 TEST_CASE("a server that receives otherwise than by recvmsg fails the check at start") {
