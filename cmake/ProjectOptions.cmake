@@ -10,7 +10,6 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 option(CCCL_CACHED_WERROR "Treat warnings in our own code as errors" OFF)
 option(CCCL_CACHED_UNIT_TESTS "Build the unit tests, which take most of the compiler's time" ON)
-option(CCCL_CACHED_FUZZ "Build the fuzz targets (clang)" OFF)
 set(CCCL_CACHED_SANITIZE "" CACHE STRING "Sanitizers to build with, e.g. address,undefined or thread")
 
 add_library(cccl_cached_options INTERFACE)
@@ -30,10 +29,10 @@ if(CCCL_CACHED_SANITIZE)
   add_compile_options(-fsanitize=${CCCL_CACHED_SANITIZE} -fno-omit-frame-pointer
                       -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${CCCL_CACHED_SANITIZE})
-  # The fuzz targets have null and vptr. Here null foresees what AddressSanitizer sees when it happens, for up to a fifth
-  # of the compiler's time; and to look at an object vptr asks the kernel through a pipe whether it can be read, which
-  # the worker's sandbox forbids. object-size needs the optimizer: clang says that it has no effect at -O0.
-  if(CCCL_CACHED_SANITIZE STREQUAL "address,undefined")
+  # null foresees what AddressSanitizer sees when it happens, for up to a fifth of the compiler's time. To look at an
+  # object vptr asks the kernel through a pipe whether it can be read, which the worker's sandbox forbids. object-size
+  # needs the optimizer: clang says that it has no effect at -O0.
+  if(CCCL_CACHED_SANITIZE MATCHES "undefined")
     add_compile_options(-fno-sanitize=null,object-size,vptr)
   endif()
 endif()
