@@ -192,7 +192,7 @@ void Flights::Run(uint64_t flight) {
   PathVerdict verdict = PathVerdict::kUnknown;
   if (const auto proof = ProofBefore(*started)) {
     const PathFinding finding =
-        RunPathProof(*proof, CompilePurpose::kCallersProof, runner_, started->stop);
+        RunPathProof(*proof, CompilePurpose::kCallersProof, runner_, idle_jobs_, started->stop);
     verdict = finding.verdict;
     if (verdict != PathVerdict::kUnknown) parts_.compile.statistics.Add(Counter::kPathProofs);
     if (verdict == PathVerdict::kShown) NoteShown(*proof, finding);
@@ -295,7 +295,7 @@ void Flights::Prove(const std::shared_ptr<OpenProofs::Open>& open, const std::st
   if (end.stop_requested()) return;
   const PathProof& proof = open->proof;
   const PathFinding finding =
-      RunPathProof(proof, CompilePurpose::kPathProof, runner_, end.get_token());
+      RunPathProof(proof, CompilePurpose::kPathProof, runner_, idle_jobs_, end.get_token());
   if (finding.verdict != PathVerdict::kUnknown) {
     parts_.compile.statistics.Add(Counter::kPathProofs);
   }

@@ -6,7 +6,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
+#include <future>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -52,9 +55,14 @@ bool SameCode(const Artifact& one, const Artifact& other) {
          });
 }
 
-// Returns the plan of the same program, compiled to PTX and cubin.
-BuildPlan ToCode(BuildPlan plan) {
+// Returns the plan of the same program, compiled to PTX alone.
+BuildPlan ToPtx(BuildPlan plan) {
+  constexpr std::string_view kCubin = "--gpu-architecture=sm_";
   std::erase_if(plan.job.options, MakesIntermediateCode);
+  for (std::string& option : plan.job.options) {
+    if (!option.starts_with(kCubin)) continue;
+    option = "--gpu-architecture=compute_" + option.substr(kCubin.size());
+  }
   return plan;
 }
 
@@ -78,6 +86,39 @@ bool SameFiles(const Closure& one, const Closure& other) {
   };
   return digests(one) == digests(other);
 }
+
+// A compile that runs at once if a slot is free, and else where its result is taken. It is stopped
+// if nobody takes it.
+class CompileAside {
+ public:
+  using Compile = std::function<FlightResult(const std::stop_token& stop)>;
+
+  CompileAside(IdleJobs& idle_jobs, Compile compile, const std::stop_token& stop)
+      : idle_jobs_(idle_jobs),
+        has_slot_(idle_jobs.TakeSlot()),
+        stopped_(stop, [this] { end_.request_stop(); }),
+        // With both, it is left for later where no thread can be started.
+        result_(std::async(
+            has_slot_ ? std::launch::async | std::launch::deferred : std::launch::deferred,
+            [compile = std::move(compile), end = end_.get_token()] { return compile(end); })) {}
+  ~CompileAside() {
+    end_.request_stop();
+    if (!has_slot_) return;
+    result_ = {};  // waits for the thread
+    idle_jobs_.LeaveSlot();
+  }
+  CompileAside(const CompileAside&) = delete;
+  CompileAside& operator=(const CompileAside&) = delete;
+
+  FlightResult Take() { return result_.get(); }
+
+ private:
+  IdleJobs& idle_jobs_;
+  const bool has_slot_;
+  std::stop_source end_;
+  const std::stop_callback<std::function<void()>> stopped_;
+  std::future<FlightResult> result_;
+};
 
 bool Compiled(const FlightResult& flight_result) {
   return !flight_result.error && flight_result.output.succeeded && !flight_result.toolchain_changed;
@@ -119,7 +160,7 @@ void IdleJobs::MakeRoom() {
   std::vector<std::stop_source> stopped;
   {
     const MutexLock lock(mutex_);
-    const size_t busy = busy_();
+    const size_t busy = busy_() + taken_;
     const size_t room = busy < bounds_.slots ? bounds_.slots - busy : 0;
     // The oldest jobs go on.
     if (running_.size() > room) {
@@ -127,6 +168,18 @@ void IdleJobs::MakeRoom() {
     }
   }
   for (std::stop_source& job : stopped) job.request_stop();
+}
+
+bool IdleJobs::TakeSlot() {
+  const MutexLock lock(mutex_);
+  if (!HasRoom()) return false;
+  ++taken_;
+  return true;
+}
+
+void IdleJobs::LeaveSlot() {
+  const MutexLock lock(mutex_);
+  --taken_;
 }
 
 IdleJobs::Waiting IdleJobs::TakeNext() {
@@ -213,10 +266,22 @@ bool NamesPathsAnyway(const BuildPlan& plan) {
 }
 
 PathFinding RunPathProof(const PathProof& proof, CompilePurpose purpose, CompileRunner& runner,
-                         const std::stop_token& stop) {
-  CompileOrder order{.caller = proof.caller, .purpose = purpose, .recalled = proof.recalled};
+                         IdleJobs& idle_jobs, const std::stop_token& stop) {
   PathFinding finding;
   if (!NamesDifferInLength(proof.real->job, proof.canonical->job)) return finding;
+  CompileOrder order{.caller = proof.caller, .purpose = purpose, .recalled = proof.recalled};
+  const auto to_ptx = [&](const BuildPlan& plan) {
+    return [&runner, order, ptx = ToPtx(plan)](const std::stop_token& end) mutable {
+      order.purpose = CompilePurpose::kPathProof;
+      return runner.Run(ptx, order, end);
+    };
+  };
+  std::optional<CompileAside> aside_real;
+  std::optional<CompileAside> aside_canonical;
+  if (proof.artifact == nullptr) {
+    aside_real.emplace(idle_jobs, to_ptx(*proof.real), stop);
+    aside_canonical.emplace(idle_jobs, to_ptx(*proof.canonical), stop);
+  }
   finding.canonical = runner.Run(*proof.canonical, order, stop);
   if (!Compiled(finding.canonical)) return finding;
   const Closure& closure = finding.canonical.closure;
@@ -226,9 +291,8 @@ PathFinding RunPathProof(const PathProof& proof, CompilePurpose purpose, Compile
     if (!SameFiles(closure, proof.closure)) return finding;
     same = same && SameCode(*proof.artifact, *finding.canonical.output.artifact);
   } else if (same) {
-    order.purpose = CompilePurpose::kPathProof;
-    const FlightResult real = runner.Run(ToCode(*proof.real), order, stop);
-    const FlightResult other = runner.Run(ToCode(*proof.canonical), order, stop);
+    const FlightResult real = aside_real->Take();
+    const FlightResult other = aside_canonical->Take();
     if (!Compiled(real) || !Compiled(other)) return finding;
     if (!SameFiles(closure, real.closure) || !SameFiles(closure, other.closure)) return finding;
     same = !other.shows_paths && SameCode(*real.output.artifact, *other.output.artifact);

@@ -53,6 +53,11 @@ class IdleJobs {
   /// Stops jobs on slots that callers want now.
   void MakeRoom();
 
+  /// Takes a slot that callers leave free, for a part of a caller's compile. Returns false if there
+  /// is none. After true, LeaveSlot must be called.
+  [[nodiscard]] bool TakeSlot();
+  void LeaveSlot();
+
   /// Stops running jobs, drops waiting ones, and calls `busy` no more.
   void Stop();
 
@@ -71,7 +76,9 @@ class IdleJobs {
   // Returns a job of the user whose turn it is; at least one must wait.
   Waiting TakeNext() REQUIRES(mutex_);
   void PutBack(Waiting job) REQUIRES(mutex_);
-  bool HasRoom() const REQUIRES(mutex_) { return running_.size() + busy_() < bounds_.slots; }
+  bool HasRoom() const REQUIRES(mutex_) {
+    return running_.size() + taken_ + busy_() < bounds_.slots;
+  }
 
   const Bounds bounds_;
   const std::function<size_t()> busy_;
@@ -79,6 +86,7 @@ class IdleJobs {
   CondVar changed_;
   std::map<Account, User> users_ GUARDED_BY(mutex_);  // those that have jobs
   size_t waiting_ GUARDED_BY(mutex_) = 0;
+  size_t taken_ GUARDED_BY(mutex_) = 0;                     // slots
   Account served_ GUARDED_BY(mutex_) = Account(0);          // whose job was taken last
   std::list<std::stop_source> running_ GUARDED_BY(mutex_);  // the newest last
   std::vector<std::jthread> threads_;                       // last: end before what they use
@@ -152,9 +160,11 @@ struct PathFinding {
 };
 
 /// Blocks for one compile, or for three if the artifact names paths anyway: then the PTX of the
-/// same program decides. `purpose`: that of the compile under canonical names.
+/// same program decides. They run side by side on slots that `idle_jobs` leaves free. `purpose`:
+/// that of the compile under canonical names.
 [[nodiscard]] PathFinding RunPathProof(const PathProof& proof, CompilePurpose purpose,
-                                       CompileRunner& runner, const std::stop_token& stop);
+                                       CompileRunner& runner, IdleJobs& idle_jobs,
+                                       const std::stop_token& stop);
 
 /// Proofs that were not made yet, or that are made while no caller waits. Thread-safe.
 class OpenProofs {

@@ -2,12 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/core/run/idle_checks.h"
 
+#include <algorithm>
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <functional>
 #include <future>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -165,7 +168,8 @@ PathVerdict VerdictOn(const std::string& directory,
   if (meanwhile) meanwhile(files);
   const PathProof proof{
       real, plan(false), {}, flight_result.output.artifact, flight_result.closure, nullptr};
-  return RunPathProof(proof, CompilePurpose::kPathProof, runner, {}).verdict;
+  IdleJobs none_free({}, [] { return size_t{1}; });
+  return RunPathProof(proof, CompilePurpose::kPathProof, runner, none_free, {}).verdict;
 }
 
 TEST_CASE("equal bytes under other names prove that no path shows, and others that one does") {
@@ -187,6 +191,89 @@ TEST_CASE("a file that changed before the proof proves nothing") {
             [](FakeFileAccess& files) {
               files.disk->Write("/home/someone/include/x.h", "changed");
             }) == PathVerdict::kUnknown);
+}
+
+/// A proof about LTO-IR of a program over nothing, by the compiler given.
+struct LtoIrProof {
+  FakeToolchains toolchains;
+  FakeFileAccess files;
+  Statistics statistics;
+  IdleJobs idle_jobs;
+  CompileRunner runner;
+  PathProof proof;
+
+  LtoIrProof(Compiler& compiler, bool free)
+      : idle_jobs({.slots = 3}, [free] { return size_t{free ? 1u : 3u}; }),
+        runner({toolchains, compiler, files, statistics}, {}) {
+    const auto request = MakeRequest("a");
+    std::get<cccl_cache::NvrtcProgram>(request->program).options = {"-arch=sm_90a", "-dlto",
+                                                                    "-I/home/someone/include"};
+    const auto plan = [&](bool real) {
+      return std::make_shared<const BuildPlan>(
+          *PlanBuild(request, MakeToolchain(), {.force_path_dependent = real}));
+    };
+    proof = {plan(true), plan(false), {}, nullptr, {}, nullptr};
+  }
+  PathVerdict Run() {
+    return RunPathProof(proof, CompilePurpose::kCallersProof, runner, idle_jobs, {}).verdict;
+  }
+};
+
+bool ToLtoIr(const CompileJob& job) {
+  return std::ranges::find(job.options, "--dlink-time-opt") != job.options.end();
+}
+
+TEST_CASE("a proof about LTO-IR compares PTX, compiled beside it on slots that are free") {
+  const bool free = GENERATE(false, true);
+  std::mutex mutex;
+  std::multiset<std::string> targets;
+  FakeCompiler compiler([&](const CompileJob& job, int) -> Result<CompileOutput> {
+    const std::lock_guard lock(mutex);
+    targets.insert(job.options.at(0) + (ToLtoIr(job) ? " to LTO-IR" : ""));
+    return Succeed("same");
+  });
+  LtoIrProof about(compiler, free);
+  compiler.Shut();
+  auto verdict = std::async(std::launch::async, [&] { return about.Run(); });
+  REQUIRE(compiler.WaitUntilStarted(free ? 3 : 1));
+  CHECK(compiler.started() == (free ? 3 : 1));
+  compiler.Open();
+  CHECK(verdict.get() == PathVerdict::kNotShown);
+  CHECK(targets == std::multiset<std::string>{"--gpu-architecture=compute_90a",
+                                              "--gpu-architecture=compute_90a",
+                                              "--gpu-architecture=sm_90a to LTO-IR"});
+  CHECK(about.idle_jobs.TakeSlot() == free);  // those beside it have left theirs
+}
+
+/// Fails to compile to LTO-IR, and compiles all else until it is stopped.
+class NoLtoIr final : public Compiler {
+ public:
+  Result<CompileOutput> Compile(const CompileJob& job, const CompileLimits&,
+                                std::stop_token stop) override {
+    MutexLock lock(mutex_);
+    if (ToLtoIr(job)) {
+      changed_.Wait(mutex_, stop, [this]() REQUIRES(mutex_) { return running_ == 2; });
+      return Fail("no");
+    }
+    ++running_;
+    changed_.NotifyAll();
+    changed_.Wait(mutex_, stop, [] { return false; });
+    return Error{ErrorCode::kCancelled, "stopped"};
+  }
+  Result<std::shared_ptr<const Precompiled>> Precompile(const CompileJob&, const CompileLimits&,
+                                                        std::stop_token) override {
+    return Error{ErrorCode::kUnavailable, "nothing is kept"};
+  }
+
+ private:
+  Mutex mutex_;
+  CondVar changed_;
+  int running_ GUARDED_BY(mutex_) = 0;
+};
+
+TEST_CASE("a proof that has failed stops what is compiled beside it") {
+  NoLtoIr compiler;
+  CHECK(LtoIrProof(compiler, true).Run() == PathVerdict::kUnknown);
 }
 
 TEST_CASE("a proof is made once: by the thread that has it, or by a caller that takes it") {
