@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """numba-cuda's own tests, those that its wheel brings, without the plug-in and twice with it.
 
-Usage: numba_suite.py [--processes N] [--only PART...] SOCKET
+Usage: numba_suite.py [--cli CLI] [--processes N] [--only PART...] SOCKET
 
 SOCKET: a daemon that was asked for nothing yet. Needs numba-cuda, NumPy below 2.5 and pytest, which some of the tests
-import. Runs numba.cuda.tests.cudapy three times: without the plug-in, as a first run with it for every kernel, and as a
-second. Prints what passed, failed and how long each run took, and the second run's hits; exit status 1 if a test fails with
-the plug-in that passes without it. Left out: test_caching, which counts the files of numba's own cache, and one test that
+import. Runs numba.cuda.tests.cudapy three times: without the cache, as a first run with it, and as a second. With the cache
+means by the plug-in for every kernel, or with --cli under `CLI run`, where CLI is cccl-cache-cli. Prints what passed, failed
+and how long each run took, and the hits; exit status 1 if a test fails with the cache that passes without it. Left out: test_caching, which counts the files of numba's own cache, and one test that
 counts compiles.
 """
 
@@ -82,29 +82,40 @@ def modules():
     return sorted(name for name in names if name.startswith("test_") and name not in LEFT_OUT)
 
 
-def start_module(name, path, environment):
+def start_module(name, path, environment, behind):
     try:
-        ended = subprocess.run([sys.executable, __file__, "--module", name, str(path)], stdout=subprocess.DEVNULL,
+        ended = subprocess.run([*behind, sys.executable, __file__, "--module", name, str(path)], stdout=subprocess.DEVNULL,
                                stderr=subprocess.PIPE, timeout=LONGEST, env={**os.environ, **environment})
-        return json.loads(path.read_text()) if path.exists() else {"found": {name: f"ended with {ended.returncode}"},
-                                                                   "told": [ended.stderr.decode()[-2000:]], "status": {}}
     except subprocess.TimeoutExpired:
         return {"found": {name: "took too long"}, "told": [], "status": {}}
+    errors = ended.stderr.decode(errors="replace")
+    if not path.exists():
+        return {"found": {name: f"ended with {ended.returncode}"}, "told": [errors[-2000:]], "status": {}}
+    report = json.loads(path.read_text())
+    if behind:
+        begin = errors.rindex("{", 0, errors.index('"forwarded"') - 1)
+        counted, _ = json.JSONDecoder().raw_decode(errors, begin)
+        report["status"] = {**counted, **counted["forwarded"]}
+    return report
 
 
-def run(names, processes, title, environment):
+def run(names, processes, title, environment, behind=()):
     """The outcomes of one run of all modules, printed in one line, and what failed with its trace."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as place, concurrent.futures.ThreadPoolExecutor(processes) as pool:
         environment = {**environment, "NUMBA_CACHE_DIR": place}
-        reports = list(pool.map(lambda name: start_module(name, pathlib.Path(place, name), environment), names))
+        reports = list(pool.map(lambda name: start_module(name, pathlib.Path(place, name), environment, behind), names))
     found = {test: outcome for report in reports for test, outcome in report["found"].items()}
     told = {text.split("\n")[0]: text for report in reports for text in report["told"]}
     counts = {each: sum(outcome == each for outcome in found.values()) for each in ("passed", "skipped")}
     print(f"{title}: {counts['passed']} passed, {len(found) - sum(counts.values())} failed, {counts['skipped']} skipped "
           f"in {time.monotonic() - began:.0f} s", flush=True)
-    for kind in ("hits", "compiles", "stages_served", "stages_compiled"):
-        print(f"    {kind}: {sum(report['status'].get(kind, 0) for report in reports)}")
+    counted = {}
+    for report in reports:
+        for kind, value in report["status"].items():
+            if isinstance(value, (int, float)) and not isinstance(value, bool):
+                counted[kind] = counted.get(kind, 0) + value
+    print("   ", {kind: value for kind, value in counted.items() if value})
     reasons = {}
     for report in reports:
         for kind in ("errors", "not_cached"):
@@ -117,20 +128,22 @@ def run(names, processes, title, environment):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cli", help="cccl-cache-cli: under its `run`, instead of with the plug-in")
     parser.add_argument("--processes", type=int, default=min(14, os.cpu_count()))
     parser.add_argument("--only", nargs="*", help="parts of names of modules")
     parser.add_argument("socket")
     given = parser.parse_args()
     names = [name for name in modules() if not given.only or any(part in name for part in given.only)]
-    plugged = {"CCCL_CACHE_NUMBA": "all", "CCCL_CACHE_SOCKET": given.socket}
-    without, _ = run(names, given.processes, "without the plug-in", {"CCCL_CACHE_NUMBA": "0"})
+    without, _ = run(names, given.processes, "without the cache", {"CCCL_CACHE_NUMBA": "0"})
+    plugged = {"CCCL_CACHE_NUMBA": "0" if given.cli else "all", "CCCL_CACHE_SOCKET": given.socket}
+    behind = [given.cli, "--socket", given.socket, "--json", "run", "--report", "--"] if given.cli else []
     worse = {}
     for title in ("first", "second"):
-        found, told = run(names, given.processes, f"{title} run with it", plugged)
+        found, told = run(names, given.processes, f"{title} run with it", plugged, behind)
         worse.update({test: told.get(test, outcome) for test, outcome in found.items()
                       if outcome not in ("passed", "skipped") and without.get(test) == "passed"})
     for test, text in sorted(worse.items()):
-        print(f"fails with the plug-in alone: {test}\n{text[-1500:]}")
+        print(f"fails with the cache alone: {test}\n{text[-1500:]}")
     return 1 if worse or "passed" not in without.values() else 0
 
 
