@@ -90,9 +90,10 @@ Environment ReadEnvironment(const char* const* variables) {
   for (; *variables != nullptr; ++variables) {
     const std::string_view variable = *variables;
     const std::string_view name = variable.substr(0, variable.find('='));
-    if (name == "DUMP_KNOBS_TO_FILE" || name == "CAN_FINALIZE_DEBUG")
+    if (name == "DUMP_KNOBS_TO_FILE" || name == "CAN_FINALIZE_DEBUG" || name == "FINALIZER_CUBIE") {
       environment.writes_more = true;
-    if (name.starts_with("PTXAS")) counts.push_back(variable);
+    }
+    if (name.starts_with("PTXAS") || name.starts_with("FINALIZER")) counts.push_back(variable);
   }
   std::ranges::sort(counts);
   for (const std::string_view variable : counts) {

@@ -118,15 +118,16 @@ def test_all_that_decides_what_is_made_decides_what_is_handed_out(standin):
     assert made("-arch=sm_90", "-O1") == 5
     assert made("-arch=sm_90", PTXAS_SOMETHING="x") == 6
     assert made("-arch=sm_90", PTXAS_SOMETHING="y") == 7
-    assert made("-arch=sm_90", UNRELATED="y") == 7
+    assert made("-arch=sm_90", FINALIZER_USE_LEGACY_ELF_BUILDER="1") == 8
+    assert made("-arch=sm_90", UNRELATED="y") == 8
     source.write_text(ptx("other"))
-    assert made("-arch=sm_90") == 8
+    assert made("-arch=sm_90") == 9
     standin.replace_tool(b"another release")
-    assert made("-arch=sm_90") == 9
+    assert made("-arch=sm_90") == 10
     standin.replace_tool(b"")
-    assert made("-arch=sm_90") == 9  # the first tool again, in another file
+    assert made("-arch=sm_90") == 10  # the first tool again, in another file
     source.write_text(ptx())
-    assert made("-arch=sm_90") == 9
+    assert made("-arch=sm_90") == 10
 
 
 def test_the_name_by_which_the_tool_is_called_is_in_what_it_makes(standin):
@@ -176,7 +177,7 @@ def test_a_script_is_no_tool_whose_file_says_what_it_does(standin):
         assert len(standin.runs()) == 2 * number
 
 
-@pytest.mark.parametrize("variable", ["DUMP_KNOBS_TO_FILE", "CAN_FINALIZE_DEBUG"])
+@pytest.mark.parametrize("variable", ["DUMP_KNOBS_TO_FILE", "CAN_FINALIZE_DEBUG", "FINALIZER_CUBIE"])
 def test_a_run_that_writes_more_files_is_the_real_ones(standin, variable):
     (standin.work / "a.ptx").write_text(ptx())
     for number in (1, 2):
