@@ -127,8 +127,8 @@ void AddHow(CLI::App* command, How* how) {
 void AddRunCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
   CLI::App* command = app->add_subcommand(
       "run",
-      "Run an unchanged program so that its NVRTC and nvJitLink calls, and its ptxas, go to "
-      "the daemon");
+      "Run an unchanged program so that its NVRTC and nvJitLink calls, and its ptxas and tileiras, "
+      "go to the daemon");
   command->group("Programs");
   const auto options = std::make_shared<RunOptions>();
   command->add_flag("--report{all}", options->report,

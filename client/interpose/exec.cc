@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// libcccl_cache_exec.so, for LD_PRELOAD. Where a program is about to start ptxas or nvlink, it
-// starts cccl-cache-ptxas instead and names the tool to it, wherever the tool lies and however the
-// program found it. All else goes to the next library's function of the same name. A function here
-// may run between vfork() and exec: it allocates nothing, takes no lock, and writes to its own
-// stack only. Like the auditor it needs no C++ runtime.
+// libcccl_cache_exec.so, for LD_PRELOAD. Where a program is about to start ptxas, nvlink or
+// tileiras, it starts cccl-cache-ptxas instead and names the tool to it, wherever the tool lies and
+// however the program found it. All else goes to the next library's function of the same name. A
+// function here may run between vfork() and exec: it allocates nothing, takes no lock, and writes
+// to its own stack only. Like the auditor it needs no C++ runtime.
 #include <dlfcn.h>
 #include <limits.h>
 #include <spawn.h>
@@ -22,7 +22,8 @@
 namespace {
 
 constexpr char kStandIn[] = "cccl-cache-ptxas";
-constexpr const char* kTools[] = {"ptxas", "ptxas-blackwell", "nvlink"};
+constexpr char kTileiras[] = "tileiras";
+constexpr const char* kTools[] = {"ptxas", "ptxas-blackwell", "nvlink", kTileiras};
 
 char standin[PATH_MAX];  ///< beside this library; empty: there is none
 
@@ -56,14 +57,16 @@ const char* BaseName(const char* path) {
   return slash == nullptr ? path : slash + 1;
 }
 
+bool HasName(const char* path, const char* name) { return std::strcmp(BaseName(path), name) == 0; }
+
 __attribute__((constructor)) void Initialize() {
   next_execve.Find();
   next_execvpe.Find();
   next_posix_spawn.Find();
   next_posix_spawnp.Find();
   const auto* started = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
-  // The stand-in itself starts the real tool.
-  if (started == nullptr || std::strcmp(BaseName(started), kStandIn) == 0) return;
+  // The stand-in itself starts the real tool, and the ptxas of tileiras is part of a run of that.
+  if (started == nullptr || HasName(started, kStandIn) || HasName(started, kTileiras)) return;
   Dl_info own = {};
   char path[PATH_MAX];
   if (dladdr(reinterpret_cast<void*>(&Initialize), &own) == 0) return;
@@ -77,7 +80,7 @@ __attribute__((constructor)) void Initialize() {
 bool HasNameOfTool(const char* path) {
   if (standin[0] == '\0' || path == nullptr) return false;
   for (const char* tool : kTools) {
-    if (std::strcmp(BaseName(path), tool) == 0) return true;
+    if (HasName(path, tool)) return true;
   }
   return false;
 }

@@ -7,34 +7,9 @@
 namespace cccl_cache::standin {
 namespace {
 
-// The options of ptxas 12 and 13 between blanks, and one of Triton's that --help does not name.
-// Left out are those that read or write other files, and those whose output may depend on the
-// machine (--split-compile).
-
-constexpr std::string_view kFlags =
-    " --compile-as-tools-patch -astoolspatch --compile-only -c --device-debug -g "
-    "--disable-optimizer-constants -disable-optimizer-consts --disable-warnings -w "
-    "--dont-merge-basicblocks -no-bb-merge --extensible-whole-program -ewp --generate-line-info "
-    "-lineinfo --make-errors-visible-at-exit -make-errors-visible-at-exit --optimize-float-atomics "
-    "-opt-fp-atomics --preserve-relocs -preserve-relocs --return-at-end -ret-end --sp-bounds-check "
-    "-sp-bounds-check --suppress-debug-info -suppress-debug-info --suppress-double-demote-warning "
-    "-suppress-double-demote-warning --suppress-stack-size-warning -suppress-stack-size-warning "
-    "--verbose -v --warn-on-double-precision-use -warn-double-usage --warn-on-local-memory-usage "
-    "-warn-lmem-usage --warn-on-spills -warn-spills --warning-as-error -Werror "
-    "-O0 -O1 -O2 -O3 -O4 -m64 ";
-
-/// Options with "=value".
-constexpr std::string_view kWithValue =
-    " --Ofast-compile -Ofc --allow-expensive-optimizations -allow-expensive-optimizations "
-    "--def-load-cache -dlcm --def-store-cache -dscm --device-function-maxrregcount "
-    "-func-maxrregcount --device-stack-protector -device-stack-protector --entry -e --fmad -fmad "
-    "--force-load-cache -flcm --force-store-cache -fscm --gpu-name -arch --machine -m --maxntid "
-    "-maxntid --maxrregcount -maxrregcount --minnctapersm -minnctapersm --opt-level -O "
-    "--position-independent-code -pic --regAllocOptLevel --register-usage-level -regUsageLevel ";
-
-/// Options whose value may also be the next word.
-constexpr std::string_view kWithNextWord =
-    " --Ofast-compile -Ofc --gpu-name -arch --maxrregcount -maxrregcount --opt-level ";
+/// Variables with which tools write more files.
+constexpr std::string_view kWriteMore =
+    " AS_SECURE_LOG_FILE CAN_FINALIZE_DEBUG DUMP_KNOBS_TO_FILE FINALIZER_CUBIE ";
 
 bool Has(std::string_view names, std::string_view word) {
   return !word.empty() && word.find(' ') == std::string_view::npos &&
@@ -43,15 +18,18 @@ bool Has(std::string_view names, std::string_view word) {
 
 bool NamesOutput(std::string_view word) { return word == "-o" || word == "--output-file"; }
 
+/// Returns whether the word is taken as it stands. For @FILE, tileiras takes the words in the file.
+bool IsPlain(std::string_view word) { return !word.starts_with('@'); }
+
 /// Returns whether the word is taken for the name of one file, and for nothing else.
 bool IsFileName(std::string_view word) {
-  return !word.empty() && word.front() != '-' && word.front() != '@' &&
+  return !word.empty() && word.front() != '-' && IsPlain(word) &&
          word.find_first_of(",\\\"'") == std::string_view::npos;
 }
 
 }  // namespace
 
-std::optional<Assembly> ReadAssembly(const Words& words) {
+std::optional<Assembly> ReadAssembly(const Tool& tool, const Words& words) {
   Assembly assembly;
   if (words.empty()) return std::nullopt;
   assembly.name = words[0].substr(words[0].rfind('/') + 1);
@@ -63,13 +41,13 @@ std::optional<Assembly> ReadAssembly(const Words& words) {
     const bool last = i + 1 == words.size();
     if (NamesOutput(word) && !last && assembly.output.empty()) {
       assembly.output = words[++i];
-    } else if (Has(kWithNextWord, word) && !last) {
+    } else if (Has(tool.with_next_word, word) && !last && IsPlain(words[i + 1])) {
       keep(word);
       keep(words[++i]);
-    } else if (Has(kFlags, word) || (word.find('=') != std::string_view::npos &&
-                                     Has(kWithValue, word.substr(0, word.find('='))))) {
+    } else if (Has(tool.flags, word) || (word.find('=') != std::string_view::npos &&
+                                         Has(tool.with_value, word.substr(0, word.find('='))))) {
       keep(word);
-      if (word == "-g" || word == "--device-debug") assembly.shows_paths = true;
+      if (Has(tool.showing_paths, word)) assembly.shows_paths = true;
     } else if (IsFileName(word) && assembly.input.empty()) {
       assembly.input = word;
     } else {
@@ -84,16 +62,17 @@ bool AsksForVersion(const Words& words) {
   return words.size() == 2 && (words[1] == "--version" || words[1] == "-V");
 }
 
-Environment ReadEnvironment(const char* const* variables) {
+Environment ReadEnvironment(const Tool& tool, const char* const* variables) {
   Environment environment;
   std::vector<std::string_view> counts;
   for (; *variables != nullptr; ++variables) {
     const std::string_view variable = *variables;
     const std::string_view name = variable.substr(0, variable.find('='));
-    if (name == "DUMP_KNOBS_TO_FILE" || name == "CAN_FINALIZE_DEBUG" || name == "FINALIZER_CUBIE") {
-      environment.writes_more = true;
+    if (Has(kWriteMore, name)) environment.writes_more = true;
+    if (std::ranges::any_of(tool.variables,
+                            [name](std::string_view front) { return name.starts_with(front); })) {
+      counts.push_back(variable);
     }
-    if (name.starts_with("PTXAS") || name.starts_with("FINALIZER")) counts.push_back(variable);
   }
   std::ranges::sort(counts);
   for (const std::string_view variable : counts) {

@@ -7,12 +7,14 @@
 #include <string_view>
 #include <vector>
 
+#include "client/standin/tool.h"
+
 namespace cccl_cache::standin {
 
 /// The words of a command line, of which the first one is the program's name.
 using Words = std::vector<std::string>;
 
-/// A run of ptxas that reads one file and writes one file.
+/// A run of a tool that reads one file and writes one file.
 struct Assembly {
   std::string name;  ///< by which the tool was called: the output shows it
   std::string input;
@@ -24,18 +26,18 @@ struct Assembly {
 };
 
 /// Returns nothing unless each word is one whose meaning is known here, and both files are named.
-[[nodiscard]] std::optional<Assembly> ReadAssembly(const Words& words);
+[[nodiscard]] std::optional<Assembly> ReadAssembly(const Tool& tool, const Words& words);
 
 /// Returns whether the words ask for the tool's version and for nothing else.
 [[nodiscard]] bool AsksForVersion(const Words& words);
 
-/// The variables that change ptxas's output or have it write more files.
+/// The variables that change a tool's output or have it write more files.
 struct Environment {
   /// The variables that belong into a key, sorted, each with a NUL behind it.
   std::string part_of_key;
-  /// Whether a variable is set that has ptxas write files of which nothing is known here.
+  /// Whether a variable is set that has the tool write files of which nothing is known here.
   bool writes_more = false;
 };
-[[nodiscard]] Environment ReadEnvironment(const char* const* variables);
+[[nodiscard]] Environment ReadEnvironment(const Tool& tool, const char* const* variables);
 
 }  // namespace cccl_cache::standin

@@ -74,11 +74,11 @@ std::optional<KeptRun> KeptRun::Decode(std::string_view contents, const Assembly
   return run;
 }
 
-DepositKey KeyOf(const Assembly& assembly, const Digest& tool, const Digest& input,
-                 const std::string& environment, const std::string& place) {
-  return {.name_space = "cccl.ptxas",
+DepositKey KeyOf(const Tool& tool, const std::string& identity, const Assembly& assembly,
+                 const Digest& input, const std::string& environment, const std::string& place) {
+  return {.name_space = std::string(tool.name_space),
           .fields = {{"format", "1"},
-                     {"tool", tool.View()},
+                     {"tool", identity},
                      {"name", assembly.name},
                      {"options", assembly.options},
                      {"input", input.View()},

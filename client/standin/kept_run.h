@@ -29,7 +29,8 @@ struct KeptRun {
 };
 
 /// Returns the key of a run. The fields' values refer to the arguments.
-[[nodiscard]] DepositKey KeyOf(const Assembly& assembly, const Digest& tool, const Digest& input,
+[[nodiscard]] DepositKey KeyOf(const Tool& tool, const std::string& identity,
+                               const Assembly& assembly, const Digest& input,
                                const std::string& environment, const std::string& place);
 
 /// Returns the kept run or the lease to make it, or nothing: the daemon gives neither. Waits for

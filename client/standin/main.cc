@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// Stands where programs look for ptxas or nvlink, and has the daemon keep what the real tool makes.
-// A run of which anything is not known is the real tool's: this process becomes it by exec.
+// Stands where programs look for ptxas, nvlink or tileiras, and has the daemon keep what the real
+// tool makes. A run of which anything is not known is the real tool's: this process becomes it by
+// exec.
 #include <fcntl.h>
 #include <sys/auxv.h>
 #include <sys/resource.h>
@@ -120,13 +121,14 @@ Served Make(const RealTool& tool, const Digest& stamp, const Assembly& assembly,
 }
 
 /// Serves a run from the daemon.
-Served Serve(const RealTool& tool, const Digest& stamp, const UserFacts& facts,
+Served Serve(const RealTool& tool, const Tool& known, const UserFacts& facts,
              const Assembly& assembly, char** arguments) {
-  const Environment environment = ReadEnvironment(environ);
+  const Environment environment = ReadEnvironment(known, environ);
   const auto text = ReadRegular(assembly.input);
   if (environment.writes_more || !text || !TakesFile(assembly.output)) return Reason::kNotServed;
-  const auto digest = tool.Identify(stamp, facts);
-  if (!digest) return Reason::kNotServed;
+  const auto stamp = tool.Stamp();
+  const auto identity = stamp ? tool.Identify(*stamp, facts) : std::nullopt;
+  if (!identity) return Reason::kNotServed;
   std::string place;
   if (assembly.shows_paths) {
     char* directory = getcwd(nullptr, 0);
@@ -137,8 +139,8 @@ Served Serve(const RealTool& tool, const Digest& stamp, const UserFacts& facts,
   auto client = Client::Open(ClientOptions{.fallback = CCCL_CACHE_FALLBACK_ERROR});
   if (!client.ok()) return Reason::kNoDaemon;
   const Digest input = Sha256(*text);
-  auto acquired =
-      Ask(&*client, KeyOf(assembly, *digest, input, environment.part_of_key, place), facts);
+  auto acquired = Ask(
+      &*client, KeyOf(known, *identity, assembly, input, environment.part_of_key, place), facts);
   if (!acquired) return Reason::kNoDaemon;
   if (const auto* deposit = std::get_if<Deposit>(&*acquired)) {
     const auto run = KeptRun::Decode(deposit->contents(), assembly);
@@ -148,19 +150,19 @@ Served Serve(const RealTool& tool, const Digest& stamp, const UserFacts& facts,
   }
   Lease& lease = std::get<Lease>(*acquired);
   if (!lease.held()) return Reason::kFull;
-  return Make(tool, stamp, assembly, input, &lease, arguments);
+  return Make(tool, *stamp, assembly, input, &lease, arguments);
 }
 
-/// Counts a run of ptxas, and ends this process if it is served.
-void ServeCounted(const RealTool& tool, const Digest& stamp, const UserFacts& facts,
+/// Counts a run of a tool, and ends this process if it is served.
+void ServeCounted(const RealTool& tool, const Tool& known, const UserFacts& facts,
                   const Words& words, char** arguments) {
   Served served = Reason::kNotServed;
   {
     CountedCall call;
     std::snprintf(Counts().program, sizeof(Counts().program), "%s", tool.name().c_str());
-    if (const auto assembly = ReadAssembly(words)) {
-      served = Serve(tool, stamp, facts, *assembly, arguments);
-    }
+    const auto assembly = ReadAssembly(known, words);
+    const auto whole = tool.With(known);
+    if (assembly && whole) served = Serve(*whole, known, facts, *assembly, arguments);
     if (const auto* reason = std::get_if<Reason>(&served)) call.Forward(*reason);
   }
   if (const auto* status = std::get_if<int>(&served)) EndAs(*status);
@@ -197,8 +199,8 @@ int main(int count, char** arguments) {
     const UserFacts facts;
     if (AsksForVersion(words)) {
       ServeVersion(*tool, *stamp, facts, arguments);
-    } else if (tool->name().starts_with("ptxas")) {
-      ServeCounted(*tool, *stamp, facts, words, arguments);
+    } else if (const Tool* known = FindTool(tool->name())) {
+      ServeCounted(*tool, *known, facts, words, arguments);
     }
   }
   tool->Replace(arguments);

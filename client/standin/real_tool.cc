@@ -41,6 +41,8 @@ std::string Resolved(const std::string& path) {
   return result;
 }
 
+std::string DirectoryOf(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
 std::vector<std::string> Candidates(const std::string& search, const std::string& name) {
   std::vector<std::string> candidates;
   std::string_view rest = search;
@@ -60,6 +62,29 @@ std::string Sample(int file, off_t offset) {
 }
 
 int64_t Nanoseconds(const timespec& time) { return time.tv_sec * 1'000'000'000 + time.tv_nsec; }
+
+/// Adds the file's path, its metadata, its first and its last bytes; nothing if it is missing.
+/// Returns false if it can't be read, or is no ELF file, so that it alone does not say what it
+/// does.
+bool AddStamp(const std::string& path, Hasher* hasher) {
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat status;
+  if (!file.valid()) return errno == ENOENT;
+  if (fstat(file.get(), &status) != 0) return false;
+  const std::string front = Sample(file.get(), 0);
+  if (!front.starts_with(kElf)) return false;
+  hasher->AppendValue("path", Resolved(path));
+  hasher->AppendValue("device", status.st_dev);
+  hasher->AppendValue("inode", status.st_ino);
+  hasher->AppendValue("size", static_cast<uint64_t>(status.st_size));
+  hasher->AppendValue("modified", static_cast<uint64_t>(Nanoseconds(status.st_mtim)));
+  hasher->AppendValue("changed", static_cast<uint64_t>(Nanoseconds(status.st_ctim)));
+  // For file systems from images, whose times are whole seconds and whose numbers are used again.
+  hasher->AppendValue("front", front);
+  hasher->AppendValue("end",
+                      Sample(file.get(), std::max<off_t>(0, status.st_size - off_t{kSampleBytes})));
+  return true;
+}
 
 struct Pipe {
   static std::optional<Pipe> Make() {
@@ -94,7 +119,7 @@ void Relay(Pipe* out, Pipe* err, Ending* ending) {
 }  // namespace
 
 RealTool::RealTool(std::string name, std::string path)
-    : name_(std::move(name)), path_(std::move(path)), file_(Resolved(path_)) {}
+    : name_(std::move(name)), path_(std::move(path)), file_(Resolved(path_)), files_{path_} {}
 
 std::optional<RealTool> RealTool::Find(const std::string& started, const std::string& search) {
   const std::string name = started.substr(started.rfind('/') + 1);
@@ -112,36 +137,47 @@ std::optional<RealTool> RealTool::Find(const std::string& started, const std::st
   return std::nullopt;
 }
 
+std::optional<RealTool> RealTool::With(const Tool& tool) const {
+  RealTool whole = *this;
+  if (tool.program.empty()) return whole;
+  const std::string above = DirectoryOf(DirectoryOf(file_)) + "/";
+  for (const std::string_view variable : tool.directory_variables) {
+    const char* const other = getenv(std::string(variable).c_str());
+    if (other != nullptr && Resolved(other) + "/" != above) return std::nullopt;
+  }
+  whole.files_.push_back(above + std::string(tool.program));
+  if (!IsOther(whole.files_.back())) return std::nullopt;  // then it searches PATH
+  bool loads = false;
+  for (const std::string_view library : tool.libraries) {
+    whole.files_.push_back(above + std::string(library));
+    loads = loads || access(whole.files_.back().c_str(), R_OK) == 0;
+  }
+  if (!loads) return std::nullopt;
+  return whole;
+}
+
 std::optional<Digest> RealTool::Stamp() const {
-  const FileDescriptor file(open(path_.c_str(), O_RDONLY | O_CLOEXEC));
-  struct stat status;
-  if (!file.valid() || fstat(file.get(), &status) != 0) return std::nullopt;
-  const std::string front = Sample(file.get(), 0);
-  if (!front.starts_with(kElf)) return std::nullopt;
   Hasher hasher;
-  hasher.AppendValue("path", file_);
-  hasher.AppendValue("device", status.st_dev);
-  hasher.AppendValue("inode", status.st_ino);
-  hasher.AppendValue("size", static_cast<uint64_t>(status.st_size));
-  hasher.AppendValue("modified", static_cast<uint64_t>(Nanoseconds(status.st_mtim)));
-  hasher.AppendValue("changed", static_cast<uint64_t>(Nanoseconds(status.st_ctim)));
-  // For file systems from images, whose times are whole seconds and whose numbers are used again.
-  hasher.AppendValue("front", front);
-  hasher.AppendValue("end",
-                     Sample(file.get(), std::max<off_t>(0, status.st_size - off_t{kSampleBytes})));
+  for (const std::string& file : files_) {
+    if (!AddStamp(file, &hasher)) return std::nullopt;
+  }
   return hasher.Finish();
 }
 
-std::optional<Digest> RealTool::Identify(const Digest& stamp, const UserFacts& facts) const {
+std::optional<std::string> RealTool::Identify(const Digest& stamp, const UserFacts& facts) const {
   const std::string fact = "tool-" + stamp.Hex();
-  if (const auto kept = facts.Get(fact)) return Digest::FromBytes(*kept);
+  if (auto kept = facts.Get(fact)) return kept;
   if (!facts.kept()) return std::nullopt;
-  const FileDescriptor file(open(path_.c_str(), O_RDONLY | O_CLOEXEC));
-  const auto contents = file.valid() ? ReadAll(file.get()) : std::nullopt;
-  if (!contents || Stamp() != stamp) return std::nullopt;
-  const Digest digest = Sha256(*contents);
-  facts.Put(fact, digest.View());
-  return digest;
+  std::string identity;
+  for (const std::string& path : files_) {
+    const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    const auto contents = file.valid() ? ReadAll(file.get()) : std::string();
+    if (!contents) return std::nullopt;
+    identity.append(Sha256(*contents).View());
+  }
+  if (Stamp() != stamp) return std::nullopt;
+  facts.Put(fact, identity);
+  return identity;
 }
 
 std::string RealTool::FirstWord(const char* given) const {

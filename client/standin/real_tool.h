@@ -5,7 +5,9 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "client/standin/tool.h"
 #include "client/standin/user_facts.h"
 #include "proto/digest.h"
 
@@ -30,12 +32,16 @@ class RealTool {
   /// The name under which the stand-in was started.
   [[nodiscard]] const std::string& name() const { return name_; }
 
-  /// Returns a digest of the file's path, its metadata, its first and its last bytes. Nothing: it
-  /// is no ELF program, so its file alone does not say what it does.
+  /// Returns the tool together with the files that it uses. Nothing: which they are is not known.
+  [[nodiscard]] std::optional<RealTool> With(const Tool& tool) const;
+
+  /// Returns a digest of the files' paths, their metadata, their first and their last bytes.
+  /// Nothing: one is no ELF file, so it alone does not say what it does.
   [[nodiscard]] std::optional<Digest> Stamp() const;
-  /// Returns the SHA-256 of the file. It is kept by `stamp`: to hash a tool takes longer than most
-  /// of its runs.
-  [[nodiscard]] std::optional<Digest> Identify(const Digest& stamp, const UserFacts& facts) const;
+  /// Returns the SHA-256 of each file. They are kept by `stamp`: to hash a tool takes longer than
+  /// most of its runs.
+  [[nodiscard]] std::optional<std::string> Identify(const Digest& stamp,
+                                                    const UserFacts& facts) const;
 
   /// Replaces this process by the tool. Returns if it can't be started.
   void Replace(char** arguments) const;
@@ -53,6 +59,7 @@ class RealTool {
   std::string name_;
   std::string path_;  ///< as it was found: by it another stand-in there knows where it stands
   std::string file_;  ///< where links in the path lead
+  std::vector<std::string> files_;  ///< the tool and what it uses; what is missing is not used
 };
 
 }  // namespace cccl_cache::standin

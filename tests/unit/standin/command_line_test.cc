@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/standin/command_line.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <sstream>
+
+#include "client/standin/tool.h"
+
+namespace cccl_cache::standin {
+namespace {
+
+/// Reads a command line whose words have blanks between them and begin with the tool's name.
+std::optional<Assembly> Read(const std::string& line) {
+  std::istringstream stream(line);
+  Words words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  return ReadAssembly(*FindTool(words[0]), words);
+}
+
+bool Serves(const std::string& line) { return Read(line).has_value(); }
+
+std::string WithBlanks(std::string ended) {
+  std::ranges::replace(ended, '\0', ' ');
+  return ended;
+}
+
+/// Returns the part of a key that variables are, with a blank behind each.
+std::string Counted(std::string_view tool, std::vector<const char*> variables) {
+  variables.push_back(nullptr);
+  return WithBlanks(ReadEnvironment(*FindTool(tool), variables.data()).part_of_key);
+}
+
+bool WritesMore(std::vector<const char*> variables) {
+  variables.push_back(nullptr);
+  return ReadEnvironment(*FindTool("ptxas"), variables.data()).writes_more;
+}
+
+TEST_CASE("Of tools only those are known whose output their files decide") {
+  CHECK(FindTool("ptxas") != nullptr);
+  CHECK(FindTool("ptxas-blackwell") == FindTool("ptxas"));
+  CHECK(FindTool("tileiras") != nullptr);
+  CHECK(FindTool("tileiras") != FindTool("ptxas"));
+  CHECK(FindTool("nvlink") == nullptr);
+  CHECK(FindTool("") == nullptr);
+}
+
+TEST_CASE("The command line of cuda.tile is two files and options in their order") {
+  const auto read = Read("tileiras /t/k.bytecode -o /t/k.cubin --gpu-name sm_90 -O3 --lineinfo");
+  REQUIRE(read);
+  CHECK(read->name == "tileiras");
+  CHECK(read->input == "/t/k.bytecode");
+  CHECK(read->output == "/t/k.cubin");
+  CHECK(WithBlanks(read->options) == "--gpu-name sm_90 -O3 --lineinfo ");
+  CHECK_FALSE(read->shows_paths);
+}
+
+TEST_CASE("Each tool has options of its own") {
+  CHECK(Serves("tileiras k -o o --lineinfo --arch=sm_90"));
+  CHECK_FALSE(Serves("ptxas k -o o --lineinfo -arch=sm_90"));
+  CHECK(Serves("ptxas k -o o -lineinfo -arch=sm_90"));
+  CHECK_FALSE(Serves("tileiras k -o o -lineinfo --arch=sm_90"));
+  CHECK_FALSE(Serves("tileiras k -o o -v"));
+}
+
+TEST_CASE("Only the output of ptxas shows paths for debuggers") {
+  CHECK(Read("ptxas k -o o -g")->shows_paths);
+  CHECK(Read("ptxas k -o o --device-debug")->shows_paths);
+  CHECK_FALSE(Read("ptxas k -o o -lineinfo")->shows_paths);
+  CHECK_FALSE(Read("tileiras k -o o --device-debug")->shows_paths);
+}
+
+TEST_CASE("Options of tileiras with which it reads or writes other files are not served") {
+  REQUIRE(Serves("tileiras k -o o"));
+  for (const char* option :
+       {"-l p", "--apply-controls=p", "--remarks=all", "--remark-format=yaml",
+        "--remarks-output-file=p", "--preview=simt", "--host-os=windows", "--no-such-option", "@p",
+        "--gpu-name @p", "--gpu-name", "-O", "-O 3", "p", "-o p", "-"}) {
+    CAPTURE(option);
+    CHECK_FALSE(Serves(std::string("tileiras k -o o ") + option));
+  }
+  CHECK_FALSE(Serves("tileiras k"));
+  CHECK_FALSE(Serves("tileiras -o o"));
+  CHECK_FALSE(Serves("tileiras k -o @o"));
+}
+
+TEST_CASE("Variables of what a tool runs and loads count for that tool alone") {
+  const std::vector<const char*> variables = {"TILEIR_A=1", "PTXAS_A=1", "PATH=/", "LLVM_A=1"};
+  CHECK(Counted("ptxas", variables) == "PTXAS_A=1 ");
+  CHECK(Counted("tileiras", variables) == "LLVM_A=1 PTXAS_A=1 TILEIR_A=1 ");
+  CHECK(Counted("tileiras", {"NVVM_A=1", "MLIR_A=1", "LIBNVVM_A=1", "FINALIZER_A=1"}) ==
+        "FINALIZER_A=1 LIBNVVM_A=1 MLIR_A=1 NVVM_A=1 ");
+}
+
+TEST_CASE("Variables with which tools write more files are known") {
+  CHECK_FALSE(WritesMore({"PATH=/", "PTXAS_A=1"}));
+  for (const char* name :
+       {"AS_SECURE_LOG_FILE", "CAN_FINALIZE_DEBUG", "DUMP_KNOBS_TO_FILE", "FINALIZER_CUBIE"}) {
+    CAPTURE(name);
+    const std::string variable = std::string(name) + "=p";
+    CHECK(WritesMore({variable.c_str()}));
+  }
+}
+
+}  // namespace
+}  // namespace cccl_cache::standin
