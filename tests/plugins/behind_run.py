@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How the tests start a process under `cccl-cache-cli run`."""
 
+import json
 import os
 import pathlib
 
@@ -14,6 +15,13 @@ _LIBRARIES = (str(path.parent) for path in pathlib.Path(PLACES.cuda13).resolve()
 OWN_LIBRARIES = {"LD_LIBRARY_PATH": ":".join([*dict.fromkeys(_LIBRARIES), os.environ["LD_LIBRARY_PATH"]])}
 
 
-def behind(how=None):
+def behind(how=None, report=False):
     """The words before those of the process."""
-    return (PLACES.cli, "run", *(("--how", how) if how else ()), "--")
+    return (PLACES.cli, *(("--json",) if report else ()), "run", *(("--report=each",) if report else ()),
+            *(("--how", how) if how else ()), "--")
+
+
+def reported(stderr):
+    """What `--json run --report=each` said behind what the program did: (the counts, those of forwarded calls by reason)."""
+    told = json.loads(stderr[stderr.rindex("\n{\n"):] if "\n{\n" in stderr else stderr)
+    return told, {reason: count for reason, count in told["forwarded"].items() if count}

@@ -23,7 +23,7 @@ def test_a_process_is_told_what_it_is_told_alone(real, start):  # noqa: F811
 def test_the_plug_in_serves_a_process_under_run_as_any_other(real, start):  # noqa: F811
     first = start(real.socket, *NAMES)
     for how in HOW:
-        second = start(real.socket, *NAMES, behind=behind(how), **OWN_LIBRARIES)
+        second = start(real.socket, *reversed(NAMES), behind=behind(how), **OWN_LIBRARIES)
         assert second["made"] == first["made"]
         assert second["compiles"] == second["status"]["builds"] == 0, second["status"]
         assert second["status"]["errors"] == second["status"]["not_cached"] == {}

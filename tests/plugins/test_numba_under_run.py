@@ -12,7 +12,7 @@ def test_kernels_that_were_kept_without_run_are_found_under_it(real):
     first = finish(start(real, "whole", *NAMES))
     assert first["status"]["compiles"] == len(NAMES)
     for how in HOW:
-        second = finish(start(real, "whole", *NAMES, behind=behind(how), **OWN_LIBRARIES))
+        second = finish(start(real, "whole", *reversed(NAMES), behind=behind(how), **OWN_LIBRARIES))
         assert not second["status"]["errors"] and not second["status"]["not_cached"]
         assert second["status"]["hits"] == len(NAMES) and second["status"]["compiles"] == 0
         assert second["cubins"] == first["cubins"]
