@@ -108,11 +108,11 @@ bool NamesUnknownOption(std::string_view log) {
 }
 
 std::string Hexadecimal(std::string_view bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
+  constexpr std::string_view kHexDigits = "0123456789abcdef";
   std::string text;
   for (const char byte : bytes) {
-    text.push_back(kDigits[static_cast<unsigned char>(byte) >> 4]);
-    text.push_back(kDigits[byte & 0xf]);
+    text.push_back(kHexDigits[static_cast<unsigned char>(byte) >> 4]);
+    text.push_back(kHexDigits[byte & 0xf]);
   }
   return text;
 }

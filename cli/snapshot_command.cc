@@ -195,13 +195,13 @@ int Verify(const SnapshotOptions& options, const CommonOptions& common) {
   return Print(common.json ? SummaryJson(*whole) : SummaryText(*whole, "as written", ""));
 }
 
-using Run = int (*)(const SnapshotOptions&, const CommonOptions&);
+using RunAction = int (*)(const SnapshotOptions&, const CommonOptions&);
 
 struct Action {
   const char* name;
   const char* help;
   const char* example;
-  Run run;
+  RunAction run;
 };
 
 /// The caller adds arguments to it.

@@ -98,7 +98,7 @@ std::string Json(const Toolchains* toolchains) {
 }
 
 std::string Text(const Toolchains* toolchains) {
-  constexpr size_t kShortId = 12;
+  constexpr size_t kShownId = 12;
   std::string text;
   const size_t count = cccl_cache_toolchains_count(toolchains);
   if (count == 0) text = "no toolchain\n";
@@ -106,7 +106,7 @@ std::string Text(const Toolchains* toolchains) {
     const cccl_cache_toolchain toolchain = At(toolchains, i);
     text.append(toolchain.selected_by_default != 0 ? "* " : "  ");
     text.append(View(toolchain.version)).append("  ");
-    text.append(View(toolchain.id).substr(0, kShortId)).append("  ");
+    text.append(View(toolchain.id).substr(0, kShownId)).append("  ");
     text.append(View(toolchain.root)).append("  (");
     for (size_t part = 0; part < toolchain.component_count; ++part) {
       const cccl_cache_component component = ComponentAt(toolchains, i, part);

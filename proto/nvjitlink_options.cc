@@ -5,20 +5,19 @@
 namespace cccl_cache {
 namespace {
 
-constexpr OptionValue kRequired = OptionValue::kRequired;
 /// nvJitLink compares only the beginning of some flags, so `-time=x` is `-time`.
 constexpr OptionValue kOptional = OptionValue::kOptional;
 
 // Values follow `=` in the same argument, one dash, no spaces (measured: anything else is
 // "unrecognized option"). Where the documentation and the library differ, both spellings are there.
-constexpr OptionRule kRules[] = {
+constexpr OptionRule kNvJitLinkRules[] = {
     {.name = "-arch",
      .spellings = kSpellings<"-arch">,
-     .value = kRequired,
+     .value = OptionValue::kRequired,
      .meaning = "The architecture to link for; sm_N, or compute_N with -ptx."},
     {.name = "-maxrregcount",
      .spellings = kSpellings<"-maxrregcount">,
-     .value = kRequired,
+     .value = OptionValue::kRequired,
      .meaning = "The most registers that a function may use."},
     {.name = "-verbose",
      .spellings = kSpellings<"-verbose">,
@@ -42,7 +41,7 @@ constexpr OptionRule kRules[] = {
     {.name = "-O3", .spellings = kSpellings<"-O3">, .meaning = "Full optimization."},
     {.name = "--Ofast-compile",
      .spellings = kSpellings<"--Ofast-compile", "-Ofc">,
-     .value = kRequired,
+     .value = OptionValue::kRequired,
      .meaning = "Trades speed of the code for speed of the link: 0, min, mid, max."},
     {.name = "-g",
      .spellings = kSpellings<"-g">,
@@ -54,56 +53,56 @@ constexpr OptionRule kRules[] = {
      .meaning = "Line numbers of the source."},
     {.name = "-ftz",
      .spellings = kSpellings<"-ftz">,
-     .value = kRequired,
+     .value = OptionValue::kRequired,
      .meaning = "Whether single-precision denormals become zero: 0, 1."},
     {.name = "-prec-div",
      .spellings = kSpellings<"-prec-div">,
-     .value = kRequired,
+     .value = OptionValue::kRequired,
      .meaning = "Whether single-precision divisions are rounded exactly: 0, 1."},
     {.name = "-prec-sqrt",
      .spellings = kSpellings<"-prec-sqrt">,
-     .value = kRequired,
+     .value = OptionValue::kRequired,
      .meaning = "Whether single-precision square roots are rounded exactly: 0, 1."},
     {.name = "-fma",
      .spellings = kSpellings<"-fma">,
-     .value = kRequired,
+     .value = OptionValue::kRequired,
      .meaning = "Whether a multiplication and an addition may be fused: 0, 1."},
     {.name = "-kernels-used",
      .spellings = kSpellings<"-kernels-used">,
-     .value = kRequired,
+     .value = OptionValue::kRequired,
      .meaning = "A kernel that is used; those named by none may be dropped."},
     {.name = "-variables-used",
      .spellings = kSpellings<"-variables-used">,
-     .value = kRequired,
+     .value = OptionValue::kRequired,
      .meaning = "A variable that is used; those named by none may be dropped."},
     {.name = "-optimize-unused-variables",
      .spellings = kSpellings<"-optimize-unused-variables">,
      .meaning = "Variables that no device code refers to may be dropped."},
     {.name = "-Xptxas",
      .spellings = kSpellings<"-Xptxas">,
-     .value = kRequired,
+     .value = OptionValue::kRequired,
      .receiver = OptionReceiver::kAssembler,
      .meaning = "One argument for the assembler; its file options are refused."},
     {.name = "-Xnvvm",
      .spellings = kSpellings<"-Xnvvm">,
-     .value = kRequired,
+     .value = OptionValue::kRequired,
      .receiver = OptionReceiver::kOptimizer,
      .meaning = "One argument for libNVVM; LLVM's own options are refused."},
     {.name = "-split-compile",
      .spellings = kSpellings<"-split-compile">,
-     .value = kRequired,
+     .value = OptionValue::kRequired,
      .meaning = "The most threads that optimize at one time."},
     {.name = "-split-compile-extended",
      .spellings = kSpellings<"-split-compile-extended">,
-     .value = kRequired,
+     .value = OptionValue::kRequired,
      .meaning = "The same, in smaller parts; changes the code."},
     {.name = "-jump-table-density",
      .spellings = kSpellings<"-jump-table-density">,
-     .value = kRequired,
+     .value = OptionValue::kRequired,
      .meaning = "How dense the cases of a switch must be for a jump table, 0 to 101 per cent."},
     {.name = "--device-stack-protector",
      .spellings = kSpellings<"--device-stack-protector">,
-     .value = kRequired,
+     .value = OptionValue::kRequired,
      .meaning = "Stack canaries in functions that need them: true, false."},
     {.name = "-device-stack-protector",
      .spellings = kSpellings<"-device-stack-protector">,
@@ -125,7 +124,7 @@ constexpr OptionRule kRules[] = {
      .reason = "its log holds the times of this one run; leave it out to have the result kept"},
     {.name = "-uidx",
      .spellings = kSpellings<"-uidx">,
-     .value = kRequired,
+     .value = OptionValue::kRequired,
      .effect = OptionEffect::kRefused,
      .names_file = true,
      .meaning = "Undocumented: an index file of what is used.",
@@ -136,6 +135,6 @@ constexpr OptionRule kRules[] = {
 
 }  // namespace
 
-std::span<const OptionRule> NvJitLinkOptionRules() { return kRules; }
+std::span<const OptionRule> NvJitLinkOptionRules() { return kNvJitLinkRules; }
 
 }  // namespace cccl_cache

@@ -5,16 +5,14 @@
 namespace cccl_cache {
 namespace {
 
-constexpr OptionValue kRequired = OptionValue::kRequired;
-
 constexpr std::string_view kLlvmReason = "LLVM's own options can write files; leave it out";
 
 // Values follow `=` in the same argument, one dash (measured: anything else is "an unsupported
 // option").
-constexpr OptionRule kRules[] = {
+constexpr OptionRule kNvvmRules[] = {
     {.name = "-arch",
      .spellings = kSpellings<"-arch">,
-     .value = kRequired,
+     .value = OptionValue::kRequired,
      .meaning = "The virtual architecture to compile for: compute_N."},
     {.name = "-g",
      .spellings = kSpellings<"-g">,
@@ -26,27 +24,27 @@ constexpr OptionRule kRules[] = {
      .meaning = "Line numbers from the module's metadata."},
     {.name = "-opt",
      .spellings = kSpellings<"-opt">,
-     .value = kRequired,
+     .value = OptionValue::kRequired,
      .meaning = "How much to optimize: 0, 3."},
     {.name = "-ftz",
      .spellings = kSpellings<"-ftz">,
-     .value = kRequired,
+     .value = OptionValue::kRequired,
      .meaning = "Whether single-precision denormals become zero: 0, 1."},
     {.name = "-prec-sqrt",
      .spellings = kSpellings<"-prec-sqrt">,
-     .value = kRequired,
+     .value = OptionValue::kRequired,
      .meaning = "Whether single-precision square roots are rounded exactly: 0, 1."},
     {.name = "-prec-div",
      .spellings = kSpellings<"-prec-div">,
-     .value = kRequired,
+     .value = OptionValue::kRequired,
      .meaning = "Whether single-precision divisions are rounded exactly: 0, 1."},
     {.name = "-fma",
      .spellings = kSpellings<"-fma">,
-     .value = kRequired,
+     .value = OptionValue::kRequired,
      .meaning = "Whether a multiplication and an addition may be fused: 0, 1."},
     {.name = "-jump-table-density",
      .spellings = kSpellings<"-jump-table-density">,
-     .value = kRequired,
+     .value = OptionValue::kRequired,
      .meaning = "How dense the cases of a switch must be for a jump table, 0 to 101 per cent."},
     {.name = "-gen-lto",
      .spellings = kSpellings<"-gen-lto">,
@@ -54,21 +52,21 @@ constexpr OptionRule kRules[] = {
 
     {.name = "-Xopt",
      .spellings = kSpellings<"-Xopt">,
-     .value = kRequired,
+     .value = OptionValue::kRequired,
      .separate = true,
      .effect = OptionEffect::kRefused,
      .meaning = "Undocumented: one argument for LLVM's optimizer.",
      .reason = kLlvmReason},
     {.name = "-Xllc",
      .spellings = kSpellings<"-Xllc">,
-     .value = kRequired,
+     .value = OptionValue::kRequired,
      .separate = true,
      .effect = OptionEffect::kRefused,
      .meaning = "Undocumented: one argument for LLVM's code generator.",
      .reason = kLlvmReason},
     {.name = "-Xlnk",
      .spellings = kSpellings<"-Xlnk">,
-     .value = kRequired,
+     .value = OptionValue::kRequired,
      .separate = true,
      .effect = OptionEffect::kRefused,
      .meaning = "Undocumented: one argument for LLVM's linker.",
@@ -77,6 +75,6 @@ constexpr OptionRule kRules[] = {
 
 }  // namespace
 
-std::span<const OptionRule> NvvmOptionRules() { return kRules; }
+std::span<const OptionRule> NvvmOptionRules() { return kNvvmRules; }
 
 }  // namespace cccl_cache

@@ -13,7 +13,9 @@
 namespace cccl_cache::daemon {
 namespace {
 
-Error Bad(std::string message) { return Error{ErrorCode::kInvalidRequest, std::move(message)}; }
+Error BadValue(std::string message) {
+  return Error{ErrorCode::kInvalidRequest, std::move(message)};
+}
 
 /// A unit and its factor; tables are ordered from the largest to the smallest.
 struct Unit {
@@ -78,7 +80,7 @@ Result<T> ParseChoice(std::string_view text, const std::array<Choice<T>, kSize>&
     if (!names.empty()) names += ", ";
     names += choice.name;
   }
-  return Bad(fmt::format("\"{}\" is none of: {}", text, names));
+  return BadValue(fmt::format("\"{}\" is none of: {}", text, names));
 }
 
 template <typename T, size_t kSize>
@@ -93,7 +95,7 @@ std::string ShowChoice(T value, const std::array<Choice<T>, kSize>& choices) {
 
 Result<std::string> PathFormat::Parse(std::string_view text) {
   if (!text.starts_with('/')) {
-    return Bad(fmt::format("\"{}\" is not an absolute path: begin it with /", text));
+    return BadValue(fmt::format("\"{}\" is not an absolute path: begin it with /", text));
   }
   return std::string(text);
 }
@@ -102,7 +104,7 @@ Result<mode_t> ModeFormat::Parse(std::string_view text) {
   std::string_view rest = text;
   const std::optional<uint64_t> number = TakeNumber(rest, 8);
   if (!number || !rest.empty() || *number > 0777) {
-    return Bad(
+    return BadValue(
         fmt::format("\"{}\" is not a mode: write octal permission bits such as \"0660\"", text));
   }
   return static_cast<mode_t>(*number);
@@ -114,7 +116,7 @@ Result<uint64_t> CountFormat::Parse(std::string_view text) {
   std::string_view rest = text;
   const std::optional<uint64_t> number = TakeNumber(rest, 10);
   if (!number || !rest.empty() || *number == 0 || *number > 1'000'000'000) {
-    return Bad(fmt::format("\"{}\" is not a whole number from 1 to 1000000000", text));
+    return BadValue(fmt::format("\"{}\" is not a whole number from 1 to 1000000000", text));
   }
   return *number;
 }
@@ -126,7 +128,7 @@ Result<uint64_t> FrequencyFormat::Parse(std::string_view text) {
 
 Result<uint64_t> ThreadCountFormat::Parse(std::string_view text) {
   Result<uint64_t> count = CountFormat::Parse(text);
-  if (count && *count > 1024) return Bad(fmt::format("{} is more than 1024", *count));
+  if (count && *count > 1024) return BadValue(fmt::format("{} is more than 1024", *count));
   return count;
 }
 
@@ -136,7 +138,7 @@ Result<uint64_t> SizeFormat::Parse(std::string_view text) {
   constexpr uint64_t kMax = std::numeric_limits<int64_t>::max();
   const std::optional<uint64_t> bytes = ParseWithUnit(text, kSizeUnits, kMax);
   if (!bytes) {
-    return Bad(fmt::format(
+    return BadValue(fmt::format(
         "\"{}\" is not a size: write a whole number and B, KiB, MiB, GiB or TiB, such as \"4GiB\"",
         text));
   }
@@ -154,7 +156,7 @@ std::string SizeOrZeroFormat::Show(uint64_t value) {
 
 Result<uint64_t> MessageSizeFormat::Parse(std::string_view text) {
   Result<uint64_t> size = SizeFormat::Parse(text);
-  if (size && *size > 1ull << 30) return Bad(fmt::format("{} is more than 1GiB", text));
+  if (size && *size > 1ull << 30) return BadValue(fmt::format("{} is more than 1GiB", text));
   return size;
 }
 
@@ -162,8 +164,9 @@ Result<uint64_t> CompileMemoryFormat::Parse(std::string_view text) {
   constexpr uint64_t kLeast = 96ull << 20;
   Result<uint64_t> size = SizeFormat::Parse(text);
   if (size && *size < kLeast) {
-    return Bad(fmt::format("{} is less than {}, which a compiler needs to tell an ordinary error",
-                           text, Show(kLeast)));
+    return BadValue(
+        fmt::format("{} is less than {}, which a compiler needs to tell an ordinary error", text,
+                    Show(kLeast)));
   }
   return size;
 }
@@ -174,7 +177,7 @@ Result<std::chrono::milliseconds> DurationFormat::Parse(std::string_view text) {
   constexpr uint64_t kMax = 1'000ull * 86'400 * 365;
   const std::optional<uint64_t> milliseconds = ParseWithUnit(text, kTimeUnits, kMax);
   if (!milliseconds) {
-    return Bad(
+    return BadValue(
         fmt::format("\"{}\" is not a span of time up to a year: write a whole number and ms, s, m "
                     "or h, such as "
                     "\"90s\"",
@@ -202,7 +205,7 @@ std::string LogFormatFormat::Show(LogFormat value) { return ShowChoice(value, kL
 Result<ToolchainSearch> ToolchainSearchFormat::Parse(std::string_view text) {
   if (text == "everywhere") return ToolchainSearch::kEverywhere;
   if (text == "roots") return ToolchainSearch::kRoots;
-  return Bad(fmt::format("\"{}\" is neither \"everywhere\" nor \"roots\"", text));
+  return BadValue(fmt::format("\"{}\" is neither \"everywhere\" nor \"roots\"", text));
 }
 
 std::string ToolchainSearchFormat::Show(ToolchainSearch value) {

@@ -14,7 +14,7 @@
 namespace cccl_cache::daemon {
 namespace {
 
-constexpr std::chrono::milliseconds kPatience{20};
+constexpr std::chrono::milliseconds kStopPatience{20};
 
 /// Sets of groups with connections that one uid may have. A user namespace gives one uid many
 /// groups, and so many credentials.
@@ -63,7 +63,7 @@ void RetiredServers::Run() {
     lock.Unlock();
     {
       // Closing its sockets may take as long as a client likes.
-      const InterruptedWaits interrupted(gettid(), kPatience);
+      const InterruptedWaits interrupted(gettid(), kStopPatience);
       ending.reset();
     }
     lock.Lock();

@@ -12,8 +12,6 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// No user has this uid: its row counts the rows of all users.
-constexpr uid_t kAll = static_cast<uid_t>(-1);
 // Keys are uniform, so a run of neighbours is a fair sample. The oldest quarter of the sample is
 // dropped.
 constexpr size_t kSample = 512;

@@ -12,14 +12,11 @@ namespace {
 
 constexpr std::string_view kTotalsName = "store.totals";
 constexpr std::string_view kMetaPrefix = "user.";
-// Bytes that an entry costs beyond its encoding: twice the key, the usage record, the reference to
-// its blob.
-constexpr uint64_t kEntryOverhead = 256;
 // Keys are uniform, so a run of neighbours is a fair sample. The worst quarter of the sample is
 // evicted at a time.
 constexpr size_t kCandidates = 512;
 constexpr size_t kEvictedAtOnce = kCandidates / 4;
-constexpr int kRounds = 16;
+constexpr int kEvictionRounds = 16;
 
 std::chrono::sys_seconds Now() {
   return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
@@ -183,7 +180,8 @@ std::optional<DatabaseError> ArtifactTable::RecordUses(Database& database,
 }
 
 std::optional<DatabaseError> ArtifactTable::MakeRoom(Database& database, uint64_t incoming) {
-  for (int round = 0; round < kRounds && bytes_ + incoming > options_.limit_bytes; ++round) {
+  for (int round = 0; round < kEvictionRounds && bytes_ + incoming > options_.limit_bytes;
+       ++round) {
     const uint64_t before = entries_;
     if (auto error = EvictSome(database, incoming)) return error;
     // The totals have no records to match: recount.

@@ -14,10 +14,6 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// No user has this uid: its row counts the entries of all users.
-constexpr uid_t kAll = static_cast<uid_t>(-1);
-// Bytes that an entry costs beyond its encoding.
-constexpr uint64_t kEntryOverhead = 256;
 // Number of entries that one write drops at most.
 constexpr size_t kMaxDropped = 4'096;
 

@@ -15,6 +15,9 @@
 
 namespace cccl_cache::daemon {
 
+/// Stands for all users together: no user has this uid.
+inline constexpr uid_t kAll = static_cast<uid_t>(-1);
+
 /// The rows of one user are neighbours, ascending by key. docs/internals/entry-format.md has the
 /// layouts.
 [[nodiscard]] std::string UserRowKey(uid_t uid, const Digest& key);

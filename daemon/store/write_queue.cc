@@ -11,7 +11,7 @@ namespace {
 constexpr uint64_t kItemOverhead = 128;
 constexpr uint64_t kBatchBytes = 8u << 20;
 constexpr size_t kBatchArtifacts = 256;
-constexpr size_t kMaxDropped = 4096;
+constexpr size_t kMaxDroppedKeys = 4096;
 
 uint64_t Cost(const ArtifactPtr& artifact) { return artifact->Footprint() + kItemOverhead; }
 
@@ -71,7 +71,7 @@ bool WriteQueue::Drop(const Digest& key) {
     const bool going = writing_.dropped.contains(key) && !writing_.artifacts.contains(key);
     if (going || waiting_.dropped.contains(key)) return false;
     // A deletion that does not fit is dropped; the entry is found wrong again the next time.
-    if (waiting_.dropped.size() < kMaxDropped) waiting_.dropped.insert(key);
+    if (waiting_.dropped.size() < kMaxDroppedKeys) waiting_.dropped.insert(key);
   }
   changed_.NotifyAll();
   return true;

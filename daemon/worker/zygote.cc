@@ -35,7 +35,7 @@ constexpr size_t kSpawnFds = 3;
 /// compiles one thing after another keeps it, an idle node does not.
 constexpr int kSparePatience = 30'000;
 
-Error SystemError(const char* what) {
+Error SystemErrorOf(const char* what) {
   return Error{ErrorCode::kUnavailable, std::string(what) + ": " + strerror(errno)};
 }
 
@@ -99,8 +99,8 @@ Result<CompilerLibraries> LoadLibraries(const ZygoteHello& hello) {
 /// The zygote never sees a client's byte, but gives up rights too: the workers that it forks have
 /// no more rights than it has.
 Status RenounceRights() {
-  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return SystemError("PR_SET_NO_NEW_PRIVS");
-  if (prctl(PR_SET_DUMPABLE, 0) != 0) return SystemError("PR_SET_DUMPABLE");
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return SystemErrorOf("PR_SET_NO_NEW_PRIVS");
+  if (prctl(PR_SET_DUMPABLE, 0) != 0) return SystemErrorOf("PR_SET_DUMPABLE");
   return Ok{};
 }
 
@@ -198,9 +198,9 @@ Status Zygote::Prepare() {
   sigset_t child;
   sigemptyset(&child);
   sigaddset(&child, SIGCHLD);
-  if (sigprocmask(SIG_BLOCK, &child, nullptr) != 0) return SystemError("blocking SIGCHLD");
+  if (sigprocmask(SIG_BLOCK, &child, nullptr) != 0) return SystemErrorOf("blocking SIGCHLD");
   child_signals_ = FileDescriptor(signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!child_signals_.valid()) return SystemError("signalfd");
+  if (!child_signals_.valid()) return SystemErrorOf("signalfd");
   null_device_ = FileDescriptor(real_files::Open("/dev/null", O_RDWR | O_CLOEXEC, 0));
   if (!null_device_.valid()) return Error{ErrorCode::kUnavailable, "/dev/null can't be opened"};
   own_data_bytes_ = OwnDataBytes();
@@ -212,7 +212,7 @@ Status Zygote::Run() {
   while (true) {
     pollfd ready[] = {{control_.get(), POLLIN, 0}, {child_signals_.get(), POLLIN, 0}};
     const int events = poll(ready, 2, spare_ ? kSparePatience : -1);
-    if (events < 0 && errno != EINTR) return SystemError("poll");
+    if (events < 0 && errno != EINTR) return SystemErrorOf("poll");
     if (events == 0) spare_.reset();
     if (events <= 0) continue;
     if (ready[1].revents != 0) ReapWorkers();
@@ -274,7 +274,7 @@ Status Zygote::EndSpare() {
   const pid_t pid = spare_->pid();
   spare_.reset();
   // The zygote reaps it; otherwise the process that inherits it would have to.
-  if (waitpid(pid, nullptr, 0) < 0) return SystemError("waiting for the spare worker");
+  if (waitpid(pid, nullptr, 0) < 0) return SystemErrorOf("waiting for the spare worker");
   return Ok{};
 }
 

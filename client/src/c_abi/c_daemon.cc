@@ -11,7 +11,7 @@
 #include "client/src/calls/file_digest.h"
 #include "client/src/calls/release_upload.h"
 
-using cccl_cache::Deadline;
+using cccl_cache::After;
 using cccl_cache::Fail;
 using cccl_cache::FillStruct;
 using cccl_cache::ToBytes;
@@ -19,11 +19,6 @@ using cccl_cache::ToView;
 using cccl_cache::ZeroStruct;
 
 namespace {
-
-Deadline After(uint32_t timeout_ms) {
-  constexpr uint32_t kDefault = 30'000;
-  return Deadline::After(std::chrono::milliseconds(timeout_ms == 0 ? kDefault : timeout_ms));
-}
 
 // Null: there is none of that index.
 const CcclCache__V1__Toolchain* At(const cccl_cache_toolchains* toolchains, size_t index) {

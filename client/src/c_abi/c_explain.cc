@@ -6,6 +6,7 @@
 #include "client/src/c_abi/this_process.h"
 #include "client/src/wire/build_reply.h"
 
+using cccl_cache::After;
 using cccl_cache::AsThisProcess;
 using cccl_cache::Deadline;
 using cccl_cache::Done;
@@ -23,11 +24,7 @@ using cccl_cache::ZeroStruct;
 namespace {
 
 // As long as the daemon looks at files that hang.
-constexpr std::chrono::minutes kTimeout{2};
-
-Deadline After(uint32_t timeout_ms) {
-  return Deadline::After(timeout_ms == 0 ? kTimeout : std::chrono::milliseconds(timeout_ms));
-}
+constexpr std::chrono::minutes kExplainTimeout{2};
 
 cccl_cache_status Take(Expected<MessagePtr<CcclCache__V1__ExplainReply>> reply,
                        cccl_cache_explanation** explanation, cccl_cache_error** error) {
@@ -54,7 +51,8 @@ cccl_cache_status Explain(cccl_cache_client* client, const Program* program,
 cccl_cache_status cccl_cache_explain_key(cccl_cache_client* client, cccl_cache_bytes key,
                                          uint32_t timeout_ms, cccl_cache_explanation** explanation,
                                          cccl_cache_error** error) {
-  return Take(client->daemon.ExplainKey(ToView(key), After(timeout_ms)), explanation, error);
+  return Take(client->daemon.ExplainKey(ToView(key), After(timeout_ms, kExplainTimeout)),
+              explanation, error);
 }
 
 cccl_cache_status cccl_cache_explain_nvrtc(cccl_cache_client* client,

@@ -5,7 +5,7 @@
 #include "client/src/c_abi/handles.h"
 #include "client/src/calls/deposits.h"
 
-using cccl_cache::Deadline;
+using cccl_cache::After;
 using cccl_cache::DepositCalls;
 using cccl_cache::DepositDescription;
 using cccl_cache::DepositQuestion;
@@ -37,11 +37,6 @@ struct cccl_cache_deposits {
 namespace {
 
 constexpr std::chrono::minutes kAcquireTimeout{10};
-
-Deadline After(uint32_t timeout_ms) {
-  constexpr uint32_t kDefault = 30'000;
-  return Deadline::After(std::chrono::milliseconds(timeout_ms == 0 ? kDefault : timeout_ms));
-}
 
 Expected<DepositQuestion> QuestionOf(const cccl_cache_deposit_key& key) {
   DepositQuestion question;

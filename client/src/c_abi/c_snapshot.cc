@@ -13,6 +13,7 @@
 #include "proto/digest.h"
 #include "proto/snapshot_reader.h"
 
+using cccl_cache::After;
 using cccl_cache::CreateSnapshot;
 using cccl_cache::Deadline;
 using cccl_cache::Digest;
@@ -31,11 +32,7 @@ using cccl_cache::ToView;
 
 namespace {
 
-constexpr std::chrono::hours kTimeout{1};
-
-Deadline After(uint32_t timeout_ms) {
-  return Deadline::After(timeout_ms == 0 ? kTimeout : std::chrono::milliseconds(timeout_ms));
-}
+constexpr std::chrono::hours kSnapshotTimeout{1};
 
 Error NoSnapshot(const std::string& reason) {
   return {CCCL_CACHE_INVALID_REQUEST, "the snapshot is refused: " + reason};
@@ -141,7 +138,7 @@ cccl_cache_status cccl_cache_snapshot_create(cccl_cache_client* client, int fd,
                                              uint32_t timeout_ms,
                                              cccl_cache_snapshot_summary* summary,
                                              cccl_cache_error** error) {
-  return Create(client, {}, fd, filter, After(timeout_ms), summary, error);
+  return Create(client, {}, fd, filter, After(timeout_ms, kSnapshotTimeout), summary, error);
 }
 
 cccl_cache_status cccl_cache_snapshot_delta(cccl_cache_client* client, int since_fd, int fd,
@@ -157,7 +154,7 @@ cccl_cache_status cccl_cache_snapshot_delta(cccl_cache_client* client, int since
     return true;
   });
   if (!unread.empty()) return Fail(NoSnapshot(unread), error);
-  return Create(client, keys, fd, filter, After(timeout_ms), summary, error);
+  return Create(client, keys, fd, filter, After(timeout_ms, kSnapshotTimeout), summary, error);
 }
 
 cccl_cache_status cccl_cache_snapshot_insert(cccl_cache_client* client, int fd, uint32_t timeout_ms,
@@ -166,8 +163,9 @@ cccl_cache_status cccl_cache_snapshot_insert(cccl_cache_client* client, int fd, 
   // A file that is plainly not a snapshot is not sent.
   const OpenSnapshot snapshot(fd);
   if (snapshot.reader() == nullptr) return Fail(NoSnapshot(snapshot.reason()), error);
-  const Expected<SnapshotSummary> kept = InsertSnapshot(
-      &client->daemon.channel(), fd, snapshot.reader()->file_bytes(), After(timeout_ms));
+  const Expected<SnapshotSummary> kept =
+      InsertSnapshot(&client->daemon.channel(), fd, snapshot.reader()->file_bytes(),
+                     After(timeout_ms, kSnapshotTimeout));
   if (!kept.ok()) return Fail(kept.error(), error);
   Tell(*kept, summary);
   return CCCL_CACHE_OK;

@@ -49,6 +49,12 @@ struct cccl_cache_explanation {
 
 namespace cccl_cache {
 
+/// Returns when a call must have ended. `timeout_ms`: as the caller gave it; 0: the default.
+inline Deadline After(uint32_t timeout_ms,
+                      std::chrono::milliseconds by_default = std::chrono::seconds(30)) {
+  return Deadline::After(timeout_ms == 0 ? by_default : std::chrono::milliseconds(timeout_ms));
+}
+
 /// Returns a caller's struct in this library's version: fields that the caller's version lacks are
 /// zero.
 template <typename T>

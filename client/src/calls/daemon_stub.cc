@@ -24,11 +24,6 @@ constexpr const char* kExplainPath = "/cccl_cache.v1.Admin/Explain";
 // SERVING of grpc.health.v1.
 constexpr uint64_t kServing = 1;
 
-Error NotUnderstood(std::string_view what) {
-  return {CCCL_CACHE_PROTOCOL,
-          "the daemon's answer to " + std::string(what) + " can't be understood"};
-}
-
 template <typename T>
 Expected<MessagePtr<T>> Unpack(T* (*unpack)(ProtobufCAllocator*, size_t, const uint8_t*),
                                const Expected<Message>& message, std::string_view what) {

@@ -18,11 +18,6 @@
 namespace cccl_cache {
 namespace {
 
-Error NotUnderstood(std::string_view what) {
-  return {CCCL_CACHE_PROTOCOL,
-          "the daemon's answer to " + std::string(what) + " can't be understood"};
-}
-
 /// A DepositKey with the data it refers to; does not move.
 class PackedKey {
  public:

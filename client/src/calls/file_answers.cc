@@ -171,8 +171,6 @@ std::optional<OwnFile> ReadRegular(const std::string& path, bool contents) {
   return file;
 }
 
-// The protocol's bound for the contents in one message.
-constexpr size_t kMaxPiece = size_t{1} << 20;
 // Small contents share a message up to this size in bytes.
 constexpr size_t kEnoughContents = size_t{256} << 10;
 constexpr size_t kEnoughAnswers = 512;
@@ -181,10 +179,6 @@ constexpr size_t kEnoughAnswers = 512;
 constexpr std::chrono::seconds kLongEnough{1};
 // Many more than a daemon asks before it has heard an answer.
 constexpr size_t kMaxQuestions = 1'000'000;
-
-ProtobufCBinaryData Binary(std::string_view bytes) {
-  return {bytes.size(), reinterpret_cast<uint8_t*>(const_cast<char*>(bytes.data()))};
-}
 
 CcclCache__V1__FileKind KindOf(OwnFile::Kind kind) {
   switch (kind) {

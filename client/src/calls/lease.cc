@@ -19,8 +19,6 @@
 namespace cccl_cache {
 namespace {
 
-// The protocol's bound for the contents in one message.
-constexpr size_t kMaxPiece = size_t{1} << 20;
 // Maximum size of a deposit in bytes; a larger one is a protocol error.
 constexpr uint64_t kMaxDeposit = uint64_t{2} << 30;
 // Maximum memory in bytes that is reserved for announced contents.

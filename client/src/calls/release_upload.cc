@@ -25,9 +25,6 @@
 namespace cccl_cache {
 namespace {
 
-// The protocol's bound for the data of one message.
-constexpr size_t kMaxPiece = size_t{1} << 20;
-
 Error Unreadable(const std::string& path, const char* why) {
   return {CCCL_CACHE_INVALID_REQUEST, path + " can't be read: " + why};
 }

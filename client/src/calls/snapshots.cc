@@ -18,9 +18,6 @@
 namespace cccl_cache {
 namespace {
 
-// The protocol's bound for the data of one message.
-constexpr size_t kMaxPiece = size_t{1} << 20;
-
 ProtobufCBinaryData ToField(std::string_view bytes) {
   return {bytes.size(), reinterpret_cast<uint8_t*>(const_cast<char*>(bytes.data()))};
 }

@@ -17,7 +17,7 @@ constexpr std::chrono::hours kMaxCall{27};
 
 // Exponential backoff for less than two seconds in total. That is enough for a daemon to restart,
 // or to get through a rush of connections.
-class Backoff {
+class ConnectBackoff {
  public:
   /// Pauses. Returns false if the time is used up.
   bool Wait(const Deadline& deadline) {
@@ -113,7 +113,7 @@ class Attempts {
   const std::chrono::milliseconds patience_;
   ConnectionPool* const pool_;
   const Deadline deadline_;
-  Backoff backoff_;
+  ConnectBackoff backoff_;
   bool reused_ = false;
   bool lost_ = false;
 };

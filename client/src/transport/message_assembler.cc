@@ -13,7 +13,7 @@ namespace {
 
 // Smaller blocks are cached by the allocator itself.
 constexpr size_t kSmallestKept = size_t{64} << 10;
-constexpr size_t kMaxKept = size_t{4} << 20;
+constexpr size_t kLargestKept = size_t{4} << 20;
 // A kept block is not used for a message that needs less than 1/kLeastUse of it.
 constexpr size_t kLeastUse = 2;
 
@@ -36,7 +36,7 @@ bool Fits(const Block& block, size_t size) {
 }  // namespace
 
 MessageMemory AllocateMessageMemory(size_t size) {
-  if (size >= kSmallestKept && size <= kMaxKept) {
+  if (size >= kSmallestKept && size <= kLargestKept) {
     Block* const kept = spare.exchange(nullptr, std::memory_order_acquire);
     if (kept != nullptr && Fits(*kept, size)) return MessageMemory(kept->bytes());
     Free(kept);
@@ -51,7 +51,7 @@ size_t CapacityOf(const MessageMemory& memory) {
 
 void ReleaseMessageMemory::operator()(char* memory) const {
   Block* block = Block::Of(memory);
-  if (block->capacity >= kSmallestKept && block->capacity <= kMaxKept) {
+  if (block->capacity >= kSmallestKept && block->capacity <= kLargestKept) {
     block = spare.exchange(block, std::memory_order_acq_rel);
   }
   Free(block);

@@ -44,6 +44,15 @@ constexpr uint64_t kMaxBuild = uint64_t{2} << 30;
 
 }  // namespace
 
+ProtobufCBinaryData Binary(std::string_view bytes) {
+  return {bytes.size(), reinterpret_cast<uint8_t*>(const_cast<char*>(bytes.data()))};
+}
+
+Error NotUnderstood(std::string_view what) {
+  return {CCCL_CACHE_PROTOCOL,
+          "the daemon's answer to " + std::string(what) + " can't be understood"};
+}
+
 void AppendMessage(const ProtobufCMessage& message, ByteChain* body) {
   AppendPrefix(protobuf_c_message_get_packed_size(&message), body);
   ChainBuffer buffer = {{AppendPiece}, body};

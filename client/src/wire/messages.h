@@ -7,10 +7,20 @@
 #include <string_view>
 #include <vector>
 
+#include "cccl_cache/expected.h"
 #include "client/src/transport/byte_chain.h"
 #include "client/src/transport/call.h"
 
 namespace cccl_cache {
+
+/// The protocol's bound for the contents or data of one message in a stream, in bytes.
+inline constexpr size_t kMaxPiece = size_t{1} << 20;
+
+/// Refers to the bytes, which must outlive the result.
+[[nodiscard]] ProtobufCBinaryData Binary(std::string_view bytes);
+
+/// Returns the error of an answer that is no message of the protocol. `what`: what it answers.
+[[nodiscard]] Error NotUnderstood(std::string_view what);
 
 /// Appends a message as gRPC sends it, with its length in front. Large fields are referred to, not
 /// copied: they and the message must outlive the chain.

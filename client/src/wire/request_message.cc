@@ -22,10 +22,6 @@ T** PointTo(std::vector<T>* values, std::vector<T*>* pointers) {
   return pointers->data();
 }
 
-ProtobufCBinaryData Binary(std::string_view bytes) {
-  return {bytes.size(), reinterpret_cast<uint8_t*>(const_cast<char*>(bytes.data()))};
-}
-
 enum Kind : uint64_t { kNvrtc = 1, kLink = 2, kNvvm = 3 };
 
 // Enough for most requests without growing.

@@ -16,7 +16,7 @@ void WriteTexts(ByteWriter& writer, const Strings& texts) {
   for (const auto& text : texts) writer.CText(text);
 }
 
-std::vector<std::string_view> ReadTexts(ByteReader& reader) {
+std::vector<std::string_view> ReadViews(ByteReader& reader) {
   std::vector<std::string_view> texts(reader.Count(ByteReader::kEmptyCText));
   for (std::string_view& text : texts) text = reader.CText();
   return texts;
@@ -43,7 +43,7 @@ void ReadNvrtc(ByteReader& reader, WorkerJob& job) {
     header.name = reader.CText();
     header.contents = reader.CText();
   }
-  job.name_expressions = ReadTexts(reader);
+  job.name_expressions = ReadViews(reader);
 }
 
 //   link = count:u32 (type:u8 name:text contents:text){count}
@@ -115,7 +115,7 @@ Result<WorkerJob> DecodeJob(std::string_view bytes) {
   WorkerJob job;
   if (reader.Take<uint32_t>() != kWorkerProtocol) reader.Fail();
   job.kind = reader.TakeEnum(BuildKind::kNvrtc, BuildKind::kNvvm);
-  job.options = ReadTexts(reader);
+  job.options = ReadViews(reader);
   job.mounts.resize(reader.Count(2 * ByteReader::kEmptyCText));
   for (WorkerJob::MountPoint& mount : job.mounts) {
     mount.visible = reader.CText();

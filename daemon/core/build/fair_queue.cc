@@ -10,7 +10,7 @@ namespace cccl_cache::daemon {
 namespace {
 
 // A hint, not a promise: enough for a slot to become free under common loads.
-constexpr std::chrono::milliseconds kRetryAfter{500};
+constexpr std::chrono::milliseconds kRetryQueued{500};
 
 }  // namespace
 
@@ -42,7 +42,7 @@ Status FairQueue::Add(uint64_t item, Account account) {
                    fmt::format("{} builds of {} wait already; come back later, or raise "
                                "queue_limit_per_uid in the daemon's configuration",
                                bounds_.per_uid, account.Name()),
-                   kRetryAfter};
+                   kRetryQueued};
     }
     const Allowance allowance{bounds_.per_uid, bounds_.total};
     if (!known && mine >= allowance.Most(account, mine, waiting_.size())) {
@@ -51,7 +51,7 @@ Status FairQueue::Add(uint64_t item, Account account) {
           fmt::format("{} of at most {} builds wait already; come back later, or raise queue_limit "
                       "in the daemon's configuration",
                       waiting_.size(), bounds_.total),
-          kRetryAfter};
+          kRetryQueued};
     }
     if (line == lines_.end()) rotation_.push_back(account);
     lines_[account].push_back(item);

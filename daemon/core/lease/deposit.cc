@@ -23,15 +23,14 @@ namespace {
 //   checksum = SHA-256 of all bytes before it
 constexpr std::string_view kContentsMagic = "CCCLDEP\n";
 constexpr std::string_view kRecordMagic = "CCCLDPR\n";
-constexpr uint32_t kVersion = 2;
-constexpr size_t kDigestSize = sizeof(Digest::bytes);
+constexpr uint32_t kDepositVersion = 2;
 
 ByteWriter Begin(std::string_view magic, const Digest& key) {
-  return ByteWriter().Bytes(magic).Put(kVersion).Bytes(key.View());
+  return ByteWriter().Bytes(magic).Put(kDepositVersion).Bytes(key.View());
 }
 
 std::string Seal(const ByteWriter& writer) {
-  std::string bytes = writer.Joined(kDigestSize);
+  std::string bytes = writer.Joined(sizeof(Digest::bytes));
   return bytes.append(Sha256(bytes).View());
 }
 
@@ -39,15 +38,15 @@ std::string Seal(const ByteWriter& writer) {
 /// are right.
 std::optional<std::string_view> Unseal(std::string_view magic, const Digest& key,
                                        std::string_view bytes) {
-  if (bytes.size() < kDigestSize) return std::nullopt;
-  const std::string_view sealed = bytes.substr(0, bytes.size() - kDigestSize);
+  if (bytes.size() < sizeof(Digest::bytes)) return std::nullopt;
+  const std::string_view sealed = bytes.substr(0, bytes.size() - sizeof(Digest::bytes));
   ByteReader header(sealed);
   if (header.Bytes(magic.size()) != magic) return std::nullopt;
-  if (header.Take<uint32_t>() != kVersion) return std::nullopt;
-  if (header.Bytes(kDigestSize) != key.View()) return std::nullopt;
+  if (header.Take<uint32_t>() != kDepositVersion) return std::nullopt;
+  if (header.Bytes(sizeof(Digest::bytes)) != key.View()) return std::nullopt;
   // Last, because only this check is expensive.
   if (Sha256(sealed).View() != bytes.substr(sealed.size())) return std::nullopt;
-  return sealed.substr(magic.size() + sizeof(kVersion) + kDigestSize);
+  return sealed.substr(magic.size() + sizeof(kDepositVersion) + sizeof(Digest::bytes));
 }
 
 std::chrono::sys_seconds TakeTime(ByteReader& body) {

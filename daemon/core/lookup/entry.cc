@@ -32,25 +32,24 @@ namespace {
 // guards against decay, not against forgery; what comes from another node is signed outside this
 // format.
 constexpr std::string_view kMagic = "CCCLENT\n";
-constexpr uint32_t kVersion = 1;
-constexpr size_t kDigestSize = sizeof(Digest::bytes);
+constexpr uint32_t kEntryVersion = 1;
 // One of each kind.
 constexpr uint32_t kMaxParts = 4;
-constexpr size_t kPartMinimum = 1 + kDigestSize + ByteReader::kEmptyText;
+constexpr size_t kPartMinimum = 1 + sizeof(Digest::bytes) + ByteReader::kEmptyText;
 constexpr size_t kNameMinimum = 2 * ByteReader::kEmptyText;
 
 /// Returns the bytes between the key and the checksum; none unless version, key and checksum are
 /// right.
 std::optional<std::string_view> VerifiedBody(const Digest& key_asked, std::string_view bytes) {
-  if (bytes.size() < kDigestSize) return std::nullopt;
-  const std::string_view sealed = bytes.substr(0, bytes.size() - kDigestSize);
+  if (bytes.size() < sizeof(Digest::bytes)) return std::nullopt;
+  const std::string_view sealed = bytes.substr(0, bytes.size() - sizeof(Digest::bytes));
   ByteReader header(sealed);
   if (header.Bytes(kMagic.size()) != kMagic) return std::nullopt;
-  if (header.Take<uint32_t>() != kVersion) return std::nullopt;
-  if (header.Bytes(kDigestSize) != key_asked.View()) return std::nullopt;
+  if (header.Take<uint32_t>() != kEntryVersion) return std::nullopt;
+  if (header.Bytes(sizeof(Digest::bytes)) != key_asked.View()) return std::nullopt;
   // Last, because only this check is expensive.
   if (Sha256(sealed).View() != bytes.substr(sealed.size())) return std::nullopt;
-  return sealed.substr(kMagic.size() + sizeof(kVersion) + kDigestSize);
+  return sealed.substr(kMagic.size() + sizeof(kEntryVersion) + sizeof(Digest::bytes));
 }
 
 void DecodeParts(ByteReader& body, Artifact& artifact) {
@@ -78,7 +77,7 @@ void DecodeNames(ByteReader& body, Artifact& artifact) {
 
 std::string EncodeEntry(const Digest& key, const Artifact& artifact) {
   ByteWriter writer;
-  writer.Bytes(kMagic).Put(kVersion).Bytes(key.View());
+  writer.Bytes(kMagic).Put(kEntryVersion).Bytes(key.View());
   writer.Put<uint64_t>(artifact.compile_time.count()).Text(artifact.log);
   writer.Count(artifact.parts.size());
   for (const ArtifactPart& part : artifact.parts) {
@@ -88,7 +87,7 @@ std::string EncodeEntry(const Digest& key, const Artifact& artifact) {
   for (const auto& [expression, lowered] : artifact.lowered_names) {
     writer.Text(expression).Text(lowered);
   }
-  std::string entry = writer.Joined(kDigestSize);
+  std::string entry = writer.Joined(sizeof(Digest::bytes));
   return entry.append(Sha256(entry).View());
 }
 

@@ -10,6 +10,10 @@
 
 namespace cccl_cache::daemon {
 
+/// Bytes that an entry costs on the disk beyond its encoding: twice the key, the usage record, the
+/// reference to its blob.
+inline constexpr uint64_t kEntryOverhead = 256;
+
 /// Returns the bytes in which an artifact leaves the process: self-describing, sealed by a
 /// checksum, bound to its key. docs/internals/entry-format.md describes each byte. Equal artifacts
 /// under equal keys give equal bytes.

@@ -16,7 +16,7 @@ namespace {
 //   closure  = u8 shows_paths, u8 owned, [u32 uid if owned], u32 count, count * entry
 //   entry    = u32 root, text name, u8 kind, [32 bytes digest if a file or the toolchain's],
 //              [u32 same_as unless absent]
-constexpr uint32_t kVersion = 4;
+constexpr uint32_t kManifestVersion = 4;
 static_assert(kMaxClosureNames * sizeof(ClosureEntry) + kMaxClosureNameBytes <=
               Manifest::kMaxBytes);
 constexpr size_t kClosureMinimum = 2 * sizeof(uint8_t) + sizeof(uint32_t);
@@ -121,7 +121,7 @@ Digest ManifestKey(const Digest& fingerprint) {
 
 std::string EncodeManifest(const Manifest& manifest) {
   ByteWriter writer;
-  writer.Put(kVersion).Count(manifest.closures.size());
+  writer.Put(kManifestVersion).Count(manifest.closures.size());
   for (const KnownClosure& known : manifest.closures) {
     writer.Put(known.shows_paths).Put(known.owner.has_value());
     if (known.owner) writer.Put<uint32_t>(*known.owner);
@@ -133,7 +133,7 @@ std::string EncodeManifest(const Manifest& manifest) {
 
 std::optional<Manifest> DecodeManifest(std::string_view bytes) {
   ByteReader reader(bytes);
-  if (reader.Take<uint32_t>() != kVersion) return std::nullopt;
+  if (reader.Take<uint32_t>() != kManifestVersion) return std::nullopt;
   const size_t count = reader.Count(kClosureMinimum);
   if (count > Manifest::kMaxClosures) return std::nullopt;
   Manifest manifest;

@@ -32,7 +32,7 @@ bool Repeatable(const BuildPlan& plan) {
 }
 
 // Returns what differs, for a person; empty if nothing does.
-std::string Difference(const Artifact& kept, const Artifact& again) {
+std::string DifferenceOf(const Artifact& kept, const Artifact& again) {
   if (kept.parts.size() != again.parts.size()) return "another number of outputs";
   for (size_t i = 0; i < kept.parts.size(); ++i) {
     const ArtifactPart& one = kept.parts[i];
@@ -248,7 +248,7 @@ void ShadowChecks::Check(const Sample& sample, std::stop_token stop) {
   // A compile that was ended, or a file that changed or is gone, says nothing of the entry.
   if (again.error || again.toolchain_changed || again.closure != sample.answered->closure) return;
   const Artifact& kept = *sample.flight_result.output.artifact;
-  const std::string difference = again.output.succeeded ? Difference(kept, *again.output.artifact)
+  const std::string difference = again.output.succeeded ? DifferenceOf(kept, *again.output.artifact)
                                                         : "it does not compile any more";
   if (difference.empty()) return;
   parts_.cache.Drop(sample.flight_result.key);

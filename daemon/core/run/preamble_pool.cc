@@ -10,7 +10,7 @@
 namespace cccl_cache::daemon {
 namespace {
 
-constexpr std::chrono::milliseconds kLookAgain{100};
+constexpr std::chrono::milliseconds kLookWhetherIdle{100};
 constexpr size_t kMaxFailures = 1024;
 
 CompileLimits Within(CompileLimits limits, std::chrono::milliseconds time) {
@@ -99,7 +99,7 @@ void PreamblePool::Work(const std::stop_token& stop) {
       statistics_.Add(Counter::kPreambles);
     } else {
       const MutexLock lock(mutex_);
-      changed_.WaitFor(mutex_, stop, kLookAgain, [] { return false; });
+      changed_.WaitFor(mutex_, stop, kLookWhetherIdle, [] { return false; });
     }
   }
 }

@@ -12,7 +12,7 @@
 namespace cccl_cache::daemon {
 namespace {
 
-Error CallerLeft() { return {ErrorCode::kCancelled, "the caller left, and with it its lease"}; }
+Error LeaseLeft() { return {ErrorCode::kCancelled, "the caller left, and with it its lease"}; }
 
 /// The gid that stands for the groups of other user namespaces, as kOverflowUid does for their
 /// users.
@@ -54,7 +54,7 @@ void AcquireCall::OnMessage(grpc::ByteBuffer& message) {
   }
 }
 
-void AcquireCall::OnHalfClose() { End(CallerLeft()); }
+void AcquireCall::OnHalfClose() { End(LeaseLeft()); }
 
 Status AcquireCall::TakeKey(grpc::ByteBuffer& message) {
   const auto bytes = backend_.budget.Take(peer_.account(), Resource::kBytes, message.Length());

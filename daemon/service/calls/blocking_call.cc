@@ -15,7 +15,7 @@ namespace {
 // for.
 constexpr uint64_t kBytesPerSecond = 1u << 20;
 
-Error CallerLeft() { return {ErrorCode::kCancelled, "the caller left"}; }
+Error LeftMeanwhile() { return {ErrorCode::kCancelled, "the caller left"}; }
 
 }  // namespace
 
@@ -88,7 +88,7 @@ Status BlockingCall::Await() {
   }
   const bool well = *std::exchange(ended_well_, std::nullopt);
   if (well) return Ok{};
-  if (soon) return CallerLeft();
+  if (soon) return LeftMeanwhile();
   return Error{
       ErrorCode::kTimedOut,
       fmt::format("the caller is too slow: it was waited for longer than {} ms and a second "

@@ -64,7 +64,7 @@ void Health::Remove(Watcher& watcher) {
   watchers_.erase(&watcher);
 }
 
-namespace v1 = grpc::health::v1;
+namespace health_v1 = grpc::health::v1;
 
 HealthWatch::HealthWatch(BuildBackend& backend, Account account, CallStream& stream, Health& health)
     : StreamCall(backend, account, stream), health_(health) {
@@ -74,7 +74,7 @@ HealthWatch::HealthWatch(BuildBackend& backend, Account account, CallStream& str
 }
 
 void HealthWatch::OnMessage(grpc::ByteBuffer& bytes) {
-  v1::HealthCheckRequest request;
+  health_v1::HealthCheckRequest request;
   if (auto decoded = DecodeSmall(bytes, request); !decoded) return End(decoded.error());
   known_ = Health::Knows(request.service());
   of_ready_ = request.service() == kReadyService;
@@ -86,10 +86,11 @@ void HealthWatch::OnMessage(grpc::ByteBuffer& bytes) {
 void HealthWatch::Notify(bool serving, bool ready) {
   events()->Post([this, serving, ready] {
     if (!known_) {
-      state_ = v1::HealthCheckResponse::SERVICE_UNKNOWN;
+      state_ = health_v1::HealthCheckResponse::SERVICE_UNKNOWN;
     } else {
       const bool well = of_ready_ ? ready : serving;
-      state_ = well ? v1::HealthCheckResponse::SERVING : v1::HealthCheckResponse::NOT_SERVING;
+      state_ = well ? health_v1::HealthCheckResponse::SERVING
+                    : health_v1::HealthCheckResponse::NOT_SERVING;
     }
     SendState();
   });
@@ -102,7 +103,7 @@ void HealthWatch::Stop() {
 void HealthWatch::SendState() {
   if (unsent() > 0 || state_ == sent_) return;
   sent_ = state_;
-  v1::HealthCheckResponse response;
+  health_v1::HealthCheckResponse response;
   response.set_status(state_);
   Send(Encode(response));
 }

@@ -13,7 +13,7 @@
 namespace cccl_cache::daemon {
 namespace {
 
-Error CallerLeft() { return {ErrorCode::kCancelled, "the caller, who sends its files, left"}; }
+Error SenderLeft() { return {ErrorCode::kCancelled, "the caller, who sends its files, left"}; }
 
 /// Reads the build of a first BuildWithFilesRequest (a BuildReader).
 Result<ConvertedRequest> ReadFirst(ProtoReader& message, const ServiceLimits& limits,
@@ -99,11 +99,11 @@ void WithFilesCall::GoOn() {
 }
 
 void WithFilesCall::OnHalfClose() {
-  if (!chunks_) End(CallerLeft());
+  if (!chunks_) End(SenderLeft());
 }
 
 void WithFilesCall::OnGone() {
-  exchange_->End(CallerLeft());
+  exchange_->End(SenderLeft());
   if (ticket_ != 0) backend_.builder.Leave(ticket_);
 }
 

@@ -13,7 +13,7 @@
 namespace cccl_cache::daemon {
 namespace {
 
-constexpr std::chrono::milliseconds kPatience{20};
+constexpr std::chrono::milliseconds kReadPatience{20};
 
 class UnknownCall final : public RawCall {
  public:
@@ -51,7 +51,7 @@ CallServer::~CallServer() {
   if (!thread_.joinable()) return;
   thread_number_.wait(0);
   // The thread may wait in a socket of its clients for as long as they like.
-  const InterruptedWaits interrupted(thread_number_, kPatience);
+  const InterruptedWaits interrupted(thread_number_, kReadPatience);
   Shutdown(std::chrono::system_clock::now());
   WaitForLastCall();
   queue_->Shutdown();

@@ -31,7 +31,7 @@ constexpr size_t kMaxMembers = kMaxFields + 16;
 
 Error Refuse(std::string what) { return Error{ErrorCode::kInvalidRequest, std::move(what)}; }
 
-Error NotARequest() {
+Error NotAnAcquire() {
   return Refuse(
       "the message is not a cccl_cache.v1.AcquireRequest: it is damaged, compressed, or a name in "
       "it is not UTF-8");
@@ -92,11 +92,11 @@ Result<AcquireMessage> DecodeAcquire(grpc::ByteBuffer& bytes) {
   {
     const BufferPieces pieces(bytes);
     const ProtoReader unparsed(pieces.views());
-    if (!HasFewMembers(unparsed, fields::AcquireRequest::kKey)) return NotARequest();
+    if (!HasFewMembers(unparsed, fields::AcquireRequest::kKey)) return NotAnAcquire();
   }
   grpc::ProtoBufferReader reader(&bytes);
   v1::AcquireRequest message;
-  if (!message.ParseFromZeroCopyStream(&reader)) return NotARequest();
+  if (!message.ParseFromZeroCopyStream(&reader)) return NotAnAcquire();
   const int set = static_cast<int>(message.has_key()) + static_cast<int>(message.has_heartbeat()) +
                   static_cast<int>(!message.contents().empty()) +
                   static_cast<int>(message.has_publication()) +

@@ -19,7 +19,7 @@ namespace {
 namespace v1 = cccl_cache::v1;
 
 /// Maximum fields of one message, with unknown ones.
-constexpr int kMaxFields = 64;
+constexpr int kMaxFieldsOfOne = 64;
 
 Error NotOfMany() {
   return Error{ErrorCode::kInvalidRequest,
@@ -113,7 +113,7 @@ Result<ManyRequest> ReadManyRequest(const grpc::ByteBuffer& bytes) {
   bool build = false;
   int count = 0;
   while (const uint32_t number = message.Next()) {
-    if (++count >= kMaxFields) return NotOfMany();
+    if (++count >= kMaxFieldsOfOne) return NotOfMany();
     if (number == Field::kTag) request.tag = message.Number();
     if (number == Field::kCancel) request.cancel = message.Number() != 0;
     if (number == Field::kBuild) build = true;
