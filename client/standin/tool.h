@@ -9,17 +9,17 @@ namespace cccl_cache::standin {
 
 using Names = std::span<const std::string_view>;
 
-/// What is known of a tool whose runs are kept: its options, each between blanks, and all else that
+/// A tool whose runs are kept: its options, each between blanks, and all else that
 /// decides its output.
 struct Tool {
-  std::string_view name;        ///< what the names of its programs begin with
+  std::string_view name;        ///< the names of its programs begin with this
   std::string_view name_space;  ///< of its deposits
   std::string_view flags;
   std::string_view with_value;      ///< options with "=value"
   std::string_view with_next_word;  ///< options whose value may be the next word
   /// Flags with which the output shows the input's path and the working directory.
   std::string_view showing_paths;
-  /// What the names of variables begin with that change the output.
+  /// Variables whose names begin with one of these change the output.
   Names variables;
 
   /// The program that it starts, in the directory above its own. Empty: none.
