@@ -19,8 +19,8 @@ namespace cccl_cache::daemon {
 namespace {
 
 constexpr std::chrono::milliseconds kLookAgain{100};
-// Enough to keep up with callers that come one after another.
-constexpr size_t kMaxThreads = 8;
+// As many callers may compile at once, and each may leave a proof behind.
+constexpr size_t kMaxThreads = 32;
 
 // Copies of the request's texts: in the request itself and twice in its plan.
 constexpr size_t kCopiesInPlan = 3;

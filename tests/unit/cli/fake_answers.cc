@@ -90,9 +90,10 @@ cccl_cache_status cccl_cache_get_toolchains(cccl_cache_client*, uint32_t, uint32
                                             cccl_cache_error** error) {
   return Ask("get_toolchains", toolchains, error);
 }
-cccl_cache_status cccl_cache_add_release(cccl_cache_client*, cccl_cache_bytes, uint32_t,
+cccl_cache_status cccl_cache_add_release(cccl_cache_client*, cccl_cache_bytes path, uint32_t,
                                          int32_t* added, cccl_cache_error** error) {
-  *added = 1;
+  Library().inputs.emplace_back(path.data, path.size);
+  *added = Library().has_release ? 0 : 1;
   return FakeFailure("add_release", error);
 }
 size_t cccl_cache_toolchains_count(const cccl_cache_toolchains*) {

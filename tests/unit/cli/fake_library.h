@@ -79,6 +79,7 @@ struct FakeLibrary {
   std::vector<FakeDeposit> deposits;
   std::vector<FakeToolchain> toolchains;
   std::vector<std::pair<std::string, std::string>> rejected;  ///< root, reason
+  bool has_release = false;                                   ///< that is added
   bool serving = true;
   std::string problem;
   std::vector<FakeItem> items;
@@ -89,7 +90,8 @@ struct FakeLibrary {
   std::string socket;
   cccl_cache_fallback fallback = CCCL_CACHE_FALLBACK_LOCAL;
   std::vector<std::string> options;
-  std::vector<std::string> inputs;  ///< "type name=contents"; headers, link inputs, modules
+  /// "type name=contents"; headers, link inputs, modules. Paths of releases that are added.
+  std::vector<std::string> inputs;
   std::string source;
   std::string name;  ///< of the program; the key that was asked about
   std::string environment;

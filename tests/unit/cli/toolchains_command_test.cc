@@ -1,7 +1,12 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 #include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
 
+#include "tests/support/temporary_directory.h"
 #include "tests/unit/cli/fake_library.h"
 #include "tests/unit/cli/said.h"
 
@@ -61,4 +66,43 @@ TEST_CASE("toolchains passes on why there is no answer") {
   CHECK(RunCommand({"toolchains"}).exit_code == 5);
   Library().failures = {{"open", CCCL_CACHE_NO_DAEMON}};
   CHECK(RunCommand({"toolchains"}).exit_code == 3);
+}
+
+TEST_CASE("toolchains add gives each NVRTC and nvJitLink below a directory, whatever links to it") {
+  const FreshLibrary fresh;
+  const cccl_cache::daemon::TemporaryDirectory directory;
+  const std::filesystem::path site = directory.path() + "/site";
+  std::filesystem::create_directories(site / "lib");
+  for (const char* name : {"libnvrtc.so.13", "libnvJitLink.so.12", "libcudart.so.13"}) {
+    std::ofstream(site / "lib" / name) << name;
+  }
+  std::filesystem::create_symlink("libnvrtc.so.13", site / "lib/libnvrtc.so.13.0");
+  const std::string at = std::filesystem::canonical(site / "lib").string();
+  const std::vector<std::string> both = {at + "/libnvJitLink.so.12", at + "/libnvrtc.so.13"};
+
+  const Said said = RunCommand({"toolchains", "add", site.string()});
+  CHECK(said.exit_code == 0);
+  CHECK(Library().inputs == both);
+  CHECK(said.output == "added " + both[0] + "\nadded " + both[1] + "\n");
+
+  Library().has_release = true;
+  CHECK(RunCommand({"toolchains", "add", both[1]}).output == "present " + both[1] + "\n");
+}
+
+TEST_CASE("toolchains add names each library that the daemon refuses, and ends with a failure") {
+  const FreshLibrary fresh;
+  Library().failures = {{"add_release", CCCL_CACHE_INVALID_REQUEST}};
+  const Said said = RunCommand({"toolchains", "add", "/one", "/two"});
+  CHECK(said.exit_code == 4);
+  CHECK(said.output.empty());
+  for (const char* name : {"/one: ", "/two: "}) CHECK(Has(said.errors, name));
+}
+
+TEST_CASE("toolchains add says that a directory holds no compiler before it asks the daemon") {
+  const FreshLibrary fresh;
+  const cccl_cache::daemon::TemporaryDirectory directory;
+  const Said said = RunCommand({"toolchains", "add", directory.path()});
+  CHECK(said.exit_code == 2);
+  CHECK(Has(said.errors, "holds no libnvrtc.so.N and no libnvJitLink.so.N"));
+  CHECK(Library().inputs.empty());
 }
