@@ -18,10 +18,6 @@
 namespace cccl_cache {
 namespace {
 
-ProtobufCBinaryData ToField(std::string_view bytes) {
-  return {bytes.size(), reinterpret_cast<uint8_t*>(const_cast<char*>(bytes.data()))};
-}
-
 /// Removes what fits into one message.
 std::string_view TakePiece(std::string_view* keys) {
   const std::string_view piece = keys->substr(0, kMaxPiece);
@@ -36,8 +32,8 @@ void AppendRequest(CcclCache__V1__SnapshotFilter* filter, SnapshotKeys keys, Byt
     CcclCache__V1__SnapshotCreateRequest request = CCCL_CACHE__V1__SNAPSHOT_CREATE_REQUEST__INIT;
     request.filter = std::exchange(filter, nullptr);
     const std::string_view known = TakePiece(&keys.known);
-    request.known_keys = ToField(known);
-    if (known.empty()) request.wanted_keys = ToField(TakePiece(&keys.wanted));
+    request.known_keys = Binary(known);
+    if (known.empty()) request.wanted_keys = Binary(TakePiece(&keys.wanted));
     last = keys.known.empty() && keys.wanted.empty();
     request.last = last;
     AppendMessage(request.base, body);

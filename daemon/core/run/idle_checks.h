@@ -33,9 +33,9 @@ class IdleJobs {
  public:
   struct Bounds {
     size_t slots = 1;  ///< shared by callers and jobs
-    size_t waiting_per_uid = 256;
+    size_t waiting_per_uid = 64;
     size_t bytes_per_uid = 32 << 20;
-    size_t waiting = 1'024;
+    size_t waiting = 256;
   };
   /// Runs again, from its beginning, if it was stopped for a caller.
   using Job = std::function<void(std::stop_token stop)>;
@@ -58,7 +58,7 @@ class IdleJobs {
   [[nodiscard]] bool TakeSlot();
   void LeaveSlot();
 
-  /// Stops running jobs, drops waiting ones, and calls `busy` no more.
+  /// Stops running jobs and drops waiting ones. After it only TakeSlot calls `busy`.
   void Stop();
 
  private:
