@@ -11,7 +11,7 @@
 
 #include "base/file_descriptor.h"
 
-namespace cccl_cache {
+namespace cccl_cache::codec_test {
 namespace {
 
 enum class Letter : uint8_t { kA = 1, kB = 2, kC = 3 };
@@ -140,4 +140,4 @@ TEST_CASE("a message is written whole to a socket that takes it in pieces") {
 }
 
 }  // namespace
-}  // namespace cccl_cache
+}  // namespace cccl_cache::codec_test

@@ -5,6 +5,8 @@
 #include <catch2/catch.hpp>
 #include <limits>
 
+namespace json_test {
+
 using cccl_cache::JsonWriter;
 
 TEST_CASE("objects and arrays nest, empty ones stay on their line") {
@@ -37,3 +39,5 @@ TEST_CASE("numbers are whole where they can be, and always JSON") {
   CHECK(number(std::numeric_limits<double>::quiet_NaN()) == "0\n");
   CHECK(number(std::numeric_limits<double>::infinity()) == "0\n");
 }
+
+}  // namespace json_test

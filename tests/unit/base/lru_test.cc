@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace cccl_cache {
+namespace cccl_cache::lru_test {
 namespace {
 
 using Cache = PerUserLru<int, std::string, std::hash<int>, int>;
@@ -240,4 +240,4 @@ TEST_CASE("whatever is done, the cache holds what its rules say") {
 }
 
 }  // namespace
-}  // namespace cccl_cache
+}  // namespace cccl_cache::lru_test

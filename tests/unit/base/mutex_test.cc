@@ -8,7 +8,7 @@
 #include <thread>
 #include <utility>
 
-namespace cccl_cache {
+namespace cccl_cache::mutex_test {
 namespace {
 
 /// A number that threads wait for.
@@ -103,4 +103,4 @@ TEST_CASE("a wait ends when its time is up, and says whether the condition holds
 }
 
 }  // namespace
-}  // namespace cccl_cache
+}  // namespace cccl_cache::mutex_test

@@ -18,7 +18,7 @@
 
 #include "base/file_descriptor.h"
 
-namespace cccl_cache {
+namespace cccl_cache::poll_test {
 namespace {
 
 class Sockets {
@@ -170,4 +170,4 @@ TEST_CASE("a stop after the event is gone finds nothing to write to") {
 }
 
 }  // namespace
-}  // namespace cccl_cache
+}  // namespace cccl_cache::poll_test

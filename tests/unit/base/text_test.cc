@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace cccl_cache {
+namespace cccl_cache::text_test {
 namespace {
 
 TEST_CASE("well-formed text stays as it is") {
@@ -34,4 +34,4 @@ TEST_CASE("a misspelled name is answered with the nearest one, a strange one wit
 }
 
 }  // namespace
-}  // namespace cccl_cache
+}  // namespace cccl_cache::text_test

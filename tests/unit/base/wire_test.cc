@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
-namespace cccl_cache {
+namespace cccl_cache::wire_test {
 namespace {
 
 constexpr uint32_t kNumber = 1;
@@ -190,4 +190,4 @@ TEST_CASE("a head announces bytes that follow") {
 }
 
 }  // namespace
-}  // namespace cccl_cache
+}  // namespace cccl_cache::wire_test

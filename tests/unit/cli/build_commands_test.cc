@@ -9,6 +9,8 @@
 #include "tests/unit/cli/fake_library.h"
 #include "tests/unit/cli/said.h"
 
+namespace build_commands_test {
+
 namespace {
 
 struct Scene {
@@ -245,3 +247,5 @@ TEST_CASE("nvvm without a file or with a wrong toolchain is a wrong command line
   CHECK(RunCommand({"nvvm", "--arch", "compute_90"}).exit_code == 2);
   CHECK(scene.Compile({scene.module, "--toolchain", "x"}).exit_code == 2);
 }
+
+}  // namespace build_commands_test

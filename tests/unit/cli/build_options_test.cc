@@ -8,6 +8,8 @@
 #include "tests/unit/cli/fake_library.h"
 #include "tests/unit/cli/said.h"
 
+namespace build_options_test {
+
 using namespace cccl_cache::cli;
 using cccl_cache::BuildOptions;
 using cccl_cache::Error;
@@ -181,3 +183,5 @@ TEST_CASE("what is none of these is refused with what would be one") {
     CHECK(Has(chosen.error().message, "--toolchain " + spec + " is neither a major (13)"));
   }
 }
+
+}  // namespace build_options_test

@@ -11,6 +11,8 @@
 #include "tests/unit/cli/fake_library.h"
 #include "tests/unit/cli/said.h"
 
+namespace build_report_test {
+
 using namespace cccl_cache::cli;
 using cccl_cache::Kind;
 
@@ -224,3 +226,5 @@ TEST_CASE("a file that can't be written is an error though the build is done") {
   CHECK(said.exit_code == 5);
   CHECK(Has(said.errors, "can't create " + scene.plan.output));
 }
+
+}  // namespace build_report_test

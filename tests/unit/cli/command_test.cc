@@ -10,6 +10,8 @@
 #include "tests/unit/cli/fake_library.h"
 #include "tests/unit/cli/said.h"
 
+namespace command_test {
+
 using namespace cccl_cache::cli;
 using cccl_cache::Error;
 using cccl_cache::JsonWriter;
@@ -135,3 +137,5 @@ TEST_CASE("a word too many is named, a wrong value speaks for itself") {
   CHECK(Has(Told({"build", "k.cu", "--arch", "sm_90", "--emit", "elf"}),
             "\"elf\" is not one of cubin, ptx"));
 }
+
+}  // namespace command_test

@@ -5,6 +5,8 @@
 #include "tests/unit/cli/fake_library.h"
 #include "tests/unit/cli/said.h"
 
+namespace deposits_command_test {
+
 namespace {
 
 const std::string kA(64, 'a');
@@ -100,3 +102,5 @@ TEST_CASE("deposits passes on why there is no answer") {
   CHECK(RunCommand({"deposits", "list"}).exit_code == 3);
   CHECK(RunCommand({"deposits", "remove", kA}).exit_code == 3);
 }
+
+}  // namespace deposits_command_test

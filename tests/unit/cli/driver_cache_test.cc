@@ -10,6 +10,8 @@
 
 #include "tests/support/temporary_directory.h"
 
+namespace driver_cache_test {
+
 namespace {
 
 using cccl_cache::cli::DriverMemory;
@@ -112,3 +114,5 @@ TEST_CASE("what a link in its place leads to stays as it is") {
   std::ifstream(other) >> contents;
   CHECK(contents == "precious");
 }
+
+}  // namespace driver_cache_test

@@ -7,6 +7,8 @@
 #include "tests/unit/cli/fake_library.h"
 #include "tests/unit/cli/said.h"
 
+namespace explain_command_test {
+
 using namespace cccl_cache::cli;
 
 namespace {
@@ -150,3 +152,5 @@ TEST_CASE("a reason is told once: in the sentence, or on a line of its own") {
   const std::string text = Told(answer).output;
   CHECK(text.find("compared with nothing") == text.rfind("compared with nothing"));
 }
+
+}  // namespace explain_command_test

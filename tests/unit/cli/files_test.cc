@@ -15,6 +15,8 @@
 
 #include "tests/support/temporary_directory.h"
 
+namespace files_test {
+
 using namespace cccl_cache::cli;
 using cccl_cache::cli::OutputFile;
 
@@ -189,3 +191,5 @@ TEST_CASE("a place that is gone at the end is an error, and the draft goes too")
   REQUIRE_FALSE(finished.ok());
   CHECK(finished.error().message == "can't create " + path + ": Is a directory");
 }
+
+}  // namespace files_test

@@ -5,6 +5,8 @@
 #include "tests/unit/cli/fake_library.h"
 #include "tests/unit/cli/said.h"
 
+namespace health_command_test {
+
 namespace {
 
 struct Scene {
@@ -82,3 +84,5 @@ TEST_CASE("health passes on why there is no answer") {
   Library().failures = {{"open", CCCL_CACHE_NO_DAEMON}};
   CHECK(Scene::Health().exit_code == 3);
 }
+
+}  // namespace health_command_test

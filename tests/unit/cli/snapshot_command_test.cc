@@ -10,6 +10,8 @@
 #include "tests/unit/cli/fake_library.h"
 #include "tests/unit/cli/said.h"
 
+namespace snapshot_command_test {
+
 using namespace cccl_cache::cli;
 
 namespace {
@@ -269,3 +271,5 @@ TEST_CASE("a summary counts one entry as one, and says what was left out only if
   CHECK(SummaryJson(summary) ==
         "{\n  \"records\": 2,\n  \"bytes\": 8,\n  \"left_out\": 3,\n  \"shared\": true\n}\n");
 }
+
+}  // namespace snapshot_command_test

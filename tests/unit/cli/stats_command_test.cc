@@ -9,6 +9,8 @@
 #include "tests/unit/cli/fake_library.h"
 #include "tests/unit/cli/said.h"
 
+namespace stats_command_test {
+
 using namespace cccl_cache::cli;
 
 TEST_CASE("stats prints one of three formats") {
@@ -134,3 +136,5 @@ TEST_CASE("a long name keeps a space before its value") {
   const std::string name(50, 'n');
   CHECK(Has(Formatted(StatsText, {{name, "", 5}}), name + " 5\n"));
 }
+
+}  // namespace stats_command_test

@@ -10,6 +10,8 @@
 #include "tests/unit/cli/fake_library.h"
 #include "tests/unit/cli/said.h"
 
+namespace toolchains_command_test {
+
 namespace {
 
 struct Scene {
@@ -106,3 +108,5 @@ TEST_CASE("toolchains add says that a directory holds no compiler before it asks
   CHECK(Has(said.errors, "holds no libnvrtc.so.N and no libnvJitLink.so.N"));
   CHECK(Library().inputs.empty());
 }
+
+}  // namespace toolchains_command_test

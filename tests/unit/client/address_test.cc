@@ -15,6 +15,8 @@
 #include "tests/support/root.h"
 #include "tests/support/temporary_directory.h"
 
+namespace address_test {
+
 using cccl_cache::DaemonUnreachable;
 using cccl_cache::FileDescriptor;
 using cccl_cache::FindSocket;
@@ -179,3 +181,5 @@ TEST_CASE("what is not there is left to connecting, which says so best") {
   const SocketSearch search{"", "", "", root / "absent/socket"};
   CHECK(FindSocket(search).ok());
 }
+
+}  // namespace address_test

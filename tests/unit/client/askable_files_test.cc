@@ -9,6 +9,8 @@
 #include "client/src/calls/file_answers.h"
 #include "tests/support/temporary_directory.h"
 
+namespace askable_files_test {
+
 using cccl_cache::AskableFiles;
 using cccl_cache::daemon::TemporaryDirectory;
 
@@ -104,3 +106,5 @@ TEST_CASE("nothing may be asked for a link") {
   AskableFiles askable(std::nullopt);
   CHECK_FALSE(askable.May("/home/me/a.o"));
 }
+
+}  // namespace askable_files_test

@@ -10,6 +10,8 @@
 #include "cccl_cache/batch.h"
 #include "tests/unit/client/batch_scene.h"
 
+namespace batch_apart_test {
+
 using cccl_cache::Batch;
 using cccl_cache::Kind;
 using cccl_cache::daemon::TemporaryDirectory;
@@ -221,3 +223,5 @@ TEST_CASE("where the daemon takes no stream the builds go on over calls of their
   while (const auto finished = batch.Next()) cubins.insert(CubinOf(finished));
   CHECK(cubins.size() == 20);
 }
+
+}  // namespace batch_apart_test

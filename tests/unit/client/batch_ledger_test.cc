@@ -10,6 +10,8 @@
 #include "cccl_cache/c_structs.h"
 #include "tests/unit/client/canned_replies.h"
 
+namespace batch_ledger_test {
+
 using cccl_cache::BuildLedger;
 using cccl_cache::BuildReply;
 using cccl_cache::BuildSteps;
@@ -59,3 +61,5 @@ TEST_CASE("an answer that may have lain there since its build was asked for is a
   CHECK(memory.Find(pieces, now) != nullptr);
   CHECK(memory.Find(pieces, now + 1s) == nullptr);
 }
+
+}  // namespace batch_ledger_test

@@ -15,6 +15,8 @@
 #include "tests/unit/client/batch_scene.h"
 #include "tests/unit/client/scripted_server.h"
 
+namespace batch_pace_test {
+
 using cccl_cache::Batch;
 using cccl_cache::Client;
 using cccl_cache::daemon::TemporaryDirectory;
@@ -231,3 +233,5 @@ TEST_CASE("a batch that waits for a pause or an answer does not keep its program
   let.set_value();
   CHECK(CubinOf(batch.Next()) == "held");
 }
+
+}  // namespace batch_pace_test

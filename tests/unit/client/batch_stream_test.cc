@@ -8,6 +8,8 @@
 #include "client/src/calls/batch_calls.h"
 #include "tests/unit/client/wire_bytes.h"
 
+namespace batch_stream_test {
+
 namespace v1 = cccl_cache::v1;
 using cccl_cache::BatchStream;
 using cccl_cache::BuildReply;
@@ -134,3 +136,5 @@ TEST_CASE("an answer that is both, neither, or no message is refused") {
   CHECK_FALSE(scene.stream.Take(Received(std::string("\x12\x02\x0a\x05", 4))));
   CHECK(scene.answers.empty());
 }
+
+}  // namespace batch_stream_test

@@ -13,6 +13,8 @@
 
 #include "tests/unit/client/batch_scene.h"
 
+namespace batch_test {
+
 using cccl_cache::Batch;
 using cccl_cache::Client;
 using cccl_cache::LinkBuild;
@@ -278,3 +280,5 @@ TEST_CASE("a thousand builds of one batch are each answered with their own") {
   }
   CHECK(right.size() == kBuilds);
 }
+
+}  // namespace batch_test

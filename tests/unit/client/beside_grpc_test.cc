@@ -17,6 +17,8 @@
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/client/stand_in_daemon.h"
 
+namespace beside_grpc_test {
+
 using cccl_cache::Batch;
 using cccl_cache::Client;
 using cccl_cache::Kind;
@@ -117,3 +119,5 @@ TEST_CASE(
   for (std::thread& thread : threads) thread.join();
   CHECK(right == 4 * 4 * kRounds);
 }
+
+}  // namespace beside_grpc_test

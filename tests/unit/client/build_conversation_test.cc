@@ -15,6 +15,8 @@
 #include "proto/digest.h"
 #include "tests/support/temporary_directory.h"
 
+namespace build_conversation_test {
+
 namespace v1 = cccl_cache::v1;
 using cccl_cache::BuildConversation;
 using cccl_cache::ByteChain;
@@ -179,3 +181,5 @@ TEST_CASE("the answer comes as in chunks, and what was asked before a restart is
 }
 
 }  // namespace
+
+}  // namespace build_conversation_test

@@ -9,6 +9,8 @@
 #include "client/src/wire/messages.h"
 #include "tests/unit/client/canned_replies.h"
 
+namespace build_reply_test {
+
 using cccl_cache::BuildReply;
 using cccl_cache::ChunkedReply;
 using cccl_cache::Message;
@@ -141,3 +143,5 @@ TEST_CASE("a call that is sent again starts its reply anew") {
   REQUIRE(sink.complete());
   CHECK(sink.contents()[0].View() == "found");
 }
+
+}  // namespace build_reply_test

@@ -6,6 +6,8 @@
 
 #include "client/src/wire/request_message.h"
 
+namespace build_request_test {
+
 using cccl_cache::RequestPieces;
 
 namespace {
@@ -139,3 +141,5 @@ TEST_CASE("bytes that begin alike are not the same") {
     CHECK_FALSE(pieces.Same(last));
   });
 }
+
+}  // namespace build_request_test

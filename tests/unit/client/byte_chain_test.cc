@@ -6,6 +6,8 @@
 #include <catch2/catch.hpp>
 #include <string>
 
+namespace byte_chain_test {
+
 using cccl_cache::ByteChain;
 
 namespace {
@@ -70,3 +72,5 @@ TEST_CASE("no more pieces are described than there is room for") {
   std::array<iovec, 3> pieces;
   CHECK(chain.Describe({}, pieces) == 3);
 }
+
+}  // namespace byte_chain_test

@@ -6,6 +6,8 @@
 
 #include "cccl_cache/client_c.h"
 
+namespace c_names_test {
+
 namespace {
 
 /// The names of the values from `first` to `last`.
@@ -39,3 +41,5 @@ TEST_CASE("names that scripts rely on stay what they are") {
   CHECK(std::string(cccl_cache_artifact_kind_name(CCCL_CACHE_LTOIR)) == "ltoir");
   CHECK(std::string(cccl_cache_version()).find('.') != std::string::npos);
 }
+
+}  // namespace c_names_test

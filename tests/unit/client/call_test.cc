@@ -7,6 +7,8 @@
 
 #include "tests/unit/client/wire_bytes.h"
 
+namespace call_test {
+
 using cccl_cache::ByteChain;
 using cccl_cache::Call;
 using cccl_cache::CallEnd;
@@ -214,3 +216,5 @@ TEST_CASE("an answer without a status is no gRPC, and says so") {
   CHECK(status.ToError().status == CCCL_CACHE_PROTOCOL);
   CHECK(status.ToError().message.find("404") != std::string::npos);
 }
+
+}  // namespace call_test

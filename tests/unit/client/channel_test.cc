@@ -15,6 +15,8 @@
 #include "tests/support/wait_until.h"
 #include "tests/unit/client/stand_in_daemon.h"
 
+namespace channel_test {
+
 using cccl_cache::BuildResult;
 using cccl_cache::Client;
 using cccl_cache::Error;
@@ -184,3 +186,5 @@ TEST_CASE("a forked child uses the client on a connection of its own") {
   CHECK(WEXITSTATUS(status) == 0);
   CHECK(Build(*client).ok());
 }
+
+}  // namespace channel_test

@@ -5,6 +5,8 @@
 
 #include "tests/unit/client/cli_scene.h"
 
+namespace cli_questions_test {
+
 namespace {
 
 StandInAnswers Answers() {
@@ -182,3 +184,5 @@ TEST_CASE("an option of the compiler that stands alone is told how to be written
   CHECK(Has(near.errors, "--option=-arch=sm_90"));
   CHECK_FALSE(Has(RunCli({"stats", "-lineinfo"}, directory.path()).errors, "--option"));
 }
+
+}  // namespace cli_questions_test

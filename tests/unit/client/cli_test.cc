@@ -8,6 +8,8 @@
 
 #include "tests/unit/client/cli_scene.h"
 
+namespace cli_test {
+
 namespace {
 
 /// What was asked for last, and what is answered.
@@ -330,3 +332,5 @@ TEST_CASE("the option --arch native without a driver says what to do") {
   CHECK(result.exit_code == 5);
   CHECK(Has(result.errors, "--arch sm_90"));
 }
+
+}  // namespace cli_test

@@ -8,6 +8,8 @@
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/client/stand_in_daemon.h"
 
+namespace client_test {
+
 using cccl_cache::Client;
 using cccl_cache::Kind;
 using cccl_cache::NvrtcBuild;
@@ -98,3 +100,5 @@ TEST_CASE("what a newer daemon says and this library does not know is unknown") 
     CHECK(result->artifacts().at(0).contents == "the cubin");
   }
 }
+
+}  // namespace client_test

@@ -16,6 +16,8 @@
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/client/scripted_server.h"
 
+namespace connection_test {
+
 using cccl_cache::BuildResult;
 using cccl_cache::Client;
 using cccl_cache::Error;
@@ -246,3 +248,5 @@ TEST_CASE("connections beyond the pool's room, and those that the other end clos
   while (pool.Take() != nullptr) std::this_thread::yield();
   CHECK(pool.Take() == nullptr);
 }
+
+}  // namespace connection_test

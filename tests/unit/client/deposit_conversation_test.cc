@@ -9,6 +9,8 @@
 
 #include "client/src/calls/lease.h"
 
+namespace deposit_conversation_test {
+
 namespace {
 
 namespace v1 = cccl_cache::v1;
@@ -155,3 +157,5 @@ TEST_CASE("a release ends the wait with the key, and a holder says that it faile
   holds.SayAbandonment(true);
   CHECK(Said(holds).abandonment().failed());
 }
+
+}  // namespace deposit_conversation_test

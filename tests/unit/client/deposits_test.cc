@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace deposits_test {
+
 using cccl_cache::FindGroup;
 
 TEST_CASE("a group is found by its name, and a number is taken as it is") {
@@ -22,3 +24,5 @@ TEST_CASE("a group that is not there is refused by its name") {
                                        "\": name another one, or give its number");
   }
 }
+
+}  // namespace deposits_test

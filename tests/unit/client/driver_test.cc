@@ -10,6 +10,8 @@
 
 #include "tests/unit/client/driver_scene.h"
 
+namespace driver_test {
+
 using cccl_cache::BuildResult;
 using cccl_cache::Driver;
 using cccl_cache::LoadedKernels;
@@ -131,3 +133,5 @@ TEST_CASE("kernels that were moved are unloaded once") {
   }
   CHECK(std::count(fake.calls.begin(), fake.calls.end(), "unload library") == 2);
 }
+
+}  // namespace driver_test

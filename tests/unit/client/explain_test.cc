@@ -8,6 +8,8 @@
 #include "cccl_cache/client.h"
 #include "tests/unit/client/cli_scene.h"
 
+namespace explain_test {
+
 namespace {
 
 const std::string kKey(64, 'a');
@@ -183,3 +185,5 @@ TEST_CASE("explain ends when the daemon asks for the same files again and again"
   CHECK(explanation.error().status == CCCL_CACHE_FILES_NEEDED);
   CHECK(times <= 3);
 }
+
+}  // namespace explain_test

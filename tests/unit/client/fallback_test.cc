@@ -11,6 +11,8 @@
 #include "tests/unit/client/fake_compiler.h"
 #include "tests/unit/client/stand_in_daemon.h"
 
+namespace fallback_test {
+
 using cccl_cache::BuildResult;
 using cccl_cache::Client;
 using cccl_cache::ClientOptions;
@@ -220,3 +222,5 @@ TEST_CASE("a daemon that comes is asked") {
   const StandInDaemon daemon(scene.socket, Answers(v1::OUTCOME_BUILT));
   CHECK(scene.Build()->outcome() == Outcome::kBuilt);
 }
+
+}  // namespace fallback_test

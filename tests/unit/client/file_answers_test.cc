@@ -13,6 +13,8 @@
 #include "tests/support/root.h"
 #include "tests/support/temporary_directory.h"
 
+namespace file_answers_test {
+
 using cccl_cache::LookAtOwnFile;
 using cccl_cache::OwnFile;
 using cccl_cache::Sha256;
@@ -112,3 +114,5 @@ TEST_CASE("who may not read a file is told what to do about it", "[root]") {
 }
 
 }  // namespace
+
+}  // namespace file_answers_test

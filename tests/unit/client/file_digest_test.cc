@@ -12,6 +12,8 @@
 
 #include "tests/support/temporary_directory.h"
 
+namespace file_digest_test {
+
 using cccl_cache::ComponentIdOf;
 using cccl_cache::Digest;
 using cccl_cache::DigestOfFile;
@@ -89,3 +91,5 @@ TEST_CASE("a library has the id that the daemon computes for its files") {
   directory.Write("libnvrtc-builtins.so.13.1", "others");
   CHECK_FALSE(ComponentIdOf(nvrtc));
 }
+
+}  // namespace file_digest_test

@@ -11,6 +11,8 @@
 
 #include "tests/unit/client/driver_scene.h"
 
+namespace graph_test {
+
 using cccl_cache::Driver;
 using cccl_cache::Expected;
 using cccl_cache::LoadedKernels;
@@ -204,3 +206,5 @@ TEST_CASE("nodes that can't be built are refused with the reason") {
   CHECK(Mentions(Refusal({one}), "context"));
   CHECK(fake.graphs == 0);
 }
+
+}  // namespace graph_test

@@ -11,6 +11,8 @@
 #include "tests/unit/client/scripted_server.h"
 #include "tests/unit/client/wire_bytes.h"
 
+namespace http2_session_test {
+
 using cccl_cache::ByteChain;
 using cccl_cache::Call;
 using cccl_cache::CallEnd;
@@ -203,3 +205,5 @@ TEST_CASE("a body larger than the server's window waits for room") {
   static_cast<void>(scene.Send());
   CHECK(call.unsent() == 0);
 }
+
+}  // namespace http2_session_test

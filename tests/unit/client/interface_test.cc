@@ -8,6 +8,8 @@
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/client/stand_in_daemon.h"
 
+namespace interface_test {
+
 using cccl_cache::Client;
 using cccl_cache::LinkBuild;
 using cccl_cache::NvrtcBuild;
@@ -353,3 +355,5 @@ TEST_CASE("an ask is answered with what was made, or with why not, in one call")
   cccl_cache_error_free(answer.error);
   cccl_cache_close(client);
 }
+
+}  // namespace interface_test

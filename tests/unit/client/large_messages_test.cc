@@ -10,6 +10,8 @@
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/client/stand_in_daemon.h"
 
+namespace large_messages_test {
+
 using cccl_cache::Client;
 using cccl_cache::Kind;
 using cccl_cache::LinkBuild;
@@ -276,3 +278,5 @@ TEST_CASE(
   CHECK(result.error().message.find("larger than max") != std::string::npos);
   CHECK(client->Build(NvrtcBuild{.source = "x"}).ok());
 }
+
+}  // namespace large_messages_test

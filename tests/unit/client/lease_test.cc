@@ -9,6 +9,8 @@
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/client/stand_in_daemon.h"
 
+namespace lease_test {
+
 using cccl_cache::Acquired;
 using cccl_cache::Client;
 using cccl_cache::Deposit;
@@ -341,3 +343,5 @@ TEST_CASE("a removal says whether there was anything") {
   CHECK(scene.removed == "aa");
   CHECK_FALSE(*scene.client->RemoveDeposit("bb"));
 }
+
+}  // namespace lease_test

@@ -8,6 +8,8 @@
 #include "client/src/c_abi/handles.h"
 #include "client/src/c_abi/this_process.h"
 
+namespace loaded_cuda_test {
+
 namespace {
 
 /// Of a build as this process would compile it.
@@ -37,3 +39,5 @@ TEST_CASE("the CUDA major is that of the libraries that are loaded, unless a bui
   dlclose(compiler);
   dlclose(linker);
 }
+
+}  // namespace loaded_cuda_test

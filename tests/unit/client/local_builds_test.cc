@@ -17,6 +17,8 @@
 #include "tests/unit/client/fake_compiler.h"
 #include "tests/unit/client/stand_in_daemon.h"
 
+namespace local_builds_test {
+
 using cccl_cache::Batch;
 using cccl_cache::Client;
 using cccl_cache::ClientOptions;
@@ -221,3 +223,5 @@ TEST_CASE("a compiler of a batch that dies is a crash, and the reason for it is 
   CHECK(finished->result.error().status == CCCL_CACHE_WORKER_CRASHED);
   CHECK(finished->result.error().message.find("no cccl-cached listens") != std::string::npos);
 }
+
+}  // namespace local_builds_test

@@ -12,6 +12,8 @@
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/client/fake_compiler.h"
 
+namespace local_compiler_test {
+
 using cccl_cache::BuildReply;
 using cccl_cache::Deadline;
 using cccl_cache::Error;
@@ -175,3 +177,5 @@ TEST_CASE("without a name it is looked for around the library, and where is said
     CHECK(found.error().message.find(", /") != std::string::npos);
   }
 }
+
+}  // namespace local_compiler_test

@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+namespace message_assembler_test {
+
 using cccl_cache::AllocateMessageMemory;
 using cccl_cache::CapacityOf;
 using cccl_cache::Message;
@@ -140,3 +142,5 @@ TEST_CASE("threads that receive at once never share memory") {
   for (std::thread& thread : threads) thread.join();
   CHECK(shared == 0);
 }
+
+}  // namespace message_assembler_test

@@ -8,6 +8,8 @@
 #include "client/src/wire/messages.h"
 #include "tests/unit/client/wire_bytes.h"
 
+namespace message_body_test {
+
 namespace v1 = cccl_cache::v1;
 using cccl_cache::ByteChain;
 
@@ -70,3 +72,5 @@ TEST_CASE("a message without fields is its length alone, and messages follow eac
   cccl_cache::AppendEmptyMessage(&body);
   CHECK(Joined(body) == std::string(10, '\0'));
 }
+
+}  // namespace message_body_test

@@ -7,6 +7,8 @@
 #include "client/src/wire/messages.h"
 #include "tests/unit/client/wire_bytes.h"
 
+namespace message_sinks_test {
+
 namespace v1 = cccl_cache::v1;
 using cccl_cache::ChunkedReply;
 using cccl_cache::SingleMessage;
@@ -106,3 +108,5 @@ TEST_CASE("bytes that are no message are refused, outside and inside the reply")
   ChunkedReply artifact;
   CHECK_FALSE(artifact.Take(Received(std::string("\x0a\x04\x7a\x02\x12\x05", 6))));
 }
+
+}  // namespace message_sinks_test

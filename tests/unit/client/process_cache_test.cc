@@ -12,6 +12,8 @@
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/client/stand_in_daemon.h"
 
+namespace process_cache_test {
+
 using cccl_cache::Batch;
 using cccl_cache::Client;
 using cccl_cache::Kind;
@@ -139,3 +141,5 @@ TEST_CASE("a size in the environment that is none is refused by name") {
     CHECK(client.error().message.find("CCCL_CACHE_PROCESS_BYTES") == 0);
   }
 }
+
+}  // namespace process_cache_test

@@ -9,6 +9,8 @@
 #include <array>
 #include <catch2/catch.hpp>
 
+namespace readiness_test {
+
 using cccl_cache::Deadline;
 using cccl_cache::Readiness;
 
@@ -80,3 +82,5 @@ TEST_CASE("who waits goes on when there is something, or when the time is over")
   scene.readiness->Wait(later);
   CHECK_FALSE(later.Passed());
 }
+
+}  // namespace readiness_test

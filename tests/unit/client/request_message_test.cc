@@ -10,6 +10,8 @@
 
 #include "tests/unit/client/wire_bytes.h"
 
+namespace request_message_test {
+
 namespace v1 = cccl_cache::v1;
 using cccl_cache::ByteChain;
 using cccl_cache::RequestMessage;
@@ -171,3 +173,5 @@ TEST_CASE("a request is part of other messages, which add little to it") {
   CHECK(Sent<v1::BuildManyRequest>(tagged).tag() == UINT64_MAX);
   CHECK(tagged.size() <= most);
 }
+
+}  // namespace request_message_test

@@ -17,6 +17,8 @@
 #include "cccl_cache/c_structs.h"
 #include "tests/unit/client/canned_replies.h"
 
+namespace result_cache_test {
+
 using cccl_cache::BuildOptions;
 using cccl_cache::BuildReply;
 using cccl_cache::Kind;
@@ -256,3 +258,5 @@ TEST_CASE(
   stop = true;
   busy.join();
 }
+
+}  // namespace result_cache_test

@@ -13,6 +13,8 @@
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/client/stand_in_daemon.h"
 
+namespace snapshot_client_test {
+
 using cccl_cache::Client;
 
 namespace {
@@ -202,3 +204,5 @@ TEST_CASE("a snapshot is inserted byte for byte, listed and verified without a d
   CHECK(whole->records == 1);
   CHECK(whole->bytes == snapshot.size());
 }
+
+}  // namespace snapshot_client_test

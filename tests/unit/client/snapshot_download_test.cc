@@ -13,6 +13,8 @@
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/client/wire_bytes.h"
 
+namespace snapshot_download_test {
+
 namespace v1 = cccl_cache::v1;
 using cccl_cache::SnapshotDownload;
 
@@ -111,3 +113,5 @@ TEST_CASE("what is damaged is refused") {
   CHECK_FALSE(download.Take(Received(std::string("\x12\x02\x08\x80", 4))));
   CHECK_FALSE(cccl_cache::DecodeSnapshotSummary("\x08").has_value());
 }
+
+}  // namespace snapshot_download_test

@@ -11,6 +11,8 @@
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/client/wire_bytes.h"
 
+namespace snapshot_upload_test {
+
 namespace v1 = cccl_cache::v1;
 using cccl_cache::SnapshotUpload;
 
@@ -104,3 +106,5 @@ TEST_CASE("a summary that is damaged is none") {
   CHECK_FALSE(upload.Take(Received(std::string("\x0a\x02\x08\x80", 4))));
   CHECK_FALSE(upload.Take(Received("\x0a\x09x")));
 }
+
+}  // namespace snapshot_upload_test

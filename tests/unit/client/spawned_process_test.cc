@@ -16,6 +16,8 @@
 
 #include "tests/support/temporary_directory.h"
 
+namespace spawned_process_test {
+
 using cccl_cache::SpawnedProcess;
 
 namespace {
@@ -146,3 +148,5 @@ TEST_CASE("a program that can't be run is named") {
   CHECK(started.error().message ==
         "running " + directory / "absent" + ": No such file or directory");
 }
+
+}  // namespace spawned_process_test

@@ -11,6 +11,8 @@
 #include "cccl_cache/client_c.h"
 #include "client/src/c_abi/handles.h"
 
+namespace this_process_test {
+
 using cccl_cache::AsThisProcess;
 using cccl_cache::MemoryLimit;
 using cccl_cache::ToBytes;
@@ -109,3 +111,5 @@ TEST_CASE("an environment that says no number is refused in its own words") {
                                        "\": a number of bytes, or off, is expected");
   }
 }
+
+}  // namespace this_process_test

@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace timing_test {
+
 using cccl_cache::CircuitBreaker;
 using namespace std::chrono_literals;
 using cccl_cache::Backoff;
@@ -190,3 +192,5 @@ TEST_CASE("who is asked already is given up no later for what is to come sooner"
   silence.Hurry(kSilenceStart + 9s, 8s);
   CHECK(silence.At(kSilenceStart + 10s) == Means::kGone);
 }
+
+}  // namespace timing_test

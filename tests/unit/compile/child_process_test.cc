@@ -18,7 +18,7 @@
 #include "base/poll.h"
 #include "tests/support/temporary_directory.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::child_process_test {
 namespace {
 
 using Catch::Matchers::Contains;
@@ -178,4 +178,4 @@ TEST_CASE("a process that is none has no handle, and why is told") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::child_process_test

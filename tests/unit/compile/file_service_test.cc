@@ -16,7 +16,7 @@
 #include "tests/support/no_more_threads.h"
 #include "tests/unit/compile/fake_job_files.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::file_service_test {
 namespace {
 
 using Catch::Matchers::Contains;
@@ -241,4 +241,4 @@ TEST_CASE("reads of all users that hang have a bound of their own, with a part k
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::file_service_test

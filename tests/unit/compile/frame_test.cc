@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+namespace frame_test {
+
 using namespace cccl_cache::daemon;
 
 namespace {
@@ -127,3 +129,5 @@ TEST_CASE("a frame's header says how long the reply is") {
     CHECK_FALSE(DecodeFrameHeader(broken));
   }
 }
+
+}  // namespace frame_test

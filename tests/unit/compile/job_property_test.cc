@@ -10,7 +10,7 @@
 #include "daemon/compile/protocol/job.h"
 #include "tests/support/random_requests.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::job_property_test {
 namespace {
 
 using cccl_cache::LinkProgram;
@@ -59,4 +59,4 @@ TEST_CASE("property: any request survives the way to a worker") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::job_property_test

@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+namespace job_test {
+
 using namespace cccl_cache::daemon;
 using cccl_cache::ArtifactKind;
 using cccl_cache::BuildKind;
@@ -192,3 +194,5 @@ TEST_CASE("a reply that no worker of ours sends is refused") {
   success_with_code.native_code = 6;
   CHECK_FALSE(Decodes(success_with_code));
 }
+
+}  // namespace job_test

@@ -14,7 +14,7 @@
 #include "tests/unit/compile/raw_nvrtc.h"
 #include "tests/unit/compile/real_nvrtc.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::nvrtc_files_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -231,4 +231,4 @@ TEST_CASE("a program that is included by its own name counts as raw for #pragma 
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::nvrtc_files_test

@@ -10,7 +10,7 @@
 #include "tests/unit/compile/fake_job_files.h"
 #include "tests/unit/compile/real_nvrtc.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::nvrtc_pch_test {
 namespace {
 
 using cccl_cache::ArtifactKind;
@@ -114,4 +114,4 @@ TEST_CASE("a program can't tell whether it was spared its beginning") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::nvrtc_pch_test

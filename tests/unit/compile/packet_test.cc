@@ -10,6 +10,8 @@
 #include <catch2/catch.hpp>
 #include <string>
 
+namespace packet_test {
+
 using namespace cccl_cache::daemon;
 using cccl_cache::FileDescriptor;
 
@@ -160,3 +162,5 @@ TEST_CASE("what does not fit into the first packet of an answer comes in full on
   CHECK(BytesInNextPacket(size - first) == kMaxPacketBytes);
   CHECK(BytesInNextPacket(5) == 5);
 }
+
+}  // namespace packet_test

@@ -9,7 +9,7 @@
 
 #include "daemon/compile/protocol/frame.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::reply_test {
 namespace {
 
 using cccl_cache::ArtifactKind;
@@ -125,4 +125,4 @@ TEST_CASE("the name of a result is short and can be printed") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::reply_test

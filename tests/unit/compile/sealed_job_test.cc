@@ -14,7 +14,7 @@
 #include "daemon/compile/worker_compiler.h"
 #include "tests/unit/compile/job_of.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::sealed_job_test {
 namespace {
 
 using Catch::Matchers::Contains;
@@ -81,4 +81,4 @@ TEST_CASE("a job for which there is no room is an error, and not half a job") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::sealed_job_test

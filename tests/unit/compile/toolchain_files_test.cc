@@ -13,6 +13,8 @@
 
 #include "tests/support/temporary_directory.h"
 
+namespace toolchain_files_test {
+
 using namespace cccl_cache::daemon;
 
 namespace fs = std::filesystem;
@@ -161,3 +163,5 @@ TEST_CASE("a job without files of its own has the toolchain's alone") {
   CHECK(ContentsOf(files, "/cccl-root-1/cuda.h") == "the header");
   CHECK(files.Ask("/etc/passwd")->kind == FileKind::kAbsent);
 }
+
+}  // namespace toolchain_files_test

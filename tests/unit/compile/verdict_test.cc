@@ -10,7 +10,7 @@
 
 #include "daemon/compile/protocol/job.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::verdict_test {
 namespace {
 
 using cccl_cache::ArtifactKind;
@@ -165,4 +165,4 @@ TEST_CASE("an answer that this job can't have is a crash") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::verdict_test

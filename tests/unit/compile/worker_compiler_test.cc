@@ -18,7 +18,7 @@
 #include "tests/support/root.h"
 #include "tests/unit/compile/compile_fixture.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::worker_compiler_test {
 namespace {
 
 using Catch::Matchers::Contains;
@@ -396,4 +396,4 @@ TEST_CASE("a header without the zygote whose fork wrote it is of no use") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::worker_compiler_test

@@ -12,7 +12,7 @@
 #include "tests/unit/compile/compile_fixture.h"
 #include "tests/unit/compile/fake_job_files.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::worker_files_test {
 namespace {
 
 using Catch::Matchers::Contains;
@@ -200,4 +200,4 @@ TEST_CASE("no end of a job with files leaves a descriptor or a thread behind") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::worker_files_test

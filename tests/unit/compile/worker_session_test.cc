@@ -19,7 +19,7 @@
 #include "daemon/compile/protocol/packet.h"
 #include "tests/unit/compile/fake_job_files.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::worker_session_test {
 namespace {
 
 using Cause = SessionEnd::Cause;
@@ -260,4 +260,4 @@ TEST_CASE("nothing is asked of the files once the session is over") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::worker_session_test

@@ -16,7 +16,7 @@
 
 #include "tests/unit/compile/compile_fixture.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::zygote_pool_test {
 namespace {
 
 using Catch::Matchers::Contains;
@@ -246,4 +246,4 @@ TEST_CASE("an executable that is no worker is an error, not a wait") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::zygote_pool_test

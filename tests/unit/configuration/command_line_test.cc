@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace command_line_test {
+
 using namespace cccl_cache::daemon;
 
 TEST_CASE("flags are taken in both spellings") {
@@ -63,3 +65,5 @@ TEST_CASE("help names every setting and shows an example") {
   }
   CHECK(parsed->help->find("Example: cccl-cached ") != std::string::npos);
 }
+
+}  // namespace command_line_test

@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace configuration_test {
+
 using namespace cccl_cache::daemon;
 
 TEST_CASE("root serves the node from the node's places") {
@@ -69,3 +71,5 @@ TEST_CASE("a user without XDG_RUNTIME_DIR has no socket, and none in /tmp") {
   user.environment = {{"XDG_RUNTIME_DIR", "relative"}};
   CHECK(DefaultConfiguration(user).socket.empty());
 }
+
+}  // namespace configuration_test

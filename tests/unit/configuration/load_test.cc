@@ -9,6 +9,8 @@
 #include "daemon/configuration/settings.h"
 #include "tests/unit/configuration/temporary_file.h"
 
+namespace load_test {
+
 using namespace cccl_cache::daemon;
 
 namespace {
@@ -232,3 +234,5 @@ TEST_CASE("a file that can't be read says why") {
   REQUIRE_FALSE(directory.ok());
   CHECK(directory.error().message.find("directory") != std::string::npos);
 }
+
+}  // namespace load_test

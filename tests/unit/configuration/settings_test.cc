@@ -5,6 +5,8 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+namespace settings_test {
+
 using namespace cccl_cache::daemon;
 
 TEST_CASE("every setting has one name in each source") {
@@ -46,3 +48,5 @@ TEST_CASE("text is shown as TOML, quoted and escaped") {
   CHECK(FindSetting("toolchain_root")->show(configuration) == R"(["/x", "/y"])");
   CHECK(FindSetting("jobs")->show(configuration) == "1");
 }
+
+}  // namespace settings_test

@@ -8,7 +8,7 @@
 
 #include "daemon/configuration/configuration.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::surroundings_test {
 namespace {
 
 TEST_CASE("a variable that is not set is empty") {
@@ -55,4 +55,4 @@ TEST_CASE("the processors are those that this process may run on") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::surroundings_test

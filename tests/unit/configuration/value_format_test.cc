@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace value_format_test {
+
 using namespace cccl_cache::daemon;
 using namespace std::chrono_literals;
 
@@ -87,3 +89,5 @@ TEST_CASE("what is shown is read back as the same value") {
   CHECK(SizeFormat::Show(4ull << 30) == "4GiB");
   CHECK(DurationFormat::Show(90s) == "90s");
 }
+
+}  // namespace value_format_test

@@ -5,7 +5,7 @@
 
 #include "daemon/core/model/account.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::account_usage_test {
 namespace {
 
 constexpr Account kAlice(1000);
@@ -83,4 +83,4 @@ TEST_CASE("where nobody holds anything, nobody can give way") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::account_usage_test

@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::artifact_test {
 namespace {
 
 TEST_CASE("all that an artifact holds counts as its memory") {
@@ -29,4 +29,4 @@ TEST_CASE("what is reserved for a text counts like the text") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::artifact_test

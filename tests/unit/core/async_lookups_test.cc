@@ -14,7 +14,7 @@
 #include "tests/unit/core/stall.h"
 #include "tests/unit/core/waiters.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::async_lookups_test {
 namespace {
 
 using Catch::Matchers::Contains;
@@ -219,4 +219,4 @@ TEST_CASE("closing waits for a read of the disk, which uses the store, and not f
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::async_lookups_test

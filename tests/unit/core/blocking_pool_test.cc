@@ -13,7 +13,7 @@
 #include "tests/support/no_more_threads.h"
 #include "tests/unit/core/fakes.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::blocking_pool_test {
 namespace {
 
 using testing::kPatience;
@@ -218,4 +218,4 @@ TEST_CASE("looks that use what goes after the owner are waited for") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::blocking_pool_test

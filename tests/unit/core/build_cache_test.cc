@@ -9,7 +9,7 @@
 #include "tests/unit/core/fake_private_entries.h"
 #include "tests/unit/core/waiters.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::build_cache_test {
 namespace {
 
 using Catch::Matchers::Contains;
@@ -368,4 +368,4 @@ TEST_CASE("what a shadow check found wrong is gone everywhere, and why is known"
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::build_cache_test

@@ -14,7 +14,7 @@
 #include "tests/unit/core/coordinator_bench.h"
 #include "tests/unit/core/stall.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::build_coordinator_disk_test {
 namespace {
 
 using testing::Answers;
@@ -193,4 +193,4 @@ TEST_CASE("an artifact over files that only a disk has that stalls is made again
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::build_coordinator_disk_test

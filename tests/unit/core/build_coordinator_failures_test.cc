@@ -6,7 +6,7 @@
 #include "daemon/core/build/coordinator.h"
 #include "tests/unit/core/coordinator_bench.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::build_coordinator_failures_test {
 namespace {
 
 using testing::CoordinatorBench;
@@ -94,4 +94,4 @@ TEST_CASE("one user's many failures leave those of others remembered") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::build_coordinator_failures_test

@@ -9,7 +9,7 @@
 #include "daemon/core/model/compiler.h"
 #include "tests/unit/core/coordinator_bench.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::build_coordinator_files_test {
 namespace {
 
 using testing::Answers;
@@ -328,4 +328,4 @@ TEST_CASE("who has started again too often is never given what was made of anoth
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::build_coordinator_files_test

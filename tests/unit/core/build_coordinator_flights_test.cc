@@ -9,7 +9,7 @@
 #include "daemon/core/build/coordinator.h"
 #include "tests/unit/core/coordinator_bench.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::build_coordinator_flights_test {
 namespace {
 
 using testing::Answers;
@@ -131,4 +131,4 @@ TEST_CASE("who asks for an uncacheable build after its compile began gets a comp
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::build_coordinator_flights_test

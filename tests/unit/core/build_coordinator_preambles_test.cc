@@ -12,7 +12,7 @@
 #include "daemon/core/model/compiler.h"
 #include "tests/unit/core/coordinator_bench.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::build_coordinator_preambles_test {
 namespace {
 
 using testing::Answers;
@@ -250,4 +250,4 @@ TEST_CASE("a program that does not compile has no preamble parsed") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::build_coordinator_preambles_test

@@ -10,7 +10,7 @@
 #include "daemon/core/model/compiler.h"
 #include "tests/unit/core/coordinator_bench.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::build_coordinator_private_test {
 namespace {
 
 using testing::CoordinatorBench;
@@ -109,4 +109,4 @@ TEST_CASE("what finds no room is an error, not something that was there") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::build_coordinator_private_test

@@ -10,7 +10,7 @@
 #include "tests/unit/core/answering_caller.h"
 #include "tests/unit/core/coordinator_bench.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::build_coordinator_sent_files_test {
 namespace {
 
 using testing::AnsweringCaller;
@@ -282,4 +282,4 @@ TEST_CASE("who says nothing of his paths is not answered with files that another
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::build_coordinator_sent_files_test

@@ -16,7 +16,7 @@
 #include "tests/unit/core/answering_caller.h"
 #include "tests/unit/core/coordinator_bench.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::build_coordinator_sent_preambles_test {
 namespace {
 
 using testing::AnsweringCaller;
@@ -249,4 +249,4 @@ TEST_CASE("hits of who sends files of nobody in particular are not checked") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::build_coordinator_sent_preambles_test

@@ -9,7 +9,7 @@
 #include "daemon/core/model/compiler.h"
 #include "tests/unit/core/coordinator_bench.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::build_coordinator_users_test {
 namespace {
 
 using testing::Answers;
@@ -112,4 +112,4 @@ TEST_CASE("who waits for a disk that hangs is answered when the daemon ends") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::build_coordinator_users_test

@@ -10,7 +10,7 @@
 
 #include "tests/unit/core/fakes.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::build_plan_test {
 namespace {
 
 using cccl_cache::NvrtcProgram;
@@ -250,4 +250,4 @@ TEST_CASE("a text that NVRTC would not read to its end is refused with the place
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::build_plan_test

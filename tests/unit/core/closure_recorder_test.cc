@@ -11,7 +11,7 @@
 
 #include "tests/unit/core/fake_files.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::closure_recorder_test {
 namespace {
 
 using cccl_cache::Sha256;
@@ -341,4 +341,4 @@ TEST_CASE("path tokens of a preamble count for the job that adopts it") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::closure_recorder_test

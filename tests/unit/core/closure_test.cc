@@ -15,7 +15,7 @@
 #include "tests/unit/core/answering_caller.h"
 #include "tests/unit/core/fake_files.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::closure_test {
 namespace {
 
 using cccl_cache::Digest;
@@ -161,4 +161,4 @@ TEST_CASE("one search through the directories is asked for together, and so are 
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::closure_test

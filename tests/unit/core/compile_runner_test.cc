@@ -17,7 +17,7 @@
 #include "tests/unit/core/fake_files.h"
 #include "tests/unit/core/fakes.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::compile_runner_test {
 namespace {
 
 using testing::FakeCompiler;
@@ -223,4 +223,4 @@ TEST_CASE("a preamble is done without where the disk hangs, or the user's thread
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::compile_runner_test

@@ -7,7 +7,7 @@
 
 #include "tests/unit/core/fakes.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::compiler_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -45,4 +45,4 @@ TEST_CASE("a compiler that keeps nothing it parsed says so") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::compiler_test

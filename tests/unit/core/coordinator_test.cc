@@ -10,7 +10,7 @@
 
 #include "tests/unit/core/coordinator_bench.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::coordinator_test {
 namespace {
 
 using testing::Answers;
@@ -162,4 +162,4 @@ TEST_CASE("stopping answers everybody who waits") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::coordinator_test

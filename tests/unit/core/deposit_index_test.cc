@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::deposit_index_test {
 namespace {
 
 using cccl_cache::Digest;
@@ -154,4 +154,4 @@ TEST_CASE("a use is written down once an hour") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::deposit_index_test

@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::deposit_test {
 namespace {
 
 using cccl_cache::DepositScope;
@@ -76,4 +76,4 @@ TEST_CASE("a deposit under another key, cut, lengthened or with any bit flipped 
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::deposit_test

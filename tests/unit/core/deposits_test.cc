@@ -14,7 +14,7 @@
 #include "tests/unit/core/fakes.h"
 #include "tests/unit/core/stall.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::deposits_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -374,4 +374,4 @@ TEST_CASE("a silent holder loses its lease though nobody calls") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::deposits_test

@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::difference_test {
 namespace {
 
 using cccl_cache::Sha256;
@@ -229,4 +229,4 @@ TEST_CASE("a program under another name is known by its source") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::difference_test

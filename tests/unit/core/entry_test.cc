@@ -7,7 +7,7 @@
 
 #include "daemon/core/model/limits.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::entry_test {
 namespace {
 
 using cccl_cache::ArtifactKind;
@@ -143,4 +143,4 @@ TEST_CASE("the entry format does not change by accident") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::entry_test

@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::eviction_log_test {
 namespace {
 
 cccl_cache::Digest Key(int number) { return cccl_cache::Sha256(std::to_string(number)); }
@@ -101,4 +101,4 @@ TEST_CASE("of bytes that are no serialised departures nothing is taken") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::eviction_log_test

@@ -7,7 +7,7 @@
 
 #include "daemon/core/model/account.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::expiring_cache_test {
 namespace {
 
 using cccl_cache::Digest;
@@ -101,4 +101,4 @@ TEST_CASE("a failure larger than a user's share is not remembered") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::expiring_cache_test

@@ -13,7 +13,7 @@
 #include "tests/unit/core/coordinator_bench.h"
 #include "tests/unit/snapshot/fake_answered.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::explainer_test {
 namespace {
 
 using cccl_cache::Sha256;
@@ -404,4 +404,4 @@ TEST_CASE("a question counts as no build, no hit and no miss") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::explainer_test

@@ -6,7 +6,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::fair_queue_test {
 namespace {
 
 // Records the order in which items run; the first item holds the only slot until Release.
@@ -160,4 +160,4 @@ TEST_CASE("a full line refuses its user and nobody else") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::fair_queue_test

@@ -9,7 +9,7 @@
 
 #include "tests/unit/core/answering_caller.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::file_exchange_test {
 namespace {
 
 using cccl_cache::Sha256;
@@ -202,4 +202,4 @@ TEST_CASE("answers that can't be are refused") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::file_exchange_test

@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::flight_table_test {
 namespace {
 
 const cccl_cache::Digest kKey = cccl_cache::Sha256("key");
@@ -65,4 +65,4 @@ TEST_CASE("no compile begins once all are cancelled") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::flight_table_test

@@ -16,7 +16,7 @@
 #include "tests/unit/core/fake_files.h"
 #include "tests/unit/core/waiters.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::flights_test {
 namespace {
 
 using testing::FakeCompiler;
@@ -352,4 +352,4 @@ TEST_CASE("closing ends what runs, and leaves those who wait, or come later, in 
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::flights_test

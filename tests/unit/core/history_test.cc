@@ -7,7 +7,7 @@
 
 #include "tests/unit/core/waiters.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::history_test {
 namespace {
 
 using cccl_cache::NvrtcProgram;
@@ -264,4 +264,4 @@ TEST_CASE("every name of a closure counts as memory") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::history_test

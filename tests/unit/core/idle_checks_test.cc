@@ -19,7 +19,7 @@
 #include "tests/unit/core/fake_files.h"
 #include "tests/unit/core/fakes.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::idle_checks_test {
 namespace {
 
 using testing::CoordinatorBench;
@@ -426,4 +426,4 @@ TEST_CASE("an entry whose files have changed since is not judged by them") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::idle_checks_test

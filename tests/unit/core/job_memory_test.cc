@@ -8,7 +8,7 @@
 #include <optional>
 #include <stop_token>
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::job_memory_test {
 namespace {
 
 using Clock = JobMemory::Clock;
@@ -102,4 +102,4 @@ TEST_CASE("a call that waited until its deadline says who holds what") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::job_memory_test

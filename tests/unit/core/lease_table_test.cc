@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::lease_table_test {
 namespace {
 
 using std::chrono::hours;
@@ -536,4 +536,4 @@ TEST_CASE("a clock ends while it sleeps, whatever is due later") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::lease_table_test

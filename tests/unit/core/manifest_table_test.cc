@@ -13,7 +13,7 @@
 #include "tests/unit/core/fake_private_entries.h"
 #include "tests/unit/core/fakes.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::manifest_table_test {
 namespace {
 
 using cccl_cache::Digest;
@@ -123,4 +123,4 @@ TEST_CASE("what a user's own manifest waits for holds up nobody else") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::manifest_table_test

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::manifest_test {
 namespace {
 
 using cccl_cache::Sha256;
@@ -203,4 +203,4 @@ TEST_CASE("an inode of a manifest can't be that of a later entry") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::manifest_test

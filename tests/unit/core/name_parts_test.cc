@@ -6,7 +6,7 @@
 
 #include "daemon/core/closure/source_scan.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::name_parts_test {
 namespace {
 
 NameParts Of(std::initializer_list<std::string_view> identifiers) {
@@ -73,4 +73,4 @@ TEST_CASE("words of ordinary programs are not among the parts without which no n
   }
 }
 
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::name_parts_test

@@ -9,7 +9,7 @@
 
 #include "tests/unit/core/preamble_pool_scene.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::preamble_pool_test {
 namespace {
 
 using cccl_cache::Sha256;
@@ -211,4 +211,4 @@ TEST_CASE("without memory for them no preamble is parsed") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::preamble_pool_test

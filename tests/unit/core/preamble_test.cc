@@ -10,7 +10,7 @@
 
 #include "tests/unit/core/fakes.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::preamble_test {
 namespace {
 
 using cccl_cache::NvrtcProgram;
@@ -206,4 +206,4 @@ TEST_CASE("a preamble that asked for the program itself is noticed") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::preamble_test

@@ -8,7 +8,7 @@
 #include "daemon/core/run/preamble_pool.h"
 #include "tests/unit/core/preamble_pool_scene.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::preamble_wishes_test {
 namespace {
 
 using Scene = testing::PreamblePoolScene;
@@ -98,4 +98,4 @@ TEST_CASE("a preamble whose files are not to be had is wished for again at once"
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::preamble_wishes_test

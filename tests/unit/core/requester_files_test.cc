@@ -9,7 +9,7 @@
 #include "tests/unit/core/answering_caller.h"
 #include "tests/unit/core/fake_files.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::requester_files_test {
 namespace {
 
 using testing::AnsweringCaller;
@@ -89,4 +89,4 @@ TEST_CASE("of the names that are expected only those are asked for that the daem
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::requester_files_test

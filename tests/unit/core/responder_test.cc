@@ -12,7 +12,7 @@
 #include "tests/unit/core/waiters.h"
 #include "tests/unit/snapshot/fake_answered.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::responder_test {
 namespace {
 
 using Catch::Matchers::Contains;
@@ -174,4 +174,4 @@ TEST_CASE("who is told to wait is told for what") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::responder_test

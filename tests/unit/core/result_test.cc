@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::result_test {
 namespace {
 
 // Programs know errors by them.
@@ -43,4 +43,4 @@ TEST_CASE("a value can be changed where it is, and moved out") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::result_test

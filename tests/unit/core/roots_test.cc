@@ -9,7 +9,7 @@
 
 #include "tests/unit/core/fakes.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::roots_test {
 namespace {
 
 using cccl_cache::ArtifactKind;
@@ -194,4 +194,4 @@ TEST_CASE("one part that shows a text is enough") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::roots_test

@@ -10,7 +10,7 @@
 #include "tests/unit/core/answering_caller.h"
 #include "tests/unit/core/fake_files.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::sent_files_test {
 namespace {
 
 using cccl_cache::Digest;
@@ -160,4 +160,4 @@ TEST_CASE("one user's contents do not push out another's") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::sent_files_test

@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::source_scan_test {
 namespace {
 
 using namespace std::string_literals;
@@ -151,4 +151,4 @@ TEST_CASE("what is no directive of these ends a preamble") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::source_scan_test

@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::statistics_test {
 namespace {
 
 TEST_CASE("totals survive being written and read back") {
@@ -40,4 +40,4 @@ TEST_CASE("every counter is listed once under a name of its own") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::statistics_test

@@ -5,7 +5,7 @@
 #include "daemon/core/model/toolchain.h"
 #include "daemon/core/model/toolchain_places.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::toolchain_headers_test {
 namespace {
 
 using cccl_cache::Sha256;
@@ -141,4 +141,4 @@ TEST_CASE("a header directory has the number of the outermost that it lies in") 
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::toolchain_headers_test

@@ -11,7 +11,7 @@
 #include "tests/support/wait_until.h"
 #include "tests/unit/service/fakes.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::housekeeping_test {
 namespace {
 
 /// Keeps facts in memory. Thread-safe.
@@ -146,4 +146,4 @@ TEST_CASE("facts that are damaged leave the counters where they are") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::housekeeping_test

@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::layer_options_test {
 namespace {
 
 TEST_CASE("the state and what systemd made for the socket are the daemon's own") {
@@ -64,4 +64,4 @@ TEST_CASE(
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::layer_options_test

@@ -5,7 +5,7 @@
 #include "daemon/files/path_walk.h"
 #include "tests/unit/files/file_tree.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::absent_names_test {
 namespace {
 
 ContentStamp Stamp(uint64_t inode) {
@@ -81,4 +81,4 @@ TEST_CASE("of a directory that has just changed nothing is remembered") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::absent_names_test

@@ -18,6 +18,8 @@
 #include "daemon/files/file_stamp.h"
 #include "tests/unit/files/file_tree.h"
 
+namespace access_rules_test {
+
 using namespace cccl_cache::daemon;
 using Catch::Matchers::Contains;
 using cccl_cache::FileDescriptor;
@@ -400,3 +402,5 @@ TEST_CASE("nothing changes if it is not wanted") {
   const StrangerRights rights(false);
   CHECK(CanOpen(tree.Path("closed.h")));
 }
+
+}  // namespace access_rules_test

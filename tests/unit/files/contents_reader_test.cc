@@ -14,6 +14,8 @@
 #include "daemon/files/contents.h"
 #include "tests/unit/files/file_tree.h"
 
+namespace contents_reader_test {
+
 using namespace cccl_cache::daemon;
 using Catch::Matchers::Contains;
 using cccl_cache::FileDescriptor;
@@ -182,3 +184,5 @@ TEST_CASE("bytes and digest agree while a file is written to") {
   stop = true;
   writer.join();
 }
+
+}  // namespace contents_reader_test

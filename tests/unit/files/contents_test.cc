@@ -6,6 +6,8 @@
 #include <thread>
 #include <vector>
 
+namespace contents_test {
+
 using namespace cccl_cache::daemon;
 
 namespace {
@@ -69,3 +71,5 @@ TEST_CASE("threads may use one memory at the same time") {
   for (std::thread& thread : threads) thread.join();
   CHECK(memory.size() == 50);
 }
+
+}  // namespace contents_test

@@ -12,6 +12,8 @@
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/files/file_tree.h"
 
+namespace file_stamp_test {
+
 using namespace cccl_cache::daemon;
 using cccl_cache::FileDescriptor;
 
@@ -145,3 +147,5 @@ TEST_CASE("devices that differ in either half of the number are two") {
   status.stx_dev_minor = 0xffffffff;
   CHECK(DeviceOf(status) == 0x1'ffff'ffff);
 }
+
+}  // namespace file_stamp_test

@@ -14,6 +14,8 @@
 #include "daemon/files/file_stamp.h"
 #include "tests/unit/files/file_tree.h"
 
+namespace file_systems_test {
+
 using namespace cccl_cache::daemon;
 using cccl_cache::FileDescriptor;
 
@@ -122,3 +124,5 @@ TEST_CASE("a descriptor that is none is a failure") {
   const struct statx status = StatusOf(directory.get(), "");
   CHECK(ObstacleOf(FileSystems().Of(-1, "", status)) == PathError::Kind::kFailed);
 }
+
+}  // namespace file_systems_test

@@ -9,6 +9,8 @@
 #include "daemon/files/host_files.h"
 #include "tests/unit/files/file_tree.h"
 
+namespace host_file_access_test {
+
 using namespace cccl_cache::daemon;
 using cccl_cache::Sha256;
 
@@ -76,3 +78,5 @@ TEST_CASE("builds on several threads look at the same files") {
   }
   for (std::thread& thread : threads) thread.join();
 }
+
+}  // namespace host_file_access_test

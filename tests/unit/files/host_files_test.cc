@@ -16,6 +16,8 @@
 #include "tests/support/root.h"
 #include "tests/unit/files/file_tree.h"
 
+namespace host_files_test {
+
 using namespace cccl_cache::daemon;
 using Catch::Matchers::Contains;
 using cccl_cache::Sha256;
@@ -213,3 +215,5 @@ TEST_CASE("more directories than may be open are all found") {
   const auto open = std::distance(fs::directory_iterator("/proc/self/fd"), {});
   CHECK(open < 400);
 }
+
+}  // namespace host_files_test

@@ -5,6 +5,8 @@
 #include <catch2/catch.hpp>
 #include <cerrno>
 
+namespace path_error_test {
+
 using namespace cccl_cache::daemon;
 using Catch::Matchers::Contains;
 using Catch::Matchers::StartsWith;
@@ -66,3 +68,5 @@ TEST_CASE("what may pass is to be tried again") {
   CHECK(failed.code == ErrorCode::kUnavailable);
   CHECK_THAT(failed.message, Contains("cannot be looked at: Input/output error"));
 }
+
+}  // namespace path_error_test

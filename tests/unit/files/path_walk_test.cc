@@ -12,6 +12,8 @@
 #include "daemon/files/file_stamp.h"
 #include "tests/unit/files/file_tree.h"
 
+namespace path_walk_test {
+
 using namespace cccl_cache::daemon;
 using cccl_cache::Sha256;
 
@@ -113,3 +115,5 @@ TEST_CASE("a symlink that was pointed elsewhere is noticed by the next build") {
   tree.Link("include", "two");
   CHECK(tree.Own({"include"})->Look({0, "a.h"})->digest == Sha256("two"));
 }
+
+}  // namespace path_walk_test

@@ -13,6 +13,8 @@
 #include "tests/support/root.h"
 #include "tests/unit/files/file_tree.h"
 
+namespace refused_places_test {
+
 using namespace cccl_cache::daemon;
 using Catch::Matchers::Contains;
 
@@ -140,3 +142,5 @@ TEST_CASE("what is refused is refused under other mounts too", "[root]") {
   }).join();
   if (!mounted) FAIL("this root may not mount: a container needs CAP_SYS_ADMIN");
 }
+
+}  // namespace refused_places_test

@@ -9,6 +9,8 @@
 
 #include "tests/support/temporary_directory.h"
 
+namespace identity_cache_test {
+
 using cccl_cache::daemon::IdentityCache;
 using cccl_cache::daemon::TemporaryDirectory;
 using std::filesystem::perms;
@@ -81,3 +83,5 @@ TEST_CASE("without a home nothing is kept") {
   cache.PutMeta(kFact, "value");
   CHECK_FALSE(cache.GetMeta(kFact));
 }
+
+}  // namespace identity_cache_test

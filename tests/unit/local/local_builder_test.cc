@@ -7,7 +7,7 @@
 
 #include "tests/support/temporary_directory.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::local_builder_test {
 namespace {
 
 using cccl_cache::BuildRequest;
@@ -100,4 +100,4 @@ TEST_CASE("a toolchain without the compiler is an answer that says so") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::local_builder_test

@@ -11,6 +11,8 @@
 
 #include "base/file_descriptor.h"
 
+namespace request_io_test {
+
 using namespace cccl_cache::daemon;
 using cccl_cache::FileDescriptor;
 
@@ -101,3 +103,5 @@ TEST_CASE("the process ends when the other end of its socket is closed") {
   REQUIRE(waitpid(child, &status, 0) == child);
   CHECK(WIFEXITED(status));
 }
+
+}  // namespace request_io_test

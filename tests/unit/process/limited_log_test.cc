@@ -14,7 +14,7 @@
 #include "daemon/process/log.h"
 #include "tests/support/temporary_directory.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::limited_log_test {
 namespace {
 
 using std::chrono_literals::operator""s;
@@ -52,4 +52,4 @@ TEST_CASE("of many warnings at once ten are written, and the next one says what 
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::limited_log_test

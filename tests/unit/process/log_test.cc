@@ -11,6 +11,8 @@
 #include "base/file_descriptor.h"
 #include "tests/support/temporary_directory.h"
 
+namespace log_test {
+
 using namespace cccl_cache::daemon;
 using Catch::Matchers::Contains;
 using Catch::Matchers::EndsWith;
@@ -129,3 +131,5 @@ TEST_CASE("each kind, outcome and tier has a name of its own") {
   CHECK_THAT(logged(Answer(Outcome::kHit, TierName::kRemote)), Contains("tier=remote "));
   CHECK_THAT(logged(Answer(Outcome::kHit, TierName::kArena)), Contains("tier=arena "));
 }
+
+}  // namespace log_test

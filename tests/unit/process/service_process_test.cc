@@ -11,6 +11,8 @@
 #include <cstddef>
 #include <cstring>
 
+namespace service_process_test {
+
 using namespace cccl_cache::daemon;
 using cccl_cache::daemon::NotifySocket;
 using namespace std::chrono_literals;
@@ -89,3 +91,5 @@ TEST_CASE("signals wait until somebody asks") {
   CHECK(signals.Wait(10s) == Told::kStop);
   CHECK(signals.Wait(0ms) == Told::kNothing);
 }
+
+}  // namespace service_process_test

@@ -9,6 +9,8 @@
 
 #include "tests/support/temporary_directory.h"
 
+namespace worker_path_test {
+
 using namespace cccl_cache::daemon;
 using Catch::Matchers::Contains;
 using Catch::Matchers::StartsWith;
@@ -96,3 +98,5 @@ TEST_CASE("what can't be run is no worker, and the error names each place that w
                              installed.Path("worker/cccl-cached-worker")));
   CHECK_THAT(error, Contains("install it with the daemon"));
 }
+
+}  // namespace worker_path_test

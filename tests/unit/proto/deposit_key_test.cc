@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace cccl_cache {
+namespace cccl_cache::deposit_key_test {
 namespace {
 
 using Fields = std::vector<DepositField>;
@@ -61,4 +61,4 @@ TEST_CASE("two deposits that differ in anything have different keys") {
 }
 
 }  // namespace
-}  // namespace cccl_cache
+}  // namespace cccl_cache::deposit_key_test

@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace cccl_cache {
+namespace cccl_cache::digest_test {
 namespace {
 
 TEST_CASE("a digest is the SHA-256 that everybody computes") {
@@ -67,4 +67,4 @@ TEST_CASE("a hasher starts anew after it finished") {
 }
 
 }  // namespace
-}  // namespace cccl_cache
+}  // namespace cccl_cache::digest_test

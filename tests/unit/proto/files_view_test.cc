@@ -16,7 +16,7 @@
 #include "tests/support/root.h"
 #include "tests/support/temporary_directory.h"
 
-namespace cccl_cache {
+namespace cccl_cache::files_view_test {
 namespace {
 
 // What the kernel says of this thread's namespace, asked anew.
@@ -98,4 +98,4 @@ TEST_CASE("a thread whose root is another directory, or another mount of one, ha
   CHECK(in_mount->root_inode == in_directory->root_inode);
 }
 
-}  // namespace cccl_cache
+}  // namespace cccl_cache::files_view_test

@@ -13,7 +13,7 @@
 #include "tests/support/random_requests.h"
 #include "tests/unit/proto/parsed.h"
 
-namespace cccl_cache {
+namespace cccl_cache::fingerprint_property_test {
 namespace {
 
 using cccl_cache::daemon::testing::RandomRequests;
@@ -157,4 +157,4 @@ TEST_CASE("property: what is left out, doubled, or flipped shows in a fingerprin
 }
 
 }  // namespace
-}  // namespace cccl_cache
+}  // namespace cccl_cache::fingerprint_property_test

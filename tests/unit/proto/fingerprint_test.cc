@@ -9,7 +9,7 @@
 
 #include "tests/unit/proto/parsed.h"
 
-namespace cccl_cache {
+namespace cccl_cache::fingerprint_test {
 namespace {
 
 /// All that a fingerprint is made from, owned.
@@ -298,4 +298,4 @@ TEST_CASE("a seed changes with each part of the program") {
 }
 
 }  // namespace
-}  // namespace cccl_cache
+}  // namespace cccl_cache::fingerprint_test

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/proto/parsed.h"
 
-namespace cccl_cache {
+namespace cccl_cache::nvjitlink_options_test {
 namespace {
 
 constexpr BuildKind kLink = BuildKind::kLink;
@@ -53,4 +53,4 @@ TEST_CASE("debug information of a link shows paths") {
 }
 
 }  // namespace
-}  // namespace cccl_cache
+}  // namespace cccl_cache::nvjitlink_options_test

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/proto/parsed.h"
 
-namespace cccl_cache {
+namespace cccl_cache::nvrtc_options_test {
 namespace {
 
 constexpr BuildKind kNvrtc = BuildKind::kNvrtc;
@@ -99,4 +99,4 @@ TEST_CASE("harmless pass-through options are handed over, one argument each") {
 }
 
 }  // namespace
-}  // namespace cccl_cache
+}  // namespace cccl_cache::nvrtc_options_test

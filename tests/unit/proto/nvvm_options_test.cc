@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/proto/parsed.h"
 
-namespace cccl_cache {
+namespace cccl_cache::nvvm_options_test {
 namespace {
 
 constexpr BuildKind kNvvm = BuildKind::kNvvm;
@@ -31,4 +31,4 @@ TEST_CASE("LLVM's own options are refused: they write files") {
 }
 
 }  // namespace
-}  // namespace cccl_cache
+}  // namespace cccl_cache::nvvm_options_test

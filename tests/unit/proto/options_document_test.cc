@@ -8,7 +8,7 @@
 
 #include "proto/options.h"
 
-namespace cccl_cache {
+namespace cccl_cache::options_document_test {
 namespace {
 
 std::string Spellings(const OptionRule& rule) {
@@ -65,4 +65,4 @@ TEST_CASE("docs/options.md has the tables of the option rules, row for row") {
 }
 
 }  // namespace
-}  // namespace cccl_cache
+}  // namespace cccl_cache::options_document_test

@@ -10,7 +10,7 @@
 
 #include "tests/unit/proto/parsed.h"
 
-namespace cccl_cache {
+namespace cccl_cache::options_test {
 namespace {
 
 constexpr BuildKind kKinds[] = {BuildKind::kNvrtc, BuildKind::kLink, BuildKind::kNvvm};
@@ -267,4 +267,4 @@ TEST_CASE("a value that no tool is handed is not looked into") {
 }
 
 }  // namespace
-}  // namespace cccl_cache
+}  // namespace cccl_cache::options_test

@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace cccl_cache {
+namespace cccl_cache::request_test {
 namespace {
 
 TEST_CASE("a request weighs what its texts and contents weigh, of every kind") {
@@ -37,4 +37,4 @@ TEST_CASE("a request weighs what its texts and contents weigh, of every kind") {
 }
 
 }  // namespace
-}  // namespace cccl_cache
+}  // namespace cccl_cache::request_test

@@ -15,7 +15,7 @@
 #include "proto/snapshot_reader.h"
 #include "tests/unit/proto/snapshot_texts.h"
 
-namespace cccl_cache {
+namespace cccl_cache::snapshot_test {
 namespace {
 
 using testing::Text;
@@ -240,4 +240,4 @@ TEST_CASE("who takes no more ends the writing") {
 }
 
 }  // namespace
-}  // namespace cccl_cache
+}  // namespace cccl_cache::snapshot_test

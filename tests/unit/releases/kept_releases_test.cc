@@ -15,6 +15,8 @@
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/core/fakes.h"
 
+namespace kept_releases_test {
+
 using namespace cccl_cache::daemon;
 using cccl_cache::Digest;
 using cccl_cache::Sha256;
@@ -267,3 +269,5 @@ TEST_CASE("the giver is told why a release can't be used") {
   scene.toolchains.rejects = true;
   CHECK(Add(scene, kAlice).find("it can't be mapped") != std::string::npos);
 }
+
+}  // namespace kept_releases_test

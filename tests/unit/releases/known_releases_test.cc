@@ -6,6 +6,8 @@
 #include <set>
 #include <string>
 
+namespace known_releases_test {
+
 using namespace cccl_cache::daemon;
 using cccl_cache::Digest;
 
@@ -34,3 +36,5 @@ TEST_CASE("files are named so that the search for toolchains reads the version")
   const KnownRelease linker{"12.9.86", {}, std::nullopt};
   CHECK(linker.names() == std::vector<std::string>{"libnvJitLink.so.12.9.86"});
 }
+
+}  // namespace known_releases_test

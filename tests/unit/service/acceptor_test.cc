@@ -10,7 +10,7 @@
 
 #include "base/file_descriptor.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::acceptor_test {
 namespace {
 
 TEST_CASE("the kernel tells who is at the other end") {
@@ -33,4 +33,4 @@ TEST_CASE("a descriptor that is no Unix socket is an error") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::acceptor_test

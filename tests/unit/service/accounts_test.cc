@@ -12,7 +12,7 @@
 #include <set>
 #include <string>
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::accounts_test {
 namespace {
 
 /// A machine with users of its own; removed at the end.
@@ -174,4 +174,4 @@ TEST_CASE("a search for names that hangs keeps nobody waiting") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::accounts_test

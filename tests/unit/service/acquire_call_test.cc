@@ -15,7 +15,7 @@
 #include "tests/unit/service/raw_call.h"
 #include "tests/unit/service/running_server.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::acquire_call_test {
 namespace {
 
 namespace v1 = cccl_cache::v1;
@@ -513,4 +513,4 @@ TEST_CASE("users, groups, namespaces and fields have keys of their own") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::acquire_call_test

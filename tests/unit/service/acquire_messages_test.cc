@@ -7,7 +7,7 @@
 #include "cccl_cache/v1/deposit.pb.h"
 #include "tests/unit/service/byte_buffers.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::acquire_messages_test {
 namespace {
 
 namespace v1 = cccl_cache::v1;
@@ -169,4 +169,4 @@ TEST_CASE("a publication is confirmed by a message that is not empty") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::acquire_messages_test

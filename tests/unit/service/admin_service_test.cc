@@ -15,7 +15,7 @@
 #include "cccl_cache/v1/admin.grpc.pb.h"
 #include "tests/unit/service/running_server.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::admin_service_test {
 namespace {
 
 namespace v1 = cccl_cache::v1;
@@ -128,4 +128,4 @@ TEST_CASE("toolchains that changed are looked at before they are told") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::admin_service_test

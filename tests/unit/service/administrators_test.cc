@@ -22,7 +22,7 @@
 #include "tests/support/root.h"
 #include "tests/unit/service/running_server.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::administrators_test {
 namespace {
 
 constexpr gid_t kGroup = 54'321;
@@ -125,4 +125,4 @@ TEST_CASE("uid 0 and members of the group are none in another user namespace", "
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::administrators_test

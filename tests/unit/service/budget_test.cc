@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::budget_test {
 namespace {
 
 ServiceLimits FewCalls() {
@@ -225,4 +225,4 @@ TEST_CASE("who reads too much at one time is refused, and nobody else") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::budget_test

@@ -19,7 +19,7 @@
 #include "tests/unit/service/running_server.h"
 #include "tests/unit/service/stalled_calls.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::build_call_test {
 namespace {
 
 namespace v1 = cccl_cache::v1;
@@ -446,4 +446,4 @@ TEST_CASE("an answer, the start and the leaving may race: the wait ends exactly 
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::build_call_test

@@ -15,7 +15,7 @@
 
 #include "tests/unit/service/running_server.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::build_many_call_test {
 namespace {
 
 namespace v1 = cccl_cache::v1;
@@ -415,4 +415,4 @@ TEST_CASE("a caller that asks for more than it reads gets every answer in the en
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::build_many_call_test

@@ -7,7 +7,7 @@
 #include "cccl_cache/v1/build.pb.h"
 #include "tests/unit/service/fakes.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::build_reply_test {
 namespace {
 
 namespace v1 = cccl_cache::v1;
@@ -104,4 +104,4 @@ TEST_CASE("an artifact without bytes is one") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::build_reply_test

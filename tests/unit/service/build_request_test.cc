@@ -10,7 +10,7 @@
 
 #include "cccl_cache/v1/build.pb.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::build_request_test {
 namespace {
 
 namespace v1 = cccl_cache::v1;
@@ -402,4 +402,4 @@ TEST_CASE("the first thing that is wrong is told, and nothing is taken after it"
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::build_request_test

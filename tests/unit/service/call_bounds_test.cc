@@ -12,7 +12,7 @@
 #include "tests/unit/service/running_server.h"
 #include "tests/unit/service/stalled_calls.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::call_bounds_test {
 namespace {
 
 namespace v1 = cccl_cache::v1;
@@ -129,4 +129,4 @@ TEST_CASE("a small request that is not the method's message is refused") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::call_bounds_test

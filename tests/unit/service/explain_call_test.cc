@@ -12,7 +12,7 @@
 #include "cccl_cache/v1/admin.grpc.pb.h"
 #include "tests/unit/service/running_server.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::explain_call_test {
 namespace {
 
 namespace v1 = cccl_cache::v1;
@@ -196,4 +196,4 @@ TEST_CASE("an explanation is sent field by field") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::explain_call_test

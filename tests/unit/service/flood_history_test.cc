@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::flood_history_test {
 namespace {
 
 using std::chrono_literals::operator""ms;
@@ -97,4 +97,4 @@ TEST_CASE("connections of one user have one allowance as long as one of them is 
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::flood_history_test

@@ -19,7 +19,7 @@
 /// Of sanitizers, which replace the allocator; null without one.
 extern "C" __attribute__((weak)) size_t __sanitizer_get_current_allocated_bytes();
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::frame_rules_test {
 namespace {
 
 size_t AllocatedBytes() {
@@ -385,4 +385,4 @@ TEST_CASE("a conversation is judged alike however it is cut into pieces") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::frame_rules_test

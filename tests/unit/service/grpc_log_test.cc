@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::grpc_log_test {
 namespace {
 
 TEST_CASE("errors of gRPC are told, lesser messages are not") {
@@ -38,4 +38,4 @@ TEST_CASE("nothing is told once the log has ended") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::grpc_log_test

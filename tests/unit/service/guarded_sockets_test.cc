@@ -18,7 +18,7 @@
 
 #include "tests/support/http2_frames.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::guarded_sockets_test {
 namespace {
 
 struct Pair {
@@ -206,4 +206,4 @@ TEST_CASE("a server that ends the connection by itself fails the check at start"
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::guarded_sockets_test

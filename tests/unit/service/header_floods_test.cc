@@ -11,7 +11,7 @@
 #include "tests/support/http2_frames.h"
 #include "tests/unit/service/running_server.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::header_floods_test {
 namespace {
 
 /// The beginning of a field of 1 MiB: gRPC waits for all of it.
@@ -86,4 +86,4 @@ TEST_CASE("a user whose connections are cut off again and again is refused for a
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::header_floods_test

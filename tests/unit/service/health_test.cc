@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::health_test {
 namespace {
 
 class RecordingWatcher final : public Health::Watcher {
@@ -75,4 +75,4 @@ TEST_CASE("the daemon as a whole and each of its services have a state") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::health_test

@@ -21,7 +21,7 @@
 #include "tests/support/root.h"
 #include "tests/unit/service/running_server.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::listening_socket_test {
 namespace {
 
 mode_t ModeOf(const std::string& path) {
@@ -241,4 +241,4 @@ TEST_CASE("sockets that were handed to another process are not taken") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::listening_socket_test

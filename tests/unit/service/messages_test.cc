@@ -11,7 +11,7 @@
 #include "cccl_cache/v1/admin.pb.h"
 #include "tests/unit/service/byte_buffers.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::messages_test {
 namespace {
 
 /// What a client is told, and the trailers beside it.
@@ -90,4 +90,4 @@ TEST_CASE("bytes that are no message are refused by the name of what was expecte
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::messages_test

@@ -6,7 +6,7 @@
 #include <future>
 #include <string>
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::peer_servers_test {
 namespace {
 
 /// A server whose end waits until it is let go.
@@ -62,4 +62,4 @@ TEST_CASE("where nothing ends, nobody waits") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::peer_servers_test

@@ -8,20 +8,9 @@
 #include <chrono>
 #include <vector>
 
+#include "tests/unit/service/byte_buffers.h"
+
 namespace cccl_cache::daemon {
-namespace {
-
-std::string BytesOf(const grpc::ByteBuffer& buffer) {
-  std::vector<grpc::Slice> slices;
-  REQUIRE(buffer.Dump(&slices).ok());
-  std::string bytes;
-  for (const grpc::Slice& slice : slices) {
-    bytes.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
-  }
-  return bytes;
-}
-
-}  // namespace
 
 RawAnswer CallRaw(const RunningServer& running, const std::string& method,
                   const std::string& message) {

@@ -6,7 +6,7 @@
 #include <catch2/catch.hpp>
 #include <deque>
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::read_gate_test {
 namespace {
 
 struct Reader final : GatedReader {
@@ -122,4 +122,4 @@ TEST_CASE("the last one who withdraws leaves nothing behind") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::read_gate_test

@@ -9,7 +9,7 @@
 #include "cccl_cache/v1/build.pb.h"
 #include "tests/unit/service/fakes.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::reply_bytes_test {
 namespace {
 
 namespace v1 = cccl_cache::v1;
@@ -170,4 +170,4 @@ TEST_CASE("a log that is not UTF-8 does not make the reply unreadable") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::reply_bytes_test

@@ -21,7 +21,7 @@
 #include "tests/unit/service/running_server.h"
 #include "tests/unit/service/stalled_calls.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::server_peers_test {
 namespace {
 
 namespace v1 = cccl_cache::v1;
@@ -236,4 +236,4 @@ TEST_CASE("one user with many sets of groups has a bounded number of servers at 
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::server_peers_test

@@ -22,7 +22,7 @@
 #include "tests/unit/service/raw_call.h"
 #include "tests/unit/service/running_server.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::server_test {
 namespace {
 
 namespace v1 = cccl_cache::v1;
@@ -284,4 +284,4 @@ TEST_CASE("many callers on one connection are all answered") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::server_test

@@ -9,7 +9,7 @@
 #include "cccl_cache/v1/snapshot.grpc.pb.h"
 #include "tests/unit/service/running_server.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::snapshot_call_test {
 namespace {
 
 namespace v1 = cccl_cache::v1;
@@ -66,4 +66,4 @@ TEST_CASE("the memory of a snapshot counts as its caller's bytes in flight") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::snapshot_call_test

@@ -6,7 +6,7 @@
 
 #include "proto/snapshot.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::snapshot_calls_test {
 namespace {
 
 namespace v1 = cccl_cache::v1;
@@ -109,4 +109,4 @@ TEST_CASE("a summary is sent field by field") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::snapshot_calls_test

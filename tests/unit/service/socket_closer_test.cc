@@ -14,7 +14,7 @@
 #include "daemon/service/transport/acceptor.h"
 #include "tests/unit/service/running_server.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::socket_closer_test {
 namespace {
 
 /// A TCP connection over loopback whose end waits for the other side, which reads nothing.
@@ -77,4 +77,4 @@ TEST_CASE("a client's socket that can't be closed at once holds up no other one'
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::socket_closer_test

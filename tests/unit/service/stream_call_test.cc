@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::stream_call_test {
 namespace {
 
 TEST_CASE("events of a call run one at a time, whatever threads they come from") {
@@ -106,4 +106,4 @@ TEST_CASE("an event may be destroyed with what posts to its call") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::stream_call_test

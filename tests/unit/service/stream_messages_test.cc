@@ -10,7 +10,7 @@
 #include "tests/unit/core/answering_caller.h"
 #include "tests/unit/service/byte_buffers.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::stream_messages_test {
 namespace {
 
 namespace v1 = cccl_cache::v1;
@@ -247,4 +247,4 @@ TEST_CASE("a failed build is told under its tag, with name, hint and as much tex
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::stream_messages_test

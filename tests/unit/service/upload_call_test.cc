@@ -13,7 +13,7 @@
 
 #include "tests/unit/service/running_server.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::upload_call_test {
 namespace {
 
 namespace v1 = cccl_cache::v1;
@@ -161,4 +161,4 @@ TEST_CASE("uploads in progress are bounded") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::upload_call_test

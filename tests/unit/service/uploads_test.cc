@@ -4,7 +4,7 @@
 
 #include "daemon/service/limits/backend.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::uploads_test {
 namespace {
 
 using Clock = Uploads::Clock;
@@ -48,4 +48,4 @@ TEST_CASE("the same upload again is counted once and starts its time anew") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::uploads_test

@@ -16,7 +16,7 @@
 #include "daemon/service/limits/read_gate.h"
 #include "tests/unit/service/running_server.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::with_files_call_test {
 namespace {
 
 namespace v1 = cccl_cache::v1;
@@ -296,4 +296,4 @@ TEST_CASE("an answer about files waits for its turn behind as many as are being 
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::with_files_call_test

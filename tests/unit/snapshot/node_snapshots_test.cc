@@ -25,7 +25,7 @@
 #include "tests/unit/snapshot/fake_answered.h"
 #include "tests/unit/snapshot/snapshot_maker.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::node_snapshots_test {
 namespace {
 
 using cccl_cache::SnapshotItem;
@@ -361,4 +361,4 @@ TEST_CASE("who leaves the line makes room in it") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::node_snapshots_test

@@ -16,7 +16,7 @@
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/snapshot/snapshot_maker.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::received_snapshot_test {
 namespace {
 
 using cccl_cache::Sha256;
@@ -269,4 +269,4 @@ TEST_CASE("where nothing can be written the state directory is named") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::received_snapshot_test

@@ -11,7 +11,7 @@
 #include "daemon/core/lookup/entry.h"
 #include "daemon/core/lookup/manifest.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::records_test {
 namespace {
 
 using cccl_cache::Sha256;
@@ -128,4 +128,4 @@ TEST_CASE("a deposit that was cut off, or has a namespace that nobody can name, 
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::records_test

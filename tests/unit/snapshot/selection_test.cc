@@ -14,7 +14,7 @@
 #include "tests/unit/core/fake_deposits.h"
 #include "tests/unit/snapshot/fake_answered.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::selection_test {
 namespace {
 
 using cccl_cache::DepositScope;
@@ -194,4 +194,4 @@ TEST_CASE("namespace and time narrow deposits, and what names a compiler leaves 
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::selection_test

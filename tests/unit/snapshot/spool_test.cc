@@ -13,7 +13,7 @@
 
 #include "tests/support/temporary_directory.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::spool_test {
 namespace {
 
 using Catch::Matchers::Contains;
@@ -116,4 +116,4 @@ TEST_CASE("a disk that takes only a part of it is an error, not a short file tha
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::spool_test

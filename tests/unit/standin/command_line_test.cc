@@ -8,7 +8,7 @@
 
 #include "client/standin/tool.h"
 
-namespace cccl_cache::standin {
+namespace cccl_cache::standin::command_line_test {
 namespace {
 
 /// Reads a command line whose words have blanks between them and begin with the tool's name.
@@ -104,4 +104,4 @@ TEST_CASE("Variables with which tools write more files are known") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::standin
+}  // namespace cccl_cache::standin::command_line_test

@@ -14,7 +14,7 @@
 #include "tests/unit/store/store_fixtures.h"
 #include "tests/unit/store/store_scene.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::answer_log_test {
 namespace {
 
 using std::chrono::seconds;
@@ -177,4 +177,4 @@ TEST_CASE("a row that can't be read is left out, and those after it are not") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::answer_log_test

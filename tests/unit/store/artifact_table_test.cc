@@ -10,7 +10,7 @@
 #include "tests/unit/store/open_database.h"
 #include "tests/unit/store/store_fixtures.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::artifact_table_test {
 namespace {
 
 using cccl_cache::Digest;
@@ -214,4 +214,4 @@ TEST_CASE("the ledger is bounded, and what is in it is still counted when it is 
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::artifact_table_test

@@ -10,7 +10,7 @@
 #include "tests/unit/store/store_fixtures.h"
 #include "tests/unit/store/store_scene.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::corrupt_database_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -182,4 +182,4 @@ TEST_CASE("a database that turns out damaged while the daemon runs is replaced b
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::corrupt_database_test

@@ -10,7 +10,7 @@
 
 #include "tests/unit/store/open_database.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::database_test {
 namespace {
 
 using Kind = DatabaseError::Kind;
@@ -150,4 +150,4 @@ TEST_CASE("a slot that goes closes its database") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::database_test

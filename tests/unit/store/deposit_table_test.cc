@@ -17,7 +17,7 @@
 #include "tests/unit/store/store_fixtures.h"
 #include "tests/unit/store/store_scene.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::deposit_table_test {
 namespace {
 
 using cccl_cache::Digest;
@@ -271,4 +271,4 @@ TEST_CASE("a database of an earlier version, without a place for deposits, opens
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::deposit_table_test

@@ -7,7 +7,7 @@
 #include "tests/unit/store/child_process.h"
 #include "tests/unit/store/store_fixtures.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::failing_disk_test {
 namespace {
 
 using store_test::ChildProcess;
@@ -67,4 +67,4 @@ TEST_CASE("a disk that refuses writes is counted and reported, and the store rec
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::failing_disk_test

@@ -8,7 +8,7 @@
 
 #include "tests/unit/store/store_fixtures.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::memory_store_test {
 namespace {
 
 using store_test::Key;
@@ -102,4 +102,4 @@ TEST_CASE("the memory tier serves many threads") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::memory_store_test

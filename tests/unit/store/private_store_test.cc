@@ -16,7 +16,7 @@
 #include "daemon/store/rows.h"
 #include "tests/unit/store/store_scene.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::private_store_test {
 namespace {
 
 using store_test::Key;
@@ -331,4 +331,4 @@ TEST_CASE("what is not known any more may be there") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::private_store_test

@@ -13,7 +13,7 @@
 #include "tests/unit/store/store_fixtures.h"
 #include "tests/unit/store/store_scene.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::rocksdb_store_test {
 namespace {
 
 using Catch::Matchers::Contains;
@@ -250,4 +250,4 @@ TEST_CASE("closing the slot waits for the reader that still holds the database")
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::rocksdb_store_test

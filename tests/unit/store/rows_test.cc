@@ -9,7 +9,7 @@
 
 #include "tests/unit/store/store_fixtures.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::rows_test {
 namespace {
 
 using std::chrono::microseconds;
@@ -154,4 +154,4 @@ TEST_CASE("a clock that was set back makes no entry eternal") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::rows_test

@@ -12,7 +12,7 @@
 #include "tests/support/root.h"
 #include "tests/unit/store/store_fixtures.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::state_directory_test {
 namespace {
 
 using Catch::Matchers::Contains;
@@ -158,4 +158,4 @@ TEST_CASE("a database set aside takes the place of the one set aside before") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::state_directory_test

@@ -7,7 +7,7 @@
 
 #include "tests/unit/store/store_fixtures.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::write_queue_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -175,4 +175,4 @@ TEST_CASE("a broken entry is queued for deletion once") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::write_queue_test

@@ -6,6 +6,8 @@
 
 #include "tests/unit/toolchain/toolchain_fixture.h"
 
+namespace capability_probe_test {
+
 using namespace cccl_cache::daemon;
 
 namespace {
@@ -113,3 +115,5 @@ TEST_CASE("an NVRTC that can't list its architectures is probed once all the sam
   CHECK(CapabilityProbe(meta, compiler).Probe(WithNvrtc(1), {})->architectures.empty());
   CHECK(compiler.compiles == compiles);
 }
+
+}  // namespace capability_probe_test

@@ -10,6 +10,8 @@
 #include "tests/support/root.h"
 #include "tests/unit/toolchain/toolchain_fixture.h"
 
+namespace finder_test {
+
 using namespace cccl_cache::daemon;
 using cccl_cache::daemon::LibrariesIn;
 using cccl_cache::daemon::LibraryName;
@@ -288,3 +290,5 @@ TEST_CASE("the soname comes before the full name of a library") {
 TEST_CASE("a directory that does not exist holds no libraries") {
   CHECK(LibrariesIn("/nonexistent", "libnvrtc").empty());
 }
+
+}  // namespace finder_test

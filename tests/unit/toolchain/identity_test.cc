@@ -10,6 +10,8 @@
 #include "daemon/toolchain/finder.h"
 #include "tests/unit/toolchain/toolchain_fixture.h"
 
+namespace identity_test {
+
 using namespace cccl_cache::daemon;
 using cccl_cache::Sha256;
 
@@ -207,3 +209,5 @@ TEST_CASE("who is told to stop reads no further") {
   stop.request_stop();
   CHECK_FALSE(DigestOfFile(Surveyed(tree.Path("file")), stop.get_token()));
 }
+
+}  // namespace identity_test

@@ -10,6 +10,8 @@
 #include "daemon/toolchain/survey.h"
 #include "tests/unit/toolchain/toolchain_fixture.h"
 
+namespace installation_test {
+
 using namespace cccl_cache::daemon;
 
 namespace {
@@ -83,3 +85,5 @@ TEST_CASE("reading is no change") {
   REQUIRE(TakeSurvey(found.installations.front(), geteuid(), nullptr).ok());
   CHECK_FALSE(toolkit.watch.Changed());
 }
+
+}  // namespace installation_test

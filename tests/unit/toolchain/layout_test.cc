@@ -13,6 +13,8 @@
 
 #include "tests/unit/toolchain/toolchain_fixture.h"
 
+namespace layout_test {
+
 using namespace cccl_cache::daemon;
 
 namespace {
@@ -262,3 +264,5 @@ TEST_CASE("where roots alone are asked for, neither environment nor system is lo
   CHECK(places.python_prefixes.empty());
   CHECK(places.targets == SystemSearchPlaces({}).targets);
 }
+
+}  // namespace layout_test

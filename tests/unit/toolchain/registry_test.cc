@@ -6,6 +6,8 @@
 
 #include "tests/unit/toolchain/toolchain_fixture.h"
 
+namespace registry_test {
+
 using namespace cccl_cache::daemon;
 using cccl_cache::BuildKind;
 using cccl_cache::ToolchainSelector;
@@ -318,3 +320,5 @@ TEST_CASE("a spelling that leads elsewhere now is no spelling any more") {
   REQUIRE(after.ok());
   CHECK((*after)->root == node.tree.Path("other"));
 }
+
+}  // namespace registry_test

@@ -13,6 +13,8 @@
 #include "daemon/toolchain/survey.h"
 #include "tests/unit/toolchain/toolchain_fixture.h"
 
+namespace stamp_comparison_test {
+
 using namespace cccl_cache::daemon;
 using Verdict = StampComparison::Verdict;
 
@@ -157,3 +159,5 @@ TEST_CASE("a toolchain that inotify does not cover is compared by its stamps") {
   REQUIRE(looked.Came());
   CHECK(toolchain.Known(threads) == Verdict::kChanged);
 }
+
+}  // namespace stamp_comparison_test

@@ -12,6 +12,8 @@
 #include "daemon/toolchain/finder.h"
 #include "tests/unit/toolchain/toolchain_fixture.h"
 
+namespace survey_test {
+
 using namespace cccl_cache::daemon;
 using Catch::Matchers::Contains;
 
@@ -229,3 +231,5 @@ TEST_CASE("a directory that can't be listed is an error that names it") {
   CHECK(error.code == ErrorCode::kUnavailable);
   CHECK_THAT(error.message, Contains(tree.Path("none") + ": No such file or directory"));
 }
+
+}  // namespace survey_test

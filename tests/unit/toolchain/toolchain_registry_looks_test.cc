@@ -16,6 +16,8 @@
 #include "tests/support/wait_until.h"
 #include "tests/unit/toolchain/toolchain_fixture.h"
 
+namespace toolchain_registry_looks_test {
+
 using namespace cccl_cache::daemon;
 using cccl_cache::BuildKind;
 
@@ -273,3 +275,5 @@ TEST_CASE("what was known serves on after a stop") {
   REQUIRE_FALSE(chosen.ok());
   CHECK(chosen.error().code == ErrorCode::kUnavailable);
 }
+
+}  // namespace toolchain_registry_looks_test

@@ -9,6 +9,8 @@
 #include "tests/support/root.h"
 #include "tests/unit/toolchain/toolchain_fixture.h"
 
+namespace trusted_path_test {
+
 using namespace cccl_cache::daemon;
 using Catch::Matchers::Contains;
 
@@ -169,3 +171,5 @@ TEST_CASE("a sticky directory that all can write may be passed through, and hold
   CHECK(Why(0, S_IFDIR | S_ISVTX | 0777, PathRole::kHolder));
   CHECK(Why(0, S_IFREG | S_ISVTX | 0777, PathRole::kPassedThrough));
 }
+
+}  // namespace trusted_path_test

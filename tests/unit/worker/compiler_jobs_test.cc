@@ -7,7 +7,7 @@
 
 #include "tests/support/temporary_directory.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::compiler_jobs_test {
 namespace {
 
 const std::string kToolkit = std::string(FAKE_TOOLCHAINS) + "/fake_cuda13";
@@ -63,4 +63,4 @@ TEST_CASE("a job whose library the toolchain lacks is answered, not crashed") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::compiler_jobs_test

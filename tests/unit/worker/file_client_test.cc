@@ -11,6 +11,8 @@
 #include "daemon/compile/protocol/frame.h"
 #include "tests/unit/worker/answering_daemon.h"
 
+namespace file_client_test {
+
 using namespace cccl_cache::daemon;
 using cccl_cache::FileDescriptor;
 
@@ -64,3 +66,5 @@ TEST_CASE("a worker ends whose daemon is gone or can't be understood") {
   CHECK(ExitOfWhoAsks("nonsense") == kExitFilesLost);
   CHECK(ExitOfWhoAsks(EncodeFileAnswerHeader({FileKind::kFile, 7, 4}) + "tex") == kExitFilesLost);
 }
+
+}  // namespace file_client_test

@@ -18,6 +18,8 @@
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/worker/answering_daemon.h"
 
+namespace file_functions_test {
+
 using namespace cccl_cache::daemon;
 using cccl_cache::FileDescriptor;
 
@@ -154,3 +156,5 @@ TEST_CASE("a compiler can open only libraries that are loaded already") {
   CHECK(loaded != nullptr);
   CHECK(dlopen("libcrypt.so.1", RTLD_NOW) == nullptr);
 }
+
+}  // namespace file_functions_test

@@ -13,6 +13,8 @@
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/worker/answering_daemon.h"
 
+namespace file_view_questions_test {
+
 using namespace cccl_cache::daemon;
 using cccl_cache::FileDescriptor;
 namespace fs = std::filesystem;
@@ -142,3 +144,5 @@ TEST_CASE("a descriptor of a file outside can't be written to") {
   CHECK(scene.view.Open("/cccl-root-0/mine.h", O_RDWR) == -ENOENT);
   CHECK(scene.view.Open("/cccl-root-0", O_RDONLY) == -EISDIR);
 }
+
+}  // namespace file_view_questions_test

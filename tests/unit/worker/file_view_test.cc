@@ -15,6 +15,8 @@
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/worker/answering_daemon.h"
 
+namespace file_view_test {
+
 using namespace cccl_cache::daemon;
 using cccl_cache::FileDescriptor;
 namespace fs = std::filesystem;
@@ -281,3 +283,5 @@ TEST_CASE("the visible path of a name has no dots") {
   CHECK(view.VisiblePath("/cccl-root-1/./cub/") == "/cccl-root-1/cub");
   CHECK(view.working_directory() == "/cccl-cwd");
 }
+
+}  // namespace file_view_test

@@ -22,6 +22,8 @@
 #include "daemon/worker/sandbox/sandbox.h"
 #include "tests/support/temporary_directory.h"
 
+namespace isolation_test {
+
 using namespace cccl_cache::daemon;
 
 namespace {
@@ -249,3 +251,5 @@ TEST_CASE("places for which there is nothing are closed, and what is printed goe
   CHECK(told.closed);
   CHECK(told.silent);
 }
+
+}  // namespace isolation_test

@@ -7,7 +7,7 @@
 
 #include "daemon/worker/compilers/compiler_jobs.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::link_job_test {
 namespace {
 
 using cccl_cache::ArtifactKind;
@@ -143,4 +143,4 @@ TEST_CASE("the first call that fails is the answer, with the name of its result"
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::link_job_test

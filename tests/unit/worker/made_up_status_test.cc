@@ -5,7 +5,7 @@
 
 #include "daemon/worker/files/file_view.h"
 
-namespace cccl_cache::daemon::made_up_status {
+namespace cccl_cache::daemon::made_up_status::made_up_status_test {
 namespace {
 
 bool SameFile(const struct stat& one, const struct stat& other) {
@@ -40,4 +40,4 @@ TEST_CASE("things are the same file if and only if they have one identity and on
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon::made_up_status
+}  // namespace cccl_cache::daemon::made_up_status::made_up_status_test

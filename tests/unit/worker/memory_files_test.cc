@@ -14,7 +14,7 @@
 
 #include "base/file_descriptor.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::memory_files_test {
 namespace {
 
 int Filled(std::string_view contents) {
@@ -105,4 +105,4 @@ TEST_CASE("a compiler's scratch files are told from users' files and directories
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::memory_files_test

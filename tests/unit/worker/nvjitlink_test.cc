@@ -5,6 +5,8 @@
 
 #include "daemon/worker/compilers/compiler_jobs.h"
 
+namespace nvjitlink_test {
+
 using namespace cccl_cache::daemon;
 using cccl_cache::LinkInputType;
 
@@ -49,3 +51,5 @@ TEST_CASE("what says nothing of itself stays unspecified") {
   CHECK(LinkInputTypeOf("\x7f"
                         "ELF") == LinkInputType::kObject);
 }
+
+}  // namespace nvjitlink_test

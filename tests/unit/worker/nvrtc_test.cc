@@ -7,7 +7,7 @@
 
 #include "daemon/worker/compilers/compiler_jobs.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::nvrtc_test {
 namespace {
 
 using cccl_cache::ArtifactKind;
@@ -170,4 +170,4 @@ TEST_CASE("headers that could not be precompiled are a failure of the one who ma
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::nvrtc_test

@@ -8,7 +8,7 @@
 
 #include "daemon/worker/compilers/compiler_jobs.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::nvvm_test {
 namespace {
 
 using cccl_cache::ArtifactKind;
@@ -119,4 +119,4 @@ TEST_CASE("the first call that fails is the answer, with its name and the log") 
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::nvvm_test

@@ -8,7 +8,7 @@
 
 #include "daemon/worker/zygote.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::own_process_test {
 namespace {
 
 TEST_CASE("threads of this process are counted") {
@@ -38,4 +38,4 @@ TEST_CASE("addresses are counted in bytes, whether there is memory behind them o
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::own_process_test

@@ -5,6 +5,8 @@
 #include <catch2/catch.hpp>
 #include <string>
 
+namespace paths_test {
+
 using namespace cccl_cache::daemon;
 
 TEST_CASE("a path without dots keeps what only the kernel can resolve") {
@@ -128,3 +130,5 @@ TEST_CASE("an empty or endless name is nowhere") {
   CHECK(Is<VisiblePaths::Nowhere>(paths, ""));
   CHECK(Is<VisiblePaths::Nowhere>(paths, std::string(1 << 20, 'x')));
 }
+
+}  // namespace paths_test

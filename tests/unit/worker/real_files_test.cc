@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <string>
 
+namespace real_files_test {
+
 using namespace cccl_cache::daemon;
 
 namespace {
@@ -50,3 +52,5 @@ TEST_CASE("a pinned stream is not for writing, and a directory's not for reading
   CHECK(errno == EISDIR);
   fclose(directory);
 }
+
+}  // namespace real_files_test

@@ -7,7 +7,7 @@
 #include "daemon/worker/sandbox/sandbox.h"
 #include "tests/support/temporary_directory.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::sandbox_link_targets_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -73,4 +73,4 @@ TEST_CASE("what the kernel makes up is never added") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::sandbox_link_targets_test

@@ -23,6 +23,8 @@
 
 #include "tests/support/temporary_directory.h"
 
+namespace sandbox_test {
+
 using namespace cccl_cache::daemon;
 using cccl_cache::FileDescriptor;
 
@@ -326,3 +328,5 @@ TEST_CASE("without seccomp there is no sandbox, and it says so") {
           return sandbox->Description().starts_with("none") ? kDone : 2;
         }) == kDone);
 }
+
+}  // namespace sandbox_test

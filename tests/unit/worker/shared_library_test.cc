@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::shared_library_test {
 namespace {
 
 const std::string kLibraries = std::string(FAKE_TOOLCHAINS) + "/fake_cuda13/lib/";
@@ -51,4 +51,4 @@ TEST_CASE("what a library would search for by itself is loaded before it, or nam
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::shared_library_test

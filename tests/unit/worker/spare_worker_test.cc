@@ -17,7 +17,7 @@
 
 #include "tests/support/temporary_directory.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::spare_worker_test {
 namespace {
 
 constexpr size_t kMiB = 1u << 20;
@@ -166,4 +166,4 @@ TEST_CASE("less than a piece is not touched, and no memory is left behind") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::spare_worker_test

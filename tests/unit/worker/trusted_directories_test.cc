@@ -6,7 +6,7 @@
 #include "daemon/worker/files/paths.h"
 #include "tests/support/temporary_directory.h"
 
-namespace cccl_cache::daemon {
+namespace cccl_cache::daemon::trusted_directories_test {
 namespace {
 
 using Verdict = TrustedDirectories::Verdict;
@@ -84,4 +84,4 @@ TEST_CASE("who goes up behind a link and stays below where it led is still trust
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache::daemon::trusted_directories_test

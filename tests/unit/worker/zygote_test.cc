@@ -23,6 +23,8 @@
 #include "tests/unit/worker/answering_daemon.h"
 #include "tests/unit/worker/running_zygote.h"
 
+namespace zygote_test {
+
 using namespace cccl_cache::daemon;
 using cccl_cache::FileDescriptor;
 using fake_toolchain::FakeToolkit;
@@ -210,3 +212,5 @@ TEST_CASE("real NVRTC compiles in such a worker, threads and files of the daemon
   CHECK_FALSE(PartOf(reply, cccl_cache::ArtifactKind::kCubin).empty());
   CHECK(zygote.End() == 0);
 }
+
+}  // namespace zygote_test
