@@ -43,8 +43,8 @@ pid_t Start(const std::vector<std::string>& arguments, const std::string& direct
   connect(STDERR_FILENO, "err", O_WRONLY | O_CREAT);
   posix_spawn_file_actions_addchdir_np(&actions, directory.c_str());
   pid_t child = -1;
-  const int failed = posix_spawn(&child, CCCL_CACHE_CLI, &actions, nullptr, Pointers(command).data(),
-                                 Pointers(variables).data());
+  const int failed = posix_spawn(&child, CCCL_CACHE_CLI, &actions, nullptr,
+                                 Pointers(command).data(), Pointers(variables).data());
   posix_spawn_file_actions_destroy(&actions);
   return failed == 0 ? child : -1;
 }
