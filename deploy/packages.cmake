@@ -1,0 +1,53 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+# `cpack -G DEB` makes four packages of Debian, each from the install rules of one component.
+set(CPACK_PACKAGE_VENDOR "the cccl-cached authors")
+set(CPACK_PACKAGE_CONTACT "the cccl-cached authors <cccl-cached@localhost>")
+set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
+set(CPACK_VERBATIM_VARIABLES ON)
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")  # each package has its own
+set(CPACK_STRIP_FILES ON)
+# Units name the place where they are installed, which is the prefix only with DESTDIR.
+set(CPACK_SET_DESTDIR ON)
+set(CPACK_INSTALL_PREFIX /usr)
+set(CPACK_COMPONENTS_ALL daemon cli library development)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION utils)
+set(CPACK_DEBIAN_COMPRESSION_TYPE zstd)
+
+# From what the programs are linked with. Our own library is none of Debian's: who uses it depends on its package by name.
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/client)
+set(CPACK_DEBIAN_ENABLE_COMPONENT_DEPENDS ON)
+set(CPACK_COMPONENT_DAEMON_DEPENDS library)
+set(CPACK_COMPONENT_CLI_DEPENDS library)
+set(CPACK_COMPONENT_DEVELOPMENT_DEPENDS library)
+
+# package(COMPONENT NAME SUMMARY DESCRIPTION [CONTROL_FILE...])
+function(package component name summary description)
+  string(TOUPPER ${component} key)
+  set(CPACK_DEBIAN_${key}_PACKAGE_NAME ${name} PARENT_SCOPE)
+  set(CPACK_DEBIAN_${key}_DESCRIPTION "${summary}\n${description}" PARENT_SCOPE)
+  list(TRANSFORM ARGN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/debian/)
+  set(CPACK_DEBIAN_${key}_PACKAGE_CONTROL_EXTRA ${ARGN} PARENT_SCOPE)
+  install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${name} RENAME copyright
+          COMPONENT ${component})
+endfunction()
+package(daemon cccl-cached "compile cache for CUDA programs"
+  "The daemon of a node: each distinct build of NVRTC, nvJitLink or libNVVM is compiled once, and later requests are
+served from memory or disk. The package brings systemd units and creates the user cccl-cached. CUDA is not included."
+  daemon/postinst daemon/prerm daemon/postrm daemon/templates)
+package(cli cccl-cache-cli "command line of the compile cache for CUDA programs"
+  "Builds through cccl-cached, explains misses, shows statistics, and runs unchanged programs with their compiles
+served by the daemon.")
+package(library libcccl-cache1 "client library of the compile cache for CUDA programs"
+  "Builds through cccl-cached, and without a daemon compiles locally with the same result."
+  library/shlibs)
+package(development libcccl-cache-dev "client library of the compile cache for CUDA programs: headers"
+  "Headers for C and C++20, and files for CMake and pkg-config.")
+set(CPACK_DEBIAN_DAEMON_PACKAGE_DEPENDS "systemd | systemd-sysusers, debconf (>= 0.5) | debconf-2.0")
+set(CPACK_DEBIAN_DAEMON_PACKAGE_RECOMMENDS cccl-cache-cli)
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
+include(CPack)
