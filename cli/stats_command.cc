@@ -3,8 +3,6 @@
 #include "cli/stats_command.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdio>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -12,6 +10,7 @@
 #include "base/json.h"
 #include "cccl_cache/client.h"
 #include "cli/command.h"
+#include "cli/quantities.h"
 
 namespace cccl_cache::cli {
 namespace {
@@ -45,12 +44,6 @@ std::vector<Statistic> Grouped(const cccl_cache_stats* stats) {
   return all;
 }
 
-std::string Number(double value) {
-  std::string text = JsonWriter().Number(value).Finish();
-  text.pop_back();
-  return text;
-}
-
 /// Returns the sum over one tier, or over all tiers.
 double Sum(const std::vector<Statistic>& all, std::string_view name, std::string_view tier = {}) {
   double sum = 0;
@@ -58,58 +51,6 @@ double Sum(const std::vector<Statistic>& all, std::string_view name, std::string
     if (each.name == name && (tier.empty() || each.label == tier)) sum += each.value;
   }
   return sum;
-}
-
-/// "12,480"
-std::string Count(double value) {
-  std::string text = Number(std::round(value));
-  for (size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, ",");
-  return text;
-}
-
-std::string Fixed(double value, const char* unit) {
-  char text[48];
-  std::snprintf(text, sizeof(text), "%.1f %s", value, unit);
-  return text;
-}
-
-/// "2.1 GiB"
-std::string Bytes(double bytes) {
-  constexpr double kStep = 1024;
-  if (bytes < kStep) return Count(bytes) + " bytes";
-  const char* unit = "KiB";
-  bytes /= kStep;
-  for (const char* larger : {"MiB", "GiB", "TiB"}) {
-    if (bytes < kStep) break;
-    bytes /= kStep;
-    unit = larger;
-  }
-  return Fixed(bytes, unit);
-}
-
-/// "1.2 / 16.0 GiB (7 %)". An older daemon does not tell its limit.
-std::string Use(double bytes, double limit) {
-  std::string used = Bytes(bytes);
-  if (limit <= 0) return used;
-  const std::string all = Bytes(limit);
-  const auto unit = [](const std::string& text) { return text.substr(text.rfind(' ')); };
-  if (unit(used) == unit(all)) used.resize(used.rfind(' '));
-  return used + " / " + all + " (" + Number(std::floor(100 * bytes / limit)) + " %)";
-}
-
-/// "9 h 12 m", "2.6 s"
-std::string Duration(double seconds) {
-  constexpr double kMinute = 60;
-  constexpr double kHour = 60 * kMinute;
-  constexpr double kDay = 24 * kHour;
-  const auto two = [seconds](double large, const char* first, double small, const char* second) {
-    return Number(std::floor(seconds / large)) + first +
-           Number(std::floor(std::fmod(seconds, large) / small)) + second;
-  };
-  if (seconds >= kDay) return two(kDay, " d ", kHour, " h");
-  if (seconds >= kHour) return two(kHour, " h ", kMinute, " m");
-  if (seconds >= kMinute) return two(kMinute, " m ", 1, " s");
-  return Fixed(seconds, "s");
 }
 
 /// Returns the share of builds that were served without a compile.

@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/quantities.h"
+
+#include <cmath>
+#include <cstdio>
+
+#include "base/json.h"
+
+namespace cccl_cache::cli {
+
+std::string Number(double value) {
+  std::string text = JsonWriter().Number(value).Finish();
+  text.pop_back();
+  return text;
+}
+
+std::string Count(double value) {
+  std::string text = Number(std::round(value));
+  for (size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, ",");
+  return text;
+}
+
+std::string Fixed(double value, const char* unit) {
+  char text[48];
+  std::snprintf(text, sizeof(text), "%.1f %s", value, unit);
+  return text;
+}
+
+std::string Bytes(double bytes) {
+  constexpr double kStep = 1024;
+  if (bytes < kStep) return Count(bytes) + " bytes";
+  const char* unit = "KiB";
+  bytes /= kStep;
+  for (const char* larger : {"MiB", "GiB", "TiB"}) {
+    if (bytes < kStep) break;
+    bytes /= kStep;
+    unit = larger;
+  }
+  return Fixed(bytes, unit);
+}
+
+std::string Use(double bytes, double limit) {
+  std::string used = Bytes(bytes);
+  if (limit <= 0) return used;
+  const std::string all = Bytes(limit);
+  const auto unit = [](const std::string& text) { return text.substr(text.rfind(' ')); };
+  if (unit(used) == unit(all)) used.resize(used.rfind(' '));
+  return used + " / " + all + " (" + Number(std::floor(100 * bytes / limit)) + " %)";
+}
+
+std::string Duration(double seconds) {
+  constexpr double kMinute = 60;
+  constexpr double kHour = 60 * kMinute;
+  constexpr double kDay = 24 * kHour;
+  const auto two = [seconds](double large, const char* first, double small, const char* second) {
+    return Number(std::floor(seconds / large)) + first +
+           Number(std::floor(std::fmod(seconds, large) / small)) + second;
+  };
+  if (seconds >= kDay) return two(kDay, " d ", kHour, " h");
+  if (seconds >= kHour) return two(kHour, " h ", kMinute, " m");
+  if (seconds >= kMinute) return two(kMinute, " m ", 1, " s");
+  return Fixed(seconds, "s");
+}
+
+}  // namespace cccl_cache::cli

@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+namespace cccl_cache::cli {
+
+// Numbers as people read them.
+
+/// As JSON has it: without a fraction if it is integral.
+[[nodiscard]] std::string Number(double value);
+/// "12,480"
+[[nodiscard]] std::string Count(double value);
+/// "2.6 ms"
+[[nodiscard]] std::string Fixed(double value, const char* unit);
+/// "2.1 GiB"
+[[nodiscard]] std::string Bytes(double bytes);
+/// "1.2 / 16.0 GiB (7 %)". An older daemon does not tell its limit.
+[[nodiscard]] std::string Use(double bytes, double limit);
+/// "9 h 12 m", "2.6 s"
+[[nodiscard]] std::string Duration(double seconds);
+
+}  // namespace cccl_cache::cli
