@@ -16,7 +16,8 @@ namespace cccl_cache::cli {
 enum ExitCode : int {
   kDone = 0,
   kDoesNotCompile = 1,
-  kNotReady = 1,  ///< of health --ready
+  kNotReady = 1,     ///< of health --ready
+  kCheckFailed = 1,  ///< of doctor
   kUsage = 2,
   kNoDaemon = 3,
   kRefused = 4,
@@ -46,6 +47,7 @@ void AddSnapshotCommand(CLI::App* app, const CommonOptions& common, int* exit_co
 void AddRunCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddEnvCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddHealthCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
+void AddDoctorCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 
 /// "cccl-cache-cli: MESSAGE" on stderr.
 void Complain(const std::string& message);

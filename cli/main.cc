@@ -103,6 +103,7 @@ int main(int argc, char** argv) {
   cccl_cache::cli::AddDepositsCommand(&app, common, &exit_code);
   cccl_cache::cli::AddSnapshotCommand(&app, common, &exit_code);
   cccl_cache::cli::AddHealthCommand(&app, common, &exit_code);
+  cccl_cache::cli::AddDoctorCommand(&app, common, &exit_code);
   for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
     command->footer(command->get_footer() +
                     "\nEvery command takes --socket and --json, too: see cccl-cache-cli --help.");

@@ -13,7 +13,11 @@ struct cccl_cache_error {
   std::string message;
 };
 struct cccl_cache_client {};
-struct cccl_cache_result {};
+struct cccl_cache_result {
+  const FakeResult fake = Library().builds++ == 1 && Library().second_result
+                              ? *Library().second_result
+                              : Library().result;
+};
 struct cccl_cache_explanation {};
 
 FakeLibrary& Library() {
@@ -105,6 +109,7 @@ cccl_cache_status cccl_cache_open(const cccl_cache_open_options* options,
                                   cccl_cache_client** client, cccl_cache_error** error) {
   Library().socket = Text(options->socket);
   Library().fallback = options->fallback;
+  Library().process_cache_bytes = options->process_cache_bytes;
   const cccl_cache_status failure = FakeFailure("open", error);
   if (failure == CCCL_CACHE_OK) *client = new cccl_cache_client;
   return failure;
@@ -130,25 +135,27 @@ cccl_cache_status cccl_cache_build_nvvm(cccl_cache_client*, const cccl_cache_nvv
   return Ask("build_nvvm", program, options, result, error);
 }
 
-void cccl_cache_result_describe(const cccl_cache_result*, cccl_cache_result_info* info) {
-  const FakeResult& result = Library().result;
+void cccl_cache_result_describe(const cccl_cache_result* given, cccl_cache_result_info* info) {
+  const FakeResult& result = given->fake;
   info->outcome = result.outcome;
+  info->tier = result.tier;
+  info->key = FakeBytes(result.key);
   info->log = FakeBytes(result.log);
   info->reason = FakeBytes(result.reason);
   info->artifact_count = result.artifacts.size();
   info->lowered_name_count = result.lowered_names.size();
 }
-void cccl_cache_result_artifact(const cccl_cache_result*, size_t index,
+void cccl_cache_result_artifact(const cccl_cache_result* result, size_t index,
                                 cccl_cache_artifact* artifact) {
   static const std::string digest = "\x01\xfe";
-  artifact->kind = Library().result.artifacts[index].first;
-  artifact->contents = FakeBytes(Library().result.artifacts[index].second);
+  artifact->kind = result->fake.artifacts[index].first;
+  artifact->contents = FakeBytes(result->fake.artifacts[index].second);
   artifact->sha256 = FakeBytes(digest);
 }
-void cccl_cache_result_lowered_name(const cccl_cache_result*, size_t index,
+void cccl_cache_result_lowered_name(const cccl_cache_result* result, size_t index,
                                     cccl_cache_lowered_name* name) {
-  name->expression = FakeBytes(Library().result.lowered_names[index].first);
-  name->lowered = FakeBytes(Library().result.lowered_names[index].second);
+  name->expression = FakeBytes(result->fake.lowered_names[index].first);
+  name->lowered = FakeBytes(result->fake.lowered_names[index].second);
 }
 void cccl_cache_result_free(cccl_cache_result* result) { delete result; }
 

@@ -17,6 +17,8 @@ struct FakeResult {
   std::string reason;
   std::vector<std::pair<cccl_cache_artifact_kind, std::string>> artifacts;
   std::vector<std::pair<std::string, std::string>> lowered_names;
+  cccl_cache_tier tier = CCCL_CACHE_TIER_NONE;
+  std::string key;
 };
 
 struct FakeDifference {
@@ -74,6 +76,8 @@ struct FakeLibrary {
   uint32_t retry_after_ms = 0;
 
   FakeResult result;
+  std::optional<FakeResult> second_result;  ///< of the second build; none: the same as the first
+  size_t builds = 0;
   FakeExplanation explanation;
   std::vector<FakeStatistic> statistics;
   std::vector<FakeDeposit> deposits;
@@ -89,6 +93,7 @@ struct FakeLibrary {
   std::string called;  ///< the last function that asked something
   std::string socket;
   cccl_cache_fallback fallback = CCCL_CACHE_FALLBACK_LOCAL;
+  uint64_t process_cache_bytes = 0;
   std::vector<std::string> options;
   /// "type name=contents"; headers, link inputs, modules. Paths of releases that are added.
   std::vector<std::string> inputs;

@@ -73,9 +73,9 @@ Said RunCommand(std::vector<std::string> words, const CommonOptions& common) {
     CLI::App app("", "cccl-cache-cli");
     int exit_code = kDone;
     app.require_subcommand(1);
-    for (const auto add :
-         {AddBuildCommand, AddLinkCommand, AddNvvmCommand, AddExplainCommand, AddStatsCommand,
-          AddToolchainsCommand, AddDepositsCommand, AddSnapshotCommand, AddHealthCommand}) {
+    for (const auto add : {AddBuildCommand, AddLinkCommand, AddNvvmCommand, AddExplainCommand,
+                           AddStatsCommand, AddToolchainsCommand, AddDepositsCommand,
+                           AddSnapshotCommand, AddHealthCommand, AddDoctorCommand}) {
       add(&app, common, &exit_code);
     }
     try {

@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <ctime>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cccl_cache/client.h"
+
+namespace cccl_cache::cli {
+
+/// How a check of `doctor` ended. A warning is for what costs hits or time in some programs only.
+enum class CheckVerdict : uint8_t { kPass, kWarning, kFailure, kSkipped };
+
+/// One line of `doctor`.
+struct Check {
+  std::string name;
+  CheckVerdict verdict = CheckVerdict::kPass;
+  std::string seen;
+  std::string way_out = {};  ///< empty if it passed or was skipped
+};
+
+struct ListedToolchain {
+  std::string version;
+  bool is_default = false;
+  std::string architecture = {};        ///< one that its NVRTC accepts; empty: not known
+  std::vector<std::string> files = {};  ///< of its compilers
+};
+
+/// What the daemon said of itself.
+struct DaemonAnswers {
+  bool serving = false;
+  std::string version;
+  std::string problem;  ///< empty: none
+  uint32_t uid = 0;
+  uint64_t worker_bytes = 0;
+  uint64_t build_seconds = 0;
+  uint64_t queued = 0;
+  std::vector<ListedToolchain> toolchains;
+  std::vector<std::pair<std::string, std::string>> rejected;  ///< root, reason
+  std::string toolchains_error;  ///< why they are not known; empty: they are
+  std::map<std::string, double> statistics;
+};
+
+/// What the checks share: the daemon is asked each question once.
+struct Patient {
+  std::string given_socket;     ///< --socket; empty: not given
+  uint32_t driver_version = 0;  ///< as cuDriverGetVersion has it; 0: no driver
+  Expected<Client> client = Error{CCCL_CACHE_NO_DAEMON, "not opened"};
+  Expected<DaemonAnswers> daemon = Error{CCCL_CACHE_NO_DAEMON, "not asked"};
+};
+
+/// Opens the client and looks at its socket.
+[[nodiscard]] Check CheckSocket(Patient* patient);
+/// Judges a socket by the error of connecting to it; 0: none. `origin`: "--socket".
+[[nodiscard]] Check JudgeSocket(const std::string& path, const std::string& origin, int error);
+/// Fills `patient->daemon`. `connects`: whether the daemon's socket does.
+[[nodiscard]] Check CheckDaemon(Patient* patient, bool connects);
+
+// Those about the daemon are skipped if it did not answer.
+[[nodiscard]] Check CheckToolchains(const Patient& patient);
+/// Has a program of this call's own built twice.
+[[nodiscard]] Check CheckBuild(Patient* patient);
+/// After CheckBuild: the store was written to then.
+[[nodiscard]] Check CheckStore(Patient* patient);
+
+/// Compares the times of the compilers' files, and of this program's, with `now`.
+[[nodiscard]] Check CheckClock(const Patient& patient, time_t now);
+/// `open_files`: how many this process may have; 0: any number.
+[[nodiscard]] Check CheckLimits(const Patient& patient, uint64_t open_files);
+[[nodiscard]] uint64_t OpenFileLimit();
+
+/// What the kernel has of what the daemon confines compilers with.
+struct KernelFeatures {
+  int landlock = 0;  ///< ABI; 0: none
+  bool seccomp = false;
+
+  [[nodiscard]] static KernelFeatures OfThisProcess();
+};
+[[nodiscard]] Check CheckKernel(const KernelFeatures& features);
+[[nodiscard]] Check CheckDriver(const Patient& patient);
+[[nodiscard]] Check CheckRun();
+/// Runs the first python3 of `path` (as $PATH is), which must answer within `patience`.
+[[nodiscard]] Check CheckPython(const std::string& path, std::chrono::milliseconds patience);
+
+/// The lines for people, at most 100 columns wide as far as words allow, and the object of --json.
+[[nodiscard]] std::string ChecksText(const std::vector<Check>& checks, bool coloured);
+[[nodiscard]] std::string ChecksJson(const std::vector<Check>& checks);
+
+}  // namespace cccl_cache::cli

@@ -1,0 +1,148 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/command.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+
+#include "base/json.h"
+#include "cli/doctor/check.h"
+#include "cli/driver.h"
+
+namespace cccl_cache::cli {
+namespace {
+
+constexpr size_t kColumns = 100;
+constexpr size_t kNameColumns = 12;
+constexpr size_t kVerdictColumns = 9;
+constexpr size_t kIndent = kNameColumns + kVerdictColumns;
+
+/// The words of JSON too, and the colour of a terminal.
+struct VerdictLook {
+  const char* word;
+  const char* colour;
+};
+
+VerdictLook LookOf(CheckVerdict verdict) {
+  switch (verdict) {
+    case CheckVerdict::kPass:
+      return {"pass", "\033[32m"};
+    case CheckVerdict::kWarning:
+      return {"warning", "\033[33m"};
+    case CheckVerdict::kFailure:
+      return {"failure", "\033[31m"};
+    case CheckVerdict::kSkipped:
+      break;
+  }
+  return {"skipped", "\033[2m"};
+}
+
+/// https://no-color.org
+bool WantsColour() {
+  const char* none = std::getenv("NO_COLOR");
+  return isatty(STDOUT_FILENO) != 0 && (none == nullptr || *none == '\0');
+}
+
+std::string Padded(std::string text, size_t columns) {
+  text.resize(std::max(text.size() + 1, columns), ' ');
+  return text;
+}
+
+/// Breaks a text into lines that stand behind the indent. Of others' texts nothing reaches the
+/// terminal that could steer it.
+std::string Wrapped(const std::string& text) {
+  std::istringstream words(text);
+  std::string wrapped;
+  size_t column = kIndent;
+  for (std::string word; words >> word;) {
+    std::ranges::replace_if(
+        word, [](unsigned char byte) { return byte < ' ' || byte == 0x7f; }, '?');
+    if (column > kIndent && column + 1 + word.size() > kColumns) {
+      wrapped += "\n" + std::string(kIndent, ' ');
+      column = kIndent;
+    } else if (column > kIndent) {
+      wrapped += " ";
+      ++column;
+    }
+    wrapped += word;
+    column += word.size();
+  }
+  return wrapped + "\n";
+}
+
+size_t CountOf(const std::vector<Check>& checks, CheckVerdict verdict) {
+  return static_cast<size_t>(std::ranges::count(checks, verdict, &Check::verdict));
+}
+
+int Examine(const CommonOptions& common) {
+  constexpr std::chrono::seconds kPythonPatience{10};
+  Patient patient{.given_socket = common.socket, .driver_version = DriverVersion()};
+  std::vector<Check> checks;
+  checks.push_back(CheckSocket(&patient));
+  checks.push_back(CheckDaemon(&patient, checks.back().verdict == CheckVerdict::kPass));
+  checks.push_back(CheckToolchains(patient));
+  checks.push_back(CheckBuild(&patient));
+  checks.push_back(CheckStore(&patient));
+  checks.push_back(CheckClock(patient, std::time(nullptr)));
+  checks.push_back(CheckLimits(patient, OpenFileLimit()));
+  checks.push_back(CheckKernel(KernelFeatures::OfThisProcess()));
+  checks.push_back(CheckDriver(patient));
+  checks.push_back(CheckRun());
+  const char* path = std::getenv("PATH");
+  checks.push_back(CheckPython(path == nullptr ? "" : path, kPythonPatience));
+  const int printed = Print(common.json ? ChecksJson(checks) : ChecksText(checks, WantsColour()));
+  return CountOf(checks, CheckVerdict::kFailure) > 0 ? kCheckFailed : printed;
+}
+
+}  // namespace
+
+std::string ChecksText(const std::vector<Check>& checks, bool coloured) {
+  std::string text;
+  for (const Check& check : checks) {
+    const VerdictLook look = LookOf(check.verdict);
+    const std::string word = Padded(look.word, kVerdictColumns);
+    text += Padded(check.name, kNameColumns);
+    text += coloured ? look.colour + word + "\033[0m" : word;
+    text += Wrapped(check.seen);
+    if (!check.way_out.empty()) {
+      text += std::string(kIndent, ' ') + Wrapped("-> " + check.way_out);
+    }
+  }
+  const size_t failed = CountOf(checks, CheckVerdict::kFailure);
+  const size_t warnings = CountOf(checks, CheckVerdict::kWarning);
+  return text + std::to_string(checks.size()) + " checks: " + std::to_string(failed) + " failed, " +
+         std::to_string(warnings) + (warnings == 1 ? " warning" : " warnings") + "\n";
+}
+
+std::string ChecksJson(const std::vector<Check>& checks) {
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("version").String(cccl_cache_version());
+  json.Key("checks").BeginArray();
+  for (const Check& check : checks) {
+    json.BeginObject();
+    json.Key("name").String(check.name);
+    json.Key("verdict").String(LookOf(check.verdict).word);
+    json.Key("seen").String(check.seen);
+    json.Key("way_out").String(check.way_out);
+    json.EndObject();
+  }
+  json.EndArray();
+  json.Key("failed").Integer(static_cast<int64_t>(CountOf(checks, CheckVerdict::kFailure)));
+  return json.EndObject().Finish();
+}
+
+void AddDoctorCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
+  CLI::App* command = app->add_subcommand(
+      "doctor", "Find out why nothing is cached: check the daemon, this machine and its Python");
+  command->group("Daemon");
+  command->footer(
+      "Compiles a tiny program through the daemon, twice. Exits with 1 if a check failed.\n"
+      "Example: cccl-cache-cli doctor --json > for-support.json");
+  command->callback([&common, exit_code] { *exit_code = Examine(common); });
+}
+
+}  // namespace cccl_cache::cli

@@ -1,0 +1,338 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+
+#include "base/file_descriptor.h"
+#include "cli/doctor/check.h"
+#include "cli/quantities.h"
+
+namespace cccl_cache::cli {
+namespace {
+
+constexpr std::chrono::seconds kAnswerPatience{5};
+// A daemon that has just started first looks for toolchains.
+constexpr std::chrono::seconds kSearchPatience{10};
+// The first build of a toolchain loads its compilers, and others may wait before it.
+constexpr std::chrono::seconds kTestBuildPatience{60};
+
+constexpr const char* kSystemSocket = "/run/cccl-cached/socket";
+constexpr const char* kReadLog =
+    "read the daemon's log (journalctl -u cccl-cached), then systemctl restart cccl-cached";
+
+Check NoDaemon(const char* name) { return {name, CheckVerdict::kSkipped, "no daemon"}; }
+
+/// Returns the error of connecting; 0: it connects.
+int Connect(const std::string& path) {
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(address.sun_path)) return ENAMETOOLONG;
+  path.copy(address.sun_path, path.size());
+  struct stat status;
+  if (stat(path.c_str(), &status) != 0) return errno;
+  if (!S_ISSOCK(status.st_mode)) return ENOTSOCK;
+  const FileDescriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket.valid()) return errno;
+  const auto* generic = reinterpret_cast<const sockaddr*>(&address);
+  return connect(socket.get(), generic, sizeof(address)) == 0 ? 0 : errno;
+}
+
+std::string OriginOf(const std::string& path, const std::string& given) {
+  if (!given.empty()) return "--socket";
+  const char* named = secure_getenv("CCCL_CACHE_SOCKET");
+  if (named != nullptr && *named != '\0') return "$CCCL_CACHE_SOCKET";
+  return path == kSystemSocket ? "the system's" : "this user's";
+}
+
+std::string StartingAt(const std::string& path, const std::string& origin) {
+  if (origin == "this user's") return "systemctl --user start cccl-cached.socket";
+  if (origin != "the system's") return "start one there: cccl-cached --socket " + path;
+  return "sudo systemctl start cccl-cached.socket; or for yourself: systemctl --user start "
+         "cccl-cached.socket";
+}
+
+/// ", owner uid 0, mode 0666"
+std::string Permissions(const std::string& path) {
+  struct stat status;
+  if (stat(path.c_str(), &status) != 0) return "";
+  std::array<char, 64> text = {};
+  std::snprintf(text.data(), text.size(), ", owner uid %u, mode %04o", status.st_uid,
+                static_cast<unsigned>(status.st_mode & 07777));
+  return text.data();
+}
+
+Error AskInfo(Client* client, DaemonAnswers* answers) {
+  const Expected<Client::Info> info = client->GetInfo(kAnswerPatience);
+  if (!info.ok()) return info.error();
+  cccl_cache_daemon daemon = {};
+  daemon.struct_size = sizeof(daemon);
+  cccl_cache_info_describe(info->get(), &daemon);
+  answers->version = View(daemon.version);
+  answers->problem = View(daemon.problem);
+  answers->uid = daemon.uid;
+  answers->worker_bytes = daemon.worker_bytes;
+  answers->build_seconds = daemon.build_seconds;
+  answers->queued = daemon.queued;
+  return {CCCL_CACHE_OK, ""};
+}
+
+ListedToolchain Listed(const cccl_cache_toolchains* all, size_t index) {
+  cccl_cache_toolchain toolchain = {};
+  toolchain.struct_size = sizeof(toolchain);
+  cccl_cache_toolchains_item(all, index, &toolchain);
+  ListedToolchain listed{std::string(View(toolchain.version)), toolchain.selected_by_default != 0};
+  if (toolchain.architecture_count > 0) {
+    listed.architecture = View(cccl_cache_toolchains_architecture(all, index, 0));
+  }
+  for (size_t i = 0; i < toolchain.component_count; ++i) {
+    cccl_cache_component component = {};
+    component.struct_size = sizeof(component);
+    cccl_cache_toolchains_component(all, index, i, &component);
+    listed.files.emplace_back(View(component.path));
+  }
+  return listed;
+}
+
+void AskToolchains(Client* client, uint32_t driver_version, DaemonAnswers* answers) {
+  const Expected<Client::Toolchains> asked = client->GetToolchains(driver_version, kSearchPatience);
+  if (!asked.ok()) {
+    answers->toolchains_error = asked.error().message;
+    return;
+  }
+  const cccl_cache_toolchains* all = asked->get();
+  for (size_t i = 0; i < cccl_cache_toolchains_count(all); ++i) {
+    answers->toolchains.push_back(Listed(all, i));
+  }
+  for (size_t i = 0; i < cccl_cache_toolchains_rejected_count(all); ++i) {
+    cccl_cache_rejected_toolchain rejected = {};
+    rejected.struct_size = sizeof(rejected);
+    cccl_cache_toolchains_rejected(all, i, &rejected);
+    answers->rejected.emplace_back(View(rejected.root), View(rejected.reason));
+  }
+}
+
+void AskStatistics(Client* client, DaemonAnswers* answers) {
+  const Expected<Client::Stats> stats = client->GetStats(kAnswerPatience);
+  if (!stats.ok()) return;
+  answers->statistics.clear();
+  for (size_t i = 0; i < cccl_cache_stats_count(stats->get()); ++i) {
+    cccl_cache_statistic one = {};
+    one.struct_size = sizeof(one);
+    cccl_cache_stats_item(stats->get(), i, &one);
+    answers->statistics[std::string(View(one.name))] += one.value;
+  }
+}
+
+Expected<DaemonAnswers> Ask(Client* client, uint32_t driver_version) {
+  DaemonAnswers answers;
+  const Expected<bool> serving = client->Health(kAnswerPatience);
+  if (!serving.ok()) return serving.error();
+  answers.serving = *serving;
+  // Before the daemon's problem: that it still looks for toolchains ends meanwhile.
+  AskToolchains(client, driver_version, &answers);
+  if (Error error = AskInfo(client, &answers); error.status != CCCL_CACHE_OK) return error;
+  AskStatistics(client, &answers);
+  return answers;
+}
+
+double ValueOf(const DaemonAnswers& answers, const char* name) {
+  const auto found = answers.statistics.find(name);
+  return found == answers.statistics.end() ? 0 : found->second;
+}
+
+/// A program that no cache has seen.
+std::string NewProgram() {
+  std::random_device random;
+  std::array<char, 32> name = {};
+  std::snprintf(name.data(), name.size(), "%08x%08x", random(), random());
+  return "extern \"C\" __global__ void cccl_cache_doctor_" + std::string(name.data()) + "() {}\n";
+}
+
+std::string Milliseconds(const BuildResult& result) {
+  constexpr double kMicroseconds = 1000;
+  return Fixed(static_cast<double>(result.info().total_us) / kMicroseconds, "ms");
+}
+
+/// "uncacheable: it names the time"
+std::string OutcomeOf(const BuildResult& result) {
+  const std::string_view why = result.compiled() ? result.reason() : result.log();
+  std::string text = cccl_cache_outcome_name(result.info().outcome);
+  return why.empty() ? text : text + ": " + std::string(why.substr(0, why.find('\n')));
+}
+
+/// Judges the answers to the same request. `explained`: why the second is no hit.
+Check JudgeBuilds(const BuildResult& first, const BuildResult& second,
+                  const std::string& explained) {
+  Check check{"build"};
+  const std::string_view made = first.artifact(Kind::kCubin);
+  if (first.outcome() != Outcome::kBuilt) {
+    check.seen = "a new program was not built and kept, but " + OutcomeOf(first);
+  } else if (second.outcome() != Outcome::kHit) {
+    check.seen = "the same program again was no hit, but " + OutcomeOf(second) +
+                 " (explain: " + explained + ")";
+  } else if (second.artifact(Kind::kCubin) != made || made.empty()) {
+    check.seen = "the hit has other bytes than what was built";
+  } else {
+    check.seen = "built in " + Milliseconds(first) + ", then a hit (" + std::string(second.tier()) +
+                 ") in " + Milliseconds(second) + ", the same " +
+                 Bytes(static_cast<double>(made.size()));
+    return check;
+  }
+  check.verdict = CheckVerdict::kFailure;
+  check.way_out = second.key().empty()
+                      ? kReadLog
+                      : "cccl-cache-cli explain " + std::string(second.key()) + ", and " + kReadLog;
+  return check;
+}
+
+}  // namespace
+
+Check JudgeSocket(const std::string& path, const std::string& origin, int error) {
+  Check check{"socket", CheckVerdict::kFailure, path + " (" + origin + ")"};
+  switch (error) {
+    case 0:
+      check.verdict = CheckVerdict::kPass;
+      check.seen += Permissions(path);
+      return check;
+    case EACCES:
+      check.seen +=
+          ": you (uid " + std::to_string(geteuid()) + ") may not connect" + Permissions(path);
+      check.way_out =
+          "join the socket's group, or set socket_group and socket_mode in the daemon's "
+          "config.toml";
+      return check;
+    case ENOTSOCK:
+      check.seen += ": it is no socket";
+      check.way_out = "name a daemon's socket with --socket or in CCCL_CACHE_SOCKET, or neither";
+      return check;
+    case ECONNREFUSED:
+      check.seen += ": nothing listens there, its daemon has ended";
+      break;
+    default:
+      check.seen += std::string(": ") + std::strerror(error);
+  }
+  check.way_out = StartingAt(path, origin);
+  return check;
+}
+
+Check CheckSocket(Patient* patient) {
+  // The daemon itself must answer both of the test's builds.
+  patient->client = Client::Open(ClientOptions{.socket = patient->given_socket,
+                                               .fallback = CCCL_CACHE_FALLBACK_ERROR,
+                                               .process_cache_bytes = CCCL_CACHE_OFF});
+  if (!patient->client.ok()) {
+    return {"socket", CheckVerdict::kFailure, patient->client.error().message,
+            "name the socket of a daemon that you trust in CCCL_CACHE_SOCKET"};
+  }
+  const std::string path(patient->client->socket());
+  return JudgeSocket(path, OriginOf(path, patient->given_socket), Connect(path));
+}
+
+Check CheckDaemon(Patient* patient, bool connects) {
+  if (!connects) return NoDaemon("daemon");
+  patient->daemon = Ask(&*patient->client, patient->driver_version);
+  if (!patient->daemon.ok()) {
+    return {"daemon", CheckVerdict::kFailure, patient->daemon.error().message, kReadLog};
+  }
+  const DaemonAnswers& answers = *patient->daemon;
+  Check check{"daemon", CheckVerdict::kPass,
+              "cccl-cached " + answers.version + " (this is " + cccl_cache_version() + "), uid " +
+                  std::to_string(answers.uid) + ", up " +
+                  Duration(ValueOf(answers, "uptime_seconds"))};
+  if (answers.serving && answers.problem.empty()) return check;
+  check.verdict = CheckVerdict::kFailure;
+  check.seen += answers.serving ? "; not ready: " + answers.problem : "; it is stopping";
+  check.way_out = answers.serving
+                      ? "do what its problem asks for, until cccl-cache-cli health --ready succeeds"
+                      : "wait until it has ended and started again";
+  return check;
+}
+
+Check CheckToolchains(const Patient& patient) {
+  if (!patient.daemon.ok()) return NoDaemon("toolchains");
+  const DaemonAnswers& answers = *patient.daemon;
+  Check check{"toolchains"};
+  if (!answers.toolchains_error.empty()) {
+    check.verdict = CheckVerdict::kWarning;
+    check.seen = "not known: " + answers.toolchains_error;
+    check.way_out = "after its start the daemon looks for them: try again in a minute";
+    return check;
+  }
+  for (const ListedToolchain& each : answers.toolchains) {
+    check.seen += (check.seen.empty() ? "" : ", ") + each.version;
+    if (each.is_default) check.seen += " (default)";
+  }
+  if (answers.toolchains.empty()) {
+    check.seen = "none";
+    check.verdict = CheckVerdict::kFailure;
+    check.way_out =
+        "install CUDA's packages or wheels, or name their directory as toolchain_root in the "
+        "daemon's config.toml";
+  } else if (!answers.rejected.empty()) {
+    check.verdict = CheckVerdict::kWarning;
+    check.way_out = "repair what is named if a program needs it; the daemon looks again by itself";
+  }
+  for (const auto& [root, reason] : answers.rejected) {
+    check.seen += "; not used: " + root + ": " + reason;
+  }
+  return check;
+}
+
+Check CheckBuild(Patient* patient) {
+  if (!patient->daemon.ok()) return NoDaemon("build");
+  const std::vector<ListedToolchain>& toolchains = patient->daemon->toolchains;
+  const std::string source = NewProgram();
+  std::string architecture = "sm_80";
+  for (const ListedToolchain& each : toolchains) {
+    if (each.is_default && !each.architecture.empty()) architecture = each.architecture;
+  }
+  if (toolchains.empty() && patient->daemon->toolchains_error.empty()) {
+    return {"build", CheckVerdict::kSkipped, "no toolchain"};
+  }
+  const NvrtcBuild build{.source = source, .options = {"--gpu-architecture=" + architecture}};
+  const BuildOptions options{.driver_version = patient->driver_version,
+                             .wanted = {Kind::kCubin},
+                             .timeout = kTestBuildPatience};
+  Client& client = *patient->client;
+  const Expected<BuildResult> first = client.Build(build, options);
+  const Expected<BuildResult> second = first.ok() ? client.Build(build, options) : first.error();
+  if (!second.ok()) return {"build", CheckVerdict::kFailure, second.error().message, kReadLog};
+  if (second->outcome() == Outcome::kHit) return JudgeBuilds(*first, *second, "");
+  const Expected<Explanation> why = client.Explain(build, options);
+  return JudgeBuilds(*first, *second, why.ok() ? std::string(why->verdict()) : "not known");
+}
+
+Check CheckStore(Patient* patient) {
+  if (!patient->daemon.ok()) return NoDaemon("store");
+  DaemonAnswers& answers = *patient->daemon;
+  // Again: the test build was to be written. What the daemon does not answer now stays as it was.
+  static_cast<void>(AskInfo(&*patient->client, &answers));
+  AskStatistics(&*patient->client, &answers);
+  // The counters are never reset: only the problem says that it can't be written now.
+  if (answers.problem.find("its store") != std::string::npos) {
+    return {
+        "store", CheckVerdict::kFailure, answers.problem,
+        "make room on the disk of the daemon's state directory; its log says more (journalctl -u "
+        "cccl-cached)"};
+  }
+  const auto count = [&answers](const char* name) { return Count(ValueOf(answers, name)); };
+  Check check{"store", CheckVerdict::kPass,
+              Use(ValueOf(answers, "bytes"), ValueOf(answers, "store_limit_bytes")) + " in " +
+                  count("entries") + " entries, " + count("evictions_total") + " evicted"};
+  if (ValueOf(answers, "store_errors_total") > 0) {
+    check.seen += "; it can be written, " + count("store_errors_total") + " earlier writes failed";
+  }
+  return check;
+}
+
+}  // namespace cccl_cache::cli

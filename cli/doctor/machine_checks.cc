@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+#include "cli/doctor/check.h"
+#include "cli/quantities.h"
+#include "cli/run/environment.h"
+
+namespace cccl_cache::cli {
+namespace {
+
+// The kernel's own numbers: the C library's headers may be older than the kernel that this runs on.
+constexpr long kLandlockCreateRuleset = 444;
+constexpr uint32_t kLandlockVersion = 1;
+constexpr unsigned kSeccompActionAvailable = 2;
+constexpr uint32_t kSeccompKillProcess = 0x80000000;
+
+/// Returns when the file was last changed; 0: that can't be known.
+time_t ChangedAt(const std::string& path) {
+  struct stat status;
+  if (stat(path.c_str(), &status) != 0) return 0;
+  return std::max(status.st_mtime, status.st_ctime);
+}
+
+std::string UtcText(time_t time) {
+  std::tm parts = {};
+  std::array<char, 64> text = {};
+  if (gmtime_r(&time, &parts) == nullptr) return "?";
+  std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S UTC", &parts);
+  return text.data();
+}
+
+/// Returns 13 for "13.0".
+unsigned MajorOf(const std::string& version) {
+  return static_cast<unsigned>(std::strtoul(version.c_str(), nullptr, 10));
+}
+
+}  // namespace
+
+Check CheckClock(const Patient& patient, time_t now) {
+  constexpr time_t kSkew = 5;  // of file servers
+  std::vector<std::string> files = {"/proc/self/exe"};
+  if (patient.daemon.ok()) {
+    for (const ListedToolchain& each : patient.daemon->toolchains) {
+      files.insert(files.end(), each.files.begin(), each.files.end());
+    }
+  }
+  for (const std::string& file : files) {
+    const time_t changed = ChangedAt(file);
+    if (changed <= now + kSkew) continue;
+    return {"clock", CheckVerdict::kWarning,
+            UtcText(now) + "; but " + file + " was changed later, at " + UtcText(changed),
+            "set the clock (timedatectl set-ntp true), or touch the file if the clock is right"};
+  }
+  return {"clock", CheckVerdict::kPass, UtcText(now) + ", no compiler's file is newer"};
+}
+
+uint64_t OpenFileLimit() {
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return 0;
+  return limit.rlim_cur;
+}
+
+Check CheckLimits(const Patient& patient, uint64_t open_files) {
+  constexpr uint64_t kFewFiles = 64;  // a program has its own besides the client's
+  Check check{"limits"};
+  check.seen =
+      "open files here: " + (open_files == 0 ? "any" : Count(static_cast<double>(open_files)));
+  if (patient.daemon.ok()) {
+    const DaemonAnswers& daemon = *patient.daemon;
+    check.seen += "; a compile: " + Bytes(static_cast<double>(daemon.worker_bytes)) + ", " +
+                  Duration(static_cast<double>(daemon.build_seconds)) +
+                  "; queue: " + Count(static_cast<double>(daemon.queued));
+  }
+  if (open_files != 0 && open_files < kFewFiles) {
+    check.verdict = CheckVerdict::kWarning;
+    check.way_out = "ulimit -n 1024, or LimitNOFILE= in the unit of the program";
+  }
+  return check;
+}
+
+KernelFeatures KernelFeatures::OfThisProcess() {
+  const long abi = syscall(kLandlockCreateRuleset, nullptr, 0, kLandlockVersion);
+  const bool seccomp = syscall(SYS_seccomp, kSeccompActionAvailable, 0, &kSeccompKillProcess) == 0;
+  return {static_cast<int>(std::max(abi, 0L)), seccomp};
+}
+
+Check CheckKernel(const KernelFeatures& features) {
+  const std::string landlock = features.landlock > 0
+                                   ? "Landlock ABI " + std::to_string(features.landlock)
+                                   : "no Landlock (the daemon reads headers for its compilers)";
+  if (features.seccomp) return {"kernel", CheckVerdict::kPass, "seccomp, " + landlock};
+  return {"kernel", CheckVerdict::kWarning,
+          "no seccomp: the daemon compiles for its own user alone; " + landlock,
+          "use a kernel with seccomp filters, or a container whose profile allows them"};
+}
+
+Check CheckDriver(const Patient& patient) {
+  constexpr uint32_t kMajor = 1000;
+  constexpr uint32_t kMinor = 10;
+  Check check{"driver"};
+  if (patient.driver_version == 0) {
+    check.seen = "none: fine where nothing runs on a GPU";
+    return check;
+  }
+  const unsigned major = patient.driver_version / kMajor;
+  check.seen = "of CUDA " + std::to_string(major) + "." +
+               std::to_string(patient.driver_version % kMajor / kMinor);
+  if (!patient.daemon.ok()) return check;
+  const auto& toolchains = patient.daemon->toolchains;
+  const auto newest = std::ranges::max_element(
+      toolchains, {}, [](const ListedToolchain& each) { return MajorOf(each.version); });
+  if (newest == toolchains.end()) return check;
+  if (MajorOf(newest->version) <= major) {
+    check.seen += "; it loads what the toolchains make";
+    return check;
+  }
+  const std::string ours = std::to_string(major);
+  check.verdict = CheckVerdict::kWarning;
+  check.seen += "; it can't load what toolchain " + newest->version + " makes";
+  check.way_out = "update the driver, or use CUDA " + ours + " (--toolchain " + ours + ")";
+  return check;
+}
+
+Check CheckRun() {
+  const Expected<Variables> variables = RunEnvironment(How::kBest, "");
+  if (!variables.ok()) {
+    return {"run", CheckVerdict::kWarning, variables.error().message,
+            "install all of the package that cccl-cache-cli is from"};
+  }
+  if (variables->empty()) {
+    return {"run", CheckVerdict::kPass, "this process is under it already (LD_PRELOAD)"};
+  }
+  // The first library is ours; those behind it were there before.
+  const std::string& libraries = variables->front().second;
+  const std::string first = libraries.substr(0, libraries.find(':'));
+  Check check{"run", CheckVerdict::kPass, "stand-ins in " + first.substr(0, first.rfind('/'))};
+  for (const char* name : {"LD_AUDIT", "LD_PRELOAD"}) {
+    const char* value = std::getenv(name);
+    if (value != nullptr && *value != '\0') check.seen += "; " + std::string(name) + " is set";
+  }
+  return check;
+}
+
+}  // namespace cccl_cache::cli

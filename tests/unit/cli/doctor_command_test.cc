@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "cli/doctor/check.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/unit/cli/fake_library.h"
+#include "tests/unit/cli/listening_socket.h"
+#include "tests/unit/cli/said.h"
+
+namespace doctor_command_test {
+
+namespace {
+
+using namespace cccl_cache::cli;
+
+/// A daemon that lacks nothing, and no python3.
+class Scene {
+ public:
+  Scene() : path_(std::getenv("PATH")) {
+    setenv("PATH", directory_.path().c_str(), 1);
+    Library() = FakeLibrary();
+    Library().toolchains = {{"aa", "13.0", true, {}, {"sm_75"}}};
+    Library().result = {.artifacts = {{CCCL_CACHE_CUBIN, "bytes"}}};
+    Library().second_result = Library().result;
+    Library().second_result->outcome = CCCL_CACHE_HIT;
+  }
+  ~Scene() { setenv("PATH", path_.c_str(), 1); }
+
+  [[nodiscard]] Said Doctor(bool json) const {
+    return RunCommand({"doctor"}, {.socket = socket(), .json = json});
+  }
+  [[nodiscard]] std::string socket() const { return directory_ / "socket"; }
+
+ private:
+  const std::string path_;
+  const cccl_cache::daemon::TemporaryDirectory directory_;
+};
+
+size_t CountOf(const std::string& part, const std::string& text) {
+  size_t count = 0;
+  for (size_t at = 0; (at = text.find(part, at)) != std::string::npos; ++at) ++count;
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("doctor ends with 0 where a program is built once and then a hit") {
+  const Scene scene;
+  const ListeningSocket listening(scene.socket());
+  const Said said = scene.Doctor(true);
+  CHECK(said.exit_code == 0);
+  CHECK(Library().builds == 2);
+  for (const char* part : {"\"version\": \"", "\"name\": \"build\"", "\"failed\": 0"}) {
+    INFO(part);
+    CHECK(Has(said.output, part));
+  }
+  CHECK(CountOf("\"verdict\": \"skipped\"", said.output) == 0);
+}
+
+TEST_CASE("doctor without a daemon ends with 1, and still checks what needs none") {
+  const Scene scene;
+  const Said said = scene.Doctor(true);
+  CHECK(said.exit_code == 1);
+  CHECK(Library().builds == 0);
+  CHECK(Has(said.output, "\"failed\": 1"));
+  CHECK(CountOf("\"verdict\": \"failure\"", said.output) == 1);
+  CHECK(CountOf("\"verdict\": \"skipped\"", said.output) == 4);
+  CHECK(CountOf("\"name\": ", said.output) == 11);
+}
+
+TEST_CASE("a warning of doctor is no failure") {
+  const Scene scene;
+  const ListeningSocket listening(scene.socket());
+  Library().rejected = {{"/opt/cuda", "others can write it"}};
+  const Said said = scene.Doctor(false);
+  CHECK(said.exit_code == 0);
+  CHECK(Has(said.output, "toolchains  warning"));
+}
+
+TEST_CASE("the lines of doctor are at most 100 columns wide, and the way out stands below") {
+  std::string words;
+  for (int i = 0; i < 100; ++i) words += "word ";
+  const std::string text =
+      ChecksText({{"disk", CheckVerdict::kFailure, words, "make room"}}, false);
+  std::istringstream lines(text);
+  size_t count = 0;
+  for (std::string line; std::getline(lines, line); ++count) CHECK(line.size() <= 100);
+  CHECK(count > 6);
+  CHECK(Has(text, "\n                     -> make room\n"));
+}
+
+TEST_CASE("doctor colours only where it is asked to, and lets no other text steer the terminal") {
+  const std::vector<Check> checks = {{"one", CheckVerdict::kPass, "a \033[2Jpath"}};
+  CHECK_FALSE(Has(ChecksText(checks, false), "\033"));
+  CHECK(CountOf("\033[", ChecksText(checks, true)) == 2);  // on and off
+}
+
+}  // namespace doctor_command_test

@@ -1,0 +1,192 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include <catch2/catch.hpp>
+#include <cerrno>
+#include <string>
+
+#include "cli/doctor/check.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/unit/cli/fake_library.h"
+#include "tests/unit/cli/listening_socket.h"
+#include "tests/unit/cli/said.h"
+
+namespace doctor_daemon_test {
+
+namespace {
+
+using namespace cccl_cache::cli;
+
+/// A patient whose socket connects, and a daemon that lacks nothing.
+struct Scene {
+  Scene() : listening(directory / "socket") {
+    Library() = FakeLibrary();
+    Library().toolchains = {{"aa", "13.0", true, {}, {"sm_75", "sm_90"}},
+                            {"bb", "12.9", false, {}}};
+    Library().result = {.artifacts = {{CCCL_CACHE_CUBIN, "bytes"}}, .key = "abcd"};
+    Library().second_result = Library().result;
+    Library().second_result->outcome = CCCL_CACHE_HIT;
+    Library().second_result->tier = CCCL_CACHE_TIER_MEMORY;
+    patient.given_socket = directory / "socket";
+  }
+  Check Daemon() {
+    CHECK(CheckSocket(&patient).verdict == CheckVerdict::kPass);
+    return CheckDaemon(&patient, true);
+  }
+  Check Build() {
+    static_cast<void>(Daemon());
+    return CheckBuild(&patient);
+  }
+
+  const cccl_cache::daemon::TemporaryDirectory directory;
+  const ListeningSocket listening;
+  Patient patient;
+};
+
+bool Failed(const Check& check) {
+  return check.verdict == CheckVerdict::kFailure && !check.seen.empty() && !check.way_out.empty();
+}
+
+bool Warned(const Check& check) {
+  return check.verdict == CheckVerdict::kWarning && !check.way_out.empty();
+}
+
+}  // namespace
+
+TEST_CASE("a socket that can't be connected to fails, and the way out says what to start") {
+  for (const int error : {ENOENT, ECONNREFUSED, EACCES, ENOTSOCK, ENAMETOOLONG}) {
+    INFO(error);
+    CHECK(Failed(JudgeSocket("/s", "--socket", error)));
+  }
+  CHECK(Has(JudgeSocket("/s", "--socket", ENOENT).way_out, "--socket /s"));
+  CHECK(Has(JudgeSocket("/s", "this user's", ENOENT).way_out, "systemctl --user start"));
+  CHECK(Has(JudgeSocket("/s", "the system's", ENOENT).way_out, "sudo systemctl start"));
+}
+
+TEST_CASE("neither a file nor what an ended daemon left is a socket to connect to") {
+  const FreshLibrary fresh;
+  const cccl_cache::daemon::TemporaryDirectory directory;
+  Patient patient{.given_socket = directory.Write("file", "")};
+  CHECK(Has(CheckSocket(&patient).seen, "no socket"));
+  patient.given_socket = directory / "left";
+  { const ListeningSocket ended(patient.given_socket); }
+  CHECK(Has(CheckSocket(&patient).seen, "nothing listens"));
+  Library().failures = {{"open", CCCL_CACHE_NO_DAEMON}};
+  CHECK(Failed(CheckSocket(&patient)));
+}
+
+TEST_CASE("a daemon passes if it is ready, and its version stands beside that of the command") {
+  Scene scene;
+  const Check check = scene.Daemon();
+  CHECK(check.verdict == CheckVerdict::kPass);
+  CHECK(Has(check.seen, "1.2.3 (this is "));
+}
+
+TEST_CASE("a daemon that does not answer, stops or has a problem fails") {
+  for (const char* function : {"check_health", "get_info"}) {
+    Scene scene;
+    Library().failures = {{function, CCCL_CACHE_DEADLINE}};
+    CHECK(Failed(scene.Daemon()));
+    CHECK_FALSE(scene.patient.daemon.ok());
+  }
+  Scene scene;
+  Library().problem = "the disk is full";
+  CHECK(Failed(scene.Daemon()));
+  CHECK(Has(scene.Daemon().seen, "the disk is full"));
+  Library().problem = "";
+  Library().serving = false;
+  CHECK(Failed(scene.Daemon()));
+}
+
+TEST_CASE("toolchains are listed, with a warning about those that are not used") {
+  Scene scene;
+  static_cast<void>(scene.Daemon());
+  CHECK(CheckToolchains(scene.patient).seen == "13.0 (default), 12.9");
+  CHECK(CheckToolchains(scene.patient).verdict == CheckVerdict::kPass);
+  Library().rejected = {{"/opt/cuda", "others can write it"}};
+  static_cast<void>(scene.Daemon());
+  CHECK(Warned(CheckToolchains(scene.patient)));
+  CHECK(Has(CheckToolchains(scene.patient).seen, "/opt/cuda: others can write it"));
+}
+
+TEST_CASE("no toolchain is a failure and skips the test build; one not known yet is neither") {
+  Scene scene;
+  Library().toolchains.clear();
+  CHECK(scene.Build().verdict == CheckVerdict::kSkipped);
+  CHECK(Failed(CheckToolchains(scene.patient)));
+  CHECK(Library().builds == 0);
+  Library().failures = {{"get_toolchains", CCCL_CACHE_DEADLINE}};
+  CHECK(scene.Build().verdict == CheckVerdict::kPass);
+  CHECK(Warned(CheckToolchains(scene.patient)));
+}
+
+TEST_CASE("the test build asks the daemon alone, for what the default toolchain can make") {
+  Scene scene;
+  const Check check = scene.Build();
+  CHECK(check.verdict == CheckVerdict::kPass);
+  CHECK(Has(check.seen, "a hit (memory)"));
+  CHECK(Library().fallback == CCCL_CACHE_FALLBACK_ERROR);
+  CHECK(Library().process_cache_bytes == CCCL_CACHE_OFF);
+  CHECK(Library().options.front() == "--gpu-architecture=sm_75");
+  const std::string source = Library().source;
+  static_cast<void>(CheckBuild(&scene.patient));
+  CHECK(Library().source != source);
+}
+
+TEST_CASE("a program that is not kept fails the test build, with the reason") {
+  Scene scene;
+  Library().result.outcome = CCCL_CACHE_UNCACHEABLE;
+  Library().result.reason = "it names the time";
+  const Check check = scene.Build();
+  CHECK(Failed(check));
+  CHECK(Has(check.seen, "it names the time"));
+}
+
+TEST_CASE("a second build that is no hit fails the test build, with what explain says") {
+  Scene scene;
+  Library().second_result->outcome = CCCL_CACHE_BUILT;
+  Library().explanation.verdict = CCCL_CACHE_VERDICT_EVICTED;
+  const Check check = scene.Build();
+  CHECK(Failed(check));
+  CHECK(Has(check.seen, "evicted"));
+  CHECK(Has(check.way_out, "explain abcd"));
+}
+
+TEST_CASE("a hit with other bytes fails the test build") {
+  Scene scene;
+  Library().second_result->artifacts[0].second = "other";
+  CHECK(Failed(scene.Build()));
+}
+
+TEST_CASE("a refused build, and one that does not compile, fail the test build") {
+  Scene scene;
+  Library().failures = {{"build_nvrtc", CCCL_CACHE_OVERLOADED}};
+  CHECK(Failed(scene.Build()));
+  Library().failures.clear();
+  Library().result = {.outcome = CCCL_CACHE_FAILED, .log = "no such arch\nmore"};
+  Library().builds = 0;
+  const Check check = scene.Build();
+  CHECK(Failed(check));
+  CHECK(Has(check.seen, "no such arch"));
+}
+
+TEST_CASE("a store passes with its size, also if writes failed before, until one fails now") {
+  Scene scene;
+  Library().statistics = {{"bytes", "", 512, true}, {"store_errors_total", "", 3, false}};
+  static_cast<void>(scene.Daemon());
+  const Check check = CheckStore(&scene.patient);
+  CHECK(check.verdict == CheckVerdict::kPass);
+  CHECK(Has(check.seen, "512 bytes"));
+  CHECK(Has(check.seen, "3 earlier writes failed"));
+  Library().problem = "its store can't be written (full)";  // since the test build
+  CHECK(Failed(CheckStore(&scene.patient)));
+}
+
+TEST_CASE("what is about the daemon is skipped without one") {
+  Patient patient;
+  CHECK(CheckDaemon(&patient, false).verdict == CheckVerdict::kSkipped);
+  CHECK(CheckToolchains(patient).verdict == CheckVerdict::kSkipped);
+  CHECK(CheckBuild(&patient).verdict == CheckVerdict::kSkipped);
+  CHECK(CheckStore(&patient).verdict == CheckVerdict::kSkipped);
+}
+
+}  // namespace doctor_daemon_test

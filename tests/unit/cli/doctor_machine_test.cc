@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <catch2/catch.hpp>
+#include <ctime>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/doctor/check.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/unit/cli/said.h"
+
+namespace doctor_machine_test {
+
+namespace {
+
+using namespace cccl_cache::cli;
+
+Patient WithToolchains(std::vector<ListedToolchain> toolchains, uint32_t driver_version = 0) {
+  Patient patient{.driver_version = driver_version};
+  patient.daemon = DaemonAnswers{.toolchains = std::move(toolchains)};
+  return patient;
+}
+
+}  // namespace
+
+TEST_CASE("a compiler's file that is newer than now is a warning about the clock") {
+  const cccl_cache::daemon::TemporaryDirectory directory;
+  const std::string file = directory.Write("libnvrtc.so.13", "");
+  const Patient patient =
+      WithToolchains({{.version = "13.0", .files = {directory / "missing", file}}});
+  const time_t now = std::time(nullptr);
+  CHECK(CheckClock(patient, now).verdict == CheckVerdict::kPass);
+  const timespec times[] = {{now + 1000, 0}, {now + 1000, 0}};
+  REQUIRE(utimensat(AT_FDCWD, file.c_str(), times, 0) == 0);
+  const Check check = CheckClock(patient, now);
+  CHECK(check.verdict == CheckVerdict::kWarning);
+  CHECK(Has(check.seen, file));
+  CHECK(CheckClock(Patient(), now).verdict == CheckVerdict::kPass);
+  CHECK(CheckClock(Patient(), 1000).verdict == CheckVerdict::kWarning);
+}
+
+TEST_CASE("few open files are a warning, and the daemon's limits stand beside") {
+  CHECK(CheckLimits(Patient(), 32).verdict == CheckVerdict::kWarning);
+  CHECK(CheckLimits(Patient(), 1024).verdict == CheckVerdict::kPass);
+  CHECK(CheckLimits(Patient(), 0).verdict == CheckVerdict::kPass);
+  Patient patient;
+  patient.daemon = DaemonAnswers{.worker_bytes = uint64_t{4} << 30, .build_seconds = 120};
+  CHECK(Has(CheckLimits(patient, 1024).seen, "4.0 GiB, 2 m 0 s"));
+}
+
+TEST_CASE("a kernel without seccomp is a warning, one without Landlock is not") {
+  CHECK(CheckKernel({.landlock = 4, .seccomp = true}).verdict == CheckVerdict::kPass);
+  CHECK(CheckKernel({.landlock = 0, .seccomp = true}).verdict == CheckVerdict::kPass);
+  CHECK(CheckKernel({.landlock = 4, .seccomp = false}).verdict == CheckVerdict::kWarning);
+}
+
+TEST_CASE("a driver that can't load what the newest toolchain makes is a warning") {
+  const std::vector<ListedToolchain> both = {{.version = "9.2"}, {.version = "13.1"}};
+  CHECK(CheckDriver(WithToolchains(both, 13000)).verdict == CheckVerdict::kPass);
+  const Check check = CheckDriver(WithToolchains(both, 12040));
+  CHECK(check.verdict == CheckVerdict::kWarning);
+  CHECK(Has(check.seen, "12.4"));
+  CHECK(Has(check.way_out, "--toolchain 12"));
+}
+
+TEST_CASE("no driver passes, and so does one with no toolchain to compare") {
+  CHECK(CheckDriver(WithToolchains({{.version = "13.0"}})).verdict == CheckVerdict::kPass);
+  CHECK(CheckDriver(WithToolchains({}, 12040)).verdict == CheckVerdict::kPass);
+  CHECK(CheckDriver(Patient{.driver_version = 12040}).verdict == CheckVerdict::kPass);
+}
+
+TEST_CASE("stand-ins that are not installed are a warning") {
+  const Check check = CheckRun();  // this program has none beside it
+  CHECK(check.verdict == CheckVerdict::kWarning);
+  CHECK(Has(check.seen, "libcccl_cache_audit.so"));
+}
+
+}  // namespace doctor_machine_test

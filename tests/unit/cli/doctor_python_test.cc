@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "cli/doctor/check.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/unit/cli/said.h"
+
+namespace doctor_python_test {
+
+namespace {
+
+using namespace cccl_cache::cli;
+
+/// A PATH with a python3 that is a shell script.
+class Scene {
+ public:
+  Scene() { unsetenv("CCCL_CACHE"); }
+  ~Scene() { unsetenv("CCCL_CACHE"); }
+
+  Check Python(const std::string& script,
+               std::chrono::milliseconds patience = std::chrono::minutes(1)) const {
+    namespace fs = std::filesystem;
+    fs::permissions(directory_.Write("python3", "#!/bin/sh\n" + script), fs::perms::all);
+    return CheckPython("relative:/nowhere:" + directory_.path(), patience);
+  }
+
+ private:
+  const cccl_cache::daemon::TemporaryDirectory directory_;
+};
+
+constexpr const char* kAll =
+    "echo python python 3.11.2; echo client cccl_cache 0.1.0; echo package torch 2.9.0\n";
+
+}  // namespace
+
+TEST_CASE("no python3 in PATH passes") {
+  CHECK(CheckPython("/nowhere", std::chrono::minutes(1)).verdict == CheckVerdict::kPass);
+  CHECK(CheckPython("", std::chrono::minutes(1)).verdict == CheckVerdict::kPass);
+}
+
+TEST_CASE("a python3 is shown with cccl_cache and the packages that it serves") {
+  const Scene scene;
+  setenv("CCCL_CACHE", "1", 1);
+  const Check check = scene.Python(kAll);
+  CHECK(check.verdict == CheckVerdict::kPass);
+  CHECK(Has(check.seen, "3.11.2: cccl_cache 0.1.0; torch 2.9.0"));
+}
+
+TEST_CASE("packages that are not served are a warning, with the way to have them served") {
+  const Scene scene;
+  Check check = scene.Python(kAll);
+  CHECK(check.verdict == CheckVerdict::kWarning);
+  CHECK(Has(check.way_out, "export CCCL_CACHE=1"));
+  check = scene.Python("echo python python 3.11.2; echo package torch 2.9.0\n");
+  CHECK(check.verdict == CheckVerdict::kWarning);
+  CHECK(Has(check.way_out, "cccl-cache-cli run"));
+  CHECK(scene.Python("echo python python 3.11.2\n").verdict == CheckVerdict::kPass);
+}
+
+TEST_CASE("a cccl_cache that can't be imported is a failure") {
+  const Scene scene;
+  const Check check =
+      scene.Python("echo python python 3.11.2; echo broken OSError no such library\n");
+  CHECK(check.verdict == CheckVerdict::kFailure);
+  CHECK(Has(check.seen, "OSError: no such library"));
+}
+
+TEST_CASE("a python3 that does not end, or never ceases to write, is a warning and left behind") {
+  const Scene scene;
+  const Check silent = scene.Python("exec sleep 1000\n", std::chrono::milliseconds(50));
+  CHECK(silent.verdict == CheckVerdict::kWarning);
+  const Check endless = scene.Python("while :; do echo word; done\n");
+  CHECK(endless.verdict == CheckVerdict::kWarning);
+}
+
+TEST_CASE("python3 runs where no file of the caller's is imported") {
+  const Scene scene;
+  CHECK(Has(scene.Python("echo python python $(pwd)\n").seen, " /: "));
+}
+
+}  // namespace doctor_python_test
