@@ -327,10 +327,10 @@ Check CheckStore(Patient* patient) {
   }
   const auto count = [&answers](const char* name) { return Count(ValueOf(answers, name)); };
   Check check{"store", CheckVerdict::kPass,
-              Use(ValueOf(answers, "bytes"), ValueOf(answers, "store_limit_bytes")) + " in " +
-                  count("entries") + " entries, " + count("evictions_total") + " evicted"};
+              Use(ValueOf(answers, "bytes"), ValueOf(answers, "store_limit_bytes")) +
+                  "; entries: " + count("entries") + ", evicted: " + count("evictions_total")};
   if (ValueOf(answers, "store_errors_total") > 0) {
-    check.seen += "; it can be written, " + count("store_errors_total") + " earlier writes failed";
+    check.seen += ", earlier writes that failed: " + count("store_errors_total");
   }
   return check;
 }

@@ -69,7 +69,7 @@ TEST_CASE("a cccl_cache that can't be imported is a failure") {
   CHECK(Has(check.seen, "OSError: no such library"));
 }
 
-TEST_CASE("a python3 that does not end, or never ceases to write, is a warning and left behind") {
+TEST_CASE("a python3 that does not end, or never ceases to write, is a warning, and is ended") {
   const Scene scene;
   const Check silent = scene.Python("exec sleep 1000\n", std::chrono::milliseconds(50));
   CHECK(silent.verdict == CheckVerdict::kWarning);
