@@ -75,6 +75,8 @@ def test_a_full_disk_until_there_is_room_again(small_disk, make_daemon):
         assert daemon.build_json(build(number))["outcome"] == "built"
     await_problem(daemon, "can't be written")
     assert daemon.build_json(build(9))["outcome"] == "hit"  # from memory
+    checks = json.loads(daemon.cli("--json", "doctor", check=False).stdout)["checks"]
+    assert [each["name"] for each in checks if each["verdict"] == "failure"] == ["daemon", "store"]
     filler.unlink()
     await_ready(daemon)
     daemon.stop()
