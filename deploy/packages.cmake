@@ -24,6 +24,15 @@ set(CPACK_COMPONENT_DAEMON_DEPENDS library)
 set(CPACK_COMPONENT_CLI_DEPENDS library)
 set(CPACK_COMPONENT_DEVELOPMENT_DEPENDS library)
 
+# The notices of what is compiled or linked into our programs, as Debian has them.
+set(copyright ${CMAKE_CURRENT_BINARY_DIR}/copyright)
+file(READ ${PROJECT_SOURCE_DIR}/LICENSE licence)
+file(WRITE ${copyright} "Copyright: the cccl-cached authors\n\n${licence}")
+foreach(library libcli11 libfmt libnghttp2 libprotobuf-c nettle libtomlplusplus)
+  file(READ /usr/share/doc/${library}-dev/copyright notice)
+  file(APPEND ${copyright} "\n${library}, parts of which are in these programs:\n\n${notice}")
+endforeach()
+
 # package(COMPONENT NAME SUMMARY DESCRIPTION [CONTROL_FILE...])
 function(package component name summary description)
   string(TOUPPER ${component} key)
@@ -31,8 +40,7 @@ function(package component name summary description)
   set(CPACK_DEBIAN_${key}_DESCRIPTION "${summary}\n${description}" PARENT_SCOPE)
   list(TRANSFORM ARGN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/debian/)
   set(CPACK_DEBIAN_${key}_PACKAGE_CONTROL_EXTRA ${ARGN} PARENT_SCOPE)
-  install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${name} RENAME copyright
-          COMPONENT ${component})
+  install(FILES ${copyright} DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${name} COMPONENT ${component})
 endfunction()
 package(daemon cccl-cached "compile cache for CUDA programs"
   "The daemon of a node: each distinct build of NVRTC, nvJitLink or libNVVM is compiled once, and later requests are
