@@ -237,12 +237,11 @@ void AddBuildCommand(CLI::App* app, const CommonOptions& common, int* exit_code)
   command->group("Compile");
   command->footer(
       "The toolchain's own headers (CUDA's and CCCL's) are searched after the -I directories.\n"
+      "Environment: NVRTC_APPEND_FLAGS counts as for NVRTC itself, if NVRTCWIZ is set for it.\n"
       "Example: cccl-cache-cli build reduce.cu --arch sm_90 --std c++17 -I include -o "
       "reduce.cubin");
   const auto arguments = std::make_shared<BuildArguments>();
-  // Made only for the command that is there: it is a good part of what this process does.
-  command->preparse_callback(
-      [command, arguments](size_t) { AddArguments(command, arguments.get()); });
+  AddWhenParsed(command, common, [command, arguments] { AddArguments(command, arguments.get()); });
   command->callback([arguments, &common, exit_code] { *exit_code = Run(*arguments, common); });
 }
 
@@ -254,9 +253,7 @@ void AddLinkCommand(CLI::App* app, const CommonOptions& common, int* exit_code) 
       "LTO-IR and --emit ptx need --option=-lto.\n"
       "Example: cccl-cache-cli link a.ltoir b.ltoir --arch sm_90 --option=-lto -o ab.cubin");
   const auto arguments = std::make_shared<LinkArguments>();
-  // Made only for the command that is there: it is a good part of what this process does.
-  command->preparse_callback(
-      [command, arguments](size_t) { AddArguments(command, arguments.get()); });
+  AddWhenParsed(command, common, [command, arguments] { AddArguments(command, arguments.get()); });
   command->callback([arguments, &common, exit_code] { *exit_code = Run(*arguments, common); });
 }
 
@@ -267,9 +264,7 @@ void AddNvvmCommand(CLI::App* app, const CommonOptions& common, int* exit_code) 
       "--arch takes compute_NN: PTX and LTO-IR are made for no particular GPU.\n"
       "Example: cccl-cache-cli nvvm kernel.ll --libdevice --arch compute_90 -o kernel.ptx");
   const auto arguments = std::make_shared<NvvmArguments>();
-  // Made only for the command that is there: it is a good part of what this process does.
-  command->preparse_callback(
-      [command, arguments](size_t) { AddArguments(command, arguments.get()); });
+  AddWhenParsed(command, common, [command, arguments] { AddArguments(command, arguments.get()); });
   command->callback([arguments, &common, exit_code] { *exit_code = Run(*arguments, common); });
 }
 

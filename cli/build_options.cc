@@ -20,12 +20,6 @@ Kind KindOf(std::string_view emit) {
   return Kind::kCubin;
 }
 
-std::string Join(const std::vector<std::string>& words) {
-  std::string joined;
-  for (const std::string& word : words) joined += (joined.empty() ? "" : ", ") + word;
-  return joined;
-}
-
 constexpr std::string_view kDigits = "0123456789";
 
 bool IsNumber(std::string_view text) {
@@ -53,13 +47,10 @@ void AddCompileOptions(CLI::App* command, const std::vector<std::string>& kinds,
       ->add_option("--arch", options->architecture,
                    "Architecture, such as sm_90; \"native\": that of this machine's first GPU")
       ->required();
-  command
-      ->add_option("--emit", options->emit,
-                   "Kind of artifact: " + Join(kinds) + " (default: " + kinds.front() + ")")
-      ->check([kinds](const std::string& given) {
-        const bool known = std::find(kinds.begin(), kinds.end(), given) != kinds.end();
-        return known ? "" : "\"" + given + "\" is not one of " + Join(kinds);
-      });
+  AcceptOnly(command->add_option(
+                 "--emit", options->emit,
+                 "Kind of artifact: " + Joined(kinds, ", ") + " (default: " + kinds.front() + ")"),
+             kinds);
   command->add_option("-o,--output", options->output,
                       "File to write; \"-\": standard output (default: " + output + ")");
   AddRepeated(command, "--option", &options->options,
@@ -67,14 +58,10 @@ void AddCompileOptions(CLI::App* command, const std::vector<std::string>& kinds,
   command->add_option("--toolchain", options->toolchain,
                       "Major (13), version (12.9) or id of the toolchain (default: the newest that "
                       "this machine's driver supports)");
-  command
-      ->add_option("--fallback", options->fallback,
-                   "If there is no daemon or it refuses: local compiles here, error fails "
-                   "(default: error)")
-      ->check([](const std::string& given) {
-        const bool known = given == "local" || given == "error";
-        return known ? "" : "\"" + given + "\" is not one of local, error";
-      });
+  AcceptOnly(command->add_option("--fallback", options->fallback,
+                                 "If there is no daemon or it refuses: local compiles here, error "
+                                 "fails (default: error)"),
+             {"local", "error"});
   CLI::Option* const quiet =
       command->add_flag("-q,--quiet", options->quiet, "Do not print whether it was a hit");
   command

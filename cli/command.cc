@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
+#include "cli/command_tree.h"
 
 namespace cccl_cache::cli {
 namespace {
@@ -38,33 +40,22 @@ const CLI::App& Reached(const CLI::App& app) {
   return named.empty() ? app : Reached(*named.front());
 }
 
-/// "cccl-cache-cli snapshot create"
-std::string FullName(const CLI::App& command) {
-  const CLI::App* parent = command.get_parent();
-  return (parent == nullptr ? "" : FullName(*parent) + " ") + command.get_name();
-}
-
-Words Commands(const CLI::App& command) {
+Words CommandNames(const CLI::App& command) {
   Words names;
-  for (const CLI::App* each : command.get_subcommands([](const CLI::App*) { return true; })) {
-    names.push_back(each->get_name());
-  }
+  for (const CLI::App* each : CommandsOf(command)) names.push_back(each->get_name());
   return names;
 }
 
-/// Those of the command and of all above it, which stand behind it as well.
-Words Options(const CLI::App& command) {
+Words LongOptions(const CLI::App& command) {
   Words names;
-  for (const CLI::App* app = &command; app != nullptr; app = app->get_parent()) {
-    for (const CLI::Option* option : app->get_options()) {
-      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-    }
+  for (const CLI::Option* option : OptionsOf(command)) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   }
   return names;
 }
 
 bool Compiles(const CLI::App& command) {
-  const Words options = Options(command);
+  const Words options = LongOptions(command);
   return std::find(options.begin(), options.end(), "--option") != options.end();
 }
 
@@ -74,21 +65,38 @@ bool WantsCommand(const CLI::App& command) {
 
 std::string UnknownOption(const CLI::App& command, const std::string& word) {
   const std::string name = word.substr(0, word.find('='));
-  const std::string near = DidYouMean(name, Options(command));
+  const std::string near = DidYouMean(name, LongOptions(command));
   std::string text = command.get_name() + " knows no option " + name + near;
   if (!Compiles(command)) return text;
   return text + (near.empty() ? "; " : " ") + "one for the compiler is written --option=" + word;
 }
 
 std::string UnknownCommand(const CLI::App& command, const std::string& word) {
-  const std::string near = DidYouMean(word, Commands(command));
-  const std::string those = "; there are " + CLI::detail::join(Commands(command), ", ");
+  const Words names = CommandNames(command);
+  const std::string near = DidYouMean(word, names);
+  const std::string those = names.empty() ? "" : "; there are " + Joined(names, ", ");
   const bool top = command.get_parent() == nullptr;
   return (top ? "" : command.get_name() + ": ") + "no command is called " + word +
          (near.empty() ? those : near);
 }
 
+std::string SeeHelp(const CLI::App& command) { return " (" + FullName(command) + " --help)"; }
+
 }  // namespace
+
+void AddWhenParsed(CLI::App* command, const CommonOptions& common, std::function<void()> add) {
+  if (common.all_options) return add();
+  command->preparse_callback([add = std::move(add)](size_t) { add(); });
+}
+
+std::string Joined(const std::vector<std::string>& words, std::string_view between) {
+  std::string joined;
+  for (const std::string& word : words) {
+    if (&word != &words.front()) joined += between;
+    joined += word;
+  }
+  return joined;
+}
 
 void Complain(const std::string& message) {
   const std::string line = "cccl-cache-cli: " + message + "\n";
@@ -150,6 +158,10 @@ void WriteError(const Error& error, JsonWriter* json) {
   json->EndObject();
 }
 
+std::string DescribeUnknown(const CLI::App& command, const std::string& word) {
+  return UnknownCommand(command, word) + SeeHelp(command);
+}
+
 std::string DescribeMisuse(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& command = Reached(app);
   const Words strange = app.remaining(/*recurse=*/true);
@@ -164,9 +176,9 @@ std::string DescribeMisuse(const CLI::App& app, const CLI::ParseError& error) {
   } else if (!word.empty()) {
     text = command.get_name() + " takes no argument " + word + " here";
   } else if (WantsCommand(command)) {
-    text = "name a command: " + CLI::detail::join(Commands(command), ", ");
+    text = "name a command: " + Joined(CommandNames(command), ", ");
   }
-  return text + " (" + FullName(command) + " --help)";
+  return text + SeeHelp(command);
 }
 
 }  // namespace cccl_cache::cli

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <CLI/App.hpp>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/json.h"
@@ -30,6 +32,8 @@ struct CommonOptions {
   bool json = false;
   /// `explain -- build ...`: the command is asked about, not run.
   bool explain = false;
+  /// Every command has its options, for those who read the tree of commands (AddWhenParsed).
+  bool all_options = false;
   /// The program that `run` is to run, with its arguments.
   std::vector<std::string> program;
 };
@@ -48,6 +52,19 @@ void AddRunCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddEnvCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddHealthCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddDoctorCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
+void AddHelpCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
+void AddCompletionCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
+
+/// Calls `add`, which gives the command its options and the commands below it, when it is on the
+/// command line, or at once if common.all_options. To make those of all commands is a good part of
+/// the time of a hit.
+void AddWhenParsed(CLI::App* command, const CommonOptions& common, std::function<void()> add);
+
+/// The words in one text. CLI11's own takes longer, which a hit would show.
+[[nodiscard]] std::string Joined(const std::vector<std::string>& words, std::string_view between);
+
+/// Has the option take these values alone. --help, completions and man pages show them.
+void AcceptOnly(CLI::Option* option, const std::vector<std::string>& choices);
 
 /// "cccl-cache-cli: MESSAGE" on stderr.
 void Complain(const std::string& message);
@@ -63,6 +80,9 @@ int Print(std::string_view text);
 
 /// The key "error" of the object that --json prints: what went wrong, for scripts.
 void WriteError(const Error& error, JsonWriter* json);
+
+/// Returns that `command` has none of this name below it, with the one that it resembles.
+[[nodiscard]] std::string DescribeUnknown(const CLI::App& command, const std::string& word);
 
 /// Returns why `app` rejected the command line, and the remedy. Names the unknown word and the
 /// known one that it resembles.

@@ -118,7 +118,10 @@ void AddHealthCommand(CLI::App* app, const CommonOptions& common, int* exit_code
   command->group("Daemon");
   const auto ready = std::make_shared<bool>(false);
   command->add_flag("--ready", *ready, "Exit with 1 if the daemon has a problem");
-  command->footer("Example: cccl-cache-cli health --ready && make");
+  command->footer(
+      "Exit codes: 0 it serves, 1 it has a problem and --ready is given, 2 usage, 3 no daemon, 5 "
+      "any other error.\n"
+      "Example: cccl-cache-cli health --ready && make");
   command->callback([&common, exit_code, ready] { *exit_code = Run(common, *ready); });
 }
 

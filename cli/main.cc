@@ -3,34 +3,18 @@
 #include <unistd.h>
 
 #include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <algorithm>
-#include <iostream>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/command_tree.h"
 
 namespace {
 
 using cccl_cache::cli::CommonOptions;
-
-void AddCommonOptions(CLI::App* app, CommonOptions* common) {
-  app->add_option("--socket", common->socket,
-                  "Socket of the daemon (default: $CCCL_CACHE_SOCKET, else "
-                  "$XDG_RUNTIME_DIR/cccl-cached/socket if present, else /run/cccl-cached/socket)");
-  app->add_flag("--json", common->json, "Print the result, or the error, as one JSON object");
-  app->set_version_flag("--version", std::string("cccl-cache-cli ") + cccl_cache_version());
-  // So that both may stand behind the command as well.
-  app->fallthrough();
-  app->require_subcommand(1);
-  app->footer(
-      "Exit codes: 0 done, 1 the code does not compile, 2 usage, 3 no daemon, 4 refused, 5 any "
-      "other error.\nExample: cccl-cache-cli build kernel.cu --arch sm_90 -o kernel.cubin");
-}
 
 /// Whether the word is that of a command that compiles.
 bool Compiles(std::string_view word) { return word == "build" || word == "link" || word == "nvvm"; }
@@ -80,8 +64,6 @@ std::vector<std::string> TakeProgram(std::vector<std::string>* words) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Compiles CUDA code through cccl-cached, the compile cache of this machine.",
-               "cccl-cache-cli");
   CommonOptions common;
   int exit_code = cccl_cache::cli::kDone;
   std::vector<std::string> words(argv + 1, argv + argc);
@@ -91,29 +73,13 @@ int main(int argc, char** argv) {
   // CLI11 does not report the options that it read from a wrong command line.
   const bool json = std::find(words.begin(), words.end(), "--json") != words.end();
   std::reverse(words.begin(), words.end());  // as CLI11 takes them
-  AddCommonOptions(&app, &common);
-  cccl_cache::cli::AddBuildCommand(&app, common, &exit_code);
-  cccl_cache::cli::AddLinkCommand(&app, common, &exit_code);
-  cccl_cache::cli::AddNvvmCommand(&app, common, &exit_code);
-  cccl_cache::cli::AddRunCommand(&app, common, &exit_code);
-  cccl_cache::cli::AddEnvCommand(&app, common, &exit_code);
-  cccl_cache::cli::AddExplainCommand(&app, common, &exit_code);
-  cccl_cache::cli::AddStatsCommand(&app, common, &exit_code);
-  cccl_cache::cli::AddToolchainsCommand(&app, common, &exit_code);
-  cccl_cache::cli::AddDepositsCommand(&app, common, &exit_code);
-  cccl_cache::cli::AddSnapshotCommand(&app, common, &exit_code);
-  cccl_cache::cli::AddHealthCommand(&app, common, &exit_code);
-  cccl_cache::cli::AddDoctorCommand(&app, common, &exit_code);
-  for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    command->footer(command->get_footer() +
-                    "\nEvery command takes --socket and --json, too: see cccl-cache-cli --help.");
-  }
+  const auto app = cccl_cache::cli::MakeCommandTree(&common, &exit_code);
   try {
-    app.parse(std::move(words));
+    app->parse(std::move(words));
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    if (error.get_exit_code() == 0) return app->exit(error);  // --help, --version
     common.json = json;
-    return cccl_cache::cli::FailUsage(cccl_cache::cli::DescribeMisuse(app, error), common);
+    return cccl_cache::cli::FailUsage(cccl_cache::cli::DescribeMisuse(*app, error), common);
   }
   return exit_code;
 }

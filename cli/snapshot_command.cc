@@ -302,11 +302,9 @@ std::string SummaryJson(const cccl_cache_snapshot_summary& summary) {
   return json.EndObject().Finish();
 }
 
-void AddSnapshotCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
-  CLI::App* command = app->add_subcommand("snapshot", "Export and import cache entries as a file");
-  command->group("Entries");
-  command->require_subcommand(1);
-  command->footer("Example: cccl-cache-cli snapshot create kernels.snap --arch sm_90");
+namespace {
+
+void AddActions(CLI::App* command, const CommonOptions& common, int* exit_code) {
   const auto options = std::make_shared<SnapshotOptions>();
   const auto add = [&](const Action& action) {
     return AddAction(command, action, options, common, exit_code);
@@ -335,6 +333,17 @@ void AddSnapshotCommand(CLI::App* app, const CommonOptions& common, int* exit_co
   CLI::App* verify = add({"verify", "Verify every byte of a snapshot, without a daemon",
                           "verify kernels.snap", Verify});
   AddFileArgument(verify, options.get(), "File to read");
+}
+
+}  // namespace
+
+void AddSnapshotCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
+  CLI::App* command = app->add_subcommand("snapshot", "Export and import cache entries as a file");
+  command->group("Entries");
+  command->require_subcommand(1);
+  command->footer("Example: cccl-cache-cli snapshot create kernels.snap --arch sm_90");
+  AddWhenParsed(command, common,
+                [command, &common, exit_code] { AddActions(command, common, exit_code); });
 }
 
 }  // namespace cccl_cache::cli

@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -115,11 +114,13 @@ int PrintEnvironment(const CommonOptions& common, How how) {
 namespace {
 
 void AddHow(CLI::App* command, How* how) {
-  const std::map<std::string, How> names = {{"audit", How::kAudit}, {"preload", How::kPreload}};
-  command
-      ->add_option("--how", *how,
-                   "audit: LD_AUDIT, the default where nothing else uses it; preload: LD_PRELOAD")
-      ->transform(CLI::CheckedTransformer(names));
+  AcceptOnly(command->add_option_function<std::string>(
+                 "--how",
+                 [how](const std::string& given) {
+                   *how = given == "audit" ? How::kAudit : How::kPreload;
+                 },
+                 "audit: LD_AUDIT, the default where nothing else uses it; preload: LD_PRELOAD"),
+             {"audit", "preload"});
 }
 
 }  // namespace
@@ -131,10 +132,18 @@ void AddRunCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
       "go to the daemon");
   command->group("Programs");
   const auto options = std::make_shared<RunOptions>();
-  command->add_flag("--report{all}", options->report,
-                    "At its end, say what became of its compiles; --report=each: of each process");
-  AddHow(command, &options->how);
-  command->footer("Example: cccl-cache-cli run --report -- python train.py");
+  AddWhenParsed(command, common, [command, options] {
+    command->add_flag(
+        "--report{all}", options->report,
+        "At its end, say what became of its compiles; --report=each: of each process");
+    AddHow(command, &options->how);
+    // For --help: common.program holds them.
+    command->add_option_function<std::vector<std::string>>(
+        "PROGRAM", [](const std::vector<std::string>&) {}, "Program with its arguments, behind --");
+  });
+  command->footer(
+      "Exit codes: that of the program, or 126 or 127 if it can't be started.\n"
+      "Example: cccl-cache-cli run --report -- python train.py");
   command->callback([&common, exit_code, options] { *exit_code = Run(common, *options); });
 }
 
@@ -144,7 +153,7 @@ void AddEnvCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
   command->group("Programs");
   command->footer("Example: eval \"$(cccl-cache-cli env)\"");
   const auto how = std::make_shared<How>(How::kBest);
-  AddHow(command, how.get());
+  AddWhenParsed(command, common, [command, how] { AddHow(command, how.get()); });
   command->callback([&common, exit_code, how] { *exit_code = PrintEnvironment(common, *how); });
 }
 

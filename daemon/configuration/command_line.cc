@@ -19,7 +19,9 @@ constexpr const char* kDescription =
     "toolchains again. Each setting is also a key of the configuration file (socket_mode) and an\n"
     "environment variable (CCCL_CACHED_SOCKET_MODE). Flags override the environment, which\n"
     "overrides the file.";
-constexpr const char* kExample =
+constexpr const char* kFooter =
+    "Exit codes: 0 stopped, 2 wrong configuration, 3 state directory or socket not available.\n"
+    "Environment: CCCL_CACHED_NAME sets --name: CCCL_CACHED_SOCKET_MODE is for --socket-mode.\n"
     "Example: cccl-cached --socket /run/user/1000/cccl-cached/socket --store-limit 32GiB";
 
 /// The headings of --help, each with the first setting under it. A heading may come back.
@@ -48,14 +50,17 @@ Error UnknownArgument(const std::string& argument) {
 
 /// Returns the line of --help, with the default if there is one.
 std::string HelpOf(const Setting& setting, const Configuration& defaults) {
-  const std::string value = setting.show(defaults);
+  std::string value = setting.show(defaults);
+  // ReadFlags() knows no machine.
+  if (setting.name == "jobs" && defaults.builds.slots == 0) value = "one per processor";
   if (value == "[]" || value == "\"\"") return std::string(setting.help);
   return fmt::format("{} (default: {})", setting.help, value);
 }
 
 /// Adds one CLI11 option per setting; texts[i] belongs to Settings()[i].
-void AddSettings(CLI::App& app, std::vector<std::vector<std::string>>& texts) {
-  const Configuration defaults = DefaultConfiguration(Surroundings::OfThisProcess());
+void AddSettings(CLI::App& app, std::vector<std::vector<std::string>>& texts,
+                 const Surroundings& surroundings) {
+  const Configuration defaults = DefaultConfiguration(surroundings);
   const char* heading = "";
   for (size_t i = 0; i < texts.size(); ++i) {
     const Setting& setting = Settings()[i];
@@ -80,36 +85,50 @@ std::vector<Assignment> Assignments(std::vector<std::vector<std::string>> texts)
   return assignments;
 }
 
+/// The flags, and what a parse of them writes to.
+struct Flags {
+  explicit Flags(const Surroundings& surroundings) {
+    app.footer(kFooter);
+    app.allow_extras();
+    AddSettings(app, texts, surroundings);
+    config = app.add_option("--config", command_line.config_file, "configuration file");
+    config->type_name("FILE");
+    app.add_flag("--print-config", command_line.print_config,
+                 "print each value and its source, and exit");
+    app.add_flag("--version", command_line.version, "print the version, and exit");
+  }
+
+  CommandLine command_line;
+  std::vector<std::vector<std::string>> texts{Settings().size()};
+  CLI::App app{kDescription, "cccl-cached"};
+  CLI::Option* config = nullptr;
+};
+
 }  // namespace
 
 Result<CommandLine> ParseCommandLine(std::vector<std::string> arguments) {
-  CommandLine command_line;
-  CLI::App app(kDescription, "cccl-cached");
-  app.footer(kExample);
-  app.allow_extras();
-  std::vector<std::vector<std::string>> texts(Settings().size());
-  AddSettings(app, texts);
-  CLI::Option* config = app.add_option("--config", command_line.config_file, "configuration file");
-  config->type_name("FILE");
-  app.add_flag("--print-config", command_line.print_config,
-               "print each value and its source, and exit");
-  app.add_flag("--version", command_line.version, "print the version, and exit");
+  Flags flags(Surroundings::OfThisProcess());
+  CommandLine& command_line = flags.command_line;
   // CLI11 reports errors by exceptions; they are caught here.
   try {
     std::reverse(arguments.begin(), arguments.end());
-    app.parse(std::move(arguments));
+    flags.app.parse(std::move(arguments));
   } catch (const CLI::CallForHelp&) {
-    command_line.help = app.help();
-    return command_line;
+    command_line.help = flags.app.help();
+    return std::move(command_line);
   } catch (const CLI::ParseError& error) {
     return Bad(error.what());
   }
-  if (const std::vector<std::string> extras = app.remaining(); !extras.empty()) {
+  if (const std::vector<std::string> extras = flags.app.remaining(); !extras.empty()) {
     return UnknownArgument(extras.front());
   }
-  if (config->count() > 0) command_line.config_file = Absolute(command_line.config_file);
-  command_line.assignments = Assignments(std::move(texts));
-  return command_line;
+  if (flags.config->count() > 0) command_line.config_file = Absolute(command_line.config_file);
+  command_line.assignments = Assignments(std::move(flags.texts));
+  return std::move(command_line);
+}
+
+void ReadFlags(const std::function<void(const CLI::App& app)>& read) {
+  read(Flags(Surroundings{.processors = 0}).app);
 }
 
 }  // namespace cccl_cache::daemon

@@ -2,12 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "daemon/configuration/settings.h"
 #include "daemon/core/model/result.h"
+
+namespace CLI {
+class App;
+}
 
 namespace cccl_cache::daemon {
 
@@ -23,5 +28,8 @@ struct CommandLine {
 
 /// `arguments` does not include the program's name.
 [[nodiscard]] Result<CommandLine> ParseCommandLine(std::vector<std::string> arguments);
+
+/// Calls `read` with all flags, for the man page. Their defaults are those of the node's service.
+void ReadFlags(const std::function<void(const CLI::App& app)>& read);
 
 }  // namespace cccl_cache::daemon

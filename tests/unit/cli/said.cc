@@ -6,12 +6,11 @@
 #include <unistd.h>
 
 #include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <array>
 
 #include "cli/command.h"
+#include "cli/command_tree.h"
 
 namespace {
 
@@ -70,18 +69,13 @@ Said Listen(const std::function<int()>& function) {
 Said RunCommand(std::vector<std::string> words, const CommonOptions& common) {
   std::reverse(words.begin(), words.end());  // as CLI11 takes them
   return Listen([&] {
-    CLI::App app("", "cccl-cache-cli");
+    CommonOptions parsed = common;
     int exit_code = kDone;
-    app.require_subcommand(1);
-    for (const auto add : {AddBuildCommand, AddLinkCommand, AddNvvmCommand, AddExplainCommand,
-                           AddStatsCommand, AddToolchainsCommand, AddDepositsCommand,
-                           AddSnapshotCommand, AddHealthCommand, AddDoctorCommand}) {
-      add(&app, common, &exit_code);
-    }
+    const auto app = MakeCommandTree(&parsed, &exit_code);
     try {
-      app.parse(std::move(words));
+      app->parse(std::move(words));
     } catch (const CLI::ParseError& error) {
-      return FailUsage(DescribeMisuse(app, error), common);
+      return FailUsage(DescribeMisuse(*app, error), parsed);
     }
     return exit_code;
   });

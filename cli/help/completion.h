@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <CLI/App.hpp>
+#include <string>
+
+namespace cccl_cache::cli {
+
+// Scripts that complete the commands of the tree, their options and the choices of these, and file
+// names elsewhere. Three commands are known to the scripts by name: `run`, behind which comes a
+// program, `explain`, behind whose `--` comes a command, and `help`.
+[[nodiscard]] std::string BashCompletion(const CLI::App& app);
+[[nodiscard]] std::string ZshCompletion(const CLI::App& app);
+[[nodiscard]] std::string FishCompletion(const CLI::App& app);
+
+}  // namespace cccl_cache::cli

@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <CLI/App.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cccl_cache::cli {
+
+struct ManPage {
+  std::string file;  ///< "cccl-cache-cli-build.1"
+  std::string text;
+};
+
+/// Returns the page of a program and one for each of its commands, with what lies below that.
+/// `version` is "cccl-cached 0.1.0", `see_also` the page of another program: "cccl-cached(8)".
+///
+/// Of footers, lines that begin with "Example: " are the EXAMPLES. "Exit codes: 0 done, 2 usage" is
+/// the EXIT STATUS of the command, and of those below that have none of their own. "Environment:
+/// NAME text" is a part of the ENVIRONMENT of the command and of all below it.
+[[nodiscard]] std::vector<ManPage> ManPages(const CLI::App& program, int section,
+                                            const std::string& version,
+                                            const std::string& see_also);
+
+/// Returns the text for a line of troff's input that shows it as it is.
+[[nodiscard]] std::string TroffText(std::string_view text);
+
+}  // namespace cccl_cache::cli

@@ -1,0 +1,106 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""What bash, zsh and fish complete with the scripts that cccl-cache-cli prints."""
+
+import os
+import pathlib
+import shlex
+import subprocess
+
+import pytest
+from conftest import PATIENCE, run_cli
+
+TEXTS = pathlib.Path(os.environ["CCCL_CACHED_TEST_TEXTS"]) / "share"
+INSTALLED = {"bash": "bash-completion/completions/cccl-cache-cli", "zsh": "zsh/site-functions/_cccl-cache-cli",
+             "fish": "fish/vendor_completions.d/cccl-cache-cli.fish"}
+
+
+def script_of(shell, directory):
+    """The path of the script that the command prints for a shell."""
+    path = directory / shell
+    path.write_bytes(run_cli("completion", shell).stdout)
+    return path
+
+
+def run(*words, directory):
+    environment = {"PATH": os.environ["PATH"], "HOME": str(directory), "TERM": "dumb", "LC_ALL": "C"}
+    done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE, cwd=directory, env=environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def in_bash(script, words, directory):
+    """COMPREPLY for a command line in the words that bash makes of it; the last is completed."""
+    line = " ".join(map(shlex.quote, words))
+    return run("bash", "--norc", "-c", f"""source {script}
+        COMP_WORDS=({line}) COMP_CWORD={len(words) - 1}
+        $(complete -p cccl-cache-cli | sed 's/.* -F \\([^ ]*\\) .*/\\1/')
+        ((${{#COMPREPLY[@]}} == 0)) || printf '%s\\n' "${{COMPREPLY[@]}}" """, directory=directory).split()
+
+
+def in_fish(script, words, directory):
+    # Fish takes the word with its "=".
+    line = " ".join(words).replace(" = ", "=")
+    lines = run("fish", "--no-config", "-c", f"source {script}; complete -C {shlex.quote(line)}", directory=directory)
+    found = [each.split("\t")[0] for each in lines.splitlines()]
+    return [each.partition("=")[2] for each in found] if "=" in line.split(" ")[-1] else found
+
+
+COMPLETE = {"bash": in_bash, "fish": in_fish}
+
+
+@pytest.fixture(params=COMPLETE)
+def complete(request, directory):
+    """What a shell completes, given the words behind cccl-cache-cli as bash has them."""
+    script = script_of(request.param, directory)
+    return lambda *words: COMPLETE[request.param](script, ["cccl-cache-cli", *words], directory)
+
+
+@pytest.mark.parametrize("shell", INSTALLED)
+def test_each_script_is_valid_and_is_the_one_that_is_installed(shell, directory):
+    script = script_of(shell, directory)
+    run(shell, "-n", str(script), directory=directory)
+    assert (TEXTS / INSTALLED[shell]).read_bytes() == script.read_bytes()
+
+
+def test_commands_are_completed(complete):
+    assert {"build", "snapshot", "help", "completion"} <= set(complete(""))
+    assert complete("bu") == ["build"]
+    assert set(complete("snapshot", "")) == {"create", "delta", "insert", "list", "verify"}
+    assert complete("help", "snapshot", "cr") == ["create"]
+    assert complete("completion", "f") == ["fish"]
+
+
+def test_options_of_the_command_and_of_all_commands_are_completed(complete):
+    assert complete("build", "k.cu", "--name-") == ["--name-expression"]
+    assert complete("snapshot", "create", "--all") == ["--all-users"]
+    assert complete("stats", "--js") == complete("--js") == ["--json"]
+    assert complete("stats", "--name-") == []
+
+
+def test_the_values_of_options_with_choices_are_completed_for_each_command(complete):
+    assert set(complete("build", "--emit", "")) == {"cubin", "ptx", "ltoir", "optixir"}
+    assert set(complete("link", "--emit", "")) == {"cubin", "ptx"}
+    assert complete("build", "--emit", "=", "p") == ["ptx"]
+    assert complete("run", "--how", "pre") == ["preload"]
+
+
+def test_the_value_of_an_option_is_not_taken_for_a_command(complete):
+    assert complete("--socket", "build", "sta") == ["stats"]
+    assert complete("--socket", "=", "build", "sta") == ["stats"]
+
+
+def test_behind_run_a_program_is_completed_and_behind_explain_a_command(complete, directory):
+    program = directory / "a-program"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    assert "true" in complete("run", "tru")
+    assert "true" in complete("run", "--how", "audit", "--", "tru")
+    assert complete("explain", "--", "bui") == ["build"]
+
+
+def test_bash_leaves_file_names_to_readline(directory):
+    script = script_of("bash", directory)
+    for words in (["build", ""], ["--socket", ""], ["build", "-o", "="], ["snapshot", "create", "k"]):
+        assert in_bash(script, ["cccl-cache-cli", *words], directory) == []
+    assert "-o default" in run("bash", "--norc", "-c", f"source {script}; complete -p cccl-cache-cli", directory=directory)

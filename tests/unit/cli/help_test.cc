@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include <catch2/catch.hpp>
+
+#include "cli/command_tree.h"
+#include "tests/unit/cli/said.h"
+
+namespace help_test {
+
+using namespace cccl_cache::cli;
+
+/// What `words --help` prints.
+std::string HelpOption(const std::string& words) {
+  CommonOptions common;
+  int exit_code = kDone;
+  const auto tree = MakeCommandTree(&common, &exit_code);
+  try {
+    tree->parse(words + " --help");
+  } catch (const CLI::CallForHelp&) {
+    return tree->help();
+  }
+  return "";
+}
+
+TEST_CASE("help COMMAND prints what COMMAND --help prints, for each command") {
+  CommonOptions common = {.all_options = true};
+  int exit_code = kDone;
+  const auto tree = MakeCommandTree(&common, &exit_code);
+  for (const CLI::App* command : WholeTree(*tree)) {
+    const std::string path = PathOf(*command);
+    INFO(path);
+    std::vector<std::string> words = CLI::detail::split_up(path);
+    words.insert(words.begin(), "help");
+    const Said said = RunCommand(words);
+    CHECK(said.exit_code == 0);
+    CHECK(said.output == HelpOption(path));
+    CHECK(Has(said.output, "Usage: " + FullName(*command)));
+    CHECK(Has(said.output, "Example: "));
+  }
+}
+
+TEST_CASE("help shows options that only a parse of the command makes") {
+  CHECK(Has(RunCommand({"help", "build"}).output, "--name-expression"));
+  CHECK(Has(RunCommand({"help", "run"}).output, "--how audit|preload"));
+}
+
+TEST_CASE("a word behind help that is no command is an error with the nearest one") {
+  const Said top = RunCommand({"help", "biuld"});
+  CHECK(top.exit_code == 2);
+  CHECK(top.output.empty());
+  CHECK(top.errors == RunCommand({"biuld"}).errors);
+  const Said below = RunCommand({"help", "snapshot", "creat"});
+  CHECK(below.exit_code == 2);
+  CHECK(below.errors == RunCommand({"snapshot", "creat"}).errors);
+  CHECK(RunCommand({"help", "build", "kernel.cu"}).exit_code == 2);
+}
+
+}  // namespace help_test
