@@ -29,8 +29,6 @@ void AddCommonOptions(CLI::App* app, CommonOptions* common) {
       "Example: cccl-cache-cli build kernel.cu --arch sm_90 -o kernel.cubin");
 }
 
-bool All(const CLI::App*) { return true; }
-
 }  // namespace
 
 std::unique_ptr<CLI::App> MakeCommandTree(CommonOptions* common, int* exit_code) {
@@ -52,7 +50,7 @@ std::unique_ptr<CLI::App> MakeCommandTree(CommonOptions* common, int* exit_code)
 }
 
 std::vector<const CLI::App*> CommandsOf(const CLI::App& command) {
-  return command.get_subcommands(All);
+  return command.get_subcommands([](const CLI::App*) { return true; });
 }
 
 std::vector<const CLI::App*> WholeTree(const CLI::App& command) {

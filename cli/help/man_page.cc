@@ -201,7 +201,11 @@ std::string ExampleList(const CLI::App& command, bool and_below) {
 }
 
 std::string Part(const std::string& heading, const std::string& text) {
-  return text.empty() ? "" : ".SH " + heading + "\n" + text;
+  if (text.empty()) return "";
+  // A heading begins a paragraph.
+  constexpr std::string_view kParagraph = ".PP\n";
+  return ".SH " + heading + "\n" +
+         (text.starts_with(kParagraph) ? text.substr(kParagraph.size()) : text);
 }
 
 std::string PageOf(const CLI::App& command, int section, const std::string& version,

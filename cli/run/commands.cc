@@ -142,7 +142,7 @@ void AddRunCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
         "PROGRAM", [](const std::vector<std::string>&) {}, "Program with its arguments, behind --");
   });
   command->footer(
-      "Exit codes: that of the program, or 126 or 127 if it can't be started.\n"
+      "Exit codes: The program's, or 126 or 127 if it can't be started.\n"
       "Example: cccl-cache-cli run --report -- python train.py");
   command->callback([&common, exit_code, options] { *exit_code = Run(common, *options); });
 }
