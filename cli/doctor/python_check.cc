@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,29 +20,31 @@
 namespace cccl_cache::cli {
 namespace {
 
-/// Prints a line for each thing found: what it is, its name, its version. -I would hide what `pip
-/// install --user` and PYTHONPATH bring; the child runs in /, so that no file of the caller's
-/// directory is imported.
+/// Prints a line for each thing found: what it is, its name, its version. Without the line `end`
+/// the import, which comes last, did not return. -I would hide what `pip install --user` and
+/// PYTHONPATH bring; the child runs in /, so that no file of the caller's directory is imported.
 constexpr const char* kScript = R"(
 import os, sys
 if sys.path[:1] == [""]: del sys.path[0]
 print("python", "python", ".".join(map(str, sys.version_info[:3])), flush=True)
+for name in ["cuda-cccl", "cuda-core", "cupy", "cupy-cuda11x", "cupy-cuda12x", "cupy-cuda13x", "jax",
+             "numba-cuda", "numba-cuda-mlir", "torch", "triton"]:
+    try:
+        from importlib import metadata
+        print("package", name, metadata.version(name), flush=True)
+    except Exception:
+        pass
 try:
     import cccl_cache
     print("client", "cccl_cache", cccl_cache.__version__, flush=True)
 except BaseException as error:
     if getattr(error, "name", None) != "cccl_cache" or not isinstance(error, ModuleNotFoundError):
-        print("broken", type(error).__name__, " ".join(str(error).split())[:300], flush=True)
-from importlib import metadata
-for name in ["cuda-cccl", "cuda-core", "cupy", "cupy-cuda11x", "cupy-cuda12x", "cupy-cuda13x", "jax",
-             "numba-cuda", "numba-cuda-mlir", "torch", "triton"]:
-    try:
-        print("package", name, metadata.version(name), flush=True)
-    except metadata.PackageNotFoundError:
-        pass
+        print("broken", type(error).__name__, ascii(str(error))[1:-1][:300], flush=True)
+print("end", flush=True)
 )";
 
 constexpr size_t kMaxOutput = 16 << 10;
+constexpr int kNotExecuted = 127;  ///< exit code, as a shell has it
 
 /// Returns the first python3 in the list of directories, or an empty string. Directories that are
 /// not absolute don't count: they depend on where the caller stands.
@@ -62,36 +65,51 @@ std::string FindPython(const std::string& path) {
   dup2(output, STDOUT_FILENO);
   dup2(null, STDERR_FILENO);
   if (chdir("/") == 0) execl(python, python, "-c", kScript, nullptr);
-  _exit(127);
+  _exit(kNotExecuted);
 }
 
-/// Runs the script and ends it, with all that it started, when the time is over. Returns what it
-/// printed.
-std::string RunScript(const std::string& python, std::chrono::milliseconds patience) {
+struct Ended {
+  std::string output;
+  int status = SIGKILL;  ///< as waitpid has it; SIGKILL: it did not end by itself
+};
+
+/// Runs the script and ends it, with all that it started, when the time is over.
+Ended RunScript(const std::string& python, std::chrono::milliseconds patience) {
+  constexpr std::chrono::seconds kDeathPatience{1};  // a process in a system call may not die
+  Ended ended;
   std::array<int, 2> ends = {-1, -1};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) return "";
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) return ended;
   const FileDescriptor reading(ends[0]);
   FileDescriptor writing(ends[1]);
   const pid_t child = fork();
   if (child == 0) BecomePython(python.c_str(), writing.get());
   writing.Close();
-  if (child < 0) return "";
+  if (child < 0) return ended;
   setpgid(child, child);  // here too: whichever comes first
   const auto end = std::chrono::steady_clock::now() + patience;
-  std::string output;
-  while (output.size() < kMaxOutput) {
+  while (ended.output.size() < kMaxOutput) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
         end - std::chrono::steady_clock::now());
     if (left.count() <= 0 || !WaitReadable(reading.get(), left)) break;
     std::array<char, 4096> piece = {};
     const ssize_t size = read(reading.get(), piece.data(), piece.size());
+    if (size < 0 && errno == EINTR) continue;
     if (size <= 0) break;
-    output.append(piece.data(), static_cast<size_t>(size));
+    ended.output.append(piece.data(), static_cast<size_t>(size));
   }
   kill(-child, SIGKILL);
-  while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
-  }
-  return output;
+  const FileDescriptor death(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));
+  static_cast<void>(WaitReadable(death.get(), kDeathPatience));
+  waitpid(child, &ended.status, WNOHANG);
+  return ended;
+}
+
+/// "crashed (signal 11)"
+std::string HowItEnded(int status) {
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kNotExecuted) return "can't be executed";
+  if (WIFEXITED(status)) return "ended with " + std::to_string(WEXITSTATUS(status));
+  if (WTERMSIG(status) == SIGKILL) return "did not finish";
+  return "crashed (signal " + std::to_string(WTERMSIG(status)) + ")";
 }
 
 struct FoundInPython {
@@ -99,6 +117,7 @@ struct FoundInPython {
   std::string client;   ///< of cccl_cache; empty: not installed
   std::string broken;   ///< why it can't be imported
   std::string packages;
+  bool end = false;
 };
 
 FoundInPython Parse(const std::string& output) {
@@ -112,6 +131,7 @@ FoundInPython Parse(const std::string& output) {
     words >> what >> name >> std::ws;
     std::getline(words, rest);
     if (what == "python") found.version = rest;
+    if (what == "end") found.end = true;
     if (what == "client") found.client = rest;
     if (what == "broken") found.broken.append(name).append(": ").append(rest);
     if (what != "package") continue;
@@ -120,16 +140,23 @@ FoundInPython Parse(const std::string& output) {
   return found;
 }
 
-/// Whether programs started from here have their plug-ins on, or are served without any.
-bool IsServed() {
+/// Returns a variable that turns plug-ins on, or null if none does.
+const char* FindPlugInVariable() {
   for (const char* name : {"CCCL_CACHE", "CCCL_CACHE_COMPUTE", "CCCL_CACHE_CUPY",
                            "CCCL_CACHE_NUMBA", "CCCL_CACHE_NUMBA_MLIR", "CCCL_CACHE_TRITON"}) {
     const char* value = std::getenv(name);
-    if (value != nullptr && *value != '\0' && std::string_view(value) != "0") return true;
+    if (value != nullptr && *value != '\0' && std::string_view(value) != "0") return name;
   }
-  const char* preloaded = std::getenv("LD_PRELOAD");
-  return preloaded != nullptr &&
-         std::string_view(preloaded).find("libcccl_cache_exec") != std::string_view::npos;
+  return nullptr;
+}
+
+/// Whether programs started from here are under `run`.
+bool IsUnderRun() {
+  return std::ranges::any_of(std::array{"LD_AUDIT", "LD_PRELOAD"}, [](const char* name) {
+    const char* value = std::getenv(name);
+    return value != nullptr &&
+           std::string_view(value).find("libcccl_cache_") != std::string_view::npos;
+  });
 }
 
 }  // namespace
@@ -141,15 +168,20 @@ Check CheckPython(const std::string& path, std::chrono::milliseconds patience) {
     check.seen = "no python3 in PATH";
     return check;
   }
-  const FoundInPython found = Parse(RunScript(python, patience));
-  check.seen = python;
-  if (found.version.empty()) {
-    check.verdict = CheckVerdict::kWarning;
-    check.seen += " did not answer within " + std::to_string(patience.count()) + " ms";
+  const Ended ended = RunScript(python, patience);
+  const FoundInPython found = Parse(ended.output);
+  check.seen = python + " " + found.version;
+  if (found.version.empty() || !found.end) {
+    // Without an answer it is no python3, or a slow one; what ends at the import does so in
+    // programs.
+    const bool breaks = !found.version.empty() && ended.status != SIGKILL;
+    check.verdict = breaks ? CheckVerdict::kFailure : CheckVerdict::kWarning;
+    check.seen +=
+        (found.version.empty() ? "" : ": importing cccl_cache ") + HowItEnded(ended.status);
     check.way_out = "try " + python + " -c 'import cccl_cache'";
     return check;
   }
-  check.seen += " " + found.version + ": ";
+  check.seen += ": ";
   if (!found.broken.empty()) {
     check.verdict = CheckVerdict::kFailure;
     check.seen += "cccl_cache can't be imported: " + found.broken;
@@ -160,9 +192,13 @@ Check CheckPython(const std::string& path, std::chrono::milliseconds patience) {
   }
   check.seen += found.client.empty() ? "no cccl_cache" : "cccl_cache " + found.client;
   check.seen += "; " + (found.packages.empty() ? "no package that it serves" : found.packages);
-  if (found.packages.empty() || IsServed()) return check;
+  const char* variable = FindPlugInVariable();
+  const bool plugs_in = variable != nullptr && !found.client.empty();
+  if (found.packages.empty() || plugs_in || IsUnderRun()) return check;
   check.verdict = CheckVerdict::kWarning;
-  check.seen += "; CCCL_CACHE is not set";
+  check.seen += variable == nullptr
+                    ? "; CCCL_CACHE is not set"
+                    : "; " + std::string(variable) + " is set, but this python3 has no cccl_cache";
   check.way_out = found.client.empty()
                       ? "cccl-cache-cli run -- python3 ..., or install the wheel of cccl_cache and "
                         "export CCCL_CACHE=1"

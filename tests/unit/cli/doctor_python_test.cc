@@ -18,8 +18,8 @@ using namespace cccl_cache::cli;
 /// A PATH with a python3 that is a shell script.
 class Scene {
  public:
-  Scene() { unsetenv("CCCL_CACHE"); }
-  ~Scene() { unsetenv("CCCL_CACHE"); }
+  Scene() { Unset(); }
+  ~Scene() { Unset(); }
 
   Check Python(const std::string& script,
                std::chrono::milliseconds patience = std::chrono::minutes(1)) const {
@@ -29,11 +29,17 @@ class Scene {
   }
 
  private:
+  static void Unset() {
+    for (const char* name : {"CCCL_CACHE", "CCCL_CACHE_CUPY", "LD_AUDIT"}) unsetenv(name);
+  }
+
   const cccl_cache::daemon::TemporaryDirectory directory_;
 };
 
+constexpr const char* kWithoutClient =
+    "echo python python 3.11.2; echo package torch 2.9.0; echo end\n";
 constexpr const char* kAll =
-    "echo python python 3.11.2; echo client cccl_cache 0.1.0; echo package torch 2.9.0\n";
+    "echo python python 3.11.2; echo client cccl_cache 0.1.0; echo package torch 2.9.0; echo end\n";
 
 }  // namespace
 
@@ -55,16 +61,57 @@ TEST_CASE("packages that are not served are a warning, with the way to have them
   Check check = scene.Python(kAll);
   CHECK(check.verdict == CheckVerdict::kWarning);
   CHECK(Has(check.way_out, "export CCCL_CACHE=1"));
-  check = scene.Python("echo python python 3.11.2; echo package torch 2.9.0\n");
+  check = scene.Python(kWithoutClient);
   CHECK(check.verdict == CheckVerdict::kWarning);
   CHECK(Has(check.way_out, "cccl-cache-cli run"));
-  CHECK(scene.Python("echo python python 3.11.2\n").verdict == CheckVerdict::kPass);
+  CHECK(scene.Python("echo python python 3.11.2; echo end\n").verdict == CheckVerdict::kPass);
+}
+
+TEST_CASE("a variable that turns plug-ins on serves no python3 without cccl_cache") {
+  const Scene scene;
+  for (const char* name : {"CCCL_CACHE", "CCCL_CACHE_CUPY"}) {
+    setenv(name, "1", 1);
+    const Check check = scene.Python(kWithoutClient);
+    CHECK(check.verdict == CheckVerdict::kWarning);
+    CHECK(Has(check.seen, name + std::string(" is set, but")));
+    CHECK(Has(check.way_out, "install the wheel"));
+    unsetenv(name);
+  }
+}
+
+TEST_CASE("under run a python3 without cccl_cache is served") {
+  const Scene scene;
+  setenv("LD_AUDIT", "/opt/other.so", 1);
+  CHECK(scene.Python(kWithoutClient).verdict == CheckVerdict::kWarning);
+  setenv("LD_AUDIT", "/nowhere/libcccl_cache_audit.so", 1);
+  CHECK(scene.Python(kWithoutClient).verdict == CheckVerdict::kPass);
+}
+
+TEST_CASE("an import of cccl_cache that does not return says how it ended") {
+  const Scene scene;
+  const std::string answers = "echo python python 3.11.2; echo package torch 2.9.0; ";
+  Check check = scene.Python(answers + "kill -SEGV $$\n");
+  CHECK(check.verdict == CheckVerdict::kFailure);
+  CHECK(Has(check.seen, "importing cccl_cache crashed (signal 11)"));
+  check = scene.Python(answers + "exit 3\n");
+  CHECK(check.verdict == CheckVerdict::kFailure);
+  CHECK(Has(check.seen, "importing cccl_cache ended with 3"));
+  check = scene.Python(answers + "kill -KILL $$\n");
+  CHECK(check.verdict == CheckVerdict::kWarning);
+  CHECK(Has(check.seen, "importing cccl_cache did not finish"));
+}
+
+TEST_CASE("a python3 that can't be executed says so") {
+  const Scene scene;
+  const Check check = scene.Python("exit 127\n");
+  CHECK(check.verdict == CheckVerdict::kWarning);
+  CHECK(Has(check.seen, "can't be executed"));
 }
 
 TEST_CASE("a cccl_cache that can't be imported is a failure") {
   const Scene scene;
   const Check check =
-      scene.Python("echo python python 3.11.2; echo broken OSError no such library\n");
+      scene.Python("echo python python 3.11.2; echo broken OSError no such library; echo end\n");
   CHECK(check.verdict == CheckVerdict::kFailure);
   CHECK(Has(check.seen, "OSError: no such library"));
 }
@@ -79,7 +126,7 @@ TEST_CASE("a python3 that does not end, or never ceases to write, is a warning, 
 
 TEST_CASE("python3 runs where no file of the caller's is imported") {
   const Scene scene;
-  CHECK(Has(scene.Python("echo python python $(pwd)\n").seen, " /: "));
+  CHECK(Has(scene.Python("echo python python $(pwd); echo end\n").seen, " /: "));
 }
 
 }  // namespace doctor_python_test
