@@ -46,7 +46,8 @@ unsigned MajorOf(const std::string& version) {
 
 Check CheckClock(const Patient& patient, time_t now) {
   constexpr time_t kSkew = 5;  // of file servers
-  std::vector<std::string> files = {"/proc/self/exe"};
+  const std::string own = "/proc/self/exe";
+  std::vector<std::string> files = {own};
   if (patient.daemon.ok()) {
     for (const ListedToolchain& each : patient.daemon->toolchains) {
       files.insert(files.end(), each.files.begin(), each.files.end());
@@ -56,8 +57,10 @@ Check CheckClock(const Patient& patient, time_t now) {
     const time_t changed = ChangedAt(file);
     if (changed <= now + kSkew) continue;
     return {"clock", CheckVerdict::kWarning,
-            UtcText(now) + "; but " + file + " was changed later, at " + UtcText(changed),
-            "set the clock (timedatectl set-ntp true), or touch the file if the clock is right"};
+            UtcText(now) + "; but " + (file == own ? "this program" : file) +
+                " was changed later, at " + UtcText(changed),
+            std::string("set the clock (timedatectl set-ntp true)") +
+                (file == own ? "" : ", or touch the file if the clock is right")};
   }
   return {"clock", CheckVerdict::kPass, UtcText(now) + ", no compiler's file is newer"};
 }
@@ -115,17 +118,23 @@ Check CheckDriver(const Patient& patient) {
                std::to_string(patient.driver_version % kMajor / kMinor);
   if (!patient.daemon.ok()) return check;
   const auto& toolchains = patient.daemon->toolchains;
-  const auto newest = std::ranges::max_element(
-      toolchains, {}, [](const ListedToolchain& each) { return MajorOf(each.version); });
-  if (newest == toolchains.end()) return check;
-  if (MajorOf(newest->version) <= major) {
-    check.seen += "; it loads what the toolchains make";
+  // The daemon was asked what it chooses for this driver.
+  const auto chosen = std::ranges::find(toolchains, true, &ListedToolchain::is_default);
+  if (chosen == toolchains.end()) return check;
+  const auto loads = [major](const ListedToolchain& each) {
+    return MajorOf(each.version) <= major;
+  };
+  if (loads(*chosen)) {
+    check.seen += "; it loads the cubins of toolchain " + chosen->version;
     return check;
   }
-  const std::string ours = std::to_string(major);
   check.verdict = CheckVerdict::kWarning;
-  check.seen += "; it can't load what toolchain " + newest->version + " makes";
-  check.way_out = "update the driver, or use CUDA " + ours + " (--toolchain " + ours + ")";
+  check.seen += "; it can't load the cubins of toolchain " + chosen->version;
+  const auto other = std::ranges::find_if(toolchains, loads);
+  check.way_out =
+      "update the driver, or " +
+      (other == toolchains.end() ? "install a toolchain of CUDA " + std::to_string(major)
+                                 : "use --toolchain " + std::to_string(MajorOf(other->version)));
   return check;
 }
 

@@ -39,8 +39,17 @@ TEST_CASE("a compiler's file that is newer than now is a warning about the clock
   const Check check = CheckClock(patient, now);
   CHECK(check.verdict == CheckVerdict::kWarning);
   CHECK(Has(check.seen, file));
+  CHECK(Has(check.way_out, "touch"));
   CHECK(CheckClock(Patient(), now).verdict == CheckVerdict::kPass);
-  CHECK(CheckClock(Patient(), 1000).verdict == CheckVerdict::kWarning);
+}
+
+TEST_CASE("a program that is newer than now is not to be touched") {
+  const Check check = CheckClock(Patient(), 1000);
+  CHECK(check.verdict == CheckVerdict::kWarning);
+  CHECK(Has(check.seen, "this program"));
+  CHECK_FALSE(Has(check.seen, "/proc"));
+  CHECK(Has(check.way_out, "set the clock"));
+  CHECK_FALSE(Has(check.way_out, "touch"));
 }
 
 TEST_CASE("few open files are a warning, and the daemon's limits stand beside") {
@@ -58,13 +67,25 @@ TEST_CASE("a kernel without seccomp is a warning, one without Landlock is not") 
   CHECK(CheckKernel({.landlock = 4, .seccomp = false}).verdict == CheckVerdict::kWarning);
 }
 
-TEST_CASE("a driver that can't load what the newest toolchain makes is a warning") {
-  const std::vector<ListedToolchain> both = {{.version = "9.2"}, {.version = "13.1"}};
-  CHECK(CheckDriver(WithToolchains(both, 13000)).verdict == CheckVerdict::kPass);
-  const Check check = CheckDriver(WithToolchains(both, 12040));
+TEST_CASE("a driver that can't load cubins of the toolchain chosen for it is a warning") {
+  std::vector<ListedToolchain> listed = {{.version = "13.1", .is_default = true}};
+  CHECK(CheckDriver(WithToolchains(listed, 13000)).verdict == CheckVerdict::kPass);
+  Check check = CheckDriver(WithToolchains(listed, 12040));
   CHECK(check.verdict == CheckVerdict::kWarning);
   CHECK(Has(check.seen, "12.4"));
-  CHECK(Has(check.way_out, "--toolchain 12"));
+  CHECK_FALSE(Has(check.way_out, "--toolchain"));
+  listed.push_back({.version = "11.8"});  // not chosen: it has no NVRTC
+  check = CheckDriver(WithToolchains(listed, 12040));
+  CHECK(check.verdict == CheckVerdict::kWarning);
+  CHECK(Has(check.way_out, "--toolchain 11"));
+}
+
+TEST_CASE("a newer toolchain beside the one chosen for the driver is no warning") {
+  const std::vector<ListedToolchain> both = {{.version = "13.1"},
+                                             {.version = "12.9", .is_default = true}};
+  const Check check = CheckDriver(WithToolchains(both, 12040));
+  CHECK(check.verdict == CheckVerdict::kPass);
+  CHECK(Has(check.seen, "12.9"));
 }
 
 TEST_CASE("no driver passes, and so does one with no toolchain to compare") {
