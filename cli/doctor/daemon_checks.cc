@@ -27,8 +27,9 @@ constexpr std::chrono::seconds kSearchPatience{10};
 constexpr std::chrono::seconds kTestBuildPatience{60};
 
 constexpr const char* kSystemSocket = "/run/cccl-cached/socket";
-constexpr const char* kReadLog =
-    "read the daemon's log (journalctl -u cccl-cached), then systemctl restart cccl-cached";
+// Where a socket's path is from, if nothing names it.
+constexpr const char* kSystems = "the system's";
+constexpr const char* kUsers = "this user's";
 
 Check NoDaemon(const char* name) { return {name, CheckVerdict::kSkipped, "no daemon"}; }
 
@@ -51,14 +52,27 @@ std::string OriginOf(const std::string& path, const std::string& given) {
   if (!given.empty()) return "--socket";
   const char* named = secure_getenv("CCCL_CACHE_SOCKET");
   if (named != nullptr && *named != '\0') return "$CCCL_CACHE_SOCKET";
-  return path == kSystemSocket ? "the system's" : "this user's";
+  return path == kSystemSocket ? kSystems : kUsers;
 }
 
 std::string StartingAt(const std::string& path, const std::string& origin) {
-  if (origin == "this user's") return "systemctl --user start cccl-cached.socket";
-  if (origin != "the system's") return "start one there: cccl-cached --socket " + path;
+  if (origin == kUsers) return "systemctl --user start cccl-cached.socket";
+  if (origin != kSystems) return "start one there: cccl-cached --socket " + path;
   return "sudo systemctl start cccl-cached.socket; or for yourself: systemctl --user start "
          "cccl-cached.socket";
+}
+
+std::string ReadLog(const std::string& path, const std::string& origin) {
+  if (origin != kUsers && origin != kSystems) return "read the log of the daemon at " + path;
+  const std::string whose = origin == kUsers ? "--user " : "";
+  return "read the daemon's log (journalctl " + whose + "-u cccl-cached), then systemctl " + whose +
+         "restart cccl-cached";
+}
+
+/// The patient's client must be open.
+std::string ReadLog(const Patient& patient) {
+  const std::string path(patient.client->socket());
+  return ReadLog(path, OriginOf(path, patient.given_socket));
 }
 
 /// ", owner uid 0, mode 0666"
@@ -121,9 +135,9 @@ void AskToolchains(Client* client, uint32_t driver_version, DaemonAnswers* answe
   }
 }
 
-void AskStatistics(Client* client, DaemonAnswers* answers) {
+Error AskStatistics(Client* client, DaemonAnswers* answers) {
   const Expected<Client::Stats> stats = client->GetStats(kAnswerPatience);
-  if (!stats.ok()) return;
+  if (!stats.ok()) return stats.error();
   answers->statistics.clear();
   for (size_t i = 0; i < cccl_cache_stats_count(stats->get()); ++i) {
     cccl_cache_statistic one = {};
@@ -131,6 +145,7 @@ void AskStatistics(Client* client, DaemonAnswers* answers) {
     cccl_cache_stats_item(stats->get(), i, &one);
     answers->statistics[std::string(View(one.name))] += one.value;
   }
+  return {CCCL_CACHE_OK, ""};
 }
 
 Expected<DaemonAnswers> Ask(Client* client, uint32_t driver_version) {
@@ -141,7 +156,7 @@ Expected<DaemonAnswers> Ask(Client* client, uint32_t driver_version) {
   // Before the daemon's problem: that it still looks for toolchains ends meanwhile.
   AskToolchains(client, driver_version, &answers);
   if (Error error = AskInfo(client, &answers); error.status != CCCL_CACHE_OK) return error;
-  AskStatistics(client, &answers);
+  static_cast<void>(AskStatistics(client, &answers));  // CheckStore asks again
   return answers;
 }
 
@@ -171,8 +186,8 @@ std::string OutcomeOf(const BuildResult& result) {
 }
 
 /// Judges the answers to the same request. `explained`: why the second is no hit.
-Check JudgeBuilds(const BuildResult& first, const BuildResult& second,
-                  const std::string& explained) {
+Check JudgeBuilds(const BuildResult& first, const BuildResult& second, const std::string& explained,
+                  const std::string& read_log) {
   Check check{"build"};
   const std::string_view made = first.artifact(Kind::kCubin);
   if (first.outcome() != Outcome::kBuilt) {
@@ -190,8 +205,8 @@ Check JudgeBuilds(const BuildResult& first, const BuildResult& second,
   }
   check.verdict = CheckVerdict::kFailure;
   check.way_out = second.key().empty()
-                      ? kReadLog
-                      : "cccl-cache-cli explain " + std::string(second.key()) + ", and " + kReadLog;
+                      ? read_log
+                      : "cccl-cache-cli explain " + std::string(second.key()) + ", and " + read_log;
   return check;
 }
 
@@ -208,8 +223,14 @@ Check JudgeSocket(const std::string& path, const std::string& origin, int error)
       check.seen +=
           ": you (uid " + std::to_string(geteuid()) + ") may not connect" + Permissions(path);
       check.way_out =
-          "join the socket's group, or set socket_group and socket_mode in the daemon's "
-          "config.toml";
+          origin == kSystems
+              ? "join the socket's group, or set SocketMode= (systemctl edit cccl-cached.socket)"
+              : "join the socket's group, or set socket_group and socket_mode in the daemon's "
+                "config.toml";
+      return check;
+    case EAGAIN:
+      check.seen += ": its daemon takes no connections";
+      check.way_out = ReadLog(path, origin);
       return check;
     case ENOTSOCK:
       check.seen += ": it is no socket";
@@ -242,13 +263,15 @@ Check CheckDaemon(Patient* patient, bool connects) {
   if (!connects) return NoDaemon("daemon");
   patient->daemon = Ask(&*patient->client, patient->driver_version);
   if (!patient->daemon.ok()) {
-    return {"daemon", CheckVerdict::kFailure, patient->daemon.error().message, kReadLog};
+    return {"daemon", CheckVerdict::kFailure, patient->daemon.error().message, ReadLog(*patient)};
   }
   const DaemonAnswers& answers = *patient->daemon;
   Check check{"daemon", CheckVerdict::kPass,
               "cccl-cached " + answers.version + " (this is " + cccl_cache_version() + "), uid " +
-                  std::to_string(answers.uid) + ", up " +
-                  Duration(ValueOf(answers, "uptime_seconds"))};
+                  std::to_string(answers.uid)};
+  if (answers.statistics.contains("uptime_seconds")) {
+    check.seen += ", up " + Duration(ValueOf(answers, "uptime_seconds"));
+  }
   if (answers.serving && answers.problem.empty()) return check;
   check.verdict = CheckVerdict::kFailure;
   check.seen += answers.serving ? "; not ready: " + answers.problem : "; it is stopping";
@@ -306,24 +329,30 @@ Check CheckBuild(Patient* patient) {
   Client& client = *patient->client;
   const Expected<BuildResult> first = client.Build(build, options);
   const Expected<BuildResult> second = first.ok() ? client.Build(build, options) : first.error();
-  if (!second.ok()) return {"build", CheckVerdict::kFailure, second.error().message, kReadLog};
-  if (second->outcome() == Outcome::kHit) return JudgeBuilds(*first, *second, "");
+  const std::string read_log = ReadLog(*patient);
+  if (!second.ok()) return {"build", CheckVerdict::kFailure, second.error().message, read_log};
+  if (second->outcome() == Outcome::kHit) return JudgeBuilds(*first, *second, "", read_log);
   const Expected<Explanation> why = client.Explain(build, options);
-  return JudgeBuilds(*first, *second, why.ok() ? std::string(why->verdict()) : "not known");
+  return JudgeBuilds(*first, *second, why.ok() ? std::string(why->verdict()) : "not known",
+                     read_log);
 }
 
 Check CheckStore(Patient* patient) {
   if (!patient->daemon.ok()) return NoDaemon("store");
   DaemonAnswers& answers = *patient->daemon;
-  // Again: the test build was to be written. What the daemon does not answer now stays as it was.
+  // Again: the test build was to be written.
   static_cast<void>(AskInfo(&*patient->client, &answers));
-  AskStatistics(&*patient->client, &answers);
-  // The counters are never reset: only the problem says that it can't be written now.
-  if (answers.problem.find("its store") != std::string::npos) {
-    return {
-        "store", CheckVerdict::kFailure, answers.problem,
-        "make room on the disk of the daemon's state directory; its log says more (journalctl -u "
-        "cccl-cached)"};
+  const Error error = AskStatistics(&*patient->client, &answers);
+  // The counters are never reset: only the problem says that it can't be written now. Others are
+  // about entries, and the check of the daemon shows them.
+  if (answers.problem.find("its store can't be written") != std::string::npos) {
+    return {"store", CheckVerdict::kFailure, answers.problem,
+            "make room on the disk of the daemon's state directory; if that does not help, " +
+                ReadLog(*patient)};
+  }
+  if (error.status != CCCL_CACHE_OK) {
+    return {"store", CheckVerdict::kWarning, "not known: " + error.message,
+            "try again; if that does not help, " + ReadLog(*patient)};
   }
   const auto count = [&answers](const char* name) { return Count(ValueOf(answers, name)); };
   Check check{"store", CheckVerdict::kPass,

@@ -62,6 +62,25 @@ TEST_CASE("a socket that can't be connected to fails, and the way out says what 
   CHECK(Has(JudgeSocket("/s", "the system's", ENOENT).way_out, "sudo systemctl start"));
 }
 
+TEST_CASE("whom a socket does not admit is told where its mode is set") {
+  CHECK(Has(JudgeSocket("/s", "the system's", EACCES).way_out, "SocketMode="));
+  CHECK(Has(JudgeSocket("/s", "--socket", EACCES).way_out, "socket_mode"));
+}
+
+TEST_CASE("of a daemon that takes no connections the log is named that it writes") {
+  const auto way_out = [](const char* origin) {
+    const Check check = JudgeSocket("/s", origin, EAGAIN);
+    CHECK(Failed(check));
+    CHECK(Has(check.seen, "takes no connections"));
+    return check.way_out;
+  };
+  CHECK(Has(way_out("this user's"), "journalctl --user -u"));
+  CHECK(Has(way_out("this user's"), "systemctl --user restart"));
+  CHECK(Has(way_out("the system's"), "journalctl -u"));
+  CHECK(Has(way_out("--socket"), "of the daemon at /s"));
+  CHECK(Has(way_out("$CCCL_CACHE_SOCKET"), "of the daemon at /s"));
+}
+
 TEST_CASE("neither a file nor what an ended daemon left is a socket to connect to") {
   const FreshLibrary fresh;
   const cccl_cache::daemon::TemporaryDirectory directory;
@@ -85,7 +104,9 @@ TEST_CASE("a daemon that does not answer, stops or has a problem fails") {
   for (const char* function : {"check_health", "get_info"}) {
     Scene scene;
     Library().failures = {{function, CCCL_CACHE_DEADLINE}};
-    CHECK(Failed(scene.Daemon()));
+    const Check check = scene.Daemon();
+    CHECK(Failed(check));
+    CHECK(Has(check.way_out, "of the daemon at " + scene.patient.given_socket));
     CHECK_FALSE(scene.patient.daemon.ok());
   }
   Scene scene;
@@ -179,6 +200,26 @@ TEST_CASE("a store passes with its size, also if writes failed before, until one
   CHECK(Has(check.seen, "failed: 3"));
   Library().problem = "its store can't be written (full)";  // since the test build
   CHECK(Failed(CheckStore(&scene.patient)));
+}
+
+TEST_CASE("damaged entries are a problem of the daemon, not of the disk of its store") {
+  Scene scene;
+  Library().problem = "within the last minute entries of its store were damaged";
+  CHECK(Failed(scene.Daemon()));
+  CHECK(CheckStore(&scene.patient).verdict == CheckVerdict::kPass);
+}
+
+TEST_CASE("a daemon that does not tell its statistics has no age, and a warning for its store") {
+  Scene scene;
+  Library().statistics = {{"uptime_seconds", "", 9, true}};
+  CHECK(Has(scene.Daemon().seen, ", up 9"));
+  Library().failures = {{"get_stats", CCCL_CACHE_DEADLINE}};
+  const Check daemon = scene.Daemon();
+  CHECK(daemon.verdict == CheckVerdict::kPass);
+  CHECK_FALSE(Has(daemon.seen, "up "));
+  const Check store = CheckStore(&scene.patient);
+  CHECK(Warned(store));
+  CHECK(Has(store.seen, "not known"));
 }
 
 TEST_CASE("what is about the daemon is skipped without one") {
