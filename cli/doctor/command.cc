@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <sstream>
+#include <string_view>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "cli/doctor/check.h"
 #include "cli/driver.h"
 
@@ -51,15 +53,27 @@ std::string Padded(std::string text, size_t columns) {
   return text;
 }
 
-/// Breaks a text into lines that stand behind the indent. Of others' texts nothing reaches the
-/// terminal that could steer it.
+/// Returns a word of someone else's text without what could steer a terminal: control characters,
+/// also those of two bytes (U+0080 to U+009F), and bytes that are not UTF-8.
+std::string Harmless(std::string_view word) {
+  std::string harmless;
+  for (size_t length = 0; !word.empty(); word.remove_prefix(length)) {
+    length = std::max<size_t>(Utf8Length(word), 1);
+    const std::string_view character = word.substr(0, length);
+    const bool printable =
+        length == 1 ? character >= " " && character < "\x7f" : character > "\xc2\x9f";
+    harmless += printable ? character : "?";
+  }
+  return harmless;
+}
+
+/// Breaks a text into lines that stand behind the indent.
 std::string Wrapped(const std::string& text) {
   std::istringstream words(text);
   std::string wrapped;
   size_t column = kIndent;
   for (std::string word; words >> word;) {
-    std::ranges::replace_if(
-        word, [](unsigned char byte) { return byte < ' ' || byte == 0x7f; }, '?');
+    word = Harmless(word);
     if (column > kIndent && column + 1 + word.size() > kColumns) {
       wrapped += "\n" + std::string(kIndent, ' ');
       column = kIndent;

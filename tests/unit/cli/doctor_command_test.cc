@@ -100,4 +100,18 @@ TEST_CASE("doctor colours only where it is asked to, and lets no other text stee
   CHECK(CountOf("\033[", ChecksText(checks, true)) == 2);  // on and off
 }
 
+TEST_CASE("control characters of two bytes and what is not UTF-8 don't reach the terminal") {
+  const auto shown = [](const std::string& text) {
+    return ChecksText({{"one", CheckVerdict::kPass, text}}, false);
+  };
+  CHECK(Has(shown("a\xc2\x9b"
+                  "2J b\xc2\x80 c\xc2\x9f"),
+            "a?2J b? c?\n"));
+  CHECK(Has(shown("a\x9b"
+                  "2J b\xe2\x82 c\xff d\x7f"),
+            "a?2J b?? c? d?\n"));
+  const std::string foreign = "\xc2\xa0 \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\n";
+  CHECK(Has(shown(foreign), foreign));
+}
+
 }  // namespace doctor_command_test
