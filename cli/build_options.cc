@@ -20,11 +20,11 @@ Kind KindOf(std::string_view emit) {
   return Kind::kCubin;
 }
 
-constexpr std::string_view kDigits = "0123456789";
+constexpr std::string_view kDecimalDigits = "0123456789";
 
 bool IsNumber(std::string_view text) {
   return !text.empty() && text.size() <= 3 &&
-         text.find_first_not_of(kDigits) == std::string_view::npos;
+         text.find_first_not_of(kDecimalDigits) == std::string_view::npos;
 }
 
 bool IsVersion(std::string_view text) {
