@@ -24,13 +24,15 @@ set(CPACK_COMPONENT_DAEMON_DEPENDS library)
 set(CPACK_COMPONENT_CLI_DEPENDS library)
 set(CPACK_COMPONENT_DEVELOPMENT_DEPENDS library)
 
-# The notices of what is compiled or linked into our programs, as Debian has them.
+# The notices of what is compiled or linked into our programs, as Debian has them. Other systems make no packages.
 set(copyright ${CMAKE_CURRENT_BINARY_DIR}/copyright)
 file(READ ${PROJECT_SOURCE_DIR}/LICENSE licence)
 file(WRITE ${copyright} "Copyright: the cccl-cached authors\n\n${licence}")
 foreach(library libcli11 libfmt libnghttp2 libprotobuf-c nettle libtomlplusplus)
-  file(READ /usr/share/doc/${library}-dev/copyright notice)
-  file(APPEND ${copyright} "\n${library}, parts of which are in these programs:\n\n${notice}")
+  if(EXISTS /usr/share/doc/${library}-dev/copyright)
+    file(READ /usr/share/doc/${library}-dev/copyright notice)
+    file(APPEND ${copyright} "\n${library}, parts of which are in these programs:\n\n${notice}")
+  endif()
 endforeach()
 
 # package(COMPONENT NAME SUMMARY DESCRIPTION [CONTROL_FILE...])
