@@ -15,7 +15,7 @@ namespace cccl_cache::cli {
 /// to `exit_code`; both must outlive the tree.
 [[nodiscard]] std::unique_ptr<CLI::App> MakeCommandTree(CommonOptions* common, int* exit_code);
 
-// What help texts, messages, completions and man pages read of a tree.
+// Reading a tree, for help texts, messages, completions and man pages.
 
 /// The commands below this one, in the order of --help.
 [[nodiscard]] std::vector<const CLI::App*> CommandsOf(const CLI::App& command);

@@ -33,7 +33,7 @@ struct ListedToolchain {
   std::vector<std::string> files = {};  ///< of its compilers
 };
 
-/// What the daemon said of itself.
+/// The daemon's answers about itself.
 struct DaemonAnswers {
   bool serving = false;
   std::string version;
@@ -48,7 +48,7 @@ struct DaemonAnswers {
   std::map<std::string, double> statistics;
 };
 
-/// What the checks share: the daemon is asked each question once.
+/// State that the checks share, so that the daemon is asked each question once.
 struct Patient {
   std::string given_socket;     ///< --socket; empty: not given
   uint32_t driver_version = 0;  ///< as cuDriverGetVersion has it; 0: no driver
@@ -76,7 +76,7 @@ struct Patient {
 [[nodiscard]] Check CheckLimits(const Patient& patient, uint64_t open_files);
 [[nodiscard]] uint64_t OpenFileLimit();
 
-/// What the kernel has of what the daemon confines compilers with.
+/// The features of the kernel that the daemon confines compilers with.
 struct KernelFeatures {
   int landlock = 0;  ///< ABI; 0: none
   bool seccomp = false;

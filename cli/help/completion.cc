@@ -81,7 +81,7 @@ bool TakesFile(const CLI::App& command) {
                      [](const CLI::Option* argument) { return ChoicesOf(*argument).empty(); });
 }
 
-// What a bash script knows of one command and its options.
+/// The arm of bash's `case` for one command: its words and options.
 std::string BashWords(const CLI::App& command) {
   Strings names;
   for (const CLI::Option* option : OptionsOf(command)) {
@@ -178,7 +178,7 @@ std::string ZshBody(const CLI::App& app, const CLI::App& command) {
          calls + "      esac\n      ;;\n  esac\n";
 }
 
-/// What fish completes at one command.
+/// The `complete` lines of fish for one command.
 std::string FishLines(const CLI::App& command) {
   const std::string every = "complete -c cccl-cache-cli";
   const std::string at = every + " -n " + FishQuoted("__cccl_cache_cli_at " + PathOf(command));
