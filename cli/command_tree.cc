@@ -36,10 +36,11 @@ std::unique_ptr<CLI::App> MakeCommandTree(CommonOptions* common, int* exit_code)
       "Compiles CUDA code through cccl-cached, the compile cache of this machine.",
       "cccl-cache-cli");
   AddCommonOptions(app.get(), common);
-  for (const auto add : {AddBuildCommand, AddLinkCommand, AddNvvmCommand, AddRunCommand,
-                         AddEnvCommand, AddExplainCommand, AddStatsCommand, AddToolchainsCommand,
-                         AddDepositsCommand, AddSnapshotCommand, AddHealthCommand, AddDoctorCommand,
-                         AddHelpCommand, AddCompletionCommand}) {
+  for (const auto add :
+       {AddBuildCommand, AddLinkCommand, AddNvvmCommand, AddRunCommand, AddEnvCommand,
+        AddExplainCommand, AddStatsCommand, AddMetricsCommand, AddToolchainsCommand,
+        AddDepositsCommand, AddSnapshotCommand, AddHealthCommand, AddDoctorCommand, AddHelpCommand,
+        AddCompletionCommand}) {
     add(app.get(), *common, exit_code);
   }
   for (CLI::App* command : app->get_subcommands([](CLI::App*) { return true; })) {

@@ -103,7 +103,11 @@ Daemon::Daemon(Parts parts)
                     .tiers = {&parts.stores.memory, parts.stores.disk.get()},
                     .statistics = parts.stores.statistics,
                     .eviction_log = parts.stores.eviction_log,
-                    .observe = [&log = log_](const BuildRecord& record) { LogBuild(log, record); },
+                    .observe =
+                        [this](const BuildRecord& record) {
+                          breakdown_.Add(record);
+                          LogBuild(log_, record);
+                        },
                     .report = ReportTo(log_, "build"),
                     .answered = &parts.stores.disk->answered(),
                     .own = &parts.stores.disk->own(),
@@ -131,6 +135,7 @@ Daemon::Daemon(Parts parts)
                .toolchains = toolchains_,
                .releases = releases_,
                .statistics = parts.stores.statistics,
+               .breakdown = breakdown_,
                .snapshots = snapshots_,
                .sent_contents = sent_contents_,
                .accounts = parts.accounts,

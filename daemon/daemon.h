@@ -8,6 +8,7 @@
 
 #include "daemon/compile/worker_compiler.h"
 #include "daemon/configuration/configuration.h"
+#include "daemon/core/build/breakdown.h"
 #include "daemon/core/build/coordinator.h"
 #include "daemon/core/closure/sent_files.h"
 #include "daemon/core/lease/deposits.h"
@@ -83,6 +84,7 @@ class Daemon {
   KeptReleases releases_;
   HostFileAccess files_;
   const std::shared_ptr<SentContents> sent_contents_;
+  BuildBreakdown breakdown_;
   BuildCoordinator coordinator_;
   Deposits deposits_;
   CoordinatorBuilder builder_;

@@ -64,28 +64,32 @@ Result<std::vector<ListeningSocket>> Listen(std::vector<ListeningSocket> handed_
   return sockets;
 }
 
-/// Reads the configuration again. Applies the log level, and reports what needs a restart.
-void ReloadConfiguration(const Startup& startup, Log& log) {
+/// Reads the configuration again. Applies the log level, and reports what changed and what needs a
+/// restart.
+void ReloadConfiguration(Startup& startup, Log& log) {
   const Result<LoadedConfiguration> loaded =
       LoadConfiguration(startup.command_line, startup.surroundings);
   if (!loaded) {
     log.Write(LogLevel::kError, "reload", "kept the old configuration: " + loaded.error().message);
   } else {
     for (const Setting& setting : Settings()) {
-      if (setting.name == "log_level" ||
-          setting.show(loaded->values) == setting.show(startup.loaded.values)) {
-        continue;
-      }
-      log.Write(LogLevel::kWarning, "reload",
-                fmt::format("{} changes at the next start", setting.name));
+      const std::string was = setting.show(startup.loaded.values);
+      const std::string is = setting.show(loaded->values);
+      if (was == is) continue;
+      const bool now = setting.name == "log_level";
+      log.Write(now ? LogLevel::kInfo : LogLevel::kWarning, "reload",
+                fmt::format(now ? "{} is {} from now on" : "{} is {} from the next start on",
+                            setting.name, is),
+                {{"was", was}});
     }
+    startup.loaded.values.log_level = loaded->values.log_level;
     log.SetLevel(loaded->values.log_level);
   }
 }
 
 /// Returns at SIGTERM or SIGINT.
-void WaitForTheEnd(const Signals& signals, const NotifySocket& notify, const Startup& startup,
-                   Log& log, ToolchainRegistry& toolchains) {
+void WaitForTheEnd(const Signals& signals, const NotifySocket& notify, Startup& startup, Log& log,
+                   ToolchainRegistry& toolchains) {
   while (true) {
     switch (signals.Wait(kUntilToldSo)) {
       case Told::kStop:
@@ -114,7 +118,8 @@ int Serve(Startup startup, const Signals& signals, std::vector<ListeningSocket> 
   const Result<std::string> worker = FindWorker();
   if (!worker) return Refuse(worker.error(), kCannotServe);
 
-  Log log(configuration.log_level, configuration.log_format);
+  Log log(configuration.log_level, configuration.log_format,
+          IsJournal(STDERR_FILENO, startup.surroundings.Variable("JOURNAL_STREAM")));
   LimitedLog grpc_lines(log, "grpc");
   const GrpcLog grpc_log([&grpc_lines](std::string_view text) { grpc_lines.Write(text); });
   // First, because the stores count what they load by account.

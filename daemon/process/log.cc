@@ -4,8 +4,11 @@
 
 #include <fmt/format.h>
 #include <spdlog/async.h>
+#include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_sinks.h>
+#include <sys/stat.h>
 
+#include <chrono>
 #include <iterator>
 #include <string>
 #include <utility>
@@ -17,6 +20,7 @@ namespace {
 
 constexpr size_t kWaitingLines = 8'192;
 constexpr const char* kTextPattern = "%Y-%m-%dT%H:%M:%S.%e%z %l %v";
+constexpr const char* kJournalPattern = "%v";
 constexpr const char* kJsonPattern = "{\"time\":\"%Y-%m-%dT%H:%M:%S.%e%z\",\"level\":\"%l\"%v}";
 
 spdlog::level::level_enum LevelOf(LogLevel level) {
@@ -32,6 +36,22 @@ spdlog::level::level_enum LevelOf(LogLevel level) {
   }
   return spdlog::level::info;
 }
+
+/// The priority of a line as syslog and the journal number it.
+class Priority final : public spdlog::custom_flag_formatter {
+ public:
+  void format(const spdlog::details::log_msg& message, const std::tm& /*time*/,
+              spdlog::memory_buf_t& to) override {
+    const std::string_view priority = message.level == spdlog::level::err    ? "<3>"
+                                      : message.level == spdlog::level::warn ? "<4>"
+                                      : message.level == spdlog::level::info ? "<6>"
+                                                                             : "<7>";
+    to.append(priority.data(), priority.data() + priority.size());
+  }
+  [[nodiscard]] std::unique_ptr<custom_flag_formatter> clone() const override {
+    return std::make_unique<Priority>();
+  }
+};
 
 void AppendTextValue(std::string& line, const LogField& field) {
   if (const auto* number = std::get_if<int64_t>(&field.value)) {
@@ -50,67 +70,16 @@ void AppendTextValue(std::string& line, const LogField& field) {
   }
 }
 
-std::string_view NameOf(BuildKind kind) {
-  switch (kind) {
-    case BuildKind::kNvrtc:
-      return "nvrtc";
-    case BuildKind::kLink:
-      return "link";
-    case BuildKind::kNvvm:
-      return "nvvm";
-  }
-  return "";
-}
+/// A build that takes this long is worth a line for the operator.
+constexpr std::chrono::seconds kSlow{30};
 
-std::string_view NameOf(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::kHit:
-      return "hit";
-    case Outcome::kBuilt:
-      return "built";
-    case Outcome::kJoined:
-      return "joined";
-    case Outcome::kUncacheable:
-      return "uncacheable";
-    case Outcome::kFailed:
-      return "failed";
-  }
-  return "";
-}
-
-std::string_view NameOf(TierName tier) {
-  switch (tier) {
-    case TierName::kNone:
-      return "none";
-    case TierName::kMemory:
-      return "memory";
-    case TierName::kDisk:
-      return "disk";
-    case TierName::kRemote:
-      return "remote";
-    case TierName::kArena:
-      return "arena";
-  }
-  return "";
-}
-
-void LogAnswer(Log& log, const BuildRecord& record, const BuildAnswer& answer) {
-  const LogLevel level = answer.outcome == Outcome::kHit ? LogLevel::kDebug : LogLevel::kInfo;
-  if (!log.Takes(level)) return;
-  const std::string key = answer.key.Hex();
-  log.Write(level, "build", "",
-            {{"uid", int64_t{record.peer.uid}},
-             {"pid", int64_t{record.peer.pid}},
-             {"kind", NameOf(record.kind)},
-             {"outcome", NameOf(answer.outcome)},
-             {"tier", NameOf(answer.tier)},
-             {"key", key},
-             {"toolchain", answer.toolchain_version},
-             {"native_code", int64_t{answer.native_code}},
-             {"remembered", int64_t{answer.remembered}},
-             {"queue_us", int64_t{answer.queue_time.count()}},
-             {"compile_us", int64_t{answer.compile_time.count()}},
-             {"total_us", int64_t{record.total_time.count()}}});
+LogLevel LevelFor(const BuildRecord& record) {
+  if (record.total_time >= kSlow) return LogLevel::kInfo;
+  if (record.result) return LogLevel::kDebug;
+  const ErrorCode code = record.result.error().code;
+  const bool died = code == ErrorCode::kWorkerCrashed || code == ErrorCode::kTimedOut ||
+                    code == ErrorCode::kOutOfMemory;
+  return died ? LogLevel::kInfo : LogLevel::kDebug;
 }
 
 constexpr double kLinesAtOnce = 10;
@@ -121,12 +90,18 @@ constexpr double kLinesPerSecond = 10.0 / 60;
 /// The spdlog part of the log: a queue, a thread, and standard error.
 class Log::Sink {
  public:
-  explicit Sink(LogFormat format)
+  Sink(LogFormat format, bool to_journal)
       : pool_(std::make_shared<spdlog::details::thread_pool>(kWaitingLines, 1)),
         logger_(std::make_shared<spdlog::async_logger>(
             "", std::make_shared<spdlog::sinks::stderr_sink_mt>(), pool_,
             spdlog::async_overflow_policy::overrun_oldest)) {
-    logger_->set_pattern(format == LogFormat::kJson ? kJsonPattern : kTextPattern);
+    const bool json = format == LogFormat::kJson;
+    auto formatter = std::make_unique<spdlog::pattern_formatter>();
+    formatter->add_flag<Priority>('*');
+    formatter->set_pattern(std::string(to_journal ? "%*" : "") + (json         ? kJsonPattern
+                                                                  : to_journal ? kJournalPattern
+                                                                               : kTextPattern));
+    logger_->set_formatter(std::move(formatter));
   }
 
   /// Ends the thread, which writes the waiting lines, before the objects that it writes with.
@@ -141,8 +116,8 @@ class Log::Sink {
   std::shared_ptr<spdlog::async_logger> logger_;
 };
 
-Log::Log(LogLevel level, LogFormat format)
-    : format_(format), sink_(std::make_unique<Sink>(format)) {
+Log::Log(LogLevel level, LogFormat format, bool to_journal)
+    : format_(format), sink_(std::make_unique<Sink>(format, to_journal)) {
   SetLevel(level);
 }
 
@@ -158,6 +133,12 @@ void Log::Write(LogLevel level, std::string_view event, std::string_view message
   const std::string line = format_ == LogFormat::kJson ? JsonMembers(event, message, fields)
                                                        : TextLine(event, message, fields);
   sink_->logger().log(LevelOf(level), spdlog::string_view_t(line.data(), line.size()));
+}
+
+bool IsJournal(int descriptor, std::string_view journal_stream) {
+  struct stat status = {};
+  return fstat(descriptor, &status) == 0 &&
+         journal_stream == fmt::format("{}:{}", status.st_dev, status.st_ino);
 }
 
 std::string TextLine(std::string_view event, std::string_view message,
@@ -195,16 +176,32 @@ std::string JsonMembers(std::string_view event, std::string_view message,
 }
 
 void LogBuild(Log& log, const BuildRecord& record) {
-  if (record.result.ok()) {
-    LogAnswer(log, record, *record.result);
+  const LogLevel level = LevelFor(record);
+  if (!log.Takes(level)) return;
+  if (!record.result) {
+    log.Write(level, "build", "",
+              {{"uid", int64_t{record.peer.uid}},
+               {"pid", int64_t{record.peer.pid}},
+               {"kind", NameOf(record.kind)},
+               {"outcome", "error"},
+               {"error", Name(record.result.error().code)},
+               {"total_us", int64_t{record.total_time.count()}}});
     return;
   }
-  log.Write(LogLevel::kInfo, "build", "",
+  const BuildAnswer& answer = *record.result;
+  const std::string key = answer.key.Hex();
+  log.Write(level, "build", "",
             {{"uid", int64_t{record.peer.uid}},
              {"pid", int64_t{record.peer.pid}},
              {"kind", NameOf(record.kind)},
-             {"outcome", "error"},
-             {"error", Name(record.result.error().code)},
+             {"outcome", NameOf(answer.outcome)},
+             {"tier", NameOf(answer.tier)},
+             {"key", key},
+             {"toolchain", answer.toolchain_version},
+             {"native_code", int64_t{answer.native_code}},
+             {"remembered", int64_t{answer.remembered}},
+             {"queue_us", int64_t{answer.queue_time.count()}},
+             {"compile_us", int64_t{answer.compile_time.count()}},
              {"total_us", int64_t{record.total_time.count()}}});
 }
 

@@ -27,7 +27,8 @@ struct LogField {
 /// lines, and the oldest are dropped when the reader does not keep up: no build waits for a log.
 class Log {
  public:
-  Log(LogLevel level, LogFormat format);
+  /// `to_journal`: the lines begin with their priority instead of time and level (sd-daemon(3)).
+  Log(LogLevel level, LogFormat format, bool to_journal = false);
   /// Writes the lines that wait.
   ~Log();
   Log(const Log&) = delete;
@@ -46,6 +47,10 @@ class Log {
   const std::unique_ptr<Sink> sink_;
 };
 
+/// Returns whether systemd connected this descriptor to its journal. `journal_stream`: value of the
+/// variable JOURNAL_STREAM (systemd.exec(5)).
+[[nodiscard]] bool IsJournal(int descriptor, std::string_view journal_stream);
+
 /// Returns the part of a text line that follows the time and the level.
 [[nodiscard]] std::string TextLine(std::string_view event, std::string_view message,
                                    std::initializer_list<LogField> fields);
@@ -53,8 +58,9 @@ class Log {
 [[nodiscard]] std::string JsonMembers(std::string_view event, std::string_view message,
                                       std::initializer_list<LogField> fields);
 
-/// Writes one line for one build: the requester, the outcome, the time it took. Hits are written at
-/// level debug, all else at info. The line holds no text of the client's.
+/// Writes one line for one build: the requester, the outcome, the time it took. The level is debug,
+/// or info if the build took over 30 s or its compiler died. The line holds no text of the
+/// client's.
 void LogBuild(Log& log, const BuildRecord& record);
 
 /// Writes warnings of a kind that a client can cause any number of times: ten at once and ten a

@@ -104,6 +104,7 @@ class Server::Impl {
                sources.releases,
                call_threads_,
                sources.statistics,
+               sources.breakdown,
                sources.deposits,
                std::move(sources.stored),
                options_.store_limit,

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "daemon/core/build/breakdown.h"
 #include "daemon/core/build/coordinator.h"
 #include "daemon/core/closure/sent_files.h"
 #include "daemon/core/lease/deposits.h"
@@ -40,6 +41,7 @@ struct ServerSources {
   Toolchains& toolchains;
   Releases& releases;
   Statistics& statistics;
+  BuildBreakdown& breakdown;
   Snapshots& snapshots;
   std::shared_ptr<SentContents> sent_contents;  ///< never null
   Accounts& accounts;

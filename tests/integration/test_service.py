@@ -143,6 +143,10 @@ def test_sighup_is_survived_and_takes_a_new_log_level(make_daemon, directory):
     daemon.process.send_signal(signal.SIGHUP)
     # Hits are told at this level alone.
     wait_for(lambda: daemon.build_json(KERNEL) and "outcome=hit" in daemon.log_text(), "a line about a hit")
+    wait_for(lambda: 'log_level is "debug" from now on was=' in daemon.log_text(), "a line about the reload")
+    file.write_text('log_level = "debug"\njobs = 3\n')
+    daemon.process.send_signal(signal.SIGHUP)
+    wait_for(lambda: "jobs is 3 from the next start on was=" in daemon.log_text(), "a line about what needs a restart")
     file.write_text("log_level = 7\n")  # a mistake in the file must not end a daemon that serves
     daemon.process.send_signal(signal.SIGHUP)
     assert daemon.build_json(KERNEL)["outcome"] == "hit"

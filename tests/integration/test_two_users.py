@@ -117,6 +117,32 @@ def test_the_socket_of_a_users_own_daemon_is_closed_to_others(make_daemon, toolk
     assert b"--socket-mode" in done.stderr  # the way out
 
 
+def test_a_user_sees_own_totals_alone_and_administrators_all(shared):
+    for user in (ALICE, ALICE, BOB):
+        shared.build_json('extern "C" __global__ void k() {}\n', cwd="/", user=user)
+
+    def rows(user):
+        told = json.loads(shared.cli("--json", "stats", "--by", "user", user=user, cwd="/").stdout)
+        return {row["user"]: (row["compiled"], row["hits"]) for row in told["rows"]}
+
+    assert rows(ALICE) == {str(ALICE): (1, 1)}
+    assert rows(BOB) == {str(BOB): (0, 1)}
+    assert rows(None) == {str(ALICE): (1, 1), str(BOB): (0, 1)}
+
+
+def test_only_administrators_set_totals_to_zero(shared):
+    shared.build_json('extern "C" __global__ void k() {}\n', cwd="/", user=ALICE)
+    refused = shared.cli("stats", "--zero", user=ALICE, cwd="/", check=False)
+    assert refused.returncode == 4
+    assert b"--admin-group" in refused.stderr  # the way out
+    assert shared.stats()["builds_total"] == 1
+    shared.cli("stats", "--zero")
+    assert shared.stats()["builds_total"] == 0
+    assert shared.stop() == 0
+    shared.start()
+    assert shared.stats()["builds_total"] == 0  # as it was kept
+
+
 def test_state_is_closed_to_others(shared):
     mode = pathlib.Path(shared.state).stat().st_mode & 0o777
     assert mode == 0o700

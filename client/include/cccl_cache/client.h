@@ -182,6 +182,18 @@ class Client {
   Expected<Stats> GetStats(std::chrono::milliseconds timeout = {}) {
     return Get<Stats>(cccl_cache_get_stats, timeout);
   }
+  /// The same with statistics that have labels: see cccl_cache_get_detailed_stats.
+  Expected<Stats> GetDetailedStats(std::chrono::milliseconds timeout = {}) {
+    return Get<Stats>(cccl_cache_get_detailed_stats, timeout);
+  }
+  /// Sets all totals to zero, for administrators. Returns true.
+  Expected<bool> ZeroStats(std::chrono::milliseconds timeout = {}) {
+    cccl_cache_error* error = nullptr;
+    if (cccl_cache_zero_stats(client_.get(), c::Milliseconds(timeout), &error) != CCCL_CACHE_OK) {
+      return TakeError(error);
+    }
+    return true;
+  }
   /// Returns the daemon's toolchains. `driver_version` is as in BuildOptions: the default toolchain
   /// depends on it.
   Expected<Toolchains> GetToolchains(uint32_t driver_version = 0,

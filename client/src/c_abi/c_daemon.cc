@@ -26,14 +26,31 @@ const CcclCache__V1__Toolchain* At(const cccl_cache_toolchains* toolchains, size
   return toolchains->reply->toolchains[index];
 }
 
+cccl_cache_status GetStats(cccl_cache_client* client, bool detailed, uint32_t timeout_ms,
+                           cccl_cache_stats** stats, cccl_cache_error** error) {
+  auto reply = client->daemon.Stats(detailed, After(timeout_ms));
+  if (!reply.ok()) return Fail(std::move(reply).error(), error);
+  *stats = new cccl_cache_stats{*std::move(reply)};
+  return CCCL_CACHE_OK;
+}
+
 }  // namespace
 
 cccl_cache_status cccl_cache_get_stats(cccl_cache_client* client, uint32_t timeout_ms,
                                        cccl_cache_stats** stats, cccl_cache_error** error) {
-  auto reply = client->daemon.Stats(After(timeout_ms));
-  if (!reply.ok()) return Fail(std::move(reply).error(), error);
-  *stats = new cccl_cache_stats{*std::move(reply)};
-  return CCCL_CACHE_OK;
+  return GetStats(client, /*detailed=*/false, timeout_ms, stats, error);
+}
+
+cccl_cache_status cccl_cache_get_detailed_stats(cccl_cache_client* client, uint32_t timeout_ms,
+                                                cccl_cache_stats** stats,
+                                                cccl_cache_error** error) {
+  return GetStats(client, /*detailed=*/true, timeout_ms, stats, error);
+}
+
+cccl_cache_status cccl_cache_zero_stats(cccl_cache_client* client, uint32_t timeout_ms,
+                                        cccl_cache_error** error) {
+  const auto done = client->daemon.ZeroStats(After(timeout_ms));
+  return done.ok() ? CCCL_CACHE_OK : Fail(done.error(), error);
 }
 
 size_t cccl_cache_stats_count(const cccl_cache_stats* stats) { return stats->reply->n_statistics; }
@@ -48,6 +65,7 @@ void cccl_cache_stats_item(const cccl_cache_stats* stats, size_t index,
   known.value = fields.value;
   known.gauge = fields.gauge;
   known.help = ToBytes(fields.help);
+  known.labels = ToBytes(fields.labels);
   FillStruct(known, statistic);
 }
 

@@ -135,11 +135,22 @@ Expected<MessagePtr<CcclCache__V1__ExplainReply>> DaemonStub::ExplainKey(std::st
                 "a question why");
 }
 
-Expected<MessagePtr<CcclCache__V1__StatsReply>> DaemonStub::Stats(Deadline deadline) {
+Expected<MessagePtr<CcclCache__V1__StatsReply>> DaemonStub::Stats(bool detailed,
+                                                                  Deadline deadline) {
+  CcclCache__V1__StatsRequest request = CCCL_CACHE__V1__STATS_REQUEST__INIT;
+  request.detailed = detailed;
   ByteChain body;
-  AppendEmptyMessage(&body);
+  AppendMessage(request.base, &body);
   return Unpack(cccl_cache__v1__stats_reply__unpack,
                 Unary("/cccl_cache.v1.Admin/Stats", body, deadline), "a question for statistics");
+}
+
+Expected<bool> DaemonStub::ZeroStats(Deadline deadline) {
+  ByteChain body;
+  AppendEmptyMessage(&body);
+  const Expected<Message> message = Unary("/cccl_cache.v1.Admin/ZeroStats", body, deadline);
+  if (!message.ok()) return message.error();
+  return true;
 }
 
 Expected<MessagePtr<CcclCache__V1__ToolchainsReply>> DaemonStub::Toolchains(uint32_t driver_version,

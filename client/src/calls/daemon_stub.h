@@ -61,7 +61,9 @@ class DaemonStub {
   Expected<MessagePtr<CcclCache__V1__ExplainReply>> ExplainKey(std::string_view key,
                                                                Deadline deadline);
 
-  Expected<MessagePtr<CcclCache__V1__StatsReply>> Stats(Deadline deadline);
+  Expected<MessagePtr<CcclCache__V1__StatsReply>> Stats(bool detailed, Deadline deadline);
+  /// Returns true.
+  Expected<bool> ZeroStats(Deadline deadline);
   Expected<MessagePtr<CcclCache__V1__ToolchainsReply>> Toolchains(uint32_t driver_version,
                                                                   Deadline deadline);
   Expected<MessagePtr<CcclCache__V1__InfoReply>> Info(Deadline deadline);

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "daemon/core/explain/explainer.h"
 #include "daemon/core/lookup/build_cache.h"
@@ -59,6 +60,11 @@ struct BuildRecord {
   std::chrono::microseconds total_time{0};
   const Result<BuildAnswer>& result;
 };
+
+/// The words for the log and for statistics.
+[[nodiscard]] std::string_view NameOf(BuildKind kind);
+[[nodiscard]] std::string_view NameOf(Outcome outcome);
+[[nodiscard]] std::string_view NameOf(TierName tier);
 
 /// The next thing to do for a build. BuildCoordinator::Advance goes through them in this order,
 /// and from kJoin back to kPlan if the output shows paths. A step that rests on an awaited value

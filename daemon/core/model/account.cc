@@ -33,6 +33,10 @@ std::string Account::Name() const {
   return *this == OfNameless() ? "the uids without a name" : fmt::format("user {}", number_);
 }
 
+std::string Account::Label() const {
+  return *this == OfNameless() ? "nameless" : std::to_string(number_);
+}
+
 uint64_t Allowance::Most(Account account, uint64_t mine, uint64_t used) const {
   const uint64_t room = account.privileged() ? in_all : in_all - Reserve(in_all);
   const uint64_t free = room > used ? room - used : 0;

@@ -30,6 +30,8 @@ class Account {
   [[nodiscard]] bool privileged() const;
   /// Returns the name to show to people: "user 1000".
   [[nodiscard]] std::string Name() const;
+  /// Returns the name to show in statistics: "1000".
+  [[nodiscard]] std::string Label() const;
 
   friend constexpr auto operator<=>(Account, Account) = default;
 

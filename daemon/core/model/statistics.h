@@ -74,6 +74,11 @@ class Statistics {
     return counts_[static_cast<size_t>(counter)].load(std::memory_order_relaxed);
   }
 
+  /// Sets all counters to zero.
+  void Clear() {
+    for (std::atomic<uint64_t>& count : counts_) count.store(0, std::memory_order_relaxed);
+  }
+
   /// Returns one line per counter, "name{label} count", which is stored across restarts.
   [[nodiscard]] std::string Serialize() const;
   /// Adds what an earlier run serialised. Lines that it does not understand are ignored.

@@ -106,6 +106,28 @@ v1::StatsReply DescribeStatistics(const AdminSources& sources) {
   return reply;
 }
 
+void AddBreakdown(const BuildBreakdown& breakdown, const Peer& peer, v1::StatsReply& reply) {
+  const auto only = peer.administrator ? std::nullopt : std::optional(peer.account());
+  for (LabelledStatistic& each : breakdown.Take(only)) {
+    v1::Statistic* statistic = reply.add_statistics();
+    statistic->set_name(std::move(each.name));
+    statistic->set_labels(std::move(each.labels));
+    statistic->set_value(each.value);
+    statistic->set_help(std::string(each.help));
+  }
+}
+
+grpc::Status ZeroStatistics(const AdminSources& sources, const Peer& peer) {
+  if (!peer.administrator) {
+    return {grpc::StatusCode::PERMISSION_DENIED,
+            "only administrators may set the statistics to zero: root, and the members of the "
+            "daemon's --admin-group"};
+  }
+  sources.statistics.Clear();
+  sources.breakdown.Clear();
+  return grpc::Status::OK;
+}
+
 void AnswerToolchains(Toolchains& toolchains, uint32_t driver_version, UnaryCall::Reply answer) {
   auto describe = [&toolchains, answer = std::move(answer)](const Default& selected) {
     v1::ToolchainsReply reply;
@@ -133,10 +155,19 @@ AdminService::AdminService(BuildBackend& backend, const Peer& peer, const AdminS
   const Account account = peer.account();
   Serve("/cccl_cache.v1.Admin/Explain",
         [&backend, peer](CallStream& stream) { new ExplainCall(backend, peer, stream); });
-  Serve("/cccl_cache.v1.Admin/Stats",
-        UnaryCall::Maker<v1::StatsRequest>(
-            backend, account, [&sources](const auto& /*request*/, const UnaryCall::Reply& answer) {
-              answer(grpc::Status::OK, DescribeStatistics(sources));
+  Serve(
+      "/cccl_cache.v1.Admin/Stats",
+      UnaryCall::Maker<v1::StatsRequest>(
+          backend, account, [&sources, peer](const auto& request, const UnaryCall::Reply& answer) {
+            v1::StatsReply reply = DescribeStatistics(sources);
+            if (request.detailed()) AddBreakdown(sources.breakdown, peer, reply);
+            answer(grpc::Status::OK, reply);
+          }));
+  Serve("/cccl_cache.v1.Admin/ZeroStats",
+        UnaryCall::Maker<v1::ZeroStatsRequest>(
+            backend, account,
+            [&sources, peer](const auto& /*request*/, const UnaryCall::Reply& answer) {
+              answer(ZeroStatistics(sources, peer), v1::ZeroStatsReply());
             }));
   Serve("/cccl_cache.v1.Admin/Toolchains",
         UnaryCall::Maker<v1::ToolchainsRequest>(

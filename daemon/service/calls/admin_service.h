@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cccl_cache/v1/admin.pb.h"
+#include "daemon/core/build/breakdown.h"
 #include "daemon/core/build/coordinator.h"
 #include "daemon/core/lease/deposits.h"
 #include "daemon/core/model/account.h"
@@ -25,7 +26,8 @@ struct AdminSources {
   Toolchains& toolchains;
   Releases& releases;
   BlockingPool& threads;  ///< for calls that wait for a disk
-  const Statistics& statistics;
+  Statistics& statistics;
+  BuildBreakdown& breakdown;
   const Deposits& deposits;
   std::function<TierSize()> stored;
   uint64_t store_limit = 0;  ///< bytes
@@ -36,8 +38,8 @@ struct AdminSources {
 };
 
 /// cccl_cache.v1.Admin for one peer, limited to what every user may do: ask for totals, toolchains,
-/// and why the user's own builds were misses; add a release of NVIDIA's. Tells nothing of other
-/// users. Thread-safe.
+/// and why the user's own builds were misses; add a release of NVIDIA's. Only administrators learn
+/// about other users, and may set the totals to zero. Thread-safe.
 class AdminService final : public RawService {
  public:
   /// Both must outlive the service.

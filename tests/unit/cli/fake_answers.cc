@@ -45,6 +45,14 @@ cccl_cache_status cccl_cache_get_stats(cccl_cache_client*, uint32_t, cccl_cache_
                                        cccl_cache_error** error) {
   return Ask("get_stats", stats, error);
 }
+cccl_cache_status cccl_cache_get_detailed_stats(cccl_cache_client*, uint32_t,
+                                                cccl_cache_stats** stats,
+                                                cccl_cache_error** error) {
+  return Ask("get_detailed_stats", stats, error);
+}
+cccl_cache_status cccl_cache_zero_stats(cccl_cache_client*, uint32_t, cccl_cache_error** error) {
+  return FakeFailure("zero_stats", error);
+}
 size_t cccl_cache_stats_count(const cccl_cache_stats*) { return Library().statistics.size(); }
 void cccl_cache_stats_item(const cccl_cache_stats*, size_t index, cccl_cache_statistic* item) {
   const FakeStatistic& fake = Library().statistics[index];
@@ -53,6 +61,7 @@ void cccl_cache_stats_item(const cccl_cache_stats*, size_t index, cccl_cache_sta
   item->value = fake.value;
   item->gauge = fake.gauge ? 1 : 0;
   item->help = FakeBytes(kHelp);
+  item->labels = FakeBytes(fake.labels);
 }
 cccl_cache_bytes cccl_cache_stats_version(const cccl_cache_stats*) { return FakeBytes(kVersion); }
 void cccl_cache_stats_free(cccl_cache_stats* stats) { delete stats; }

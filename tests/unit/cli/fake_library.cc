@@ -29,6 +29,10 @@ cccl_cache_status FakeFailure(const std::string& function, cccl_cache_error** er
   Library().called = function;
   const auto failure = Library().failures.find(function);
   if (failure == Library().failures.end()) return CCCL_CACHE_OK;
+  if (Library().calls_before_failure > 0) {
+    --Library().calls_before_failure;
+    return CCCL_CACHE_OK;
+  }
   *error = new cccl_cache_error{failure->second, function + " failed"};
   return failure->second;
 }

@@ -45,6 +45,7 @@ struct FakeStatistic {
   std::string label;
   double value = 0;
   bool gauge = false;
+  std::string labels = {};
 };
 
 struct FakeDeposit {
@@ -73,6 +74,7 @@ struct FakeItem {
 /// asked. Each function of the C interface has its error here under its name, without the prefix.
 struct FakeLibrary {
   std::map<std::string, cccl_cache_status> failures;
+  size_t calls_before_failure = 0;  ///< of a function that fails: it succeeds so often before
   uint32_t retry_after_ms = 0;
 
   FakeResult result;

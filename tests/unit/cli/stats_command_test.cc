@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/stats_command.h"
-
 #include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "cccl_cache/client.h"
+#include "cli/stats/formats.h"
 #include "tests/unit/cli/fake_library.h"
 #include "tests/unit/cli/said.h"
 
@@ -33,10 +32,53 @@ TEST_CASE("stats shows the counters though the daemon does not say whether it ha
 
 TEST_CASE("stats refuses two formats at once, and asks nobody") {
   const FreshLibrary fresh;
-  const Said said = RunCommand({"stats", "--openmetrics"}, {.json = true});
-  CHECK(said.exit_code == 2);
-  CHECK(Has(said.errors, "--json and --openmetrics exclude each other"));
+  CHECK(RunCommand({"stats", "--openmetrics"}, {.json = true}).exit_code == 2);
+  CHECK(RunCommand({"stats", "--watch", "--zero"}).exit_code == 2);
+  CHECK(RunCommand({"stats", "--by", "user", "--prometheus"}).exit_code == 2);
+  CHECK(RunCommand({"stats", "--by", "group"}).exit_code == 2);
+  for (const char* seconds : {"--watch=0", "--watch=-1", "--watch=soon", "--watch=nan"}) {
+    CHECK(RunCommand({"stats", seconds}).exit_code == 2);
+  }
   CHECK(Library().called.empty());
+}
+
+TEST_CASE("stats --watch prints rates until the daemon no longer answers") {
+  const FreshLibrary fresh;
+  Library().failures = {{"get_stats", CCCL_CACHE_NO_DAEMON}};
+  Library().calls_before_failure = 3;
+  const Said said = RunCommand({"stats", "--watch=0.001"});
+  CHECK(said.exit_code == 3);
+  CHECK(std::ranges::count(said.output, '\n') == 3);
+  CHECK(Has(said.output, "builds/s"));
+}
+
+TEST_CASE("stats --zero says whether it may") {
+  const FreshLibrary fresh;
+  CHECK(RunCommand({"stats", "--zero"}).exit_code == 0);
+  CHECK(Library().called == "zero_stats");
+  Library().failures = {{"zero_stats", CCCL_CACHE_DENIED}};
+  CHECK(RunCommand({"stats", "--zero"}).exit_code == 4);
+}
+
+TEST_CASE("stats --by shows a row for each, the one with most builds first") {
+  const FreshLibrary fresh;
+  Library().statistics = {
+      {"builds_by_user_total", "", 2, false, "user=\"7\",outcome=\"hit\""},
+      {"builds_by_user_total", "", 3, false, "user=\"8\",outcome=\"built\""},
+      {"builds_by_user_total", "", 1, false, "user=\"8\",outcome=\"uncacheable\""},
+      {"saved_seconds_by_user_total", "", 90, false, "user=\"7\""},
+      {"builds_by_toolchain_total", "", 6, false,
+       "kind=\"nvrtc\",toolchain=\"13.0 ab\",outcome=\"hit\""}};
+  const std::string users = RunCommand({"stats", "--by", "user"}).output;
+  CHECK(std::ranges::count(users, '\n') == 3);
+  CHECK(users.find("\n8 ") < users.find("\n7 "));
+  CHECK(Has(users, "1 m 30 s"));
+  CHECK(Has(RunCommand({"stats", "--by", "toolchain"}).output, "\n13.0 ab"));
+  const std::string kinds = RunCommand({"stats", "--by", "kind"}, {.json = true}).output;
+  CHECK(Has(kinds, "\"kind\": \"nvrtc\""));
+  CHECK(Has(kinds, "\"hits\": 6"));
+  Library().statistics.clear();
+  CHECK(Has(RunCommand({"stats", "--by", "user"}).output, "no builds"));
 }
 
 TEST_CASE("stats passes on why there is no answer") {
@@ -62,6 +104,10 @@ const std::vector<FakeStatistic> kApart = {{"hits_total", "memory", 3},
                                            {"hits_total", "disk", 4},
                                            {"entries", "", 9, true}};
 
+std::string OpenMetrics(const cccl_cache_stats* stats) {
+  return StatsOpenMetrics(stats, /*by_user=*/false);
+}
+
 }  // namespace
 
 TEST_CASE("as JSON what has labels is an object, though its parts come apart") {
@@ -71,7 +117,10 @@ TEST_CASE("as JSON what has labels is an object, though its parts come apart") {
 }
 
 TEST_CASE("as OpenMetrics each family is declared once, before its samples") {
-  CHECK(Formatted(StatsOpenMetrics, kApart) ==
+  CHECK(Formatted(OpenMetrics, kApart) ==
+        "# HELP cccl_cached_build Version of the daemon.\n"
+        "# TYPE cccl_cached_build info\n"
+        "cccl_cached_build_info{version=\"1.2.3\"} 1\n"
         "# HELP cccl_cached_hits What it counts.\n"
         "# TYPE cccl_cached_hits counter\n"
         "cccl_cached_hits_total{tier=\"memory\"} 3\n"
@@ -87,9 +136,27 @@ TEST_CASE("as OpenMetrics each family is declared once, before its samples") {
 
 TEST_CASE("as OpenMetrics a total that can sink is a gauge, and so is what is named no total") {
   const std::string text =
-      Formatted(StatsOpenMetrics, {{"bytes_total", "", 1, true}, {"seconds", "", 0.5}});
+      Formatted(OpenMetrics, {{"bytes_total", "", 1, true}, {"seconds", "", 0.5}});
   CHECK(Has(text, "# TYPE cccl_cached_bytes_total gauge\ncccl_cached_bytes_total 1\n"));
   CHECK(Has(text, "# TYPE cccl_cached_seconds gauge\ncccl_cached_seconds 0.5\n"));
+}
+
+TEST_CASE("as OpenMetrics the parts of a histogram are one family, and users are left out") {
+  const std::string text = Formatted(
+      OpenMetrics, {{"d_seconds_bucket", "", 1, false, "le=\"1.0\""},
+                    {"d_seconds_count", "", 2, false, ""},
+                    {"builds_by_user_total", "", 1, false, "user=\"7\",outcome=\"hit\""}});
+  CHECK(Has(text,
+            "# TYPE cccl_cached_d_seconds histogram\ncccl_cached_d_seconds_bucket{le=\"1.0\"} 1\n"
+            "cccl_cached_d_seconds_count 2\n"));
+  CHECK_FALSE(Has(text, "by_user"));
+}
+
+TEST_CASE("a gauge that a total is named after keeps a name of its own") {
+  const std::string text =
+      Formatted(OpenMetrics, {{"leases", "", 1, true}, {"leases_total", "", 5}});
+  CHECK(Has(text, "# TYPE cccl_cached_leases_current gauge\ncccl_cached_leases_current 1\n"));
+  CHECK(Has(text, "# TYPE cccl_cached_leases counter\ncccl_cached_leases_total 5\n"));
 }
 
 TEST_CASE("the hit rate counts hits of all tiers and joins among all that were asked for") {

@@ -58,6 +58,8 @@ TEST_CASE("statistics come for people, as JSON and as OpenMetrics") {
         "  \"compile_seconds_total\": 1.5,\n  \"entries\": 4,\n  \"version\": \"9.8.7\"\n}\n");
   const CliResult metrics = cli.Run({"stats", "--openmetrics"});
   CHECK(metrics.output ==
+        "# HELP cccl_cached_build Version of the daemon.\n# TYPE cccl_cached_build info\n"
+        "cccl_cached_build_info{version=\"9.8.7\"} 1\n"
         "# HELP cccl_cached_hits Help.\n# TYPE cccl_cached_hits counter\n"
         "cccl_cached_hits_total{tier=\"memory\"} 5\ncccl_cached_hits_total{tier=\"disk\"} 3\n"
         "# HELP cccl_cached_compiles Help.\n# TYPE cccl_cached_compiles counter\n"

@@ -3,9 +3,11 @@
 #include "daemon/process/log.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <catch2/catch.hpp>
 #include <fstream>
+#include <functional>
 #include <sstream>
 
 #include "base/file_descriptor.h"
@@ -43,21 +45,26 @@ TEST_CASE("the level decides what is taken, and can be changed") {
 
 namespace {
 
-/// What a log of this level writes to standard error for one build.
-std::string Logged(LogLevel level, const BuildRecord& record) {
+/// What this writes to standard error.
+std::string Written(const std::function<void()>& write) {
   const TemporaryDirectory directory;
   const std::string path = directory / "log";
   const FileDescriptor before(fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0));
   const FileDescriptor file(open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
   REQUIRE(dup2(file.get(), STDERR_FILENO) == STDERR_FILENO);
-  {
-    Log log(level, LogFormat::kText);
-    LogBuild(log, record);
-  }
+  write();
   REQUIRE(dup2(before.get(), STDERR_FILENO) == STDERR_FILENO);
   std::ostringstream text;
   text << std::ifstream(path).rdbuf();
   return text.str();
+}
+
+/// What a log of this level writes for one build.
+std::string Logged(LogLevel level, const BuildRecord& record) {
+  return Written([&] {
+    Log log(level, LogFormat::kText);
+    LogBuild(log, record);
+  });
 }
 
 std::string Logged(LogLevel level, const Result<BuildAnswer>& result,
@@ -83,9 +90,9 @@ TEST_CASE("a build is one line that says who asked, what came of it and how long
   answer.remembered = true;
   answer.queue_time = std::chrono::microseconds(10);
   answer.compile_time = std::chrono::microseconds(20);
-  const std::string text = Logged(LogLevel::kInfo, answer);
+  const std::string text = Logged(LogLevel::kDebug, answer);
   CHECK_THAT(text,
-             EndsWith(" info build uid=1000 pid=4711 kind=nvrtc outcome=failed tier=none key=" +
+             EndsWith(" debug build uid=1000 pid=4711 kind=nvrtc outcome=failed tier=none key=" +
                       answer.key.Hex() +
                       " toolchain=13.0 native_code=6 remembered=1 queue_us=10 compile_us=20 "
                       "total_us=30\n"));
@@ -101,17 +108,49 @@ TEST_CASE("no text of the client's is in the line") {
   CHECK_THAT(Logged(LogLevel::kDebug, error), !Contains("secret"));
 }
 
-TEST_CASE("hits are written at level debug alone, all else at info") {
+TEST_CASE("a build is written at level debug") {
   const BuildAnswer hit = Answer(Outcome::kHit, TierName::kMemory);
-  CHECK(Logged(LogLevel::kInfo, hit).empty());
   CHECK_THAT(Logged(LogLevel::kDebug, hit), Contains(" debug build ") && Contains("outcome=hit"));
-  CHECK_THAT(Logged(LogLevel::kInfo, Answer(Outcome::kBuilt)), Contains(" info build "));
-  CHECK(Logged(LogLevel::kWarning, Answer(Outcome::kBuilt)).empty());
-  CHECK(Logged(LogLevel::kWarning, Error{ErrorCode::kOverloaded, ""}).empty());
+  CHECK(Logged(LogLevel::kInfo, hit).empty());
+  CHECK(Logged(LogLevel::kInfo, Answer(Outcome::kBuilt)).empty());
+  CHECK(Logged(LogLevel::kInfo, Error{ErrorCode::kOverloaded, ""}).empty());
+}
+
+TEST_CASE("a slow build, and one whose compiler died, is written at level info") {
+  const Result<BuildAnswer> built = Answer(Outcome::kBuilt);
+  const BuildRecord slow{{}, cccl_cache::BuildKind::kNvrtc, std::chrono::seconds(30), built};
+  CHECK_THAT(Logged(LogLevel::kInfo, slow), Contains(" info build "));
+  CHECK(Logged(LogLevel::kWarning, slow).empty());
+  for (const ErrorCode code :
+       {ErrorCode::kWorkerCrashed, ErrorCode::kTimedOut, ErrorCode::kOutOfMemory}) {
+    CHECK_THAT(Logged(LogLevel::kInfo, Error{code, ""}), Contains(" info build "));
+  }
+}
+
+TEST_CASE("for the journal a line begins with its priority, and has no time") {
+  const auto logged = [](LogLevel level, LogFormat format) {
+    return Written(
+        [&] { Log(LogLevel::kDebug, format, /*to_journal=*/true).Write(level, "e", ""); });
+  };
+  CHECK(logged(LogLevel::kError, LogFormat::kText) == "<3>e\n");
+  CHECK(logged(LogLevel::kWarning, LogFormat::kText) == "<4>e\n");
+  CHECK(logged(LogLevel::kInfo, LogFormat::kText) == "<6>e\n");
+  CHECK(logged(LogLevel::kDebug, LogFormat::kText) == "<7>e\n");
+  CHECK(logged(LogLevel::kInfo, LogFormat::kJson).starts_with("<6>{\"time\""));
+}
+
+TEST_CASE("the journal is known by its device and inode") {
+  struct stat status = {};
+  REQUIRE(fstat(STDERR_FILENO, &status) == 0);
+  const std::string own = std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino);
+  CHECK(IsJournal(STDERR_FILENO, own));
+  CHECK_FALSE(IsJournal(STDERR_FILENO, own + "1"));
+  CHECK_FALSE(IsJournal(STDERR_FILENO, ""));
+  CHECK_FALSE(IsJournal(-1, own));
 }
 
 TEST_CASE("an error is written by its name") {
-  CHECK_THAT(Logged(LogLevel::kInfo, Error{ErrorCode::kToolchainNotFound, "no CUDA 99 here"}),
+  CHECK_THAT(Logged(LogLevel::kDebug, Error{ErrorCode::kToolchainNotFound, "no CUDA 99 here"}),
              Contains("kind=nvrtc outcome=error error=" +
                       std::string(Name(ErrorCode::kToolchainNotFound)) + " total_us=30"));
 }

@@ -50,6 +50,55 @@ TEST_CASE("statistics hold every counter and the gauges of this moment") {
   CHECK(gauges.at("uptime_seconds") > 0);
 }
 
+namespace {
+
+/// The statistics of one name that detailed statistics add.
+std::map<std::string, double> Detailed(const RunningServer& running, const std::string& name) {
+  grpc::ClientContext context;
+  v1::StatsRequest request;
+  request.set_detailed(true);
+  v1::StatsReply reply;
+  REQUIRE(v1::Admin::NewStub(running.Connect())->Stats(&context, request, &reply).ok());
+  std::map<std::string, double> found;
+  for (const auto& each : reply.statistics()) {
+    if (each.name() == name) found[each.labels()] = each.value();
+  }
+  return found;
+}
+
+void AddHit(BuildBreakdown& breakdown, uid_t uid) {
+  Peer peer;
+  peer.uid = uid;
+  BuildAnswer answer;
+  answer.outcome = Outcome::kHit;
+  breakdown.Add({peer, BuildKind::kNvrtc, std::chrono::microseconds(1), answer});
+}
+
+grpc::Status Zero(const RunningServer& running) {
+  grpc::ClientContext context;
+  v1::ZeroStatsReply reply;
+  return v1::Admin::NewStub(running.Connect())->ZeroStats(&context, {}, &reply);
+}
+
+}  // namespace
+
+TEST_CASE("detailed statistics tell administrators of all users") {
+  RunningServer running;
+  AddHit(running.breakdown, geteuid());
+  AddHit(running.breakdown, geteuid() + 1);
+  CHECK(Detailed(running, "builds_by_user_total").size() == 2);
+  CHECK(Detailed(running, "hit_duration_seconds_count").at("") == 2);
+}
+
+TEST_CASE("an administrator sets all totals to zero") {
+  RunningServer running;
+  running.statistics.Add(Counter::kBuilds, 5);
+  AddHit(running.breakdown, geteuid());
+  REQUIRE(Zero(running).ok());
+  CHECK(running.statistics.Get(Counter::kBuilds) == 0);
+  CHECK(Detailed(running, "builds_by_user_total").empty());
+}
+
 TEST_CASE("toolchains are told with what they consist of, and the refused ones with the reason") {
   RunningServer running;
   auto toolchain = std::make_shared<Toolchain>();

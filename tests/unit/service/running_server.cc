@@ -33,6 +33,7 @@ RunningServer::RunningServer(ServiceLimits limits, Deposits::Options deposit_opt
                         toolchains,
                         releases,
                         statistics,
+                        breakdown,
                         snapshots,
                         std::make_shared<SentContents>(std::chrono::steady_clock::now),
                         accounts,

@@ -31,6 +31,7 @@ class RunningServer {
   FakeToolchains toolchains;
   FakeReleases releases;
   Statistics statistics;
+  BuildBreakdown breakdown;
   FakeDepositStore store;
   Deposits deposits;
   FakeSnapshots snapshots;

@@ -21,11 +21,24 @@ typedef struct cccl_cache_statistic {
   double value;
   int32_t gauge; /* not 0: a current value, not a total */
   cccl_cache_bytes help;
+  /* Only in detailed statistics, as OpenMetrics writes them: kind="nvrtc",outcome="hit". Then only
+   * the first statistic of a name has `help`. */
+  cccl_cache_bytes labels;
 } cccl_cache_statistic;
 
 CCCL_CACHE_API cccl_cache_status cccl_cache_get_stats(cccl_cache_client* client,
                                                       uint32_t timeout_ms, cccl_cache_stats** stats,
                                                       cccl_cache_error** error);
+/* The same with statistics by user, kind and toolchain, and histograms, since the daemon started.
+ * Administrators get those of all users, others only their own. An older daemon has none. */
+CCCL_CACHE_API cccl_cache_status cccl_cache_get_detailed_stats(cccl_cache_client* client,
+                                                               uint32_t timeout_ms,
+                                                               cccl_cache_stats** stats,
+                                                               cccl_cache_error** error);
+/* Sets all totals to zero. CCCL_CACHE_DENIED if the caller is no administrator. */
+CCCL_CACHE_API cccl_cache_status cccl_cache_zero_stats(cccl_cache_client* client,
+                                                       uint32_t timeout_ms,
+                                                       cccl_cache_error** error);
 CCCL_CACHE_API size_t cccl_cache_stats_count(const cccl_cache_stats* stats);
 /* Fills the struct. The fields are zero if `index` is not below the count. */
 CCCL_CACHE_API void cccl_cache_stats_item(const cccl_cache_stats* stats, size_t index,

@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/command.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "cccl_cache/client.h"
+#include "cli/stats/formats.h"
+
+namespace cccl_cache::cli {
+namespace {
+
+constexpr int kLinesPerHeader = 20;
+
+struct StatsOptions {
+  bool openmetrics = false;
+  bool verbose = false;
+  bool zero = false;
+  std::string by;
+  bool prometheus = false;
+  std::string watch;  ///< seconds; empty: once
+};
+
+std::string Problem(Client& client) {
+  const Expected<Client::Info> info = client.GetInfo();
+  if (!info.ok()) return "not known: " + info.error().message;
+  cccl_cache_daemon daemon = {};
+  daemon.struct_size = sizeof(daemon);
+  cccl_cache_info_describe(info->get(), &daemon);
+  return std::string(View(daemon.problem));
+}
+
+/// Prints a line for each interval, until the daemon no longer answers or the program is ended.
+int Watch(Client& client, double seconds, const CommonOptions& common) {
+  Expected<Client::Stats> before = client.GetStats();
+  if (!before.ok()) return Fail(before.error(), common);
+  for (int line = 0;; ++line) {
+    const auto start = std::chrono::steady_clock::now();
+    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+    Expected<Client::Stats> now = client.GetStats();
+    if (!now.ok()) return Fail(now.error(), common);
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+    const std::string header = line % kLinesPerHeader == 0 ? StatsRatesHeader() : "";
+    const int printed = Print(header + StatsRates(before->get(), now->get(), passed.count()));
+    if (printed != kDone) return printed;
+    before = std::move(now);
+  }
+}
+
+int Run(const StatsOptions& options, const CommonOptions& common) {
+  const bool watch = !options.watch.empty();
+  const double seconds = watch ? std::strtod(options.watch.c_str(), nullptr) : 1;
+  if (!(seconds > 0)) return FailUsage("--watch takes a number of seconds", common);
+  if (options.openmetrics + options.prometheus + common.json + watch + options.zero > 1) {
+    return FailUsage("--json, --openmetrics, --prometheus, --watch and --zero exclude each other",
+                     common);
+  }
+  if (!options.by.empty() && (options.openmetrics || options.prometheus || watch || options.zero)) {
+    return FailUsage("--by goes with --json alone", common);
+  }
+  Expected<Client> client = Client::Open(common.socket);
+  if (!client.ok()) return Fail(client.error(), common);
+  if (watch) return Watch(*client, seconds, common);
+  if (options.zero) {
+    const Expected<bool> zeroed = client->ZeroStats();
+    return zeroed.ok() ? Print("all totals are zero now\n") : Fail(zeroed.error(), common);
+  }
+  const bool detailed = options.openmetrics || options.prometheus || !options.by.empty();
+  const Expected<Client::Stats> stats = detailed ? client->GetDetailedStats() : client->GetStats();
+  if (!stats.ok()) return Fail(stats.error(), common);
+  if (!options.by.empty()) {
+    return Print(common.json ? StatsTableJson(stats->get(), options.by)
+                             : StatsTable(stats->get(), options.by));
+  }
+  if (options.openmetrics) return Print(StatsOpenMetrics(stats->get(), /*by_user=*/true));
+  if (options.prometheus) return Print(StatsPrometheus(stats->get(), /*by_user=*/false));
+  if (common.json) return Print(StatsJson(stats->get()));
+  if (options.verbose) return Print(StatsText(stats->get()));
+  return Print(StatsSummary(stats->get(), client->socket(), Problem(*client)));
+}
+
+}  // namespace
+
+void AddStatsCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
+  CLI::App* command = app->add_subcommand(
+      "stats", "Show the daemon's counters: hits, time saved, size of the cache");
+  command->group("Daemon");
+  command->footer("Example: cccl-cache-cli stats --by user");
+  const auto options = std::make_shared<StatsOptions>();
+  command->add_flag("--openmetrics", options->openmetrics, "Write OpenMetrics text");
+  command->add_flag("--prometheus", options->prometheus,
+                    "Write Prometheus' older text, for node_exporter; without users");
+  command->add_flag("-v,--verbose", options->verbose, "Show all counters");
+  AcceptOnly(command->add_option("--by", options->by,
+                                 "Show builds since the daemon started by user (administrators see "
+                                 "all users), toolchain or kind"),
+             {"user", "toolchain", "kind"});
+  command->add_flag("--watch{2}", options->watch,
+                    "Print the current rates every 2 s, or as in --watch=0.5");
+  command->add_flag("--zero", options->zero, "Set all totals to zero (administrators)");
+  command->callback([options, &common, exit_code] { *exit_code = Run(*options, common); });
+}
+
+}  // namespace cccl_cache::cli

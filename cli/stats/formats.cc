@@ -1,0 +1,319 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/stats/formats.h"
+
+#include <algorithm>
+#include <cmath>
+#include <initializer_list>
+#include <map>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "cccl_cache/client.h"
+#include "cli/quantities.h"
+
+namespace cccl_cache::cli {
+namespace {
+
+struct Statistic {
+  std::string_view name;
+  std::string_view label;
+  double value;
+  bool gauge;
+  std::string_view help;
+  std::string_view labels;
+};
+
+// Those of one name stand together, in the order in which the daemon named them first.
+std::vector<Statistic> Grouped(const cccl_cache_stats* stats) {
+  std::vector<Statistic> all;
+  std::vector<std::string_view> names;
+  for (size_t i = 0; i < cccl_cache_stats_count(stats); ++i) {
+    cccl_cache_statistic given = {};
+    given.struct_size = sizeof(given);
+    cccl_cache_stats_item(stats, i, &given);
+    all.push_back({View(given.name), View(given.label), given.value, given.gauge != 0,
+                   View(given.help), View(given.labels)});
+    if (std::find(names.begin(), names.end(), all.back().name) == names.end()) {
+      names.push_back(all.back().name);
+    }
+  }
+  std::stable_sort(all.begin(), all.end(), [&](const Statistic& a, const Statistic& b) {
+    return std::find(names.begin(), names.end(), a.name) <
+           std::find(names.begin(), names.end(), b.name);
+  });
+  return all;
+}
+
+/// Returns the sum over one tier, or over all tiers.
+double Sum(const std::vector<Statistic>& all, std::string_view name, std::string_view tier = {}) {
+  double sum = 0;
+  for (const Statistic& each : all) {
+    if (each.name == name && (tier.empty() || each.label == tier)) sum += each.value;
+  }
+  return sum;
+}
+
+/// Returns the share of builds that were served without a compile.
+std::string HitRate(const std::vector<Statistic>& all) {
+  const double saved = Sum(all, "hits_total") + Sum(all, "joins_total");
+  const double asked = saved + Sum(all, "compiles_total");
+  return asked > 0 ? Fixed(100 * saved / asked, "%") : "none yet";
+}
+
+constexpr const char* kMetricPrefix = "cccl_cached_";
+
+/// Returns a statistic's family of metrics, and its type.
+std::pair<std::string_view, std::string_view> FamilyOf(const Statistic& statistic,
+                                                       bool openmetrics) {
+  const std::string_view name = statistic.name;
+  const auto without = [name](std::string_view suffix) {
+    return name.substr(0, name.size() - suffix.size());
+  };
+  if (statistic.gauge) return {name, "gauge"};
+  if (name.ends_with("_total")) return {openmetrics ? without("_total") : name, "counter"};
+  for (const std::string_view suffix : {"_bucket", "_count", "_sum"}) {
+    if (name.ends_with(suffix)) return {without(suffix), "histogram"};
+  }
+  return {name, "gauge"};
+}
+
+/// Returns the value of a label, which has no character that would be escaped; empty if the
+/// statistic has no such label.
+std::string_view LabelOf(const Statistic& statistic, std::string_view name) {
+  std::string_view rest = statistic.labels;
+  while (!rest.empty()) {
+    const size_t equals = std::min(rest.find("=\""), rest.size());
+    const size_t end = std::min(rest.find('"', equals + 2), rest.size());
+    if (rest.substr(0, equals) == name) return rest.substr(equals + 2, end - equals - 2);
+    rest.remove_prefix(std::min(rest.size(), end + 2));
+  }
+  return {};
+}
+
+/// Returns all statistics as text for Prometheus, family by family. OpenMetrics names the family of
+/// a counter without `_total`, and knows a type for versions.
+std::string Exposition(const cccl_cache_stats* stats, bool by_user, bool openmetrics) {
+  std::vector<std::string> order;
+  std::map<std::string, std::string> families;
+  const auto declare = [&](const std::string& name, std::string_view help, std::string_view type) {
+    order.push_back(name);
+    return "# HELP " + name + " " + std::string(help) + "\n# TYPE " + name + " " +
+           std::string(type) + "\n";
+  };
+  const std::string build = kMetricPrefix + std::string(openmetrics ? "build" : "build_info");
+  families[build] = declare(build, "Version of the daemon.", openmetrics ? "info" : "gauge") +
+                    kMetricPrefix + "build_info{version=\"" +
+                    std::string(View(cccl_cache_stats_version(stats))) + "\"} 1\n";
+  const std::vector<Statistic> all = Grouped(stats);
+  const auto has = [&all](const std::string& name) {
+    return std::any_of(all.begin(), all.end(), [&](const auto& each) { return each.name == name; });
+  };
+  for (const Statistic& each : all) {
+    if (!by_user && !LabelOf(each, "user").empty()) continue;
+    std::string name = kMetricPrefix + std::string(each.name);
+    auto [family, type] = FamilyOf(each, openmetrics);
+    std::string declared = kMetricPrefix + std::string(family);
+    // A total of the same name has taken it: `leases_total` is of the family `leases`.
+    if (each.gauge && has(std::string(each.name) + "_total")) declared = name += "_current";
+    std::string& text = families[declared];
+    if (text.empty()) text = declare(declared, each.help, type);
+    text += name;
+    if (!each.label.empty()) text += "{tier=\"" + std::string(each.label) + "\"}";
+    if (!each.labels.empty()) text += "{" + std::string(each.labels) + "}";
+    text += " " + Number(each.value) + "\n";
+  }
+  std::string text;
+  for (const std::string& name : order) text += families[name];
+  return text;
+}
+
+/// A row of a table: the builds of one user, toolchain or kind.
+struct Row {
+  double builds = 0;
+  double hits = 0;
+  double joined = 0;
+  double compiled = 0;
+  double failed = 0;
+  double errors = 0;
+  double compile_seconds = 0;
+  double saved_seconds = 0;
+
+  void Add(const Statistic& statistic) {
+    const std::string_view name = statistic.name;
+    const double value = statistic.value;
+    if (name.starts_with("compile_")) {
+      compile_seconds += value;
+    } else if (name.starts_with("saved_seconds_")) {
+      saved_seconds += value;
+    } else {
+      const std::string_view outcome = LabelOf(statistic, "outcome");
+      builds += value;
+      double& count = outcome == "hit"      ? hits
+                      : outcome == "joined" ? joined
+                      : outcome == "failed" ? failed
+                      : outcome == "error"  ? errors
+                                            : compiled;
+      count += value;
+    }
+  }
+};
+
+using Rows = std::vector<std::pair<std::string, Row>>;
+
+/// Returns the rows, the one with most builds first.
+Rows RowsBy(const cccl_cache_stats* stats, std::string_view by) {
+  const bool user = by == "user";
+  const std::vector<std::string_view> names =
+      user ? std::vector<std::string_view>{"builds_by_user_total", "compile_seconds_by_user_total",
+                                           "saved_seconds_by_user_total"}
+           : std::vector<std::string_view>{"builds_by_toolchain_total",
+                                           "compile_duration_seconds_sum",
+                                           "saved_seconds_by_toolchain_total"};
+  std::map<std::string, Row> rows;
+  for (const Statistic& each : Grouped(stats)) {
+    if (std::find(names.begin(), names.end(), each.name) == names.end()) continue;
+    const std::string_view key = LabelOf(each, by);
+    rows[key.empty() ? "none" : std::string(key)].Add(each);
+  }
+  Rows sorted(rows.begin(), rows.end());
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.second.builds > b.second.builds; });
+  return sorted;
+}
+
+/// Returns the cells in columns of one width, aligned to the right.
+std::string Columns(std::initializer_list<std::string_view> cells) {
+  constexpr size_t kWidth = 11;
+  std::string line;
+  for (const std::string_view cell : cells) {
+    line.append(cell.size() < kWidth ? kWidth - cell.size() : 1, ' ').append(cell);
+  }
+  return line + "\n";
+}
+
+std::string Line(std::string name, const std::string& value) {
+  constexpr size_t kColumn = 36;
+  name.resize(std::max(name.size() + 1, kColumn), ' ');
+  return name + value + "\n";
+}
+
+}  // namespace
+
+std::string StatsJson(const cccl_cache_stats* stats) {
+  const std::vector<Statistic> all = Grouped(stats);
+  JsonWriter json;
+  json.BeginObject();
+  for (size_t i = 0; i < all.size(); ++i) {
+    const bool labelled = !all[i].label.empty();
+    const bool first = i == 0 || all[i - 1].name != all[i].name;
+    const bool last = i + 1 == all.size() || all[i + 1].name != all[i].name;
+    if (first) json.Key(all[i].name);
+    if (first && labelled) json.BeginObject();
+    if (labelled) json.Key(all[i].label);
+    json.Number(all[i].value);
+    if (last && labelled) json.EndObject();
+  }
+  json.Key("version").String(View(cccl_cache_stats_version(stats)));
+  return json.EndObject().Finish();
+}
+
+std::string StatsOpenMetrics(const cccl_cache_stats* stats, bool by_user) {
+  return Exposition(stats, by_user, /*openmetrics=*/true) + "# EOF\n";
+}
+
+std::string StatsPrometheus(const cccl_cache_stats* stats, bool by_user) {
+  return Exposition(stats, by_user, /*openmetrics=*/false);
+}
+
+std::string StatsText(const cccl_cache_stats* stats) {
+  const std::vector<Statistic> all = Grouped(stats);
+  std::string text = Line("version", std::string(View(cccl_cache_stats_version(stats))));
+  for (const Statistic& each : all) {
+    const std::string tier = each.label.empty() ? "" : " (" + std::string(each.label) + ")";
+    text += Line(std::string(each.name) + tier, Number(each.value));
+  }
+  return text + Line("hit rate", HitRate(all) + "  (hits and joins, of hits, joins and compiles)");
+}
+
+std::string StatsSummary(const cccl_cache_stats* stats, std::string_view socket,
+                         std::string_view problem) {
+  const std::vector<Statistic> all = Grouped(stats);
+  const auto count = [&all](std::string_view name, std::string_view tier = {}) {
+    return Count(Sum(all, name, tier));
+  };
+  return "cccl-cached " + std::string(View(cccl_cache_stats_version(stats))) + " at " +
+         std::string(socket) + ", up " + Duration(Sum(all, "uptime_seconds")) + "\n" +
+         "Builds    " + count("builds_total") + ": " + count("hits_total") + " hits (memory " +
+         count("hits_total", "memory") + ", disk " + count("hits_total", "disk") + "), " +
+         count("joins_total") + " joined another's compile, " + count("compiles_total") +
+         " compiled, " + count("compile_failures_total") + " failed; hit rate " + HitRate(all) +
+         "\n" + "Saved     " + Duration(Sum(all, "saved_seconds_total")) +
+         " of compile time, spent " + Duration(Sum(all, "compile_seconds_total")) + "\n" +
+         "Stored    " + Use(Sum(all, "bytes"), Sum(all, "store_limit_bytes")) + " in " +
+         count("entries") + " entries, " + count("evictions_total") + " evicted; deposits " +
+         Bytes(Sum(all, "deposit_bytes")) + "\n" + "Now       " + count("in_flight") +
+         " compiling, " + count("queued") + " queued, " + count("clients") + " connections\n" +
+         "Problem   " + (problem.empty() ? "none" : std::string(problem)) +
+         "   (-v: all counters)\n";
+}
+
+std::string StatsTable(const cccl_cache_stats* stats, std::string_view by) {
+  const Rows rows = RowsBy(stats, by);
+  if (rows.empty()) return "no builds since the daemon started\n";
+  size_t width = by.size();
+  for (const auto& [key, row] : rows) width = std::max(width, key.size());
+  std::string text =
+      std::string(by) + std::string(width - by.size(), ' ') +
+      Columns({"builds", "hits", "joined", "compiled", "failed", "errors", "compiling", "saved"});
+  for (const auto& [key, row] : rows) {
+    text += key + std::string(width - key.size(), ' ') +
+            Columns({Count(row.builds), Count(row.hits), Count(row.joined), Count(row.compiled),
+                     Count(row.failed), Count(row.errors), Duration(row.compile_seconds),
+                     Duration(row.saved_seconds)});
+  }
+  return text;
+}
+
+std::string StatsTableJson(const cccl_cache_stats* stats, std::string_view by) {
+  JsonWriter json;
+  json.BeginObject().Key("by").String(by).Key("rows").BeginArray();
+  for (const auto& [key, row] : RowsBy(stats, by)) {
+    json.BeginObject().Key(by).String(key);
+    json.Key("builds").Number(row.builds).Key("hits").Number(row.hits);
+    json.Key("joined").Number(row.joined).Key("compiled").Number(row.compiled);
+    json.Key("failed").Number(row.failed).Key("errors").Number(row.errors);
+    json.Key("compile_seconds").Number(row.compile_seconds);
+    json.Key("saved_seconds").Number(row.saved_seconds).EndObject();
+  }
+  json.EndArray().Key("version").String(View(cccl_cache_stats_version(stats)));
+  return json.EndObject().Finish();
+}
+
+std::string StatsRatesHeader() {
+  return Columns({"builds/s", "hits/s", "joined/s", "compiles/s", "hit rate", "compiling", "queued",
+                  "stored"});
+}
+
+std::string StatsRates(const cccl_cache_stats* before, const cccl_cache_stats* now,
+                       double seconds) {
+  const std::vector<Statistic> old = Grouped(before);
+  const std::vector<Statistic> all = Grouped(now);
+  // Totals sink when they are set to zero or the daemon loses its state.
+  const auto more = [&](std::string_view name) {
+    return std::max(0.0, Sum(all, name) - Sum(old, name));
+  };
+  const double saved = more("hits_total") + more("joins_total");
+  const double asked = saved + more("compiles_total");
+  const auto rate = [&](std::string_view name) {
+    return Number(std::round(10 * more(name) / seconds) / 10);
+  };
+  return Columns({rate("builds_total"), rate("hits_total"), rate("joins_total"),
+                  rate("compiles_total"), asked > 0 ? Fixed(100 * saved / asked, "%") : "-",
+                  Count(Sum(all, "in_flight")), Count(Sum(all, "queued")),
+                  Bytes(Sum(all, "bytes"))});
+}
+
+}  // namespace cccl_cache::cli

@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "cccl_cache/client_c.h"
+
+namespace cccl_cache::cli {
+
+/// The daemon's statistics as one JSON object, as a line for each, and in six lines. `problem`: as
+/// the daemon has it, empty if none.
+[[nodiscard]] std::string StatsJson(const cccl_cache_stats* stats);
+[[nodiscard]] std::string StatsText(const cccl_cache_stats* stats);
+[[nodiscard]] std::string StatsSummary(const cccl_cache_stats* stats, std::string_view socket,
+                                       std::string_view problem);
+
+/// Detailed statistics as OpenMetrics text, and as the text that Prometheus had before, which
+/// node_exporter reads from files. `by_user`: with those of single users.
+[[nodiscard]] std::string StatsOpenMetrics(const cccl_cache_stats* stats, bool by_user);
+[[nodiscard]] std::string StatsPrometheus(const cccl_cache_stats* stats, bool by_user);
+
+/// Detailed statistics as a table with one row for each user, toolchain or kind of build, the
+/// largest number of builds first. `by`: the name of that label.
+[[nodiscard]] std::string StatsTable(const cccl_cache_stats* stats, std::string_view by);
+[[nodiscard]] std::string StatsTableJson(const cccl_cache_stats* stats, std::string_view by);
+
+/// What `stats --watch` prints: the rates between two answers of the daemon, and its state now.
+[[nodiscard]] std::string StatsRatesHeader();
+[[nodiscard]] std::string StatsRates(const cccl_cache_stats* before, const cccl_cache_stats* now,
+                                     double seconds);
+
+}  // namespace cccl_cache::cli

@@ -1,0 +1,189 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// A program of its own, so that no web server is part of the daemon.
+#include <arpa/inet.h>
+#include <event2/buffer.h>
+#include <event2/event.h>
+#include <event2/http.h>
+#include <event2/keyvalq_struct.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "cccl_cache/client.h"
+#include "cli/command.h"
+#include "cli/stats/formats.h"
+
+namespace cccl_cache::cli {
+namespace {
+
+constexpr std::chrono::seconds kDaemonPatience{5};
+constexpr int kScraperSeconds = 10;
+constexpr size_t kMaxRequest = 16 << 10;
+
+template <auto kFree>
+struct Free {
+  template <typename Type>
+  void operator()(Type* pointer) const {
+    kFree(pointer);
+  }
+};
+using EventBase = std::unique_ptr<event_base, Free<event_base_free>>;
+using HttpServer = std::unique_ptr<evhttp, Free<evhttp_free>>;
+using Event = std::unique_ptr<event, Free<event_free>>;
+
+struct Metrics {
+  std::string socket;  ///< the daemon's
+  bool by_user = false;
+};
+
+void Answer(evhttp_request* request, int code, const char* type, std::string_view text) {
+  evhttp_add_header(evhttp_request_get_output_headers(request), "Content-Type", type);
+  evbuffer_add(evhttp_request_get_output_buffer(request), text.data(), text.size());
+  evhttp_send_reply(request, code, nullptr, nullptr);
+}
+
+void AnswerMetrics(evhttp_request* request, void* context) {
+  const Metrics& metrics = *static_cast<const Metrics*>(context);
+  const auto fail = [request](const Error& error) {
+    Answer(request, HTTP_SERVUNAVAIL, "text/plain; charset=utf-8", error.message + "\n");
+  };
+  Expected<Client> client = Client::Open(metrics.socket);
+  if (!client.ok()) return fail(client.error());
+  const Expected<Client::Stats> stats = client->GetDetailedStats(kDaemonPatience);
+  if (!stats.ok()) return fail(stats.error());
+  Answer(request, HTTP_OK, "application/openmetrics-text; version=1.0.0; charset=utf-8",
+         StatsOpenMetrics(stats->get(), metrics.by_user));
+}
+
+void AnswerOthers(evhttp_request* request, void* /*context*/) {
+  Answer(request, HTTP_NOTFOUND, "text/plain; charset=utf-8", "see /metrics\n");
+}
+
+Error WrongAddress(const std::string& address) {
+  return {CCCL_CACHE_INVALID_REQUEST,
+          "--listen " + address +
+              ": a port of this machine (127.0.0.1:9464, [::1]:9464) or the path of a socket is "
+              "needed; for other machines, put a server with TLS and passwords in front, or let "
+              "node_exporter read a file (stats --prometheus)"};
+}
+
+Error SystemError(const std::string& address) {
+  return {CCCL_CACHE_UNAVAILABLE, "can't listen at " + address + ": " + std::strerror(errno)};
+}
+
+/// Returns a socket that listens at a path, in place of one that a killed program left there.
+Expected<evutil_socket_t> ListenAt(const std::string& path) {
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(address.sun_path)) return WrongAddress(path);
+  path.copy(address.sun_path, path.size());
+  struct stat before = {};
+  if (lstat(path.c_str(), &before) == 0 && S_ISSOCK(before.st_mode)) unlink(path.c_str());
+  const evutil_socket_t listener = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  const auto* const named = reinterpret_cast<const sockaddr*>(&address);
+  if (listener < 0 || bind(listener, named, sizeof(address)) != 0 ||
+      listen(listener, SOMAXCONN) != 0) {
+    const Error error = SystemError(path);
+    if (listener >= 0) close(listener);
+    return error;
+  }
+  return listener;
+}
+
+bool IsLoopback(const std::string& host) {
+  in_addr four = {};
+  in6_addr six = {};
+  if (inet_pton(AF_INET, host.c_str(), &four) == 1) return ntohl(four.s_addr) >> 24 == 127;
+  return inet_pton(AF_INET6, host.c_str(), &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six) != 0;
+}
+
+/// Returns the address to connect to: port 0 asks for a free one.
+Expected<std::string> ListenTo(evhttp* server, const std::string& address) {
+  if (address.starts_with('/')) {
+    const Expected<evutil_socket_t> listener = ListenAt(address);
+    if (!listener.ok()) return listener.error();
+    if (evhttp_accept_socket(server, *listener) != 0) return SystemError(address);
+    return address;
+  }
+  const size_t colon = std::min(address.rfind(':'), address.size());
+  std::string host = address.substr(0, colon);
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  const char* const end = address.data() + address.size();
+  uint16_t port = 0;
+  const auto read =
+      std::from_chars(address.data() + std::min(colon + 1, address.size()), end, port);
+  if (!IsLoopback(host) || read.ec != std::errc() || read.ptr != end) return WrongAddress(address);
+  evhttp_bound_socket* bound = evhttp_bind_socket_with_handle(server, host.c_str(), port);
+  if (bound == nullptr) return SystemError(address);
+  sockaddr_storage given = {};
+  socklen_t given_size = sizeof(given);
+  getsockname(evhttp_bound_socket_get_fd(bound), reinterpret_cast<sockaddr*>(&given), &given_size);
+  const in_port_t given_port = given.ss_family == AF_INET6
+                                   ? reinterpret_cast<const sockaddr_in6&>(given).sin6_port
+                                   : reinterpret_cast<const sockaddr_in&>(given).sin_port;
+  return "http://" + address.substr(0, colon) + ":" + std::to_string(ntohs(given_port)) +
+         "/metrics";
+}
+
+int Run(const std::string& listen, bool by_user, const CommonOptions& common) {
+  const Metrics metrics{common.socket, by_user};
+  const EventBase base(event_base_new());
+  const HttpServer server(base == nullptr ? nullptr : evhttp_new(base.get()));
+  if (server == nullptr) return Fail(SystemError(listen), common);
+  evhttp_set_allowed_methods(server.get(), EVHTTP_REQ_GET | EVHTTP_REQ_HEAD);
+  evhttp_set_max_headers_size(server.get(), kMaxRequest);
+  evhttp_set_max_body_size(server.get(), kMaxRequest);
+  evhttp_set_timeout(server.get(), kScraperSeconds);
+  evhttp_set_cb(server.get(), "/metrics", AnswerMetrics, const_cast<Metrics*>(&metrics));
+  evhttp_set_gencb(server.get(), AnswerOthers, nullptr);
+  const Expected<std::string> address = ListenTo(server.get(), listen);
+  if (!address.ok()) {
+    const bool wrong = address.error().status == CCCL_CACHE_INVALID_REQUEST;
+    return wrong ? FailUsage(address.error().message, common) : Fail(address.error(), common);
+  }
+  const auto stop = [](evutil_socket_t /*signal*/, short /*what*/, void* running) {
+    event_base_loopbreak(static_cast<event_base*>(running));
+  };
+  const Event terminated(evsignal_new(base.get(), SIGTERM, stop, base.get()));
+  const Event interrupted(evsignal_new(base.get(), SIGINT, stop, base.get()));
+  if (terminated != nullptr) event_add(terminated.get(), nullptr);
+  if (interrupted != nullptr) event_add(interrupted.get(), nullptr);
+  if (const int printed = Print(*address + "\n"); printed != kDone) return printed;
+  event_base_dispatch(base.get());
+  if (listen.starts_with('/')) unlink(listen.c_str());
+  return kDone;
+}
+
+}  // namespace
+
+void AddMetricsCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
+  CLI::App* command = app->add_subcommand(
+      "metrics", "Serve the daemon's statistics to Prometheus, until it is ended");
+  command->group("Daemon");
+  command->footer("Example: cccl-cache-cli metrics --listen 127.0.0.1:9464");
+  const auto listen = std::make_shared<std::string>("127.0.0.1:9464");
+  command->add_option("--listen", *listen, "A port of this machine, or the path of a socket")
+      ->capture_default_str();
+  const auto by_user = std::make_shared<bool>(false);
+  command->add_flag("--by-user", *by_user,
+                    "Tell of each user's builds, to everyone who can connect");
+  command->callback(
+      [listen, by_user, &common, exit_code] { *exit_code = Run(*listen, *by_user, common); });
+}
+
+}  // namespace cccl_cache::cli

@@ -1,0 +1,173 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/build/breakdown.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace cccl_cache::daemon {
+namespace {
+
+// Builds beyond these count for one row more. A row takes less than 1 KiB.
+constexpr size_t kMaxAccounts = 1024;
+constexpr size_t kMaxCodegens = 64;
+constexpr std::string_view kOthers = "others";
+
+constexpr std::string_view kError = "error";  // the outcome of builds that have no other
+
+/// Appends the statistics of one family, with its help at the first.
+class Family {
+ public:
+  Family(std::string_view name, std::string_view help, std::vector<LabelledStatistic>& to)
+      : name_(name), help_(help), to_(to) {}
+
+  void Add(std::string_view suffix, std::string labels, double value) {
+    to_.push_back({name_ + std::string(suffix), std::move(labels), value, help_});
+    help_ = {};
+  }
+  void Add(const std::string& labels, const DurationHistogram& histogram) {
+    const std::string before = labels.empty() ? "" : labels + ",";
+    for (size_t i = 0; i < DurationHistogram::kBounds.size(); ++i) {
+      Add("_bucket", fmt::format("{}le=\"{:#}\"", before, DurationHistogram::kBounds[i]),
+          static_cast<double>(histogram.CountUpTo(i)));
+    }
+    const auto count = static_cast<double>(histogram.count());
+    Add("_bucket", before + "le=\"+Inf\"", count);
+    Add("_count", labels, count);
+    Add("_sum", labels, histogram.sum_seconds());
+  }
+
+ private:
+  const std::string name_;
+  std::string_view help_;
+  std::vector<LabelledStatistic>& to_;
+};
+
+std::string OfUser(Account account) { return fmt::format("user=\"{}\"", account.Label()); }
+
+std::string OfCodegen(const std::pair<std::string_view, std::string>& codegen) {
+  return fmt::format("kind=\"{}\",toolchain=\"{}\"", codegen.first, codegen.second);
+}
+
+double Seconds(std::chrono::microseconds time) { return static_cast<double>(time.count()) * 1e-6; }
+
+void AddOutcomes(Family& family, const std::string& labels,
+                 const std::map<std::string_view, uint64_t>& outcomes) {
+  for (const auto& [outcome, count] : outcomes) {
+    family.Add("", fmt::format("{},outcome=\"{}\"", labels, outcome), static_cast<double>(count));
+  }
+}
+
+/// Returns the row of a key, or that of all others if there are too many.
+template <typename Key, typename Row>
+Row& RowOf(std::map<Key, Row>& rows, const Key& key, size_t most, const Key& others) {
+  const auto found = rows.find(key);
+  if (found != rows.end()) return found->second;
+  return rows[rows.size() < most ? key : others];
+}
+
+// Two installations of one version differ in the id. Both are free of what a label has to escape.
+std::string ToolchainLabel(const Result<BuildAnswer>& result) {
+  if (!result || result->toolchain_version.empty()) return "";
+  constexpr size_t kShownDigits = 8;
+  return result->toolchain_version + " " + result->toolchain_id.Hex().substr(0, kShownDigits);
+}
+
+}  // namespace
+
+void DurationHistogram::Add(std::chrono::microseconds duration) {
+  const auto bucket = std::lower_bound(kBounds.begin(), kBounds.end(), Seconds(duration));
+  ++counts_[static_cast<size_t>(bucket - kBounds.begin())];
+  sum_ += duration;
+}
+
+uint64_t DurationHistogram::count() const { return CountUpTo(kBounds.size()); }
+
+uint64_t DurationHistogram::CountUpTo(size_t bound) const {
+  uint64_t count = 0;
+  for (size_t i = 0; i <= bound; ++i) count += counts_[i];
+  return count;
+}
+
+void BuildBreakdown::Add(const BuildRecord& record) {
+  const Result<BuildAnswer>& result = record.result;
+  const std::string_view outcome = result ? NameOf(result->outcome) : kError;
+  const Codegen codegen{NameOf(record.kind), ToolchainLabel(result)};
+  const MutexLock lock(mutex_);
+  // The nameless uids are one account. It stands for the accounts beyond the bound, too.
+  Row& account = RowOf(rows_.accounts, record.peer.account(), kMaxAccounts, Account::OfNameless());
+  Row& toolchain =
+      RowOf(rows_.codegens, codegen, kMaxCodegens, Codegen{kOthers, std::string(kOthers)});
+  for (Row* row : {&account, &toolchain}) {
+    ++row->outcomes[outcome];
+    if (!result) continue;
+    row->saved += result->saved_time;
+    const bool compiled = result->outcome != Outcome::kHit && result->outcome != Outcome::kJoined &&
+                          !result->remembered;
+    if (compiled) row->compiles.Add(result->compile_time);
+  }
+  if (!result) return;
+  if (result->outcome == Outcome::kHit) {
+    rows_.hits.Add(record.total_time);
+  } else {
+    rows_.queue.Add(result->queue_time);
+  }
+}
+
+void BuildBreakdown::Clear() {
+  const MutexLock lock(mutex_);
+  rows_ = {};
+}
+
+std::vector<LabelledStatistic> BuildBreakdown::Take(std::optional<Account> only) const {
+  Rows rows;
+  {
+    const MutexLock lock(mutex_);
+    rows = rows_;
+  }
+  if (only) std::erase_if(rows.accounts, [&](const auto& row) { return row.first != *only; });
+  std::vector<LabelledStatistic> all;
+
+  Family builds_by_user("builds_by_user_total", "Answered builds of each user, by outcome.", all);
+  for (const auto& [account, row] : rows.accounts) {
+    AddOutcomes(builds_by_user, OfUser(account), row.outcomes);
+  }
+  Family compile_by_user("compile_seconds_by_user_total",
+                         "Time spent compiling for each user. A compile that others joined counts "
+                         "for the user who asked first.",
+                         all);
+  for (const auto& [account, row] : rows.accounts) {
+    compile_by_user.Add("", OfUser(account), row.compiles.sum_seconds());
+  }
+  Family saved_by_user("saved_seconds_by_user_total",
+                       "Compile time that hits and joins saved each user.", all);
+  for (const auto& [account, row] : rows.accounts) {
+    saved_by_user.Add("", OfUser(account), Seconds(row.saved));
+  }
+
+  Family builds_by_toolchain("builds_by_toolchain_total",
+                             "Answered builds of each kind and toolchain, by outcome.", all);
+  for (const auto& [codegen, row] : rows.codegens) {
+    AddOutcomes(builds_by_toolchain, OfCodegen(codegen), row.outcomes);
+  }
+  Family saved_by_toolchain("saved_seconds_by_toolchain_total",
+                            "Compile time that hits and joins saved, of each kind and toolchain.",
+                            all);
+  for (const auto& [codegen, row] : rows.codegens) {
+    saved_by_toolchain.Add("", OfCodegen(codegen), Seconds(row.saved));
+  }
+  Family compiles("compile_duration_seconds", "Durations of compiles, of each kind and toolchain.",
+                  all);
+  for (const auto& [codegen, row] : rows.codegens) compiles.Add(OfCodegen(codegen), row.compiles);
+
+  Family("hit_duration_seconds", "Durations of hits in the daemon, from the request to the answer.",
+         all)
+      .Add("", rows.hits);
+  Family("queue_duration_seconds", "Time that builds waited before their compile started.", all)
+      .Add("", rows.queue);
+  return all;
+}
+
+}  // namespace cccl_cache::daemon

@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/mutex.h"
+#include "daemon/core/build/build.h"
+#include "daemon/core/model/account.h"
+
+namespace cccl_cache::daemon {
+
+/// How often something took how long.
+class DurationHistogram {
+ public:
+  /// Upper bounds of the buckets but the last, in seconds.
+  static constexpr std::array kBounds = {0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005,
+                                         0.01,   0.025,   0.05,   0.1,   0.25,   0.5,
+                                         1.0,    2.5,     5.0,    10.0,  30.0,   60.0};
+
+  void Add(std::chrono::microseconds duration);
+  [[nodiscard]] uint64_t count() const;
+  /// Returns the number of durations up to this bound; kBounds.size() stands for no bound.
+  [[nodiscard]] uint64_t CountUpTo(size_t bound) const;
+  [[nodiscard]] double sum_seconds() const { return static_cast<double>(sum_.count()) * 1e-6; }
+
+ private:
+  std::array<uint64_t, kBounds.size() + 1> counts_{};
+  std::chrono::microseconds sum_{0};
+};
+
+/// One statistic with labels as OpenMetrics writes them: `kind="nvrtc",outcome="hit"`. One whose
+/// name ends in `_bucket` is part of a histogram, as those in `_sum` and `_count` of its family
+/// are.
+struct LabelledStatistic {
+  std::string name;
+  std::string labels;
+  double value = 0;
+  std::string_view help = {};  ///< only with the first of a family
+};
+
+/// Totals of the answered builds by the account that asked and by kind and toolchain, and how long
+/// they took: since the daemon started, or since the last Clear. Thread-safe.
+class BuildBreakdown {
+ public:
+  void Add(const BuildRecord& record);
+  void Clear();
+  /// Returns the statistics with those of one account, or with those of all if none is given.
+  [[nodiscard]] std::vector<LabelledStatistic> Take(std::optional<Account> only) const;
+
+ private:
+  struct Row {
+    std::map<std::string_view, uint64_t> outcomes;  ///< keys are literals
+    std::chrono::microseconds saved{0};
+    DurationHistogram compiles;
+  };
+  using Codegen = std::pair<std::string_view, std::string>;  ///< kind and toolchain
+  struct Rows {
+    std::map<Account, Row> accounts;
+    std::map<Codegen, Row> codegens;
+    DurationHistogram hits;
+    DurationHistogram queue;
+  };
+
+  mutable Mutex mutex_;
+  Rows rows_ GUARDED_BY(mutex_);
+};
+
+}  // namespace cccl_cache::daemon

@@ -1,0 +1,167 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""`cccl-cache-cli metrics`, and what watches a node with it: alert rules and a dashboard."""
+
+import contextlib
+import http.client
+import json
+import os
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+import urllib.error
+import urllib.request
+
+import pytest
+from conftest import PATIENCE, PLACES, run_cli
+
+PROMTOOL = os.environ["CCCL_CACHED_TEST_PROMTOOL"]
+WATCHERS = pathlib.Path(__file__).parents[2] / "deploy/metrics"
+KERNEL = 'extern "C" __global__ void k() {}\n'
+
+
+@contextlib.contextmanager
+def metrics(daemon, *arguments):
+    """Serves the daemon's statistics; gives the address that the command names."""
+    command = [PLACES.cli, "--socket", daemon.socket, "metrics", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(PATIENCE) == 0
+
+
+def get(url):
+    with urllib.request.urlopen(url, timeout=PATIENCE) as answer:
+        return answer.headers["Content-Type"], answer.read().decode()
+
+
+def promtool(*arguments, **keywords):
+    done = subprocess.run([PROMTOOL, *arguments], capture_output=True, text=True, timeout=PATIENCE, **keywords)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def test_a_port_of_this_machine_serves_openmetrics(fake):
+    for _ in range(2):
+        fake.build_json(KERNEL)
+    with metrics(fake, "--listen", "127.0.0.1:0") as url:
+        kind, text = get(url)
+    assert kind.startswith("application/openmetrics-text; version=1.0.0")
+    assert text.endswith("# EOF\n")
+    samples = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
+    assert samples["cccl_cached_builds_total"] == "2"
+    assert samples["cccl_cached_hit_duration_seconds_count"] == "1"
+    assert any(name.startswith('cccl_cached_build_info{version="') for name in samples)
+    hits = [name for name in samples if "builds_by_toolchain_total" in name and 'outcome="hit"' in name]
+    assert len(hits) == 1 and 'kind="nvrtc"' in hits[0]
+    families = re.findall(r"^# TYPE (\S+)", text, re.MULTILINE)
+    assert len(families) == len(set(families))
+
+
+def test_users_are_told_of_only_when_asked_for(fake):
+    fake.build_json(KERNEL)
+    with metrics(fake, "--listen", "127.0.0.1:0") as url:
+        assert "user=" not in get(url)[1]
+    with metrics(fake, "--listen", "127.0.0.1:0", "--by-user") as url:
+        assert f'builds_by_user_total{{user="{os.geteuid()}",outcome="built"}} 1' in get(url)[1]
+
+
+def test_a_socket_serves_too_and_takes_the_place_of_one_that_was_left(fake, directory):
+    path = directory / "metrics"
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(str(path))
+    with metrics(fake, "--listen", str(path)) as address:
+        assert address == str(path)
+        connection = http.client.HTTPConnection("localhost")
+        connection.sock = socket.socket(socket.AF_UNIX)
+        connection.sock.connect(address)
+        connection.request("GET", "/metrics")
+        assert b"cccl_cached_builds_total" in connection.getresponse().read()
+        connection.close()
+    assert not path.exists()
+
+
+def test_a_file_in_place_of_the_socket_stays(fake, directory):
+    path = directory / "metrics"
+    path.write_text("mine")
+    done = fake.cli("metrics", "--listen", str(path), check=False)
+    assert done.returncode == 5 and str(path).encode() in done.stderr
+    assert path.read_text() == "mine"
+
+
+@pytest.mark.parametrize("address", ["0.0.0.0:0", "127.0.0.1", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:65536", "[::]:0",
+                                     "localhost:0", ":0", ""])
+def test_other_machines_are_not_listened_to(directory, address):
+    done = run_cli("metrics", "--listen", address, check=False)
+    assert done.returncode == 2
+    assert b"--listen" in done.stderr
+
+
+def test_without_a_daemon_the_answer_says_so_and_later_it_is_asked_again(fake):
+    with metrics(fake, "--listen", "127.0.0.1:0") as url:
+        fake.stop()
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            get(url)
+        assert refused.value.code == 503
+        assert fake.socket in refused.value.read().decode()
+        fake.start()
+        assert "cccl_cached_builds_total" in get(url)[1]
+
+
+def test_requests_that_are_no_questions_end_neither_the_server_nor_others(fake):
+    with metrics(fake, "--listen", "127.0.0.1:0") as url:
+        host, port = re.fullmatch(r"http://(.*):(\d+)/metrics", url).groups()
+        with pytest.raises(urllib.error.HTTPError) as unknown:
+            get(url.replace("/metrics", "/other"))
+        assert unknown.value.code == 404
+        for sent in (b"\0\1\2\r\n\r\n", b"POST /metrics HTTP/1.1\r\nContent-Length: 99999999\r\n\r\n",
+                     b"GET /metrics HTTP/1.1\r\n" + b"X: y\r\n" * 10000 + b"\r\n", b"GET " + b"/" * 100000):
+            with socket.create_connection((host, int(port)), timeout=PATIENCE) as raw:
+                with contextlib.suppress(OSError):  # the server may close at once
+                    raw.sendall(sent)
+                    raw.shutdown(socket.SHUT_WR)
+                    answer = raw.recv(4096)
+                    assert not answer.startswith(b"HTTP/1.1 200")
+        silent = socket.create_connection((host, int(port)), timeout=PATIENCE)
+        assert "cccl_cached_builds_total" in get(url)[1]
+        silent.close()
+
+
+def test_the_older_text_passes_prometheus_own_check(fake):
+    fake.build_json(KERNEL)
+    text = fake.cli("stats", "--prometheus").stdout.decode()
+    assert promtool("check", "metrics", input=text) == ""
+
+
+def exposed(daemon):
+    """The names of all samples."""
+    text = daemon.cli("stats", "--prometheus").stdout.decode()
+    return {re.match(r"[a-z_]+", line)[0] for line in text.splitlines() if not line.startswith("#")}
+
+
+def test_the_alert_rules_load_and_ask_for_metrics_that_there_are(fake):
+    fake.build_json(KERNEL)
+    promtool("check", "rules", str(WATCHERS / "alerts.yml"))
+    asked = set(re.findall(r"cccl_cached_[a-z_]+", (WATCHERS / "alerts.yml").read_text()))
+    assert asked and asked <= exposed(fake)
+
+
+def test_the_dashboard_asks_prometheus_for_metrics_that_there_are(fake, directory):
+    fake.build_json(KERNEL)
+    dashboard = json.loads((WATCHERS / "grafana-dashboard.json").read_text())
+    expressions = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+    asked = set(re.findall(r"cccl_cached_[a-z_]+", " ".join(expressions)))
+    assert asked and asked <= exposed(fake)
+    # Its variables are Grafana's; as rules the rest is parsed by Prometheus.
+    rules = [{"record": f"panel:{index}", "expr": re.sub(r"\$__(rate_interval|range)", "5m", expression)}
+             for index, expression in enumerate(expressions)]
+    file = directory / "rules.yml"
+    file.write_text(json.dumps({"groups": [{"name": "dashboard", "rules": rules}]}))
+    promtool("check", "rules", str(file))
+    places = [panel["gridPos"] for panel in dashboard["panels"]]
+    assert len({panel["id"] for panel in dashboard["panels"]}) == len(places)
+    assert all(place["x"] + place["w"] <= 24 for place in places)

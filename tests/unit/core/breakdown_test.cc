@@ -1,0 +1,130 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/build/breakdown.h"
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <map>
+#include <string>
+
+namespace cccl_cache::daemon::breakdown_test {
+namespace {
+
+using std::chrono::microseconds;
+using namespace std::chrono_literals;
+
+Peer User(uid_t uid) {
+  Peer peer;
+  peer.uid = uid;
+  return peer;
+}
+
+Result<BuildAnswer> Answered(Outcome outcome, microseconds compiled, microseconds saved = 0us) {
+  BuildAnswer answer;
+  answer.outcome = outcome;
+  answer.toolchain_version = "13.0";
+  answer.toolchain_id = Sha256("toolchain");
+  answer.compile_time = compiled;
+  answer.saved_time = saved;
+  return answer;
+}
+
+void Add(BuildBreakdown& breakdown, uid_t uid, const Result<BuildAnswer>& answer,
+         microseconds total = 1ms) {
+  breakdown.Add({User(uid), BuildKind::kNvrtc, total, answer});
+}
+
+std::map<std::string, double> Taken(const BuildBreakdown& breakdown,
+                                    std::optional<Account> only = std::nullopt) {
+  std::map<std::string, double> taken;
+  for (const LabelledStatistic& each : breakdown.Take(only)) {
+    CHECK(taken.emplace(each.name + "{" + each.labels + "}", each.value).second);
+  }
+  return taken;
+}
+
+const std::string kToolchain =
+    "kind=\"nvrtc\",toolchain=\"13.0 " + Sha256("toolchain").Hex().substr(0, 8) + "\"";
+
+TEST_CASE("builds count for their user, and for their kind and toolchain") {
+  BuildBreakdown breakdown;
+  Add(breakdown, 7, Answered(Outcome::kBuilt, 2s));
+  Add(breakdown, 7, Answered(Outcome::kHit, 0s, 2s));
+  Add(breakdown, 8, Answered(Outcome::kJoined, 2s, 2s));
+  const auto taken = Taken(breakdown);
+  CHECK(taken.at("builds_by_user_total{user=\"7\",outcome=\"built\"}") == 1);
+  CHECK(taken.at("builds_by_user_total{user=\"7\",outcome=\"hit\"}") == 1);
+  CHECK(taken.at("builds_by_user_total{user=\"8\",outcome=\"joined\"}") == 1);
+  CHECK(taken.at("compile_seconds_by_user_total{user=\"7\"}") == 2);
+  CHECK(taken.at("compile_seconds_by_user_total{user=\"8\"}") == 0);
+  CHECK(taken.at("saved_seconds_by_user_total{user=\"8\"}") == 2);
+  CHECK(taken.at("builds_by_toolchain_total{" + kToolchain + ",outcome=\"hit\"}") == 1);
+  CHECK(taken.at("saved_seconds_by_toolchain_total{" + kToolchain + "}") == 4);
+  CHECK(taken.at("compile_duration_seconds_sum{" + kToolchain + "}") == 2);
+}
+
+TEST_CASE("a user who is no administrator learns nothing of others") {
+  BuildBreakdown breakdown;
+  Add(breakdown, 7, Answered(Outcome::kBuilt, 2s));
+  Add(breakdown, 8, Answered(Outcome::kBuilt, 2s));
+  const auto taken = Taken(breakdown, Account(8));
+  CHECK(taken.count("builds_by_user_total{user=\"8\",outcome=\"built\"}") == 1);
+  CHECK(taken.count("builds_by_user_total{user=\"7\",outcome=\"built\"}") == 0);
+}
+
+TEST_CASE("a bucket counts all durations up to its bound") {
+  BuildBreakdown breakdown;
+  for (const auto duration : {90us, 100us, 101us}) {
+    Add(breakdown, 7, Answered(Outcome::kHit, 0s), duration);
+  }
+  Add(breakdown, 7, Answered(Outcome::kHit, 0s), 2min);
+  const auto taken = Taken(breakdown);
+  CHECK(taken.at("hit_duration_seconds_bucket{le=\"0.0001\"}") == 2);
+  CHECK(taken.at("hit_duration_seconds_bucket{le=\"0.00025\"}") == 3);
+  CHECK(taken.at("hit_duration_seconds_bucket{le=\"60.0\"}") == 3);
+  CHECK(taken.at("hit_duration_seconds_bucket{le=\"+Inf\"}") == 4);
+  CHECK(taken.at("hit_duration_seconds_count{}") == 4);
+}
+
+TEST_CASE("a compile error that is remembered is no compile, and a refused build no failure") {
+  BuildBreakdown breakdown;
+  Result<BuildAnswer> remembered = Answered(Outcome::kFailed, 1s);
+  remembered->remembered = true;
+  Add(breakdown, 7, remembered);
+  Add(breakdown, 7, Error{ErrorCode::kOverloaded, "full"});
+  const auto taken = Taken(breakdown);
+  CHECK(taken.at("compile_duration_seconds_count{" + kToolchain + "}") == 0);
+  CHECK(taken.at("builds_by_user_total{user=\"7\",outcome=\"failed\"}") == 1);
+  CHECK(taken.at("builds_by_user_total{user=\"7\",outcome=\"error\"}") == 1);
+}
+
+TEST_CASE("users beyond the bound share a row") {
+  BuildBreakdown breakdown;
+  for (uid_t uid = 1000; uid < 4000; ++uid) Add(breakdown, uid, Answered(Outcome::kHit, 0s));
+  const auto taken = Taken(breakdown);
+  CHECK(taken.at("builds_by_user_total{user=\"1000\",outcome=\"hit\"}") == 1);
+  CHECK(taken.at("builds_by_user_total{user=\"nameless\",outcome=\"hit\"}") == 3000 - 1024);
+}
+
+TEST_CASE("nothing is left after Clear") {
+  BuildBreakdown breakdown;
+  Add(breakdown, 7, Answered(Outcome::kBuilt, 2s));
+  breakdown.Clear();
+  const auto taken = Taken(breakdown);
+  CHECK(taken.count("builds_by_user_total{user=\"7\",outcome=\"built\"}") == 0);
+  CHECK(taken.at("hit_duration_seconds_count{}") == 0);
+}
+
+TEST_CASE("only the first statistic of a family has help") {
+  BuildBreakdown breakdown;
+  Add(breakdown, 7, Answered(Outcome::kBuilt, 2s));
+  Add(breakdown, 8, Answered(Outcome::kBuilt, 2s));
+  int with_help = 0;
+  for (const LabelledStatistic& each : breakdown.Take(std::nullopt)) {
+    if (each.name == "compile_seconds_by_user_total" && !each.help.empty()) ++with_help;
+  }
+  CHECK(with_help == 1);
+}
+
+}  // namespace
+}  // namespace cccl_cache::daemon::breakdown_test
