@@ -72,18 +72,18 @@ void ReloadConfiguration(Startup& startup, Log& log) {
   if (!loaded) {
     log.Write(LogLevel::kError, "reload", "kept the old configuration: " + loaded.error().message);
   } else {
+    log.SetLevel(loaded->values.log_level);
     for (const Setting& setting : Settings()) {
       const std::string was = setting.show(startup.loaded.values);
       const std::string is = setting.show(loaded->values);
       if (was == is) continue;
       const bool now = setting.name == "log_level";
-      log.Write(now ? LogLevel::kInfo : LogLevel::kWarning, "reload",
-                fmt::format(now ? "{} is {} from now on" : "{} is {} from the next start on",
-                            setting.name, is),
-                {{"was", was}});
+      log.Write(
+          now ? LogLevel::kInfo : LogLevel::kWarning, "reload",
+          fmt::format("{} is {} from {} on", setting.name, is, now ? "now" : "the next start"),
+          {{"was", was}});
     }
     startup.loaded.values.log_level = loaded->values.log_level;
-    log.SetLevel(loaded->values.log_level);
   }
 }
 
