@@ -32,7 +32,7 @@ def daemon(make_daemon, clock):
     environment = {
         "LD_PRELOAD": FAKETIME, "FAKETIME_TIMESTAMP_FILE": str(clock.file), "FAKETIME_NO_CACHE": "1",
         "FAKETIME_DONT_FAKE_MONOTONIC": "1", "NO_FAKE_STAT": "1"}
-    return make_daemon(environment=environment).start()
+    return make_daemon("--log-level", "debug", environment=environment).start()  # each build has a line
 
 
 def last_time_in_log(daemon):
