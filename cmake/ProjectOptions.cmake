@@ -10,6 +10,7 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 option(CCCL_CACHED_WERROR "Treat warnings in our own code as errors" OFF)
 option(CCCL_CACHED_UNIT_TESTS "Build the unit tests, which take most of the compiler's time" ON)
+option(CCCL_CACHED_PORTABLE "Link the daemon for other systems as well, with glibc from 2.31 on" OFF)
 set(CCCL_CACHED_SANITIZE "" CACHE STRING "Sanitizers to build with, e.g. address,undefined or thread")
 
 add_library(cccl_cached_options INTERFACE)
