@@ -11,6 +11,7 @@
 
 #include "daemon/layer_options.h"
 #include "daemon/process/log.h"
+#include "daemon/process/worker_path.h"
 #include "daemon/version.h"
 
 namespace cccl_cache::daemon {
@@ -36,11 +37,12 @@ ZygoteOptions ZygotesOf(Log& log) {
   return options;
 }
 
-RegistryOptions ToolchainsOf(const Configuration& configuration) {
+RegistryOptions ToolchainsOf(const Configuration& configuration, const std::string& worker) {
   const bool only_roots = configuration.toolchain_search == ToolchainSearch::kRoots;
   RegistryOptions options;
   options.places = only_roots ? GivenSearchPlaces(configuration.toolchain_root)
                               : SystemSearchPlaces(configuration.toolchain_root);
+  if (!only_roots) options.places.packages = {PackagesAround(worker)};
   if (configuration.release_limit > 0) options.places.added = ReleasesDirectory(configuration);
   options.own_uid = geteuid();
   return options;
@@ -79,7 +81,7 @@ Daemon::Daemon(Parts parts)
       compiler_(
           parts.worker, ZygotesOf(log_),
           [this](std::string_view text) { zygote_ends_.Write(text); }, job_memory_),
-      toolchains_(ToolchainsOf(parts.configuration), *parts.stores.disk, compiler_,
+      toolchains_(ToolchainsOf(parts.configuration, parts.worker), *parts.stores.disk, compiler_,
                   [&log = log_](const ToolchainReport& report) {
                     log.Write(report.warning ? LogLevel::kWarning : LogLevel::kInfo, "toolchain",
                               report.text);

@@ -26,7 +26,7 @@ constexpr const char* kExec = "libcccl_cache_exec.so";
 /// The real libraries behind preloaded stand-ins.
 constexpr const char* kLibraries = "CCCL_CACHE_RUN_LIBRARIES";
 // From the program's directory, so that an installation can be moved as a whole.
-constexpr std::array<const char*, 2> kPlaces = {CCCL_CACHE_INSTALLED_STANDINS,
+constexpr std::array<const char*, 3> kPlaces = {CCCL_CACHE_INSTALLED_STANDINS, "../lib/cccl-cached",
                                                 CCCL_CACHE_BUILT_STANDINS};
 
 /// Returns the directory of the stand-ins.

@@ -9,11 +9,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <limits>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "daemon/configuration/load.h"
@@ -59,14 +57,6 @@ std::string Encode(BuildAnswer answer, const ConvertedRequest& request) {
   return reply;
 }
 
-/// In a wheel, this program lies in a package with those of CUDA around it. Returns their
-/// directory.
-std::string PackagesAround() {
-  std::error_code error;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  return self.parent_path().parent_path().string();
-}
-
 Result<std::string> Build(const std::string& request_bytes) {
   const Surroundings surroundings = Surroundings::OfThisProcess();
   const Result<LoadedConfiguration> loaded = LoadConfiguration({}, surroundings);
@@ -78,10 +68,10 @@ Result<std::string> Build(const std::string& request_bytes) {
   // Never deleted: the process ends, and with it what it started.
   auto* builder =
       new LocalBuilder({.configuration = loaded->values,
-                        .worker = *std::move(worker),
+                        .worker = *worker,
                         .identities = IdentityCache::DefaultDirectory(
                             surroundings.Variable("XDG_CACHE_HOME"), surroundings.Variable("HOME")),
-                        .packages = PackagesAround()});
+                        .packages = PackagesAround(*worker)});
   const Result<BuildAnswer> answer = builder->Build(request->request);
   if (!answer) return answer.error();
   return Encode(*answer, *request);

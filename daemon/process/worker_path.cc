@@ -12,9 +12,10 @@ namespace cccl_cache::daemon {
 
 Result<std::string> FindWorker() {
   // Relative to the executable, so that an installation can be moved as a whole.
-  constexpr std::array<const char*, 4> kPlaces = {CCCL_CACHED_INSTALLED_WORKER,
-                                                  "cccl-cached-worker", CCCL_CACHED_BUILT_WORKER,
-                                                  "../" CCCL_CACHED_BUILT_WORKER};
+  // The wheel with the daemon needs the one with the worker, which is the package cccl_cache.
+  constexpr std::array<const char*, 5> kPlaces = {
+      CCCL_CACHED_INSTALLED_WORKER, "cccl-cached-worker", "../cccl_cache/cccl-cached-worker",
+      CCCL_CACHED_BUILT_WORKER, "../" CCCL_CACHED_BUILT_WORKER};
   std::error_code error;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
   std::string tried;
@@ -27,6 +28,10 @@ Result<std::string> FindWorker() {
       ErrorCode::kUnavailable,
       fmt::format("cccl-cached-worker is missing: looked for {}; install it with the daemon",
                   tried)};
+}
+
+std::string PackagesAround(const std::string& worker) {
+  return std::filesystem::path(worker).parent_path().parent_path().string();
 }
 
 }  // namespace cccl_cache::daemon
