@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes the wheel of client/python and installs it into a fresh environment.
 
-python_environment.py PLACE: PLACE/wheel holds the wheel as pip made it, PLACE/repaired the one that auditwheel has
-judged, PLACE/venv has the latter installed. The tools of the tests can be imported there as well, after what it has."""
+environment.py PLACE [PORTABLE]: PLACE/wheel holds the wheel as pip made it, PLACE/repaired the one that auditwheel has
+judged, PLACE/venv has the latter installed. The tools of the tests can be imported there as well, after what it has.
+PLACE/daemon holds the wheel of the portable daemon, if its build folder is given."""
 
 import os
 import pathlib
@@ -12,7 +13,8 @@ import subprocess
 import sys
 import sysconfig
 
-PACKAGE = pathlib.Path(__file__).parents[2] / "client/python"
+ROOT = pathlib.Path(__file__).parents[2]
+PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "-q")
 
 
 def run(*command):
@@ -26,17 +28,21 @@ def made_anew(directory):
     return directory
 
 
+def make_wheel(package, setting, made, repaired):
+    run(*PIP, "wheel", "--no-build-isolation", "--no-deps", "--no-index", "-w", made_anew(made),
+        f"--config-settings={setting}", package)
+    run(sys.executable, "-m", "auditwheel", "repair", "-w", made_anew(repaired), *made.glob("*.whl"))
+
+
 def main():
     place = pathlib.Path(sys.argv[1]).resolve()
-    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "-q")
-    wheel = made_anew(place / "wheel")
-    run(*pip, "wheel", "--no-build-isolation", "--no-deps", "--no-index", "-w", wheel,
-        f"--config-settings=build-dir={place}/build", PACKAGE)
-    repaired = made_anew(place / "repaired")
-    run(sys.executable, "-m", "auditwheel", "repair", "-w", repaired, *wheel.glob("*.whl"))
+    repaired = place / "repaired"
+    make_wheel(ROOT / "client/python", f"build-dir={place}/build", place / "wheel", repaired)
+    for portable in map(os.path.abspath, sys.argv[2:]):
+        make_wheel(ROOT / "deploy/wheel", f"cmake.define.PORTABLE={portable}", place / "unrepaired", place / "daemon")
     venv = made_anew(place / "venv")
     run(sys.executable, "-m", "venv", "--without-pip", venv)
-    run(*pip, "--python", venv / "bin/python3", "install", "--no-deps", "--no-index", *repaired.glob("*.whl"))
+    run(*PIP, "--python", venv / "bin/python3", "install", "--no-deps", "--no-index", *repaired.glob("*.whl"))
     [site] = venv.glob("lib/python*/site-packages")
     (site / "tools_of_the_tests.pth").write_text(sysconfig.get_path("purelib") + "\n")
 

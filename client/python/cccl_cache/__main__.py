@@ -5,6 +5,8 @@
 Exit status: 0 a daemon serves, 3 no daemon there, 5 anything else.
 
 ``python -m cccl_cache run script.py``: runs a script so that its NVRTC and nvJitLink calls go to the daemon.
+
+``python -m cccl_cache serve``: runs a daemon of one's own. ``enable`` has the user's systemd start it when it is needed.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from importlib import import_module
 
 import cccl_cache
 
-from . import _library, _run
+from . import _library, _run, _serve
 from ._client import COMPILER_OF_THE_PACKAGE
 
 _PROCESS_VARIABLE = "CCCL_CACHE_PROCESS_BYTES"
@@ -92,12 +94,16 @@ def _process_cache() -> str:
 def main() -> int:
     if sys.argv[1:] and sys.argv[1] in _run.COMMANDS:
         return _run.start(sys.argv[1], sys.argv[2:])
+    if sys.argv[1:] and sys.argv[1] in _serve.COMMANDS:
+        return _serve.start(sys.argv[1], sys.argv[2:])
     parser = argparse.ArgumentParser(prog="python -m cccl_cache", description="Tells whether a daemon answers, which, "
                                      "what it offers, and what is turned on here.",
                                      usage="%(prog)s [--socket SOCKET]\n"
                                      "       %(prog)s run [--report[=each]] [--json] [--how audit|preload] [--socket SOCKET] "
                                      "script.py [ARGUMENT...]\n"
-                                     "       %(prog)s env [--json] [--how audit|preload] [--socket SOCKET]")
+                                     "       %(prog)s env [--json] [--how audit|preload] [--socket SOCKET]\n"
+                                     "       %(prog)s serve [FLAG...]\n"
+                                     "       %(prog)s enable")
     parser.add_argument("--socket", help="the daemon's socket")
     status = _tell(parser.parse_args().socket)
     print("\n".join(_turned_on()))
