@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What Debian's archives take from a C library that is younger than 2.31.
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/random.h>
 
@@ -9,8 +10,15 @@
 char __libc_single_threaded = 0;
 
 // glibc 2.36
+void arc4random_buf(void* to, size_t size) {
+  for (size_t filled = 0; filled < size;) {
+    const ssize_t got = getrandom((char*)to + filled, size - filled, 0);
+    if (got > 0) filled += (size_t)got;
+  }
+}
+
 uint32_t arc4random(void) {
   uint32_t number;
-  while (getrandom(&number, sizeof(number), 0) != sizeof(number)) continue;
+  arc4random_buf(&number, sizeof(number));
   return number;
 }
