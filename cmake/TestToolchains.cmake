@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-# What tests of several folders run with; scripts/setup lays it out.
+# Toolchains and Python for tests of several folders, as scripts/setup lays them out.
 set(CCCL_CACHED_TEST_PYTHON ${PROJECT_SOURCE_DIR}/.venv/bin/python3 CACHE FILEPATH
     "Python with tests/requirements.txt installed")
 set(CCCL_CACHED_TEST_CUDA12 ${PROJECT_SOURCE_DIR}/.toolchains/cu12 CACHE PATH "CUDA 12 for tests")

@@ -4,6 +4,7 @@
 // cccl-cached: reads the configuration, serves as it says, runs until told to stop.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -72,7 +73,9 @@ void ReloadConfiguration(Startup& startup, Log& log) {
   if (!loaded) {
     log.Write(LogLevel::kError, "reload", "kept the old configuration: " + loaded.error().message);
   } else {
-    log.SetLevel(loaded->values.log_level);
+    // Under the old level and the new one, what changed is written.
+    const LogLevel level = loaded->values.log_level;
+    log.SetLevel(std::max(level, startup.loaded.values.log_level));
     for (const Setting& setting : Settings()) {
       const std::string was = setting.show(startup.loaded.values);
       const std::string is = setting.show(loaded->values);
@@ -83,7 +86,8 @@ void ReloadConfiguration(Startup& startup, Log& log) {
           fmt::format("{} is {} from {} on", setting.name, is, now ? "now" : "the next start"),
           {{"was", was}});
     }
-    startup.loaded.values.log_level = loaded->values.log_level;
+    startup.loaded.values.log_level = level;
+    log.SetLevel(level);
   }
 }
 

@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/command.h"
 
+#include <charconv>
 #include <chrono>
-#include <cstdlib>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -16,6 +17,8 @@ namespace cccl_cache::cli {
 namespace {
 
 constexpr int kLinesPerHeader = 20;
+constexpr double kLeast = 0.01;  // seconds between two lines
+constexpr double kMost = 86400;
 
 struct StatsOptions {
   bool openmetrics = false;
@@ -54,8 +57,14 @@ int Watch(Client& client, double seconds, const CommonOptions& common) {
 
 int Run(const StatsOptions& options, const CommonOptions& common) {
   const bool watch = !options.watch.empty();
-  const double seconds = watch ? std::strtod(options.watch.c_str(), nullptr) : 1;
-  if (!(seconds > 0)) return FailUsage("--watch takes a number of seconds", common);
+  double seconds = 1;
+  if (watch) {
+    const char* const end = options.watch.data() + options.watch.size();
+    const auto read = std::from_chars(options.watch.data(), end, seconds);
+    if (read.ec != std::errc() || read.ptr != end || !(seconds >= kLeast && seconds <= kMost)) {
+      return FailUsage("--watch takes a number of seconds from 0.01 to 86400", common);
+    }
+  }
   if (options.openmetrics + options.prometheus + common.json + watch + options.zero > 1) {
     return FailUsage("--json, --openmetrics, --prometheus, --watch and --zero exclude each other",
                      common);

@@ -26,19 +26,24 @@ struct Statistic {
   std::string_view labels;
 };
 
-// Those of one name stand together, in the order in which the daemon named them first.
-std::vector<Statistic> Grouped(const cccl_cache_stats* stats) {
+std::vector<Statistic> All(const cccl_cache_stats* stats) {
   std::vector<Statistic> all;
-  std::vector<std::string_view> names;
   for (size_t i = 0; i < cccl_cache_stats_count(stats); ++i) {
     cccl_cache_statistic given = {};
     given.struct_size = sizeof(given);
     cccl_cache_stats_item(stats, i, &given);
     all.push_back({View(given.name), View(given.label), given.value, given.gauge != 0,
                    View(given.help), View(given.labels)});
-    if (std::find(names.begin(), names.end(), all.back().name) == names.end()) {
-      names.push_back(all.back().name);
-    }
+  }
+  return all;
+}
+
+/// Those of one name stand together, in the order in which the daemon named them first.
+std::vector<Statistic> Grouped(const cccl_cache_stats* stats) {
+  std::vector<Statistic> all = All(stats);
+  std::vector<std::string_view> names;
+  for (const Statistic& each : all) {
+    if (std::find(names.begin(), names.end(), each.name) == names.end()) names.push_back(each.name);
   }
   std::stable_sort(all.begin(), all.end(), [&](const Statistic& a, const Statistic& b) {
     return std::find(names.begin(), names.end(), a.name) <
@@ -93,7 +98,8 @@ std::string_view LabelOf(const Statistic& statistic, std::string_view name) {
   return {};
 }
 
-/// Returns all statistics as text for Prometheus, family by family. OpenMetrics names the family of
+/// Returns all statistics as text for Prometheus, family by family, within one in the daemon's
+/// order: the parts of one histogram stand together. OpenMetrics names the family of
 /// a counter without `_total`, and knows a type for versions.
 std::string Exposition(const cccl_cache_stats* stats, bool by_user, bool openmetrics) {
   std::vector<std::string> order;
@@ -107,7 +113,7 @@ std::string Exposition(const cccl_cache_stats* stats, bool by_user, bool openmet
   families[build] = declare(build, "Version of the daemon.", openmetrics ? "info" : "gauge") +
                     kMetricPrefix + "build_info{version=\"" +
                     std::string(View(cccl_cache_stats_version(stats))) + "\"} 1\n";
-  const std::vector<Statistic> all = Grouped(stats);
+  const std::vector<Statistic> all = All(stats);
   const auto has = [&all](const std::string& name) {
     return std::any_of(all.begin(), all.end(), [&](const auto& each) { return each.name == name; });
   };
@@ -262,7 +268,13 @@ std::string StatsSummary(const cccl_cache_stats* stats, std::string_view socket,
 
 std::string StatsTable(const cccl_cache_stats* stats, std::string_view by) {
   const Rows rows = RowsBy(stats, by);
-  if (rows.empty()) return "no builds since the daemon started\n";
+  if (rows.empty()) {
+    const std::vector<Statistic> all = All(stats);
+    const bool detailed = std::any_of(all.begin(), all.end(),
+                                      [](const Statistic& each) { return !each.labels.empty(); });
+    return detailed ? "no builds since the daemon started\n"
+                    : "this daemon is older and counts only in all: see stats\n";
+  }
   size_t width = by.size();
   for (const auto& [key, row] : rows) width = std::max(width, key.size());
   std::string text =

@@ -26,7 +26,7 @@ namespace cccl_cache::cli {
 [[nodiscard]] std::string StatsTable(const cccl_cache_stats* stats, std::string_view by);
 [[nodiscard]] std::string StatsTableJson(const cccl_cache_stats* stats, std::string_view by);
 
-/// What `stats --watch` prints: the rates between two answers of the daemon, and its state now.
+/// The lines of `stats --watch`: the rates between two answers of the daemon, and its state now.
 [[nodiscard]] std::string StatsRatesHeader();
 [[nodiscard]] std::string StatsRates(const cccl_cache_stats* before, const cccl_cache_stats* now,
                                      double seconds);

@@ -7,6 +7,7 @@
 #include <event2/event.h>
 #include <event2/http.h>
 #include <event2/keyvalq_struct.h>
+#include <event2/listener.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -23,6 +24,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "cccl_cache/client.h"
 #include "cli/command.h"
@@ -74,10 +76,18 @@ void AnswerOthers(evhttp_request* request, void* /*context*/) {
   Answer(request, HTTP_NOTFOUND, "text/plain; charset=utf-8", "see /metrics\n");
 }
 
+using FileId = std::pair<dev_t, ino_t>;
+
+FileId FileIdOf(const std::string& path) {
+  struct stat status = {};
+  return stat(path.c_str(), &status) == 0 ? FileId{status.st_dev, status.st_ino} : FileId{};
+}
+
 Error WrongAddress(const std::string& address) {
   return {CCCL_CACHE_INVALID_REQUEST,
           "--listen " + address +
-              ": a port of this machine (127.0.0.1:9464, [::1]:9464) or the path of a socket is "
+              ": a port of this machine (127.0.0.1:9464, [::1]:9464) or the absolute path of a "
+              "socket is "
               "needed; for other machines, put a server with TLS and passwords in front, or let "
               "node_exporter read a file (stats --prometheus)"};
 }
@@ -86,14 +96,32 @@ Error SystemError(const std::string& address) {
   return {CCCL_CACHE_UNAVAILABLE, "can't listen at " + address + ": " + std::strerror(errno)};
 }
 
-/// Returns a socket that listens at a path, in place of one that a killed program left there.
-Expected<evutil_socket_t> ListenAt(const std::string& path) {
+sockaddr_un AddressOf(const std::string& path) {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof(address.sun_path)) return WrongAddress(path);
-  path.copy(address.sun_path, path.size());
+  path.copy(address.sun_path, std::min(path.size(), sizeof(address.sun_path) - 1));
+  return address;
+}
+
+/// Removes a socket that nothing listens on any more. Returns false if something does.
+bool RemoveLeftSocket(const std::string& path, const sockaddr_un& address) {
   struct stat before = {};
-  if (lstat(path.c_str(), &before) == 0 && S_ISSOCK(before.st_mode)) unlink(path.c_str());
+  if (lstat(path.c_str(), &before) != 0 || !S_ISSOCK(before.st_mode)) return true;
+  const int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const bool served =
+      connect(probe, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
+  close(probe);
+  if (!served) unlink(path.c_str());
+  return !served;
+}
+
+/// Returns a socket that listens at a path.
+Expected<evutil_socket_t> ListenAt(const std::string& path) {
+  const sockaddr_un address = AddressOf(path);
+  if (path != address.sun_path) return WrongAddress(path);
+  if (!RemoveLeftSocket(path, address)) {
+    return Error{CCCL_CACHE_UNAVAILABLE, "another program listens at " + path};
+  }
   const evutil_socket_t listener = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   const auto* const named = reinterpret_cast<const sockaddr*>(&address);
   if (listener < 0 || bind(listener, named, sizeof(address)) != 0 ||
@@ -105,11 +133,27 @@ Expected<evutil_socket_t> ListenAt(const std::string& path) {
   return listener;
 }
 
-bool IsLoopback(const std::string& host) {
+/// Accepts nothing for a moment when descriptors ran out: the next try would fail, too.
+void Pause(evconnlistener* listener, void* /*context*/) {
+  constexpr timeval kMoment = {0, 100'000};
+  evconnlistener_disable(listener);
+  const auto go_on = [](evutil_socket_t /*none*/, short /*what*/, void* paused) {
+    evconnlistener_enable(static_cast<evconnlistener*>(paused));
+  };
+  event_base_once(evconnlistener_get_base(listener), -1, EV_TIMEOUT, go_on, listener, &kMoment);
+}
+
+/// Takes "127.0.0.1" and "[::1]"; gives the address without brackets, or nothing.
+std::string LoopbackHost(std::string host) {
   in_addr four = {};
   in6_addr six = {};
-  if (inet_pton(AF_INET, host.c_str(), &four) == 1) return ntohl(four.s_addr) >> 24 == 127;
-  return inet_pton(AF_INET6, host.c_str(), &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six) != 0;
+  if (inet_pton(AF_INET, host.c_str(), &four) == 1) {
+    return ntohl(four.s_addr) >> 24 == 127 ? host : "";
+  }
+  if (!host.starts_with('[') || !host.ends_with(']')) return "";
+  host = host.substr(1, host.size() - 2);
+  const bool known = inet_pton(AF_INET6, host.c_str(), &six) == 1;
+  return known && IN6_IS_ADDR_LOOPBACK(&six) != 0 ? host : "";
 }
 
 /// Returns the address to connect to: port 0 asks for a free one.
@@ -117,19 +161,21 @@ Expected<std::string> ListenTo(evhttp* server, const std::string& address) {
   if (address.starts_with('/')) {
     const Expected<evutil_socket_t> listener = ListenAt(address);
     if (!listener.ok()) return listener.error();
-    if (evhttp_accept_socket(server, *listener) != 0) return SystemError(address);
+    evhttp_bound_socket* const bound = evhttp_accept_socket_with_handle(server, *listener);
+    if (bound == nullptr) return SystemError(address);
+    evconnlistener_set_error_cb(evhttp_bound_socket_get_listener(bound), Pause);
     return address;
   }
   const size_t colon = std::min(address.rfind(':'), address.size());
-  std::string host = address.substr(0, colon);
-  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  const std::string host = LoopbackHost(address.substr(0, colon));
   const char* const end = address.data() + address.size();
   uint16_t port = 0;
   const auto read =
       std::from_chars(address.data() + std::min(colon + 1, address.size()), end, port);
-  if (!IsLoopback(host) || read.ec != std::errc() || read.ptr != end) return WrongAddress(address);
-  evhttp_bound_socket* bound = evhttp_bind_socket_with_handle(server, host.c_str(), port);
+  if (host.empty() || read.ec != std::errc() || read.ptr != end) return WrongAddress(address);
+  evhttp_bound_socket* const bound = evhttp_bind_socket_with_handle(server, host.c_str(), port);
   if (bound == nullptr) return SystemError(address);
+  evconnlistener_set_error_cb(evhttp_bound_socket_get_listener(bound), Pause);
   sockaddr_storage given = {};
   socklen_t given_size = sizeof(given);
   getsockname(evhttp_bound_socket_get_fd(bound), reinterpret_cast<sockaddr*>(&given), &given_size);
@@ -142,10 +188,12 @@ Expected<std::string> ListenTo(evhttp* server, const std::string& address) {
 
 int Run(const std::string& listen, bool by_user, const CommonOptions& common) {
   const Metrics metrics{common.socket, by_user};
+  std::signal(SIGPIPE, SIG_IGN);  // of a client that hung up
+  event_set_log_callback([](int /*severity*/, const char* /*text*/) {});  // clients cause its lines
   const EventBase base(event_base_new());
   const HttpServer server(base == nullptr ? nullptr : evhttp_new(base.get()));
   if (server == nullptr) return Fail(SystemError(listen), common);
-  evhttp_set_allowed_methods(server.get(), EVHTTP_REQ_GET | EVHTTP_REQ_HEAD);
+  evhttp_set_allowed_methods(server.get(), EVHTTP_REQ_GET);
   evhttp_set_max_headers_size(server.get(), kMaxRequest);
   evhttp_set_max_body_size(server.get(), kMaxRequest);
   evhttp_set_timeout(server.get(), kScraperSeconds);
@@ -164,8 +212,10 @@ int Run(const std::string& listen, bool by_user, const CommonOptions& common) {
   if (terminated != nullptr) event_add(terminated.get(), nullptr);
   if (interrupted != nullptr) event_add(interrupted.get(), nullptr);
   if (const int printed = Print(*address + "\n"); printed != kDone) return printed;
+  const FileId own = FileIdOf(listen);
   event_base_dispatch(base.get());
-  if (listen.starts_with('/')) unlink(listen.c_str());
+  // Another program may have taken the place of one that was deleted.
+  if (listen.starts_with('/') && FileIdOf(listen) == own) unlink(listen.c_str());
   return kDone;
 }
 

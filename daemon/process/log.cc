@@ -73,15 +73,6 @@ void AppendTextValue(std::string& line, const LogField& field) {
 /// A build that takes this long is worth a line for the operator.
 constexpr std::chrono::seconds kSlow{30};
 
-LogLevel LevelFor(const BuildRecord& record) {
-  if (record.total_time >= kSlow) return LogLevel::kInfo;
-  if (record.result) return LogLevel::kDebug;
-  const ErrorCode code = record.result.error().code;
-  const bool died = code == ErrorCode::kWorkerCrashed || code == ErrorCode::kTimedOut ||
-                    code == ErrorCode::kOutOfMemory;
-  return died ? LogLevel::kInfo : LogLevel::kDebug;
-}
-
 constexpr double kLinesAtOnce = 10;
 constexpr double kLinesPerSecond = 10.0 / 60;
 
@@ -176,7 +167,7 @@ std::string JsonMembers(std::string_view event, std::string_view message,
 }
 
 void LogBuild(Log& log, const BuildRecord& record) {
-  const LogLevel level = LevelFor(record);
+  const LogLevel level = record.total_time >= kSlow ? LogLevel::kInfo : LogLevel::kDebug;
   if (!log.Takes(level)) return;
   if (!record.result) {
     log.Write(level, "build", "",

@@ -27,7 +27,8 @@ struct LogField {
 /// lines, and the oldest are dropped when the reader does not keep up: no build waits for a log.
 class Log {
  public:
-  /// `to_journal`: the lines begin with their priority instead of time and level (sd-daemon(3)).
+  /// `to_journal`: the lines begin with their priority (sd-daemon(3)), and those for people leave
+  /// out time and level, which the journal has.
   Log(LogLevel level, LogFormat format, bool to_journal = false);
   /// Writes the lines that wait.
   ~Log();
@@ -59,8 +60,7 @@ class Log {
                                       std::initializer_list<LogField> fields);
 
 /// Writes one line for one build: the requester, the outcome, the time it took. The level is debug,
-/// or info if the build took over 30 s or its compiler died. The line holds no text of the
-/// client's.
+/// or info if the build took over 30 s. The line holds no text of the client's.
 void LogBuild(Log& log, const BuildRecord& record);
 
 /// Writes warnings of a kind that a client can cause any number of times: ten at once and ten a

@@ -4,12 +4,14 @@
 
 import contextlib
 import http.client
+import itertools
 import json
 import os
 import pathlib
 import re
 import signal
 import socket
+import struct
 import subprocess
 import urllib.error
 import urllib.request
@@ -23,9 +25,9 @@ KERNEL = 'extern "C" __global__ void k() {}\n'
 
 
 @contextlib.contextmanager
-def metrics(daemon, *arguments):
+def metrics(daemon, *arguments, behind=()):
     """Serves the daemon's statistics; gives the address that the command names."""
-    command = [PLACES.cli, "--socket", daemon.socket, "metrics", *arguments]
+    command = [*behind, PLACES.cli, "--socket", daemon.socket, "metrics", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             yield process.stdout.readline().strip()
@@ -48,18 +50,25 @@ def promtool(*arguments, **keywords):
 def test_a_port_of_this_machine_serves_openmetrics(fake):
     for _ in range(2):
         fake.build_json(KERNEL)
+    # Of no toolchain: a second series.
+    fake.cli("build", "-", "--arch", "sm_90", "--toolchain", "99", "-o", os.devnull, input=KERNEL, check=False)
     with metrics(fake, "--listen", "127.0.0.1:0") as url:
         kind, text = get(url)
     assert kind.startswith("application/openmetrics-text; version=1.0.0")
     assert text.endswith("# EOF\n")
     samples = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
-    assert samples["cccl_cached_builds_total"] == "2"
+    assert samples["cccl_cached_builds_total"] == "3"
     assert samples["cccl_cached_hit_duration_seconds_count"] == "1"
     assert any(name.startswith('cccl_cached_build_info{version="') for name in samples)
     hits = [name for name in samples if "builds_by_toolchain_total" in name and 'outcome="hit"' in name]
     assert len(hits) == 1 and 'kind="nvrtc"' in hits[0]
     families = re.findall(r"^# TYPE (\S+)", text, re.MULTILINE)
     assert len(families) == len(set(families))
+    # The samples of one series of a histogram stand together.
+    series = [re.sub(r'(^\w+_duration_seconds)_\w+|,?le="[^"]*"', r"\1", line.rsplit(" ", 1)[0]).replace("{}", "")
+              for line in text.splitlines() if "_duration_seconds_" in line]
+    runs = [name for name, _ in itertools.groupby(series)]
+    assert len(runs) == len(set(runs)) == 4
 
 
 def test_users_are_told_of_only_when_asked_for(fake):
@@ -93,7 +102,7 @@ def test_a_file_in_place_of_the_socket_stays(fake, directory):
     assert path.read_text() == "mine"
 
 
-@pytest.mark.parametrize("address", ["0.0.0.0:0", "127.0.0.1", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:65536", "[::]:0",
+@pytest.mark.parametrize("address", ["0.0.0.0:0", "127.0.0.1", "::1:0", "[127.0.0.1]:0", "metrics", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:65536", "[::]:0",
                                      "localhost:0", ":0", ""])
 def test_other_machines_are_not_listened_to(directory, address):
     done = run_cli("metrics", "--listen", address, check=False)
@@ -129,6 +138,26 @@ def test_requests_that_are_no_questions_end_neither_the_server_nor_others(fake):
         silent = socket.create_connection((host, int(port)), timeout=PATIENCE)
         assert "cccl_cached_builds_total" in get(url)[1]
         silent.close()
+
+
+def test_clients_that_hang_up_or_come_in_numbers_end_nothing(fake):
+    with metrics(fake, "--listen", "127.0.0.1:0", behind=("prlimit", "--nofile=32")) as url:
+        host, port = re.fullmatch(r"http://(.*):(\d+)/metrics", url).groups()
+        with socket.create_connection((host, int(port)), timeout=PATIENCE) as raw:
+            raw.sendall(b"GET /metrics HTTP/1.1\r\n\r\n")
+            raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # a reset
+        with contextlib.ExitStack() as many:
+            for _ in range(40):
+                many.enter_context(socket.create_connection((host, int(port)), timeout=PATIENCE))
+        assert "cccl_cached_builds_total" in get(url)[1]
+
+
+def test_a_socket_that_is_served_is_not_taken(fake, directory):
+    path = str(directory / "metrics")
+    with metrics(fake, "--listen", path):
+        done = fake.cli("metrics", "--listen", path, check=False)
+        assert done.returncode == 5 and b"another program" in done.stderr
+        assert os.path.exists(path)
 
 
 def test_the_older_text_passes_prometheus_own_check(fake):

@@ -21,6 +21,7 @@ from places import PLACES
 PLACE = pathlib.Path(sys.prefix).parent
 # Not root, who serves the node.
 USER = 65534 if os.geteuid() == 0 else None
+AS_USER = {} if USER is None else {"user": USER, "group": USER, "extra_groups": []}
 BUILD = """
 import cccl_cache
 print(cccl_cache.Client(fallback="error").build("__global__ void kernel(int* at) { *at = 1; }", arch="sm_90").outcome)
@@ -57,10 +58,10 @@ class Installation:
 
     def start(self, *words):
         return subprocess.Popen([self.python, "-m", "cccl_cache", *map(str, words)], env=self.environment, cwd=self.home,
-                                user=USER)
+                                **AS_USER)
 
     def run(self, *words):
-        return subprocess.run([self.python, *map(str, words)], env=self.environment, cwd=self.home, user=USER,
+        return subprocess.run([self.python, *map(str, words)], env=self.environment, cwd=self.home, **AS_USER,
                               capture_output=True, text=True, timeout=PATIENCE)
 
 

@@ -30,7 +30,8 @@ DAEMON_USER = 54320
 DISK_BYTES = 192 << 20
 CLIENTS_PER_USER = 2
 KERNELS = 24
-NEW_KERNELS = 0.03  # of all builds are of a program that nobody asked for before
+NEW_KERNELS = 0.03  # of all builds are of a program that no build had before
+LONGEST_BUILD = 150  # seconds: longer than the daemon lets a compile run
 
 
 def kernel(number):
@@ -40,8 +41,10 @@ def kernel(number):
 class Soak:
     def __init__(self, place, seconds, seed):
         self.place = place
+        self.seconds = seconds
+        self.seed = seed
         self.random = random.Random(seed)
-        self.end = time.monotonic() + seconds
+        self.end = 0  # set when it begins
         self.toolchains = (PLACES.cuda13, PLACES.cuda12)
         self.cuda = place / "cuda"
         self.use_toolchain(0)
@@ -85,7 +88,7 @@ class Soak:
         output = self.place / f"out-{user}-{threading.get_ident()}"
         done = subprocess.run(
             [PLACES.cli, "--json", "--socket", socket, "build", "-", "--arch", "sm_90", "--fallback", "local", "-o", output],
-            input=kernel(number).encode(), capture_output=True, user=user, group=user, extra_groups=[], cwd="/", timeout=300,
+            input=kernel(number).encode(), capture_output=True, user=user, group=user, extra_groups=[], cwd="/", timeout=LONGEST_BUILD,
             env={"PATH": os.environ["PATH"], "CCCL_CACHED_TOOLCHAIN_ROOT": str(root), "CCCL_CACHED_TOOLCHAIN_SEARCH": "roots",
                  "XDG_CACHE_HOME": str(self.place / f"home-{user}")})
         if done.returncode != 0:
@@ -102,8 +105,15 @@ class Soak:
             self.expected[told["toolchain"]["version"], number] = contents
             self.root_of[told["toolchain"]["version"]] = root
 
-    def client(self, user):
-        choose = random.Random(user)
+    def client(self, index):
+        """One user's programs, one after the other. One that hangs has failed."""
+        user = USERS[index % len(USERS)]
+        try:
+            self.build_until_the_end(user, random.Random(f"{self.seed} {index}"))
+        except Exception as error:
+            self.failed.append(f"user {user}: {error!r}")
+
+    def build_until_the_end(self, user, choose):
         while time.monotonic() < self.end and not self.wrong and not self.failed:
             number = min(int(choose.paretovariate(0.7)) - 1, KERNELS - 1)  # a few are asked for often
             if choose.random() < NEW_KERNELS:
@@ -140,7 +150,7 @@ class Soak:
         self.lives += 1
         self.daemon.start()
 
-    # What happens to a node.
+    # The misfortunes of a node.
     def kill_a_worker(self):
         workers = self.daemon.children()
         if workers:
@@ -211,8 +221,8 @@ class Soak:
         self.place.chmod(0o1777)
         self.learn()
         self.start()
-        self.end = time.monotonic() + self.end_after
-        threads = [threading.Thread(target=self.client, args=(user,)) for user in USERS * CLIENTS_PER_USER]
+        self.end = time.monotonic() + self.seconds
+        threads = [threading.Thread(target=self.client, args=(index,)) for index in range(len(USERS) * CLIENTS_PER_USER)]
         threads.append(threading.Thread(target=self.sample))
         for thread in threads:
             thread.start()
@@ -225,6 +235,8 @@ class Soak:
         # Nothing is left of all that was asked, killed and cut off.
         self.daemon.cli("stats")
         wait_for(lambda: not self.daemon.stats()["in_flight"], "the last compile to end")
+        if not self.outcomes["hit"] or not self.outcomes["built"]:
+            self.failed.append(f"the daemon served nothing: {dict(self.outcomes)}")
         code = self.daemon.stop()
         if code != 0:
             self.failed.append(f"the daemon ended with {code}: {self.daemon.log_text()[-2000:]}")
@@ -252,8 +264,7 @@ def main():
     seed = given.seed if given.seed is not None else random.randrange(1 << 32)
     print(f"seed {seed}", flush=True)
     place = pathlib.Path(tempfile.mkdtemp(prefix="cccl-soak", dir="/tmp"))
-    soak = Soak(place, 0, seed)
-    soak.end_after = given.seconds
+    soak = Soak(place, given.seconds, seed)
     try:
         soak.run()
     finally:
@@ -265,8 +276,8 @@ def main():
         if soak.wrong or soak.failed:
             print(f"kept {place}: log in {soak.daemon.log}", file=sys.stderr)
             shutil.copy(soak.daemon.log, place / "log")
-        subprocess.run(["umount", soak.disk], check=True)
-        if not soak.wrong and not soak.failed:
+        unmounted = subprocess.run(["umount", soak.disk]).returncode == 0
+        if unmounted and not soak.wrong and not soak.failed:
             shutil.rmtree(place)
     return 1 if soak.wrong or soak.failed else 0
 

@@ -58,14 +58,17 @@ def _enable(place: str) -> int:
     for unit in _UNITS:
         with open(os.path.join(place, unit + ".in"), encoding="utf-8") as template:
             text = _unit(template.read(), os.path.join(place, "cccl-cached"))
-        with open(os.path.join(directory, unit), "w", encoding="utf-8") as file:
+        written = os.path.join(directory, unit)
+        with open(written + ".new", "w", encoding="utf-8") as file:
             file.write(text)
+        os.replace(written + ".new", written)
     # A daemon of an earlier version ends; callers wait at the socket for the new one.
     for words in (["daemon-reload"], ["enable", "--now", _UNITS[0]], ["try-restart", _UNITS[1]]):
         refused = _systemctl(*words)
         if refused:
             return _failed("enable", refused)
-    print(f"the first connection starts the daemon; to undo: systemctl --user disable --now {_UNITS[0]}")
+    print("the first connection starts the daemon; "
+          f"to undo: systemctl --user disable --now {' '.join(_UNITS)}, and delete both from {directory}")
     return 0
 
 

@@ -10,7 +10,7 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// Builds beyond these count for one row more. A row takes less than 1 KiB.
+// Builds beyond these count in one row for all others. A row takes less than 1 KiB.
 constexpr size_t kMaxAccounts = 1024;
 constexpr size_t kMaxCodegens = 64;
 constexpr std::string_view kOthers = "others";
@@ -45,10 +45,10 @@ class Family {
   std::vector<LabelledStatistic>& to_;
 };
 
-std::string OfUser(Account account) { return fmt::format("user=\"{}\"", account.Label()); }
+std::string OfUser(std::string_view user) { return fmt::format("user=\"{}\"", user); }
 
-std::string OfCodegen(const std::pair<std::string_view, std::string>& codegen) {
-  return fmt::format("kind=\"{}\",toolchain=\"{}\"", codegen.first, codegen.second);
+std::string OfCodegen(std::string_view kind, std::string_view toolchain) {
+  return fmt::format("kind=\"{}\",toolchain=\"{}\"", kind, toolchain);
 }
 
 double Seconds(std::chrono::microseconds time) { return static_cast<double>(time.count()) * 1e-6; }
@@ -60,12 +60,12 @@ void AddOutcomes(Family& family, const std::string& labels,
   }
 }
 
-/// Returns the row of a key, or that of all others if there are too many.
+/// Returns the row of a key, or `others` if there are too many.
 template <typename Key, typename Row>
-Row& RowOf(std::map<Key, Row>& rows, const Key& key, size_t most, const Key& others) {
+Row& RowOf(std::map<Key, Row>& rows, const Key& key, size_t most, Row& others) {
   const auto found = rows.find(key);
   if (found != rows.end()) return found->second;
-  return rows[rows.size() < most ? key : others];
+  return rows.size() < most ? rows[key] : others;
 }
 
 // Two installations of one version differ in the id. Both are free of what a label has to escape.
@@ -96,10 +96,8 @@ void BuildBreakdown::Add(const BuildRecord& record) {
   const std::string_view outcome = result ? NameOf(result->outcome) : kError;
   const Codegen codegen{NameOf(record.kind), ToolchainLabel(result)};
   const MutexLock lock(mutex_);
-  // The nameless uids are one account. It stands for the accounts beyond the bound, too.
-  Row& account = RowOf(rows_.accounts, record.peer.account(), kMaxAccounts, Account::OfNameless());
-  Row& toolchain =
-      RowOf(rows_.codegens, codegen, kMaxCodegens, Codegen{kOthers, std::string(kOthers)});
+  Row& account = RowOf(rows_.accounts, record.peer.account(), kMaxAccounts, rows_.other_accounts);
+  Row& toolchain = RowOf(rows_.codegens, codegen, kMaxCodegens, rows_.other_codegens);
   for (Row* row : {&account, &toolchain}) {
     ++row->outcomes[outcome];
     if (!result) continue;
@@ -111,7 +109,7 @@ void BuildBreakdown::Add(const BuildRecord& record) {
   if (!result) return;
   if (result->outcome == Outcome::kHit) {
     rows_.hits.Add(record.total_time);
-  } else {
+  } else if (!result->remembered) {
     rows_.queue.Add(result->queue_time);
   }
 }
@@ -122,51 +120,61 @@ void BuildBreakdown::Clear() {
 }
 
 std::vector<LabelledStatistic> BuildBreakdown::Take(std::optional<Account> only) const {
-  Rows rows;
+  std::vector<std::pair<std::string, Row>> users;  // with their labels
+  std::vector<std::pair<std::string, Row>> codegens;
+  DurationHistogram hits;
+  DurationHistogram queue;
   {
     const MutexLock lock(mutex_);
-    rows = rows_;
+    for (const auto& [account, row] : rows_.accounts) {
+      if (!only || *only == account) users.emplace_back(OfUser(account.Label()), row);
+    }
+    if (!only && !rows_.other_accounts.outcomes.empty()) {
+      users.emplace_back(OfUser(kOthers), rows_.other_accounts);
+    }
+    for (const auto& [codegen, row] : rows_.codegens) {
+      codegens.emplace_back(OfCodegen(codegen.first, codegen.second), row);
+    }
+    if (!rows_.other_codegens.outcomes.empty()) {
+      codegens.emplace_back(OfCodegen(kOthers, kOthers), rows_.other_codegens);
+    }
+    hits = rows_.hits;
+    queue = rows_.queue;
   }
-  if (only) std::erase_if(rows.accounts, [&](const auto& row) { return row.first != *only; });
   std::vector<LabelledStatistic> all;
 
   Family builds_by_user("builds_by_user_total", "Answered builds of each user, by outcome.", all);
-  for (const auto& [account, row] : rows.accounts) {
-    AddOutcomes(builds_by_user, OfUser(account), row.outcomes);
-  }
+  for (const auto& [user, row] : users) AddOutcomes(builds_by_user, user, row.outcomes);
   Family compile_by_user("compile_seconds_by_user_total",
                          "Time spent compiling for each user. A compile that others joined counts "
                          "for the user who asked first.",
                          all);
-  for (const auto& [account, row] : rows.accounts) {
-    compile_by_user.Add("", OfUser(account), row.compiles.sum_seconds());
+  for (const auto& [user, row] : users) {
+    compile_by_user.Add("", user, row.compiles.sum_seconds());
   }
   Family saved_by_user("saved_seconds_by_user_total",
                        "Compile time that hits and joins saved each user.", all);
-  for (const auto& [account, row] : rows.accounts) {
-    saved_by_user.Add("", OfUser(account), Seconds(row.saved));
-  }
+  for (const auto& [user, row] : users) saved_by_user.Add("", user, Seconds(row.saved));
 
   Family builds_by_toolchain("builds_by_toolchain_total",
                              "Answered builds of each kind and toolchain, by outcome.", all);
-  for (const auto& [codegen, row] : rows.codegens) {
-    AddOutcomes(builds_by_toolchain, OfCodegen(codegen), row.outcomes);
+  for (const auto& [codegen, row] : codegens) {
+    AddOutcomes(builds_by_toolchain, codegen, row.outcomes);
   }
   Family saved_by_toolchain("saved_seconds_by_toolchain_total",
                             "Compile time that hits and joins saved, of each kind and toolchain.",
                             all);
-  for (const auto& [codegen, row] : rows.codegens) {
-    saved_by_toolchain.Add("", OfCodegen(codegen), Seconds(row.saved));
-  }
+  for (const auto& [codegen, row] : codegens)
+    saved_by_toolchain.Add("", codegen, Seconds(row.saved));
   Family compiles("compile_duration_seconds", "Durations of compiles, of each kind and toolchain.",
                   all);
-  for (const auto& [codegen, row] : rows.codegens) compiles.Add(OfCodegen(codegen), row.compiles);
+  for (const auto& [codegen, row] : codegens) compiles.Add(codegen, row.compiles);
 
   Family("hit_duration_seconds", "Durations of hits in the daemon, from the request to the answer.",
          all)
-      .Add("", rows.hits);
+      .Add("", hits);
   Family("queue_duration_seconds", "Time that builds waited before their compile started.", all)
-      .Add("", rows.queue);
+      .Add("", queue);
   return all;
 }
 

@@ -18,7 +18,7 @@
 
 namespace cccl_cache::daemon {
 
-/// How often something took how long.
+/// A histogram of durations.
 class DurationHistogram {
  public:
   /// Upper bounds of the buckets but the last, in seconds.
@@ -53,7 +53,7 @@ class BuildBreakdown {
  public:
   void Add(const BuildRecord& record);
   void Clear();
-  /// Returns the statistics with those of one account, or with those of all if none is given.
+  /// Returns the statistics by toolchain, and those of one account, or of all if none is given.
   [[nodiscard]] std::vector<LabelledStatistic> Take(std::optional<Account> only) const;
 
  private:
@@ -65,7 +65,9 @@ class BuildBreakdown {
   using Codegen = std::pair<std::string_view, std::string>;  ///< kind and toolchain
   struct Rows {
     std::map<Account, Row> accounts;
+    Row other_accounts;  ///< all beyond the bound
     std::map<Codegen, Row> codegens;
+    Row other_codegens;
     DurationHistogram hits;
     DurationHistogram queue;
   };

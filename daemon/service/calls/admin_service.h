@@ -38,8 +38,8 @@ struct AdminSources {
 };
 
 /// cccl_cache.v1.Admin for one peer, limited to what every user may do: ask for totals, toolchains,
-/// and why the user's own builds were misses; add a release of NVIDIA's. Only administrators learn
-/// about other users, and may set the totals to zero. Thread-safe.
+/// and why the user's own builds were misses; add a release of NVIDIA's. Only administrators
+/// are told of single other users, and may set the totals to zero. Thread-safe.
 class AdminService final : public RawService {
  public:
   /// Both must outlive the service.

@@ -36,7 +36,8 @@ TEST_CASE("stats refuses two formats at once, and asks nobody") {
   CHECK(RunCommand({"stats", "--watch", "--zero"}).exit_code == 2);
   CHECK(RunCommand({"stats", "--by", "user", "--prometheus"}).exit_code == 2);
   CHECK(RunCommand({"stats", "--by", "group"}).exit_code == 2);
-  for (const char* seconds : {"--watch=0", "--watch=-1", "--watch=soon", "--watch=nan"}) {
+  for (const char* seconds : {"--watch=0", "--watch=-1", "--watch=soon", "--watch=nan",
+                              "--watch=inf", "--watch=1e30", "--watch=2x"}) {
     CHECK(RunCommand({"stats", seconds}).exit_code == 2);
   }
   CHECK(Library().called.empty());
@@ -46,7 +47,7 @@ TEST_CASE("stats --watch prints rates until the daemon no longer answers") {
   const FreshLibrary fresh;
   Library().failures = {{"get_stats", CCCL_CACHE_NO_DAEMON}};
   Library().calls_before_failure = 3;
-  const Said said = RunCommand({"stats", "--watch=0.001"});
+  const Said said = RunCommand({"stats", "--watch=0.01"});
   CHECK(said.exit_code == 3);
   CHECK(std::ranges::count(said.output, '\n') == 3);
   CHECK(Has(said.output, "builds/s"));
@@ -77,8 +78,10 @@ TEST_CASE("stats --by shows a row for each, the one with most builds first") {
   const std::string kinds = RunCommand({"stats", "--by", "kind"}, {.json = true}).output;
   CHECK(Has(kinds, "\"kind\": \"nvrtc\""));
   CHECK(Has(kinds, "\"hits\": 6"));
-  Library().statistics.clear();
+  Library().statistics = {{"hit_duration_seconds_bucket", "", 0, false, "le=\"+Inf\""}};
   CHECK(Has(RunCommand({"stats", "--by", "user"}).output, "no builds"));
+  Library().statistics.clear();
+  CHECK(Has(RunCommand({"stats", "--by", "user"}).output, "older"));
 }
 
 TEST_CASE("stats passes on why there is no answer") {
@@ -150,6 +153,15 @@ TEST_CASE("as OpenMetrics the parts of a histogram are one family, and users are
             "# TYPE cccl_cached_d_seconds histogram\ncccl_cached_d_seconds_bucket{le=\"1.0\"} 1\n"
             "cccl_cached_d_seconds_count 2\n"));
   CHECK_FALSE(Has(text, "by_user"));
+  const auto series = [](const std::string& kind) -> std::vector<FakeStatistic> {
+    return {{"c_seconds_bucket", "", 1, false, "kind=\"" + kind + "\",le=\"+Inf\""},
+            {"c_seconds_count", "", 1, false, "kind=\"" + kind + "\""}};
+  };
+  std::vector<FakeStatistic> two = series("a");
+  for (const FakeStatistic& each : series("b")) two.push_back(each);
+  CHECK(Has(Formatted(OpenMetrics, two),
+            "cccl_cached_c_seconds_count{kind=\"a\"} 1\n"
+            "cccl_cached_c_seconds_bucket{kind=\"b\",le=\"+Inf\"} 1\n"));
 }
 
 TEST_CASE("a gauge that a total is named after keeps a name of its own") {

@@ -94,16 +94,21 @@ TEST_CASE("a compile error that is remembered is no compile, and a refused build
   Add(breakdown, 7, Error{ErrorCode::kOverloaded, "full"});
   const auto taken = Taken(breakdown);
   CHECK(taken.at("compile_duration_seconds_count{" + kToolchain + "}") == 0);
+  CHECK(taken.at("queue_duration_seconds_count{}") == 0);
   CHECK(taken.at("builds_by_user_total{user=\"7\",outcome=\"failed\"}") == 1);
   CHECK(taken.at("builds_by_user_total{user=\"7\",outcome=\"error\"}") == 1);
 }
 
-TEST_CASE("users beyond the bound share a row") {
+TEST_CASE("users beyond the bound share a row, which administrators see") {
   BuildBreakdown breakdown;
   for (uid_t uid = 1000; uid < 4000; ++uid) Add(breakdown, uid, Answered(Outcome::kHit, 0s));
   const auto taken = Taken(breakdown);
   CHECK(taken.at("builds_by_user_total{user=\"1000\",outcome=\"hit\"}") == 1);
-  CHECK(taken.at("builds_by_user_total{user=\"nameless\",outcome=\"hit\"}") == 3000 - 1024);
+  CHECK(taken.at("builds_by_user_total{user=\"others\",outcome=\"hit\"}") == 3000 - 1024);
+  // Of others' totals a user learns nothing, neither one beyond the bound nor one without a name.
+  for (const Account user : {Account(3999), Account::OfNameless()}) {
+    CHECK(Taken(breakdown, user).count("compile_seconds_by_user_total{user=\"others\"}") == 0);
+  }
 }
 
 TEST_CASE("nothing is left after Clear") {

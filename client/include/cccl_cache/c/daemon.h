@@ -30,7 +30,7 @@ CCCL_CACHE_API cccl_cache_status cccl_cache_get_stats(cccl_cache_client* client,
                                                       uint32_t timeout_ms, cccl_cache_stats** stats,
                                                       cccl_cache_error** error);
 /* The same with statistics by user, kind and toolchain, and histograms, since the daemon started.
- * Administrators get those of all users, others only their own. An older daemon has none. */
+ * Of those by user, administrators get all and others only their own. An older daemon has none. */
 CCCL_CACHE_API cccl_cache_status cccl_cache_get_detailed_stats(cccl_cache_client* client,
                                                                uint32_t timeout_ms,
                                                                cccl_cache_stats** stats,
