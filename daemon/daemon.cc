@@ -127,6 +127,13 @@ Daemon::Daemon(Parts parts)
                   .directory = parts.configuration.state_dir,
                   .shared_limit = parts.configuration.store_limit,
                   .await_room = [&disk = *parts.stores.disk] { disk.AwaitRoom(); }}),
+      upkeep_(
+          {.disk = *parts.stores.disk,
+           .memory = parts.stores.memory,
+           .deposits = deposits_,
+           .eviction_log = parts.stores.eviction_log,
+           .report = [&log = log_](
+                         std::string_view text) { log.Write(LogLevel::kInfo, "upkeep", text); }}),
       server_({.limits = parts.configuration.clients,
                .build_limits = parts.configuration.builds,
                .store_limit = parts.configuration.store_limit,
@@ -139,6 +146,7 @@ Daemon::Daemon(Parts parts)
                .statistics = parts.stores.statistics,
                .breakdown = breakdown_,
                .snapshots = snapshots_,
+               .upkeep = upkeep_,
                .sent_contents = sent_contents_,
                .accounts = parts.accounts,
                .stored = [&disk = *parts.stores.disk] { return disk.size(); },

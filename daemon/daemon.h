@@ -28,6 +28,7 @@
 #include "daemon/snapshot/node_snapshots.h"
 #include "daemon/store/memory_store.h"
 #include "daemon/store/rocksdb_store.h"
+#include "daemon/store/store_upkeep.h"
 #include "daemon/toolchain/registry.h"
 
 namespace cccl_cache::daemon {
@@ -48,7 +49,8 @@ class Stores {
   std::unique_ptr<RocksdbStore> disk;  ///< never null once opened; last: it calls the others
 
  private:
-  explicit Stores(uint64_t memory_limit) : memory(memory_limit) {}
+  explicit Stores(uint64_t memory_limit)
+      : memory(memory_limit, [this](const Digest& key) { disk->NoteUse(key); }) {}
 };
 
 /// Makes and wires all objects that serve; each is a member, after those that it uses. To be used
@@ -89,6 +91,7 @@ class Daemon {
   Deposits deposits_;
   CoordinatorBuilder builder_;
   NodeSnapshots snapshots_;
+  StoreUpkeep upkeep_;
   Server server_;
   Housekeeping housekeeping_;  ///< tells the server of problems
 };

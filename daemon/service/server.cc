@@ -102,6 +102,7 @@ class Server::Impl {
                  deposit_readers_,   std::move(sources.sent_contents)},
         admin_{sources.toolchains,
                sources.releases,
+               sources.upkeep,
                call_threads_,
                sources.statistics,
                sources.breakdown,

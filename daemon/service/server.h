@@ -20,6 +20,7 @@
 #include "daemon/core/model/statistics.h"
 #include "daemon/core/model/tier.h"
 #include "daemon/core/model/toolchain.h"
+#include "daemon/core/model/upkeep.h"
 #include "daemon/service/limits/accounts.h"
 #include "daemon/service/limits/backend.h"
 #include "daemon/service/transport/listening_socket.h"
@@ -43,6 +44,7 @@ struct ServerSources {
   Statistics& statistics;
   BuildBreakdown& breakdown;
   Snapshots& snapshots;
+  Upkeep& upkeep;
   std::shared_ptr<SentContents> sent_contents;  ///< never null
   Accounts& accounts;
   std::function<TierSize()> stored;  ///< returns the size of the largest tier that keeps artifacts

@@ -28,13 +28,13 @@ DatabaseError Unreadable() {
 
 }  // namespace
 
-void UsageLedger::Used(const Digest& key) {
+void UsageLedger::Used(const Digest& key, uint64_t hits) {
   constexpr size_t kMax = 16384;
   const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
   const MutexLock lock(mutex_);
   if (pending_.size() >= kMax && !pending_.contains(key)) return;
   Uses& uses = pending_[key];
-  ++uses.hits;
+  uses.hits += hits;
   uses.last = now;
 }
 
@@ -151,6 +151,18 @@ std::optional<DatabaseError> ArtifactTable::WriteEntries(Database& database,
     plan.totals.bytes += entry.record.bytes;
   }
   return Commit(database, std::move(plan));
+}
+
+std::variant<std::vector<ArtifactTable::Listed>, DatabaseError> ArtifactTable::List(
+    Database& database, std::string_view from, size_t most) {
+  std::vector<Listed> listed;
+  const auto add = [&](std::string_view row, std::string_view value) {
+    const auto key = Digest::FromBytes(row);
+    if (key) listed.push_back({*key, DecodeUsage(value).value_or(UsageRecord{})});
+    return listed.size() < most;
+  };
+  if (auto error = database.Scan(Column::kUsage, from, add)) return *std::move(error);
+  return listed;
 }
 
 bool ArtifactTable::Holds(Database& database, const Digest& key) {

@@ -8,7 +8,9 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
+#include <variant>
 #include <vector>
 
 #include "base/mutex.h"
@@ -32,7 +34,8 @@ class UsageLedger {
   };
   using Pending = std::unordered_map<Digest, Uses, DigestHash>;
 
-  void Used(const Digest& key);
+  /// `hits`: 0 if another tier answered.
+  void Used(const Digest& key, uint64_t hits = 1);
   /// Returns all uses since the last call.
   [[nodiscard]] Pending Take();
 
@@ -42,7 +45,7 @@ class UsageLedger {
 };
 
 /// The artifacts on disk, their usage records and the totals of both. They change together or not
-/// at all, and stay within a limit. Any thread may call size(), Holds and ReadMeta; the other
+/// at all, and stay within a limit. Any thread may call size() and the static functions; the other
 /// functions are for the writer thread only.
 class ArtifactTable {
  public:
@@ -75,6 +78,21 @@ class ArtifactTable {
   }
   [[nodiscard]] bool over_limit() const { return bytes_ > options_.limit_bytes; }
 
+  struct Lookup {
+    std::optional<UsageRecord> record;
+    std::optional<DatabaseError> error;
+  };
+  [[nodiscard]] static Lookup FindUsage(Database& database, const Digest& key);
+  /// A written entry.
+  struct Listed {
+    Digest key;
+    UsageRecord usage;
+  };
+  /// Returns the entries in the order of their keys, at most `most`, from the first whose row key
+  /// is not below `from`.
+  [[nodiscard]] static std::variant<std::vector<Listed>, DatabaseError> List(Database& database,
+                                                                             std::string_view from,
+                                                                             size_t most);
   /// Returns whether the entry has a usage record. Thread-safe.
   [[nodiscard]] static bool Holds(Database& database, const Digest& key);
   /// Returns a value that the meta of a batch wrote. Thread-safe.
@@ -98,14 +116,8 @@ class ArtifactTable {
     std::string key;
     UsageRecord record;
   };
-  struct Lookup {
-    std::optional<UsageRecord> record;
-    std::optional<DatabaseError> error;
-  };
-
   [[nodiscard]] Plan NewPlan() const { return {{}, size()}; }
   [[nodiscard]] std::optional<DatabaseError> Commit(Database& database, Plan plan);
-  [[nodiscard]] static Lookup FindUsage(Database& database, const Digest& key);
   static void Remove(Plan& plan, std::string_view key, const UsageRecord& record);
   [[nodiscard]] std::optional<DatabaseError> ApplySmallThings(Database& database,
                                                               const WriteQueue::Batch& batch);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/store/database.h"
 
+#include <fmt/format.h>
 #include <rocksdb/cache.h>
 #include <rocksdb/db.h>
 #include <rocksdb/env.h>
@@ -90,10 +91,21 @@ rocksdb::ColumnFamilyOptions LargeValues(const DatabaseOptions& options,
 
 }  // namespace
 
+Error CannotRead(const DatabaseError& error) {
+  return {ErrorCode::kUnavailable,
+          fmt::format("the cache's database can't be read ({}): its log says what becomes of it",
+                      error.message)};
+}
+
+Error NoDatabase() {
+  return {ErrorCode::kUnavailable, "the cache's database is being repaired: try again later"};
+}
+
 class Database::Impl {
  public:
-  Impl(std::unique_ptr<rocksdb::DB> db, std::vector<rocksdb::ColumnFamilyHandle*> columns)
-      : db_(std::move(db)), columns_(std::move(columns)) {}
+  Impl(std::unique_ptr<rocksdb::DB> db, std::vector<rocksdb::ColumnFamilyHandle*> columns,
+       std::shared_ptr<rocksdb::Cache> cache)
+      : db_(std::move(db)), columns_(std::move(columns)), cache_(std::move(cache)) {}
 
   ~Impl() {
     // The error can't be reported: writes that are not on the disk now are lost, as in a crash.
@@ -105,6 +117,7 @@ class Database::Impl {
   }
 
   rocksdb::DB& db() { return *db_; }
+  rocksdb::Cache& cache() { return *cache_; }
   rocksdb::ColumnFamilyHandle* Handle(Column column) {
     return columns_.at(static_cast<size_t>(column) + 1);  // index 0 is "default"
   }
@@ -113,6 +126,7 @@ class Database::Impl {
  private:
   std::unique_ptr<rocksdb::DB> db_;
   std::vector<rocksdb::ColumnFamilyHandle*> columns_;
+  const std::shared_ptr<rocksdb::Cache> cache_;  ///< of all columns
 };
 
 Database::Database(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -121,21 +135,28 @@ Database::~Database() = default;
 std::variant<std::unique_ptr<Database>, DatabaseError> Database::Open(
     const std::string& path, const DatabaseOptions& options) {
   std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
-  for (auto& [name, column] : Columns(options)) descriptors.emplace_back(name, column);
+  std::shared_ptr<rocksdb::Cache> cache;
+  for (auto& [name, column] : Columns(options)) {
+    if (column.blob_cache != nullptr) cache = column.blob_cache;
+    descriptors.emplace_back(name, column);
+  }
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   rocksdb::DB* db = nullptr;
   const rocksdb::Status status =
       rocksdb::DB::Open(ProcessOptions(options), path, descriptors, &handles, &db);
   if (!status.ok()) return Translate(status);
-  return std::unique_ptr<Database>(
-      new Database(std::make_unique<Impl>(std::unique_ptr<rocksdb::DB>(db), std::move(handles))));
+  return std::unique_ptr<Database>(new Database(std::make_unique<Impl>(
+      std::unique_ptr<rocksdb::DB>(db), std::move(handles), std::move(cache))));
 }
 
-Database::Found Database::Read(Column column, std::string_view key,
-                               const std::function<void(std::string_view value)>& use) {
+Database::Found Database::ReadRow(Column column, std::string_view key,
+                                  const std::function<void(std::string_view value)>& use,
+                                  bool cache) {
+  rocksdb::ReadOptions options;
+  options.fill_cache = cache;
   rocksdb::PinnableSlice value;
   const rocksdb::Status status =
-      impl_->db().Get(rocksdb::ReadOptions(), impl_->Handle(column), Slice(key), &value);
+      impl_->db().Get(options, impl_->Handle(column), Slice(key), &value);
   if (status.IsNotFound()) return Found::kNo;
   if (!status.ok()) {
     const bool damaged = Translate(status).kind == DatabaseError::Kind::kDamaged;
@@ -166,6 +187,14 @@ std::optional<DatabaseError> Database::Scan(Column column, std::string_view from
     if (!visit(View(iterator->key()), View(iterator->value()))) break;
   }
   return Checked(iterator->status());
+}
+
+void Database::DropCache() { impl_->cache().EraseUnRefEntries(); }
+
+std::optional<DatabaseError> Database::Compact(Column column) {
+  rocksdb::CompactRangeOptions options;
+  options.exclusive_manual_compaction = false;
+  return Checked(impl_->db().CompactRange(options, impl_->Handle(column), nullptr, nullptr));
 }
 
 std::optional<DatabaseError> Database::Flush() { return Checked(impl_->Flush()); }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "daemon/core/model/result.h"
 
 namespace rocksdb {
 struct DBOptions;
@@ -48,6 +49,11 @@ struct DatabaseError {
   std::string message;
 };
 
+/// Returns the error of a call that needs the database, which did not give what it was asked for.
+[[nodiscard]] Error CannotRead(const DatabaseError& error);
+/// The same while there is no database.
+[[nodiscard]] Error NoDatabase();
+
 /// One change: puts the value, or deletes the key if there is no value.
 struct ColumnWrite {
   Column column = Column::kMeta;
@@ -80,7 +86,18 @@ class Database {
 
   /// Calls `use` with the value if there is one.
   Found Read(Column column, std::string_view key,
-             const std::function<void(std::string_view value)>& use);
+             const std::function<void(std::string_view value)>& use) {
+    return ReadRow(column, key, use, /*cache=*/true);
+  }
+  /// The same, without keeping in memory what was read.
+  Found ReadOnce(Column column, std::string_view key,
+                 const std::function<void(std::string_view value)>& use) {
+    return ReadRow(column, key, use, /*cache=*/false);
+  }
+  /// Drops what reads have left in memory, so that the next ones read the files.
+  void DropCache();
+  /// Gives back the disk space of deleted rows at once. Takes the longer the more rows are left.
+  [[nodiscard]] std::optional<DatabaseError> Compact(Column column);
 
   /// Writes all or nothing, also when the process dies. Once it returns, the writes survive a crash
   /// of the process, but not of the machine.
@@ -99,6 +116,8 @@ class Database {
  private:
   class Impl;
   explicit Database(std::unique_ptr<Impl> impl);
+  Found ReadRow(Column column, std::string_view key,
+                const std::function<void(std::string_view value)>& use, bool cache);
 
   std::unique_ptr<Impl> impl_;
 };

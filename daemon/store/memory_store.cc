@@ -6,11 +6,32 @@
 #include <utility>
 
 namespace cccl_cache::daemon {
+namespace {
+
+constexpr std::chrono::hours kTellUses{1};
+
+}  // namespace
+
+std::chrono::sys_seconds MemoryStore::WallTime() {
+  return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+}
 
 ArtifactPtr MemoryStore::Get(const Digest& key) {
-  const MutexLock lock(mutex_);
-  const ArtifactPtr* const found = entries_.Use(key);
-  return found == nullptr ? nullptr : *found;
+  const std::chrono::sys_seconds now = now_();
+  ArtifactPtr artifact;
+  bool tell = false;
+  {
+    const MutexLock lock(mutex_);
+    Kept* const found = entries_.Use(key);
+    if (found == nullptr) return nullptr;
+    artifact = found->artifact;
+    found->used = now;
+    // A clock that was set back must not silence an entry until it has caught up.
+    tell = now < found->told || now - found->told >= kTellUses;
+    if (tell) found->told = now;
+  }
+  if (tell && on_use_) on_use_(key);
+  return artifact;
 }
 
 bool MemoryStore::Holds(const Digest& key) {
@@ -22,15 +43,39 @@ void MemoryStore::Put(const Digest& key, ArtifactPtr artifact) {
   assert(artifact);
   constexpr uint64_t kBookkeeping = 160;  // list node, hash node, bucket
   const uint64_t bytes = artifact->Footprint() + sizeof(Lru::Entry) + kBookkeeping;
+  const std::chrono::sys_seconds now = now_();
   Lru::Entries gone;  // freed after the lock
   const MutexLock lock(mutex_);
-  gone = entries_.Insert({}, key, std::move(artifact), bytes);
+  gone = entries_.Insert({}, key, {std::move(artifact), now, now}, bytes);
 }
 
 void MemoryStore::Remove(const Digest& key) {
   Lru::Entries gone;  // freed after the lock
   const MutexLock lock(mutex_);
   gone = entries_.Remove(key);
+}
+
+std::optional<std::chrono::sys_seconds> MemoryStore::LastUse(const Digest& key) const {
+  const MutexLock lock(mutex_);
+  const Lru::Entry* const found = entries_.Find(key);
+  return found == nullptr ? std::nullopt : std::optional(found->value.used);
+}
+
+void MemoryStore::RemoveUnusedSince(std::chrono::sys_seconds time) {
+  // Hits wait for no more than one portion.
+  constexpr size_t kPortion = 256;
+  size_t removed = kPortion;
+  while (removed == kPortion) {
+    removed = 0;
+    Lru::Entries gone;  // freed after the lock
+    const MutexLock lock(mutex_);
+    while (removed < kPortion && !entries_.users().empty()) {
+      const Lru::Entry& oldest = entries_.users().begin()->second.oldest_first.front();
+      if (oldest.value.used >= time) break;
+      gone.splice(gone.end(), entries_.Remove(Digest(oldest.key)));
+      ++removed;
+    }
+  }
 }
 
 TierSize MemoryStore::size() const {

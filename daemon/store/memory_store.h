@@ -2,7 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
+#include <optional>
+#include <utility>
 
 #include "base/lru.h"
 #include "base/mutex.h"
@@ -17,7 +21,14 @@ namespace cccl_cache::daemon {
 /// ns; artifacts are freed outside of it.
 class MemoryStore final : public Tier {
  public:
-  explicit MemoryStore(uint64_t limit_bytes) : entries_({.max_bytes = limit_bytes}) {}
+  /// Told of the use of an entry, at most once an hour for each. Called on any thread, without a
+  /// lock. May be empty.
+  using OnUse = std::function<void(const Digest&)>;
+
+  using Now = std::function<std::chrono::sys_seconds()>;
+
+  explicit MemoryStore(uint64_t limit_bytes, OnUse on_use = {}, Now now = WallTime)
+      : on_use_(std::move(on_use)), now_(std::move(now)), entries_({.max_bytes = limit_bytes}) {}
 
   TierName name() const override { return TierName::kMemory; }
   ArtifactPtr Get(const Digest& key) override;
@@ -27,11 +38,24 @@ class MemoryStore final : public Tier {
   void Put(const Digest& key, ArtifactPtr artifact) override;
   void Remove(const Digest& key) override;
 
+  /// Returns when the entry was last used, or none if it is not here. Does not count as a use.
+  [[nodiscard]] std::optional<std::chrono::sys_seconds> LastUse(const Digest& key) const;
+  /// Drops all entries that were last used before this time.
+  void RemoveUnusedSince(std::chrono::sys_seconds time);
+
   [[nodiscard]] TierSize size() const;
 
  private:
-  using Lru = PerUserLru<Digest, ArtifactPtr, DigestHash>;
+  struct Kept {
+    ArtifactPtr artifact;
+    std::chrono::sys_seconds used;
+    std::chrono::sys_seconds told;  ///< the last use that on_use_ was told of
+  };
+  using Lru = PerUserLru<Digest, Kept, DigestHash>;
+  [[nodiscard]] static std::chrono::sys_seconds WallTime();
 
+  const OnUse on_use_;
+  const Now now_;
   mutable Mutex mutex_;
   Lru entries_ GUARDED_BY(mutex_);
 };

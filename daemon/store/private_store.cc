@@ -53,6 +53,13 @@ bool PrivateKeys::MayHave(uid_t uid, const Digest& key) const {
   return !user->second.keys || user->second.keys->contains(key);
 }
 
+std::vector<uid_t> PrivateKeys::Users() const {
+  std::vector<uid_t> uids;
+  for (const auto& [uid, user] : users_) uids.push_back(uid);
+  std::ranges::sort(uids);
+  return uids;
+}
+
 bool PrivateKeys::Lacks(uid_t uid) const {
   const auto user = users_.find(uid);
   return user != users_.end() && !user->second.keys && !user->second.too_many;
@@ -210,7 +217,7 @@ Result<Inserted> PrivateStore::Put(uid_t uid, const Digest& key, const ArtifactP
   const PrivateUsage usage{entry.size() + kEntryOverhead, generation};
   const MutexLock lock(changing_);
   const auto database = slot_.Get();
-  if (!database) return Error{ErrorCode::kUnavailable, "the cache's database is being repaired"};
+  if (!database) return NoDatabase();
   const std::string row = UserRowKey(uid, key);
   const bool before = UsageOf(*database, row).bytes > 0;
   if (const Status room = MakeRoom(*database, uid, usage); !room) return room.error();
@@ -350,6 +357,71 @@ bool PrivateStore::DropOldest(Database& database, uid_t uid, uint64_t surplus,
   }
   // A recreated database may have rows before `start` again.
   return std::exchange(start, prefix) != prefix && DropOldest(database, uid, surplus, generation);
+}
+
+std::vector<uid_t> PrivateStore::Users() {
+  const MutexLock lock(mutex_);
+  return keys_.Users();
+}
+
+Result<std::vector<PrivateStore::Listed>> PrivateStore::List(uid_t uid, std::string_view from,
+                                                             size_t most) {
+  const auto database = slot_.Get();
+  if (!database) return NoDatabase();
+  const std::string prefix = UserRowPrefix(uid);
+  std::vector<Listed> listed;
+  const auto add = [&](std::string_view row, std::string_view value) {
+    if (!row.starts_with(prefix)) return false;
+    if (const auto key = KeyOfRow(row)) {
+      listed.push_back({*key, DecodePrivateUsage(value).value_or(PrivateUsage{}).bytes});
+    }
+    return listed.size() < most;
+  };
+  const std::string first = std::string(prefix).append(from);
+  if (const auto error = database->Scan(Column::kPrivateUsage, first, add)) {
+    return CannotRead(*error);
+  }
+  return listed;
+}
+
+Result<TierSize> PrivateStore::Remove(uid_t uid, std::span<const Digest> keys) {
+  const MutexLock lock(changing_);
+  const auto database = slot_.Get();
+  if (!database) return NoDatabase();
+  TierSize removed;
+  Plan plan;
+  for (const Digest& key : keys) {
+    const PrivateUsage usage = UsageOf(*database, UserRowKey(uid, key));
+    if (usage.bytes == 0) continue;
+    Remove(*database, uid, key, usage, plan);
+    ++removed.entries;
+    removed.bytes += usage.bytes;
+  }
+  if (removed.entries == 0) return removed;
+  if (const auto error = Commit(*database, std::move(plan))) return NotWritten(*error);
+  return removed;
+}
+
+Soundness PrivateStore::Verify(uid_t uid, const Digest& key) {
+  const auto database = slot_.Get();
+  if (!database) return Soundness::kUnreadable;
+  bool sound = false;
+  switch (database->ReadOnce(Column::kPrivate, UserRowKey(uid, key), [&](std::string_view entry) {
+    sound = DecodeEntry(key, entry) != nullptr;
+  })) {
+    case Database::Found::kNo:
+      return Soundness::kSound;
+    case Database::Found::kFailed:
+      statistics_.Add(Counter::kStoreErrors);
+      return Soundness::kUnreadable;
+    case Database::Found::kYes:
+    case Database::Found::kDamaged:
+      break;
+  }
+  if (sound) return Soundness::kSound;
+  statistics_.Add(Counter::kCorruptEntries);
+  Forget(uid, key);
+  return Soundness::kBroken;
 }
 
 }  // namespace cccl_cache::daemon

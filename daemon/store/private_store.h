@@ -9,7 +9,9 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -39,6 +41,8 @@ class PrivateKeys {
   /// The user has entries; their keys are not known.
   void AddUser(uid_t uid) { users_.try_emplace(uid); }
   [[nodiscard]] bool MayHave(uid_t uid, const Digest& key) const;
+  /// Returns the users that may have entries, ascending.
+  [[nodiscard]] std::vector<uid_t> Users() const;
   /// Returns whether reading the user's keys would help: they are unknown, and not too many.
   [[nodiscard]] bool Lacks(uid_t uid) const;
   /// Sets `keys` as the complete set of the user's keys.
@@ -92,6 +96,22 @@ class PrivateStore final : public PrivateEntries {
   uint64_t NextGeneration(uid_t uid, std::chrono::system_clock::time_point now) override;
   Result<Inserted> Put(uid_t uid, const Digest& key, const ArtifactPtr& artifact,
                        uint64_t generation) override;
+
+  // For upkeep; these wait for the disk, except Users.
+
+  /// Returns the users that may have entries, ascending.
+  [[nodiscard]] std::vector<uid_t> Users();
+  struct Listed {
+    Digest key;
+    uint64_t bytes = 0;  ///< bytes that count against the limits
+  };
+  /// Returns the user's entries in the order of their keys, at most `most`, from the first whose
+  /// key's bytes are not below `from`.
+  [[nodiscard]] Result<std::vector<Listed>> List(uid_t uid, std::string_view from, size_t most);
+  /// Drops those of the entries that the user has. Returns what went.
+  [[nodiscard]] Result<TierSize> Remove(uid_t uid, std::span<const Digest> keys);
+  /// Reads an entry from the disk, and drops it if it does not verify.
+  [[nodiscard]] Soundness Verify(uid_t uid, const Digest& key);
 
  private:
   /// Changes that are not written yet, and the totals after them.

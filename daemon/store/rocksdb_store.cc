@@ -217,7 +217,7 @@ RocksdbStore::~RocksdbStore() { queue_.Close(); }
 ArtifactPtr RocksdbStore::Get(const Digest& key) {
   if (ArtifactPtr queued = queue_.Find(key)) return queued;
   const auto database = slot_.Get();
-  if (!database) return nullptr;
+  if (!database || queue_.Drops(key)) return nullptr;
   ArtifactPtr artifact;
   switch (database->Read(Column::kArtifacts, key.View(),
                          [&](std::string_view entry) { artifact = DecodeEntry(key, entry); })) {
@@ -232,17 +232,22 @@ ArtifactPtr RocksdbStore::Get(const Digest& key) {
   }
   if (artifact) {
     ledger_.Used(key);
-  } else if (queue_.Drop(key)) {
-    statistics_.Add(Counter::kCorruptEntries);
-    if (on_evict_) on_evict_(key, EvictionCause::kCorrupt);
+  } else {
+    DropBroken(key);
   }
   return artifact;
+}
+
+void RocksdbStore::DropBroken(const Digest& key) {
+  if (!queue_.Drop(key)) return;
+  statistics_.Add(Counter::kCorruptEntries);
+  if (on_evict_) on_evict_(key, EvictionCause::kCorrupt);
 }
 
 bool RocksdbStore::Holds(const Digest& key) {
   if (queue_.Find(key) != nullptr) return true;
   const auto database = slot_.Get();
-  return database && ArtifactTable::Holds(*database, key);
+  return database && !queue_.Drops(key) && ArtifactTable::Holds(*database, key);
 }
 
 void RocksdbStore::Put(const Digest& key, ArtifactPtr artifact) {
@@ -261,6 +266,78 @@ std::optional<std::string> RocksdbStore::GetMeta(std::string_view name) {
 
 void RocksdbStore::PutMeta(std::string_view name, std::string_view value) {
   if (!queue_.PutMeta(name, value)) statistics_.Add(Counter::kStoreErrors);
+}
+
+Result<std::vector<ArtifactTable::Listed>> RocksdbStore::List(std::string_view from, size_t most) {
+  const auto database = slot_.Get();
+  if (!database) return NoDatabase();
+  auto listed = ArtifactTable::List(*database, from, most);
+  if (const auto* error = std::get_if<DatabaseError>(&listed)) return CannotRead(*error);
+  return std::get<0>(std::move(listed));
+}
+
+Result<TierSize> RocksdbStore::Evict(std::span<const Digest> keys) {
+  assert(keys.size() <= kMaxEvicted);
+  TierSize evicted;
+  for (const Digest& key : keys) {
+    const auto database = slot_.Get();
+    if (!database) return NoDatabase();
+    const ArtifactPtr queued = queue_.Find(key);
+    const ArtifactTable::Lookup written = ArtifactTable::FindUsage(*database, key);
+    if (written.error) return CannotRead(*written.error);
+    if (queued == nullptr && (!written.record || queue_.Drops(key))) continue;
+    ++evicted.entries;
+    evicted.bytes += written.record ? written.record->bytes : queued->Footprint() + kEntryOverhead;
+    // Noted before the removal, so that a build that misses the entry finds the cause.
+    if (on_evict_) on_evict_(key, EvictionCause::kEvicted);
+    queue_.Drop(key);
+  }
+  if (queue_.AwaitDropped(kPatience)) return evicted;
+  const std::string why = problem();
+  return Error{ErrorCode::kUnavailable,
+               fmt::format("entries can't be deleted from the disk{}: try again once it can be "
+                           "written",
+                           why.empty() ? "" : fmt::format(" ({})", why))};
+}
+
+Soundness RocksdbStore::Verify(const Digest& key) {
+  const auto database = slot_.Get();
+  if (!database) return Soundness::kUnreadable;
+  bool sound = false;
+  switch (database->ReadOnce(Column::kArtifacts, key.View(), [&](std::string_view entry) {
+    sound = DecodeEntry(key, entry) != nullptr;
+  })) {
+    case Database::Found::kNo:
+      return Soundness::kSound;
+    case Database::Found::kFailed:
+      statistics_.Add(Counter::kStoreErrors);
+      return Soundness::kUnreadable;
+    case Database::Found::kYes:
+    case Database::Found::kDamaged:
+      break;
+  }
+  if (sound) return Soundness::kSound;
+  DropBroken(key);
+  return Soundness::kBroken;
+}
+
+void RocksdbStore::DropCache() {
+  if (const auto database = slot_.Get()) database->DropCache();
+}
+
+Status RocksdbStore::FreeSpace() {
+  const auto database = slot_.Get();
+  if (!database) return NoDatabase();
+  // The log holds what was written lately of all columns, deleted or not.
+  auto error = database->Flush();
+  for (const Column column : {Column::kArtifacts, Column::kPrivate, Column::kDeposits}) {
+    if (!error) error = database->Compact(column);
+  }
+  if (!error) return Ok{};
+  return Error{
+      ErrorCode::kUnavailable,
+      fmt::format("the entries are gone, but their disk space could not be given back ({})",
+                  error->message)};
 }
 
 }  // namespace cccl_cache::daemon

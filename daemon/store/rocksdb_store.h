@@ -7,9 +7,11 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "base/mutex.h"
 #include "daemon/core/lookup/eviction_log.h"
@@ -125,6 +127,9 @@ class RocksdbStore final : public Tier, public MetaStore {
   void Put(const Digest& key, ArtifactPtr artifact) override;
   void Remove(const Digest& key) override;
 
+  /// Counts as a use of the entry, which another tier answered with.
+  void NoteUse(const Digest& key) { ledger_.Used(key, 0); }
+
   std::optional<std::string> GetMeta(std::string_view name) override;
   void PutMeta(std::string_view name, std::string_view value) override;
 
@@ -136,7 +141,7 @@ class RocksdbStore final : public Tier, public MetaStore {
 
   /// Returns the entries that users inserted for themselves, in the same database. Lives as long as
   /// the store.
-  [[nodiscard]] PrivateEntries& own() { return own_; }
+  [[nodiscard]] PrivateStore& own() { return own_; }
   /// Returns the number of this daemon's run on the directory: see StateDirectory::CountRun. An
   /// error if it could not be counted.
   [[nodiscard]] const Result<uint64_t>& run() const { return run_; }
@@ -146,12 +151,30 @@ class RocksdbStore final : public Tier, public MetaStore {
   /// Returns why writes fail at present; empty if the last write succeeded.
   [[nodiscard]] std::string problem() const { return writer_->problem(); }
 
+  // For upkeep; these wait for the disk.
+
+  /// Returns written entries: see ArtifactTable::List.
+  [[nodiscard]] Result<std::vector<ArtifactTable::Listed>> List(std::string_view from, size_t most);
+  /// Returns the keys of entries that wait to be written.
+  [[nodiscard]] std::vector<Digest> Queued() const { return queue_.ArtifactKeys(); }
+  /// Evicts those of the entries that are here, and returns once they are off the disk. At most
+  /// kMaxEvicted keys, each once. Returns what went.
+  static constexpr size_t kMaxEvicted = 1024;
+  [[nodiscard]] Result<TierSize> Evict(std::span<const Digest> keys);
+  /// Reads an entry from the disk, and drops it if it does not verify.
+  [[nodiscard]] Soundness Verify(const Digest& key);
+  /// Drops what was read from the disk before.
+  void DropCache();
+  /// Gives back the disk space of deleted entries and deposits at once: see Database::Compact.
+  [[nodiscard]] Status FreeSpace();
+
   /// Returns the size of what is written, without what is queued.
   [[nodiscard]] TierSize size() const { return table_.size(); }
 
  private:
   RocksdbStore(RocksdbStoreOptions options, std::unique_ptr<StateDirectory> directory,
                Result<uint64_t> run, Statistics& statistics);
+  void DropBroken(const Digest& key);
 
   Statistics& statistics_;
   const OnEvict on_evict_;

@@ -77,6 +77,21 @@ bool WriteQueue::Drop(const Digest& key) {
   return true;
 }
 
+bool WriteQueue::Drops(const Digest& key) const {
+  const MutexLock lock(mutex_);
+  if (waiting_.artifacts.contains(key)) return false;
+  if (waiting_.dropped.contains(key)) return true;
+  return writing_.dropped.contains(key) && !writing_.artifacts.contains(key);
+}
+
+bool WriteQueue::AwaitDropped(std::chrono::milliseconds timeout) {
+  const MutexLock lock(mutex_);
+  changed_.WaitFor(mutex_, timeout, [this]() REQUIRES(mutex_) {
+    return closed_ || (waiting_.dropped.empty() && writing_.dropped.empty());
+  });
+  return waiting_.dropped.empty() && writing_.dropped.empty();
+}
+
 bool WriteQueue::PutDeposit(const Digest& key, DepositChange change) {
   {
     const MutexLock lock(mutex_);
@@ -112,8 +127,18 @@ ArtifactPtr WriteQueue::Find(const Digest& key) const {
     if (const auto found = batch->artifacts.find(key); found != batch->artifacts.end()) {
       return found->second;
     }
+    if (batch->dropped.contains(key)) return nullptr;
   }
   return nullptr;
+}
+
+std::vector<Digest> WriteQueue::ArtifactKeys() const {
+  std::vector<Digest> keys;
+  const MutexLock lock(mutex_);
+  for (const Batch* batch : {&waiting_, &writing_}) {
+    for (const auto& [key, artifact] : batch->artifacts) keys.push_back(key);
+  }
+  return keys;
 }
 
 std::optional<std::string> WriteQueue::FindMeta(std::string_view name) const {

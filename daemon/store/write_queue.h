@@ -11,6 +11,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
 #include "base/mutex.h"
 #include "daemon/core/lease/deposit.h"
@@ -56,6 +57,10 @@ class WriteQueue {
   /// Queues the deletion of a wrong or broken entry, and removes the entry from the queue. Returns
   /// false if the deletion is queued already.
   bool Drop(const Digest& key);
+  /// Returns whether the deletion of the entry is queued, and no later entry under its key.
+  [[nodiscard]] bool Drops(const Digest& key) const;
+  /// Returns once no deletion of an entry is queued. False: `timeout` passed, or the queue closed.
+  [[nodiscard]] bool AwaitDropped(std::chrono::milliseconds timeout);
 
   /// Returns false if there is no room; then nothing was queued. A record without contents is
   /// ignored if the deposit is to be deleted.
@@ -63,6 +68,8 @@ class WriteQueue {
   void DropDeposit(const Digest& key);
 
   [[nodiscard]] ArtifactPtr Find(const Digest& key) const;
+  /// Returns the keys of all queued artifacts.
+  [[nodiscard]] std::vector<Digest> ArtifactKeys() const;
   [[nodiscard]] std::optional<std::string> FindMeta(std::string_view name) const;
 
   /// Returns none if the queue has no change of the deposit: the disk counts. Null contents: the

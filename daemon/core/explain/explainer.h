@@ -28,7 +28,7 @@ enum class Verdict : uint8_t {
   kHit = 1,          ///< not compiled: `tier` has it
   kNeverSeen = 2,    ///< no earlier build of this user's resembles it
   kDiffers = 3,      ///< from the nearest earlier build in `differences`
-  kEvicted = 4,      ///< its entry was dropped at `since` to keep within the limit
+  kEvicted = 4,      ///< its entry was dropped at `since`: for the limit, or by an administrator
   kCorrupt = 5,      ///< its entry did not verify at `since`
   kShadowCheck = 6,  ///< its entry was dropped at `since`: its compiler made something else
   kUncacheable = 7,  ///< `reason` says why it is never kept

@@ -80,6 +80,13 @@ std::vector<DepositRecord> DepositIndex::List(uid_t uid, const std::optional<Dig
   return listed;
 }
 
+std::vector<uid_t> DepositIndex::Users() const {
+  std::vector<uid_t> users;
+  const MutexLock lock(mutex_);
+  for (const auto& [uid, share] : entries_.users()) users.push_back(uid);
+  return users;
+}
+
 TierSize DepositIndex::size() const {
   const MutexLock lock(mutex_);
   return {entries_.size(), entries_.bytes()};

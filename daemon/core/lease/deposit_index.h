@@ -55,6 +55,8 @@ class DepositIndex {
   /// one behind `after`, or from the first one if `after` is none.
   [[nodiscard]] std::vector<DepositRecord> List(uid_t uid, const std::optional<Digest>& after,
                                                 size_t count) const;
+  /// Returns the users who deposited anything, ascending.
+  [[nodiscard]] std::vector<uid_t> Users() const;
   [[nodiscard]] TierSize size() const;
 
  private:

@@ -153,9 +153,20 @@ DepositContents Deposits::Look(const Digest& key) {
     NoteUse(key);
     return contents;
   }
-  const MutexLock lock(changing_);
-  if (index_.Remove(key, *addition)) parts_.store.Remove(key);
+  DropLost(key, *addition);
   return nullptr;
+}
+
+bool Deposits::DropLost(const Digest& key, uint64_t addition) {
+  const MutexLock lock(changing_);
+  if (!index_.Remove(key, addition)) return false;
+  parts_.store.Remove(key);
+  return true;
+}
+
+bool Deposits::Verify(const Digest& key) {
+  const std::optional<uint64_t> addition = index_.Find(key);
+  return !addition || parts_.store.Get(key) != nullptr || !DropLost(key, *addition);
 }
 
 void Deposits::NoteUse(const Digest& key) {

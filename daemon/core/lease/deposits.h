@@ -97,6 +97,7 @@ class Deposits {
                                                 size_t count) const {
     return index_.List(uid, after, count);
   }
+  [[nodiscard]] std::vector<uid_t> Users() const { return index_.Users(); }
   /// Returns false if this user deposited nothing under the key.
   [[nodiscard]] bool Remove(const Digest& key, uid_t uid);
   /// Marks the deposit as used, if there is one. Never waits for a disk.
@@ -105,6 +106,9 @@ class Deposits {
   /// Returns the contents of a deposit that List named; this does not count as a use. Returns null
   /// if it is there no more. Reads the disk.
   [[nodiscard]] DepositContents Read(const Digest& key) { return parts_.store.Get(key); }
+  /// Reads a deposit, and drops it if it does not verify. Returns false if it was dropped. Reads
+  /// the disk.
+  [[nodiscard]] bool Verify(const Digest& key);
   /// Keeps, for this user alone, what was deposited elsewhere. kOverloaded: it is larger than a
   /// user's quota. kUnavailable: there is no room now.
   [[nodiscard]] Result<Inserted> Insert(uid_t uid, const std::string& name_space,
@@ -136,6 +140,9 @@ class Deposits {
   [[nodiscard]] bool StopReading(WaiterId waiter);
   /// Blocks on the disk.
   [[nodiscard]] DepositContents Look(const Digest& key);
+  /// Drops a deposit whose contents the store does not have. Returns false if it was removed or
+  /// replaced meanwhile.
+  bool DropLost(const Digest& key, uint64_t addition);
   void NoteUse(const Digest& key);
   [[nodiscard]] Status CheckFits(uint64_t size) const;
   void Take(const DepositRecord& record) REQUIRES(changing_);

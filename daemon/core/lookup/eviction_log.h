@@ -17,7 +17,7 @@ namespace cccl_cache::daemon {
 
 /// Why an entry is no longer kept. Stored: values never change.
 enum class EvictionCause : uint8_t {
-  kEvicted = 0,      ///< to keep within the limit
+  kEvicted = 0,      ///< to keep within the limit, or by an administrator
   kCorrupt = 1,      ///< the entry did not verify
   kShadowCheck = 2,  ///< a new compile gave another result
   kCount,

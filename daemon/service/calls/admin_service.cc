@@ -11,6 +11,7 @@
 #include "daemon/service/calls/explain_call.h"
 #include "daemon/service/calls/release_call.h"
 #include "daemon/service/calls/unary_call.h"
+#include "daemon/service/calls/upkeep_calls.h"
 
 namespace cccl_cache::daemon {
 namespace {
@@ -178,6 +179,14 @@ AdminService::AdminService(BuildBackend& backend, const Peer& peer, const AdminS
     auto* call = new AddReleaseCall(backend, sources.releases, sources.threads, peer, stream);
     call->Begin();
   });
+  const auto serve_upkeep = [&](const char* method, UpkeepCall::Task task) {
+    Serve(method, [&backend, &sources, peer, task](CallStream& stream) {
+      auto* call = new UpkeepCall(backend, sources.upkeep, sources.threads, peer, task, stream);
+      call->Begin();
+    });
+  };
+  serve_upkeep("/cccl_cache.v1.Admin/Evict", UpkeepCall::Task::kEvict);
+  serve_upkeep("/cccl_cache.v1.Admin/Verify", UpkeepCall::Task::kVerify);
 }
 
 }  // namespace cccl_cache::daemon

@@ -16,6 +16,7 @@
 #include "daemon/core/model/statistics.h"
 #include "daemon/core/model/tier.h"
 #include "daemon/core/model/toolchain.h"
+#include "daemon/core/model/upkeep.h"
 #include "daemon/service/limits/backend.h"
 #include "daemon/service/transport/raw_call.h"
 
@@ -25,6 +26,7 @@ namespace cccl_cache::daemon {
 struct AdminSources {
   Toolchains& toolchains;
   Releases& releases;
+  Upkeep& upkeep;
   BlockingPool& threads;  ///< for calls that wait for a disk
   Statistics& statistics;
   BuildBreakdown& breakdown;
@@ -37,9 +39,9 @@ struct AdminSources {
   std::string version;
 };
 
-/// cccl_cache.v1.Admin for one peer, limited to what every user may do: ask for totals, toolchains,
-/// and why the user's own builds were misses; add a release of NVIDIA's. Only administrators
-/// are told of single other users, and may set the totals to zero. Thread-safe.
+/// cccl_cache.v1.Admin for one peer. Every user may ask for totals, toolchains, and why the user's
+/// own builds were misses, and add a release of NVIDIA's. Only administrators are told of
+/// single other users, and may set the totals to zero, evict and verify. Thread-safe.
 class AdminService final : public RawService {
  public:
   /// Both must outlive the service.

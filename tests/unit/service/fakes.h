@@ -20,6 +20,7 @@
 #include "daemon/core/model/releases.h"
 #include "daemon/core/model/snapshots.h"
 #include "daemon/core/model/toolchain.h"
+#include "daemon/core/model/upkeep.h"
 #include "daemon/service/limits/backend.h"
 
 namespace cccl_cache::daemon {
@@ -180,6 +181,22 @@ class FakeSnapshots final : public Snapshots {
 
   Result<std::unique_ptr<IncomingSnapshot>> Receive(SnapshotCaller) override {
     return std::unique_ptr<IncomingSnapshot>(std::make_unique<FakeIncomingSnapshot>());
+  }
+};
+
+/// Does what the test says.
+class FakeUpkeep final : public Upkeep {
+ public:
+  std::function<Result<TierSize>(const EvictionFilter&, const Progress<TierSize>&)> evict;
+  std::function<Result<Verified>(const Progress<Verified>&, const std::stop_token&)> verify;
+
+  Result<TierSize> Evict(const Peer&, const EvictionFilter& filter,
+                         const Progress<TierSize>& progress, const std::stop_token&) override {
+    return evict(filter, progress);
+  }
+  Result<Verified> Verify(const Peer&, const Progress<Verified>& progress,
+                          const std::stop_token& left) override {
+    return verify(progress, left);
   }
 };
 

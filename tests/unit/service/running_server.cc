@@ -35,6 +35,7 @@ RunningServer::RunningServer(ServiceLimits limits, Deposits::Options deposit_opt
                         statistics,
                         breakdown,
                         snapshots,
+                        upkeep,
                         std::make_shared<SentContents>(std::chrono::steady_clock::now),
                         accounts,
                         [] {

@@ -35,6 +35,7 @@ class RunningServer {
   FakeDepositStore store;
   Deposits deposits;
   FakeSnapshots snapshots;
+  FakeUpkeep upkeep;
   Accounts accounts;
   /// How often the operator was told that a connection was cut off.
   std::atomic<int> cut_offs_reported = 0;

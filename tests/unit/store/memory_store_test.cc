@@ -80,6 +80,40 @@ TEST_CASE("asking whether the memory tier holds a key is not a use of it") {
   CHECK_FALSE(store.Holds(Key(0)));
 }
 
+TEST_CASE("the memory tier drops what was not used since a time") {
+  std::chrono::sys_seconds now{std::chrono::seconds(1000)};
+  MemoryStore store(1 << 20, {}, [&] { return now; });
+  for (int i = 0; i < 600; ++i) store.Put(Key(i), Numbered(i, 10));
+  now += std::chrono::seconds(10);
+  REQUIRE(store.Get(Key(7)));
+  CHECK(store.LastUse(Key(7)) == now);
+  CHECK(store.LastUse(Key(8)) == now - std::chrono::seconds(10));
+  CHECK_FALSE(store.LastUse(Key(1000)));
+  store.RemoveUnusedSince(now - std::chrono::seconds(10));
+  CHECK(store.size().entries == 600);
+  store.RemoveUnusedSince(now);
+  CHECK(store.size().entries == 1);
+  CHECK(store.Holds(Key(7)));
+}
+
+TEST_CASE("uses of what is in memory are told once an hour, also after the clock was set back") {
+  std::chrono::sys_seconds now{std::chrono::hours(1000)};
+  int told = 0;
+  MemoryStore store(
+      100'000, [&](const cccl_cache::Digest&) { ++told; }, [&] { return now; });
+  store.Put(Key(0), Numbered(0, 1000));
+  const auto use = [&](std::chrono::minutes later) {
+    now += later;
+    REQUIRE(store.Get(Key(0)));
+    return told;
+  };
+  CHECK(use(std::chrono::minutes(59)) == 0);
+  CHECK(use(std::chrono::minutes(1)) == 1);
+  CHECK(use(std::chrono::minutes(59)) == 1);
+  CHECK(use(std::chrono::minutes(-600)) == 2);
+  CHECK(use(std::chrono::minutes(30)) == 2);
+}
+
 TEST_CASE("the memory tier serves many threads") {
   MemoryStore store(200'000);
   std::vector<std::thread> threads;

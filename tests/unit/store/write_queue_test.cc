@@ -174,5 +174,37 @@ TEST_CASE("a broken entry is queued for deletion once") {
   CHECK(queue.empty());
 }
 
+TEST_CASE("an entry whose deletion is queued is not there until it is put again") {
+  WriteQueue queue(1 << 20);
+  REQUIRE(queue.Put(Key(1), Numbered(1, 100)));
+  REQUIRE(queue.Next(kNow).artifacts.size() == 1);
+  CHECK_FALSE(queue.Drops(Key(1)));
+  queue.Drop(Key(1));
+  // It is being written, and will be deleted after that.
+  CHECK(queue.Drops(Key(1)));
+  CHECK_FALSE(queue.Find(Key(1)));
+  queue.Written();
+  CHECK(queue.Drops(Key(1)));
+  REQUIRE(queue.Put(Key(1), Numbered(2, 100)));
+  CHECK_FALSE(queue.Drops(Key(1)));
+  CHECK(queue.ArtifactKeys() == std::vector{Key(1)});
+  CHECK(queue.Next(kNow).dropped.size() == 1);
+  CHECK_FALSE(queue.Drops(Key(1)));
+}
+
+TEST_CASE("a wait for deletions ends once they are done") {
+  WriteQueue queue(1 << 20);
+  CHECK(queue.AwaitDropped(kNow));
+  queue.Drop(Key(1));
+  CHECK_FALSE(queue.AwaitDropped(kNow));
+  std::thread writer([&] {
+    while (queue.Next(kNow).empty()) {
+    }
+    queue.Written();
+  });
+  CHECK(queue.AwaitDropped(std::chrono::seconds(60)));
+  writer.join();
+}
+
 }  // namespace
 }  // namespace cccl_cache::daemon::write_queue_test

@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <vector>
+
+#include "daemon/core/model/account.h"
+#include "daemon/core/model/result.h"
+#include "daemon/core/model/tier.h"
+#include "proto/digest.h"
+
+namespace cccl_cache::daemon {
+
+/// Selects the entries to evict. Exactly one field is set.
+struct EvictionFilter {
+  std::vector<DigestPrefix> keys;  ///< each must be unambiguous
+  /// Entries that were not used for longer than this.
+  std::optional<std::chrono::seconds> unused_for;
+  /// Entries that a user was last answered with from this toolchain; must be unambiguous.
+  std::optional<DigestPrefix> toolchain;
+  bool all = false;
+};
+
+/// What a verification has read so far.
+struct Verified {
+  TierSize read;
+  TierSize all;             ///< there were at the start
+  uint64_t broken = 0;      ///< of those read: did not verify, and were dropped
+  uint64_t unreadable = 0;  ///< the disk did not give them; they are kept
+};
+
+/// What administrators do to all that is kept. Thread-safe. Every call blocks as long as the disk
+/// does, and uses a bounded amount of memory.
+class Upkeep {
+ public:
+  /// Receives the numbers so far, now and then. An error ends the call.
+  template <typename Numbers>
+  using Progress = std::function<Status(const Numbers&)>;
+
+  virtual ~Upkeep() = default;
+
+  /// Evicts entries from all tiers, private ones and deposits included as far as the filter fits
+  /// them. Returns how many went. kInvalidRequest: a prefix is ambiguous, or no known toolchain has
+  /// it; nothing was evicted. kCancelled: `left` was stopped. kUnavailable: the disk refuses.
+  virtual Result<TierSize> Evict(const Peer& caller, const EvictionFilter& filter,
+                                 const Progress<TierSize>& progress,
+                                 const std::stop_token& left) = 0;
+  /// Reads all entries of the disk and drops those that do not verify. kOverloaded: another
+  /// verification runs. kCancelled and kUnavailable are as for Evict.
+  virtual Result<Verified> Verify(const Peer& caller, const Progress<Verified>& progress,
+                                  const std::stop_token& left) = 0;
+};
+
+}  // namespace cccl_cache::daemon
