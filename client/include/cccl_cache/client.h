@@ -18,6 +18,7 @@
 #include "cccl_cache/handle.h"
 #include "cccl_cache/lease.h"
 #include "cccl_cache/snapshot.h"
+#include "cccl_cache/upkeep.h"
 
 /// The C++20 interface of libcccl_cache.so.1, a header-only wrapper of the C interface. Values own
 /// their contents. Nothing throws.
@@ -163,6 +164,9 @@ class Client {
 
   /// Returns the calls about snapshots. Valid as long as the client.
   [[nodiscard]] Snapshots snapshots() { return Snapshots(client_.get()); }
+
+  /// Returns the calls for administrators. Valid as long as the client.
+  [[nodiscard]] Upkeep upkeep() { return Upkeep(client_.get()); }
 
   /// Returns whether the daemon reports SERVING.
   Expected<bool> Health(std::chrono::milliseconds timeout = {}) {

@@ -66,6 +66,14 @@ class StandInDaemon::Services {
                             v1::ToolchainsReply* reply) override {
       return answers.toolchains ? answers.toolchains(*request, reply) : Missing();
     }
+    grpc::Status Evict(grpc::ServerContext*, const v1::EvictRequest* request,
+                       grpc::ServerWriter<v1::EvictReply>* writer) override {
+      return answers.evict ? answers.evict(*request, writer) : Missing();
+    }
+    grpc::Status Verify(grpc::ServerContext*, const v1::VerifyRequest*,
+                        grpc::ServerWriter<v1::VerifyReply>* writer) override {
+      return answers.verify ? answers.verify(writer) : Missing();
+    }
     const StandInAnswers& answers;
   };
 

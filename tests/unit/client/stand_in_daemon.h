@@ -29,6 +29,8 @@ struct StandInAnswers {
       explain;
   std::function<grpc::Status(v1::StatsReply*)> stats;
   std::function<grpc::Status(const v1::ToolchainsRequest&, v1::ToolchainsReply*)> toolchains;
+  std::function<grpc::Status(const v1::EvictRequest&, grpc::ServerWriter<v1::EvictReply>*)> evict;
+  std::function<grpc::Status(grpc::ServerWriter<v1::VerifyReply>*)> verify;
   std::function<grpc::Status(v1::InfoReply*)> info;
   using Acquiring = grpc::ServerReaderWriter<v1::AcquireReply, v1::AcquireRequest>;
   std::function<grpc::Status(Acquiring*)> acquire;
