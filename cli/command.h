@@ -19,7 +19,7 @@ enum ExitCode : int {
   kDone = 0,
   kDoesNotCompile = 1,
   kNotReady = 1,     ///< of health --ready
-  kCheckFailed = 1,  ///< of doctor
+  kCheckFailed = 1,  ///< of doctor and verify
   kUsage = 2,
   kNoDaemon = 3,
   kRefused = 4,
@@ -49,6 +49,8 @@ void AddMetricsCommand(CLI::App* app, const CommonOptions& common, int* exit_cod
 void AddToolchainsCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddDepositsCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddSnapshotCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
+void AddEvictCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
+void AddVerifyCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddRunCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddEnvCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddHealthCommand(CLI::App* app, const CommonOptions& common, int* exit_code);

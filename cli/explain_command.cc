@@ -119,7 +119,8 @@ std::string Sentence(const Explanation& explanation) {
       }
       return "a miss: it differs from every build before; from the nearest one of yours in";
     case CCCL_CACHE_VERDICT_EVICTED:
-      return "evicted: its entry was dropped at " + since + " to keep within the store's limit";
+      return "evicted: its entry was dropped at " + since +
+             ", to keep within the store's limit or by an administrator";
     case CCCL_CACHE_VERDICT_CORRUPT:
       return "corrupt: its entry did not verify at " + since + " and was dropped";
     case CCCL_CACHE_VERDICT_SHADOW_CHECK:

@@ -2,12 +2,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/quantities.h"
 
+#include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 
 #include "base/json.h"
 
 namespace cccl_cache::cli {
+namespace {
+
+std::optional<std::chrono::seconds> UnitOf(std::string_view unit) {
+  if (unit == "s") return std::chrono::seconds(1);
+  if (unit == "m") return std::chrono::minutes(1);
+  if (unit == "h") return std::chrono::hours(1);
+  if (unit == "d") return std::chrono::days(1);
+  return std::nullopt;
+}
+
+}  // namespace
 
 std::string Number(double value) {
   std::string text = JsonWriter().Number(value).Finish();
@@ -61,6 +74,15 @@ std::string Duration(double seconds) {
   if (seconds >= kHour) return two(kHour, " h ", kMinute, " m");
   if (seconds >= kMinute) return two(kMinute, " m ", 1, " s");
   return Fixed(seconds, "s");
+}
+
+std::optional<std::chrono::seconds> ParseDuration(std::string_view text) {
+  constexpr int64_t kMax = 1'000'000'000'000;
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || number <= 0 || number > kMax) return std::nullopt;
+  const auto unit = UnitOf(text.substr(static_cast<size_t>(end - text.data())));
+  return unit ? std::optional(number * *unit) : std::nullopt;
 }
 
 }  // namespace cccl_cache::cli

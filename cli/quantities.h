@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace cccl_cache::cli {
 
@@ -20,5 +23,8 @@ namespace cccl_cache::cli {
 [[nodiscard]] std::string Use(double bytes, double limit);
 /// "9 h 12 m", "2.6 s"
 [[nodiscard]] std::string Duration(double seconds);
+
+/// Reads "30s", "30m", "12h" or "7d". None: it is none of these, or not above zero.
+[[nodiscard]] std::optional<std::chrono::seconds> ParseDuration(std::string_view text);
 
 }  // namespace cccl_cache::cli

@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "cli/command.h"
 #include "cli/files.h"
+#include "cli/quantities.h"
 
 namespace cccl_cache::cli {
 namespace {
@@ -24,14 +25,6 @@ std::optional<std::chrono::sys_seconds> ParseDate(const std::string& text, const
   const char* end = strptime(text.c_str(), format, &date);
   if (end == nullptr || *end != '\0') return std::nullopt;
   return std::chrono::sys_seconds(std::chrono::seconds(timegm(&date)));
-}
-
-std::optional<std::chrono::seconds> UnitOf(std::string_view unit) {
-  if (unit == "s") return std::chrono::seconds(1);
-  if (unit == "m") return std::chrono::minutes(1);
-  if (unit == "h") return std::chrono::hours(1);
-  if (unit == "d") return std::chrono::days(1);
-  return std::nullopt;
 }
 
 void AddMoment(CLI::App* command, const std::string& name, std::string* text,
@@ -231,11 +224,11 @@ std::optional<std::chrono::sys_seconds> ParseMoment(const std::string& text,
   int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || number <= 0 || number > kMax) return std::nullopt;
-  const std::string_view rest(end, static_cast<size_t>(text.data() + text.size() - end));
-  if (rest.empty()) return std::chrono::sys_seconds(std::chrono::seconds(number));
-  const auto unit = UnitOf(rest);
-  if (!unit) return std::nullopt;
-  return now - number * *unit;
+  if (end == text.data() + text.size()) {
+    return std::chrono::sys_seconds(std::chrono::seconds(number));
+  }
+  const auto age = ParseDuration(text);
+  return age ? std::optional(now - *age) : std::nullopt;
 }
 
 void AddFileArgument(CLI::App* command, SnapshotOptions* options, const std::string& help) {

@@ -75,6 +75,17 @@ def test_a_service_user_knows_root_from_root_of_a_container(make_daemon, directo
     assert not may_export_everything(daemon.socket, directory, IN_A_NAMESPACE)
 
 
+@pytest.mark.parametrize("command", [("evict", "--all", "--yes"), ("verify",)], ids=["evict", "verify"])
+def test_nobody_keeps_the_store_at_the_socket_for_containers_or_from_a_user_namespace(daemon, container_socket, command):
+    def status(socket, behind=()):
+        done = run_cli("--socket", socket, "--json", *command, behind=behind, check=False, cwd="/")
+        return json.loads(done.stdout).get("error", {}).get("status", "done")
+
+    assert status(container_socket) == status(daemon.socket, IN_A_NAMESPACE) == "denied"
+    assert daemon.build_json(KERNEL, cwd="/")["outcome"] == "hit"
+    assert status(daemon.socket, AS_A_MEMBER) == "done"
+
+
 def test_what_root_inserts_from_a_container_is_for_itself(daemon, container_socket, directory):
     file = directory / "all.snap"
     daemon.cli("snapshot", "create", str(file))

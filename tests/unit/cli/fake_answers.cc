@@ -208,3 +208,25 @@ cccl_cache_status cccl_cache_snapshot_list(int, cccl_cache_snapshot_visit visit,
   }
   return CCCL_CACHE_OK;
 }
+
+cccl_cache_status cccl_cache_evict(cccl_cache_client*, const cccl_cache_eviction_filter* filter,
+                                   cccl_cache_evict_progress progress, void* context, uint32_t,
+                                   cccl_cache_evicted* evicted, cccl_cache_error** error) {
+  for (size_t i = 0; i < filter->key_count; ++i) {
+    Library().evicted_keys.emplace_back(filter->keys[i].data, filter->keys[i].size);
+  }
+  Library().evicted_toolchain.assign(filter->toolchain.data, filter->toolchain.size);
+  Library().unused_seconds = filter->unused_seconds;
+  Library().evict_all = filter->all != 0;
+  progress(&Library().evicted, context);
+  *evicted = Library().evicted;
+  return FakeFailure("evict", error);
+}
+
+cccl_cache_status cccl_cache_verify(cccl_cache_client*, cccl_cache_verify_progress progress,
+                                    void* context, uint32_t, cccl_cache_verified* verified,
+                                    cccl_cache_error** error) {
+  progress(&Library().verified, context);
+  *verified = Library().verified;
+  return FakeFailure("verify", error);
+}

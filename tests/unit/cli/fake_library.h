@@ -91,6 +91,8 @@ struct FakeLibrary {
   std::vector<FakeItem> items;
   cccl_cache_snapshot_summary summary = {sizeof(cccl_cache_snapshot_summary), 1, 8, 0, 0};
   std::string written = "snapshot";  ///< by snapshot_create and snapshot_delta
+  cccl_cache_evicted evicted = {};
+  cccl_cache_verified verified = {};
 
   std::string called;  ///< the last function that asked something
   std::string socket;
@@ -106,6 +108,10 @@ struct FakeLibrary {
   uint32_t toolchain_major = 0;
   cccl_cache_artifact_kind wanted = CCCL_CACHE_PTX;
   bool all_users = false;
+  std::vector<std::string> evicted_keys;
+  std::string evicted_toolchain;
+  uint64_t unused_seconds = 0;
+  bool evict_all = false;
 };
 
 /// The library as the test that runs now set it up.

@@ -1,0 +1,217 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+// The commands by which administrators keep the store: evict and verify.
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "cli/command.h"
+#include "cli/quantities.h"
+
+namespace cccl_cache::cli {
+namespace {
+
+/// A line about a command that takes longer than a second: on standard error, if that is a
+/// terminal, and only until the command ends.
+class ProgressLine {
+ public:
+  ProgressLine() = default;
+  ~ProgressLine() { Write(""); }
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  /// Shows the text in place of the one before, once the command has taken long enough.
+  void Show(const std::string& text) {
+    if (std::chrono::steady_clock::now() - begin_ >= std::chrono::seconds(1)) Write(text);
+  }
+
+ private:
+  void Write(const std::string& text) {
+    if (!terminal_ || (text.empty() && width_ == 0)) return;
+    std::string line = "\r" + text + std::string(width_ - std::min(width_, text.size()), ' ');
+    if (text.empty()) line += "\r";
+    width_ = text.size();
+    // Nowhere to say that stderr can't be written to.
+    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
+  }
+
+  const bool terminal_ = isatty(STDERR_FILENO) == 1;
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  size_t width_ = 0;  ///< of what is shown
+};
+
+std::string Entries(uint64_t count) {
+  return Count(static_cast<double>(count)) + (count == 1 ? " entry" : " entries");
+}
+
+std::string Evicted(const cccl_cache_evicted& evicted) {
+  return "evicted " + Entries(evicted.entries) + ", " + Bytes(static_cast<double>(evicted.bytes));
+}
+
+std::string Json(const cccl_cache_evicted& evicted) {
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("entries").Integer(static_cast<int64_t>(evicted.entries));
+  json.Key("bytes").Integer(static_cast<int64_t>(evicted.bytes));
+  return json.EndObject().Finish();
+}
+
+std::string Verified(const cccl_cache_verified& verified) {
+  std::string text = "verified " + Entries(verified.entries) + ", " +
+                     Bytes(static_cast<double>(verified.bytes)) + ": ";
+  if (verified.broken + verified.unreadable == 0) return text + "all sound\n";
+  text += Count(static_cast<double>(verified.broken)) + " broken, dropped";
+  if (verified.unreadable > 0) {
+    text += "; " + Count(static_cast<double>(verified.unreadable)) +
+            " could not be read and are kept: the daemon's log and the disk's say more";
+  }
+  return text + "\n";
+}
+
+std::string SoFar(const cccl_cache_verified& verified) {
+  const auto done = static_cast<double>(verified.bytes);
+  const auto all = static_cast<double>(std::max(verified.bytes, verified.all_bytes));
+  return "verifying: " + Count(static_cast<double>(verified.entries)) + " of " +
+         Entries(std::max(verified.entries, verified.all_entries)) + ", " + Use(done, all) + ", " +
+         Count(static_cast<double>(verified.broken)) + " broken";
+}
+
+std::string Json(const cccl_cache_verified& verified) {
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("entries").Integer(static_cast<int64_t>(verified.entries));
+  json.Key("bytes").Integer(static_cast<int64_t>(verified.bytes));
+  json.Key("broken").Integer(static_cast<int64_t>(verified.broken));
+  json.Key("unreadable").Integer(static_cast<int64_t>(verified.unreadable));
+  return json.EndObject().Finish();
+}
+
+struct EvictOptions {
+  std::vector<std::string> keys;
+  std::string older_than;
+  std::string toolchain;
+  bool all = false;
+  bool yes = false;
+};
+
+/// Returns why the options are no filter; empty if they are one.
+std::string Misuse(const EvictOptions& options) {
+  const int filters = (options.keys.empty() ? 0 : 1) + (options.older_than.empty() ? 0 : 1) +
+                      (options.toolchain.empty() ? 0 : 1) + (options.all ? 1 : 0);
+  if (filters == 0) return "evict wants keys, --older-than, --toolchain or --all";
+  if (filters > 1) return "evict takes keys, --older-than, --toolchain or --all, one of them";
+  for (const std::string& key : options.keys) {
+    if (std::string wrong = WrongKey(key); !wrong.empty()) return wrong;
+  }
+  if (!options.toolchain.empty() && !WrongKey(options.toolchain).empty()) {
+    return "\"" + options.toolchain +
+           "\" is no toolchain's id, nor its first 8 or more digits: see toolchains";
+  }
+  if (options.all && !options.yes && (isatty(STDIN_FILENO) != 1 || isatty(STDERR_FILENO) != 1)) {
+    return "--all evicts everything of all users: add --yes";
+  }
+  return "";
+}
+
+bool Confirmed() {
+  const std::string question = "Evict all entries and deposits of all users? [y/N] ";
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, question.data(), question.size());
+  std::string answer;
+  std::getline(std::cin, answer);
+  return answer == "y" || answer == "Y" || answer == "yes";
+}
+
+int Evict(const EvictOptions& options, const CommonOptions& common) {
+  if (std::string misuse = Misuse(options); !misuse.empty()) return FailUsage(misuse, common);
+  EvictionFilter filter;
+  filter.keys = options.keys;
+  filter.toolchain = options.toolchain;
+  filter.all = options.all;
+  if (!options.older_than.empty()) {
+    const auto age = ParseDuration(options.older_than);
+    if (!age) {
+      return FailUsage("--older-than: \"" + options.older_than + "\" is no age: 30m, 12h, 30d",
+                       common);
+    }
+    filter.unused_for = *age;
+  }
+  if (options.all && !options.yes && !Confirmed()) {
+    return FailUsage("nothing was evicted", common);
+  }
+  Expected<Client> client = Client::Open(common.socket);
+  if (!client.ok()) return Fail(client.error(), common);
+  const Expected<cccl_cache_evicted> evicted = [&] {
+    ProgressLine line;
+    return client->upkeep().Evict(
+        filter, [&line](const cccl_cache_evicted& so_far) { line.Show(Evicted(so_far)); });
+  }();
+  if (!evicted.ok()) return Fail(evicted.error(), common);
+  if (!options.keys.empty() && evicted->entries == 0) {
+    return Fail(Error{CCCL_CACHE_INVALID_REQUEST,
+                      "no entry has " +
+                          std::string(options.keys.size() == 1 ? "this key" : "any of these keys")},
+                common);
+  }
+  return Print(common.json ? Json(*evicted) : Evicted(*evicted) + "\n");
+}
+
+int Verify(const CommonOptions& common) {
+  Expected<Client> client = Client::Open(common.socket);
+  if (!client.ok()) return Fail(client.error(), common);
+  const Expected<cccl_cache_verified> verified = [&] {
+    ProgressLine line;
+    return client->upkeep().Verify(
+        [&line](const cccl_cache_verified& so_far) { line.Show(SoFar(so_far)); });
+  }();
+  if (!verified.ok()) return Fail(verified.error(), common);
+  const int printed = Print(common.json ? Json(*verified) : Verified(*verified));
+  return verified->broken + verified->unreadable > 0 ? kCheckFailed : printed;
+}
+
+}  // namespace
+
+void AddEvictCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
+  CLI::App* command = app->add_subcommand("evict", "Evict entries of all users, as administrator");
+  command->group("Entries");
+  command->footer(
+      "Evicted builds are compiled again when they are asked for. --older-than and --all evict "
+      "deposits as well.\n"
+      "Example: sudo cccl-cache-cli evict --older-than 30d");
+  const auto options = std::make_shared<EvictOptions>();
+  command->add_option("KEY", options->keys,
+                      "Key as build --json and explain tell it, or its first 8 or more digits");
+  command
+      ->add_option("--older-than", options->older_than,
+                   "Entries that were not used for longer than this: 30m, 12h, 30d")
+      ->type_name("AGE");
+  command
+      ->add_option(
+          "--toolchain", options->toolchain,
+          "Entries that users received from this toolchain: its id as toolchains tells it, "
+          "or the first 8 or more digits")
+      ->type_name("ID");
+  command->add_flag("--all", options->all, "Everything, deposits included");
+  command->add_flag("--yes", options->yes, "Do not ask whether --all is meant");
+  command->callback([options, &common, exit_code] { *exit_code = Evict(*options, common); });
+}
+
+void AddVerifyCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
+  CLI::App* command = app->add_subcommand(
+      "verify", "Have the daemon read its whole disk and drop broken entries, as administrator");
+  command->group("Entries");
+  command->footer(
+      "Exit codes: 0 all is sound, 1 broken or unreadable entries were found, 2 usage, 3 no "
+      "daemon, "
+      "4 refused, 5 any other error.\n"
+      "Example: sudo cccl-cache-cli verify");
+  command->callback([&common, exit_code] { *exit_code = Verify(common); });
+}
+
+}  // namespace cccl_cache::cli

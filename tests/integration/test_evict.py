@@ -1,0 +1,181 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""`evict`: an administrator removes entries by key, by age, by toolchain, or all; builds go on."""
+
+import json
+import pathlib
+import threading
+
+import pytest
+from conftest import PLACES, run_cli
+from lease_client import LeaseClient
+from snapshot_commands import ALICE, BOB, as_root, build, place, shared, snapshot  # noqa: F401
+from terminal import at_a_terminal
+
+FAKETIME = "/usr/$LIB/faketime/libfaketimeMT.so.1"
+
+
+def evict(daemon, *arguments, check=True, user=None):
+    done = daemon.cli("--json", "evict", *arguments, check=check, user=user, cwd="/")
+    return json.loads(done.stdout) if done.returncode == 0 else done
+
+
+def outcomes(daemon, numbers, user=None):
+    return [build(daemon, number, user=user)["outcome"] for number in numbers]
+
+
+def explained(daemon, key, user=None):
+    return json.loads(daemon.cli("--json", "explain", key, user=user, cwd="/").stdout)["verdict"]
+
+
+def disk_bytes(daemon):
+    return sum(file.stat().st_size for file in pathlib.Path(daemon.state).rglob("*") if file.is_file())
+
+
+def test_an_entry_is_evicted_by_its_key_and_by_its_first_digits_and_explain_says_so(shared):
+    keys = [build(shared, number, user=ALICE)["key"] for number in range(3)]
+    whole = evict(shared, keys[0])
+    assert whole["entries"] == 1
+    assert whole["bytes"] > 20000
+    assert evict(shared, keys[1][:8])["entries"] == 1
+    assert explained(shared, keys[0], user=ALICE) == "evicted"
+    assert explained(shared, keys[1], user=ALICE) == "evicted"
+    assert outcomes(shared, range(3), user=ALICE) == ["built", "built", "hit"]
+
+
+def test_an_evicted_entry_stays_away_when_the_daemon_is_killed_right_after(shared):
+    key = build(shared, 1)["key"]
+    evict(shared, key)
+    shared.kill()
+    shared.start()
+    assert build(shared, 1)["outcome"] == "built"
+
+
+def test_the_reason_is_known_after_a_restart(shared):
+    key = build(shared, 1)["key"]
+    evict(shared, key)
+    assert shared.stop() == 0
+    shared.start()
+    assert explained(shared, key) == "evicted"
+
+
+def test_a_key_that_no_entry_has_is_an_error(shared):
+    build(shared, 1)
+    done = evict(shared, "0" * 64, check=False)
+    assert done.returncode == 4
+    assert b"no entry has this key" in done.stderr
+    assert build(shared, 1)["outcome"] == "hit"
+
+
+def test_only_administrators_evict_and_the_others_are_told_who_they_are(shared):
+    key = build(shared, 1, user=ALICE)["key"]
+    for arguments in ([key], ["--all", "--yes"], ["--older-than", "1s"], ["--toolchain", "0" * 8]):
+        done = evict(shared, *arguments, check=False, user=ALICE)
+        assert done.returncode == 4
+        assert json.loads(done.stdout)["error"]["status"] == "denied"
+        assert b"admin_group" in done.stderr
+    assert build(shared, 1, user=ALICE)["outcome"] == "hit"
+
+
+def test_entries_that_were_not_used_for_longer_are_evicted_with_the_deposits(make_daemon, toolkit):
+    daemon = make_daemon("--socket-mode", "0666", roots=(toolkit.root,)).start()
+    outcomes(daemon, range(4))
+    for name in ("old", "used"):
+        holder = LeaseClient(daemon, name)
+        holder.hear()
+        assert holder.ask(f"publish {name}") == "published"
+    assert evict(daemon, "--older-than", "1d") == {"entries": 0, "bytes": 0}
+    assert daemon.stop() == 0
+    daemon.environment = {"LD_PRELOAD": FAKETIME, "FAKETIME": "+2d", "FAKETIME_DONT_FAKE_MONOTONIC": "1", "NO_FAKE_STAT": "1"}
+    daemon.start()
+    assert outcomes(daemon, (0, 9)) == ["hit", "built"]
+    assert LeaseClient(daemon, "used").hear() == "hit used"
+    assert evict(daemon, "--older-than", "1d")["entries"] == 4
+    assert LeaseClient(daemon, "used").hear() == "hit used"
+    assert LeaseClient(daemon, "old").hear() != "hit old"
+    assert outcomes(daemon, (0, 9, 1, 2, 3)) == ["hit", "hit", "built", "built", "built"]
+
+
+def test_entries_of_one_toolchain_are_evicted_by_its_id(make_daemon):
+    daemon = make_daemon("--socket-mode", "0666", roots=(PLACES.fake13, PLACES.fake12)).start()
+    told = json.loads(daemon.cli("--json", "toolchains").stdout)["toolchains"]
+    ids = {each["version"].split(".")[0]: each["id"] for each in told}
+
+    def both(number, user):
+        return [daemon.build_json(f"// program {number}\n", "--toolchain", major, cwd="/", user=user)["outcome"]
+                for major in ("13", "12")]
+
+    assert both(1, ALICE) == both(2, BOB) == ["built", "built"]
+    assert evict(daemon, "--toolchain", ids["12"][:8])["entries"] == 2
+    assert both(1, ALICE) == both(2, BOB) == ["hit", "built"]
+    unknown = evict(daemon, "--toolchain", "0" * 8, check=False)
+    assert unknown.returncode == 4
+    assert b"toolchains --json" in unknown.stderr
+
+
+def test_all_frees_the_disk_of_everybodys_entries_and_deposits(shared, place):
+    outcomes(shared, range(200))
+    holder = LeaseClient(shared, "kept")
+    holder.hear()
+    assert holder.ask("publish before") == "published"
+    snapshot(shared, "create", place / "file")
+    assert snapshot(shared, "insert", place / "file", user=ALICE)["shared"] is False
+    before = disk_bytes(shared)
+    gone = evict(shared, "--all", "--yes")
+    assert gone["entries"] >= 200 + 200 + 1
+    stats = shared.stats()
+    assert (stats["entries"], stats["bytes"], stats["deposits"]) == (0, 0, 0)
+    assert disk_bytes(shared) < before / 2
+    assert LeaseClient(shared, "kept").hear() != "hit before"
+    assert outcomes(shared, range(3), user=ALICE) == ["built"] * 3
+    shared.kill()
+    shared.start()
+    assert outcomes(shared, range(3, 6), user=ALICE) == ["built"] * 3
+
+
+def test_what_a_user_inserted_for_itself_is_evicted_by_its_key(shared, place):
+    key = build(shared, 1)["key"]
+    snapshot(shared, "create", place / "file")
+    snapshot(shared, "insert", place / "file", user=ALICE)
+    assert evict(shared, key)["entries"] == 2
+    assert build(shared, 1, user=ALICE)["outcome"] == "built"
+
+
+def test_builds_that_run_meanwhile_are_right(shared):
+    expected = {number: shared.build_bytes(f"// program {number}\n//fake: output-size 20000\n")[1]
+                for number in range(20)}
+    wrong = []
+    stop = threading.Event()
+
+    def client():
+        while not stop.is_set():
+            for number, contents in expected.items():
+                if shared.build_bytes(f"// program {number}\n//fake: output-size 20000\n")[1] != contents:
+                    wrong.append(number)
+
+    clients = [threading.Thread(target=client) for _ in range(2)]
+    for each in clients:
+        each.start()
+    for _ in range(10):
+        evict(shared, "--all", "--yes")
+    stop.set()
+    for each in clients:
+        each.join()
+    assert not wrong
+
+
+@pytest.mark.parametrize("arguments", [[], ["--all"], ["--all", "--yes", "--older-than", "1d"], ["12345"],
+                                       ["--older-than", "soon"], ["--toolchain", "13"]])
+def test_a_filter_that_is_none_is_a_matter_of_usage(shared, arguments):
+    assert run_cli("--socket", shared.socket, "evict", *arguments, check=False, cwd="/").returncode == 2
+
+
+def test_a_person_is_asked_whether_all_is_meant(shared):
+    build(shared, 1)
+    command = ("--socket", shared.socket, "evict", "--all")
+    code, _, shown = at_a_terminal(*command, answer=b"\n")
+    assert (code, "[y/N]" in shown) == (2, True)
+    assert build(shared, 1)["outcome"] == "hit"
+    code, output, _ = at_a_terminal(*command, answer=b"y\n")
+    assert (code, output.startswith("evicted 1 entry, ")) == (0, True)
+    assert build(shared, 1)["outcome"] == "built"
