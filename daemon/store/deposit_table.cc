@@ -60,17 +60,18 @@ std::optional<DatabaseError> ReadDepositRecords(Database& database, StoredDeposi
                        });
 }
 
-DepositContents RocksdbDeposits::Get(const Digest& key) {
+Result<DepositContents> RocksdbDeposits::Get(const Digest& key) {
   if (const auto queued = queue_.FindDeposit(key)) return *queued;
+  const Error not_given{ErrorCode::kUnavailable, "the disk does not give the deposit"};
   const auto database = slot_.Get();
-  if (!database) return nullptr;
+  if (!database) return not_given;
   DepositContents contents;
   switch (ReadDeposit(*database, key, contents)) {
     case Database::Found::kNo:
       break;
     case Database::Found::kFailed:
       statistics_.Add(Counter::kStoreErrors);
-      break;
+      return not_given;
     case Database::Found::kYes:
     case Database::Found::kDamaged:
       if (contents == nullptr) statistics_.Add(Counter::kCorruptEntries);

@@ -40,7 +40,7 @@ class RocksdbDeposits final : public DepositStore {
   RocksdbDeposits(DatabaseSlot& slot, WriteQueue& queue, Statistics& statistics)
       : slot_(slot), queue_(queue), statistics_(statistics) {}
 
-  DepositContents Get(const Digest& key) override;
+  Result<DepositContents> Get(const Digest& key) override;
   DepositContents FindInMemory(const Digest& key) override;
   bool Put(const DepositRecord& record, DepositContents contents) override;
   void PutRecord(const DepositRecord& record) override;

@@ -61,19 +61,26 @@ std::optional<std::chrono::sys_seconds> MemoryStore::LastUse(const Digest& key) 
   return found == nullptr ? std::nullopt : std::optional(found->value.used);
 }
 
-void MemoryStore::RemoveUnusedSince(std::chrono::sys_seconds time) {
+void MemoryStore::RemoveUnusedSince(
+    std::chrono::sys_seconds time,
+    const std::function<void(const Digest&, uint64_t bytes)>& removed_one) {
   // Hits wait for no more than one portion.
   constexpr size_t kPortion = 256;
   size_t removed = kPortion;
   while (removed == kPortion) {
     removed = 0;
-    Lru::Entries gone;  // freed after the lock
-    const MutexLock lock(mutex_);
-    while (removed < kPortion && !entries_.users().empty()) {
-      const Lru::Entry& oldest = entries_.users().begin()->second.oldest_first.front();
-      if (oldest.value.used >= time) break;
-      gone.splice(gone.end(), entries_.Remove(Digest(oldest.key)));
-      ++removed;
+    Lru::Entries gone;
+    {
+      const MutexLock lock(mutex_);
+      while (removed < kPortion && !entries_.users().empty()) {
+        const Lru::Entry& oldest = entries_.users().begin()->second.oldest_first.front();
+        if (oldest.value.used >= time) break;
+        gone.splice(gone.end(), entries_.Remove(Digest(oldest.key)));
+        ++removed;
+      }
+    }
+    for (const Lru::Entry& entry : gone) {
+      removed_one(entry.key, entry.value.artifact->Footprint());
     }
   }
 }

@@ -40,8 +40,10 @@ class MemoryStore final : public Tier {
 
   /// Returns when the entry was last used, or none if it is not here. Does not count as a use.
   [[nodiscard]] std::optional<std::chrono::sys_seconds> LastUse(const Digest& key) const;
-  /// Drops all entries that were last used before this time.
-  void RemoveUnusedSince(std::chrono::sys_seconds time);
+  /// Drops all entries that were last used before this time, and calls `removed_one` for each,
+  /// without the lock, with the size of its artifact in bytes.
+  void RemoveUnusedSince(std::chrono::sys_seconds time,
+                         const std::function<void(const Digest&, uint64_t bytes)>& removed_one);
 
   [[nodiscard]] TierSize size() const;
 

@@ -15,7 +15,7 @@
 
 namespace cccl_cache::daemon {
 
-/// What a verification finds of an entry. One that is gone by then is sound.
+/// The finding about one entry. One that is gone by then is sound.
 enum class Soundness : uint8_t { kSound, kBroken, kUnreadable };
 
 /// Stands for all users together: no user has this uid.

@@ -138,7 +138,7 @@ class Eviction {
     });
     if (!walked) return walked;
     // Last, because a hit may have brought an entry back as long as the disk had it.
-    parts_.memory.RemoveUnusedSince(sys_seconds::max());
+    EvictFromMemory(sys_seconds::max());
     if (walked = EvictDeposits(sys_seconds::max()); !walked) return walked;
     return parts_.disk.FreeSpace();
   }
@@ -155,7 +155,7 @@ class Eviction {
       return Flush();
     });
     if (!walked) return walked;
-    parts_.memory.RemoveUnusedSince(before);
+    EvictFromMemory(before);
     return EvictDeposits(before);
   }
 
@@ -235,17 +235,28 @@ class Eviction {
     return waiting_.size() < kPortion ? Status(Ok{}) : Flush();
   }
 
+  /// Evicts the entries in memory that were not used since then. One that the disk still has, as it
+  /// was used there, is not counted.
+  void EvictFromMemory(sys_seconds before) {
+    parts_.memory.RemoveUnusedSince(before, [this](const Digest& key, uint64_t bytes) {
+      if (!parts_.disk.Holds(key)) NoteAlone(key, bytes);
+    });
+  }
+
+  /// An entry that does not fit on the disk, or came while it was full, is in memory alone.
+  void NoteAlone(const Digest& key, uint64_t bytes) {
+    parts_.eviction_log.Note(key, EvictionCause::kEvicted);
+    Add(evicted_, {1, bytes});
+  }
+
   /// Evicts the entries that were chosen so far.
   [[nodiscard]] Status Flush() {
     const std::vector<Digest> keys(waiting_.begin(), waiting_.end());
     waiting_.clear();
     for (const Digest& key : keys) {
       if (!parts_.memory.Holds(key) || parts_.disk.Holds(key)) continue;
-      // What does not fit on the disk, or came while it was full, is in memory alone.
       const ArtifactPtr alone = parts_.memory.Get(key);
-      if (alone == nullptr) continue;
-      parts_.eviction_log.Note(key, EvictionCause::kEvicted);
-      Add(evicted_, {1, alone->Footprint()});
+      if (alone != nullptr) NoteAlone(key, alone->Footprint());
     }
     const Result<TierSize> evicted = parts_.disk.Evict(keys);
     if (!evicted) return evicted.error();
@@ -313,9 +324,11 @@ class Verification {
     });
     if (!walked) return walked.error();
     walked = ForEachDeposit(parts_.deposits, [this](const DepositRecord& record) {
-      const bool sound = parts_.deposits.Verify(record.key);
-      return Note(DepositIndex::Charge(record.size),
-                  sound ? Soundness::kSound : Soundness::kBroken);
+      const Result<bool> sound = parts_.deposits.Verify(record.key);
+      const Soundness found = !sound   ? Soundness::kUnreadable
+                              : *sound ? Soundness::kSound
+                                       : Soundness::kBroken;
+      return Note(DepositIndex::Charge(record.size), found);
     });
     if (!walked) return walked.error();
     return verified_;
@@ -347,13 +360,20 @@ std::string_view NameOf(const EvictionFilter& filter) {
   return filter.toolchain ? "of a toolchain" : "by key";
 }
 
+Error Busy() {
+  return {ErrorCode::kOverloaded,
+          "another eviction or verification goes through the store: wait for its end"};
+}
+
 }  // namespace
 
 Result<TierSize> StoreUpkeep::Evict(const Peer& caller, const EvictionFilter& filter,
                                     const Progress<TierSize>& progress,
                                     const std::stop_token& left) {
+  if (busy_.exchange(true)) return Busy();
   Eviction eviction(parts_, Reporter<TierSize>(progress, left));
   const Status ended = eviction.Run(filter);
+  busy_ = false;
   const TierSize evicted = eviction.evicted();
   parts_.report(fmt::format("user {} evicted {} entries ({}), {} bytes{}", caller.uid,
                             evicted.entries, NameOf(filter), evicted.bytes,
@@ -364,11 +384,9 @@ Result<TierSize> StoreUpkeep::Evict(const Peer& caller, const EvictionFilter& fi
 
 Result<Verified> StoreUpkeep::Verify(const Peer& caller, const Progress<Verified>& progress,
                                      const std::stop_token& left) {
-  if (verifying_.exchange(true)) {
-    return Error{ErrorCode::kOverloaded, "the store is being verified already: wait for its end"};
-  }
+  if (busy_.exchange(true)) return Busy();
   const Result<Verified> verified = Verification(parts_, Reporter<Verified>(progress, left)).Run();
-  verifying_ = false;
+  busy_ = false;
   if (verified) {
     parts_.report(
         fmt::format("user {} had {} entries verified: {} broken and dropped, {} unreadable",

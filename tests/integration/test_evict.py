@@ -148,19 +148,24 @@ def test_builds_that_run_meanwhile_are_right(shared):
     stop = threading.Event()
 
     def client():
-        while not stop.is_set():
-            for number, contents in expected.items():
-                if shared.build_bytes(f"// program {number}\n//fake: output-size 20000\n")[1] != contents:
-                    wrong.append(number)
+        try:
+            while not stop.is_set():
+                for number, contents in expected.items():
+                    if shared.build_bytes(f"// program {number}\n//fake: output-size 20000\n")[1] != contents:
+                        wrong.append(number)
+        except Exception as error:
+            wrong.append(error)
 
     clients = [threading.Thread(target=client) for _ in range(2)]
     for each in clients:
         each.start()
-    for _ in range(10):
-        evict(shared, "--all", "--yes")
-    stop.set()
-    for each in clients:
-        each.join()
+    try:
+        for _ in range(10):
+            evict(shared, "--all", "--yes")
+    finally:
+        stop.set()
+        for each in clients:
+            each.join()
     assert not wrong
 
 

@@ -3,14 +3,10 @@
 """`verify`: an administrator has the daemon read its disk; broken entries are dropped and built again."""
 
 import json
-import signal
-import time
 
 from database import database_files, flip_a_bit
 from lease_client import LeaseClient
-from patience import wait_for
 from snapshot_commands import ALICE, as_root, build, place, shared, snapshot  # noqa: F401
-from terminal import at_a_terminal
 
 NUMBERS = range(6)
 
@@ -95,20 +91,3 @@ def test_only_administrators_have_it_verified(shared):
 def test_a_person_reads_a_sentence(shared):
     build(shared, 1)
     assert shared.cli("verify").stdout.decode().endswith(": all sound\n")
-
-
-def test_a_terminal_shows_how_far_it_is_once_that_has_taken_a_second(shared):
-    build(shared, 1)
-    command = ("--socket", shared.socket, "verify")
-
-    def let_it_take_a_second():
-        begin = time.monotonic()
-        wait_for(lambda: time.monotonic() > begin + 1.5, "a second and a half")
-        shared.process.send_signal(signal.SIGCONT)
-
-    shared.freeze()
-    code, output, shown = at_a_terminal(*command, meanwhile=let_it_take_a_second)
-    assert (code, output.endswith("all sound\n")) == (0, True)
-    assert "verifying: 1 of 1 entry" in shown
-    # The line is gone at the end.
-    assert shown.split("\r")[-2].strip() == ""

@@ -41,8 +41,8 @@ class DepositStore {
  public:
   virtual ~DepositStore() = default;
 
-  /// Returns null if it is not there or does not verify.
-  virtual DepositContents Get(const Digest& key) = 0;
+  /// Returns null if it is not there or does not verify, kUnavailable if the disk does not give it.
+  virtual Result<DepositContents> Get(const Digest& key) = 0;
   /// The same without waiting for a disk. If this returns null, the disk may still have it.
   virtual DepositContents FindInMemory(const Digest& key) = 0;
   /// Returns false, and keeps nothing, if there is no room.

@@ -148,13 +148,14 @@ void Deposits::TellNews(const Call& call, LeaseNews news) {
 DepositContents Deposits::Look(const Digest& key) {
   const std::optional<uint64_t> addition = index_.Find(key);
   if (!addition) return nullptr;
-  DepositContents contents = parts_.store.Get(key);
-  if (contents != nullptr) {
+  Result<DepositContents> contents = parts_.store.Get(key);
+  if (!contents) return nullptr;
+  if (*contents == nullptr) {
+    DropLost(key, *addition);
+  } else {
     NoteUse(key);
-    return contents;
   }
-  DropLost(key, *addition);
-  return nullptr;
+  return *std::move(contents);
 }
 
 bool Deposits::DropLost(const Digest& key, uint64_t addition) {
@@ -164,9 +165,17 @@ bool Deposits::DropLost(const Digest& key, uint64_t addition) {
   return true;
 }
 
-bool Deposits::Verify(const Digest& key) {
+Result<bool> Deposits::Verify(const Digest& key) {
   const std::optional<uint64_t> addition = index_.Find(key);
-  return !addition || parts_.store.Get(key) != nullptr || !DropLost(key, *addition);
+  if (!addition) return true;
+  const Result<DepositContents> contents = parts_.store.Get(key);
+  if (!contents) return contents.error();
+  return *contents != nullptr || !DropLost(key, *addition);
+}
+
+DepositContents Deposits::Read(const Digest& key) {
+  Result<DepositContents> contents = parts_.store.Get(key);
+  return contents ? *std::move(contents) : nullptr;
 }
 
 void Deposits::NoteUse(const Digest& key) {

@@ -104,11 +104,11 @@ class Deposits {
   void Touch(const Digest& key) { NoteUse(key); }
 
   /// Returns the contents of a deposit that List named; this does not count as a use. Returns null
-  /// if it is there no more. Reads the disk.
-  [[nodiscard]] DepositContents Read(const Digest& key) { return parts_.store.Get(key); }
-  /// Reads a deposit, and drops it if it does not verify. Returns false if it was dropped. Reads
-  /// the disk.
-  [[nodiscard]] bool Verify(const Digest& key);
+  /// if it is there no more or can't be read. Reads the disk.
+  [[nodiscard]] DepositContents Read(const Digest& key);
+  /// Reads a deposit from the disk, and drops it if it does not verify. Returns false if it was
+  /// dropped, kUnavailable if the disk does not give it: then it is kept.
+  [[nodiscard]] Result<bool> Verify(const Digest& key);
   /// Keeps, for this user alone, what was deposited elsewhere. kOverloaded: it is larger than a
   /// user's quota. kUnavailable: there is no room now.
   [[nodiscard]] Result<Inserted> Insert(uid_t uid, const std::string& name_space,

@@ -26,7 +26,7 @@ struct EvictionFilter {
   bool all = false;
 };
 
-/// What a verification has read so far.
+/// The numbers of a verification so far.
 struct Verified {
   TierSize read;
   TierSize all;             ///< there were at the start
@@ -34,7 +34,7 @@ struct Verified {
   uint64_t unreadable = 0;  ///< the disk did not give them; they are kept
 };
 
-/// What administrators do to all that is kept. Thread-safe. Every call blocks as long as the disk
+/// Calls of administrators on all that is kept. Thread-safe. Every call blocks as long as the disk
 /// does, and uses a bounded amount of memory.
 class Upkeep {
  public:
@@ -46,12 +46,12 @@ class Upkeep {
 
   /// Evicts entries from all tiers, private ones and deposits included as far as the filter fits
   /// them. Returns how many went. kInvalidRequest: a prefix is ambiguous, or no known toolchain has
-  /// it; nothing was evicted. kCancelled: `left` was stopped. kUnavailable: the disk refuses.
+  /// it; nothing was evicted. kOverloaded: another call of Evict or Verify runs. kCancelled: `left`
+  /// was stopped. kUnavailable: the disk refuses.
   virtual Result<TierSize> Evict(const Peer& caller, const EvictionFilter& filter,
                                  const Progress<TierSize>& progress,
                                  const std::stop_token& left) = 0;
-  /// Reads all entries of the disk and drops those that do not verify. kOverloaded: another
-  /// verification runs. kCancelled and kUnavailable are as for Evict.
+  /// Reads all entries of the disk and drops those that do not verify. Errors are as for Evict.
   virtual Result<Verified> Verify(const Peer& caller, const Progress<Verified>& progress,
                                   const std::stop_token& left) = 0;
 };

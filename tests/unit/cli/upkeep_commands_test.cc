@@ -32,7 +32,8 @@ TEST_CASE("evict passes on what is to go, and tells what went") {
   CHECK(Library().evict_all);
 }
 
-TEST_CASE("evict without a filter, with two, or with none that means something asks nobody") {
+TEST_CASE(
+    "evict without a filter, with two, or with one that means nothing does not ask the daemon") {
   const FreshLibrary fresh;
   const std::vector<std::vector<std::string>> wrong = {
       {"evict"},

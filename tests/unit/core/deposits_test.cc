@@ -141,6 +141,24 @@ TEST_CASE("a corrupt deposit is a miss, and forgotten") {
   CHECK(scene.Ask(Claim("a")) == "again");
 }
 
+TEST_CASE("a deposit that the disk does not give is a miss, and kept") {
+  FakeDepositStore store;
+  Scene scene(store);
+  scene.Deposit(Claim("a"), "bytes");
+  const Digest key = Claim("a").key;
+  store.unreadable = true;
+  CHECK_FALSE(scene.deposits.Verify(key).ok());
+  CHECK(scene.deposits.Read(key) == nullptr);
+  CHECK(scene.Ask(Claim("a")) == "lease");
+  scene.deposits.Leave(scene.waiter);
+  store.unreadable = false;
+  CHECK(*scene.deposits.Verify(key));
+  CHECK(scene.Ask(Claim("a")) == "bytes");
+  store.Corrupt(key);
+  CHECK_FALSE(*scene.deposits.Verify(key));
+  CHECK(*scene.deposits.Verify(key));  // it is gone
+}
+
 TEST_CASE("a key under which nothing lies costs no look at the disk") {
   FakeDepositStore store;
   Scene scene(store);

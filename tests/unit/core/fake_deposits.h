@@ -18,15 +18,16 @@ namespace cccl_cache::daemon {
 /// Keeps deposits as long as the test lasts. Thread-safe.
 class FakeDepositStore final : public DepositStore {
  public:
-  DepositContents Get(const cccl_cache::Digest& key) override {
+  Result<DepositContents> Get(const cccl_cache::Digest& key) override {
+    if (unreadable) return Error{ErrorCode::kUnavailable, "the disk does not answer"};
     if (auto meanwhile = TakeMeanwhile()) {
       meanwhile();
-      return nullptr;
+      return DepositContents();
     }
     const std::lock_guard lock(mutex_);
     ++gets_;
     const auto found = deposits_.find(key);
-    return found == deposits_.end() ? nullptr : found->second.second;
+    return found == deposits_.end() ? DepositContents() : found->second.second;
   }
   DepositContents FindInMemory(const cccl_cache::Digest&) override { return nullptr; }
   bool Put(const DepositRecord& record, DepositContents contents) override {
@@ -54,7 +55,8 @@ class FakeDepositStore final : public DepositStore {
   /// next Remove does anything.
   std::function<void()> during_get;
   std::function<void()> during_remove;
-  bool full = false;  ///< there is no room for anything
+  bool full = false;        ///< there is no room for anything
+  bool unreadable = false;  ///< the disk gives nothing
 
   /// As if its bytes did not verify any more.
   void Corrupt(const cccl_cache::Digest& key) {

@@ -89,10 +89,17 @@ TEST_CASE("the memory tier drops what was not used since a time") {
   CHECK(store.LastUse(Key(7)) == now);
   CHECK(store.LastUse(Key(8)) == now - std::chrono::seconds(10));
   CHECK_FALSE(store.LastUse(Key(1000)));
-  store.RemoveUnusedSince(now - std::chrono::seconds(10));
+  size_t removed = 0;
+  const auto count = [&](const Digest& key, uint64_t bytes) {
+    CHECK_FALSE(store.Holds(key));
+    CHECK(bytes > 0);
+    ++removed;
+  };
+  store.RemoveUnusedSince(now - std::chrono::seconds(10), count);
   CHECK(store.size().entries == 600);
-  store.RemoveUnusedSince(now);
+  store.RemoveUnusedSince(now, count);
   CHECK(store.size().entries == 1);
+  CHECK(removed == 599);
   CHECK(store.Holds(Key(7)));
 }
 
