@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "daemon/core/model/result.h"
 #include "proto/deposit_key.h"
 #include "proto/digest.h"
 
