@@ -10,7 +10,12 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 option(CCCL_CACHED_WERROR "Treat warnings in our own code as errors" OFF)
 option(CCCL_CACHED_UNIT_TESTS "Build the unit tests, which take most of the compiler's time" ON)
-option(CCCL_CACHED_PORTABLE "Link the daemon for other systems as well, with glibc from 2.31 on" OFF)
+option(CCCL_CACHED_PORTABLE "On Debian 12, link the daemon for other systems as well, with glibc from 2.31 on" OFF)
+cmake_host_system_information(RESULT release QUERY DISTRIB_VERSION_ID)
+if(CCCL_CACHED_PORTABLE AND NOT release STREQUAL "12")
+  message(STATUS "No daemon for other systems: it is made on Debian 12 (decision 46)")
+  set(CCCL_CACHED_PORTABLE OFF)
+endif()
 set(CCCL_CACHED_SANITIZE "" CACHE STRING "Sanitizers to build with, e.g. address,undefined or thread")
 
 add_library(cccl_cached_options INTERFACE)
