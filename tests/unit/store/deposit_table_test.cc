@@ -136,7 +136,7 @@ void Put(StoreScene& scene, uint64_t number, const std::string& contents) {
 
 /// "-" if there is none.
 std::string Got(StoreScene& scene, uint64_t number) {
-  const DepositContents contents = scene->deposits().Get(Key(number));
+  const DepositContents contents = *scene->deposits().Get(Key(number));
   return contents == nullptr ? "-" : *contents;
 }
 
