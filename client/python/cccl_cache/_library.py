@@ -216,6 +216,7 @@ class Statistic(Structure):
         ("value", c_double),
         ("gauge", c_int32),
         ("help", Received),
+        ("labels", Received),
     ]
 
 
