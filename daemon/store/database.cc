@@ -12,6 +12,7 @@
 #include <rocksdb/write_batch.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cassert>
 #include <cstdarg>
 #include <memory>
@@ -191,9 +192,12 @@ std::optional<DatabaseError> Database::Scan(Column column, std::string_view from
 
 void Database::DropCache() { impl_->cache().EraseUnRefEntries(); }
 
-std::optional<DatabaseError> Database::Compact(Column column) {
+std::optional<DatabaseError> Database::Compact(Column column, const std::stop_token& stop) {
+  std::atomic<bool> stopped{false};
+  const std::stop_callback on_stop(stop, [&stopped] { stopped = true; });
   rocksdb::CompactRangeOptions options;
   options.exclusive_manual_compaction = false;
+  options.canceled = &stopped;
   return Checked(impl_->db().CompactRange(options, impl_->Handle(column), nullptr, nullptr));
 }
 

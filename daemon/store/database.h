@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -97,7 +98,8 @@ class Database {
   /// Drops what reads have left in memory, so that the next ones read the files.
   void DropCache();
   /// Gives back the disk space of deleted rows at once. Takes the longer the more rows are left.
-  [[nodiscard]] std::optional<DatabaseError> Compact(Column column);
+  /// `stop` ends it early, with an error.
+  [[nodiscard]] std::optional<DatabaseError> Compact(Column column, const std::stop_token& stop);
 
   /// Writes all or nothing, also when the process dies. Once it returns, the writes survive a crash
   /// of the process, but not of the machine.

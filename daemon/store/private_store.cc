@@ -405,20 +405,9 @@ Result<TierSize> PrivateStore::Remove(uid_t uid, std::span<const Digest> keys) {
 Soundness PrivateStore::Verify(uid_t uid, const Digest& key) {
   const auto database = slot_.Get();
   if (!database) return Soundness::kUnreadable;
-  bool sound = false;
-  switch (database->ReadOnce(Column::kPrivate, UserRowKey(uid, key), [&](std::string_view entry) {
-    sound = DecodeEntry(key, entry) != nullptr;
-  })) {
-    case Database::Found::kNo:
-      return Soundness::kSound;
-    case Database::Found::kFailed:
-      statistics_.Add(Counter::kStoreErrors);
-      return Soundness::kUnreadable;
-    case Database::Found::kYes:
-    case Database::Found::kDamaged:
-      break;
-  }
-  if (sound) return Soundness::kSound;
+  const Soundness found = VerifyEntry(*database, Column::kPrivate, UserRowKey(uid, key), key);
+  if (found == Soundness::kUnreadable) statistics_.Add(Counter::kStoreErrors);
+  if (found != Soundness::kBroken) return found;
   statistics_.Add(Counter::kCorruptEntries);
   Forget(uid, key);
   return Soundness::kBroken;

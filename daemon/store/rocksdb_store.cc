@@ -292,7 +292,7 @@ Result<TierSize> RocksdbStore::Evict(std::span<const Digest> keys) {
     if (on_evict_) on_evict_(key, EvictionCause::kEvicted);
     queue_.Drop(key);
   }
-  if (queue_.AwaitDropped(kPatience)) return evicted;
+  if (queue_.AwaitDropped(keys, kPatience)) return evicted;
   const std::string why = problem();
   return Error{ErrorCode::kUnavailable,
                fmt::format("entries can't be deleted from the disk{}: try again once it can be "
@@ -303,20 +303,9 @@ Result<TierSize> RocksdbStore::Evict(std::span<const Digest> keys) {
 Soundness RocksdbStore::Verify(const Digest& key) {
   const auto database = slot_.Get();
   if (!database) return Soundness::kUnreadable;
-  bool sound = false;
-  switch (database->ReadOnce(Column::kArtifacts, key.View(), [&](std::string_view entry) {
-    sound = DecodeEntry(key, entry) != nullptr;
-  })) {
-    case Database::Found::kNo:
-      return Soundness::kSound;
-    case Database::Found::kFailed:
-      statistics_.Add(Counter::kStoreErrors);
-      return Soundness::kUnreadable;
-    case Database::Found::kYes:
-    case Database::Found::kDamaged:
-      break;
-  }
-  if (sound) return Soundness::kSound;
+  const Soundness found = VerifyEntry(*database, Column::kArtifacts, key.View(), key);
+  if (found == Soundness::kUnreadable) statistics_.Add(Counter::kStoreErrors);
+  if (found != Soundness::kBroken) return found;
   DropBroken(key);
   return Soundness::kBroken;
 }
@@ -325,15 +314,16 @@ void RocksdbStore::DropCache() {
   if (const auto database = slot_.Get()) database->DropCache();
 }
 
-Status RocksdbStore::FreeSpace() {
+Status RocksdbStore::FreeSpace(const std::stop_token& stop) {
   const auto database = slot_.Get();
   if (!database) return NoDatabase();
   // The log holds what was written lately of all columns, deleted or not.
   auto error = database->Flush();
   for (const Column column : {Column::kArtifacts, Column::kPrivate, Column::kDeposits}) {
-    if (!error) error = database->Compact(column);
+    if (!error) error = database->Compact(column, stop);
   }
   if (!error) return Ok{};
+  if (stop.stop_requested()) return Error{ErrorCode::kCancelled, "the caller left"};
   return Error{
       ErrorCode::kUnavailable,
       fmt::format("the entries are gone, but their disk space could not be given back ({})",

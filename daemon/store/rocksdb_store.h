@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -166,7 +167,7 @@ class RocksdbStore final : public Tier, public MetaStore {
   /// Drops what was read from the disk before.
   void DropCache();
   /// Gives back the disk space of deleted entries and deposits at once: see Database::Compact.
-  [[nodiscard]] Status FreeSpace();
+  [[nodiscard]] Status FreeSpace(const std::stop_token& stop);
 
   /// Returns the size of what is written, without what is queued.
   [[nodiscard]] TierSize size() const { return table_.size(); }

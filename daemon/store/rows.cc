@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/codec.h"
+#include "daemon/core/lookup/entry.h"
 
 namespace cccl_cache::daemon {
 namespace {
@@ -26,6 +27,22 @@ std::chrono::sys_seconds TakeTime(ByteReader& reader) {
 }
 
 }  // namespace
+
+Soundness VerifyEntry(Database& database, Column column, std::string_view row_key,
+                      const Digest& key) {
+  bool sound = false;
+  const auto judge = [&](std::string_view entry) { sound = DecodeEntry(key, entry) != nullptr; };
+  switch (database.ReadOnce(column, row_key, judge)) {
+    case Database::Found::kNo:
+      return Soundness::kSound;
+    case Database::Found::kFailed:
+      return Soundness::kUnreadable;
+    case Database::Found::kYes:
+    case Database::Found::kDamaged:
+      break;
+  }
+  return sound ? Soundness::kSound : Soundness::kBroken;
+}
 
 std::string UserRowPrefix(uid_t uid) {
   std::string key;

@@ -11,12 +11,17 @@
 #include <string_view>
 
 #include "daemon/core/model/tier.h"
+#include "daemon/store/database.h"
 #include "proto/digest.h"
 
 namespace cccl_cache::daemon {
 
 /// The finding about one entry. One that is gone by then is sound.
 enum class Soundness : uint8_t { kSound, kBroken, kUnreadable };
+
+/// Reads the entry of a row from the disk and judges it. Does not keep it in memory.
+[[nodiscard]] Soundness VerifyEntry(Database& database, Column column, std::string_view row_key,
+                                    const Digest& key);
 
 /// Stands for all users together: no user has this uid.
 inline constexpr uid_t kAll = static_cast<uid_t>(-1);

@@ -42,6 +42,7 @@ class Reporter {
     told_ = now;
     return progress_(so_far);
   }
+  [[nodiscard]] const std::stop_token& left() const { return left_; }
 
  private:
   const Upkeep::Progress<Numbers>& progress_;
@@ -140,7 +141,7 @@ class Eviction {
     // Last, because a hit may have brought an entry back as long as the disk had it.
     EvictFromMemory(sys_seconds::max());
     if (walked = EvictDeposits(sys_seconds::max()); !walked) return walked;
-    return parts_.disk.FreeSpace();
+    return parts_.disk.FreeSpace(reporter_.left());
   }
 
   [[nodiscard]] Status Unused(std::chrono::seconds age) {
@@ -224,7 +225,9 @@ class Eviction {
     // An entry may be in memory alone. Its key is known to those who were answered with it.
     AnsweredBuilds& answered = parts_.disk.answered();
     for (const uid_t uid : answered.Users()) {
-      std::ranges::for_each(answered.KeysWith(uid, prefix, 2), add);
+      for (const Digest& key : answered.KeysWith(uid, prefix, kPortion)) {
+        if (parts_.memory.Holds(key)) add(key);
+      }
     }
     if (keys.size() > 1) return Ambiguous("keys", prefix);
     return keys.empty() ? std::nullopt : std::optional(*keys.begin());

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/store/write_queue.h"
 
+#include <algorithm>
 #include <cassert>
 #include <utility>
 
@@ -84,12 +85,15 @@ bool WriteQueue::Drops(const Digest& key) const {
   return writing_.dropped.contains(key) && !writing_.artifacts.contains(key);
 }
 
-bool WriteQueue::AwaitDropped(std::chrono::milliseconds timeout) {
+bool WriteQueue::AwaitDropped(std::span<const Digest> keys, std::chrono::milliseconds timeout) {
   const MutexLock lock(mutex_);
-  changed_.WaitFor(mutex_, timeout, [this]() REQUIRES(mutex_) {
-    return closed_ || (waiting_.dropped.empty() && writing_.dropped.empty());
-  });
-  return waiting_.dropped.empty() && writing_.dropped.empty();
+  const auto done = [&]() REQUIRES(mutex_) {
+    return std::ranges::none_of(keys, [&](const Digest& key) REQUIRES(mutex_) {
+      return waiting_.dropped.contains(key) || writing_.dropped.contains(key);
+    });
+  };
+  changed_.WaitFor(mutex_, timeout, [&]() REQUIRES(mutex_) { return closed_ || done(); });
+  return done();
 }
 
 bool WriteQueue::PutDeposit(const Digest& key, DepositChange change) {

@@ -7,6 +7,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -59,8 +60,9 @@ class WriteQueue {
   bool Drop(const Digest& key);
   /// Returns whether the deletion of the entry is queued, and no later entry under its key.
   [[nodiscard]] bool Drops(const Digest& key) const;
-  /// Returns once no deletion of an entry is queued. False: `timeout` passed, or the queue closed.
-  [[nodiscard]] bool AwaitDropped(std::chrono::milliseconds timeout);
+  /// Returns once the deletion of none of the entries is queued. False: `timeout` passed, or the
+  /// queue closed.
+  [[nodiscard]] bool AwaitDropped(std::span<const Digest> keys, std::chrono::milliseconds timeout);
 
   /// Returns false if there is no room; then nothing was queued. A record without contents is
   /// ignored if the deposit is to be deleted.

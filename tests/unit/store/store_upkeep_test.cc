@@ -146,6 +146,19 @@ TEST_CASE("the first digits of a key must name one") {
   CHECK(scene.Evict({.keys = {Prefix(Key(7), 12)}})->entries == 0);
 }
 
+TEST_CASE("digits name the one entry that begins so, whatever else users were answered with") {
+  Scene scene;
+  const auto [first, second] = Alike();
+  for (const auto& key : {first, second}) {
+    scene.store->answered().Note(kAlice, {key, Key(100), Key(101), "13.0", "sm_90", Now()});
+  }
+  scene.memory.Put(second, Numbered(1, 1000));
+  const auto evicted = scene.Evict({.keys = {Prefix(first, 8)}});
+  REQUIRE(evicted.ok());
+  CHECK(evicted->entries == 1);
+  CHECK(scene.IsEvicted(second));
+}
+
 TEST_CASE("an entry of old is evicted unless memory has answered with it since") {
   Scene scene;
   std::vector<ColumnWrite> old;
