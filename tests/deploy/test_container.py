@@ -1,0 +1,119 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""The entry point of the image and the containers of the manifests, in namespaces like those of pods. By root: the daemon is
+the user of the image."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+
+import pytest
+from patience import PATIENCE, wait_for
+from places import PLACES
+
+PATH = ":".join([*(str(pathlib.Path(program).parent) for program in (PLACES.cli, PLACES.daemon)), os.environ["PATH"]])
+PROGRAM = '__global__ void kernel(int* at) { *at = 1; }'
+
+
+@pytest.fixture(autouse=True)
+def as_root():
+    assert os.geteuid() == 0, "run as root (scripts/test does): the test must become other users, and mount"
+
+
+def mounts(pod, container, node):
+    """Shell lines that mount a container's directories of the node, below `node`, over an empty /run and /var/lib."""
+    paths = {volume["name"]: volume["hostPath"]["path"] for volume in pod["volumes"] if "hostPath" in volume}
+    lines = ["set -e", "mount -t tmpfs -o mode=0755 tmpfs /run", "mount -t tmpfs -o mode=0755 tmpfs /var/lib"]
+    for mount in container["volumeMounts"]:
+        path = paths.get(mount["name"], "")
+        if path.startswith(("/run/", "/var/lib/")):
+            # As kubelet makes them.
+            (node / path[1:]).mkdir(parents=True, exist_ok=True)
+            options = ",ro" if mount.get("readOnly") else ""
+            lines += [f"mkdir {mount['mountPath']}", f"mount -o bind{options} {node}{path} {mount['mountPath']}"]
+    return lines
+
+
+def in_a_pod(lines, command, uid):
+    """The command line of a container: without capabilities, and with processes of its own."""
+    script = "\n".join([*lines, "mount -t proc proc /proc", f'exec setpriv --reuid {uid} --regid {uid} --clear-groups '
+                        '--no-new-privs --bounding-set -all --inh-caps -all "$@"'])
+    return ["unshare", "--mount", "--pid", "--fork", "sh", "-c", script, "sh", *command]
+
+
+@pytest.fixture
+def node(directory):
+    return directory / "node"
+
+
+@pytest.fixture
+def daemon(node, directory, image, pods, manifests):
+    """What the DaemonSet starts on a node; returns the pid of the daemon."""
+    pod = pods["daemon"]
+    [first], [container] = pod["initContainers"], pod["containers"]
+    config = directory / "config.toml"
+    config.write_text(manifests["ConfigMap"]["data"]["config.toml"])
+    made = subprocess.run(["unshare", "--mount", "sh", "-c", "\n".join([*mounts(pod, first, node), 'exec "$@"']), "sh",
+                           *first["command"]], check=False)
+    assert made.returncode == 0
+    arguments = [str(config) if each == "/etc/cccl-cached/config.toml" else each for each in container["args"]]
+    command = [*image.entry_point, *arguments, "--toolchain-root", PLACES.fake13, "--toolchain-search", "roots"]
+    log = directory / "log"
+    with open(log, "w") as output:
+        process = subprocess.Popen(in_a_pod(mounts(pod, container, node), command, image.uid), stdout=output, stderr=output,
+                                   env={"PATH": PATH})
+
+    def child():
+        assert process.poll() is None, log.read_text()
+        return pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+
+    [pid] = wait_for(child, "the first process of the pod")
+    try:
+        wait_for(lambda: child() and within(pid, image.uid, *container["startupProbe"]["exec"]["command"]).returncode == 0,
+                 "the startup probe")
+        yield pid
+    finally:
+        # All processes of the pod end with its first. unshare can't see to it: a change of user clears what it asked for.
+        os.kill(int(pid), signal.SIGTERM)
+        try:
+            assert process.wait(PATIENCE) == 0
+        except subprocess.TimeoutExpired:
+            os.kill(int(pid), signal.SIGKILL)
+            raise
+
+
+def within(pid, uid, *command):
+    """As by kubectl exec."""
+    return subprocess.run(["nsenter", "--target", pid, "--mount", "--pid", "setpriv", "--reuid", str(uid), "--clear-groups",
+                           *command], env={"PATH": PATH}, capture_output=True, text=True, check=False, timeout=PATIENCE)
+
+
+def by_the_pod(pods, node, uid, *arguments, input=None):
+    """Runs the command line as a user of the pod that the manifest shows."""
+    pod = pods["program"]
+    [container] = pod["containers"]
+    environment = {variable["name"]: variable["value"] for variable in container["env"]}
+    return subprocess.run(in_a_pod(mounts(pod, container, node), [PLACES.cli, *arguments], uid), cwd="/", input=input,
+                          env={"PATH": PATH, **environment}, capture_output=True, text=True, check=False, timeout=PATIENCE)
+
+
+def test_a_pod_is_served_whoever_runs_in_it(daemon, pods, node):
+    outcomes = []
+    for uid in (0, 1234):
+        done = by_the_pod(pods, node, uid, "build", "-", "--arch", "sm_90", "-o", "/dev/null", "--json", input=PROGRAM)
+        assert done.returncode == 0, done.stderr
+        outcomes.append(json.loads(done.stdout)["outcome"])
+    assert outcomes == ["built", "hit"]
+
+
+def test_root_in_a_pod_is_no_administrator_and_exec_in_the_daemons_is(daemon, pods, node, image):
+    assert by_the_pod(pods, node, 0, "evict", "--all", "--yes").returncode == 4
+    assert within(daemon, image.uid, "cccl-cache-cli", "evict", "--all", "--yes").returncode == 0
+
+
+def test_the_store_of_the_node_is_closed_to_others(daemon, node, image):
+    status = (node / "var/lib/cccl-cached").stat()
+    assert (status.st_uid, status.st_mode & 0o777) == (image.uid, 0o700)
+    assert list((node / "var/lib/cccl-cached").iterdir())

@@ -1,0 +1,118 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""The container file and the manifests for Kubernetes: by Kubernetes' schemas, with each other, and with the programs."""
+
+import pathlib
+import re
+import subprocess
+
+import kubernetes_validate
+import pytest
+from places import PLACES
+
+UNITS = {"": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "Mi": 2**20, "Gi": 2**30}
+
+
+def size(text):
+    number, unit = re.fullmatch(r"(\d+)(\w*)", text).groups()
+    return int(number) * UNITS[unit]
+
+
+def containers(pod):
+    return pod.get("initContainers", []) + pod["containers"]
+
+
+@pytest.fixture
+def configuration(manifests, tmp_path):
+    """(the file in the ConfigMap, what the daemon says of it: {key: (value, source)})."""
+    file = tmp_path / "config.toml"
+    file.write_text(manifests["ConfigMap"]["data"]["config.toml"])
+    done = subprocess.run([PLACES.daemon, "--config", file, "--print-config"], capture_output=True, text=True,
+                          check=False, env={})
+    assert done.returncode == 0, done.stderr
+    return file, {key: (value.strip('"'), source) for key, value, source in
+                  re.findall(r"^(\w+) = (.*?)  # (.*)$", done.stdout, re.M)}
+
+
+@pytest.mark.parametrize("version", ["1.28", kubernetes_validate.latest_version()])
+def test_each_manifest_is_one_of_kubernetes(manifests, version):
+    assert set(manifests) == {"Namespace", "ConfigMap", "DaemonSet", "Pod"}
+    for manifest in manifests.values():
+        kubernetes_validate.validate(manifest, version, strict=True)
+
+
+def test_what_is_mounted_is_there_and_all_of_it_is_mounted(pods):
+    for pod in pods.values():
+        mounted = {mount["name"] for container in containers(pod) for mount in container["volumeMounts"]}
+        assert mounted == {volume["name"] for volume in pod["volumes"]}
+
+
+def test_the_daemon_takes_the_configuration(manifests, configuration):
+    file, values = configuration
+    keys = re.findall(r"^(\w+) =", file.read_text(), re.M)
+    assert keys
+    for key in keys:
+        assert str(file) in values[key][1], f"{key} is from {values[key][1]}"
+
+
+def test_all_that_the_daemon_may_hold_fits_the_memory_of_its_container(configuration, pods):
+    value = {key: value for key, (value, _) in configuration[1].items()}
+    most = (int(value["jobs"]) * size(value["worker_memory_limit"]) + size(value["memory_limit"]) +
+            size(value["pch_memory_limit"]) + size(value["in_flight_limit"]) * 5 // 4)
+    limit = size(pods["daemon"]["containers"][0]["resources"]["limits"]["memory"])
+    assert most <= limit <= most * 5 // 4
+
+
+def test_the_daemon_is_the_user_of_the_image_and_may_nothing(image, pods):
+    assert image.all("USER") == ["${UID}:${UID}"]
+    [daemon] = pods["daemon"]["containers"]
+    context = daemon["securityContext"]
+    assert context["runAsUser"] == context["runAsGroup"] == image.uid
+    assert context["capabilities"] == {"drop": ["ALL"]}
+    for container in [*containers(pods["daemon"]), *pods["program"]["initContainers"]]:
+        assert container["securityContext"]["allowPrivilegeEscalation"] is False
+        assert container["securityContext"]["capabilities"]["drop"] == ["ALL"]
+        assert container["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    [first] = pods["daemon"]["initContainers"]
+    assert re.findall(r"-o (\d+) -g (\d+)", first["command"][-1]) == [(str(image.uid),) * 2] * 2
+
+
+def test_pods_get_the_directory_of_the_socket_without_administrators(image, pods):
+    paths = {volume["name"]: volume["hostPath"]["path"] for pod in pods.values() for volume in pod["volumes"]
+             if "hostPath" in volume}
+    [program] = pods["program"]["containers"]
+    [mount] = [mount for mount in program["volumeMounts"] if mount["name"] == "cccl-cached"]
+    [name] = [variable["value"] for variable in program["env"] if variable["name"] == "CCCL_CACHE_SOCKET"]
+    of_the_daemon = {mount["mountPath"]: paths.get(mount["name"])
+                     for mount in pods["daemon"]["containers"][0]["volumeMounts"]}
+    container_socket = pathlib.Path(image.flag("--container-socket"))
+    assert of_the_daemon[str(container_socket.parent)] == paths["cccl-cached"]
+    assert pathlib.Path(name) == pathlib.Path(mount["mountPath"]) / container_socket.name
+    assert of_the_daemon[str(pathlib.Path(image.flag("--socket")).parent)] != paths["cccl-cached"]
+
+
+def test_what_is_asked_of_the_daemon_is_what_the_command_line_takes(image, pods, fake):
+    [daemon] = pods["daemon"]["containers"]
+    probes = [daemon[probe]["exec"]["command"] for probe in ("startupProbe", "readinessProbe", "livenessProbe")]
+    for program, *arguments in [*probes, image.health]:
+        assert program == "cccl-cache-cli"
+        fake.cli(*arguments)
+
+
+def test_the_program_of_the_pod_is_run_by_the_client_that_was_copied(pods, directory):
+    [program] = pods["program"]["containers"]
+    client, *arguments = program["command"]
+    [copied] = pods["program"]["initContainers"]
+    assert client.removeprefix(copied["command"][-1]) == "/bin/cccl-cache-cli"
+    [own] = arguments[arguments.index("--") + 1:][:1]
+    done = subprocess.run([PLACES.cli, *["true" if each == own else each for each in arguments]], cwd=directory,
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert "compiles" in done.stderr
+
+
+def test_the_archive_that_is_packed_is_the_one_that_the_image_takes(image):
+    [source] = [value.split()[0] for value in image.all("ADD")]
+    script = (pathlib.Path(__file__).parents[2] / "deploy/pack_bundle").read_text()
+    name = re.search(r"name=(cccl-cached-.*)", script)[1].replace("$version", "0.1.0").replace("$(uname -m)", "x86_64")
+    assert pathlib.PurePath(f"{name}.tar.xz").match(source)
