@@ -1,0 +1,36 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""The recipe for Spack, which is not here: as a Python file, and beside what CMake asks for."""
+
+import os
+import pathlib
+import re
+
+from conftest import DEPLOY, ROOT
+
+RECIPE = (DEPLOY / "spack/package.py").read_text()
+# What cmake/Dependencies.cmake calls by other names than Spack.
+NAMES = {"protobufc": "protobuf-c", "seccomp": "libseccomp", "event": "libevent"}
+# Of the C library.
+WITHOUT_PACKAGE = {"threads"}
+
+
+def test_it_is_python():
+    compile(RECIPE, "package.py", "exec")
+
+
+def test_each_option_is_one_of_cmake():
+    cache = (pathlib.Path(os.environ["CCCL_CACHED_TEST_BUILD"]) / "CMakeCache.txt").read_text()
+    options = re.findall(r'self\.define\("(\w+)"', RECIPE)
+    assert options
+    for option in options:
+        assert re.search(f"^{option}:", cache, re.M), option
+
+
+def test_all_that_cmake_finds_is_a_dependency():
+    text = (ROOT / "cmake/Dependencies.cmake").read_text()
+    asked = re.findall(r"^(?:find_package|pkg_check_modules)\((\w+)|^client_archive\(\w+ lib(\w+)", text, re.M)
+    found = {name.lower() for names in asked for name in names if name} - WITHOUT_PACKAGE
+    dependencies = set(re.findall(r'depends_on\("([\w-]+)', RECIPE))
+    assert len(found) > 10
+    assert {NAMES.get(name, name) for name in found} - {"pkgconfig"} <= dependencies
