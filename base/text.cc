@@ -69,6 +69,18 @@ std::string ToUtf8(std::string_view text) {
   return result;
 }
 
+std::string Printable(std::string_view text) {
+  std::string printable;
+  for (size_t length = 0; !text.empty(); text.remove_prefix(length)) {
+    length = std::max<size_t>(Utf8Length(text), 1);
+    const std::string_view character = text.substr(0, length);
+    const bool shown =
+        length == 1 ? character >= " " && character < "\x7f" : character > "\xc2\x9f";
+    printable += shown ? character : "?";
+  }
+  return printable;
+}
+
 std::string DidYouMean(std::string_view name, std::span<const std::string> candidates) {
   constexpr size_t kMaxName = 64;
   if (name.size() > kMaxName) return {};

@@ -20,6 +20,10 @@ namespace cccl_cache {
 /// string must be UTF-8, and a compiler's log quotes sources in any encoding.
 [[nodiscard]] std::string ToUtf8(std::string_view text);
 
+/// Returns someone else's text without what could steer a terminal: '?' stands for control
+/// characters, also those of two bytes (U+0080 to U+009F), and for bytes that are not UTF-8.
+[[nodiscard]] std::string Printable(std::string_view text);
+
 /// "; did you mean X?" for the candidate that `name` was most likely meant to be; empty if none is
 /// near.
 [[nodiscard]] std::string DidYouMean(std::string_view name,

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -148,6 +149,11 @@ int Print(std::string_view text) {
     text.remove_prefix(static_cast<size_t>(written));
   }
   return kDone;
+}
+
+bool WantsColour() {
+  const char* none = std::getenv("NO_COLOR");
+  return isatty(STDOUT_FILENO) != 0 && (none == nullptr || *none == '\0');
 }
 
 void WriteError(const Error& error, JsonWriter* json) {

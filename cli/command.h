@@ -81,6 +81,9 @@ int FailUsage(const std::string& message, const CommonOptions& common);
 /// Writes all of the text to stdout; returns an exit code other than kDone if that fails.
 int Print(std::string_view text);
 
+/// Whether standard output is a terminal and may have colours (https://no-color.org).
+[[nodiscard]] bool WantsColour();
+
 /// The key "error" of the object that --json prints: what went wrong, for scripts.
 void WriteError(const Error& error, JsonWriter* json);
 

@@ -42,29 +42,9 @@ VerdictLook LookOf(CheckVerdict verdict) {
   return {"skipped", "\033[2m"};
 }
 
-/// https://no-color.org
-bool WantsColour() {
-  const char* none = std::getenv("NO_COLOR");
-  return isatty(STDOUT_FILENO) != 0 && (none == nullptr || *none == '\0');
-}
-
 std::string Padded(std::string text, size_t columns) {
   text.resize(std::max(text.size() + 1, columns), ' ');
   return text;
-}
-
-/// Returns a word of someone else's text without what could steer a terminal: control characters,
-/// also those of two bytes (U+0080 to U+009F), and bytes that are not UTF-8.
-std::string Harmless(std::string_view word) {
-  std::string harmless;
-  for (size_t length = 0; !word.empty(); word.remove_prefix(length)) {
-    length = std::max<size_t>(Utf8Length(word), 1);
-    const std::string_view character = word.substr(0, length);
-    const bool printable =
-        length == 1 ? character >= " " && character < "\x7f" : character > "\xc2\x9f";
-    harmless += printable ? character : "?";
-  }
-  return harmless;
 }
 
 /// Breaks a text into lines that stand behind the indent.
@@ -73,7 +53,7 @@ std::string Wrapped(const std::string& text) {
   std::string wrapped;
   size_t column = kIndent;
   for (std::string word; words >> word;) {
-    word = Harmless(word);
+    word = Printable(word);
     if (column > kIndent && column + 1 + word.size() > kColumns) {
       wrapped += "\n" + std::string(kIndent, ' ');
       column = kIndent;

@@ -23,6 +23,12 @@ TEST_CASE("what is not UTF-8 becomes question marks, byte by byte") {
   CHECK(ToUtf8("\xE2\x82") == "??");            // cut off
 }
 
+TEST_CASE("what could steer a terminal becomes question marks") {
+  CHECK(Printable("plain \u00e9\u20ac") == "plain \u00e9\u20ac");
+  CHECK(Printable("a\x1b[2J\n\t\x7f\x80z") == "a?[2J????z");
+  CHECK(Printable("\u0080\u009b\u009f\u00a0") == "???\u00a0");
+}
+
 TEST_CASE("a misspelled name is answered with the nearest one, a strange one with nothing") {
   const std::vector<std::string> names = {"socket", "socket_mode", "jobs"};
   CHECK(DidYouMean("sockt", names) == "; did you mean socket?");
