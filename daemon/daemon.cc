@@ -108,6 +108,7 @@ Daemon::Daemon(Parts parts)
                     .observe =
                         [this](const BuildRecord& record) {
                           breakdown_.Add(record);
+                          failures_.Add(record);
                           LogBuild(log_, record);
                         },
                     .report = ReportTo(log_, "build"),
@@ -145,12 +146,15 @@ Daemon::Daemon(Parts parts)
                .releases = releases_,
                .statistics = parts.stores.statistics,
                .breakdown = breakdown_,
+               .failures = failures_,
                .snapshots = snapshots_,
                .upkeep = upkeep_,
                .sent_contents = sent_contents_,
                .accounts = parts.accounts,
                .stored = [&disk = *parts.stores.disk] { return disk.size(); },
                .building = [this] { return coordinator_.Gauges(); },
+               .activity = [this](const Peer& peer) { return coordinator_.Activity(peer); },
+               .zygotes = [this] { return compiler_.Zygotes(); },
                .report_cut_off = [this](std::string_view text) { cut_offs_.Write(text); }}),
       housekeeping_(
           {.toolchains = toolchains_,

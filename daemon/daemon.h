@@ -10,6 +10,7 @@
 #include "daemon/configuration/configuration.h"
 #include "daemon/core/build/breakdown.h"
 #include "daemon/core/build/coordinator.h"
+#include "daemon/core/build/recent_failures.h"
 #include "daemon/core/closure/sent_files.h"
 #include "daemon/core/lease/deposits.h"
 #include "daemon/core/lookup/eviction_log.h"
@@ -87,6 +88,7 @@ class Daemon {
   HostFileAccess files_;
   const std::shared_ptr<SentContents> sent_contents_;
   BuildBreakdown breakdown_;
+  RecentFailures failures_;
   BuildCoordinator coordinator_;
   Deposits deposits_;
   CoordinatorBuilder builder_;

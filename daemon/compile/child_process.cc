@@ -89,7 +89,7 @@ Result<ChildProcess> ChildProcess::Start(const std::string& path, int fd) {
     return Error{ErrorCode::kUnavailable,
                  fmt::format("getting hold of {}: {}", path, strerror(cause))};
   }
-  return ChildProcess(std::move(pidfd));
+  return ChildProcess(pid, std::move(pidfd));
 }
 
 ChildProcess::~ChildProcess() { End(milliseconds(0)); }

@@ -28,13 +28,15 @@ class ChildProcess {
 
   /// Returns whether the process has ended by itself. Does not reap it.
   [[nodiscard]] bool Ended() const;
+  [[nodiscard]] pid_t pid() const { return pid_; }
   /// Waits up to `patience` for the process to end by itself, kills it if it still runs, and reaps
   /// it. Returns how it ended: "exit status 1", "SIGKILL".
   std::string End(std::chrono::milliseconds patience);
 
  private:
-  explicit ChildProcess(FileDescriptor pidfd) : pidfd_(std::move(pidfd)) {}
+  ChildProcess(pid_t pid, FileDescriptor pidfd) : pid_(pid), pidfd_(std::move(pidfd)) {}
 
+  pid_t pid_;
   FileDescriptor pidfd_;  ///< invalid once the process is reaped
 };
 

@@ -8,11 +8,13 @@
 #include <stop_token>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/file_descriptor.h"
 #include "daemon/compile/file_service.h"
 #include "daemon/compile/zygote.h"
 #include "daemon/compile/zygote_pool.h"
+#include "daemon/core/model/activity.h"
 #include "daemon/core/model/compiler.h"
 #include "daemon/core/model/job_memory.h"
 #include "daemon/core/model/result.h"
@@ -48,6 +50,7 @@ class WorkerCompiler final : public Compiler {
   /// Ends the zygotes of all toolchains but these, which are the ones that still exist.
   void KeepOnly(std::span<const ToolchainPtr> toolchains);
 
+  [[nodiscard]] std::vector<ZygoteActivity> Zygotes() const { return pool_.List(); }
   /// Returns the number of threads that wait for a disk although their job is over. If a job's user
   /// has too many of them, the job ends at its first question: kUnavailable.
   [[nodiscard]] size_t hung_reads() const { return hung_reads_->count(); }

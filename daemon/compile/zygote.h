@@ -58,6 +58,7 @@ class Zygote {
   void MarkBroken() { broken_.store(true); }
   /// Returns the sandbox that its workers enter before they read a job.
   [[nodiscard]] const ZygoteReady& sandbox() const { return sandbox_; }
+  [[nodiscard]] pid_t pid() const { return process_.pid(); }
   /// Returns the number of workers asked for so far.
   [[nodiscard]] uint64_t spawned() const { return spawned_.load(); }
 

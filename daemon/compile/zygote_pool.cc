@@ -2,12 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/compile/zygote_pool.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <utility>
 #include <vector>
 
+#include "base/file_descriptor.h"
 #include "daemon/compile/protocol/frame.h"
 
 namespace cccl_cache::daemon {
@@ -22,6 +27,19 @@ Error TimeUp() {
   return Error{ErrorCode::kTimedOut,
                "the compile's time was up before its toolchain was loaded; the daemon's time limit "
                "for a compile can be raised"};
+}
+
+/// Returns the resident memory of a process, or 0 if it is gone. The kernel answers from counters.
+uint64_t ResidentBytes(pid_t pid) {
+  const FileDescriptor statm(
+      open(fmt::format("/proc/{}/statm", pid).c_str(), O_RDONLY | O_CLOEXEC));
+  std::array<char, 128> text;
+  const ssize_t size = statm.valid() ? read(statm.get(), text.data(), text.size()) : 0;
+  const char* const end = text.data() + std::max<ssize_t>(size, 0);
+  const char* const second = std::find(static_cast<const char*>(text.data()), end, ' ');
+  uint64_t pages = 0;
+  if (second != end) std::from_chars(second + 1, end, pages);
+  return pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
 }  // namespace
@@ -49,6 +67,7 @@ Result<std::shared_ptr<Zygote>> ZygotePool::Acquire(const Toolchain& toolchain, 
     slot.last_use = ++uses_;
     if (std::shared_ptr<Zygote> zygote = CurrentOf(slot, retired)) return zygote;
     slot.starting = true;
+    slot.version = toolchain.version();
   }
   if (!retired.empty() && !retired.front()->Usable()) {
     report_(fmt::format("the zygote of CUDA {} ended unexpectedly; a new one takes over",
@@ -117,6 +136,26 @@ void ZygotePool::Shrink(bool apart, size_t bound, Zygotes& retired) {
     retired.push_back(std::move(oldest->second.zygote));
     slots_.erase(oldest);
   }
+}
+
+std::vector<ZygoteActivity> ZygotePool::List() const {
+  // Pids and not zygotes: a caller that held the last reference would wait for a zygote's end.
+  std::vector<std::pair<pid_t, ZygoteActivity>> listed;
+  {
+    const MutexLock lock(mutex_);
+    for (const auto& [key, slot] : slots_) {
+      if (slot.zygote == nullptr) continue;
+      listed.emplace_back(slot.zygote->pid(), ZygoteActivity{.toolchain = slot.version,
+                                                             .jobs = slot.zygote->spawned(),
+                                                             .apart = key.apart});
+    }
+  }
+  std::vector<ZygoteActivity> zygotes;
+  for (auto& [pid, zygote] : listed) {
+    zygote.resident_bytes = ResidentBytes(pid);
+    zygotes.push_back(std::move(zygote));
+  }
+  return zygotes;
 }
 
 void ZygotePool::Discard(const std::shared_ptr<Zygote>& zygote, std::string_view reason) {

@@ -18,6 +18,7 @@
 #include "base/mutex.h"
 #include "daemon/compile/zygote.h"
 #include "daemon/core/model/account.h"
+#include "daemon/core/model/activity.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/toolchain.h"
 
@@ -68,6 +69,8 @@ class ZygotePool {
   [[nodiscard]] bool IsKeptApart(const Toolchain& toolchain, Account account);
   /// Gives up the zygotes of all toolchains but these.
   void KeepOnly(std::span<const ToolchainPtr> toolchains);
+  /// Returns the zygotes that take new jobs.
+  [[nodiscard]] std::vector<ZygoteActivity> List() const;
 
  private:
   /// The toolchain's serial and the hello that a zygote gets. The serial, not the id: files that
@@ -83,6 +86,7 @@ class ZygotePool {
   struct Slot {
     std::shared_ptr<Zygote> zygote;  ///< null: not started yet
     bool starting = false;
+    std::string version;  ///< of the toolchain
     uint64_t last_use = 0;
   };
   using Slots = std::map<Key, Slot>;
@@ -103,7 +107,7 @@ class ZygotePool {
   const ZygoteOptions options_;
   const ReportFunction report_;
 
-  Mutex mutex_;
+  mutable Mutex mutex_;
   CondVar started_;
   Slots slots_ GUARDED_BY(mutex_);
   /// Until when an account is kept apart, by toolchain serial and account.

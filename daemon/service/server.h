@@ -8,11 +8,15 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "daemon/core/build/breakdown.h"
 #include "daemon/core/build/coordinator.h"
+#include "daemon/core/build/recent_failures.h"
 #include "daemon/core/closure/sent_files.h"
 #include "daemon/core/lease/deposits.h"
+#include "daemon/core/model/account.h"
+#include "daemon/core/model/activity.h"
 #include "daemon/core/model/limits.h"
 #include "daemon/core/model/releases.h"
 #include "daemon/core/model/result.h"
@@ -43,12 +47,15 @@ struct ServerSources {
   Releases& releases;
   Statistics& statistics;
   BuildBreakdown& breakdown;
+  RecentFailures& failures;
   Snapshots& snapshots;
   Upkeep& upkeep;
   std::shared_ptr<SentContents> sent_contents;  ///< never null
   Accounts& accounts;
   std::function<TierSize()> stored;  ///< returns the size of the largest tier that keeps artifacts
-  std::function<BuildGauges()> building;  ///< returns the builds that run and wait now
+  std::function<BuildGauges()> building;               ///< returns the builds that run and wait now
+  std::function<BuildActivity(const Peer&)> activity;  ///< the same, as this peer may see them
+  std::function<std::vector<ZygoteActivity>()> zygotes;
   /// Called on the acceptor's thread when a connection was cut off. The text tells the operator
   /// why.
   std::function<void(std::string_view)> report_cut_off;

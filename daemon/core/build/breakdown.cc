@@ -68,14 +68,17 @@ Row& RowOf(std::map<Key, Row>& rows, const Key& key, size_t most, Row& others) {
   return rows.size() < most ? rows[key] : others;
 }
 
-// Two installations of one version differ in the id. Both are free of what a label has to escape.
-std::string ToolchainLabel(const Result<BuildAnswer>& result) {
+std::string LabelOf(const Result<BuildAnswer>& result) {
   if (!result || result->toolchain_version.empty()) return "";
-  constexpr size_t kShownDigits = 8;
-  return result->toolchain_version + " " + result->toolchain_id.Hex().substr(0, kShownDigits);
+  return ToolchainLabel(result->toolchain_version, result->toolchain_id);
 }
 
 }  // namespace
+
+std::string ToolchainLabel(const std::string& version, const Digest& id) {
+  constexpr size_t kShownDigits = 8;
+  return version + " " + id.Hex().substr(0, kShownDigits);
+}
 
 void DurationHistogram::Add(std::chrono::microseconds duration) {
   const auto bucket = std::lower_bound(kBounds.begin(), kBounds.end(), Seconds(duration));
@@ -94,7 +97,7 @@ uint64_t DurationHistogram::CountUpTo(size_t bound) const {
 void BuildBreakdown::Add(const BuildRecord& record) {
   const Result<BuildAnswer>& result = record.result;
   const std::string_view outcome = result ? NameOf(result->outcome) : kError;
-  const Codegen codegen{NameOf(record.kind), ToolchainLabel(result)};
+  const Codegen codegen{NameOf(record.kind), LabelOf(result)};
   const MutexLock lock(mutex_);
   Row& account = RowOf(rows_.accounts, record.peer.account(), kMaxAccounts, rows_.other_accounts);
   Row& toolchain = RowOf(rows_.codegens, codegen, kMaxCodegens, rows_.other_codegens);
@@ -117,6 +120,15 @@ void BuildBreakdown::Add(const BuildRecord& record) {
 void BuildBreakdown::Clear() {
   const MutexLock lock(mutex_);
   rows_ = {};
+}
+
+std::map<BuildBreakdown::Codegen, std::chrono::microseconds> BuildBreakdown::MeanCompiles() const {
+  std::map<Codegen, std::chrono::microseconds> means;
+  const MutexLock lock(mutex_);
+  for (const auto& [codegen, row] : rows_.codegens) {
+    if (row.compiles.count() > 0) means[codegen] = row.compiles.mean();
+  }
+  return means;
 }
 
 std::vector<LabelledStatistic> BuildBreakdown::Take(std::optional<Account> only) const {

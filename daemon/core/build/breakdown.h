@@ -30,6 +30,9 @@ class DurationHistogram {
   [[nodiscard]] uint64_t count() const;
   /// Returns the number of durations up to this bound; kBounds.size() stands for no bound.
   [[nodiscard]] uint64_t CountUpTo(size_t bound) const;
+  [[nodiscard]] std::chrono::microseconds mean() const {
+    return count() == 0 ? std::chrono::microseconds{0} : sum_ / static_cast<int64_t>(count());
+  }
   [[nodiscard]] double sum_seconds() const { return static_cast<double>(sum_.count()) * 1e-6; }
 
  private:
@@ -47,12 +50,19 @@ struct LabelledStatistic {
   std::string_view help = {};  ///< only with the first of a family
 };
 
+/// Returns how statistics name a toolchain: "13.0 1f2e3d4c". Two installations of one version
+/// differ in the id. Free of what a label has to escape.
+[[nodiscard]] std::string ToolchainLabel(const std::string& version, const Digest& id);
+
 /// Totals of the answered builds by the account that asked and by kind and toolchain, and how long
 /// they took: since the daemon started, or since the last Clear. Thread-safe.
 class BuildBreakdown {
  public:
   void Add(const BuildRecord& record);
   void Clear();
+  using Codegen = std::pair<std::string_view, std::string>;  ///< kind and toolchain
+  /// Returns the mean duration of the compiles of each kind and toolchain.
+  [[nodiscard]] std::map<Codegen, std::chrono::microseconds> MeanCompiles() const;
   /// Returns the statistics by toolchain, and those of one account, or of all if none is given.
   [[nodiscard]] std::vector<LabelledStatistic> Take(std::optional<Account> only) const;
 
@@ -62,7 +72,6 @@ class BuildBreakdown {
     std::chrono::microseconds saved{0};
     DurationHistogram compiles;
   };
-  using Codegen = std::pair<std::string_view, std::string>;  ///< kind and toolchain
   struct Rows {
     std::map<Account, Row> accounts;
     Row other_accounts;  ///< all beyond the bound

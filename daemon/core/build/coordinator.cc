@@ -373,8 +373,11 @@ void BuildCoordinator::AnswerHit(BuildPtr build, const FlightResult& hit, const 
   responder_.AnswerHit(std::move(build), hit, closure);
 }
 
-void BuildCoordinator::ExplainKey(const DigestPrefix& key, const Peer& peer,
-                                  const Explainer::Done& done) {
+BuildCoordinator::Ticket BuildCoordinator::ExplainKey(const DigestPrefix& key, const Peer& peer,
+                                                      const Explainer::Done& done) {
+  if (auto request = table_.RequestOf(key, peer.uid)) {
+    return Explain(std::move(request), peer, done);
+  }
   const auto known = std::make_shared<Result<Explanation>>(Explanation{});
   const Status added = lookups_.disk().Add(
       peer.account(),
@@ -382,6 +385,7 @@ void BuildCoordinator::ExplainKey(const DigestPrefix& key, const Peer& peer,
        .then = [done, known] { done(std::move(*known)); },
        .late = [this, done] { done(DiskHangs(limits_.disk_patience)); }});
   if (!added) done(added.error());
+  return 0;
 }
 
 void BuildCoordinator::Drain(std::chrono::milliseconds deadline) {

@@ -77,13 +77,16 @@ class BuildCoordinator {
                  Explainer::Done done);
   /// Answers why a key was compiled: see Explainer::OfKey. `done` runs once, on a thread that reads
   /// the disk for this user, or never if the coordinator ends before. If too many reads are
-  /// queued, `done` runs before this returns.
-  void ExplainKey(const DigestPrefix& key, const Peer& peer, const Explainer::Done& done);
+  /// queued, `done` runs before this returns. For the key of a flight that this user waits for
+  /// (FlightActivity), this is Explain for its build. Otherwise the ticket is 0.
+  Ticket ExplainKey(const DigestPrefix& key, const Peer& peer, const Explainer::Done& done);
 
   /// Takes no more builds, and returns when those in progress have ended or `deadline` has passed.
   void Drain(std::chrono::milliseconds deadline);
 
   [[nodiscard]] BuildGauges Gauges() const { return flights_.Gauges(); }
+  /// Returns what waits and runs, as this peer may see it.
+  [[nodiscard]] BuildActivity Activity(const Peer& peer) const { return flights_.Activity(peer); }
 
   /// Returns the cache of builds, which lives as long as the coordinator.
   [[nodiscard]] BuildCache& cache() { return cache_; }

@@ -93,6 +93,22 @@ size_t FairQueue::running() const {
   return running_;
 }
 
+void FairQueue::Describe(std::optional<Account> only, BuildActivity* activity) const {
+  const MutexLock lock(mutex_);
+  activity->slots = bounds_.slots;
+  activity->running = running_;
+  activity->queued = waiting_.size();
+  std::map<Account, AccountActivity> accounts;
+  const auto of = [&accounts](Account account) -> AccountActivity& {
+    return accounts.emplace(account, AccountActivity{account}).first->second;
+  };
+  for (const auto& [account, line] : lines_) of(account).queued = line.size();
+  for (const auto& [account, count] : running_of_) of(account).running = count;
+  for (const auto& [account, counts] : accounts) {
+    if (!only || *only == account) activity->accounts.push_back(counts);
+  }
+}
+
 uint64_t FairQueue::TakeNextOf(Account account) {
   const auto turn = std::ranges::find(rotation_, account);
   rotation_.splice(rotation_.end(), rotation_, turn);

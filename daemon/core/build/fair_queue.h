@@ -8,6 +8,7 @@
 #include <functional>
 #include <list>
 #include <map>
+#include <optional>
 #include <set>
 #include <thread>
 #include <variant>
@@ -15,6 +16,7 @@
 
 #include "base/mutex.h"
 #include "daemon/core/model/account.h"
+#include "daemon/core/model/activity.h"
 #include "daemon/core/model/result.h"
 
 namespace cccl_cache::daemon {
@@ -54,6 +56,8 @@ class FairQueue {
 
   [[nodiscard]] size_t waiting() const;
   [[nodiscard]] size_t running() const;
+  /// Sets `slots`, `running`, `queued` and `accounts`: of one account, or of all if none is given.
+  void Describe(std::optional<Account> only, BuildActivity* activity) const;
 
  private:
   using Clock = std::chrono::steady_clock;

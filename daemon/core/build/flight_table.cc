@@ -3,6 +3,10 @@
 #include "daemon/core/build/flight_table.h"
 
 #include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "daemon/core/build/breakdown.h"
 
 namespace cccl_cache::daemon {
 
@@ -75,6 +79,7 @@ std::optional<FlightTable::Started> FlightTable::Begin(uint64_t flight) {
   const auto found = flights_.find(flight);
   if (cancelled_ || found == flights_.end() || found->second.started) return std::nullopt;
   found->second.started = true;
+  found->second.begun = std::chrono::steady_clock::now();
   if (!found->second.shared) StopJoining(flight, &found->second);
   const Build& first = *found->second.waiters.front();
   return Started{.plan = first.plan,
@@ -192,6 +197,68 @@ FlightTable::Left FlightTable::TakeOutOfLine(Ticket ticket) {
 size_t FlightTable::Waiting() const {
   const MutexLock lock(mutex_);
   return waiting_;
+}
+
+std::vector<FlightActivity> FlightTable::List(std::optional<uid_t> only, size_t* more) const {
+  using std::chrono::duration_cast;
+  using std::chrono::microseconds;
+  using Time = std::chrono::steady_clock::time_point;
+  struct Listed {
+    std::shared_ptr<const BuildPlan> plan;
+    uid_t uid = 0;
+    size_t waiters = 0;
+    Time joined;
+    Time begun = Time::max();
+  };
+  std::vector<Listed> all;
+  {
+    const MutexLock lock(mutex_);
+    for (const auto& [id, flight] : flights_) {
+      Listed listed;
+      for (const BuildPtr& waiter : flight.waiters) {
+        if (only && waiter->peer.uid != *only) continue;
+        if (listed.waiters++ > 0) continue;
+        listed.plan = waiter->plan;
+        listed.uid = waiter->peer.uid;
+        listed.joined = waiter->joined;
+      }
+      if (listed.waiters == 0) continue;
+      if (flight.started) listed.begun = flight.begun;
+      all.push_back(std::move(listed));
+    }
+  }
+  const auto shown = all.begin() + static_cast<ptrdiff_t>(std::min(all.size(), kMaxListedFlights));
+  std::ranges::partial_sort(all, shown, {},
+                            [](const Listed& each) { return std::pair(each.begun, each.joined); });
+  *more = static_cast<size_t>(all.end() - shown);
+
+  const Time now = std::chrono::steady_clock::now();
+  std::vector<FlightActivity> flights;
+  for (auto each = all.begin(); each != shown; ++each) {
+    const CompileJob& job = each->plan->job;
+    const bool running = each->begun != Time::max();
+    flights.push_back(
+        {.key = each->plan->key,
+         .kind = std::string(NameOf(job.request->kind())),
+         .toolchain = ToolchainLabel(job.toolchain->version(), job.toolchain->id),
+         .state = running ? FlightState::kRunning : FlightState::kQueued,
+         .age = duration_cast<microseconds>(now - each->joined),
+         .running = running ? duration_cast<microseconds>(now - each->begun) : microseconds{0},
+         .waiters = each->waiters,
+         .uid = each->uid});
+  }
+  return flights;
+}
+
+std::shared_ptr<const BuildRequest> FlightTable::RequestOf(const DigestPrefix& key,
+                                                           uid_t uid) const {
+  const MutexLock lock(mutex_);
+  for (const auto& [id, flight] : flights_) {
+    for (const BuildPtr& waiter : flight.waiters) {
+      if (waiter->peer.uid == uid && key.Matches(waiter->plan->key)) return waiter->request;
+    }
+  }
+  return nullptr;
 }
 
 void FlightTable::CancelAll() {

@@ -12,6 +12,7 @@
 
 #include "base/mutex.h"
 #include "daemon/core/build/build.h"
+#include "daemon/core/model/activity.h"
 #include "proto/digest.h"
 
 namespace cccl_cache::daemon {
@@ -78,6 +79,13 @@ class FlightTable {
 
   /// Returns how many callers wait in flights, leaders included.
   [[nodiscard]] size_t Waiting() const;
+  /// Returns flights, those that run first, then those that were joined first: only those with
+  /// waiters of this uid, as if it were alone, or all if none is given. `*more`: how many are left
+  /// out.
+  [[nodiscard]] std::vector<FlightActivity> List(std::optional<uid_t> only, size_t* more) const;
+  /// Returns the request of a waiter of this uid in a flight whose plan has this key, or null.
+  [[nodiscard]] std::shared_ptr<const BuildRequest> RequestOf(const DigestPrefix& key,
+                                                              uid_t uid) const;
 
   /// Cancels all running compiles; no other begins.
   void CancelAll();
@@ -93,6 +101,7 @@ class FlightTable {
     std::stop_source stop;
     bool shared = true;
     bool started = false;
+    std::chrono::steady_clock::time_point begun = {};  ///< once started
     bool joinable = true;
   };
   struct TicketState {

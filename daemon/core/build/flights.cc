@@ -132,6 +132,17 @@ void Flights::Leave(Build::Ticket ticket) {
   parts_.compile.statistics.Add(Counter::kCancelled);
 }
 
+BuildActivity Flights::Activity(const Peer& peer) const {
+  const bool all = peer.administrator;
+  BuildActivity activity;
+  queue_.Describe(all ? std::nullopt : std::optional(peer.account()), &activity);
+  activity.waiting = parts_.table.Waiting();
+  activity.flights =
+      parts_.table.List(all ? std::nullopt : std::optional(peer.uid), &activity.more_flights);
+  preambles_.Describe(&activity);
+  return activity;
+}
+
 // Returns the key of a waiter's flight. All users share a flight as long as nothing is read outside
 // the toolchain. Otherwise only callers of one user share it, so that no user's disk holds up
 // another user. Two kinds of waiters share it with those that have the same files: one that started

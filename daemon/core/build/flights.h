@@ -54,6 +54,8 @@ class Flights {
   /// Takes a hit that is being answered, and what it was made of: it may be a sample to be checked.
   void Hit(const Build& waiter, const FlightResult& hit, const Closure& closure);
 
+  /// Returns what waits and runs, as this peer may see it.
+  [[nodiscard]] BuildActivity Activity(const Peer& peer) const;
   [[nodiscard]] BuildGauges Gauges() const {
     return {queue_.running(), queue_.waiting(), parts_.table.Waiting()};
   }

@@ -50,7 +50,8 @@ Deposits::Deposits(Options options, Parts parts)
 }
 
 void Deposits::Acquire(WaiterId waiter, const DepositClaim& claim, Tell tell) {
-  LeaseTable::Wait wait{.accepts_release = claim.accepts_release};
+  LeaseTable::Wait wait{
+      .accepts_release = claim.accepts_release, .uid = claim.uid, .name_space = claim.name_space};
   if (claim.wait.count() > 0) wait.until = options_.now() + claim.wait;
   const auto call = std::make_shared<const Call>(Call{
       waiter, claim.key, claim.counted_as.value_or(Account(claim.uid)), wait, std::move(tell)});

@@ -97,6 +97,10 @@ class Deposits {
                                                 size_t count) const {
     return index_.List(uid, after, count);
   }
+  /// See LeaseTable::List.
+  [[nodiscard]] std::vector<FlightActivity> Leases(std::optional<uid_t> only, size_t* more) const {
+    return table_.List(only, more);
+  }
   [[nodiscard]] std::vector<uid_t> Users() const { return index_.Users(); }
   /// Returns false if this user deposited nothing under the key.
   [[nodiscard]] bool Remove(const Digest& key, uid_t uid);

@@ -28,6 +28,7 @@ void LeaseTable::Enter(WaiterId waiter, const Digest& key, const Wait& wait, Tel
       place.key = key;
       place.tell = std::move(tell);
       place.wait = wait;
+      place.came = options_.now();
       Line& line = lines_[key];
       if (line.holder == 0) {
         Grant(waiter, told);
@@ -49,7 +50,8 @@ void LeaseTable::Grant(WaiterId waiter, Told& told) {
   line.waiting.erase(waiter);
   line.holder = waiter;
   place.fence = next_fence_++;
-  place.until = options_.now() + options_.longest;
+  place.granted = options_.now();
+  place.until = place.granted + options_.longest;
   Renew(waiter, place);
   told.emplace_back(place.tell, LeaseGrant{place.fence});
 }
@@ -247,6 +249,39 @@ LeaseTable::Gauges LeaseTable::gauges() const {
   const auto waiting = static_cast<size_t>(
       std::ranges::count_if(places_, [](const auto& place) { return place.second.waits(); }));
   return {places_.size() - waiting, waiting};
+}
+
+std::vector<FlightActivity> LeaseTable::List(std::optional<uid_t> only, size_t* more) const {
+  using std::chrono::duration_cast;
+  using std::chrono::microseconds;
+  std::vector<FlightActivity> leases;
+  const MutexLock lock(mutex_);
+  const Time now = options_.now();
+  for (const auto& [key, line] : lines_) {
+    const Place& holder = places_.at(line.holder);
+    std::optional<FlightActivity> lease;
+    const auto add = [&](const Place& place) {
+      if (only && place.wait.uid != *only) return;
+      if (!lease) {
+        lease = {.key = place.key,
+                 .kind = place.wait.name_space,
+                 .state = FlightState::kLeased,
+                 .age = duration_cast<microseconds>(now - place.came),
+                 .running = duration_cast<microseconds>(now - holder.granted),
+                 .uid = place.wait.uid};
+      }
+      ++lease->waiters;
+    };
+    add(holder);
+    for (const WaiterId waiter : line.waiting) add(places_.at(waiter));
+    if (!lease) continue;
+    if (leases.size() < kMaxListedFlights) {
+      leases.push_back(*std::move(lease));
+    } else {
+      ++*more;
+    }
+  }
+  return leases;
 }
 
 void LeaseTable::TellAll(Told& told) {

@@ -18,6 +18,7 @@
 
 #include "base/mutex.h"
 #include "daemon/core/lease/deposit.h"
+#include "daemon/core/model/activity.h"
 #include "daemon/core/model/expiring_cache.h"
 #include "daemon/core/model/result.h"
 #include "proto/digest.h"
@@ -73,6 +74,8 @@ class LeaseTable {
   struct Wait {
     std::optional<Time> until = std::nullopt;  ///< a caller that waits longer is told kTimedOut
     bool accepts_release = false;              ///< without it, the caller is not told LeaseReleased
+    uid_t uid = 0;                             ///< these two only for List
+    std::string name_space = {};
   };
   /// Tells the caller of its lease, perhaps before this returns. If it must wait, it is told
   /// nothing yet.
@@ -109,6 +112,9 @@ class LeaseTable {
     size_t waiting = 0;
   };
   [[nodiscard]] Gauges gauges() const;
+  /// Returns held leases: those that this uid holds or waits for, as if it were alone, or all if
+  /// none is given. Adds how many are left out to `*more`.
+  [[nodiscard]] std::vector<FlightActivity> List(std::optional<uid_t> only, size_t* more) const;
 
  private:
   struct Place {
@@ -118,7 +124,9 @@ class LeaseTable {
     std::optional<Time> due;  // end of the wait, or of the lease
     uint64_t fence = 0;       // 0: it waits
     Time until{};             // of a holder: the end of the lease if others wait
-    bool postponed = false;   // it holds the lease and waits nevertheless
+    Time came{};
+    Time granted{};          // of a holder
+    bool postponed = false;  // it holds the lease and waits nevertheless
     bool publishing = false;
 
     [[nodiscard]] bool waits() const { return fence == 0 || postponed; }

@@ -35,6 +35,12 @@ PreamblePool::PreamblePool(Compiler& compiler, Statistics& statistics, const Com
       failed_({.max_entries = kMaxFailures, .lifetime = bounds.retry}),
       thread_([this](const std::stop_token& stop) { Work(stop); }) {}
 
+void PreamblePool::Describe(BuildActivity* activity) const {
+  const MutexLock lock(mutex_);
+  activity->preambles = kept_.size();
+  activity->preamble_bytes = kept_.bytes();
+}
+
 void PreamblePool::Stop() {
   thread_.request_stop();
   if (thread_.joinable()) thread_.join();

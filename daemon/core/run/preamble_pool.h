@@ -15,6 +15,7 @@
 #include "base/mutex.h"
 #include "daemon/core/closure/closure_recorder.h"
 #include "daemon/core/model/account.h"
+#include "daemon/core/model/activity.h"
 #include "daemon/core/model/compiler.h"
 #include "daemon/core/model/statistics.h"
 #include "proto/digest.h"
@@ -80,6 +81,9 @@ class PreamblePool {
   /// Removes a preamble because a build that used it failed due to it. It is not tried again soon.
   void Blame(const Digest& key, const ParsedPreamblePtr& parsed);
 
+  /// Sets `preambles` and `preamble_bytes`.
+  void Describe(BuildActivity* activity) const;
+
   /// Stops the parsing and calls `idle` no more.
   void Stop();
 
@@ -112,7 +116,7 @@ class PreamblePool {
   const Bounds bounds_;
   const std::function<bool()> idle_;
 
-  Mutex mutex_;
+  mutable Mutex mutex_;
   CondVar changed_;
   Wishes wishes_ GUARDED_BY(mutex_);
   Preambles kept_ GUARDED_BY(mutex_);

@@ -118,6 +118,73 @@ void AddBreakdown(const BuildBreakdown& breakdown, const Peer& peer, v1::StatsRe
   }
 }
 
+uint64_t Milliseconds(std::chrono::microseconds time) {
+  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(time).count());
+}
+
+void Describe(const FlightActivity& from, v1::Flight& to) {
+  to.set_key(from.key.Hex());
+  to.set_kind(ToUtf8(from.kind));
+  to.set_toolchain(from.toolchain);
+  to.set_state(static_cast<v1::FlightState>(from.state));
+  to.set_waiters(from.waiters);
+  to.set_age_ms(Milliseconds(from.age));
+  to.set_running_ms(Milliseconds(from.running));
+  to.set_uid(from.uid);
+}
+
+void DescribeFlights(const AdminSources& sources, const Peer& peer, BuildActivity activity,
+                     v1::ActivityReply& reply) {
+  const auto only = peer.administrator ? std::nullopt : std::optional(peer.uid);
+  const auto means = sources.breakdown.MeanCompiles();
+  for (const FlightActivity& flight : activity.flights) {
+    v1::Flight& to = *reply.add_flights();
+    Describe(flight, to);
+    const auto mean = means.find({flight.kind, flight.toolchain});
+    if (mean != means.end()) to.set_estimate_ms(Milliseconds(mean->second));
+  }
+  for (const FlightActivity& lease : sources.deposits.Leases(only, &activity.more_flights)) {
+    Describe(lease, *reply.add_flights());
+  }
+  reply.set_more_flights(activity.more_flights);
+}
+
+v1::ActivityReply DescribeActivity(const AdminSources& sources, const Peer& peer) {
+  const BuildActivity activity = sources.activity(peer);
+  v1::ActivityReply reply;
+  reply.set_slots(activity.slots);
+  reply.set_running(activity.running);
+  reply.set_queued(activity.queued);
+  reply.set_waiting(activity.waiting);
+  DescribeFlights(sources, peer, activity, reply);
+  for (const AccountActivity& account : activity.accounts) {
+    v1::UserQueue& to = *reply.add_users();
+    to.set_user(account.account.Label());
+    to.set_queued(account.queued);
+    to.set_running(account.running);
+  }
+  for (const ZygoteActivity& zygote : sources.zygotes()) {
+    if (zygote.apart && !peer.administrator && *zygote.apart != peer.account()) continue;
+    v1::Zygote& to = *reply.add_zygotes();
+    to.set_toolchain(zygote.toolchain);
+    to.set_resident_bytes(zygote.resident_bytes);
+    to.set_jobs(zygote.jobs);
+    if (zygote.apart) to.set_user(zygote.apart->Label());
+  }
+  reply.set_preambles(activity.preambles);
+  reply.set_preamble_bytes(activity.preamble_bytes);
+  for (const Failure& failure : sources.failures.Take(peer)) {
+    v1::Failure& to = *reply.add_failures();
+    const auto since_1970 = failure.time.time_since_epoch();
+    to.set_time_ms(Milliseconds(std::chrono::duration_cast<std::chrono::microseconds>(since_1970)));
+    to.set_kind(std::string(failure.kind));
+    to.set_uid(failure.uid);
+    if (failure.key) to.set_key(failure.key->Hex());
+    to.set_error(failure.text.empty() ? failure.cause : failure.text);
+  }
+  return reply;
+}
+
 grpc::Status ZeroStatistics(const AdminSources& sources, const Peer& peer) {
   if (!peer.administrator) {
     return {grpc::StatusCode::PERMISSION_DENIED,
@@ -164,6 +231,12 @@ AdminService::AdminService(BuildBackend& backend, const Peer& peer, const AdminS
             if (request.detailed()) AddBreakdown(sources.breakdown, peer, reply);
             answer(grpc::Status::OK, reply);
           }));
+  Serve("/cccl_cache.v1.Admin/Activity",
+        UnaryCall::Maker<v1::ActivityRequest>(
+            backend, account,
+            [&sources, peer](const auto& /*request*/, const UnaryCall::Reply& answer) {
+              answer(grpc::Status::OK, DescribeActivity(sources, peer));
+            }));
   Serve("/cccl_cache.v1.Admin/ZeroStats",
         UnaryCall::Maker<v1::ZeroStatsRequest>(
             backend, account,

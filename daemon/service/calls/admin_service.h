@@ -5,12 +5,15 @@
 #include <chrono>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "cccl_cache/v1/admin.pb.h"
 #include "daemon/core/build/breakdown.h"
 #include "daemon/core/build/coordinator.h"
+#include "daemon/core/build/recent_failures.h"
 #include "daemon/core/lease/deposits.h"
 #include "daemon/core/model/account.h"
+#include "daemon/core/model/activity.h"
 #include "daemon/core/model/blocking_pool.h"
 #include "daemon/core/model/releases.h"
 #include "daemon/core/model/statistics.h"
@@ -30,18 +33,22 @@ struct AdminSources {
   BlockingPool& threads;  ///< for calls that wait for a disk
   Statistics& statistics;
   BuildBreakdown& breakdown;
+  const RecentFailures& failures;
   const Deposits& deposits;
   std::function<TierSize()> stored;
   uint64_t store_limit = 0;  ///< bytes
   std::function<BuildGauges()> building;
+  std::function<BuildActivity(const Peer&)> activity;
+  std::function<std::vector<ZygoteActivity>()> zygotes;
   std::function<uint64_t()> clients;  ///< returns the number of connections now
   std::chrono::steady_clock::time_point started;
   std::string version;
 };
 
-/// cccl_cache.v1.Admin for one peer. Every user may ask for totals, toolchains, and why the user's
-/// own builds were misses, and add a release of NVIDIA's. Only administrators are told of
-/// single other users, and may set the totals to zero, evict and verify. Thread-safe.
+/// cccl_cache.v1.Admin for one peer. Every user may ask for totals, toolchains, the user's own
+/// activity, and why the user's own builds were misses, and add a release of NVIDIA's. Only
+/// administrators are told of single other users, and may set the totals to zero, evict and verify.
+/// Thread-safe.
 class AdminService final : public RawService {
  public:
   /// Both must outlive the service.

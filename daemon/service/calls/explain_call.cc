@@ -46,7 +46,7 @@ Status ExplainCall::Ask(ExplainQuestion question) {
     });
   };
   if (question.key) {
-    backend_.builder.ExplainKey(*question.key, peer_, std::move(answer));
+    ticket_ = backend_.builder.ExplainKey(*question.key, peer_, std::move(answer));
   } else {
     ticket_ = backend_.builder.ExplainRequest(std::move(question.build.request), peer_,
                                               std::move(answer));

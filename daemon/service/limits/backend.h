@@ -67,7 +67,8 @@ class Builder {
   virtual void Leave(BuildCoordinator::Ticket ticket) = 0;
 
   /// These explain why builds are misses. The contract of both is that of BuildCoordinator.
-  virtual void ExplainKey(const DigestPrefix& key, const Peer& peer, Explainer::Done done) = 0;
+  virtual BuildCoordinator::Ticket ExplainKey(const DigestPrefix& key, const Peer& peer,
+                                              Explainer::Done done) = 0;
   virtual BuildCoordinator::Ticket ExplainRequest(std::shared_ptr<const BuildRequest> request,
                                                   const Peer& peer, Explainer::Done done) = 0;
 };
@@ -82,8 +83,9 @@ class CoordinatorBuilder final : public Builder {
     return coordinator_.Start(std::move(request), caller, std::move(done));
   }
   void Leave(BuildCoordinator::Ticket ticket) override { coordinator_.Leave(ticket); }
-  void ExplainKey(const DigestPrefix& key, const Peer& peer, Explainer::Done done) override {
-    coordinator_.ExplainKey(key, peer, std::move(done));
+  BuildCoordinator::Ticket ExplainKey(const DigestPrefix& key, const Peer& peer,
+                                      Explainer::Done done) override {
+    return coordinator_.ExplainKey(key, peer, std::move(done));
   }
   BuildCoordinator::Ticket ExplainRequest(std::shared_ptr<const BuildRequest> request,
                                           const Peer& peer, Explainer::Done done) override {

@@ -29,6 +29,18 @@ TEST_CASE("a warmed toolchain is loaded before its first job") {
   CHECK(fixture.toolkit->loads() == 1);
 }
 
+TEST_CASE("a loaded toolchain is listed with its memory and its jobs") {
+  CompileFixture fixture;
+  CHECK(fixture.compiler.Zygotes().empty());
+  CHECK(fixture.Compile("").ok());
+  const std::vector<ZygoteActivity> zygotes = fixture.compiler.Zygotes();
+  REQUIRE(zygotes.size() == 1);
+  CHECK(zygotes[0].toolchain == fixture.toolchain->version());
+  CHECK(zygotes[0].resident_bytes > 100'000);
+  CHECK(zygotes[0].jobs == 1);
+  CHECK_FALSE(zygotes[0].apart);
+}
+
 TEST_CASE("the sandbox is announced without the pool's lock") {
   CompileFixture* in_use = nullptr;
   int announced = 0;

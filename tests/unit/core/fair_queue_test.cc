@@ -57,6 +57,26 @@ TEST_CASE("users take turns whatever the length of their lines") {
   CHECK(order == std::vector<uint64_t>{1000, 1, 10, 2, 3});
 }
 
+TEST_CASE("what runs and waits is told for all accounts, or for one") {
+  Line line;
+  for (uint64_t item : {1, 2}) CHECK(line.queue.Add(item, Account(7)).ok());
+  CHECK(line.queue.Add(2, Account(8)).ok());
+  BuildActivity all;
+  line.queue.Describe(std::nullopt, &all);
+  CHECK(all.slots == 1);
+  CHECK(all.running == 1);
+  CHECK(all.queued == 2);
+  REQUIRE(all.accounts.size() == 3);
+  CHECK(all.accounts[0].running == 1);
+  CHECK(all.accounts[1].queued == 2);
+  CHECK(all.accounts[2].queued == 1);
+  BuildActivity one;
+  line.queue.Describe(Account(8), &one);
+  REQUIRE(one.accounts.size() == 1);
+  CHECK(one.accounts[0].account == Account(8));
+  CHECK(one.queued == 2);  // a total
+}
+
 TEST_CASE("an item that two users wait for runs once, at the better place") {
   Line line;
   for (uint64_t item : {1, 2, 3}) CHECK(line.queue.Add(item, Account(7)).ok());

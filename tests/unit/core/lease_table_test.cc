@@ -129,6 +129,35 @@ TEST_CASE("a sign of life during a publication is no end of it") {
   CHECK(next.told == "found bytes ");
 }
 
+TEST_CASE("a lease is listed with its waiters, for each uid as if it were alone") {
+  Scene scene;
+  const auto enter = [&scene](uid_t uid) {
+    scene.table.Enter(scene.table.NewSeat(), Sha256("a"), {.uid = uid, .name_space = "n"},
+                      [](const auto&) {});
+  };
+  enter(7);
+  scene.now += std::chrono::seconds(1);
+  enter(8);
+  enter(8);
+  scene.now += std::chrono::seconds(2);
+  size_t more = 0;
+  const auto all = scene.table.List(std::nullopt, &more);
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].state == FlightState::kLeased);
+  CHECK(all[0].kind == "n");
+  CHECK(all[0].waiters == 3);
+  CHECK(all[0].uid == 7);
+  CHECK(all[0].age == std::chrono::seconds(3));
+  const auto own = scene.table.List(uid_t{8}, &more);
+  REQUIRE(own.size() == 1);
+  CHECK(own[0].waiters == 2);
+  CHECK(own[0].uid == 8);
+  CHECK(own[0].age == std::chrono::seconds(2));
+  CHECK(own[0].running == std::chrono::seconds(3));
+  CHECK(scene.table.List(uid_t{9}, &more).empty());
+  CHECK(more == 0);
+}
+
 TEST_CASE("keys do not wait for each other") {
   Scene scene;
   Caller a(scene, "a");

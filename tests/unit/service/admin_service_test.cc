@@ -99,6 +99,78 @@ TEST_CASE("an administrator sets all totals to zero") {
   CHECK(Detailed(running, "builds_by_user_total").empty());
 }
 
+namespace {
+
+v1::ActivityReply AskActivity(const RunningServer& running) {
+  grpc::ClientContext context;
+  v1::ActivityReply reply;
+  REQUIRE(v1::Admin::NewStub(running.Connect())->Activity(&context, {}, &reply).ok());
+  return reply;
+}
+
+}  // namespace
+
+TEST_CASE("activity has the estimate from earlier compiles of the same kind and toolchain") {
+  using std::chrono::seconds;
+  RunningServer running;
+  BuildAnswer answer;
+  answer.outcome = Outcome::kBuilt;
+  answer.toolchain_version = "13.0";
+  answer.toolchain_id = cccl_cache::Sha256("toolchain");
+  for (const int time : {2, 4}) {
+    answer.compile_time = seconds(time);
+    running.breakdown.Add({Peer{}, BuildKind::kNvrtc, seconds(time), answer});
+  }
+  running.activity = [&](const Peer& peer) {
+    BuildActivity activity{.slots = 2, .running = 1, .more_flights = 7};
+    activity.flights.resize(2, {.key = cccl_cache::Sha256("key"),
+                                .kind = "nvrtc",
+                                .toolchain = ToolchainLabel("13.0", answer.toolchain_id),
+                                .state = FlightState::kRunning,
+                                .age = seconds(3),
+                                .running = seconds(1),
+                                .waiters = 5,
+                                .uid = peer.uid});
+    activity.flights.back().kind = "link";
+    activity.accounts = {{peer.account(), 3, 1}};
+    return activity;
+  };
+  running.zygotes = {{.toolchain = "13.0", .resident_bytes = 4096, .jobs = 9}};
+  const v1::ActivityReply reply = AskActivity(running);
+  CHECK(reply.slots() == 2);
+  CHECK(reply.more_flights() == 7);
+  REQUIRE(reply.flights_size() == 2);
+  CHECK(reply.flights(0).key() == cccl_cache::Sha256("key").Hex());
+  CHECK(reply.flights(0).state() == v1::FLIGHT_STATE_RUNNING);
+  CHECK(reply.flights(0).estimate_ms() == 3000);
+  CHECK(reply.flights(0).age_ms() == 3000);
+  CHECK(reply.flights(0).running_ms() == 1000);
+  CHECK(reply.flights(0).waiters() == 5);
+  CHECK(reply.flights(0).uid() == geteuid());
+  CHECK(reply.flights(1).estimate_ms() == 0);
+  REQUIRE(reply.users_size() == 1);
+  CHECK(reply.users(0).user() == std::to_string(geteuid()));
+  CHECK(reply.users(0).queued() == 3);
+  REQUIRE(reply.zygotes_size() == 1);
+  CHECK(reply.zygotes(0).resident_bytes() == 4096);
+}
+
+TEST_CASE("activity has failures with their text, but not that of other users") {
+  RunningServer running;
+  for (const uid_t uid : {geteuid() + 1, geteuid()}) {
+    Peer peer;
+    peer.uid = uid;
+    const Result<BuildAnswer> failed = Error{ErrorCode::kTimedOut, "secret of its source"};
+    running.failures.Add({peer, BuildKind::kNvvm, std::chrono::microseconds(1), failed});
+  }
+  const v1::ActivityReply reply = AskActivity(running);
+  REQUIRE(reply.failures_size() == 2);
+  CHECK(reply.failures(0).uid() == geteuid());
+  CHECK(reply.failures(0).error() == "secret of its source");
+  CHECK(reply.failures(0).kind() == "nvvm");
+  CHECK(reply.failures(1).error() == Name(ErrorCode::kTimedOut));
+}
+
 TEST_CASE("toolchains are told with what they consist of, and the refused ones with the reason") {
   RunningServer running;
   auto toolchain = std::make_shared<Toolchain>();

@@ -34,6 +34,7 @@ RunningServer::RunningServer(ServiceLimits limits, Deposits::Options deposit_opt
                         releases,
                         statistics,
                         breakdown,
+                        failures,
                         snapshots,
                         upkeep,
                         std::make_shared<SentContents>(std::chrono::steady_clock::now),
@@ -44,6 +45,8 @@ RunningServer::RunningServer(ServiceLimits limits, Deposits::Options deposit_opt
                         [] {
                           return BuildGauges{2, 3, 4};
                         },
+                        [this](const Peer& peer) { return activity(peer); },
+                        [this] { return zygotes; },
                         [this](std::string_view) { ++cut_offs_reported; }};
   server = std::make_unique<Server>(std::move(options), std::move(sources));
   auto listener = ListeningSocket::Bind({socket_, 0666, {}});

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "cccl_cache/v1/build.grpc.pb.h"
 #include "daemon/service/server.h"
@@ -32,6 +33,9 @@ class RunningServer {
   FakeReleases releases;
   Statistics statistics;
   BuildBreakdown breakdown;
+  RecentFailures failures;
+  std::function<BuildActivity(const Peer&)> activity = [](const Peer&) { return BuildActivity{}; };
+  std::vector<ZygoteActivity> zygotes;
   FakeDepositStore store;
   Deposits deposits;
   FakeSnapshots snapshots;

@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/core/model/account.h"
+#include "proto/digest.h"
+
+namespace cccl_cache::daemon {
+
+// What the daemon does at one moment, as one peer may see it. An administrator sees everything. All
+// others see what they wait for themselves, as if nobody else waited for it, and totals.
+
+/// Sent over the wire: values never change, and are those in admin.proto.
+enum class FlightState : uint8_t {
+  kQueued = 1,   ///< waits for a slot
+  kRunning = 2,  ///< is compiled
+  kLeased = 3,   ///< a client makes a deposit
+};
+
+/// A build or deposit in the making.
+struct FlightActivity {
+  Digest key;
+  std::string kind;       ///< of a build; the namespace of a deposit
+  std::string toolchain;  ///< as in statistics; empty for a deposit
+  FlightState state = FlightState::kQueued;
+  std::chrono::microseconds age{0};      ///< since the first of the waiters came
+  std::chrono::microseconds running{0};  ///< of the compile or the lease
+  size_t waiters = 0;                    ///< the holder of a lease is one
+  uid_t uid = 0;                         ///< of the first waiter
+};
+
+/// Compiles of one account.
+struct AccountActivity {
+  Account account;
+  size_t queued = 0;
+  size_t running = 0;
+};
+
+/// What waits and runs.
+struct BuildActivity {
+  size_t slots = 0;
+  size_t running = 0;  ///< more than the slots if relief slots run, too
+  size_t queued = 0;   ///< flights
+  size_t waiting = 0;  ///< callers
+  std::vector<FlightActivity> flights;
+  size_t more_flights = 0;  ///< that are not listed
+  std::vector<AccountActivity> accounts;
+  size_t preambles = 0;
+  uint64_t preamble_bytes = 0;
+};
+
+struct ZygoteActivity {
+  std::string toolchain;         ///< version
+  uint64_t resident_bytes = 0;   ///< 0: not known
+  uint64_t jobs = 0;             ///< workers forked so far
+  std::optional<Account> apart;  ///< the only account that it serves
+};
+
+/// Maximum number of flights, and of leases, that are listed.
+inline constexpr size_t kMaxListedFlights = 256;
+
+}  // namespace cccl_cache::daemon

@@ -1,0 +1,134 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+// What goes on in the coordinator, as its users may see it.
+#include "daemon/core/model/activity.h"
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <future>
+#include <string>
+#include <utility>
+
+#include "daemon/core/build/coordinator.h"
+#include "tests/unit/core/coordinator_bench.h"
+
+namespace cccl_cache::daemon::activity_test {
+namespace {
+
+using testing::CoordinatorBench;
+using testing::kAlice;
+using testing::kBob;
+using testing::kPatience;
+using testing::MakeRequest;
+using testing::SourceAsOutput;
+
+Peer Administrator() {
+  Peer peer = kBob;
+  peer.administrator = true;
+  return peer;
+}
+
+/// A coordinator whose compiles go on until the end of the test.
+class Busy {
+ public:
+  explicit Busy(size_t queued_per_uid = 4)
+      : bench_(
+            [this](const CompileJob& job, int call) {
+              if (!begun_.exchange(true)) began_.set_value();
+              go_on_.wait();
+              return SourceAsOutput(job, call);
+            },
+            {.slots = 1, .queued_per_uid = queued_per_uid}) {}
+  ~Busy() {
+    end_.set_value();
+    bench_.Stop();
+  }
+
+  /// The first build runs when this returns, the others are queued.
+  void Start(const std::string& source, const Peer& peer) {
+    bench_.coordinator->Start(MakeRequest(source), {peer, nullptr}, [](const auto&) {});
+    if (!std::exchange(started_, true)) {
+      REQUIRE(began_.get_future().wait_for(kPatience) == std::future_status::ready);
+    }
+  }
+  BuildActivity Seen(const Peer& peer) { return bench_.coordinator->Activity(peer); }
+  CoordinatorBench& bench() { return bench_; }
+
+ private:
+  std::promise<void> end_;
+  const std::shared_future<void> go_on_ = end_.get_future().share();
+  std::promise<void> began_;
+  std::atomic<bool> begun_ = false;
+  bool started_ = false;
+  CoordinatorBench bench_;
+};
+
+TEST_CASE("an administrator sees all flights, those that run first") {
+  Busy busy;
+  busy.Start("a", kAlice);
+  busy.Start("a", kBob);
+  busy.Start("b", kAlice);
+  const BuildActivity seen = busy.Seen(Administrator());
+  CHECK(seen.slots == 1);
+  CHECK(seen.running == 1);
+  CHECK(seen.queued == 1);
+  CHECK(seen.waiting == 3);
+  CHECK(seen.more_flights == 0);
+  REQUIRE(seen.flights.size() == 2);
+  CHECK(seen.flights[0].state == FlightState::kRunning);
+  CHECK(seen.flights[0].kind == "nvrtc");
+  CHECK(seen.flights[0].toolchain.starts_with("13.0 "));
+  CHECK(seen.flights[0].age >= seen.flights[0].running);
+  CHECK(seen.flights[0].waiters == 2);
+  CHECK(seen.flights[0].uid == kAlice.uid);
+  CHECK(seen.flights[1].state == FlightState::kQueued);
+  REQUIRE(seen.accounts.size() == 1);
+  CHECK(seen.accounts[0].running == 1);
+  CHECK(seen.accounts[0].queued == 1);
+}
+
+TEST_CASE(
+    "a user sees the flights that it waits for, as if nobody else did, and no other's queue") {
+  Busy busy;
+  busy.Start("a", kAlice);
+  busy.Start("a", kBob);
+  busy.Start("b", kAlice);
+  const BuildActivity seen = busy.Seen(kBob);
+  REQUIRE(seen.flights.size() == 1);
+  CHECK(seen.flights[0].state == FlightState::kRunning);
+  CHECK(seen.flights[0].waiters == 1);
+  CHECK(seen.flights[0].uid == kBob.uid);
+  CHECK(seen.accounts.empty());
+  CHECK(seen.queued == 1);  // totals
+  CHECK(seen.waiting == 3);
+}
+
+TEST_CASE("no more flights are listed than the bound, and the rest is counted") {
+  constexpr size_t kMore = 3;
+  Busy busy(kMaxListedFlights + kMore);
+  for (size_t i = 0; i < kMaxListedFlights + kMore; ++i) busy.Start(std::to_string(i), kAlice);
+  const BuildActivity seen = busy.Seen(kAlice);
+  CHECK(seen.flights.size() == kMaxListedFlights);
+  CHECK(seen.more_flights == kMore);
+  CHECK(seen.flights[0].state == FlightState::kRunning);
+}
+
+TEST_CASE("a flight's key is explained as its build to those who wait for it, to nobody else") {
+  Busy busy;
+  busy.Start("a", kAlice);
+  const Digest key = busy.Seen(kAlice).flights.at(0).key;
+  for (const auto& [peer, verdict] :
+       {std::pair(kAlice, Verdict::kNeverSeen), std::pair(kBob, Verdict::kUnknownKey)}) {
+    std::promise<Result<Explanation>> told;
+    auto answer = told.get_future();
+    busy.bench().coordinator->ExplainKey(
+        key, peer, [&](Result<Explanation> result) { told.set_value(std::move(result)); });
+    REQUIRE(answer.wait_for(kPatience) == std::future_status::ready);
+    const auto explanation = answer.get();
+    REQUIRE(explanation.ok());
+    CHECK(explanation->verdict == verdict);
+  }
+}
+
+}  // namespace
+}  // namespace cccl_cache::daemon::activity_test

@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/build/recent_failures.h"
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <string>
+
+namespace cccl_cache::daemon::recent_failures_test {
+namespace {
+
+Peer User(uid_t uid, bool administrator = false) {
+  Peer peer;
+  peer.uid = uid;
+  peer.administrator = administrator;
+  return peer;
+}
+
+void Add(RecentFailures& failures, uid_t uid, const Result<BuildAnswer>& answer) {
+  failures.Add({User(uid), BuildKind::kNvrtc, std::chrono::microseconds(1), answer});
+}
+
+BuildAnswer DoesNotCompile(const std::string& log) {
+  BuildAnswer answer;
+  answer.outcome = Outcome::kFailed;
+  answer.key = Sha256("key");
+  answer.log = log;
+  answer.reason = "the compiler answered NO";
+  return answer;
+}
+
+TEST_CASE("a build that does not compile is told with the first line that says error") {
+  RecentFailures failures;
+  Add(failures, 7, DoesNotCompile("k.cu(1): warning: w\nk.cu(2): error: e\nmore"));
+  Add(failures, 7, DoesNotCompile("no word\nof it"));
+  Add(failures, 7, DoesNotCompile(""));
+  const auto taken = failures.Take(User(7));
+  REQUIRE(taken.size() == 3);
+  CHECK(taken[2].text == "k.cu(2): error: e");
+  CHECK(taken[2].key == Sha256("key"));
+  CHECK(taken[1].text == "no word");
+  CHECK(taken[0].text == "the compiler answered NO");
+}
+
+TEST_CASE("what did not fail, or is only remembered, is no failure") {
+  RecentFailures failures;
+  BuildAnswer answer = DoesNotCompile("error");
+  answer.remembered = true;
+  Add(failures, 7, answer);
+  Add(failures, 7, BuildAnswer{});
+  CHECK(failures.Take(User(7)).empty());
+}
+
+TEST_CASE("a user is told of no other's failures, and an administrator of the cause alone") {
+  RecentFailures failures;
+  Add(failures, 7, DoesNotCompile("error: secret"));
+  CHECK(failures.Take(User(8)).empty());
+  const auto taken = failures.Take(User(8, /*administrator=*/true));
+  REQUIRE(taken.size() == 1);
+  CHECK(taken[0].uid == 7);
+  CHECK(taken[0].cause == "the compiler answered NO");
+  CHECK(taken[0].text.empty());
+}
+
+TEST_CASE("many failures of one user leave those of another") {
+  RecentFailures failures;
+  Add(failures, 8, DoesNotCompile("error: first"));
+  for (int i = 0; i < 100; ++i) {
+    Add(failures, 7, DoesNotCompile("error: " + std::to_string(i) + std::string(5000, 'x')));
+  }
+  CHECK(failures.Take(User(8)).size() == 1);
+  const auto taken = failures.Take(User(7));
+  REQUIRE(taken.size() == RecentFailures::kMax);
+  CHECK(taken[0].text.starts_with("error: 99x"));
+  CHECK(taken[0].text.size() < 300);
+}
+
+}  // namespace
+}  // namespace cccl_cache::daemon::recent_failures_test
