@@ -179,6 +179,7 @@ class Client {
     return serving != 0;
   }
 
+  using Activity = Handle<cccl_cache_activity, cccl_cache_activity_free>;
   using Stats = Handle<cccl_cache_stats, cccl_cache_stats_free>;
   using Toolchains = Handle<cccl_cache_toolchains, cccl_cache_toolchains_free>;
   using Info = Handle<cccl_cache_info, cccl_cache_info_free>;
@@ -189,6 +190,10 @@ class Client {
   /// The same with statistics that have labels: see cccl_cache_get_detailed_stats.
   Expected<Stats> GetDetailedStats(std::chrono::milliseconds timeout = {}) {
     return Get<Stats>(cccl_cache_get_detailed_stats, timeout);
+  }
+  /// Returns what the daemon does now: see cccl_cache_get_activity.
+  Expected<Activity> GetActivity(std::chrono::milliseconds timeout = {}) {
+    return Get<Activity>(cccl_cache_get_activity, timeout);
   }
   /// Sets all totals to zero, for administrators. Returns true.
   Expected<bool> ZeroStats(std::chrono::milliseconds timeout = {}) {

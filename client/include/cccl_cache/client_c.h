@@ -20,6 +20,7 @@
  * After fork() both processes may go on using the client.
  *  - A build that does not compile is not an error: its outcome says so. */
 
+#include "cccl_cache/c/activity.h"
 #include "cccl_cache/c/base.h"
 #include "cccl_cache/c/batch.h"
 #include "cccl_cache/c/build.h"

@@ -35,6 +35,10 @@ struct cccl_cache_stats {
   cccl_cache::MessagePtr<CcclCache__V1__StatsReply> reply;
 };
 
+struct cccl_cache_activity {
+  cccl_cache::MessagePtr<CcclCache__V1__ActivityReply> reply;
+};
+
 struct cccl_cache_toolchains {
   cccl_cache::MessagePtr<CcclCache__V1__ToolchainsReply> reply;
 };

@@ -42,6 +42,9 @@ void MessageDeleter::operator()(CcclCache__V1__ExplainReply* reply) const {
 void MessageDeleter::operator()(CcclCache__V1__StatsReply* reply) const {
   cccl_cache__v1__stats_reply__free_unpacked(reply, nullptr);
 }
+void MessageDeleter::operator()(CcclCache__V1__ActivityReply* reply) const {
+  cccl_cache__v1__activity_reply__free_unpacked(reply, nullptr);
+}
 void MessageDeleter::operator()(CcclCache__V1__ToolchainsReply* reply) const {
   cccl_cache__v1__toolchains_reply__free_unpacked(reply, nullptr);
 }
@@ -143,6 +146,14 @@ Expected<MessagePtr<CcclCache__V1__StatsReply>> DaemonStub::Stats(bool detailed,
   AppendMessage(request.base, &body);
   return Unpack(cccl_cache__v1__stats_reply__unpack,
                 Unary("/cccl_cache.v1.Admin/Stats", body, deadline), "a question for statistics");
+}
+
+Expected<MessagePtr<CcclCache__V1__ActivityReply>> DaemonStub::Activity(Deadline deadline) {
+  ByteChain body;
+  AppendEmptyMessage(&body);
+  return Unpack(cccl_cache__v1__activity_reply__unpack,
+                Unary("/cccl_cache.v1.Admin/Activity", body, deadline),
+                "a question for its activity");
 }
 
 Expected<bool> DaemonStub::ZeroStats(Deadline deadline) {

@@ -32,6 +32,7 @@ struct TimedReply {
 struct MessageDeleter {
   void operator()(CcclCache__V1__ExplainReply* reply) const;
   void operator()(CcclCache__V1__StatsReply* reply) const;
+  void operator()(CcclCache__V1__ActivityReply* reply) const;
   void operator()(CcclCache__V1__ToolchainsReply* reply) const;
   void operator()(CcclCache__V1__InfoReply* reply) const;
 };
@@ -62,6 +63,7 @@ class DaemonStub {
                                                                Deadline deadline);
 
   Expected<MessagePtr<CcclCache__V1__StatsReply>> Stats(bool detailed, Deadline deadline);
+  Expected<MessagePtr<CcclCache__V1__ActivityReply>> Activity(Deadline deadline);
   /// Returns true.
   Expected<bool> ZeroStats(Deadline deadline);
   Expected<MessagePtr<CcclCache__V1__ToolchainsReply>> Toolchains(uint32_t driver_version,
