@@ -71,6 +71,9 @@ int Report(const BuildResult& result, const CompilePlan& plan, const CommonOptio
 /// Prints why a build is a miss, in words or as JSON; returns the exit code.
 int Report(const Explanation& explanation, const CommonOptions& common);
 
+/// The same in words, as text that stands for itself.
+[[nodiscard]] std::string InWords(const Explanation& explanation);
+
 /// Like Fail. Without a daemon it also names the options that compile without one.
 int FailBuild(Error error, const CompilePlan& plan, const CommonOptions& common);
 

@@ -46,6 +46,7 @@ void AddNvvmCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddExplainCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddStatsCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddMetricsCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
+void AddTopCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddToolchainsCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddDepositsCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddSnapshotCommand(CLI::App* app, const CommonOptions& common, int* exit_code);

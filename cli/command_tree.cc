@@ -38,7 +38,7 @@ std::unique_ptr<CLI::App> MakeCommandTree(CommonOptions* common, int* exit_code)
   AddCommonOptions(app.get(), common);
   for (const auto add :
        {AddBuildCommand, AddLinkCommand, AddNvvmCommand, AddRunCommand, AddEnvCommand,
-        AddExplainCommand, AddStatsCommand, AddMetricsCommand, AddToolchainsCommand,
+        AddExplainCommand, AddStatsCommand, AddMetricsCommand, AddTopCommand, AddToolchainsCommand,
         AddDepositsCommand, AddSnapshotCommand, AddEvictCommand, AddVerifyCommand, AddHealthCommand,
         AddDoctorCommand, AddHelpCommand, AddCompletionCommand}) {
     add(app.get(), *common, exit_code);

@@ -141,28 +141,6 @@ std::string Sentence(const Explanation& explanation) {
   return "this daemon gives a reason that is not known here: update cccl-cache-cli";
 }
 
-std::string Text(const Explanation& explanation) {
-  const cccl_cache_explanation_info& info = explanation.info();
-  std::string text = Sentence(explanation) + "\n";
-  for (const Difference& difference : explanation.differences()) text += Line(difference);
-  if (info.more_differences > 0) {
-    text += "  and " + std::to_string(info.more_differences) + " more\n";
-  }
-  // These verdicts have the reason in their sentence.
-  const bool told = info.verdict == CCCL_CACHE_VERDICT_UNCACHEABLE ||
-                    info.verdict == CCCL_CACHE_VERDICT_FAILED || explanation.reason().empty();
-  if (!told) text += std::string(explanation.reason()) + "\n";
-  if (!explanation.nearest_key().empty()) {
-    text += "nearest: " + std::string(explanation.nearest_key()) + ", " +
-            cccl_cache_outcome_name(info.nearest_outcome) + " at " +
-            TimeText(info.nearest_time_ms, Zone::kLocal) + "\n";
-  }
-  if (info.tier != CCCL_CACHE_TIER_NONE && info.verdict != CCCL_CACHE_VERDICT_HIT) {
-    text += std::string("now in the tier ") + cccl_cache_tier_name(info.tier) + "\n";
-  }
-  return text;
-}
-
 constexpr std::string_view kWaysToAsk =
     "explain wants the key that build --json printed, or -- and the build, link or nvvm command "
     "that is asked about";
@@ -188,8 +166,30 @@ int Run(const std::string& key, const CommonOptions& common) {
 
 }  // namespace
 
+std::string InWords(const Explanation& explanation) {
+  const cccl_cache_explanation_info& info = explanation.info();
+  std::string text = Sentence(explanation) + "\n";
+  for (const Difference& difference : explanation.differences()) text += Line(difference);
+  if (info.more_differences > 0) {
+    text += "  and " + std::to_string(info.more_differences) + " more\n";
+  }
+  // These verdicts have the reason in their sentence.
+  const bool told = info.verdict == CCCL_CACHE_VERDICT_UNCACHEABLE ||
+                    info.verdict == CCCL_CACHE_VERDICT_FAILED || explanation.reason().empty();
+  if (!told) text += std::string(explanation.reason()) + "\n";
+  if (!explanation.nearest_key().empty()) {
+    text += "nearest: " + std::string(explanation.nearest_key()) + ", " +
+            cccl_cache_outcome_name(info.nearest_outcome) + " at " +
+            TimeText(info.nearest_time_ms, Zone::kLocal) + "\n";
+  }
+  if (info.tier != CCCL_CACHE_TIER_NONE && info.verdict != CCCL_CACHE_VERDICT_HIT) {
+    text += std::string("now in the tier ") + cccl_cache_tier_name(info.tier) + "\n";
+  }
+  return text;
+}
+
 int Report(const Explanation& explanation, const CommonOptions& common) {
-  return Print(common.json ? Json(explanation) : Text(explanation));
+  return Print(common.json ? Json(explanation) : InWords(explanation));
 }
 
 void AddExplainCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {

@@ -16,6 +16,19 @@ function(client_archive variable module)
   set(${variable} ${archive} PARENT_SCOPE)
 endfunction()
 
+# client_curses(VARIABLE): the archive of ncurses for any characters, and the one that knows terminals. Where that is
+# one of its own, it has one of several names.
+function(client_curses variable)
+  client_archive(archives ncursesw)
+  pkg_check_modules(curses REQUIRED QUIET ncursesw)
+  list(FILTER curses_STATIC_LIBRARIES INCLUDE REGEX "^tinfo")
+  foreach(terminals IN LISTS curses_STATIC_LIBRARIES)
+    client_archive(archive ${terminals})
+    list(APPEND archives ${archive})
+  endforeach()
+  set(${variable} ${archives} PARENT_SCOPE)
+endfunction()
+
 # client_nghttp2(VARIABLE): nghttp2's archive, and another one that it needs. Debian's archives are made for executables.
 # In this one a single reference can't be part of a library: stderr, in a function for debugging that is never called.
 function(client_nghttp2 variable)

@@ -34,6 +34,12 @@ client_dependency(PkgConfig::Nettle nettle nettle)
 client_dependency(cccl_cache_event libevent event2)
 client_dependency(PkgConfig::Seccomp libseccomp seccomp.h)
 client_headers(PkgConfig::Seccomp libseccomp seccomp-syscalls.h)
+client_curses(curses_archives)
+add_library(cccl_cache_curses INTERFACE IMPORTED GLOBAL)
+client_headers(cccl_cache_curses ncursesw ncursesw)
+# Its headers include each other without the folder's name.
+set_target_properties(cccl_cache_curses PROPERTIES
+  INTERFACE_INCLUDE_DIRECTORIES ${client_includes}/ncursesw INTERFACE_LINK_LIBRARIES "${curses_archives}")
 add_library(tomlplusplus::tomlplusplus INTERFACE IMPORTED GLOBAL)
 client_headers(tomlplusplus::tomlplusplus tomlplusplus toml++)
 add_library(CLI11::CLI11 INTERFACE IMPORTED GLOBAL)

@@ -43,6 +43,7 @@ class CcclCached(CMakePackage):
     depends_on("nettle@3.8:3")
     depends_on("nghttp2@1.52:")
     depends_on("libevent@2.1:")
+    depends_on("ncurses@6:")
     depends_on("libseccomp@2.5: ~python")
 
     # Without Landlock's and seccomp's headers there is no sandbox.

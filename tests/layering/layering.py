@@ -101,6 +101,7 @@ ADAPTERS = (
     (r"(grpc|grpcpp|google/protobuf)/.*", ("daemon/service/",)),
     (r"(nghttp2|protobuf-c)/.*", ("client/src/",)),
     (r"nettle/.*", ("proto/",)),
+    (r"curses\.h", ("cli/top/screen.cc",)),
     (r"event2/.*", ("cli/stats/metrics_command.cc",)),
     (r"spdlog/.*", ("daemon/process/log.cc",)),
     (r"toml\+\+/.*", ("daemon/configuration/load.cc",)),

@@ -5,6 +5,7 @@
 
 #include "tests/unit/cli/fake_library.h"
 
+struct cccl_cache_activity {};
 struct cccl_cache_stats {};
 struct cccl_cache_deposits {};
 struct cccl_cache_toolchains {};
@@ -14,6 +15,7 @@ namespace {
 
 const std::string kVersion = "1.2.3";
 const std::string kPlace = "/cuda";
+const std::string kNvrtc = "nvrtc";
 const std::string kHelp = "What it counts.";
 
 template <typename Answer>
@@ -230,3 +232,38 @@ cccl_cache_status cccl_cache_verify(cccl_cache_client*, cccl_cache_verify_progre
   *verified = Library().verified;
   return FakeFailure("verify", error);
 }
+
+cccl_cache_status cccl_cache_get_activity(cccl_cache_client*, uint32_t,
+                                          cccl_cache_activity** activity,
+                                          cccl_cache_error** error) {
+  return Ask("get_activity", activity, error);
+}
+void cccl_cache_activity_describe(const cccl_cache_activity*, cccl_cache_activity_info* info) {
+  info->slots = 2;
+  info->running = 1;
+  info->flight_count = Library().flights.size();
+  info->failure_count = Library().compile_errors.size();
+}
+void cccl_cache_activity_flight(const cccl_cache_activity*, size_t index,
+                                cccl_cache_flight* flight) {
+  const FakeFlight& fake = Library().flights[index];
+  flight->key = FakeBytes(fake.key);
+  flight->kind = FakeBytes(fake.kind);
+  flight->toolchain = FakeBytes(kVersion);
+  flight->state = fake.state;
+  flight->waiters = fake.waiters;
+  flight->age_ms = 3000;
+  flight->running_ms = 2500;
+  flight->estimate_ms = 4000;
+  flight->uid = 1000;
+}
+void cccl_cache_activity_user(const cccl_cache_activity*, size_t, cccl_cache_user_queue*) {}
+void cccl_cache_activity_zygote(const cccl_cache_activity*, size_t, cccl_cache_zygote*) {}
+void cccl_cache_activity_failure(const cccl_cache_activity*, size_t index,
+                                 cccl_cache_failure* failure) {
+  failure->time_ms = 1'000'000'000'000;
+  failure->kind = FakeBytes(kNvrtc);
+  failure->uid = 1000;
+  failure->error = FakeBytes(Library().compile_errors[index]);
+}
+void cccl_cache_activity_free(cccl_cache_activity* activity) { delete activity; }

@@ -63,6 +63,13 @@ struct FakeToolchain {
   std::vector<std::string> architectures = {};
 };
 
+struct FakeFlight {
+  std::string key;
+  std::string kind = "nvrtc";
+  cccl_cache_flight_state state = CCCL_CACHE_FLIGHT_RUNNING;
+  uint64_t waiters = 1;
+};
+
 struct FakeItem {
   cccl_cache_snapshot_kind kind = CCCL_CACHE_SNAPSHOT_ARTIFACT;
   std::string key;
@@ -82,6 +89,8 @@ struct FakeLibrary {
   size_t builds = 0;
   FakeExplanation explanation;
   std::vector<FakeStatistic> statistics;
+  std::vector<FakeFlight> flights;
+  std::vector<std::string> compile_errors;
   std::vector<FakeDeposit> deposits;
   std::vector<FakeToolchain> toolchains;
   std::vector<std::pair<std::string, std::string>> rejected;  ///< root, reason

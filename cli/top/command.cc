@@ -1,0 +1,201 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/command.h"
+
+#include <langinfo.h>
+
+#include <algorithm>
+#include <chrono>
+#include <clocale>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "cccl_cache/client.h"
+#include "cli/build_options.h"
+#include "cli/top/model.h"
+#include "cli/top/screen.h"
+
+namespace cccl_cache::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kInterval{1};
+/// No longer, because no key is read meanwhile.
+constexpr std::chrono::seconds kPatience{2};
+
+constexpr const char* kHelp =
+    "q        quit\n"
+    "s        sort by another column\n"
+    "/        show only rows that have a text in a column; Enter ends it\n"
+    "Up, k    select the row above\n"
+    "Down, j  select the row below\n"
+    "e        explain why the selected build is a miss\n"
+    "Esc, ?   back\n"
+    "\n"
+    "STATE    queued: waits for a slot; leased: a client makes it\n"
+    "TIME     how long it runs / how long earlier compiles like it took\n"
+    "WAIT     callers that wait for it\n"
+    "AGE      since the first of them came\n"
+    "Administrators see all users, others themselves.";
+
+Expected<top::Sample> Ask(Client& client) {
+  const Expected<Client::Activity> activity = client.GetActivity(kPatience);
+  if (!activity.ok()) return activity.error();
+  const Expected<Client::Stats> stats = client.GetStats(kPatience);
+  if (!stats.ok()) return stats.error();
+  return top::Read(activity->get(), stats->get());
+}
+
+/// The program between two keys.
+class Session {
+ public:
+  Session(Client& client, top::Screen& screen, bool utf8) : client_(client), screen_(screen) {
+    view_.socket = client.socket();
+    view_.utf8 = utf8;
+  }
+
+  /// Returns when the person or a signal ends it.
+  void Run() {
+    auto next = Clock::now();
+    while (true) {
+      if (Clock::now() >= next) {
+        Poll();
+        next = Clock::now() + kInterval;  // so that keys are read however long that took
+      }
+      screen_.Show(Layout(view_, screen_.size()));
+      const int key =
+          screen_.ReadKey(std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now()));
+      if (key == top::Screen::kEnd) return;
+      if (view_.typing) {
+        Type(key);
+      } else if (key == 'q') {
+        return;
+      } else {
+        Press(key);
+      }
+    }
+  }
+
+ private:
+  void Poll() {
+    Expected<top::Sample> sample = Ask(client_);
+    view_.problem = sample.ok() ? "" : sample.error().message;
+    if (!sample.ok()) return;
+    view_.rates.Add(sample->served, sample->compiled);
+    view_.sample = *std::move(sample);
+  }
+
+  void Type(int key) {
+    constexpr size_t kMaxFilter = 64;
+    std::string& filter = view_.filter;
+    if (key == '\n' || key == '\r' || key == top::Screen::kEscape) {
+      view_.typing = false;
+    } else if (key == top::Screen::kErase && !filter.empty()) {
+      // A character may have several bytes.
+      while (filter.size() > 1 && (static_cast<unsigned char>(filter.back()) & 0xc0) == 0x80) {
+        filter.pop_back();
+      }
+      filter.pop_back();
+    } else if (key >= ' ' && filter.size() < kMaxFilter) {
+      filter += static_cast<char>(key);
+    }
+  }
+
+  void Press(int key) {
+    switch (key) {
+      case 's':
+        view_.order = Next(view_.order);
+        break;
+      case '/':
+        view_.filter.clear();
+        view_.typing = true;
+        break;
+      case top::Screen::kUp:
+      case 'k':
+        Move(-1);
+        break;
+      case top::Screen::kDown:
+      case 'j':
+        Move(1);
+        break;
+      case 'e':
+        Explain();
+        break;
+      case '?':
+        ShowPage(view_.page.empty() ? kHelp : "");
+        break;
+      case top::Screen::kEscape:
+        ShowPage("");
+        break;
+      default:
+        break;
+    }
+  }
+
+  void ShowPage(const std::string& text) {
+    view_.page.clear();
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) view_.page.push_back(line);
+  }
+
+  void Move(int by) {
+    if (!view_.sample) return;
+    const auto flights = top::Chosen(view_.sample->flights, view_.order, view_.filter);
+    if (flights.empty()) return;
+    const auto found = std::ranges::find(flights, view_.selected, &top::Flight::key);
+    const auto last = static_cast<int>(flights.size()) - 1;
+    const int now =
+        found == flights.end() ? -std::max(by, 0) : static_cast<int>(found - flights.begin());
+    view_.selected = flights[static_cast<size_t>(std::clamp(now + by, 0, last))].key;
+  }
+
+  void Explain() {
+    if (view_.selected.empty()) return ShowPage("select a flight first: Up, Down");
+    const Expected<Explanation> explanation = client_.ExplainKey(view_.selected, kPatience);
+    ShowPage(explanation.ok() ? InWords(*explanation) : explanation.error().message);
+  }
+
+  Client& client_;
+  top::Screen& screen_;
+  top::View view_;
+};
+
+int RunTop(bool once, const CommonOptions& common) {
+  std::setlocale(LC_CTYPE, "");
+  const bool utf8 = std::string_view(nl_langinfo(CODESET)) == "UTF-8";
+  Expected<Client> client = Client::Open(common.socket);
+  if (!client.ok()) return Fail(client.error(), common);
+  if (once || common.json) {
+    Expected<top::Sample> sample = Ask(*client);
+    if (!sample.ok()) return Fail(sample.error(), common);
+    if (common.json) return Print(top::Json(*sample));
+    top::View view;
+    view.utf8 = utf8;
+    view.sample = *std::move(sample);
+    return Print(top::Text(view));
+  }
+  const Expected<std::unique_ptr<top::Screen>> screen = top::Screen::Open(WantsColour());
+  if (!screen.ok()) return FailUsage(screen.error().message, common);
+  Session(*client, **screen, utf8).Run();
+  return kDone;
+}
+
+}  // namespace
+
+void AddTopCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
+  CLI::App* command = app->add_subcommand(
+      "top", "Watch what the daemon does now: builds, waiters, queues, memory, errors");
+  command->group("Daemon");
+  command->footer(
+      "Environment: NO_COLOR turns colours off.\n"
+      "Example: cccl-cache-cli top");
+  const auto once = std::make_shared<bool>(false);
+  command->add_flag("--once", *once, "Print one screen as plain text, without a terminal");
+  command->callback([once, &common, exit_code] { *exit_code = RunTop(*once, common); });
+}
+
+}  // namespace cccl_cache::cli

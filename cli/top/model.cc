@@ -1,0 +1,407 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/top/model.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <ctime>
+#include <limits>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "cccl_cache/handle.h"
+#include "cli/quantities.h"
+
+namespace cccl_cache::cli::top {
+namespace {
+
+constexpr size_t kMinute = 60;
+constexpr size_t kShownKey = 8;
+/// Screens with fewer rows show neither queues nor zygotes nor failures.
+constexpr size_t kSmall = 14;
+constexpr size_t kUnlimited = std::numeric_limits<size_t>::max();
+
+template <typename Struct, typename Get>
+Struct Item(Get get, const cccl_cache_activity* activity, size_t index) {
+  Struct item = {};
+  item.struct_size = sizeof(item);
+  get(activity, index, &item);
+  return item;
+}
+
+double Seconds(uint64_t milliseconds) { return static_cast<double>(milliseconds) / 1000; }
+
+std::string Text(cccl_cache_bytes bytes) { return std::string(cccl_cache::View(bytes)); }
+
+const char* NameOf(cccl_cache_flight_state state) {
+  switch (state) {
+    case CCCL_CACHE_FLIGHT_QUEUED:
+      return "queued";
+    case CCCL_CACHE_FLIGHT_RUNNING:
+      return "running";
+    case CCCL_CACHE_FLIGHT_LEASED:
+      return "leased";
+    default:
+      return "unknown";
+  }
+}
+
+std::string ShortDuration(double seconds) {
+  constexpr double kTooLong = 1000;
+  if (seconds >= kTooLong) return Number(std::floor(seconds / 60)) + "m";
+  return Number(std::round(10 * seconds) / 10) + "s";
+}
+
+/// "2.9s/2.5s": how long it runs, and how long its like took.
+std::string TimeOf(const Flight& flight) {
+  if (flight.state == CCCL_CACHE_FLIGHT_QUEUED) {
+    return flight.estimate > 0 ? "-/" + ShortDuration(flight.estimate) : "-";
+  }
+  const std::string running = ShortDuration(flight.running);
+  return flight.estimate > 0 ? running + "/" + ShortDuration(flight.estimate) : running;
+}
+
+std::string ClockTime(uint64_t milliseconds) {
+  const auto seconds = static_cast<time_t>(milliseconds / 1000);
+  std::tm parts = {};
+  std::array<char, 16> text = {};
+  if (localtime_r(&seconds, &parts) != nullptr) {
+    std::strftime(text.data(), text.size(), "%H:%M:%S", &parts);
+  }
+  return text.data();
+}
+
+/// Returns the first characters of a text.
+std::string_view Cut(std::string_view text, size_t columns) {
+  size_t end = 0;
+  for (size_t column = 0; column < columns && end < text.size(); ++column) {
+    end += std::max<size_t>(Utf8Length(text.substr(end)), 1);
+  }
+  return text.substr(0, end);
+}
+
+struct Column {
+  size_t width;
+  bool to_the_right = false;
+};
+// On 40 columns, the first five are seen.
+constexpr std::array<Column, 8> kColumns = {
+    {{7}, {11}, {4, true}, {6, true}, {8}, {12}, {7, true}, {16}}};
+using Cells = std::array<std::string, kColumns.size()>;
+
+Cells CellsOf(const Flight& flight) {
+  return {NameOf(flight.state),
+          TimeOf(flight),
+          std::to_string(flight.waiters),
+          std::to_string(flight.uid),
+          flight.key.substr(0, kShownKey),
+          flight.kind,
+          ShortDuration(flight.age),
+          flight.toolchain};
+}
+
+std::string Row(const Cells& cells) {
+  std::string row;
+  for (size_t i = 0; i < cells.size(); ++i) {
+    const std::string cell(Cut(Printable(cells[i]), kColumns[i].width));
+    const std::string blanks(kColumns[i].width - std::min(kColumns[i].width, cell.size()), ' ');
+    row += (i == 0 ? "" : " ") + (kColumns[i].to_the_right ? blanks + cell : cell + blanks);
+  }
+  return row;
+}
+
+bool Has(const Flight& flight, std::string_view text) {
+  const Cells cells = CellsOf(flight);
+  return flight.key.starts_with(text) ||
+         std::ranges::any_of(cells, [text](const std::string& cell) {
+           return cell.find(text) != std::string::npos;
+         });
+}
+
+class Page {
+ public:
+  explicit Page(const Size& size) : size_(size) {}
+
+  void Add(std::string_view text, Look look = Look::kPlain) {
+    if (lines_.size() < size_.rows) {
+      lines_.push_back({std::string(Cut(Printable(text), size_.columns)), look});
+    }
+  }
+  /// Breaks a line that is too long, at a blank if there is one.
+  void AddWhole(std::string_view text, Look look = Look::kPlain) {
+    while (true) {
+      size_t end = Cut(text, size_.columns).size();
+      const size_t blank = end < text.size() ? text.rfind(' ', end) : 0;
+      if (blank != std::string_view::npos && blank > 0) end = blank;
+      Add(text.substr(0, end), look);
+      if (end == 0 || end == text.size()) return;
+      text.remove_prefix(end + (text[end] == ' ' ? 1 : 0));
+    }
+  }
+  [[nodiscard]] size_t left() const { return size_.rows - lines_.size(); }
+  [[nodiscard]] std::vector<Line> Take() { return std::move(lines_); }
+
+ private:
+  const Size size_;
+  std::vector<Line> lines_;
+};
+
+std::string HitRate(const View& view, size_t columns) {
+  const std::optional<double> rate = view.rates.OfLastMinute();
+  const std::string text = "hits in the last minute " + (rate ? Fixed(100 * *rate, "%") : "-");
+  const size_t room = columns - std::min(columns, text.size() + 1);
+  return text + " " + view.rates.Sparkline(std::min(room, kMinute), view.utf8);
+}
+
+void AddHead(const View& view, Page& page) {
+  if (!view.sample) return page.Add("cccl-cached at " + view.socket, Look::kTitle);
+  const Sample& sample = *view.sample;
+  const cccl_cache_activity_info& totals = sample.totals;
+  const auto count = [](uint64_t number) { return Count(static_cast<double>(number)); };
+  page.Add("cccl-cached " + sample.version + ", up " + Duration(sample.uptime), Look::kTitle);
+  page.Add("slots " + count(totals.running) + "/" + count(totals.slots) + ", queued " +
+           count(totals.queued) + ", waiting " + count(totals.waiting));
+}
+
+void AddParts(const Sample& sample, Page& page) {
+  const auto number = [](uint64_t value) { return Count(static_cast<double>(value)); };
+  std::string users;
+  for (const UserQueue& each : sample.users) {
+    users += (users.empty() ? "" : ", ") + each.user + " (" + number(each.running) + " running, " +
+             number(each.queued) + " queued)";
+  }
+  page.Add("users   " + (users.empty() ? "none" : users));
+  std::string zygotes;
+  double bytes = 0;
+  for (const Zygote& each : sample.zygotes) {
+    bytes += static_cast<double>(each.resident_bytes);
+    zygotes += ", " + each.toolchain + " (" + number(each.jobs) + " jobs" +
+               (each.user.empty() ? ")" : ", only " + each.user + ")");
+  }
+  page.Add("zygotes " + Bytes(bytes) + zygotes);
+  page.Add("headers " + Bytes(static_cast<double>(sample.totals.preamble_bytes)) + ", " +
+           number(sample.totals.preambles) + " precompiled");
+}
+
+/// Returns the number of the selected flight, or 0.
+size_t SelectedOf(const std::vector<Flight>& flights, std::string_view key) {
+  const auto found = std::ranges::find(flights, key, &Flight::key);
+  return found == flights.end() ? 0 : static_cast<size_t>(found - flights.begin());
+}
+
+void AddFlights(const View& view, size_t rows, Page& page) {
+  page.Add(Row({"STATE", "TIME", "WAIT", "UID", "KEY", "KIND", "AGE", "TOOLCHAIN"}), Look::kTitle);
+  const std::vector<Flight> flights = Chosen(view.sample->flights, view.order, view.filter);
+  const size_t selected = SelectedOf(flights, view.selected);
+  const size_t room = rows - std::min<size_t>(rows, 1);
+  // Scrolls as far as the selected one is seen.
+  const size_t first = selected < room ? 0 : selected - room + 1;
+  for (size_t i = first; i < flights.size() && i - first < room; ++i) {
+    const bool marked = !view.selected.empty() && flights[i].key == view.selected;
+    page.Add(Row(CellsOf(flights[i])), marked ? Look::kSelected : Look::kPlain);
+  }
+  const uint64_t more = view.sample->totals.more_flights;
+  if (flights.empty()) page.Add("nothing is built now", Look::kFaint);
+  if (more > 0) page.Add("and " + Count(static_cast<double>(more)) + " more", Look::kFaint);
+}
+
+void AddFailures(const std::vector<Failure>& failures, Page& page) {
+  if (page.left() < 2) return;
+  page.Add("LAST ERRORS", Look::kTitle);
+  if (failures.empty()) page.Add("none", Look::kFaint);
+  for (const Failure& each : failures) {
+    page.Add(ClockTime(each.time_ms) + " " + each.kind + " " + std::to_string(each.uid) + " " +
+             each.error);
+  }
+}
+
+std::string Keys(const View& view) {
+  if (view.typing) return "filter: " + view.filter + "_";
+  std::string keys = "q quit  s sort:" + std::string(NameOf(view.order)) + "  / filter";
+  if (!view.filter.empty()) keys += ":" + view.filter;
+  return keys + "  e explain  ? help";
+}
+
+}  // namespace
+
+Sample Read(const cccl_cache_activity* activity, const cccl_cache_stats* stats) {
+  Sample sample;
+  sample.version = Text(cccl_cache_stats_version(stats));
+  for (size_t i = 0; i < cccl_cache_stats_count(stats); ++i) {
+    cccl_cache_statistic each = {};
+    each.struct_size = sizeof(each);
+    cccl_cache_stats_item(stats, i, &each);
+    const std::string_view name = cccl_cache::View(each.name);
+    if (name == "uptime_seconds") sample.uptime = each.value;
+    if (name == "hits_total" || name == "joins_total") sample.served += each.value;
+    if (name == "compiles_total") sample.compiled = each.value;
+  }
+  sample.totals.struct_size = sizeof(sample.totals);
+  cccl_cache_activity_describe(activity, &sample.totals);
+  for (size_t i = 0; i < sample.totals.flight_count; ++i) {
+    const auto each = Item<cccl_cache_flight>(cccl_cache_activity_flight, activity, i);
+    sample.flights.push_back({Text(each.key), Text(each.kind), Text(each.toolchain), each.state,
+                              each.waiters, Seconds(each.age_ms), Seconds(each.running_ms),
+                              Seconds(each.estimate_ms), each.uid});
+  }
+  for (size_t i = 0; i < sample.totals.user_count; ++i) {
+    const auto each = Item<cccl_cache_user_queue>(cccl_cache_activity_user, activity, i);
+    sample.users.push_back({Text(each.user), each.queued, each.running});
+  }
+  for (size_t i = 0; i < sample.totals.zygote_count; ++i) {
+    const auto each = Item<cccl_cache_zygote>(cccl_cache_activity_zygote, activity, i);
+    sample.zygotes.push_back(
+        {Text(each.toolchain), each.resident_bytes, each.jobs, Text(each.user)});
+  }
+  for (size_t i = 0; i < sample.totals.failure_count; ++i) {
+    const auto each = Item<cccl_cache_failure>(cccl_cache_activity_failure, activity, i);
+    sample.failures.push_back(
+        {each.time_ms, Text(each.kind), each.uid, Text(each.key), Text(each.error)});
+  }
+  return sample;
+}
+
+std::string Json(const Sample& sample) {
+  const cccl_cache_activity_info& totals = sample.totals;
+  JsonWriter json;
+  const auto number = [&json](const char* key, uint64_t value) {
+    json.Key(key).Number(static_cast<double>(value));
+  };
+  json.BeginObject();
+  json.Key("version").String(sample.version);
+  json.Key("uptime_seconds").Number(sample.uptime);
+  number("slots", totals.slots);
+  number("running", totals.running);
+  number("queued", totals.queued);
+  number("waiting", totals.waiting);
+  number("preambles", totals.preambles);
+  number("preamble_bytes", totals.preamble_bytes);
+  json.Key("flights").BeginArray();
+  for (const Flight& each : sample.flights) {
+    json.BeginObject().Key("key").String(each.key).Key("kind").String(each.kind);
+    json.Key("toolchain").String(each.toolchain).Key("state").String(NameOf(each.state));
+    number("waiters", each.waiters);
+    json.Key("age_seconds").Number(each.age).Key("running_seconds").Number(each.running);
+    json.Key("estimate_seconds").Number(each.estimate).Key("uid").Integer(each.uid).EndObject();
+  }
+  json.EndArray();
+  number("more_flights", totals.more_flights);
+  json.Key("users").BeginArray();
+  for (const UserQueue& each : sample.users) {
+    json.BeginObject().Key("user").String(each.user);
+    number("queued", each.queued);
+    number("running", each.running);
+    json.EndObject();
+  }
+  json.EndArray().Key("zygotes").BeginArray();
+  for (const Zygote& each : sample.zygotes) {
+    json.BeginObject().Key("toolchain").String(each.toolchain);
+    number("resident_bytes", each.resident_bytes);
+    number("jobs", each.jobs);
+    json.Key("user").String(each.user).EndObject();
+  }
+  json.EndArray().Key("failures").BeginArray();
+  for (const Failure& each : sample.failures) {
+    json.BeginObject();
+    number("time_ms", each.time_ms);
+    json.Key("kind").String(each.kind).Key("uid").Integer(each.uid);
+    json.Key("key").String(each.key).Key("error").String(each.error).EndObject();
+  }
+  return json.EndArray().EndObject().Finish();
+}
+
+void HitRates::Add(double served, double compiled) {
+  if (!totals_.empty() && (served < totals_.back().served || compiled < totals_.back().compiled)) {
+    totals_.clear();
+  }
+  totals_.push_back({served, compiled});
+  if (totals_.size() > kMinute + 1) totals_.pop_front();
+}
+
+std::optional<double> HitRates::OfLastMinute() const {
+  if (totals_.empty()) return std::nullopt;
+  const double served = totals_.back().served - totals_.front().served;
+  const double all = served + totals_.back().compiled - totals_.front().compiled;
+  return all > 0 ? std::optional(served / all) : std::nullopt;
+}
+
+std::string HitRates::Sparkline(size_t seconds, bool utf8) const {
+  constexpr std::array<const char*, 8> kBlocks = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  constexpr std::array<const char*, 8> kAscii = {"_", ".", "-", "~", "=", "+", "*", "#"};
+  const size_t shown = std::min(seconds, totals_.size() - std::min<size_t>(totals_.size(), 1));
+  std::string line;
+  for (size_t i = totals_.size() - shown; shown > 0 && i < totals_.size(); ++i) {
+    const double served = totals_[i].served - totals_[i - 1].served;
+    const double all = served + totals_[i].compiled - totals_[i - 1].compiled;
+    const auto level = static_cast<size_t>(all > 0 ? std::round(7 * served / all) : 0);
+    line += all <= 0 ? " " : (utf8 ? kBlocks : kAscii)[level];
+  }
+  return line;
+}
+
+const char* NameOf(Order order) {
+  constexpr std::array<const char*, 5> kNames = {"state", "time", "waiters", "uid", "kind"};
+  return kNames[static_cast<size_t>(order)];
+}
+
+Order Next(Order order) {
+  return order == Order::kKind ? Order::kState : static_cast<Order>(static_cast<int>(order) + 1);
+}
+
+std::vector<Flight> Chosen(std::vector<Flight> flights, Order order, std::string_view filter) {
+  std::erase_if(flights, [filter](const Flight& each) { return !Has(each, filter); });
+  switch (order) {
+    case Order::kState:  // as the daemon lists them
+      break;
+    case Order::kTime:
+      std::ranges::stable_sort(flights, std::greater{}, &Flight::running);
+      break;
+    case Order::kWaiters:
+      std::ranges::stable_sort(flights, std::greater{}, &Flight::waiters);
+      break;
+    case Order::kUser:
+      std::ranges::stable_sort(flights, {}, &Flight::uid);
+      break;
+    case Order::kKind:
+      std::ranges::stable_sort(flights, {}, &Flight::kind);
+      break;
+  }
+  return flights;
+}
+
+std::vector<Line> Layout(const View& view, const Size& size) {
+  if (size.rows == 0) return {};
+  const size_t above_keys = size.rows - 1;
+  Page page({above_keys, size.columns});
+  if (!view.problem.empty()) page.AddWhole(view.problem, Look::kBad);
+  AddHead(view, page);
+  if (view.sample) page.Add(HitRate(view, size.columns));
+  const bool small = size.rows < kSmall;
+  if (!view.page.empty()) {
+    for (const std::string& line : view.page) page.AddWhole(line);
+  } else if (view.sample) {
+    if (!small) AddParts(*view.sample, page);
+    AddFlights(view, small ? page.left() : page.left() - page.left() / 3, page);
+    if (!small) AddFailures(view.sample->failures, page);
+  }
+  std::vector<Line> lines = page.Take();
+  lines.resize(above_keys);
+  lines.push_back({std::string(Cut(Printable(Keys(view)), size.columns)), Look::kFaint});
+  return lines;
+}
+
+std::string Text(const View& view) {
+  Page page({kUnlimited, kUnlimited});
+  AddHead(view, page);
+  AddParts(*view.sample, page);
+  AddFlights(view, kUnlimited, page);
+  AddFailures(view.sample->failures, page);
+  std::string text;
+  for (const Line& line : page.Take()) {
+    text += line.text.substr(0, line.text.find_last_not_of(' ') + 1) + "\n";
+  }
+  return text;
+}
+
+}  // namespace cccl_cache::cli::top

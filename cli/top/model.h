@@ -1,0 +1,128 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cccl_cache/client_c.h"
+
+/// What `top` shows, without a terminal. Texts are as the daemon gave them, until Layout.
+namespace cccl_cache::cli::top {
+
+/// Times are in seconds.
+struct Flight {
+  std::string key;
+  std::string kind;
+  std::string toolchain;
+  cccl_cache_flight_state state = CCCL_CACHE_FLIGHT_UNKNOWN;
+  uint64_t waiters = 0;
+  double age = 0;
+  double running = 0;
+  double estimate = 0;  ///< 0: unknown
+  uint32_t uid = 0;
+};
+
+struct UserQueue {
+  std::string user;
+  uint64_t queued = 0;
+  uint64_t running = 0;
+};
+
+struct Zygote {
+  std::string toolchain;
+  uint64_t resident_bytes = 0;
+  uint64_t jobs = 0;
+  std::string user;
+};
+
+struct Failure {
+  uint64_t time_ms = 0;
+  std::string kind;
+  uint32_t uid = 0;
+  std::string key;
+  std::string error;
+};
+
+/// One answer of the daemon.
+struct Sample {
+  std::string version;
+  double uptime = 0;
+  double served = 0;  ///< total of hits and joins
+  double compiled = 0;
+  cccl_cache_activity_info totals = {};
+  std::vector<Flight> flights;
+  std::vector<UserQueue> users;
+  std::vector<Zygote> zygotes;
+  std::vector<Failure> failures;
+};
+
+[[nodiscard]] Sample Read(const cccl_cache_activity* activity, const cccl_cache_stats* stats);
+[[nodiscard]] std::string Json(const Sample& sample);
+
+/// The share of builds that were served without a compile, over the last minute.
+class HitRates {
+ public:
+  /// To be called once a second. Starts over if a total has sunk: it was set to zero.
+  void Add(double served, double compiled);
+  /// Returns the rate from 0 to 1 of the last minute, or none if nothing was built.
+  [[nodiscard]] std::optional<double> OfLastMinute() const;
+  /// Returns a character for each of the last seconds, a blank where nothing was built.
+  [[nodiscard]] std::string Sparkline(size_t seconds, bool utf8) const;
+
+ private:
+  struct Totals {
+    double served;
+    double compiled;
+  };
+  std::deque<Totals> totals_;
+};
+
+/// What flights are sorted by.
+enum class Order : uint8_t { kState, kTime, kWaiters, kUser, kKind };
+[[nodiscard]] const char* NameOf(Order order);
+[[nodiscard]] Order Next(Order order);
+
+/// Returns the flights that have the text in a column, in this order.
+[[nodiscard]] std::vector<Flight> Chosen(std::vector<Flight> flights, Order order,
+                                         std::string_view filter);
+
+/// What the screen is to show.
+struct View {
+  std::string socket;
+  std::optional<Sample> sample;  ///< the last one
+  std::string problem;           ///< why there is no newer one; empty: there is
+  HitRates rates;
+  Order order = Order::kState;
+  std::string filter;
+  bool typing = false;            ///< the filter
+  std::string selected;           ///< key of a flight
+  std::vector<std::string> page;  ///< shown in place of flights and failures; empty: those
+  bool utf8 = false;              ///< what the terminal can show
+};
+
+enum class Look : uint8_t { kPlain, kTitle, kSelected, kFaint, kBad };
+
+struct Line {
+  std::string text;  ///< harmless for a terminal
+  Look look = Look::kPlain;
+};
+
+struct Size {
+  size_t rows;
+  size_t columns;
+};
+
+/// Returns at most size.rows lines of at most size.columns characters. What matters most stays on a
+/// small screen.
+[[nodiscard]] std::vector<Line> Layout(const View& view, const Size& size);
+
+/// The same as plain text of any size, without the line about keys.
+[[nodiscard]] std::string Text(const View& view);
+
+}  // namespace cccl_cache::cli::top

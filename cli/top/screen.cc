@@ -1,0 +1,161 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/top/screen.h"
+
+#include <curses.h>
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <utility>
+
+#include "base/file_descriptor.h"
+
+namespace cccl_cache::cli::top {
+namespace {
+
+constexpr short kRed = 1;  // a pair of colours
+
+sigset_t EndSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGHUP);
+  return signals;
+}
+
+Error NoTerminal(const std::string& why) {
+  return {CCCL_CACHE_INVALID_REQUEST, why + "; top --once prints one screen as text"};
+}
+
+chtype Attributes(Look look, bool colour) {
+  switch (look) {
+    case Look::kTitle:
+      return A_BOLD;
+    case Look::kSelected:
+      return A_REVERSE;
+    case Look::kFaint:
+      return A_DIM;
+    case Look::kBad:
+      return A_BOLD | (colour ? static_cast<chtype>(COLOR_PAIR(kRed)) : 0);
+    case Look::kPlain:
+      break;
+  }
+  return A_NORMAL;
+}
+
+}  // namespace
+
+Expected<std::unique_ptr<Screen>> Screen::Open(bool colour) {
+  if (isatty(STDIN_FILENO) == 0 || isatty(STDOUT_FILENO) == 0) {
+    return NoTerminal("top needs a terminal");
+  }
+  const char* const name = std::getenv("TERM");
+  if (name == nullptr || newterm(name, stdout, stdin) == nullptr) {
+    return NoTerminal("terminfo has no description of the terminal \"" +
+                      std::string(name == nullptr ? "" : name) +
+                      "\" (TERM): install it (Debian: ncurses-term) or set TERM=xterm");
+  }
+  // Read from a descriptor, so that none comes between a look and a wait.
+  const sigset_t signals = EndSignals();
+  sigprocmask(SIG_BLOCK, &signals, nullptr);
+  const int descriptor = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+  std::unique_ptr<Screen> screen(new Screen(descriptor));
+  if (descriptor < 0 || tigetstr("cup") == nullptr) {
+    return NoTerminal("the terminal \"" + std::string(name) + "\" (TERM) can't place its cursor");
+  }
+  cbreak();
+  noecho();
+  nodelay(stdscr, TRUE);
+  keypad(stdscr, TRUE);
+  set_escdelay(25);  // milliseconds
+  curs_set(0);
+  if (colour && has_colors()) {
+    screen->colour_ = true;
+    start_color();
+    use_default_colors();
+    init_pair(kRed, COLOR_RED, -1);
+  }
+  refresh();
+  return screen;
+}
+
+Screen::~Screen() {
+  endwin();
+  // Those that have come are answered by this end.
+  signalfd_siginfo come;
+  while (read(signals_, &come, sizeof(come)) > 0) continue;
+  close(signals_);
+  const sigset_t signals = EndSignals();
+  sigprocmask(SIG_UNBLOCK, &signals, nullptr);
+}
+
+Size Screen::size() const {
+  return {static_cast<size_t>(std::max(getmaxy(stdscr), 0)),
+          static_cast<size_t>(std::max(getmaxx(stdscr), 0))};
+}
+
+void Screen::Show(const std::vector<Line>& lines) {
+  const auto [rows, columns] = size();
+  for (size_t i = 0; i < rows && columns > 0; ++i) {
+    // A window of one line cuts off what is too wide, which characters alone do not tell.
+    WINDOW* const row = newwin(1, static_cast<int>(columns), static_cast<int>(i), 0);
+    if (row == nullptr) return;
+    if (i < lines.size()) {
+      const Line& line = lines[i];
+      const chtype attributes = Attributes(line.look, colour_);
+      wattrset(row, static_cast<int>(attributes));
+      if (line.look == Look::kSelected) wbkgdset(row, attributes | ' ');
+      werase(row);
+      waddstr(row, line.text.c_str());
+    }
+    wnoutrefresh(row);
+    delwin(row);
+  }
+  doupdate();
+}
+
+int Screen::ReadKey(std::chrono::milliseconds patience) {
+  const auto until = std::chrono::steady_clock::now() + patience;
+  while (true) {
+    switch (const int key = getch()) {
+      case ERR:
+        break;
+      case KEY_UP:
+        return kUp;
+      case KEY_DOWN:
+        return kDown;
+      case KEY_BACKSPACE:
+      case '\b':
+      case '\x7f':
+        return kErase;
+      case '\x1b':
+        return kEscape;
+      case KEY_RESIZE:
+        return kResized;
+      default:
+        if (key < KEY_MIN) return key;
+        continue;
+    }
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+    if (left.count() <= 0) return kTimeout;
+    std::array<pollfd, 2> wait = {{{STDIN_FILENO, POLLIN, 0}, {signals_, POLLIN, 0}}};
+    if (poll(wait.data(), wait.size(), static_cast<int>(left.count())) < 0) continue;  // resized
+    if (wait[1].revents != 0) return kEnd;
+    if (wait[0].revents != 0) {
+      const int key = getch();
+      if (key == ERR) return kEnd;  // the terminal is gone
+      ungetch(key);
+    }
+  }
+}
+
+}  // namespace cccl_cache::cli::top

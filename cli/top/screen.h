@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include "cccl_cache/expected.h"
+#include "cli/top/model.h"
+
+namespace cccl_cache::cli::top {
+
+/// The terminal of this process while a program has all of it. The destructor gives it back as it
+/// was. There can be one at a time, used by one thread.
+class Screen {
+ public:
+  static constexpr int kTimeout = -1;  ///< no key came in time
+  static constexpr int kEnd = -2;      ///< the person or a signal ends the program
+  static constexpr int kUp = -3;
+  static constexpr int kDown = -4;
+  static constexpr int kErase = -5;
+  static constexpr int kEscape = -6;
+  static constexpr int kResized = -7;
+
+  /// Returns an error if standard input and output are no terminal, or one that is not known.
+  [[nodiscard]] static Expected<std::unique_ptr<Screen>> Open(bool colour);
+  ~Screen();
+  Screen(const Screen&) = delete;
+  Screen& operator=(const Screen&) = delete;
+
+  [[nodiscard]] Size size() const;
+  void Show(const std::vector<Line>& lines);
+  /// Returns the next byte that was typed, or one of the constants.
+  [[nodiscard]] int ReadKey(std::chrono::milliseconds patience);
+
+ private:
+  explicit Screen(int signals) : signals_(signals) {}
+
+  const int signals_;
+  bool colour_ = false;
+};
+
+}  // namespace cccl_cache::cli::top

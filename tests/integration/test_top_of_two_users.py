@@ -1,0 +1,77 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""What `cccl-cache-cli top` tells one user of another. The tests run as root: they can be anybody."""
+
+import contextlib
+import json
+import os
+import subprocess
+
+import pytest
+from conftest import PATIENCE, PLACES, wait_for
+
+ALICE, BOB = 54321, 54322
+SHARED = "//fake: wait-for gate\n"
+
+
+@pytest.fixture(autouse=True)
+def as_root():
+    assert os.geteuid() == 0, "run as root (scripts/test does): the test must become other users"
+
+
+@pytest.fixture
+def shared(make_daemon, toolkit):
+    """A daemon whose socket everybody may use, with one slot."""
+    return make_daemon("--socket-mode", "0666", "--jobs", "1", roots=(toolkit.root,)).start()
+
+
+def seen_by(daemon, user):
+    return json.loads(daemon.cli("--json", "top", cwd="/", user=user).stdout)
+
+
+@contextlib.contextmanager
+def building(daemon, toolkit, *builds):
+    """(user, source): callers that wait until then."""
+    callers = []
+    for user, source in builds:
+        callers.append(subprocess.Popen(
+            [PLACES.cli, "--socket", daemon.socket, "build", "-", "--arch", "sm_90", "-o", "/dev/null"], user=user, cwd="/",
+            stdin=subprocess.PIPE, env={"PATH": os.environ["PATH"]}, stderr=subprocess.DEVNULL))
+        callers[-1].stdin.write(source.encode())
+        callers[-1].stdin.close()
+        wait_for(lambda: daemon.stats()["waiting"] == len(callers), "the caller")
+    toolkit.await_arrivals("gate", 1)
+    yield
+    toolkit.open("gate")
+    for caller in callers:
+        assert caller.wait(PATIENCE) == 0
+
+
+def test_a_user_sees_what_it_waits_for_and_an_administrator_everything(shared, toolkit):
+    with building(shared, toolkit, (ALICE, SHARED), (BOB, SHARED), (ALICE, "// her own\n")):
+        of_root, of_alice, of_bob = (seen_by(shared, user) for user in (0, ALICE, BOB))
+    assert [(each["state"], each["waiters"], each["uid"]) for each in of_root["flights"]] == [
+        ("running", 2, ALICE), ("queued", 1, ALICE)]
+    assert of_root["users"] == [{"user": str(ALICE), "queued": 1, "running": 1}]
+    assert [(each["state"], each["waiters"], each["uid"]) for each in of_alice["flights"]] == [
+        ("running", 1, ALICE), ("queued", 1, ALICE)]
+    assert [(each["state"], each["waiters"], each["uid"]) for each in of_bob["flights"]] == [("running", 1, BOB)]
+    assert of_bob["users"] == []
+    assert of_bob["waiting"] == 3 and of_bob["queued"] == 1  # totals
+
+
+def test_the_text_of_an_error_is_for_its_user_alone(shared):
+    shared.cli("build", "-", "--arch", "sm_90", "-o", "/dev/null", input="//fake: fail secret\n", cwd="/", user=ALICE, check=False)
+    [of_alice] = seen_by(shared, ALICE)["failures"]
+    [of_root] = seen_by(shared, 0)["failures"]
+    assert seen_by(shared, BOB)["failures"] == []
+    assert "secret" in of_alice["error"]
+    assert "secret" not in of_root["error"] and of_root["error"] and of_root["uid"] == ALICE
+
+
+def test_the_key_of_a_build_is_explained_to_those_who_wait_for_it(shared, toolkit):
+    with building(shared, toolkit, (ALICE, SHARED)):
+        [flight] = seen_by(shared, ALICE)["flights"]
+        verdicts = [json.loads(shared.cli("--json", "explain", flight["key"], cwd="/", user=user).stdout)["verdict"]
+                    for user in (ALICE, BOB)]
+    assert verdicts == ["never-seen", "unknown-key"]

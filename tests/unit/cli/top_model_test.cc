@@ -1,0 +1,166 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/top/model.h"
+#include "tests/unit/cli/fake_library.h"
+#include "tests/unit/cli/said.h"
+
+namespace cccl_cache::cli::top::top_model_test {
+namespace {
+
+Flight Running(const std::string& key, double running, uint64_t waiters = 1) {
+  return {.key = key,
+          .kind = "nvrtc",
+          .toolchain = "13.0 00000000",
+          .state = CCCL_CACHE_FLIGHT_RUNNING,
+          .waiters = waiters,
+          .age = running,
+          .running = running,
+          .uid = 1000};
+}
+
+View ViewOf(std::vector<Flight> flights) {
+  View view;
+  view.socket = "/socket";
+  view.sample.emplace();
+  view.sample->flights = std::move(flights);
+  return view;
+}
+
+std::string Joined(const std::vector<Line>& lines) {
+  std::string text;
+  for (const Line& line : lines) text += line.text + "\n";
+  return text;
+}
+
+TEST_CASE("hits of the last minute are those since the answer before it") {
+  HitRates rates;
+  CHECK_FALSE(rates.OfLastMinute());
+  rates.Add(100, 50);
+  CHECK_FALSE(rates.OfLastMinute());
+  rates.Add(103, 51);
+  CHECK(*rates.OfLastMinute() == 0.75);
+  for (int i = 0; i < 60; ++i) rates.Add(103, 51);
+  CHECK_FALSE(rates.OfLastMinute());
+}
+
+TEST_CASE("totals that were set to zero begin another minute") {
+  HitRates rates;
+  rates.Add(100, 50);
+  rates.Add(101, 50);
+  rates.Add(0, 0);
+  CHECK_FALSE(rates.OfLastMinute());
+  rates.Add(0, 1);
+  CHECK(*rates.OfLastMinute() == 0);
+}
+
+TEST_CASE("the sparkline has a character for each second, blank where nothing was built") {
+  HitRates rates;
+  CHECK(rates.Sparkline(60, true).empty());
+  rates.Add(0, 0);
+  CHECK(rates.Sparkline(60, true).empty());
+  rates.Add(0, 1);
+  rates.Add(0, 1);
+  rates.Add(1, 2);
+  rates.Add(3, 2);
+  CHECK(rates.Sparkline(60, true) == "\u2581 \u2585\u2588");
+  CHECK(rates.Sparkline(2, true) == "\u2585\u2588");
+  CHECK(rates.Sparkline(60, false) == "_ =#");
+}
+
+TEST_CASE("flights are sorted, and filtered by what their columns show") {
+  const std::vector<Flight> flights = {Running("aaaaaaaa11", 1, 3), Running("bbbbbbbb22", 2, 1)};
+  CHECK(Chosen(flights, Order::kState, "")[0].key == "aaaaaaaa11");
+  CHECK(Chosen(flights, Order::kTime, "")[0].key == "bbbbbbbb22");
+  CHECK(Chosen(flights, Order::kWaiters, "")[0].key == "aaaaaaaa11");
+  CHECK(Chosen(flights, Order::kState, "bbbbbbbb22").size() == 1);
+  CHECK(Chosen(flights, Order::kState, "nvrtc").size() == 2);
+  CHECK(Chosen(flights, Order::kState, "queued").empty());
+  Order order = Order::kState;
+  for (int i = 0; i < 5; ++i) order = Next(order);
+  CHECK(order == Order::kState);
+}
+
+TEST_CASE("no screen is too small, and none is overrun") {
+  View view = ViewOf(std::vector<Flight>(50, Running("aaaaaaaa", 1)));
+  view.problem = std::string(500, 'p');
+  view.sample->failures.resize(20, {0, "nvrtc", 1000, "", std::string(500, '\xe9')});
+  for (const size_t rows : {0, 1, 2, 5, 10, 24, 200}) {
+    for (const size_t columns : {0, 1, 8, 40, 300}) {
+      const std::vector<Line> lines = Layout(view, {rows, columns});
+      CHECK(lines.size() == rows);
+      CHECK(std::ranges::all_of(lines,
+                                [&](const auto& each) { return each.text.size() <= columns; }));
+    }
+  }
+}
+
+TEST_CASE("on 40 columns and 10 rows a flight is seen, and the keys") {
+  View view = ViewOf({Running("0123456789", 2.5, 7)});
+  const std::vector<Line> lines = Layout(view, {10, 40});
+  CHECK(Has(Joined(lines), "running 2.5s           7   1000 01234567"));
+  CHECK(lines.back().text.starts_with("q quit"));
+  CHECK_FALSE(Has(Joined(lines), "LAST ERRORS"));
+  CHECK(Has(Joined(Layout(view, {24, 80})), "LAST ERRORS"));
+}
+
+TEST_CASE("the selected flight is marked and always seen") {
+  std::vector<Flight> flights;
+  for (int i = 0; i < 50; ++i) flights.push_back(Running("key" + std::to_string(10 + i), 1));
+  View view = ViewOf(flights);
+  view.selected = "key59";
+  const std::vector<Line> lines = Layout(view, {10, 80});
+  const auto marked = std::ranges::find(lines, Look::kSelected, &Line::look);
+  REQUIRE(marked != lines.end());
+  CHECK(Has(marked->text, "key59"));
+}
+
+TEST_CASE("texts of others do not steer the terminal") {
+  View view = ViewOf({Running("\x1b[2J", 1)});
+  view.sample->version = "\x1b]0;x\x07";
+  view.sample->flights[0].kind = "\u009b31m";
+  view.sample->failures = {{0, "\x1b", 1000, "", "a\x1b[31mb"}};
+  view.page = {};
+  for (const std::string& text : {Joined(Layout(view, {24, 80})), Text(view)}) {
+    CHECK_FALSE(Has(text, "\x1b"));
+    CHECK_FALSE(Has(text, "\u009b"));
+    CHECK(Has(text, "a?[31mb"));
+  }
+}
+
+TEST_CASE("a page takes the place of flights, with long lines broken") {
+  View view = ViewOf({Running("aaaaaaaa", 1)});
+  view.page = {"one two", std::string(50, 'x'), std::string(38, 'y') + " zzz"};
+  const std::string text = Joined(Layout(view, {24, 40}));
+  CHECK(Has(text, "one two\n" + std::string(40, 'x') + "\n" + std::string(10, 'x') + "\n"));
+  CHECK(Has(text, std::string(38, 'y') + "\nzzz\n"));
+  CHECK_FALSE(Has(text, "aaaaaaaa"));
+}
+
+TEST_CASE("top --once prints what there is, and with --json as an object") {
+  const FreshLibrary fresh;
+  Library().flights = {{.key = "0123456789", .waiters = 2}};
+  Library().compile_errors = {"k.cu(1): error"};
+  Library().statistics = {{"hits_total", "memory", 1}, {"compiles_total", "", 1}};
+  const Said text = RunCommand({"top", "--once"});
+  CHECK(text.exit_code == kDone);
+  CHECK(Has(text.output, "running 2.5s/4s        2   1000 01234567 nvrtc"));
+  CHECK(Has(text.output, "k.cu(1): error"));
+  const Said json = RunCommand({"--json", "top"});
+  CHECK(Has(json.output, "\"key\": \"0123456789\""));
+  CHECK(Has(json.output, "\"estimate_seconds\": 4"));
+}
+
+TEST_CASE("top --once ends with the code of what went wrong") {
+  const FreshLibrary fresh;
+  const char* const function = GENERATE("get_activity", "get_stats");
+  Library().failures = {{function, CCCL_CACHE_NO_DAEMON}};
+  CHECK(RunCommand({"top", "--once"}).exit_code == kNoDaemon);
+}
+
+}  // namespace
+}  // namespace cccl_cache::cli::top::top_model_test
