@@ -17,6 +17,11 @@ constexpr std::string_view kMetaPrefix = "user.";
 constexpr size_t kCandidates = 512;
 constexpr size_t kEvictedAtOnce = kCandidates / 4;
 constexpr int kEvictionRounds = 16;
+// Files stay below the limit by a sixth of it, for the log of the latest writes and for writing the
+// oldest files anew.
+constexpr uint64_t kReserve = 6;
+// The files of a smaller store are too few for that.
+constexpr uint64_t kLeastBounded = 64u << 20;
 
 std::chrono::sys_seconds Now() {
   return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
@@ -138,7 +143,7 @@ std::optional<DatabaseError> ArtifactTable::WriteEntries(Database& database,
   if (entries.empty()) return std::nullopt;
   uint64_t incoming = 0;
   for (const Entry& entry : entries) incoming += entry.record.bytes;
-  if (auto error = MakeRoom(database, incoming)) return error;
+  if (auto error = MakeRoom(database, incoming, options_.limit_bytes)) return error;
   Plan plan = NewPlan();
   for (Entry& entry : entries) {
     const Lookup lookup = FindUsage(database, entry.key);
@@ -191,18 +196,32 @@ std::optional<DatabaseError> ArtifactTable::RecordUses(Database& database,
   return writes.empty() ? std::nullopt : database.Write(writes);
 }
 
-std::optional<DatabaseError> ArtifactTable::MakeRoom(Database& database, uint64_t incoming) {
-  for (int round = 0; round < kEvictionRounds && bytes_ + incoming > options_.limit_bytes;
-       ++round) {
+std::optional<DatabaseError> ArtifactTable::BoundFiles(Database& database) {
+  const uint64_t limit = options_.limit_bytes;
+  const uint64_t before = database.FileBytes(Column::kArtifacts);
+  files_over_limit_ =
+      limit >= kLeastBounded && before > limit - limit / kReserve && before > irreducible_;
+  if (!files_over_limit_) return std::nullopt;
+  if (auto error = MakeRoom(database, 0, limit / 3 * 2)) return error;
+  if (auto error = database.CollectGarbage(Column::kArtifacts)) return error;
+  const uint64_t after = database.FileBytes(Column::kArtifacts);
+  if (after >= before) irreducible_ = after;
+  return std::nullopt;
+}
+
+std::optional<DatabaseError> ArtifactTable::MakeRoom(Database& database, uint64_t incoming,
+                                                     uint64_t limit) {
+  for (int round = 0; round < kEvictionRounds && bytes_ + incoming > limit; ++round) {
     const uint64_t before = entries_;
-    if (auto error = EvictSome(database, incoming)) return error;
+    if (auto error = EvictSome(database, incoming, limit)) return error;
     // The totals have no records to match: recount.
     if (entries_ == before) return Recount(database);
   }
   return std::nullopt;
 }
 
-std::optional<DatabaseError> ArtifactTable::EvictSome(Database& database, uint64_t incoming) {
+std::optional<DatabaseError> ArtifactTable::EvictSome(Database& database, uint64_t incoming,
+                                                      uint64_t limit) {
   std::vector<Candidate> candidates;
   if (auto error = NextCandidates(database, candidates)) return error;
   const auto now = Now();
@@ -213,7 +232,7 @@ std::optional<DatabaseError> ArtifactTable::EvictSome(Database& database, uint64
   size_t evicted = 0;
   for (const Candidate& candidate : candidates) {
     if (evicted == kEvictedAtOnce) break;
-    if (plan.totals.bytes + incoming <= options_.limit_bytes) break;
+    if (plan.totals.bytes + incoming <= limit) break;
     Remove(plan, candidate.key, candidate.record);
     ++evicted;
   }

@@ -74,8 +74,14 @@ class ArtifactTable {
   /// Runs one round of eviction if the table is over its limit. That happens only after the limit
   /// was lowered.
   [[nodiscard]] std::optional<DatabaseError> Trim(Database& database) {
-    return MakeRoom(database, 0);
+    return MakeRoom(database, 0, options_.limit_bytes);
   }
+  /// Files keep what was deleted until they are written anew. If that brings them close to the
+  /// limit, evicts some entries, so that there is enough to gain, and has the oldest files written
+  /// anew. To be called after each batch.
+  [[nodiscard]] std::optional<DatabaseError> BoundFiles(Database& database);
+  /// Returns whether another call of BoundFiles would do something.
+  [[nodiscard]] bool files_over_limit() const { return files_over_limit_; }
   [[nodiscard]] bool over_limit() const { return bytes_ > options_.limit_bytes; }
 
   struct Lookup {
@@ -124,14 +130,18 @@ class ArtifactTable {
   [[nodiscard]] std::optional<DatabaseError> WriteEntries(Database& database,
                                                           std::vector<Entry> entries);
   [[nodiscard]] std::optional<DatabaseError> Recount(Database& database);
-  [[nodiscard]] std::optional<DatabaseError> MakeRoom(Database& database, uint64_t incoming);
-  [[nodiscard]] std::optional<DatabaseError> EvictSome(Database& database, uint64_t incoming);
+  [[nodiscard]] std::optional<DatabaseError> MakeRoom(Database& database, uint64_t incoming,
+                                                      uint64_t limit);
+  [[nodiscard]] std::optional<DatabaseError> EvictSome(Database& database, uint64_t incoming,
+                                                       uint64_t limit);
   [[nodiscard]] std::optional<DatabaseError> NextCandidates(Database& database,
                                                             std::vector<Candidate>& candidates);
 
   const Options options_;
   Statistics& statistics_;
   std::string cursor_;  ///< where the next search for candidates starts: each gets its turn
+  bool files_over_limit_ = false;
+  uint64_t irreducible_ = 0;  ///< the size of the files that could not be made smaller
   std::atomic<uint64_t> entries_{0};
   std::atomic<uint64_t> bytes_{0};
 };

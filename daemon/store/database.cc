@@ -44,6 +44,8 @@ std::optional<DatabaseError> Checked(const rocksdb::Status& status) {
 }
 
 constexpr uint64_t kMiB = 1u << 20;
+/// The share of the blob files that one CollectGarbage writes anew.
+constexpr double kGarbageShare = 1.0 / 16;
 
 /// RocksDB's own log would be a file on the same disk. Debian's build of RocksDB aborts the process
 /// at the first line after one that a full disk refused. The statuses report all errors.
@@ -53,10 +55,9 @@ class NoLog final : public rocksdb::Logger {
   void Logv(const char*, va_list) override {}
 };
 
-/// A sixteenth of the limit, so that a small store does not exceed it by its own buffers and
-/// garbage.
+/// A small part of the limit, so that a store does not exceed it by its own buffers and garbage.
 uint64_t Share(const DatabaseOptions& options, uint64_t least, uint64_t most) {
-  return std::clamp(options.limit_bytes / 16, least, most);
+  return std::clamp(options.limit_bytes / 32, least, most);
 }
 
 rocksdb::ColumnFamilyOptions SmallValues(const std::shared_ptr<rocksdb::Cache>& cache) {
@@ -81,11 +82,11 @@ rocksdb::ColumnFamilyOptions LargeValues(const DatabaseOptions& options,
   column.write_buffer_size = Share(options, 1 * kMiB, 32 * kMiB);
   column.enable_blob_files = true;
   column.min_blob_size = 4096;
-  column.blob_file_size = Share(options, 4 * kMiB, 256 * kMiB);
+  column.blob_file_size = Share(options, 1 * kMiB, 256 * kMiB);
   column.blob_compression_type = rocksdb::kZSTD;
   column.blob_cache = cache;
   column.enable_blob_garbage_collection = true;
-  column.blob_garbage_collection_age_cutoff = 0.5;
+  column.blob_garbage_collection_age_cutoff = kGarbageShare;
   column.blob_garbage_collection_force_threshold = 0.5;
   return column;
 }
@@ -200,6 +201,29 @@ std::optional<DatabaseError> Database::Compact(Column column, const std::stop_to
   options.canceled = &stopped;
   return Checked(impl_->db().CompactRange(options, impl_->Handle(column), nullptr, nullptr));
 }
+
+uint64_t Database::FileBytes(Column column) {
+  uint64_t sum = 0;
+  for (const auto* name : {&rocksdb::DB::Properties::kTotalSstFilesSize,
+                           &rocksdb::DB::Properties::kTotalBlobFileSize}) {
+    uint64_t bytes = 0;
+    if (impl_->db().GetIntProperty(impl_->Handle(column), *name, &bytes)) sum += bytes;
+  }
+  return sum;
+}
+
+std::optional<DatabaseError> Database::CollectGarbage(Column column) {
+  rocksdb::CompactRangeOptions options;
+  options.exclusive_manual_compaction = false;
+  options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForce;
+  options.blob_garbage_collection_policy = rocksdb::BlobGarbageCollectionPolicy::kForce;
+  options.blob_garbage_collection_age_cutoff = kGarbageShare;
+  const rocksdb::Status status =
+      impl_->db().CompactRange(options, impl_->Handle(column), nullptr, nullptr);
+  return status.IsIncomplete() ? std::nullopt : Checked(status);  // ended by StopCollecting
+}
+
+void Database::StopCollecting() { impl_->db().DisableManualCompaction(); }
 
 std::optional<DatabaseError> Database::Flush() { return Checked(impl_->Flush()); }
 

@@ -101,6 +101,14 @@ class Database {
   /// `stop` ends it early, with an error.
   [[nodiscard]] std::optional<DatabaseError> Compact(Column column, const std::stop_token& stop);
 
+  /// Returns the bytes of the files of a column, what is deleted and not given back yet included.
+  [[nodiscard]] uint64_t FileBytes(Column column);
+  /// Writes the oldest files with large values anew, without what was deleted from them. Takes as
+  /// long as writing a sixteenth of the column, and as much space while it runs.
+  [[nodiscard]] std::optional<DatabaseError> CollectGarbage(Column column);
+  /// Ends CollectGarbage and Compact, also those that begin later.
+  void StopCollecting();
+
   /// Writes all or nothing, also when the process dies. Once it returns, the writes survive a crash
   /// of the process, but not of the machine.
   [[nodiscard]] std::optional<DatabaseError> Write(std::span<const ColumnWrite> writes);

@@ -62,8 +62,9 @@ void StoreWriter::Run() {
 }
 
 std::optional<DatabaseError> StoreWriter::Turn(Database& database) {
-  const WriteQueue::Batch& batch =
-      parts_.queue.Next(parts_.table.over_limit() ? milliseconds(0) : kUsesInterval);
+  const WriteQueue::Batch& batch = parts_.queue.Next(
+      parts_.table.over_limit() || parts_.table.files_over_limit() ? milliseconds(0)
+                                                                   : kUsesInterval);
   if (!batch.empty()) {
     if (auto error = parts_.table.Apply(database, batch)) return error;
     if (auto error = WriteDeposits(database, batch.deposits)) return error;
@@ -72,6 +73,7 @@ std::optional<DatabaseError> StoreWriter::Turn(Database& database) {
   if (parts_.table.over_limit()) {
     if (auto error = parts_.table.Trim(database)) return error;
   }
+  if (auto error = parts_.table.BoundFiles(database)) return error;
   if (std::chrono::steady_clock::now() - uses_recorded_ < kUsesInterval) return std::nullopt;
   return RecordUses(database);
 }
@@ -212,7 +214,10 @@ RocksdbStore::RocksdbStore(RocksdbStoreOptions options, std::unique_ptr<StateDir
       answered_table_(AnsweredTable::Limits{}),
       own_(options.private_limits, slot_, options.memory, statistics) {}
 
-RocksdbStore::~RocksdbStore() { queue_.Close(); }
+RocksdbStore::~RocksdbStore() {
+  queue_.Close();
+  if (const auto database = slot_.Get()) database->StopCollecting();
+}
 
 ArtifactPtr RocksdbStore::Get(const Digest& key) {
   if (ArtifactPtr queued = queue_.Find(key)) return queued;

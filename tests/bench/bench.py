@@ -8,13 +8,14 @@ import pathlib
 import signal
 import sys
 
+import load
 import measurements
 import two_builds
 from figures import Effort
 from servers import Servers
 
 
-PARTS = ("hits", "python", "processes", "restarts", "compiles", "run")
+PARTS = ("hits", "python", "processes", "restarts", "load", "compiles", "run")
 
 
 def arguments():
@@ -29,6 +30,7 @@ def arguments():
     parser.add_argument(
         "--before", type=pathlib.Path, help="build directory of an earlier version: compare with that and nothing else: hits, processes, compiles"
     )
+    parser.add_argument("--plots", type=pathlib.Path, help="directory for plots of latency over load, entries and processes (of `load`)")
     return parser.parse_args()
 
 
@@ -51,6 +53,8 @@ def rows(servers, given):
         yield from measurements.whole_process(servers, effort)
     if "restarts" in wanted:
         yield from measurements.restarts(servers, fake_root, effort)
+    if "load" in wanted:
+        yield from load.load(servers, fake_root, effort)
     if "compiles" in wanted:
         yield from measurements.compiles(servers, given.cuda, effort)
     if "run" in wanted:
@@ -73,7 +77,7 @@ def main():
     os.environ["CCCL_CACHE_PROCESS_BYTES"] = "off"
     load = os.getloadavg()[0]
     found = []
-    with Servers(given.build) as servers:
+    with Servers(given.build, given.plots) as servers:
         for row in rows(servers, given):
             found.append(row)
             print(f"  {row.what}: {row.value or row.beside}", file=sys.stderr, flush=True)

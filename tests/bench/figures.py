@@ -35,10 +35,18 @@ class Effort:
     swarm_keys: int = 20
     restarts: int = 5
     filled_entries: int = 100_000
+    most_entries: int = 1_000_000
+    load_rounds: int = 5
+    load_seconds: int = 4
+    connections: int = 2_000
+    in_flight: int = 10_000
+    rates: tuple = (250, 500, 1_000, 2_000, 3_000, 4_000, 6_000)
+    users: tuple = (1, 2, 4, 8, 16, 32, 64)
 
     @classmethod
     def quick(cls):
-        return cls(hit_passes=2, hit_rounds=10, rate_rounds=3, processes=60, misses=3, storms=1, swarm_keys=2, restarts=1, filled_entries=20_000)
+        return cls(hit_passes=2, hit_rounds=10, rate_rounds=3, processes=60, misses=3, storms=1, swarm_keys=2, restarts=1, filled_entries=20_000,
+                   most_entries=10_000, load_rounds=1, load_seconds=2, connections=200, in_flight=1_000, rates=(250, 1_000), users=(1, 8))
 
 
 def run(program, *arguments, environment=None):

@@ -58,8 +58,9 @@ class Server:
 class Servers:
     """Starts them, and stops all at the end."""
 
-    def __init__(self, build):
+    def __init__(self, build, plots=None):
         self.build = pathlib.Path(build)
+        self.plots = plots
         self.directory = tempfile.TemporaryDirectory(prefix="bench", dir="/tmp")
         self.place = pathlib.Path(self.directory.name)
         os.chmod(self.place, 0o755)
@@ -80,10 +81,19 @@ class Servers:
         self.running.append(server)
         return server.socket
 
+    def _server(self, name):
+        path, _ = self.commands[name]
+        return next(server for server in self.running if server.socket == str(path))
+
+    def memory(self, name):
+        """The bytes that the process has in memory."""
+        status = pathlib.Path(f"/proc/{self._server(name).process.pid}/status").read_text()
+        return int(status.split("VmRSS:")[1].split()[0]) << 10
+
     def kill_and_start(self, name):
         """kill -9, and the same again; returns when it listens."""
         path, command = self.commands[name]
-        next(server for server in self.running if server.socket == str(path)).kill()
+        self._server(name).kill()
         self.running = [server for server in self.running if server.socket != str(path)]
         self._start(name, command, path)
 

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What becomes of a store whose process dies or whose disk fails.
 #include <catch2/catch.hpp>
+#include <cstdint>
 #include <cstdlib>
+#include <string>
 
 #include "tests/unit/store/child_process.h"
 #include "tests/unit/store/store_fixtures.h"
@@ -64,6 +66,20 @@ TEST_CASE("a disk that refuses writes is counted and reported, and the store rec
   const int status = child.Wait();
   REQUIRE(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 0);
+}
+
+TEST_CASE("the files of a full store stay near its limit while more is put without a pause") {
+  const TemporaryDirectory temporary;
+  constexpr uint64_t kLimit = 64 << 20;
+  ChildProcess child(
+      {"pour", temporary / "state", std::to_string(kLimit), std::to_string(4 * kLimit), "60000"});
+  const std::string most_and_entries = child.ReadLine();
+  REQUIRE(child.Wait() == 0);
+  const uint64_t most = std::strtoull(most_and_entries.c_str(), nullptr, 10);
+  INFO(most_and_entries);
+  CHECK(most > kLimit / 2);
+  // Files have at least 1 MB, and a batch 8 MB: a larger store stays within 5 %.
+  CHECK(most < kLimit * 2);
 }
 
 }  // namespace

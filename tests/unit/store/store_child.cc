@@ -10,13 +10,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <memory>
+#include <random>
 #include <string>
+#include <thread>
+#include <utility>
 
 #include "tests/unit/store/store_fixtures.h"
 
@@ -159,6 +166,56 @@ int Open(const std::string& directory, uint64_t count, size_t bytes) {
   return 0;
 }
 
+/// Bytes that the files below a directory take.
+uint64_t OnDisk(const std::string& directory) {
+  uint64_t bytes = 0;
+  std::error_code error;
+  for (std::filesystem::recursive_directory_iterator each(directory, error), end;
+       !error && each != end; each.increment(error)) {
+    struct stat status = {};
+    if (lstat(each->path().c_str(), &status) == 0)
+      bytes += static_cast<uint64_t>(status.st_blocks) * 512;
+  }
+  return bytes;
+}
+
+/// An entry that does not compress, made faster than Numbered makes one.
+ArtifactPtr Random(uint64_t number, size_t bytes) {
+  std::mt19937_64 random(number);
+  std::string contents(bytes, '\0');
+  for (size_t i = 0; i + 8 <= bytes; i += 8) {
+    const uint64_t drawn = random();
+    std::memcpy(contents.data() + i, &drawn, 8);
+  }
+  const cccl_cache::Digest digest = cccl_cache::Sha256(contents);
+  auto artifact = std::make_shared<Artifact>();
+  artifact->parts.push_back({cccl_cache::ArtifactKind::kCubin, std::move(contents), digest});
+  return artifact;
+}
+
+/// Puts `total` bytes through a limit, as fast as they are written. Prints the most bytes that the
+/// files took at any moment, and those of the entries in the end.
+int Pour(const std::string& directory, uint64_t limit, uint64_t total, size_t bytes) {
+  Statistics statistics;
+  const auto store = OpenOrNull({.directory = directory, .limit_bytes = limit}, statistics);
+  if (!Expect(store != nullptr, "the store opens")) return 1;
+  std::atomic<bool> done{false};
+  std::atomic<uint64_t> most{0};
+  std::thread watch([&] {
+    while (!done) most = std::max(most.load(), OnDisk(directory));
+  });
+  for (uint64_t i = 0; i * bytes < total; ++i) {
+    store->AwaitRoom();
+    store->Put(Key(i), Random(i, bytes));
+  }
+  const bool written = WaitUntil([&] { return store->Queued().empty(); });
+  done = true;
+  watch.join();
+  std::printf("%llu %llu\n", static_cast<unsigned long long>(most),
+              static_cast<unsigned long long>(store->size().bytes));
+  return Expect(written, "all is written") ? 0 : 1;
+}
+
 int Main(int argc, char** argv) {
   const std::string mode = argc > 2 ? argv[1] : "";
   const auto number = [&](int index) {
@@ -167,10 +224,12 @@ int Main(int argc, char** argv) {
   if (mode == "write") return Write(argv[2]);
   if (mode == "fill-and-die") return FillAndDie(argv[2], number(3), number(4));
   if (mode == "open") return Open(argv[2], number(3), number(4));
+  if (mode == "pour") return Pour(argv[2], number(3), number(4), number(5));
   if (mode == "full-disk") return FullDisk(argv[2]);
   if (mode == "file-limit") return FileLimit(argv[2]);
-  std::fprintf(stderr,
-               "usage: store_child write|fill-and-die|open|full-disk|file-limit DIRECTORY ...\n");
+  std::fprintf(
+      stderr,
+      "usage: store_child write|fill-and-die|open|pour|full-disk|file-limit DIRECTORY ...\n");
   return 2;
 }
 
