@@ -17,9 +17,9 @@ constexpr std::string_view kMetaPrefix = "user.";
 constexpr size_t kCandidates = 512;
 constexpr size_t kEvictedAtOnce = kCandidates / 4;
 constexpr int kEvictionRounds = 16;
-// Files stay below the limit by a sixth of it, for the log of the latest writes and for writing the
+// Files stay below the limit by a fifth of it, for the log of the latest writes and for writing the
 // oldest files anew.
-constexpr uint64_t kReserve = 6;
+constexpr uint64_t kReserve = 5;
 // The files of a smaller store are too few for that.
 constexpr uint64_t kLeastBounded = 64u << 20;
 

@@ -274,6 +274,18 @@ TEST_CASE("an eviction ends when its caller leaves") {
   CHECK(scene.store->size().entries > 0);
 }
 
+TEST_CASE("disk space is not given back for a caller who left") {
+  Scene scene;
+  scene.Keep(Key(1));
+  REQUIRE(scene.store.WaitForEntries(1));
+  std::stop_source left;
+  CHECK(scene.store->FreeSpace(left.get_token()).ok());
+  left.request_stop();
+  const Status freed = scene.store->FreeSpace(left.get_token());
+  REQUIRE_FALSE(freed.ok());
+  CHECK(freed.error().code == ErrorCode::kCancelled);
+}
+
 TEST_CASE("a verification drops what is broken, in every table, and counts it") {
   Scene scene;
   for (int i = 0; i < 5; ++i) scene.store->Put(Key(i), Numbered(i, 1000));
