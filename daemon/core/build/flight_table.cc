@@ -203,6 +203,8 @@ std::vector<FlightActivity> FlightTable::List(std::optional<uid_t> only, size_t*
   using std::chrono::duration_cast;
   using std::chrono::microseconds;
   using Time = std::chrono::steady_clock::time_point;
+  *more = 0;
+  if (only == kOverflowUid) return {};
   struct Listed {
     std::shared_ptr<const BuildPlan> plan;
     uid_t uid = 0;
@@ -252,6 +254,7 @@ std::vector<FlightActivity> FlightTable::List(std::optional<uid_t> only, size_t*
 
 std::shared_ptr<const BuildRequest> FlightTable::RequestOf(const DigestPrefix& key,
                                                            uid_t uid) const {
+  if (uid == kOverflowUid) return nullptr;
   const MutexLock lock(mutex_);
   for (const auto& [id, flight] : flights_) {
     for (const BuildPtr& waiter : flight.waiters) {

@@ -80,10 +80,11 @@ class FlightTable {
   /// Returns how many callers wait in flights, leaders included.
   [[nodiscard]] size_t Waiting() const;
   /// Returns flights, those that run first, then those that were joined first: only those with
-  /// waiters of this uid, as if it were alone, or all if none is given. `*more`: how many are left
-  /// out.
+  /// waiters of this uid, as if it were alone, or all if none is given. For kOverflowUid, none.
+  /// `*more`: how many are left out.
   [[nodiscard]] std::vector<FlightActivity> List(std::optional<uid_t> only, size_t* more) const;
   /// Returns the request of a waiter of this uid in a flight whose plan has this key, or null.
+  /// Null for kOverflowUid, whose waiters are other people's.
   [[nodiscard]] std::shared_ptr<const BuildRequest> RequestOf(const DigestPrefix& key,
                                                               uid_t uid) const;
 

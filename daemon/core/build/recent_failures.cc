@@ -48,7 +48,7 @@ std::vector<Failure> RecentFailures::Take(const Peer& peer) const {
     const MutexLock lock(mutex_);
     for (const auto& [account, share] : failures_.users()) {
       for (const Failures::Entry& each : share.oldest_first) {
-        const bool own = each.value.uid == peer.uid;
+        const bool own = each.value.uid == peer.uid && peer.uid != kOverflowUid;
         if (!own && !peer.administrator) continue;
         seen.emplace_back(each.key, each.value);
         if (!own) seen.back().second.text.clear();

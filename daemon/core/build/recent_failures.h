@@ -39,6 +39,7 @@ class RecentFailures {
   void Add(const BuildRecord& record);
   /// Returns the newest failures first: all of this uid, or those of all users for an
   /// administrator. Failures of other uids have no text, because it quotes what they compile.
+  /// kOverflowUid has no failures of its own.
   [[nodiscard]] std::vector<Failure> Take(const Peer& peer) const;
 
  private:

@@ -103,6 +103,22 @@ TEST_CASE(
   CHECK(seen.waiting == 3);
 }
 
+TEST_CASE("the uid that stands for many users sees no flights and explains none") {
+  const Peer nobody{kOverflowUid, kOverflowUid, {}, 9};
+  Busy busy;
+  busy.Start("a", nobody);
+  CHECK(busy.Seen(nobody).flights.empty());
+  const BuildActivity all = busy.Seen(Administrator());
+  REQUIRE(all.flights.size() == 1);
+  std::promise<Result<Explanation>> told;
+  auto answer = told.get_future();
+  busy.bench().coordinator->ExplainKey(
+      all.flights[0].key, nobody,
+      [&](Result<Explanation> result) { told.set_value(std::move(result)); });
+  REQUIRE(answer.wait_for(kPatience) == std::future_status::ready);
+  CHECK(answer.get()->verdict == Verdict::kUnknownKey);
+}
+
 TEST_CASE("no more flights are listed than the bound, and the rest is counted") {
   constexpr size_t kMore = 3;
   Busy busy(kMaxListedFlights + kMore);

@@ -62,6 +62,15 @@ TEST_CASE("a user is told of no other's failures, and an administrator of the ca
   CHECK(taken[0].text.empty());
 }
 
+TEST_CASE("the uid that stands for many users is told nothing of its failures") {
+  RecentFailures failures;
+  Add(failures, kOverflowUid, DoesNotCompile("error: secret"));
+  CHECK(failures.Take(User(kOverflowUid)).empty());
+  const auto taken = failures.Take(User(kOverflowUid, /*administrator=*/true));
+  REQUIRE(taken.size() == 1);
+  CHECK(taken[0].text.empty());
+}
+
 TEST_CASE("many failures of one user leave those of another") {
   RecentFailures failures;
   Add(failures, 8, DoesNotCompile("error: first"));
