@@ -59,6 +59,7 @@ struct BuildRecord {
   BuildKind kind = BuildKind::kNvrtc;
   std::chrono::microseconds total_time{0};
   const Result<BuildAnswer>& result;
+  bool leads = false;  ///< the compile that the answer comes from was made for it
 };
 
 /// The words for the log and for statistics.

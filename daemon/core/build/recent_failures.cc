@@ -16,9 +16,27 @@ constexpr size_t kMaxSearched = 64 << 10;
 /// Returns the line of a compiler's log that says what is wrong, or the first line.
 std::string TellingLine(std::string_view log) {
   log = log.substr(0, kMaxSearched);
-  const size_t error = log.find("error");
+  // Names and warnings hold the bare word, too.
+  size_t error = log.find("error:");
+  if (error == std::string_view::npos) error = log.find("error");
   if (error != std::string_view::npos) log.remove_prefix(log.rfind('\n', error) + 1);
   return ToUtf8(log.substr(0, std::min(log.find('\n'), kMaxText)));
+}
+
+/// Returns whether the client answers this error by itself: it sends what is missing, comes again,
+/// or has left.
+bool IsAnsweredByClient(ErrorCode code) {
+  return code == ErrorCode::kFilesNeeded || code == ErrorCode::kUploadNeeded ||
+         code == ErrorCode::kOverloaded || code == ErrorCode::kCancelled;
+}
+
+bool IsOwn(const Failure& failure, const Peer& peer) {
+  return failure.uid == peer.uid && peer.uid != kOverflowUid;
+}
+
+bool SaysTheSame(const Failure& one, const Failure& other) {
+  return one.uid == other.uid && one.kind == other.kind && one.key == other.key &&
+         one.cause == other.cause && one.text == other.text;
 }
 
 }  // namespace
@@ -26,6 +44,7 @@ std::string TellingLine(std::string_view log) {
 void RecentFailures::Add(const BuildRecord& record) {
   const Result<BuildAnswer>& result = record.result;
   if (result && (result->outcome != Outcome::kFailed || result->remembered)) return;
+  if (!result && IsAnsweredByClient(result.error().code)) return;
   Failure failure{.time = std::chrono::system_clock::now(),
                   .kind = NameOf(record.kind),
                   .uid = record.peer.uid};
@@ -37,29 +56,35 @@ void RecentFailures::Add(const BuildRecord& record) {
     failure.cause = Name(result.error().code);
     failure.text = TellingLine(result.error().message);
   }
+  const Account account = record.peer.account();
+  Failures::Entries equal;
   Failures::Entries gone;
   const MutexLock lock(mutex_);
-  gone = failures_.Insert(record.peer.account(), ++last_, std::move(failure), 0);
+  if (const auto own = failures_.users().find(account);
+      !record.leads && own != failures_.users().end()) {
+    const auto same = std::ranges::find_if(own->second.oldest_first, [&](const auto& each) {
+      return SaysTheSame(each.value, failure);
+    });
+    if (same != own->second.oldest_first.end()) equal = failures_.Remove(same->key);
+  }
+  gone = failures_.Insert(account, ++last_, std::move(failure), 0);
 }
 
 std::vector<Failure> RecentFailures::Take(const Peer& peer) const {
-  std::vector<std::pair<uint64_t, Failure>> seen;
-  {
-    const MutexLock lock(mutex_);
-    for (const auto& [account, share] : failures_.users()) {
-      for (const Failures::Entry& each : share.oldest_first) {
-        const bool own = each.value.uid == peer.uid && peer.uid != kOverflowUid;
-        if (!own && !peer.administrator) continue;
-        seen.emplace_back(each.key, each.value);
-        if (!own) seen.back().second.text.clear();
-      }
+  std::vector<std::pair<uint64_t, const Failure*>> seen;
+  std::vector<Failure> newest;
+  const MutexLock lock(mutex_);
+  for (const auto& [account, share] : failures_.users()) {
+    for (const Failures::Entry& each : share.oldest_first) {
+      if (peer.administrator || IsOwn(each.value, peer)) seen.emplace_back(each.key, &each.value);
     }
   }
   const auto shown = seen.begin() + static_cast<ptrdiff_t>(std::min(seen.size(), kMax));
-  std::ranges::partial_sort(seen, shown, std::greater{},
-                            [](const auto& each) { return each.first; });
-  std::vector<Failure> newest;
-  for (auto each = seen.begin(); each != shown; ++each) newest.push_back(std::move(each->second));
+  std::ranges::partial_sort(seen, shown, std::greater{});
+  for (auto each = seen.begin(); each != shown; ++each) {
+    newest.push_back(*each->second);
+    if (!IsOwn(newest.back(), peer)) newest.back().text.clear();
+  }
   return newest;
 }
 

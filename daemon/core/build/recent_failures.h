@@ -35,7 +35,9 @@ class RecentFailures {
   /// Maximum number that is kept of one account, and that is listed.
   static constexpr size_t kMax = 20;
 
-  /// Ignores builds that did not fail, and failures that are only remembered.
+  /// Ignores builds that did not fail, failures that are only remembered, and errors that clients
+  /// answer by themselves. A build that leads no flight takes the place of an equal failure, so
+  /// that one compile with many waiters does not drive out all others.
   void Add(const BuildRecord& record);
   /// Returns the newest failures first: all of this uid, or those of all users for an
   /// administrator. Failures of other uids have no text, because it quotes what they compile.

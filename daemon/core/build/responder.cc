@@ -40,7 +40,8 @@ void Responder::Answer(BuildPtr build, Result<BuildAnswer> result, bool kept) {
   if (parts_.observe) {
     const auto total = std::chrono::steady_clock::now() - build->called;
     parts_.observe({build->peer, build->request->kind(),
-                    std::chrono::duration_cast<std::chrono::microseconds>(total), result});
+                    std::chrono::duration_cast<std::chrono::microseconds>(total), result,
+                    build->leads});
   }
   build->done(std::move(result));
 }

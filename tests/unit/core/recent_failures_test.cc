@@ -16,8 +16,9 @@ Peer User(uid_t uid, bool administrator = false) {
   return peer;
 }
 
-void Add(RecentFailures& failures, uid_t uid, const Result<BuildAnswer>& answer) {
-  failures.Add({User(uid), BuildKind::kNvrtc, std::chrono::microseconds(1), answer});
+void Add(RecentFailures& failures, uid_t uid, const Result<BuildAnswer>& answer,
+         bool leads = true) {
+  failures.Add({User(uid), BuildKind::kNvrtc, std::chrono::microseconds(1), answer, leads});
 }
 
 BuildAnswer DoesNotCompile(const std::string& log) {
@@ -40,6 +41,40 @@ TEST_CASE("a build that does not compile is told with the first line that says e
   CHECK(taken[2].key == Sha256("key"));
   CHECK(taken[1].text == "no word");
   CHECK(taken[0].text == "the compiler answered NO");
+}
+
+TEST_CASE("a line with error: tells more than one that has the word in it") {
+  RecentFailures failures;
+  Add(failures, 7, DoesNotCompile("k.cu(1): warning: error_code is unused\nk.cu(2): error: e"));
+  CHECK(failures.Take(User(7)).at(0).text == "k.cu(2): error: e");
+}
+
+TEST_CASE("an error that the client answers by itself is no failure") {
+  RecentFailures failures;
+  for (const ErrorCode code : {ErrorCode::kFilesNeeded, ErrorCode::kUploadNeeded,
+                               ErrorCode::kOverloaded, ErrorCode::kCancelled}) {
+    Add(failures, 7, Error{code, "e"});
+  }
+  Add(failures, 7, Error{ErrorCode::kTimedOut, "e"});
+  const auto taken = failures.Take(User(7));
+  REQUIRE(taken.size() == 1);
+  CHECK(taken[0].cause == "timed-out");
+}
+
+TEST_CASE("all who wait for one compile of a user are one failure, and each user has one") {
+  RecentFailures failures;
+  Add(failures, 7, DoesNotCompile("error: e"));
+  Add(failures, 7, DoesNotCompile("error: another"));
+  for (const uid_t uid : {7, 8, 7, 8}) {
+    Add(failures, uid, DoesNotCompile("error: e"), /*leads=*/false);
+  }
+  const auto taken = failures.Take(User(7));
+  REQUIRE(taken.size() == 2);
+  CHECK(taken[0].text == "error: e");
+  CHECK(failures.Take(User(8)).size() == 1);
+
+  for (int i = 0; i < 2; ++i) Add(failures, 9, Error{ErrorCode::kTimedOut, "of two compiles"});
+  CHECK(failures.Take(User(9)).size() == 2);
 }
 
 TEST_CASE("what did not fail, or is only remembered, is no failure") {
