@@ -259,27 +259,28 @@ std::vector<FlightActivity> LeaseTable::List(std::optional<uid_t> only, size_t* 
   const Time now = options_.now();
   for (const auto& [key, line] : lines_) {
     const Place& holder = places_.at(line.holder);
-    std::optional<FlightActivity> lease;
+    const Place* first = nullptr;
+    size_t waiters = 0;
     const auto add = [&](const Place& place) {
       if (only && place.wait.uid != *only) return;
-      if (!lease) {
-        lease = {.key = place.key,
-                 .kind = place.wait.name_space,
-                 .state = FlightState::kLeased,
-                 .age = duration_cast<microseconds>(now - place.came),
-                 .running = duration_cast<microseconds>(now - holder.granted),
-                 .uid = place.wait.uid};
-      }
-      ++lease->waiters;
+      if (waiters++ == 0) first = &place;
     };
     add(holder);
     for (const WaiterId waiter : line.waiting) add(places_.at(waiter));
-    if (!lease) continue;
-    if (leases.size() < kMaxListedFlights) {
-      leases.push_back(*std::move(lease));
-    } else {
+    if (first == nullptr) continue;
+    if (leases.size() == kMaxListedFlights) {
       ++*more;
+      continue;
     }
+    // That it was held before this user came would tell that others make the same.
+    const Time since = only ? std::max(holder.granted, first->came) : holder.granted;
+    leases.push_back({.key = key,
+                      .kind = first->wait.name_space,
+                      .state = FlightState::kLeased,
+                      .age = duration_cast<microseconds>(now - first->came),
+                      .running = duration_cast<microseconds>(now - since),
+                      .waiters = waiters,
+                      .uid = first->wait.uid});
   }
   return leases;
 }
