@@ -90,7 +90,13 @@ struct DigestPrefix {
     padded.resize(kAllDigits, '0');
     return *Digest::FromHex(padded);
   }
-  [[nodiscard]] bool Matches(const Digest& digest) const { return digest.Hex().starts_with(hex); }
+  [[nodiscard]] bool Matches(const Digest& digest) const {
+    for (size_t i = 0; i < hex.size(); ++i) {
+      const unsigned digit = i % 2 == 0 ? digest.bytes[i / 2] >> 4 : digest.bytes[i / 2] & 15;
+      if (hex[i] != "0123456789abcdef"[digit]) return false;
+    }
+    return true;
+  }
 
   std::string hex;  ///< lower-case
 };

@@ -373,11 +373,8 @@ void BuildCoordinator::AnswerHit(BuildPtr build, const FlightResult& hit, const 
   responder_.AnswerHit(std::move(build), hit, closure);
 }
 
-BuildCoordinator::Ticket BuildCoordinator::ExplainKey(const DigestPrefix& key, const Peer& peer,
-                                                      const Explainer::Done& done) {
-  if (auto request = table_.RequestOf(key, peer.uid)) {
-    return Explain(std::move(request), peer, done);
-  }
+void BuildCoordinator::ExplainKey(const DigestPrefix& key, const Peer& peer,
+                                  const Explainer::Done& done) {
   const auto known = std::make_shared<Result<Explanation>>(Explanation{});
   const Status added = lookups_.disk().Add(
       peer.account(),
@@ -385,7 +382,6 @@ BuildCoordinator::Ticket BuildCoordinator::ExplainKey(const DigestPrefix& key, c
        .then = [done, known] { done(std::move(*known)); },
        .late = [this, done] { done(DiskHangs(limits_.disk_patience)); }});
   if (!added) done(added.error());
-  return 0;
 }
 
 void BuildCoordinator::Drain(std::chrono::milliseconds deadline) {

@@ -77,9 +77,15 @@ class BuildCoordinator {
                  Explainer::Done done);
   /// Answers why a key was compiled: see Explainer::OfKey. `done` runs once, on a thread that reads
   /// the disk for this user, or never if the coordinator ends before. If too many reads are
-  /// queued, `done` runs before this returns. For the key of a flight that this user waits for
-  /// (FlightActivity), this is Explain for its build. Otherwise the ticket is 0.
-  Ticket ExplainKey(const DigestPrefix& key, const Peer& peer, const Explainer::Done& done);
+  /// queued, `done` runs before this returns.
+  void ExplainKey(const DigestPrefix& key, const Peer& peer, const Explainer::Done& done);
+
+  /// Returns the request of a build that this user waits for, by a key of FlightActivity, to be
+  /// explained; null if there is none. See FlightTable::RequestOf.
+  [[nodiscard]] Result<std::shared_ptr<const BuildRequest>> RequestOf(const DigestPrefix& key,
+                                                                      const Peer& peer) const {
+    return table_.RequestOf(key, peer.uid);
+  }
 
   /// Takes no more builds, and returns when those in progress have ended or `deadline` has passed.
   void Drain(std::chrono::milliseconds deadline);

@@ -3,6 +3,7 @@
 #include "daemon/core/build/flight_table.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -238,30 +239,38 @@ std::vector<FlightActivity> FlightTable::List(std::optional<uid_t> only, size_t*
   std::vector<FlightActivity> flights;
   for (auto each = all.begin(); each != shown; ++each) {
     const CompileJob& job = each->plan->job;
-    const bool running = each->begun != Time::max();
-    flights.push_back(
-        {.key = each->plan->key,
-         .kind = std::string(NameOf(job.request->kind())),
-         .toolchain = ToolchainLabel(job.toolchain->version(), job.toolchain->id),
-         .state = running ? FlightState::kRunning : FlightState::kQueued,
-         .age = duration_cast<microseconds>(now - each->joined),
-         .running = running ? duration_cast<microseconds>(now - each->begun) : microseconds{0},
-         .waiters = each->waiters,
-         .uid = each->uid});
+    const bool runs = each->begun != Time::max();
+    // That it ran before this user came would tell that others compile the same.
+    const Time since = only ? std::max(each->begun, each->joined) : each->begun;
+    flights.push_back({.key = each->plan->key,
+                       .kind = std::string(NameOf(job.request->kind())),
+                       .toolchain = ToolchainLabel(job.toolchain->version(), job.toolchain->id),
+                       .state = runs ? FlightState::kRunning : FlightState::kQueued,
+                       .age = duration_cast<microseconds>(now - each->joined),
+                       .running = runs ? duration_cast<microseconds>(now - since) : microseconds{0},
+                       .waiters = each->waiters,
+                       .uid = each->uid});
   }
   return flights;
 }
 
-std::shared_ptr<const BuildRequest> FlightTable::RequestOf(const DigestPrefix& key,
-                                                           uid_t uid) const {
-  if (uid == kOverflowUid) return nullptr;
-  const MutexLock lock(mutex_);
-  for (const auto& [id, flight] : flights_) {
-    for (const BuildPtr& waiter : flight.waiters) {
-      if (waiter->peer.uid == uid && key.Matches(waiter->plan->key)) return waiter->request;
+Result<std::shared_ptr<const BuildRequest>> FlightTable::RequestOf(const DigestPrefix& key,
+                                                                   uid_t uid) const {
+  std::shared_ptr<const BuildRequest> request;
+  if (uid == kOverflowUid) return request;
+  std::set<Digest> keys;
+  {
+    const MutexLock lock(mutex_);
+    for (const auto& [id, flight] : flights_) {
+      for (const BuildPtr& waiter : flight.waiters) {
+        if (waiter->peer.uid != uid || !key.Matches(waiter->plan->key)) continue;
+        if (keys.size() < kMaxCountedKeys) keys.insert(waiter->plan->key);
+        if (request == nullptr) request = waiter->request;
+      }
     }
   }
-  return nullptr;
+  if (keys.size() > 1) return SeveralKeys(key, keys.size());
+  return request;
 }
 
 void FlightTable::CancelAll() {

@@ -84,9 +84,10 @@ class FlightTable {
   /// `*more`: how many are left out.
   [[nodiscard]] std::vector<FlightActivity> List(std::optional<uid_t> only, size_t* more) const;
   /// Returns the request of a waiter of this uid in a flight whose plan has this key, or null.
-  /// Null for kOverflowUid, whose waiters are other people's.
-  [[nodiscard]] std::shared_ptr<const BuildRequest> RequestOf(const DigestPrefix& key,
-                                                              uid_t uid) const;
+  /// Null for kOverflowUid, whose waiters are other people's. kInvalidRequest: several keys of such
+  /// plans begin with the prefix.
+  [[nodiscard]] Result<std::shared_ptr<const BuildRequest>> RequestOf(const DigestPrefix& key,
+                                                                      uid_t uid) const;
 
   /// Cancels all running compiles; no other begins.
   void CancelAll();

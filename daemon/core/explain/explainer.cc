@@ -15,8 +15,6 @@ namespace cccl_cache::daemon {
 namespace {
 
 constexpr size_t kMaxDifferences = 32;
-// So many keys that begin alike are counted.
-constexpr size_t kMaxCounted = 16;
 // A user who edited a header looks for that one; a whole other checkout need not be listed.
 constexpr size_t kMaxFiles = 8;
 
@@ -57,6 +55,12 @@ std::optional<Explanation> OwnReason(const PastBuild& build) {
 
 }  // namespace
 
+Error SeveralKeys(const DigestPrefix& prefix, size_t count) {
+  return {ErrorCode::kInvalidRequest,
+          fmt::format("{}{} keys of yours begin with {}: give more digits", count,
+                      count < kMaxCountedKeys ? "" : " or more", prefix.hex)};
+}
+
 std::optional<Explanation> Explainer::GoneSince(const Digest& key) const {
   const auto eviction = eviction_log_.Find(key);
   if (!eviction) return std::nullopt;
@@ -73,15 +77,13 @@ Result<Explanation> Explainer::OfKey(const DigestPrefix& prefix, uid_t uid) cons
     if (prefix.Matches(build->key)) keys.insert(build->key);
   }
   if (answered_ != nullptr) {
-    for (const Digest& key : answered_->KeysWith(uid, prefix, kMaxCounted)) keys.insert(key);
+    for (const Digest& key : answered_->KeysWith(uid, prefix, kMaxCountedKeys)) keys.insert(key);
   }
   if (keys.size() == 1) return OfWholeKey(*keys.begin(), uid);
   Explanation unknown;
   unknown.verdict = Verdict::kUnknownKey;
   if (keys.empty()) return unknown;
-  return Error{ErrorCode::kInvalidRequest,
-               fmt::format("{}{} keys of yours begin with {}: give more digits", keys.size(),
-                           keys.size() < kMaxCounted ? "" : " or more", prefix.hex)};
+  return SeveralKeys(prefix, keys.size());
 }
 
 Explanation Explainer::OfWholeKey(const Digest& key, uid_t uid) const {

@@ -69,6 +69,11 @@ struct Comparison {
   void LookAt(RequesterFiles& files);
 };
 
+/// So many keys that begin alike are counted.
+inline constexpr size_t kMaxCountedKeys = 16;
+/// Returns the error for a prefix with which `count` keys begin that the user knows.
+[[nodiscard]] Error SeveralKeys(const DigestPrefix& prefix, size_t count);
+
 /// Says why a build was, or would be, compiled. A user is told only of own builds, and of entries
 /// whose inputs the user presents. Thread-safe.
 class Explainer {

@@ -35,7 +35,16 @@ Result<ExplainQuestion> ExplainCall::ReadQuestion(grpc::ByteBuffer& request) {
 }
 
 Status ExplainCall::Ask(ExplainQuestion question) {
-  auto held = backend_.budget.Take(peer_.account(), Resource::kBytes, question.build.bytes);
+  std::shared_ptr<const BuildRequest> build = std::move(question.build.request);
+  uint64_t bytes = question.build.bytes;
+  if (question.key) {
+    auto in_progress = backend_.builder.RequestOf(*question.key, peer_);
+    if (!in_progress) return in_progress.error();
+    build = *std::move(in_progress);
+    // Its own call may end first, and its bytes with it.
+    if (build != nullptr) bytes = BytesOf(*build);
+  }
+  auto held = backend_.budget.Take(peer_.account(), Resource::kBytes, bytes);
   if (!held) return held.error();
   // The bytes stay counted until the question is answered or dropped.
   auto answer = [this, events = events(),
@@ -45,11 +54,10 @@ Status ExplainCall::Ask(ExplainQuestion question) {
       SendLast(Encode(ToProto(*explained)));
     });
   };
-  if (question.key) {
-    ticket_ = backend_.builder.ExplainKey(*question.key, peer_, std::move(answer));
+  if (build != nullptr) {
+    ticket_ = backend_.builder.ExplainRequest(std::move(build), peer_, std::move(answer));
   } else {
-    ticket_ = backend_.builder.ExplainRequest(std::move(question.build.request), peer_,
-                                              std::move(answer));
+    backend_.builder.ExplainKey(*question.key, peer_, std::move(answer));
   }
   return Ok{};
 }

@@ -66,9 +66,10 @@ class Builder {
                                          const Caller& caller, BuildCoordinator::Done done) = 0;
   virtual void Leave(BuildCoordinator::Ticket ticket) = 0;
 
-  /// These explain why builds are misses. The contract of both is that of BuildCoordinator.
-  virtual BuildCoordinator::Ticket ExplainKey(const DigestPrefix& key, const Peer& peer,
-                                              Explainer::Done done) = 0;
+  /// These explain why builds are misses. Their contracts are those of BuildCoordinator.
+  virtual Result<std::shared_ptr<const BuildRequest>> RequestOf(const DigestPrefix& key,
+                                                                const Peer& peer) = 0;
+  virtual void ExplainKey(const DigestPrefix& key, const Peer& peer, Explainer::Done done) = 0;
   virtual BuildCoordinator::Ticket ExplainRequest(std::shared_ptr<const BuildRequest> request,
                                                   const Peer& peer, Explainer::Done done) = 0;
 };
@@ -83,9 +84,12 @@ class CoordinatorBuilder final : public Builder {
     return coordinator_.Start(std::move(request), caller, std::move(done));
   }
   void Leave(BuildCoordinator::Ticket ticket) override { coordinator_.Leave(ticket); }
-  BuildCoordinator::Ticket ExplainKey(const DigestPrefix& key, const Peer& peer,
-                                      Explainer::Done done) override {
-    return coordinator_.ExplainKey(key, peer, std::move(done));
+  Result<std::shared_ptr<const BuildRequest>> RequestOf(const DigestPrefix& key,
+                                                        const Peer& peer) override {
+    return coordinator_.RequestOf(key, peer);
+  }
+  void ExplainKey(const DigestPrefix& key, const Peer& peer, Explainer::Done done) override {
+    coordinator_.ExplainKey(key, peer, std::move(done));
   }
   BuildCoordinator::Ticket ExplainRequest(std::shared_ptr<const BuildRequest> request,
                                           const Peer& peer, Explainer::Done done) override {

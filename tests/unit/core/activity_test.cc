@@ -110,13 +110,9 @@ TEST_CASE("the uid that stands for many users sees no flights and explains none"
   CHECK(busy.Seen(nobody).flights.empty());
   const BuildActivity all = busy.Seen(Administrator());
   REQUIRE(all.flights.size() == 1);
-  std::promise<Result<Explanation>> told;
-  auto answer = told.get_future();
-  busy.bench().coordinator->ExplainKey(
-      all.flights[0].key, nobody,
-      [&](Result<Explanation> result) { told.set_value(std::move(result)); });
-  REQUIRE(answer.wait_for(kPatience) == std::future_status::ready);
-  CHECK(answer.get()->verdict == Verdict::kUnknownKey);
+  const auto found = busy.bench().coordinator->RequestOf(all.flights[0].key, nobody);
+  REQUIRE(found.ok());
+  CHECK(*found == nullptr);
 }
 
 TEST_CASE("no more flights are listed than the bound, and the rest is counted") {
@@ -129,21 +125,17 @@ TEST_CASE("no more flights are listed than the bound, and the rest is counted") 
   CHECK(seen.flights[0].state == FlightState::kRunning);
 }
 
-TEST_CASE("a flight's key is explained as its build to those who wait for it, to nobody else") {
+TEST_CASE("a flight's key finds its build for those who wait for it, for nobody else") {
   Busy busy;
   busy.Start("a", kAlice);
   const Digest key = busy.Seen(kAlice).flights.at(0).key;
-  for (const auto& [peer, verdict] :
-       {std::pair(kAlice, Verdict::kNeverSeen), std::pair(kBob, Verdict::kUnknownKey)}) {
-    std::promise<Result<Explanation>> told;
-    auto answer = told.get_future();
-    busy.bench().coordinator->ExplainKey(
-        key, peer, [&](Result<Explanation> result) { told.set_value(std::move(result)); });
-    REQUIRE(answer.wait_for(kPatience) == std::future_status::ready);
-    const auto explanation = answer.get();
-    REQUIRE(explanation.ok());
-    CHECK(explanation->verdict == verdict);
-  }
+  const auto found = busy.bench().coordinator->RequestOf(key, kAlice);
+  REQUIRE(found.ok());
+  REQUIRE(*found != nullptr);
+  CHECK(std::get<cccl_cache::NvrtcProgram>((*found)->program).source == "a");
+  const auto other = busy.bench().coordinator->RequestOf(key, kBob);
+  REQUIRE(other.ok());
+  CHECK(*other == nullptr);
 }
 
 }  // namespace

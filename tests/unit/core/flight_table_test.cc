@@ -64,5 +64,26 @@ TEST_CASE("no compile begins once all are cancelled") {
   CHECK_FALSE(table.Begin(joined.flight));
 }
 
+TEST_CASE("digits with which keys of several builds begin find none of them") {
+  FlightTable table;
+  Digest key = kKey;
+  for (int i = 0; i < 2; ++i) {
+    BuildPtr waiter = NewWaiter(table);
+    waiter->peer.uid = 7;
+    waiter->request = std::make_shared<BuildRequest>();
+    auto plan = std::make_shared<BuildPlan>();
+    plan->key = key;
+    waiter->plan = std::move(plan);
+    table.Join(std::move(waiter), key, true);
+    key.bytes.back() ^= 1;
+  }
+  const auto several = table.RequestOf(*DigestPrefix::FromHex(kKey.Hex().substr(0, 63)), 7);
+  REQUIRE_FALSE(several.ok());
+  CHECK(several.error().code == ErrorCode::kInvalidRequest);
+  const auto one = table.RequestOf(kKey, 7);
+  REQUIRE(one.ok());
+  CHECK(*one != nullptr);
+}
+
 }  // namespace
 }  // namespace cccl_cache::daemon::flight_table_test

@@ -117,6 +117,26 @@ TEST_CASE("the bytes of a question count as long as it is not answered") {
   CHECK(Ask(running, request).status.ok());
 }
 
+TEST_CASE("a key of a build in progress costs the bytes of that build") {
+  ServiceLimits limits;
+  limits.bytes_in_flight_per_uid = 1500;
+  RunningServer running(limits);
+  running.builder.explain_build = [](const auto&, const auto&) {
+    return Result<Explanation>(Explanation{});
+  };
+  const auto in_progress = [&running](size_t bytes) {
+    auto build = std::make_shared<cccl_cache::BuildRequest>();
+    build->program = cccl_cache::NvrtcProgram{.source = std::string(bytes, 'x')};
+    running.builder.in_progress = std::move(build);
+  };
+  v1::ExplainRequest request;
+  request.set_key(cccl_cache::Sha256("key").Hex());
+  in_progress(1000);
+  CHECK(Ask(running, request).status.ok());
+  in_progress(2000);
+  CHECK(Ask(running, request).error == "overloaded");
+}
+
 Result<ExplainQuestion> Read(const std::string& bytes) {
   const grpc::Slice slice(bytes);
   grpc::ByteBuffer buffer(&slice, 1);

@@ -94,16 +94,19 @@ class FakeBuilder final : public Builder {
   std::function<Explanation(const cccl_cache::DigestPrefix&, uid_t)> explain_key;
   std::function<Result<Explanation>(const cccl_cache::BuildRequest&, const Peer&)> explain_build;
 
-  BuildCoordinator::Ticket ExplainKey(const cccl_cache::DigestPrefix& key, const Peer& peer,
-                                      Explainer::Done done) override {
-    if (explain_key) {
-      done(explain_key(key, peer.uid));
-      return 0;
-    }
+  /// The build that every key names, if any is in progress.
+  std::shared_ptr<const cccl_cache::BuildRequest> in_progress;
+
+  Result<std::shared_ptr<const cccl_cache::BuildRequest>> RequestOf(const cccl_cache::DigestPrefix&,
+                                                                    const Peer&) override {
+    return in_progress;
+  }
+  void ExplainKey(const cccl_cache::DigestPrefix& key, const Peer& peer,
+                  Explainer::Done done) override {
+    if (explain_key) return done(explain_key(key, peer.uid));
     std::lock_guard lock(mutex_);
     questions_.push_back(std::move(done));
     changed_.notify_all();
-    return 0;
   }
   BuildCoordinator::Ticket ExplainRequest(std::shared_ptr<const cccl_cache::BuildRequest> request,
                                           const Peer& peer, Explainer::Done done) override {
