@@ -7,6 +7,7 @@ import pathlib
 import re
 import signal
 import subprocess
+import sys
 import threading
 
 import pytest
@@ -22,7 +23,8 @@ def run(directory):
     """Runs a script with the programs under test in the place of installed ones."""
     def run(name, **environment):
         text = (DEPLOY / "slurm" / name).read_text()
-        path = ":".join(str(pathlib.Path(program).parent) for program in (PLACES.cli, PLACES.daemon))
+        programs = [directory / "programs", *(pathlib.Path(program).parent for program in (PLACES.cli, PLACES.daemon))]
+        path = ":".join(str(each) for each in programs)
         script = directory / name
         script.write_text(re.sub("^export PATH=(\"?)", rf"export PATH=\1{path}:", text, count=1, flags=re.M))
         done = subprocess.run(["sh", script], env={"HOME": str(directory), **environment}, capture_output=True, text=True,
@@ -30,6 +32,18 @@ def run(directory):
         assert (done.returncode, done.stderr) == (0, "")
         return done.stdout
     return run
+
+
+@pytest.fixture
+def program(directory):
+    """Writes a program that the scripts find before all others of its name."""
+    def write(name, text):
+        path = directory / "programs" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+        path.chmod(0o755)
+        return path
+    return write
 
 
 def into_the_environment(printed):
@@ -97,8 +111,28 @@ def test_the_epilog_ends_the_daemons_of_its_job_alone(run, make_daemon):
     assert all(daemon.process.poll() is None for daemon in [jobs[0], jobs[2], nodes])
 
 
-def test_the_epilog_leaves_nothing_of_a_daemon_that_hangs(run, make_daemon):
-    hanging = make_daemon(environment={"SLURM_JOB_ID": "42"}).start()
-    hanging.freeze()
+def test_the_epilog_waits_once_for_all_daemons_that_hang_and_leaves_none(run, program, make_daemon, directory):
+    program("timeout", f'#!/bin/sh\necho "$1" >>{directory}/waits\nPATH=/usr/bin:/bin exec timeout "$@"\n')
+    hanging = [make_daemon(name=name, environment={"SLURM_JOB_ID": "42"}).start() for name in ("one", "other")]
+    for daemon in hanging:
+        daemon.freeze()
     run("epilog", SLURM_JOB_ID="42", SLURM_JOB_UID=str(os.geteuid()), CCCL_CACHED_EPILOG_SECONDS="0.1")
-    assert hanging.process.wait() == -signal.SIGKILL
+    assert [daemon.process.wait() for daemon in hanging] == [-signal.SIGKILL] * 2
+    assert (directory / "waits").read_text() == "0.1\n"
+
+
+def test_the_epilog_kills_no_other_process_that_has_the_number_of_a_daemon_by_then(run, program, directory):
+    fifo = directory / "other"
+    os.mkfifo(fifo)
+    program("timeout", f"#!/bin/sh\nread -r _ <{fifo}\nexit 124\n")  # out of time, once it is another
+    becomes_another = program("cccl-cached", f"""#!{sys.executable}
+import os, signal
+signal.signal(signal.SIGTERM, lambda *_: os.execv("/bin/sh", ["sh", "-c", "echo >{fifo}; exec cat"]))
+print("ready", flush=True)
+while True: signal.pause()
+""")
+    with subprocess.Popen([becomes_another], env={"SLURM_JOB_ID": "42"}, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"ready\n"
+        run("epilog", SLURM_JOB_ID="42", SLURM_JOB_UID=str(os.geteuid()))
+        process.stdin.close()
+    assert process.returncode == 0
