@@ -93,8 +93,17 @@ def test_the_prolog_inserts_the_snapshot_of_the_site_once(run, fake, make_daemon
     other.cli("evict", "--all", "--yes")
     run("prolog", **environment)
     assert other.build_json(PROGRAM)["outcome"] == "built"
-    snapshot.write_bytes(b"no snapshot")
-    run("prolog", **environment)  # no reason to drain a node
+
+
+def test_the_prolog_tries_a_snapshot_once_that_it_cannot_insert(run, program, directory):
+    snapshot, tries = directory / "site.snapshot", directory / "tries"
+    program("cccl-cache-cli", f"#!/bin/sh\necho >>{tries}\nexit 3\n")
+    environment = {"CCCL_CACHED_SITE_SNAPSHOT": str(snapshot), "CCCL_CACHED_SITE_SNAPSHOT_SEEN": str(directory / "seen")}
+    for tried, content in enumerate([b"no snapshot", b"another snapshot"], 1):
+        snapshot.write_bytes(content)
+        for _ in range(2):
+            run("prolog", **environment)  # no reason to drain a node
+        assert len(tries.read_text()) == tried
 
 
 def test_the_epilog_ends_the_daemons_of_its_job_alone(run, make_daemon):
