@@ -116,3 +116,11 @@ def test_the_archive_that_is_packed_is_the_one_that_the_image_takes(image):
     script = (pathlib.Path(__file__).parents[2] / "deploy/pack_bundle").read_text()
     name = re.search(r"name=(cccl-cached-.*)", script)[1].replace("$version", "0.1.0").replace("$(uname -m)", "x86_64")
     assert pathlib.PurePath(f"{name}.tar.xz").match(source)
+
+
+def test_no_image_is_made_of_more_than_one_archive(image, directory):
+    [check] = [value.replace("/archive", str(directory)) for value in image.all("RUN") if "/archive" in value]
+    for version, fails in (("0.1.0", False), ("0.2.0", True)):
+        (directory / f"cccl-cached-{version}-linux-x86_64").mkdir()
+        done = subprocess.run(["sh", "-c", check], capture_output=True, text=True, check=False)
+        assert ("archive" in done.stderr, done.returncode != 0) == (fails, fails)
