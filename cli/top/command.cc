@@ -116,11 +116,11 @@ class Session {
         break;
       case top::Screen::kUp:
       case 'k':
-        Move(-1);
+        top::MoveSelection(view_, -1);
         break;
       case top::Screen::kDown:
       case 'j':
-        Move(1);
+        top::MoveSelection(view_, 1);
         break;
       case 'e':
         Explain();
@@ -142,20 +142,9 @@ class Session {
     for (std::string line; std::getline(lines, line);) view_.page.push_back(line);
   }
 
-  void Move(int by) {
-    if (!view_.sample) return;
-    const auto flights = top::Chosen(view_.sample->flights, view_.order, view_.filter);
-    if (flights.empty()) return;
-    const auto found = std::ranges::find(flights, view_.selected, &top::Flight::key);
-    const auto last = static_cast<int>(flights.size()) - 1;
-    const int now =
-        found == flights.end() ? -std::max(by, 0) : static_cast<int>(found - flights.begin());
-    view_.selected = flights[static_cast<size_t>(std::clamp(now + by, 0, last))].key;
-  }
-
   void Explain() {
-    if (view_.selected.empty()) return ShowPage("select a flight first: Up, Down");
-    const Expected<Explanation> explanation = client_.ExplainKey(view_.selected, kPatience);
+    if (!view_.selected) return ShowPage("select a flight first: Up, Down");
+    const Expected<Explanation> explanation = client_.ExplainKey(view_.selected->key, kPatience);
     ShowPage(explanation.ok() ? InWords(*explanation) : explanation.error().message);
   }
 

@@ -184,25 +184,31 @@ void AddParts(const Sample& sample, Page& page) {
            number(sample.totals.preambles) + " precompiled");
 }
 
-/// Returns the number of the selected flight, or 0.
-size_t SelectedOf(const std::vector<Flight>& flights, std::string_view key) {
-  const auto found = std::ranges::find(flights, key, &Flight::key);
-  return found == flights.end() ? 0 : static_cast<size_t>(found - flights.begin());
+/// Returns the number of the selected flight, if it is among these.
+std::optional<size_t> SelectedOf(const std::vector<Flight>& flights,
+                                 const std::optional<RowId>& selected) {
+  const auto found = std::ranges::find_if(flights, [&](const Flight& each) {
+    return selected == RowId{each.key, each.uid};
+  });
+  if (found == flights.end()) return std::nullopt;
+  return static_cast<size_t>(found - flights.begin());
 }
 
 void AddFlights(const View& view, size_t rows, Page& page) {
   page.Add(Row({"STATE", "TIME", "WAIT", "UID", "KEY", "KIND", "AGE", "TOOLCHAIN"}), Look::kTitle);
   const std::vector<Flight> flights = Chosen(view.sample->flights, view.order, view.filter);
-  const size_t selected = SelectedOf(flights, view.selected);
+  const std::optional<size_t> selected = SelectedOf(flights, view.selected);
   const size_t room = rows - std::min<size_t>(rows, 1);
   // Scrolls as far as the selected one is seen.
-  const size_t first = selected < room ? 0 : selected - room + 1;
+  const size_t first = selected.value_or(0) < room ? 0 : *selected - room + 1;
   for (size_t i = first; i < flights.size() && i - first < room; ++i) {
-    const bool marked = !view.selected.empty() && flights[i].key == view.selected;
-    page.Add(Row(CellsOf(flights[i])), marked ? Look::kSelected : Look::kPlain);
+    page.Add(Row(CellsOf(flights[i])), i == selected ? Look::kSelected : Look::kPlain);
   }
   const uint64_t more = view.sample->totals.more_flights;
-  if (flights.empty()) page.Add("nothing is built now", Look::kFaint);
+  if (flights.empty()) {
+    const bool hidden = !view.sample->flights.empty();
+    page.Add(hidden ? "no row has \"" + view.filter + "\"" : "nothing is built now", Look::kFaint);
+  }
   if (more > 0) page.Add("and " + Count(static_cast<double>(more)) + " more", Look::kFaint);
 }
 
@@ -368,6 +374,17 @@ std::vector<Flight> Chosen(std::vector<Flight> flights, Order order, std::string
       break;
   }
   return flights;
+}
+
+void MoveSelection(View& view, int by) {
+  if (!view.sample) return;
+  const std::vector<Flight> flights = Chosen(view.sample->flights, view.order, view.filter);
+  if (flights.empty()) return;
+  const std::optional<size_t> selected = SelectedOf(flights, view.selected);
+  const int from = selected ? static_cast<int>(*selected) : -std::max(by, 0);
+  const int last = static_cast<int>(flights.size()) - 1;
+  const Flight& to = flights[static_cast<size_t>(std::clamp(from + by, 0, last))];
+  view.selected = {to.key, to.uid};
 }
 
 std::vector<Line> Layout(const View& view, const Size& size) {

@@ -28,6 +28,13 @@ struct Flight {
   uint32_t uid = 0;
 };
 
+/// What tells a row from all others: two users may build the same key at a time.
+struct RowId {
+  std::string key;
+  uint32_t uid = 0;
+  bool operator==(const RowId&) const = default;
+};
+
 struct UserQueue {
   std::string user;
   uint64_t queued = 0;
@@ -100,8 +107,8 @@ struct View {
   HitRates rates;
   Order order = Order::kState;
   std::string filter;
-  bool typing = false;            ///< the filter
-  std::string selected;           ///< key of a flight
+  bool typing = false;  ///< the filter
+  std::optional<RowId> selected;
   std::vector<std::string> page;  ///< shown in place of flights and failures; empty: those
   bool utf8 = false;              ///< what the terminal can show
 };
@@ -117,6 +124,9 @@ struct Size {
   size_t rows;
   size_t columns;
 };
+
+/// Selects the row that is so many below the selected one, within the table.
+void MoveSelection(View& view, int by);
 
 /// Returns at most size.rows lines of at most size.columns characters. What matters most stays on a
 /// small screen.

@@ -85,6 +85,15 @@ TEST_CASE("flights are sorted, and filtered by what their columns show") {
   CHECK(order == Order::kState);
 }
 
+TEST_CASE("a filter that hides all rows is not taken for an idle daemon") {
+  View view = ViewOf({Running("aaaaaaaa11", 1)});
+  view.filter = "bbb";
+  const std::string text = Joined(Layout(view, {24, 80}));
+  CHECK(Has(text, "no row has \"bbb\""));
+  CHECK_FALSE(Has(text, "nothing is built"));
+  CHECK(Has(Joined(Layout(ViewOf({}), {24, 80})), "nothing is built"));
+}
+
 TEST_CASE("no screen is too small, and none is overrun") {
   View view = ViewOf(std::vector<Flight>(50, Running("aaaaaaaa", 1)));
   view.problem = std::string(500, 'p');
@@ -112,11 +121,27 @@ TEST_CASE("the selected flight is marked and always seen") {
   std::vector<Flight> flights;
   for (int i = 0; i < 50; ++i) flights.push_back(Running("key" + std::to_string(10 + i), 1));
   View view = ViewOf(flights);
-  view.selected = "key59";
+  view.selected = {"key59", 1000};
   const std::vector<Line> lines = Layout(view, {10, 80});
   const auto marked = std::ranges::find(lines, Look::kSelected, &Line::look);
   REQUIRE(marked != lines.end());
   CHECK(Has(marked->text, "key59"));
+}
+
+TEST_CASE("each row can be selected, also where users build the same key") {
+  View view = ViewOf({Running("same", 1), Running("same", 2), Running("other", 3)});
+  view.sample->flights[1].uid = 1001;
+  std::vector<RowId> selected;
+  for (const int by : {1, 1, 1, 1, -1, -1, -1}) {
+    MoveSelection(view, by);
+    selected.push_back(*view.selected);
+    const std::vector<Line> lines = Layout(view, {24, 80});
+    CHECK(std::ranges::count(lines, Look::kSelected, &Line::look) == 1);
+  }
+  const RowId first{"same", 1000};
+  const RowId second{"same", 1001};
+  const RowId third{"other", 1000};
+  CHECK(selected == std::vector{first, second, third, third, second, first, first});
 }
 
 TEST_CASE("texts of others do not steer the terminal") {
