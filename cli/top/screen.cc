@@ -13,9 +13,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
-#include <utility>
-
-#include "base/file_descriptor.h"
 
 namespace cccl_cache::cli::top {
 namespace {
@@ -28,6 +25,7 @@ sigset_t EndSignals() {
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGHUP);
+  sigaddset(&signals, SIGQUIT);
   return signals;
 }
 
@@ -66,9 +64,9 @@ Expected<std::unique_ptr<Screen>> Screen::Open(bool colour) {
   // Read from a descriptor, so that none comes between a look and a wait.
   const sigset_t signals = EndSignals();
   sigprocmask(SIG_BLOCK, &signals, nullptr);
-  const int descriptor = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-  std::unique_ptr<Screen> screen(new Screen(descriptor));
-  if (descriptor < 0 || tigetstr("cup") == nullptr) {
+  std::unique_ptr<Screen> screen(
+      new Screen(FileDescriptor(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK))));
+  if (!screen->signals_.valid() || tigetstr("cup") == nullptr) {
     return NoTerminal("the terminal \"" + std::string(name) + "\" (TERM) can't place its cursor");
   }
   cbreak();
@@ -91,8 +89,7 @@ Screen::~Screen() {
   endwin();
   // Those that have come are answered by this end.
   signalfd_siginfo come;
-  while (read(signals_, &come, sizeof(come)) > 0) continue;
-  close(signals_);
+  while (read(signals_.get(), &come, sizeof(come)) > 0) continue;
   const sigset_t signals = EndSignals();
   sigprocmask(SIG_UNBLOCK, &signals, nullptr);
 }
@@ -147,7 +144,7 @@ int Screen::ReadKey(std::chrono::milliseconds patience) {
     const auto left =
         std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
     if (left.count() <= 0) return kTimeout;
-    std::array<pollfd, 2> wait = {{{STDIN_FILENO, POLLIN, 0}, {signals_, POLLIN, 0}}};
+    std::array<pollfd, 2> wait = {{{STDIN_FILENO, POLLIN, 0}, {signals_.get(), POLLIN, 0}}};
     if (poll(wait.data(), wait.size(), static_cast<int>(left.count())) < 0) continue;  // resized
     if (wait[1].revents != 0) return kEnd;
     if (wait[0].revents != 0) {

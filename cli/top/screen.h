@@ -4,8 +4,10 @@
 
 #include <chrono>
 #include <memory>
+#include <utility>
 #include <vector>
 
+#include "base/file_descriptor.h"
 #include "cccl_cache/expected.h"
 #include "cli/top/model.h"
 
@@ -35,9 +37,9 @@ class Screen {
   [[nodiscard]] int ReadKey(std::chrono::milliseconds patience);
 
  private:
-  explicit Screen(int signals) : signals_(signals) {}
+  explicit Screen(FileDescriptor signals) : signals_(std::move(signals)) {}
 
-  const int signals_;
+  const FileDescriptor signals_;
   bool colour_ = false;
 };
 

@@ -7,7 +7,6 @@ import json
 import os
 import re
 import signal
-import subprocess
 
 import pytest
 from conftest import PATIENCE, PLACES, build_pb2_grpc, nvrtc_request, run_cli, wait_for
@@ -91,7 +90,7 @@ def test_builds_that_wait_for_a_slot_and_leases_are_seen(make_daemon, toolkit):
     waits.end()
 
 
-@pytest.mark.parametrize("end", ["q", signal.SIGINT, signal.SIGTERM, "\x03"])
+@pytest.mark.parametrize("end", ["q", signal.SIGINT, signal.SIGTERM, signal.SIGQUIT, "\x03", "\x1c"])
 def test_the_terminal_is_given_back(fake, end):
     with top(fake) as terminal:
         terminal.await_shown("nothing is built now", "the first answer")
