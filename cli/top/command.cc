@@ -31,8 +31,8 @@ constexpr const char* kHelp =
     "q        quit\n"
     "s        sort by another column\n"
     "/        show only rows that have a text in a column; Enter ends it\n"
-    "Up, k    select the row above\n"
-    "Down, j  select the row below\n"
+    "Up, k    select the row above, scroll a page\n"
+    "Down, j  select the row below, scroll a page\n"
     "e        explain why the selected build is a miss\n"
     "Esc, ?   back\n"
     "\n"
@@ -116,11 +116,11 @@ class Session {
         break;
       case top::Screen::kUp:
       case 'k':
-        top::MoveSelection(view_, -1);
+        Move(-1);
         break;
       case top::Screen::kDown:
       case 'j':
-        top::MoveSelection(view_, 1);
+        Move(1);
         break;
       case 'e':
         Explain();
@@ -138,8 +138,14 @@ class Session {
 
   void ShowPage(const std::string& text) {
     view_.page.clear();
+    view_.page_top = 0;
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) view_.page.push_back(line);
+  }
+
+  void Move(int by) {
+    if (view_.page.empty()) return top::MoveSelection(view_, by);
+    top::ScrollPage(view_, by, screen_.size());
   }
 
   void Explain() {

@@ -119,6 +119,19 @@ bool Has(const Flight& flight, std::string_view text) {
          });
 }
 
+/// Breaks a line that is too long, at a blank if there is one.
+std::vector<std::string_view> Broken(std::string_view text, size_t columns) {
+  std::vector<std::string_view> lines;
+  while (true) {
+    size_t end = Cut(text, columns).size();
+    const size_t blank = end < text.size() ? text.rfind(' ', end) : 0;
+    if (blank != std::string_view::npos && blank > 0) end = blank;
+    lines.push_back(text.substr(0, end));
+    if (end == 0 || end == text.size()) return lines;
+    text.remove_prefix(end + (text[end] == ' ' ? 1 : 0));
+  }
+}
+
 class Page {
  public:
   explicit Page(const Size& size) : size_(size) {}
@@ -128,16 +141,8 @@ class Page {
       lines_.push_back({std::string(Cut(Printable(text), size_.columns)), look});
     }
   }
-  /// Breaks a line that is too long, at a blank if there is one.
   void AddWhole(std::string_view text, Look look = Look::kPlain) {
-    while (true) {
-      size_t end = Cut(text, size_.columns).size();
-      const size_t blank = end < text.size() ? text.rfind(' ', end) : 0;
-      if (blank != std::string_view::npos && blank > 0) end = blank;
-      Add(text.substr(0, end), look);
-      if (end == 0 || end == text.size()) return;
-      text.remove_prefix(end + (text[end] == ' ' ? 1 : 0));
-    }
+    for (const std::string_view line : Broken(text, size_.columns)) Add(line, look);
   }
   [[nodiscard]] size_t left() const { return size_.rows - lines_.size(); }
   [[nodiscard]] std::vector<Line> Take() { return std::move(lines_); }
@@ -162,6 +167,23 @@ void AddHead(const View& view, Page& page) {
   page.Add("cccl-cached " + sample.version + ", up " + Duration(sample.uptime), Look::kTitle);
   page.Add("slots " + count(totals.running) + "/" + count(totals.slots) + ", queued " +
            count(totals.queued) + ", waiting " + count(totals.waiting));
+}
+
+/// Returns a page of what is above the rows, with room for the line about keys.
+Page HeadOf(const View& view, const Size& size) {
+  Page page({size.rows - 1, size.columns});
+  if (!view.problem.empty()) page.AddWhole(view.problem, Look::kBad);
+  AddHead(view, page);
+  if (view.sample) page.Add(HitRate(view, size.columns));
+  return page;
+}
+
+std::vector<std::string_view> PageLines(const View& view, size_t columns) {
+  std::vector<std::string_view> lines;
+  for (const std::string& line : view.page) {
+    for (const std::string_view part : Broken(line, columns)) lines.push_back(part);
+  }
+  return lines;
 }
 
 void AddParts(const Sample& sample, Page& page) {
@@ -387,16 +409,23 @@ void MoveSelection(View& view, int by) {
   view.selected = {to.key, to.uid};
 }
 
+void ScrollPage(View& view, int by, const Size& size) {
+  if (size.rows == 0) return;
+  const size_t lines = PageLines(view, size.columns).size();
+  const size_t last = lines - std::min(lines, HeadOf(view, size).left());
+  const auto top = static_cast<std::ptrdiff_t>(std::min(view.page_top, last)) + by;
+  view.page_top = std::min(static_cast<size_t>(std::max<std::ptrdiff_t>(top, 0)), last);
+}
+
 std::vector<Line> Layout(const View& view, const Size& size) {
   if (size.rows == 0) return {};
   const size_t above_keys = size.rows - 1;
-  Page page({above_keys, size.columns});
-  if (!view.problem.empty()) page.AddWhole(view.problem, Look::kBad);
-  AddHead(view, page);
-  if (view.sample) page.Add(HitRate(view, size.columns));
+  Page page = HeadOf(view, size);
   const bool small = size.rows < kSmall;
   if (!view.page.empty()) {
-    for (const std::string& line : view.page) page.AddWhole(line);
+    const std::vector<std::string_view> lines = PageLines(view, size.columns);
+    const size_t top = std::min(view.page_top, lines.size() - std::min(lines.size(), page.left()));
+    for (size_t i = top; i < lines.size(); ++i) page.Add(lines[i]);
   } else if (view.sample) {
     if (!small) AddParts(*view.sample, page);
     AddFlights(view, small ? page.left() : page.left() - page.left() / 3, page);

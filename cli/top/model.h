@@ -109,6 +109,7 @@ struct View {
   std::string filter;
   bool typing = false;  ///< the filter
   std::optional<RowId> selected;
+  size_t page_top = 0;            ///< lines of the page above the screen, as they are broken there
   std::vector<std::string> page;  ///< shown in place of flights and failures; empty: those
   bool utf8 = false;              ///< what the terminal can show
 };
@@ -127,6 +128,9 @@ struct Size {
 
 /// Selects the row that is so many below the selected one, within the table.
 void MoveSelection(View& view, int by);
+
+/// Scrolls the page by so many lines, as far as there are lines.
+void ScrollPage(View& view, int by, const Size& size);
 
 /// Returns at most size.rows lines of at most size.columns characters. What matters most stays on a
 /// small screen.

@@ -166,6 +166,20 @@ TEST_CASE("a page takes the place of flights, with long lines broken") {
   CHECK_FALSE(Has(text, "aaaaaaaa"));
 }
 
+TEST_CASE("all of a page can be scrolled to on 40 columns and 10 rows, and no further") {
+  View view = ViewOf({});
+  const Size size = {10, 40};
+  for (int i = 0; i < 20; ++i) view.page.push_back("line" + std::to_string(10 + i));
+  view.page.push_back(std::string(38, 'y') + " end");
+  CHECK_FALSE(Has(Joined(Layout(view, size)), "end"));
+  for (int i = 0; i < 30; ++i) ScrollPage(view, 1, size);
+  CHECK(Has(Joined(Layout(view, size)), "line29\n" + std::string(38, 'y') + "\nend\nq quit"));
+  ScrollPage(view, -1, size);
+  CHECK_FALSE(Has(Joined(Layout(view, size)), "end"));
+  for (int i = 0; i < 30; ++i) ScrollPage(view, -1, size);
+  CHECK(Has(Joined(Layout(view, size)), "line10"));
+}
+
 TEST_CASE("top --once prints what there is, and with --json as an object") {
   const FreshLibrary fresh;
   Library().flights = {{.key = "0123456789", .waiters = 2}};
