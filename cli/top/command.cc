@@ -143,9 +143,11 @@ class Session {
     for (std::string line; std::getline(lines, line);) view_.page.push_back(line);
   }
 
+  /// Who sees all of a page goes on to the rows.
   void Move(int by) {
-    if (view_.page.empty()) return top::MoveSelection(view_, by);
-    top::ScrollPage(view_, by, screen_.size());
+    if (!view_.page.empty() && top::ScrollPage(view_, by, screen_.size())) return;
+    ShowPage("");
+    top::MoveSelection(view_, by);
   }
 
   void Explain() {

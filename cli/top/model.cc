@@ -409,12 +409,13 @@ void MoveSelection(View& view, int by) {
   view.selected = {to.key, to.uid};
 }
 
-void ScrollPage(View& view, int by, const Size& size) {
-  if (size.rows == 0) return;
+bool ScrollPage(View& view, int by, const Size& size) {
+  if (size.rows == 0) return true;
   const size_t lines = PageLines(view, size.columns).size();
   const size_t last = lines - std::min(lines, HeadOf(view, size).left());
   const auto top = static_cast<std::ptrdiff_t>(std::min(view.page_top, last)) + by;
   view.page_top = std::min(static_cast<size_t>(std::max<std::ptrdiff_t>(top, 0)), last);
+  return last > 0;
 }
 
 std::vector<Line> Layout(const View& view, const Size& size) {

@@ -129,8 +129,9 @@ struct Size {
 /// Selects the row that is so many below the selected one, within the table.
 void MoveSelection(View& view, int by);
 
-/// Scrolls the page by so many lines, as far as there are lines.
-void ScrollPage(View& view, int by, const Size& size);
+/// Scrolls the page by so many lines, as far as there are lines. Returns false if all of it is
+/// seen.
+bool ScrollPage(View& view, int by, const Size& size);
 
 /// Returns at most size.rows lines of at most size.columns characters. What matters most stays on a
 /// small screen.

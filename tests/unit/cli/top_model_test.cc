@@ -178,6 +178,9 @@ TEST_CASE("all of a page can be scrolled to on 40 columns and 10 rows, and no fu
   CHECK_FALSE(Has(Joined(Layout(view, size)), "end"));
   for (int i = 0; i < 30; ++i) ScrollPage(view, -1, size);
   CHECK(Has(Joined(Layout(view, size)), "line10"));
+  CHECK(ScrollPage(view, 1, size));
+  view.page = {"one line"};
+  CHECK_FALSE(ScrollPage(view, 1, size));
 }
 
 TEST_CASE("top --once prints what there is, and with --json as an object") {
