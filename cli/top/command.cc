@@ -143,7 +143,7 @@ class Session {
     for (std::string line; std::getline(lines, line);) view_.page.push_back(line);
   }
 
-  /// Who sees all of a page goes on to the rows.
+  /// Scrolls a page that is longer than the screen; closes a shorter one and selects a row.
   void Move(int by) {
     if (!view_.page.empty() && top::ScrollPage(view_, by, screen_.size())) return;
     ShowPage("");

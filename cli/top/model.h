@@ -28,7 +28,7 @@ struct Flight {
   uint32_t uid = 0;
 };
 
-/// What tells a row from all others: two users may build the same key at a time.
+/// Identifies a row. The key alone does not: two users may build it at a time.
 struct RowId {
   std::string key;
   uint32_t uid = 0;
@@ -90,7 +90,7 @@ class HitRates {
   std::deque<Totals> totals_;
 };
 
-/// What flights are sorted by.
+/// The order of flights.
 enum class Order : uint8_t { kState, kTime, kWaiters, kUser, kKind };
 [[nodiscard]] const char* NameOf(Order order);
 [[nodiscard]] Order Next(Order order);
@@ -99,7 +99,7 @@ enum class Order : uint8_t { kState, kTime, kWaiters, kUser, kKind };
 [[nodiscard]] std::vector<Flight> Chosen(std::vector<Flight> flights, Order order,
                                          std::string_view filter);
 
-/// What the screen is to show.
+/// Everything that the screen shows.
 struct View {
   std::string socket;
   std::optional<Sample> sample;  ///< the last one
