@@ -17,6 +17,7 @@ The answer to a build.
 * `artifacts`: all of them, by kind. `lowered_names`: the name of each name expression in the cubin.
 * `key`, `fingerprint`: hexadecimal. `toolchain_id`, `toolchain_version`, `log`.
 * `queue_us`, `compile_us`, `total_us`: times in microseconds.
+* `request_id`: names this request in the daemon's log; empty if no daemon was asked.
 * `names`: of the symbols that [`assemble`](@ref) has renamed, the name in the cubin; empty for all other builds.
 """
 struct Result
@@ -31,6 +32,7 @@ struct Result
     queue_us::UInt64
     compile_us::UInt64
     total_us::UInt64
+    request_id::String
     artifacts::Dict{Symbol,Vector{UInt8}}
     lowered_names::Dict{String,String}
     names::Dict{String,String}
@@ -88,7 +90,7 @@ function copied_result(handle, names)
     tier = unsafe_string(ccall(entry_point(:tier_name), Cstring, (Cint,), info.tier))
     result = Result(Symbol(outcome), Symbol(tier), text(info.key), text(info.fingerprint), text(info.toolchain_id),
                     text(info.toolchain_version), text(info.log), text(info.reason), info.queue_us, info.compile_us,
-                    info.total_us, artifacts, lowered_names, names)
+                    info.total_us, info.request_id == 0 ? "" : string(info.request_id, base=16), artifacts, lowered_names, names)
     info.outcome == FAILED && throw(CompileError(result.log, result))
     record_answer(result.key, nothing)
     return result

@@ -108,6 +108,7 @@ struct ResultInfo
     artifact_count::Csize_t
     lowered_name_count::Csize_t
     saved_us::UInt64
+    request_id::UInt64
 end
 
 struct Artifact

@@ -159,6 +159,7 @@ class ResultInfo(Structure):
         ("artifact_count", c_size_t),
         ("lowered_name_count", c_size_t),
         ("saved_us", c_uint64),
+        ("request_id", c_uint64),
     ]
 
 

@@ -139,6 +139,11 @@ class Result:
         return Timing(self._info.total_us, self._info.queue_us, self._info.compile_us)
 
     @property
+    def request_id(self) -> str:
+        """Names this request in the daemon's log; empty if no daemon was asked."""
+        return f"{self._info.request_id:x}" if self._info.request_id else ""
+
+    @property
     def artifacts(self) -> dict[str, bytes]:
         """Everything that was made, by kind: ``"cubin"``, ``"ptx"``, ``"ltoir"``, ``"optixir"``."""
         if not self._answer.result:

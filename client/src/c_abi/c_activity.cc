@@ -51,6 +51,7 @@ void cccl_cache_activity_flight(const cccl_cache_activity* activity, size_t inde
   known.running_ms = fields.running_ms;
   known.estimate_ms = fields.estimate_ms;
   known.uid = fields.uid;
+  known.of_this_process = fields.of_this_process;
   FillStruct(known, flight);
 }
 

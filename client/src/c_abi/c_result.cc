@@ -33,6 +33,7 @@ void cccl_cache_result_describe(const cccl_cache_result* result, cccl_cache_resu
     known.compile_us = fields.timing->compile_us;
     known.saved_us = fields.timing->saved_us;
   }
+  if (made) known.request_id = fields.request_id;
   known.total_us = static_cast<uint64_t>(result->timed.total.count());
   known.artifact_count = result->timed.reply->artifact_count();
   known.lowered_name_count = fields.n_lowered_names;

@@ -92,7 +92,8 @@ Error Fallback::WithoutAdvice(Error why) {
 }
 
 Error Fallback::AfterLocal(Error error, const Error& why) {
-  if (error.message == why.message) return error;  // refused here as well
+  // Refused here as well: the daemon's message is this one, and the number of its request.
+  if (why.message.starts_with(error.message)) return error;
   error.message += " (compiled without cccl-cached, because: " + why.message + ")";
   return error;
 }

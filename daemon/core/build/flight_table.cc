@@ -200,16 +200,18 @@ size_t FlightTable::Waiting() const {
   return waiting_;
 }
 
-std::vector<FlightActivity> FlightTable::List(std::optional<uid_t> only, size_t* more) const {
+std::vector<FlightActivity> FlightTable::List(const Peer& asker, size_t* more) const {
   using std::chrono::duration_cast;
   using std::chrono::microseconds;
   using Time = std::chrono::steady_clock::time_point;
   *more = 0;
-  if (only == kOverflowUid) return {};
+  const bool all_users = asker.administrator;
+  if (!all_users && asker.uid == kOverflowUid) return {};
   struct Listed {
     std::shared_ptr<const BuildPlan> plan;
     uid_t uid = 0;
     size_t waiters = 0;
+    bool of_asker = false;
     Time joined;
     Time begun = Time::max();
   };
@@ -219,7 +221,8 @@ std::vector<FlightActivity> FlightTable::List(std::optional<uid_t> only, size_t*
     for (const auto& [id, flight] : flights_) {
       Listed listed;
       for (const BuildPtr& waiter : flight.waiters) {
-        if (only && waiter->peer.uid != *only) continue;
+        if (!all_users && waiter->peer.uid != asker.uid) continue;
+        if (asker.pid != 0 && waiter->peer.pid == asker.pid) listed.of_asker = true;
         if (listed.waiters++ > 0) continue;
         listed.plan = waiter->plan;
         listed.uid = waiter->peer.uid;
@@ -241,7 +244,7 @@ std::vector<FlightActivity> FlightTable::List(std::optional<uid_t> only, size_t*
     const CompileJob& job = each->plan->job;
     const bool runs = each->begun != Time::max();
     // That it ran before this user came would tell that others compile the same.
-    const Time since = only ? std::max(each->begun, each->joined) : each->begun;
+    const Time since = all_users ? each->begun : std::max(each->begun, each->joined);
     flights.push_back({.key = each->plan->key,
                        .kind = std::string(NameOf(job.request->kind())),
                        .toolchain = ToolchainLabel(job.toolchain->version(), job.toolchain->id),
@@ -249,7 +252,8 @@ std::vector<FlightActivity> FlightTable::List(std::optional<uid_t> only, size_t*
                        .age = duration_cast<microseconds>(now - each->joined),
                        .running = runs ? duration_cast<microseconds>(now - since) : microseconds{0},
                        .waiters = each->waiters,
-                       .uid = each->uid});
+                       .uid = each->uid,
+                       .of_asker = each->of_asker});
   }
   return flights;
 }

@@ -79,10 +79,10 @@ class FlightTable {
 
   /// Returns how many callers wait in flights, leaders included.
   [[nodiscard]] size_t Waiting() const;
-  /// Returns flights, those that run first, then those that were joined first: only those with
-  /// waiters of this uid, as if it were alone, or all if none is given. For kOverflowUid, none.
-  /// `*more`: how many are left out.
-  [[nodiscard]] std::vector<FlightActivity> List(std::optional<uid_t> only, size_t* more) const;
+  /// Returns flights, those that run first, then those that were joined first: all of them for an
+  /// administrator, else those with waiters of the asker's uid, as if it were alone. For
+  /// kOverflowUid, none. `*more`: how many are left out.
+  [[nodiscard]] std::vector<FlightActivity> List(const Peer& asker, size_t* more) const;
   /// Returns the request of a waiter of this uid in a flight whose plan has this key, or null.
   /// Null for kOverflowUid, whose waiters are other people's. kInvalidRequest: several keys of such
   /// plans begin with the prefix.
@@ -120,7 +120,11 @@ class FlightTable {
 
   mutable Mutex mutex_;
   CondVar idle_;
-  uint64_t last_ticket_ GUARDED_BY(mutex_) = 0;
+  /// The first 40 bits: when the daemon began, in seconds. So a ticket names one request among
+  /// those of earlier daemons as well, as long as there are fewer than 16 million a second.
+  Ticket last_ticket_ GUARDED_BY(mutex_) =
+      static_cast<Ticket>(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now()))
+      << 24;
   uint64_t last_flight_ GUARDED_BY(mutex_) = 0;
   size_t waiting_ GUARDED_BY(mutex_) = 0;      ///< in all flights
   bool cancelled_ GUARDED_BY(mutex_) = false;  ///< all, for good

@@ -137,8 +137,7 @@ BuildActivity Flights::Activity(const Peer& peer) const {
   BuildActivity activity;
   queue_.Describe(all ? std::nullopt : std::optional(peer.account()), &activity);
   activity.waiting = parts_.table.Waiting();
-  activity.flights =
-      parts_.table.List(all ? std::nullopt : std::optional(peer.uid), &activity.more_flights);
+  activity.flights = parts_.table.List(peer, &activity.more_flights);
   preambles_.Describe(&activity);
   return activity;
 }

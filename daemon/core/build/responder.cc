@@ -36,12 +36,17 @@ void Responder::Answer(BuildPtr build, const Error& error) {
 void Responder::Answer(BuildPtr build, Result<BuildAnswer> result, bool kept) {
   if (!parts_.table.Close(build->ticket)) return;
   if (build->dry_run) return build->dry_run->done(result.error());
+  if (result) {
+    result->request_id = build->ticket;
+  } else {
+    result.error().request_id = build->ticket;
+  }
   if (kept) NoteAnswered(*build, result->key);
   if (parts_.observe) {
     const auto total = std::chrono::steady_clock::now() - build->called;
     parts_.observe({build->peer, build->request->kind(),
                     std::chrono::duration_cast<std::chrono::microseconds>(total), result,
-                    build->leads});
+                    build->leads, build->ticket});
   }
   build->done(std::move(result));
 }

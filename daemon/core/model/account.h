@@ -126,7 +126,7 @@ struct Peer {
   uid_t uid = 0;
   gid_t gid = 0;
   std::vector<gid_t> groups;   ///< supplementary, sorted
-  pid_t pid = 0;               ///< for the log only: pids are reused, so no decision uses it
+  pid_t pid = 0;               ///< for logs and views only: pids are reused, so no decision uses it
   bool administrator = false;  ///< set at accept (service/limits/accounts.h)
   std::optional<Account> counted_as = std::nullopt;  ///< none: the uid's own account
 

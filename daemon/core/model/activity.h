@@ -36,6 +36,7 @@ struct FlightActivity {
   std::chrono::microseconds running{0};  ///< of the compile or the lease
   size_t waiters = 0;                    ///< the holder of a lease is one
   uid_t uid = 0;                         ///< of the first waiter
+  bool of_asker = false;                 ///< the process that asks is a waiter
 };
 
 /// Compiles of one account.

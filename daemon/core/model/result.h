@@ -4,6 +4,7 @@
 
 #include <cassert>
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <variant>
@@ -40,6 +41,8 @@ struct Error {
   bool own_signal = false;
   /// kUnavailable: the cause was the job's precompiled text, not the job or the machine.
   bool useless_precompiled = false;
+  /// Of the answer to a build: its ticket, by which the log names it. 0: none.
+  uint64_t request_id = 0;
 };
 
 /// A value or an Error. None of our code throws. Access to the side that is not there is a bug and
@@ -66,6 +69,10 @@ class [[nodiscard]] Result {
     return std::move(*std::get_if<0>(&state_));
   }
   [[nodiscard]] const Error& error() const {
+    assert(!ok());
+    return *std::get_if<1>(&state_);
+  }
+  [[nodiscard]] Error& error() {
     assert(!ok());
     return *std::get_if<1>(&state_);
   }

@@ -131,6 +131,7 @@ void Describe(const FlightActivity& from, v1::Flight& to) {
   to.set_age_ms(Milliseconds(from.age));
   to.set_running_ms(Milliseconds(from.running));
   to.set_uid(from.uid);
+  to.set_of_this_process(from.of_asker);
 }
 
 void DescribeFlights(const AdminSources& sources, const Peer& peer, BuildActivity activity,

@@ -63,6 +63,7 @@ std::string EncodeReplyHead(const BuildAnswer& answer) {
   reply.Number(Field::kPrecompiledHeaders, answer.precompiled_headers ? 1 : 0);
   reply.Message(Field::kTiming, EncodeTiming(answer).bytes());
   reply.Number(Field::kClosed, answer.closed ? 1 : 0);
+  reply.Number(Field::kRequestId, answer.request_id);
   return reply.Take();
 }
 

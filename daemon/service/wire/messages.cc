@@ -59,12 +59,18 @@ grpc::ByteBuffer Encode(const google::protobuf::MessageLite& message) {
   return {&slice, 1};
 }
 
+std::string TextOf(const Error& error) {
+  std::string text = ToUtf8(std::string_view(error.message).substr(0, kMaxErrorText));
+  if (error.request_id != 0) text += fmt::format(" [request {:x}]", error.request_id);
+  return text;
+}
+
 grpc::Status ToGrpcStatus(const Error& error, grpc::ServerContextBase& context) {
   context.AddTrailingMetadata("cccl-error", std::string(Name(error.code)));
   if (error.retry_after.count() > 0) {
     context.AddTrailingMetadata("cccl-retry-ms", std::to_string(error.retry_after.count()));
   }
-  return {CodeOf(error.code), ToUtf8(error.message.substr(0, kMaxErrorText))};
+  return {CodeOf(error.code), TextOf(error)};
 }
 
 }  // namespace cccl_cache::daemon

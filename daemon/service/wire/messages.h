@@ -48,6 +48,10 @@ class BufferPieces {
 /// trailers, percent-encoded.
 inline constexpr size_t kMaxErrorText = 2048;
 
+/// Returns the error's message as a client sees it: cut, and with the number by which the log names
+/// the request, if it has one.
+[[nodiscard]] std::string TextOf(const Error& error);
+
 /// Returns the status that a client sees for an error (docs/internals/protocol.md has the table).
 /// Adds the trailers cccl-error and cccl-retry-ms to the call.
 [[nodiscard]] grpc::Status ToGrpcStatus(const Error& error, grpc::ServerContextBase& context);

@@ -132,7 +132,7 @@ grpc::ByteBuffer EncodeTaggedError(uint64_t tag, const Error& error) {
   reply.set_tag(tag);
   auto& message = *reply.mutable_error();
   message.set_name(std::string(Name(error.code)));
-  message.set_message(ToUtf8(std::string_view(error.message).substr(0, kMaxErrorText)));
+  message.set_message(TextOf(error));
   message.set_retry_ms(static_cast<uint64_t>(error.retry_after.count()));
   return Encode(reply);
 }

@@ -15,6 +15,7 @@ v1::BuildReply HitWithCubin(std::string contents) {
   reply.mutable_toolchain()->set_version("13.0");
   reply.mutable_timing()->set_queue_us(5);
   reply.mutable_timing()->set_compile_us(7);
+  reply.set_request_id(0x6926d1f000001);
   v1::Artifact* cubin = reply.add_artifacts();
   cubin->set_kind(v1::ARTIFACT_KIND_CUBIN);
   cubin->set_size(contents.size());

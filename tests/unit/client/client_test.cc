@@ -55,6 +55,7 @@ TEST_CASE("a hit comes with its bytes and everything that the daemon says of it"
   CHECK(result->log() == "a warning");
   CHECK(result->info().queue_us == 5);
   CHECK(result->info().compile_us == 7);
+  CHECK(result->info().request_id == 0x6926d1f000001);
   CHECK(result->info().total_us > 0);
   CHECK((result->artifact(Kind::kCubin) == cubin));
   CHECK(result->artifact(Kind::kPtx).empty());

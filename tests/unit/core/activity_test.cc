@@ -103,6 +103,18 @@ TEST_CASE(
   CHECK(seen.waiting == 3);
 }
 
+TEST_CASE("a process finds the flights that it waits for itself") {
+  Peer other = kAlice;
+  other.pid = kAlice.pid + 1;
+  Busy busy;
+  busy.Start("a", kAlice);
+  busy.Start("b", other);
+  const BuildActivity seen = busy.Seen(other);
+  REQUIRE(seen.flights.size() == 2);
+  CHECK_FALSE(seen.flights[0].of_asker);
+  CHECK(seen.flights[1].of_asker);
+}
+
 TEST_CASE("the uid that stands for many users sees no flights and explains none") {
   const Peer nobody{kOverflowUid, kOverflowUid, {}, 9};
   Busy busy;

@@ -30,8 +30,9 @@ struct Scene {
     waiter->request = testing::MakeRequest("a");
     plan->job.request = waiter->request;
     waiter->plan = std::move(plan);
-    waiter->done = [this](const Result<BuildAnswer>&) {
+    waiter->done = [this](const Result<BuildAnswer>& answer) {
       noted_before_told = answered.Of(kAlice.uid).size();
+      told = answer ? answer->request_id : answer.error().request_id;
     };
     return waiter;
   }
@@ -48,7 +49,10 @@ struct Scene {
   BuildHistory history{1 << 20};
   testing::FakeAnswered answered;
   std::optional<size_t> noted_before_told;
-  Responder responder{{table, statistics, history, &answered, {}}};
+  std::optional<uint64_t> told;    ///< the number of its request
+  std::optional<uint64_t> logged;  ///< the same
+  Responder responder{{table, statistics, history, &answered,
+                       [this](const BuildRecord& record) { logged = record.request_id; }}};
 };
 
 TEST_CASE("what a user is told is noted before it is told") {
@@ -65,6 +69,17 @@ TEST_CASE("what a user left before it was told is not noted") {
   scene.responder.AnswerHit(std::move(waiter), Scene::Hit(), {});
   CHECK_FALSE(scene.noted_before_told);
   CHECK(scene.answered.Of(kAlice.uid).empty());
+}
+
+TEST_CASE("the caller and the log have one number for a request, and each request its own") {
+  Scene scene;
+  scene.responder.AnswerHit(scene.Waits(), Scene::Hit(), {});
+  const std::optional<uint64_t> first = scene.told;
+  CHECK(first > uint64_t{1} << 54);  // since 2004
+  CHECK(scene.logged == first);
+  scene.responder.Answer(scene.Waits(), Stopping());
+  CHECK(scene.told > first);
+  CHECK(scene.logged == scene.told);
 }
 
 /// One who leads its flight, and what that flight came to: a compile that can be kept.

@@ -130,7 +130,8 @@ TEST_CASE("activity has the estimate from earlier compiles of the same kind and 
                                 .age = seconds(3),
                                 .running = seconds(1),
                                 .waiters = 5,
-                                .uid = peer.uid});
+                                .uid = peer.uid,
+                                .of_asker = true});
     activity.flights.back().kind = "link";
     activity.accounts = {{peer.account(), 3, 1}};
     return activity;
@@ -145,6 +146,7 @@ TEST_CASE("activity has the estimate from earlier compiles of the same kind and 
   CHECK(reply.flights(0).estimate_ms() == 3000);
   CHECK(reply.flights(0).age_ms() == 3000);
   CHECK(reply.flights(0).running_ms() == 1000);
+  CHECK(reply.flights(0).of_this_process());
   CHECK(reply.flights(0).waiters() == 5);
   CHECK(reply.flights(0).uid() == geteuid());
   CHECK(reply.flights(1).estimate_ms() == 0);

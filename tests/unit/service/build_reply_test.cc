@@ -42,6 +42,7 @@ TEST_CASE("every field of an answer is in its reply") {
   answer.queue_time = std::chrono::microseconds(12);
   answer.compile_time = std::chrono::microseconds(345);
   answer.saved_time = std::chrono::microseconds(6789);
+  answer.request_id = uint64_t{1} << 55;
   const v1::BuildReply reply = Parsed(EncodeReplyHead(answer));
   CHECK(reply.outcome() == v1::OUTCOME_LOCAL);
   CHECK(reply.tier() == v1::TIER_MEMORY);
@@ -57,6 +58,7 @@ TEST_CASE("every field of an answer is in its reply") {
   CHECK(reply.timing().queue_us() == 12);
   CHECK(reply.timing().compile_us() == 345);
   CHECK(reply.timing().saved_us() == 6789);
+  CHECK(reply.request_id() == uint64_t{1} << 55);
   CHECK(reply.artifacts().empty());
 }
 

@@ -50,6 +50,12 @@ TEST_CASE("each error has the status that stock clients know, and its own name b
   }
 }
 
+TEST_CASE("an error names the request as the log does") {
+  Error error{ErrorCode::kOverloaded, "full"};
+  error.request_id = 0x69abc;
+  CHECK(Told(error).status.error_message() == "full [request 69abc]");
+}
+
 TEST_CASE("when to come back is a trailer where it makes sense") {
   Error error{ErrorCode::kOverloaded, "full"};
   error.retry_after = std::chrono::milliseconds(250);

@@ -244,6 +244,9 @@ TEST_CASE("a failed build is told under its tag, with name, hint and as much tex
   const auto odd =
       MessageIn<v1::BuildManyReply>(EncodeTaggedError(0, {ErrorCode::kDenied, "a\xff"}));
   CHECK(odd.error().message() == "a?");
+  error.request_id = 0x69abc;
+  const auto logged = MessageIn<v1::BuildManyReply>(EncodeTaggedError(9, error));
+  CHECK(logged.error().message() == std::string(2'048, 'x') + " [request 69abc]");
 }
 
 }  // namespace

@@ -47,6 +47,7 @@ typedef struct cccl_cache_flight {
   uint64_t running_ms;  /* of the compile or the lease */
   uint64_t estimate_ms; /* mean time of earlier compiles of this kind and toolchain; 0: unknown */
   uint32_t uid;         /* of the first waiter */
+  int32_t of_this_process; /* not 0: this process is a waiter */
 } cccl_cache_flight;
 
 /* Compiles of one user. */

@@ -121,6 +121,8 @@ typedef struct cccl_cache_result_info {
   size_t lowered_name_count;
   uint64_t saved_us; /* of a hit or a joined build: how long the compile took when it was made; 0 if
                         that is not known */
+  uint64_t request_id; /* the daemon's number of this request, which its log shows in hexadecimal; 0
+                          if no daemon was asked */
 } cccl_cache_result_info;
 
 typedef struct cccl_cache_artifact {
