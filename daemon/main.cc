@@ -123,7 +123,7 @@ int Serve(Startup startup, const Signals& signals, std::vector<ListeningSocket> 
   if (!worker) return Refuse(worker.error(), kCannotServe);
 
   Log log(configuration.log_level, configuration.log_format,
-          IsJournal(STDERR_FILENO, startup.surroundings.Variable("JOURNAL_STREAM")));
+          JournalOf(STDERR_FILENO, startup.surroundings.Variable("JOURNAL_STREAM")));
   LimitedLog grpc_lines(log, "grpc");
   const GrpcLog grpc_log([&grpc_lines](std::string_view text) { grpc_lines.Write(text); });
   // First, because the stores count what they load by account.

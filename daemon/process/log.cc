@@ -5,22 +5,31 @@
 #include <fmt/format.h>
 #include <spdlog/async.h>
 #include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
 
+#include <bit>
+#include <cctype>
 #include <chrono>
+#include <cstring>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <utility>
 
+#include "base/file_descriptor.h"
 #include "base/json.h"
 
 namespace cccl_cache::daemon {
 namespace {
 
 constexpr size_t kWaitingLines = 8'192;
+constexpr const char* kJournalPattern = "%*%v";
 constexpr const char* kTextPattern = "%Y-%m-%dT%H:%M:%S.%e%z %l %v";
-constexpr const char* kJournalPattern = "%v";
 constexpr const char* kJsonPattern = "{\"time\":\"%Y-%m-%dT%H:%M:%S.%e%z\",\"level\":\"%l\"%v}";
 
 spdlog::level::level_enum LevelOf(LogLevel level) {
@@ -37,20 +46,83 @@ spdlog::level::level_enum LevelOf(LogLevel level) {
   return spdlog::level::info;
 }
 
-/// The priority of a line as syslog and the journal number it.
+/// Returns the level as syslog and the journal number it.
+std::string_view PriorityOf(spdlog::level::level_enum level) {
+  switch (level) {
+    case spdlog::level::err:
+      return "3";
+    case spdlog::level::warn:
+      return "4";
+    case spdlog::level::info:
+      return "6";
+    default:
+      return "7";
+  }
+}
+
+/// The priority in front of a line on standard error.
 class Priority final : public spdlog::custom_flag_formatter {
  public:
   void format(const spdlog::details::log_msg& message, const std::tm& /*time*/,
               spdlog::memory_buf_t& to) override {
-    const std::string_view priority = message.level == spdlog::level::err    ? "<3>"
-                                      : message.level == spdlog::level::warn ? "<4>"
-                                      : message.level == spdlog::level::info ? "<6>"
-                                                                             : "<7>";
-    to.append(priority.data(), priority.data() + priority.size());
+    fmt::format_to(std::back_inserter(to), "<{}>", PriorityOf(message.level));
   }
   [[nodiscard]] std::unique_ptr<custom_flag_formatter> clone() const override {
     return std::make_unique<Priority>();
   }
+};
+
+/// Appends a field of a journal entry. The value may hold any bytes.
+void AppendJournalField(std::string& entry, std::string_view name, std::string_view value) {
+  static_assert(std::endian::native == std::endian::little);
+  const uint64_t size = value.size();
+  entry += name;
+  entry += '\n';
+  entry.append(reinterpret_cast<const char*>(&size), sizeof(size));
+  entry += value;
+  entry += '\n';
+}
+
+/// Returns the text of the field MESSAGE, with which the entry begins.
+std::string_view MessageOf(std::string_view entry) {
+  entry.remove_prefix(std::string_view("MESSAGE\n").size());
+  uint64_t size = 0;
+  std::memcpy(&size, entry.data(), sizeof(size));
+  return entry.substr(sizeof(size), size);
+}
+
+/// Returns a socket that is connected to the journal's, or none if that does not work.
+std::optional<FileDescriptor> ConnectTo(const std::string& journal) {
+  sockaddr_un address{};
+  if (journal.empty() || journal.size() >= sizeof(address.sun_path)) return std::nullopt;
+  address.sun_family = AF_UNIX;
+  journal.copy(address.sun_path, journal.size());
+  FileDescriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const auto* const to = reinterpret_cast<const sockaddr*>(&address);
+  if (socket.get() < 0 || connect(socket.get(), to, sizeof(address)) != 0) return std::nullopt;
+  return socket;
+}
+
+/// Sends entries to the journal. An entry that it does not take (it is too long for a datagram, or
+/// the journal is gone) goes to standard error as a line. For one thread.
+class JournalSink final : public spdlog::sinks::sink {
+ public:
+  explicit JournalSink(FileDescriptor socket) : socket_(std::move(socket)) {}
+
+  void log(const spdlog::details::log_msg& message) override {
+    std::string entry(message.payload.data(), message.payload.size());
+    AppendJournalField(entry, "PRIORITY", PriorityOf(message.level));
+    if (send(socket_.get(), entry.data(), entry.size(), MSG_NOSIGNAL) >= 0) return;
+    const std::string line = fmt::format("<{}>{}\n", PriorityOf(message.level), MessageOf(entry));
+    // A lost line can't be reported anywhere.
+    (void)!write(STDERR_FILENO, line.data(), line.size());
+  }
+  void flush() override {}
+  void set_pattern(const std::string& /*pattern*/) override {}
+  void set_formatter(std::unique_ptr<spdlog::formatter> /*formatter*/) override {}
+
+ private:
+  const FileDescriptor socket_;
 };
 
 void AppendTextValue(std::string& line, const LogField& field) {
@@ -78,20 +150,23 @@ constexpr double kLinesPerSecond = 10.0 / 60;
 
 }  // namespace
 
-/// The spdlog part of the log: a queue, a thread, and standard error.
+/// The spdlog part of the log: a queue, a thread, and standard error or the journal.
 class Log::Sink {
  public:
-  Sink(LogFormat format, bool to_journal)
-      : pool_(std::make_shared<spdlog::details::thread_pool>(kWaitingLines, 1)),
-        logger_(std::make_shared<spdlog::async_logger>(
-            "", std::make_shared<spdlog::sinks::stderr_sink_mt>(), pool_,
-            spdlog::async_overflow_policy::overrun_oldest)) {
+  Sink(LogFormat format, const std::string& journal)
+      : pool_(std::make_shared<spdlog::details::thread_pool>(kWaitingLines, 1)) {
     const bool json = format == LogFormat::kJson;
+    auto socket = json ? std::nullopt : ConnectTo(journal);
+    if (socket) {
+      logger_ = LoggerTo(std::make_shared<JournalSink>(*std::move(socket)));
+      takes_entries_ = true;
+      return;
+    }
+    logger_ = LoggerTo(std::make_shared<spdlog::sinks::stderr_sink_mt>());
     auto formatter = std::make_unique<spdlog::pattern_formatter>();
     formatter->add_flag<Priority>('*');
-    formatter->set_pattern(std::string(to_journal ? "%*" : "") + (json         ? kJsonPattern
-                                                                  : to_journal ? kJournalPattern
-                                                                               : kTextPattern));
+    formatter->set_pattern(json ? std::string(journal.empty() ? "" : "%*") + kJsonPattern
+                                : (journal.empty() ? kTextPattern : kJournalPattern));
     logger_->set_formatter(std::move(formatter));
   }
 
@@ -101,14 +176,24 @@ class Log::Sink {
   Sink& operator=(const Sink&) = delete;
 
   [[nodiscard]] spdlog::async_logger& logger() const { return *logger_; }
+  [[nodiscard]] bool takes_entries() const { return takes_entries_; }
 
  private:
+  [[nodiscard]] std::shared_ptr<spdlog::async_logger> LoggerTo(spdlog::sink_ptr sink) const {
+    return std::make_shared<spdlog::async_logger>("", std::move(sink), pool_,
+                                                  spdlog::async_overflow_policy::overrun_oldest);
+  }
+
   std::shared_ptr<spdlog::details::thread_pool> pool_;
   std::shared_ptr<spdlog::async_logger> logger_;
+  bool takes_entries_ = false;
 };
 
-Log::Log(LogLevel level, LogFormat format, bool to_journal)
-    : format_(format), sink_(std::make_unique<Sink>(format, to_journal)) {
+Log::Log(LogLevel level, LogFormat format, const std::string& journal)
+    : sink_(std::make_unique<Sink>(format, journal)),
+      line_(format == LogFormat::kJson ? JsonMembers
+            : sink_->takes_entries()   ? JournalEntry
+                                       : TextLine) {
   SetLevel(level);
 }
 
@@ -121,15 +206,15 @@ bool Log::Takes(LogLevel level) const { return sink_->logger().should_log(LevelO
 void Log::Write(LogLevel level, std::string_view event, std::string_view message,
                 std::initializer_list<LogField> fields) {
   if (!Takes(level)) return;
-  const std::string line = format_ == LogFormat::kJson ? JsonMembers(event, message, fields)
-                                                       : TextLine(event, message, fields);
+  const std::string line = line_(event, message, fields);
   sink_->logger().log(LevelOf(level), spdlog::string_view_t(line.data(), line.size()));
 }
 
-bool IsJournal(int descriptor, std::string_view journal_stream) {
+std::string JournalOf(int descriptor, std::string_view journal_stream) {
   struct stat status = {};
-  return fstat(descriptor, &status) == 0 &&
-         journal_stream == fmt::format("{}:{}", status.st_dev, status.st_ino);
+  const bool is_journal = fstat(descriptor, &status) == 0 &&
+                          journal_stream == fmt::format("{}:{}", status.st_dev, status.st_ino);
+  return is_journal ? "/run/systemd/journal/socket" : "";
 }
 
 std::string TextLine(std::string_view event, std::string_view message,
@@ -166,12 +251,30 @@ std::string JsonMembers(std::string_view event, std::string_view message,
   return json;
 }
 
+std::string JournalEntry(std::string_view event, std::string_view message,
+                         std::initializer_list<LogField> fields) {
+  std::string entry;
+  AppendJournalField(entry, "MESSAGE", TextLine(event, message, fields));
+  AppendJournalField(entry, "SYSLOG_IDENTIFIER", "cccl-cached");
+  AppendJournalField(entry, "CCCL_EVENT", event);
+  for (const LogField& field : fields) {
+    std::string name = "CCCL_";
+    for (const char c : field.name) name += static_cast<char>(std::toupper(c));
+    const auto* const number = std::get_if<int64_t>(&field.value);
+    AppendJournalField(entry, name,
+                       number ? std::to_string(*number) : std::get<std::string_view>(field.value));
+  }
+  return entry;
+}
+
 void LogBuild(Log& log, const BuildRecord& record) {
   const LogLevel level = record.total_time >= kSlow ? LogLevel::kInfo : LogLevel::kDebug;
   if (!log.Takes(level)) return;
+  const std::string request = fmt::format("{:x}", record.request_id);
   if (!record.result) {
     log.Write(level, "build", "",
-              {{"uid", int64_t{record.peer.uid}},
+              {{"request", request},
+               {"uid", int64_t{record.peer.uid}},
                {"pid", int64_t{record.peer.pid}},
                {"kind", NameOf(record.kind)},
                {"outcome", "error"},
@@ -182,7 +285,8 @@ void LogBuild(Log& log, const BuildRecord& record) {
   const BuildAnswer& answer = *record.result;
   const std::string key = answer.key.Hex();
   log.Write(level, "build", "",
-            {{"uid", int64_t{record.peer.uid}},
+            {{"request", request},
+             {"uid", int64_t{record.peer.uid}},
              {"pid", int64_t{record.peer.pid}},
              {"kind", NameOf(record.kind)},
              {"outcome", NameOf(answer.outcome)},

@@ -27,9 +27,11 @@ struct LogField {
 /// lines, and the oldest are dropped when the reader does not keep up: no build waits for a log.
 class Log {
  public:
-  /// `to_journal`: the lines begin with their priority (sd-daemon(3)), and those for people leave
-  /// out time and level, which the journal has.
-  Log(LogLevel level, LogFormat format, bool to_journal = false);
+  /// `journal`: the socket of systemd's journal, if that reads standard error; else empty. Lines
+  /// for people go there with their fields, each of which `journalctl` can select by: CCCL_EVENT,
+  /// CCCL_UID and so on. Lines in JSON, and those that the socket does not take, go to standard
+  /// error after their priority (sd-daemon(3)).
+  Log(LogLevel level, LogFormat format, const std::string& journal = {});
   /// Writes the lines that wait.
   ~Log();
   Log(const Log&) = delete;
@@ -44,13 +46,15 @@ class Log {
 
  private:
   class Sink;
-  const LogFormat format_;
+  using Line = std::string (*)(std::string_view event, std::string_view message,
+                               std::initializer_list<LogField> fields);
   const std::unique_ptr<Sink> sink_;
+  const Line line_;
 };
 
-/// Returns whether systemd connected this descriptor to its journal. `journal_stream`: value of the
-/// variable JOURNAL_STREAM (systemd.exec(5)).
-[[nodiscard]] bool IsJournal(int descriptor, std::string_view journal_stream);
+/// Returns the journal's socket if systemd connected this descriptor to its journal, else nothing.
+/// `journal_stream`: value of the variable JOURNAL_STREAM (systemd.exec(5)).
+[[nodiscard]] std::string JournalOf(int descriptor, std::string_view journal_stream);
 
 /// Returns the part of a text line that follows the time and the level.
 [[nodiscard]] std::string TextLine(std::string_view event, std::string_view message,
@@ -58,6 +62,11 @@ class Log {
 /// Returns the same as members of a JSON object, each after a comma.
 [[nodiscard]] std::string JsonMembers(std::string_view event, std::string_view message,
                                       std::initializer_list<LogField> fields);
+
+/// Returns the same as an entry for the journal's socket, without its priority
+/// (https://systemd.io/JOURNAL_NATIVE_PROTOCOL). The first field is MESSAGE.
+[[nodiscard]] std::string JournalEntry(std::string_view event, std::string_view message,
+                                       std::initializer_list<LogField> fields);
 
 /// Writes one line for one build: the requester, the outcome, the time it took. The level is debug,
 /// or info if the build took over 30 s. The line holds no text of the client's.

@@ -3,7 +3,9 @@
 #include "daemon/process/log.h"
 
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 
 #include <catch2/catch.hpp>
 #include <fstream>
@@ -70,7 +72,7 @@ std::string Logged(LogLevel level, const BuildRecord& record) {
 std::string Logged(LogLevel level, const Result<BuildAnswer>& result,
                    cccl_cache::BuildKind kind = cccl_cache::BuildKind::kNvrtc) {
   const Peer peer{1000, 1001, {}, 4711};
-  return Logged(level, {peer, kind, std::chrono::microseconds(30), result});
+  return Logged(level, {peer, kind, std::chrono::microseconds(30), result, false, 0x69abc});
 }
 
 BuildAnswer Answer(Outcome outcome, TierName tier = TierName::kNone) {
@@ -91,11 +93,13 @@ TEST_CASE("a build is one line that says who asked, what came of it and how long
   answer.queue_time = std::chrono::microseconds(10);
   answer.compile_time = std::chrono::microseconds(20);
   const std::string text = Logged(LogLevel::kDebug, answer);
-  CHECK_THAT(text,
-             EndsWith(" debug build uid=1000 pid=4711 kind=nvrtc outcome=failed tier=none key=" +
-                      answer.key.Hex() +
-                      " toolchain=13.0 native_code=6 remembered=1 queue_us=10 compile_us=20 "
-                      "total_us=30\n"));
+  CHECK_THAT(
+      text,
+      EndsWith(
+          " debug build request=69abc uid=1000 pid=4711 kind=nvrtc outcome=failed tier=none key=" +
+          answer.key.Hex() +
+          " toolchain=13.0 native_code=6 remembered=1 queue_us=10 compile_us=20 "
+          "total_us=30\n"));
   CHECK(text.find('\n') == text.size() - 1);
 }
 
@@ -123,10 +127,42 @@ TEST_CASE("a slow build is written at level info") {
   CHECK(Logged(LogLevel::kWarning, slow).empty());
 }
 
-TEST_CASE("for the journal a line begins with its priority, and has no time") {
+TEST_CASE("the journal gets an entry with each field by itself") {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "socket";
+  const FileDescriptor journal(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+  path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  REQUIRE(bind(journal.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0);
+  const auto field = [](const std::string& name, const std::string& value) {
+    return name + "\n" + static_cast<char>(value.size()) + std::string(7, '\0') + value + "\n";
+  };
+  const auto received = [&] {
+    char entry[4096];
+    const ssize_t size = recv(journal.get(), entry, sizeof(entry), 0);
+    REQUIRE(size > 0);
+    return std::string(entry, static_cast<size_t>(size));
+  };
+
+  CHECK(Written([&] {
+          Log log(LogLevel::kDebug, LogFormat::kText, path);
+          log.Write(LogLevel::kWarning, "store", "it is full", {{"path", "/a\nb"}, {"uid", 7}});
+        }).empty());
+  CHECK(received() == field("MESSAGE", "store: it is full path=\"/a\\nb\" uid=7") +
+                          field("SYSLOG_IDENTIFIER", "cccl-cached") + field("CCCL_EVENT", "store") +
+                          field("CCCL_PATH", "/a\nb") + field("CCCL_UID", "7") +
+                          field("PRIORITY", "4"));
+
+  // A datagram of this size is refused.
+  const std::string long_text(4 << 20, 'x');
+  CHECK(Written([&] {
+          Log(LogLevel::kInfo, LogFormat::kText, path).Write(LogLevel::kInfo, "e", long_text);
+        }) == "<6>e: " + long_text + "\n");
+}
+
+TEST_CASE("without the journal's socket a line begins with its priority, and has no time") {
   const auto logged = [](LogLevel level, LogFormat format) {
-    return Written(
-        [&] { Log(LogLevel::kDebug, format, /*to_journal=*/true).Write(level, "e", ""); });
+    return Written([&] { Log(LogLevel::kDebug, format, "/nowhere/socket").Write(level, "e", ""); });
   };
   CHECK(logged(LogLevel::kError, LogFormat::kText) == "<3>e\n");
   CHECK(logged(LogLevel::kWarning, LogFormat::kText) == "<4>e\n");
@@ -139,10 +175,10 @@ TEST_CASE("the journal is known by its device and inode") {
   struct stat status = {};
   REQUIRE(fstat(STDERR_FILENO, &status) == 0);
   const std::string own = std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino);
-  CHECK(IsJournal(STDERR_FILENO, own));
-  CHECK_FALSE(IsJournal(STDERR_FILENO, own + "1"));
-  CHECK_FALSE(IsJournal(STDERR_FILENO, ""));
-  CHECK_FALSE(IsJournal(-1, own));
+  CHECK(JournalOf(STDERR_FILENO, own) == "/run/systemd/journal/socket");
+  CHECK(JournalOf(STDERR_FILENO, own + "1").empty());
+  CHECK(JournalOf(STDERR_FILENO, "").empty());
+  CHECK(JournalOf(-1, own).empty());
 }
 
 TEST_CASE("an error is written by its name") {
