@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <optional>
@@ -213,13 +214,18 @@ Result<uint64_t> StateDirectory::CountRun() const {
   return run;
 }
 
-Status StateDirectory::SetDatabaseAside() const {
+Status StateDirectory::SetDatabaseAside(const std::string& path) const {
   std::error_code error;
-  std::filesystem::remove_all(set_aside_path(), error);
-  if (error) return Unusable(set_aside_path(), "cannot be removed", error.value());
-  std::filesystem::rename(database_path(), set_aside_path(), error);
+  std::filesystem::remove_all(path, error);
+  if (error) return Unusable(path, "cannot be removed", error.value());
+  std::filesystem::rename(database_path(), path, error);
   if (error) return Unusable(database_path(), "cannot be set aside", error.value());
   return Ok{};
+}
+
+bool StateDirectory::ExchangeDatabases() const {
+  return renameat2(AT_FDCWD, database_path().c_str(), AT_FDCWD, other_version_path().c_str(),
+                   RENAME_EXCHANGE) == 0;
 }
 
 Result<OpenedDatabase> OpenDatabase(const StateDirectory& directory, DatabaseOptions options,
@@ -237,11 +243,26 @@ Result<OpenedDatabase> OpenDatabase(const StateDirectory& directory, DatabaseOpt
   }
   if (IsOfTheDisk(std::get<1>(attempt))) return Unopened(directory, std::get<1>(attempt));
 
-  report(fmt::format(
-      "the database {} can't be used ({}): set aside as {}, starting with an empty one",
-      directory.database_path(), std::get<1>(attempt).message, directory.set_aside_path()));
-  if (const Status moved = directory.SetDatabaseAside(); !moved) return moved.error();
   options.skip_damaged_log = false;
+  const DatabaseError unusable = std::get<1>(std::move(attempt));
+  const bool of_other_version = unusable.kind == DatabaseError::Kind::kForeignFormat;
+  const std::string aside =
+      of_other_version ? directory.other_version_path() : directory.set_aside_path();
+  if (of_other_version && directory.ExchangeDatabases()) {
+    attempt = OpenChecked(directory, options);
+    if (auto* database = std::get_if<0>(&attempt)) {
+      report(fmt::format(
+          "the database {} is of another version ({}): it waits as {} for that version, and the "
+          "one of this version that was there is used",
+          directory.database_path(), unusable.message, aside));
+      return OpenedDatabase{std::move(*database), false};
+    }
+    if (!directory.ExchangeDatabases()) return Unopened(directory, std::get<1>(attempt));
+  }
+  report(
+      fmt::format("the database {} can't be used ({}): set aside as {}, starting with an empty one",
+                  directory.database_path(), unusable.message, aside));
+  if (const Status moved = directory.SetDatabaseAside(aside); !moved) return moved.error();
   attempt = OpenChecked(directory, options);
   if (auto* database = std::get_if<0>(&attempt)) return OpenedDatabase{std::move(*database), false};
   return Unopened(directory, std::get<1>(attempt));

@@ -195,20 +195,51 @@ TEST_CASE("a put that finds the queue full is dropped and counted, and waits for
   CHECK(store.statistics.Get(Counter::kStoreErrors) == 1);
 }
 
+/// Has the closed database say that it is of this format.
+void SetFormat(const std::string& path, const std::string& format) {
+  auto opened = Database::Open(path, {1 << 30, 1 << 20});
+  const ColumnWrite write{Column::kMeta, "store.format", format};
+  REQUIRE_FALSE(std::get<0>(opened)->Write({&write, 1}));
+}
+
 TEST_CASE("a database of another format is set aside with a message, never misread") {
   StoreScene store;
   store.Close();
-  {
-    auto opened = Database::Open(store.state() + "/database", {1 << 30, 1 << 20});
-    const ColumnWrite write{Column::kMeta, "store.format", "999"};
-    REQUIRE_FALSE(std::get<0>(opened)->Write({&write, 1}));
-  }
+  SetFormat(store.state() + "/database", "999");
   store.Reopen();
   CHECK(store.reports.Contain("999"));
-  CHECK(store.reports.Contain(store.state() + "/database.set-aside"));
-  CHECK(std::filesystem::exists(store.state() + "/database.set-aside/CURRENT"));
+  CHECK(store.reports.Contain(store.state() + "/database.other-version"));
+  CHECK(std::filesystem::exists(store.state() + "/database.other-version/CURRENT"));
   store->Put(Key(1), Numbered(1, 100));
   CHECK(store->Get(Key(1)));
+}
+
+TEST_CASE("a downgrade and the upgrade after it lose no database") {
+  StoreScene store;
+  store->Put(Key(1), Numbered(1, 100));
+  REQUIRE(store.WaitForEntries(1));
+  store.Close();
+  // As the older daemon leaves it: its own database, and the newer one beside it.
+  std::filesystem::rename(store.state() + "/database", store.state() + "/database.other-version");
+  store.Reopen();
+  store->Put(Key(2), Numbered(2, 100));
+  REQUIRE(store.WaitForEntries(1));
+  store.Close();
+  SetFormat(store.state() + "/database", "1");
+
+  store.Reopen();
+  CHECK(store->Get(Key(1)));
+  CHECK_FALSE(store->Get(Key(2)));
+  CHECK(std::filesystem::exists(store.state() + "/database.other-version/CURRENT"));
+  CHECK(store.reports.Contain("it waits as " + store.state() + "/database.other-version"));
+
+  // Of two other versions, the later one is kept.
+  store.Close();
+  SetFormat(store.state() + "/database", "3");
+  store.Reopen();
+  CHECK_FALSE(store->Get(Key(1)));
+  store->Put(Key(3), Numbered(3, 100));
+  CHECK(store->Get(Key(3)));
 }
 
 TEST_CASE("a store under many threads gives each its own") {
