@@ -50,7 +50,7 @@ quietly() {
   rm -f "$log"
 }
 
-# build_preset PRESET TARGET...: with ccache where it is installed.
+# build_preset PRESET TARGET...: with ccache where it is installed, and with configure_options if there are any.
 build_preset() {
   local preset=$1 launchers=()
   shift
@@ -59,6 +59,23 @@ build_preset() {
     export CCACHE_SLOPPINESS=pch_defines,time_macros
     launchers=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
   fi
-  quietly "configuring $preset" cmake --preset "$preset" "${launchers[@]}"
+  quietly "configuring $preset" cmake --preset "$preset" "${launchers[@]}" \
+    ${configure_options[@]+"${configure_options[@]}"}
   quietly "building $preset: $*" cmake --build --preset "$preset" --parallel "$(nproc)" --target "$@"
+}
+
+# build_before COMMIT: builds the programs of that commit in a worktree of its own, and sets `before` to it.
+build_before() {
+  local commit
+  commit=$(git rev-parse --verify --end-of-options "$1^{commit}") || fail "no such commit: $1"
+  before=$PWD/build/before
+  git worktree prune
+  [[ -d $before ]] || git worktree add --detach "$before" "$commit" >/dev/null 2>&1
+  git -C "$before" checkout -q --detach "$commit"
+  say "of $commit:"
+  (
+    cd "$before"
+    configure_options=(-DBUILD_TESTING=OFF)
+    build_preset release cccl-cached cccl-cached-worker cccl-cache-cli
+  )
 }

@@ -80,7 +80,7 @@ def main():
     with Servers(given.build, given.plots) as servers:
         for row in rows(servers, given):
             found.append(row)
-            print(f"  {row.what}: {row.value or row.beside}", file=sys.stderr, flush=True)
+            print(f"  {row.what}: {row.ours} {row.beside} {row.value}", file=sys.stderr, flush=True)
     print(
         f"\nMedians, sides in turn in one run; what clients keep themselves off but where it is measured. {os.cpu_count()} processors, load "
         f"{load:.1f} before, {os.getloadavg()[0]:.1f} after.\n"

@@ -18,6 +18,7 @@ from fake_toolkit import FakeToolkit  # noqa: E402
 
 KEYS, SIZE = 1_000, 2 << 10  # what is asked for
 USERS, CONNECTIONS, RATE = 8, 4, 500  # of a load that no daemon minds
+STREAMS = 64  # calls of BuildMany: half of what a daemon takes
 RSS_BAR = 300 << 20  # bytes, beside the memory that the configuration names
 CONFIGURED = (256 << 20, 64 << 20)  # --memory-limit, and what RocksDB caches of the disk
 
@@ -87,7 +88,8 @@ def in_flight(servers, fake_root, effort, bench):
     toolkit = FakeToolkit(fake_root, servers.place / "gated")
     socket = servers.daemon("in flight", toolkit.root)
     before = servers.memory("in flight")
-    connections, builds = effort.connections // USERS, effort.in_flight // effort.connections
+    connections = STREAMS // USERS
+    builds = effort.in_flight // STREAMS
     source = f"//fake: wait-for gate\n//fake: output-size {180 << 10}\n"
     command = [str(bench), socket, "wait", str(USERS), str(connections), str(builds), source]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as waiting:

@@ -315,7 +315,7 @@ def under_run(servers, cuda_root, effort):
     socket = servers.daemon("run", cuda_root)
     library, _, _ = describe(servers, socket)
     programs, cli = servers.build / "tests/bench", servers.build / "cli/cccl-cache-cli"
-    variables = json.loads(subprocess.run([cli, "--socket", socket, "--json", "env"], stdout=subprocess.PIPE, check=True).stdout)
+    variables = json.loads(subprocess.run([cli, "--socket", socket, "--json", "env"], stdout=subprocess.PIPE, check=True).stdout)["variables"]
 
     figures = run(programs / "bench_processes", effort.processes, "env", *(f"{name}={value}" for name, value in variables.items()),
                   "/bin/true", "--", "env", *(f"UNUSED_{name}={value}" for name, value in variables.items()), "/bin/true")

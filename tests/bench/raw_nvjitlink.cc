@@ -6,16 +6,12 @@
 
 #include <cstdio>
 
+#include "tests/bench/find_symbol.h"
+
 namespace cccl_cache::daemon {
 namespace {
 
 constexpr int kLtoIr = 3;  // NVJITLINK_INPUT_LTOIR
-
-template <typename Function>
-bool Look(void* library, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(dlsym(library, name));
-  return function != nullptr;
-}
 
 }  // namespace
 
@@ -28,10 +24,12 @@ std::unique_ptr<RawNvJitLink> RawNvJitLink::Load(const std::string& path) {
 }
 
 bool RawNvJitLink::Find(void* library) {
-  return Look(library, "nvJitLinkCreate", create_) && Look(library, "nvJitLinkDestroy", destroy_) &&
-         Look(library, "nvJitLinkAddData", add_) && Look(library, "nvJitLinkComplete", complete_) &&
-         Look(library, "nvJitLinkGetLinkedCubinSize", cubin_size_) &&
-         Look(library, "nvJitLinkGetLinkedCubin", cubin_);
+  return FindSymbol(library, "nvJitLinkCreate", create_) &&
+         FindSymbol(library, "nvJitLinkDestroy", destroy_) &&
+         FindSymbol(library, "nvJitLinkAddData", add_) &&
+         FindSymbol(library, "nvJitLinkComplete", complete_) &&
+         FindSymbol(library, "nvJitLinkGetLinkedCubinSize", cubin_size_) &&
+         FindSymbol(library, "nvJitLinkGetLinkedCubin", cubin_);
 }
 
 std::string RawNvJitLink::Link(const std::vector<std::string_view>& pieces,

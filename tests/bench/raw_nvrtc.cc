@@ -6,17 +6,9 @@
 
 #include <cstdio>
 
+#include "tests/bench/find_symbol.h"
+
 namespace cccl_cache::daemon {
-namespace {
-
-template <typename Function>
-bool Look(void* library, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(dlsym(library, name));
-  return function != nullptr;
-}
-
-}  // namespace
-
 std::unique_ptr<RawNvrtc> RawNvrtc::Load(const std::string& path) {
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   std::unique_ptr<RawNvrtc> nvrtc(new RawNvrtc);
@@ -26,17 +18,17 @@ std::unique_ptr<RawNvrtc> RawNvrtc::Load(const std::string& path) {
 }
 
 bool RawNvrtc::Find(void* library) {
-  return Look(library, "nvrtcCreateProgram", create_) &&
-         Look(library, "nvrtcDestroyProgram", destroy_) &&
-         Look(library, "nvrtcCompileProgram", compile_) &&
-         Look(library, "nvrtcGetProgramLogSize", log_size_) &&
-         Look(library, "nvrtcGetProgramLog", log_) &&
-         Look(library, "nvrtcAddNameExpression", add_expression_) &&
-         Look(library, "nvrtcGetLoweredName", lowered_name_) &&
-         Look(library, "nvrtcGetCUBINSize", cubin_.size) &&
-         Look(library, "nvrtcGetCUBIN", cubin_.bytes) &&
-         Look(library, "nvrtcGetLTOIRSize", ltoir_.size) &&
-         Look(library, "nvrtcGetLTOIR", ltoir_.bytes);
+  return FindSymbol(library, "nvrtcCreateProgram", create_) &&
+         FindSymbol(library, "nvrtcDestroyProgram", destroy_) &&
+         FindSymbol(library, "nvrtcCompileProgram", compile_) &&
+         FindSymbol(library, "nvrtcGetProgramLogSize", log_size_) &&
+         FindSymbol(library, "nvrtcGetProgramLog", log_) &&
+         FindSymbol(library, "nvrtcAddNameExpression", add_expression_) &&
+         FindSymbol(library, "nvrtcGetLoweredName", lowered_name_) &&
+         FindSymbol(library, "nvrtcGetCUBINSize", cubin_.size) &&
+         FindSymbol(library, "nvrtcGetCUBIN", cubin_.bytes) &&
+         FindSymbol(library, "nvrtcGetLTOIRSize", ltoir_.size) &&
+         FindSymbol(library, "nvrtcGetLTOIR", ltoir_.bytes);
 }
 
 std::string RawNvrtc::Compile(const std::string& source, const std::vector<std::string>& options) {
