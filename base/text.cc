@@ -27,6 +27,14 @@ size_t EditDistance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+/// Returns whether this is one of the explicit marks of Unicode's bidirectional algorithm (UAX 9).
+bool ChangesDirection(std::string_view character) {
+  // The order of UTF-8 is that of the code points.
+  return character == "\u061c" || (character >= "\u200e" && character <= "\u200f") ||
+         (character >= "\u202a" && character <= "\u202e") ||
+         (character >= "\u2066" && character <= "\u2069");
+}
+
 }  // namespace
 
 size_t Utf8Length(std::string_view text) {
@@ -74,8 +82,8 @@ std::string Printable(std::string_view text) {
   for (size_t length = 0; !text.empty(); text.remove_prefix(length)) {
     length = std::max<size_t>(Utf8Length(text), 1);
     const std::string_view character = text.substr(0, length);
-    const bool shown =
-        length == 1 ? character >= " " && character < "\x7f" : character > "\xc2\x9f";
+    const bool shown = length == 1 ? character >= " " && character < "\x7f"
+                                   : character > "\xc2\x9f" && !ChangesDirection(character);
     printable += shown ? character : "?";
   }
   return printable;

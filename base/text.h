@@ -21,7 +21,8 @@ namespace cccl_cache {
 [[nodiscard]] std::string ToUtf8(std::string_view text);
 
 /// Returns someone else's text without what could steer a terminal: '?' stands for control
-/// characters, also those of two bytes (U+0080 to U+009F), and for bytes that are not UTF-8.
+/// characters, also those of two bytes (U+0080 to U+009F), for those that change the direction of
+/// the text after them, and for bytes that are not UTF-8.
 [[nodiscard]] std::string Printable(std::string_view text);
 
 /// "; did you mean X?" for the candidate that `name` was most likely meant to be; empty if none is

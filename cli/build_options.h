@@ -10,6 +10,7 @@
 
 #include "cccl_cache/client.h"
 #include "cli/command.h"
+#include "cli/progress.h"
 
 namespace cccl_cache::cli {
 
@@ -92,7 +93,11 @@ int RunCompile(const Build& build, const CompilePlan& plan, const CommonOptions&
     return explanation.ok() ? Report(*explanation, common) : Fail(explanation.error(), common);
   }
   const auto begin = std::chrono::steady_clock::now();
-  const Expected<BuildResult> result = client->Build(build, plan.build);
+  const Expected<BuildResult> result = [&] {
+    const ProgressOfCall progress(
+        [&] { return plan.summary == Summary::kNone ? "" : AskForWait(common.socket); });
+    return client->Build(build, plan.build);
+  }();
   if (!result.ok()) return FailBuild(result.error(), plan, common);
   const auto time = std::chrono::steady_clock::now() - begin;
   return Report(*result, plan, common, std::chrono::duration_cast<std::chrono::microseconds>(time));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cinttypes>
 #include <cstdio>
 #include <iterator>
 
@@ -117,6 +118,14 @@ std::string Hexadecimal(std::string_view bytes) {
   return text;
 }
 
+/// Returns the number by which the daemon's log names the request; empty if there is none.
+std::string RequestOf(const BuildResult& result) {
+  char text[24] = "";
+  const uint64_t id = result.info().request_id;
+  if (id != 0) std::snprintf(text, sizeof(text), "%" PRIx64, id);
+  return text;
+}
+
 void WriteArtifacts(const BuildResult& result, JsonWriter* json) {
   json->Key("artifacts").BeginArray();
   for (const Artifact& artifact : result.artifacts()) {
@@ -137,8 +146,7 @@ void WriteArtifacts(const BuildResult& result, JsonWriter* json) {
 
 std::string Json(const BuildResult& result, const Expected<Done>& written) {
   const cccl_cache_result_info& info = result.info();
-  JsonWriter json;
-  json.BeginObject();
+  JsonWriter json = BeginAnswer();
   json.Key("key").String(result.key());
   json.Key("fingerprint").String(result.fingerprint());
   json.Key("outcome").String(cccl_cache_outcome_name(info.outcome));
@@ -158,6 +166,7 @@ std::string Json(const BuildResult& result, const Expected<Done>& written) {
   json.Key("remembered").Boolean(info.remembered != 0);
   json.Key("native_code").Integer(info.native_code);
   json.Key("reason").String(result.reason());
+  json.Key("request").String(RequestOf(result));
   if (!written.ok()) WriteError(written.error(), &json);
   return json.EndObject().Finish();
 }
@@ -208,6 +217,9 @@ std::string SummaryOf(const BuildResult& result, const CompilePlan& plan,
     if (!result.key().empty()) text += "\nkey " + std::string(result.key());
     text += "\ntoolchain " + std::string(result.toolchain_version()) + " " +
             std::string(result.toolchain_id().substr(0, 12));
+    if (const std::string request = RequestOf(result); !request.empty()) {
+      text += "\nrequest " + request;
+    }
   }
   return text;
 }

@@ -112,8 +112,7 @@ int Fail(const Error& error, const CommonOptions& common) {
   }
   Complain(message);
   if (common.json) {
-    JsonWriter json;
-    json.BeginObject();
+    JsonWriter json = BeginAnswer();
     WriteError(error, &json);
     Print(json.EndObject().Finish());
   }
@@ -154,6 +153,12 @@ int Print(std::string_view text) {
 bool WantsColour() {
   const char* none = std::getenv("NO_COLOR");
   return isatty(STDOUT_FILENO) != 0 && (none == nullptr || *none == '\0');
+}
+
+JsonWriter BeginAnswer() {
+  JsonWriter json;
+  json.BeginObject().Key("format_version").Integer(1);
+  return json;
 }
 
 void WriteError(const Error& error, JsonWriter* json) {

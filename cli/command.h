@@ -85,6 +85,10 @@ int Print(std::string_view text);
 /// Whether standard output is a terminal and may have colours (https://no-color.org).
 [[nodiscard]] bool WantsColour();
 
+/// Begins the object that --json prints with the version of its format, which changes when a key
+/// goes or means something else. docs/json.schema.json describes all of them.
+[[nodiscard]] JsonWriter BeginAnswer();
+
 /// The key "error" of the object that --json prints: what went wrong, for scripts.
 void WriteError(const Error& error, JsonWriter* json);
 

@@ -20,8 +20,7 @@ std::string Date(uint64_t seconds) {
 }
 
 std::string Json(const DepositList& deposits) {
-  JsonWriter json;
-  json.BeginObject();
+  JsonWriter json = BeginAnswer();
   json.Key("deposits").BeginArray();
   for (size_t i = 0; i < deposits.size(); ++i) {
     const cccl_cache_deposit_info deposit = deposits[i];
@@ -78,8 +77,7 @@ int Remove(const std::vector<std::string>& given, const CommonOptions& common) {
   if (!client.ok()) return Fail(client.error(), common);
   const Expected<DepositList> deposits = client->ListDeposits();
   if (!deposits.ok()) return Fail(deposits.error(), common);
-  JsonWriter json;
-  json.BeginObject();
+  JsonWriter json = BeginAnswer();
   json.Key("removed").BeginArray();
   std::string wrong;
   for (const std::string& each : given) {

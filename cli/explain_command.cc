@@ -51,8 +51,7 @@ void WriteDifference(const Difference& difference, JsonWriter* json) {
 
 std::string Json(const Explanation& explanation) {
   const cccl_cache_explanation_info& info = explanation.info();
-  JsonWriter json;
-  json.BeginObject();
+  JsonWriter json = BeginAnswer();
   json.Key("verdict").String(explanation.verdict());
   json.Key("tier").String(cccl_cache_tier_name(info.tier));
   json.Key("reason").String(explanation.reason());

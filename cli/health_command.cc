@@ -86,8 +86,7 @@ void WriteLimits(const cccl_cache_daemon& daemon, JsonWriter* json) {
 }
 
 std::string Json(const Health& health) {
-  JsonWriter json;
-  json.BeginObject();
+  JsonWriter json = BeginAnswer();
   json.Key("status").String(Status(health));
   json.Key("socket").String(health.socket);
   json.Key("version").String(health.version);

@@ -3,6 +3,7 @@
 #include "cli/snapshot_command.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <charconv>
@@ -15,6 +16,7 @@
 #include "base/json.h"
 #include "cli/command.h"
 #include "cli/files.h"
+#include "cli/progress.h"
 #include "cli/quantities.h"
 
 namespace cccl_cache::cli {
@@ -126,7 +128,13 @@ int Write(const SnapshotOptions& options, const CommonOptions& common, Empty emp
   if (!client.ok()) return Fail(client.error(), common);
   Expected<OutputFile> output = OutputFile::Create(options.file);
   if (!output.ok()) return Fail(output.error(), common);
-  const Expected<Summary> made = make(*client, output->fd());
+  const Expected<Summary> made = [&] {
+    const ProgressOfCall progress([fd = output->fd()] {
+      const off_t written = lseek(fd, 0, SEEK_CUR);
+      return written < 0 ? "" : "written " + Bytes(static_cast<double>(written));
+    });
+    return make(*client, output->fd());
+  }();
   if (!made.ok()) return Fail(made.error(), common);
   if (made->records == 0 && empty == Empty::kRefused) {
     return Fail(NothingToWrite(options, *made), common);
@@ -165,7 +173,10 @@ int Insert(const SnapshotOptions& options, const CommonOptions& common) {
   if (!file.ok()) return Fail(file.error(), common);
   Expected<Client> client = Client::Open(common.socket);
   if (!client.ok()) return Fail(client.error(), common);
-  const Expected<Summary> kept = client->snapshots().Insert(file->get());
+  const Expected<Summary> kept = [&] {
+    const ProgressOfCall progress([&] { return "inserting " + options.file; });
+    return client->snapshots().Insert(file->get());
+  }();
   if (!kept.ok()) return Fail(About(options.file, kept.error()), common);
   const char* done = kept->shared != 0
                          ? "inserted for everybody (deposits among them for you alone)"
@@ -262,8 +273,7 @@ Expected<std::string> ListText(int fd) {
 }
 
 Expected<std::string> ListJson(int fd) {
-  JsonWriter json;
-  json.BeginObject();
+  JsonWriter json = BeginAnswer();
   json.Key("records").BeginArray();
   const Expected<Done> listed = ListSnapshot(fd, [&](const cccl_cache_snapshot_item& item) {
     WriteItem(item, &json);
@@ -286,8 +296,7 @@ std::string SummaryText(const cccl_cache_snapshot_summary& summary, std::string_
 }
 
 std::string SummaryJson(const cccl_cache_snapshot_summary& summary) {
-  JsonWriter json;
-  json.BeginObject();
+  JsonWriter json = BeginAnswer();
   json.Key("records").Integer(static_cast<int64_t>(summary.records));
   json.Key("bytes").Integer(static_cast<int64_t>(summary.bytes));
   json.Key("left_out").Integer(static_cast<int64_t>(summary.left_out));

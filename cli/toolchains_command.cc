@@ -78,8 +78,7 @@ void WriteToolchain(const Toolchains* all, size_t index, JsonWriter* json) {
 }
 
 std::string Json(const Toolchains* toolchains) {
-  JsonWriter json;
-  json.BeginObject();
+  JsonWriter json = BeginAnswer();
   json.Key("toolchains").BeginArray();
   for (size_t i = 0; i < cccl_cache_toolchains_count(toolchains); ++i) {
     WriteToolchain(toolchains, i, &json);
@@ -163,8 +162,8 @@ int Add(const std::vector<std::string>& paths, const CommonOptions& common) {
     }
     libraries.insert(libraries.end(), found.begin(), found.end());
   }
-  JsonWriter json;
-  json.BeginObject().Key("libraries").BeginArray();
+  JsonWriter json = BeginAnswer();
+  json.Key("libraries").BeginArray();
   std::string text;
   int exit_code = kDone;
   for (const std::string& library : libraries) {

@@ -13,39 +13,11 @@
 
 #include "base/json.h"
 #include "cli/command.h"
+#include "cli/progress.h"
 #include "cli/quantities.h"
 
 namespace cccl_cache::cli {
 namespace {
-
-/// A line about a command that takes longer than a second: on standard error, if that is a
-/// terminal, and only until the command ends.
-class ProgressLine {
- public:
-  ProgressLine() = default;
-  ~ProgressLine() { Write(""); }
-  ProgressLine(const ProgressLine&) = delete;
-  ProgressLine& operator=(const ProgressLine&) = delete;
-
-  /// Shows the text in place of the one before, once the command has taken long enough.
-  void Show(const std::string& text) {
-    if (std::chrono::steady_clock::now() - begin_ >= std::chrono::seconds(1)) Write(text);
-  }
-
- private:
-  void Write(const std::string& text) {
-    if (!terminal_ || (text.empty() && width_ == 0)) return;
-    std::string line = "\r" + text + std::string(width_ - std::min(width_, text.size()), ' ');
-    if (text.empty()) line += "\r";
-    width_ = text.size();
-    // Nowhere to say that stderr can't be written to.
-    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
-  }
-
-  const bool terminal_ = isatty(STDERR_FILENO) == 1;
-  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-  size_t width_ = 0;  ///< of what is shown
-};
 
 std::string Entries(uint64_t count) {
   return Count(static_cast<double>(count)) + (count == 1 ? " entry" : " entries");
@@ -56,8 +28,7 @@ std::string Evicted(const cccl_cache_evicted& evicted) {
 }
 
 std::string Json(const cccl_cache_evicted& evicted) {
-  JsonWriter json;
-  json.BeginObject();
+  JsonWriter json = BeginAnswer();
   json.Key("entries").Integer(static_cast<int64_t>(evicted.entries));
   json.Key("bytes").Integer(static_cast<int64_t>(evicted.bytes));
   return json.EndObject().Finish();
@@ -84,8 +55,7 @@ std::string SoFar(const cccl_cache_verified& verified) {
 }
 
 std::string Json(const cccl_cache_verified& verified) {
-  JsonWriter json;
-  json.BeginObject();
+  JsonWriter json = BeginAnswer();
   json.Key("entries").Integer(static_cast<int64_t>(verified.entries));
   json.Key("bytes").Integer(static_cast<int64_t>(verified.bytes));
   json.Key("broken").Integer(static_cast<int64_t>(verified.broken));

@@ -112,8 +112,7 @@ std::string ChecksText(const std::vector<Check>& checks, bool coloured) {
 }
 
 std::string ChecksJson(const std::vector<Check>& checks) {
-  JsonWriter json;
-  json.BeginObject();
+  JsonWriter json = BeginAnswer();
   json.Key("version").String(cccl_cache_version());
   json.Key("checks").BeginArray();
   for (const Check& check : checks) {

@@ -100,13 +100,13 @@ int PrintEnvironment(const CommonOptions& common, How how) {
   const Expected<Variables> variables = RunEnvironment(how, common.socket);
   if (!variables.ok()) return Fail(variables.error(), common);
   std::string text;
-  JsonWriter json;
-  json.BeginObject();
+  JsonWriter json = BeginAnswer();
+  json.Key("variables").BeginObject();
   for (const auto& [name, value] : *variables) {
     text += "export " + name + "=" + Quoted(value) + "\n";
     json.Key(name).String(value);
   }
-  return Print(common.json ? json.EndObject().Finish() : text);
+  return Print(common.json ? json.EndObject().EndObject().Finish() : text);
 }
 
 }  // namespace

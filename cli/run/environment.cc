@@ -35,11 +35,14 @@ Expected<fs::path> FindStandIns() {
   const fs::path own = fs::read_symlink("/proc/self/exe", error).parent_path();
   for (const char* place : kPlaces) {
     const fs::path found = fs::canonical(own / place, error);
-    if (!error && fs::exists(found / kAuditor, error)) return found;
+    if (!error && fs::exists(found / kAuditor, error) && fs::exists(found / kExec, error)) {
+      return found;
+    }
   }
-  return Error{CCCL_CACHE_UNAVAILABLE, std::string(kAuditor) + " is missing (looked in " +
-                                           (own / kPlaces[0]).lexically_normal().string() +
-                                           "): install it with cccl-cache-cli"};
+  return Error{CCCL_CACHE_UNAVAILABLE,
+               std::string(kAuditor) + " and " + kExec + " are not together in " +
+                   (own / kPlaces[0]).lexically_normal().string() +
+                   ": install all of the package that cccl-cache-cli is from"};
 }
 
 /// Before release 2.35 the loader sends every call between libraries through an auditor.

@@ -170,8 +170,7 @@ std::string RunReport::Text(bool each) const {
 
 std::string RunReport::Json(bool each) const {
   const std::vector<RunCounts> processes = Read();
-  JsonWriter json;
-  json.BeginObject();
+  JsonWriter json = BeginAnswer();
   Write(Sum(processes), &json);
   json.Key("process_count").Integer(static_cast<int64_t>(processes.size()));
   if (each) {

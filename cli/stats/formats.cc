@@ -210,8 +210,7 @@ std::string Line(std::string name, const std::string& value) {
 
 std::string StatsJson(const cccl_cache_stats* stats) {
   const std::vector<Statistic> all = Grouped(stats);
-  JsonWriter json;
-  json.BeginObject();
+  JsonWriter json = BeginAnswer();
   for (size_t i = 0; i < all.size(); ++i) {
     const bool labelled = !all[i].label.empty();
     const bool first = i == 0 || all[i - 1].name != all[i].name;
@@ -290,8 +289,8 @@ std::string StatsTable(const cccl_cache_stats* stats, std::string_view by) {
 }
 
 std::string StatsTableJson(const cccl_cache_stats* stats, std::string_view by) {
-  JsonWriter json;
-  json.BeginObject().Key("by").String(by).Key("rows").BeginArray();
+  JsonWriter json = BeginAnswer();
+  json.Key("by").String(by).Key("rows").BeginArray();
   for (const auto& [key, row] : RowsBy(stats, by)) {
     json.BeginObject().Key(by).String(key);
     json.Key("builds").Number(row.builds).Key("hits").Number(row.hits);

@@ -85,7 +85,7 @@ class Session {
     Expected<top::Sample> sample = Ask(client_);
     view_.problem = sample.ok() ? "" : sample.error().message;
     if (!sample.ok()) return;
-    view_.rates.Add(sample->served, sample->compiled);
+    view_.rates.Add(sample->uptime, sample->served, sample->compiled);
     view_.sample = *std::move(sample);
   }
 

@@ -292,11 +292,10 @@ Sample Read(const cccl_cache_activity* activity, const cccl_cache_stats* stats) 
 
 std::string Json(const Sample& sample) {
   const cccl_cache_activity_info& totals = sample.totals;
-  JsonWriter json;
+  JsonWriter json = BeginAnswer();
   const auto number = [&json](const char* key, uint64_t value) {
     json.Key(key).Number(static_cast<double>(value));
   };
-  json.BeginObject();
   json.Key("version").String(sample.version);
   json.Key("uptime_seconds").Number(sample.uptime);
   number("slots", totals.slots);
@@ -339,12 +338,13 @@ std::string Json(const Sample& sample) {
   return json.EndArray().EndObject().Finish();
 }
 
-void HitRates::Add(double served, double compiled) {
-  if (!totals_.empty() && (served < totals_.back().served || compiled < totals_.back().compiled)) {
+void HitRates::Add(double time, double served, double compiled) {
+  if (!totals_.empty() && (time < totals_.back().time || served < totals_.back().served ||
+                           compiled < totals_.back().compiled)) {
     totals_.clear();
   }
-  totals_.push_back({served, compiled});
-  if (totals_.size() > kMinute + 1) totals_.pop_front();
+  totals_.push_back({time, served, compiled});
+  while (totals_.front().time < time - static_cast<double>(kMinute)) totals_.pop_front();
 }
 
 std::optional<double> HitRates::OfLastMinute() const {
@@ -354,10 +354,10 @@ std::optional<double> HitRates::OfLastMinute() const {
   return all > 0 ? std::optional(served / all) : std::nullopt;
 }
 
-std::string HitRates::Sparkline(size_t seconds, bool utf8) const {
+std::string HitRates::Sparkline(size_t times, bool utf8) const {
   constexpr std::array<const char*, 8> kBlocks = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   constexpr std::array<const char*, 8> kAscii = {"_", ".", "-", "~", "=", "+", "*", "#"};
-  const size_t shown = std::min(seconds, totals_.size() - std::min<size_t>(totals_.size(), 1));
+  const size_t shown = std::min(times, totals_.size() - std::min<size_t>(totals_.size(), 1));
   std::string line;
   for (size_t i = totals_.size() - shown; shown > 0 && i < totals_.size(); ++i) {
     const double served = totals_[i].served - totals_[i - 1].served;

@@ -75,15 +75,16 @@ struct Sample {
 /// The share of builds that were served without a compile, over the last minute.
 class HitRates {
  public:
-  /// To be called once a second. Starts over if a total has sunk: it was set to zero.
-  void Add(double served, double compiled);
+  /// Adds the totals at a time, in seconds. Starts over if a total has sunk: it was set to zero.
+  void Add(double time, double served, double compiled);
   /// Returns the rate from 0 to 1 of the last minute, or none if nothing was built.
   [[nodiscard]] std::optional<double> OfLastMinute() const;
-  /// Returns a character for each of the last seconds, a blank where nothing was built.
-  [[nodiscard]] std::string Sparkline(size_t seconds, bool utf8) const;
+  /// Returns a character for each of the last times, a blank where nothing was built.
+  [[nodiscard]] std::string Sparkline(size_t times, bool utf8) const;
 
  private:
   struct Totals {
+    double time;
     double served;
     double compiled;
   };

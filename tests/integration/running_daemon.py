@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 import time
 
+import described_json
 import grpc
 
 from patience import PATIENCE
@@ -39,8 +40,8 @@ class Daemon:
             command += ["--toolchain-root", root]
         return self.launcher + command + self.flags
 
-    def start(self, expect_ready=True):
-        """Returns when the daemon has said READY=1 to its notify socket."""
+    def start(self, expect_ready=True, inherited=()):
+        """Returns when the daemon has said READY=1 to its notify socket. `inherited`: descriptors that it has too."""
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
             address = tempfile.mktemp(prefix="notify", dir=self.directory)
             notify.bind(address)
@@ -50,7 +51,8 @@ class Daemon:
             environment.update(self.environment)
             with open(self.log, "ab") as log:
                 self.process = subprocess.Popen(
-                    self.command(), stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, user=self.uid
+                    self.command(), stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, user=self.uid,
+                    pass_fds=inherited,
                 )
             if expect_ready:
                 self.await_ready(notify)
@@ -156,4 +158,6 @@ def run_cli(*arguments, check=True, input=None, cwd=None, environment=None, user
     )
     if check:
         assert done.returncode == 0, f"{arguments}: exit {done.returncode}\n{done.stderr.decode()}"
+    if "--json" in arguments and "run" not in arguments and done.stdout:
+        described_json.check(arguments, done.stdout)
     return done

@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 
-from conftest import PLACES
+from conftest import PATIENCE, PLACES
 
 KERNEL = 'extern "C" __global__ void k() {}\n'
 
@@ -39,6 +39,26 @@ def test_a_person_is_told_what_was_a_hit_and_a_script_is_not(fake, directory):
     said = os.read(person, 1000).decode()
     os.close(person)
     assert said.startswith("hit (memory) ") and said.count("\n") == 1
+
+
+def test_a_person_who_waits_is_told_for_what(fake, toolkit, directory):
+    (directory / "k.cu").write_text("//fake: wait-for gate\n")
+    person, terminal = os.openpty()
+    program = subprocess.Popen([PLACES.cli, "--socket", fake.socket, "build", "k.cu", "--arch", "sm_90", "-o", os.devnull],
+                               cwd=directory, stderr=terminal)
+    os.close(terminal)
+    said = b""
+    while b"compiling for " not in said:
+        said += os.read(person, 1000)
+    toolkit.open("gate")
+    while b"built " not in said:
+        said += os.read(person, 1000)
+    os.close(person)
+    assert program.wait(PATIENCE) == 0
+    line = said.decode().replace("\r\n", "\n").split("\r")
+    # Spaces cover what was shown before.
+    assert line[-2].strip() == "" and len(line[-2]) >= len(line[-3].rstrip())
+    assert line[-1].startswith("built ")
 
 
 def test_the_artifact_is_written_where_asked_with_the_digest_that_was_told(fake, directory):

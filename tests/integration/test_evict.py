@@ -84,7 +84,7 @@ def test_entries_that_were_not_used_for_longer_are_evicted_with_the_deposits(mak
         holder = LeaseClient(daemon, name)
         holder.hear()
         assert holder.ask(f"publish {name}") == "published"
-    assert evict(daemon, "--older-than", "1d") == {"entries": 0, "bytes": 0}
+    assert evict(daemon, "--older-than", "1d") == {"format_version": 1, "entries": 0, "bytes": 0}
     assert daemon.stop() == 0
     daemon.environment = {"LD_PRELOAD": FAKETIME, "FAKETIME": "+2d", "FAKETIME_DONT_FAKE_MONOTONIC": "1", "NO_FAKE_STAT": "1"}
     daemon.start()

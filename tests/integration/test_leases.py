@@ -344,7 +344,7 @@ def test_deposits_are_listed_and_removed_from_the_command_line(daemon):
     text = daemon.cli("deposits", "list").stdout.decode()
     assert all(key in text for key in keys)
     done = daemon.cli("--json", "deposits", "remove", keys[0], keys[1])
-    assert json.loads(done.stdout) == {"removed": keys[:2]}
+    assert json.loads(done.stdout) == {"format_version": 1, "removed": keys[:2]}
     assert [each["key"] for each in listed(daemon)] == keys[2:]
     missing = daemon.cli("deposits", "remove", keys[0], check=False)
     assert missing.returncode == 4 and keys[0].encode() in missing.stderr

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 
+import described_json
 import grpc
 import pytest
 from conftest import PATIENCE, PLACES, run_cli, wait_for
@@ -67,6 +68,7 @@ def under_run(socket, *words, how=None, **environment):
     """What the program prints under `run`, and the report."""
     options = ("--report", *(("--how", how) if how else ()))
     done = run_cli("--socket", socket, "--json", "run", *options, "--", *words, environment=environment)
+    described_json.check(("run",), done.stderr)
     return done.stdout, json.loads(done.stderr)
 
 

@@ -76,7 +76,7 @@ def system(name, directory, make_daemon):
 def test_calls_of_nvrtc_are_served_in_the_way_that_suits_the_loader(system, name):
     (system.directory / "telling.c").write_text(TELLING)
     release = system.start(system.compile(system.directory / "telling.c")).stdout
-    variables = json.loads(system.start(system.cli, "--json", "env").stdout)
+    variables = json.loads(system.start(system.cli, "--json", "env").stdout)["variables"]
     expected = {"debian11": (b"2.31\n", False), "debian13": (b"2.41\n", True)}
     assert (release, "LD_AUDIT" in variables) == expected[name]
     words = (system.compile(ROOT / "tests/integration/run_program.c"), NVRTC.name)

@@ -27,6 +27,7 @@ TEST_CASE("what could steer a terminal becomes question marks") {
   CHECK(Printable("plain \u00e9\u20ac") == "plain \u00e9\u20ac");
   CHECK(Printable("a\x1b[2J\n\t\x7f\x80z") == "a?[2J????z");
   CHECK(Printable("\u0080\u009b\u009f\u00a0") == "???\u00a0");
+  CHECK(Printable("\u202eold\u2066\u2069\u200f\u061c\u2028\u05d0") == "?old????\u2028\u05d0");
 }
 
 TEST_CASE("a misspelled name is answered with the nearest one, a strange one with nothing") {

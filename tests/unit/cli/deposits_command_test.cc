@@ -34,7 +34,8 @@ TEST_CASE("deposits list has a line for each, with the group where there is one"
 TEST_CASE("deposits list says that there are none, in JSON by an empty list") {
   const FreshLibrary fresh;
   CHECK(RunCommand({"deposits", "list"}).output == "no deposits\n");
-  CHECK(RunCommand({"deposits", "list"}, {.json = true}).output == "{\n  \"deposits\": []\n}\n");
+  CHECK(RunCommand({"deposits", "list"}, {.json = true}).output ==
+        "{\n  \"format_version\": 1,\n  \"deposits\": []\n}\n");
 }
 
 TEST_CASE("deposits list as JSON has a gid only where a group may have it") {
@@ -51,7 +52,7 @@ TEST_CASE("deposits remove is silent, and lists as JSON what is gone") {
   CHECK(said.exit_code == 0);
   CHECK(said.output.empty());
   CHECK(RunCommand({"deposits", "remove", kA}, {.json = true}).output ==
-        "{\n  \"removed\": [\n    \"" + kA + "\"\n  ]\n}\n");
+        "{\n  \"format_version\": 1,\n  \"removed\": [\n    \"" + kA + "\"\n  ]\n}\n");
 }
 
 TEST_CASE("deposits remove goes on behind a key that nobody knows, and names it") {

@@ -251,7 +251,7 @@ TEST_CASE("the list for scripts has whole keys and both sizes, and is never no l
   CHECK(Has(json, "\"namespace\": \"org.example\""));
   CHECK(Has(json, "\"stored_bytes\": 5"));
   Library().items.clear();
-  CHECK(*ListJson(0) == "{\n  \"records\": []\n}\n");
+  CHECK(*ListJson(0) == "{\n  \"format_version\": 1,\n  \"records\": []\n}\n");
   CHECK(ListText(0)->empty());
 }
 
@@ -269,7 +269,8 @@ TEST_CASE("a summary counts one entry as one, and says what was left out only if
   summary.left_out = 3;
   CHECK(SummaryText(summary, "written", "lost") == "2 entries written, 8 bytes; 3 lost\n");
   CHECK(SummaryJson(summary) ==
-        "{\n  \"records\": 2,\n  \"bytes\": 8,\n  \"left_out\": 3,\n  \"shared\": true\n}\n");
+        "{\n  \"format_version\": 1,\n  \"records\": 2,\n  \"bytes\": 8,\n  \"left_out\": 3,\n  "
+        "\"shared\": true\n}\n");
 }
 
 }  // namespace snapshot_command_test

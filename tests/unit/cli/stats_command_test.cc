@@ -16,7 +16,8 @@ TEST_CASE("stats prints one of three formats") {
   const FreshLibrary fresh;
   Library().statistics = {{"compiles_total", "", 2}};
   CHECK(Has(RunCommand({"stats"}).output, "hit rate"));
-  CHECK(RunCommand({"stats"}, {.json = true}).output.starts_with("{\n  \"compiles_total\": 2"));
+  CHECK(RunCommand({"stats"}, {.json = true})
+            .output.starts_with("{\n  \"format_version\": 1,\n  \"compiles_total\": 2"));
   CHECK(Has(RunCommand({"stats", "--openmetrics"}).output, "# EOF\n"));
 }
 
@@ -115,7 +116,8 @@ std::string OpenMetrics(const cccl_cache_stats* stats) {
 
 TEST_CASE("as JSON what has labels is an object, though its parts come apart") {
   CHECK(Formatted(StatsJson, kApart) ==
-        "{\n  \"hits_total\": {\n    \"memory\": 3,\n    \"disk\": 4\n  },\n"
+        "{\n  \"format_version\": 1,\n  \"hits_total\": {\n    \"memory\": 3,\n    \"disk\": 4\n  "
+        "},\n"
         "  \"compiles_total\": 1,\n  \"entries\": 9,\n  \"version\": \"1.2.3\"\n}\n");
 }
 

@@ -40,33 +40,33 @@ std::string Joined(const std::vector<Line>& lines) {
 TEST_CASE("hits of the last minute are those since the answer before it") {
   HitRates rates;
   CHECK_FALSE(rates.OfLastMinute());
-  rates.Add(100, 50);
+  rates.Add(0, 100, 50);
   CHECK_FALSE(rates.OfLastMinute());
-  rates.Add(103, 51);
+  rates.Add(1, 103, 51);
   CHECK(*rates.OfLastMinute() == 0.75);
-  for (int i = 0; i < 60; ++i) rates.Add(103, 51);
+  rates.Add(61, 103, 51);
   CHECK_FALSE(rates.OfLastMinute());
 }
 
 TEST_CASE("totals that were set to zero begin another minute") {
   HitRates rates;
-  rates.Add(100, 50);
-  rates.Add(101, 50);
-  rates.Add(0, 0);
+  rates.Add(1, 100, 50);
+  rates.Add(2, 101, 50);
+  rates.Add(3, 0, 0);
   CHECK_FALSE(rates.OfLastMinute());
-  rates.Add(0, 1);
+  rates.Add(4, 0, 1);
   CHECK(*rates.OfLastMinute() == 0);
 }
 
 TEST_CASE("the sparkline has a character for each second, blank where nothing was built") {
   HitRates rates;
   CHECK(rates.Sparkline(60, true).empty());
-  rates.Add(0, 0);
+  rates.Add(1, 0, 0);
   CHECK(rates.Sparkline(60, true).empty());
-  rates.Add(0, 1);
-  rates.Add(0, 1);
-  rates.Add(1, 2);
-  rates.Add(3, 2);
+  rates.Add(2, 0, 1);
+  rates.Add(3, 0, 1);
+  rates.Add(4, 1, 2);
+  rates.Add(5, 3, 2);
   CHECK(rates.Sparkline(60, true) == "\u2581 \u2585\u2588");
   CHECK(rates.Sparkline(2, true) == "\u2585\u2588");
   CHECK(rates.Sparkline(60, false) == "_ =#");

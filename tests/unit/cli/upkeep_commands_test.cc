@@ -28,7 +28,7 @@ TEST_CASE("evict passes on what is to go, and tells what went") {
   CHECK(RunCommand({"evict", "--toolchain", "89abcdef"}).exit_code == 0);
   CHECK(Library().evicted_toolchain == "89abcdef");
   CHECK(RunCommand({"evict", "--all", "--yes"}, {.json = true}).output ==
-        "{\n  \"entries\": 2,\n  \"bytes\": 4096\n}\n");
+        "{\n  \"format_version\": 1,\n  \"entries\": 2,\n  \"bytes\": 4096\n}\n");
   CHECK(Library().evict_all);
 }
 

@@ -53,7 +53,8 @@ TEST_CASE("statistics come for people, as JSON and as OpenMetrics") {
   CHECK(Has(text.output, "80.0 %"));
   const CliResult json = cli.Run({"stats", "--json"});
   CHECK(json.output ==
-        "{\n  \"hits_total\": {\n    \"memory\": 5,\n    \"disk\": 3\n  },\n  \"compiles_total\": "
+        "{\n  \"format_version\": 1,\n  \"hits_total\": {\n    \"memory\": 5,\n    \"disk\": 3\n  "
+        "},\n  \"compiles_total\": "
         "2,\n"
         "  \"compile_seconds_total\": 1.5,\n  \"entries\": 4,\n  \"version\": \"9.8.7\"\n}\n");
   const CliResult metrics = cli.Run({"stats", "--openmetrics"});

@@ -113,7 +113,7 @@ TEST_CASE("the option --json says everything about the build, before or after th
         "\"size\": 9", "\"sha256\": \"7373", "\"f<\\\"\\t\\\">\": \"_Zf\"",
         "\"log\": \"a \\\"log\\\"\\n\xc3\xa9\"", "\"queue_us\": 5", "\"compile_us\": 7",
         "\"total_us\": ", "\"precompiled_headers\": false", "\"remembered\": false",
-        "\"native_code\": 0", "\"reason\": \"\""}) {
+        "\"native_code\": 0", "\"reason\": \"\"", "\"request\": \"6926d1f000001\""}) {
     INFO(part);
     CHECK(Has(before.output, part));
   }
@@ -208,7 +208,8 @@ TEST_CASE("with --json what went wrong is an object on standard output as well")
   const CliResult refused = cli.Run(words);
   CHECK(refused.exit_code == 4);
   CHECK(refused.output ==
-        "{\n  \"error\": {\n    \"status\": \"overloaded\",\n    \"message\": \"the queue is "
+        "{\n  \"format_version\": 1,\n  \"error\": {\n    \"status\": \"overloaded\",\n    "
+        "\"message\": \"the queue is "
         "full\",\n    \"retry_ms\": 250\n  }\n}\n");
   CHECK(Has(refused.errors, "the queue is full; come back in 250 ms"));
   cli.status = grpc::Status::OK;

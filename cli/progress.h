@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <string>
+#include <thread>
+
+#include "cccl_cache/client_c.h"
+
+namespace cccl_cache::cli {
+
+/// A line about a command that takes longer than a second: on standard error, if that is a
+/// terminal, and only until the object ends. Not thread-safe.
+class ProgressLine {
+ public:
+  ProgressLine();
+  ~ProgressLine() { Write(""); }
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  /// Shows the text in place of the one before, once the command has taken long enough.
+  void Show(const std::string& text);
+  [[nodiscard]] bool on_terminal() const { return on_terminal_; }
+
+ private:
+  void Write(const std::string& text);
+
+  const bool on_terminal_;
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  size_t width_ = 0;  ///< of what is shown
+};
+
+/// Shows the progress of a call that blocks, which another thread asks for twice a second.
+class ProgressOfCall {
+ public:
+  /// `describe` runs on that thread, first after a second, until the object ends. Without a
+  /// terminal it never runs. An empty text changes nothing.
+  explicit ProgressOfCall(std::function<std::string()> describe);
+
+ private:
+  ProgressLine line_;
+  std::jthread thread_;  // last: it uses the line
+};
+
+/// Returns what a build of this process waits for, by the flights that the daemon lists: its place
+/// in the queue, or the time of its compile. Empty if none of them is of this process.
+[[nodiscard]] std::string DescribeWait(std::span<const cccl_cache_flight> flights);
+
+/// Asks the daemon at the socket for that. Empty if it does not answer.
+[[nodiscard]] std::string AskForWait(const std::string& socket);
+
+}  // namespace cccl_cache::cli

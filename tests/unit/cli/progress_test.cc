@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/progress.h"
+
+#include <catch2/catch.hpp>
+#include <vector>
+
+namespace cccl_cache::cli::progress_test {
+namespace {
+
+cccl_cache_flight Queued(uint32_t uid, uint64_t age_ms) {
+  return {.state = CCCL_CACHE_FLIGHT_QUEUED, .age_ms = age_ms, .uid = uid};
+}
+
+TEST_CASE("a build that is compiled tells for how long, and how long earlier ones took") {
+  std::vector<cccl_cache_flight> flights = {
+      Queued(1, 9'000),
+      {.state = CCCL_CACHE_FLIGHT_RUNNING, .running_ms = 2'500, .uid = 1, .of_this_process = 1}};
+  CHECK(DescribeWait(flights) == "compiling for 2.5 s");
+  flights.back().estimate_ms = 4'000;
+  CHECK(DescribeWait(flights) == "compiling for 2.5 s, earlier ones took 4.0 s");
+}
+
+TEST_CASE("a build that waits tells its place among those of its user") {
+  std::vector<cccl_cache_flight> flights = {Queued(1, 9'000), Queued(2, 8'000), Queued(1, 1'000),
+                                            Queued(1, 3'000)};
+  flights.back().of_this_process = 1;
+  CHECK(DescribeWait(flights) ==
+        "waiting for a compiler for 3.0 s: build 2 of 3 of yours that wait");
+}
+
+TEST_CASE("a process without a flight has nothing to tell") {
+  CHECK(DescribeWait({}).empty());
+  const std::vector<cccl_cache_flight> of_another = {Queued(1, 1'000)};
+  CHECK(DescribeWait(of_another).empty());
+}
+
+}  // namespace
+}  // namespace cccl_cache::cli::progress_test
