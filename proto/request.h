@@ -117,6 +117,9 @@ struct ToolchainSelector {
   uint32_t major = 0;
 };
 
+/// The same numbers as in build.proto. Not part of the key.
+enum class BuildPriority : uint8_t { kNormal = 0, kInteractive = 1, kWarmUp = 2 };
+
 struct BuildRequest {
   std::variant<NvrtcProgram, LinkProgram, NvvmProgram> program;
   ToolchainSelector toolchain;
@@ -127,6 +130,7 @@ struct BuildRequest {
   /// Whether the daemon finds the client's files under the client's names; none: it must not
   /// assume so.
   std::optional<FilesView> files_view;
+  BuildPriority priority = BuildPriority::kNormal;
 
   [[nodiscard]] BuildKind kind() const { return static_cast<BuildKind>(program.index() + 1); }
 };

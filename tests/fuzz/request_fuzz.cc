@@ -103,6 +103,7 @@ void CheckConverted(const ConvertedRequest& converted) {
 /// What was read is what protobuf finds, in the same order.
 void CheckUnderstood(const cccl_cache::BuildRequest& read, const v1::BuildRequest& parsed) {
   assert(read.driver_version == parsed.driver_version());
+  assert(static_cast<int>(read.priority) == static_cast<int>(parsed.priority()));
   assert(read.working_directory == parsed.working_directory());
   if (const auto* nvrtc = std::get_if<cccl_cache::NvrtcProgram>(&read.program)) {
     assert(parsed.has_nvrtc() && nvrtc->name == parsed.nvrtc().name());
@@ -138,6 +139,7 @@ v1::BuildRequest NvrtcRequest() {
   variable.set_value("-G");
   request.set_working_directory("/home");
   request.set_driver_version(13000);
+  request.set_priority(v1::PRIORITY_WARM_UP);
   request.mutable_toolchain()->set_version("12.9");
   request.add_wanted(v1::ARTIFACT_KIND_CUBIN);
   return request;

@@ -54,6 +54,7 @@ PTX, CUBIN = build_pb2.ARTIFACT_KIND_PTX, build_pb2.ARTIFACT_KIND_CUBIN
 PAIRS = {
     "who wants what": (request(wanted=[PTX]), request(wanted=[CUBIN])),
     "driver": (request(), request(driver_version=13000)),
+    "priority": (request(), request(priority=build_pb2.PRIORITY_WARM_UP)),
     "toolchain by major": (request(), request(toolchain=build_pb2.ToolchainSelector(major=13))),
     "toolchain by version": (request(), request(toolchain=build_pb2.ToolchainSelector(version="13.0"))),
     "working directory": (request(), request(working_directory="/tmp")),

@@ -12,6 +12,22 @@ namespace {
 // A hint, not a promise: enough for a slot to become free under common loads.
 constexpr std::chrono::milliseconds kRetryQueued{500};
 
+constexpr int64_t kInteractiveRank = 0;
+constexpr int64_t kNormalRank = 1;
+constexpr int64_t kWarmUpRank = 2;
+
+int64_t RankOf(BuildPriority priority) {
+  switch (priority) {
+    case BuildPriority::kInteractive:
+      return kInteractiveRank;
+    case BuildPriority::kNormal:
+      return kNormalRank;
+    case BuildPriority::kWarmUp:
+      return kWarmUpRank;
+  }
+  return kNormalRank;
+}
+
 }  // namespace
 
 FairQueue::FairQueue(const Bounds& bounds, Run run) : bounds_(bounds), run_(std::move(run)) {
@@ -29,13 +45,16 @@ void FairQueue::Close() {
   slots_.clear();
 }
 
-Status FairQueue::Add(uint64_t item, Account account) {
+Status FairQueue::Add(uint64_t item, Account account, BuildPriority priority) {
   {
     const MutexLock lock(mutex_);
     const bool known = waiting_.contains(item);
-    if (known && waiting_[item].lines.contains(account)) return Ok{};
+    if (known && waiting_[item].lines.contains(account)) {
+      Raise(waiting_[item], account, RankOf(priority));
+      return Ok{};
+    }
     const auto line = lines_.find(account);
-    const size_t mine = line == lines_.end() ? 0 : line->second.size();
+    const size_t mine = line == lines_.end() ? 0 : line->second.items.size();
     if (mine >= bounds_.per_uid) {
       if (known) return Ok{};
       return Error{ErrorCode::kOverloaded,
@@ -54,10 +73,14 @@ Status FairQueue::Add(uint64_t item, Account account) {
           kRetryQueued};
     }
     if (line == lines_.end()) rotation_.push_back(account);
-    lines_[account].push_back(item);
     Waiting& waiting = waiting_[item];
-    waiting.lines.insert(account);
-    if (!known) waiting.since = Clock::now();
+    if (!known) {
+      waiting.number = ++last_number_;
+      waiting.since = bounds_.now();
+    }
+    const Place place{RankOf(priority), waiting.number};
+    waiting.lines.emplace(account, place);
+    lines_[account].items.emplace(place, item);
     ++changes_;
   }
   added_.NotifyOne();
@@ -65,21 +88,34 @@ Status FairQueue::Add(uint64_t item, Account account) {
   return Ok{};
 }
 
-void FairQueue::RemoveFromLine(uint64_t item, Account account) {
-  const auto line = lines_.find(account);
-  if (line == lines_.end()) return;
-  std::erase(line->second, item);
-  if (!line->second.empty()) return;
-  lines_.erase(line);
-  rotation_.remove(account);
+void FairQueue::Raise(Waiting& waiting, Account account, Rank rank) {
+  Place& place = waiting.lines.at(account);
+  if (place.rank <= rank) return;
+  std::map<Place, uint64_t>& items = lines_.at(account).items;
+  auto item = items.extract(place);
+  place.rank = rank;
+  item.key() = place;
+  items.insert(std::move(item));
+  ++changes_;
+  changed_.NotifyOne();
+}
+
+void FairQueue::RemoveFromLines(std::map<uint64_t, Waiting>::iterator item) {
+  for (const auto& [account, place] : item->second.lines) {
+    const auto line = lines_.find(account);
+    line->second.items.erase(place);
+    if (!line->second.items.empty()) continue;
+    lines_.erase(line);
+    rotation_.remove(account);
+  }
+  waiting_.erase(item);
 }
 
 bool FairQueue::Remove(uint64_t item) {
   const MutexLock lock(mutex_);
   const auto found = waiting_.find(item);
   if (found == waiting_.end()) return false;
-  for (Account each : found->second.lines) RemoveFromLine(item, each);
-  waiting_.erase(found);
+  RemoveFromLines(found);
   return true;
 }
 
@@ -102,20 +138,52 @@ void FairQueue::Describe(std::optional<Account> only, BuildActivity* activity) c
   const auto of = [&accounts](Account account) -> AccountActivity& {
     return accounts.emplace(account, AccountActivity{account}).first->second;
   };
-  for (const auto& [account, line] : lines_) of(account).queued = line.size();
+  for (const auto& [account, line] : lines_) of(account).queued = line.items.size();
   for (const auto& [account, count] : running_of_) of(account).running = count;
   for (const auto& [account, counts] : accounts) {
     if (!only || *only == account) activity->accounts.push_back(counts);
   }
 }
 
+FairQueue::Next FairQueue::NextOf(Account account, Clock::time_point now) const {
+  const Line& line = lines_.at(account);
+  Place best{kWarmUpRank + 1};
+  Next next;
+  for (auto oldest = line.items.begin(); oldest != line.items.end();
+       oldest = line.items.lower_bound({oldest->first.rank + 1, 0})) {
+    const auto& [place, item] = *oldest;
+    const Clock::time_point since = waiting_.at(item).since;
+    const Clock::time_point passed_over =
+        std::max(since, line.taken[static_cast<size_t>(place.rank)]);
+    const Rank risen = place.rank - (now - passed_over) / bounds_.age_after;
+    const Place by_now{std::max(risen, kInteractiveRank), place.number};
+    if (best <= by_now) continue;
+    best = by_now;
+    const bool is_urgent = by_now.rank < kWarmUpRank;
+    // Nobody waits for a warm-up, so it may wait until it has risen.
+    next = {item, is_urgent,
+            is_urgent ? since + bounds_.relief_after : passed_over + bounds_.age_after};
+  }
+  return next;
+}
+
+Account FairQueue::NextInRotation() const {
+  const Clock::time_point now = bounds_.now();
+  const auto urgent = std::ranges::find_if(
+      rotation_, [&](Account account) REQUIRES(mutex_) { return NextOf(account, now).is_urgent; });
+  return urgent == rotation_.end() ? rotation_.front() : *urgent;
+}
+
 uint64_t FairQueue::TakeNextOf(Account account) {
   const auto turn = std::ranges::find(rotation_, account);
   rotation_.splice(rotation_.end(), rotation_, turn);
-  const uint64_t item = lines_.at(account).front();
-  const auto found = waiting_.find(item);
-  for (Account other : found->second.lines) RemoveFromLine(item, other);
-  waiting_.erase(found);
+  const Clock::time_point now = bounds_.now();
+  const auto next = waiting_.find(NextOf(account, now).item);
+  for (const auto& [each, place] : next->second.lines) {
+    lines_.at(each).taken[static_cast<size_t>(place.rank)] = now;
+  }
+  const uint64_t item = next->first;
+  RemoveFromLines(next);
   return item;
 }
 
@@ -139,7 +207,7 @@ void FairQueue::ServeSlot(std::stop_token stop) {
   while (added_.Wait(mutex_, stop, [this]() REQUIRES(mutex_) { return !waiting_.empty(); })) {
     if (stop.stop_requested()) return;
     ++busy_slots_;
-    RunNextOf(rotation_.front());
+    RunNextOf(NextInRotation());
     --busy_slots_;
   }
 }
@@ -160,15 +228,14 @@ void FairQueue::ServeRelief(std::stop_token stop) {
 }
 
 std::variant<Account, FairQueue::Clock::time_point> FairQueue::Relieved() const {
-  const Clock::time_point now = Clock::now();
+  const Clock::time_point now = bounds_.now();
   Clock::time_point next = now + std::chrono::hours(1);
   if (busy_slots_ < bounds_.slots) return next;
   const Allowance allowance{1, bounds_.relief_slots};
   for (const Account account : rotation_) {
     if (running_of_.contains(account)) continue;
     if (allowance.Most(account, 0, busy_relief_slots_) == 0) continue;
-    const Clock::time_point due =
-        waiting_.at(lines_.at(account).front()).since + bounds_.relief_after;
+    const Clock::time_point due = NextOf(account, now).relief_due;
     if (due <= now) return account;
     next = std::min(next, due);
   }

@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <chrono>
+#include <compare>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <list>
 #include <map>
 #include <optional>
-#include <set>
 #include <thread>
 #include <variant>
 #include <vector>
@@ -18,22 +18,32 @@
 #include "daemon/core/model/account.h"
 #include "daemon/core/model/activity.h"
 #include "daemon/core/model/result.h"
+#include "proto/request.h"
 
 namespace cccl_cache::daemon {
 
-/// Items that wait for one of a fixed number of slots. Each account has a line of its own, and the
-/// slots serve the lines in rotation. An item that several users wait for stands in each of their
-/// lines and runs once, at the best of its places. If items of others hold all slots (their disk
-/// hangs), an account that has nothing running and waits for long gets one of a few relief slots.
-/// Thread-safe.
+/// Items that wait for one of a fixed number of slots. Each account has a line of its own, ordered
+/// by priority and then by age, and the slots serve the lines in rotation. A line that holds
+/// nothing but warm-ups has its turn only if all lines do. An item that several users wait for
+/// stands in each of their lines and runs once, at the best of its places.
+///
+/// Ageing: the oldest item of a priority rises by one for each `age_after` in which no item of that
+/// priority was taken from its line. So every line moves, and a thousand old warm-ups are still
+/// warm-ups.
+///
+/// Relief: if items of others hold all slots (their disk hangs), an account that has nothing
+/// running and waits for long gets one of a few relief slots. Thread-safe.
 class FairQueue {
  public:
+  using Clock = std::chrono::steady_clock;
   struct Bounds {
     size_t slots = 2;
     size_t per_uid = 1024;
     size_t total = 8192;
     size_t relief_slots = 4;
     std::chrono::milliseconds relief_after{1000};
+    std::chrono::milliseconds age_after{30'000};
+    std::function<Clock::time_point()> now = Clock::now;
   };
   using Run = std::function<void(uint64_t item)>;
 
@@ -47,10 +57,11 @@ class FairQueue {
   /// Starts no more items, and returns when the running ones have returned. Called by one thread.
   void Close();
 
-  /// Adds the item at the end of the account's line. An item that waits in another line already
-  /// stays there too, and then a full line is no error: the item only gets no better place. Returns
-  /// kOverloaded if the item is new and the line or the queue is full.
-  Status Add(uint64_t item, Account account);
+  /// Adds the item to the account's line. An item that waits there already rises if this priority
+  /// is higher. One that waits in another line stays there too, and then a full line is no error:
+  /// the item only gets no better place. Returns kOverloaded if the item is new and the line or the
+  /// queue is full.
+  Status Add(uint64_t item, Account account, BuildPriority priority = BuildPriority::kNormal);
   /// Takes the item out of all lines. Returns false if it did not wait (any more).
   bool Remove(uint64_t item);
 
@@ -60,21 +71,43 @@ class FairQueue {
   void Describe(std::optional<Account> only, BuildActivity* activity) const;
 
  private:
-  using Clock = std::chrono::steady_clock;
+  using Rank = int64_t;  ///< of a priority: the lowest goes first
+  static constexpr size_t kRanks = 3;
+  struct Place {
+    Rank rank = 0;
+    uint64_t number = 0;  ///< of the item, in the order in which they came
+    auto operator<=>(const Place&) const = default;
+  };
+  struct Line {
+    std::map<Place, uint64_t> items;
+    std::array<Clock::time_point, kRanks> taken;  ///< when the last of each rank was
+  };
   struct Waiting {
-    std::set<Account> lines;
+    std::map<Account, Place> lines;
+    uint64_t number = 0;
     Clock::time_point since;
+  };
+  struct Next {
+    uint64_t item = 0;
+    bool is_urgent = false;  ///< no warm-up, or one that has risen
+    Clock::time_point relief_due;
   };
 
   void ServeSlot(std::stop_token stop);
   void ServeRelief(std::stop_token stop);
+  /// Returns the first item of the account, whose line is not empty.
+  Next NextOf(Account account, Clock::time_point now) const REQUIRES(mutex_);
+  /// Returns the account whose turn it is. Requires that something waits.
+  Account NextInRotation() const REQUIRES(mutex_);
   /// Runs the account's next item, without the lock.
   void RunNextOf(Account account) REQUIRES(mutex_);
   /// Returns the account to relieve now, or else when to look again.
   std::variant<Account, Clock::time_point> Relieved() const REQUIRES(mutex_);
   /// Takes the account's next item out of all lines and returns it; the account's turn is over.
   uint64_t TakeNextOf(Account account) REQUIRES(mutex_);
-  void RemoveFromLine(uint64_t item, Account account) REQUIRES(mutex_);
+  /// The item gets this rank in the account's line unless it has a better one.
+  void Raise(Waiting& waiting, Account account, Rank rank) REQUIRES(mutex_);
+  void RemoveFromLines(std::map<uint64_t, Waiting>::iterator item) REQUIRES(mutex_);
 
   const Bounds bounds_;
   const Run run_;
@@ -82,13 +115,14 @@ class FairQueue {
   mutable Mutex mutex_;
   CondVar added_;    ///< an item was added, for one slot
   CondVar changed_;  ///< for one relief slot, which then knows when to look
-  std::map<Account, std::deque<uint64_t>> lines_ GUARDED_BY(mutex_);  ///< no empty lines
-  std::list<Account> rotation_ GUARDED_BY(mutex_);                    ///< the accounts of lines_
+  std::map<Account, Line> lines_ GUARDED_BY(mutex_);  ///< no empty lines
+  std::list<Account> rotation_ GUARDED_BY(mutex_);    ///< the accounts of lines_
   std::map<uint64_t, Waiting> waiting_ GUARDED_BY(mutex_);
   std::map<Account, size_t> running_of_ GUARDED_BY(mutex_);  ///< no zeros
   size_t running_ GUARDED_BY(mutex_) = 0;
   size_t busy_slots_ GUARDED_BY(mutex_) = 0;
   size_t busy_relief_slots_ GUARDED_BY(mutex_) = 0;
+  uint64_t last_number_ GUARDED_BY(mutex_) = 0;
   uint64_t changes_ GUARDED_BY(mutex_) = 0;  ///< of what waits and runs
 
   std::vector<std::jthread> slots_;  // last: threads end before what they use

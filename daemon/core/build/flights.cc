@@ -162,6 +162,7 @@ void Flights::Join(BuildPtr waiter) {
   const Build::Ticket ticket = waiter->ticket;
   const Peer peer = waiter->peer;
   const std::shared_ptr<const BuildPlan> plan = waiter->plan;
+  const BuildPriority priority = waiter->request->priority;
   waiter->joined = Clock::now();
   const Digest key = KeyFor(*waiter);
   const bool shared = plan->uncacheable_reason.empty();
@@ -172,7 +173,7 @@ void Flights::Join(BuildPtr waiter) {
     const std::optional<FlightResult> hit = parts_.cache.FindClosedInMemory(*plan);
     if (hit) return Land(joined.flight, plan, peer, *hit, nullptr);
   }
-  const Status queued = queue_.Add(joined.flight, peer.account());
+  const Status queued = queue_.Add(joined.flight, peer.account(), priority);
   if (queued) return;
   FlightTable::Left left = parts_.table.TakeOutOfLine(ticket);
   if (left.waiter != nullptr) parts_.responder.Refuse(std::move(left.waiter), queued.error());

@@ -4,7 +4,9 @@
 
 #include <sys/resource.h>
 
+#include <atomic>
 #include <catch2/catch.hpp>
+#include <chrono>
 
 namespace cccl_cache::daemon::fair_queue_test {
 namespace {
@@ -36,14 +38,24 @@ class Recorder {
   bool released_ = false;
 };
 
+constexpr auto kInteractive = BuildPriority::kInteractive;
+constexpr auto kNormal = BuildPriority::kNormal;
+constexpr auto kWarmUp = BuildPriority::kWarmUp;
+
 struct Line {
   explicit Line(size_t per_uid = 100, size_t total = 100)
-      : queue({.slots = 1, .per_uid = per_uid, .total = total, .relief_slots = 0},
+      : queue({.slots = 1,
+               .per_uid = per_uid,
+               .total = total,
+               .relief_slots = 0,
+               .age_after = std::chrono::minutes(1),
+               .now = [this] { return FairQueue::Clock::time_point(now.load()); }},
               [this](uint64_t item) { recorder.Run(item); }) {
     CHECK(queue.Add(1000, Account(0)).ok());
     recorder.Wait(1);
   }
   ~Line() { recorder.Release(); }
+  std::atomic<std::chrono::nanoseconds> now{std::chrono::hours(1)};
   Recorder recorder;
   FairQueue queue;
 };
@@ -99,6 +111,93 @@ TEST_CASE("who has nothing running is not held up for long by slots that others 
   CHECK(queue.waiting() == 3);  // both have something running
   recorder.Release();
   CHECK(recorder.Wait(5).size() == 5);
+}
+
+TEST_CASE("a user's interactive items go first and warm-ups last, each in the order they came") {
+  Line line;
+  uint64_t item = 0;
+  for (const auto priority : {kWarmUp, kNormal, kInteractive, kWarmUp, kNormal, kInteractive}) {
+    CHECK(line.queue.Add(++item, Account(7), priority).ok());
+  }
+  line.recorder.Release();
+  CHECK(line.recorder.Wait(7) == std::vector<uint64_t>{1000, 3, 6, 2, 5, 1, 4});
+}
+
+TEST_CASE("a user's interactive items are before that user's others alone") {
+  Line line;
+  for (uint64_t item : {1, 2}) CHECK(line.queue.Add(item, Account(7)).ok());
+  for (uint64_t item : {10, 11}) CHECK(line.queue.Add(item, Account(8), kInteractive).ok());
+  line.recorder.Release();
+  CHECK(line.recorder.Wait(5) == std::vector<uint64_t>{1000, 1, 10, 2, 11});
+}
+
+TEST_CASE("a user who has only warm-ups left has a turn when nobody waits for anything else") {
+  Line line;
+  for (uint64_t item : {1, 2}) CHECK(line.queue.Add(item, Account(7), kWarmUp).ok());
+  CHECK(line.queue.Add(10, Account(8), kWarmUp).ok());
+  for (uint64_t item : {11, 12}) CHECK(line.queue.Add(item, Account(8)).ok());
+  line.recorder.Release();
+  CHECK(line.recorder.Wait(6) == std::vector<uint64_t>{1000, 11, 12, 1, 10, 2});
+}
+
+TEST_CASE("an item that was passed over for long rises by one priority after the other") {
+  for (const int minutes : {0, 1, 2}) {
+    Line line;
+    CHECK(line.queue.Add(1, Account(7), kWarmUp).ok());
+    line.now = line.now.load() + std::chrono::minutes(minutes);
+    CHECK(line.queue.Add(2, Account(7)).ok());
+    CHECK(line.queue.Add(3, Account(7), kInteractive).ok());
+    line.recorder.Release();
+    const std::vector<uint64_t> orders[] = {{1000, 3, 2, 1}, {1000, 3, 1, 2}, {1000, 1, 3, 2}};
+    CHECK(line.recorder.Wait(4) == orders[minutes]);
+  }
+}
+
+TEST_CASE("of a user's many warm-ups one at a time rises, and has a turn among other users") {
+  Line line;
+  for (uint64_t item : {1, 2, 3}) CHECK(line.queue.Add(item, Account(7), kWarmUp).ok());
+  line.now = line.now.load() + std::chrono::minutes(1);
+  for (uint64_t item : {10, 11, 12}) CHECK(line.queue.Add(item, Account(8)).ok());
+  line.recorder.Release();
+  CHECK(line.recorder.Wait(7) == std::vector<uint64_t>{1000, 1, 10, 11, 12, 2, 3});
+}
+
+TEST_CASE("an item that waits rises when its user asks again with a higher priority") {
+  Line line;
+  for (uint64_t item : {1, 2, 3}) CHECK(line.queue.Add(item, Account(7), kWarmUp).ok());
+  CHECK(line.queue.Add(4, Account(7)).ok());
+  CHECK(line.queue.Add(2, Account(7), kInteractive).ok());
+  CHECK(line.queue.Add(3, Account(7), kNormal).ok());
+  CHECK(line.queue.Add(4, Account(7), kWarmUp).ok());
+  CHECK(line.queue.waiting() == 4);
+  line.recorder.Release();
+  CHECK(line.recorder.Wait(5) == std::vector<uint64_t>{1000, 2, 3, 4, 1});
+}
+
+TEST_CASE("an item has its priority in each user's line") {
+  Line line;
+  CHECK(line.queue.Add(1, Account(7), kWarmUp).ok());
+  for (uint64_t item : {2, 3}) CHECK(line.queue.Add(item, Account(7)).ok());
+  CHECK(line.queue.Add(10, Account(8)).ok());
+  CHECK(line.queue.Add(1, Account(8), kInteractive).ok());
+  line.recorder.Release();
+  CHECK(line.recorder.Wait(5) == std::vector<uint64_t>{1000, 2, 1, 3, 10});
+}
+
+TEST_CASE("a warm-up has no relief slot while others wait for theirs") {
+  Recorder recorder;
+  FairQueue queue({.slots = 1,
+                   .relief_slots = 1,
+                   .relief_after = std::chrono::milliseconds(1),
+                   .age_after = std::chrono::hours(1)},
+                  [&](uint64_t item) { recorder.Run(item); });
+  CHECK(queue.Add(1, Account(7)).ok());
+  CHECK(recorder.Wait(1) == std::vector<uint64_t>{1});
+  CHECK(queue.Add(10, Account(8), kWarmUp).ok());
+  CHECK(queue.Add(20, Account(9)).ok());
+  CHECK(recorder.Wait(2) == std::vector<uint64_t>{1, 20});
+  recorder.Release();
+  CHECK(recorder.Wait(3).back() == 10);
 }
 
 TEST_CASE("an item wakes one slot") {

@@ -146,6 +146,32 @@ TEST_CASE("a line that is full refuses who comes, and nobody else") {
   CHECK(scene.compiler.started() == 2);
 }
 
+TEST_CASE("the priority of those who wait decides which flight is next") {
+  std::mutex mutex;
+  std::vector<std::string> order;
+  Scene scene([&](const CompileJob& job, int call) {
+    const std::lock_guard lock(mutex);
+    order.push_back(std::get<cccl_cache::NvrtcProgram>(job.request->program).source);
+    return SourceAsOutput(job, call);
+  });
+  const auto join = [&](const std::string& source, BuildPriority priority) {
+    const auto request = MakeRequest(source);
+    request->priority = priority;
+    scene.Join(testing::MakeWaiter(scene.table, request, kAlice, scene.answers.Collect()));
+  };
+  scene.compiler.Shut();
+  scene.Join("runs");
+  REQUIRE(scene.compiler.WaitUntilStarted(1));
+  join("warm-up", BuildPriority::kWarmUp);
+  join("risen", BuildPriority::kWarmUp);
+  join("normal", BuildPriority::kNormal);
+  join("interactive", BuildPriority::kInteractive);
+  join("risen", BuildPriority::kInteractive);
+  scene.compiler.Open();
+  CHECK(scene.answers.Wait(6).size() == 6);
+  CHECK(order == std::vector<std::string>{"runs", "risen", "interactive", "normal", "warm-up"});
+}
+
 TEST_CASE("a flight ends with the last one that leaves it, not before") {
   Scene scene;
   scene.compiler.Shut();

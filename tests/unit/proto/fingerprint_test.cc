@@ -202,6 +202,7 @@ TEST_CASE("same_when_it_does_not: an NVRTC program") {
        {"a name expression twice", [](Case& c) { c.nvrtc().name_expressions.push_back("kernel"); }},
        {"order of headers", [](Case& c) { std::swap(c.nvrtc().headers[0], c.nvrtc().headers[1]); }},
        {"driver", [](Case& c) { c.request.driver_version = 13000; }},
+       {"priority", [](Case& c) { c.request.priority = BuildPriority::kWarmUp; }},
        {"selector", [](Case& c) { c.request.toolchain.version = "13.0"; }}});
 }
 

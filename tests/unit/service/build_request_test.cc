@@ -69,6 +69,7 @@ TEST_CASE("every field of an nvrtc request arrives") {
   message.mutable_files_view()->set_root_mount(4);
   message.add_wanted(v1::ARTIFACT_KIND_CUBIN);
   message.add_wanted(v1::ARTIFACT_KIND_CUBIN);
+  message.set_priority(v1::PRIORITY_WARM_UP);
   auto result = Convert(message);
   REQUIRE(result.ok());
   const auto& request = *result->request;
@@ -88,6 +89,15 @@ TEST_CASE("every field of an nvrtc request arrives") {
   CHECK(request.working_directory == "/home");
   CHECK(request.files_view == cccl_cache::FilesView{1, 2, 3, 4});
   CHECK(result->wanted == std::vector{cccl_cache::ArtifactKind::kCubin});
+  CHECK(request.priority == cccl_cache::BuildPriority::kWarmUp);
+}
+
+TEST_CASE("a priority that there is not is refused by its number") {
+  for (const int number : {-1, 3}) {
+    v1::BuildRequest message = Nvrtc();
+    message.set_priority(static_cast<v1::Priority>(number));
+    CHECK(MessageOf(message) == "priority: " + std::to_string(number) + " is not a priority");
+  }
 }
 
 TEST_CASE("every field of a link and of an nvvm request arrives") {
