@@ -20,6 +20,13 @@ Kind KindOf(std::string_view emit) {
   return Kind::kCubin;
 }
 
+Priority PriorityOf(std::string_view name) {
+  if (name == "interactive") return Priority::kInteractive;
+  if (name == "normal") return Priority::kNormal;
+  if (name == "warm-up") return Priority::kWarmUp;
+  return Priority::kDefault;
+}
+
 constexpr std::string_view kDecimalDigits = "0123456789";
 
 bool IsNumber(std::string_view text) {
@@ -58,6 +65,11 @@ void AddCompileOptions(CLI::App* command, const std::vector<std::string>& kinds,
   command->add_option("--toolchain", options->toolchain,
                       "Major (13), version (12.9) or id of the toolchain (default: the newest that "
                       "this machine's driver supports)");
+  AcceptOnly(command->add_option("--priority", options->priority,
+                                 "Which of the builds that wait for a compiler goes first: "
+                                 "interactive, normal or warm-up (default: "
+                                 "$CCCL_CACHE_PRIORITY, else normal)"),
+             {"interactive", "normal", "warm-up"});
   AcceptOnly(command->add_option("--fallback", options->fallback,
                                  "If there is no daemon or it refuses: local compiles here, error "
                                  "fails (default: error)"),
@@ -87,6 +99,7 @@ Expected<CompilePlan> PlanCompile(const CompileOptions& options, Compiler compil
     plan.summary = Summary::kLine;
   }
   plan.build.wanted = {plan.kind};
+  plan.build.priority = PriorityOf(options.priority);
   plan.build.working_directory = WorkingDirectory();
   if (Expected<Done> chosen = ChooseToolchain(options.toolchain, &plan.build); !chosen.ok()) {
     return std::move(chosen).error();

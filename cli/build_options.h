@@ -21,13 +21,14 @@ struct CompileOptions {
   std::string output;  ///< empty: derived from the first input
   std::vector<std::string> options;
   std::string toolchain;
+  std::string priority;  ///< empty: that of the environment
   std::string fallback;  ///< "local": compiled here if the daemon does not do it; else "error"
   bool quiet = false;
   bool verbose = false;
 };
 
-/// Adds --arch, --emit, -o, --option, --toolchain, --fallback, -q and -v. `kinds` are what --emit
-/// takes, the first is the default; `output` is the default of -o, in words.
+/// Adds --arch, --emit, -o, --option, --toolchain, --priority, --fallback, -q and -v. `kinds` are
+/// what --emit takes, the first is the default; `output` is the default of -o, in words.
 void AddCompileOptions(CLI::App* command, const std::vector<std::string>& kinds,
                        const std::string& output, CompileOptions* options);
 /// That of commands with one input that the result is named after.

@@ -25,7 +25,8 @@ void AddCommonOptions(CLI::App* app, CommonOptions* common) {
   app->footer(
       "Exit codes: 0 done, 1 the code does not compile, 2 usage, 3 no daemon, 4 refused, 5 any "
       "other error.\n"
-      "Environment: CCCL_CACHE_SOCKET names the daemon's socket if --socket does not.\n"
+      "Environment: CCCL_CACHE_SOCKET names the daemon's socket if --socket does not, "
+      "CCCL_CACHE_PRIORITY the priority of builds if --priority does not.\n"
       "Example: cccl-cache-cli build kernel.cu --arch sm_90 -o kernel.cubin");
 }
 

@@ -39,6 +39,7 @@ def refused(message):
     ({"headers": {5: ""}}, "each name in headers must be a str, not 5 (int)"),
     ({"toolchain": 12.9}, 'toolchain must be an int such as 13 or a str such as "12.9", not 12.9 (float)'),
     ({"timeout": "5"}, "timeout must be a number of seconds, not '5' (str)"),
+    ({"priority": 1}, "priority must be a str, not 1 (int)"),
 ])
 def test_what_a_build_can_not_take_is_named(client, given, message):
     with refused(message):
@@ -66,6 +67,17 @@ def test_what_a_link_can_not_take_is_named(client, given, message):
 def test_what_nvvm_can_not_take_is_named(client, given, message):
     with refused(message):
         client.nvvm(**{"modules": ["define"], "arch": "compute_90", **given})
+
+
+@pytest.mark.parametrize("make", [
+    lambda **given: cccl_cache.Build(KERNEL, arch="sm_90", **given),
+    lambda **given: cccl_cache.Link([b"cubin"], arch="sm_90", **given),
+    lambda **given: cccl_cache.Nvvm(["define"], arch="compute_90", **given),
+], ids=["build", "link", "nvvm"])
+def test_a_priority_is_handed_over_or_refused_with_those_there_are(make):
+    assert [make(priority=each).options()._obj.priority for each in (None, "interactive", "normal", "warm-up")] == [0, 1, 2, 3]
+    with pytest.raises(ValueError, match="priority='high' is not one of interactive, normal, warm-up"):
+        make(priority="high")
 
 
 def test_a_generator_is_a_sequence():

@@ -72,6 +72,14 @@ struct NvvmBuild {
   bool add_libdevice = false;
 };
 
+/// Which of the builds that wait for a compiler goes first: see cccl_cache_priority.
+enum class Priority : uint8_t {
+  kDefault = CCCL_CACHE_PRIORITY_DEFAULT,
+  kInteractive = CCCL_CACHE_PRIORITY_INTERACTIVE,
+  kNormal = CCCL_CACHE_PRIORITY_NORMAL,
+  kWarmUp = CCCL_CACHE_PRIORITY_WARM_UP,
+};
+
 /// The options that all kinds of builds share.
 struct BuildOptions {
   std::string toolchain_id{};  ///< set at most one of the three
@@ -81,6 +89,7 @@ struct BuildOptions {
   std::string working_directory{};       ///< absolute, or empty: unknown
   std::vector<Kind> wanted{};            ///< kinds to receive; none: all
   std::chrono::milliseconds timeout{0};  ///< zero: the library's default
+  Priority priority = Priority::kDefault;
 };
 
 }  // namespace cccl_cache

@@ -100,6 +100,7 @@ std::invoke_result_t<Then, const cccl_cache_build_options&> With(const BuildOpti
   options.wanted = wanted.data();
   options.wanted_count = wanted.size();
   options.timeout_ms = Milliseconds(given.timeout);
+  options.priority = static_cast<cccl_cache_priority>(given.priority);
   return then(options);
 }
 

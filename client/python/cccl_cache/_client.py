@@ -132,7 +132,7 @@ class Client:
               include_dirs: Sequence[str | os.PathLike[str]] = (), headers: Mapping[str, Text] | None = None,
               name_expressions: Sequence[str] = (), toolchain: int | str | None = None, emit: Emit = "cubin",
               toolchain_headers: bool = True, working_directory: str | os.PathLike[str] | None = None,
-              timeout: float | None = None) -> Result:
+              timeout: float | None = None, priority: str | None = None) -> Result:
         """Compiles CUDA C++ with NVRTC, or gets what was compiled before.
 
         Parameters
@@ -162,6 +162,9 @@ class Client:
             Where relative names are looked up; that of this process if not given.
         timeout : float, optional
             Seconds for the whole call; ten minutes if not given.
+        priority : {"interactive", "normal", "warm-up"}, optional
+            Which of the builds that wait for a compiler goes first: interactive ones before this user's others, warm-ups
+            after everybody's. Without it ``$CCCL_CACHE_PRIORITY``, else normal.
 
         Returns
         -------
@@ -183,10 +186,11 @@ class Client:
         return self.run(Build(source, arch=arch, options=options, name=name, include_dirs=include_dirs,
                               headers=headers, name_expressions=name_expressions, toolchain=toolchain, emit=emit,
                               toolchain_headers=toolchain_headers, working_directory=working_directory,
-                              timeout=timeout))
+                              timeout=timeout, priority=priority))
 
     def link(self, inputs: Sequence[LinkInput], *, arch: str, options: Sequence[str] = (),
-             toolchain: int | str | None = None, emit: str = "cubin", timeout: float | None = None) -> Result:
+             toolchain: int | str | None = None, emit: str = "cubin", timeout: float | None = None,
+             priority: str | None = None) -> Result:
         """Links with nvJitLink, in this order.
 
         Parameters
@@ -199,7 +203,7 @@ class Client:
             ``"sm_90"``, or ``"native"``.
         options : sequence of str
             Options for nvJitLink as they are; LTO-IR needs ``"-lto"``.
-        toolchain, timeout
+        toolchain, timeout, priority
             As in `build`.
         emit : str
             ``"cubin"`` or ``"ptx"``.
@@ -208,11 +212,12 @@ class Client:
         -------
         Result
         """
-        return self.run(Link(inputs, arch=arch, options=options, toolchain=toolchain, emit=emit, timeout=timeout))
+        return self.run(Link(inputs, arch=arch, options=options, toolchain=toolchain, emit=emit, timeout=timeout,
+                             priority=priority))
 
     def nvvm(self, modules: Sequence[NvvmModule], *, arch: str, options: Sequence[str] = (),
              lazy_modules: Sequence[NvvmModule] = (), libdevice: bool = False, toolchain: int | str | None = None,
-             emit: str = "ptx", timeout: float | None = None) -> Result:
+             emit: str = "ptx", timeout: float | None = None, priority: str | None = None) -> Result:
         """Compiles NVVM IR with libNVVM.
 
         Parameters
@@ -227,7 +232,7 @@ class Client:
             Modules after those of which only what is used is compiled.
         libdevice : bool
             Add the toolchain's own libdevice, lazily, as the last.
-        toolchain, timeout
+        toolchain, timeout, priority
             As in `build`.
         emit : str
             ``"ptx"`` or ``"ltoir"``.
@@ -237,7 +242,7 @@ class Client:
         Result
         """
         return self.run(Nvvm(modules, arch=arch, options=options, lazy_modules=lazy_modules, libdevice=libdevice,
-                             toolchain=toolchain, emit=emit, timeout=timeout))
+                             toolchain=toolchain, emit=emit, timeout=timeout, priority=priority))
 
     def run(self, program: Program) -> Result:
         """Runs what was made before; it can be run any number of times.

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 # cccl_cache_artifact_kind by name.
 KINDS = {"ptx": 1, "cubin": 2, "ltoir": 3, "optixir": 4}
+# cccl_cache_priority by name.
+PRIORITIES = {"interactive": 1, "normal": 2, "warm-up": 3}
 
 
 class Given(Structure):
@@ -76,6 +78,7 @@ class BuildOptions(Structure):
         ("wanted_count", c_size_t),
         ("timeout_ms", c_uint32),
         ("as_this_process", c_uint64),
+        ("priority", c_int),
     ]
 
 

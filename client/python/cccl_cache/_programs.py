@@ -62,7 +62,7 @@ class _Program:
     explain: Any
     add: Any
     fields: Any
-    _choice: tuple[int | str | None, str | tuple[str, ...], float | None, bytes]
+    _choice: tuple[int | str | None, str | tuple[str, ...], float | None, bytes, int]
 
     def __repr__(self) -> str:
         arch = self.fields.options[0].data.decode().partition("=")[2]
@@ -78,7 +78,7 @@ class _Program:
 
 
 def _options(toolchain: int | str | None, kinds: str | tuple[str, ...], timeout: float | None, directory: bytes,
-             major: int = 0) -> tuple[_library.BuildOptions, Any]:
+             priority: int, major: int = 0) -> tuple[_library.BuildOptions, Any]:
     options = _library.BuildOptions(_SIZES[_library.BuildOptions], as_this_process=1)
     if toolchain is None:
         options.toolchain_major = major
@@ -96,7 +96,18 @@ def _options(toolchain: int | str | None, kinds: str | tuple[str, ...], timeout:
     options.wanted = (c_int * len(wanted))(*map(_library.KINDS.__getitem__, wanted))
     options.wanted_count = len(wanted)
     options.timeout_ms = _library.milliseconds(timeout)
+    options.priority = priority
     return options, byref(options)
+
+
+def _priority(given: str | None) -> int:
+    """As the library takes it; None: that of the environment."""
+    if given is None:
+        return 0
+    _library.check_type("priority", "a str", given, str)
+    if given not in _library.PRIORITIES:
+        raise ValueError(f"priority={given!r} is not one of {', '.join(_library.PRIORITIES)}")
+    return _library.PRIORITIES[given]
 
 
 def _checked(emit: Emit, known: Collection[str]) -> str | tuple[str, ...]:
@@ -144,11 +155,12 @@ class Build(_Program):
                  include_dirs: Sequence[str | os.PathLike[str]] = (), headers: Mapping[str, Text] | None = None,
                  name_expressions: Sequence[str] = (), toolchain: int | str | None = None, emit: Emit = "cubin",
                  toolchain_headers: bool = True, working_directory: str | os.PathLike[str] | None = None,
-                 timeout: float | None = None) -> None:
+                 timeout: float | None = None, priority: str | None = None) -> None:
         try:
             if type(emit) is not str:
                 emit = tuple(emit)
-            self._choice = toolchain, emit, timeout, b"" if working_directory is None else os.fsencode(working_directory)
+            directory = b"" if working_directory is None else os.fsencode(working_directory)
+            self._choice = toolchain, emit, timeout, directory, _priority(priority)
             if arch == "native":
                 arch = _library.arch_of(arch)
             key = arch, emit, tuple(include_dirs), tuple(options), name, tuple(name_expressions), toolchain_headers
@@ -186,8 +198,9 @@ class Link(_Program):
     add = _library.function("batch_add_link", c_int, *_ADDED)
 
     def __init__(self, inputs: Sequence[LinkInput], *, arch: str, options: Sequence[str] = (),
-                 toolchain: int | str | None = None, emit: str = "cubin", timeout: float | None = None) -> None:
-        self._choice = toolchain, _checked(emit, ("cubin", "ptx")), timeout, b""
+                 toolchain: int | str | None = None, emit: str = "cubin", timeout: float | None = None,
+                 priority: str | None = None) -> None:
+        self._choice = toolchain, _checked(emit, ("cubin", "ptx")), timeout, b"", _priority(priority)
         options = _library.checked_options(arch, options)
         inputs = _library.checked_inputs("inputs", inputs)
         flags = ["-arch=" + _library.arch_of(arch), *(["-ptx"] if emit == "ptx" else ()), *options]
@@ -222,8 +235,8 @@ class Nvvm(_Program):
 
     def __init__(self, modules: Sequence[NvvmModule], *, arch: str, options: Sequence[str] = (),
                  lazy_modules: Sequence[NvvmModule] = (), libdevice: bool = False, toolchain: int | str | None = None,
-                 emit: str = "ptx", timeout: float | None = None) -> None:
-        self._choice = toolchain, _checked(emit, ("ptx", "ltoir")), timeout, b""
+                 emit: str = "ptx", timeout: float | None = None, priority: str | None = None) -> None:
+        self._choice = toolchain, _checked(emit, ("ptx", "ltoir")), timeout, b"", _priority(priority)
         options = _library.checked_options(arch, options)
         modules = _library.checked_inputs("modules", modules)
         lazy_modules = _library.checked_inputs("lazy_modules", lazy_modules)

@@ -40,7 +40,10 @@ cccl_cache_status Add(cccl_cache_batch* batch, const Program* program,
     added = batch->batch->AddKnown(std::move(known), tag);
     return added.ok() ? CCCL_CACHE_OK : Fail(std::move(added).error(), error);
   }
+  const auto priority = cccl_cache::PriorityOf(build.options());
+  if (!priority.ok()) return Fail(priority.error(), error);
   auto request = std::make_shared<RequestMessage>();
+  request->SetPriority(*priority);
   added = request->SetProgram(build.program());
   if (added.ok()) added = request->SetOptions(build.options());
   if (added.ok()) {

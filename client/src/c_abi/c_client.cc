@@ -43,7 +43,10 @@ cccl_cache_status Build(cccl_cache_client* client, const Program* program,
     *result = new cccl_cache_result{{.reply = std::move(known), .total = {}, .from_memory = true}};
     return CCCL_CACHE_OK;
   }
+  const auto priority = cccl_cache::PriorityOf(build.options());
+  if (!priority.ok()) return Fail(priority.error(), error);
   RequestMessage request;
+  request.SetPriority(*priority);
   Expected<Done> made = request.SetProgram(build.program());
   if (made.ok()) made = request.SetOptions(build.options());
   if (!made.ok()) return Fail(std::move(made).error(), error);

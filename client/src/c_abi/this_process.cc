@@ -26,6 +26,8 @@ void SetToolchain(cccl_cache_build_options* options) {
   if (!chosen) options->toolchain_major = cccl_cache_loaded_cuda_major();
 }
 
+constexpr char kPriority[] = "CCCL_CACHE_PRIORITY";
+
 constexpr char kVariable[] = "CCCL_CACHE_PROCESS_BYTES";
 constexpr uint64_t kDefault = uint64_t{64} << 20;
 
@@ -60,6 +62,29 @@ AsThisProcess<Program>::AsThisProcess(const Program& program,
 template class AsThisProcess<cccl_cache_nvrtc>;
 template class AsThisProcess<cccl_cache_link>;
 template class AsThisProcess<cccl_cache_nvvm>;
+
+Expected<BuildPriority> PriorityOf(const cccl_cache_build_options& options) {
+  switch (options.priority) {
+    case CCCL_CACHE_PRIORITY_INTERACTIVE:
+      return BuildPriority::kInteractive;
+    case CCCL_CACHE_PRIORITY_NORMAL:
+      return BuildPriority::kNormal;
+    case CCCL_CACHE_PRIORITY_WARM_UP:
+      return BuildPriority::kWarmUp;
+    case CCCL_CACHE_PRIORITY_DEFAULT:
+      break;
+    default:
+      return Error{CCCL_CACHE_INVALID_REQUEST,
+                   std::to_string(options.priority) + " is not a cccl_cache_priority"};
+  }
+  const char* const variable = secure_getenv(kPriority);
+  const std::string_view text = variable == nullptr ? "" : variable;
+  if (text == "interactive") return BuildPriority::kInteractive;
+  if (text == "normal" || text.empty()) return BuildPriority::kNormal;
+  if (text == "warm-up") return BuildPriority::kWarmUp;
+  return Error{CCCL_CACHE_INVALID_REQUEST, std::string(kPriority) + " is \"" + variable +
+                                               "\": interactive, normal or warm-up is expected"};
+}
 
 Expected<uint64_t> MemoryLimit(uint64_t given) {
   if (given == CCCL_CACHE_OFF) return uint64_t{0};

@@ -10,6 +10,7 @@
 
 #include "cccl_cache/client_c.h"
 #include "cccl_cache/expected.h"
+#include "proto/request.h"
 
 namespace cccl_cache {
 
@@ -32,6 +33,10 @@ class AsThisProcess {
   std::array<cccl_cache_variable, 2> variables_ = {};
   std::array<char, PATH_MAX> working_directory_;
 };
+
+/// Returns the priority that the options name, or else the environment.
+/// CCCL_CACHE_INVALID_REQUEST: it is none.
+Expected<BuildPriority> PriorityOf(const cccl_cache_build_options& options);
 
 /// Returns the capacity in bytes of a client's result cache for `given` (cccl_cache_open_options);
 /// 0: no cache. CCCL_CACHE_INVALID_REQUEST: the environment variable is not a number.

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "client/src/wire/messages.h"
-#include "proto/request.h"
 
 namespace cccl_cache {
 namespace {
@@ -126,6 +125,10 @@ Expected<Done> RequestMessage::SetOptions(const cccl_cache_build_options& option
   request_.n_wanted = wanted_.size();
   SetFilesView();
   return Outcome();
+}
+
+void RequestMessage::SetPriority(BuildPriority priority) {
+  request_.priority = static_cast<CcclCache__V1__Priority>(priority);
 }
 
 void RequestMessage::SetFilesView() {

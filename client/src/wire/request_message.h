@@ -14,6 +14,7 @@
 #include "cccl_cache/client_c.h"
 #include "cccl_cache/expected.h"
 #include "client/src/transport/byte_chain.h"
+#include "proto/request.h"
 
 namespace cccl_cache {
 
@@ -35,7 +36,9 @@ class RequestMessage {
   Expected<Done> SetProgram(const cccl_cache_nvrtc& program);
   Expected<Done> SetProgram(const cccl_cache_link& program);
   Expected<Done> SetProgram(const cccl_cache_nvvm& program);
+  /// Sets all of them but the priority.
   Expected<Done> SetOptions(const cccl_cache_build_options& options);
+  void SetPriority(BuildPriority priority);
 
   [[nodiscard]] size_t PackedSize() const;
   [[nodiscard]] const CcclCache__V1__BuildRequest& message() const { return request_; }

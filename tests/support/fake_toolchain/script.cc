@@ -56,15 +56,21 @@ void AllocateOrAbort(size_t bytes) {
   if (effects.ending != Ending::kSuccess) std::abort();
 }
 
-void WaitFor(const std::string& name, Control* control, Effects& effects) {
+enum class AtGate { kWait, kTakeNumber };
+
+void ComeTo(const std::string& name, AtGate what, Control* control, Effects& effects) {
   if (control == nullptr) {
     effects.ending = Ending::kCompileError;
     effects.log += "error: this toolkit has no control file, gate " + name + " can't open\n";
     return;
   }
   Gate& gate = GateNamed(*control, name);
-  gate.arrivals.fetch_add(1);
+  const uint32_t number = gate.arrivals.fetch_add(1);
   FutexWakeAll(gate.arrivals);
+  if (what == AtGate::kTakeNumber) {
+    effects.notes += "number " + std::to_string(number) + "\n";
+    return;
+  }
   while (gate.open.load() == 0) FutexWait(gate.open, 0, nullptr);
 }
 
@@ -79,7 +85,9 @@ bool ChangeEffects(const Command& command, Control* control, Effects& effects) {
   } else if (command.name == "output-size") {
     effects.output_bytes = ParseSize(command.argument);
   } else if (command.name == "wait-for") {
-    WaitFor(command.argument, control, effects);
+    ComeTo(command.argument, AtGate::kWait, control, effects);
+  } else if (command.name == "take-number") {
+    ComeTo(command.argument, AtGate::kTakeNumber, control, effects);
   } else if (command.name == "allocate") {
     Allocate(ParseSize(command.argument), effects);
   } else if (command.name == "allocate-or-abort") {

@@ -14,6 +14,7 @@ using namespace cccl_cache::cli;
 using cccl_cache::BuildOptions;
 using cccl_cache::Error;
 using cccl_cache::Kind;
+using cccl_cache::Priority;
 using cccl_cache::cli::ChooseToolchain;
 
 namespace {
@@ -62,10 +63,24 @@ TEST_CASE("a word after an option that can be repeated stays an argument") {
   CHECK(parsed.files == std::vector<std::string>{"a.cu", "b.cu"});
 }
 
-TEST_CASE("a kind or a fallback that there is not is named, with those there are") {
+TEST_CASE("a kind, a priority or a fallback that there is not is named, with those there are") {
   CHECK(Has(Parse({"--arch", "sm_90", "--emit", "elf"}).wrong, "\"elf\" is not one of cubin, ptx"));
   CHECK(Has(Parse({"--arch", "sm_90", "--fallback", "remote"}).wrong,
             "\"remote\" is not one of local, error"));
+  CHECK(Has(Parse({"--arch", "sm_90", "--priority", "high"}).wrong,
+            "\"high\" is not one of interactive, normal, warm-up"));
+}
+
+TEST_CASE("a plan has the priority of the command line, or leaves it to the environment") {
+  const std::pair<const char*, Priority> priorities[] = {{"", Priority::kDefault},
+                                                         {"interactive", Priority::kInteractive},
+                                                         {"normal", Priority::kNormal},
+                                                         {"warm-up", Priority::kWarmUp}};
+  for (const auto& [name, priority] : priorities) {
+    CompileOptions options = For("cubin");
+    options.priority = name;
+    CHECK(PlanCompile(options, Compiler::kNvrtc)->build.priority == priority);
+  }
 }
 
 TEST_CASE("a plan asks for one kind of artifact, from where this process stands") {

@@ -1,20 +1,26 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <cstring>
 #include <string>
+#include <vector>
 
+#include "cccl_cache/batch.h"
 #include "cccl_cache/client.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/client/stand_in_daemon.h"
 
 namespace interface_test {
 
+using cccl_cache::Batch;
+using cccl_cache::BuildOptions;
 using cccl_cache::Client;
 using cccl_cache::LinkBuild;
 using cccl_cache::NvrtcBuild;
 using cccl_cache::NvvmBuild;
 using cccl_cache::Outcome;
+using cccl_cache::Priority;
 using cccl_cache::View;
 using cccl_cache::daemon::TemporaryDirectory;
 
@@ -56,6 +62,43 @@ TEST_CASE("a link sends its inputs in order, with their types") {
   CHECK(link.options(1) == "-lto");
   CHECK(recorder.seen.toolchain().version() == "12.9");
   CHECK_FALSE(recorder.seen.has_nvrtc());
+}
+
+TEST_CASE("a build and one of a batch have the priority that they name") {
+  StandInAnswers answers;
+  std::vector<v1::Priority> seen;
+  answers.build = [&](auto*, const v1::BuildRequest& request, v1::BuildReply* reply) {
+    seen.push_back(request.priority());
+    *reply = HitWithCubin("c");
+    return grpc::Status::OK;
+  };
+  answers.many = [&](auto*, StandInAnswers::Many* stream) {
+    v1::BuildManyRequest request;
+    while (stream->Read(&request)) {
+      seen.push_back(request.build().priority());
+      v1::BuildManyReply reply;
+      reply.set_tag(request.tag());
+      *reply.mutable_reply() = HitWithCubin("c");
+      stream->Write(reply);
+    }
+    return grpc::Status::OK;
+  };
+  const TemporaryDirectory directory;
+  StandInDaemon daemon(directory / "socket", std::move(answers));
+  Client client = *Client::Open(daemon.socket());
+  const BuildOptions interactive{.priority = Priority::kInteractive};
+  REQUIRE(client.Build(NvrtcBuild{}).ok());
+  REQUIRE(client.Build(NvrtcBuild{}, interactive).ok());
+  Batch batch = *Batch::Open(client);
+  REQUIRE(batch.Add(NvrtcBuild{}, 1, {.priority = Priority::kWarmUp}).ok());
+  REQUIRE(batch.Next()->result.ok());
+  CHECK(seen == std::vector{v1::PRIORITY_NORMAL, v1::PRIORITY_INTERACTIVE, v1::PRIORITY_WARM_UP});
+  setenv("CCCL_CACHE_PRIORITY", "high", 1);
+  const auto refused = client.Build(NvrtcBuild{.source = "new"});
+  const auto not_added = batch.Add(NvrtcBuild{.source = "new"}, 2);
+  unsetenv("CCCL_CACHE_PRIORITY");
+  CHECK(refused.error().status == CCCL_CACHE_INVALID_REQUEST);
+  CHECK(not_added.error().status == CCCL_CACHE_INVALID_REQUEST);
 }
 
 TEST_CASE("an index that is not below the count is answered with nothing, by each C function") {

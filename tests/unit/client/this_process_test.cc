@@ -14,7 +14,9 @@
 namespace this_process_test {
 
 using cccl_cache::AsThisProcess;
+using cccl_cache::BuildPriority;
 using cccl_cache::MemoryLimit;
+using cccl_cache::PriorityOf;
 using cccl_cache::ToBytes;
 using cccl_cache::ToView;
 
@@ -73,6 +75,38 @@ TEST_CASE("NVRTC gets the flags of this process' environment, unless it is given
   program.environment = &own;
   program.environment_count = 1;
   CHECK(AsThisProcess(program, Asked()).program().environment == &own);
+}
+
+namespace {
+
+cccl_cache_build_options With(cccl_cache_priority priority) {
+  cccl_cache_build_options options = {sizeof(options)};
+  options.priority = priority;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("a build that names no priority gets that of the environment, or a normal one") {
+  const cccl_cache_build_options unnamed = With(CCCL_CACHE_PRIORITY_DEFAULT);
+  CHECK(*PriorityOf(unnamed) == BuildPriority::kNormal);
+  const Variable warm_up("CCCL_CACHE_PRIORITY", "warm-up");
+  CHECK(*PriorityOf(unnamed) == BuildPriority::kWarmUp);
+  CHECK(*PriorityOf(With(CCCL_CACHE_PRIORITY_NORMAL)) == BuildPriority::kNormal);
+  CHECK(*PriorityOf(With(CCCL_CACHE_PRIORITY_INTERACTIVE)) == BuildPriority::kInteractive);
+}
+
+TEST_CASE("a priority that there is not is refused in its own words") {
+  const auto unknown = PriorityOf(With(static_cast<cccl_cache_priority>(4)));
+  REQUIRE_FALSE(unknown.ok());
+  CHECK(unknown.error().message == "4 is not a cccl_cache_priority");
+  const Variable wrong("CCCL_CACHE_PRIORITY", "high");
+  const auto refused = PriorityOf(With(CCCL_CACHE_PRIORITY_DEFAULT));
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().status == CCCL_CACHE_INVALID_REQUEST);
+  CHECK(refused.error().message ==
+        "CCCL_CACHE_PRIORITY is \"high\": interactive, normal or warm-up is expected");
+  CHECK(PriorityOf(With(CCCL_CACHE_PRIORITY_WARM_UP)).ok());
 }
 
 namespace {

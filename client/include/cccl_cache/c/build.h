@@ -45,6 +45,15 @@ CCCL_CACHE_API const char* cccl_cache_tier_name(cccl_cache_tier tier);
 /* Returns "ptx", "cubin", "ltoir" or "optixir". */
 CCCL_CACHE_API const char* cccl_cache_artifact_kind_name(cccl_cache_artifact_kind kind);
 
+/* Which of the builds that wait for a compiler goes first. Never part of the key. */
+typedef enum cccl_cache_priority {
+  CCCL_CACHE_PRIORITY_DEFAULT = 0,     /* that of $CCCL_CACHE_PRIORITY ("interactive", "normal" or
+                                          "warm-up"), else normal */
+  CCCL_CACHE_PRIORITY_INTERACTIVE = 1, /* before this user's other builds */
+  CCCL_CACHE_PRIORITY_NORMAL = 2,
+  CCCL_CACHE_PRIORITY_WARM_UP = 3 /* after all others, those of other users as well */
+} cccl_cache_priority;
+
 typedef struct cccl_cache_build_options {
   size_t struct_size;
   /* Set at most one of the three. None: the newest toolchain whose PTX the driver accepts, else the
@@ -63,6 +72,7 @@ typedef struct cccl_cache_build_options {
    * loaded. The working directory is that of the process. NVRTC's environment holds the process's
    * NVRTC_APPEND_FLAGS and NVRTCWIZ. */
   uint64_t as_this_process;
+  cccl_cache_priority priority;
 } cccl_cache_build_options;
 
 typedef struct cccl_cache_header {

@@ -1,0 +1,41 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Which of the builds that wait is compiled first, as the command line and the environment say."""
+
+import concurrent.futures
+import re
+
+from conftest import wait_for
+
+
+def build(daemon, name, *words, **environment):
+    """Returns how many of the builds that take numbers were begun before."""
+    done = daemon.cli("build", "-", "--arch", "sm_90", "-o", "-", *words, environment=environment,
+                      input=f"//fake: wait-for held\n//fake: take-number order\n// {name}\n")
+    return int(re.search(rb"^number (\d+)$", done.stdout, re.M)[1])
+
+
+def test_builds_that_wait_are_compiled_by_priority(make_daemon, toolkit):
+    daemon = make_daemon("--jobs", "1", roots=(toolkit.root,)).start()
+    warm_up = {"CCCL_CACHE_PRIORITY": "warm-up"}
+    with concurrent.futures.ThreadPoolExecutor(6) as threads:
+        asked = [threads.submit(build, daemon, "runs")]
+        toolkit.await_arrivals("held", 1)
+        for name, words, environment in (
+            ("warm-up", ["--priority", "warm-up"], {}),
+            ("warm-up by the environment", [], warm_up),
+            ("normal", [], {}),
+            ("normal in spite of the environment", ["--priority", "normal"], warm_up),
+            ("interactive", ["--priority", "interactive"], {}),
+        ):
+            asked.append(threads.submit(build, daemon, name, *words, **environment))
+            wait_for(lambda: daemon.stats()["queued"] == len(asked) - 1, f"{name} in the queue")
+        toolkit.open("held")
+        assert [each.result() for each in asked] == [0, 4, 5, 2, 3, 1]
+
+
+def test_an_environment_that_names_no_priority_is_refused(fake):
+    done = fake.cli("build", "-", "--arch", "sm_90", "-o", "-", input="\n", check=False,
+                    environment={"CCCL_CACHE_PRIORITY": "high"})
+    assert done.returncode == 4
+    assert b'CCCL_CACHE_PRIORITY is "high": interactive, normal or warm-up is expected' in done.stderr
