@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A user who asks for the same hit again and again while somebody else attacks the daemon.
 
-bystander.py SOCKET: as BYSTANDER, asks until its standard input ends, then prints the milliseconds of each answer as a JSON
-list.
+bystander.py SOCKET LEAST: as BYSTANDER, asks until its standard input ends and LEAST answers are there, then prints the
+milliseconds of each answer as a JSON list.
 """
 
 import json
@@ -26,15 +26,16 @@ def memory(pid):
 
 
 class Bystander:
-    """A context: the process runs while it lasts. Its first answer is there when it begins."""
+    """A context: the process runs while it lasts. Its first answer is there when it begins, and `least` are at its end."""
 
-    def __init__(self, daemon):
+    def __init__(self, daemon, least=1):
         self.daemon = daemon
+        self.least = least
         self.process = None
 
     def __enter__(self):
         self.process = subprocess.Popen(
-            [sys.executable, __file__, self.daemon.socket], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            [sys.executable, __file__, self.daemon.socket, str(self.least)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout.readline() == "begun\n"
         return self
 
@@ -66,7 +67,7 @@ def become(uid):
     os.setresuid(uid, uid, uid)
 
 
-def ask(socket):
+def ask(socket, least):
     # Only the process that asks loads gRPC: the tests fork.
     sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "integration"))
     import grpc
@@ -82,7 +83,7 @@ def ask(socket):
     threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
     print("begun", flush=True)
     latencies = []
-    while not ended.is_set() or not latencies:
+    while not ended.is_set() or len(latencies) < least:
         begun = time.monotonic()
         reply = build(request)
         latencies.append((time.monotonic() - begun) * 1e3)
@@ -91,4 +92,4 @@ def ask(socket):
 
 
 if __name__ == "__main__":
-    ask(sys.argv[1])
+    ask(sys.argv[1], int(sys.argv[2]))

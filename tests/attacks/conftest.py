@@ -10,7 +10,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "integration"))
 
-from daemon_fixtures import directory, make_daemon  # noqa: E402,F401
+from daemon_fixtures import directory, make_daemon, toolkit  # noqa: E402,F401
 from places import PLACES  # noqa: E402
 
 from bystander import Bystander  # noqa: E402

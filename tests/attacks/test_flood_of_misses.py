@@ -1,0 +1,83 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""One user has hundreds of builds to compile; another asks for builds and hits."""
+
+import concurrent.futures
+import contextlib
+import re
+
+import pytest
+from bystander import ATTACKER, BYSTANDER, Bystander
+from patience import wait_for
+from unary import UnaryBuilds
+
+CONNECTIONS, BUILDS = 3, 100
+MISSES = 8
+QUIET_HITS = 2000
+
+
+@pytest.fixture
+def daemon(make_daemon, toolkit):
+    return make_daemon("--socket-mode", "0666", "--jobs", "3", roots=(toolkit.root,)).start()
+
+
+def await_queued(daemon, count):
+    wait_for(lambda: daemon.stats()["queued"] == count, f"{count} builds in the queue")
+
+
+@contextlib.contextmanager
+def flood(daemon, toolkit):
+    """The attacker's builds over several connections; all but one wait for a slot. Either user holds one of the other two
+    until the gate `held` is open. So neither is given a slot of its own for waiting long, and the third slot alone
+    serves both."""
+    with contextlib.ExitStack() as stack:
+        builds = [stack.enter_context(UnaryBuilds(daemon, user, [[f"//fake: wait-for held\n// {user}\n", []]]))
+                  for user in (ATTACKER, BYSTANDER)]
+        toolkit.await_arrivals("held", 2)
+        text = "//fake: take-number order\n//fake: wait-for flood\n// {} {}\n"
+        builds += [stack.enter_context(UnaryBuilds(daemon, ATTACKER, [[text.format(i, j), []] for j in range(BUILDS)]))
+                   for i in range(CONNECTIONS)]
+        toolkit.await_arrivals("flood", 1)
+        await_queued(daemon, CONNECTIONS * BUILDS - 1)
+        yield builds
+
+
+def assert_built(builds):
+    assert {outcome for each in builds for outcome in each.results()} == {"OUTCOME_BUILT"}
+
+
+def number_of_miss(daemon, miss):
+    """A build of the bystander's: which of all that took numbers it was."""
+    done = daemon.cli("build", "-", "--arch", "sm_90", "-o", "-", user=BYSTANDER, cwd="/",
+                      input=f"//fake: take-number order\n// miss {miss}\n")
+    return int(re.search(rb"^number (\d+)$", done.stdout, re.M)[1])
+
+
+def test_the_misses_of_another_user_are_compiled_in_their_turn(daemon, toolkit):
+    """They are queued behind all of the flood, while it stands still. Then a slot takes one of the flood's builds at most
+    before each of them."""
+    with flood(daemon, toolkit) as builds, concurrent.futures.ThreadPoolExecutor(MISSES) as threads:
+        asked = [threads.submit(number_of_miss, daemon, miss) for miss in range(MISSES)]
+        await_queued(daemon, CONNECTIONS * BUILDS - 1 + MISSES)
+        started = toolkit.arrivals("order")
+        toolkit.open("flood")
+        numbers = sorted(each.result() for each in asked)
+        before = [number - started - own for own, number in enumerate(numbers)]
+        print(f"of {CONNECTIONS * BUILDS - 1} builds queued before, those that started before each miss of another user: {before}")
+        assert all(count <= own + 1 for own, count in enumerate(before))
+        toolkit.open("held")
+        assert_built(builds)
+
+
+def test_the_hits_of_another_user_are_answered_meanwhile(daemon, toolkit):
+    with Bystander(daemon, QUIET_HITS) as bystander:
+        _, quiet = bystander.report("no flood")
+    with flood(daemon, toolkit) as builds:
+        with Bystander(daemon) as bystander:
+            toolkit.open("held")
+            toolkit.open("flood")
+            assert_built(builds)
+            _, flooded = bystander.report(f"{CONNECTIONS * BUILDS} misses of one user")
+    assert flooded
+    p99 = [each[len(each) * 99 // 100] for each in (quiet, flooded)]
+    print(f"p99 of hits: {p99[0]:.2f} ms, in the flood {p99[1]:.2f} ms: {p99[1] / p99[0]:.1f} times")
