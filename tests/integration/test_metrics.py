@@ -5,7 +5,6 @@
 import contextlib
 import http.client
 import itertools
-import json
 import os
 import pathlib
 import re
@@ -17,23 +16,12 @@ import urllib.error
 import urllib.request
 
 import pytest
-from conftest import PATIENCE, PLACES, run_cli
+from conftest import PATIENCE, PLACES, run_cli, wait_for
+from scraping import Prometheus, filled, metrics, panels
 
 PROMTOOL = os.environ["CCCL_CACHED_TEST_PROMTOOL"]
 WATCHERS = pathlib.Path(__file__).parents[2] / "deploy/metrics"
 KERNEL = 'extern "C" __global__ void k() {}\n'
-
-
-@contextlib.contextmanager
-def metrics(daemon, *arguments, behind=()):
-    """Serves the daemon's statistics; gives the address that the command names."""
-    command = [*behind, PLACES.cli, "--socket", daemon.socket, "metrics", *arguments]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            yield process.stdout.readline().strip()
-        finally:
-            process.send_signal(signal.SIGTERM)
-            assert process.wait(PATIENCE) == 0
 
 
 def get(url):
@@ -179,18 +167,25 @@ def test_the_alert_rules_load_and_ask_for_metrics_that_there_are(fake):
     assert asked and asked <= exposed(fake)
 
 
-def test_the_dashboard_asks_prometheus_for_metrics_that_there_are(fake, directory):
-    fake.build_json(KERNEL)
-    dashboard = json.loads((WATCHERS / "grafana-dashboard.json").read_text())
-    expressions = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
-    asked = set(re.findall(r"cccl_cached_[a-z_]+", " ".join(expressions)))
-    assert asked and asked <= exposed(fake)
-    # Its variables are Grafana's; as rules the rest is parsed by Prometheus.
-    rules = [{"record": f"panel:{index}", "expr": re.sub(r"\$__(rate_interval|range)", "5m", expression)}
-             for index, expression in enumerate(expressions)]
-    file = directory / "rules.yml"
-    file.write_text(json.dumps({"groups": [{"name": "dashboard", "rules": rules}]}))
-    promtool("check", "rules", str(file))
-    places = [panel["gridPos"] for panel in dashboard["panels"]]
-    assert len({panel["id"] for panel in dashboard["panels"]}) == len(places)
+def test_prometheus_answers_each_query_of_the_dashboard_with_numbers(fake, directory):
+    numbers = itertools.count()
+    with metrics(fake, "--listen", "127.0.0.1:0") as url, Prometheus(directory / "prometheus", url) as prometheus:
+
+        def ask(expression):
+            """After a miss and a hit more, since much is rates."""
+            source = f"{KERNEL}// {next(numbers)}\n"
+            for _ in range(2):
+                fake.build_json(source)
+            return prometheus.now(expression)
+
+        for panel in panels():
+            assert panel["targets"]
+            for target in panel["targets"]:
+                expression = filled(target["expr"], rate_interval=10, span=60)
+                wait_for(lambda: ask(expression), f"numbers of {panel['title']}, {target['refId']}")
+
+
+def test_the_panels_of_the_dashboard_stand_beside_each_other():
+    places = [panel["gridPos"] for panel in panels()]
+    assert len({panel["id"] for panel in panels()}) == len(places)
     assert all(place["x"] + place["w"] <= 24 for place in places)
