@@ -11,10 +11,11 @@ import sys
 import time
 
 from figures import Row, microseconds, milliseconds, percentile, ratio, run
-from plots import Plot
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "integration"))
+TESTS = pathlib.Path(__file__).resolve().parent.parent
+sys.path += [str(TESTS / "integration"), str(TESTS / "pictures")]
 from fake_toolkit import FakeToolkit  # noqa: E402
+from plots import Plot  # noqa: E402
 
 KEYS, SIZE = 1_000, 2 << 10  # what is asked for
 USERS, CONNECTIONS, RATE = 8, 4, 500  # of a load that no daemon minds

@@ -20,10 +20,12 @@ import tempfile
 import threading
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "integration"))
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(TESTS / "integration"), str(TESTS / "pictures")]
 from daemon_fixtures import Daemon  # noqa: E402
 from patience import wait_for  # noqa: E402
 from places import PLACES  # noqa: E402
+from plots import Plot, write_grid  # noqa: E402
 
 USERS = (54321, 54322, 54323, 54324)
 DAEMON_USER = 54320
@@ -31,11 +33,40 @@ DISK_BYTES = 192 << 20
 CLIENTS_PER_USER = 2
 KERNELS = 24
 NEW_KERNELS = 0.03  # of all builds are of a program that no build had before
+MEASURED = ("rss_kib", "descriptors", "threads")  # of the daemon, once a second
 LONGEST_BUILD = 150  # seconds: longer than the daemon lets a compile run
 
 
 def kernel(number):
     return f'extern "C" __global__ void k(float* x) {{ x[threadIdx.x] = x[threadIdx.x] * {number}.0f + {number}; }}\n'
+
+
+class Disk:
+    """A small file system, owned by the daemon's user, behind a server that can be stopped: then all who look into it
+    wait. In a mount namespace of scripts/soak's, so that it ends with it."""
+
+    def __init__(self, place):
+        behind, self.place = place / "behind", place / "disk"
+        behind.mkdir()
+        self.place.mkdir()
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES},mode=0755", "tmpfs", behind], check=True)
+        os.chown(behind, DAEMON_USER, DAEMON_USER)
+        self.server = subprocess.Popen(["bindfs", "-f", behind, self.place])
+        wait_for(lambda: os.path.ismount(self.place), "the file system")
+
+    def stall(self, seconds):
+        self.server.send_signal(signal.SIGSTOP)
+        try:
+            time.sleep(seconds)
+        finally:
+            self.server.send_signal(signal.SIGCONT)
+
+    def end(self):
+        """Whether nothing used it any more."""
+        if subprocess.run(["umount", self.place]).returncode != 0:
+            return False
+        self.server.wait()
+        return subprocess.run(["umount", self.place.with_name("behind")]).returncode == 0
 
 
 class Soak:
@@ -44,24 +75,22 @@ class Soak:
         self.seconds = seconds
         self.seed = seed
         self.random = random.Random(seed)
-        self.end = 0  # set when it begins
+        self.begin = self.end = 0  # set when it begins
         self.toolchains = (PLACES.cuda13, PLACES.cuda12)
         self.cuda = place / "cuda"
         self.use_toolchain(0)
-        disk = place / "disk"
-        disk.mkdir()
-        # In a mount namespace of scripts/soak's, so that it ends with it.
-        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES},mode=0755", "tmpfs", disk], check=True)
-        os.chown(disk, DAEMON_USER, DAEMON_USER)
-        self.disk = disk
+        self.disk = Disk(place)
         self.clock = place / "clock"
         self.set_clock(0)
-        self.daemon = Daemon(disk, [str(self.cuda)], "--store-limit", "64MiB", "--memory-limit", "8MiB", uid=DAEMON_USER,
+        node = place / "node"
+        (node / "run").mkdir(parents=True)
+        os.chown(node / "run", DAEMON_USER, DAEMON_USER)
+        self.daemon = Daemon(node, [str(self.cuda)], "--store-limit", "64MiB", "--memory-limit", "8MiB", uid=DAEMON_USER,
                              environment={"LD_PRELOAD": "/usr/$LIB/faketime/libfaketimeMT.so.1",
                                           "FAKETIME_TIMESTAMP_FILE": str(self.clock), "FAKETIME_NO_CACHE": "1",
                                           "FAKETIME_DONT_FAKE_MONOTONIC": "1", "NO_FAKE_STAT": "1"})
-        (disk / "run").mkdir()
-        os.chown(disk / "run", DAEMON_USER, DAEMON_USER)
+        # The socket and the log are elsewhere: /run and the journal.
+        self.daemon.state = str(self.disk.place / "state")
         self.daemon.flags += ["--socket-mode", "0666"]
         self.expected = {}
         self.root_of = {}  # version of a toolchain: its place
@@ -141,8 +170,8 @@ class Soak:
     def note(self, pid):
         try:
             status = dict(line.split(":", 1) for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines())
-            self.samples.append((self.lives, int(status["VmRSS"].split()[0]), len(os.listdir(f"/proc/{pid}/fd")),
-                                 int(status["Threads"])))
+            self.samples.append((round(time.monotonic() - self.begin, 1), self.lives, int(status["VmRSS"].split()[0]),
+                                 len(os.listdir(f"/proc/{pid}/fd")), int(status["Threads"])))
         except (OSError, KeyError):
             pass  # it ended meanwhile
 
@@ -188,7 +217,7 @@ class Soak:
                 pass  # it was compacted away
 
     def fill_the_disk(self):
-        filler = self.disk / "filler"
+        filler = self.disk.place / "filler"
         with open(filler, "wb", buffering=0) as file:
             try:
                 while True:
@@ -198,6 +227,9 @@ class Soak:
         time.sleep(self.random.uniform(0.5, 4))
         filler.unlink()
 
+    def stall_the_disk(self):
+        self.disk.stall(self.random.uniform(1, 10))  # longer than the daemon waits for a read, or not
+
     def replace_the_toolchain(self):
         self.use_toolchain(self.random.randrange(2))
 
@@ -206,7 +238,7 @@ class Soak:
 
     def misfortune(self):
         events = (self.kill_a_worker, self.kill_the_daemon, self.restart, self.reload, self.freeze, self.flip_bits,
-                  self.fill_the_disk, self.replace_the_toolchain, self.change_the_clock)
+                  self.fill_the_disk, self.stall_the_disk, self.replace_the_toolchain, self.change_the_clock)
         while time.monotonic() < self.end and not self.wrong and not self.failed:
             time.sleep(self.random.uniform(0.2, 4))
             event = self.random.choice(events)
@@ -221,7 +253,8 @@ class Soak:
         self.place.chmod(0o1777)
         self.learn()
         self.start()
-        self.end = time.monotonic() + self.seconds
+        self.begin = time.monotonic()
+        self.end = self.begin + self.seconds
         threads = [threading.Thread(target=self.client, args=(index,)) for index in range(len(USERS) * CLIENTS_PER_USER)]
         threads.append(threading.Thread(target=self.sample))
         for thread in threads:
@@ -242,24 +275,35 @@ class Soak:
             self.failed.append(f"the daemon ended with {code}: {self.daemon.log_text()[-2000:]}")
 
     def report(self):
-        lives = collections.defaultdict(list)
-        for life, *values in self.samples:
-            lives[life].append(values)
         print(json.dumps({
             "wrong": len(self.wrong), "failed": len(self.failed), "programs": sum(self.outcomes.values()),
             "outcomes": dict(self.outcomes), "events": dict(self.events), "lives": self.lives,
-            "most": dict(zip(("rss_kib", "descriptors", "threads"),
-                             map(max, zip(*(values for each in lives.values() for values in each))))) if lives else {},
+            "most": {name: max(values) for name, values in zip(MEASURED, list(zip(*self.samples))[2:])},
         }, indent=1))
         for line in self.wrong + self.failed:
             print(line, file=sys.stderr)
+
+    def plot(self, path):
+        """What was measured over time, one below the other; a line is broken where the daemon was started again."""
+        placed = []
+        for index, (title, scale) in enumerate((("resident memory, MiB", 1024), ("descriptors", 1), ("threads", 1))):
+            points, before = {}, None
+            for seconds, life, *values in self.samples:
+                if before not in (None, life):
+                    points[f"{life}"] = None
+                points[seconds / 60], before = values[index] / scale, life
+            plot = Plot(title, "minutes", "")
+            plot.add("", points, marks=False)
+            placed.append((plot, 0, index * 220, 900, 220))
+        write_grid(path, 900, 660, placed)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("seconds", type=float)
     parser.add_argument("--seed", type=int, default=None)
-    parser.add_argument("--samples", help="file for the samples: life, RSS in KiB, descriptors, threads")
+    parser.add_argument("--samples", help="file for the samples: seconds, life, RSS in KiB, descriptors, threads")
+    parser.add_argument("--plot", type=pathlib.Path, help="file for a plot of them, as SVG, by gnuplot")
     given = parser.parse_args()
     seed = given.seed if given.seed is not None else random.randrange(1 << 32)
     print(f"seed {seed}", flush=True)
@@ -275,9 +319,9 @@ def main():
             pathlib.Path(given.samples).write_text("".join(" ".join(map(str, each)) + "\n" for each in soak.samples))
         if soak.wrong or soak.failed:
             print(f"kept {place}: log in {soak.daemon.log}", file=sys.stderr)
-            shutil.copy(soak.daemon.log, place / "log")
-        unmounted = subprocess.run(["umount", soak.disk]).returncode == 0
-        if unmounted and not soak.wrong and not soak.failed:
+        if given.plot and soak.samples:
+            soak.plot(given.plot)
+        if soak.disk.end() and not soak.wrong and not soak.failed:
             shutil.rmtree(place)
     return 1 if soak.wrong or soak.failed else 0
 
