@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <string_view>
@@ -46,6 +47,22 @@ RegistryOptions ToolchainsOf(const Configuration& configuration, const std::stri
   if (configuration.release_limit > 0) options.places.added = ReleasesDirectory(configuration);
   options.own_uid = geteuid();
   return options;
+}
+
+std::chrono::milliseconds TickOf(std::optional<std::chrono::microseconds> watchdog) {
+  std::chrono::milliseconds tick = ServerOptions{}.tick;
+  // Twice in time, and a tick may come one interval late.
+  if (watchdog) tick = std::min(tick, std::chrono::ceil<std::chrono::milliseconds>(*watchdog / 4));
+  return tick;
+}
+
+std::function<void()> AliveOf(const Daemon::Parts& parts, const BuildCoordinator& coordinator) {
+  if (!parts.watchdog) return [] {};
+  return [alive = parts.alive, &coordinator] {
+    // Waits forever if a thread hangs with the lock that all builds need.
+    (void)coordinator.Gauges();
+    alive();
+  };
 }
 
 }  // namespace
@@ -139,7 +156,8 @@ Daemon::Daemon(Parts parts)
                .build_limits = parts.configuration.builds,
                .store_limit = parts.configuration.store_limit,
                .version = std::string(Version()),
-               .admin_group = parts.admin_group},
+               .admin_group = parts.admin_group,
+               .tick = TickOf(parts.watchdog)},
               {.builder = builder_,
                .deposits = deposits_,
                .toolchains = toolchains_,
@@ -155,7 +173,8 @@ Daemon::Daemon(Parts parts)
                .building = [this] { return coordinator_.Gauges(); },
                .activity = [this](const Peer& peer) { return coordinator_.Activity(peer); },
                .zygotes = [this] { return compiler_.Zygotes(); },
-               .report_cut_off = [this](std::string_view text) { cut_offs_.Write(text); }}),
+               .report_cut_off = [this](std::string_view text) { cut_offs_.Write(text); },
+               .alive = AliveOf(parts, coordinator_)}),
       housekeeping_(
           {.toolchains = toolchains_,
            .compiler = compiler_,

@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -66,6 +69,9 @@ class Daemon {
     Stores& stores;
     Accounts& accounts;
     Log& log;
+    std::optional<std::chrono::microseconds> watchdog;  ///< null: nobody waits for `alive`
+    /// Called often enough for the watchdog, while connections are accepted and builds are found.
+    std::function<void()> alive;
   };
 
   explicit Daemon(Parts parts);

@@ -139,7 +139,10 @@ int Serve(Startup startup, const Signals& signals, std::vector<ListeningSocket> 
                  .admin_group = *admin_group,
                  .stores = **stores,
                  .accounts = accounts,
-                 .log = log});
+                 .log = log,
+                 .watchdog = WatchdogTimeout(startup.surroundings.Variable("WATCHDOG_USEC"),
+                                             startup.surroundings.Variable("WATCHDOG_PID")),
+                 .alive = [&notify] { notify.Alive(); }});
   const Status started = daemon.Start(*std::move(sockets));
   if (!started) return Refuse(started.error(), kCannotServe);
   notify.Ready();

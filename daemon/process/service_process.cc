@@ -9,10 +9,22 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <charconv>
 #include <cstddef>
 #include <cstring>
 
 namespace cccl_cache::daemon {
+namespace {
+
+/// Returns 0 for what is no number.
+int64_t Number(std::string_view text) {
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() ? number : 0;
+}
+
+}  // namespace
+
 Signals::Signals() {
   sigemptyset(&set_);
   for (const int number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&set_, number);
@@ -40,7 +52,9 @@ void NotifySocket::Reloading() const {
   Send(fmt::format("RELOADING=1\nMONOTONIC_USEC={}", now.tv_sec * 1'000'000 + now.tv_nsec / 1'000));
 }
 
-void NotifySocket::Send(std::string_view message) const {
+void NotifySocket::Alive() const { Send("WATCHDOG=1", MSG_DONTWAIT); }
+
+void NotifySocket::Send(std::string_view message, int flags) const {
   sockaddr_un address{};
   if (address_.empty() || address_.size() >= sizeof(address.sun_path)) return;
   address.sun_family = AF_UNIX;
@@ -50,9 +64,18 @@ void NotifySocket::Send(std::string_view message) const {
   if (fd < 0) return;
   const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + address_.size());
   // A failure can't be reported: systemd's start timeout ends the start then.
-  (void)sendto(fd, message.data(), message.size(), MSG_NOSIGNAL,
+  (void)sendto(fd, message.data(), message.size(), MSG_NOSIGNAL | flags,
                reinterpret_cast<const sockaddr*>(&address), length);
   close(fd);
+}
+
+std::optional<std::chrono::microseconds> WatchdogTimeout(std::string_view usec,
+                                                         std::string_view pid) {
+  // The variables may be meant for the process that started this one.
+  if (!pid.empty() && Number(pid) != getpid()) return std::nullopt;
+  const std::chrono::microseconds timeout(Number(usec));
+  if (timeout.count() <= 0) return std::nullopt;
+  return timeout;
 }
 
 void RaiseFileLimit() {

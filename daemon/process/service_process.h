@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -37,12 +38,19 @@ class NotifySocket {
   /// Call Ready when the reload is done.
   void Reloading() const;
   void Stopping() const { Send("STOPPING=1"); }
+  /// For the watchdog. Does not wait for systemd: the next message will do.
+  void Alive() const;
 
  private:
-  void Send(std::string_view message) const;
+  void Send(std::string_view message, int flags = 0) const;
 
   const std::string address_;
 };
+
+/// Returns how long systemd lets this process be silent before it is restarted, or null if that is
+/// not watched. The arguments are the values of WATCHDOG_USEC and WATCHDOG_PID.
+[[nodiscard]] std::optional<std::chrono::microseconds> WatchdogTimeout(std::string_view usec,
+                                                                       std::string_view pid);
 
 /// Raises the limit of open descriptors of this process as far as it is allowed to.
 void RaiseFileLimit();

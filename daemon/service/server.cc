@@ -88,6 +88,7 @@ class Server::Impl {
       : options_(std::move(options)),
         statistics_(sources.statistics),
         report_cut_off_(std::move(sources.report_cut_off)),
+        alive_(std::move(sources.alive)),
         accounts_(sources.accounts),
         administrators_(options_.admin_group),
         budget_(options_.limits),
@@ -147,8 +148,10 @@ class Server::Impl {
               answer_gate_.EndSlow();
               peer_servers_.EndIdle();
               floods_.Forget();
+              alive_();
             }};
-    acceptor_ = std::make_unique<Acceptor>(std::move(listeners_), std::move(callbacks));
+    acceptor_ =
+        std::make_unique<Acceptor>(std::move(listeners_), options_.tick, std::move(callbacks));
     return acceptor_->Start();
   }
 
@@ -181,6 +184,7 @@ class Server::Impl {
   const ServerOptions options_;
   Statistics& statistics_;
   const std::function<void(std::string_view)> report_cut_off_;
+  const std::function<void()> alive_;
   Accounts& accounts_;
   const Administrators administrators_;
   Budget budget_;

@@ -36,7 +36,8 @@ struct ServerOptions {
   BuildLimits build_limits;  ///< only reported to clients
   uint64_t store_limit = 0;  ///< bytes that `stored` may reach; only reported to clients
   std::string version;
-  std::optional<gid_t> admin_group;  ///< its members are administrators too
+  std::optional<gid_t> admin_group;       ///< its members are administrators too
+  std::chrono::milliseconds tick{5'000};  ///< between checks of what is idle or slow
 };
 
 /// The objects that produce the responses. All references must outlive the server.
@@ -59,6 +60,8 @@ struct ServerSources {
   /// Called on the acceptor's thread when a connection was cut off. The text tells the operator
   /// why.
   std::function<void(std::string_view)> report_cut_off;
+  /// Called on the acceptor's thread at least every two `tick`, while it can accept connections.
+  std::function<void()> alive;
 };
 
 /// The daemon's gRPC server. It accepts connections on Unix sockets, identifies each caller, and

@@ -61,6 +61,21 @@ def test_ready_and_stopping_are_told(make_daemon, directory):
     assert not os.path.exists(daemon.socket)
 
 
+def test_a_watchdog_hears_of_the_daemon_again_and_again(make_daemon, directory):
+    """deploy/check_systemd shows that systemd starts a daemon again that is silent."""
+    daemon = make_daemon()
+    address = str(directory / "notify")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
+        notify.bind(address)
+        notify.settimeout(PATIENCE)
+        process = subprocess.Popen(daemon.command(), stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   env={"PATH": os.environ["PATH"], "NOTIFY_SOCKET": address, "WATCHDOG_USEC": "200000"})
+        told = [notify.recv(4096) for _ in range(4)]
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(PATIENCE) == 0
+    assert sorted(told) == [b"READY=1", b"WATCHDOG=1", b"WATCHDOG=1", b"WATCHDOG=1"]
+
+
 def test_a_listening_socket_that_is_handed_over_works_as_well(make_daemon, directory):
     """As systemd does it: LISTEN_FDS, LISTEN_PID, descriptor 3."""
     daemon = make_daemon()

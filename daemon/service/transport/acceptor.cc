@@ -24,7 +24,6 @@ namespace {
 /// How long closing one client's socket may delay the next.
 constexpr std::chrono::milliseconds kPatience{1};
 
-constexpr std::chrono::milliseconds kTick{5'000};
 /// Connections accepted in a row before other events are handled.
 constexpr int kAtOnce = 64;
 constexpr std::chrono::milliseconds kBreath{20};
@@ -73,8 +72,11 @@ void SocketCloser::Run() {
   }
 }
 
-Acceptor::Acceptor(std::vector<ListeningSocket> listeners, Callbacks callbacks)
-    : listeners_(std::move(listeners)), callbacks_(std::move(callbacks)) {}
+Acceptor::Acceptor(std::vector<ListeningSocket> listeners, std::chrono::milliseconds tick_interval,
+                   Callbacks callbacks)
+    : listeners_(std::move(listeners)),
+      tick_interval_(tick_interval),
+      callbacks_(std::move(callbacks)) {}
 
 Acceptor::~Acceptor() {
   Stop();
@@ -122,7 +124,7 @@ void Acceptor::Run() {
   auto last_tick = std::chrono::steady_clock::now();
   for (;;) {
     const int count = epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()),
-                                 static_cast<int>(kTick.count()));
+                                 static_cast<int>(tick_interval_.count()));
     for (int i = 0; i < count; ++i) {
       const uint64_t id = events[static_cast<size_t>(i)].data.u64;
       if (id == kStopId) return;
@@ -133,7 +135,7 @@ void Acceptor::Run() {
       }
     }
     const auto now = std::chrono::steady_clock::now();
-    if (now - last_tick < kTick) continue;
+    if (now - last_tick < tick_interval_) continue;
     last_tick = now;
     callbacks_.tick();
   }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -62,10 +63,12 @@ class Acceptor {
     std::function<std::unique_ptr<Connection>(FileDescriptor, const Peer&)> admit;
     /// A connection was cut off because its client broke this rule.
     std::function<void(const Peer&, const FrameRule* rule)> cut_off;
-    std::function<void()> tick;  ///< called every few seconds
+    std::function<void()> tick;
   };
 
-  Acceptor(std::vector<ListeningSocket> listeners, Callbacks callbacks);
+  /// Calls `tick` at least every two `tick_interval`.
+  Acceptor(std::vector<ListeningSocket> listeners, std::chrono::milliseconds tick_interval,
+           Callbacks callbacks);
   ~Acceptor();
   Acceptor(const Acceptor&) = delete;
   Acceptor& operator=(const Acceptor&) = delete;
@@ -90,6 +93,7 @@ class Acceptor {
   void TurnAway(int listener);
 
   std::vector<ListeningSocket> listeners_;
+  const std::chrono::milliseconds tick_interval_;
   const Callbacks callbacks_;
   FileDescriptor epoll_;
   FileDescriptor stop_;

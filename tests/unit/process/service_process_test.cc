@@ -69,9 +69,28 @@ TEST_CASE("systemd is told over an abstract socket") {
   CHECK(listener.Next() == "READY=1");
   notify.Reloading();
   CHECK(listener.Next().find("RELOADING=1\nMONOTONIC_USEC=") == 0);
+  notify.Alive();
+  CHECK(listener.Next() == "WATCHDOG=1");
   notify.Stopping();
   CHECK(listener.Next() == "STOPPING=1");
   CHECK(listener.Next() == "nothing");
+}
+
+TEST_CASE("a systemd that reads nothing does not stop the daemon from telling that it lives") {
+  const Listener listener;
+  const NotifySocket notify(listener.address());
+  for (int i = 0; i < 10'000; ++i) notify.Alive();  // the kernel keeps 512 messages at most
+  CHECK(listener.Next() == "WATCHDOG=1");
+}
+
+TEST_CASE("the watchdog is that of this process, and its time is a number") {
+  const std::string here = std::to_string(getpid());
+  CHECK(WatchdogTimeout("2000000", here) == 2s);
+  CHECK(WatchdogTimeout("2000000", "") == 2s);
+  CHECK(WatchdogTimeout("2000000", std::to_string(getppid())) == std::nullopt);
+  for (const char* none : {"", "0", "-1", "2s", "99999999999999999999"}) {
+    CHECK(WatchdogTimeout(none, here) == std::nullopt);
+  }
 }
 
 TEST_CASE("without systemd, or with a name that is no socket, nothing happens") {

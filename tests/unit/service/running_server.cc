@@ -47,7 +47,8 @@ RunningServer::RunningServer(ServiceLimits limits, Deposits::Options deposit_opt
                         },
                         [this](const Peer& peer) { return activity(peer); },
                         [this] { return zygotes; },
-                        [this](std::string_view) { ++cut_offs_reported; }};
+                        [this](std::string_view) { ++cut_offs_reported; },
+                        [] {}};
   server = std::make_unique<Server>(std::move(options), std::move(sources));
   auto listener = ListeningSocket::Bind({socket_, 0666, {}});
   REQUIRE(listener.ok());
