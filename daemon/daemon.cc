@@ -200,6 +200,7 @@ void Daemon::Stop() {
   // First, so that builds waiting for a toolchain are answered and no toolchain calls back later.
   toolchains_.Stop();
   server_.StoppingSoon();
+  server_.StopAccepting();
   deposits_.Stop();
   coordinator_.Drain(kDrainDeadline);
   server_.Shutdown(kShutdownDeadline);

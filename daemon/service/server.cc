@@ -159,9 +159,13 @@ class Server::Impl {
 
   void StoppingSoon() { health_.SetServing(false); }
 
+  void StopAccepting() {
+    if (acceptor_ != nullptr) acceptor_->Stop();
+  }
+
   void Shutdown(std::chrono::milliseconds deadline) {
     StoppingSoon();
-    if (acceptor_ != nullptr) acceptor_->Stop();
+    StopAccepting();
     // Health watches would otherwise stay in flight until the deadline.
     health_.Stop();
     peer_servers_.Shutdown(deadline);
@@ -216,6 +220,8 @@ Status Server::Start() { return impl_->Start(); }
 void Server::SetProblem(std::string problem) { impl_->SetProblem(std::move(problem)); }
 
 void Server::StoppingSoon() { impl_->StoppingSoon(); }
+
+void Server::StopAccepting() { impl_->StopAccepting(); }
 
 void Server::Shutdown(std::chrono::milliseconds deadline) { impl_->Shutdown(deadline); }
 

@@ -88,6 +88,10 @@ class Server {
   /// Makes health answer NOT_SERVING from now on. All other services continue.
   void StoppingSoon();
 
+  /// Closes the listening sockets. Connections that are open stay. New ones wait at a socket of
+  /// systemd's for the next daemon.
+  void StopAccepting();
+
   /// Stops accepting, lets the calls in flight finish until the deadline, then ends them. Returns
   /// when the last call has ended. Nothing calls the sources afterwards.
   void Shutdown(std::chrono::milliseconds deadline);

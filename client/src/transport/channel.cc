@@ -59,6 +59,14 @@ class Attempts {
     }
   }
 
+  /// Returns whether to ask again, because the daemon stops and the next one may be there soon.
+  bool AskTheNext(const Error& error) {
+    if (error.status != CCCL_CACHE_UNAVAILABLE || error.retry_after_ms == 0) return false;
+    pool_->Clear();
+    lost_ = true;
+    return backoff_.Wait(deadline_);
+  }
+
   /// The daemon also knows the deadline and ends the call at it. It may notice first.
   Error AfterStatus(Error error) const {
     const bool late = error.status == CCCL_CACHE_DEADLINE ||
@@ -131,9 +139,14 @@ Expected<Done> Channel::Invoke(std::string_view path, const ByteChain& body, Mes
     Call call(path, body, sink, deadline, source);
     const CallEnd end = (*connection)->Run(&call);
     if (end == CallEnd::kAnswered) {
+      if (call.status().ok()) {
+        Give(*std::move(connection));
+        return Done{};
+      }
+      Error error = call.status().ToError();
+      if (attempts.AskTheNext(error)) continue;
       Give(*std::move(connection));
-      if (call.status().ok()) return Done{};
-      return attempts.AfterStatus(call.status().ToError());
+      return attempts.AfterStatus(std::move(error));
     }
     if (std::optional<Error> error = attempts.After(end)) return *std::move(error);
   }

@@ -116,6 +116,15 @@ TEST_CASE("health says serving until the daemon is about to stop") {
   CHECK(BuildOver(*running.BuildStub()) == "cubin");
 }
 
+TEST_CASE("a server that accepts no more finishes the builds of those who are there") {
+  RunningServer running;
+  const auto before = running.BuildStub();
+  CHECK(BuildOver(*before) == "cubin");
+  running.server->StopAccepting();
+  CHECK(BuildOver(*before) == "cubin");
+  CHECK(BuildOver(*running.BuildStub()) != "cubin");
+}
+
 TEST_CASE("a problem is told by info, and by health under the name of readiness") {
   RunningServer running;
   const std::string method = "/grpc.health.v1.Health/Check";
