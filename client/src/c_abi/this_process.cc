@@ -13,6 +13,7 @@
 #include <type_traits>
 
 #include "cccl_cache/client_c.h"
+#include "client/src/wire/build_reply.h"
 
 namespace cccl_cache {
 namespace {
@@ -64,7 +65,8 @@ template class AsThisProcess<cccl_cache_link>;
 template class AsThisProcess<cccl_cache_nvvm>;
 
 Expected<BuildPriority> PriorityOf(const cccl_cache_build_options& options) {
-  switch (options.priority) {
+  const int given = WireNumber(options.priority);
+  switch (given) {
     case CCCL_CACHE_PRIORITY_INTERACTIVE:
       return BuildPriority::kInteractive;
     case CCCL_CACHE_PRIORITY_NORMAL:
@@ -75,7 +77,7 @@ Expected<BuildPriority> PriorityOf(const cccl_cache_build_options& options) {
       break;
     default:
       return Error{CCCL_CACHE_INVALID_REQUEST,
-                   std::to_string(options.priority) + " is not a cccl_cache_priority"};
+                   std::to_string(given) + " is not a cccl_cache_priority"};
   }
   const char* const variable = secure_getenv(kPriority);
   const std::string_view text = variable == nullptr ? "" : variable;

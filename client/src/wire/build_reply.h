@@ -50,8 +50,8 @@ class BuildReply {
   std::vector<std::string_view> contents_;
 };
 
-/// Returns the number in an enum field of protobuf-c. It may be none of the enum's values, so it
-/// must not be read as an enum.
+/// Returns the number in an enum field of protobuf-c or of a caller's struct. It may be none of the
+/// enum's values, so it must not be read as an enum.
 template <typename Field>
 int WireNumber(const Field& field) {
   static_assert(sizeof(Field) == sizeof(int));
