@@ -72,15 +72,18 @@ Status FairQueue::Add(uint64_t item, Account account, BuildPriority priority) {
                       waiting_.size(), bounds_.total),
           kRetryQueued};
     }
-    if (line == lines_.end()) rotation_.push_back(account);
+    if (line == lines_.end()) {
+      rotation_.push_back(account);
+      lines_[account].last_turn = turns_;
+    }
     Waiting& waiting = waiting_[item];
     if (!known) {
       waiting.number = ++last_number_;
-      waiting.since = bounds_.now();
+      waiting.since = Clock::now();
     }
     const Place place{RankOf(priority), waiting.number};
     waiting.lines.emplace(account, place);
-    lines_[account].items.emplace(place, item);
+    lines_[account].Add(place, item);
     ++changes_;
   }
   added_.NotifyOne();
@@ -92,10 +95,9 @@ void FairQueue::Raise(Waiting& waiting, Account account, Rank rank) {
   Place& place = waiting.lines.at(account);
   if (place.rank <= rank) return;
   std::map<Place, uint64_t>& items = lines_.at(account).items;
-  auto item = items.extract(place);
+  const uint64_t item = items.extract(place).mapped();
   place.rank = rank;
-  item.key() = place;
-  items.insert(std::move(item));
+  lines_.at(account).Add(place, item);
   ++changes_;
   changed_.NotifyOne();
 }
@@ -145,42 +147,56 @@ void FairQueue::Describe(std::optional<Account> only, BuildActivity* activity) c
   }
 }
 
-FairQueue::Next FairQueue::NextOf(Account account, Clock::time_point now) const {
+void FairQueue::Line::Add(const Place& place, uint64_t item) {
+  const auto oldest = items.lower_bound({place.rank, 0});
+  // What earlier items of this rank were passed over is not this one's.
+  if (oldest == items.end() || oldest->first.rank != place.rank) {
+    passed_over[static_cast<size_t>(place.rank)] = 0;
+  }
+  items.emplace(place, item);
+}
+
+FairQueue::Next FairQueue::NextOf(Account account) const {
   const Line& line = lines_.at(account);
   Place best{kWarmUpRank + 1};
   Next next;
   for (auto oldest = line.items.begin(); oldest != line.items.end();
        oldest = line.items.lower_bound({oldest->first.rank + 1, 0})) {
     const auto& [place, item] = *oldest;
-    const Clock::time_point since = waiting_.at(item).since;
-    const Clock::time_point passed_over =
-        std::max(since, line.taken[static_cast<size_t>(place.rank)]);
-    const Rank risen = place.rank - (now - passed_over) / bounds_.age_after;
-    const Place by_now{std::max(risen, kInteractiveRank), place.number};
+    // Nobody waits for a warm-up.
+    const auto relief_after =
+        place.rank < kWarmUpRank ? bounds_.relief_after : bounds_.warm_up_relief_after;
+    next.relief_due = std::min(next.relief_due, waiting_.at(item).since + relief_after);
+    const uint64_t risen =
+        line.passed_over[static_cast<size_t>(place.rank)] / bounds_.turns_to_rise;
+    const Place by_now{std::max(place.rank - static_cast<Rank>(risen), kInteractiveRank),
+                       place.number};
     if (best <= by_now) continue;
     best = by_now;
-    const bool is_urgent = by_now.rank < kWarmUpRank;
-    // Nobody waits for a warm-up, so it may wait until it has risen.
-    next = {item, is_urgent,
-            is_urgent ? since + bounds_.relief_after : passed_over + bounds_.age_after};
+    next.item = item;
+    next.is_urgent = by_now.rank < kWarmUpRank;
   }
+  if (turns_ - line.last_turn >= bounds_.turns_of_others) next.is_urgent = true;
   return next;
 }
 
 Account FairQueue::NextInRotation() const {
-  const Clock::time_point now = bounds_.now();
   const auto urgent = std::ranges::find_if(
-      rotation_, [&](Account account) REQUIRES(mutex_) { return NextOf(account, now).is_urgent; });
+      rotation_, [&](Account account) REQUIRES(mutex_) { return NextOf(account).is_urgent; });
   return urgent == rotation_.end() ? rotation_.front() : *urgent;
 }
 
 uint64_t FairQueue::TakeNextOf(Account account) {
   const auto turn = std::ranges::find(rotation_, account);
   rotation_.splice(rotation_.end(), rotation_, turn);
-  const Clock::time_point now = bounds_.now();
-  const auto next = waiting_.find(NextOf(account, now).item);
+  const auto next = waiting_.find(NextOf(account).item);
   for (const auto& [each, place] : next->second.lines) {
-    lines_.at(each).taken[static_cast<size_t>(place.rank)] = now;
+    lines_.at(each).passed_over[static_cast<size_t>(place.rank)] = 0;
+  }
+  Line& line = lines_.at(account);
+  line.last_turn = ++turns_;
+  for (Rank worse = next->second.lines.at(account).rank + 1; worse <= kWarmUpRank; ++worse) {
+    ++line.passed_over[static_cast<size_t>(worse)];
   }
   const uint64_t item = next->first;
   RemoveFromLines(next);
@@ -228,14 +244,14 @@ void FairQueue::ServeRelief(std::stop_token stop) {
 }
 
 std::variant<Account, FairQueue::Clock::time_point> FairQueue::Relieved() const {
-  const Clock::time_point now = bounds_.now();
+  const Clock::time_point now = Clock::now();
   Clock::time_point next = now + std::chrono::hours(1);
   if (busy_slots_ < bounds_.slots) return next;
   const Allowance allowance{1, bounds_.relief_slots};
   for (const Account account : rotation_) {
     if (running_of_.contains(account)) continue;
     if (allowance.Most(account, 0, busy_relief_slots_) == 0) continue;
-    const Clock::time_point due = NextOf(account, now).relief_due;
+    const Clock::time_point due = NextOf(account).relief_due;
     if (due <= now) return account;
     next = std::min(next, due);
   }

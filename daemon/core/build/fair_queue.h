@@ -27,9 +27,10 @@ namespace cccl_cache::daemon {
 /// nothing but warm-ups has its turn only if all lines do. An item that several users wait for
 /// stands in each of their lines and runs once, at the best of its places.
 ///
-/// Ageing: the oldest item of a priority rises by one for each `age_after` in which no item of that
-/// priority was taken from its line. So every line moves, and a thousand old warm-ups are still
-/// warm-ups.
+/// Ageing: the oldest item of a priority rises by one each time that better ones of its line had
+/// `turns_to_rise` turns while none of that priority had one. A line of warm-ups that saw
+/// `turns_of_others` turns of other lines has its own. So all move, on a busy node as well, and a
+/// thousand old warm-ups are still warm-ups.
 ///
 /// Relief: if items of others hold all slots (their disk hangs), an account that has nothing
 /// running and waits for long gets one of a few relief slots. Thread-safe.
@@ -42,8 +43,9 @@ class FairQueue {
     size_t total = 8192;
     size_t relief_slots = 4;
     std::chrono::milliseconds relief_after{1000};
-    std::chrono::milliseconds age_after{30'000};
-    std::function<Clock::time_point()> now = Clock::now;
+    std::chrono::milliseconds warm_up_relief_after{30'000};
+    uint64_t turns_to_rise = 8;
+    uint64_t turns_of_others = 64;
   };
   using Run = std::function<void(uint64_t item)>;
 
@@ -79,8 +81,11 @@ class FairQueue {
     auto operator<=>(const Place&) const = default;
   };
   struct Line {
+    void Add(const Place& place, uint64_t item);
+
     std::map<Place, uint64_t> items;
-    std::array<Clock::time_point, kRanks> taken;  ///< when the last of each rank was
+    std::array<uint64_t, kRanks> passed_over = {};  ///< turns that better ranks had since
+    uint64_t last_turn = 0;                         ///< of this line; of all when it began
   };
   struct Waiting {
     std::map<Account, Place> lines;
@@ -89,14 +94,14 @@ class FairQueue {
   };
   struct Next {
     uint64_t item = 0;
-    bool is_urgent = false;  ///< no warm-up, or one that has risen
-    Clock::time_point relief_due;
+    bool is_urgent = false;  ///< no warm-up, or one that has waited for long enough
+    Clock::time_point relief_due = Clock::time_point::max();  ///< of the first to have one
   };
 
   void ServeSlot(std::stop_token stop);
   void ServeRelief(std::stop_token stop);
   /// Returns the first item of the account, whose line is not empty.
-  Next NextOf(Account account, Clock::time_point now) const REQUIRES(mutex_);
+  Next NextOf(Account account) const REQUIRES(mutex_);
   /// Returns the account whose turn it is. Requires that something waits.
   Account NextInRotation() const REQUIRES(mutex_);
   /// Runs the account's next item, without the lock.
@@ -123,6 +128,7 @@ class FairQueue {
   size_t busy_slots_ GUARDED_BY(mutex_) = 0;
   size_t busy_relief_slots_ GUARDED_BY(mutex_) = 0;
   uint64_t last_number_ GUARDED_BY(mutex_) = 0;
+  uint64_t turns_ GUARDED_BY(mutex_) = 0;    ///< of all lines so far
   uint64_t changes_ GUARDED_BY(mutex_) = 0;  ///< of what waits and runs
 
   std::vector<std::jthread> slots_;  // last: threads end before what they use

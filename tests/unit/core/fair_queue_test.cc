@@ -4,7 +4,6 @@
 
 #include <sys/resource.h>
 
-#include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
 
@@ -43,19 +42,18 @@ constexpr auto kNormal = BuildPriority::kNormal;
 constexpr auto kWarmUp = BuildPriority::kWarmUp;
 
 struct Line {
-  explicit Line(size_t per_uid = 100, size_t total = 100)
+  explicit Line(size_t per_uid = 100, size_t total = 100, uint64_t turns_to_rise = 8)
       : queue({.slots = 1,
                .per_uid = per_uid,
                .total = total,
                .relief_slots = 0,
-               .age_after = std::chrono::minutes(1),
-               .now = [this] { return FairQueue::Clock::time_point(now.load()); }},
+               .turns_to_rise = turns_to_rise,
+               .turns_of_others = 3},
               [this](uint64_t item) { recorder.Run(item); }) {
     CHECK(queue.Add(1000, Account(0)).ok());
     recorder.Wait(1);
   }
   ~Line() { recorder.Release(); }
-  std::atomic<std::chrono::nanoseconds> now{std::chrono::hours(1)};
   Recorder recorder;
   FairQueue queue;
 };
@@ -140,26 +138,36 @@ TEST_CASE("a user who has only warm-ups left has a turn when nobody waits for an
   CHECK(line.recorder.Wait(6) == std::vector<uint64_t>{1000, 11, 12, 1, 10, 2});
 }
 
-TEST_CASE("an item that was passed over for long rises by one priority after the other") {
-  for (const int minutes : {0, 1, 2}) {
-    Line line;
-    CHECK(line.queue.Add(1, Account(7), kWarmUp).ok());
-    line.now = line.now.load() + std::chrono::minutes(minutes);
-    CHECK(line.queue.Add(2, Account(7)).ok());
-    CHECK(line.queue.Add(3, Account(7), kInteractive).ok());
-    line.recorder.Release();
-    const std::vector<uint64_t> orders[] = {{1000, 3, 2, 1}, {1000, 3, 1, 2}, {1000, 1, 3, 2}};
-    CHECK(line.recorder.Wait(4) == orders[minutes]);
+TEST_CASE("an item that better ones passed by often enough rises, one of its priority at a time") {
+  Line line(100, 100, 2);
+  for (uint64_t item : {1, 2}) CHECK(line.queue.Add(item, Account(7), kWarmUp).ok());
+  for (uint64_t item : {10, 11}) CHECK(line.queue.Add(item, Account(7)).ok());
+  for (uint64_t item : {20, 21, 22, 23, 24}) {
+    CHECK(line.queue.Add(item, Account(7), kInteractive).ok());
   }
+  line.recorder.Release();
+  // After two turns 10 is as good as 22, and older; after four 1 is as good as 23.
+  CHECK(line.recorder.Wait(10) == std::vector<uint64_t>{1000, 20, 21, 10, 22, 1, 23, 11, 24, 2});
 }
 
-TEST_CASE("of a user's many warm-ups one at a time rises, and has a turn among other users") {
+TEST_CASE("a user's turns may be rare: an interactive item is before the others all the same") {
   Line line;
-  for (uint64_t item : {1, 2, 3}) CHECK(line.queue.Add(item, Account(7), kWarmUp).ok());
-  line.now = line.now.load() + std::chrono::minutes(1);
-  for (uint64_t item : {10, 11, 12}) CHECK(line.queue.Add(item, Account(8)).ok());
+  for (uint64_t item : {1, 2}) CHECK(line.queue.Add(item, Account(7)).ok());
+  for (uint64_t user = 20; user < 30; ++user) CHECK(line.queue.Add(user, Account(user)).ok());
+  CHECK(line.queue.Add(3, Account(7), kInteractive).ok());
   line.recorder.Release();
-  CHECK(line.recorder.Wait(7) == std::vector<uint64_t>{1000, 1, 10, 11, 12, 2, 3});
+  const std::vector<uint64_t> order = line.recorder.Wait(14);
+  CHECK(order[1] == 3);
+  CHECK(order[12] == 1);
+}
+
+TEST_CASE("of a user's many warm-ups one at a time has a turn among other users") {
+  Line line;
+  for (uint64_t item : {1, 2}) CHECK(line.queue.Add(item, Account(7), kWarmUp).ok());
+  for (uint64_t item = 10; item < 18; ++item) CHECK(line.queue.Add(item, Account(8)).ok());
+  line.recorder.Release();
+  CHECK(line.recorder.Wait(11) ==
+        std::vector<uint64_t>{1000, 10, 11, 12, 1, 13, 14, 15, 2, 16, 17});
 }
 
 TEST_CASE("an item that waits rises when its user asks again with a higher priority") {
@@ -189,7 +197,7 @@ TEST_CASE("a warm-up has no relief slot while others wait for theirs") {
   FairQueue queue({.slots = 1,
                    .relief_slots = 1,
                    .relief_after = std::chrono::milliseconds(1),
-                   .age_after = std::chrono::hours(1)},
+                   .warm_up_relief_after = std::chrono::hours(1)},
                   [&](uint64_t item) { recorder.Run(item); });
   CHECK(queue.Add(1, Account(7)).ok());
   CHECK(recorder.Wait(1) == std::vector<uint64_t>{1});
