@@ -143,7 +143,8 @@ std::optional<DatabaseError> CheckFormat(Database& database, bool is_new) {
           Kind::kForeignFormat,
           fmt::format("its format is {:.32}, this version knows {}", format, kFormat)};
     case Database::Found::kNo:
-      return DatabaseError{Kind::kForeignFormat, "it does not say its format"};
+      // Its first start was killed or met a full disk.
+      return DatabaseError{Kind::kDamaged, "it does not say its format"};
     case Database::Found::kDamaged:
       return DatabaseError{Kind::kDamaged, "its format can't be read"};
     case Database::Found::kFailed:
@@ -160,6 +161,24 @@ Attempt OpenChecked(const StateDirectory& directory, const DatabaseOptions& opti
     if (auto error = CheckFormat(**database, is_new)) return *std::move(error);
   }
   return attempt;
+}
+
+/// Opens the database, without the latest writes if those are damaged.
+std::variant<OpenedDatabase, DatabaseError> OpenAsItIs(const StateDirectory& directory,
+                                                       DatabaseOptions options,
+                                                       const Report& report) {
+  Attempt attempt = OpenChecked(directory, options);
+  if (auto* database = std::get_if<0>(&attempt)) return OpenedDatabase{std::move(*database), false};
+  if (std::get<1>(attempt).kind != DatabaseError::Kind::kDamaged) {
+    return std::get<1>(std::move(attempt));
+  }
+  report(fmt::format(
+      "the database {} is damaged ({}): opening it without the latest writes that can't be read",
+      directory.database_path(), std::get<1>(attempt).message));
+  options.skip_damaged_log = true;
+  attempt = OpenChecked(directory, options);
+  if (auto* database = std::get_if<0>(&attempt)) return OpenedDatabase{std::move(*database), true};
+  return std::get<1>(std::move(attempt));
 }
 
 bool IsOfTheDisk(const DatabaseError& error) {
@@ -228,44 +247,40 @@ bool StateDirectory::ExchangeDatabases() const {
                    RENAME_EXCHANGE) == 0;
 }
 
-Result<OpenedDatabase> OpenDatabase(const StateDirectory& directory, DatabaseOptions options,
+Result<OpenedDatabase> OpenDatabase(const StateDirectory& directory, const DatabaseOptions& options,
                                     const Report& report) {
-  Attempt attempt = OpenChecked(directory, options);
-  if (auto* database = std::get_if<0>(&attempt)) return OpenedDatabase{std::move(*database), false};
-  if (std::get<1>(attempt).kind == DatabaseError::Kind::kDamaged) {
-    report(fmt::format(
-        "the database {} is damaged ({}): opening it without the latest writes that can't be read",
-        directory.database_path(), std::get<1>(attempt).message));
-    options.skip_damaged_log = true;
-    attempt = OpenChecked(directory, options);
-    if (auto* database = std::get_if<0>(&attempt))
-      return OpenedDatabase{std::move(*database), true};
-  }
-  if (IsOfTheDisk(std::get<1>(attempt))) return Unopened(directory, std::get<1>(attempt));
+  auto opened = OpenAsItIs(directory, options, report);
+  if (auto* database = std::get_if<OpenedDatabase>(&opened)) return std::move(*database);
+  DatabaseError unusable = std::get<DatabaseError>(std::move(opened));
+  if (IsOfTheDisk(unusable)) return Unopened(directory, unusable);
 
-  options.skip_damaged_log = false;
-  const DatabaseError unusable = std::get<1>(std::move(attempt));
-  const bool of_other_version = unusable.kind == DatabaseError::Kind::kForeignFormat;
-  const std::string aside =
-      of_other_version ? directory.other_version_path() : directory.set_aside_path();
-  if (of_other_version && directory.ExchangeDatabases()) {
-    attempt = OpenChecked(directory, options);
-    if (auto* database = std::get_if<0>(&attempt)) {
+  std::string aside = directory.set_aside_path();
+  if (unusable.kind == DatabaseError::Kind::kForeignFormat) {
+    std::error_code ignored;
+    if (!std::filesystem::exists(directory.other_version_path(), ignored)) {
+      aside = directory.other_version_path();
+    } else if (directory.ExchangeDatabases()) {
       report(fmt::format(
           "the database {} is of another version ({}): it waits as {} for that version, and the "
-          "one of this version that was there is used",
-          directory.database_path(), unusable.message, aside));
-      return OpenedDatabase{std::move(*database), false};
+          "one that was there is used",
+          directory.database_path(), unusable.message, directory.other_version_path()));
+      opened = OpenAsItIs(directory, options, report);
+      if (auto* database = std::get_if<OpenedDatabase>(&opened)) return std::move(*database);
+      unusable = std::get<DatabaseError>(std::move(opened));
+      if (IsOfTheDisk(unusable)) {
+        // As they were, for the next try. If that fails, the next try finds this version's at once.
+        (void)directory.ExchangeDatabases();
+        return Unopened(directory, unusable);
+      }
     }
-    if (!directory.ExchangeDatabases()) return Unopened(directory, std::get<1>(attempt));
   }
   report(
       fmt::format("the database {} can't be used ({}): set aside as {}, starting with an empty one",
                   directory.database_path(), unusable.message, aside));
   if (const Status moved = directory.SetDatabaseAside(aside); !moved) return moved.error();
-  attempt = OpenChecked(directory, options);
-  if (auto* database = std::get_if<0>(&attempt)) return OpenedDatabase{std::move(*database), false};
-  return Unopened(directory, std::get<1>(attempt));
+  opened = OpenAsItIs(directory, options, report);
+  if (auto* database = std::get_if<OpenedDatabase>(&opened)) return std::move(*database);
+  return Unopened(directory, std::get<DatabaseError>(opened));
 }
 
 }  // namespace cccl_cache::daemon

@@ -63,6 +63,7 @@ struct OpenedDatabase {
 /// that reason: a downgrade and the upgrade after it lose nothing. All of this is reported. Errors
 /// are those of the disk, such as no permission. No other Database may be open on the directory.
 [[nodiscard]] Result<OpenedDatabase> OpenDatabase(const StateDirectory& directory,
-                                                  DatabaseOptions options, const Report& report);
+                                                  const DatabaseOptions& options,
+                                                  const Report& report);
 
 }  // namespace cccl_cache::daemon

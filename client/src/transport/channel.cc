@@ -59,9 +59,11 @@ class Attempts {
     }
   }
 
-  /// Returns whether to ask again, because the daemon stops and the next one may be there soon.
+  /// Returns whether to ask again, because the daemon may be stopping and the next one be there
+  /// soon. Once: a daemon that stops accepts no more connections.
   bool AskTheNext(const Error& error) {
     if (error.status != CCCL_CACHE_UNAVAILABLE || error.retry_after_ms == 0) return false;
+    if (std::exchange(asked_again_, true)) return false;
     pool_->Clear();
     lost_ = true;
     return backoff_.Wait(deadline_);
@@ -124,6 +126,7 @@ class Attempts {
   ConnectBackoff backoff_;
   bool reused_ = false;
   bool lost_ = false;
+  bool asked_again_ = false;
 };
 
 }  // namespace

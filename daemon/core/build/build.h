@@ -44,7 +44,7 @@ struct BuildAnswer {
   std::chrono::microseconds queue_time{0};
   std::chrono::microseconds compile_time{0};
   std::chrono::microseconds saved_time{0};  ///< the compile that this caller did without
-  uint64_t request_id = 0;                  ///< the build's ticket; 0: it had none
+  uint64_t request_id = 0;                  ///< names the request in the log; 0: none
 };
 
 /// Numbers of compiles and callers that run or wait right now.
@@ -61,7 +61,7 @@ struct BuildRecord {
   std::chrono::microseconds total_time{0};
   const Result<BuildAnswer>& result;
   bool leads = false;       ///< the compile that the answer comes from was made for it
-  uint64_t request_id = 0;  ///< the build's ticket
+  uint64_t request_id = 0;  ///< as in the answer
 };
 
 /// The words for the log and for statistics.
@@ -104,7 +104,7 @@ struct DryRun {
 /// One call of BuildCoordinator::Start, from the request to the answer. It has one owner at a time:
 /// the thread that is in Advance, or the table while the build waits, parked or in a flight.
 struct Build {
-  /// Names one build, on this node and for a long time: logs hold it. 0 is never used.
+  /// Names one build; 0 is never used.
   using Ticket = uint64_t;
   using Done = std::function<void(Result<BuildAnswer>)>;
 

@@ -120,11 +120,7 @@ class FlightTable {
 
   mutable Mutex mutex_;
   CondVar idle_;
-  /// The first 40 bits: when the daemon began, in seconds. So a ticket names one request among
-  /// those of earlier daemons as well, as long as there are fewer than 16 million a second.
-  Ticket last_ticket_ GUARDED_BY(mutex_) =
-      static_cast<Ticket>(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now()))
-      << 24;
+  Ticket last_ticket_ GUARDED_BY(mutex_) = 0;
   uint64_t last_flight_ GUARDED_BY(mutex_) = 0;
   size_t waiting_ GUARDED_BY(mutex_) = 0;      ///< in all flights
   bool cancelled_ GUARDED_BY(mutex_) = false;  ///< all, for good

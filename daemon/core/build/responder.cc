@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/core/build/responder.h"
 
+#include <sys/random.h>
+
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -22,12 +25,30 @@ std::string ArchOf(const BuildPlan& plan) {
   return found == plan.options.end() ? "" : found->value;
 }
 
+Digest RandomDigest() {
+  Digest digest;
+  // Does not fail: a short read needs more than 256 bytes, and the kernel has had its entropy.
+  [[maybe_unused]] const ssize_t size = getrandom(digest.bytes.data(), digest.bytes.size(), 0);
+  return digest;
+}
+
 std::string UncacheableReason(const FlightResult& flight_result) {
   if (!flight_result.uncacheable_reason.empty()) return flight_result.uncacheable_reason;
   return "the toolchain changed on disk while this was compiled";
 }
 
 }  // namespace
+
+Responder::Responder(Parts parts) : parts_(std::move(parts)), secret_(RandomDigest()) {}
+
+uint64_t Responder::IdOf(Build::Ticket ticket) const {
+  Hasher hasher;
+  hasher.AppendValue("secret", secret_.View());
+  hasher.AppendValue("ticket", ticket);
+  uint64_t id = 0;
+  std::memcpy(&id, hasher.Finish().bytes.data(), sizeof(id));
+  return std::max<uint64_t>(id, 1);
+}
 
 void Responder::Answer(BuildPtr build, const Error& error) {
   Answer(std::move(build), Result<BuildAnswer>(error), false);
@@ -36,17 +57,14 @@ void Responder::Answer(BuildPtr build, const Error& error) {
 void Responder::Answer(BuildPtr build, Result<BuildAnswer> result, bool kept) {
   if (!parts_.table.Close(build->ticket)) return;
   if (build->dry_run) return build->dry_run->done(result.error());
-  if (result) {
-    result->request_id = build->ticket;
-  } else {
-    result.error().request_id = build->ticket;
-  }
+  const uint64_t id = IdOf(build->ticket);
+  (result ? result->request_id : result.error().request_id) = id;
   if (kept) NoteAnswered(*build, result->key);
   if (parts_.observe) {
     const auto total = std::chrono::steady_clock::now() - build->called;
     parts_.observe({build->peer, build->request->kind(),
                     std::chrono::duration_cast<std::chrono::microseconds>(total), result,
-                    build->leads, build->ticket});
+                    build->leads, id});
   }
   build->done(std::move(result));
 }

@@ -12,6 +12,7 @@
 #include "daemon/core/model/statistics.h"
 #include "daemon/core/model/tier.h"
 #include "daemon/core/plan/build_plan.h"
+#include "proto/digest.h"
 
 namespace cccl_cache::daemon {
 
@@ -30,7 +31,7 @@ class Responder {
     AnsweredBuilds* answered = nullptr;
     Observe observe;
   };
-  explicit Responder(Parts parts) : parts_(std::move(parts)) {}
+  explicit Responder(Parts parts);
 
   void Answer(BuildPtr build, const Error& error);
   /// Answers with an error that the request, or too many requests, caused, and counts it as
@@ -56,7 +57,12 @@ class Responder {
   /// Notes that this user is answered with an artifact that is kept.
   void NoteAnswered(const Build& build, const Digest& key);
 
+  /// Returns the number of a request for its caller and the log. Numbers of one daemon and of the
+  /// next are different, and do not tell how many requests there were between two.
+  [[nodiscard]] uint64_t IdOf(Build::Ticket ticket) const;
+
   const Parts parts_;
+  const Digest secret_;  ///< of this daemon
 };
 
 /// Returns the output as an answer to the caller of this plan: kBuilt or kFailed, with the log

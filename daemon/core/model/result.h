@@ -41,7 +41,7 @@ struct Error {
   bool own_signal = false;
   /// kUnavailable: the cause was the job's precompiled text, not the job or the machine.
   bool useless_precompiled = false;
-  /// Of the answer to a build: its ticket, by which the log names it. 0: none.
+  /// Of the answer to a build: the number by which the log names it. 0: none.
   uint64_t request_id = 0;
 };
 

@@ -202,6 +202,14 @@ void SetFormat(const std::string& path, const std::string& format) {
   REQUIRE_FALSE(std::get<0>(opened)->Write({&write, 1}));
 }
 
+std::string FormatOf(const std::string& path) {
+  auto opened = Database::Open(path, {1 << 30, 1 << 20});
+  std::string format;
+  std::get<0>(opened)->Read(Column::kMeta, "store.format",
+                            [&](std::string_view value) { format = value; });
+  return format;
+}
+
 TEST_CASE("a database of another format is set aside with a message, never misread") {
   StoreScene store;
   store.Close();
@@ -233,13 +241,47 @@ TEST_CASE("a downgrade and the upgrade after it lose no database") {
   CHECK(std::filesystem::exists(store.state() + "/database.other-version/CURRENT"));
   CHECK(store.reports.Contain("it waits as " + store.state() + "/database.other-version"));
 
-  // Of two other versions, the later one is kept.
+  // Of two other versions, the later one waits.
   store.Close();
   SetFormat(store.state() + "/database", "3");
   store.Reopen();
   CHECK_FALSE(store->Get(Key(1)));
   store->Put(Key(3), Numbered(3, 100));
+  REQUIRE(store.WaitForEntries(1));
+  store.Close();
+  CHECK(FormatOf(store.state() + "/database.other-version") == "3");
+  CHECK(FormatOf(store.state() + "/database.set-aside") == "1");
+}
+
+TEST_CASE("a damaged database of this version does not cost that of another one") {
+  StoreScene store;
+  store->Put(Key(1), Numbered(1, 100));
+  REQUIRE(store.WaitForEntries(1));
+  store.Close();
+  std::filesystem::rename(store.state() + "/database", store.state() + "/database.other-version");
+  std::ofstream(store.state() + "/database.other-version/CURRENT") << "nonsense";
+  store.Reopen();
+  store.Close();
+  SetFormat(store.state() + "/database", "3");
+  store.Reopen();
+  store->Put(Key(3), Numbered(3, 100));
   CHECK(store->Get(Key(3)));
+  store.Close();
+  CHECK(FormatOf(store.state() + "/database.other-version") == "3");
+  CHECK(std::filesystem::exists(store.state() + "/database.set-aside/CURRENT"));
+}
+
+TEST_CASE("a database that does not say its format is damaged, not of another version") {
+  StoreScene store;
+  store.Close();
+  {
+    auto opened = Database::Open(store.state() + "/database", {1 << 30, 1 << 20});
+    const ColumnWrite nothing{Column::kMeta, "store.format", std::nullopt};
+    REQUIRE_FALSE(std::get<0>(opened)->Write({&nothing, 1}));
+  }
+  store.Reopen();
+  CHECK(std::filesystem::exists(store.state() + "/database.set-aside/CURRENT"));
+  CHECK_FALSE(std::filesystem::exists(store.state() + "/database.other-version"));
 }
 
 TEST_CASE("a store under many threads gives each its own") {
