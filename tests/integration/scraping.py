@@ -66,9 +66,10 @@ class Prometheus:
         with urllib.request.urlopen(url, timeout=PATIENCE) as answer:
             return json.load(answer)["data"]["result"]
 
-    def now(self, expression):
-        """The values of an expression that are numbers."""
-        return [value for each in self._ask("query", query=expression) if math.isfinite(value := float(each["value"][1]))]
+    def values(self, expression, time=None):
+        """Those of an expression that are numbers, now or at a Unix time."""
+        when = {} if time is None else {"time": time}
+        return [value for each in self._ask("query", query=expression, **when) if math.isfinite(value := float(each["value"][1]))]
 
     def series(self, expression, begin, end, step):
         """[(labels, {seconds since the beginning: value, or None where it is no number})], for Unix times."""
@@ -83,6 +84,6 @@ def panels():
 
 def filled(expression, rate_interval, span):
     """An expression of the dashboard, with values, in seconds, for Grafana's variables."""
-    for variable, value in {"$instance": ".*", "$__rate_interval": f"{rate_interval}s", "$__range": f"{span}s"}.items():
+    for variable, value in {"$instance": ".*", "$__rate_interval": f"{rate_interval}s", "$__range": f"{round(span)}s"}.items():
         expression = expression.replace(variable, value)
     return expression

@@ -176,7 +176,7 @@ def test_prometheus_answers_each_query_of_the_dashboard_with_numbers(fake, direc
             source = f"{KERNEL}// {next(numbers)}\n"
             for _ in range(2):
                 fake.build_json(source)
-            return prometheus.now(expression)
+            return prometheus.values(expression)
 
         for panel in panels():
             assert panel["targets"]

@@ -10,9 +10,9 @@ WIDTH, HEIGHT = 720, 360  # pixels of a picture that is one plot
 class Plot:
     """Lines over one axis."""
 
-    def __init__(self, title, x, y, log_x=False, log_y=False):
+    def __init__(self, title, x, y, log_x=False, log_y=False, key="top left"):
         self.settings = [
-            f"set title {quoted(title)}", f"set xlabel {quoted(x)}", f"set ylabel {quoted(y)}", "set grid", "set key top left",
+            f"set title {quoted(title)}", f"set xlabel {quoted(x)}", f"set ylabel {quoted(y)}", "set grid", f"set key {key}",
             "set format x '%.0f'",
             *(["set logscale x"] if log_x else []), *(["set logscale y"] if log_y else ["set yrange [0:*]"]),
         ]
