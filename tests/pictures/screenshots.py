@@ -30,7 +30,7 @@ from watched_terminal import WatchedTerminal  # noqa: E402
 PREFIX = pathlib.Path("/opt/cccl-cached")
 CLI = str(PREFIX / "bin/cccl-cache-cli")
 USERS = ALICE, BOB, CAROL = 1000, 1001, 1002
-TYPES = ("float", "double", "int")  # that are summed
+TYPES = [f"REDUCE_TYPE={each}" for each in ("float", "double", "int")]  # what is summed
 COLUMNS = 110
 SECONDS = 30  # that `top` has run before its picture is taken
 SIMULATION = """
@@ -48,10 +48,22 @@ for order in range(6):
 """
 
 
+def sources():
+    """What is built: a reduction, a program that takes the compiler seconds, and one with an error."""
+    includes, kernel = re.split("(?=extern)", (ROOT / "tests/bench/sort.cu").read_text())
+    kernels = (kernel.replace("SortAndScan", f"SortBy{items}").replace("kItems = 8", f"kItems = {items}") for items in range(4, 16))
+    reduction = (ROOT / "examples/reduce.cu").read_text()
+    return {"reduce.cu": reduction, "sort.cu": includes + "".join(kernels), "mean.cu": reduction.replace(" float", " flaot")}
+
+
+# The same for the fake CUDA, which takes no time.
+FAKE_SOURCES = {"reduce.cu": "constexpr int kItems = 8;\n", "sort.cu": "//fake: hang\n", "mean.cu": "//fake: fail an error\n"}
+
+
 class Machine:
     """This one, as it were with an installed daemon: in a mount namespace, with which it ends."""
 
-    def __init__(self, place, build):
+    def __init__(self, place, build, cuda, files):
         installed = place / "installed"
         for component in ("daemon", "cli", "library"):
             subprocess.run(["cmake", "--install", build, "--prefix", installed, "--component", component], check=True,
@@ -61,29 +73,22 @@ class Machine:
         shutil.copytree(installed, PREFIX, symlinks=True)
         self.home = place / "home"
         self.home.mkdir()
-        shutil.copy(ROOT / "examples/reduce.cu", self.home)
-        includes, kernel = re.split("(?=extern)", (ROOT / "tests/bench/sort.cu").read_text())
-        # So many that the compiler takes seconds.
-        kernels = (kernel.replace("SortAndScan", f"SortBy{items}").replace("kItems = 8", f"kItems = {items}") for items in range(4, 16))
-        (self.home / "sort.cu").write_text(includes + "".join(kernels))
-        (self.home / "simulation.py").write_text(SIMULATION)
+        for name, text in {**files, "simulation.py": SIMULATION}.items():
+            (self.home / name).write_text(text)
         for file in (self.home, *self.home.iterdir()):
             os.chown(file, ALICE, ALICE)
-        self.daemon = Daemon(place, [PLACES.cuda13], "--jobs", "2", "--socket-mode", "0666")
+        self.daemon = Daemon(place, [cuda], "--jobs", "2", "--socket-mode", "0666")
         self.daemon.program = str(PREFIX / "bin/cccl-cached")
         self.daemon.socket = "/run/cccl-cached/socket"
         self.environment = {
             "PATH": f"{PREFIX}/bin:/usr/bin:/bin", "HOME": str(self.home), "LC_ALL": "C.UTF-8", "TERM": "linux", "PYTHONSAFEPATH": "1",
-            "LD_LIBRARY_PATH": str(next(pathlib.Path(PLACES.cuda13).rglob("libnvrtc.so.13")).parent)}
+            "LD_LIBRARY_PATH": str(next(pathlib.Path(cuda).rglob("libnvrtc.so.13")).parent)}
 
-    def run(self, uid, *arguments, **keywords):
-        """Starts the command line as a user."""
-        return subprocess.Popen([CLI, *arguments], user=uid, group=uid, extra_groups=[], cwd=self.home, env=self.environment,
-                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **keywords)
-
-    def build(self, uid, source, value=0, *more):
-        name = "ROUND" if source == "sort.cu" else "REDUCE_TYPE"
-        return self.run(uid, "build", source, "--arch", "sm_90", "-D", f"{name}={value}", "-o", "/dev/null", *more)
+    def build(self, uid, source, *defined):
+        """Starts one as a user."""
+        return subprocess.Popen(
+            [CLI, "build", source, "--arch", "sm_90", *(f"-D{each}" for each in defined), "-o", os.devnull], user=uid, group=uid,
+            extra_groups=[], cwd=self.home, env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     @contextlib.contextmanager
     def terminal(self, command, uid, rows=60):
@@ -131,8 +136,7 @@ def doctor(machine, _):
 
 def top(machine, seconds):
     """Users wait for compiles, some of them for the same one, after some seconds with hits."""
-    done(machine.build(BOB, "sort.cu", 0))  # tells how long the others will take
-    done(machine.build(0, "reduce.cu", "flaot"))  # an error, whose words are shown to its user
+    done(machine.build(0, "mean.cu"))  # whose error is told its user
     with machine.terminal([CLI, "top"], uid=0, rows=18) as terminal:
         over = threading.Event()
 
@@ -147,7 +151,7 @@ def top(machine, seconds):
         terminal.await_shown(lambda shown: len(re.findall("[▁-█]", shown)) >= seconds, "the hits of some seconds")
         # Who asks for each first, then who waits for the same.
         asked = [(ALICE, 1), (BOB, 2), (ALICE, 3), (BOB, 4), (ALICE, 1), (CAROL, 1), (CAROL, 2), (BOB, 1), (ALICE, 4)]
-        waiting = [machine.build(uid, "sort.cu", round) for uid, round in asked]
+        waiting = [machine.build(uid, "sort.cu", f"ROUND={round}") for uid, round in asked]
         try:
             terminal.await_shown(lambda shown: re.search(
                 r"(?s)\nrunning .*\nrunning .*\nqueued ", shown), "the builds")
@@ -168,8 +172,8 @@ def labels(svg):
     rows = {}
     for text in xml.etree.ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text"):
         rows[text.get("y")] = rows.get(text.get("y"), "") + text.text
-    # A line that is too long goes on in the next row.
-    lines = re.sub(rf"(?m)^(.{{{COLUMNS}}})\n", r"\1", "\n".join(rows.values())).split("\n")
+    # A line that is too long goes on in the next row; a blank at the end is not drawn.
+    lines = re.sub(rf"(?m)^(.{{{COLUMNS - 1},{COLUMNS}}})\n", r"\1", "\n".join(rows.values())).split("\n")
     found = [line if line[:2] in ("$ ", "# ") else line.split()[0] for line in lines if re.match(r"[$#A-Za-z]", line)]
     return [label for label, _ in itertools.groupby(found)]  # however many rows a table has
 
@@ -190,13 +194,11 @@ def main():
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="cccl", dir="/tmp") as place:
         os.chmod(place, 0o755)
-        machine = Machine(pathlib.Path(place), given.build)
+        toolchain = (PLACES.fake13, FAKE_SOURCES) if given.check else (PLACES.cuda13, sources())
+        machine = Machine(pathlib.Path(place), given.build, *toolchain)
         machine.daemon.start()
         try:
-            made = {}
-            for name, make in PICTURES.items():
-                print(name, flush=True)
-                made[name] = make(machine, 1 if given.check else SECONDS)
+            made = {name: make(machine, 1 if given.check else SECONDS) for name, make in PICTURES.items()}
         finally:
             machine.daemon.kill()
     if not given.check:
