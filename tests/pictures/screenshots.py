@@ -31,7 +31,7 @@ PREFIX = pathlib.Path("/opt/cccl-cached")
 CLI = str(PREFIX / "bin/cccl-cache-cli")
 USERS = ALICE, BOB, CAROL = 1000, 1001, 1002
 TYPES = [f"REDUCE_TYPE={each}" for each in ("float", "double", "int")]  # what is summed
-COLUMNS = 110
+COLUMNS = 116  # more than most lines have, so that few go on in a second row
 SECONDS = 30  # that `top` has run before its picture is taken
 SIMULATION = """
 import ctypes
