@@ -8,9 +8,18 @@ if [[ ${1-} != --inside ]]; then
   place=$(mktemp -d /var/tmp/cccl-cached-packages.XXXXXX)
   chmod 755 "$place"
   # Processes and mounts of the part inside end with its first process.
-  unshare --mount --pid --fork --kill-child "$0" --inside "$place" "$@" &
+  unshare --mount-proc --pid --fork --kill-child "$0" --inside "$place" "$@" &
   inside=$!
-  trap 'kill -KILL "$inside" 2>/dev/null || true; wait "$inside" || true; rm -rf --one-file-system "$place"' EXIT
+  # The control groups of a Debian that was booted outlive it.
+  remove_groups() {
+    [[ -d $place/groups ]] || return 0
+    unshare --mount bash -c 'mount -t cgroup2 cgroup2 "$0/groups" && cd "$0/groups/$(<"$0/group")" || exit 0
+      for ((tries = 0; tries < 100; ++tries)); do
+        grep -q "populated 0" cgroup.events && find "$PWD" -depth -type d -exec rmdir {} + && exit
+        sleep 0.1
+      done' "$place"
+  }
+  trap 'kill -KILL "$inside" 2>/dev/null || true; wait "$inside" || true; remove_groups; rm -rf --one-file-system "$place"' EXIT
   trap 'exit 143' TERM INT
   wait "$inside"
   exit
@@ -20,20 +29,43 @@ place=$2 root=$2/root
 shift 2
 fail() { echo "${0##*/}: $*" >&2; exit 1; }
 quietly() { "$@" >"$place/log" 2>&1 || { cat "$place/log" >&2; fail "failed: $*"; }; }
-in_root=(chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive HOME=/root)
+
+# make_both BUILD_DIR [PREVIOUS]: packages of Debian, those before an upgrade in $place/before, taken from PREVIOUS if that is
+# given, and those of `version` in $place/after.
+make_both() {
+  version=$(sed -n 's/^set(CPACK_PACKAGE_VERSION "\(.*\)")$/\1/p' "$1/CPackConfig.cmake")
+  if [[ ${2-} ]]; then
+    mkdir "$place/before"
+    cp "$2"/*.deb "$place/before"
+    version+=+check # for what was built under the same version
+  else
+    make_packages "$1" 0.0.1 "$place/before"
+  fi
+  make_packages "$1" "$version" "$place/after"
+}
+make_packages() { # make_packages BUILD_DIR VERSION FOLDER
+  quietly cpack -G DEB --config "$1/CPackConfig.cmake" -B "$3" -D CPACK_PACKAGE_VERSION="$2"
+  rm -rf "$3/_CPack_Packages"
+}
+
+enter_by() { # enter_by COMMAND...: how commands get into the root
+  in_root=("$@" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive HOME=/root)
+  as_nobody=("${in_root[@]}" setpriv --reuid nobody --regid nogroup --clear-groups env HOME=/tmp)
+}
+enter_by chroot "$root"
 inside() { "${in_root[@]}" "$@"; }
-as_nobody=("${in_root[@]}" setpriv --reuid nobody --regid nogroup --clear-groups env HOME=/tmp)
 as_user() { "${as_nobody[@]}" "$@"; }
 
-# make_root SUITE VARIANT CUDA: from this machine's own mirror, with this CUDA in /usr/local/cuda, which needs libstdc++6.
+# make_root SUITE VARIANT CUDA [PACKAGES]: from this machine's own mirror, with this CUDA in /usr/local/cuda, which needs
+# libstdc++6.
 make_root() {
-  local suite=$1 variant=$2 cuda here mirror device
+  local suite=$1 variant=$2 packages=libstdc++6${4+,$4} cuda here mirror device
   cuda=$(realpath "$3")
   here=$(. /etc/os-release && echo "$VERSION_CODENAME")
   mirror=$(apt-get indextargets --format '$(CODENAME) $(REPO_URI)' 'Created-By: Packages' |
     sed -n "s/^$here //p" | head -n 1)
   [[ $mirror ]] || fail "this machine's apt sources have no $here"
-  quietly mmdebstrap --mode=root --variant="$variant" --include=libstdc++6 --skip=cleanup/apt/lists "$suite" "$root" "$mirror"
+  quietly mmdebstrap --mode=root --variant="$variant" --include="$packages" --skip=cleanup/apt/lists "$suite" "$root" "$mirror"
   mkdir -p "$root/usr/local/cuda"
   mount -o bind,ro "$cuda" "$root/usr/local/cuda"
   mount -t proc proc "$root/proc"
@@ -43,6 +75,49 @@ make_root() {
     mount --bind "/dev/$device" "$root/dev/$device"
   done
   mount -t tmpfs tmpfs "$root/run"
+}
+
+# boot_root: starts the root's systemd as the first process of namespaces and control groups of its own, where commands are
+# run from then on. It sees /sys and /proc/sys read-only, so that it sets nothing of this machine.
+boot_root() {
+  local groups=$place/groups boot tries
+  inside systemd-machine-id-setup 2>"$place/log"
+  mkdir "$groups"
+  mount -t cgroup2 cgroup2 "$groups"
+  echo "$(sed -n 's/^0:://p' /proc/self/cgroup)/${place##*/}" >"$place/group"
+  groups+=$(<"$place/group")
+  mkdir "$groups"
+  (
+    echo "$BASHPID" >"$groups/cgroup.procs"
+    exec unshare --pid --fork --kill-child --mount --uts --ipc --net --cgroup sh -euc '
+      mount -o rbind "$0" "$0"
+      cd "$0"
+      mount -t proc proc proc
+      mount -o bind proc/sys proc/sys
+      mount -o remount,bind,ro proc/sys
+      mount -t sysfs -o ro sysfs sys
+      mount -t cgroup2 cgroup2 sys/fs/cgroup
+      ln -s pts/ptmx dev/ptmx # services with devices of their own look for it
+      pivot_root . mnt
+      cd /
+      umount -l mnt
+      mount --make-rshared /
+      exec setpriv --bounding-set -sys_boot,-sys_module,-sys_rawio,-sys_time env -i container=other /lib/systemd/systemd' "$root"
+  ) >"$place/systemd" 2>&1 &
+  boot=$!
+  for ((tries = 0; tries < 600; ++tries)); do
+    read -r init <"/proc/$boot/task/$boot/children" || true
+    # Before, it is in the directories of this machine.
+    if [[ $init && $(<"/proc/$init/comm") == systemd ]]; then
+      # Without its network, which has nothing of this machine: a mirror is asked.
+      enter_by nsenter --target "$init" --mount --pid --uts --ipc --cgroup env -C /
+      [[ $(inside systemctl is-system-running --wait 2>&1) =~ ^(running|degraded)$ ]] && return
+    fi
+    kill -0 "$boot" 2>/dev/null || break
+    sleep 0.1
+  done
+  cat "$place/systemd" >&2
+  fail "systemd does not run as the first process of a namespace here"
 }
 
 # serving COMMAND...: waits until the command says that the process `daemon` serves.
