@@ -92,8 +92,10 @@ Error Fallback::WithoutAdvice(Error why) {
 }
 
 Error Fallback::AfterLocal(Error error, const Error& why) {
-  // Refused here as well: the daemon's message is this one, and the number of its request.
-  if (why.message.starts_with(error.message)) return error;
+  // Refused here as well: the daemon's message is this one, perhaps with the number of its request.
+  const bool same =
+      why.message == error.message || why.message.starts_with(error.message + " [request ");
+  if (same && !error.message.empty()) return error;
   error.message += " (compiled without cccl-cached, because: " + why.message + ")";
   return error;
 }

@@ -114,6 +114,20 @@ TEST_CASE("what is refused here as well is told once") {
   CHECK(result.error().message == "no such option");
 }
 
+TEST_CASE("an error of the compile here is the daemon's only if it says the same") {
+  using cccl_cache::Error;
+  using cccl_cache::Fallback;
+  const auto after = [](const char* here, const char* daemon) {
+    return Fallback::AfterLocal(Error{CCCL_CACHE_INVALID_REQUEST, here},
+                                Error{CCCL_CACHE_INVALID_REQUEST, daemon})
+        .message;
+  };
+  CHECK(after("no option", "no option [request 7f]") == "no option");
+  CHECK(Has(after("no option", "no option of nvJitLink"), "no option of nvJitLink"));
+  CHECK(Has(after("", "no option"), "no option"));
+  CHECK(Has(after("", " [request 7f]"), "[request 7f]"));
+}
+
 TEST_CASE("what the daemon refuses is compiled here") {
   const std::string name =
       GENERATE("overloaded", "unavailable", "denied", "files-needed", "toolchain-not-found",
