@@ -29,6 +29,12 @@ class Client(threading.Thread):
         self.done, self.wrong, self.stopped = 0, [], False
 
     def run(self):
+        try:
+            self.build_until_stopped()
+        except Exception as error:  # of a thread it would be lost
+            self.wrong.append(repr(error))
+
+    def build_until_stopped(self):
         while not self.stopped:
             program = f"// program {self.done % 7 if self.done % 2 else self.done}\n"
             done = subprocess.run(
@@ -55,6 +61,11 @@ def start_behind(daemon, listener, program):
     daemon.start(inherited=[listener.fileno()])
 
 
+def await_builds(clients, turn):
+    reached = {client: client.done + BUILDS_A_TURN for client in clients}
+    wait_for(lambda: all(client.done >= reached[client] or client.wrong for client in clients), f"builds of turn {turn}")
+
+
 def test_no_request_is_lost_while_versions_take_turns(make_daemon, toolkit, directory, listener):
     daemon = make_daemon(roots=(toolkit.root,))
     path = listener.getsockname()
@@ -63,15 +74,16 @@ def test_no_request_is_lost_while_versions_take_turns(make_daemon, toolkit, dire
     start_behind(daemon, listener, DAEMONS[0])
     for client in clients:
         client.start()
+    await_builds(clients, 0)
     for turn in range(1, TURNS + 1):
-        reached = {client: client.done + BUILDS_A_TURN for client in clients}
-        wait_for(lambda: all(client.done >= reached[client] or client.wrong for client in clients), f"builds of turn {turn}")
         assert daemon.stop() == 0
         start_behind(daemon, listener, DAEMONS[turn % 2])
+        await_builds(clients, turn)
     for client in clients:
         client.stopped = True
     for client in clients:
         client.join(PATIENCE)
+        assert not client.is_alive()
     assert [client.wrong for client in clients] == [[]] * len(clients)
     told = run_cli("--socket", path, "health").stdout.decode()
     print(f"{sum(client.done for client in clients)} builds in {TURNS + 1} turns, the last of {told}")
