@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
@@ -28,6 +29,16 @@ void SetToolchain(cccl_cache_build_options* options) {
 }
 
 constexpr char kPriority[] = "CCCL_CACHE_PRIORITY";
+
+void NoteWrongPriority(std::string_view text) {
+  static std::atomic<bool> noted{false};
+  if (noted.exchange(true)) return;
+  const std::string line = "cccl-cache: " + std::string(kPriority) + " is \"" + std::string(text) +
+                           "\", which counts as normal: interactive, normal or warm-up is "
+                           "expected (said once in each process)\n";
+  // A failed write to stderr can't be reported.
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
+}
 
 constexpr char kVariable[] = "CCCL_CACHE_PROCESS_BYTES";
 constexpr uint64_t kDefault = uint64_t{64} << 20;
@@ -82,10 +93,10 @@ Expected<BuildPriority> PriorityOf(const cccl_cache_build_options& options) {
   const char* const variable = secure_getenv(kPriority);
   const std::string_view text = variable == nullptr ? "" : variable;
   if (text == "interactive") return BuildPriority::kInteractive;
-  if (text == "normal" || text.empty()) return BuildPriority::kNormal;
   if (text == "warm-up") return BuildPriority::kWarmUp;
-  return Error{CCCL_CACHE_INVALID_REQUEST, std::string(kPriority) + " is \"" + variable +
-                                               "\": interactive, normal or warm-up is expected"};
+  // A program that was not changed must not fail by a variable that it does not know.
+  if (text != "normal" && !text.empty()) NoteWrongPriority(text);
+  return BuildPriority::kNormal;
 }
 
 Expected<uint64_t> MemoryLimit(uint64_t given) {

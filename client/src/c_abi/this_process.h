@@ -34,8 +34,9 @@ class AsThisProcess {
   std::array<char, PATH_MAX> working_directory_;
 };
 
-/// Returns the priority that the options name, or else the environment.
-/// CCCL_CACHE_INVALID_REQUEST: it is none.
+/// Returns the priority that the options name, or else the environment; normal if that is none,
+/// with a line on standard error once in each process. CCCL_CACHE_INVALID_REQUEST: that of the
+/// options is none.
 Expected<BuildPriority> PriorityOf(const cccl_cache_build_options& options);
 
 /// Returns the capacity in bytes of a client's result cache for `given` (cccl_cache_open_options);

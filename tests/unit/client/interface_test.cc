@@ -93,10 +93,9 @@ TEST_CASE("a build and one of a batch have the priority that they name") {
   REQUIRE(batch.Add(NvrtcBuild{}, 1, {.priority = Priority::kWarmUp}).ok());
   REQUIRE(batch.Next()->result.ok());
   CHECK(seen == std::vector{v1::PRIORITY_NORMAL, v1::PRIORITY_INTERACTIVE, v1::PRIORITY_WARM_UP});
-  setenv("CCCL_CACHE_PRIORITY", "high", 1);
-  const auto refused = client.Build(NvrtcBuild{.source = "new"});
-  const auto not_added = batch.Add(NvrtcBuild{.source = "new"}, 2);
-  unsetenv("CCCL_CACHE_PRIORITY");
+  const BuildOptions wrong{.priority = static_cast<Priority>(9)};
+  const auto refused = client.Build(NvrtcBuild{.source = "new"}, wrong);
+  const auto not_added = batch.Add(NvrtcBuild{.source = "new"}, 2, wrong);
   CHECK(refused.error().status == CCCL_CACHE_INVALID_REQUEST);
   CHECK(not_added.error().status == CCCL_CACHE_INVALID_REQUEST);
 }

@@ -48,7 +48,8 @@ CCCL_CACHE_API const char* cccl_cache_artifact_kind_name(cccl_cache_artifact_kin
 /* Which of the builds that wait for a compiler goes first. Never part of the key. */
 typedef enum cccl_cache_priority {
   CCCL_CACHE_PRIORITY_DEFAULT = 0,     /* that of $CCCL_CACHE_PRIORITY ("interactive", "normal" or
-                                          "warm-up"), else normal */
+                                          "warm-up"), else normal; another value there is told once
+                                          on standard error */
   CCCL_CACHE_PRIORITY_INTERACTIVE = 1, /* before this user's other builds */
   CCCL_CACHE_PRIORITY_NORMAL = 2,
   CCCL_CACHE_PRIORITY_WARM_UP = 3 /* after all others, those of other users as well */
