@@ -63,10 +63,11 @@ class Disk:
 
     def end(self):
         """Whether nothing used it any more."""
-        if subprocess.run(["umount", self.place]).returncode != 0:
-            return False
+        free = subprocess.run(["umount", self.place]).returncode == 0
+        if not free:
+            self.server.kill()  # which would outlive the soak; all who still look into it get errors
         self.server.wait()
-        return subprocess.run(["umount", self.place.with_name("behind")]).returncode == 0
+        return free and subprocess.run(["umount", self.place.with_name("behind")]).returncode == 0
 
 
 class Soak:
@@ -274,6 +275,13 @@ class Soak:
         if code != 0:
             self.failed.append(f"the daemon ended with {code}: {self.daemon.log_text()[-2000:]}")
 
+    def keep(self):
+        """Saves what is on the disk, which ends with the soak."""
+        kept = self.place / "state"
+        copied = subprocess.run(["cp", "-a", self.daemon.state, kept]).returncode == 0
+        print(f"kept {self.place}: log in {self.daemon.log}, state in {kept}{'' if copied else ', not all of it'}",
+              file=sys.stderr)
+
     def report(self):
         print(json.dumps({
             "wrong": len(self.wrong), "failed": len(self.failed), "programs": sum(self.outcomes.values()),
@@ -309,21 +317,23 @@ def main():
     print(f"seed {seed}", flush=True)
     place = pathlib.Path(tempfile.mkdtemp(prefix="cccl-soak", dir="/tmp"))
     soak = Soak(place, given.seconds, seed)
+    sound = False
     try:
         soak.run()
+        sound = not soak.wrong and not soak.failed
     finally:
         if soak.daemon.process is not None and soak.daemon.process.poll() is None:
             soak.daemon.kill()
         soak.report()
         if given.samples:
             pathlib.Path(given.samples).write_text("".join(" ".join(map(str, each)) + "\n" for each in soak.samples))
-        if soak.wrong or soak.failed:
-            print(f"kept {place}: log in {soak.daemon.log}", file=sys.stderr)
+        if not sound:
+            soak.keep()
         if given.plot and soak.samples:
             soak.plot(given.plot)
-        if soak.disk.end() and not soak.wrong and not soak.failed:
+        if soak.disk.end() and sound:
             shutil.rmtree(place)
-    return 1 if soak.wrong or soak.failed else 0
+    return 0 if sound else 1
 
 
 sys.exit(main())
