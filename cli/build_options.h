@@ -5,6 +5,7 @@
 #include <CLI/App.hpp>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -95,8 +96,8 @@ int RunCompile(const Build& build, const CompilePlan& plan, const CommonOptions&
   }
   const auto begin = std::chrono::steady_clock::now();
   const Expected<BuildResult> result = [&] {
-    const ProgressOfCall progress(
-        [&] { return plan.summary == Summary::kNone ? "" : AskForWait(common.socket); });
+    std::optional<ProgressOfCall> progress;
+    if (plan.summary != Summary::kNone) progress.emplace(AsksForWait(common.socket));
     return client->Build(build, plan.build);
   }();
   if (!result.ok()) return FailBuild(result.error(), plan, common);

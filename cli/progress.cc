@@ -2,22 +2,41 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/progress.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <stop_token>
+#include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "cccl_cache/client.h"
 #include "cli/quantities.h"
 
 namespace cccl_cache::cli {
 namespace {
 
-constexpr std::chrono::milliseconds kPatience{500};
+constexpr std::chrono::milliseconds kPeriod{500};
+/// The command may end meanwhile, and then waits for the answer.
+constexpr std::chrono::milliseconds kPatience{200};
+
+/// Counts the characters of well-formed UTF-8.
+size_t Width(std::string_view text) {
+  const auto begins = [](char byte) { return (static_cast<uint8_t>(byte) & 0xC0) != 0x80; };
+  return static_cast<size_t>(std::ranges::count_if(text, begins));
+}
+
+size_t TerminalColumns() {
+  winsize size = {};
+  const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return known ? size.ws_col : 80;
+}
 
 std::string Seconds(uint64_t milliseconds) {
   return Fixed(static_cast<double>(milliseconds) / 1000, "s");
@@ -33,28 +52,39 @@ void ProgressLine::Show(const std::string& text) {
 
 void ProgressLine::Write(const std::string& text) {
   if (!on_terminal_ || (text.empty() && width_ == 0)) return;
-  std::string line = "\r" + text + std::string(width_ - std::min(width_, text.size()), ' ');
+  // Without the last column, after which some terminals begin a new line.
+  const size_t columns = TerminalColumns() - 1;
+  const std::string printable = Printable(text);
+  const std::string_view shown = Cut(printable, columns);
+  const size_t width = Width(shown);
+  const size_t covered = std::min(width_, columns);
+  std::string line =
+      "\r" + std::string(shown) + std::string(covered - std::min(covered, width), ' ');
   if (text.empty()) line += "\r";
-  width_ = text.size();
+  width_ = width;
   // Nowhere to say that stderr can't be written to.
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
 }
 
 ProgressOfCall::ProgressOfCall(std::function<std::string()> describe) {
   if (!line_.on_terminal()) return;
-  thread_ = std::jthread([this, describe = std::move(describe)](const std::stop_token& stop) {
-    std::mutex mutex;
-    std::condition_variable_any ends;
-    std::unique_lock lock(mutex);
-    for (std::chrono::milliseconds pause(1000);; pause = kPatience) {
-      ends.wait_for(lock, stop, pause, [] { return false; });
-      if (stop.stop_requested()) return;
-      if (const std::string text = describe(); !text.empty()) line_.Show(text);
-    }
-  });
+  try {
+    thread_ = std::jthread([this, describe = std::move(describe)](const std::stop_token& stop) {
+      std::mutex mutex;
+      std::condition_variable_any ends;
+      std::unique_lock lock(mutex);
+      for (std::chrono::milliseconds pause(1000);; pause = kPeriod) {
+        ends.wait_for(lock, stop, pause, [] { return false; });
+        if (stop.stop_requested()) return;
+        line_.Show(describe());
+      }
+    });
+  } catch (const std::system_error&) {
+    // No thread is left to this user: the call matters more than the line.
+  }
 }
 
-std::string DescribeWait(std::span<const cccl_cache_flight> flights) {
+std::string DescribeWait(std::span<const cccl_cache_flight> flights, uint32_t uid) {
   const auto own = std::ranges::find_if(
       flights, [](const cccl_cache_flight& each) { return each.of_this_process != 0; });
   if (own == flights.end()) return "";
@@ -63,30 +93,33 @@ std::string DescribeWait(std::span<const cccl_cache_flight> flights) {
     if (own->estimate_ms > 0) text += ", earlier ones took " + Seconds(own->estimate_ms);
     return text;
   }
-  const auto is_queued = [&](const cccl_cache_flight& each) {
-    return each.state == CCCL_CACHE_FLIGHT_QUEUED && each.uid == own->uid;
-  };
-  const auto queued = std::ranges::count_if(flights, is_queued);
-  const auto place = std::ranges::count_if(flights, [&](const cccl_cache_flight& each) {
-    return is_queued(each) && each.age_ms >= own->age_ms;
+  std::string text = "waiting for a compiler for " + Seconds(own->age_ms);
+  // An administrator's build may have joined another user's.
+  if (own->uid != uid) return text;
+  const auto queued = std::ranges::count_if(flights, [uid](const cccl_cache_flight& each) {
+    return each.state == CCCL_CACHE_FLIGHT_QUEUED && each.uid == uid;
   });
-  return "waiting for a compiler for " + Seconds(own->age_ms) + ": build " + std::to_string(place) +
-         " of " + std::to_string(queued) + " of yours that wait";
+  return text + "; " + std::to_string(queued) + " of yours wait";
 }
 
-std::string AskForWait(const std::string& socket) {
-  Expected<Client> client = Client::Open(socket);
-  if (!client.ok()) return "";
-  const Expected<Client::Activity> activity = client->GetActivity(kPatience);
-  if (!activity.ok()) return "";
-  cccl_cache_activity_info totals = {.struct_size = sizeof(totals)};
-  cccl_cache_activity_describe(activity->get(), &totals);
-  std::vector<cccl_cache_flight> flights(totals.flight_count);
-  for (size_t i = 0; i < flights.size(); ++i) {
-    flights[i].struct_size = sizeof(flights[i]);
-    cccl_cache_activity_flight(activity->get(), i, &flights[i]);
-  }
-  return DescribeWait(flights);
+std::function<std::string()> AsksForWait(std::string socket) {
+  return [socket = std::move(socket), client = std::shared_ptr<Client>()]() mutable -> std::string {
+    if (client == nullptr) {
+      Expected<Client> opened = Client::Open(socket);
+      if (!opened.ok()) return "";
+      client = std::make_shared<Client>(*std::move(opened));
+    }
+    const Expected<Client::Activity> activity = client->GetActivity(kPatience);
+    if (!activity.ok()) return "";
+    cccl_cache_activity_info totals = {.struct_size = sizeof(totals)};
+    cccl_cache_activity_describe(activity->get(), &totals);
+    std::vector<cccl_cache_flight> flights(totals.flight_count);
+    for (size_t i = 0; i < flights.size(); ++i) {
+      flights[i].struct_size = sizeof(flights[i]);
+      cccl_cache_activity_flight(activity->get(), i, &flights[i]);
+    }
+    return DescribeWait(flights, getuid());
+  };
 }
 
 }  // namespace cccl_cache::cli

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
@@ -22,7 +23,8 @@ class ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  /// Shows the text in place of the one before, once the command has taken long enough.
+  /// Shows the text, printable and no wider than the terminal, in place of the one before, once the
+  /// command has taken long enough. An empty text clears the line.
   void Show(const std::string& text);
   [[nodiscard]] bool on_terminal() const { return on_terminal_; }
 
@@ -37,8 +39,8 @@ class ProgressLine {
 /// Shows the progress of a call that blocks, which another thread asks for twice a second.
 class ProgressOfCall {
  public:
-  /// `describe` runs on that thread, first after a second, until the object ends. Without a
-  /// terminal it never runs. An empty text changes nothing.
+  /// `describe` runs on that thread, first after a second, until the object ends, which waits for
+  /// it. Without a terminal or a thread it never runs.
   explicit ProgressOfCall(std::function<std::string()> describe);
 
  private:
@@ -46,11 +48,13 @@ class ProgressOfCall {
   std::jthread thread_;  // last: it uses the line
 };
 
-/// Returns what a build of this process waits for, by the flights that the daemon lists: its place
-/// in the queue, or the time of its compile. Empty if none of them is of this process.
-[[nodiscard]] std::string DescribeWait(std::span<const cccl_cache_flight> flights);
+/// Returns what a build of this process waits for, by the flights that the daemon lists: a
+/// compiler, like others of this user (`uid`), or its compile. Empty if none of them is of this
+/// process.
+[[nodiscard]] std::string DescribeWait(std::span<const cccl_cache_flight> flights, uint32_t uid);
 
-/// Asks the daemon at the socket for that. Empty if it does not answer.
-[[nodiscard]] std::string AskForWait(const std::string& socket);
+/// Returns a function for ProgressOfCall that asks the daemon at the socket for that, with one
+/// client for all calls. It returns an empty text if the daemon does not answer at once.
+[[nodiscard]] std::function<std::string()> AsksForWait(std::string socket);
 
 }  // namespace cccl_cache::cli

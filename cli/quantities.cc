@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/quantities.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 
 #include "base/json.h"
+#include "base/text.h"
 
 namespace cccl_cache::cli {
 namespace {
@@ -74,6 +76,14 @@ std::string Duration(double seconds) {
   if (seconds >= kHour) return two(kHour, " h ", kMinute, " m");
   if (seconds >= kMinute) return two(kMinute, " m ", 1, " s");
   return Fixed(seconds, "s");
+}
+
+std::string_view Cut(std::string_view text, size_t columns) {
+  size_t end = 0;
+  for (size_t column = 0; column < columns && end < text.size(); ++column) {
+    end += std::max<size_t>(Utf8Length(text.substr(end)), 1);
+  }
+  return text.substr(0, end);
 }
 
 std::optional<std::chrono::seconds> ParseDuration(std::string_view text) {

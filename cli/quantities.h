@@ -3,13 +3,14 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace cccl_cache::cli {
 
-// Numbers as people read them.
+// Numbers and texts as people read them.
 
 /// As JSON has it: without a fraction if it is integral.
 [[nodiscard]] std::string Number(double value);
@@ -23,6 +24,9 @@ namespace cccl_cache::cli {
 [[nodiscard]] std::string Use(double bytes, double limit);
 /// "9 h 12 m", "2.6 s"
 [[nodiscard]] std::string Duration(double seconds);
+
+/// Returns the first characters of a text, of which each takes a column of a terminal.
+[[nodiscard]] std::string_view Cut(std::string_view text, size_t columns);
 
 /// Reads "30s", "30m", "12h" or "7d". None: it is none of these, or not above zero.
 [[nodiscard]] std::optional<std::chrono::seconds> ParseDuration(std::string_view text);

@@ -72,15 +72,6 @@ std::string ClockTime(uint64_t milliseconds) {
   return text.data();
 }
 
-/// Returns the first characters of a text.
-std::string_view Cut(std::string_view text, size_t columns) {
-  size_t end = 0;
-  for (size_t column = 0; column < columns && end < text.size(); ++column) {
-    end += std::max<size_t>(Utf8Length(text.substr(end)), 1);
-  }
-  return text.substr(0, end);
-}
-
 struct Column {
   size_t width;
   bool to_the_right = false;

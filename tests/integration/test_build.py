@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import subprocess
+import termios
 
 from conftest import PATIENCE, PLACES
 
@@ -44,6 +45,8 @@ def test_a_person_is_told_what_was_a_hit_and_a_script_is_not(fake, directory):
 def test_a_person_who_waits_is_told_for_what(fake, toolkit, directory):
     (directory / "k.cu").write_text("//fake: wait-for gate\n")
     person, terminal = os.openpty()
+    columns = 18  # fewer than a line wants
+    termios.tcsetwinsize(terminal, (24, columns))
     program = subprocess.Popen([PLACES.cli, "--socket", fake.socket, "build", "k.cu", "--arch", "sm_90", "-o", os.devnull],
                                cwd=directory, stderr=terminal)
     os.close(terminal)
@@ -56,6 +59,7 @@ def test_a_person_who_waits_is_told_for_what(fake, toolkit, directory):
     os.close(person)
     assert program.wait(PATIENCE) == 0
     line = said.decode().replace("\r\n", "\n").split("\r")
+    assert max(map(len, line[:-1])) == columns - 1
     # Spaces cover what was shown before.
     assert line[-2].strip() == "" and len(line[-2]) >= len(line[-3].rstrip())
     assert line[-1].startswith("built ")
