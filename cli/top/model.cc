@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cccl_cache/handle.h"
+#include "cli/command.h"
 #include "cli/quantities.h"
 
 namespace cccl_cache::cli::top {
