@@ -60,10 +60,12 @@ class Attempts {
   }
 
   /// Returns whether to ask again, because the daemon may be stopping and the next one be there
-  /// soon. Once: a daemon that stops accepts no more connections.
+  /// soon: it says so, or ends a call that came too late. Once: a daemon that stops accepts no more
+  /// connections.
   bool AskTheNext(const Error& error) {
-    if (error.status != CCCL_CACHE_UNAVAILABLE || error.retry_after_ms == 0) return false;
-    if (std::exchange(asked_again_, true)) return false;
+    const bool stops = error.status == CCCL_CACHE_CANCELLED ||
+                       (error.status == CCCL_CACHE_UNAVAILABLE && error.retry_after_ms > 0);
+    if (!stops || deadline_.Passed() || std::exchange(asked_again_, true)) return false;
     pool_->Clear();
     lost_ = true;
     return backoff_.Wait(deadline_);
@@ -181,7 +183,9 @@ Expected<OpenCall> Channel::Open(std::string_view path, const ByteChain& body, M
       if ((*connection)->Reusable()) pool_.Give(*std::move(connection));
       if (call->status().ok()) return OpenCall{};
       told = call->status().ToError();
-      if (told->status != CCCL_CACHE_UNAVAILABLE) return *std::move(told);
+      const bool is_gone =
+          told->status == CCCL_CACHE_UNAVAILABLE || told->status == CCCL_CACHE_CANCELLED;
+      if (!is_gone) return *std::move(told);
       end = CallEnd::kUnsent;
     }
     if (std::optional<Error> error = attempts.After(end))

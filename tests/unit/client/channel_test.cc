@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <functional>
 #include <future>
 #include <thread>
 
@@ -131,16 +132,14 @@ TEST_CASE("a call in progress is finished by a server that goes away") {
   CHECK(result->artifact(Kind::kCubin) == "late");
 }
 
-TEST_CASE("a daemon that says that it stops is asked again, once, for the next one may be there") {
+/// Has the daemon answer all but the second call of a build so. Checks that it is asked once more.
+void CheckAskedOnceMore(const std::function<grpc::Status(grpc::ServerContext*)>& refuse) {
   const TemporaryDirectory directory;
   std::atomic<int> calls{0};
   StandInAnswers answers;
-  answers.build = [&calls](grpc::ServerContext* context, const auto&, v1::BuildReply* reply) {
+  answers.build = [&](grpc::ServerContext* context, const auto&, v1::BuildReply* reply) {
     *reply = HitWithCubin("cubin");
-    if (++calls == 2) return grpc::Status::OK;
-    context->AddTrailingMetadata("cccl-error", "unavailable");
-    context->AddTrailingMetadata("cccl-retry-ms", "1");
-    return grpc::Status(grpc::StatusCode::UNAVAILABLE, "it stops");
+    return ++calls == 2 ? grpc::Status::OK : refuse(context);
   };
   const StandInDaemon daemon(directory / "socket", answers);
   auto client = Client::Open({.socket = daemon.socket(), .fallback = CCCL_CACHE_FALLBACK_ERROR});
@@ -148,6 +147,18 @@ TEST_CASE("a daemon that says that it stops is asked again, once, for the next o
   CHECK(calls == 2);
   CHECK(ErrorOf(Build(*client)).message == "it stops");
   CHECK(calls == 4);
+}
+
+TEST_CASE("a daemon that says that it stops is asked again, once, for the next one may be there") {
+  CheckAskedOnceMore([](grpc::ServerContext* context) {
+    context->AddTrailingMetadata("cccl-error", "unavailable");
+    context->AddTrailingMetadata("cccl-retry-ms", "1");
+    return grpc::Status(grpc::StatusCode::UNAVAILABLE, "it stops");
+  });
+}
+
+TEST_CASE("a call that a daemon ends because it stops is made again, once") {
+  CheckAskedOnceMore([](auto*) { return grpc::Status(grpc::StatusCode::CANCELLED, "it stops"); });
 }
 
 TEST_CASE("a daemon that was restarted is found again") {
