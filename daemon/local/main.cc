@@ -48,6 +48,7 @@ std::string Encode(BuildAnswer answer, const ConvertedRequest& request) {
     answer.outcome = kLocalOutcome;
     answer.reason.clear();
   }
+  answer.request_id = 0;  // no daemon's log has it
   std::string reply = EncodeReplyHead(answer);
   for (const ArtifactPart& part : answer.artifact->parts) {
     if (!Wants(request, part.kind)) continue;

@@ -48,6 +48,7 @@ def assert_same(results):
     assert given_alone == given
     assert said_alone.pop("outcome") == "local"
     assert "no cccl-cached listens" in said_alone.pop("reason")
+    assert (said.pop("request") != "", said_alone.pop("request")) == (True, "")
     for each in (said, said_alone):
         for of_this_run in ("outcome", "reason", "tier", "timing", "precompiled_headers"):
             each.pop(of_this_run, None)
