@@ -65,7 +65,7 @@ make_root() {
   mirror=$(apt-get indextargets --format '$(CODENAME) $(REPO_URI)' 'Created-By: Packages' |
     sed -n "s/^$here //p" | head -n 1)
   [[ $mirror ]] || fail "this machine's apt sources have no $here"
-  quietly mmdebstrap --mode=root --variant="$variant" --include="$packages" --skip=cleanup/apt/lists "$suite" "$root" "$mirror"
+  quietly mmdebstrap --mode=root --dpkgopt=force-unsafe-io --variant="$variant" --include="$packages" --skip=cleanup/apt/lists "$suite" "$root" "$mirror"
   mkdir -p "$root/usr/local/cuda"
   mount -o bind,ro "$cuda" "$root/usr/local/cuda"
   mount -t proc proc "$root/proc"
