@@ -149,7 +149,7 @@ def top(machine, seconds):
         asking = threading.Thread(target=ask)
         asking.start()
         terminal.await_shown(lambda shown: len(re.findall("[▁-█]", shown)) >= seconds, "the hits of some seconds")
-        # Who asks for each first, then who waits for the same.
+        # Of each build first the user who asks for it, then those who wait for the same.
         asked = [(ALICE, 1), (BOB, 2), (ALICE, 3), (BOB, 4), (ALICE, 1), (CAROL, 1), (CAROL, 2), (BOB, 1), (ALICE, 4)]
         waiting = [machine.build(uid, "sort.cu", f"ROUND={round}") for uid, round in asked]
         try:

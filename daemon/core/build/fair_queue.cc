@@ -149,7 +149,7 @@ void FairQueue::Describe(std::optional<Account> only, BuildActivity* activity) c
 
 void FairQueue::Line::Add(const Place& place, uint64_t item) {
   const auto oldest = items.lower_bound({place.rank, 0});
-  // What earlier items of this rank were passed over is not this one's.
+  // Turns that passed over earlier items of this rank do not count for this one.
   if (oldest == items.end() || oldest->first.rank != place.rank) {
     passed_over[static_cast<size_t>(place.rank)] = 0;
   }
