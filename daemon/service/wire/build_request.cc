@@ -30,6 +30,12 @@ std::vector<std::string> Distinct(std::vector<std::string> texts) {
   return texts;
 }
 
+// A priority that a newer client knows counts as normal, as it does for a daemon without priorities.
+BuildPriority PriorityOf(uint64_t number) {
+  const bool known = number <= static_cast<uint64_t>(BuildPriority::kWarmUp);
+  return known ? static_cast<BuildPriority>(number) : BuildPriority::kNormal;
+}
+
 /// Reads the parts of one request.
 class RequestReader {
  public:
@@ -50,7 +56,6 @@ class RequestReader {
   NvvmModule Module(ProtoReader& outer);
   ToolchainSelector Toolchain(ProtoReader& outer);
   FilesView View(ProtoReader& outer);
-  BuildPriority ReadPriority(ProtoReader& message);
   Blob ReadBlob(ProtoReader& outer);
   std::string WorkingDirectory(std::string text);
   void ReadWanted(ProtoReader& message);
@@ -97,7 +102,7 @@ void RequestReader::ReadField(uint32_t number, ProtoReader& message, BuildReques
   if (number == Field::kMinApiMinor) min_api_minor_ = static_cast<uint32_t>(message.Number());
   if (number == Field::kWanted) ReadWanted(message);
   if (number == Field::kFilesView) request.files_view = View(message);
-  if (number == Field::kPriority) request.priority = ReadPriority(message);
+  if (number == Field::kPriority) request.priority = PriorityOf(message.Number());
 }
 
 NvrtcProgram RequestReader::Nvrtc(ProtoReader& outer) {
@@ -254,15 +259,6 @@ FilesView RequestReader::View(ProtoReader& outer) {
     if (number == Field::kRootMount) view.root_mount = message.Number();
   }
   return view;
-}
-
-BuildPriority RequestReader::ReadPriority(ProtoReader& message) {
-  const auto value = static_cast<int32_t>(message.Number());
-  if (value >= 0 && value <= static_cast<int32_t>(BuildPriority::kWarmUp)) {
-    return static_cast<BuildPriority>(value);
-  }
-  fields_.Refuse(fmt::format("priority: {} is not a priority", value));
-  return BuildPriority::kNormal;
 }
 
 std::string RequestReader::WorkingDirectory(std::string text) {
