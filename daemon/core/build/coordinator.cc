@@ -26,7 +26,7 @@ BuildCoordinator::BuildCoordinator(Parts parts, const BuildLimits& limits)
     : parts_(std::move(parts)),
       limits_(limits),
       cache_(parts_.tiers, parts_.eviction_log, {limits.remember_failures, limits.quarantine},
-             parts_.own),
+             parts_.own, parts_.cluster),
       history_(kHistoryBytes),
       responder_({table_, parts_.statistics, history_, parts_.answered, parts_.observe}),
       explainer_(cache_, history_, parts_.eviction_log, parts_.answered),
@@ -41,7 +41,8 @@ BuildCoordinator::BuildCoordinator(Parts parts, const BuildLimits& limits)
                  .checks = &lookups_.files(),
                  .sent_checks = &lookups_.sent_files(),
                  .sent_contents = parts_.sent_contents},
-                parts_.report},
+                parts_.report,
+                parts_.cluster},
                {limits.compile,
                 {limits.slots, limits.queued_per_uid, limits.queued},
                 limits.shadow_check_every,
@@ -171,7 +172,7 @@ void BuildCoordinator::Advance(BuildPtr build) {
           PlanUnderRealNames(*build);
           break;
         }
-        if (!build->dry_run) return Join(std::move(build));
+        if (!build->dry_run) return flights_.Join(std::move(build));
         return AwaitComparison(std::move(build));
       case Step::kExplain: {
         Explanation explanation =
@@ -343,13 +344,6 @@ void BuildCoordinator::PlanUnderRealNames(Build& build) {
   build.known_of_that = build.known.manifest.shared;
   build.real_names = true;
   build.PlanAgain();
-}
-
-void BuildCoordinator::Join(BuildPtr build) {
-  if (build->plan->uncacheable_reason.empty() && !std::exchange(build->missed, true)) {
-    parts_.statistics.Add(Counter::kMisses);
-  }
-  flights_.Join(std::move(build));
 }
 
 void BuildCoordinator::AwaitComparison(BuildPtr build) {

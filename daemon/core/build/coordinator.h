@@ -21,6 +21,7 @@
 #include "daemon/core/lookup/eviction_log.h"
 #include "daemon/core/lookup/history.h"
 #include "daemon/core/model/account.h"
+#include "daemon/core/model/cluster.h"
 #include "daemon/core/model/compiler.h"
 #include "daemon/core/model/limits.h"
 #include "daemon/core/model/requester_files.h"
@@ -55,6 +56,7 @@ class BuildCoordinator {
     PrivateEntries* own = nullptr;       ///< one user's entries, asked first; null: none
     /// Contents of files that callers sent; null: no caller sends any.
     std::shared_ptr<SentContents> sent_contents = nullptr;
+    Cluster* cluster = nullptr;  ///< other nodes, asked before a compile; null: none
   };
 
   BuildCoordinator(Parts parts, const BuildLimits& limits);
@@ -124,7 +126,6 @@ class BuildCoordinator {
   std::optional<FlightResult> ReadArtifact(const Digest& key, uid_t uid, bool dry_run);
   bool NeedsRealNames(const Build& build);
   static void PlanUnderRealNames(Build& build);
-  void Join(BuildPtr build);
   void AnswerHit(BuildPtr build, const FlightResult& hit, const Closure& closure);
 
   const Parts parts_;

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "daemon/core/build/breakdown.h"
 
@@ -45,7 +46,7 @@ BuildPtr FlightTable::TakeParked(Ticket ticket) {
   return state == tickets_.end() ? nullptr : std::move(state->second.parked);
 }
 
-FlightTable::Joined FlightTable::Join(BuildPtr waiter, const Digest& key, bool shared) {
+FlightTable::Joined FlightTable::Join(BuildPtr waiter, const Digest& key, NewFlight if_new) {
   const MutexLock lock(mutex_);
   const auto state = tickets_.find(waiter->ticket);
   if (state == tickets_.end() || state->second.left) {
@@ -58,14 +59,35 @@ FlightTable::Joined FlightTable::Join(BuildPtr waiter, const Digest& key, bool s
   Flight& flight = flights_[id];
   if (leads) {
     flight.key = key;
-    flight.shared = shared;
+    flight.shared = if_new.shared;
+    flight.asking = if_new.asking;
   }
   state->second.flight = id;
   waiter->leads = leads;
   waiter->joined_before_start = !flight.started;
+  if (!flight.asking) waiter->missed = true;
   flight.waiters.push_back(std::move(waiter));
   ++waiting_;
-  return {id, leads, flight.started};
+  return {id, leads, flight.started, flight.asking, flight.stop.get_token()};
+}
+
+std::vector<FlightTable::Unqueued> FlightTable::EndAsking(uint64_t flight) {
+  std::vector<Unqueued> unqueued;
+  const MutexLock lock(mutex_);
+  const auto found = flights_.find(flight);
+  if (found == flights_.end()) return unqueued;
+  found->second.asking = false;
+  for (const BuildPtr& waiter : found->second.waiters) {
+    const bool missed = !std::exchange(waiter->missed, true);
+    unqueued.push_back({waiter->ticket, waiter->peer.account(), waiter->request->priority, missed});
+  }
+  return unqueued;
+}
+
+bool FlightTable::HasBegun(uint64_t flight) const {
+  const MutexLock lock(mutex_);
+  const auto found = flights_.find(flight);
+  return found == flights_.end() || found->second.started;
 }
 
 void FlightTable::StopJoining(uint64_t id, Flight* flight) {

@@ -39,11 +39,30 @@ class FlightTable {
     uint64_t flight = 0;  ///< 0: the caller left before
     bool leads = false;   ///< the flight is new
     bool started = false;
+    bool asking = false;    ///< it asks other nodes first, so it has no place in the queue yet
+    std::stop_token ended;  ///< requested when the flight has its result or is given up
+  };
+  struct NewFlight {
+    /// If not, it takes no waiter in once its compile has begun: the next caller gets a flight of
+    /// its own.
+    bool shared = true;
+    bool asking = false;
   };
   /// Adds the waiter to the flight of this key, or to a new one. Takes the waiter over, also if the
-  /// caller left. A new flight that is not `shared` takes no waiter in once its compile has begun:
-  /// the next caller gets a flight of its own.
-  Joined Join(BuildPtr waiter, const Digest& key, bool shared);
+  /// caller left.
+  Joined Join(BuildPtr waiter, const Digest& key, NewFlight if_new);
+
+  /// A waiter of a flight that asks no other nodes any more.
+  struct Unqueued {
+    Ticket ticket = 0;
+    Account account;
+    BuildPriority priority = BuildPriority::kNormal;
+    bool missed = false;  ///< only now it is known that no tier has its result
+  };
+  /// From now on the waiters of this flight are to be in the queue. Returns all that it has.
+  std::vector<Unqueued> EndAsking(uint64_t flight);
+  /// Returns whether the flight's compile has begun, or it is gone.
+  [[nodiscard]] bool HasBegun(uint64_t flight) const;
 
   struct Started {
     std::shared_ptr<const BuildPlan> plan;
@@ -102,6 +121,7 @@ class FlightTable {
     std::vector<BuildPtr> waiters;
     std::stop_source stop;
     bool shared = true;
+    bool asking = false;
     bool started = false;
     std::chrono::steady_clock::time_point begun = {};  ///< once started
     bool joinable = true;

@@ -22,6 +22,9 @@ constexpr int kMaxRestarts = 3;
 // A build gives up its turn so often because others of its fingerprint ended while it was queued.
 // If their results did not serve it three times, they seldom will: they have other headers.
 constexpr int kMaxOvertaken = 3;
+// A build's flights ask other nodes so often at most: for its manifest, for the artifact of the
+// closure that is true, and for both again under the real names.
+constexpr int kMaxAsked = 4;
 
 Digest FlightOfView(const BuildPlan& plan, const CallerFilesPtr& files) {
   Hasher hasher;
@@ -103,6 +106,7 @@ Flights::Flights(const Parts& parts, const Limits& limits, StartAgain start_agai
 
 void Flights::Close() {
   parts_.table.CancelAll();
+  if (parts_.cluster != nullptr) parts_.cluster->Close();
   preambles_.Stop();
   idle_jobs_.Stop();
   queue_.Close();
@@ -159,24 +163,87 @@ Digest Flights::KeyFor(const Build& waiter) {
 }
 
 void Flights::Join(BuildPtr waiter) {
-  const Build::Ticket ticket = waiter->ticket;
   const Peer peer = waiter->peer;
   const std::shared_ptr<const BuildPlan> plan = waiter->plan;
-  const BuildPriority priority = waiter->request->priority;
+  const bool shared = plan->uncacheable_reason.empty();
+  const FlightTable::Unqueued unqueued{waiter->ticket, peer.account(), waiter->request->priority,
+                                       shared && !waiter->missed};
+  const bool asks = shared && parts_.cluster != nullptr && waiter->asked_cluster++ < kMaxAsked;
   waiter->joined = Clock::now();
   const Digest key = KeyFor(*waiter);
-  const bool shared = plan->uncacheable_reason.empty();
-  const FlightTable::Joined joined = parts_.table.Join(std::move(waiter), key, shared);
-  if (joined.flight == 0 || joined.started) return;
+  const KnownClosure* const closure = waiter->found.closure;
+  Wanted wanted{.plan = plan,
+                .flight = key,
+                .artifact = closure == nullptr ? plan->key : closure->key,
+                .manifest = closure == nullptr,
+                .known = waiter->known.manifest.shared};
+  const FlightTable::Joined joined =
+      parts_.table.Join(std::move(waiter), key, {.shared = shared, .asking = asks});
+  if (joined.flight == 0) return;
+  if (unqueued.missed && !joined.asking) parts_.compile.statistics.Add(Counter::kMisses);
+  if (joined.started) return;
   if (joined.leads && shared) {
     // Another flight of this key may have ended between our look-up and our joining: in memory.
     const std::optional<FlightResult> hit = parts_.cache.FindClosedInMemory(*plan);
     if (hit) return Land(joined.flight, plan, peer, *hit, nullptr);
   }
-  const Status queued = queue_.Add(joined.flight, peer.account(), priority);
+  if (!joined.asking) return Enqueue(joined.flight, unqueued);
+  if (joined.leads && !AskCluster(joined, std::move(wanted))) EndAsking(joined.flight);
+}
+
+void Flights::Enqueue(uint64_t flight, const FlightTable::Unqueued& waiter) {
+  const Status queued = queue_.Add(flight, waiter.account, waiter.priority);
   if (queued) return;
-  FlightTable::Left left = parts_.table.TakeOutOfLine(ticket);
+  FlightTable::Left left = parts_.table.TakeOutOfLine(waiter.ticket);
   if (left.waiter != nullptr) parts_.responder.Refuse(std::move(left.waiter), queued.error());
+}
+
+void Flights::EndAsking(uint64_t flight) {
+  for (const FlightTable::Unqueued& waiter : parts_.table.EndAsking(flight)) {
+    if (waiter.missed) parts_.compile.statistics.Add(Counter::kMisses);
+    Enqueue(flight, waiter);
+  }
+}
+
+bool Flights::AskCluster(const FlightTable::Joined& joined, Wanted wanted) {
+  const BuildPlan& plan = *wanted.plan;
+  const auto kind = static_cast<size_t>(plan.job.request->kind());
+  Cluster::Question question{
+      .entries = {ArtifactEntryOf(plan, wanted.artifact)},
+      .compile = wanted.flight,
+      .usual_time = std::chrono::microseconds(usual_times_[kind].load(std::memory_order_relaxed))};
+  if (wanted.manifest) question.entries.push_back(ManifestEntryOf(plan));
+  const uint64_t flight = joined.flight;
+  return parts_.cluster->Ask(
+      std::move(question), joined.ended,
+      {.found = [this, flight, wanted = std::move(wanted)](
+                    const auto& found) { return TakeFromCluster(flight, wanted, found); },
+       .compile = [this, flight] { EndAsking(flight); }});
+}
+
+// Keeps what another node compiled, as if it had been here all along, and looks the waiters up
+// again: which artifact is theirs depends on their own files. A manifest alone does not end a
+// compile that has begun, for none of its closures may be true here.
+bool Flights::TakeFromCluster(uint64_t flight, const Wanted& wanted,
+                              const std::vector<ArtifactPtr>& found) {
+  const ArtifactPtr& artifact = found.front();
+  if (artifact != nullptr) parts_.cache.AddArtifact(wanted.artifact, artifact);
+  const bool merged = wanted.manifest && found.back() != nullptr &&
+                      parts_.cache.MergeManifest(*wanted.plan, found.back(), wanted.known.get());
+  if (artifact == nullptr && (!merged || parts_.table.HasBegun(flight))) return false;
+  for (BuildPtr& waiter : parts_.table.Finish(flight)) {
+    if (artifact != nullptr) waiter->from_cluster = wanted.artifact;
+    start_again_(std::move(waiter));
+  }
+  return true;
+}
+
+void Flights::NoteTime(BuildKind kind, std::chrono::microseconds time) {
+  constexpr int64_t kWeight = 8;  // of the average so far, against one more compile
+  std::atomic<int64_t>& usual = usual_times_[static_cast<size_t>(kind)];
+  const int64_t before = usual.load(std::memory_order_relaxed);
+  const int64_t now = before == 0 ? time.count() : before + (time.count() - before) / kWeight;
+  usual.store(now, std::memory_order_relaxed);
 }
 
 // Runs one flight from its slot to its result, on a slot's thread.
@@ -245,6 +312,9 @@ void Flights::LooksOutside(uint64_t flight, const BuildPlan& plan, const Caller&
 void Flights::Land(uint64_t flight, const std::shared_ptr<const BuildPlan>& plan, const Peer& peer,
                    const FlightResult& flight_result, const Manifest* known) {
   parts_.cache.Keep(*plan, peer, flight_result, known);
+  if (flight_result.compile_time.count() > 0) {
+    NoteTime(plan->job.request->kind(), flight_result.compile_time);
+  }
   for (BuildPtr& waiter : parts_.table.Finish(flight)) {
     const auto& canonical = waiter->to_be_proven;
     if (canonical != nullptr && canonical->flight == plan->flight) {

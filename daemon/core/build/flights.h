@@ -2,14 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "daemon/core/build/build.h"
 #include "daemon/core/build/fair_queue.h"
 #include "daemon/core/build/flight_table.h"
 #include "daemon/core/build/responder.h"
 #include "daemon/core/lookup/build_cache.h"
+#include "daemon/core/model/cluster.h"
 #include "daemon/core/run/compile_runner.h"
 #include "daemon/core/run/idle_checks.h"
 #include "daemon/core/run/preamble_pool.h"
@@ -26,6 +31,7 @@ class Flights {
     Responder& responder;
     CompileRunner::Parts compile;                  ///< without the preambles
     std::function<void(std::string_view)> report;  ///< messages for the operator; may be empty
+    Cluster* cluster = nullptr;                    ///< asked before a compile; null: no other nodes
   };
   struct Limits {
     CompileLimits compile;
@@ -68,6 +74,23 @@ class Flights {
     const size_t waiting = queue_.waiting();  // first: what runs meanwhile counts below
     return waiting + queue_.running();
   }
+  /// What other nodes are asked for.
+  struct Wanted {
+    std::shared_ptr<const BuildPlan> plan;
+    Digest flight;                          ///< the flight's key
+    Digest artifact;                        ///< of the closure that is true, or of none
+    bool manifest = true;                   ///< wanted too: no closure is known to be true
+    std::shared_ptr<const Manifest> known;  ///< as for Land
+  };
+  /// Returns whether other nodes are asked for this flight.
+  bool AskCluster(const FlightTable::Joined& joined, Wanted wanted);
+  /// Returns whether what they had ended the flight.
+  bool TakeFromCluster(uint64_t flight, const Wanted& wanted,
+                       const std::vector<ArtifactPtr>& found);
+  /// Puts a flight that asked other nodes, in vain, into the queue.
+  void EndAsking(uint64_t flight);
+  void Enqueue(uint64_t flight, const FlightTable::Unqueued& waiter);
+  void NoteTime(BuildKind kind, std::chrono::microseconds time);
   void Run(uint64_t flight);
   [[nodiscard]] bool HasLanded(const BuildPlan& plan, uid_t uid, const Manifest* known);
   void LooksOutside(uint64_t flight, const BuildPlan& plan, const Caller& caller);
@@ -83,6 +106,9 @@ class Flights {
 
   const Parts parts_;
   const StartAgain start_again_;
+  /// For each kind, how long its compiles take: an average, in microseconds, that follows the
+  /// latest ones. 0: unknown.
+  std::array<std::atomic<int64_t>, 4> usual_times_{};
   PreamblePool preambles_;
   OpenProofs proofs_;
   CompileRunner runner_;

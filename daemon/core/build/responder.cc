@@ -32,6 +32,11 @@ Digest RandomDigest() {
   return digest;
 }
 
+Counter HitsOf(TierName tier) {
+  if (tier == TierName::kRemote) return Counter::kHitsRemote;
+  return tier == TierName::kMemory ? Counter::kHitsMemory : Counter::kHitsDisk;
+}
+
 std::string UncacheableReason(const FlightResult& flight_result) {
   if (!flight_result.uncacheable_reason.empty()) return flight_result.uncacheable_reason;
   return "the toolchain changed on disk while this was compiled";
@@ -104,9 +109,8 @@ void Responder::AnswerHit(BuildPtr build, const FlightResult& hit, const Closure
   answer.outcome = build->if_found;
   answer.closed = IsOfToolchain(closure);
   if (answer.outcome == Outcome::kHit) {
-    answer.tier = hit.tier;
-    const bool memory = hit.tier == TierName::kMemory;
-    parts_.statistics.Add(memory ? Counter::kHitsMemory : Counter::kHitsDisk);
+    answer.tier = build->from_cluster == hit.key ? TierName::kRemote : hit.tier;
+    parts_.statistics.Add(HitsOf(answer.tier));
   } else {
     answer.compile_time = compile_time;
     if (answer.outcome == Outcome::kJoined) parts_.statistics.Add(Counter::kJoins);

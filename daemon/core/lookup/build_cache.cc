@@ -63,11 +63,20 @@ std::optional<FlightResult> FindIn(const std::vector<Tier*>& tiers, const Digest
 
 }  // namespace
 
+SharedEntry ArtifactEntryOf(const BuildPlan& plan, const Digest& key) {
+  return {EntryKind::kArtifact, key, plan.job.toolchain->id};
+}
+
+SharedEntry ManifestEntryOf(const BuildPlan& plan) {
+  return {EntryKind::kManifest, ManifestKey(plan.fingerprint), plan.job.toolchain->id};
+}
+
 BuildCache::BuildCache(std::vector<Tier*> tiers, EvictionLog& eviction_log,
-                       const Lifetimes& lifetimes, PrivateEntries* own)
+                       const Lifetimes& lifetimes, PrivateEntries* own, Cluster* cluster)
     : tiers_(std::move(tiers)),
       at_once_(MemoryTiers(tiers_)),
       own_(own),
+      cluster_(cluster),
       eviction_log_(eviction_log),
       manifests_(tiers_, own),
       failures_(lifetimes.failures, kFailureBytes, Clock::now),
@@ -215,7 +224,25 @@ void BuildCache::NoteLooksOutside(const BuildPlan& plan, Account account) {
 
 void BuildCache::NoteShowsPaths(const BuildPlan& plan, uid_t uid, const Closure& closure,
                                 std::chrono::microseconds compile_time, const Manifest* known) {
-  manifests_.AddInMemory(plan.fingerprint, {closure, true, uid}, compile_time, known);
+  const KnownClosure shows{closure, true, uid};
+  manifests_.AddInMemory(plan.fingerprint, {&shows, 1}, compile_time, known);
+  ShareManifest(plan);
+}
+
+void BuildCache::ShareManifest(const BuildPlan& plan) {
+  if (cluster_ == nullptr) return;
+  const ArtifactPtr manifest = manifests_.ForOtherNodes(plan.fingerprint);
+  if (manifest == nullptr) return;
+  cluster_->Share(ManifestEntryOf(plan), manifest);
+}
+
+bool BuildCache::MergeManifest(const BuildPlan& plan, const ArtifactPtr& manifest,
+                               const Manifest* known) {
+  return manifests_.Merge(plan.fingerprint, manifest, known);
+}
+
+void BuildCache::AddArtifact(const Digest& key, const ArtifactPtr& artifact) {
+  for (Tier* tier : tiers_) tier->Put(key, artifact);
 }
 
 void BuildCache::Keep(const BuildPlan& plan, const Peer& peer, const FlightResult& flight_result,
@@ -242,10 +269,12 @@ void BuildCache::Keep(const BuildPlan& plan, const Peer& peer, const FlightResul
   }
   if (!flight_result.keepable()) return;
   if (flight_result.output.succeeded) {
-    for (Tier* tier : tiers_) tier->Put(key, artifact);
+    AddArtifact(key, artifact);
+    if (cluster_ != nullptr) cluster_->Share(ArtifactEntryOf(plan, key), artifact);
     if (!flight_result.closure.entries.empty()) {
-      manifests_.AddInMemory(plan.fingerprint, {flight_result.closure, false, uid}, compile_time,
-                             known);
+      const KnownClosure made{flight_result.closure, false, uid};
+      manifests_.AddInMemory(plan.fingerprint, {&made, 1}, compile_time, known);
+      ShareManifest(plan);
     }
   } else if (const size_t log = artifact->log.size();
              log <= kRememberedLogBytes && !flight_result.looked_outside) {

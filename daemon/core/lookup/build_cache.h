@@ -15,6 +15,7 @@
 #include "daemon/core/lookup/manifest_table.h"
 #include "daemon/core/model/account.h"
 #include "daemon/core/model/artifact.h"
+#include "daemon/core/model/cluster.h"
 #include "daemon/core/model/compiler.h"
 #include "daemon/core/model/expiring_cache.h"
 #include "daemon/core/model/requester_files.h"
@@ -82,6 +83,11 @@ struct FlightResult {
   }
 };
 
+/// Returns what other nodes know an artifact of this plan by; `key`: that of the artifact.
+[[nodiscard]] SharedEntry ArtifactEntryOf(const BuildPlan& plan, const Digest& key);
+/// The same for the manifest of its fingerprint.
+[[nodiscard]] SharedEntry ManifestEntryOf(const BuildPlan& plan);
+
 /// The cache of earlier builds' results: artifacts and manifests in the tiers; failures and
 /// expectations about programs in memory, until they expire. Thread-safe.
 class BuildCache {
@@ -91,10 +97,11 @@ class BuildCache {
     std::chrono::milliseconds quarantine{600'000};
   };
 
-  /// `tiers` are in the order in which they are asked. The tiers, the eviction log and `own` must
-  /// outlive the cache. `own` may be null: no user has entries of its own.
+  /// `tiers` are in the order in which they are asked. The tiers, the eviction log, `own` and
+  /// `cluster` must outlive the cache. `own` may be null: no user has entries of its own. `cluster`
+  /// may be null: nothing is given to other nodes.
   BuildCache(std::vector<Tier*> tiers, EvictionLog& eviction_log, const Lifetimes& lifetimes,
-             PrivateEntries* own = nullptr);
+             PrivateEntries* own = nullptr, Cluster* cluster = nullptr);
 
   /// Returns an artifact for one user as a finished result. The user's own entries come before the
   /// shared ones. Copies what it finds into the tiers above.
@@ -150,6 +157,11 @@ class BuildCache {
   /// The same for one user: see PrivateEntries::Put.
   Result<Inserted> InsertFor(uid_t uid, const Digest& fingerprint, const Closure& closure,
                              const ArtifactPtr& artifact, uint64_t generation);
+  /// Adds a manifest of this plan that another node made. Returns whether it holds closures that
+  /// were not known. `known`: as for Keep. Waits for no disk.
+  bool MergeManifest(const BuildPlan& plan, const ArtifactPtr& manifest, const Manifest* known);
+  /// Adds an artifact that another node compiled. Waits for no disk.
+  void AddArtifact(const Digest& key, const ArtifactPtr& artifact);
   /// Drops an artifact that a shadow check found wrong from all tiers.
   void Drop(const Digest& key);
   void NoteLooksOutside(const BuildPlan& plan, Account account);
@@ -158,6 +170,7 @@ class BuildCache {
                       std::chrono::microseconds compile_time, const Manifest* known);
 
  private:
+  void ShareManifest(const BuildPlan& plan);
   [[nodiscard]] bool MayHaveOwn(uid_t uid, const Digest& key) const {
     return own_ != nullptr && own_->MayHave(uid, key);
   }
@@ -165,6 +178,7 @@ class BuildCache {
   const std::vector<Tier*> tiers_;
   const std::vector<Tier*> at_once_;
   PrivateEntries* const own_;
+  Cluster* const cluster_;
   EvictionLog& eviction_log_;
   ManifestTable manifests_;
   ExpiringCache<CompileOutput> failures_;     // by flight

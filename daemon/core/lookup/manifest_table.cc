@@ -16,10 +16,10 @@ namespace {
 constexpr size_t kMaxDecodedBytes = 16 << 20;
 constexpr size_t kDecodedBytes = 512;
 
-/// Returns the manifest with one more closure, as the tiers keep it.
-ArtifactPtr EntryWith(Manifest manifest, const KnownClosure& closure,
+/// Returns the manifest with more closures, as the tiers keep it.
+ArtifactPtr EntryWith(Manifest manifest, std::span<const KnownClosure> closures,
                       std::chrono::microseconds compile_time) {
-  manifest.Add(closure);
+  for (const KnownClosure& closure : closures) manifest.Add(closure);
   auto entry = std::make_shared<Artifact>();
   entry->log = EncodeManifest(manifest);
   entry->compile_time = std::max(manifest.compile_time, compile_time);
@@ -111,15 +111,37 @@ void ManifestTable::Add(const Digest& fingerprint, const KnownClosure& closure,
   // The manifest is in memory after this. No thread waits for the disk while it holds a lock that
   // others need.
   const ManifestPtr known = Find(fingerprint);
-  AddInMemory(fingerprint, closure, compile_time, known.get());
+  AddInMemory(fingerprint, {&closure, 1}, compile_time, known.get());
 }
 
-void ManifestTable::AddInMemory(const Digest& fingerprint, const KnownClosure& closure,
+bool ManifestTable::Merge(const Digest& fingerprint, const ArtifactPtr& entry,
+                          const Manifest* known) {
+  const ManifestPtr theirs = Decode(ManifestKey(fingerprint), fingerprint, entry);
+  const ManifestPtr ours = FindInMemory(fingerprint);
+  const Manifest nothing;
+  const Manifest* const before = ours != nullptr ? ours.get() : known;
+  if (!theirs->SaysMoreThan(before == nullptr ? nothing : *before)) return false;
+  std::vector<KnownClosure> closures(theirs->closures.rbegin(), theirs->closures.rend());
+  // Uids of other nodes may be those of other people here.
+  for (KnownClosure& closure : closures) closure.owner.reset();
+  AddInMemory(fingerprint, closures, theirs->compile_time, known);
+  return true;
+}
+
+ArtifactPtr ManifestTable::ForOtherNodes(const Digest& fingerprint) {
+  const ManifestPtr ours = FindInMemory(fingerprint);
+  if (ours == nullptr) return nullptr;
+  Manifest shared = *ours;
+  for (KnownClosure& closure : shared.closures) closure.owner.reset();
+  return EntryWith(std::move(shared), {}, ours->compile_time);
+}
+
+void ManifestTable::AddInMemory(const Digest& fingerprint, std::span<const KnownClosure> closures,
                                 microseconds compile_time, const Manifest* known) {
   const auto entry_after = [&](const ArtifactPtr& before) {
     if (before != nullptr)
-      return EntryWith(*Decode(fingerprint, fingerprint, before), closure, compile_time);
-    return EntryWith(known == nullptr ? Manifest{} : *known, closure, compile_time);
+      return EntryWith(*Decode(fingerprint, fingerprint, before), closures, compile_time);
+    return EntryWith(known == nullptr ? Manifest{} : *known, closures, compile_time);
   };
   // A manifest may have 32 MiB, so it is encoded before the lock is taken. It is encoded under the
   // lock only if another closure of this fingerprint was added meanwhile.
@@ -136,7 +158,8 @@ Status ManifestTable::AddFor(uid_t uid, const Digest& fingerprint, const KnownCl
                              microseconds compile_time, uint64_t generation) {
   const MutexLock lock(adding_own_);
   const ManifestPtr own = FindOwn(uid, fingerprint);
-  const ArtifactPtr entry = EntryWith(own == nullptr ? Manifest{} : *own, closure, compile_time);
+  const ArtifactPtr entry =
+      EntryWith(own == nullptr ? Manifest{} : *own, {&closure, 1}, compile_time);
   const Result<Inserted> kept = own_->Put(uid, ManifestKey(fingerprint), entry, generation);
   return kept ? Status(Ok{}) : kept.error();
 }

@@ -5,6 +5,7 @@
 #include <array>
 #include <chrono>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "base/lru.h"
@@ -32,10 +33,17 @@ class ManifestTable {
   /// artifact that the closure leads to.
   void Add(const Digest& fingerprint, const KnownClosure& closure,
            std::chrono::microseconds compile_time);
-  /// The same without waiting for a disk. `known`: the result of Find, used if memory no longer has
-  /// the manifest. Null: unknown, so the manifest that a disk may have stays as it is.
-  void AddInMemory(const Digest& fingerprint, const KnownClosure& closure,
+  /// The same for several closures, the last one becomes the newest, without waiting for a disk.
+  /// `known`: the result of Find, used if memory no longer has the manifest. Null: unknown, so the
+  /// manifest that a disk may have stays as it is.
+  void AddInMemory(const Digest& fingerprint, std::span<const KnownClosure> closures,
                    std::chrono::microseconds compile_time, const Manifest* known);
+  /// Adds the closures of another node's manifest, as AddInMemory does. Returns whether any of them
+  /// was not known.
+  bool Merge(const Digest& fingerprint, const ArtifactPtr& entry, const Manifest* known);
+  /// Returns the shared manifest for other nodes, without owners, which are users of this node.
+  /// Null: memory has none.
+  [[nodiscard]] ArtifactPtr ForOtherNodes(const Digest& fingerprint);
 
   /// Returns the manifest as one user has it: the user's own closures come first.
   [[nodiscard]] UsersManifest FindFor(uid_t uid, const Digest& fingerprint);

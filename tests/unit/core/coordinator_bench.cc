@@ -26,7 +26,8 @@ CoordinatorBench::CoordinatorBench(FakeCompiler::Behaviour behaviour, const Opti
                               .report = [this](std::string_view text) { reported += text; },
                               .answered = options.answered,
                               .own = &own,
-                              .sent_contents = sent},
+                              .sent_contents = sent,
+                              .cluster = options.cluster},
       limits);
 }
 

@@ -30,6 +30,7 @@ struct CoordinatorBench {
     std::chrono::milliseconds disk_patience = std::chrono::minutes(2);
     uint64_t shadow_check_every = 0;
     AnsweredBuilds* answered = nullptr;
+    Cluster* cluster = nullptr;
     /// One that keeps nobody waiting: then all that a build does before its compile is done when
     /// Build returns.
     TierName second_tier = TierName::kArena;

@@ -17,7 +17,7 @@ BuildPtr NewWaiter(FlightTable& table) {
 
 TEST_CASE("a flight that is answered otherwise ends the compile that runs for it") {
   FlightTable table;
-  const auto joined = table.Join(NewWaiter(table), kKey, true);
+  const auto joined = table.Join(NewWaiter(table), kKey, {});
   const auto started = table.Begin(joined.flight);
   REQUIRE(started);
   CHECK_FALSE(started->stop.stop_requested());
@@ -52,14 +52,14 @@ TEST_CASE("a parked waiter whose caller leaves is gone, before it is parked or a
 
 TEST_CASE("everybody who waits is found at the end, parked ones too") {
   FlightTable table;
-  table.Join(NewWaiter(table), kKey, true);
+  table.Join(NewWaiter(table), kKey, {});
   table.Park(NewWaiter(table));
   CHECK(table.TakeAll().size() == 2);
 }
 
 TEST_CASE("no compile begins once all are cancelled") {
   FlightTable table;
-  const auto joined = table.Join(NewWaiter(table), kKey, true);
+  const auto joined = table.Join(NewWaiter(table), kKey, {});
   table.CancelAll();
   CHECK_FALSE(table.Begin(joined.flight));
 }
@@ -74,7 +74,7 @@ TEST_CASE("digits with which keys of several builds begin find none of them") {
     auto plan = std::make_shared<BuildPlan>();
     plan->key = key;
     waiter->plan = std::move(plan);
-    table.Join(std::move(waiter), key, true);
+    table.Join(std::move(waiter), key, {});
     key.bytes.back() ^= 1;
   }
   const auto several = table.RequestOf(*DigestPrefix::FromHex(kKey.Hex().substr(0, 63)), 7);

@@ -29,6 +29,8 @@ KnownClosure OneFile(const std::string& text) {
   return known;
 }
 
+std::vector<KnownClosure> Closures(const std::string& text) { return {OneFile(text)}; }
+
 TEST_CASE("a manifest is found in a lower tier, and from then on in the upper one") {
   MapTier memory(TierName::kMemory);
   MapTier disk(TierName::kDisk);
@@ -80,14 +82,35 @@ TEST_CASE("an addition is prepared without the lock of others, and loses nothing
   memory.during_get = [&, first = std::make_shared<std::atomic_flag>()] {
     if (first->test_and_set()) return;
     others = std::async(std::launch::async, [&] {
-      table.AddInMemory(same_lock, OneFile("a"), kTime, nullptr);
-      table.AddInMemory(kFingerprint, OneFile("b"), kTime, nullptr);
+      table.AddInMemory(same_lock, Closures("a"), kTime, nullptr);
+      table.AddInMemory(kFingerprint, Closures("b"), kTime, nullptr);
     });
     others_go_on = others.wait_for(std::chrono::seconds(20)) == std::future_status::ready;
   };
-  table.AddInMemory(kFingerprint, OneFile("c"), kTime, nullptr);
+  table.AddInMemory(kFingerprint, Closures("c"), kTime, nullptr);
   CHECK(others_go_on);
   CHECK(table.Find(kFingerprint)->closures.size() == 2);
+}
+
+TEST_CASE("another node's manifest adds its closures, without the users of that node") {
+  MapTier memory(TierName::kMemory);
+  MapTier elsewhere(TierName::kMemory);
+  ManifestTable ours({&memory});
+  ManifestTable theirs({&elsewhere});
+  KnownClosure owned = OneFile("theirs");
+  owned.owner = 1000;
+  theirs.Add(kFingerprint, owned, kTime);
+  theirs.Add(kFingerprint, OneFile("both"), kTime);
+  ours.Add(kFingerprint, OneFile("both"), kTime);
+  ours.Add(kFingerprint, OneFile("ours"), kTime);
+  const ArtifactPtr sent = theirs.ForOtherNodes(kFingerprint);
+  REQUIRE(sent != nullptr);
+  CHECK(ours.Merge(kFingerprint, sent, nullptr));
+  const auto merged = ours.Find(kFingerprint);
+  REQUIRE(merged->closures.size() == 3);
+  for (const KnownClosure& known : merged->closures) CHECK(known.owner == std::nullopt);
+  CHECK_FALSE(ours.Merge(kFingerprint, sent, nullptr));
+  CHECK_FALSE(ours.Merge(kFingerprint, testing::MakeArtifact("x", "not a manifest"), nullptr));
 }
 
 TEST_CASE("an entry that holds no manifest counts as none") {

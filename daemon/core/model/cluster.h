@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <stop_token>
+#include <vector>
+
+#include "daemon/core/model/artifact.h"
+#include "proto/digest.h"
+
+namespace cccl_cache::daemon {
+
+/// The kinds of entries that nodes share. Stored and signed: values never change.
+enum class EntryKind : uint8_t { kArtifact = 1, kManifest = 2 };
+
+/// Names one entry that nodes share.
+struct SharedEntry {
+  EntryKind kind = EntryKind::kArtifact;
+  Digest key;
+  Digest toolchain;
+};
+
+/// The connection to the other nodes, for statistics.
+struct ClusterGauges {
+  bool connected = false;
+  uint64_t unanswered = 0;       ///< commands
+  uint64_t unsent_bytes = 0;     ///< of commands
+  uint64_t unwritten_bytes = 0;  ///< of entries that are to be written
+};
+
+/// The other nodes, which compile the same: what they compiled, and what they are compiling now.
+/// Nothing blocks. Thread-safe.
+class Cluster {
+ public:
+  struct Question {
+    std::vector<SharedEntry> entries;  ///< each that may serve this compile
+    Digest compile;                    ///< what the compile is known by on all nodes
+    /// How long a compile of this kind takes; 0: unknown. Bounds how long a build waits for an
+    /// answer, and for the compile of another node.
+    std::chrono::microseconds usual_time{0};
+  };
+  /// Run on a thread of the cluster's, never under a lock of it. Both may run until the question
+  /// has ended, and none afterwards once Close has returned.
+  struct Asker {
+    /// Takes what was found, one for each entry asked for, null if there is none, and at least one
+    /// that is not null. Returns whether that serves the build. Also called after `compile`, if an
+    /// answer comes late.
+    std::function<bool(const std::vector<ArtifactPtr>&)> found;
+    /// Called at most once: this node is to compile, because there is nothing, because there was no
+    /// answer in time, or because another node's compile took too long.
+    std::function<void()> compile;
+  };
+
+  virtual ~Cluster() = default;
+
+  /// Asks for the entries, and for the right to compile, which lasts until the question ends.
+  /// Returns false, and calls nothing, if no other node can be reached now. `ended`: requested when
+  /// the build has its result or needs none.
+  virtual bool Ask(Question question, const std::stop_token& ended, Asker asker) = 0;
+  /// Gives an entry to the other nodes. It may be dropped.
+  virtual void Share(const SharedEntry& entry, const ArtifactPtr& artifact) = 0;
+  /// Returns once no asker is called any more.
+  virtual void Close() = 0;
+};
+
+}  // namespace cccl_cache::daemon

@@ -1,0 +1,196 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include <catch2/catch.hpp>
+#include <memory>
+#include <string>
+
+#include "daemon/core/build/coordinator.h"
+#include "daemon/core/model/compiler.h"
+#include "tests/unit/core/coordinator_bench.h"
+#include "tests/unit/core/fake_cluster.h"
+
+namespace cccl_cache::daemon::build_coordinator_cluster_test {
+namespace {
+
+using testing::Answers;
+using testing::CoordinatorBench;
+using testing::FakeCluster;
+using testing::kBob;
+using testing::MakeRequest;
+using testing::SourceAsOutput;
+using testing::Succeed;
+
+// A program that includes "local.h" from beside itself: its output is what that says.
+Result<CompileOutput> IncludesLocal(const CompileJob& job, int) {
+  const Result<FileAnswer> local = job.files->Ask(job.visible_working_directory + "/local.h");
+  if (!local) return local.error();
+  if (local->kind == FileKind::kAbsent) return Succeed("nothing");
+  return Succeed("from " + *local->contents);
+}
+
+std::string TextOf(const BuildAnswer& answer) { return answer.artifact->parts[0].bytes; }
+
+/// One node of the cluster, with one build that waits.
+struct Node {
+  explicit Node(FakeCluster& cluster, testing::FakeCompiler::Behaviour behaviour = SourceAsOutput)
+      : bench(std::move(behaviour), {.cluster = &cluster}) {}
+  void Start(const std::string& source, const Peer& peer = testing::kAlice) {
+    bench.coordinator->Start(MakeRequest(source), peer, answers.Collect());
+  }
+  BuildAnswer Answer(size_t number = 0) {
+    const auto all = answers.Wait(number + 1);
+    REQUIRE(all.size() > number);
+    REQUIRE(all[number].ok());
+    return *all[number];
+  }
+  Answers answers;
+  CoordinatorBench bench;
+};
+
+/// Compiles on a node of its own, and leaves in the cluster what that gives.
+void CompileElsewhere(FakeCluster& cluster, const std::string& source,
+                      const testing::FakeCompiler::Behaviour& behaviour = SourceAsOutput,
+                      const std::string& local = "") {
+  Node node(cluster, behaviour);
+  if (!local.empty()) node.bench.files.disk->Write("/home/someone/local.h", local);
+  node.Start(source);
+  cluster.Last().asker.compile();
+  CHECK(node.Answer().outcome == Outcome::kBuilt);
+}
+
+TEST_CASE("a build that another node compiled is a hit of the remote tier, and then of memory") {
+  FakeCluster cluster;
+  CompileElsewhere(cluster, "a");
+  Node node(cluster);
+  node.Start("a");
+  CHECK(node.answers.size() == 0);
+  CHECK(cluster.Tell(cluster.Last()) == true);
+  CHECK(node.Answer().outcome == Outcome::kHit);
+  CHECK(node.Answer().tier == TierName::kRemote);
+  CHECK(TextOf(node.Answer()) == "a");
+  CHECK(node.bench.compiler.started() == 0);
+  CHECK(node.bench.Count(Counter::kHitsRemote) == 1);
+  CHECK(node.bench.Count(Counter::kMisses) == 0);
+  CHECK(node.bench.BuildOne("a").tier == TierName::kMemory);
+  CHECK(node.bench.disk.size() == 1);
+}
+
+TEST_CASE("all builds of one key wait for one question to the cluster") {
+  FakeCluster cluster;
+  CompileElsewhere(cluster, "a");
+  Node node(cluster);
+  node.Start("a");
+  node.Start("a", kBob);
+  CHECK(cluster.asked() == 1);
+  cluster.Tell(cluster.Last());
+  CHECK(node.Answer(0).tier == TierName::kRemote);
+  CHECK(node.Answer(1).tier == TierName::kRemote);
+}
+
+TEST_CASE("nothing is compiled before the cluster says so, and then it is a miss of each caller") {
+  FakeCluster cluster;
+  Node node(cluster);
+  node.Start("a");
+  node.Start("a", kBob);
+  CHECK(node.bench.compiler.started() == 0);
+  CHECK(node.bench.Count(Counter::kMisses) == 0);
+  cluster.Last().asker.compile();
+  CHECK(node.Answer(0).outcome == Outcome::kBuilt);
+  CHECK(node.Answer(1).outcome == Outcome::kJoined);
+  CHECK(node.bench.compiler.started() == 1);
+  CHECK(node.bench.Count(Counter::kMisses) == 2);
+  CHECK(cluster.Last().ended.stop_requested());
+}
+
+TEST_CASE("a build does not wait for a cluster that can't be reached") {
+  FakeCluster cluster;
+  cluster.reachable = false;
+  Node node(cluster);
+  CHECK(node.bench.BuildOne("a").outcome == Outcome::kBuilt);
+  CHECK(node.bench.Count(Counter::kMisses) == 1);
+}
+
+TEST_CASE("an answer that comes while the build is compiled ends the compile") {
+  FakeCluster cluster;
+  CompileElsewhere(cluster, "a");
+  Node node(cluster);
+  node.bench.compiler.Shut();
+  node.Start("a");
+  cluster.Last().asker.compile();
+  REQUIRE(node.bench.compiler.WaitUntilStarted(1));
+  CHECK(cluster.Tell(cluster.Last()) == true);
+  CHECK(node.Answer().tier == TierName::kRemote);
+  CHECK(node.bench.compiler.WaitUntilCancelled(1));
+}
+
+TEST_CASE("a program with headers of its own is found by their contents, with two questions") {
+  FakeCluster cluster;
+  CompileElsewhere(cluster, "a", IncludesLocal, "one");
+  Node node(cluster, IncludesLocal);
+  node.bench.files.disk->Write("/home/someone/local.h", "one");
+  node.Start("a");
+  CHECK(cluster.Last().question.entries.size() == 2);
+  CHECK(cluster.Tell(cluster.Last()) == true);
+  CHECK(cluster.Last(2).question.entries.size() == 1);
+  CHECK(cluster.Tell(cluster.Last(2)) == true);
+  CHECK(node.Answer().tier == TierName::kRemote);
+  CHECK(TextOf(node.Answer()) == "from one");
+  CHECK(node.bench.compiler.started() == 0);
+}
+
+TEST_CASE("poisoned_manifest: closures that are not true here are a miss, and asked for once") {
+  FakeCluster cluster;
+  CompileElsewhere(cluster, "a", IncludesLocal, "one");
+  Node node(cluster, IncludesLocal);
+  node.bench.files.disk->Write("/home/someone/local.h", "two");
+  node.Start("a");
+  CHECK(cluster.Tell(cluster.Last()) == true);
+  CHECK(cluster.Tell(cluster.Last(2)) == false);  // the same manifest says nothing new
+  CHECK(node.bench.compiler.started() == 0);
+  cluster.Last(2).asker.compile();
+  CHECK(node.Answer().outcome == Outcome::kBuilt);
+  CHECK(TextOf(node.Answer()) == "from two");
+}
+
+TEST_CASE("a manifest that comes while the build is compiled leaves the compile alone") {
+  FakeCluster cluster;
+  CompileElsewhere(cluster, "a", IncludesLocal, "one");
+  Node node(cluster, IncludesLocal);
+  node.bench.files.disk->Write("/home/someone/local.h", "two");
+  node.bench.compiler.Shut();
+  node.Start("a");
+  cluster.Last().asker.compile();
+  REQUIRE(node.bench.compiler.WaitUntilStarted(1));
+  CHECK(cluster.Tell(cluster.Last()) == false);
+  node.bench.compiler.Open();
+  CHECK(TextOf(node.Answer()) == "from two");
+}
+
+TEST_CASE("what is compiled for the cluster names no user of this node") {
+  FakeCluster cluster;
+  CompileElsewhere(cluster, "a", IncludesLocal, "one");
+  REQUIRE(cluster.entries().size() == 2);
+  size_t manifests = 0;
+  for (const auto& [key, entry] : cluster.entries()) {
+    const auto manifest = DecodeManifest(entry->log);
+    if (!manifest || manifest->closures.empty()) continue;
+    ++manifests;
+    for (const KnownClosure& known : manifest->closures) CHECK(known.owner == std::nullopt);
+  }
+  CHECK(manifests == 1);
+}
+
+TEST_CASE("a caller that leaves while the cluster is asked ends the question") {
+  FakeCluster cluster;
+  Node node(cluster);
+  const auto ticket =
+      node.bench.coordinator->Start(MakeRequest("a"), testing::kAlice, node.answers.Collect());
+  CHECK_FALSE(cluster.Last().ended.stop_requested());
+  node.bench.coordinator->Leave(ticket);
+  CHECK(cluster.Last().ended.stop_requested());
+  cluster.Last().asker.compile();
+  CHECK(node.bench.compiler.started() == 0);
+}
+
+}  // namespace
+}  // namespace cccl_cache::daemon::build_coordinator_cluster_test

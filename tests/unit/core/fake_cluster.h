@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <utility>
+#include <vector>
+
+#include "daemon/core/model/cluster.h"
+#include "tests/unit/core/fakes.h"
+
+namespace cccl_cache::daemon::testing {
+
+/// Other nodes that hold what a coordinator gave them, and answer when the test says so.
+/// Thread-safe.
+class FakeCluster final : public Cluster {
+ public:
+  struct Asked {
+    Question question;
+    std::stop_token ended;
+    Asker asker;
+  };
+
+  bool Ask(Question question, const std::stop_token& ended, Asker asker) override {
+    if (!reachable) return false;
+    const std::lock_guard lock(mutex_);
+    asked_.push_back({std::move(question), ended, std::move(asker)});
+    changed_.notify_all();
+    return true;
+  }
+  void Share(const SharedEntry& entry, const ArtifactPtr& artifact) override {
+    const std::lock_guard lock(mutex_);
+    entries_[entry.key] = artifact;
+  }
+  void Close() override {
+    const std::lock_guard lock(mutex_);
+    asked_.clear();
+  }
+
+  /// The last question, once there are so many.
+  Asked Last(size_t questions = 1) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, kPatience, [&] { return asked_.size() >= questions; });
+    REQUIRE(asked_.size() == questions);
+    return asked_.back();
+  }
+  size_t asked() {
+    const std::lock_guard lock(mutex_);
+    return asked_.size();
+  }
+  /// Answers a question with what the entries hold. Returns whether that served the build; none if
+  /// there was nothing to tell.
+  std::optional<bool> Tell(const Asked& asked) {
+    std::vector<ArtifactPtr> found;
+    bool any = false;
+    for (const SharedEntry& entry : asked.question.entries) {
+      const auto entries = this->entries();
+      const auto held = entries.find(entry.key);
+      found.push_back(held == entries.end() ? nullptr : held->second);
+      any = any || found.back() != nullptr;
+    }
+    return any ? std::optional(asked.asker.found(found)) : std::nullopt;
+  }
+  std::map<Digest, ArtifactPtr> entries() {
+    const std::lock_guard lock(mutex_);
+    return entries_;
+  }
+
+  std::atomic<bool> reachable = true;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Asked> asked_;
+  std::map<Digest, ArtifactPtr> entries_;
+};
+
+}  // namespace cccl_cache::daemon::testing
