@@ -16,8 +16,15 @@ pkg_check_modules(Nghttp2 REQUIRED IMPORTED_TARGET libnghttp2)
 pkg_check_modules(Zstd REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(ProtobufC REQUIRED IMPORTED_TARGET libprotobuf-c)
 find_program(PROTOC_C protoc-c REQUIRED)
-# As an archive, or each command would load it.
+# As archives, or each command would load them.
 include(ClientArchives)
+# nettle's part for public keys.
+client_archive(hogweed_archive hogweed)
+client_archive(gmp_archive gmp)
+pkg_get_variable(gmp_includes gmp includedir)
+add_library(cccl_cache_hogweed STATIC IMPORTED GLOBAL)
+set_target_properties(cccl_cache_hogweed PROPERTIES IMPORTED_LOCATION ${hogweed_archive}
+  INTERFACE_INCLUDE_DIRECTORIES "${gmp_includes}" INTERFACE_LINK_LIBRARIES "PkgConfig::Nettle;${gmp_archive}")
 client_archive(event_archive libevent)
 add_library(cccl_cache_event STATIC IMPORTED GLOBAL)
 set_target_properties(cccl_cache_event PROPERTIES IMPORTED_LOCATION ${event_archive})

@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+/// Ed25519 (RFC 8032), and the files that hold keys.
+namespace cccl_cache {
+
+/// A public key. A value type, ordered by its bytes.
+struct PublicKey {
+  std::array<uint8_t, 32> bytes{};
+
+  auto operator<=>(const PublicKey&) const = default;
+
+  /// 64 lower-case hexadecimal digits.
+  [[nodiscard]] std::string Hex() const;
+  /// The 32 raw bytes as a view; valid as long as the key.
+  [[nodiscard]] std::string_view View() const {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  }
+  /// None unless `hex` is exactly 64 hexadecimal digits.
+  static std::optional<PublicKey> FromHex(std::string_view hex);
+};
+
+struct Signature {
+  std::array<uint8_t, 64> bytes{};
+
+  auto operator<=>(const Signature&) const = default;
+
+  [[nodiscard]] std::string_view View() const {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  }
+};
+
+/// Returns whether the owner of the key signed exactly this message.
+[[nodiscard]] bool Verify(const PublicKey& key, std::string_view message,
+                          const Signature& signature);
+
+/// The secret half of a key. Its memory is overwritten when it goes. Immutable and thread-safe.
+class SigningKey {
+ public:
+  using Seed = std::array<uint8_t, 32>;
+
+  /// Makes a new key from the kernel's random numbers, which may wait for them right after a boot.
+  /// The text says why there is none.
+  static std::variant<SigningKey, std::string> Generate();
+  explicit SigningKey(const Seed& seed);
+  SigningKey(SigningKey&&) = default;
+  SigningKey& operator=(SigningKey&&) = default;
+  SigningKey(const SigningKey&) = delete;
+  SigningKey& operator=(const SigningKey&) = delete;
+  ~SigningKey();
+
+  [[nodiscard]] const PublicKey& public_key() const { return public_key_; }
+  [[nodiscard]] const Seed& seed() const { return seed_; }
+  [[nodiscard]] Signature Sign(std::string_view message) const;
+
+ private:
+  Seed seed_;
+  PublicKey public_key_;
+};
+
+// Files of keys are text. Lines that are empty or begin with '#' say nothing.
+//
+//   secret key  = one line "ed25519-secret SEED"       SEED: 64 hexadecimal digits
+//   public keys = lines "ed25519 KEY COMMENT"          KEY: 64 hexadecimal digits; COMMENT: any
+//   text
+
+inline constexpr size_t kMaxKeyFileBytes = 1u << 20;
+inline constexpr size_t kMaxListedKeys = 4'096;
+
+/// A line of a file of public keys.
+struct ListedKey {
+  PublicKey key;
+  std::string comment;  ///< someone else's text; empty: none
+  size_t line = 0;      ///< from 1 on
+};
+
+/// The keys in their order; the same one may be there several times. `file` is the name that an
+/// error begins with. An error says which line is wrong and what would be right, and nothing of
+/// what the file holds. Bounded by kMaxKeyFileBytes and kMaxListedKeys.
+[[nodiscard]] std::variant<std::vector<ListedKey>, std::string> ParsePublicKeys(
+    std::string_view text, const std::string& file);
+/// The same for a file with one secret key.
+[[nodiscard]] std::variant<SigningKey, std::string> ParseSigningKey(std::string_view text,
+                                                                    const std::string& file);
+
+/// A line with its end. Control characters of the comment become '?'.
+[[nodiscard]] std::string PublicKeyLine(const PublicKey& key, std::string_view comment);
+/// Returns what the file of a secret key holds.
+[[nodiscard]] std::string SigningKeyText(const SigningKey& key);
+
+}  // namespace cccl_cache
