@@ -1,0 +1,159 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/remote/signed_entry.h"
+
+#include <fmt/format.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "base/codec.h"
+#include "daemon/core/lookup/entry.h"
+
+namespace cccl_cache::daemon {
+namespace {
+
+// The format, version 1 (values: base/codec.h).
+//
+//   signed    = head signature compressed
+//   head      = magic version kind key toolchain signer time raw_bytes sha256
+//   magic     = "CCCLSGN\n"
+//   version   = u32                    1; a change of meaning bumps it
+//   kind      = u8                     SignedKind; stored, so values never change
+//   key, toolchain = 32 bytes          what the entry is for
+//   signer    = 32 bytes               public key
+//   time      = u64                    when it was signed: seconds since 1970, below 2^63
+//   raw_bytes = u32                    of the entry, decompressed
+//   sha256    = 32 bytes               of `compressed`
+//   signature = 64 bytes               Ed25519, of the head
+//   compressed = one frame of zstd's, which tells its contents' size: EncodeEntry(key, artifact)
+//
+// The signature covers the compressed bytes by their digest, so nothing that a stranger wrote is
+// decompressed or parsed beyond a head of fixed size. The signed bytes begin with the magic, so a
+// signature that the key made for another purpose is none here.
+constexpr std::string_view kSignedMagic = "CCCLSGN\n";
+constexpr uint32_t kSignedVersion = 1;
+constexpr size_t kHeadBytes = kSignedMagic.size() + 4 + 1 + 3 * 32 + 8 + 4 + 32;
+
+struct Head {
+  EntryName name;
+  PublicKey signer;
+  std::chrono::sys_seconds time;
+  uint32_t raw_bytes = 0;
+  Digest sha256;
+};
+
+std::string EncodeHead(const Head& head) {
+  ByteWriter writer;
+  writer.Bytes(kSignedMagic).Put(kSignedVersion).Put(head.name.kind);
+  writer.Bytes(head.name.key.View()).Bytes(head.name.toolchain.View()).Bytes(head.signer.View());
+  writer.Put<uint64_t>(head.time.time_since_epoch().count()).Put(head.raw_bytes);
+  return writer.Bytes(head.sha256.View()).Joined();
+}
+
+std::optional<Head> DecodeHead(std::string_view bytes) {
+  ByteReader reader(bytes);
+  if (reader.Bytes(kSignedMagic.size()) != kSignedMagic) return std::nullopt;
+  if (reader.Take<uint32_t>() != kSignedVersion) return std::nullopt;
+  Head head;
+  head.name.kind = reader.TakeEnum(SignedKind::kArtifact, SignedKind::kManifest);
+  head.name.key = Digest{reader.Sha256()};
+  head.name.toolchain = Digest{reader.Sha256()};
+  std::ranges::copy(reader.Bytes(head.signer.bytes.size()), head.signer.bytes.begin());
+  head.time = std::chrono::sys_seconds(std::chrono::seconds(reader.NonNegative()));
+  head.raw_bytes = reader.Take<uint32_t>();
+  head.sha256 = Digest{reader.Sha256()};
+  return reader.complete() ? std::optional(head) : std::nullopt;
+}
+
+bool Same(const EntryName& one, const EntryName& other) {
+  return one.kind == other.kind && one.key == other.key && one.toolchain == other.toolchain;
+}
+
+bool InTime(std::chrono::sys_seconds time, const OpeningRules& rules) {
+  if (time > rules.now) return time - rules.now <= kMaxClockAhead;
+  return rules.now - time <= rules.max_age;
+}
+
+/// Returns none unless `compressed` is one whole frame of exactly so many bytes. Allocates no more
+/// than these.
+std::optional<std::string> Decompress(std::string_view compressed, uint32_t raw_bytes) {
+  const void* const data = compressed.data();
+  const size_t size = compressed.size();
+  if (ZSTD_findFrameCompressedSize(data, size) != size) return std::nullopt;
+  if (ZSTD_getFrameContentSize(data, size) != raw_bytes) return std::nullopt;
+  std::string raw(raw_bytes, '\0');
+  if (ZSTD_decompress(raw.data(), raw.size(), data, size) != raw.size()) return std::nullopt;
+  return raw;
+}
+
+}  // namespace
+
+std::string_view Name(Refusal refusal) {
+  switch (refusal) {
+    case Refusal::kMalformed:
+      return "malformed";
+    case Refusal::kOtherKey:
+      return "other-key";
+    case Refusal::kUntrusted:
+      return "untrusted";
+    case Refusal::kForged:
+      return "forged";
+    case Refusal::kExpired:
+      return "expired";
+    case Refusal::kTooLarge:
+      return "too-large";
+    case Refusal::kCorrupt:
+      return "corrupt";
+  }
+  return "corrupt";
+}
+
+Result<std::string> SignEntry(const EntryName& name, const Artifact& artifact,
+                              const SigningKey& key, std::chrono::sys_seconds signed_at) {
+  const std::string raw = EncodeEntry(name.key, artifact);
+  if (raw.size() > std::numeric_limits<uint32_t>::max()) {
+    return Error{ErrorCode::kInvalidRequest,
+                 fmt::format("an entry of {} bytes is too large to be shared", raw.size())};
+  }
+  std::string compressed(ZSTD_compressBound(raw.size()), '\0');
+  // The default level, because an entry is compressed for each compile and mostly read by few.
+  const size_t size = ZSTD_compress(compressed.data(), compressed.size(), raw.data(), raw.size(),
+                                    ZSTD_CLEVEL_DEFAULT);
+  if (ZSTD_isError(size) != 0) {
+    return Error{ErrorCode::kUnavailable, fmt::format("{} bytes can't be compressed ({})",
+                                                      raw.size(), ZSTD_getErrorName(size))};
+  }
+  compressed.resize(size);
+  std::string bytes = EncodeHead(
+      {name, key.public_key(), signed_at, static_cast<uint32_t>(raw.size()), Sha256(compressed)});
+  const Signature signature = key.Sign(bytes);
+  return bytes.append(signature.View()).append(compressed);
+}
+
+std::variant<ArtifactPtr, Refusal> OpenEntry(const EntryName& asked, std::string_view bytes,
+                                             const OpeningRules& rules) {
+  Signature signature;
+  if (bytes.size() <= kHeadBytes + signature.bytes.size()) return Refusal::kMalformed;
+  const std::string_view signed_bytes = bytes.substr(0, kHeadBytes);
+  const std::string_view compressed = bytes.substr(kHeadBytes + signature.bytes.size());
+  const auto head = DecodeHead(signed_bytes);
+  if (!head) return Refusal::kMalformed;
+  if (!Same(head->name, asked)) return Refusal::kOtherKey;
+  if (!rules.trusted.Holds(head->signer)) return Refusal::kUntrusted;
+  std::ranges::copy(bytes.substr(kHeadBytes, signature.bytes.size()), signature.bytes.begin());
+  if (!Verify(head->signer, signed_bytes, signature)) return Refusal::kForged;
+  if (!InTime(head->time, rules)) return Refusal::kExpired;
+  if (head->raw_bytes > rules.max_bytes) return Refusal::kTooLarge;
+  if (Sha256(compressed) != head->sha256) return Refusal::kCorrupt;
+  const auto raw = Decompress(compressed, head->raw_bytes);
+  if (!raw) return Refusal::kCorrupt;
+  ArtifactPtr artifact = DecodeEntry(asked.key, *raw);
+  if (artifact == nullptr) return Refusal::kCorrupt;
+  return artifact;
+}
+
+}  // namespace cccl_cache::daemon

@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/remote/trust_list.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <variant>
+
+#include "base/file_descriptor.h"
+#include "daemon/core/model/own_directory.h"
+
+namespace cccl_cache::daemon {
+namespace {
+
+/// What others than the owner must not do with a file of keys.
+struct Forbidden {
+  mode_t mode = 0;
+  std::string_view deed;     ///< "change it"
+  std::string_view way_out;  ///< "chmod go-w"
+};
+
+constexpr Forbidden kToChange = {S_IWGRP | S_IWOTH, "change it", "chmod go-w"};
+constexpr Forbidden kToRead = {S_IRWXG | S_IRWXO, "read or change it", "chmod 0600"};
+
+Error Unreadable(const std::string& file, int error) {
+  return {ErrorCode::kUnavailable, fmt::format("{} can't be read: {}", file, std::strerror(error))};
+}
+
+/// Returns why the file is none to take keys from; none if it is one.
+std::optional<Error> WhyNot(const std::string& file, const struct stat& status,
+                            const Forbidden& forbidden) {
+  if (!S_ISREG(status.st_mode)) {
+    return Error{ErrorCode::kDenied, fmt::format("{} is no regular file", file)};
+  }
+  if (status.st_uid != 0 && status.st_uid != geteuid()) {
+    return Error{ErrorCode::kDenied,
+                 fmt::format("{} belongs to uid {}, who can change it: chown it to root, or to "
+                             "this user, uid {}",
+                             file, status.st_uid, geteuid())};
+  }
+  if ((status.st_mode & forbidden.mode) != 0) {
+    return Error{ErrorCode::kDenied,
+                 fmt::format("others than its owner may {} (mode {:04o}): {} {}", forbidden.deed,
+                             status.st_mode & 07777, forbidden.way_out, file)};
+  }
+  return std::nullopt;
+}
+
+/// Reads at most a byte more than a file of keys may have.
+Result<std::string> ReadBounded(int fd, const std::string& file) {
+  std::string text(kMaxKeyFileBytes + 1, '\0');
+  size_t filled = 0;
+  while (filled < text.size()) {
+    const ssize_t size = read(fd, text.data() + filled, text.size() - filled);
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return Unreadable(file, errno);
+    if (size == 0) break;
+    filled += static_cast<size_t>(size);
+  }
+  text.resize(filled);
+  return text;
+}
+
+/// Reads a file that strangers can't have put there or changed. The directories are looked at
+/// first, so that nobody can put another file in place meanwhile.
+Result<std::string> ReadTrusted(const std::string& file, const Forbidden& forbidden) {
+  constexpr std::string_view kDanger = "put keys of their own there";
+  std::error_code failed;
+  const std::filesystem::path spelled = std::filesystem::absolute(file, failed);
+  if (failed) return Unreadable(file, failed.value());
+  const std::filesystem::path followed = std::filesystem::canonical(spelled, failed);
+  if (failed) return Unreadable(file, failed.value());
+  for (const std::filesystem::path& path : {spelled, followed}) {
+    if (Status own = CheckOwnDirectory(path.parent_path(), kDanger); !own) return own.error();
+  }
+  // A pipe must not be waited for.
+  const FileDescriptor opened(
+      open(followed.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat status {};
+  if (!opened.valid() || fstat(opened.get(), &status) != 0) return Unreadable(file, errno);
+  if (auto why = WhyNot(file, status, forbidden)) return *std::move(why);
+  return ReadBounded(opened.get(), file);
+}
+
+Error Wrong(std::string message) { return {ErrorCode::kInvalidRequest, std::move(message)}; }
+
+}  // namespace
+
+Result<std::shared_ptr<const TrustList>> TrustList::Load(const std::vector<std::string>& files) {
+  std::set<PublicKey> keys;
+  for (const std::string& file : files) {
+    const Result<std::string> text = ReadTrusted(file, kToChange);
+    if (!text) return text.error();
+    auto listed = ParsePublicKeys(*text, file);
+    if (auto* wrong = std::get_if<std::string>(&listed)) return Wrong(std::move(*wrong));
+    for (const ListedKey& each : std::get<0>(listed)) keys.insert(each.key);
+  }
+  return std::make_shared<const TrustList>(std::move(keys));
+}
+
+Result<SigningKey> LoadSigningKey(const std::string& file) {
+  const Result<std::string> text = ReadTrusted(file, kToRead);
+  if (!text) return text.error();
+  auto key = ParseSigningKey(*text, file);
+  if (auto* wrong = std::get_if<std::string>(&key)) return Wrong(std::move(*wrong));
+  return std::get<SigningKey>(std::move(key));
+}
+
+}  // namespace cccl_cache::daemon

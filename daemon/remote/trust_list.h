@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/core/model/result.h"
+#include "proto/signature.h"
+
+namespace cccl_cache::daemon {
+
+/// The public keys whose entries this node takes. Immutable once made: shared between threads as
+/// shared_ptr<const TrustList>. A reload makes a new one.
+class TrustList {
+ public:
+  /// A list without keys trusts nobody.
+  explicit TrustList(std::set<PublicKey> keys = {}) : keys_(std::move(keys)) {}
+
+  /// Reads the keys of all files together. kDenied: others than root and this process's user can
+  /// change a file. kUnavailable: a file can't be read. kInvalidRequest: a line is no key. After an
+  /// error no key of any file is known: a list from before may hold one that was revoked.
+  [[nodiscard]] static Result<std::shared_ptr<const TrustList>> Load(
+      const std::vector<std::string>& files);
+
+  [[nodiscard]] bool Holds(const PublicKey& key) const { return keys_.contains(key); }
+  [[nodiscard]] size_t size() const { return keys_.size(); }
+
+ private:
+  std::set<PublicKey> keys_;
+};
+
+/// Reads the key that this node signs with. Errors as above; kDenied also if others may read it.
+[[nodiscard]] Result<SigningKey> LoadSigningKey(const std::string& file);
+
+}  // namespace cccl_cache::daemon

@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+// Entries as anyone may write them where nodes share theirs. The input is read as it is, and as the
+// compressed bytes of an entry that a trusted node signed, or the fuzzer would never get past the
+// signature.
+#include <cassert>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/codec.h"
+#include "daemon/remote/signed_entry.h"
+#include "tests/fuzz/seeds.h"
+
+namespace {
+
+using namespace cccl_cache::daemon;
+using cccl_cache::Sha256;
+using cccl_cache::SigningKey;
+
+constexpr std::chrono::sys_seconds kNow{std::chrono::seconds(1'800'000'000)};
+constexpr uint64_t kMaxBytes = 1 << 20;
+constexpr size_t kCompressedFrom = 153 + 64;
+
+struct Scene {
+  const SigningKey key = SigningKey(SigningKey::Seed{1});
+  const TrustList trusted = TrustList({key.public_key()});
+  const EntryName name = {SignedKind::kArtifact, Sha256("key"), Sha256("toolchain")};
+
+  [[nodiscard]] std::variant<ArtifactPtr, Refusal> Open(std::string_view bytes) const {
+    return OpenEntry(name, bytes, {trusted, kNow, std::chrono::seconds(3600), kMaxBytes});
+  }
+};
+
+const Scene& Known() {
+  static const Scene scene;
+  return scene;
+}
+
+std::string Signed(const Artifact& artifact) {
+  return *SignEntry(Known().name, artifact, Known().key, kNow);
+}
+
+std::string SignedAround(uint32_t raw_bytes, std::string_view compressed) {
+  const Scene& scene = Known();
+  cccl_cache::ByteWriter writer;
+  writer.Bytes("CCCLSGN\n").Put<uint32_t>(1).Put(scene.name.kind);
+  writer.Bytes(scene.name.key.View()).Bytes(scene.name.toolchain.View());
+  writer.Bytes(scene.key.public_key().View());
+  writer.Put<uint64_t>(kNow.time_since_epoch().count()).Put(raw_bytes);
+  std::string bytes = writer.Bytes(Sha256(compressed).View()).Joined();
+  return bytes.append(scene.key.Sign(bytes).View()).append(compressed);
+}
+
+}  // namespace
+
+std::vector<std::string> cccl_cached_fuzz::Seeds() {
+  Artifact artifact;
+  artifact.log = "program.cu(1): error";
+  const std::string bytes = Signed(artifact);
+  const std::string size = bytes.substr(kCompressedFrom - 64 - 32 - 4, 4);
+  return {bytes, size + bytes.substr(kCompressedFrom)};
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view input(reinterpret_cast<const char*>(data), size);
+  // The seed is all that was ever signed.
+  if (std::holds_alternative<ArtifactPtr>(Known().Open(input))) {
+    assert(input == cccl_cached_fuzz::Seeds().front());
+  }
+  cccl_cache::ByteReader reader(input);
+  const auto raw_bytes = reader.Take<uint32_t>();
+  const std::string bytes = SignedAround(raw_bytes, reader.rest());
+  const auto opened = Known().Open(bytes);
+  if (const auto* artifact = std::get_if<ArtifactPtr>(&opened)) {
+    assert(raw_bytes <= kMaxBytes);
+    const auto again = Known().Open(Signed(**artifact));
+    assert(std::holds_alternative<ArtifactPtr>(again));
+  } else {
+    const Refusal refusal = std::get<Refusal>(opened);
+    assert(refusal == Refusal::kCorrupt || refusal == Refusal::kTooLarge ||
+           refusal == Refusal::kMalformed);
+    assert((refusal == Refusal::kMalformed) == reader.rest().empty());
+  }
+  return 0;
+}

@@ -1,0 +1,237 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/remote/signed_entry.h"
+
+#include <zstd.h>
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <set>
+#include <string>
+
+#include "base/codec.h"
+#include "daemon/core/lookup/entry.h"
+
+namespace signed_entry_test {
+
+using namespace cccl_cache::daemon;
+using cccl_cache::ByteWriter;
+using cccl_cache::Digest;
+using cccl_cache::Sha256;
+using cccl_cache::SigningKey;
+using std::chrono::hours;
+using std::chrono::seconds;
+using std::chrono::sys_seconds;
+
+namespace {
+
+constexpr sys_seconds kNow{seconds(1'800'000'000)};
+constexpr seconds kMaxAge = hours(24 * 30);
+constexpr uint64_t kMaxBytes = 1 << 20;
+// Head, signature.
+constexpr size_t kCompressedFrom = 153 + 64;
+
+SigningKey KeyOf(uint8_t number) {
+  SigningKey::Seed seed{};
+  seed[0] = number;
+  return SigningKey(seed);
+}
+
+const TrustList kTrusted({KeyOf(1).public_key(), KeyOf(2).public_key()});
+const EntryName kName = {SignedKind::kArtifact, Sha256("key"), Sha256("toolchain")};
+
+Artifact Sample() {
+  Artifact artifact;
+  const std::string ptx(5000, 'x');
+  artifact.parts.push_back({cccl_cache::ArtifactKind::kPtx, ptx, Sha256(ptx)});
+  artifact.log = "warning #1";
+  artifact.compile_time = std::chrono::microseconds(1'234'567);
+  return artifact;
+}
+
+std::string Signed(const EntryName& name = kName, uint8_t signer = 1, sys_seconds at = kNow) {
+  Result<std::string> bytes = SignEntry(name, Sample(), KeyOf(signer), at);
+  REQUIRE(bytes.ok());
+  return *std::move(bytes);
+}
+
+/// What a trusted node would send if it lied: a right signature over whatever this says.
+std::string SignedLie(uint32_t raw_bytes, const std::string& compressed) {
+  ByteWriter writer;
+  writer.Bytes("CCCLSGN\n").Put<uint32_t>(1).Put(kName.kind).Bytes(kName.key.View());
+  writer.Bytes(kName.toolchain.View()).Bytes(KeyOf(1).public_key().View());
+  writer.Put<uint64_t>(kNow.time_since_epoch().count()).Put(raw_bytes);
+  std::string bytes = writer.Bytes(Sha256(compressed).View()).Joined();
+  return bytes.append(KeyOf(1).Sign(bytes).View()).append(compressed);
+}
+
+std::string Compressed(const std::string& raw) {
+  std::string compressed(ZSTD_compressBound(raw.size()), '\0');
+  compressed.resize(ZSTD_compress(compressed.data(), compressed.size(), raw.data(), raw.size(), 3));
+  return compressed;
+}
+
+OpeningRules Rules(const TrustList& trusted = kTrusted) {
+  return {.trusted = trusted, .now = kNow, .max_age = kMaxAge, .max_bytes = kMaxBytes};
+}
+
+ArtifactPtr Opened(const std::string& bytes, const EntryName& asked = kName,
+                   const OpeningRules& rules = Rules()) {
+  const auto opened = OpenEntry(asked, bytes, rules);
+  const auto* artifact = std::get_if<ArtifactPtr>(&opened);
+  return artifact == nullptr ? nullptr : *artifact;
+}
+
+/// "" for an entry that is taken.
+std::string Refused(const std::string& bytes, const EntryName& asked = kName,
+                    const OpeningRules& rules = Rules()) {
+  const auto opened = OpenEntry(asked, bytes, rules);
+  const auto* refusal = std::get_if<Refusal>(&opened);
+  return refusal == nullptr ? "" : std::string(Name(*refusal));
+}
+
+}  // namespace
+
+TEST_CASE("an entry gives back what any trusted node signed") {
+  for (const uint8_t signer : {1, 2}) {
+    const ArtifactPtr artifact = Opened(Signed(kName, signer));
+    REQUIRE(artifact != nullptr);
+    CHECK(EncodeEntry(kName.key, *artifact) == EncodeEntry(kName.key, Sample()));
+  }
+}
+
+TEST_CASE("an entry is smaller than what it holds") {
+  CHECK(Signed().size() < EncodeEntry(kName.key, Sample()).size() / 2);
+}
+
+TEST_CASE("unsigned: an entry whose signature is zeros or missing is refused") {
+  std::string bytes = Signed();
+  bytes.replace(kCompressedFrom - 64, 64, 64, '\0');
+  CHECK(Refused(bytes) == "forged");
+  CHECK(Refused(EncodeEntry(kName.key, Sample())) == "malformed");
+  // An unset key is in nobody's list.
+  bytes = Signed();
+  bytes.replace(8 + 4 + 1 + 64, 32, 32, '\0');
+  CHECK(Refused(bytes) == "untrusted");
+}
+
+TEST_CASE("signed_by_a_stranger: an entry that no trusted key signed is refused") {
+  CHECK(Refused(Signed(kName, 3)) == "untrusted");
+  // Under the name of a trusted key.
+  std::string bytes = Signed(kName, 3);
+  bytes.replace(8 + 4 + 1 + 64, 32, KeyOf(1).public_key().View());
+  CHECK(Refused(bytes) == "forged");
+  // Another trusted node is a stranger to this one's name, too.
+  bytes = Signed(kName, 2);
+  bytes.replace(8 + 4 + 1 + 64, 32, KeyOf(1).public_key().View());
+  CHECK(Refused(bytes) == "forged");
+}
+
+TEST_CASE("revoked: an entry of a key that left the list is refused") {
+  const std::string bytes = Signed(kName, 2);
+  CHECK(Refused(bytes) == "");
+  const TrustList without({KeyOf(1).public_key()});
+  CHECK(Refused(bytes, kName, Rules(without)) == "untrusted");
+  const TrustList none;
+  CHECK(Refused(bytes, kName, Rules(none)) == "untrusted");
+}
+
+TEST_CASE("swapped_between_keys: an entry is none for another key, toolchain or kind") {
+  const EntryName other_key = {kName.kind, Sha256("another"), kName.toolchain};
+  const EntryName other_toolchain = {kName.kind, kName.key, Sha256("another")};
+  const EntryName other_kind = {SignedKind::kManifest, kName.key, kName.toolchain};
+  for (const EntryName& other : {other_key, other_toolchain, other_kind}) {
+    CHECK(Refused(Signed(), other) == "other-key");
+    CHECK(Refused(Signed(other)) == "other-key");
+    // The head of one over the rest of the other.
+    std::string bytes = Signed(other);
+    bytes.replace(0, 8 + 4 + 1 + 64, Signed(), 0, 8 + 4 + 1 + 64);
+    CHECK(Refused(bytes) == "forged");
+  }
+}
+
+TEST_CASE("truncated: an entry cut short anywhere or made longer is refused") {
+  const std::string bytes = Signed();
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    INFO("first " << size << " bytes");
+    CHECK(Refused(bytes.substr(0, size)) == (size <= kCompressedFrom ? "malformed" : "corrupt"));
+  }
+  CHECK(Refused(bytes + '\0') == "corrupt");
+}
+
+TEST_CASE("any flipped bit is refused, and none behind the signature passes for a forgery") {
+  const std::string bytes = Signed();
+  for (size_t at = 0; at < bytes.size(); ++at) {
+    std::string flipped = bytes;
+    flipped[at] = static_cast<char>(flipped[at] ^ (1 << (at % 8)));
+    INFO("byte " << at);
+    const std::string refusal = Refused(flipped);
+    CHECK(refusal != "");
+    CHECK((refusal == "corrupt") == (at >= kCompressedFrom));
+  }
+}
+
+TEST_CASE("zip_bomb: a frame that would grow beyond what is said or allowed is not unpacked") {
+  const std::string zeros(size_t{64} << 20, '\0');
+  const std::string bomb = Compressed(zeros);
+  REQUIRE(bomb.size() < 10'000);
+  CHECK(Refused(SignedLie(static_cast<uint32_t>(zeros.size()), bomb)) == "too-large");
+  CHECK(Refused(SignedLie(kMaxBytes, bomb)) == "corrupt");
+  CHECK(Refused(SignedLie(0, bomb)) == "corrupt");
+  // The frame itself says less than it holds, in four bytes behind magic, flags and window.
+  std::string liar = bomb;
+  REQUIRE(static_cast<uint8_t>(liar[4]) == 0x80);
+  liar.replace(6, 4, std::string("\0\0\x10\0", 4));
+  CHECK(Refused(SignedLie(kMaxBytes, liar)) == "corrupt");
+  // Two frames: the second one would come behind what is asked for.
+  const std::string entry = EncodeEntry(kName.key, Sample());
+  CHECK(Refused(SignedLie(static_cast<uint32_t>(entry.size()), Compressed(entry))) == "");
+  CHECK(Refused(SignedLie(static_cast<uint32_t>(entry.size()), Compressed(entry) + bomb)) ==
+        "corrupt");
+}
+
+TEST_CASE("an entry may be as large as the caller allows, and no larger") {
+  const uint64_t size = EncodeEntry(kName.key, Sample()).size();
+  OpeningRules rules = Rules();
+  rules.max_bytes = size;
+  CHECK(Refused(Signed(), kName, rules) == "");
+  rules.max_bytes = size - 1;
+  CHECK(Refused(Signed(), kName, rules) == "too-large");
+}
+
+TEST_CASE("what a trusted node signed and is no entry is refused") {
+  for (const std::string& raw : {std::string("text"), EncodeEntry(Sha256("another"), Sample())}) {
+    CHECK(Refused(SignedLie(static_cast<uint32_t>(raw.size()), Compressed(raw))) == "corrupt");
+  }
+  CHECK(Refused(SignedLie(4, "text")) == "corrupt");
+}
+
+TEST_CASE("old_replayed: an entry older than the limit is refused, whatever it says") {
+  CHECK(Refused(Signed(kName, 1, kNow - kMaxAge)) == "");
+  CHECK(Refused(Signed(kName, 1, kNow - kMaxAge - seconds(1))) == "expired");
+  std::string newer = Signed(kName, 1, kNow - kMaxAge - seconds(1));
+  newer.replace(8 + 4 + 1 + 96, 8, Signed(), 8 + 4 + 1 + 96, 8);
+  CHECK(Refused(newer) == "forged");
+}
+
+TEST_CASE("a clock that is ten minutes ahead is borne, and no more") {
+  CHECK(Refused(Signed(kName, 1, kNow + kMaxClockAhead)) == "");
+  CHECK(Refused(Signed(kName, 1, kNow + kMaxClockAhead + seconds(1))) == "expired");
+  CHECK(Refused(Signed(kName, 1, sys_seconds::max())) == "expired");
+}
+
+TEST_CASE("an entry of another version is malformed") {
+  std::string bytes = Signed();
+  bytes[8] = 2;
+  CHECK(Refused(bytes) == "malformed");
+}
+
+TEST_CASE("each refusal has a name of its own") {
+  std::set<std::string_view> names;
+  for (int i = 0; i <= static_cast<int>(kLastRefusal); ++i) {
+    names.insert(Name(static_cast<Refusal>(i)));
+  }
+  CHECK(names.size() == static_cast<size_t>(kLastRefusal) + 1);
+}
+
+}  // namespace signed_entry_test
