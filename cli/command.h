@@ -50,6 +50,7 @@ void AddTopCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddToolchainsCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddDepositsCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddSnapshotCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
+void AddRemoteCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddEvictCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddVerifyCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddRunCommand(CLI::App* app, const CommonOptions& common, int* exit_code);

@@ -40,8 +40,8 @@ std::unique_ptr<CLI::App> MakeCommandTree(CommonOptions* common, int* exit_code)
   for (const auto add :
        {AddBuildCommand, AddLinkCommand, AddNvvmCommand, AddRunCommand, AddEnvCommand,
         AddExplainCommand, AddStatsCommand, AddMetricsCommand, AddTopCommand, AddToolchainsCommand,
-        AddDepositsCommand, AddSnapshotCommand, AddEvictCommand, AddVerifyCommand, AddHealthCommand,
-        AddDoctorCommand, AddHelpCommand, AddCompletionCommand}) {
+        AddDepositsCommand, AddSnapshotCommand, AddRemoteCommand, AddEvictCommand, AddVerifyCommand,
+        AddHealthCommand, AddDoctorCommand, AddHelpCommand, AddCompletionCommand}) {
     add(app.get(), *common, exit_code);
   }
   for (CLI::App* command : app->get_subcommands([](CLI::App*) { return true; })) {

@@ -83,6 +83,14 @@ bool SyncDirectoryOf(const std::string& path) {
   return fsync(opened.get()) == 0 || errno == EINVAL;
 }
 
+Expected<Done> Replace(const std::string& path, std::string_view contents, OutputFile::Until until,
+                       std::optional<mode_t> mode) {
+  Expected<OutputFile> file = OutputFile::Create(path);
+  if (!file.ok()) return file.error();
+  Expected<Done> written = WriteAll(file->fd(), contents, path == "-" ? "standard output" : path);
+  return written.ok() ? file->Finish(until, mode) : written;
+}
+
 }  // namespace
 
 Expected<std::string> ReadFile(const std::string& path) {
@@ -93,10 +101,11 @@ Expected<std::string> ReadFile(const std::string& path) {
 }
 
 Expected<Done> WriteFile(const std::string& path, std::string_view contents) {
-  Expected<OutputFile> file = OutputFile::Create(path);
-  if (!file.ok()) return file.error();
-  Expected<Done> written = WriteAll(file->fd(), contents, path == "-" ? "standard output" : path);
-  return written.ok() ? file->Finish(OutputFile::Until::kInPlace) : written;
+  return Replace(path, contents, OutputFile::Until::kInPlace, std::nullopt);
+}
+
+Expected<Done> WriteSharedFile(const std::string& path, std::string_view contents) {
+  return Replace(path, contents, OutputFile::Until::kOnDisk, 0644);
 }
 
 std::string WorkingDirectory() {
@@ -144,13 +153,13 @@ OutputFile::~OutputFile() {
 
 int OutputFile::fd() const { return file_.valid() ? file_.get() : STDOUT_FILENO; }
 
-Expected<Done> OutputFile::Finish(Until until) {
+Expected<Done> OutputFile::Finish(Until until, std::optional<mode_t> mode) {
   if (temporary_.empty()) return Done{};
   const bool on_disk = until == Until::kOnDisk;
   const mode_t mask = umask(0);
   umask(mask);
-  if (fchmod(file_.get(), 0666 & ~mask) != 0 || (on_disk && fsync(file_.get()) != 0) ||
-      rename(temporary_.c_str(), path_.c_str()) != 0) {
+  if (fchmod(file_.get(), mode.value_or(0666 & ~mask)) != 0 ||
+      (on_disk && fsync(file_.get()) != 0) || rename(temporary_.c_str(), path_.c_str()) != 0) {
     return CantCreate(path_);
   }
   temporary_.clear();

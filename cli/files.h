@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/types.h>
+
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,6 +18,10 @@ namespace cccl_cache::cli {
 
 /// Puts a file in place at once, as OutputFile says.
 [[nodiscard]] Expected<Done> WriteFile(const std::string& path, std::string_view contents);
+
+/// The same for a file that every user must be able to read, whatever the umask says (mode 0644).
+/// It is on the disk when this returns.
+[[nodiscard]] Expected<Done> WriteSharedFile(const std::string& path, std::string_view contents);
 
 /// Absolute; empty if it is gone.
 [[nodiscard]] std::string WorkingDirectory();
@@ -37,7 +44,8 @@ class OutputFile {
   [[nodiscard]] int fd() const;
   /// How far it is to be when Finish returns: what can be made again need not survive a power cut.
   enum class Until { kInPlace, kOnDisk };
-  [[nodiscard]] Expected<Done> Finish(Until until);
+  /// `mode`: of the file; none: as the umask says.
+  [[nodiscard]] Expected<Done> Finish(Until until, std::optional<mode_t> mode = std::nullopt);
 
  private:
   OutputFile(std::string path, std::string temporary, int fd)
