@@ -39,10 +39,12 @@ class CcclCached(CMakePackage):
     depends_on("spdlog@1.10:")
     depends_on("cli11@2.1: ~precompiled")
     depends_on("tomlplusplus@3.3:")
+    depends_on("hiredis@0.14:")
+    depends_on("openssl@3:")
     # Archives of these go into the client library and the command line. Their recipes make both kinds of library.
     depends_on("nettle@3.8:3")
     depends_on("nghttp2@1.52:")
-    depends_on("libevent@2.1:")
+    depends_on("libevent@2.1: +openssl")
     depends_on("ncurses@6:")
     depends_on("libseccomp@2.5: ~python")
 

@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/remote/redis_address.h"
+
+#include <fmt/format.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "base/text.h"
+
+namespace cccl_cache::daemon {
+namespace {
+
+constexpr std::string_view kForms =
+    "redis://[USER@]HOST[:PORT][/DATABASE], rediss:// for TLS, or unix:///PATH[?db=DATABASE]";
+constexpr size_t kMaxHost = 253;  // of a name in DNS
+constexpr size_t kMaxUser = 128;
+constexpr size_t kMaxPath = sizeof(sockaddr_un::sun_path) - 1;
+
+template <typename Number>
+bool ParseNumber(std::string_view text, Number* number) {
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, *number);
+  return read.ec == std::errc() && read.ptr == end && *number >= 0;
+}
+
+/// Returns what stands before the separator and takes both off the text; all of the text if it has
+/// none.
+std::string_view TakeUpTo(char separator, std::string_view* text) {
+  const std::string_view front = text->substr(0, text->find(separator));
+  text->remove_prefix(std::min(front.size() + 1, text->size()));
+  return front;
+}
+
+bool IsHost(std::string_view host) {
+  constexpr std::string_view kAllowed =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:";
+  return !host.empty() && host.size() <= kMaxHost &&
+         host.find_first_not_of(kAllowed) == std::string_view::npos;
+}
+
+/// Reads "HOST", "HOST:PORT", "[IPv6]" or "[IPv6]:PORT".
+bool ParseHost(std::string_view text, RedisAddress* address) {
+  std::string_view port;
+  if (text.starts_with('[')) {
+    text.remove_prefix(1);
+    if (text.find(']') == std::string_view::npos) return false;
+    address->host = TakeUpTo(']', &text);
+    if (!text.empty() && !text.starts_with(':')) return false;
+    port = text;
+  } else {
+    address->host = text.substr(0, text.find(':'));
+    port = text.substr(address->host.size());
+  }
+  if (!port.empty() && !ParseNumber(port.substr(1), &address->port)) return false;
+  return IsHost(address->host) && address->port != 0;
+}
+
+bool ParsePath(std::string_view text, RedisAddress* address) {
+  address->path = TakeUpTo('?', &text);
+  if (!text.empty() &&
+      (!text.starts_with("db=") || !ParseNumber(text.substr(3), &address->database))) {
+    return false;
+  }
+  return address->path.starts_with('/') && address->path.size() <= kMaxPath &&
+         address->path.find('\0') == std::string::npos;
+}
+
+/// Reads "HOST[:PORT][/DATABASE]".
+bool ParseNetwork(std::string_view text, RedisAddress* address) {
+  const std::string_view host = TakeUpTo('/', &text);
+  if (!text.empty() && !ParseNumber(text, &address->database)) return false;
+  return ParseHost(host, address);
+}
+
+}  // namespace
+
+Result<RedisAddress> ParseRedisUrl(std::string_view url) {
+  RedisAddress address;
+  const size_t colon = url.find("://");
+  const std::string_view scheme = url.substr(0, colon);
+  std::string_view rest = colon == std::string_view::npos ? "" : url.substr(colon + 3);
+  const bool network = scheme == "redis" || scheme == "rediss";
+  address.tls = scheme == "rediss";
+  // Before any error that quotes the URL.
+  if (const size_t at = rest.rfind('@'); at != std::string_view::npos) {
+    if (rest.substr(0, at).find(':') != std::string_view::npos) {
+      return Error{ErrorCode::kInvalidRequest,
+                   "the URL of a Redis must hold no password, because others can read it: write "
+                   "the password into "
+                   "a file and give --remote-password-file"};
+    }
+    address.user = rest.substr(0, at);
+    rest.remove_prefix(at + 1);
+    const bool plain = std::all_of(address.user.begin(), address.user.end(),
+                                   [](char c) { return c > ' ' && c < 0x7f && c != '/'; });
+    if (address.user.empty() || address.user.size() > kMaxUser || !plain) rest = "";
+  }
+  const bool good =
+      network ? ParseNetwork(rest, &address) : scheme == "unix" && ParsePath(rest, &address);
+  if (good) return address;
+  return Error{ErrorCode::kInvalidRequest,
+               fmt::format("'{}' is no address of a Redis: give {}", Printable(url), kForms)};
+}
+
+std::string ToUrl(const RedisAddress& address) {
+  const std::string user = address.user.empty() ? "" : address.user + "@";
+  if (!address.path.empty()) {
+    return fmt::format("unix://{}{}{}", user, address.path,
+                       address.database == 0 ? "" : fmt::format("?db={}", address.database));
+  }
+  const bool six = address.host.find(':') != std::string::npos;
+  return fmt::format("{}://{}{}{}{}:{}{}", address.tls ? "rediss" : "redis", user, six ? "[" : "",
+                     address.host, six ? "]" : "", address.port,
+                     address.database == 0 ? "" : fmt::format("/{}", address.database));
+}
+
+}  // namespace cccl_cache::daemon

@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "daemon/core/model/result.h"
+
+namespace cccl_cache::daemon {
+
+/// Where a Redis or Valkey is, and as whom to use it. A plain value without secrets.
+struct RedisAddress {
+  std::string host;
+  uint16_t port = 6379;
+  std::string path;  ///< of a Unix socket; then there is no host
+  bool tls = false;
+  std::string user;
+  int database = 0;
+};
+
+/// Reads "redis://[user@]host[:port][/db]", "rediss://..." (TLS) or "unix://[user@]/path[?db=N]". A
+/// password is refused: command lines and configurations are read by others.
+[[nodiscard]] Result<RedisAddress> ParseRedisUrl(std::string_view url);
+
+/// Writes the URL again, as it is shown.
+[[nodiscard]] std::string ToUrl(const RedisAddress& address);
+
+}  // namespace cccl_cache::daemon

@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+struct redisReader;
+struct redisReadTask;
+
+namespace cccl_cache::daemon {
+
+/// An answer of a Redis. A plain value.
+struct RedisReply {
+  enum class Kind : uint8_t { kNil, kText, kInteger, kError, kArray };
+
+  Kind kind = Kind::kNil;
+  std::string text;  ///< kText, kError
+  int64_t integer = 0;
+  std::vector<RedisReply> items;  ///< kArray
+};
+
+/// Makes replies from the bytes of a Redis, which may be hostile: memory is held only for bytes
+/// that came in, a few times as much at most, and never for what they announce. Not thread-safe.
+class RedisReplies {
+ public:
+  static constexpr int kMaxDepth = 4;
+  static constexpr size_t kMaxItems = 1024;     ///< of one array
+  static constexpr size_t kMaxAllItems = 4096;  ///< of the arrays of one reply together
+  static constexpr size_t kMaxLine = 8 << 10;   ///< of a status, an error, a number
+
+  /// A reply may have this many bytes, as they are sent.
+  explicit RedisReplies(uint64_t max_reply_bytes);
+  RedisReplies(const RedisReplies&) = delete;
+  RedisReplies& operator=(const RedisReplies&) = delete;
+
+  void Feed(std::string_view bytes);
+  /// Returns the next whole reply, valid until the next call, or null if more bytes are needed or
+  /// there is a problem.
+  [[nodiscard]] RedisReply* Next();
+  /// Returns what was wrong with the bytes; empty: nothing. After a problem no reply comes.
+  [[nodiscard]] const std::string& problem() const { return problem_; }
+
+ private:
+  struct FreeReader {
+    void operator()(redisReader* reader) const;
+  };
+
+  static RedisReply* Add(const redisReadTask* task, RedisReply::Kind kind);
+  static void* AddText(const redisReadTask* task, std::string_view text);
+  static void* AddArray(const redisReadTask* task, uint64_t items);
+  static void* AddInteger(const redisReadTask* task, int64_t integer);
+  RedisReply* Fail(std::string_view problem);
+  void CheckUnfinished();
+
+  const uint64_t max_reply_bytes_;
+  std::unique_ptr<redisReader, FreeReader> reader_;
+  uint64_t reply_bytes_ = 0;  ///< that came in since the last whole reply
+  size_t all_items_ = 0;      ///< of the arrays of the present reply
+  RedisReply reply_;          ///< arrays have room for all of their items, so none moves
+  std::string problem_;
+};
+
+}  // namespace cccl_cache::daemon

@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/file_descriptor.h"
+#include "base/mutex.h"
+#include "daemon/remote/redis_link.h"
+#include "tests/support/temporary_directory.h"
+
+namespace cccl_cache::daemon {
+
+/// One connection that a FakeRedis has accepted. Its calls wait a minute at most.
+class FakeConnection {
+ public:
+  explicit FakeConnection(int fd);
+
+  /// Returns the next command, its parts separated by spaces; "closed" at the end of the
+  /// connection.
+  std::string Next();
+  void Send(std::string_view bytes) const;
+  /// Answers the PING that begins a connection.
+  void Greet();
+
+ private:
+  std::string Line();
+  bool Fill();
+
+  FileDescriptor fd_;
+  std::string received_;
+};
+
+/// Listens as a Redis does, and says what the test says.
+class FakeRedis {
+ public:
+  FakeRedis();  ///< on a Unix socket of its own
+
+  [[nodiscard]] RedisAddress address() const { return address_; }
+  [[nodiscard]] FakeConnection Accept() const;
+
+  /// On a free port of the loopback.
+  [[nodiscard]] static FakeRedis OnPort();
+
+ private:
+  explicit FakeRedis(const std::string& host);
+
+  TemporaryDirectory directory_;
+  RedisAddress address_;
+  FileDescriptor listener_;
+};
+
+/// What was reported or answered, by any thread.
+class Said {
+ public:
+  void Add(std::string text);
+  [[nodiscard]] std::vector<std::string> all() const;
+  /// Waits for so many. Returns what is there.
+  [[nodiscard]] std::vector<std::string> Await(size_t count);
+  /// Makes a RedisLink::Then that adds the reply as it is shown.
+  [[nodiscard]] RedisLink::Then Adding();
+
+ private:
+  mutable Mutex mutex_;
+  CondVar added_;
+  std::vector<std::string> said_ GUARDED_BY(mutex_);
+};
+
+}  // namespace cccl_cache::daemon
