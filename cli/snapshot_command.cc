@@ -76,7 +76,7 @@ void WriteItem(const cccl_cache_snapshot_item& item, JsonWriter* json) {
   json->EndObject();
 }
 
-using Summary = cccl_cache_snapshot_summary;
+using SnapshotSummary = cccl_cache_snapshot_summary;
 
 Expected<FileDescriptor> OpenInput(const std::string& path) {
   FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -96,14 +96,15 @@ CommonOptions BesideTheFile(const SnapshotOptions& options, CommonOptions common
   return common;
 }
 
-int Tell(const SnapshotOptions& options, const CommonOptions& common, const Summary& summary) {
+int Tell(const SnapshotOptions& options, const CommonOptions& common,
+         const SnapshotSummary& summary) {
   if (options.file == "-") return kDone;
   const char* left_out = options.AsksForOthers() ? "not kept for everybody" : "not kept any more";
   return Print(common.json ? SummaryJson(summary) : SummaryText(summary, "written", left_out));
 }
 
 /// An empty snapshot is an error: it would replace the previous contents of the file.
-Error NothingToWrite(const SnapshotOptions& options, const Summary& made) {
+Error NothingToWrite(const SnapshotOptions& options, const SnapshotSummary& made) {
   std::string message =
       "no entry matches the options that narrow the snapshot; without them it holds all results "
       "that you received";
@@ -128,7 +129,7 @@ int Write(const SnapshotOptions& options, const CommonOptions& common, Empty emp
   if (!client.ok()) return Fail(client.error(), common);
   Expected<OutputFile> output = OutputFile::Create(options.file);
   if (!output.ok()) return Fail(output.error(), common);
-  const Expected<Summary> made = [&] {
+  const Expected<SnapshotSummary> made = [&] {
     const ProgressOfCall progress([fd = output->fd()] {
       const off_t written = lseek(fd, 0, SEEK_CUR);
       return written < 0 ? "" : "written " + Bytes(static_cast<double>(written));
@@ -173,7 +174,7 @@ int Insert(const SnapshotOptions& options, const CommonOptions& common) {
   if (!file.ok()) return Fail(file.error(), common);
   Expected<Client> client = Client::Open(common.socket);
   if (!client.ok()) return Fail(client.error(), common);
-  const Expected<Summary> kept = [&] {
+  const Expected<SnapshotSummary> kept = [&] {
     const ProgressOfCall progress([&] { return "inserting " + options.file; });
     return client->snapshots().Insert(file->get());
   }();
@@ -194,7 +195,7 @@ int List(const SnapshotOptions& options, const CommonOptions& common) {
 int Verify(const SnapshotOptions& options, const CommonOptions& common) {
   const Expected<FileDescriptor> file = OpenInput(options.file);
   if (!file.ok()) return Fail(file.error(), common);
-  const Expected<Summary> whole = VerifySnapshot(file->get());
+  const Expected<SnapshotSummary> whole = VerifySnapshot(file->get());
   if (!whole.ok()) return Fail(About(options.file, whole.error()), common);
   return Print(common.json ? SummaryJson(*whole) : SummaryText(*whole, "as written", ""));
 }

@@ -56,6 +56,14 @@ std::chrono::milliseconds TickOf(std::optional<std::chrono::microseconds> watchd
   return tick;
 }
 
+std::unique_ptr<RemoteCluster> ClusterOf(std::optional<RemoteSetup> setup, Statistics& statistics,
+                                         Log& log) {
+  if (!setup) return nullptr;
+  setup->options.link.report = ReportTo(log, "remote");
+  return std::make_unique<RemoteCluster>(std::move(setup->options), std::move(setup->trusted),
+                                         statistics);
+}
+
 std::function<void()> AliveOf(const Daemon::Parts& parts, const BuildCoordinator& coordinator) {
   if (!parts.watchdog) return [] {};
   return [alive = parts.alive, &coordinator] {
@@ -116,6 +124,7 @@ Daemon::Daemon(Parts parts)
               .own_view = FilesViewOfThisThread(),
               .memory = job_memory_}),
       sent_contents_(std::make_shared<SentContents>(std::chrono::steady_clock::now)),
+      cluster_(ClusterOf(std::move(parts.remote), parts.stores.statistics, log_)),
       coordinator_({.toolchains = toolchains_,
                     .compiler = compiler_,
                     .files = files_,
@@ -131,7 +140,8 @@ Daemon::Daemon(Parts parts)
                     .report = ReportTo(log_, "build"),
                     .answered = &parts.stores.disk->answered(),
                     .own = &parts.stores.disk->own(),
-                    .sent_contents = sent_contents_},
+                    .sent_contents = sent_contents_,
+                    .cluster = cluster_.get()},
                    parts.configuration.builds),
       deposits_({.limits = parts.configuration.deposits, .run = parts.stores.disk->run()},
                 {parts.stores.disk->deposits(), parts.stores.statistics,
@@ -173,6 +183,10 @@ Daemon::Daemon(Parts parts)
                .building = [this] { return coordinator_.Gauges(); },
                .activity = [this](const Peer& peer) { return coordinator_.Activity(peer); },
                .zygotes = [this] { return compiler_.Zygotes(); },
+               .cluster =
+                   [this] {
+                     return cluster_ == nullptr ? std::nullopt : std::optional(cluster_->gauges());
+                   },
                .report_cut_off = [this](std::string_view text) { cut_offs_.Write(text); },
                .alive = AliveOf(parts, coordinator_)}),
       housekeeping_(

@@ -23,8 +23,10 @@
 #include "daemon/core/model/statistics.h"
 #include "daemon/files/host_files.h"
 #include "daemon/housekeeping.h"
+#include "daemon/layer_options.h"
 #include "daemon/process/log.h"
 #include "daemon/releases/kept_releases.h"
+#include "daemon/remote/remote_cluster.h"
 #include "daemon/service/limits/accounts.h"
 #include "daemon/service/limits/backend.h"
 #include "daemon/service/server.h"
@@ -68,6 +70,7 @@ class Daemon {
     std::optional<gid_t> admin_group;
     Stores& stores;
     Accounts& accounts;
+    std::optional<RemoteSetup> remote;  ///< null: no other nodes
     Log& log;
     std::optional<std::chrono::microseconds> watchdog;  ///< null: nobody waits for `alive`
     /// Called often enough for the watchdog, while connections are accepted and builds are found.
@@ -82,6 +85,8 @@ class Daemon {
   void Stop();
 
   [[nodiscard]] ToolchainRegistry& toolchains() { return toolchains_; }
+  /// Returns null if there are no other nodes.
+  [[nodiscard]] RemoteCluster* cluster() { return cluster_.get(); }
 
  private:
   Log& log_;
@@ -95,6 +100,7 @@ class Daemon {
   const std::shared_ptr<SentContents> sent_contents_;
   BuildBreakdown breakdown_;
   RecentFailures failures_;
+  const std::unique_ptr<RemoteCluster> cluster_;  ///< may be null
   BuildCoordinator coordinator_;
   Deposits deposits_;
   CoordinatorBuilder builder_;

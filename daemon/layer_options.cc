@@ -70,4 +70,33 @@ Result<std::optional<gid_t>> AdminGroupOf(const Configuration& configuration) {
   return FindGroup("admin_group", configuration.admin_group);
 }
 
+Result<std::optional<RemoteSetup>> RemoteSetupOf(const RemoteSettings& settings) {
+  if (settings.url.empty()) return std::optional<RemoteSetup>();
+  RemoteSetup setup;
+  Result<RedisAddress> address = ParseRedisUrl(settings.url);
+  if (!address) return address.error();
+  setup.options.link.address = *std::move(address);
+  if (!settings.password_file.empty()) {
+    Result<std::string> password = LoadPassword(settings.password_file);
+    if (!password) return password.error();
+    setup.options.link.password = *std::move(password);
+  }
+  if (!settings.key.empty()) {
+    Result<SigningKey> key = LoadSigningKey(settings.key);
+    if (!key) return key.error();
+    setup.options.key = *std::move(key);
+  }
+  Result<std::shared_ptr<const TrustList>> trusted = TrustList::Load(settings.trust);
+  if (!trusted) return trusted.error();
+  setup.trusted = *std::move(trusted);
+  setup.options.link.ca_file = settings.ca_file;
+  // An entry and what Redis sends around it.
+  setup.options.link.max_reply_bytes = settings.entry_limit + (1 << 20);
+  setup.options.prefix = settings.prefix;
+  setup.options.patience = settings.patience;
+  setup.options.entry_limit = settings.entry_limit;
+  setup.options.lifetime = std::chrono::floor<std::chrono::seconds>(settings.lifetime);
+  return std::optional(std::move(setup));
+}
+
 }  // namespace cccl_cache::daemon

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,8 @@
 #include "daemon/core/model/job_memory.h"
 #include "daemon/core/model/limits.h"
 #include "daemon/core/model/result.h"
+#include "daemon/remote/remote_cluster.h"
+#include "daemon/remote/trust_list.h"
 #include "daemon/service/transport/listening_socket.h"
 
 /// Translates the configuration into the options of each layer.
@@ -29,5 +32,14 @@ namespace cccl_cache::daemon {
     const Configuration& configuration);
 /// Returns none if no group is configured. kInvalidRequest: there is no such group.
 [[nodiscard]] Result<std::optional<gid_t>> AdminGroupOf(const Configuration& configuration);
+
+/// The remote tier as it is configured.
+struct RemoteSetup {
+  RemoteCluster::Options options;
+  std::shared_ptr<const TrustList> trusted;
+};
+/// Reads the files that the configuration names. Returns none if no Redis is configured. Errors as
+/// ParseRedisUrl, LoadSigningKey and TrustList::Load have them.
+[[nodiscard]] Result<std::optional<RemoteSetup>> RemoteSetupOf(const RemoteSettings& settings);
 
 }  // namespace cccl_cache::daemon

@@ -91,9 +91,21 @@ void ReloadConfiguration(Startup& startup, Log& log) {
   }
 }
 
+/// Reads the keys again that other nodes' entries must be signed with.
+void ReloadTrust(const Configuration& configuration, RemoteCluster& cluster, Log& log) {
+  const auto trusted = TrustList::Load(configuration.remote.trust);
+  // The keys from before may have been revoked.
+  cluster.Trust(trusted ? *trusted : std::make_shared<const TrustList>());
+  if (trusted) {
+    log.Write(LogLevel::kInfo, "reload", fmt::format("{} keys are trusted", (*trusted)->size()));
+  } else {
+    log.Write(LogLevel::kError, "reload", "no key is trusted: " + trusted.error().message);
+  }
+}
+
 /// Returns at SIGTERM or SIGINT.
 void WaitForTheEnd(const Signals& signals, const NotifySocket& notify, Startup& startup, Log& log,
-                   ToolchainRegistry& toolchains) {
+                   Daemon& daemon) {
   while (true) {
     switch (signals.Wait(kUntilToldSo)) {
       case Told::kStop:
@@ -101,7 +113,10 @@ void WaitForTheEnd(const Signals& signals, const NotifySocket& notify, Startup& 
       case Told::kReload:
         notify.Reloading();
         ReloadConfiguration(startup, log);
-        toolchains.Rescan([&notify, &log] {
+        if (RemoteCluster* const cluster = daemon.cluster()) {
+          ReloadTrust(startup.loaded.values, *cluster, log);
+        }
+        daemon.toolchains().Rescan([&notify, &log] {
           log.Write(LogLevel::kInfo, "reload", "done");
           notify.Ready();
         });
@@ -122,6 +137,9 @@ int Serve(Startup startup, const Signals& signals, std::vector<ListeningSocket> 
   const Result<std::string> worker = FindWorker();
   if (!worker) return Refuse(worker.error(), kCannotServe);
 
+  Result<std::optional<RemoteSetup>> remote = RemoteSetupOf(configuration.remote);
+  if (!remote) return Refuse(remote.error(), kBadConfiguration);
+
   Log log(configuration.log_level, configuration.log_format,
           JournalOf(STDERR_FILENO, startup.surroundings.Variable("JOURNAL_STREAM")));
   LimitedLog grpc_lines(log, "grpc");
@@ -139,6 +157,7 @@ int Serve(Startup startup, const Signals& signals, std::vector<ListeningSocket> 
                  .admin_group = *admin_group,
                  .stores = **stores,
                  .accounts = accounts,
+                 .remote = *std::move(remote),
                  .log = log,
                  .watchdog = WatchdogTimeout(startup.surroundings.Variable("WATCHDOG_USEC"),
                                              startup.surroundings.Variable("WATCHDOG_PID")),
@@ -147,7 +166,7 @@ int Serve(Startup startup, const Signals& signals, std::vector<ListeningSocket> 
   if (!started) return Refuse(started.error(), kCannotServe);
   notify.Ready();
 
-  WaitForTheEnd(signals, notify, startup, log, daemon.toolchains());
+  WaitForTheEnd(signals, notify, startup, log, daemon);
 
   log.Write(LogLevel::kInfo, "stop", "finishing what is under way");
   notify.Stopping();

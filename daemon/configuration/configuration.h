@@ -19,6 +19,19 @@ enum class LogFormat : uint8_t { kText, kJson };
 /// The places in which CUDA is searched: the usual ones and toolchain_root, or toolchain_root only.
 enum class ToolchainSearch : uint8_t { kEverywhere, kRoots };
 
+/// The Redis or Valkey that the nodes of a cluster share. A plain value.
+struct RemoteSettings {
+  std::string url;                 ///< empty: this node shares nothing
+  std::string password_file;       ///< empty: none
+  std::string ca_file;             ///< for TLS; empty: what the system trusts
+  std::string key;                 ///< file that this node signs with; empty: it only reads
+  std::vector<std::string> trust;  ///< files with the keys whose entries are taken
+  std::string prefix = "cccl-cached:";
+  std::chrono::milliseconds patience{20};
+  uint64_t entry_limit = 8ull << 20;
+  std::chrono::milliseconds lifetime{std::chrono::hours(24 * 30)};
+};
+
 /// The values of all settings. The table in settings.cc says how each member is named, written and
 /// explained. configuration.cc sets the defaults that depend on the user who runs the daemon. A
 /// plain value.
@@ -44,6 +57,7 @@ struct Configuration {
   BuildLimits builds;
   ServiceLimits clients;
   DepositLimits deposits;
+  RemoteSettings remote;
 };
 
 /// The environment of the process, passed in so that tests can choose it. A plain value.

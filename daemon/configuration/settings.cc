@@ -63,7 +63,7 @@ constexpr Setting One(std::string_view name, std::string_view help) {
                  .placeholder = Format::kPlaceholder,
                  .help = help,
                  .list = false,
-                 .path = std::is_same_v<Format, PathFormat>,
+                 .path = std::is_base_of_v<PathFormat, Format>,
                  .bare = Format::kBare,
                  .set = &SetOne<Format, kPath...>,
                  .show = &ShowOne<Format, kPath...>};
@@ -75,7 +75,7 @@ constexpr Setting List(std::string_view name, std::string_view help) {
                  .placeholder = Format::kPlaceholder,
                  .help = help,
                  .list = true,
-                 .path = std::is_same_v<Format, PathFormat>,
+                 .path = std::is_base_of_v<PathFormat, Format>,
                  .bare = Format::kBare,
                  .set = &SetList<Format, kPath...>,
                  .show = &ShowList<Format, kPath...>};
@@ -156,6 +156,24 @@ constexpr std::array kSettings = {
         "in_flight_limit", "maximum size of requests and replies in progress"),
     One<SizeFormat, &C::clients, &ServiceLimits::bytes_in_flight_per_uid>(
         "in_flight_limit_per_uid", "the same limit for one user"),
+    One<UrlFormat, &C::remote, &RemoteSettings::url>(
+        "remote_url", "Redis or Valkey that the nodes share: rediss://HOST, unix:///PATH"),
+    One<OptionalPathFormat, &C::remote, &RemoteSettings::password_file>(
+        "remote_password_file", "file with the password for Redis"),
+    One<OptionalPathFormat, &C::remote, &RemoteSettings::ca_file>(
+        "remote_ca_file", "certificates that Redis is verified with; none: those of the system"),
+    One<OptionalPathFormat, &C::remote, &RemoteSettings::key>(
+        "remote_key", "key that signs what this node shares; none: it only reads"),
+    List<PathFormat, &C::remote, &RemoteSettings::trust>(
+        "remote_trust", "file with the public keys whose entries are taken"),
+    One<TextFormat, &C::remote, &RemoteSettings::prefix>("remote_prefix",
+                                                         "what all keys in Redis begin with"),
+    One<DurationFormat, &C::remote, &RemoteSettings::patience>(
+        "remote_patience", "a compile waits for Redis at most this long"),
+    One<SizeFormat, &C::remote, &RemoteSettings::entry_limit>("remote_entry_limit",
+                                                              "largest entry that is shared"),
+    One<DurationFormat, &C::remote, &RemoteSettings::lifetime>(
+        "remote_lifetime", "how long an entry is taken after it was signed"),
 };
 
 }  // namespace

@@ -100,6 +100,10 @@ Result<std::string> PathFormat::Parse(std::string_view text) {
   return std::string(text);
 }
 
+Result<std::string> OptionalPathFormat::Parse(std::string_view text) {
+  return text.empty() ? std::string() : PathFormat::Parse(text);
+}
+
 Result<mode_t> ModeFormat::Parse(std::string_view text) {
   std::string_view rest = text;
   const std::optional<uint64_t> number = TakeNumber(rest, 8);

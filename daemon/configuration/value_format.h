@@ -27,6 +27,24 @@ struct PathFormat {
   static std::string Show(const std::string& value) { return value; }
 };
 
+/// An absolute path; empty for none.
+struct OptionalPathFormat : PathFormat {
+  static Result<std::string> Parse(std::string_view text);
+};
+
+/// A URL, or empty for none.
+struct UrlFormat {
+  static constexpr std::string_view kPlaceholder = "URL";
+  static constexpr bool kBare = false;
+  static Result<std::string> Parse(std::string_view text) { return std::string(text); }
+  static std::string Show(const std::string& value) { return value; }
+};
+
+/// Text without rules.
+struct TextFormat : UrlFormat {
+  static constexpr std::string_view kPlaceholder = "TEXT";
+};
+
 /// The name of a group of this machine; empty for none.
 struct GroupFormat {
   static constexpr std::string_view kPlaceholder = "GROUP";

@@ -22,7 +22,7 @@ namespace {
 //   head      = magic version kind key toolchain signer time raw_bytes sha256
 //   magic     = "CCCLSGN\n"
 //   version   = u32                    1; a change of meaning bumps it
-//   kind      = u8                     SignedKind; stored, so values never change
+//   kind      = u8                     EntryKind; stored, so values never change
 //   key, toolchain = 32 bytes          what the entry is for
 //   signer    = 32 bytes               public key
 //   time      = u64                    when it was signed: seconds since 1970, below 2^63
@@ -39,7 +39,7 @@ constexpr uint32_t kSignedVersion = 1;
 constexpr size_t kHeadBytes = kSignedMagic.size() + 4 + 1 + 3 * 32 + 8 + 4 + 32;
 
 struct Head {
-  EntryName name;
+  SharedEntry name;
   PublicKey signer;
   std::chrono::sys_seconds time;
   uint32_t raw_bytes = 0;
@@ -59,7 +59,7 @@ std::optional<Head> DecodeHead(std::string_view bytes) {
   if (reader.Bytes(kSignedMagic.size()) != kSignedMagic) return std::nullopt;
   if (reader.Take<uint32_t>() != kSignedVersion) return std::nullopt;
   Head head;
-  head.name.kind = reader.TakeEnum(SignedKind::kArtifact, SignedKind::kManifest);
+  head.name.kind = reader.TakeEnum(EntryKind::kArtifact, EntryKind::kManifest);
   head.name.key = Digest{reader.Sha256()};
   head.name.toolchain = Digest{reader.Sha256()};
   std::ranges::copy(reader.Bytes(head.signer.bytes.size()), head.signer.bytes.begin());
@@ -69,7 +69,7 @@ std::optional<Head> DecodeHead(std::string_view bytes) {
   return reader.complete() ? std::optional(head) : std::nullopt;
 }
 
-bool Same(const EntryName& one, const EntryName& other) {
+bool Same(const SharedEntry& one, const SharedEntry& other) {
   return one.kind == other.kind && one.key == other.key && one.toolchain == other.toolchain;
 }
 
@@ -92,27 +92,7 @@ std::optional<std::string> Decompress(std::string_view compressed, uint32_t raw_
 
 }  // namespace
 
-std::string_view Name(Refusal refusal) {
-  switch (refusal) {
-    case Refusal::kMalformed:
-      return "malformed";
-    case Refusal::kOtherKey:
-      return "other-key";
-    case Refusal::kUntrusted:
-      return "untrusted";
-    case Refusal::kForged:
-      return "forged";
-    case Refusal::kExpired:
-      return "expired";
-    case Refusal::kTooLarge:
-      return "too-large";
-    case Refusal::kCorrupt:
-      return "corrupt";
-  }
-  return "corrupt";
-}
-
-Result<std::string> SignEntry(const EntryName& name, const Artifact& artifact,
+Result<std::string> SignEntry(const SharedEntry& name, const Artifact& artifact,
                               const SigningKey& key, std::chrono::sys_seconds signed_at) {
   const std::string raw = EncodeEntry(name.key, artifact);
   if (raw.size() > std::numeric_limits<uint32_t>::max()) {
@@ -134,25 +114,25 @@ Result<std::string> SignEntry(const EntryName& name, const Artifact& artifact,
   return bytes.append(signature.View()).append(compressed);
 }
 
-std::variant<ArtifactPtr, Refusal> OpenEntry(const EntryName& asked, std::string_view bytes,
-                                             const OpeningRules& rules) {
+std::variant<ArtifactPtr, EntryRefusal> OpenEntry(const SharedEntry& asked, std::string_view bytes,
+                                                  const OpeningRules& rules) {
   Signature signature;
-  if (bytes.size() <= kHeadBytes + signature.bytes.size()) return Refusal::kMalformed;
+  if (bytes.size() <= kHeadBytes + signature.bytes.size()) return EntryRefusal::kMalformed;
   const std::string_view signed_bytes = bytes.substr(0, kHeadBytes);
   const std::string_view compressed = bytes.substr(kHeadBytes + signature.bytes.size());
   const auto head = DecodeHead(signed_bytes);
-  if (!head) return Refusal::kMalformed;
-  if (!Same(head->name, asked)) return Refusal::kOtherKey;
-  if (!rules.trusted.Holds(head->signer)) return Refusal::kUntrusted;
+  if (!head) return EntryRefusal::kMalformed;
+  if (!Same(head->name, asked)) return EntryRefusal::kOtherKey;
+  if (!rules.trusted.Holds(head->signer)) return EntryRefusal::kUntrusted;
   std::ranges::copy(bytes.substr(kHeadBytes, signature.bytes.size()), signature.bytes.begin());
-  if (!Verify(head->signer, signed_bytes, signature)) return Refusal::kForged;
-  if (!InTime(head->time, rules)) return Refusal::kExpired;
-  if (head->raw_bytes > rules.max_bytes) return Refusal::kTooLarge;
-  if (Sha256(compressed) != head->sha256) return Refusal::kCorrupt;
+  if (!Verify(head->signer, signed_bytes, signature)) return EntryRefusal::kForged;
+  if (!InTime(head->time, rules)) return EntryRefusal::kExpired;
+  if (head->raw_bytes > rules.max_bytes) return EntryRefusal::kTooLarge;
+  if (Sha256(compressed) != head->sha256) return EntryRefusal::kCorrupt;
   const auto raw = Decompress(compressed, head->raw_bytes);
-  if (!raw) return Refusal::kCorrupt;
+  if (!raw) return EntryRefusal::kCorrupt;
   ArtifactPtr artifact = DecodeEntry(asked.key, *raw);
-  if (artifact == nullptr) return Refusal::kCorrupt;
+  if (artifact == nullptr) return EntryRefusal::kCorrupt;
   return artifact;
 }
 

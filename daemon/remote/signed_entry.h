@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "daemon/core/model/artifact.h"
+#include "daemon/core/model/cluster.h"
 #include "daemon/core/model/result.h"
 #include "daemon/remote/trust_list.h"
 #include "proto/digest.h"
@@ -16,21 +17,8 @@
 
 namespace cccl_cache::daemon {
 
-/// Stored: values never change.
-enum class SignedKind : uint8_t {
-  kArtifact = 1,
-  kManifest = 2,  ///< an Artifact whose log is EncodeManifest()
-};
-
-/// What an entry is the answer to. All of it is signed, so an entry is none for anything else.
-struct EntryName {
-  SignedKind kind = SignedKind::kArtifact;
-  Digest key;
-  Digest toolchain;  ///< id of the one that made it
-};
-
 /// Why an entry is not taken.
-enum class Refusal : uint8_t {
+enum class EntryRefusal : uint8_t {
   kMalformed,  ///< not an entry of this version, or cut off
   kOtherKey,   ///< an entry for another name
   kUntrusted,  ///< its signer is not in the trust list
@@ -39,10 +27,6 @@ enum class Refusal : uint8_t {
   kTooLarge,   ///< larger, once decompressed, than the caller takes
   kCorrupt,    ///< signed, but its contents are not what was signed, or no entry
 };
-inline constexpr Refusal kLastRefusal = Refusal::kCorrupt;
-
-/// "malformed", "other-key", ...: for statistics and logs. Names never change.
-[[nodiscard]] std::string_view Name(Refusal refusal);
 
 /// What an entry has to keep to. The list must outlive the call.
 struct OpeningRules {
@@ -57,15 +41,15 @@ inline constexpr std::chrono::seconds kMaxClockAhead{600};
 
 /// Returns the bytes in which an artifact or a manifest lies where every node can write.
 /// kInvalidRequest: it is too large for any node. kUnavailable: no memory.
-[[nodiscard]] Result<std::string> SignEntry(const EntryName& name, const Artifact& artifact,
+[[nodiscard]] Result<std::string> SignEntry(const SharedEntry& name, const Artifact& artifact,
                                             const SigningKey& key,
                                             std::chrono::sys_seconds signed_at);
 
 /// Returns what a trusted node signed under this name, or why the bytes are not taken. `bytes` are
 /// untrusted: nothing is decompressed unless a key of the list signed it, and never more than the
 /// rules say.
-[[nodiscard]] std::variant<ArtifactPtr, Refusal> OpenEntry(const EntryName& asked,
-                                                           std::string_view bytes,
-                                                           const OpeningRules& rules);
+[[nodiscard]] std::variant<ArtifactPtr, EntryRefusal> OpenEntry(const SharedEntry& asked,
+                                                                std::string_view bytes,
+                                                                const OpeningRules& rules);
 
 }  // namespace cccl_cache::daemon

@@ -115,4 +115,13 @@ Result<SigningKey> LoadSigningKey(const std::string& file) {
   return std::get<SigningKey>(std::move(key));
 }
 
+Result<std::string> LoadPassword(const std::string& file) {
+  const Result<std::string> text = ReadTrusted(file, kToRead);
+  if (!text) return text.error();
+  std::string password = text->substr(0, text->find('\n'));
+  if (password.empty())
+    return Wrong(fmt::format("{}: the first line, the password, is empty", file));
+  return password;
+}
+
 }  // namespace cccl_cache::daemon

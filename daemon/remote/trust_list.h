@@ -36,5 +36,7 @@ class TrustList {
 
 /// Reads the key that this node signs with. Errors as above; kDenied also if others may read it.
 [[nodiscard]] Result<SigningKey> LoadSigningKey(const std::string& file);
+/// Reads the password for Redis: the first line of a file. Errors as for a signing key.
+[[nodiscard]] Result<std::string> LoadPassword(const std::string& file);
 
 }  // namespace cccl_cache::daemon

@@ -114,6 +114,7 @@ class Server::Impl {
                std::move(sources.building),
                std::move(sources.activity),
                std::move(sources.zygotes),
+               std::move(sources.cluster),
                [this] { return budget_.Used(Resource::kConnections); },
                std::chrono::steady_clock::now(),
                options_.version},

@@ -17,6 +17,7 @@
 #include "daemon/core/lease/deposits.h"
 #include "daemon/core/model/account.h"
 #include "daemon/core/model/activity.h"
+#include "daemon/core/model/cluster.h"
 #include "daemon/core/model/limits.h"
 #include "daemon/core/model/releases.h"
 #include "daemon/core/model/result.h"
@@ -57,6 +58,7 @@ struct ServerSources {
   std::function<BuildGauges()> building;               ///< returns the builds that run and wait now
   std::function<BuildActivity(const Peer&)> activity;  ///< the same, as this peer may see them
   std::function<std::vector<ZygoteActivity>()> zygotes;
+  std::function<std::optional<ClusterGauges>()> cluster;  ///< none: there are no other nodes
   /// Called on the acceptor's thread when a connection was cut off. The text tells the operator
   /// why.
   std::function<void(std::string_view)> report_cut_off;

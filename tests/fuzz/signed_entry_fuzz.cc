@@ -29,9 +29,9 @@ constexpr size_t kCompressedFrom = 153 + 64;
 struct Scene {
   const SigningKey key = SigningKey(SigningKey::Seed{1});
   const TrustList trusted = TrustList({key.public_key()});
-  const EntryName name = {SignedKind::kArtifact, Sha256("key"), Sha256("toolchain")};
+  const SharedEntry name = {EntryKind::kArtifact, Sha256("key"), Sha256("toolchain")};
 
-  [[nodiscard]] std::variant<ArtifactPtr, Refusal> Open(std::string_view bytes) const {
+  [[nodiscard]] std::variant<ArtifactPtr, EntryRefusal> Open(std::string_view bytes) const {
     return OpenEntry(name, bytes, {trusted, kNow, std::chrono::seconds(3600), kMaxBytes});
   }
 };
@@ -81,10 +81,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const auto again = Known().Open(Signed(**artifact));
     assert(std::holds_alternative<ArtifactPtr>(again));
   } else {
-    const Refusal refusal = std::get<Refusal>(opened);
-    assert(refusal == Refusal::kCorrupt || refusal == Refusal::kTooLarge ||
-           refusal == Refusal::kMalformed);
-    assert((refusal == Refusal::kMalformed) == reader.rest().empty());
+    const EntryRefusal refusal = std::get<EntryRefusal>(opened);
+    assert(refusal == EntryRefusal::kCorrupt || refusal == EntryRefusal::kTooLarge ||
+           refusal == EntryRefusal::kMalformed);
+    assert((refusal == EntryRefusal::kMalformed) == reader.rest().empty());
   }
   return 0;
 }

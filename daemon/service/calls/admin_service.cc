@@ -102,6 +102,15 @@ v1::StatsReply DescribeStatistics(const AdminSources& sources) {
   AddGauge(reply, "leases", static_cast<double>(deposits.leases.held), "Leases held.");
   AddGauge(reply, "lease_waiters", static_cast<double>(deposits.leases.waiting),
            "Callers that wait for a lease.");
+  if (const auto cluster = sources.cluster()) {
+    AddGauge(reply, "remote_connected", cluster->connected ? 1 : 0, "1: Redis is connected.");
+    AddGauge(reply, "remote_unanswered", static_cast<double>(cluster->unanswered),
+             "Commands that Redis has not answered.");
+    AddGauge(reply, "remote_unsent_bytes", static_cast<double>(cluster->unsent_bytes),
+             "Size of the commands that were not sent yet, in bytes.");
+    AddGauge(reply, "remote_unwritten_bytes", static_cast<double>(cluster->unwritten_bytes),
+             "Size of the entries that wait to be written to Redis, in bytes.");
+  }
   AddGauge(reply, "uptime_seconds", uptime.count(), "Time since the daemon started, in seconds.");
   reply.set_version(sources.version);
   return reply;

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "daemon/core/model/account.h"
 #include "daemon/core/model/activity.h"
 #include "daemon/core/model/blocking_pool.h"
+#include "daemon/core/model/cluster.h"
 #include "daemon/core/model/releases.h"
 #include "daemon/core/model/statistics.h"
 #include "daemon/core/model/tier.h"
@@ -40,7 +42,8 @@ struct AdminSources {
   std::function<BuildGauges()> building;
   std::function<BuildActivity(const Peer&)> activity;
   std::function<std::vector<ZygoteActivity>()> zygotes;
-  std::function<uint64_t()> clients;  ///< returns the number of connections now
+  std::function<std::optional<ClusterGauges>()> cluster;  ///< none: there are no other nodes
+  std::function<uint64_t()> clients;                      ///< returns the number of connections now
   std::chrono::steady_clock::time_point started;
   std::string version;
 };

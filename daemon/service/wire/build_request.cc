@@ -30,7 +30,8 @@ std::vector<std::string> Distinct(std::vector<std::string> texts) {
   return texts;
 }
 
-// A priority that a newer client knows counts as normal, as it does for a daemon without priorities.
+// A priority that a newer client knows counts as normal, as it does for a daemon without
+// priorities.
 BuildPriority PriorityOf(uint64_t number) {
   const bool known = number <= static_cast<uint64_t>(BuildPriority::kWarmUp);
   return known ? static_cast<BuildPriority>(number) : BuildPriority::kNormal;

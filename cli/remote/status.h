@@ -1,0 +1,14 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <CLI/App.hpp>
+
+#include "cli/command.h"
+
+namespace cccl_cache::cli {
+
+/// Adds `remote status`, which asks the daemon.
+void AddRemoteStatusCommand(CLI::App* remote, const CommonOptions& common, int* exit_code);
+
+}  // namespace cccl_cache::cli

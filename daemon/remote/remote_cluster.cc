@@ -1,0 +1,392 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/remote/remote_cluster.h"
+
+#include <fmt/format.h>
+#include <sys/random.h>
+
+#include <algorithm>
+#include <array>
+#include <future>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+namespace cccl_cache::daemon {
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+// After so many late answers in a row the connection is closed, and builds don't wait any more.
+constexpr int kMaxLate = 3;
+constexpr milliseconds kFirstPause{5};
+constexpr milliseconds kLastPause{100};
+// A node waits for another one's compile up to four times as long as such compiles usually take,
+// within these bounds.
+constexpr int kUsualTimes = 4;
+constexpr milliseconds kShortestWait{2'000};
+constexpr milliseconds kLongestWait{60'000};
+// A lease that has ended says so for this long, so that waiting nodes look at once.
+constexpr milliseconds kDoneFor{2'000};
+constexpr std::string_view kDone = "done";
+
+constexpr std::string_view kRenew =
+    "if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('pexpire',KEYS[1],ARGV[2]) end "
+    "return 0";
+constexpr std::string_view kRelease =
+    "if redis.call('get',KEYS[1])==ARGV[1] then "
+    "redis.call('set',KEYS[1],'done','px',ARGV[2]) end return 0";
+
+std::string RandomToken() {
+  std::array<uint8_t, 16> bytes{};
+  // Does not fail: a short read needs more than 256 bytes, and the kernel has had its entropy.
+  [[maybe_unused]] const ssize_t size = getrandom(bytes.data(), bytes.size(), 0);
+  std::string token;
+  for (const uint8_t byte : bytes) token += fmt::format("{:02x}", byte);
+  return token;
+}
+
+/// Returns a pause between half and all of the given one, so that nodes do not ask in step.
+milliseconds Jittered(milliseconds pause) {
+  uint16_t random = 0;
+  [[maybe_unused]] const ssize_t size = getrandom(&random, sizeof(random), 0);
+  return pause / 2 + pause * random / (2 * 0xffff);
+}
+
+Counter CounterOf(EntryRefusal refusal) {
+  switch (refusal) {
+    case EntryRefusal::kMalformed:
+      return Counter::kRemoteMalformed;
+    case EntryRefusal::kOtherKey:
+      return Counter::kRemoteOtherKey;
+    case EntryRefusal::kUntrusted:
+      return Counter::kRemoteUntrusted;
+    case EntryRefusal::kForged:
+      return Counter::kRemoteForged;
+    case EntryRefusal::kExpired:
+      return Counter::kRemoteExpired;
+    case EntryRefusal::kTooLarge:
+      return Counter::kRemoteTooLarge;
+    case EntryRefusal::kCorrupt:
+      return Counter::kRemoteCorrupt;
+  }
+  return Counter::kRemoteCorrupt;
+}
+
+std::chrono::sys_seconds Now() {
+  return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+}
+
+}  // namespace
+
+RemoteCluster::RemoteCluster(Options options, std::shared_ptr<const TrustList> trusted,
+                             Statistics& statistics)
+    : options_(std::move(options)),
+      statistics_(statistics),
+      trusted_(std::move(trusted)),
+      link_(options_.link),
+      writer_([this] { Write(); }) {}
+
+RemoteCluster::~RemoteCluster() {
+  {
+    const MutexLock lock(mutex_);
+    ending_ = true;
+    changed_.NotifyAll();
+  }
+  writer_.join();
+}
+
+void RemoteCluster::Trust(std::shared_ptr<const TrustList> trusted) {
+  const MutexLock lock(mutex_);
+  trusted_ = std::move(trusted);
+}
+
+ClusterGauges RemoteCluster::gauges() const {
+  const RedisLink::State state = link_.state();
+  const MutexLock lock(mutex_);
+  return {state.connected, state.pending, state.unsent_bytes, outbox_bytes_};
+}
+
+bool RemoteCluster::Ask(Question question, const std::stop_token& ended, Asker asker) {
+  if (!link_.connected()) return false;
+  uint64_t id = 0;
+  {
+    const MutexLock lock(mutex_);
+    id = ++last_id_;
+  }
+  link_.At(Clock::now(),
+           [this, id, question = std::move(question), ended, asker = std::move(asker)]() mutable {
+             Begin(id, std::move(question), std::move(ended), std::move(asker));
+           });
+  return true;
+}
+
+void RemoteCluster::Close() {
+  std::promise<void> closed;
+  link_.At(Clock::now(), [this, &closed] {
+    closed_ = true;
+    open_.clear();
+    closed.set_value();
+  });
+  closed.get_future().wait();
+}
+
+RemoteCluster::Open* RemoteCluster::FindOpen(uint64_t id) {
+  const auto found = open_.find(id);
+  return found == open_.end() ? nullptr : &found->second;
+}
+
+void RemoteCluster::Begin(uint64_t id, Question question, std::stop_token ended, Asker asker) {
+  if (closed_) return;
+  Open& open = open_[id];
+  open.question = std::move(question);
+  open.asker = std::move(asker);
+  open.asked = Clock::now();
+  // Runs on the thread that ends the question, or at once if it has ended.
+  open.at_end = std::make_unique<std::stop_callback<std::function<void()>>>(
+      std::move(ended), [this, id] { link_.At(Clock::now(), [this, id] { End(id); }); });
+  open.deadline = open.asked + PatienceFor(open.question);
+  statistics_.Add(Counter::kRemoteLookups);
+  Find(id, false, false);
+}
+
+milliseconds RemoteCluster::PatienceFor(const Question& question) const {
+  if (question.usual_time.count() == 0) return options_.patience;
+  const auto tenth = duration_cast<milliseconds>(question.usual_time / 10);
+  return std::clamp(tenth, milliseconds(1), options_.patience);
+}
+
+// Asks for the entries, and for the lease before them if that is wanted: what its last holder wrote
+// is there by then.
+void RemoteCluster::Find(uint64_t id, bool acquire, bool last) {
+  Open* const open = FindOpen(id);
+  if (open == nullptr) return;
+  const auto look = std::make_shared<Look>();
+  const std::vector<SharedEntry>& entries = open->question.entries;
+  look->found.resize(entries.size());
+  look->last = last;
+  bool sent = true;
+  if (acquire && options_.key) {
+    const std::string token = RandomToken();
+    ++look->missing;
+    sent = link_.Send(
+        {"SET", NameOfLease(*open), token, "NX", "PX", fmt::to_string(options_.lease.count())},
+        [this, id, look, token](const RedisReply* reply) {
+          Open* const asking = FindOpen(id);
+          const bool held = reply != nullptr && reply->kind == RedisReply::Kind::kText;
+          if (held && asking != nullptr) {
+            asking->token = token;
+            look->acquired = true;
+            if (asking->compiles) RenewLater(id);  // the answer came late
+          }
+          look->lost = look->lost || reply == nullptr;
+          if (--look->missing == 0) EndLook(id, *look);
+        });
+  }
+  const std::string end = fmt::to_string(options_.entry_limit - 1);
+  for (size_t place = 0; place < entries.size() && sent; ++place) {
+    ++look->missing;
+    // An entry above the limit arrives cut off, and is refused.
+    sent = link_.Send(
+        {"GETRANGE", NameOf(entries[place]), "0", end},
+        [this, id, look, place](const RedisReply* reply) { TakeReply(id, look, place, reply); });
+  }
+  if (!sent) return Compile(id);
+  link_.At(open->deadline, [this, id, look] {
+    if (look->missing > 0) BeLate(id);
+  });
+}
+
+void RemoteCluster::TakeReply(uint64_t id, const std::shared_ptr<Look>& look, size_t place,
+                              const RedisReply* reply) {
+  Open* const open = FindOpen(id);
+  if (reply == nullptr) look->lost = true;
+  if (open != nullptr && reply != nullptr && reply->kind == RedisReply::Kind::kText) {
+    look->found[place] = Verified(open->question.entries[place], *reply);
+  }
+  if (--look->missing == 0) EndLook(id, *look);
+}
+
+ArtifactPtr RemoteCluster::Verified(const SharedEntry& entry, const RedisReply& reply) {
+  if (reply.text.empty()) return nullptr;  // there is no such key
+  std::shared_ptr<const TrustList> trusted;
+  {
+    const MutexLock lock(mutex_);
+    trusted = trusted_;
+  }
+  const auto opened = OpenEntry(entry, reply.text,
+                                {.trusted = *trusted,
+                                 .now = Now(),
+                                 .max_age = options_.lifetime,
+                                 .max_bytes = options_.entry_limit});
+  if (const auto* const artifact = std::get_if<ArtifactPtr>(&opened)) return *artifact;
+  statistics_.Add(CounterOf(std::get<EntryRefusal>(opened)));
+  return nullptr;
+}
+
+void RemoteCluster::EndLook(uint64_t id, const Look& look) {
+  Open* const open = FindOpen(id);
+  if (open == nullptr) return;
+  if (!look.lost) late_in_a_row_ = open->compiles ? late_in_a_row_ : 0;
+  const bool any =
+      std::ranges::any_of(look.found, [](const auto& each) { return each != nullptr; });
+  if (any) {
+    // A copy: the question may end meanwhile.
+    const auto found = open->asker.found;
+    if (found(look.found)) return;
+  }
+  if (open->compiles) return;
+  if (look.lost || look.last || look.acquired) return Compile(id);
+  if (open->pause.count() == 0) {
+    open->pause = kFirstPause;
+    return options_.key ? Find(id, true, false) : LookAtLease(id);
+  }
+  statistics_.Add(Counter::kRemoteWaits);
+  AwaitOther(id);
+}
+
+void RemoteCluster::AwaitOther(uint64_t id) {
+  Open* const open = FindOpen(id);
+  if (open == nullptr) return;
+  const auto usual = duration_cast<milliseconds>(open->question.usual_time) * kUsualTimes;
+  if (Clock::now() >= open->asked + std::clamp(usual, kShortestWait, kLongestWait)) {
+    statistics_.Add(Counter::kRemoteWaitsInVain);
+    return Compile(id);
+  }
+  const Clock::time_point next = Clock::now() + Jittered(open->pause);
+  open->deadline = next + options_.patience;
+  open->pause = std::min(open->pause * 3 / 2, kLastPause);
+  link_.At(next, [this, id] { LookAtLease(id); });
+}
+
+void RemoteCluster::LookAtLease(uint64_t id) {
+  Open* const open = FindOpen(id);
+  if (open == nullptr || open->compiles) return;
+  const auto answered = std::make_shared<bool>(false);
+  const auto take = [this, id, answered](const RedisReply* reply) {
+    *answered = true;
+    const Open* const waits = FindOpen(id);
+    if (waits == nullptr || waits->compiles) return;
+    using Kind = RedisReply::Kind;
+    if (reply == nullptr || reply->kind == Kind::kError) return Compile(id);
+    // Its holder died: the next one may have it.
+    if (reply->kind == Kind::kNil) return options_.key ? Find(id, true, false) : Compile(id);
+    if (reply->text == kDone) return Find(id, false, true);
+    AwaitOther(id);
+  };
+  if (!link_.Send({"GET", NameOfLease(*open)}, take)) return Compile(id);
+  link_.At(open->deadline, [this, id, answered] {
+    if (!*answered) BeLate(id);
+  });
+}
+
+void RemoteCluster::BeLate(uint64_t id) {
+  Open* const open = FindOpen(id);
+  if (open == nullptr || open->compiles) return;
+  statistics_.Add(Counter::kRemoteLate);
+  if (++late_in_a_row_ >= kMaxLate) {
+    late_in_a_row_ = 0;
+    link_.BreakOff(
+        fmt::format("{} answers in a row took longer than builds wait for one", kMaxLate));
+  }
+  Compile(id);
+}
+
+void RemoteCluster::Compile(uint64_t id) {
+  Open* const open = FindOpen(id);
+  if (open == nullptr || std::exchange(open->compiles, true)) return;
+  if (!open->token.empty()) {
+    statistics_.Add(Counter::kRemoteLeases);
+    RenewLater(id);
+  }
+  const auto compile = open->asker.compile;  // a copy: the question may end meanwhile
+  compile();
+}
+
+void RemoteCluster::RenewLater(uint64_t id) {
+  link_.At(Clock::now() + options_.lease / 3, [this, id] {
+    const Open* const open = FindOpen(id);
+    if (open == nullptr) return;
+    // If it can't be renewed it ends by itself, and another node compiles, too.
+    link_.Send({"EVAL", kRenew, "1", NameOfLease(*open), open->token,
+                fmt::to_string(options_.lease.count())},
+               [](const RedisReply*) {});
+    RenewLater(id);
+  });
+}
+
+// The lease ends after what the compile gave has been written, so that waiting nodes find it.
+void RemoteCluster::End(uint64_t id) {
+  const auto found = open_.find(id);
+  if (found == open_.end()) return;
+  const Open open = std::move(found->second);
+  open_.erase(found);
+  if (open.token.empty()) return;
+  const MutexLock lock(mutex_);
+  outbox_.push_back({.entry = {},
+                     .artifact = nullptr,
+                     .command = {"EVAL", std::string(kRelease), "1", NameOfLease(open), open.token,
+                                 fmt::to_string(kDoneFor.count())}});
+  changed_.NotifyAll();
+}
+
+void RemoteCluster::Share(const SharedEntry& entry, const ArtifactPtr& artifact) {
+  if (!options_.key || !link_.connected()) return;
+  const uint64_t bytes = artifact->Footprint();
+  if (bytes > options_.entry_limit) return statistics_.Add(Counter::kRemoteStayHome);
+  const MutexLock lock(mutex_);
+  if (outbox_bytes_ + bytes > options_.outbox_limit) {
+    return statistics_.Add(Counter::kRemoteWritesFailed);
+  }
+  outbox_bytes_ += bytes;
+  outbox_.push_back({.entry = entry, .artifact = artifact, .command = {}, .bytes = bytes});
+  changed_.NotifyAll();
+}
+
+void RemoteCluster::Write() {
+  while (true) {
+    Outgoing next;
+    {
+      const MutexLock lock(mutex_);
+      changed_.Wait(mutex_, [this]() REQUIRES(mutex_) { return ending_ || !outbox_.empty(); });
+      if (outbox_.empty()) return;
+      next = std::move(outbox_.front());
+      outbox_.pop_front();
+      outbox_bytes_ -= next.bytes;
+    }
+    WriteOne(next);
+  }
+}
+
+void RemoteCluster::WriteOne(const Outgoing& outgoing) {
+  if (outgoing.artifact == nullptr) {
+    // Refused or lost, the lease ends by itself.
+    link_.Send({outgoing.command.begin(), outgoing.command.end()}, [](const RedisReply*) {});
+    return;
+  }
+  const Result<std::string> entry =
+      SignEntry(outgoing.entry, *outgoing.artifact, *options_.key, Now());
+  const bool fits = entry && entry->size() <= options_.entry_limit;
+  const bool sent =
+      fits &&
+      link_.Send(
+          {"SET", NameOf(outgoing.entry), *entry, "EX", fmt::to_string(options_.lifetime.count())},
+          [this](const RedisReply* reply) {
+            const bool written = reply != nullptr && reply->kind != RedisReply::Kind::kError;
+            statistics_.Add(written ? Counter::kRemoteWrites : Counter::kRemoteWritesFailed);
+          });
+  if (!sent) statistics_.Add(Counter::kRemoteWritesFailed);
+}
+
+std::string RemoteCluster::NameOf(const SharedEntry& entry) const {
+  const char kind = entry.kind == EntryKind::kArtifact ? 'a' : 'm';
+  return fmt::format("{}{}:{}", options_.prefix, kind, entry.key.Hex());
+}
+
+std::string RemoteCluster::NameOfLease(const Open& open) const {
+  return fmt::format("{}l:{}", options_.prefix, open.question.compile.Hex());
+}
+
+}  // namespace cccl_cache::daemon

@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "base/mutex.h"
+#include "daemon/core/model/cluster.h"
+#include "daemon/core/model/statistics.h"
+#include "daemon/remote/redis_link.h"
+#include "daemon/remote/signed_entry.h"
+#include "daemon/remote/trust_list.h"
+#include "proto/signature.h"
+
+namespace cccl_cache::daemon {
+
+/// The nodes that share one Redis. Entries are signed: Redis and the network are not trusted. A
+/// compile is announced by a lease, which is renewed while it runs; a node that finds another's
+/// lease waits for the result. Each failure is a miss. Thread-safe.
+///
+/// Keys in Redis, each after the prefix: `a:KEY` an artifact, `m:KEY` a manifest, `l:COMPILE` a
+/// lease. A lease holds a random token of its holder, or "done" for a moment after it.
+class RemoteCluster final : public Cluster {
+ public:
+  struct Options {
+    RedisLink::Options link;
+    std::string prefix = "cccl-cached:";
+    std::optional<SigningKey> key;  ///< none: this node only reads
+    /// A build waits so long for an answer, and a tenth of its usual compile time at most.
+    std::chrono::milliseconds patience{20};
+    uint64_t entry_limit = 8 << 20;                 ///< bytes; larger entries stay on their node
+    std::chrono::seconds lifetime{30 * 24 * 3600};  ///< of an entry
+    std::chrono::milliseconds lease{3000};          ///< without renewal
+    uint64_t outbox_limit = 64 << 20;               ///< bytes that wait to be written
+  };
+
+  /// The statistics must outlive it.
+  RemoteCluster(Options options, std::shared_ptr<const TrustList> trusted, Statistics& statistics);
+  ~RemoteCluster() override;
+
+  bool Ask(Question question, const std::stop_token& ended, Asker asker) override;
+  void Share(const SharedEntry& entry, const ArtifactPtr& artifact) override;
+  void Close() override;
+
+  /// From now on entries must be signed by one of these keys.
+  void Trust(std::shared_ptr<const TrustList> trusted);
+  [[nodiscard]] ClusterGauges gauges() const;
+
+ private:
+  using Clock = RedisLink::Clock;
+  /// One question, until it has ended. Used on the link's thread only.
+  struct Open {
+    Question question;
+    Asker asker;
+    std::unique_ptr<std::stop_callback<std::function<void()>>> at_end;
+    bool compiles = false;  ///< the asker was told to compile
+    std::string token;      ///< of the lease that this node holds; empty: none
+    Clock::time_point asked;
+    Clock::time_point deadline;          ///< of the reply that it waits for
+    std::chrono::milliseconds pause{0};  ///< before the next look at another node's lease
+  };
+  /// What one look at Redis brings, reply by reply.
+  struct Look {
+    std::vector<ArtifactPtr> found;
+    size_t missing = 0;     ///< replies
+    bool lost = false;      ///< a reply that never comes
+    bool acquired = false;  ///< this node holds the lease now
+    bool last = false;      ///< another node has just ended its compile
+  };
+  /// Something to be written, in order.
+  struct Outgoing {
+    SharedEntry entry;
+    ArtifactPtr artifact;  ///< null: the end of a lease
+    std::vector<std::string> command = {};
+    uint64_t bytes = 0;
+  };
+
+  // All of these run on the link's thread.
+  void Begin(uint64_t id, Question question, std::stop_token ended, Asker asker);
+  void Find(uint64_t id, bool acquire, bool last);
+  void TakeReply(uint64_t id, const std::shared_ptr<Look>& look, size_t place,
+                 const RedisReply* reply);
+  void EndLook(uint64_t id, const Look& look);
+  void AwaitOther(uint64_t id);
+  void LookAtLease(uint64_t id);
+  void RenewLater(uint64_t id);
+  void BeLate(uint64_t id);
+  void Compile(uint64_t id);
+  void End(uint64_t id);
+
+  [[nodiscard]] Open* FindOpen(uint64_t id);
+  [[nodiscard]] ArtifactPtr Verified(const SharedEntry& entry, const RedisReply& reply);
+  [[nodiscard]] std::string NameOf(const SharedEntry& entry) const;
+  [[nodiscard]] std::string NameOfLease(const Open& open) const;
+  [[nodiscard]] std::chrono::milliseconds PatienceFor(const Question& question) const;
+  void Write();
+  void WriteOne(const Outgoing& outgoing);
+
+  const Options options_;
+  Statistics& statistics_;
+
+  // Of the link's thread.
+  std::unordered_map<uint64_t, Open> open_;
+  int late_in_a_row_ = 0;
+  bool closed_ = false;
+
+  mutable Mutex mutex_;
+  CondVar changed_;
+  std::shared_ptr<const TrustList> trusted_ GUARDED_BY(mutex_);
+  uint64_t last_id_ GUARDED_BY(mutex_) = 0;
+  std::deque<Outgoing> outbox_ GUARDED_BY(mutex_);
+  uint64_t outbox_bytes_ GUARDED_BY(mutex_) = 0;
+  bool ending_ GUARDED_BY(mutex_) = false;
+
+  RedisLink link_;  ///< its thread uses the members above
+  std::thread writer_;
+};
+
+}  // namespace cccl_cache::daemon

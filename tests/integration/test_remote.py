@@ -1,0 +1,338 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Nodes that share a real Redis: each thing is compiled once, and nothing that Redis does is worse than not having it."""
+
+import concurrent.futures
+import json
+import pathlib
+
+import pytest
+from conftest import wait_for
+from redis_server import Nonsense, Redis
+from running_daemon import run_cli
+
+
+@pytest.fixture
+def redis(directory):
+    server = Redis(directory)
+    yield server.start()
+    server.stop()
+
+
+class Keys:
+    """Key pairs, and lists of those that are trusted."""
+
+    def __init__(self, place):
+        self.place = place
+
+    def make(self, name):
+        """The files of the secret and of the public key."""
+        file = self.place / name
+        run_cli("remote", "keygen", "--out", str(file))
+        return file, pathlib.Path(f"{file}.pub")
+
+    def trust(self, list_name, *publics):
+        file = self.place / list_name
+        for public in publics:
+            run_cli("remote", "trust", str(public), "--list", str(file))
+        return file
+
+
+@pytest.fixture
+def keys(directory):
+    return Keys(directory)
+
+
+@pytest.fixture
+def site(keys):
+    """The secret key of a site, and the list that all its nodes trust."""
+    secret, public = keys.make("site.key")
+    return secret, keys.trust("trusted", public)
+
+
+@pytest.fixture
+def make_node(make_daemon, toolkit, site):
+    """Makes nodes with stores of their own. By default they sign with the site's key, and trust it."""
+
+    def make(name, url, *flags, key=site[0], trust=site[1]):
+        flags = ["--remote-url", url, "--remote-trust", str(trust), *flags]
+        if key is not None:
+            flags += ["--remote-key", str(key)]
+        node = make_daemon(*flags, name=name, roots=(toolkit.root,)).start()
+        return node
+
+    return make
+
+
+def await_written(node, entries):
+    wait_for(lambda: count(node, "remote_writes_total") >= entries, f"{entries} entries in Redis")
+
+
+def count(node, name):
+    return node.stats()[name]
+
+
+def await_connected(node):
+    """Returns once the node asks Redis: a build that nobody asked for before is looked up there."""
+    numbers = iter(range(1_000_000))
+
+    def looked():
+        node.build_json(f"// until it is connected {node.directory} {next(numbers)}\n")
+        return count(node, "remote_lookups_total") > 0
+
+    wait_for(looked, "a connection to Redis")
+
+
+def built(answer):
+    return answer["outcome"], answer["tier"]
+
+
+def test_two_nodes_compile_once(make_node, redis, toolkit):
+    one, two = make_node("1", redis.url), make_node("2", redis.url)
+    for node in (one, two):
+        await_connected(node)
+    compiles = toolkit.count("nvrtc_compiles")
+    first, bytes_of_one = one.build_bytes("// shared\n")
+    assert first["outcome"] == "built"
+    wait_for(lambda: redis.ask("EXISTS", f"cccl-cached:a:{first['key']}"), "the entry in Redis")
+    second, bytes_of_two = two.build_bytes("// shared\n")
+    assert built(second) == ("hit", "remote")
+    assert bytes_of_two == bytes_of_one
+    assert toolkit.count("nvrtc_compiles") == compiles + 1
+    assert built(two.build_json("// shared\n")) == ("hit", "memory")
+    two.stop()
+    two.start()
+    assert built(two.build_json("// shared\n")) == ("hit", "disk")
+
+
+def test_programs_with_headers_of_their_own_are_shared_by_contents(make_node, redis, toolkit, directory):
+    one, two = make_node("1", redis.url), make_node("2", redis.url)
+    for node in (one, two):
+        await_connected(node)
+
+    def build(node, place, value):
+        (directory / place).mkdir(exist_ok=True)
+        (directory / place / "value.h").write_text(f"// value {value}\n")
+        return node.build_json("#include <value.h>\n", f"--option=-I{directory / place}")
+
+    assert build(one, "a", 1)["outcome"] == "built"
+    written = count(one, "remote_writes_total")
+    assert built(build(two, "b", 1)) == ("hit", "remote")
+    assert build(two, "c", 2)["outcome"] == "built"
+    await_written(one, written)
+    assert built(build(one, "d", 2)) == ("hit", "remote")
+
+
+def test_a_node_waits_for_the_compile_of_another(make_node, redis, toolkit):
+    one, two = make_node("1", redis.url), make_node("2", redis.url)
+    for node in (one, two):
+        await_connected(node)
+    source = "//fake: wait-for held\n"
+    compiles = toolkit.count("nvrtc_compiles")
+    with concurrent.futures.ThreadPoolExecutor(2) as threads:
+        first = threads.submit(one.build_json, source)
+        toolkit.await_arrivals("held", 1)
+        second = threads.submit(two.build_json, source)
+        wait_for(lambda: count(two, "remote_waits_total") > 0, "a wait for the other node")
+        toolkit.open("held")
+        assert first.result()["outcome"] == "built"
+        assert built(second.result()) == ("hit", "remote")
+    assert toolkit.arrivals("held") == 1
+    assert toolkit.count("nvrtc_compiles") == compiles + 1
+
+
+def test_the_lease_of_a_dead_node_ends_by_itself(make_node, redis, toolkit):
+    one, two = make_node("1", redis.url), make_node("2", redis.url)
+    for node in (one, two):
+        await_connected(node)
+    source = "//fake: wait-for held\n"
+    with concurrent.futures.ThreadPoolExecutor(2) as threads:
+        threads.submit(one.build_json, source, check=False)
+        toolkit.await_arrivals("held", 1)
+        second = threads.submit(two.build_json, source)
+        wait_for(lambda: count(two, "remote_waits_total") > 0, "a wait for the other node")
+        one.kill()
+        toolkit.await_arrivals("held", 2)
+        toolkit.open("held")
+        assert second.result()["outcome"] == "built"
+
+
+def test_a_redis_that_dies_while_a_node_waits_costs_a_compile(make_node, redis, toolkit):
+    one, two = make_node("1", redis.url), make_node("2", redis.url)
+    for node in (one, two):
+        await_connected(node)
+    source = "//fake: wait-for held\n"
+    with concurrent.futures.ThreadPoolExecutor(2) as threads:
+        first = threads.submit(one.build_json, source)
+        toolkit.await_arrivals("held", 1)
+        second = threads.submit(two.build_json, source)
+        wait_for(lambda: count(two, "remote_waits_total") > 0, "a wait for the other node")
+        redis.stop()
+        toolkit.await_arrivals("held", 2)
+        toolkit.open("held")
+        assert first.result()["outcome"] == "built"
+        assert second.result()["outcome"] == "built"
+
+
+def test_a_redis_that_does_not_answer_is_asked_no_more(make_node, redis):
+    node = make_node("1", redis.url)
+    await_connected(node)
+    redis.freeze()
+    for number in range(8):
+        assert node.build_json(f"// while it is frozen {number}\n")["outcome"] == "built"
+    assert count(node, "remote_late_total") == 3
+    redis.thaw()
+    before = count(node, "remote_lookups_total")
+    numbers = iter(range(1_000_000))
+
+    def asked_again():
+        node.build_json(f"// after it was thawed {next(numbers)}\n")
+        return count(node, "remote_lookups_total") > before
+
+    wait_for(asked_again, "a question after the pause")
+
+
+def test_a_redis_that_was_restarted_is_used_again(make_node, redis):
+    node = make_node("1", redis.url)
+    await_connected(node)
+    redis.stop()
+    assert node.build_json("// while it is gone\n")["outcome"] == "built"
+    redis.start()
+    written = count(node, "remote_writes_total")
+    numbers = iter(range(1_000_000))
+
+    def written_again():
+        node.build_json(f"// after its restart {next(numbers)}\n")
+        return count(node, "remote_writes_total") > written
+
+    wait_for(written_again, "an entry in the new Redis")
+
+
+def test_a_redis_that_is_full_costs_what_it_does_not_hold(make_node, redis):
+    node = make_node("1", redis.url)
+    await_connected(node)
+    redis.ask("CONFIG", "SET", "maxmemory", "1")
+    assert node.build_json("// while it is full\n")["outcome"] == "built"
+    wait_for(lambda: count(node, "remote_writes_failed_total") > 0, "a write that failed")
+    assert built(node.build_json("// while it is full\n")) == ("hit", "memory")
+
+
+@pytest.mark.parametrize(
+    "answer", [b"nonsense\r\n", b"$9999999999\r\n", b"*2147483647\r\n", b"+PONG\r\n$99999999999999999999\r\n", b"\0" * 4096],
+    ids=["garbage", "a giant text", "a giant list", "an overflow", "zeros"])
+def test_a_redis_that_talks_nonsense_costs_nothing(make_node, directory, answer):
+    nonsense = Nonsense(directory, answer)
+    node = make_node("1", nonsense.url)
+    wait_for(lambda: nonsense.calls > 1, "a second connection")
+    for number in range(3):
+        assert node.build_json(f"// {number}\n")["outcome"] == "built"
+    nonsense.stop()
+
+
+def test_a_node_without_a_key_only_reads(make_node, redis):
+    reader, writer = make_node("1", redis.url, key=None), make_node("2", redis.url)
+    for node in (reader, writer):
+        await_connected(node)
+    held = redis.entries()
+    assert reader.build_json("// of the reader\n")["outcome"] == "built"
+    made = writer.build_json("// of the writer\n")
+    wait_for(lambda: redis.ask("EXISTS", f"cccl-cached:a:{made['key']}"), "the entry in Redis")
+    assert built(reader.build_json("// of the writer\n")) == ("hit", "remote")
+    assert len(redis.entries()) == len(held) + 1
+
+
+REASONS = ("untrusted", "forged", "other_key", "expired", "malformed", "oversized", "corrupt")
+
+
+class Forgery:
+    """An entry that one node wrote, changed before another one looks."""
+
+    def __init__(self, make_node, redis, **of_reader):
+        self.redis = redis
+        self.writer, self.reader = make_node("1", redis.url), make_node("2", redis.url, **of_reader)
+        for node in (self.writer, self.reader):
+            await_connected(node)
+
+    def write(self, source):
+        """The name of the entry in Redis."""
+        name = f"cccl-cached:a:{self.writer.build_json(source)['key']}"
+        wait_for(lambda: self.redis.ask("EXISTS", name), "the entry in Redis")
+        return name
+
+    def is_refused(self, source, name, reason):
+        right = self.writer.build_bytes(source)[1]
+        answer, contents = self.reader.build_bytes(source)
+        assert answer["outcome"] == "built"
+        assert contents == right
+        # Each look at Redis counts, and a build looks up to three times.
+        stats = self.reader.stats()
+        assert {each for each in REASONS if stats[f"remote_{each}_total"]} == {reason}
+
+
+def test_unsigned(make_node, redis):
+    forgery = Forgery(make_node, redis)
+    name = forgery.write("// victim\n")
+    redis.ask("SET", name, b"CCCLENT\n" + bytes(200))
+    forgery.is_refused("// victim\n", name, "malformed")
+
+
+def test_signed_by_a_stranger(make_node, redis, keys):
+    _, public = keys.make("other.key")
+    forgery = Forgery(make_node, redis, trust=keys.trust("others", public))
+    name = forgery.write("// victim\n")
+    forgery.is_refused("// victim\n", name, "untrusted")
+
+
+def test_revoked(make_node, redis, keys, site):
+    forgery = Forgery(make_node, redis)
+    name = forgery.write("// before\n")
+    assert built(forgery.reader.build_json("// before\n")) == ("hit", "remote")
+    name = forgery.write("// after\n")
+    run_cli("remote", "revoke", f"{site[0]}.pub", "--list", str(site[1]))
+    forgery.reader.process.send_signal(1)
+    wait_for(lambda: "0 keys are trusted" in forgery.reader.log_text(), "the reload")
+    forgery.is_refused("// after\n", name, "untrusted")
+
+
+def test_swapped_between_keys(make_node, redis):
+    forgery = Forgery(make_node, redis)
+    name, other = forgery.write("// victim\n"), forgery.write("// other\n")
+    redis.ask("SET", name, redis.ask("GET", other))
+    forgery.is_refused("// victim\n", name, "other_key")
+
+
+@pytest.mark.parametrize("place, reason", [(100, "untrusted"), (180, "forged"), (-1, "corrupt")])
+def test_altered(make_node, redis, place, reason):
+    forgery = Forgery(make_node, redis)
+    name = forgery.write("// victim\n")
+    entry = bytearray(redis.ask("GET", name))
+    entry[place] ^= 1
+    redis.ask("SET", name, bytes(entry))
+    forgery.is_refused("// victim\n", name, reason)
+
+
+def test_truncated(make_node, redis):
+    forgery = Forgery(make_node, redis)
+    name = forgery.write("// victim\n")
+    redis.ask("SET", name, redis.ask("GET", name)[:-1])
+    forgery.is_refused("// victim\n", name, "corrupt")
+
+
+def test_statistics_and_metrics_name_the_remote_tier(make_node, redis):
+    node = make_node("1", redis.url)
+    await_connected(node)
+    assert node.stats()["hits_total"].keys() == {"memory", "disk", "remote"}
+    assert "remote_lookups_total" in node.cli("stats", "--openmetrics").stdout.decode()
+
+
+def test_remote_status_says_whether_it_is_connected_and_what_was_shared(make_node, redis, fake):
+    assert b"no Redis is configured" in fake.cli("remote", "status").stdout
+    node = make_node("1", redis.url)
+    await_connected(node)
+    await_written(node, 1)
+    status = json.loads(node.cli("--json", "remote", "status").stdout)
+    assert (status["configured"], status["connected"]) == (True, True)
+    assert status["writes_total"] >= 1
+    redis.stop()
+    wait_for(lambda: b"not connected" in node.cli("remote", "status").stdout, "the loss of the connection")
+    assert "remote" in node.log_text()
