@@ -41,8 +41,9 @@ class CcclCached(CMakePackage):
     depends_on("tomlplusplus@3.3:")
     depends_on("hiredis@0.14:")
     depends_on("openssl@3:")
-    # Archives of these go into the client library and the command line. Their recipes make both kinds of library.
+    # Archives of these go into the client library and the programs. Their recipes make both kinds of library.
     depends_on("nettle@3.8:3")
+    depends_on("gmp@6:")
     depends_on("nghttp2@1.52:")
     depends_on("libevent@2.1: +openssl")
     depends_on("ncurses@6:")

@@ -10,7 +10,7 @@ from conftest import DEPLOY, ROOT
 
 RECIPE = (DEPLOY / "spack/package.py").read_text()
 # What cmake/Dependencies.cmake calls by other names than Spack.
-NAMES = {"protobufc": "protobuf-c", "seccomp": "libseccomp", "event": "libevent", "curses": "ncurses"}
+NAMES = {"hogweed": "nettle", "protobufc": "protobuf-c", "seccomp": "libseccomp", "event": "libevent", "curses": "ncurses"}
 # Of the C library.
 WITHOUT_PACKAGE = {"threads"}
 
@@ -29,7 +29,7 @@ def test_each_option_is_one_of_cmake():
 
 def test_all_that_cmake_finds_is_a_dependency():
     text = (ROOT / "cmake/Dependencies.cmake").read_text()
-    asked = re.findall(r"^(?:find_package|pkg_check_modules)\((\w+)|^client_archive\(\w+ lib(\w+)|^client_(curses)\(", text, re.M)
+    asked = re.findall(r"^(?:find_package|pkg_check_modules)\((\w+)|^client_archive\(\w+ (?:lib)?(\w+)|^client_(curses)\(", text, re.M)
     found = {name.lower() for names in asked for name in names if name} - WITHOUT_PACKAGE
     dependencies = set(re.findall(r'depends_on\("([\w-]+)', RECIPE))
     assert len(found) > 10
