@@ -189,15 +189,15 @@ TEST_CASE("zip_bomb: a frame that would grow beyond what is said or allowed is n
   const std::string entry = EncodeEntry(kName.key, Sample());
   CHECK(Refused(SignedLie(static_cast<uint32_t>(entry.size()), Compressed(entry))) == std::nullopt);
   CHECK(Refused(SignedLie(static_cast<uint32_t>(entry.size()), Compressed(entry) + bomb)) ==
-        "corrupt");
+        EntryRefusal::kCorrupt);
 =======
-  CHECK(Refused(SignedLie(kMaxBytes, liar)) == "corrupt");
+  CHECK(Refused(SignedLie(kMaxBytes, liar)) == EntryRefusal::kCorrupt);
   // A second frame is none of the entry's, also if nothing is in it.
   const std::string entry = EncodeEntry(kName.key, Sample());
   CHECK(Refused(SignedLie(static_cast<uint32_t>(entry.size()), Compressed(entry))) == "");
   for (const std::string& second : {bomb, Compressed("")}) {
     CHECK(Refused(SignedLie(static_cast<uint32_t>(entry.size()), Compressed(entry) + second)) ==
-          "corrupt");
+          EntryRefusal::kCorrupt);
   }
 >>>>>>> 75468cc4 (docs: why what nodes share is signed by Nettle, its format, and the keys)
 }
