@@ -325,6 +325,33 @@ def test_statistics_and_metrics_name_the_remote_tier(make_node, redis):
     assert "remote_lookups_total" in node.cli("stats", "--openmetrics").stdout.decode()
 
 
+def test_a_redis_with_the_rights_that_the_guide_gives_is_enough(make_node, redis, directory):
+    redis.ask("ACL", "SETUSER", "cccl", "on", ">secret", "~cccl-cached:*", "-@all",
+              *"+getrange +get +set +eval +pexpire +ping +select".split())
+    redis.ask("ACL", "SETUSER", "default", "resetpass", "-@all", "+ping")
+    password = directory / "password"
+    password.write_text("secret\n")
+    password.chmod(0o600)
+    flags = ("--remote-password-file", str(password))
+    url = redis.url.replace("unix://", "unix://cccl@")
+    one, two = make_node("1", url, *flags), make_node("2", url, *flags)
+    for node in (one, two):
+        await_connected(node)
+    await_written(one, 1)
+    written = count(one, "remote_writes_total")
+    assert one.build_json("// shared\n")["outcome"] == "built"
+    await_written(one, written + 1)
+    assert built(two.build_json("// shared\n")) == ("hit", "remote")
+    assert count(one, "remote_writes_failed_total") == 0
+
+
+def test_a_wrong_password_is_named_and_fails_no_build(make_node, redis, directory):
+    redis.ask("CONFIG", "SET", "requirepass", "secret")
+    node = make_node("1", redis.url)
+    wait_for(lambda: "--remote-password-file" in node.log_text(), "the way out in the log")
+    assert node.build_json("// without Redis\n")["outcome"] == "built"
+
+
 def test_remote_status_says_whether_it_is_connected_and_what_was_shared(make_node, redis, fake):
     assert b"no Redis is configured" in fake.cli("remote", "status").stdout
     node = make_node("1", redis.url)

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/support/fake_toolchain/script.h"
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -56,6 +58,17 @@ void AllocateOrAbort(size_t bytes) {
   if (effects.ending != Ending::kSuccess) std::abort();
 }
 
+/// Takes time and no processor, so that many compiles can run on few.
+void Last(std::chrono::milliseconds time) {
+  const auto end = std::chrono::steady_clock::now() + time;
+  std::atomic<uint32_t> never = 0;
+  for (auto left = time; left.count() > 0;) {
+    const timespec timeout{left.count() / 1000, left.count() % 1000 * 1'000'000};
+    FutexWait(never, 0, &timeout);
+    left = std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+  }
+}
+
 enum class AtGate { kWait, kTakeNumber };
 
 void ComeTo(const std::string& name, AtGate what, Control* control, Effects& effects) {
@@ -88,6 +101,8 @@ bool ChangeEffects(const Command& command, Control* control, Effects& effects) {
     ComeTo(command.argument, AtGate::kWait, control, effects);
   } else if (command.name == "take-number") {
     ComeTo(command.argument, AtGate::kTakeNumber, control, effects);
+  } else if (command.name == "last") {
+    Last(std::chrono::milliseconds(ParseSize(command.argument)));
   } else if (command.name == "allocate") {
     Allocate(ParseSize(command.argument), effects);
   } else if (command.name == "allocate-or-abort") {
