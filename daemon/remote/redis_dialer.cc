@@ -30,6 +30,15 @@ void KeepAlive(int fd) {
   }
 }
 
+std::string_view WayOut(int error) {
+  if (error == EAFNOSUPPORT || error == EPERM) {
+    return "if the daemon is a service, let its unit use the network (RestrictAddressFamilies, "
+           "IPAddressDeny)";
+  }
+  if (error == EACCES) return "let the daemon's user open the socket";
+  return "start it there, or correct the URL";
+}
+
 }  // namespace
 
 RedisDialer::RedisDialer(event_base* base, const RedisAddress& address,
@@ -115,7 +124,7 @@ void RedisDialer::Resolved(int error, const evutil_addrinfo* found) {
                 addresses_.begin() + static_cast<ptrdiff_t>(timeouts_ % addresses_.size()),
                 addresses_.end());
   }
-  last_error_ = "its name has no address";
+  last_error_ = EADDRNOTAVAIL;  // if there is none
   TryNext();
 }
 
@@ -125,9 +134,9 @@ void RedisDialer::TryNext() {
     const Address address = addresses_.front();
     addresses_.pop_front();
     if (Try(address)) return;
-    last_error_ = std::strerror(errno);
+    last_error_ = errno;
   }
-  Fail(fmt::format("can't connect ({}): start it there, or correct the URL", last_error_));
+  Fail(fmt::format("can't connect ({}): {}", std::strerror(last_error_), WayOut(last_error_)));
 }
 
 bool RedisDialer::Try(const Address& address) {
@@ -157,7 +166,7 @@ void RedisDialer::FinishTry() {
     connecting_.reset();
     return then_(std::move(socket_));
   }
-  last_error_ = std::strerror(error);
+  last_error_ = error;
   TryNext();
 }
 

@@ -63,7 +63,7 @@ class RedisDialer {
   Lookup* lookup_ = nullptr;
   std::deque<Address> addresses_;  ///< to be tried
   size_t timeouts_ = 0;
-  std::string last_error_;
+  int last_error_ = 0;  ///< an errno
   FileDescriptor socket_;
   Event connecting_;  ///< waits for the socket to be connected
 };

@@ -190,7 +190,7 @@ TEST_CASE("an endless answer ends the connection at the bound of a reply") {
   Scene scene([](RedisLink::Options& options) { options.max_reply_bytes = 100'000; });
   REQUIRE(scene.link.Send({"KEYS", "*"}, answers.Adding()));
   CHECK(scene.peer.Next() == "KEYS *");
-  std::string endless = "*1000\r\n";
+  std::string endless = "*1001\r\n";
   for (int i = 0; i < 1000; ++i) endless += "$200\r\n" + std::string(200, 'x') + "\r\n";
   scene.peer.Send(endless);
   CHECK(scene.peer.Next() == "closed");
@@ -304,6 +304,29 @@ TEST_CASE("an answer's call may use the link") {
   }));
   scene.peer.Send("+2\r\n+3\r\n+4\r\n");
   CHECK(answers.Await(4) == Texts{"1", "2", "3", "lost"});
+}
+
+TEST_CASE("threads that send at the same time get the answers to their own commands") {
+  constexpr int kThreads = 4;
+  constexpr int kCommands = 50;
+  Said answers;
+  Scene scene;
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([&, thread] {
+      for (int i = 0; i < kCommands; ++i) {
+        const std::string text = std::to_string(thread) + "." + std::to_string(i);
+        const bool sent =
+            scene.link.Send({"ECHO", text}, [&answers, text](const RedisReply* reply) {
+              answers.Add(reply != nullptr && reply->text == "ECHO " + text ? "own" : "other");
+            });
+        if (!sent) answers.Add("refused");
+      }
+    });
+  }
+  for (int i = 0; i < kThreads * kCommands; ++i) scene.peer.Send("+" + scene.peer.Next() + "\r\n");
+  for (std::thread& thread : threads) thread.join();
+  CHECK(answers.Await(kThreads * kCommands) == Texts(kThreads * kCommands, "own"));
 }
 
 TEST_CASE(

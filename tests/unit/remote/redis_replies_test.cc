@@ -58,6 +58,8 @@ TEST_CASE("a reply may have as many bytes as are allowed, and no more, however t
     const std::string half =
         "*2\r\n$100\r\n" + std::string(100, 'x') + "\r\n$100\r\n" + std::string(100, 'x') + "\r\n";
     CHECK(Read(half, step, 150) == std::vector<std::string>{"!"});
+    // Before it is whole.
+    CHECK(Read("*3" + half.substr(2), step, 150) == std::vector<std::string>{"!"});
   }
 }
 
