@@ -162,6 +162,7 @@ void RedisLink::Loop::Run() {
   if (woken_ == nullptr || due_ == nullptr || timer_ == nullptr ||
       event_add(woken_.get(), nullptr) != 0) {
     MutexLock lock(link_.mutex_);
+    link_.ending_ = true;
     link_.problem_ =
         "no descriptor or memory is left to connect with: raise the limits, and start again";
     return;
@@ -486,6 +487,7 @@ bool RedisLink::Send(const std::vector<std::string_view>& command, Then then) {
 
 void RedisLink::At(Clock::time_point time, std::function<void()> work) {
   MutexLock lock(mutex_);
+  if (ending_) return;
   timers_.emplace(time, std::move(work));
   Wake();
 }
