@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <future>
 #include <string_view>
 #include <utility>
@@ -35,9 +36,9 @@ constexpr std::string_view kDone = "done";
 constexpr std::string_view kRenew =
     "if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('pexpire',KEYS[1],ARGV[2]) end "
     "return 0";
-constexpr std::string_view kRelease =
+constexpr std::string_view kReplace =
     "if redis.call('get',KEYS[1])==ARGV[1] then "
-    "redis.call('set',KEYS[1],'done','px',ARGV[2]) end return 0";
+    "redis.call('set',KEYS[1],ARGV[2],'px',ARGV[3]) end return 0";
 
 std::string RandomToken() {
   std::array<uint8_t, 16> bytes{};
@@ -274,11 +275,38 @@ void RemoteCluster::LookAtLease(uint64_t id) {
     // Its holder died: the next one may have it.
     if (reply->kind == Kind::kNil) return options_.key ? Find(id, true, false) : Compile(id);
     if (reply->text == kDone) return Find(id, false, true);
+    TellWhoseFiles(id, reply->text);
     AwaitOther(id);
   };
   if (!link_.Send({"GET", NameOfLease(*open)}, take)) return Compile(id);
   link_.At(open->deadline, [this, id, answered] {
     if (!*answered) BeLate(id);
+  });
+}
+
+void RemoteCluster::TellWhoseFiles(uint64_t id, std::string_view lease) {
+  Open* const open = FindOpen(id);
+  const size_t colon = lease.find(':');
+  if (colon == std::string_view::npos || open->looks_outside) return;
+  uid_t uid = 0;
+  const char* const end = lease.data() + colon;
+  const auto read = std::from_chars(lease.data(), end, uid);
+  if (read.ec != std::errc() || read.ptr != end) return;
+  open->looks_outside = true;
+  const auto looks_outside = open->asker.looks_outside;  // a copy: the question may end meanwhile
+  looks_outside(uid);
+}
+
+void RemoteCluster::LooksOutside(const Digest& compile, uid_t uid) {
+  link_.At(Clock::now(), [this, compile, uid] {
+    for (auto& [id, open] : open_) {
+      if (open.question.compile != compile || open.token.empty()) continue;
+      const std::string token = fmt::format("{}:{}", uid, open.token);
+      link_.Send({"EVAL", kReplace, "1", NameOfLease(open), open.token, token,
+                  fmt::to_string(options_.lease.count())},
+                 [](const RedisReply*) {});
+      open.token = token;
+    }
   });
 }
 
@@ -327,8 +355,8 @@ void RemoteCluster::End(uint64_t id) {
   const MutexLock lock(mutex_);
   outbox_.push_back({.entry = {},
                      .artifact = nullptr,
-                     .command = {"EVAL", std::string(kRelease), "1", NameOfLease(open), open.token,
-                                 fmt::to_string(kDoneFor.count())}});
+                     .command = {"EVAL", std::string(kReplace), "1", NameOfLease(open), open.token,
+                                 std::string(kDone), fmt::to_string(kDoneFor.count())}});
   changed_.NotifyAll();
 }
 

@@ -29,7 +29,8 @@ namespace cccl_cache::daemon {
 /// lease waits for the result. Each failure is a miss. Thread-safe.
 ///
 /// Keys in Redis, each after the prefix: `a:KEY` an artifact, `m:KEY` a manifest, `l:COMPILE` a
-/// lease. A lease holds a random token of its holder, or "done" for a moment after it.
+/// lease. A lease holds a random token of its holder, with "UID:" before it once the compile waits
+/// for files of that user, or "done" for a moment after it.
 class RemoteCluster final : public Cluster {
  public:
   struct Options {
@@ -49,6 +50,7 @@ class RemoteCluster final : public Cluster {
   ~RemoteCluster() override;
 
   bool Ask(Question question, const std::stop_token& ended, Asker asker) override;
+  void LooksOutside(const Digest& compile, uid_t uid) override;
   void Share(const SharedEntry& entry, const ArtifactPtr& artifact) override;
   void Close() override;
 
@@ -68,6 +70,7 @@ class RemoteCluster final : public Cluster {
     Clock::time_point asked;
     Clock::time_point deadline;          ///< of the reply that it waits for
     std::chrono::milliseconds pause{0};  ///< before the next look at another node's lease
+    bool looks_outside = false;          ///< the asker was told so of that lease's compile
   };
   /// What one look at Redis brings, reply by reply.
   struct Look {
@@ -94,6 +97,7 @@ class RemoteCluster final : public Cluster {
   void AwaitOther(uint64_t id);
   void LookAtLease(uint64_t id);
   void RenewLater(uint64_t id);
+  void TellWhoseFiles(uint64_t id, std::string_view lease);
   void BeLate(uint64_t id);
   void Compile(uint64_t id);
   void End(uint64_t id);

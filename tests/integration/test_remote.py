@@ -141,6 +141,23 @@ def test_a_node_waits_for_the_compile_of_another(make_node, redis, toolkit):
     assert toolkit.count("nvrtc_compiles") == compiles + 1
 
 
+def test_a_node_waits_for_the_same_users_compile_with_headers_of_its_own(make_node, redis, toolkit, directory):
+    one, two = make_node("1", redis.url), make_node("2", redis.url)
+    for node in (one, two):
+        await_connected(node)
+    (directory / "value.h").write_text("//fake: wait-for held\n")
+    program = ("#include <value.h>\n", f"--option=-I{directory}")
+    with concurrent.futures.ThreadPoolExecutor(2) as threads:
+        first = threads.submit(one.build_json, *program)
+        toolkit.await_arrivals("held", 1)
+        second = threads.submit(two.build_json, *program)
+        wait_for(lambda: count(two, "remote_waits_total") > 0, "a wait for the other node")
+        toolkit.open("held")
+        assert first.result()["outcome"] == "built"
+        assert built(second.result()) == ("hit", "remote")
+    assert toolkit.arrivals("held") == 1
+
+
 def test_the_lease_of_a_dead_node_ends_by_itself(make_node, redis, toolkit):
     one, two = make_node("1", redis.url), make_node("2", redis.url)
     for node in (one, two):

@@ -214,11 +214,14 @@ bool Flights::AskCluster(const FlightTable::Joined& joined, Wanted wanted) {
       .usual_time = std::chrono::microseconds(usual_times_[kind].load(std::memory_order_relaxed))};
   if (wanted.manifest) question.entries.push_back(ManifestEntryOf(plan));
   const uint64_t flight = joined.flight;
+  const std::shared_ptr<const BuildPlan> kept = wanted.plan;
   return parts_.cluster->Ask(
       std::move(question), joined.ended,
       {.found = [this, flight, wanted = std::move(wanted)](
                     const auto& found) { return TakeFromCluster(flight, wanted, found); },
-       .compile = [this, flight] { EndAsking(flight); }});
+       .compile = [this, flight] { EndAsking(flight); },
+       .looks_outside = [this, flight,
+                         plan = kept](uid_t uid) { LooksOutsideElsewhere(flight, *plan, uid); }});
 }
 
 // Keeps what another node compiled, as if it had been here all along, and looks the waiters up
@@ -304,7 +307,18 @@ bool Flights::HasLanded(const BuildPlan& plan, uid_t uid, const Manifest* known)
 void Flights::LooksOutside(uint64_t flight, const BuildPlan& plan, const Caller& caller) {
   const uid_t uid = caller.peer.uid;
   parts_.cache.NoteLooksOutside(plan, caller.peer.account());
+  if (parts_.cluster != nullptr) parts_.cluster->LooksOutside(plan.flight, uid);
   for (BuildPtr& waiter : parts_.table.TakeOthers(flight, uid, FlightOfUser(plan, caller))) {
+    start_again_(std::move(waiter));
+  }
+}
+
+void Flights::LooksOutsideElsewhere(uint64_t flight, const BuildPlan& plan, uid_t uid) {
+  // Two people who have the overflow uid are two users.
+  constexpr auto kNobody = static_cast<uid_t>(-1);
+  const Peer peer{.uid = uid == kOverflowUid ? kNobody : uid};
+  parts_.cache.NoteLooksOutside(plan, peer.account());
+  for (BuildPtr& waiter : parts_.table.TakeOthers(flight, peer.uid, FlightOfUser(plan, peer))) {
     start_again_(std::move(waiter));
   }
 }

@@ -94,6 +94,8 @@ class Flights {
   void Run(uint64_t flight);
   [[nodiscard]] bool HasLanded(const BuildPlan& plan, uid_t uid, const Manifest* known);
   void LooksOutside(uint64_t flight, const BuildPlan& plan, const Caller& caller);
+  /// The same for a flight that waits for the compile of another node.
+  void LooksOutsideElsewhere(uint64_t flight, const BuildPlan& plan, uid_t uid);
   /// `known`: what all users knew of the fingerprint when the leader looked; null: the disk did not
   /// answer, or it was not looked up.
   void Land(uint64_t flight, const std::shared_ptr<const BuildPlan>& plan, const Peer& peer,

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -52,6 +54,9 @@ class Cluster {
     /// Called at most once: this node is to compile, because there is nothing, because there was no
     /// answer in time, or because another node's compile took too long.
     std::function<void()> compile;
+    /// Called at most once, while this node waits for another one's compile: that waits for files
+    /// of this uid, so no other user is to wait for it any longer.
+    std::function<void(uid_t)> looks_outside;
   };
 
   virtual ~Cluster() = default;
@@ -60,6 +65,9 @@ class Cluster {
   /// Returns false, and calls nothing, if no other node can be reached now. `ended`: requested when
   /// the build has its result or needs none.
   virtual bool Ask(Question question, const std::stop_token& ended, Asker asker) = 0;
+  /// Tells nodes that wait for a compile of this node, by Question::compile, that it waits for
+  /// files of one user.
+  virtual void LooksOutside(const Digest& compile, uid_t uid) = 0;
   /// Gives an entry to the other nodes. It may be dropped.
   virtual void Share(const SharedEntry& entry, const ArtifactPtr& artifact) = 0;
   /// Returns once no asker is called any more.

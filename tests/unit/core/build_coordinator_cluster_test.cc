@@ -180,6 +180,30 @@ TEST_CASE("what is compiled for the cluster names no user of this node") {
   CHECK(manifests == 1);
 }
 
+TEST_CASE("other nodes are told when a compile comes to wait for files of one user") {
+  FakeCluster cluster;
+  CompileElsewhere(cluster, "a", IncludesLocal, "one");
+  REQUIRE(cluster.outside.size() == 1);
+  CHECK(cluster.outside.begin()->second == testing::kAlice.uid);
+}
+
+TEST_CASE("no user waits for a compile of another node that waits for files of another user") {
+  FakeCluster cluster;
+  Node node(cluster);
+  node.Start("a");
+  node.Start("a", kBob);
+  const FakeCluster::Asked first = cluster.Last();
+  first.asker.looks_outside(testing::kAlice.uid);
+  const FakeCluster::Asked bobs = cluster.Last(2);
+  CHECK(bobs.question.compile != first.question.compile);
+  CHECK_FALSE(first.ended.stop_requested());
+  bobs.asker.compile();
+  CHECK(node.Answer().outcome == Outcome::kBuilt);
+  CHECK(node.bench.compiler.started() == 1);
+  first.asker.compile();
+  CHECK(node.Answer(1).outcome == Outcome::kBuilt);
+}
+
 TEST_CASE("a caller that leaves while the cluster is asked ends the question") {
   FakeCluster cluster;
   Node node(cluster);

@@ -34,6 +34,10 @@ class FakeCluster final : public Cluster {
     changed_.notify_all();
     return true;
   }
+  void LooksOutside(const Digest& compile, uid_t uid) override {
+    const std::lock_guard lock(mutex_);
+    outside[compile] = uid;
+  }
   void Share(const SharedEntry& entry, const ArtifactPtr& artifact) override {
     const std::lock_guard lock(mutex_);
     entries_[entry.key] = artifact;
@@ -73,6 +77,7 @@ class FakeCluster final : public Cluster {
   }
 
   std::atomic<bool> reachable = true;
+  std::map<Digest, uid_t> outside;  ///< to be read when no compile runs
 
  private:
   std::mutex mutex_;
