@@ -21,7 +21,7 @@ def refused(message):
 
 
 @pytest.mark.parametrize("given, message", [
-    ({"arch": 90}, 'arch must be a str such as "sm_90", not 90 (int)'),
+    ({"arch": 90}, 'arch must be a str such as "sm_90", or "native", not 90 (int)'),
     ({"options": "-lineinfo"}, "options must be a sequence of str, not '-lineinfo' (str)"),
     ({"options": 5}, "options must be a sequence of str, not 5 (int)"),
     ({"options": [["-G"]]}, "each of options must be str, not ['-G'] (list)"),
@@ -47,7 +47,7 @@ def test_what_a_build_can_not_take_is_named(client, given, message):
 
 
 @pytest.mark.parametrize("given, message", [
-    ({"arch": 90}, 'arch must be a str such as "sm_90", not 90 (int)'),
+    ({"arch": 90}, 'arch must be a str such as "sm_90", or "native", not 90 (int)'),
     ({"options": "-lto"}, "options must be a sequence of str, not '-lto' (str)"),
     ({"inputs": b"cubin"}, "inputs must be a sequence of contents, or of tuples"),
     ({"inputs": [None]}, "each of inputs must be str or bytes, not None (NoneType)"),
@@ -67,6 +67,13 @@ def test_what_a_link_can_not_take_is_named(client, given, message):
 def test_what_nvvm_can_not_take_is_named(client, given, message):
     with refused(message):
         client.nvvm(**{"modules": ["define"], "arch": "compute_90", **given})
+
+
+def test_what_runs_is_a_program(client):
+    with refused("program must be a Build, Link or Nvvm, not 'x' (str)"):
+        client.run("x")
+    with refused("each program must be a Build, Link or Nvvm, not 'x' (str)"):
+        list(client.build_many(["x"]))
 
 
 @pytest.mark.parametrize("make", [

@@ -9,6 +9,7 @@ from ctypes import byref, c_int, c_size_t, c_uint32, c_uint64, c_void_p
 
 from . import _library
 from ._errors import CompileError, Error, call, take_error
+from ._programs import Build, Link, Nvvm
 from ._result import FAILED, Result
 
 TYPE_CHECKING = False
@@ -44,6 +45,7 @@ class Batch:
 
     def add(self, program: Program, number: int) -> None:
         """`next` will give this build under the number; raises for one that can't be sent at all."""
+        _library.check_type("each program", "a Build, Link or Nvvm", program, Build, Link, Nvvm)
         error = c_void_p()
         if program.add(self._handle, byref(program.fields), program.options(), number, byref(error)):
             raise take_error(error)

@@ -256,6 +256,8 @@ class Client:
         -------
         Result
         """
+        if not isinstance(program, (Build, Link, Nvvm)):
+            raise _library.wrong_type("program", "a Build, Link or Nvvm", program)
         answer = _Answer(_ANSWER_SIZE)
         if program.ask(self._handle, byref(program.fields), program.options(), byref(answer)):
             raise take_error(answer.error)

@@ -351,7 +351,7 @@ def checked_inputs(name: str, given: Any) -> tuple[Any, ...]:
 
 def checked_options(arch: Any, options: Any) -> tuple[Any, ...]:
     """The options, once the architecture is found to be a text."""
-    check_type("arch", 'a str such as "sm_90"', arch, str)
+    check_type("arch", 'a str such as "sm_90", or "native"', arch, str)
     return checked_sequence("options", "str", options, str, bytes)
 
 
