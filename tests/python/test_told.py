@@ -29,13 +29,14 @@ def test_python_m_cccl_cache_tells_which_daemon_answers(lasting):
     assert told.returncode == 0, told.stderr
     assert f"at {lasting.socket}: serving" in told.stdout
     assert "CUDA 13." in told.stdout
+    assert "bytes" not in told.stdout.partition("  without a daemon: ")[0]
     assert list(turned_on(told)) == ["without a daemon", "cache within a process", *program._PLUGINS]
 
 
 def test_python_m_cccl_cache_says_that_there_is_no_daemon_and_what_is_turned_on(directory):
     told = run_module("--socket", str(directory / "nobody"))
     assert told.returncode == 3
-    assert str(directory / "nobody") in told.stderr and "start it" in told.stderr
+    assert str(directory / "nobody") in told.stderr and "start one: python -m cccl_cache enable, or serve" in told.stderr
     compiler = pathlib.Path(cccl_cache.__file__).with_name("cccl-cache-compile")
     assert turned_on(told) == {
         "without a daemon": f'builds are compiled here, by {compiler} (fallback="local")',

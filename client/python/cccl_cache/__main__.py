@@ -49,7 +49,6 @@ def _daemon_lines(client: cccl_cache.Client) -> list[str]:
     lines += [f"  not used: {each.root}: {each.reason}" for each in found.rejected]
     if major:
         lines.append(f"  this process has loaded CUDA {major}: its builds take that")
-    lines += [f"  {name}: {limit}" for name, limit in health.limits.items()]
     return lines
 
 
@@ -59,7 +58,7 @@ def _tell(socket: str | None) -> int:
         print("\n".join(_daemon_lines(client)))
         return 0 if client.health().serving else 5
     except cccl_cache.NoDaemonError as error:
-        print(f"no daemon: {error}", file=sys.stderr)
+        print(f"no daemon: {error}\nstart one: python -m cccl_cache enable, or serve", file=sys.stderr)
         return 3
     except cccl_cache.Error as error:
         print(f"{error.status}: {error}", file=sys.stderr)
