@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The wheel: for every Python of an old system, small, quick to import."""
 
+import importlib
 import os
 import pathlib
 import re
@@ -13,6 +14,8 @@ from importlib import metadata
 
 import pytest
 from elftools.elf.elffile import ELFFile
+from packaging.requirements import Requirement
+from packaging.version import Version
 from patience import PATIENCE
 
 PLACE = pathlib.Path(sys.prefix).parent
@@ -110,3 +113,15 @@ def test_the_import_brings_nothing_heavy():
 @pytest.mark.parametrize("python", PYTHONS, ids=os.path.basename)
 def test_every_python_that_is_here_imports_it(python):
     assert "cccl_cache._client" in imported_modules(python)
+
+
+@pytest.mark.parametrize("extra, package, releases", [
+    ("compute", "cuda-cccl", "compute._release"), ("cupy", "cupy-cuda13x", "cupy._release"),
+    ("numba", "numba-cuda", "numba._release"), ("numba-mlir", "numba-cuda-mlir", "numba_mlir._release"),
+    ("triton", "triton", "triton")])
+def test_an_extra_asks_for_what_its_plug_in_was_tested_with(extra, package, releases):
+    [wanted] = [each.specifier for each in map(Requirement, metadata.requires("cccl-cache"))
+                if each.name == package and each.marker.evaluate({"extra": extra})]
+    tested = importlib.import_module(f"cccl_cache.{releases}").TESTED
+    assert set(wanted.filter(tested)) == set(tested)
+    assert f"{max(tested, key=Version)}.1" not in wanted
