@@ -11,6 +11,7 @@
 #include <event2/event.h>
 #include <fmt/format.h>
 #include <openssl/err.h>
+#include <poll.h>
 #include <sys/eventfd.h>
 
 #include <algorithm>
@@ -98,6 +99,8 @@ class RedisLink::Loop {
   void Turn();
   void Write(std::vector<std::string> commands);
   void RunDue();
+  void RunDueWork();
+  void RunTimersOnly();
 
   void Attempt();
   void Dialed(Result<FileDescriptor> socket);
@@ -159,18 +162,31 @@ void RedisLink::Loop::Run() {
     due_.reset(evtimer_new(base_.get(), Call<&Loop::RunDue>, this));
     timer_.reset(evtimer_new(base_.get(), Call<&Loop::TimeIsUp>, this));
   }
-  if (woken_ == nullptr || due_ == nullptr || timer_ == nullptr ||
+  if (!link_.wake_.valid() || woken_ == nullptr || due_ == nullptr || timer_ == nullptr ||
       event_add(woken_.get(), nullptr) != 0) {
-    MutexLock lock(link_.mutex_);
-    link_.ending_ = true;
-    link_.problem_ =
-        "no descriptor or memory is left to connect with: raise the limits, and start again";
-    return;
+    return RunTimersOnly();
   }
   dialer_.emplace(base_.get(), link_.options_.address, link_.options_.resolv_conf,
                   [this](Result<FileDescriptor> socket) { Dialed(std::move(socket)); });
   Attempt();
   event_base_dispatch(base_.get());
+}
+
+/// Without what a connection needs. Callers rely on timers to end their waits.
+void RedisLink::Loop::RunTimersOnly() {
+  constexpr int kPauseMs = 20;
+  const auto ending = [this] {
+    MutexLock lock(link_.mutex_);
+    link_.problem_ =
+        "no descriptor or memory is left to connect with: raise the limits, and start again";
+    return link_.ending_;
+  };
+  while (!ending()) {
+    RunDueWork();
+    pollfd woken = {link_.wake_.get(), POLLIN, 0};
+    poll(&woken, 1, kPauseMs);
+    OnWoken();
+  }
 }
 
 void RedisLink::Loop::OnWoken() {
@@ -217,8 +233,8 @@ void RedisLink::Loop::Write(std::vector<std::string> commands) {
   }
 }
 
-/// Runs the timers that are due, without those that they set, and waits for the next.
-void RedisLink::Loop::RunDue() {
+/// Runs the timers that are due, without those that they set.
+void RedisLink::Loop::RunDueWork() {
   std::multimap<Clock::time_point, std::function<void()>> due;
   {
     MutexLock lock(link_.mutex_);
@@ -227,6 +243,10 @@ void RedisLink::Loop::RunDue() {
       due.insert(due.end(), link_.timers_.extract(link_.timers_.begin()));
   }
   for (const auto& [time, work] : due) work();
+}
+
+void RedisLink::Loop::RunDue() {
+  RunDueWork();
   MutexLock lock(link_.mutex_);
   if (link_.timers_.empty()) {
     event_del(due_.get());
@@ -487,7 +507,6 @@ bool RedisLink::Send(const std::vector<std::string_view>& command, Then then) {
 
 void RedisLink::At(Clock::time_point time, std::function<void()> work) {
   MutexLock lock(mutex_);
-  if (ending_) return;
   timers_.emplace(time, std::move(work));
   Wake();
 }

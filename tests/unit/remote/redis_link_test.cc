@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <catch2/catch.hpp>
@@ -352,6 +353,23 @@ TEST_CASE(
   CHECK(threads[0] != std::this_thread::get_id());
   link.reset();
   CHECK(ran.all().size() == 3);
+}
+
+TEST_CASE("a link runs timers and ends when no descriptor is left for it") {
+  Said ran;
+  rlimit before = {};
+  REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
+  const rlimit none = {1, before.rlim_max};
+  RedisLink::Options options;
+  options.address.path = "/nonexistent/redis";
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &none) == 0);
+  std::optional<RedisLink> link(std::in_place, options);
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &before) == 0);
+  link->At(RedisLink::Clock::now(), [&] { ran.Add("ran"); });
+  CHECK(ran.Await(1) == Texts{"ran"});
+  CHECK_FALSE(link->Send({"PING"}, ran.Adding()));
+  CHECK(Has(link->state().problem, "no descriptor"));
+  link.reset();
 }
 
 TEST_CASE("a Redis that is not there is a problem that says so") {
