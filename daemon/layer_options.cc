@@ -70,7 +70,8 @@ Result<std::optional<gid_t>> AdminGroupOf(const Configuration& configuration) {
   return FindGroup("admin_group", configuration.admin_group);
 }
 
-Result<std::optional<RemoteSetup>> RemoteSetupOf(const RemoteSettings& settings) {
+Result<std::optional<RemoteSetup>> RemoteSetupOf(const Configuration& configuration) {
+  const RemoteSettings& settings = configuration.remote;
   if (settings.url.empty()) return std::optional<RemoteSetup>();
   RemoteSetup setup;
   Result<RedisAddress> address = ParseRedisUrl(settings.url);
@@ -95,7 +96,9 @@ Result<std::optional<RemoteSetup>> RemoteSetupOf(const RemoteSettings& settings)
   setup.options.prefix = settings.prefix;
   setup.options.patience = settings.patience;
   setup.options.entry_limit = settings.entry_limit;
-  setup.options.lifetime = std::chrono::floor<std::chrono::seconds>(settings.lifetime);
+  setup.options.lifetime = std::max(std::chrono::seconds(1),
+                                    std::chrono::floor<std::chrono::seconds>(settings.lifetime));
+  setup.options.max_leases = 2 * configuration.builds.slots;
   return std::optional(std::move(setup));
 }
 

@@ -40,6 +40,6 @@ struct RemoteSetup {
 };
 /// Reads the files that the configuration names. Returns none if no Redis is configured. Errors as
 /// ParseRedisUrl, LoadSigningKey and TrustList::Load have them.
-[[nodiscard]] Result<std::optional<RemoteSetup>> RemoteSetupOf(const RemoteSettings& settings);
+[[nodiscard]] Result<std::optional<RemoteSetup>> RemoteSetupOf(const Configuration& configuration);
 
 }  // namespace cccl_cache::daemon

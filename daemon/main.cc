@@ -137,11 +137,15 @@ int Serve(Startup startup, const Signals& signals, std::vector<ListeningSocket> 
   const Result<std::string> worker = FindWorker();
   if (!worker) return Refuse(worker.error(), kCannotServe);
 
-  Result<std::optional<RemoteSetup>> remote = RemoteSetupOf(configuration.remote);
+  Result<std::optional<RemoteSetup>> remote = RemoteSetupOf(configuration);
   if (!remote) return Refuse(remote.error(), kBadConfiguration);
 
   Log log(configuration.log_level, configuration.log_format,
           JournalOf(STDERR_FILENO, startup.surroundings.Variable("JOURNAL_STREAM")));
+  if (*remote && configuration.remote.trust.empty()) {
+    log.Write(LogLevel::kWarning, "remote",
+              "no key is trusted, so nothing is taken from other nodes: set remote_trust");
+  }
   LimitedLog grpc_lines(log, "grpc");
   const GrpcLog grpc_log([&grpc_lines](std::string_view text) { grpc_lines.Write(text); });
   // First, because the stores count what they load by account.

@@ -170,8 +170,8 @@ constexpr std::array kSettings = {
                                                          "what all keys in Redis begin with"),
     One<DurationFormat, &C::remote, &RemoteSettings::patience>(
         "remote_patience", "a compile waits for Redis at most this long"),
-    One<SizeFormat, &C::remote, &RemoteSettings::entry_limit>("remote_entry_limit",
-                                                              "largest entry that is shared"),
+    One<SharedSizeFormat, &C::remote, &RemoteSettings::entry_limit>(
+        "remote_entry_limit", "largest entry that is shared, uncompressed"),
     One<DurationFormat, &C::remote, &RemoteSettings::lifetime>(
         "remote_lifetime", "how long an entry is taken after it was signed"),
 };

@@ -164,6 +164,17 @@ Result<uint64_t> MessageSizeFormat::Parse(std::string_view text) {
   return size;
 }
 
+Result<uint64_t> SharedSizeFormat::Parse(std::string_view text) {
+  constexpr uint64_t kLeast = 64ull << 10;
+  constexpr uint64_t kMost = 32ull << 20;
+  Result<uint64_t> size = SizeFormat::Parse(text);
+  if (size && (*size < kLeast || *size > kMost)) {
+    return BadValue(fmt::format("{} is not from {} to {}", text, SizeFormat::Show(kLeast),
+                                SizeFormat::Show(kMost)));
+  }
+  return size;
+}
+
 Result<uint64_t> CompileMemoryFormat::Parse(std::string_view text) {
   constexpr uint64_t kLeast = 96ull << 20;
   Result<uint64_t> size = SizeFormat::Parse(text);

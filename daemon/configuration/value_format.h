@@ -98,6 +98,11 @@ struct MessageSizeFormat : SizeFormat {
   static Result<uint64_t> Parse(std::string_view text);
 };
 
+/// Bytes of what nodes share: from 64KiB to 32MiB, half of what may wait to be sent.
+struct SharedSizeFormat : SizeFormat {
+  static Result<uint64_t> Parse(std::string_view text);
+};
+
 /// Bytes of memory for one compile: at least 96MiB. An ordinary error alone takes up to 72 MiB,
 /// most of it the compiler's own code and tables. Near the limit it can't be told from a lack of
 /// memory.

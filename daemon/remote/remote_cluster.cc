@@ -24,14 +24,15 @@ using std::chrono::milliseconds;
 constexpr int kMaxLate = 3;
 constexpr milliseconds kFirstPause{5};
 constexpr milliseconds kLastPause{100};
-// A node waits for another one's compile up to four times as long as such compiles usually take,
-// within these bounds.
-constexpr int kUsualTimes = 4;
-constexpr milliseconds kShortestWait{2'000};
+// A node waits for another one's compile up to twice as long as such compiles take, within these
+// bounds; kUnknownWait if that is not known.
+constexpr int kUsualTimes = 2;
+constexpr milliseconds kShortestWait{1'000};
+constexpr milliseconds kUnknownWait{10'000};
 constexpr milliseconds kLongestWait{60'000};
-// A lease that has ended says so for this long, so that waiting nodes look at once.
-constexpr milliseconds kDoneFor{2'000};
-constexpr std::string_view kDone = "done";
+// Leases are not signed: after so many waits in vain in a row, leases are ignored for a while.
+constexpr int kMaxInVain = 3;
+constexpr std::chrono::seconds kIgnoreLeases{60};
 
 constexpr std::string_view kRenew =
     "if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('pexpire',KEYS[1],ARGV[2]) end "
@@ -39,6 +40,9 @@ constexpr std::string_view kRenew =
 constexpr std::string_view kReplace =
     "if redis.call('get',KEYS[1])==ARGV[1] then "
     "redis.call('set',KEYS[1],ARGV[2],'px',ARGV[3]) end return 0";
+constexpr std::string_view kRelease =
+    "if redis.call('get',KEYS[1])==ARGV[1] then redis.call('del',KEYS[1]) end return 0";
+constexpr size_t kTokenSize = 32;
 
 std::string RandomToken() {
   std::array<uint8_t, 16> bytes{};
@@ -47,6 +51,27 @@ std::string RandomToken() {
   std::string token;
   for (const uint8_t byte : bytes) token += fmt::format("{:02x}", byte);
   return token;
+}
+
+/// What a lease says: its holder's token, and perhaps whose files its compile waits for.
+struct Lease {
+  std::optional<uid_t> uid;
+};
+
+/// Returns none for what no node writes.
+std::optional<Lease> ParseLease(std::string_view text) {
+  Lease lease;
+  if (const size_t colon = text.find(':'); colon != std::string_view::npos) {
+    uid_t uid = 0;
+    const char* const end = text.data() + colon;
+    const auto read = std::from_chars(text.data(), end, uid);
+    if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
+    lease.uid = uid;
+    text.remove_prefix(colon + 1);
+  }
+  const bool token = text.size() == kTokenSize &&
+                     text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+  return token ? std::optional(lease) : std::nullopt;
 }
 
 /// Returns a pause between half and all of the given one, so that nodes do not ask in step.
@@ -125,13 +150,16 @@ bool RemoteCluster::Ask(Question question, const std::stop_token& ended, Asker a
 }
 
 void RemoteCluster::Close() {
-  std::promise<void> closed;
-  link_.At(Clock::now(), [this, &closed] {
+  auto closed = std::make_shared<std::promise<void>>();
+  const std::future<void> done = closed->get_future();
+  link_.At(Clock::now(), [this, closed] {
     closed_ = true;
-    open_.clear();
-    closed.set_value();
+    while (!open_.empty()) End(open_.begin()->first);
+    closed->set_value();
   });
-  closed.get_future().wait();
+  // A link that has ended drops the work, and with it the promise: that ends the wait, too.
+  closed.reset();
+  done.wait();
 }
 
 RemoteCluster::Open* RemoteCluster::FindOpen(uint64_t id) {
@@ -144,47 +172,39 @@ void RemoteCluster::Begin(uint64_t id, Question question, std::stop_token ended,
   Open& open = open_[id];
   open.question = std::move(question);
   open.asker = std::move(asker);
-  open.asked = Clock::now();
   // Runs on the thread that ends the question, or at once if it has ended.
   open.at_end = std::make_unique<std::stop_callback<std::function<void()>>>(
       std::move(ended), [this, id] { link_.At(Clock::now(), [this, id] { End(id); }); });
-  open.deadline = open.asked + PatienceFor(open.question);
+  open.deadline = Clock::now() + PatienceFor(open.question);
   statistics_.Add(Counter::kRemoteLookups);
-  Find(id, false, false);
+  Find(id, false);
 }
 
 milliseconds RemoteCluster::PatienceFor(const Question& question) const {
   if (question.usual_time.count() == 0) return options_.patience;
   const auto tenth = duration_cast<milliseconds>(question.usual_time / 10);
-  return std::clamp(tenth, milliseconds(1), options_.patience);
+  return std::max(milliseconds(1), std::min(tenth, options_.patience));
 }
 
 // Asks for the entries, and for the lease before them if that is wanted: what its last holder wrote
 // is there by then.
-void RemoteCluster::Find(uint64_t id, bool acquire, bool last) {
+void RemoteCluster::Find(uint64_t id, bool acquire) {
   Open* const open = FindOpen(id);
   if (open == nullptr) return;
   const auto look = std::make_shared<Look>();
   const std::vector<SharedEntry>& entries = open->question.entries;
   look->found.resize(entries.size());
-  look->last = last;
+  look->acquires = acquire;
   bool sent = true;
-  if (acquire && options_.key) {
+  if (acquire) {
     const std::string token = RandomToken();
+    const std::string lease = NameOfLease(*open);
     ++look->missing;
-    sent = link_.Send(
-        {"SET", NameOfLease(*open), token, "NX", "PX", fmt::to_string(options_.lease.count())},
-        [this, id, look, token](const RedisReply* reply) {
-          Open* const asking = FindOpen(id);
-          const bool held = reply != nullptr && reply->kind == RedisReply::Kind::kText;
-          if (held && asking != nullptr) {
-            asking->token = token;
-            look->acquired = true;
-            if (asking->compiles) RenewLater(id);  // the answer came late
-          }
-          look->lost = look->lost || reply == nullptr;
-          if (--look->missing == 0) EndLook(id, *look);
-        });
+    sent = link_.Send({"SET", lease, token, "NX", "PX", fmt::to_string(options_.lease.count())},
+                      [this, id, look, token, lease](const RedisReply* reply) {
+                        TakeLease(id, lease, token, look.get(), reply);
+                        if (--look->missing == 0) EndLook(id, *look);
+                      });
   }
   const std::string end = fmt::to_string(options_.entry_limit - 1);
   for (size_t place = 0; place < entries.size() && sent; ++place) {
@@ -200,10 +220,26 @@ void RemoteCluster::Find(uint64_t id, bool acquire, bool last) {
   });
 }
 
+void RemoteCluster::TakeLease(uint64_t id, const std::string& lease, const std::string& token,
+                              Look* look, const RedisReply* reply) {
+  using Kind = RedisReply::Kind;
+  // Only nil says that another node has it. A Redis that refuses writes costs no wait.
+  if (reply == nullptr || reply->kind == Kind::kError) look->lost = true;
+  if (reply == nullptr || reply->kind != Kind::kText) return;
+  Open* const open = FindOpen(id);
+  if (open == nullptr) return Release(lease, token);
+  open->token = token;
+  ++leases_;
+  statistics_.Add(Counter::kRemoteLeases);
+  look->acquired = true;
+  RenewLater(id);
+  if (open->files_of) SayWhoseFiles(open, *open->files_of);
+}
+
 void RemoteCluster::TakeReply(uint64_t id, const std::shared_ptr<Look>& look, size_t place,
                               const RedisReply* reply) {
   Open* const open = FindOpen(id);
-  if (reply == nullptr) look->lost = true;
+  if (reply == nullptr || reply->kind == RedisReply::Kind::kError) look->lost = true;
   if (open != nullptr && reply != nullptr && reply->kind == RedisReply::Kind::kText) {
     look->found[place] = Verified(open->question.entries[place], *reply);
   }
@@ -239,21 +275,30 @@ void RemoteCluster::EndLook(uint64_t id, const Look& look) {
     if (found(look.found)) return;
   }
   if (open->compiles) return;
-  if (look.lost || look.last || look.acquired) return Compile(id);
+  const bool leases = open->question.compile && Clock::now() >= ignore_leases_until_;
+  if (look.lost || look.acquired || !leases) return Compile(id);
   if (open->pause.count() == 0) {
     open->pause = kFirstPause;
-    return options_.key ? Find(id, true, false) : LookAtLease(id);
+    return MayAcquire() ? Find(id, true) : LookAtLease(id);
   }
-  statistics_.Add(Counter::kRemoteWaits);
+  // The lease is gone, and this node takes none.
+  if (!look.acquires) return Compile(id);
   AwaitOther(id);
 }
+
+// A node whose compiles wait for slots takes no more leases, but waits for those of others.
+bool RemoteCluster::MayAcquire() const { return options_.key && leases_ < options_.max_leases; }
 
 void RemoteCluster::AwaitOther(uint64_t id) {
   Open* const open = FindOpen(id);
   if (open == nullptr) return;
+  if (!std::exchange(open->waits, true)) statistics_.Add(Counter::kRemoteWaits);
   const auto usual = duration_cast<milliseconds>(open->question.usual_time) * kUsualTimes;
-  if (Clock::now() >= open->asked + std::clamp(usual, kShortestWait, kLongestWait)) {
+  const milliseconds longest =
+      usual.count() == 0 ? kUnknownWait : std::clamp(usual, kShortestWait, kLongestWait);
+  if (Clock::now() >= open->question.since + longest) {
     statistics_.Add(Counter::kRemoteWaitsInVain);
+    if (++in_vain_in_a_row_ >= kMaxInVain) ignore_leases_until_ = Clock::now() + kIgnoreLeases;
     return Compile(id);
   }
   const Clock::time_point next = Clock::now() + Jittered(open->pause);
@@ -268,14 +313,19 @@ void RemoteCluster::LookAtLease(uint64_t id) {
   const auto answered = std::make_shared<bool>(false);
   const auto take = [this, id, answered](const RedisReply* reply) {
     *answered = true;
-    const Open* const waits = FindOpen(id);
+    Open* const waits = FindOpen(id);
     if (waits == nullptr || waits->compiles) return;
     using Kind = RedisReply::Kind;
     if (reply == nullptr || reply->kind == Kind::kError) return Compile(id);
-    // Its holder died: the next one may have it.
-    if (reply->kind == Kind::kNil) return options_.key ? Find(id, true, false) : Compile(id);
-    if (reply->text == kDone) return Find(id, false, true);
-    TellWhoseFiles(id, reply->text);
+    const auto lease =
+        reply->kind == Kind::kText ? ParseLease(reply->text) : std::optional<Lease>();
+    // Its holder is done, or died: the next one may have it.
+    if (!lease && !waits->waits) return Compile(id);
+    if (!lease) {
+      waits->deadline = Clock::now() + options_.patience;
+      return Find(id, MayAcquire());
+    }
+    if (lease->uid) TellWhoseFiles(id, *lease->uid);
     AwaitOther(id);
   };
   if (!link_.Send({"GET", NameOfLease(*open)}, take)) return Compile(id);
@@ -284,15 +334,9 @@ void RemoteCluster::LookAtLease(uint64_t id) {
   });
 }
 
-void RemoteCluster::TellWhoseFiles(uint64_t id, std::string_view lease) {
+void RemoteCluster::TellWhoseFiles(uint64_t id, uid_t uid) {
   Open* const open = FindOpen(id);
-  const size_t colon = lease.find(':');
-  if (colon == std::string_view::npos || open->looks_outside) return;
-  uid_t uid = 0;
-  const char* const end = lease.data() + colon;
-  const auto read = std::from_chars(lease.data(), end, uid);
-  if (read.ec != std::errc() || read.ptr != end) return;
-  open->looks_outside = true;
+  if (std::exchange(open->files_of, uid)) return;
   const auto looks_outside = open->asker.looks_outside;  // a copy: the question may end meanwhile
   looks_outside(uid);
 }
@@ -300,24 +344,35 @@ void RemoteCluster::TellWhoseFiles(uint64_t id, std::string_view lease) {
 void RemoteCluster::LooksOutside(const Digest& compile, uid_t uid) {
   link_.At(Clock::now(), [this, compile, uid] {
     for (auto& [id, open] : open_) {
-      if (open.question.compile != compile || open.token.empty()) continue;
-      const std::string token = fmt::format("{}:{}", uid, open.token);
-      link_.Send({"EVAL", kReplace, "1", NameOfLease(open), open.token, token,
-                  fmt::to_string(options_.lease.count())},
-                 [](const RedisReply*) {});
-      open.token = token;
+      if (open.question.compile != compile || !open.compiles) continue;
+      open.files_of = uid;
+      if (!open.token.empty()) SayWhoseFiles(&open, uid);
     }
   });
+}
+
+void RemoteCluster::SayWhoseFiles(Open* open, uid_t uid) {
+  const std::string token = fmt::format("{}:{}", uid, open->token);
+  link_.Send({"EVAL", kReplace, "1", NameOfLease(*open), open->token, token,
+              fmt::to_string(options_.lease.count())},
+             [](const RedisReply*) {});
+  open->token = token;
 }
 
 void RemoteCluster::BeLate(uint64_t id) {
   Open* const open = FindOpen(id);
   if (open == nullptr || open->compiles) return;
   statistics_.Add(Counter::kRemoteLate);
-  if (++late_in_a_row_ >= kMaxLate) {
-    late_in_a_row_ = 0;
-    link_.BreakOff(
-        fmt::format("{} answers in a row took longer than builds wait for one", kMaxLate));
+  // Answers that had less time say little of Redis, and so do many that were late together.
+  const auto now = Clock::now();
+  const bool had_time = PatienceFor(open->question) >= options_.patience;
+  if (had_time && now >= last_late_ + options_.patience) {
+    last_late_ = now;
+    if (++late_in_a_row_ >= kMaxLate) {
+      late_in_a_row_ = 0;
+      link_.BreakOff(
+          fmt::format("{} answers in a row took longer than builds wait for one", kMaxLate));
+    }
   }
   Compile(id);
 }
@@ -325,10 +380,6 @@ void RemoteCluster::BeLate(uint64_t id) {
 void RemoteCluster::Compile(uint64_t id) {
   Open* const open = FindOpen(id);
   if (open == nullptr || std::exchange(open->compiles, true)) return;
-  if (!open->token.empty()) {
-    statistics_.Add(Counter::kRemoteLeases);
-    RenewLater(id);
-  }
   const auto compile = open->asker.compile;  // a copy: the question may end meanwhile
   compile();
 }
@@ -351,12 +402,19 @@ void RemoteCluster::End(uint64_t id) {
   if (found == open_.end()) return;
   const Open open = std::move(found->second);
   open_.erase(found);
-  if (open.token.empty()) return;
+  if (open.token.empty()) {
+    if (open.waits && !open.compiles) in_vain_in_a_row_ = 0;
+    return;
+  }
+  --leases_;
+  Release(NameOfLease(open), open.token);
+}
+
+void RemoteCluster::Release(const std::string& lease, const std::string& token) {
   const MutexLock lock(mutex_);
   outbox_.push_back({.entry = {},
                      .artifact = nullptr,
-                     .command = {"EVAL", std::string(kReplace), "1", NameOfLease(open), open.token,
-                                 std::string(kDone), fmt::to_string(kDoneFor.count())}});
+                     .command = {"EVAL", std::string(kRelease), "1", lease, token}});
   changed_.NotifyAll();
 }
 
@@ -414,7 +472,7 @@ std::string RemoteCluster::NameOf(const SharedEntry& entry) const {
 }
 
 std::string RemoteCluster::NameOfLease(const Open& open) const {
-  return fmt::format("{}l:{}", options_.prefix, open.question.compile.Hex());
+  return fmt::format("{}l:{}", options_.prefix, open.question.compile->Hex());
 }
 
 }  // namespace cccl_cache::daemon

@@ -30,7 +30,7 @@ namespace cccl_cache::daemon {
 ///
 /// Keys in Redis, each after the prefix: `a:KEY` an artifact, `m:KEY` a manifest, `l:COMPILE` a
 /// lease. A lease holds a random token of its holder, with "UID:" before it once the compile waits
-/// for files of that user, or "done" for a moment after it.
+/// for files of that user. It is gone once what the compile gave was written.
 class RemoteCluster final : public Cluster {
  public:
   struct Options {
@@ -43,6 +43,7 @@ class RemoteCluster final : public Cluster {
     std::chrono::seconds lifetime{30 * 24 * 3600};  ///< of an entry
     std::chrono::milliseconds lease{3000};          ///< without renewal
     uint64_t outbox_limit = 64 << 20;               ///< bytes that wait to be written
+    size_t max_leases = 16;                         ///< that this node holds at a time
   };
 
   /// The statistics must outlive it.
@@ -65,20 +66,20 @@ class RemoteCluster final : public Cluster {
     Question question;
     Asker asker;
     std::unique_ptr<std::stop_callback<std::function<void()>>> at_end;
-    bool compiles = false;  ///< the asker was told to compile
-    std::string token;      ///< of the lease that this node holds; empty: none
-    Clock::time_point asked;
+    bool compiles = false;               ///< the asker was told to compile
+    std::string token;                   ///< of the lease that this node holds; empty: none
     Clock::time_point deadline;          ///< of the reply that it waits for
     std::chrono::milliseconds pause{0};  ///< before the next look at another node's lease
-    bool looks_outside = false;          ///< the asker was told so of that lease's compile
+    bool waits = false;                  ///< or waited, for another node's compile
+    std::optional<uid_t> files_of = {};  ///< the compile waits for files of this user
   };
   /// What one look at Redis brings, reply by reply.
   struct Look {
     std::vector<ArtifactPtr> found;
     size_t missing = 0;     ///< replies
     bool lost = false;      ///< a reply that never comes
+    bool acquires = false;  ///< the lease was asked for
     bool acquired = false;  ///< this node holds the lease now
-    bool last = false;      ///< another node has just ended its compile
   };
   /// Something to be written, in order.
   struct Outgoing {
@@ -90,14 +91,19 @@ class RemoteCluster final : public Cluster {
 
   // All of these run on the link's thread.
   void Begin(uint64_t id, Question question, std::stop_token ended, Asker asker);
-  void Find(uint64_t id, bool acquire, bool last);
+  void Find(uint64_t id, bool acquire);
+  void TakeLease(uint64_t id, const std::string& lease, const std::string& token, Look* look,
+                 const RedisReply* reply);
+  [[nodiscard]] bool MayAcquire() const;
   void TakeReply(uint64_t id, const std::shared_ptr<Look>& look, size_t place,
                  const RedisReply* reply);
   void EndLook(uint64_t id, const Look& look);
   void AwaitOther(uint64_t id);
   void LookAtLease(uint64_t id);
   void RenewLater(uint64_t id);
-  void TellWhoseFiles(uint64_t id, std::string_view lease);
+  void TellWhoseFiles(uint64_t id, uid_t uid);
+  void SayWhoseFiles(Open* open, uid_t uid);
+  void Release(const std::string& lease, const std::string& token);
   void BeLate(uint64_t id);
   void Compile(uint64_t id);
   void End(uint64_t id);
@@ -115,7 +121,11 @@ class RemoteCluster final : public Cluster {
 
   // Of the link's thread.
   std::unordered_map<uint64_t, Open> open_;
+  size_t leases_ = 0;  ///< held
   int late_in_a_row_ = 0;
+  Clock::time_point last_late_;
+  int in_vain_in_a_row_ = 0;
+  Clock::time_point ignore_leases_until_;
   bool closed_ = false;
 
   mutable Mutex mutex_;

@@ -15,7 +15,7 @@ import random
 
 FIRST_PAUSE, LAST_PAUSE = 0.005, 0.1  # seconds between two looks at a lease
 PATIENCE = 0.02
-SHORTEST_WAIT, USUAL_TIMES = 2.0, 4
+SHORTEST_WAIT, LONGEST_WAIT, UNKNOWN_WAIT, USUAL_TIMES = 1, 60, 10, 2
 VERIFY = 0.00013
 
 
@@ -47,6 +47,7 @@ class Node:
         self.next = 0  # the place of the kernel that it needs
         self.pause = FIRST_PAUSE
         self.asked = 0.0
+        self.most = 0.0  # seconds that its own compiles took
 
 
 class Simulation:
@@ -55,7 +56,6 @@ class Simulation:
         self.random = random.Random(arguments.seed)
         self.redis = Redis(arguments)
         self.times = [self.random.lognormvariate(-0.32, 0.8) * arguments.compile_seconds for _ in range(arguments.kernels)]
-        self.usual = sum(self.times) / len(self.times)
         self.written = {}  # kernel: when its artifact is in Redis
         self.leases = {}  # kernel: when its lease ends
         self.events = []
@@ -104,7 +104,8 @@ class Simulation:
         self.wait(answer, node)
 
     def wait(self, now, node):
-        if now - node.asked > max(USUAL_TIMES * self.usual, SHORTEST_WAIT):
+        longest = min(max(USUAL_TIMES * node.most, SHORTEST_WAIT), LONGEST_WAIT) if node.most else UNKNOWN_WAIT
+        if now - node.asked > longest:
             return self.compile(now, node, False)
         pause = self.random.uniform(node.pause / 2, node.pause)
         node.pause = min(node.pause * 1.5, LAST_PAUSE)
@@ -119,7 +120,9 @@ class Simulation:
 
     def compile(self, now, node, shares):
         self.compiles += 1
-        done = now + self.times[self.kernel(node)]
+        time = self.times[self.kernel(node)]
+        node.most = max(node.most, time)
+        done = now + time
         if shares:
             self.at(done, self.write, node)
         self.at(done, self.have, node)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""A real Redis on a Unix socket, a proxy before it that can be slow, and a peer that only talks nonsense."""
+"""A real Redis on a Unix socket, and a peer that only talks nonsense."""
 
 import contextlib
 import shutil

@@ -116,10 +116,10 @@ def test_programs_with_headers_of_their_own_are_shared_by_contents(make_node, re
         return node.build_json("#include <value.h>\n", f"--option=-I{directory / place}")
 
     assert build(one, "a", 1)["outcome"] == "built"
-    written = count(one, "remote_writes_total")
     assert built(build(two, "b", 1)) == ("hit", "remote")
+    written = count(two, "remote_writes_total")
     assert build(two, "c", 2)["outcome"] == "built"
-    await_written(one, written)
+    await_written(two, written + 2)
     assert built(build(one, "d", 2)) == ("hit", "remote")
 
 
@@ -232,6 +232,7 @@ def test_a_redis_that_is_full_costs_what_it_does_not_hold(make_node, redis):
     assert node.build_json("// while it is full\n")["outcome"] == "built"
     wait_for(lambda: count(node, "remote_writes_failed_total") > 0, "a write that failed")
     assert built(node.build_json("// while it is full\n")) == ("hit", "memory")
+    assert count(node, "remote_waits_total") == 0
 
 
 @pytest.mark.parametrize(

@@ -140,8 +140,9 @@ struct Build {
   /// here because not every build leaves a manifest that says so.
   bool shows_paths = false;
 
-  bool missed = false;                 ///< counted as a miss, once however often it starts again
-  int asked_cluster = 0;               ///< how often its flights asked other nodes
+  bool missed = false;  ///< counted as a miss, once however often it starts again
+  std::chrono::steady_clock::time_point cluster_since;  ///< of the first time
+  int asked_cluster = 0;                                ///< how often its flights asked other nodes
   std::optional<Digest> from_cluster;  ///< the key of an artifact that another node gave for it
   /// Its outcome if a tier holds its result: no longer a hit once it waited for that compile.
   Outcome if_found = Outcome::kHit;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/core/build/flights.h"
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <stop_token>
@@ -171,9 +172,12 @@ void Flights::Join(BuildPtr waiter) {
   const bool asks = shared && parts_.cluster != nullptr && waiter->asked_cluster++ < kMaxAsked;
   waiter->joined = Clock::now();
   const Digest key = KeyFor(*waiter);
+  const bool of_one_caller = waiter->files != nullptr && IsAlone(*waiter);
+  if (asks && waiter->asked_cluster == 1) waiter->cluster_since = waiter->joined;
   const KnownClosure* const closure = waiter->found.closure;
   Wanted wanted{.plan = plan,
-                .flight = key,
+                .compile = of_one_caller ? std::nullopt : std::optional(key),
+                .since = waiter->cluster_since,
                 .artifact = closure == nullptr ? plan->key : closure->key,
                 .manifest = closure == nullptr,
                 .known = waiter->known.manifest.shared};
@@ -210,7 +214,8 @@ bool Flights::AskCluster(const FlightTable::Joined& joined, Wanted wanted) {
   const auto kind = static_cast<size_t>(plan.job.request->kind());
   Cluster::Question question{
       .entries = {ArtifactEntryOf(plan, wanted.artifact)},
-      .compile = wanted.flight,
+      .compile = wanted.compile,
+      .since = wanted.since,
       .usual_time = std::chrono::microseconds(usual_times_[kind].load(std::memory_order_relaxed))};
   if (wanted.manifest) question.entries.push_back(ManifestEntryOf(plan));
   const uint64_t flight = joined.flight;
@@ -242,11 +247,11 @@ bool Flights::TakeFromCluster(uint64_t flight, const Wanted& wanted,
 }
 
 void Flights::NoteTime(BuildKind kind, std::chrono::microseconds time) {
-  constexpr int64_t kWeight = 8;  // of the average so far, against one more compile
+  constexpr int64_t kWeight = 16;  // of what is remembered, against a compile that took less
   std::atomic<int64_t>& usual = usual_times_[static_cast<size_t>(kind)];
   const int64_t before = usual.load(std::memory_order_relaxed);
-  const int64_t now = before == 0 ? time.count() : before + (time.count() - before) / kWeight;
-  usual.store(now, std::memory_order_relaxed);
+  const int64_t less = std::max<int64_t>(0, before - time.count());
+  usual.store(less == 0 ? time.count() : before - less / kWeight, std::memory_order_relaxed);
 }
 
 // Runs one flight from its slot to its result, on a slot's thread.
@@ -326,7 +331,7 @@ void Flights::LooksOutsideElsewhere(uint64_t flight, const BuildPlan& plan, uid_
 void Flights::Land(uint64_t flight, const std::shared_ptr<const BuildPlan>& plan, const Peer& peer,
                    const FlightResult& flight_result, const Manifest* known) {
   parts_.cache.Keep(*plan, peer, flight_result, known);
-  if (flight_result.compile_time.count() > 0) {
+  if (flight_result.keepable() && flight_result.output.succeeded) {
     NoteTime(plan->job.request->kind(), flight_result.compile_time);
   }
   for (BuildPtr& waiter : parts_.table.Finish(flight)) {

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "daemon/core/build/build.h"
@@ -77,7 +78,8 @@ class Flights {
   /// What other nodes are asked for.
   struct Wanted {
     std::shared_ptr<const BuildPlan> plan;
-    Digest flight;                          ///< the flight's key
+    std::optional<Digest> compile;  ///< as in Cluster::Question
+    std::chrono::steady_clock::time_point since;
     Digest artifact;                        ///< of the closure that is true, or of none
     bool manifest = true;                   ///< wanted too: no closure is known to be true
     std::shared_ptr<const Manifest> known;  ///< as for Land

@@ -68,7 +68,7 @@ void Manifest::Add(KnownClosure closure) {
   closures.insert(closures.begin(), std::move(closure));
   size_t of_owner = 0;
   std::erase_if(closures, [&](const KnownClosure& known) {
-    return known.owner == owner && ++of_owner > kMaxClosuresOfOwner;
+    return owner && known.owner == owner && ++of_owner > kMaxClosuresOfOwner;
   });
   if (closures.size() > kMaxClosures) closures.resize(kMaxClosures);
   uint64_t bytes = 0;

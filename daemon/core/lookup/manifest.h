@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -68,7 +69,8 @@ struct KnownClosure {
 /// key of its own: it is verified, bounded and evicted like them.
 struct Manifest {
   static constexpr size_t kMaxClosures = 64;
-  /// For one owner: a user who edits headers evicts that user's older closures, not others'.
+  /// For one owner: a user who edits headers evicts that user's older closures, not others'. Those
+  /// without an owner are bounded by kMaxClosures alone.
   static constexpr size_t kMaxClosuresOfOwner = 8;
   /// For all closures together, as BytesOf counts. One closure fits in any case.
   static constexpr uint64_t kMaxBytes = 32u << 20;
@@ -94,6 +96,11 @@ struct Manifest {
   /// Returns whether this one holds a closure that `before` does not, or differs on whether a
   /// closure shows paths. Both must have the keys of their closures.
   [[nodiscard]] bool SaysMoreThan(const Manifest& before) const;
+
+  /// Returns whether it lists the closure whose artifact has this key.
+  [[nodiscard]] bool Knows(const Digest& key) const {
+    return std::ranges::find(closures, key, &KnownClosure::key) != closures.end();
+  }
 
   bool operator==(const Manifest&) const = default;
 };

@@ -118,12 +118,15 @@ bool ManifestTable::Merge(const Digest& fingerprint, const ArtifactPtr& entry,
                           const Manifest* known) {
   const ManifestPtr theirs = Decode(ManifestKey(fingerprint), fingerprint, entry);
   const ManifestPtr ours = FindInMemory(fingerprint);
-  const Manifest nothing;
   const Manifest* const before = ours != nullptr ? ours.get() : known;
-  if (!theirs->SaysMoreThan(before == nullptr ? nothing : *before)) return false;
-  std::vector<KnownClosure> closures(theirs->closures.rbegin(), theirs->closures.rend());
-  // Uids of other nodes may be those of other people here.
-  for (KnownClosure& closure : closures) closure.owner.reset();
+  std::vector<KnownClosure> closures;
+  for (auto each = theirs->closures.rbegin(); each != theirs->closures.rend(); ++each) {
+    if (before != nullptr && before->Knows(each->key)) continue;
+    closures.push_back(*each);
+    // Uids of other nodes may be those of other people here.
+    closures.back().owner.reset();
+  }
+  if (closures.empty()) return false;
   AddInMemory(fingerprint, closures, theirs->compile_time, known);
   return true;
 }

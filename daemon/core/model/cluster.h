@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <stop_token>
 #include <vector>
 
@@ -39,9 +40,12 @@ class Cluster {
  public:
   struct Question {
     std::vector<SharedEntry> entries;  ///< each that may serve this compile
-    Digest compile;                    ///< what the compile is known by on all nodes
-    /// How long a compile of this kind takes; 0: unknown. Bounds how long a build waits for an
-    /// answer, and for the compile of another node.
+    /// What the compile is known by on all nodes. None: it is one of this node alone, so that no
+    /// other node's compile is waited for.
+    std::optional<Digest> compile;
+    std::chrono::steady_clock::time_point since;  ///< when the build first asked for anything
+    /// How long compiles of this kind took at most, lately; 0: unknown. Bounds how long a build
+    /// waits for an answer, and for the compile of another node.
     std::chrono::microseconds usual_time{0};
   };
   /// Run on a thread of the cluster's, never under a lock of it. Both may run until the question
