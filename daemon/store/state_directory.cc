@@ -62,14 +62,16 @@ Result<std::string> MakePrivate(const std::string& path) {
             "can change is not trusted. chown it, or name another one with --state-dir.",
             path, info.st_uid, geteuid())};
   }
-  if ((info.st_mode & 07777) != 0700 && fchmod(directory.get(), 0700) != 0) {
-    return Unusable(path, "cannot be made private (mode 0700)", errno);
-  }
+  // The check precedes the change of mode: others may have put files into a directory that they
+  // could write until now.
   const Status safe = CheckOwnDirectory(path, "put entries of their own into the cache");
   if (!safe) {
     return Error{ErrorCode::kUnavailable,
                  fmt::format("state directory {}: {}, or name another one with --state-dir", path,
                              safe.error().message)};
+  }
+  if ((info.st_mode & 07777) != 0700 && fchmod(directory.get(), 0700) != 0) {
+    return Unusable(path, "cannot be made private (mode 0700)", errno);
   }
   return real;
 }

@@ -37,6 +37,20 @@ TEST_CASE("a state directory that others may read is made private") {
   CHECK(ModeOf(temporary / "state") == 0700);
 }
 
+TEST_CASE("a state directory that others may write is refused, and stays as it is") {
+  const TemporaryDirectory temporary;
+  mkdir((temporary / "state").c_str(), 0700);
+  for (const mode_t mode : {0777, 01777, 0702}) {
+    INFO(mode);
+    chmod((temporary / "state").c_str(), mode);
+    const auto directory = StateDirectory::Open(temporary / "state");
+    REQUIRE_FALSE(directory);
+    CHECK_THAT(directory.error().message,
+               Contains(temporary / "state") && Contains("chmod") && Contains("--state-dir"));
+    CHECK(ModeOf(temporary / "state") == mode);
+  }
+}
+
 TEST_CASE("a second open says who has the state directory locked, and which it is") {
   const TemporaryDirectory temporary;
   auto first = StateDirectory::Open(temporary / "state");
