@@ -34,8 +34,10 @@ constexpr std::pair<std::string_view, const char*> kHeadings[] = {
 
 Error Bad(std::string message) { return Error{ErrorCode::kInvalidRequest, std::move(message)}; }
 
-/// Returns the path made absolute by the working directory, as the person who typed it means it.
+/// Returns the path made absolute by the working directory, as the person who typed it means it. An
+/// address as clients take it is left alone, so that it is refused as no absolute path.
 std::string Absolute(const std::string& path) {
+  if (path.starts_with("unix:")) return path;
   std::error_code error;
   const std::filesystem::path absolute = std::filesystem::absolute(path, error);
   return error ? path : absolute.lexically_normal().string();

@@ -35,6 +35,16 @@ TEST_CASE("a relative path is taken from the working directory") {
   CHECK(parsed->config_file.front() == '/');
 }
 
+TEST_CASE("an address in place of a socket's path is refused with the way out") {
+  const auto parsed = ParseCommandLine({"--socket", "unix:///run/s"});
+  REQUIRE(parsed.ok());
+  Configuration configuration;
+  const Assignment& given = parsed->assignments.at(0);
+  const auto set = given.setting->set(configuration, given.texts);
+  REQUIRE_FALSE(set.ok());
+  CHECK(set.error().message.find("begin it with /") != std::string::npos);
+}
+
 TEST_CASE("an unknown flag, a stray word and a missing value are errors") {
   const auto unknown = ParseCommandLine({"--socket-mod=0600"});
   REQUIRE_FALSE(unknown.ok());
