@@ -95,12 +95,28 @@ Result<std::string> ReadText(const std::string& path) {
   return text.str();
 }
 
+/// Returns what to append to the parser's message if the line gives a bare number with a unit.
+std::string QuotesHint(const std::string& text, size_t number) {
+  std::istringstream lines(text);
+  std::string line;
+  for (size_t i = 0; i < number; ++i) std::getline(lines, line);
+  std::istringstream words(line.replace(std::min(line.find('='), line.size()), 1, " "));
+  std::string name;
+  std::string value;
+  words >> name >> value;
+  const Setting* setting = FindSetting(name);
+  if (setting == nullptr || setting->bare || value.find_first_of("0123456789") != 0) return {};
+  return fmt::format("; write sizes and times in quotes: {} = {}", name,
+                     setting->show(Configuration()));
+}
+
 Result<toml::table> Parse(const std::string& text, const std::string& path) {
   // toml++ reports errors by an exception; it is caught here.
   try {
     return toml::parse(text, path);
   } catch (const toml::parse_error& error) {
-    return Bad(fmt::format("{}:{}: {}", path, error.source().begin.line, error.description()));
+    const size_t line = error.source().begin.line;
+    return Bad(fmt::format("{}:{}: {}{}", path, line, error.description(), QuotesHint(text, line)));
   }
 }
 

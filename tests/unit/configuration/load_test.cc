@@ -226,6 +226,16 @@ TEST_CASE("a file that is not TOML names the line") {
   CHECK(TomlFileErrorOf(file).find(file.path() + ":2: ") == 0);
 }
 
+TEST_CASE("a size or a time without quotes is an error that shows how to write it") {
+  const TemporaryFile size("jobs = 3\nstore_limit = 2GB\n");
+  CHECK_THAT(TomlFileErrorOf(size), Catch::Matchers::StartsWith(size.path() + ":2: ") &&
+                                        Catch::Matchers::Contains("quotes: store_limit = \""));
+  const TemporaryFile time("build_timeout=2m");
+  CHECK_THAT(TomlFileErrorOf(time), Catch::Matchers::Contains("quotes: build_timeout = \""));
+  const TemporaryFile other("store_limit = \"2GiB\njobs = 3x\n");
+  CHECK_THAT(TomlFileErrorOf(other), !Catch::Matchers::Contains("quotes: "));
+}
+
 TEST_CASE("a file that can't be read says why") {
   const auto missing = ReadTomlFile("/nonexistent/config.toml");
   REQUIRE_FALSE(missing.ok());
