@@ -44,6 +44,7 @@ def test_a_person_is_told_what_was_a_hit_and_a_script_is_not(fake, directory):
 
 def test_a_person_who_waits_is_told_for_what(fake, toolkit, directory):
     (directory / "k.cu").write_text("//fake: wait-for gate\n")
+    fake.cli("health")  # its process was the first of this user
     person, terminal = os.openpty()
     columns = 18  # fewer than a line wants
     termios.tcsetwinsize(terminal, (24, columns))

@@ -229,7 +229,8 @@ void AnswerToolchains(Toolchains& toolchains, uint32_t driver_version, UnaryCall
 
 }  // namespace
 
-AdminService::AdminService(BuildBackend& backend, const Peer& peer, const AdminSources& sources) {
+AdminService::AdminService(BuildBackend& backend, const Peer& peer, PeerOf peer_of,
+                           const AdminSources& sources) {
   const Account account = peer.account();
   Serve("/cccl_cache.v1.Admin/Explain",
         [&backend, peer](CallStream& stream) { new ExplainCall(backend, peer, stream); });
@@ -242,11 +243,14 @@ AdminService::AdminService(BuildBackend& backend, const Peer& peer, const AdminS
             answer(grpc::Status::OK, reply);
           }));
   Serve("/cccl_cache.v1.Admin/Activity",
-        UnaryCall::Maker<v1::ActivityRequest>(
-            backend, account,
-            [&sources, peer](const auto& /*request*/, const UnaryCall::Reply& answer) {
-              answer(grpc::Status::OK, DescribeActivity(sources, peer));
-            }));
+        [&backend, &sources, account, peer_of = std::move(peer_of)](CallStream& stream) {
+          UnaryCall::Maker<v1::ActivityRequest>(
+              backend, account,
+              [&sources, caller = peer_of(stream)](const auto& /*request*/,
+                                                   const UnaryCall::Reply& answer) {
+                answer(grpc::Status::OK, DescribeActivity(sources, caller));
+              })(stream);
+        });
   Serve("/cccl_cache.v1.Admin/ZeroStats",
         UnaryCall::Maker<v1::ZeroStatsRequest>(
             backend, account,

@@ -22,6 +22,7 @@
 #include "daemon/core/model/tier.h"
 #include "daemon/core/model/toolchain.h"
 #include "daemon/core/model/upkeep.h"
+#include "daemon/service/calls/services.h"
 #include "daemon/service/limits/backend.h"
 #include "daemon/service/transport/raw_call.h"
 
@@ -54,8 +55,10 @@ struct AdminSources {
 /// Thread-safe.
 class AdminService final : public RawService {
  public:
-  /// Both must outlive the service.
-  AdminService(BuildBackend& backend, const Peer& peer, const AdminSources& sources);
+  /// Backend and sources must outlive the service. `peer_of`: for what depends on the caller's
+  /// process; the pid of `peer` is that of its first connection.
+  AdminService(BuildBackend& backend, const Peer& peer, PeerOf peer_of,
+               const AdminSources& sources);
 };
 
 }  // namespace cccl_cache::daemon

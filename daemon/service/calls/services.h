@@ -13,13 +13,13 @@
 
 namespace cccl_cache::daemon {
 
+/// Returns the caller. The credentials are those of the server; the pid is looked up by the call's
+/// connection.
+using PeerOf = std::function<Peer(const CallStream&)>;
+
 /// cccl_cache.v1.Build for one peer. Thread-safe; the backend must outlive it.
 class BuildService final : public RawService {
  public:
-  /// Returns the caller. The credentials are those of the server; the pid is looked up by the
-  /// call's connection.
-  using PeerOf = std::function<Peer(const CallStream&)>;
-
   BuildService(BuildBackend& backend, PeerOf peer_of);
 };
 
