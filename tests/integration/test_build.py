@@ -8,7 +8,7 @@ import os
 import subprocess
 import termios
 
-from conftest import PATIENCE, PLACES
+from conftest import PATIENCE, PLACES, wait_for
 
 KERNEL = 'extern "C" __global__ void k() {}\n'
 
@@ -108,6 +108,17 @@ def test_health_and_toolchains_answer(fake, toolkit):
     assert fake.cli("health").returncode == 0
     told = json.loads(fake.cli("--json", "toolchains").stdout)
     assert told["toolchains"][0]["root"].startswith(toolkit.root)
+
+
+def test_a_daemon_that_dies_during_a_build_is_told_from_one_that_was_never_there(fake, toolkit, directory):
+    (directory / "k.cu").write_text("//fake: wait-for gate\n")
+    program = subprocess.Popen([PLACES.cli, "--socket", fake.socket, "build", "k.cu", "--arch", "sm_90", "-o", os.devnull],
+                               cwd=directory, stderr=subprocess.PIPE)
+    wait_for(lambda: fake.stats()["in_flight"], "the compile")
+    fake.kill()
+    said = program.communicate(timeout=PATIENCE)[1]
+    assert program.returncode == 3
+    assert b"was lost during this call" in said and os.fsencode(fake.socket) in said
 
 
 def test_no_daemon_is_exit_3_with_the_socket_named(make_daemon):

@@ -53,9 +53,9 @@ class Attempts {
       if (opened.ok()) return opened;
       const cccl_cache_status status = opened.error().status;
       // A daemon that was there a moment ago may be restarting.
-      const bool may_come =
-          status == CCCL_CACHE_OVERLOADED || (status == CCCL_CACHE_NO_DAEMON && lost_);
-      if (!may_come || !backoff_.Wait(deadline_)) return opened;
+      const bool gone = status == CCCL_CACHE_NO_DAEMON && lost_;
+      if ((status == CCCL_CACHE_OVERLOADED || gone) && backoff_.Wait(deadline_)) continue;
+      return gone ? Gone(std::move(opened).error()) : std::move(opened);
     }
   }
 
@@ -108,6 +108,14 @@ class Attempts {
  private:
   Error TooLate() const {
     return {CCCL_CACHE_DEADLINE, "no answer from cccl-cached at " + socket_ + " in time"};
+  }
+
+  static Error Gone(Error error) {
+    error.message =
+        "the connection to cccl-cached was lost during this call, and it does not listen any "
+        "more: " +
+        error.message;
+    return error;
   }
 
   std::optional<Error> AfterLoss() {
