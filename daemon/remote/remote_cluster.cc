@@ -20,8 +20,8 @@ using std::chrono::duration_cast;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-// After so many late answers in a row the connection is closed, and builds don't wait any more.
-constexpr int kMaxLate = 3;
+// After so many slow answers in a row the connection is closed, and builds don't wait any more.
+constexpr int kMaxSlow = 3;
 constexpr milliseconds kFirstPause{5};
 constexpr milliseconds kLastPause{100};
 // A node waits for another one's compile up to twice as long as such compiles take, within these
@@ -218,6 +218,10 @@ void RemoteCluster::Find(uint64_t id, bool acquire) {
   link_.At(open->deadline, [this, id, look] {
     if (look->missing > 0) BeLate(id);
   });
+  link_.At(Clock::now() + options_.patience, [this, look] {
+    look->slow = look->missing > 0;
+    if (look->slow) NoteSlow();
+  });
 }
 
 void RemoteCluster::TakeLease(uint64_t id, const std::string& lease, const std::string& token,
@@ -266,7 +270,7 @@ ArtifactPtr RemoteCluster::Verified(const SharedEntry& entry, const RedisReply& 
 void RemoteCluster::EndLook(uint64_t id, const Look& look) {
   Open* const open = FindOpen(id);
   if (open == nullptr) return;
-  if (!look.lost) late_in_a_row_ = open->compiles ? late_in_a_row_ : 0;
+  if (!look.lost && !look.slow) slow_in_a_row_ = 0;
   const bool any =
       std::ranges::any_of(look.found, [](const auto& each) { return each != nullptr; });
   if (any) {
@@ -363,18 +367,18 @@ void RemoteCluster::BeLate(uint64_t id) {
   Open* const open = FindOpen(id);
   if (open == nullptr || open->compiles) return;
   statistics_.Add(Counter::kRemoteLate);
-  // Answers that had less time say little of Redis, and so do many that were late together.
-  const auto now = Clock::now();
-  const bool had_time = PatienceFor(open->question) >= options_.patience;
-  if (had_time && now >= last_late_ + options_.patience) {
-    last_late_ = now;
-    if (++late_in_a_row_ >= kMaxLate) {
-      late_in_a_row_ = 0;
-      link_.BreakOff(
-          fmt::format("{} answers in a row took longer than builds wait for one", kMaxLate));
-    }
-  }
   Compile(id);
+}
+
+// Answers that are slow at the same time count as one.
+void RemoteCluster::NoteSlow() {
+  const auto now = Clock::now();
+  if (now < last_slow_ + options_.patience) return;
+  last_slow_ = now;
+  if (++slow_in_a_row_ < kMaxSlow) return;
+  slow_in_a_row_ = 0;
+  link_.BreakOff(fmt::format("{} answers in a row took longer than {} ms", kMaxSlow,
+                             options_.patience.count()));
 }
 
 void RemoteCluster::Compile(uint64_t id) {

@@ -78,6 +78,7 @@ class RemoteCluster final : public Cluster {
     std::vector<ArtifactPtr> found;
     size_t missing = 0;     ///< replies
     bool lost = false;      ///< a reply that never comes
+    bool slow = false;      ///< it takes longer than builds wait
     bool acquires = false;  ///< the lease was asked for
     bool acquired = false;  ///< this node holds the lease now
   };
@@ -105,6 +106,7 @@ class RemoteCluster final : public Cluster {
   void SayWhoseFiles(Open* open, uid_t uid);
   void Release(const std::string& lease, const std::string& token);
   void BeLate(uint64_t id);
+  void NoteSlow();
   void Compile(uint64_t id);
   void End(uint64_t id);
 
@@ -122,8 +124,8 @@ class RemoteCluster final : public Cluster {
   // Of the link's thread.
   std::unordered_map<uint64_t, Open> open_;
   size_t leases_ = 0;  ///< held
-  int late_in_a_row_ = 0;
-  Clock::time_point last_late_;
+  int slow_in_a_row_ = 0;
+  Clock::time_point last_slow_;
   int in_vain_in_a_row_ = 0;
   Clock::time_point ignore_leases_until_;
   bool closed_ = false;

@@ -62,7 +62,7 @@ TEST_CASE("every setting can be given as a flag, as a key and as a variable") {
     std::string text;
     Configuration expected;
     for (const char* candidate :
-         {"/elsewhere", "17", "333MiB", "77s", "0751", "debug", "json", "roots", "g"}) {
+         {"/elsewhere", "17", "333MiB", "3MiB", "77s", "0751", "debug", "json", "roots", "g"}) {
       text = candidate;
       if (setting.set(expected, {text}).ok()) break;
     }

@@ -29,7 +29,7 @@ TEST_CASE("each setting changes a value of its own") {
     // One of these fits every kind of value and is nobody's default.
     bool set = false;
     for (const char* text :
-         {"/somewhere", "17", "333MiB", "77s", "0751", "debug", "json", "roots", "staff"}) {
+         {"/somewhere", "17", "333MiB", "3MiB", "77s", "0751", "debug", "json", "roots", "staff"}) {
       if (set = setting.set(changed, {text}).ok(); set) break;
     }
     REQUIRE(set);

@@ -113,6 +113,23 @@ TEST_CASE("another node's manifest adds its closures, without the users of that 
   CHECK_FALSE(ours.Merge(kFingerprint, testing::MakeArtifact("x", "not a manifest"), nullptr));
 }
 
+TEST_CASE("a merge of many closures of another node comes to an end, and loses none of ours") {
+  MapTier memory(TierName::kMemory);
+  MapTier elsewhere(TierName::kMemory);
+  ManifestTable ours({&memory});
+  ManifestTable theirs({&elsewhere});
+  for (int i = 0; i < 20; ++i) theirs.Add(kFingerprint, OneFile(std::to_string(i)), kTime);
+  KnownClosure owned = OneFile("ours");
+  owned.owner = 1000;
+  ours.Add(kFingerprint, owned, kTime);
+  const ArtifactPtr sent = theirs.ForOtherNodes(kFingerprint);
+  CHECK(ours.Merge(kFingerprint, sent, nullptr));
+  CHECK_FALSE(ours.Merge(kFingerprint, sent, nullptr));
+  const auto merged = ours.Find(kFingerprint);
+  REQUIRE(merged->closures.size() == 21);
+  CHECK(merged->closures.back().owner == uid_t{1000});
+}
+
 TEST_CASE("an entry that holds no manifest counts as none") {
   MapTier memory(TierName::kMemory);
   memory.Put(ManifestKey(kFingerprint), testing::MakeArtifact("x", "not a manifest"));

@@ -38,11 +38,11 @@ TEST_CASE("a manifest comes back as it was written") {
 
 TEST_CASE("a manifest lists the newest closure first, each once, and not too many") {
   Manifest manifest;
-  for (int i = 0; i < 20; ++i) manifest.Add(OneFile(std::to_string(i)));
-  manifest.Add(OneFile("18"));
-  REQUIRE(manifest.closures.size() == Manifest::kMaxClosuresOfOwner);
-  CHECK(manifest.closures[0] == OneFile("18"));
-  CHECK(manifest.closures[1] == OneFile("19"));
+  for (int i = 0; i < 100; ++i) manifest.Add(OneFile(std::to_string(i)));
+  manifest.Add(OneFile("98"));
+  REQUIRE(manifest.closures.size() == Manifest::kMaxClosures);
+  CHECK(manifest.closures[0] == OneFile("98"));
+  CHECK(manifest.closures[1] == OneFile("99"));
 }
 
 TEST_CASE("a user's newer closures push out that user's older ones and nobody else's") {
