@@ -50,7 +50,7 @@ std::string Text(const std::map<std::string, double, std::less<>>& values) {
          (values.at("connected") != 0 ? "connected"
                                       : "not connected: the daemon's log says why; builds go on "
                                         "without it") +
-         "\nfound     " + number("hits_total") + " hits in " + number("lookups_total") +
+         "\nfound     " + number("hits_total") + " hits, " + number("lookups_total") +
          " lookups, " + number("late_total") + " answers too late" +  //
          "\nrefused   " + (refused.empty() ? "0" : refused) +         //
          "\nwritten   " + number("writes_total") + " entries, " + number("writes_failed_total") +

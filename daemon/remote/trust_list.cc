@@ -71,7 +71,7 @@ Result<std::string> ReadBounded(int fd, const std::string& file) {
 }
 
 /// Reads a file that strangers can't have put there or changed. The directories are looked at
-/// first, so that nobody can put another file in place meanwhile.
+/// first, so that no stranger can put another file in place meanwhile.
 Result<std::string> ReadTrusted(const std::string& file, const Forbidden& forbidden) {
   constexpr std::string_view kDanger = "put keys of their own there";
   std::error_code failed;

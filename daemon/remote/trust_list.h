@@ -18,7 +18,7 @@ namespace cccl_cache::daemon {
 /// shared_ptr<const TrustList>. A reload makes a new one.
 class TrustList {
  public:
-  /// A list without keys trusts nobody.
+  /// A list without keys trusts no node.
   explicit TrustList(std::set<PublicKey> keys = {}) : keys_(std::move(keys)) {}
 
   /// Reads the keys of all files together. kDenied: others than root and this process's user can

@@ -320,8 +320,8 @@ void Flights::LooksOutside(uint64_t flight, const BuildPlan& plan, const Caller&
 
 void Flights::LooksOutsideElsewhere(uint64_t flight, const BuildPlan& plan, uid_t uid) {
   // Two people who have the overflow uid are two users.
-  constexpr auto kNobody = static_cast<uid_t>(-1);
-  const Peer peer{.uid = uid == kOverflowUid ? kNobody : uid};
+  constexpr auto kNoUser = static_cast<uid_t>(-1);
+  const Peer peer{.uid = uid == kOverflowUid ? kNoUser : uid};
   parts_.cache.NoteLooksOutside(plan, peer.account());
   for (BuildPtr& waiter : parts_.table.TakeOthers(flight, peer.uid, FlightOfUser(plan, peer))) {
     start_again_(std::move(waiter));
