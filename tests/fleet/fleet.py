@@ -29,6 +29,7 @@ START_AT_ONCE = 8  # daemons
 class Fleet:
     def __init__(self, place, arguments):
         shared = not arguments.alone
+        place.mkdir(exist_ok=True)
         self.toolkit = FakeToolkit(PLACES.fake13, place / "cuda")
         self.redis = Redis(place).start() if shared else None
         flags = ["--jobs", "1", "--memory-limit", "32MiB", "--pch-memory-limit", "0"]

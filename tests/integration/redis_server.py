@@ -27,34 +27,22 @@ class Redis:
             self.process = subprocess.Popen(
                 command, executable=shutil.which("redis-check-rdb"), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 cwd=self.log.parent)
-        wait_for(self.answers, "Redis")
+        wait_for(self.responds, "Redis")
         return self
 
-    def answers(self):
+    def responds(self):
         assert self.process.poll() is None, self.log.read_text()
         with contextlib.suppress(OSError):
             return self.ask("PING") == b"PONG"
         return False
 
+    def connection(self):
+        return Connection(self.path)
+
     def ask(self, *words):
         """The answer to one command: bytes, a number, a list, or None."""
-        words = [word if isinstance(word, bytes) else str(word).encode() for word in words]
-        with socket.socket(socket.AF_UNIX) as peer:
-            peer.settimeout(PATIENCE)
-            peer.connect(self.path)
-            peer.sendall(b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in words))
-            with peer.makefile("rb") as answer:
-                return self._read(answer)
-
-    def _read(self, answer):
-        line = answer.readline().rstrip(b"\r\n")
-        kind, rest = line[:1], line[1:]
-        if kind == b"$":
-            return None if rest == b"-1" else answer.read(int(rest) + 2)[:-2]
-        if kind == b"*":
-            return [self._read(answer) for _ in range(int(rest))]
-        assert kind != b"-", rest
-        return int(rest) if kind == b":" else rest
+        with self.connection() as connection:
+            return connection.ask(*words)
 
     def entries(self, kind="a"):
         return sorted(self.ask("KEYS", f"cccl-cached:{kind}:*"))
@@ -70,6 +58,38 @@ class Redis:
 
     def thaw(self):
         self.process.send_signal(signal.SIGCONT)
+
+
+class Connection:
+    """A context: one connection, for one command after the other."""
+
+    def __init__(self, path):
+        self.peer = socket.socket(socket.AF_UNIX)
+        self.peer.settimeout(PATIENCE)
+        self.peer.connect(path)
+        self.answers = self.peer.makefile("rb")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.answers.close()
+        self.peer.close()
+
+    def ask(self, *words):
+        words = [word if isinstance(word, bytes) else str(word).encode() for word in words]
+        self.peer.sendall(b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in words))
+        return self._read()
+
+    def _read(self):
+        line = self.answers.readline().rstrip(b"\r\n")
+        kind, rest = line[:1], line[1:]
+        if kind == b"$":
+            return None if rest == b"-1" else self.answers.read(int(rest) + 2)[:-2]
+        if kind == b"*":
+            return [self._read() for _ in range(int(rest))]
+        assert kind != b"-", rest
+        return int(rest) if kind == b":" else rest
 
 
 class Nonsense:

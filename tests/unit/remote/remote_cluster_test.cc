@@ -1,0 +1,197 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/remote/remote_cluster.h"
+
+#include <catch2/catch.hpp>
+#include <memory>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/support/wait_until.h"
+#include "tests/unit/remote/fake_redis.h"
+
+namespace remote_cluster_test {
+
+using namespace cccl_cache::daemon;
+using namespace std::chrono_literals;
+using cccl_cache::Digest;
+using cccl_cache::Sha256;
+using cccl_cache::SigningKey;
+using Texts = std::vector<std::string>;
+
+const Digest kCompile = Sha256("compile");
+const SharedEntry kArtifact{EntryKind::kArtifact, Sha256("key"), Sha256("toolchain")};
+const std::string kNothing = "$0\r\n\r\n";
+const std::string kNil = "$-1\r\n";
+const std::string kOk = "+OK\r\n";
+const std::string kToken(32, 'a');  // of another node
+
+SigningKey Key() { return SigningKey(SigningKey::Seed{1}); }
+
+ArtifactPtr Sample() {
+  auto artifact = std::make_shared<Artifact>();
+  artifact->log = "log";
+  return artifact;
+}
+
+std::string Text(const std::string& text) {
+  return "$" + std::to_string(text.size()) + "\r\n" + text + "\r\n";
+}
+
+/// The entry as another node wrote it.
+std::string Written() {
+  const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  return Text(*SignEntry(kArtifact, *Sample(), Key(), now));
+}
+
+/// A node that asks, and the Redis that the test plays.
+class Scene {
+ public:
+  /// Answers are never late, and leases need no renewal while a test runs.
+  explicit Scene(std::chrono::milliseconds patience = 60s, bool signs = true)
+      : cluster_(Options(patience, signs),
+                 std::make_shared<const TrustList>(std::set{Key().public_key()}), statistics),
+        peer(redis_.Accept()) {
+    peer.Greet();
+    REQUIRE(WaitUntil([this] { return cluster_.gauges().connected; }));
+  }
+
+  RemoteCluster* operator->() { return &cluster_; }
+
+  void Ask() {
+    const bool asked = cluster_.Ask(
+        {.entries = {kArtifact}, .compile = kCompile, .since = std::chrono::steady_clock::now()},
+        ended.get_token(),
+        {.found =
+             [this](const std::vector<ArtifactPtr>& found) {
+               said.Add("found " + found[0]->log);
+               return true;
+             },
+         .compile = [this] { said.Add("compile"); },
+         .looks_outside = [this](uid_t uid) { said.Add("files of " + std::to_string(uid)); }});
+    REQUIRE(asked);
+  }
+  /// The beginning of the next command, and the answer to it.
+  void Expect(const std::string& begin, const std::string& answer) {
+    const std::string command = peer.Next();
+    INFO(command);
+    CHECK(command.starts_with(begin));
+    peer.Send(answer);
+  }
+  [[nodiscard]] uint64_t Count(Counter counter) const { return statistics.Get(counter); }
+
+  Statistics statistics;
+  Said said;
+  std::stop_source ended;
+
+ private:
+  RemoteCluster::Options Options(std::chrono::milliseconds patience, bool signs) {
+    RemoteCluster::Options options;
+    options.link.address = redis_.address();
+    options.link.connect_timeout = 60s;
+    options.link.report = [](std::string_view) {};
+    if (signs) options.key = Key();
+    options.patience = patience;
+    options.lease = 600s;
+    return options;
+  }
+
+  FakeRedis redis_;
+  RemoteCluster cluster_;
+
+ public:
+  FakeConnection peer;
+};
+
+const std::string kAsk = "GETRANGE cccl-cached:a:" + kArtifact.key.Hex();
+const std::string kLease = "cccl-cached:l:" + kCompile.Hex();
+
+TEST_CASE("what another node wrote is found, and no lease is asked for") {
+  Scene scene;
+  scene.Ask();
+  scene.Expect(kAsk, Written());
+  CHECK(scene.said.Await(1) == Texts{"found log"});
+}
+
+TEST_CASE("a lease is taken before a compile, and ends after the result was written") {
+  Scene scene;
+  scene.Ask();
+  scene.Expect(kAsk, kNothing);
+  scene.Expect("SET " + kLease, kOk);
+  scene.Expect(kAsk, kNothing);
+  CHECK(scene.said.Await(1) == Texts{"compile"});
+  scene->Share(kArtifact, Sample());
+  scene.ended.request_stop();
+  scene.Expect("SET cccl-cached:a:", kOk);
+  scene.Expect("EVAL if redis.call('get',KEYS[1])==ARGV[1] then redis.call('del'", kNothing);
+  CHECK(scene.Count(Counter::kRemoteLeases) == 1);
+}
+
+TEST_CASE("a compile begins when an answer is late, and what comes late is still taken") {
+  Scene scene(1ms);
+  scene.Ask();
+  CHECK(scene.said.Await(1) == Texts{"compile"});
+  scene.Expect(kAsk, Written());
+  CHECK(scene.said.Await(2) == Texts{"compile", "found log"});
+  CHECK(scene.Count(Counter::kRemoteLate) == 1);
+}
+
+TEST_CASE("a Redis that refuses to write a lease costs no wait") {
+  Scene scene;
+  scene.Ask();
+  scene.Expect(kAsk, kNothing);
+  scene.Expect("SET " + kLease, "-OOM command not allowed\r\n");
+  scene.Expect(kAsk, kNothing);
+  CHECK(scene.said.Await(1) == Texts{"compile"});
+  CHECK(scene.Count(Counter::kRemoteWaits) == 0);
+}
+
+TEST_CASE("a node waits while another one holds the lease, and finds its result after that") {
+  Scene scene;
+  scene.Ask();
+  scene.Expect(kAsk, kNothing);
+  scene.Expect("SET " + kLease, kNil);
+  scene.Expect(kAsk, kNothing);
+  scene.Expect("GET " + kLease, Text(kToken));
+  scene.Expect("GET " + kLease, Text("1000:" + kToken));
+  CHECK(scene.said.Await(1) == Texts{"files of 1000"});
+  scene.Expect("GET " + kLease, kNil);
+  scene.Expect("SET " + kLease, kNil);
+  scene.Expect(kAsk, Written());
+  CHECK(scene.said.Await(2) == Texts{"files of 1000", "found log"});
+  CHECK(scene.Count(Counter::kRemoteWaits) == 1);
+}
+
+TEST_CASE("a node that takes no leases compiles as soon as there is none") {
+  Scene scene(60s, false);
+  scene.Ask();
+  scene.Expect(kAsk, kNothing);
+  scene.Expect("GET " + kLease, Text(kToken));
+  scene.Expect("GET " + kLease, kNil);
+  scene.Expect(kAsk, kNothing);
+  CHECK(scene.said.Await(1) == Texts{"compile"});
+}
+
+TEST_CASE("a lost connection sends all that wait to their compile") {
+  Scene scene;
+  scene.Ask();
+  CHECK(scene.peer.Next().starts_with(kAsk));
+  scene.peer = FakeConnection(-1);
+  CHECK(scene.said.Await(1) == Texts{"compile"});
+}
+
+TEST_CASE("no asker is called any more once the cluster is closed") {
+  Scene scene;
+  scene.Ask();
+  CHECK(scene.peer.Next().starts_with(kAsk));
+  scene->Close();
+  scene.peer.Send(Written());
+  scene.peer = FakeConnection(-1);
+  REQUIRE(WaitUntil([&] { return !scene->gauges().connected; }));
+  CHECK(scene.said.all().empty());
+}
+
+}  // namespace remote_cluster_test
