@@ -9,12 +9,14 @@
 #include <event2/bufferevent.h>
 #include <event2/bufferevent_ssl.h>
 #include <event2/event.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <openssl/err.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <cerrno>
 #include <csignal>
@@ -100,6 +102,7 @@ class RedisLink::Loop {
   void Write(std::vector<std::string> commands);
   void RunDue();
   void RunDueWork();
+  [[nodiscard]] bool HasDescriptorsLeft() const;
   void RunTimersOnly();
 
   void Attempt();
@@ -149,13 +152,24 @@ RedisLink::Loop::~Loop() {
   LoseAll("");
 }
 
+/// Returns whether a loop can be made: libevent ends the process if there are too few descriptors.
+bool RedisLink::Loop::HasDescriptorsLeft() const {
+  constexpr size_t kOfOneLoop = 4;  // epoll, a timer, a pair for signals
+  std::array<FileDescriptor, kOfOneLoop> spare;
+  for (FileDescriptor& each : spare) {
+    each = FileDescriptor(fcntl(link_.wake_.get(), F_DUPFD_CLOEXEC, 0));
+    if (!each.valid()) return false;
+  }
+  return true;
+}
+
 void RedisLink::Loop::Run() {
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, nullptr);  // also SIGPIPE, which libevent's writes may raise
   event_set_log_callback(
       [](int /*severity*/, const char* /*text*/) {});  // we say ourselves what matters
-  base_.reset(event_base_new());
+  if (HasDescriptorsLeft()) base_.reset(event_base_new());
   if (base_ != nullptr) {
     woken_.reset(event_new(base_.get(), link_.wake_.get(), EV_READ | EV_PERSIST,
                            Call<&Loop::OnWoken>, this));
