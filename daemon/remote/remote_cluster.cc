@@ -234,7 +234,7 @@ void RemoteCluster::TakeLease(uint64_t id, const std::string& lease, const std::
   if (open == nullptr) return Release(lease, token);
   open->token = token;
   ++leases_;
-  statistics_.Add(Counter::kRemoteLeases);
+  if (open->compiles) statistics_.Add(Counter::kRemoteLeases);  // the answer came late
   look->acquired = true;
   RenewLater(id);
   if (open->files_of) SayWhoseFiles(open, *open->files_of);
@@ -384,6 +384,7 @@ void RemoteCluster::NoteSlow() {
 void RemoteCluster::Compile(uint64_t id) {
   Open* const open = FindOpen(id);
   if (open == nullptr || std::exchange(open->compiles, true)) return;
+  if (!open->token.empty()) statistics_.Add(Counter::kRemoteLeases);
   const auto compile = open->asker.compile;  // a copy: the question may end meanwhile
   compile();
 }
