@@ -79,7 +79,7 @@ std::string Refusal(std::string_view command, const RedisReply& reply) {
 
 }  // namespace
 
-/// What the link's thread does. Each attempt to connect goes through Attempt(), Dialed() and
+/// The work of the link's thread. Each attempt to connect goes through Attempt(), Dialed() and
 /// Greet(), and ends with IsUp() or Fail().
 class RedisLink::Loop {
  public:

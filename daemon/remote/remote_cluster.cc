@@ -53,7 +53,7 @@ std::string RandomToken() {
   return token;
 }
 
-/// What a lease says: its holder's token, and perhaps whose files its compile waits for.
+/// The contents of a lease besides its holder's token: whose files its compile waits for.
 struct Lease {
   std::optional<uid_t> uid;
 };
@@ -273,11 +273,8 @@ void RemoteCluster::EndLook(uint64_t id, const Look& look) {
   if (!look.lost && !look.slow) slow_in_a_row_ = 0;
   const bool any =
       std::ranges::any_of(look.found, [](const auto& each) { return each != nullptr; });
-  if (any) {
-    // A copy: the question may end meanwhile.
-    const auto found = open->asker.found;
-    if (found(look.found)) return;
-  }
+  // The calls of an asker may end the question, but only through the link: it outlives them.
+  if (any && open->asker.found(look.found)) return;
   if (open->compiles) return;
   const bool leases = open->question.compile && Clock::now() >= ignore_leases_until_;
   if (look.lost || look.acquired || !leases) return Compile(id);
@@ -341,8 +338,7 @@ void RemoteCluster::LookAtLease(uint64_t id) {
 void RemoteCluster::TellWhoseFiles(uint64_t id, uid_t uid) {
   Open* const open = FindOpen(id);
   if (std::exchange(open->files_of, uid)) return;
-  const auto looks_outside = open->asker.looks_outside;  // a copy: the question may end meanwhile
-  looks_outside(uid);
+  open->asker.looks_outside(uid);
 }
 
 void RemoteCluster::LooksOutside(const Digest& compile, uid_t uid) {
@@ -385,8 +381,7 @@ void RemoteCluster::Compile(uint64_t id) {
   Open* const open = FindOpen(id);
   if (open == nullptr || std::exchange(open->compiles, true)) return;
   if (!open->token.empty()) statistics_.Add(Counter::kRemoteLeases);
-  const auto compile = open->asker.compile;  // a copy: the question may end meanwhile
-  compile();
+  open->asker.compile();
 }
 
 void RemoteCluster::RenewLater(uint64_t id) {

@@ -73,7 +73,7 @@ class RemoteCluster final : public Cluster {
     bool waits = false;                  ///< or waited, for another node's compile
     std::optional<uid_t> files_of = {};  ///< the compile waits for files of this user
   };
-  /// What one look at Redis brings, reply by reply.
+  /// The replies to one look at Redis, as they come in.
   struct Look {
     std::vector<ArtifactPtr> found;
     size_t missing = 0;     ///< replies

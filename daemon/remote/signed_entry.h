@@ -28,7 +28,7 @@ enum class EntryRefusal : uint8_t {
   kCorrupt,    ///< signed, but its contents are not what was signed, or no entry
 };
 
-/// What an entry has to keep to. The list must outlive the call.
+/// The rules by which an entry is taken. The list must outlive the call.
 struct OpeningRules {
   const TrustList& trusted;
   std::chrono::sys_seconds now;

@@ -21,7 +21,7 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// What others than the owner must not do with a file of keys.
+/// A right that others than the owner must not have to a file of keys.
 struct Forbidden {
   mode_t mode = 0;
   std::string_view deed;     ///< "change it"

@@ -352,8 +352,8 @@ def test_statistics_and_metrics_name_the_remote_tier(make_node, redis):
 
 def test_a_redis_with_the_rights_that_the_guide_gives_is_enough(make_node, redis, directory):
     redis.ask("ACL", "SETUSER", "cccl", "on", ">secret", "~cccl-cached:*", "-@all",
-              *"+getrange +get +set +eval +pexpire +ping +select".split())
-    redis.ask("ACL", "SETUSER", "default", "resetpass", "-@all", "+ping")
+              *"+getrange +get +set +del +eval +pexpire +ping +select".split())
+    redis.ask("ACL", "SETUSER", "default", "-@all", "+ping", "+acl")
     password = directory / "password"
     password.write_text("secret\n")
     password.chmod(0o600)
@@ -364,6 +364,9 @@ def test_a_redis_with_the_rights_that_the_guide_gives_is_enough(make_node, redis
         await_connected(node)
     await_shared(one, two, lambda node, number: node.build_json(f"// {number}\n"))
     assert count(one, "remote_writes_failed_total") == 0
+    for node in (one, two):
+        node.stop()  # by then it has ended its leases
+    assert redis.ask("ACL", "LOG") == []
 
 
 def test_a_wrong_password_is_named_and_fails_no_build(make_node, redis, directory):

@@ -75,7 +75,7 @@ class Flights {
     const size_t waiting = queue_.waiting();  // first: what runs meanwhile counts below
     return waiting + queue_.running();
   }
-  /// What other nodes are asked for.
+  /// The entries to ask other nodes for, and the compile to announce.
   struct Wanted {
     std::shared_ptr<const BuildPlan> plan;
     std::optional<Digest> compile;  ///< as in Cluster::Question
@@ -110,8 +110,8 @@ class Flights {
 
   const Parts parts_;
   const StartAgain start_again_;
-  /// For each kind, how long its compiles take: an average, in microseconds, that follows the
-  /// latest ones. 0: unknown.
+  /// For each kind, how long its compiles took at most, in microseconds: older ones count ever
+  /// less. 0: unknown.
   std::array<std::atomic<int64_t>, 4> usual_times_{};
   PreamblePool preambles_;
   OpenProofs proofs_;

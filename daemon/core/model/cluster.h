@@ -40,7 +40,7 @@ class Cluster {
  public:
   struct Question {
     std::vector<SharedEntry> entries;  ///< each that may serve this compile
-    /// What the compile is known by on all nodes. None: it is one of this node alone, so that no
+    /// The name of the compile on all nodes. None: it is one of this node alone, so that no
     /// other node's compile is waited for.
     std::optional<Digest> compile;
     std::chrono::steady_clock::time_point since;  ///< when the build first asked for anything
