@@ -18,6 +18,7 @@
 #include "cli/files.h"
 #include "cli/progress.h"
 #include "cli/quantities.h"
+#include "cli/snapshot_signing.h"
 
 namespace cccl_cache::cli {
 namespace {
@@ -197,6 +198,13 @@ int Verify(const SnapshotOptions& options, const CommonOptions& common) {
   if (!file.ok()) return Fail(file.error(), common);
   const Expected<SnapshotSummary> whole = VerifySnapshot(file->get());
   if (!whole.ok()) return Fail(About(options.file, whole.error()), common);
+  if (!options.trusted.empty()) {
+    const Expected<PublicKey> signer = SignerOf(options.file, options.trusted);
+    if (!signer.ok()) return Fail(signer.error(), common);
+    if (!common.json) {
+      return Print("signed by " + signer->Hex() + "\n" + SummaryText(*whole, "as written", ""));
+    }
+  }
   return Print(common.json ? SummaryJson(*whole) : SummaryText(*whole, "as written", ""));
 }
 
@@ -334,8 +342,14 @@ void AddActions(CLI::App* command, const CommonOptions& common, int* exit_code) 
   AddFileArgument(list, options.get(), "File to read");
 
   CLI::App* verify = add({"verify", "Verify every byte of a snapshot, without a daemon",
-                          "verify kernels.snap", Verify});
+                          "verify kernels.snap --trust /etc/cccl-cached/trusted-keys", Verify});
   AddFileArgument(verify, options.get(), "File to read");
+  verify
+      ->add_option("--trust", options->trusted,
+                   "File of public keys, one of which must have signed it as FILE.sig")
+      ->type_name("FILE");
+
+  AddSignCommand(command, common, exit_code);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cccl_cache/snapshot.h"
 
@@ -18,6 +19,7 @@ struct SnapshotOptions {
   std::string since_snapshot;
   std::string after;
   std::string before;
+  std::vector<std::string> trusted;  ///< files of keys that must have signed it; none: any or none
   SnapshotFilter filter;
 
   /// Returns whether the filter selects less than all of this user's entries.

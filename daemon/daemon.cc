@@ -56,12 +56,22 @@ std::chrono::milliseconds TickOf(std::optional<std::chrono::microseconds> watchd
   return tick;
 }
 
-std::unique_ptr<RemoteCluster> ClusterOf(std::optional<RemoteSetup> setup, Statistics& statistics,
-                                         Log& log) {
-  if (!setup) return nullptr;
-  setup->options.link.report = ReportTo(log, "remote");
-  return std::make_unique<RemoteCluster>(std::move(setup->options), std::move(setup->trusted),
-                                         statistics);
+std::unique_ptr<RemoteCluster> RedisOf(RemoteSetup& setup, Statistics& statistics, Log& log) {
+  if (!setup.redis) return nullptr;
+  setup.redis->link.report = ReportTo(log, "remote");
+  return std::make_unique<RemoteCluster>(*std::move(setup.redis), setup.trusted, statistics);
+}
+
+std::unique_ptr<Shelves> ShelvesOf(RemoteSetup& setup, Statistics& statistics, Cluster* others,
+                                   Log& log) {
+  if (!setup.shelves) return nullptr;
+  setup.shelves->report = ReportTo(log, "shelf");
+  return std::make_unique<Shelves>(*std::move(setup.shelves), setup.trusted, statistics, others);
+}
+
+/// Returns what a build that no tier has is asked of; null: nothing.
+Cluster* FirstOf(Shelves* shelves, RemoteCluster* redis) {
+  return shelves != nullptr ? static_cast<Cluster*>(shelves) : redis;
 }
 
 std::function<void()> AliveOf(const Daemon::Parts& parts, const BuildCoordinator& coordinator) {
@@ -124,7 +134,8 @@ Daemon::Daemon(Parts parts)
               .own_view = FilesViewOfThisThread(),
               .memory = job_memory_}),
       sent_contents_(std::make_shared<SentContents>(std::chrono::steady_clock::now)),
-      cluster_(ClusterOf(std::move(parts.remote), parts.stores.statistics, log_)),
+      redis_(RedisOf(parts.remote, parts.stores.statistics, log_)),
+      shelves_(ShelvesOf(parts.remote, parts.stores.statistics, redis_.get(), log_)),
       coordinator_({.toolchains = toolchains_,
                     .compiler = compiler_,
                     .files = files_,
@@ -141,7 +152,7 @@ Daemon::Daemon(Parts parts)
                     .answered = &parts.stores.disk->answered(),
                     .own = &parts.stores.disk->own(),
                     .sent_contents = sent_contents_,
-                    .cluster = cluster_.get()},
+                    .cluster = FirstOf(shelves_.get(), redis_.get())},
                    parts.configuration.builds),
       deposits_({.limits = parts.configuration.deposits, .run = parts.stores.disk->run()},
                 {parts.stores.disk->deposits(), parts.stores.statistics,
@@ -185,7 +196,11 @@ Daemon::Daemon(Parts parts)
                .zygotes = [this] { return compiler_.Zygotes(); },
                .cluster =
                    [this] {
-                     return cluster_ == nullptr ? std::nullopt : std::optional(cluster_->gauges());
+                     return redis_ == nullptr ? std::nullopt : std::optional(redis_->gauges());
+                   },
+               .shelves =
+                   [this] {
+                     return shelves_ == nullptr ? std::nullopt : std::optional(shelves_->gauges());
                    },
                .report_cut_off = [this](std::string_view text) { cut_offs_.Write(text); },
                .alive = AliveOf(parts, coordinator_)}),
@@ -199,8 +214,16 @@ Daemon::Daemon(Parts parts)
            .store_problem = [&disk = *parts.stores.disk] { return disk.problem(); },
            .lease_problem =
                parts.stores.disk->run() ? std::string() : parts.stores.disk->run().error().message,
-           .tell_problem =
-               [this](std::string problem) { server_.SetProblem(std::move(problem)); }}) {}
+           .tell_problem = [this](std::string problem) { server_.SetProblem(std::move(problem)); },
+           .look_at_shelves =
+               [this] {
+                 if (shelves_ != nullptr) shelves_->LookAgain();
+               }}) {}
+
+void Daemon::Trust(const std::shared_ptr<const TrustList>& trusted) {
+  if (redis_ != nullptr) redis_->Trust(trusted);
+  if (shelves_ != nullptr) shelves_->Trust(trusted);
+}
 
 Status Daemon::Start(std::vector<ListeningSocket> sockets) {
   for (ListeningSocket& socket : sockets) {

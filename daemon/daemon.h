@@ -27,6 +27,7 @@
 #include "daemon/process/log.h"
 #include "daemon/releases/kept_releases.h"
 #include "daemon/remote/remote_cluster.h"
+#include "daemon/remote/shelves.h"
 #include "daemon/service/limits/accounts.h"
 #include "daemon/service/limits/backend.h"
 #include "daemon/service/server.h"
@@ -70,7 +71,7 @@ class Daemon {
     std::optional<gid_t> admin_group;
     Stores& stores;
     Accounts& accounts;
-    std::optional<RemoteSetup> remote;  ///< null: no other nodes
+    RemoteSetup remote;
     Log& log;
     std::optional<std::chrono::microseconds> watchdog;  ///< null: nobody waits for `alive`
     /// Called often enough for the watchdog, while connections are accepted and builds are found.
@@ -85,8 +86,10 @@ class Daemon {
   void Stop();
 
   [[nodiscard]] ToolchainRegistry& toolchains() { return toolchains_; }
-  /// Returns null if there are no other nodes.
-  [[nodiscard]] RemoteCluster* cluster() { return cluster_.get(); }
+  /// Returns whether it takes anything that other nodes made.
+  [[nodiscard]] bool shares() const { return redis_ != nullptr || shelves_ != nullptr; }
+  /// From now on that must be signed by one of these keys.
+  void Trust(const std::shared_ptr<const TrustList>& trusted);
 
  private:
   Log& log_;
@@ -100,7 +103,8 @@ class Daemon {
   const std::shared_ptr<SentContents> sent_contents_;
   BuildBreakdown breakdown_;
   RecentFailures failures_;
-  const std::unique_ptr<RemoteCluster> cluster_;  ///< may be null
+  const std::unique_ptr<RemoteCluster> redis_;  ///< may be null
+  const std::unique_ptr<Shelves> shelves_;      ///< may be null
   BuildCoordinator coordinator_;
   Deposits deposits_;
   CoordinatorBuilder builder_;

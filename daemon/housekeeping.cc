@@ -16,6 +16,7 @@ namespace {
 constexpr std::string_view kCountersName = "counters";
 constexpr std::string_view kEvictionLogName = "departures";
 constexpr std::chrono::seconds kInterval{1};
+constexpr uint64_t kTurnsBetweenShelves = 10;
 /// The daemon is not ready for this long after an error.
 constexpr std::chrono::seconds kErrorsAreRecent{60};
 
@@ -63,7 +64,8 @@ Housekeeping::~Housekeeping() {
 void Housekeeping::Run(std::stop_token stop) {
   WarmDefaultToolchain();
   const MutexLock lock(mutex_);
-  while (!stop.stop_requested()) {
+  for (uint64_t turn = 0; !stop.stop_requested(); ++turn) {
+    if (turn % kTurnsBetweenShelves == 0) parts_.look_at_shelves();
     KeepCounters();
     KeepEvictionLog();
     parts_.compiler.KeepOnly(parts_.toolchains.Present());

@@ -39,6 +39,7 @@ class Housekeeping {
     /// Called with the problem at the start and then once a second; empty: there is none. Runs on
     /// the constructor's thread and on the thread of its own.
     std::function<void(std::string)> tell_problem;
+    std::function<void()> look_at_shelves;  ///< called every ten seconds; returns at once
   };
 
   /// Loads the counters and the evictions as the last daemon left them.

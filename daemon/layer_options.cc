@@ -37,6 +37,35 @@ Result<std::optional<gid_t>> FindGroup(std::string_view setting, const std::stri
   return std::optional<gid_t>(found->gr_gid);
 }
 
+Result<std::optional<RemoteCluster::Options>> RedisOf(const Configuration& configuration) {
+  const RemoteSettings& settings = configuration.remote;
+  if (settings.url.empty()) return std::optional<RemoteCluster::Options>();
+  RemoteCluster::Options options;
+  Result<RedisAddress> address = ParseRedisUrl(settings.url);
+  if (!address) return address.error();
+  options.link.address = *std::move(address);
+  if (!settings.password_file.empty()) {
+    Result<std::string> password = LoadPassword(settings.password_file);
+    if (!password) return password.error();
+    options.link.password = *std::move(password);
+  }
+  if (!settings.key.empty()) {
+    Result<SigningKey> key = LoadSigningKey(settings.key);
+    if (!key) return key.error();
+    options.key = *std::move(key);
+  }
+  options.link.ca_file = settings.ca_file;
+  // An entry and what Redis sends around it.
+  options.link.max_reply_bytes = settings.entry_limit + (1 << 20);
+  options.prefix = settings.prefix;
+  options.patience = settings.patience;
+  options.entry_limit = settings.entry_limit;
+  options.lifetime = std::max(std::chrono::seconds(1),
+                              std::chrono::floor<std::chrono::seconds>(settings.lifetime));
+  options.max_leases = 2 * configuration.builds.slots;
+  return std::optional(std::move(options));
+}
+
 }  // namespace
 
 Allowance JobMemoryOf(const ServiceLimits& limits) {
@@ -70,36 +99,21 @@ Result<std::optional<gid_t>> AdminGroupOf(const Configuration& configuration) {
   return FindGroup("admin_group", configuration.admin_group);
 }
 
-Result<std::optional<RemoteSetup>> RemoteSetupOf(const Configuration& configuration) {
+Result<RemoteSetup> RemoteSetupOf(const Configuration& configuration) {
   const RemoteSettings& settings = configuration.remote;
-  if (settings.url.empty()) return std::optional<RemoteSetup>();
   RemoteSetup setup;
-  Result<RedisAddress> address = ParseRedisUrl(settings.url);
-  if (!address) return address.error();
-  setup.options.link.address = *std::move(address);
-  if (!settings.password_file.empty()) {
-    Result<std::string> password = LoadPassword(settings.password_file);
-    if (!password) return password.error();
-    setup.options.link.password = *std::move(password);
+  Result<std::optional<RemoteCluster::Options>> redis = RedisOf(configuration);
+  if (!redis) return redis.error();
+  setup.redis = *std::move(redis);
+  if (!configuration.shelf_path.empty()) {
+    setup.shelves = {
+        .directories = configuration.shelf_path, .patience = settings.patience, .report = {}};
   }
-  if (!settings.key.empty()) {
-    Result<SigningKey> key = LoadSigningKey(settings.key);
-    if (!key) return key.error();
-    setup.options.key = *std::move(key);
-  }
+  if (!setup.any()) return setup;
   Result<std::shared_ptr<const TrustList>> trusted = TrustList::Load(settings.trust);
   if (!trusted) return trusted.error();
   setup.trusted = *std::move(trusted);
-  setup.options.link.ca_file = settings.ca_file;
-  // An entry and what Redis sends around it.
-  setup.options.link.max_reply_bytes = settings.entry_limit + (1 << 20);
-  setup.options.prefix = settings.prefix;
-  setup.options.patience = settings.patience;
-  setup.options.entry_limit = settings.entry_limit;
-  setup.options.lifetime = std::max(std::chrono::seconds(1),
-                                    std::chrono::floor<std::chrono::seconds>(settings.lifetime));
-  setup.options.max_leases = 2 * configuration.builds.slots;
-  return std::optional(std::move(setup));
+  return setup;
 }
 
 }  // namespace cccl_cache::daemon

@@ -14,6 +14,7 @@
 #include "daemon/core/model/limits.h"
 #include "daemon/core/model/result.h"
 #include "daemon/remote/remote_cluster.h"
+#include "daemon/remote/shelves.h"
 #include "daemon/remote/trust_list.h"
 #include "daemon/service/transport/listening_socket.h"
 
@@ -33,13 +34,16 @@ namespace cccl_cache::daemon {
 /// Returns none if no group is configured. kInvalidRequest: there is no such group.
 [[nodiscard]] Result<std::optional<gid_t>> AdminGroupOf(const Configuration& configuration);
 
-/// The remote tier as it is configured.
+/// What nodes share, as it is configured.
 struct RemoteSetup {
-  RemoteCluster::Options options;
+  std::optional<RemoteCluster::Options> redis;
+  std::optional<Shelves::Options> shelves;
   std::shared_ptr<const TrustList> trusted;
+
+  [[nodiscard]] bool any() const { return redis || shelves; }
 };
-/// Reads the files that the configuration names. Returns none if no Redis is configured. Errors as
-/// ParseRedisUrl, LoadSigningKey and TrustList::Load have them.
-[[nodiscard]] Result<std::optional<RemoteSetup>> RemoteSetupOf(const Configuration& configuration);
+/// Reads the files that the configuration names. Errors as ParseRedisUrl, LoadSigningKey and
+/// TrustList::Load have them.
+[[nodiscard]] Result<RemoteSetup> RemoteSetupOf(const Configuration& configuration);
 
 }  // namespace cccl_cache::daemon

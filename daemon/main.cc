@@ -91,11 +91,11 @@ void ReloadConfiguration(Startup& startup, Log& log) {
   }
 }
 
-/// Reads the keys again that other nodes' entries must be signed with.
-void ReloadTrust(const Configuration& configuration, RemoteCluster& cluster, Log& log) {
+/// Reads the keys again that other nodes' entries and snapshots of shelves must be signed with.
+void ReloadTrust(const Configuration& configuration, Daemon& daemon, Log& log) {
   const auto trusted = TrustList::Load(configuration.remote.trust);
   // The keys from before may have been revoked.
-  cluster.Trust(trusted ? *trusted : std::make_shared<const TrustList>());
+  daemon.Trust(trusted ? *trusted : std::make_shared<const TrustList>());
   if (trusted) {
     log.Write(LogLevel::kInfo, "reload", fmt::format("{} keys are trusted", (*trusted)->size()));
   } else {
@@ -113,9 +113,7 @@ void WaitForTheEnd(const Signals& signals, const NotifySocket& notify, Startup& 
       case Told::kReload:
         notify.Reloading();
         ReloadConfiguration(startup, log);
-        if (RemoteCluster* const cluster = daemon.cluster()) {
-          ReloadTrust(startup.loaded.values, *cluster, log);
-        }
+        if (daemon.shares()) ReloadTrust(startup.loaded.values, daemon, log);
         daemon.toolchains().Rescan([&notify, &log] {
           log.Write(LogLevel::kInfo, "reload", "done");
           notify.Ready();
@@ -137,14 +135,15 @@ int Serve(Startup startup, const Signals& signals, std::vector<ListeningSocket> 
   const Result<std::string> worker = FindWorker();
   if (!worker) return Refuse(worker.error(), kCannotServe);
 
-  Result<std::optional<RemoteSetup>> remote = RemoteSetupOf(configuration);
+  Result<RemoteSetup> remote = RemoteSetupOf(configuration);
   if (!remote) return Refuse(remote.error(), kBadConfiguration);
 
   Log log(configuration.log_level, configuration.log_format,
           JournalOf(STDERR_FILENO, startup.surroundings.Variable("JOURNAL_STREAM")));
-  if (*remote && configuration.remote.trust.empty()) {
+  if (remote->any() && configuration.remote.trust.empty()) {
     log.Write(LogLevel::kWarning, "remote",
-              "no key is trusted, so nothing is taken from other nodes: set remote_trust");
+              "no key is trusted, so nothing is taken from other nodes or shelves: set "
+              "remote_trust");
   }
   LimitedLog grpc_lines(log, "grpc");
   const GrpcLog grpc_log([&grpc_lines](std::string_view text) { grpc_lines.Write(text); });

@@ -50,6 +50,8 @@ class SnapshotReader {
   /// outlive the reader.
   static std::variant<SnapshotReader, std::string> Open(const SnapshotBytes& bytes);
 
+  /// Returns the digest of the index, which holds those of all records.
+  [[nodiscard]] const Digest& index_sha256() const { return tail_.index_sha256; }
   [[nodiscard]] uint32_t count() const { return tail_.count; }
   [[nodiscard]] uint64_t file_bytes() const { return bytes_->size(); }
   /// Returns the total size of all records after decompression.

@@ -249,12 +249,16 @@ std::string StatsSummary(const cccl_cache_stats* stats, std::string_view socket,
   const auto count = [&all](std::string_view name, std::string_view tier = {}) {
     return Count(Sum(all, name, tier));
   };
-  const bool shares = Sum(all, "remote_lookups_total") > 0;
-  const std::string remote = shares ? ", remote " + count("hits_total", "remote") : "";
+  const auto tier_of = [&](std::string_view there, std::string_view tier) {
+    if (Sum(all, there) == 0) return std::string();
+    return ", " + std::string(tier) + " " + count("hits_total", tier);
+  };
+  const std::string shared =
+      tier_of("shelves", "shelf") + tier_of("remote_lookups_total", "remote");
   return "cccl-cached " + std::string(View(cccl_cache_stats_version(stats))) + " at " +
          std::string(socket) + ", up " + Duration(Sum(all, "uptime_seconds")) + "\n" +
          "Builds    " + count("builds_total") + ": " + count("hits_total") + " hits (memory " +
-         count("hits_total", "memory") + ", disk " + count("hits_total", "disk") + remote + "), " +
+         count("hits_total", "memory") + ", disk " + count("hits_total", "disk") + shared + "), " +
          count("joins_total") + " joined another's compile, " + count("compiles_total") +
          " compiled, " + count("compile_failures_total") + " failed; hit rate " + HitRate(all) +
          "\n" + "Saved     " + Duration(Sum(all, "saved_seconds_total")) +

@@ -58,6 +58,7 @@ struct Configuration {
   ServiceLimits clients;
   DepositLimits deposits;
   RemoteSettings remote;
+  std::vector<std::string> shelf_path;
 };
 
 /// The environment of the process, passed in so that tests can choose it. A plain value.

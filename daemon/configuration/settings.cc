@@ -169,11 +169,13 @@ constexpr std::array kSettings = {
     One<TextFormat, &C::remote, &RemoteSettings::prefix>("remote_prefix",
                                                          "what all keys in Redis begin with"),
     One<DurationFormat, &C::remote, &RemoteSettings::patience>(
-        "remote_patience", "a compile waits for Redis at most this long"),
+        "remote_patience", "a compile waits for Redis, or a shelf, at most this long"),
     One<SharedSizeFormat, &C::remote, &RemoteSettings::entry_limit>(
         "remote_entry_limit", "largest entry that is shared, uncompressed"),
     One<DurationFormat, &C::remote, &RemoteSettings::lifetime>(
         "remote_lifetime", "how long an entry is taken after it was signed"),
+    List<PathFormat, &C::shelf_path>("shelf_path",
+                                     "directory of signed snapshots, of which builds are answered"),
 };
 
 }  // namespace

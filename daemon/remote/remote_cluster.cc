@@ -274,7 +274,7 @@ void RemoteCluster::EndLook(uint64_t id, const Look& look) {
   const bool any =
       std::ranges::any_of(look.found, [](const auto& each) { return each != nullptr; });
   // The calls of an asker may end the question, but only through the link: it outlives them.
-  if (any && open->asker.found(look.found)) return;
+  if (any && open->asker.found({TierName::kRemote, look.found})) return;
   if (open->compiles) return;
   const bool leases = open->question.compile && Clock::now() >= ignore_leases_until_;
   if (look.lost || look.acquired || !leases) return Compile(id);

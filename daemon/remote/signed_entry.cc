@@ -3,7 +3,6 @@
 #include "daemon/remote/signed_entry.h"
 
 #include <fmt/format.h>
-#include <zstd.h>
 
 #include <algorithm>
 #include <limits>
@@ -12,6 +11,7 @@
 
 #include "base/codec.h"
 #include "daemon/core/lookup/entry.h"
+#include "proto/compression.h"
 
 namespace cccl_cache::daemon {
 namespace {
@@ -78,18 +78,6 @@ bool InTime(std::chrono::sys_seconds time, const OpeningRules& rules) {
   return rules.now - time <= rules.max_age;
 }
 
-/// Returns none unless `compressed` is one whole frame of exactly so many bytes. Allocates no more
-/// than these.
-std::optional<std::string> Decompress(std::string_view compressed, uint32_t raw_bytes) {
-  const void* const data = compressed.data();
-  const size_t size = compressed.size();
-  if (ZSTD_findFrameCompressedSize(data, size) != size) return std::nullopt;
-  if (ZSTD_getFrameContentSize(data, size) != raw_bytes) return std::nullopt;
-  std::string raw(raw_bytes, '\0');
-  if (ZSTD_decompress(raw.data(), raw.size(), data, size) != raw.size()) return std::nullopt;
-  return raw;
-}
-
 }  // namespace
 
 Result<std::string> SignEntry(const SharedEntry& name, const Artifact& artifact,
@@ -99,19 +87,16 @@ Result<std::string> SignEntry(const SharedEntry& name, const Artifact& artifact,
     return Error{ErrorCode::kInvalidRequest,
                  fmt::format("an entry of {} bytes is too large to be shared", raw.size())};
   }
-  std::string compressed(ZSTD_compressBound(raw.size()), '\0');
-  // The default level, because an entry is compressed for each compile and mostly read by few.
-  const size_t size = ZSTD_compress(compressed.data(), compressed.size(), raw.data(), raw.size(),
-                                    ZSTD_CLEVEL_DEFAULT);
-  if (ZSTD_isError(size) != 0) {
-    return Error{ErrorCode::kUnavailable, fmt::format("{} bytes can't be compressed ({})",
-                                                      raw.size(), ZSTD_getErrorName(size))};
+  // Fast, because an entry is compressed for each compile and mostly read by few.
+  const std::optional<std::string> compressed = Compress(raw, kFastCompression);
+  if (!compressed) {
+    return Error{ErrorCode::kUnavailable,
+                 fmt::format("no memory to compress {} bytes", raw.size())};
   }
-  compressed.resize(size);
   std::string bytes = EncodeHead(
-      {name, key.public_key(), signed_at, static_cast<uint32_t>(raw.size()), Sha256(compressed)});
+      {name, key.public_key(), signed_at, static_cast<uint32_t>(raw.size()), Sha256(*compressed)});
   const Signature signature = key.Sign(bytes);
-  return bytes.append(signature.View()).append(compressed);
+  return bytes.append(signature.View()).append(*compressed);
 }
 
 std::variant<ArtifactPtr, EntryRefusal> OpenEntry(const SharedEntry& asked, std::string_view bytes,

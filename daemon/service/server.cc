@@ -115,6 +115,7 @@ class Server::Impl {
                std::move(sources.activity),
                std::move(sources.zygotes),
                std::move(sources.cluster),
+               std::move(sources.shelves),
                [this] { return budget_.Used(Resource::kConnections); },
                std::chrono::steady_clock::now(),
                options_.version},

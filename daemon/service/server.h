@@ -59,6 +59,7 @@ struct ServerSources {
   std::function<BuildActivity(const Peer&)> activity;  ///< the same, as this peer may see them
   std::function<std::vector<ZygoteActivity>()> zygotes;
   std::function<std::optional<ClusterGauges>()> cluster;  ///< none: there are no other nodes
+  std::function<std::optional<ShelfGauges>()> shelves;    ///< none: there are none
   /// Called on the acceptor's thread when a connection was cut off. The text tells the operator
   /// why.
   std::function<void(std::string_view)> report_cut_off;

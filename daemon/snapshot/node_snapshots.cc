@@ -13,15 +13,13 @@
 #include "daemon/core/lookup/manifest.h"
 #include "daemon/snapshot/received_snapshot.h"
 #include "daemon/snapshot/spool.h"
+#include "proto/compression.h"
 #include "proto/snapshot.h"
 
 namespace cccl_cache::daemon {
 namespace {
 
 constexpr std::chrono::milliseconds kRetryAfter{1'000};
-
-// The compile time that a hit is taken to save: snapshots do not hold it.
-constexpr std::chrono::seconds kCompileTime{1};
 
 std::string Text(const std::string& text) { return IsSnapshotText(text) ? text : ""; }
 
@@ -42,6 +40,13 @@ SnapshotItem ItemOf(const ChosenDeposit& deposit, uint64_t bytes) {
   item.bytes = bytes;
   item.name_space = Text(deposit.record.name_space);
   return item;
+}
+
+Result<std::string> Stored(std::string_view record) {
+  std::optional<std::string> stored = Compress(record, kStrongCompression);
+  if (stored) return *std::move(stored);
+  return Error{ErrorCode::kUnavailable,
+               fmt::format("no memory to compress {} bytes: try again", record.size())};
 }
 
 /// Returns the user whose private entries count, or none if only shared entries do. An
@@ -139,7 +144,7 @@ Result<std::optional<NodeSnapshots::Packed>> NodeSnapshots::Pack(const SnapshotC
   if (size > kMaxRecordBytes) return std::optional<Packed>();
   if (const Status held = caller.hold(size * kCopiesOfRecord); !held) return held.error();
   const std::string bytes = EncodeArtifactRecord(*record);
-  Result<std::string> stored = Compress(bytes);
+  Result<std::string> stored = Stored(bytes);
   if (!stored) return stored.error();
   return std::optional<Packed>({ItemOf(build, bytes.size()), *std::move(stored)});
 }
@@ -153,7 +158,7 @@ Result<std::optional<NodeSnapshots::Packed>> NodeSnapshots::Pack(const SnapshotC
   if (contents == nullptr) return std::optional<Packed>();
   const std::string bytes = EncodeDepositCopy({record.name_space, record.fields, contents});
   if (bytes.size() > kMaxRecordBytes) return std::optional<Packed>();
-  Result<std::string> stored = Compress(bytes);
+  Result<std::string> stored = Stored(bytes);
   if (!stored) return stored.error();
   return std::optional<Packed>({ItemOf(deposit, bytes.size()), *std::move(stored)});
 }
@@ -224,7 +229,7 @@ Result<std::unique_ptr<IncomingSnapshot>> NodeSnapshots::Receive(SnapshotCaller 
 Result<Inserted> NodeSnapshots::Keep(std::optional<uid_t> owner, uint64_t generation,
                                      const ArtifactRecord& record) {
   auto artifact = std::make_shared<Artifact>(*record.artifact);
-  artifact->compile_time = kCompileTime;
+  artifact->compile_time = kCompileTimeOfRecords;
   if (!owner) {
     parts_.await_room();
     return parts_.cache.Insert(record.fingerprint, record.closure, artifact);

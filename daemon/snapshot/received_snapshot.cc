@@ -12,6 +12,7 @@
 
 #include "daemon/core/lease/deposit_index.h"
 #include "daemon/snapshot/spool.h"
+#include "proto/compression.h"
 
 namespace cccl_cache::daemon {
 namespace {

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
-#include <zstd.h>
 
 #include <cerrno>
 #include <cstdlib>
@@ -20,9 +19,6 @@ Error Unwritable(int error) {
                       "written ({})",
                       std::strerror(error))};
 }
-
-// Snapshots are made once and fetched often; beyond this cubins gain little.
-constexpr int kLevel = 12;
 
 }  // namespace
 
@@ -41,30 +37,6 @@ Status SpoolFile::Append(std::string_view bytes) {
     bytes.remove_prefix(static_cast<size_t>(size));
   }
   return Ok{};
-}
-
-Result<std::string> Compress(std::string_view bytes) {
-  std::string stored(ZSTD_compressBound(bytes.size()), '\0');
-  const size_t size =
-      ZSTD_compress(stored.data(), stored.size(), bytes.data(), bytes.size(), kLevel);
-  if (ZSTD_isError(size) != 0) {
-    return Error{ErrorCode::kUnavailable,
-                 fmt::format("{} bytes can't be compressed ({}): try again", bytes.size(),
-                             ZSTD_getErrorName(size))};
-  }
-  stored.resize(size);
-  return stored;
-}
-
-std::optional<std::string> Decompress(std::string_view stored, uint64_t bytes) {
-  if (ZSTD_findFrameCompressedSize(stored.data(), stored.size()) != stored.size()) {
-    return std::nullopt;
-  }
-  if (ZSTD_getFrameContentSize(stored.data(), stored.size()) != bytes) return std::nullopt;
-  std::string whole(bytes, '\0');
-  const size_t size = ZSTD_decompress(whole.data(), whole.size(), stored.data(), stored.size());
-  if (ZSTD_isError(size) != 0 || size != bytes) return std::nullopt;
-  return whole;
 }
 
 }  // namespace cccl_cache::daemon

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -28,13 +26,5 @@ class SpoolFile {
 
   FileDescriptor file_;
 };
-
-/// Compresses with zstd, which the rest of the snapshot code does not use. One version of zstd
-/// makes the same output of the same input. kUnavailable: no memory.
-[[nodiscard]] Result<std::string> Compress(std::string_view bytes);
-
-/// Returns none unless `stored` is one whole compressed frame of exactly `bytes` bytes, which the
-/// caller has bounded. `stored` is untrusted.
-[[nodiscard]] std::optional<std::string> Decompress(std::string_view stored, uint64_t bytes);
 
 }  // namespace cccl_cache::daemon

@@ -4,7 +4,6 @@
 
 import concurrent.futures
 import json
-import pathlib
 
 import pytest
 from conftest import wait_for
@@ -17,37 +16,6 @@ def redis(directory):
     server = Redis(directory)
     yield server.start()
     server.stop()
-
-
-class Keys:
-    """Key pairs, and lists of those that are trusted."""
-
-    def __init__(self, place):
-        self.place = place
-
-    def make(self, name):
-        """The files of the secret and of the public key."""
-        file = self.place / name
-        run_cli("remote", "keygen", "--out", str(file))
-        return file, pathlib.Path(f"{file}.pub")
-
-    def trust(self, list_name, *publics):
-        file = self.place / list_name
-        for public in publics:
-            run_cli("remote", "trust", str(public), "--list", str(file))
-        return file
-
-
-@pytest.fixture
-def keys(directory):
-    return Keys(directory)
-
-
-@pytest.fixture
-def site(keys):
-    """The secret key of a site, and the list that all its nodes trust."""
-    secret, public = keys.make("site.key")
-    return secret, keys.trust("trusted", public)
 
 
 @pytest.fixture
@@ -346,7 +314,7 @@ def test_truncated(make_node, redis):
 def test_statistics_and_metrics_name_the_remote_tier(make_node, redis):
     node = make_node("1", redis.url)
     await_connected(node)
-    assert node.stats()["hits_total"].keys() == {"memory", "disk", "remote"}
+    assert node.stats()["hits_total"].keys() == {"memory", "disk", "shelf", "remote"}
     assert "remote_lookups_total" in node.cli("stats", "--openmetrics").stdout.decode()
 
 

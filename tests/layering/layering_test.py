@@ -22,7 +22,7 @@ class Layering(unittest.TestCase):
             ("daemon/main.cc", "daemon/service/server.h"),
             ("daemon/store/a.cc", "rocksdb/db.h"),
             ("daemon/remote/a.cc", "daemon/core/lookup/entry.h"),
-            ("daemon/remote/signed_entry.cc", "zstd.h"),
+            ("proto/compression.cc", "zstd.h"),
             ("daemon/worker/a.cc", "sys/mman.h"),
             ("cli/a.cc", "cccl_cache/client.h"),
             ("daemon/core/a.cc", "vector"),

@@ -101,7 +101,7 @@ def test_statistics_are_found_by_name(client):
     client.build(KERNEL, arch="sm_90")
     stats = client.stats()
     assert stats["builds_total"] >= 1
-    assert set(stats["hits_total"]) == {"memory", "disk", "remote"}
+    assert set(stats["hits_total"]) == {"memory", "disk", "shelf", "remote"}
     assert stats[0] in tuple(stats)
     assert set(dict(stats)) == {each.name for each in stats}
     with pytest.raises(KeyError):

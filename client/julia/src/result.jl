@@ -12,7 +12,7 @@ The answer to a build.
 
 * `outcome`: `:hit`, `:built`, `:joined` (waited for another caller's compile), `:uncacheable` (compiled and not kept) or
   `:local` (compiled without the daemon). `reason` says why it is one of the last two.
-* `tier`: where a hit was found: `:process`, `:memory`, `:disk` or `:remote`; `Symbol("")` if it was compiled.
+* `tier`: where a hit was found: `:process`, `:memory`, `:disk`, `:shelf` or `:remote`; `Symbol("")` if it was compiled.
 * `cubin`, `ptx`, `ltoir`, `optixir`: the artifact as a `Vector{UInt8}`, or `nothing` if it was not asked for.
 * `artifacts`: all of them, by kind. `lowered_names`: the name of each name expression in the cubin.
 * `key`, `fingerprint`: hexadecimal. `toolchain_id`, `toolchain_version`, `log`.

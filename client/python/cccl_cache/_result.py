@@ -49,7 +49,7 @@ class Result:
         says why); ``"failed"`` in the result of a `CompileError`.
     tier : str
         Where a hit lay: ``"process"`` (this one, which asked nobody), ``"memory"``, ``"disk"``,
-        ``"remote"``; empty where it was compiled.
+        ``"shelf"``, ``"remote"``; empty where it was compiled.
     cubin, ptx, ltoir, optixir : bytes or None
         What was made; None where it was not asked for.
     """

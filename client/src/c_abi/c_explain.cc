@@ -82,7 +82,7 @@ void cccl_cache_explanation_describe(const cccl_cache_explanation* explanation,
   const CcclCache__V1__ExplainReply& fields = *explanation->reply;
   cccl_cache_explanation_info known = {};
   known.verdict = FromWire(fields.verdict, CCCL_CACHE_VERDICT_UNKNOWN_KEY);
-  known.tier = FromWire(fields.tier, CCCL_CACHE_TIER_ARENA);
+  known.tier = FromWire(fields.tier, CCCL_CACHE_TIER_SHELF);
   known.reason = ToBytes(fields.reason);
   known.since_ms = fields.since_ms;
   known.nearest_key = ToBytes("");

@@ -76,6 +76,8 @@ const char* cccl_cache_tier_name(cccl_cache_tier tier) {
       return "arena";
     case CCCL_CACHE_TIER_PROCESS:
       return "process";
+    case CCCL_CACHE_TIER_SHELF:
+      return "shelf";
     case CCCL_CACHE_TIER_NONE:
       break;
   }

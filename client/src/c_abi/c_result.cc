@@ -13,7 +13,7 @@ void cccl_cache_result_describe(const cccl_cache_result* result, cccl_cache_resu
   const bool made = !result->timed.from_memory;
   cccl_cache_result_info known = {};
   known.outcome = made ? FromWire(fields.outcome, CCCL_CACHE_LOCAL) : CCCL_CACHE_HIT;
-  known.tier = made ? FromWire(fields.tier, CCCL_CACHE_TIER_ARENA) : CCCL_CACHE_TIER_PROCESS;
+  known.tier = made ? FromWire(fields.tier, CCCL_CACHE_TIER_SHELF) : CCCL_CACHE_TIER_PROCESS;
   known.key = ToBytes(fields.key);
   known.fingerprint = ToBytes(fields.fingerprint);
   known.toolchain_id = ToBytes("");

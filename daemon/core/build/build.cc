@@ -44,6 +44,8 @@ std::string_view NameOf(TierName tier) {
       return "remote";
     case TierName::kArena:
       return "arena";
+    case TierName::kShelf:
+      return "shelf";
   }
   return "";
 }

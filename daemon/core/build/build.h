@@ -143,7 +143,12 @@ struct Build {
   bool missed = false;  ///< counted as a miss, once however often it starts again
   std::chrono::steady_clock::time_point cluster_since;  ///< of the first time
   int asked_cluster = 0;                                ///< how often its flights asked other nodes
-  std::optional<Digest> from_cluster;  ///< the key of an artifact that another node gave for it
+  /// An artifact that came from elsewhere for it.
+  struct FromElsewhere {
+    Digest key;
+    TierName tier = TierName::kRemote;
+  };
+  std::optional<FromElsewhere> from_elsewhere;
   /// Its outcome if a tier holds its result: no longer a hit once it waited for that compile.
   Outcome if_found = Outcome::kHit;
   bool leads = false;  ///< its flight: the compile is made for it

@@ -223,7 +223,7 @@ bool Flights::AskCluster(const FlightTable::Joined& joined, Wanted wanted) {
   return parts_.cluster->Ask(
       std::move(question), joined.ended,
       {.found = [this, flight, wanted = std::move(wanted)](
-                    const auto& found) { return TakeFromCluster(flight, wanted, found); },
+                    const Cluster::Found& found) { return TakeFromCluster(flight, wanted, found); },
        .compile = [this, flight] { EndAsking(flight); },
        .looks_outside = [this, flight,
                          plan = kept](uid_t uid) { LooksOutsideElsewhere(flight, *plan, uid); }});
@@ -232,15 +232,15 @@ bool Flights::AskCluster(const FlightTable::Joined& joined, Wanted wanted) {
 // Keeps what another node compiled, as if it had been here all along, and looks the waiters up
 // again: which artifact is theirs depends on their own files. A manifest alone does not end a
 // compile that has begun, for none of its closures may be true here.
-bool Flights::TakeFromCluster(uint64_t flight, const Wanted& wanted,
-                              const std::vector<ArtifactPtr>& found) {
-  const ArtifactPtr& artifact = found.front();
-  if (artifact != nullptr) parts_.cache.AddArtifact(wanted.artifact, artifact);
-  const bool merged = wanted.manifest && found.back() != nullptr &&
-                      parts_.cache.MergeManifest(*wanted.plan, found.back(), wanted.known.get());
+bool Flights::TakeFromCluster(uint64_t flight, const Wanted& wanted, const Cluster::Found& found) {
+  const ArtifactPtr& artifact = found.entries.front();
+  const ArtifactPtr& manifest = found.entries.back();
+  if (artifact != nullptr) parts_.cache.AddFromElsewhere(wanted.artifact, artifact, found.tier);
+  const bool merged = wanted.manifest && manifest != nullptr &&
+                      parts_.cache.MergeManifest(*wanted.plan, manifest, wanted.known.get());
   if (artifact == nullptr && (!merged || parts_.table.HasBegun(flight))) return false;
   for (BuildPtr& waiter : parts_.table.Finish(flight)) {
-    if (artifact != nullptr) waiter->from_cluster = wanted.artifact;
+    if (artifact != nullptr) waiter->from_elsewhere = {.key = wanted.artifact, .tier = found.tier};
     start_again_(std::move(waiter));
   }
   return true;

@@ -87,8 +87,7 @@ class Flights {
   /// Returns whether other nodes are asked for this flight.
   bool AskCluster(const FlightTable::Joined& joined, Wanted wanted);
   /// Returns whether what they had ended the flight.
-  bool TakeFromCluster(uint64_t flight, const Wanted& wanted,
-                       const std::vector<ArtifactPtr>& found);
+  bool TakeFromCluster(uint64_t flight, const Wanted& wanted, const Cluster::Found& found);
   /// Puts a flight that asked other nodes, in vain, into the queue.
   void EndAsking(uint64_t flight);
   void Enqueue(uint64_t flight, const FlightTable::Unqueued& waiter);

@@ -34,6 +34,7 @@ Digest RandomDigest() {
 
 Counter HitsOf(TierName tier) {
   if (tier == TierName::kRemote) return Counter::kHitsRemote;
+  if (tier == TierName::kShelf) return Counter::kHitsShelf;
   return tier == TierName::kMemory ? Counter::kHitsMemory : Counter::kHitsDisk;
 }
 
@@ -109,7 +110,8 @@ void Responder::AnswerHit(BuildPtr build, const FlightResult& hit, const Closure
   answer.outcome = build->if_found;
   answer.closed = IsOfToolchain(closure);
   if (answer.outcome == Outcome::kHit) {
-    answer.tier = build->from_cluster == hit.key ? TierName::kRemote : hit.tier;
+    const auto& elsewhere = build->from_elsewhere;
+    answer.tier = elsewhere && elsewhere->key == hit.key ? elsewhere->tier : hit.tier;
     parts_.statistics.Add(HitsOf(answer.tier));
   } else {
     answer.compile_time = compile_time;

@@ -241,8 +241,9 @@ bool BuildCache::MergeManifest(const BuildPlan& plan, const ArtifactPtr& manifes
   return manifests_.Merge(plan.fingerprint, manifest, known);
 }
 
-void BuildCache::AddArtifact(const Digest& key, const ArtifactPtr& artifact) {
-  for (Tier* tier : tiers_) tier->Put(key, artifact);
+void BuildCache::AddFromElsewhere(const Digest& key, const ArtifactPtr& artifact, TierName tier) {
+  // A shelf is a disk, too: what lies there needs no copy on this one.
+  for (Tier* each : tier == TierName::kShelf ? at_once_ : tiers_) each->Put(key, artifact);
 }
 
 void BuildCache::Keep(const BuildPlan& plan, const Peer& peer, const FlightResult& flight_result,
@@ -269,7 +270,7 @@ void BuildCache::Keep(const BuildPlan& plan, const Peer& peer, const FlightResul
   }
   if (!flight_result.keepable()) return;
   if (flight_result.output.succeeded) {
-    AddArtifact(key, artifact);
+    for (Tier* tier : tiers_) tier->Put(key, artifact);
     if (cluster_ != nullptr) cluster_->Share(ArtifactEntryOf(plan, key), artifact);
     if (!flight_result.closure.entries.empty()) {
       const KnownClosure made{flight_result.closure, false, uid};

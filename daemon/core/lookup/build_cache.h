@@ -160,8 +160,8 @@ class BuildCache {
   /// Adds a manifest of this plan that another node made. Returns whether it holds closures that
   /// were not known. `known`: as for Keep. Waits for no disk.
   bool MergeManifest(const BuildPlan& plan, const ArtifactPtr& manifest, const Manifest* known);
-  /// Adds an artifact that another node compiled. Waits for no disk.
-  void AddArtifact(const Digest& key, const ArtifactPtr& artifact);
+  /// Adds an artifact that another node compiled and that lay in this tier. Waits for no disk.
+  void AddFromElsewhere(const Digest& key, const ArtifactPtr& artifact, TierName tier);
   /// Drops an artifact that a shadow check found wrong from all tiers.
   void Drop(const Digest& key);
   void NoteLooksOutside(const BuildPlan& plan, Account account);

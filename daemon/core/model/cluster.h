@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "daemon/core/model/artifact.h"
+#include "daemon/core/model/tier.h"
 #include "proto/digest.h"
 
 namespace cccl_cache::daemon {
@@ -34,10 +36,23 @@ struct ClusterGauges {
   uint64_t unwritten_bytes = 0;  ///< of entries that are to be written
 };
 
+/// What is on shelves, for statistics.
+struct ShelfGauges {
+  size_t shelves = 0;
+  size_t snapshots = 0;  ///< that are used
+  uint64_t entries = 0;
+  size_t problems = 0;  ///< snapshots and shelves that can't be used
+};
+
 /// The other nodes, which compile the same: what they compiled, and what they are compiling now.
 /// Nothing blocks. Thread-safe.
 class Cluster {
  public:
+  /// What one place has of a question's entries.
+  struct Found {
+    TierName tier = TierName::kNone;
+    std::vector<ArtifactPtr> entries;  ///< one for each that was asked for; null: it has none
+  };
   struct Question {
     std::vector<SharedEntry> entries;  ///< each that may serve this compile
     /// The name of the compile on all nodes. None: it is one of this node alone, so that no
@@ -51,10 +66,9 @@ class Cluster {
   /// Run on a thread of the cluster's, never under a lock of it. Both may run until the question
   /// has ended, and none afterwards once Close has returned.
   struct Asker {
-    /// Takes what was found, one for each entry asked for, null if there is none, and at least one
-    /// that is not null. Returns whether that serves the build. Also called after `compile`, if an
-    /// answer comes late.
-    std::function<bool(const std::vector<ArtifactPtr>&)> found;
+    /// Takes what was found: at least one entry. Returns whether that serves the build. Also called
+    /// after `compile`, if an answer comes late.
+    std::function<bool(const Found&)> found;
     /// Called at most once: this node is to compile, because there is nothing, because there was no
     /// answer in time, or because another node's compile took too long.
     std::function<void()> compile;

@@ -18,9 +18,16 @@
 
 namespace cccl_cache::daemon {
 
-/// Stored and sent: values never change, and build.proto has the same numbers. kRemote and kArena
-/// are reserved: there are no such tiers yet. 5 is the C client's cache in its own process.
-enum class TierName : uint8_t { kNone = 0, kMemory = 1, kDisk = 2, kRemote = 3, kArena = 4 };
+/// Stored and sent: values never change, and build.proto has the same numbers. kArena is reserved:
+/// there is no such tier yet. 5 is the C client's cache in its own process.
+enum class TierName : uint8_t {
+  kNone = 0,
+  kMemory = 1,
+  kDisk = 2,
+  kRemote = 3,  ///< the Redis that nodes share
+  kArena = 4,
+  kShelf = 6,  ///< a directory of signed snapshots
+};
 
 /// A cache of artifacts. Implementations are thread-safe. A tier verifies bytes that come from
 /// outside the process; bytes that fail count as a miss.
@@ -58,11 +65,9 @@ class MetaStore {
   virtual void PutMeta(std::string_view name, std::string_view value) = 0;
 };
 
-/// Returns the tiers before the first one that makes callers wait, for a disk or for another node.
+/// Returns the tiers before the first one that makes callers wait for a disk.
 [[nodiscard]] inline std::vector<Tier*> MemoryTiers(const std::vector<Tier*>& tiers) {
-  const auto waits = [](const Tier* tier) {
-    return tier->name() == TierName::kDisk || tier->name() == TierName::kRemote;
-  };
+  const auto waits = [](const Tier* tier) { return tier->name() == TierName::kDisk; };
   return {tiers.begin(), std::ranges::find_if(tiers, waits)};
 }
 

@@ -111,6 +111,16 @@ v1::StatsReply DescribeStatistics(const AdminSources& sources) {
     AddGauge(reply, "remote_unwritten_bytes", static_cast<double>(cluster->unwritten_bytes),
              "Size of the entries that wait to be written to Redis, in bytes.");
   }
+  if (const auto shelves = sources.shelves()) {
+    AddGauge(reply, "shelves", static_cast<double>(shelves->shelves),
+             "Directories of signed snapshots that are asked.");
+    AddGauge(reply, "shelf_snapshots", static_cast<double>(shelves->snapshots),
+             "Snapshots of shelves that are used.");
+    AddGauge(reply, "shelf_entries", static_cast<double>(shelves->entries),
+             "Entries in these snapshots.");
+    AddGauge(reply, "shelf_problems", static_cast<double>(shelves->problems),
+             "Snapshots and shelves that can't be used: the log says why.");
+  }
   AddGauge(reply, "uptime_seconds", uptime.count(), "Time since the daemon started, in seconds.");
   reply.set_version(sources.version);
   return reply;

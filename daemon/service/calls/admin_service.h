@@ -44,6 +44,7 @@ struct AdminSources {
   std::function<BuildActivity(const Peer&)> activity;
   std::function<std::vector<ZygoteActivity>()> zygotes;
   std::function<std::optional<ClusterGauges>()> cluster;  ///< none: there are no other nodes
+  std::function<std::optional<ShelfGauges>()> shelves;    ///< none: there are none
   std::function<uint64_t()> clients;                      ///< returns the number of connections now
   std::chrono::steady_clock::time_point started;
   std::string version;

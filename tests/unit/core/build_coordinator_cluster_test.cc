@@ -32,8 +32,9 @@ std::string TextOf(const BuildAnswer& answer) { return answer.artifact->parts[0]
 
 /// One node of the cluster, with one build that waits.
 struct Node {
-  explicit Node(FakeCluster& cluster, testing::FakeCompiler::Behaviour behaviour = SourceAsOutput)
-      : bench(std::move(behaviour), {.cluster = &cluster}) {}
+  explicit Node(FakeCluster& cluster, testing::FakeCompiler::Behaviour behaviour = SourceAsOutput,
+                TierName second_tier = TierName::kArena)
+      : bench(std::move(behaviour), {.second_tier = second_tier, .cluster = &cluster}) {}
   void Start(const std::string& source, const Peer& peer = testing::kAlice) {
     bench.coordinator->Start(MakeRequest(source), peer, answers.Collect());
   }
@@ -73,6 +74,19 @@ TEST_CASE("a build that another node compiled is a hit of the remote tier, and t
   CHECK(node.bench.Count(Counter::kMisses) == 0);
   CHECK(node.bench.BuildOne("a").tier == TierName::kMemory);
   CHECK(node.bench.disk.size() == 1);
+}
+
+TEST_CASE("what lies on a shelf is kept in memory, and not copied to the disk") {
+  FakeCluster cluster;
+  CompileElsewhere(cluster, "a");
+  cluster.tier = TierName::kShelf;
+  Node node(cluster, SourceAsOutput, TierName::kDisk);
+  node.Start("a");
+  cluster.Tell(cluster.Last());
+  CHECK(node.Answer().tier == TierName::kShelf);
+  CHECK(node.bench.Count(Counter::kHitsShelf) == 1);
+  CHECK(node.bench.BuildOne("a").tier == TierName::kMemory);
+  CHECK(node.bench.disk.size() == 0);
 }
 
 TEST_CASE("all builds of one key wait for one question to the cluster") {

@@ -61,13 +61,13 @@ class FakeCluster final : public Cluster {
   /// Answers a question with what the entries hold. Returns whether that served the build; none if
   /// there was nothing to tell.
   std::optional<bool> Tell(const Asked& asked) {
-    std::vector<ArtifactPtr> found;
+    Cluster::Found found{.tier = tier};
     bool any = false;
     for (const SharedEntry& entry : asked.question.entries) {
       const auto entries = this->entries();
       const auto held = entries.find(entry.key);
-      found.push_back(held == entries.end() ? nullptr : held->second);
-      any = any || found.back() != nullptr;
+      found.entries.push_back(held == entries.end() ? nullptr : held->second);
+      any = any || found.entries.back() != nullptr;
     }
     return any ? std::optional(asked.asker.found(found)) : std::nullopt;
   }
@@ -77,7 +77,8 @@ class FakeCluster final : public Cluster {
   }
 
   std::atomic<bool> reachable = true;
-  std::map<Digest, uid_t> outside;  ///< to be read when no compile runs
+  TierName tier = TierName::kRemote;  ///< that the entries lie in
+  std::map<Digest, uid_t> outside;    ///< to be read when no compile runs
 
  private:
   std::mutex mutex_;

@@ -50,7 +50,8 @@ struct Run {
                           [this](std::string problem) {
                             const std::lock_guard lock(mutex);
                             told = std::move(problem);
-                          }}) {}
+                          },
+                      .look_at_shelves = [] {}}) {}
 
   /// Whether the problem that was told last comes to hold these words, or to hold them no more.
   [[nodiscard]] bool Tells(std::string_view words, bool holds = true) {

@@ -66,8 +66,8 @@ class Scene {
         {.entries = {kArtifact}, .compile = kCompile, .since = std::chrono::steady_clock::now()},
         ended.get_token(),
         {.found =
-             [this](const std::vector<ArtifactPtr>& found) {
-               said.Add("found " + found[0]->log);
+             [this](const Cluster::Found& found) {
+               said.Add("found " + found.entries[0]->log);
                return true;
              },
          .compile = [this] { said.Add("compile"); },

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "daemon/snapshot/records.h"
-#include "daemon/snapshot/spool.h"
+#include "proto/compression.h"
 #include "proto/snapshot.h"
 
 namespace cccl_cache::daemon::testing {
@@ -59,7 +59,8 @@ inline std::string SnapshotOf(std::vector<StoredRecord> records) {
     return true;
   });
   for (const StoredRecord& each : records) {
-    if (!writer.Add(each.item, *Compress(each.bytes))) return {};
+    if (!writer.Add(each.item, *cccl_cache::Compress(each.bytes, cccl_cache::kFastCompression)))
+      return {};
   }
   return writer.Finish() ? file : std::string();
 }

@@ -28,7 +28,8 @@ typedef enum cccl_cache_tier {
   CCCL_CACHE_TIER_DISK = 2,
   CCCL_CACHE_TIER_REMOTE = 3,
   CCCL_CACHE_TIER_ARENA = 4,
-  CCCL_CACHE_TIER_PROCESS = 5 /* this client's own cache: the daemon was not asked */
+  CCCL_CACHE_TIER_PROCESS = 5, /* this client's own cache: the daemon was not asked */
+  CCCL_CACHE_TIER_SHELF = 6    /* a directory of signed snapshots */
 } cccl_cache_tier;
 
 typedef enum cccl_cache_artifact_kind {

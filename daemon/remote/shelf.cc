@@ -1,0 +1,336 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/remote/shelf.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <variant>
+
+#include "base/file_descriptor.h"
+#include "daemon/core/lookup/manifest.h"
+#include "daemon/core/model/result.h"
+#include "daemon/snapshot/records.h"
+#include "proto/compression.h"
+#include "proto/snapshot_reader.h"
+#include "proto/snapshot_signature.h"
+
+namespace cccl_cache::daemon {
+namespace {
+
+// Bounds for one directory: each snapshot is an open file, each entry some 120 bytes of memory.
+constexpr size_t kMaxSnapshots = 256;
+constexpr uint64_t kMaxEntries = 1 << 18;
+
+Error Wrong(std::string why) { return {ErrorCode::kInvalidRequest, std::move(why)}; }
+
+/// Differs when a file was changed or replaced, if the file system keeps times.
+using FileIdentity = std::array<int64_t, 7>;
+
+FileIdentity IdentityOf(const struct stat& status) {
+  return {static_cast<int64_t>(status.st_dev),
+          static_cast<int64_t>(status.st_ino),
+          status.st_size,
+          status.st_mtim.tv_sec,
+          status.st_mtim.tv_nsec,
+          status.st_ctim.tv_sec,
+          status.st_ctim.tv_nsec};
+}
+
+struct OpenFile {
+  FileDescriptor descriptor;
+  FileIdentity identity;
+  uint64_t bytes = 0;
+};
+
+// A pipe or a device is never waited for.
+Result<OpenFile> OpenRegular(const std::string& path) {
+  OpenFile file{FileDescriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)), {}, 0};
+  struct stat status = {};
+  if (!file.descriptor.valid() || fstat(file.descriptor.get(), &status) != 0) {
+    return Wrong(std::strerror(errno));
+  }
+  if (!S_ISREG(status.st_mode)) return Wrong("it is no regular file");
+  file.identity = IdentityOf(status);
+  file.bytes = status.st_size;
+  return file;
+}
+
+std::optional<FileIdentity> IdentityAt(const std::string& path) {
+  struct stat status = {};
+  if (stat(path.c_str(), &status) != 0) return std::nullopt;
+  return IdentityOf(status);
+}
+
+}  // namespace
+
+/// A snapshot and its signature, open.
+class SignedSnapshot {
+ public:
+  /// The error says why it can't be used.
+  static Result<std::shared_ptr<const SignedSnapshot>> Open(const std::string& path,
+                                                            const TrustList& trusted);
+
+  /// Returns whether a look at the path would find the same files.
+  [[nodiscard]] bool IsStill(const std::string& path) const {
+    return path == path_ && IdentityAt(path) == identity_ &&
+           IdentityAt(path + std::string(kSignatureSuffix)) == signature_identity_;
+  }
+  [[nodiscard]] const PublicKey& signer() const { return signer_; }
+  [[nodiscard]] uint64_t entries() const { return rows_.size(); }
+  [[nodiscard]] bool Holds(const SharedEntry& entry) const {
+    return entry.kind == EntryKind::kManifest ? !ManifestRows(entry.key).empty()
+                                              : FindRow(entry.key) != nullptr;
+  }
+  /// Returns null if there is none, or its bytes are not what was signed.
+  [[nodiscard]] ArtifactPtr Read(const SharedEntry& entry) const {
+    return entry.kind == EntryKind::kManifest ? ReadManifest(entry.key) : ReadArtifact(entry.key);
+  }
+
+ private:
+  struct Row {
+    Digest key;
+    Digest sha256;
+    uint64_t offset = 0;
+    uint32_t stored_bytes = 0;
+    uint32_t bytes = 0;
+  };
+  /// A record that was built from files of its program, and the manifest that leads to it.
+  struct ManifestRow {
+    Digest manifest;
+    uint32_t row = 0;
+  };
+
+  SignedSnapshot(std::string path, OpenFile file, SnapshotFile bytes)
+      : path_(std::move(path)), file_(std::move(file)), bytes_(bytes), identity_(file_.identity) {}
+
+  Status Index(const SnapshotSignature& signature);
+  Status AddRow(const SnapshotItem& item, uint64_t offset, const Digest& fingerprint);
+  [[nodiscard]] const Row* FindRow(const Digest& key) const;
+  [[nodiscard]] std::span<const ManifestRow> ManifestRows(const Digest& manifest) const;
+  [[nodiscard]] ArtifactPtr ReadArtifact(const Digest& key) const;
+  [[nodiscard]] ArtifactPtr ReadManifest(const Digest& manifest) const;
+  [[nodiscard]] std::optional<ArtifactRecord> ReadRecord(const Row& row) const;
+
+  const std::string path_;
+  const OpenFile file_;
+  const SnapshotFile bytes_;
+  const FileIdentity identity_;
+  FileIdentity signature_identity_ = {};
+  std::optional<SnapshotReader> reader_;
+  PublicKey signer_;
+  std::vector<Row> rows_;               ///< ascending by key
+  std::vector<ManifestRow> manifests_;  ///< ascending by manifest
+};
+
+namespace {
+
+Result<SnapshotSignature> ReadSignature(const OpenFile& file, const TrustList& trusted) {
+  if (file.bytes > kMaxSignatureBytes) return Wrong("it is too large for a signature");
+  const auto opened = SnapshotFile::Open(file.descriptor.get());
+  if (const auto* why = std::get_if<std::string>(&opened)) return Wrong(*why);
+  std::string bytes(file.bytes, '\0');
+  if (std::string why = std::get<SnapshotFile>(opened).Read(0, bytes); !why.empty()) {
+    return Wrong(std::move(why));
+  }
+  auto signature = DecodeSnapshotSignature(
+      bytes, [&trusted](const PublicKey& key) { return trusted.Holds(key); });
+  if (auto* why = std::get_if<std::string>(&signature)) return Wrong(std::move(*why));
+  return std::get<SnapshotSignature>(std::move(signature));
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const SignedSnapshot>> SignedSnapshot::Open(const std::string& path,
+                                                                   const TrustList& trusted) {
+  const std::string signature_path = path + std::string(kSignatureSuffix);
+  const auto named = [](const std::string& file, const Error& error) {
+    return Wrong(file + ": " + error.message);
+  };
+  const Result<OpenFile> signature_file = OpenRegular(signature_path);
+  if (!signature_file) return named(signature_path, signature_file.error());
+  const Result<SnapshotSignature> signature = ReadSignature(*signature_file, trusted);
+  if (!signature) return named(signature_path, signature.error());
+  Result<OpenFile> file = OpenRegular(path);
+  if (!file) return named(path, file.error());
+  const auto bytes = SnapshotFile::Open(file->descriptor.get());
+  if (const auto* why = std::get_if<std::string>(&bytes)) return named(path, Wrong(*why));
+  std::shared_ptr<SignedSnapshot> snapshot(
+      new SignedSnapshot(path, *std::move(file), std::get<SnapshotFile>(bytes)));
+  snapshot->signature_identity_ = signature_file->identity;
+  if (const Status indexed = snapshot->Index(*signature); !indexed) {
+    return named(path, indexed.error());
+  }
+  return std::shared_ptr<const SignedSnapshot>(std::move(snapshot));
+}
+
+Status SignedSnapshot::Index(const SnapshotSignature& signature) {
+  signer_ = signature.signer;
+  auto opened = SnapshotReader::Open(bytes_);
+  if (auto* why = std::get_if<std::string>(&opened)) return Wrong(std::move(*why));
+  reader_ = std::get<SnapshotReader>(std::move(opened));
+  if (reader_->index_sha256() != signature.index_sha256 ||
+      reader_->file_bytes() != signature.file_bytes ||
+      reader_->count() != signature.fingerprints.size()) {
+    return Wrong("it is not the snapshot that was signed: sign it again");
+  }
+  rows_.reserve(reader_->count());
+  size_t place = 0;
+  Status added = Ok{};
+  const std::string why = reader_->ForEach([&](const SnapshotItem& item, uint64_t offset) {
+    added = AddRow(item, offset, signature.fingerprints[place++]);
+    return added.ok();
+  });
+  if (!why.empty()) return Wrong(why);
+  std::ranges::stable_sort(manifests_, {}, &ManifestRow::manifest);
+  return added;
+}
+
+Status SignedSnapshot::AddRow(const SnapshotItem& item, uint64_t offset,
+                              const Digest& fingerprint) {
+  // A deposit belongs to the user who inserts it.
+  if (item.kind != SnapshotKind::kArtifact) return Ok{};
+  if (item.stored_bytes > kMaxRecordBytes || item.bytes > kMaxRecordBytes) {
+    return Wrong(fmt::format("record {} is too large", item.key.Hex()));
+  }
+  const auto row = static_cast<uint32_t>(rows_.size());
+  rows_.push_back({item.key, item.sha256, offset, static_cast<uint32_t>(item.stored_bytes),
+                   static_cast<uint32_t>(item.bytes)});
+  if (KeyOf(fingerprint, {}) != item.key) manifests_.push_back({ManifestKey(fingerprint), row});
+  return Ok{};
+}
+
+const SignedSnapshot::Row* SignedSnapshot::FindRow(const Digest& key) const {
+  const auto found = std::ranges::lower_bound(rows_, key, {}, &Row::key);
+  return found == rows_.end() || found->key != key ? nullptr : &*found;
+}
+
+std::span<const SignedSnapshot::ManifestRow> SignedSnapshot::ManifestRows(
+    const Digest& manifest) const {
+  return {std::ranges::lower_bound(manifests_, manifest, {}, &ManifestRow::manifest),
+          std::ranges::upper_bound(manifests_, manifest, {}, &ManifestRow::manifest)};
+}
+
+ArtifactPtr SignedSnapshot::ReadArtifact(const Digest& key) const {
+  const Row* const row = FindRow(key);
+  const auto record = row == nullptr ? std::nullopt : ReadRecord(*row);
+  if (!record) return nullptr;
+  auto artifact = std::make_shared<Artifact>(*record->artifact);
+  artifact->compile_time = kCompileTimeOfRecords;
+  return artifact;
+}
+
+ArtifactPtr SignedSnapshot::ReadManifest(const Digest& manifest) const {
+  Manifest known;
+  for (const ManifestRow& each : ManifestRows(manifest)) {
+    if (known.closures.size() == Manifest::kMaxClosures) break;
+    auto record = ReadRecord(rows_[each.row]);
+    if (record && ManifestKey(record->fingerprint) == manifest) {
+      known.Add({std::move(record->closure)});
+    }
+  }
+  if (known.closures.empty()) return nullptr;
+  auto entry = std::make_shared<Artifact>();
+  entry->log = EncodeManifest(known);
+  entry->compile_time = kCompileTimeOfRecords;
+  return entry;
+}
+
+std::optional<ArtifactRecord> SignedSnapshot::ReadRecord(const Row& row) const {
+  SnapshotItem item;
+  item.stored_bytes = row.stored_bytes;
+  item.sha256 = row.sha256;
+  std::string stored;
+  if (!reader_->Read(item, row.offset, &stored).empty()) return std::nullopt;
+  const auto bytes = Decompress(stored, row.bytes);
+  return bytes ? DecodeArtifactRecord(row.key, *bytes) : std::nullopt;
+}
+
+std::shared_ptr<const Shelf> Shelf::LookAt(const std::string& directory, const TrustList& trusted,
+                                           const Shelf* before) {
+  auto shelf = std::make_shared<Shelf>();
+  std::error_code error;
+  std::vector<std::string> paths;
+  std::filesystem::directory_iterator entry(directory, error);
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    const std::string path = entry->path().string();
+    if (path.ends_with(kSignatureSuffix)) {
+      paths.push_back(path.substr(0, path.size() - kSignatureSuffix.size()));
+    }
+    if (paths.size() > kMaxSnapshots) break;
+  }
+  if (error) {
+    // A file system that fails for a while takes nothing away; a directory that is gone does.
+    const bool gone = error == std::errc::no_such_file_or_directory;
+    if (before != nullptr && !gone) *shelf = *before;
+    shelf->problems_ = {fmt::format("{}: {}", directory, error.message())};
+    return shelf;
+  }
+  std::ranges::sort(paths);
+  if (paths.size() > kMaxSnapshots) {
+    paths.pop_back();
+    shelf->problems_.push_back(
+        fmt::format("{}: only {} snapshots of it are used", directory, kMaxSnapshots));
+  }
+  for (const std::string& path : paths) shelf->Add(path, trusted, before);
+  return shelf;
+}
+
+void Shelf::Add(const std::string& path, const TrustList& trusted, const Shelf* before) {
+  std::shared_ptr<const SignedSnapshot> snapshot;
+  if (before != nullptr) {
+    const auto same = std::ranges::find_if(
+        before->snapshots_, [&path](const auto& each) { return each->IsStill(path); });
+    if (same != before->snapshots_.end() && trusted.Holds((*same)->signer())) snapshot = *same;
+  }
+  if (snapshot == nullptr) {
+    auto opened = SignedSnapshot::Open(path, trusted);
+    if (!opened) return problems_.push_back(opened.error().message);
+    snapshot = *std::move(opened);
+  }
+  if (entries_ + snapshot->entries() > kMaxEntries) {
+    return problems_.push_back(
+        fmt::format("{}: a shelf holds {} entries at most: put fewer of them into snapshots, or "
+                    "some on another shelf",
+                    path, kMaxEntries));
+  }
+  entries_ += snapshot->entries();
+  snapshots_.push_back(std::move(snapshot));
+}
+
+bool Shelf::HoldsAny(const std::vector<SharedEntry>& entries) const {
+  return std::ranges::any_of(snapshots_, [&entries](const auto& snapshot) {
+    return std::ranges::any_of(
+        entries, [&snapshot](const SharedEntry& each) { return snapshot->Holds(each); });
+  });
+}
+
+Shelf::Reading Shelf::Read(const std::vector<SharedEntry>& entries,
+                           const TrustList& trusted) const {
+  Reading reading;
+  for (const SharedEntry& entry : entries) {
+    ArtifactPtr found;
+    for (const auto& snapshot : snapshots_) {
+      if (!snapshot->Holds(entry)) continue;
+      if (trusted.Holds(snapshot->signer())) found = snapshot->Read(entry);
+      if (found != nullptr) break;
+      ++reading.refused;
+    }
+    reading.entries.push_back(std::move(found));
+  }
+  return reading;
+}
+
+}  // namespace cccl_cache::daemon

@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/mutex.h"
+#include "daemon/core/model/blocking_pool.h"
+#include "daemon/core/model/cluster.h"
+#include "daemon/core/model/statistics.h"
+#include "daemon/remote/shelf.h"
+#include "daemon/remote/trust_list.h"
+
+namespace cccl_cache::daemon {
+
+/// Read-only directories of signed snapshots, which are asked before the other nodes are. A shelf
+/// that hangs delays the builds that find an entry there until the first reads are late; then it is
+/// passed over until a read ends. Thread-safe.
+class Shelves final : public Cluster {
+ public:
+  struct Options {
+    std::vector<std::string> directories;  ///< in the order in which they are asked
+    std::chrono::milliseconds patience{20};
+    std::function<void(std::string_view)> report;  ///< messages for the operator
+  };
+
+  /// `others`: asked for what is on no shelf; may be null. It and the statistics must outlive this
+  /// object. Looks at the directories, without waiting for that.
+  Shelves(Options options, std::shared_ptr<const TrustList> trusted, Statistics& statistics,
+          Cluster* others);
+  ~Shelves() override;
+
+  bool Ask(Question question, const std::stop_token& ended, Asker asker) override;
+  void LooksOutside(const Digest& compile, uid_t uid) override;
+  void Share(const SharedEntry& entry, const ArtifactPtr& artifact) override;
+  void Close() override;
+
+  /// Looks again which snapshots are there. Returns at once.
+  void LookAgain();
+  /// From now on snapshots must be signed by one of these keys.
+  void Trust(std::shared_ptr<const TrustList> trusted);
+
+  [[nodiscard]] ShelfGauges gauges() const;
+
+ private:
+  /// One directory.
+  struct Place {
+    explicit Place(std::string path, std::chrono::milliseconds patience);
+    const std::string directory;
+    std::shared_ptr<const Shelf> shelf;
+    bool is_looked_at = false;
+    BlockingPool reads;
+    BlockingPool looks;
+  };
+  struct Open {
+    Question question;
+    std::stop_token ended;
+    Asker asker;
+  };
+  using OpenPtr = std::shared_ptr<const Open>;
+
+  /// Asks the shelves from this one on, then the others. Returns false, and has called nothing, if
+  /// none of them has or may have anything.
+  bool AskFrom(size_t place, const OpenPtr& open);
+  void AskNext(size_t place, const OpenPtr& open);
+  void Keep(Place& place, std::shared_ptr<const Shelf> shelf);
+
+  const Options options_;
+  Statistics& statistics_;
+  Cluster* const others_;
+  mutable Mutex mutex_;  ///< also of what changes in a place
+  std::shared_ptr<const TrustList> trusted_ GUARDED_BY(mutex_);
+  std::vector<std::unique_ptr<Place>> places_;  ///< last: their threads use the members above
+};
+
+}  // namespace cccl_cache::daemon

@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+/// Compression with zstd. One version of zstd makes the same output of the same input.
+namespace cccl_cache {
+
+/// For files that are made once and fetched often; beyond this cubins gain little.
+inline constexpr int kStrongCompression = 12;
+/// zstd's default.
+inline constexpr int kFastCompression = 3;
+
+/// Returns one frame, which tells the size of what it holds. None: there is no memory.
+[[nodiscard]] std::optional<std::string> Compress(std::string_view bytes, int level);
+
+/// Returns none unless `stored` is one whole frame of exactly `bytes` bytes, which the caller has
+/// bounded: allocates no more. `stored` is untrusted.
+[[nodiscard]] std::optional<std::string> Decompress(std::string_view stored, uint64_t bytes);
+
+/// Returns the first `bytes` bytes of what a frame holds; none if there are fewer. `stored` is
+/// untrusted, and may be cut off behind what is needed.
+[[nodiscard]] std::optional<std::string> DecompressFront(std::string_view stored, size_t bytes);
+
+}  // namespace cccl_cache

@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "proto/digest.h"
+#include "proto/signature.h"
+#include "proto/snapshot.h"
+
+/// The signature of a snapshot, which lies beside it as FILE.sig. With it nodes take the snapshot
+/// from where others can write, and look entries up in it without reading it whole.
+namespace cccl_cache {
+
+inline constexpr std::string_view kSignatureSuffix = ".sig";
+
+/// Signed by `signer` over everything else here. A value type.
+struct SnapshotSignature {
+  PublicKey signer;
+  std::chrono::sys_seconds time;  ///< when it was signed
+  uint64_t file_bytes = 0;        ///< of the snapshot
+  Digest index_sha256;            ///< of its index, which holds the digests of all records
+  /// Of each record, in the order of the index: the fingerprint that it was built from; zero for a
+  /// deposit. Builds with files of their own are looked up by it.
+  std::vector<Digest> fingerprints;
+
+  bool operator==(const SnapshotSignature&) const = default;
+};
+
+// Values: base/codec.h.
+//
+//   file      = head signature rows
+//   head      = magic version signer time file_bytes index_sha256 count rows_sha256
+//   magic     = "CCCLSIG\n"
+//   version   = u32                1; a change of meaning bumps it
+//   signer    = 32 bytes           public key
+//   time      = u64                seconds since 1970, below 2^63
+//   file_bytes = u64
+//   index_sha256, rows_sha256 = 32 bytes
+//   count     = u32                at most kMaxSnapshotRecords
+//   signature = 64 bytes           Ed25519, of the head
+//   rows      = count * 32 bytes   fingerprints
+inline constexpr size_t kSignatureHeadBytes = 8 + 4 + 32 + 8 + 8 + 32 + 4 + 32;
+inline constexpr size_t kMaxSignatureBytes =
+    kSignatureHeadBytes + 64 + size_t{kMaxSnapshotRecords} * 32;
+
+/// Returns the contents of FILE.sig. `signature.signer` is that of the key, whatever it says.
+[[nodiscard]] std::string EncodeSnapshotSignature(const SnapshotSignature& signature,
+                                                  const SigningKey& key);
+
+/// Returns what a key signed that `trusted` returns true for, or why the bytes are not taken.
+/// `bytes` are untrusted: nothing but the head is looked at unless it is signed.
+[[nodiscard]] std::variant<SnapshotSignature, std::string> DecodeSnapshotSignature(
+    std::string_view bytes, const std::function<bool(const PublicKey&)>& trusted);
+
+}  // namespace cccl_cache

@@ -1,0 +1,299 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Shelves: directories of signed snapshots, of which builds are answered with nothing inserted and nothing copied."""
+
+import json
+import os
+import shutil
+import signal
+
+import pytest
+from conftest import wait_for
+from fuse_file import NAME, FuseFile
+from redis_server import Redis
+from running_daemon import run_cli
+
+SOURCE = "//fake: take-number compiled\n// on the shelf\n"
+
+
+class Shelf:
+    """A directory of signed snapshots, and nodes that are answered of it."""
+
+    def __init__(self, directory, make_daemon, toolkit, site):
+        self.place = directory / "shelf"
+        self.place.mkdir()
+        self.directory, self.make_daemon, self.toolkit = directory, make_daemon, toolkit
+        self.key, self.trusted = site
+
+    def start(self, name, *flags, place=None, patience="30s"):
+        """Starts a node with a store of its own."""
+        return self.make_daemon(
+            "--shelf-path", str(place or self.place), "--remote-trust", str(self.trusted), "--remote-patience", patience,
+            *flags, name=name, roots=(self.toolkit.root,)).start()
+
+    def node(self, name, *flags, **keywords):
+        """The same, once it has looked at the shelf, on which something lies."""
+        node = self.start(name, *flags, **keywords)
+        wait_for(lambda: count(node, "shelf_snapshots") + count(node, "shelf_problems") > 0, "the look at the shelf")
+        return node
+
+    def fill(self, *builds, name="kernels.snap", key=None, place=None):
+        """Puts what these builds give on a shelf, from a node that is gone afterwards. Returns the snapshot's path."""
+        maker = self.make_daemon(name=f"maker-{name}", roots=(self.toolkit.root,)).start()
+        for source, *options in builds:
+            assert maker.build_json(source, *options)["outcome"] == "built"
+        path = (place or self.place) / name
+        maker.cli("snapshot", "create", str(path))
+        maker.stop()
+        self.sign(path, key or self.key)
+        return path
+
+    def sign(self, path, key):
+        run_cli("snapshot", "sign", "--key", str(key), str(path))
+
+
+def count(node, name):
+    return node.stats().get(name, 0)
+
+
+def found(answer):
+    return answer["outcome"], answer["tier"]
+
+
+def look_again(node):
+    node.process.send_signal(signal.SIGHUP)
+
+
+@pytest.fixture
+def shelf(directory, make_daemon, toolkit, site):
+    return Shelf(directory, make_daemon, toolkit, site)
+
+
+def test_a_build_on_a_shelf_is_a_hit_of_which_nothing_is_copied(shelf, toolkit):
+    shelf.fill((SOURCE,))
+    node = shelf.node("node")
+    answer, contents = node.build_bytes(SOURCE)
+    assert found(answer) == ("hit", "shelf")
+    assert contents
+    assert found(node.build_json(SOURCE)) == ("hit", "memory")
+    assert toolkit.arrivals("compiled") == 1
+    assert node.stats()["hits_total"]["shelf"] == 1
+    assert count(node, "entries") == 0
+    node.stop()
+    node.start()
+    wait_for(lambda: count(node, "shelf_snapshots") == 1, "the look at the shelf")
+    assert found(node.build_json(SOURCE)) == ("hit", "shelf")
+
+
+def test_the_bytes_of_a_shelf_are_those_that_were_compiled(shelf, make_daemon, toolkit):
+    other = make_daemon(name="other", roots=(toolkit.root,)).start()
+    _, compiled = other.build_bytes("// bytes\n")
+    shelf.fill(("// bytes\n",))
+    answer, served = shelf.node("node").build_bytes("// bytes\n")
+    assert found(answer) == ("hit", "shelf")
+    assert served == compiled
+
+
+def test_programs_with_headers_of_their_own_are_found_by_contents(shelf, directory):
+    def place_of(name, value):
+        (directory / name).mkdir()
+        (directory / name / "value.h").write_text(f"// value {value}\n")
+        return f"--option=-I{directory / name}"
+
+    program = "#include <value.h>\n"
+    shelf.fill((program, place_of("a", 1)), (program, place_of("b", 2)))
+    node = shelf.node("node")
+    assert found(node.build_json(program, place_of("c", 1))) == ("hit", "shelf")
+    assert found(node.build_json(program, place_of("d", 2))) == ("hit", "shelf")
+    assert node.build_json(program, place_of("e", 3))["outcome"] == "built"
+
+
+def test_other_users_are_answered_of_a_shelf_too(shelf):
+    shelf.fill((SOURCE,))
+    node = shelf.node("node", "--socket-mode", "0666")
+    assert found(node.build_json(SOURCE, user=54321, cwd="/")) == ("hit", "shelf")
+
+
+def test_snapshots_that_come_change_and_go_are_noticed(shelf):
+    first = shelf.fill(("// first\n",), name="first.snap")
+    node = shelf.node("node")
+    shelf.fill(("// second\n",), ("// third\n",), name="second.snap")
+    look_again(node)
+    wait_for(lambda: count(node, "shelf_snapshots") == 2, "the second snapshot")
+    assert found(node.build_json("// third\n")) == ("hit", "shelf")
+    first.unlink()
+    first.with_name("first.snap.sig").unlink()
+    look_again(node)
+    wait_for(lambda: count(node, "shelf_snapshots") == 1, "the end of the first snapshot")
+    assert node.build_json("// first\n")["outcome"] == "built"
+
+
+def test_a_change_is_noticed_without_a_reload(shelf):
+    node = shelf.start("node")
+    shelf.fill((SOURCE,))
+    wait_for(lambda: count(node, "shelf_snapshots") == 1, "the snapshot")
+    assert found(node.build_json(SOURCE)) == ("hit", "shelf")
+
+
+def refused(shelf, words):
+    """The node of a shelf whose only snapshot is not used, for this reason."""
+    node = shelf.node("node")
+    wait_for(lambda: words in node.log_text(), f"{words!r} in the log")
+    assert (count(node, "shelf_snapshots"), count(node, "shelf_problems")) == (0, 1)
+    assert node.build_json(SOURCE)["outcome"] == "built"
+    return node
+
+
+def test_unsigned_snapshots_of_a_shelf_are_passed_over(shelf):
+    path = shelf.fill((SOURCE,))
+    path.with_name(f"{path.name}.sig").write_bytes(b"no signature")
+    refused(shelf, "it is no signature of a snapshot")
+
+
+def test_snapshots_signed_by_a_stranger_are_not_used(shelf, keys):
+    stranger, _ = keys.make("stranger.key")
+    shelf.fill((SOURCE,), key=stranger)
+    refused(shelf, "its key is not trusted")
+
+
+def test_a_snapshot_in_place_of_another_that_was_signed_is_not_used(shelf):
+    path = shelf.fill((SOURCE,), name="a.snap")
+    other = shelf.fill(("// other\n",), name="b.snap")
+    shutil.move(path, other)
+    path.with_name("a.snap.sig").unlink()
+    refused(shelf, "it is not the snapshot that was signed")
+
+
+@pytest.mark.parametrize("name", ["kernels.snap", "kernels.snap.sig"])
+def test_truncated_files_of_a_shelf_are_not_used(shelf, name):
+    shelf.fill((SOURCE,))
+    path = shelf.place / name
+    path.write_bytes(path.read_bytes()[:-1])
+    refused(shelf, name)
+
+
+def test_a_record_that_was_altered_under_the_daemon_is_a_miss(shelf):
+    path = shelf.fill((SOURCE,))
+    node = shelf.node("node")
+    with path.open("r+b") as file:
+        file.seek(40)
+        byte = file.read(1)
+        file.seek(40)
+        file.write(bytes([byte[0] ^ 1]))
+    assert node.build_json(SOURCE)["outcome"] == "built"
+    assert count(node, "shelf_refused_total") >= 1
+
+
+def test_a_snapshot_that_shrinks_under_the_daemon_is_a_miss(shelf):
+    path = shelf.fill((SOURCE,))
+    node = shelf.node("node")
+    path.write_bytes(b"")
+    assert node.build_json(SOURCE)["outcome"] == "built"
+
+
+def test_a_shelf_of_a_revoked_key_serves_nothing_more(shelf):
+    shelf.fill((SOURCE,))
+    node = shelf.node("node")
+    run_cli("remote", "revoke", f"{shelf.key}.pub", "--list", str(shelf.trusted))
+    look_again(node)
+    wait_for(lambda: count(node, "shelf_snapshots") == 0, "the reload")
+    assert node.build_json(SOURCE)["outcome"] == "built"
+
+
+def test_pipes_and_directories_on_a_shelf_harm_nothing(shelf):
+    shelf.fill((SOURCE,))
+    os.mkfifo(shelf.place / "pipe.sig")
+    (shelf.place / "directory.sig").mkdir()
+    (shelf.place / "dangling.sig").symlink_to("nowhere")
+    node = shelf.node("node")
+    wait_for(lambda: count(node, "shelf_problems") == 3, "the look at all files")
+    assert found(node.build_json(SOURCE)) == ("hit", "shelf")
+
+
+def test_a_shelf_that_is_not_there_is_named_and_harms_nothing(shelf, directory):
+    node = shelf.node("node", place=directory / "missing")
+    wait_for(lambda: f"{directory / 'missing'}: No such file or directory" in node.log_text(), "the shelf's name in the log")
+    assert node.build_json(SOURCE)["outcome"] == "built"
+
+
+def test_a_shelf_is_asked_before_redis(shelf, directory):
+    redis = Redis(directory).start()
+    try:
+        shelf.fill((SOURCE,))
+        flags = ("--remote-url", redis.url, "--remote-key", str(shelf.key))
+        one, two = shelf.node("one", *flags), shelf.node("two", *flags)
+        for node in (one, two):
+            wait_for(lambda node=node: count(node, "remote_connected") == 1, "a connection to Redis")
+        assert found(one.build_json(SOURCE)) == ("hit", "shelf")
+        assert count(one, "remote_lookups_total") == 0
+        assert one.build_json("// in Redis\n")["outcome"] == "built"
+        wait_for(lambda: count(one, "remote_writes_total") >= 1, "the entry in Redis")
+        assert found(two.build_json("// in Redis\n")) == ("hit", "remote")
+    finally:
+        redis.stop()
+
+
+def test_a_shelf_on_a_hanging_mount_harms_nobody(shelf, directory):
+    """A snapshot whose file system stops answering: the first builds wait for it, and no later one; hits, other shelves and
+    the end of the daemon do not wait at all."""
+    path = shelf.fill((SOURCE,), *((f"// {number}\n",) for number in range(6)))
+    good = directory / "good"
+    good.mkdir()
+    mount = directory / "mount"
+    mount.mkdir()
+    file = FuseFile(mount, path.read_bytes())
+    try:
+        path.unlink()
+        path.symlink_to(mount / NAME)
+        shelf.fill(("// good\n",), name="good.snap", place=good)
+        node = shelf.node("node", "--shelf-path", str(good), patience="300ms")
+        wait_for(lambda: count(node, "shelf_snapshots") == 2, "the look at both shelves")
+        assert found(node.build_json(SOURCE)) == ("hit", "shelf")
+        file.answering.clear()
+        for number in range(6):  # more than read at a time
+            assert node.build_json(f"// {number}\n")["outcome"] == "built"
+        assert 1 <= count(node, "shelf_late_total") <= 4
+        assert found(node.build_json(SOURCE)) == ("hit", "memory")
+        assert found(node.build_json("// good\n")) == ("hit", "shelf")
+        node.stop()
+    finally:
+        file.close()
+
+
+def test_a_shelf_that_hung_serves_again(shelf, directory):
+    path = shelf.fill((SOURCE,), ("// two\n",))
+    mount = directory / "mount"
+    mount.mkdir()
+    file = FuseFile(mount, path.read_bytes())
+    try:
+        path.unlink()
+        path.symlink_to(mount / NAME)
+        node = shelf.node("node", patience="300ms")
+        file.answering.clear()
+        assert node.build_json(SOURCE)["outcome"] == "built"
+        file.answering.set()
+        look_again(node)
+        assert found(node.build_json("// two\n")) == ("hit", "shelf")
+    finally:
+        file.close()
+
+
+def test_sign_and_verify_name_what_is_wrong(shelf, keys, directory):
+    path = shelf.fill((SOURCE,))
+    assert b"signed by " in run_cli("snapshot", "verify", str(path), "--trust", str(shelf.trusted)).stdout
+    answer = json.loads(run_cli("--json", "snapshot", "sign", "--key", str(shelf.key), str(path)).stdout)
+    assert answer["signatures"] == [f"{path}.sig"]
+
+    def error_of(*arguments):
+        done = run_cli("snapshot", *arguments, check=False)
+        assert done.returncode != 0
+        return done.stderr.decode()
+
+    _, stranger = keys.make("stranger.key")
+    assert "is not trusted" in error_of("verify", str(path), "--trust", str(stranger))
+    assert "ed25519-secret" in error_of("sign", "--key", str(stranger), str(path))
+    assert "missing.snap" in error_of("sign", "--key", str(shelf.key), str(directory / "missing.snap"))
+    broken = directory / "broken.snap"
+    broken.write_bytes(path.read_bytes()[:-1])
+    assert "broken.snap" in error_of("sign", "--key", str(shelf.key), str(broken))
+    assert not (directory / "broken.snap.sig").exists()

@@ -1,0 +1,220 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/remote/shelves.h"
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <string>
+#include <variant>
+
+#include "daemon/core/lookup/manifest.h"
+#include "proto/snapshot_reader.h"
+#include "proto/snapshot_signature.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/support/wait_until.h"
+#include "tests/unit/core/fake_cluster.h"
+#include "tests/unit/snapshot/snapshot_maker.h"
+
+namespace shelves_test {
+
+using namespace cccl_cache::daemon;
+using Catch::Matchers::Contains;
+using cccl_cache::Digest;
+using cccl_cache::Sha256;
+using cccl_cache::SigningKey;
+using cccl_cache::daemon::testing::FakeCluster;
+using cccl_cache::daemon::testing::RecordOf;
+using cccl_cache::daemon::testing::SnapshotOf;
+using cccl_cache::daemon::testing::StoredFrom;
+using cccl_cache::daemon::testing::StoredRecord;
+
+namespace {
+
+const SigningKey kKey{SigningKey::Seed{1}};
+
+/// A record that was built from one file of its program.
+ArtifactRecord WithFile(const std::string& program, const std::string& contents) {
+  ArtifactRecord record = RecordOf(contents);
+  record.fingerprint = Sha256("fingerprint " + program);
+  record.closure.entries = {{{0, "value.h"}, FileKind::kFile, Sha256(contents), 0}};
+  return record;
+}
+
+SharedEntry ArtifactOf(const ArtifactRecord& record) {
+  return {EntryKind::kArtifact, record.key(), {}};
+}
+
+SharedEntry ManifestOf(const ArtifactRecord& record) {
+  return {EntryKind::kManifest, ManifestKey(record.fingerprint), {}};
+}
+
+/// A directory of snapshots, what is asked of it, and what came of that.
+struct Bench {
+  explicit Bench(Cluster* others = nullptr) : others(others) {}
+
+  void Put(const std::string& name, const std::vector<ArtifactRecord>& records,
+           const SigningKey& key = kKey) {
+    std::map<Digest, Digest> fingerprints;
+    std::vector<StoredRecord> stored;
+    for (const ArtifactRecord& each : records) {
+      fingerprints[each.key()] = each.fingerprint;
+      stored.push_back(StoredFrom(each));
+    }
+    const std::string file = SnapshotOf(std::move(stored));
+    cccl_cache::SnapshotSignature signature{.file_bytes = file.size()};
+    for (const auto& [record, fingerprint] : fingerprints)
+      signature.fingerprints.push_back(fingerprint);
+    signature.index_sha256 = IndexOf(file);
+    directory.Write(name, file);
+    directory.Write(name + ".sig", EncodeSnapshotSignature(signature, key));
+  }
+  Digest IndexOf(const std::string& file) {
+    cccl_cache::SnapshotTail tail;
+    Digest whole;
+    const std::string_view end =
+        std::string_view(file).substr(file.size() - cccl_cache::kSnapshotTailBytes);
+    REQUIRE(DecodeSnapshotTail(end, &tail, &whole));
+    return tail.index_sha256;
+  }
+
+  /// From now on what is put needs another LookAgain.
+  void Open(size_t snapshots) {
+    shelves.emplace(
+        Shelves::Options{.directories = {directory.path()},
+                         .patience = std::chrono::minutes(1),
+                         .report = [this](std::string_view text) { Say(std::string(text)); }},
+        std::make_shared<const TrustList>(std::set{kKey.public_key()}), statistics, others);
+    REQUIRE(WaitUntil([&] { return shelves->gauges().snapshots == snapshots; }));
+  }
+  bool Ask(std::vector<SharedEntry> entries, bool serves = true) {
+    return shelves->Ask({.entries = std::move(entries)}, ended.get_token(),
+                        {.found =
+                             [this, serves](const Cluster::Found& found) {
+                               for (const ArtifactPtr& each : found.entries)
+                                 Say(each == nullptr ? "nothing" : Text(*each));
+                               return serves;
+                             },
+                         .compile = [this] { Say("compile"); },
+                         .looks_outside = {}});
+  }
+  static std::string Text(const Artifact& artifact) {
+    if (!artifact.parts.empty()) return artifact.parts[0].bytes;
+    const auto manifest = DecodeManifest(artifact.log);
+    return manifest ? std::to_string(manifest->closures.size()) + " closures" : "no manifest";
+  }
+  void Say(const std::string& text) {
+    const std::lock_guard lock(mutex);
+    said.push_back(text);
+  }
+  bool Says(const std::vector<std::string>& texts) {
+    return WaitUntil([&] {
+      const std::lock_guard lock(mutex);
+      return said == texts;
+    });
+  }
+
+  Cluster* others;
+  TemporaryDirectory directory;
+  Statistics statistics;
+  std::stop_source ended;
+  std::mutex mutex;
+  std::vector<std::string> said;
+  std::optional<Shelves> shelves;
+};
+
+}  // namespace
+
+TEST_CASE("an entry of a signed snapshot is found, and what is on no shelf is not asked for") {
+  Bench bench;
+  bench.Put("a", {RecordOf("one"), RecordOf("two")});
+  bench.Open(1);
+  CHECK(bench.Ask({ArtifactOf(RecordOf("one"))}));
+  CHECK(bench.Says({"one"}));
+  CHECK_FALSE(bench.Ask({ArtifactOf(RecordOf("three"))}));
+  CHECK(bench.shelves->gauges().entries == 2);
+}
+
+TEST_CASE("the manifest of a program has the closures of all snapshots' records of it") {
+  Bench bench;
+  bench.Put("a", {WithFile("p", "1"), WithFile("p", "2"), WithFile("q", "3"), RecordOf("r")});
+  bench.Open(1);
+  CHECK(bench.Ask({ArtifactOf(RecordOf("none")), ManifestOf(WithFile("p", "1"))}));
+  CHECK(bench.Says({"nothing", "2 closures"}));
+  CHECK_FALSE(bench.Ask({ManifestOf(RecordOf("r"))}));
+}
+
+TEST_CASE("the other nodes are asked for what is on no shelf, and for what served no build") {
+  FakeCluster others;
+  Bench bench(&others);
+  bench.Put("a", {RecordOf("one")});
+  bench.Open(1);
+  CHECK(bench.Ask({ArtifactOf(RecordOf("two"))}));
+  CHECK(others.asked() == 1);
+  CHECK(bench.Ask({ArtifactOf(RecordOf("one"))}, /*serves=*/false));
+  CHECK(WaitUntil([&] { return others.asked() == 2; }));
+}
+
+TEST_CASE("a build whose entry on the shelf is broken compiles") {
+  Bench bench;
+  bench.Put("a", {RecordOf("one")});
+  bench.Open(1);
+  std::filesystem::resize_file(bench.directory / "a", 0);
+  CHECK(bench.Ask({ArtifactOf(RecordOf("one"))}));
+  CHECK(bench.Says({"compile"}));
+  CHECK(bench.statistics.Get(Counter::kShelfRefused) == 1);
+}
+
+TEST_CASE("entries of a revoked key are misses before the shelf is looked at again") {
+  Bench bench;
+  bench.Put("a", {RecordOf("one")});
+  bench.Open(1);
+  const auto shelf = Shelf::LookAt(bench.directory.path(), TrustList({kKey.public_key()}), nullptr);
+  const auto reading = shelf->Read({ArtifactOf(RecordOf("one"))}, TrustList());
+  CHECK(reading.entries == std::vector<ArtifactPtr>{nullptr});
+  CHECK(reading.refused == 1);
+  bench.shelves->Trust(std::make_shared<const TrustList>());
+  CHECK(WaitUntil([&] { return bench.shelves->gauges().snapshots == 0; }));
+}
+
+TEST_CASE("each problem of a shelf is reported once") {
+  Bench bench;
+  bench.Put("a", {RecordOf("one")}, SigningKey(SigningKey::Seed{2}));
+  bench.Open(0);
+  REQUIRE(WaitUntil([&] { return bench.shelves->gauges().problems == 1; }));
+  bench.Put("b", {RecordOf("two")});
+  bench.shelves->LookAgain();
+  REQUIRE(WaitUntil([&] {
+    bench.shelves->LookAgain();
+    return bench.shelves->gauges().snapshots == 1;
+  }));
+  REQUIRE(bench.said.size() == 1);
+  CHECK_THAT(bench.said[0], Contains(bench.directory / "a.sig") && Contains("is not trusted"));
+}
+
+TEST_CASE("snapshots that did not change are kept open, and those that did are read again") {
+  Bench bench;
+  const TrustList trusted({kKey.public_key()});
+  bench.Put("a", {RecordOf("one")});
+  const auto first = Shelf::LookAt(bench.directory.path(), trusted, nullptr);
+  bench.Put("b", {RecordOf("two")});
+  std::filesystem::remove(bench.directory / "a");
+  const auto second = Shelf::LookAt(bench.directory.path(), trusted, first.get());
+  CHECK(second->snapshots() == 1);
+  CHECK(second->HoldsAny({ArtifactOf(RecordOf("two"))}));
+  CHECK_FALSE(second->HoldsAny({ArtifactOf(RecordOf("one"))}));
+  // Whoever has the earlier look can still read from it.
+  CHECK(first->Read({ArtifactOf(RecordOf("one"))}, trusted).entries[0] != nullptr);
+}
+
+TEST_CASE("no asker is called once the shelves are closed") {
+  Bench bench;
+  bench.Put("a", {RecordOf("one")});
+  bench.Open(1);
+  bench.shelves->Close();
+  CHECK_FALSE(bench.Ask({ArtifactOf(RecordOf("one"))}));
+  CHECK(bench.said.empty());
+}
+
+}  // namespace shelves_test
