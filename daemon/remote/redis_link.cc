@@ -23,10 +23,10 @@
 #include <cstring>
 #include <memory>
 #include <optional>
-#include <random>
 #include <utility>
 
 #include "base/text.h"
+#include "daemon/core/model/random.h"
 #include "daemon/remote/event_handles.h"
 #include "daemon/remote/redis_dialer.h"
 #include "daemon/remote/redis_tls.h"
@@ -139,7 +139,6 @@ class RedisLink::Loop {
   milliseconds backoff_;
   Clock::time_point up_since_;
   bool reported_ = false;  ///< that the connection failed
-  std::minstd_rand random_{std::random_device{}()};
 };
 
 RedisLink::Loop::~Loop() {
@@ -443,9 +442,7 @@ void RedisLink::Loop::Fail(std::string_view why) {
   if (phase_ == Phase::kUp && Clock::now() - up_since_ >= kGoodConnection)
     backoff_ = link_.options_.first_backoff;
   phase_ = Phase::kWaiting;
-  const milliseconds half = backoff_ / 2;
-  const milliseconds random(std::uniform_int_distribution<int64_t>(1, half.count() + 1)(random_));
-  const timeval wait = ToTimeval(half + random);
+  const timeval wait = ToTimeval(Jittered(backoff_));
   event_add(timer_.get(), &wait);
   backoff_ = std::min(2 * backoff_, link_.options_.last_backoff);
 

@@ -3,15 +3,15 @@
 #include "daemon/remote/remote_cluster.h"
 
 #include <fmt/format.h>
-#include <sys/random.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <future>
 #include <string_view>
 #include <utility>
 #include <variant>
+
+#include "daemon/core/model/random.h"
 
 namespace cccl_cache::daemon {
 namespace {
@@ -44,15 +44,6 @@ constexpr std::string_view kRelease =
     "if redis.call('get',KEYS[1])==ARGV[1] then redis.call('del',KEYS[1]) end return 0";
 constexpr size_t kTokenSize = 32;
 
-std::string RandomToken() {
-  std::array<uint8_t, 16> bytes{};
-  // Does not fail: a short read needs more than 256 bytes, and the kernel has had its entropy.
-  [[maybe_unused]] const ssize_t size = getrandom(bytes.data(), bytes.size(), 0);
-  std::string token;
-  for (const uint8_t byte : bytes) token += fmt::format("{:02x}", byte);
-  return token;
-}
-
 /// The contents of a lease besides its holder's token: whose files its compile waits for.
 struct Lease {
   std::optional<uid_t> uid;
@@ -72,13 +63,6 @@ std::optional<Lease> ParseLease(std::string_view text) {
   const bool token = text.size() == kTokenSize &&
                      text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
   return token ? std::optional(lease) : std::nullopt;
-}
-
-/// Returns a pause between half and all of the given one, so that nodes do not ask in step.
-milliseconds Jittered(milliseconds pause) {
-  uint16_t random = 0;
-  [[maybe_unused]] const ssize_t size = getrandom(&random, sizeof(random), 0);
-  return pause / 2 + pause * random / (2 * 0xffff);
 }
 
 Counter CounterOf(EntryRefusal refusal) {
@@ -197,7 +181,7 @@ void RemoteCluster::Find(uint64_t id, bool acquire) {
   look->acquires = acquire;
   bool sent = true;
   if (acquire) {
-    const std::string token = RandomToken();
+    const std::string token = RandomDigest().Hex().substr(0, kTokenSize);
     const std::string lease = NameOfLease(*open);
     ++look->missing;
     sent = link_.Send({"SET", lease, token, "NX", "PX", fmt::to_string(options_.lease.count())},

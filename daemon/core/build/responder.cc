@@ -2,14 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/core/build/responder.h"
 
-#include <sys/random.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <string>
 #include <utility>
 
+#include "daemon/core/model/random.h"
 #include "daemon/core/plan/roots.h"
 
 namespace cccl_cache::daemon {
@@ -23,13 +22,6 @@ std::string ArchOf(const BuildPlan& plan) {
   };
   const auto found = std::ranges::find_if(plan.options, names_arch);
   return found == plan.options.end() ? "" : found->value;
-}
-
-Digest RandomDigest() {
-  Digest digest;
-  // Does not fail: a short read needs more than 256 bytes, and the kernel has had its entropy.
-  [[maybe_unused]] const ssize_t size = getrandom(digest.bytes.data(), digest.bytes.size(), 0);
-  return digest;
 }
 
 Counter HitsOf(TierName tier) {

@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/model/random.h"
+
+#include <sys/random.h>
+
+#include <cstdint>
+
+namespace cccl_cache::daemon {
+
+// getrandom() does not fail: a short read needs more than 256 bytes, and the kernel has had its
+// entropy.
+
+Digest RandomDigest() {
+  Digest digest;
+  [[maybe_unused]] const ssize_t size = getrandom(digest.bytes.data(), digest.bytes.size(), 0);
+  return digest;
+}
+
+std::chrono::milliseconds Jittered(std::chrono::milliseconds pause) {
+  uint16_t random = 0;
+  [[maybe_unused]] const ssize_t size = getrandom(&random, sizeof(random), 0);
+  return pause / 2 + pause * random / (2 * 0xffff);
+}
+
+}  // namespace cccl_cache::daemon

@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+
+#include "proto/digest.h"
+
+namespace cccl_cache::daemon {
+
+/// Returns bytes that no other process can guess.
+[[nodiscard]] Digest RandomDigest();
+/// Returns a pause between half and all of the given one, so that nodes do not act in step.
+[[nodiscard]] std::chrono::milliseconds Jittered(std::chrono::milliseconds pause);
+
+}  // namespace cccl_cache::daemon
