@@ -41,9 +41,10 @@ Result<std::optional<RemoteCluster::Options>> RedisOf(const Configuration& confi
   const RemoteSettings& settings = configuration.remote;
   if (settings.url.empty()) return std::optional<RemoteCluster::Options>();
   RemoteCluster::Options options;
-  Result<RedisAddress> address = ParseRedisUrl(settings.url);
-  if (!address) return address.error();
-  options.link.address = *std::move(address);
+  Result<std::vector<RedisAddress>> addresses = ParseRedisUrls(settings.url);
+  if (!addresses) return addresses.error();
+  options.link.address = addresses->front();
+  options.more_servers.assign(addresses->begin() + 1, addresses->end());
   if (!settings.password_file.empty()) {
     Result<std::string> password = LoadPassword(settings.password_file);
     if (!password) return password.error();

@@ -15,9 +15,11 @@ namespace cccl_cache::daemon {
 namespace {
 
 constexpr std::string_view kForms =
-    "redis://[USER@]HOST[:PORT][/DATABASE], rediss:// for TLS, or unix:///PATH[?db=DATABASE]";
+    "redis://[USER@]HOST[:PORT][,HOST...][/DATABASE], rediss:// for TLS, or "
+    "unix:///PATH[?db=DATABASE]";
 constexpr size_t kMaxHost = 253;  // of a name in DNS
 constexpr size_t kMaxUser = 128;
+constexpr size_t kMaxHosts = 16;  // of one URL
 constexpr size_t kMaxPath = sizeof(sockaddr_un::sun_path) - 1;
 
 template <typename Number>
@@ -35,13 +37,6 @@ std::string_view TakeUpTo(char separator, std::string_view* text) {
   return front;
 }
 
-bool IsHost(std::string_view host) {
-  constexpr std::string_view kAllowed =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:";
-  return !host.empty() && host.size() <= kMaxHost &&
-         host.find_first_not_of(kAllowed) == std::string_view::npos;
-}
-
 /// Reads "HOST", "HOST:PORT", "[IPv6]" or "[IPv6]:PORT".
 bool ParseHost(std::string_view text, RedisAddress* address) {
   std::string_view port;
@@ -56,7 +51,7 @@ bool ParseHost(std::string_view text, RedisAddress* address) {
     port = text.substr(address->host.size());
   }
   if (!port.empty() && !ParseNumber(port.substr(1), &address->port)) return false;
-  return IsHost(address->host) && address->port != 0;
+  return IsRedisHost(address->host) && address->port != 0;
 }
 
 bool ParsePath(std::string_view text, RedisAddress* address) {
@@ -77,6 +72,13 @@ bool ParseNetwork(std::string_view text, RedisAddress* address) {
 }
 
 }  // namespace
+
+bool IsRedisHost(std::string_view text) {
+  constexpr std::string_view kAllowed =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:";
+  return !text.empty() && text.size() <= kMaxHost &&
+         text.find_first_not_of(kAllowed) == std::string_view::npos;
+}
 
 Result<RedisAddress> ParseRedisUrl(std::string_view url) {
   RedisAddress address;
@@ -104,6 +106,28 @@ Result<RedisAddress> ParseRedisUrl(std::string_view url) {
   if (good) return address;
   return Error{ErrorCode::kInvalidRequest,
                fmt::format("'{}' is no address of a Redis: give {}", Printable(url), kForms)};
+}
+
+Result<std::vector<RedisAddress>> ParseRedisUrls(std::string_view url) {
+  const size_t scheme = url.find("://");
+  size_t begin = scheme == std::string_view::npos ? url.size() : scheme + 3;
+  if (const size_t at = url.rfind('@'); at != std::string_view::npos)
+    begin = std::max(begin, at + 1);
+  const size_t end = std::min(url.find('/', begin), url.size());
+  std::string_view hosts = url.substr(begin, end - begin);
+  std::vector<RedisAddress> addresses;
+  for (bool more = true; more && addresses.size() < kMaxHosts;) {
+    more = hosts.find(',') != std::string_view::npos;
+    Result<RedisAddress> address = ParseRedisUrl(
+        fmt::format("{}{}{}", url.substr(0, begin), TakeUpTo(',', &hosts), url.substr(end)));
+    if (!address) return address.error();
+    addresses.push_back(*std::move(address));
+  }
+  if (hosts.empty()) return addresses;
+  return Error{ErrorCode::kInvalidRequest,
+               fmt::format("the URL of a Redis names more than {} hosts: a few nodes of a cluster "
+                           "are enough, they tell of the others",
+                           kMaxHosts)};
 }
 
 std::string ToUrl(const RedisAddress& address) {

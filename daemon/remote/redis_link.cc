@@ -50,14 +50,6 @@ timeval ToTimeval(RedisLink::Clock::duration wait) {
           static_cast<suseconds_t>(rounded.count() % 1'000'000)};
 }
 
-std::string Encode(const std::vector<std::string_view>& command) {
-  std::string bytes = fmt::format("*{}\r\n", command.size());
-  for (const std::string_view part : command) {
-    bytes.append(fmt::format("${}\r\n", part.size())).append(part).append("\r\n");
-  }
-  return bytes;
-}
-
 std::string Quoted(std::string_view text) { return Printable(text.substr(0, kMaxQuoted)); }
 
 /// Says why a command that begins a connection failed, with the way out.
@@ -499,10 +491,21 @@ void RedisLink::Wake() {
   if (!std::exchange(woken_, true)) eventfd_write(wake_.get(), 1);
 }
 
+std::string RedisLink::Encode(const std::vector<std::string_view>& command) {
+  std::string bytes = fmt::format("*{}\r\n", command.size());
+  for (const std::string_view part : command) {
+    bytes.append(fmt::format("${}\r\n", part.size())).append(part).append("\r\n");
+  }
+  return bytes;
+}
+
 bool RedisLink::Send(const std::vector<std::string_view>& command, Then then) {
-  if (!connected()) return false;
+  return connected() && SendEncoded(Encode(command), std::move(then));
+}
+
+bool RedisLink::SendEncoded(std::string bytes, Then then, bool asking) {
   assert(then);
-  std::string bytes = Encode(command);
+  if (asking) bytes.insert(0, "*1\r\n$6\r\nASKING\r\n");
   MutexLock lock(mutex_);
   if (!connected() || pending_.size() >= options_.max_pending ||
       bytes.size() >
@@ -511,6 +514,7 @@ bool RedisLink::Send(const std::vector<std::string_view>& command, Then then) {
   }
   unsent_bytes_ += bytes.size();
   outgoing_.push_back(std::move(bytes));
+  if (asking) pending_.emplace_back([](const RedisReply*) {});
   pending_.push_back(std::move(then));
   Wake();
   return true;

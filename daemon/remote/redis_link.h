@@ -57,8 +57,9 @@ class RedisLink {
   };
 
   /// Is called once on the link's thread: with the reply, or with null if the connection was lost
-  /// first. The reply lives only during the call. The call may use the link, but not delete it.
-  using Then = std::function<void(const RedisReply*)>;
+  /// first. The reply lives only during the call, which may move it away. The call may use the
+  /// link, but not delete it.
+  using Then = std::function<void(RedisReply*)>;
 
   /// Begins to connect.
   explicit RedisLink(Options options);
@@ -70,6 +71,10 @@ class RedisLink {
   /// Sends a command. Returns false, and never calls `then`, if there is no connection or a bound
   /// is reached.
   bool Send(const std::vector<std::string_view>& command, Then then);
+  /// The same for a command from Encode(). `asking`: the node of a cluster is to carry it out also
+  /// if the slot is only about to become its own.
+  bool SendEncoded(std::string bytes, Then then, bool asking = false);
+  [[nodiscard]] static std::string Encode(const std::vector<std::string_view>& command);
   /// Runs `work` on the link's thread at this time, at once if it has passed, whether there is a
   /// connection or not. Dropped when the link ends.
   void At(Clock::time_point time, std::function<void()> work);

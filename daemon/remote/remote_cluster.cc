@@ -20,8 +20,6 @@ using std::chrono::duration_cast;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-// After so many slow answers in a row the connection is closed, and builds don't wait any more.
-constexpr int kMaxSlow = 3;
 constexpr milliseconds kFirstPause{5};
 constexpr milliseconds kLastPause{100};
 // A node waits for another one's compile up to twice as long as such compiles take, within these
@@ -40,8 +38,6 @@ constexpr std::string_view kRenew =
 constexpr std::string_view kReplace =
     "if redis.call('get',KEYS[1])==ARGV[1] then "
     "redis.call('set',KEYS[1],ARGV[2],'px',ARGV[3]) end return 0";
-constexpr std::string_view kRelease =
-    "if redis.call('get',KEYS[1])==ARGV[1] then redis.call('del',KEYS[1]) end return 0";
 constexpr size_t kTokenSize = 32;
 
 /// The contents of a lease besides its holder's token: whose files its compile waits for.
@@ -96,17 +92,13 @@ RemoteCluster::RemoteCluster(Options options, std::shared_ptr<const TrustList> t
     : options_(std::move(options)),
       statistics_(statistics),
       trusted_(std::move(trusted)),
-      link_(options_.link),
-      writer_([this] { Write(); }) {}
+      outbox_({.allowance = {options_.outbox_limit / 2, options_.outbox_limit},
+               .entry_limit = options_.entry_limit,
+               .lifetime = options_.lifetime},
+              options_.key ? &*options_.key : nullptr, link_, statistics),
+      link_({options_.link, options_.more_servers, options_.patience}) {}
 
-RemoteCluster::~RemoteCluster() {
-  {
-    const MutexLock lock(mutex_);
-    ending_ = true;
-    changed_.NotifyAll();
-  }
-  writer_.join();
-}
+RemoteCluster::~RemoteCluster() { outbox_.Finish(); }
 
 void RemoteCluster::Trust(std::shared_ptr<const TrustList> trusted) {
   const MutexLock lock(mutex_);
@@ -115,8 +107,7 @@ void RemoteCluster::Trust(std::shared_ptr<const TrustList> trusted) {
 
 ClusterGauges RemoteCluster::gauges() const {
   const RedisLink::State state = link_.state();
-  const MutexLock lock(mutex_);
-  return {state.connected, state.pending, state.unsent_bytes, outbox_bytes_};
+  return {state.connected, state.pending, state.unsent_bytes, outbox_.bytes()};
 }
 
 bool RemoteCluster::Ask(Question question, const std::stop_token& ended, Asker asker) {
@@ -176,36 +167,47 @@ void RemoteCluster::Find(uint64_t id, bool acquire) {
   Open* const open = FindOpen(id);
   if (open == nullptr) return;
   const auto look = std::make_shared<Look>();
-  const std::vector<SharedEntry>& entries = open->question.entries;
-  look->found.resize(entries.size());
+  look->found.resize(open->question.entries.size());
   look->acquires = acquire;
+  // In a Redis cluster they are at different nodes, so the answer about the lease must come first.
+  const bool entries_later = acquire && !link_.keeps_order();
   bool sent = true;
   if (acquire) {
     const std::string token = RandomDigest().Hex().substr(0, kTokenSize);
     const std::string lease = NameOfLease(*open);
     ++look->missing;
-    sent = link_.Send({"SET", lease, token, "NX", "PX", fmt::to_string(options_.lease.count())},
-                      [this, id, look, token, lease](const RedisReply* reply) {
-                        TakeLease(id, lease, token, look.get(), reply);
-                        if (--look->missing == 0) EndLook(id, *look);
-                      });
+    sent =
+        link_.Send(lease, {"SET", lease, token, "NX", "PX", fmt::to_string(options_.lease.count())},
+                   [this, id, look, token, lease, entries_later](const RedisReply* reply) {
+                     TakeLease(id, lease, token, look.get(), reply);
+                     if (entries_later && !look->lost) look->lost = !AskForEntries(id, look);
+                     if (--look->missing == 0) EndLook(id, *look);
+                   });
   }
-  const std::string end = fmt::to_string(options_.entry_limit - 1);
-  for (size_t place = 0; place < entries.size() && sent; ++place) {
-    ++look->missing;
-    // An entry above the limit arrives cut off, and is refused.
-    sent = link_.Send(
-        {"GETRANGE", NameOf(entries[place]), "0", end},
-        [this, id, look, place](const RedisReply* reply) { TakeReply(id, look, place, reply); });
-  }
+  if (sent && !entries_later) sent = AskForEntries(id, look);
   if (!sent) return Compile(id);
   link_.At(open->deadline, [this, id, look] {
     if (look->missing > 0) BeLate(id);
   });
   link_.At(Clock::now() + options_.patience, [this, look] {
-    look->slow = look->missing > 0;
-    if (look->slow) NoteSlow();
+    if (look->missing > 0) link_.NoteSlow();
   });
+}
+
+bool RemoteCluster::AskForEntries(uint64_t id, const std::shared_ptr<Look>& look) {
+  const Open* const open = FindOpen(id);
+  if (open == nullptr) return true;
+  const std::string end = fmt::to_string(options_.entry_limit - 1);
+  bool sent = true;
+  for (size_t place = 0; place < look->found.size() && sent; ++place) {
+    const std::string name = NameOf(open->question.entries[place]);
+    // An entry above the limit arrives cut off, and is refused.
+    sent = link_.Send(
+        name, {"GETRANGE", name, "0", end},
+        [this, id, look, place](const RedisReply* reply) { TakeReply(id, look, place, reply); });
+    if (sent) ++look->missing;
+  }
+  return sent;
 }
 
 void RemoteCluster::TakeLease(uint64_t id, const std::string& lease, const std::string& token,
@@ -215,7 +217,7 @@ void RemoteCluster::TakeLease(uint64_t id, const std::string& lease, const std::
   if (reply == nullptr || reply->kind == Kind::kError) look->lost = true;
   if (reply == nullptr || reply->kind != Kind::kText) return;
   Open* const open = FindOpen(id);
-  if (open == nullptr) return Release(lease, token);
+  if (open == nullptr) return outbox_.Release(lease, token);
   open->token = token;
   ++leases_;
   if (open->compiles) statistics_.Add(Counter::kRemoteLeases);  // the answer came late
@@ -254,7 +256,6 @@ ArtifactPtr RemoteCluster::Verified(const SharedEntry& entry, const RedisReply& 
 void RemoteCluster::EndLook(uint64_t id, const Look& look) {
   Open* const open = FindOpen(id);
   if (open == nullptr) return;
-  if (!look.lost && !look.slow) slow_in_a_row_ = 0;
   const bool any =
       std::ranges::any_of(look.found, [](const auto& each) { return each != nullptr; });
   // The calls of an asker may end the question, but only through the link: it outlives them.
@@ -313,7 +314,8 @@ void RemoteCluster::LookAtLease(uint64_t id) {
     if (lease->uid) TellWhoseFiles(id, *lease->uid);
     AwaitOther(id);
   };
-  if (!link_.Send({"GET", NameOfLease(*open)}, take)) return Compile(id);
+  const std::string lease = NameOfLease(*open);
+  if (!link_.Send(lease, {"GET", lease}, take)) return Compile(id);
   link_.At(open->deadline, [this, id, answered] {
     if (!*answered) BeLate(id);
   });
@@ -337,9 +339,11 @@ void RemoteCluster::LooksOutside(const Digest& compile, uid_t uid) {
 
 void RemoteCluster::SayWhoseFiles(Open* open, uid_t uid) {
   const std::string token = fmt::format("{}:{}", uid, open->token);
-  link_.Send({"EVAL", kReplace, "1", NameOfLease(*open), open->token, token,
-              fmt::to_string(options_.lease.count())},
-             [](const RedisReply*) {});
+  const std::string lease = NameOfLease(*open);
+  link_.Send(
+      lease,
+      {"EVAL", kReplace, "1", lease, open->token, token, fmt::to_string(options_.lease.count())},
+      [](const RedisReply*) {});
   open->token = token;
 }
 
@@ -348,17 +352,6 @@ void RemoteCluster::BeLate(uint64_t id) {
   if (open == nullptr || open->compiles) return;
   statistics_.Add(Counter::kRemoteLate);
   Compile(id);
-}
-
-// Answers that are slow at the same time count as one.
-void RemoteCluster::NoteSlow() {
-  const auto now = Clock::now();
-  if (now < last_slow_ + options_.patience) return;
-  last_slow_ = now;
-  if (++slow_in_a_row_ < kMaxSlow) return;
-  slow_in_a_row_ = 0;
-  link_.BreakOff(fmt::format("{} answers in a row took longer than {} ms", kMaxSlow,
-                             options_.patience.count()));
 }
 
 void RemoteCluster::Compile(uint64_t id) {
@@ -373,8 +366,9 @@ void RemoteCluster::RenewLater(uint64_t id) {
     const Open* const open = FindOpen(id);
     if (open == nullptr) return;
     // If it can't be renewed it ends by itself, and another node compiles, too.
-    link_.Send({"EVAL", kRenew, "1", NameOfLease(*open), open->token,
-                fmt::to_string(options_.lease.count())},
+    const std::string lease = NameOfLease(*open);
+    link_.Send(lease,
+               {"EVAL", kRenew, "1", lease, open->token, fmt::to_string(options_.lease.count())},
                [](const RedisReply*) {});
     RenewLater(id);
   });
@@ -391,63 +385,15 @@ void RemoteCluster::End(uint64_t id) {
     return;
   }
   --leases_;
-  Release(NameOfLease(open), open.token);
+  outbox_.Release(NameOfLease(open), open.token);
 }
 
-void RemoteCluster::Release(const std::string& lease, const std::string& token) {
-  const MutexLock lock(mutex_);
-  outbox_.push_back({.entry = {},
-                     .artifact = nullptr,
-                     .command = {"EVAL", std::string(kRelease), "1", lease, token}});
-  changed_.NotifyAll();
-}
-
-void RemoteCluster::Share(const SharedEntry& entry, const ArtifactPtr& artifact) {
+void RemoteCluster::Share(const SharedEntry& entry, const ArtifactPtr& artifact, Account account) {
   if (!options_.key || !link_.connected()) return;
-  const uint64_t bytes = artifact->Footprint();
-  if (bytes > options_.entry_limit) return statistics_.Add(Counter::kRemoteStayHome);
-  const MutexLock lock(mutex_);
-  if (outbox_bytes_ + bytes > options_.outbox_limit) {
-    return statistics_.Add(Counter::kRemoteWritesFailed);
+  if (artifact->Footprint() > options_.entry_limit) {
+    return statistics_.Add(Counter::kRemoteStayHome);
   }
-  outbox_bytes_ += bytes;
-  outbox_.push_back({.entry = entry, .artifact = artifact, .command = {}, .bytes = bytes});
-  changed_.NotifyAll();
-}
-
-void RemoteCluster::Write() {
-  while (true) {
-    Outgoing next;
-    {
-      const MutexLock lock(mutex_);
-      changed_.Wait(mutex_, [this]() REQUIRES(mutex_) { return ending_ || !outbox_.empty(); });
-      if (outbox_.empty()) return;
-      next = std::move(outbox_.front());
-      outbox_.pop_front();
-      outbox_bytes_ -= next.bytes;
-    }
-    WriteOne(next);
-  }
-}
-
-void RemoteCluster::WriteOne(const Outgoing& outgoing) {
-  if (outgoing.artifact == nullptr) {
-    // Refused or lost, the lease ends by itself.
-    link_.Send({outgoing.command.begin(), outgoing.command.end()}, [](const RedisReply*) {});
-    return;
-  }
-  const Result<std::string> entry =
-      SignEntry(outgoing.entry, *outgoing.artifact, *options_.key, Now());
-  const bool fits = entry && entry->size() <= options_.entry_limit;
-  const bool sent =
-      fits &&
-      link_.Send(
-          {"SET", NameOf(outgoing.entry), *entry, "EX", fmt::to_string(options_.lifetime.count())},
-          [this](const RedisReply* reply) {
-            const bool written = reply != nullptr && reply->kind != RedisReply::Kind::kError;
-            statistics_.Add(written ? Counter::kRemoteWrites : Counter::kRemoteWritesFailed);
-          });
-  if (!sent) statistics_.Add(Counter::kRemoteWritesFailed);
+  outbox_.Write(NameOf(entry), entry, artifact, account);
 }
 
 std::string RemoteCluster::NameOf(const SharedEntry& entry) const {

@@ -4,29 +4,28 @@
 
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
-#include <thread>
 #include <unordered_map>
 #include <vector>
 
 #include "base/mutex.h"
 #include "daemon/core/model/cluster.h"
 #include "daemon/core/model/statistics.h"
-#include "daemon/remote/redis_link.h"
+#include "daemon/remote/redis_servers.h"
+#include "daemon/remote/remote_outbox.h"
 #include "daemon/remote/signed_entry.h"
 #include "daemon/remote/trust_list.h"
 #include "proto/signature.h"
 
 namespace cccl_cache::daemon {
 
-/// The nodes that share one Redis. Entries are signed: Redis and the network are not trusted. A
-/// compile is announced by a lease, which is renewed while it runs; a node that finds another's
-/// lease waits for the result. Each failure is a miss. Thread-safe.
+/// The nodes that share one Redis or Redis cluster. Entries are signed: Redis and the network are
+/// not trusted. A compile is announced by a lease, which is renewed while it runs; a node that
+/// finds another's lease waits for the result. Each failure is a miss. Thread-safe.
 ///
 /// Keys in Redis, each after the prefix: `a:KEY` an artifact, `m:KEY` a manifest, `l:COMPILE` a
 /// lease. A lease holds a random token of its holder, with "UID:" before it once the compile waits
@@ -35,6 +34,7 @@ class RemoteCluster final : public Cluster {
  public:
   struct Options {
     RedisLink::Options link;
+    std::vector<RedisAddress> more_servers;  ///< more nodes of the link's Redis cluster
     std::string prefix = "cccl-cached:";
     std::optional<SigningKey> key;  ///< none: this node only reads
     /// A build waits so long for an answer, and a tenth of its usual compile time at most.
@@ -52,7 +52,7 @@ class RemoteCluster final : public Cluster {
 
   bool Ask(Question question, const std::stop_token& ended, Asker asker) override;
   void LooksOutside(const Digest& compile, uid_t uid) override;
-  void Share(const SharedEntry& entry, const ArtifactPtr& artifact) override;
+  void Share(const SharedEntry& entry, const ArtifactPtr& artifact, Account account) override;
   void Close() override;
 
   /// From now on entries must be signed by one of these keys.
@@ -60,7 +60,7 @@ class RemoteCluster final : public Cluster {
   [[nodiscard]] ClusterGauges gauges() const;
 
  private:
-  using Clock = RedisLink::Clock;
+  using Clock = RedisServers::Clock;
   /// One question, until it has ended. Used on the link's thread only.
   struct Open {
     Question question;
@@ -78,21 +78,14 @@ class RemoteCluster final : public Cluster {
     std::vector<ArtifactPtr> found;
     size_t missing = 0;     ///< replies
     bool lost = false;      ///< a reply that never comes
-    bool slow = false;      ///< it takes longer than builds wait
     bool acquires = false;  ///< the lease was asked for
     bool acquired = false;  ///< this node holds the lease now
-  };
-  /// Something to be written, in order.
-  struct Outgoing {
-    SharedEntry entry;
-    ArtifactPtr artifact;  ///< null: the end of a lease
-    std::vector<std::string> command = {};
-    uint64_t bytes = 0;
   };
 
   // All of these run on the link's thread.
   void Begin(uint64_t id, Question question, std::stop_token ended, Asker asker);
   void Find(uint64_t id, bool acquire);
+  [[nodiscard]] bool AskForEntries(uint64_t id, const std::shared_ptr<Look>& look);
   void TakeLease(uint64_t id, const std::string& lease, const std::string& token, Look* look,
                  const RedisReply* reply);
   [[nodiscard]] bool MayAcquire() const;
@@ -104,9 +97,7 @@ class RemoteCluster final : public Cluster {
   void RenewLater(uint64_t id);
   void TellWhoseFiles(uint64_t id, uid_t uid);
   void SayWhoseFiles(Open* open, uid_t uid);
-  void Release(const std::string& lease, const std::string& token);
   void BeLate(uint64_t id);
-  void NoteSlow();
   void Compile(uint64_t id);
   void End(uint64_t id);
 
@@ -115,8 +106,6 @@ class RemoteCluster final : public Cluster {
   [[nodiscard]] std::string NameOf(const SharedEntry& entry) const;
   [[nodiscard]] std::string NameOfLease(const Open& open) const;
   [[nodiscard]] std::chrono::milliseconds PatienceFor(const Question& question) const;
-  void Write();
-  void WriteOne(const Outgoing& outgoing);
 
   const Options options_;
   Statistics& statistics_;
@@ -124,22 +113,16 @@ class RemoteCluster final : public Cluster {
   // Of the link's thread.
   std::unordered_map<uint64_t, Open> open_;
   size_t leases_ = 0;  ///< held
-  int slow_in_a_row_ = 0;
-  Clock::time_point last_slow_;
   int in_vain_in_a_row_ = 0;
   Clock::time_point ignore_leases_until_;
   bool closed_ = false;
 
   mutable Mutex mutex_;
-  CondVar changed_;
   std::shared_ptr<const TrustList> trusted_ GUARDED_BY(mutex_);
   uint64_t last_id_ GUARDED_BY(mutex_) = 0;
-  std::deque<Outgoing> outbox_ GUARDED_BY(mutex_);
-  uint64_t outbox_bytes_ GUARDED_BY(mutex_) = 0;
-  bool ending_ GUARDED_BY(mutex_) = false;
 
-  RedisLink link_;  ///< its thread uses the members above
-  std::thread writer_;
+  RemoteOutbox outbox_;
+  RedisServers link_;  ///< its first thread uses the members above
 };
 
 }  // namespace cccl_cache::daemon

@@ -156,8 +156,8 @@ void Shelves::LooksOutside(const Digest& compile, uid_t uid) {
   if (others_ != nullptr) others_->LooksOutside(compile, uid);
 }
 
-void Shelves::Share(const SharedEntry& entry, const ArtifactPtr& artifact) {
-  if (others_ != nullptr) others_->Share(entry, artifact);
+void Shelves::Share(const SharedEntry& entry, const ArtifactPtr& artifact, Account account) {
+  if (others_ != nullptr) others_->Share(entry, artifact, account);
 }
 
 }  // namespace cccl_cache::daemon

@@ -39,7 +39,7 @@ class Shelves final : public Cluster {
 
   bool Ask(Question question, const std::stop_token& ended, Asker asker) override;
   void LooksOutside(const Digest& compile, uid_t uid) override;
-  void Share(const SharedEntry& entry, const ArtifactPtr& artifact) override;
+  void Share(const SharedEntry& entry, const ArtifactPtr& artifact, Account account) override;
   void Close() override;
 
   /// Looks again which snapshots are there. Returns at once.

@@ -11,7 +11,6 @@ import pytest
 from fake_toolkit import FakeToolkit
 from places import PLACES
 from running_daemon import Daemon
-from site_keys import Keys
 
 
 @pytest.fixture
@@ -74,15 +73,3 @@ def lasting():
     """A running daemon over CUDA 13 for all tests of a file: each has a directory of its own."""
     with lasting_daemon(PLACES.cuda13) as daemon:
         yield daemon
-
-
-@pytest.fixture
-def keys(directory):
-    return Keys(directory)
-
-
-@pytest.fixture
-def site(keys):
-    """The secret key of a site, and the list that all its nodes trust."""
-    secret, public = keys.make("site.key")
-    return secret, keys.trust("trusted", public)

@@ -1,8 +1,9 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""A real Redis on a Unix socket, and a peer that only talks nonsense."""
+"""A real Redis on a Unix socket or several as a cluster, and a peer that only talks nonsense."""
 
 import contextlib
+import itertools
 import shutil
 import signal
 import socket
@@ -22,7 +23,8 @@ class Redis:
         self.process = None
 
     def start(self, *settings):
-        command = ["redis-server", "--port", "0", "--unixsocket", self.path, "--save", "", "--appendonly", "no", *settings]
+        command = ["redis-server", "--unixsocket", self.path, "--save", "", "--appendonly", "no"]
+        command += settings if "--port" in settings else ("--port", "0", *settings)
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
                 command, executable=shutil.which("redis-check-rdb"), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
@@ -88,8 +90,119 @@ class Connection:
             return None if rest == b"-1" else self.answers.read(int(rest) + 2)[:-2]
         if kind == b"*":
             return [self._read() for _ in range(int(rest))]
+        if kind == b"-" and rest.split()[0] in (b"MOVED", b"ASK"):
+            raise Redirected(rest)
         assert kind != b"-", rest
         return int(rest) if kind == b":" else rest
+
+
+def free_port():
+    """A port of the loopback that was free a moment ago."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Master(Redis):
+    """A node of a cluster, in a directory of its own."""
+
+    def __init__(self, place):
+        place.mkdir()
+        super().__init__(place)
+        self.port = self.bus = None
+
+    def start(self):
+        self.port, self.bus = free_port(), free_port()
+        super().start(
+            "--port", str(self.port), "--bind", "127.0.0.1", "--cluster-enabled", "yes", "--cluster-port", str(self.bus),
+            "--cluster-require-full-coverage", "no", "--cluster-node-timeout", "1000")
+        self.id = self.ask("CLUSTER", "MYID").decode()
+        return self
+
+    def owns(self, key):
+        """Whether it says that it has the slot of a key, which need not be there."""
+        with contextlib.suppress(Redirected):
+            self.ask("EXISTS", key)
+            return True
+        return False
+
+
+class RedisCluster:
+    """Three masters, each with a third of the slots."""
+
+    SLOTS = ((0, 5460), (5461, 10922), (10923, 16383))
+
+    def __init__(self, place):
+        self.place = place
+        self.masters = []
+        self.started = []
+
+    @property
+    def url(self):
+        return f"redis://127.0.0.1:{self.masters[0].port}"
+
+    def add(self, name):
+        node = Master(self.place / name)
+        self.started.append(node)
+        return node.start()
+
+    def start(self):
+        self.masters = [self.add(f"master{number}") for number in range(len(self.SLOTS))]
+        for epoch, (master, slots) in enumerate(zip(self.masters, self.SLOTS), 1):
+            master.ask("CLUSTER", "ADDSLOTSRANGE", *slots)
+            master.ask("CLUSTER", "SET-CONFIG-EPOCH", epoch)
+        for master in self.masters[1:]:
+            self.meet(master)
+        self.await_agreement()
+        return self
+
+    def meet(self, node):
+        self.masters[0].ask("CLUSTER", "MEET", "127.0.0.1", node.port, node.bus)
+
+    def await_agreement(self):
+        """Returns once each master knows who has what."""
+
+        def agreed():
+            maps = [sorted((first, last, master[1]) for first, last, master, *_ in each.ask("CLUSTER", "SLOTS")) for each in self.masters]
+            up = all(b"cluster_state:ok" in each.ask("CLUSTER", "INFO") for each in self.masters)
+            return up and len(maps[0]) >= len(self.masters) and all(each == maps[0] for each in maps)
+
+        wait_for(agreed, "one view of the cluster")
+
+    def add_replica(self, master):
+        """A node with all that a master has."""
+        replica = self.add(f"replica{len(self.started)}")
+        self.meet(replica)
+        wait_for(lambda: master.id.encode() in replica.ask("CLUSTER", "NODES"), "the replica in the cluster")
+        replica.ask("CLUSTER", "REPLICATE", master.id)
+        wait_for(lambda: b"master_link_status:up" in replica.ask("INFO", "replication"), "the replica's copy")
+        return replica
+
+    def holder(self, key):
+        return next(master for master in self.masters if master.owns(key))
+
+    def entries(self):
+        return list(itertools.chain.from_iterable(master.entries() for master in self.masters))
+
+    def begin_move(self, key, source, target):
+        """Moves a key whose slot is still the source's."""
+        slot = source.ask("CLUSTER", "KEYSLOT", key)
+        target.ask("CLUSTER", "SETSLOT", slot, "IMPORTING", source.id)
+        source.ask("CLUSTER", "SETSLOT", slot, "MIGRATING", target.id)
+        assert source.ask("MIGRATE", "127.0.0.1", target.port, key, 0, int(PATIENCE * 1000)) == b"OK"
+
+    def end_move(self, key, target):
+        slot = target.ask("CLUSTER", "KEYSLOT", key)
+        for master in (target, *(each for each in self.masters if each is not target)):
+            master.ask("CLUSTER", "SETSLOT", slot, "NODE", target.id)
+
+    def stop(self):
+        for node in self.started:
+            node.stop()
+
+
+class Redirected(Exception):
+    """The key is at another node of the cluster."""
 
 
 class Nonsense:

@@ -7,62 +7,10 @@ import json
 
 import pytest
 from conftest import wait_for
-from redis_server import Nonsense, Redis
+from redis_server import Nonsense
+from remote_nodes import (  # noqa: F401
+    await_connected, await_shared, await_written, built, count, keys, make_node, redis, site)
 from running_daemon import run_cli
-
-
-@pytest.fixture
-def redis(directory):
-    server = Redis(directory)
-    yield server.start()
-    server.stop()
-
-
-@pytest.fixture
-def make_node(make_daemon, toolkit, site):
-    """Makes nodes with stores of their own. By default they sign with the site's key, and trust it."""
-
-    def make(name, url, *flags, key=site[0], trust=site[1]):
-        # Answers are not late on a busy machine: nodes that have compiled nothing wait this long.
-        flags = ["--remote-url", url, "--remote-trust", str(trust), "--remote-patience", "30s", *flags]
-        if key is not None:
-            flags += ["--remote-key", str(key)]
-        node = make_daemon(*flags, name=name, roots=(toolkit.root,)).start()
-        return node
-
-    return make
-
-
-def await_written(node, entries):
-    wait_for(lambda: count(node, "remote_writes_total") >= entries, f"{entries} entries in Redis")
-
-
-def count(node, name):
-    return node.stats()[name]
-
-
-def await_connected(node):
-    wait_for(lambda: count(node, "remote_connected") == 1, "a connection to Redis")
-
-
-def built(answer):
-    return answer["outcome"], answer["tier"]
-
-
-def await_shared(writer, reader, build):
-    """Returns once what one node has built is a hit of the other: an answer may be late where compiles are short."""
-    numbers = iter(range(1_000_000))
-
-    def shared():
-        number = next(numbers)
-        written = count(writer, "remote_writes_total")
-        assert build(writer, number)["outcome"] == "built"
-        await_written(writer, written + 1)
-        answer = build(reader, number)
-        assert built(answer) in (("hit", "remote"), ("built", ""))
-        return answer["outcome"] == "hit"
-
-    wait_for(shared, "a hit of what another node built")
 
 
 def test_two_nodes_compile_once(make_node, redis, toolkit):

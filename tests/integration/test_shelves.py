@@ -10,7 +10,7 @@ import signal
 import pytest
 from conftest import PATIENCE, wait_for
 from fuse_file import NAME, FuseFile
-from redis_server import Redis
+from remote_nodes import keys, redis, site  # noqa: F401
 from running_daemon import run_cli
 
 SOURCE = "//fake: take-number compiled\n// on the shelf\n"
@@ -216,21 +216,17 @@ def test_a_shelf_that_is_not_there_is_named_and_harms_nothing(shelf, directory):
     assert node.build_json(SOURCE)["outcome"] == "built"
 
 
-def test_a_shelf_is_asked_before_redis(shelf, directory):
-    redis = Redis(directory).start()
-    try:
-        shelf.fill((SOURCE,))
-        flags = ("--remote-url", redis.url, "--remote-key", str(shelf.key))
-        one, two = shelf.node("one", *flags), shelf.node("two", *flags)
-        for node in (one, two):
-            wait_for(lambda node=node: count(node, "remote_connected") == 1, "a connection to Redis")
-        assert found(one.build_json(SOURCE)) == ("hit", "shelf")
-        assert count(one, "remote_lookups_total") == 0
-        assert one.build_json("// in Redis\n")["outcome"] == "built"
-        wait_for(lambda: count(one, "remote_writes_total") >= 1, "the entry in Redis")
-        assert found(two.build_json("// in Redis\n")) == ("hit", "remote")
-    finally:
-        redis.stop()
+def test_a_shelf_is_asked_before_redis(shelf, redis):
+    shelf.fill((SOURCE,))
+    flags = ("--remote-url", redis.url, "--remote-key", str(shelf.key))
+    one, two = shelf.node("one", *flags), shelf.node("two", *flags)
+    for node in (one, two):
+        wait_for(lambda node=node: count(node, "remote_connected") == 1, "a connection to Redis")
+    assert found(one.build_json(SOURCE)) == ("hit", "shelf")
+    assert count(one, "remote_lookups_total") == 0
+    assert one.build_json("// in Redis\n")["outcome"] == "built"
+    wait_for(lambda: count(one, "remote_writes_total") >= 1, "the entry in Redis")
+    assert found(two.build_json("// in Redis\n")) == ("hit", "remote")
 
 
 def test_a_shelf_on_a_hanging_mount_harms_nobody(shelf, directory):

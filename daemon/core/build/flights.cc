@@ -410,7 +410,7 @@ void Flights::Prove(const std::shared_ptr<OpenProofs::Open>& open, const std::st
 
 void Flights::NoteShown(const PathProof& proof, const PathFinding& finding) {
   const auto known = parts_.cache.SharedManifestInMemory(*proof.canonical);
-  parts_.cache.NoteShowsPaths(*proof.canonical, proof.caller.peer.uid, finding.canonical.closure,
+  parts_.cache.NoteShowsPaths(*proof.canonical, proof.caller.peer, finding.canonical.closure,
                               finding.canonical.compile_time, known.get());
 }
 

@@ -222,18 +222,18 @@ void BuildCache::NoteLooksOutside(const BuildPlan& plan, Account account) {
   looks_outside_.Remember(plan.fingerprint, account, true, 0);
 }
 
-void BuildCache::NoteShowsPaths(const BuildPlan& plan, uid_t uid, const Closure& closure,
+void BuildCache::NoteShowsPaths(const BuildPlan& plan, const Peer& peer, const Closure& closure,
                                 std::chrono::microseconds compile_time, const Manifest* known) {
-  const KnownClosure shows{closure, true, uid};
+  const KnownClosure shows{closure, true, peer.uid};
   manifests_.AddInMemory(plan.fingerprint, {&shows, 1}, compile_time, known);
-  ShareManifest(plan);
+  ShareManifest(plan, peer.account());
 }
 
-void BuildCache::ShareManifest(const BuildPlan& plan) {
+void BuildCache::ShareManifest(const BuildPlan& plan, Account account) {
   if (cluster_ == nullptr) return;
   const ArtifactPtr manifest = manifests_.ForOtherNodes(plan.fingerprint);
   if (manifest == nullptr) return;
-  cluster_->Share(ManifestEntryOf(plan), manifest);
+  cluster_->Share(ManifestEntryOf(plan), manifest, account);
 }
 
 bool BuildCache::MergeManifest(const BuildPlan& plan, const ArtifactPtr& manifest,
@@ -257,7 +257,7 @@ void BuildCache::Keep(const BuildPlan& plan, const Peer& peer, const FlightResul
   const auto compile_time =
       artifact == nullptr ? std::chrono::microseconds(0) : artifact->compile_time;
   if (flight_result.shows_paths)
-    NoteShowsPaths(plan, uid, flight_result.closure, compile_time, known);
+    NoteShowsPaths(plan, peer, flight_result.closure, compile_time, known);
   if (flight_result.may_show_paths) {
     may_show_paths_.Remember(UsersKey("program", plan.fingerprint, uid), account, true, 0);
     if (plan.include_view) may_show_paths_.Remember(*plan.include_view, account, true, 0);
@@ -271,11 +271,11 @@ void BuildCache::Keep(const BuildPlan& plan, const Peer& peer, const FlightResul
   if (!flight_result.keepable()) return;
   if (flight_result.output.succeeded) {
     for (Tier* tier : tiers_) tier->Put(key, artifact);
-    if (cluster_ != nullptr) cluster_->Share(ArtifactEntryOf(plan, key), artifact);
+    if (cluster_ != nullptr) cluster_->Share(ArtifactEntryOf(plan, key), artifact, account);
     if (!flight_result.closure.entries.empty()) {
       const KnownClosure made{flight_result.closure, false, uid};
       manifests_.AddInMemory(plan.fingerprint, {&made, 1}, compile_time, known);
-      ShareManifest(plan);
+      ShareManifest(plan, account);
     }
   } else if (const size_t log = artifact->log.size();
              log <= kRememberedLogBytes && !flight_result.looked_outside) {

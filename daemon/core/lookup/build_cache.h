@@ -166,11 +166,11 @@ class BuildCache {
   void Drop(const Digest& key);
   void NoteLooksOutside(const BuildPlan& plan, Account account);
   /// `compile_time`: that of the artifact under the real paths. `known`: as for Keep.
-  void NoteShowsPaths(const BuildPlan& plan, uid_t uid, const Closure& closure,
+  void NoteShowsPaths(const BuildPlan& plan, const Peer& peer, const Closure& closure,
                       std::chrono::microseconds compile_time, const Manifest* known);
 
  private:
-  void ShareManifest(const BuildPlan& plan);
+  void ShareManifest(const BuildPlan& plan, Account account);
   [[nodiscard]] bool MayHaveOwn(uid_t uid, const Digest& key) const {
     return own_ != nullptr && own_->MayHave(uid, key);
   }

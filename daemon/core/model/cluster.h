@@ -12,6 +12,7 @@
 #include <stop_token>
 #include <vector>
 
+#include "daemon/core/model/account.h"
 #include "daemon/core/model/artifact.h"
 #include "daemon/core/model/tier.h"
 #include "proto/digest.h"
@@ -87,7 +88,8 @@ class Cluster {
   /// files of one user.
   virtual void LooksOutside(const Digest& compile, uid_t uid) = 0;
   /// Gives an entry to the other nodes. It may be dropped.
-  virtual void Share(const SharedEntry& entry, const ArtifactPtr& artifact) = 0;
+  /// `account`: that of the user whose build made it.
+  virtual void Share(const SharedEntry& entry, const ArtifactPtr& artifact, Account account) = 0;
   /// Returns once no asker is called any more.
   virtual void Close() = 0;
 };

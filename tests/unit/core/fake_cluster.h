@@ -38,7 +38,7 @@ class FakeCluster final : public Cluster {
     const std::lock_guard lock(mutex_);
     outside[compile] = uid;
   }
-  void Share(const SharedEntry& entry, const ArtifactPtr& artifact) override {
+  void Share(const SharedEntry& entry, const ArtifactPtr& artifact, Account /*account*/) override {
     const std::lock_guard lock(mutex_);
     entries_[entry.key] = artifact;
   }

@@ -4,10 +4,12 @@
 
 #include <catch2/catch.hpp>
 #include <string>
+#include <vector>
 
 namespace redis_address_test {
 
 using cccl_cache::daemon::ParseRedisUrl;
+using cccl_cache::daemon::ParseRedisUrls;
 using cccl_cache::daemon::RedisAddress;
 using cccl_cache::daemon::ToUrl;
 
@@ -88,6 +90,33 @@ TEST_CASE("what is no address of a Redis is refused with the forms that are") {
   }
   CHECK_FALSE(ParseRedisUrl("unix:///" + std::string(200, 'a')).ok());
   CHECK_FALSE(ParseRedisUrl("redis://" + std::string(300, 'a')).ok());
+}
+
+TEST_CASE("a URL may name several hosts, which have all else in common") {
+  const auto urls = ParseRedisUrls("rediss://builder@a.example,10.0.0.7:7000,[fd00::1]:7001/3");
+  REQUIRE(urls.ok());
+  std::vector<std::string> shown;
+  for (const RedisAddress& each : *urls) shown.push_back(ToUrl(each));
+  CHECK(shown == std::vector<std::string>{"rediss://builder@a.example:6379/3",
+                                          "rediss://builder@10.0.0.7:7000/3",
+                                          "rediss://builder@[fd00::1]:7001/3"});
+  const auto local = ParseRedisUrls("unix:///run/a,b/socket");
+  REQUIRE(local.ok());
+  REQUIRE(local->size() == 1);
+  CHECK(local->front().path == "/run/a,b/socket");
+}
+
+TEST_CASE("one wrong host of several is refused, and so are too many and a password") {
+  std::string many = "redis://h";
+  for (int i = 0; i < 16; ++i) many += ",h";
+  for (const std::string url : {"redis://a,", "redis://,a", "redis://a,,b", "redis://a,b:0",
+                                "redis://a/1,b", "redis://u:secret@a,b", "redis://a,u:secret@b"}) {
+    CAPTURE(url);
+    const auto address = ParseRedisUrls(url);
+    REQUIRE_FALSE(address.ok());
+    CHECK(address.error().message.find("secret") == std::string::npos);
+  }
+  CHECK_FALSE(ParseRedisUrls(many).ok());
 }
 
 }  // namespace redis_address_test

@@ -288,18 +288,18 @@ TEST_CASE("a link that is told that its Redis is too slow gives it up") {
 TEST_CASE("an answer's call may use the link") {
   Said answers;
   Scene scene;
-  REQUIRE(scene.link.Send({"GET", "a"}, [&](const RedisReply* reply) {
+  REQUIRE(scene.link.Send({"GET", "a"}, [&](RedisReply* reply) {
     answers.Adding()(reply);
     CHECK(scene.link.Send({"GET", "b"}, answers.Adding()));
   }));
   CHECK(scene.peer.Next() == "GET a");
   scene.peer.Send("+1\r\n");
   CHECK(scene.peer.Next() == "GET b");
-  REQUIRE(scene.link.Send({"GET", "c"}, [&](const RedisReply* reply) {
+  REQUIRE(scene.link.Send({"GET", "c"}, [&](RedisReply* reply) {
     answers.Adding()(reply);
     scene.link.BreakOff("enough");
   }));
-  REQUIRE(scene.link.Send({"GET", "d"}, [&](const RedisReply* reply) {
+  REQUIRE(scene.link.Send({"GET", "d"}, [&](RedisReply* reply) {
     answers.Adding()(reply);
     CHECK_FALSE(scene.link.Send({"GET", "e"}, answers.Adding()));
   }));

@@ -51,8 +51,9 @@ std::string Written() {
 class Scene {
  public:
   /// Answers are never late, and leases need no renewal while a test runs.
-  explicit Scene(std::chrono::milliseconds patience = 60s, bool signs = true)
-      : cluster_(Options(patience, signs),
+  explicit Scene(std::chrono::milliseconds patience = 60s, bool signs = true,
+                 std::vector<RedisAddress> more = {})
+      : cluster_(Options(patience, signs, std::move(more)),
                  std::make_shared<const TrustList>(std::set{Key().public_key()}), statistics),
         peer(redis_.Accept()) {
     peer.Greet();
@@ -88,10 +89,12 @@ class Scene {
   std::stop_source ended;
 
  private:
-  RemoteCluster::Options Options(std::chrono::milliseconds patience, bool signs) {
+  RemoteCluster::Options Options(std::chrono::milliseconds patience, bool signs,
+                                 std::vector<RedisAddress> more) {
     RemoteCluster::Options options;
     options.link.address = redis_.address();
     options.link.connect_timeout = 60s;
+    options.more_servers = std::move(more);
     options.link.report = [](std::string_view) {};
     if (signs) options.key = Key();
     options.patience = patience;
@@ -123,7 +126,7 @@ TEST_CASE("a lease is taken before a compile, and ends after the result was writ
   scene.Expect("SET " + kLease, kOk);
   scene.Expect(kAsk, kNothing);
   CHECK(scene.said.Await(1) == Texts{"compile"});
-  scene->Share(kArtifact, Sample());
+  scene->Share(kArtifact, Sample(), Account(1000));
   scene.ended.request_stop();
   scene.Expect("SET cccl-cached:a:", kOk);
   scene.Expect("EVAL if redis.call('get',KEYS[1])==ARGV[1] then redis.call('del'", kNothing);
@@ -173,6 +176,22 @@ TEST_CASE("a node that takes no leases compiles as soon as there is none") {
   scene.Expect("GET " + kLease, kNil);
   scene.Expect(kAsk, kNothing);
   CHECK(scene.said.Await(1) == Texts{"compile"});
+}
+
+TEST_CASE("in a Redis cluster entries are asked for again once the lease was answered") {
+  RedisAddress nowhere;
+  nowhere.path = "/nonexistent/redis";
+  Scene scene(60s, true, {nowhere});
+  scene.Ask();
+  scene.Expect(kAsk, kNothing);
+  CHECK(scene.peer.Next().starts_with("SET " + kLease));
+  CHECK(scene->gauges().unanswered == 1);
+  scene.peer.Send(kNil);
+  scene.Expect(kAsk, kNothing);
+  scene.Expect("GET " + kLease, kNil);
+  scene.Expect("SET " + kLease, kOk);
+  scene.Expect(kAsk, Written());
+  CHECK(scene.said.Await(1) == Texts{"found log"});
 }
 
 TEST_CASE("a lost connection sends all that wait to their compile") {

@@ -1,0 +1,96 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Nodes that share a Redis, for tests: fixtures, and what they wait for."""
+
+import itertools
+import pathlib
+
+import pytest
+from patience import wait_for
+from redis_server import Redis
+from running_daemon import run_cli
+
+
+@pytest.fixture
+def redis(directory):
+    server = Redis(directory)
+    yield server.start()
+    server.stop()
+
+
+class Keys:
+    """Key pairs, and lists of those that are trusted."""
+
+    def __init__(self, place):
+        self.place = place
+
+    def make(self, name):
+        """The files of the secret and of the public key."""
+        file = self.place / name
+        run_cli("remote", "keygen", "--out", str(file))
+        return file, pathlib.Path(f"{file}.pub")
+
+    def trust(self, list_name, *publics):
+        file = self.place / list_name
+        for public in publics:
+            run_cli("remote", "trust", str(public), "--list", str(file))
+        return file
+
+
+@pytest.fixture
+def keys(directory):
+    return Keys(directory)
+
+
+@pytest.fixture
+def site(keys):
+    """The secret key of a site, and the list that all its nodes trust."""
+    secret, public = keys.make("site.key")
+    return secret, keys.trust("trusted", public)
+
+
+@pytest.fixture
+def make_node(make_daemon, toolkit, site):
+    """Makes nodes with stores of their own. By default they sign with the site's key, and trust it."""
+
+    def make(name, url, *flags, key=site[0], trust=site[1]):
+        # Answers are not late on a busy machine: nodes that have compiled nothing wait this long.
+        flags = ["--remote-url", url, "--remote-trust", str(trust), "--remote-patience", "30s", *flags]
+        if key is not None:
+            flags += ["--remote-key", str(key)]
+        node = make_daemon(*flags, name=name, roots=(toolkit.root,)).start()
+        return node
+
+    return make
+
+
+def await_written(node, entries):
+    wait_for(lambda: count(node, "remote_writes_total") >= entries, f"{entries} entries in Redis")
+
+
+def count(node, name):
+    return node.stats()[name]
+
+
+def await_connected(node):
+    wait_for(lambda: count(node, "remote_connected") == 1, "a connection to Redis")
+
+
+def built(answer):
+    return answer["outcome"], answer["tier"]
+
+
+def await_shared(writer, reader, build):
+    """Returns once what one node has built is a hit of the other: an answer may be late where compiles are short."""
+    numbers = itertools.count()
+
+    def shared():
+        number = next(numbers)
+        written = count(writer, "remote_writes_total")
+        assert build(writer, number)["outcome"] == "built"
+        await_written(writer, written + 1)
+        answer = build(reader, number)
+        assert built(answer) in (("hit", "remote"), ("built", ""))
+        return answer["outcome"] == "hit"
+
+    wait_for(shared, "a hit of what another node built")

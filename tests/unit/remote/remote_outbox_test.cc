@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/remote/remote_outbox.h"
+
+#include <catch2/catch.hpp>
+#include <memory>
+#include <string>
+
+#include "tests/support/wait_until.h"
+#include "tests/unit/remote/fake_redis.h"
+
+namespace remote_outbox_test {
+
+using namespace cccl_cache::daemon;
+using namespace std::chrono_literals;
+using cccl_cache::Sha256;
+using cccl_cache::SigningKey;
+
+constexpr Account kAlice(1000);
+constexpr Account kBob(1001);
+
+ArtifactPtr Sample() {
+  auto artifact = std::make_shared<Artifact>();
+  artifact->log = std::string(10'000, 'l');
+  return artifact;
+}
+
+/// An outbox for ten samples, and the Redis that the test plays.
+struct Scene {
+  FakeRedis redis = FakeRedis::OnPort();
+  Statistics statistics;
+  const SigningKey key{SigningKey::Seed{1}};
+  const ArtifactPtr sample = Sample();
+  RemoteOutbox outbox;
+  RedisServers servers;
+  FakeConnection peer;
+
+  Scene()
+      : outbox({.allowance = {5 * sample->Footprint(), 10 * sample->Footprint()},
+                .entry_limit = 1 << 20,
+                .lifetime = 3600s},
+               &key, servers, statistics),
+        servers(Options()),
+        peer(redis.Accept()) {
+    peer.Greet();
+    REQUIRE(WaitUntil([this] { return servers.connected(); }));
+  }
+  ~Scene() { outbox.Finish(); }
+
+  RedisServers::Options Options() const {
+    RedisServers::Options options;
+    options.link.address = redis.address();
+    options.link.connect_timeout = 60s;
+    options.patience = options.first_connection = 60s;
+    return options;
+  }
+  void Write(Account account, const std::string& name) {
+    outbox.Write(name, {EntryKind::kArtifact, Sha256(name), Sha256("toolchain")}, sample, account);
+  }
+  [[nodiscard]] uint64_t Refused() const { return statistics.Get(Counter::kRemoteWritesFailed); }
+};
+
+TEST_CASE("a user whose entries fill the outbox leaves room for those of others") {
+  Scene scene;
+  for (int i = 0; i < 20; ++i) scene.Write(kAlice, "alice");
+  const uint64_t refused = scene.Refused();
+  CHECK(refused >= 15);
+  CHECK(refused < 20);
+  scene.Write(kBob, "bob");
+  CHECK(scene.Refused() == refused);
+  std::string got = scene.peer.Next();
+  for (uint64_t i = refused; i < 20; ++i, got = scene.peer.Next())
+    CHECK(got.starts_with("SET alice"));
+  CHECK(got.starts_with("SET bob"));
+}
+
+TEST_CASE("what was written makes room for more of the same user") {
+  Scene scene;
+  for (int i = 0; i < 20; ++i) scene.Write(kAlice, "alice");
+  const uint64_t refused = scene.Refused();
+  for (uint64_t i = refused; i < 20; ++i) {
+    CHECK(scene.peer.Next().starts_with("SET alice"));
+    scene.peer.Send("+OK\r\n");
+  }
+  REQUIRE(WaitUntil([&] { return scene.outbox.bytes() == 0; }));
+  scene.Write(kAlice, "again");
+  CHECK(scene.peer.Next().starts_with("SET again"));
+  CHECK(scene.Refused() == refused);
+}
+
+TEST_CASE("in a cluster a lease ends only after the entries before it were written") {
+  Scene scene;
+  const FakeRedis other = FakeRedis::OnPort();
+  const std::string there = other.address().host + ":" + std::to_string(other.address().port);
+  // The lease's node is learned first.
+  scene.outbox.Release("lease", "token");
+  CHECK(scene.peer.Next().starts_with("EVAL"));
+  scene.peer.Send("-MOVED " + std::to_string(RedisSlotOf("lease")) + " " + there + "\r\n");
+  CHECK(scene.peer.Next() == "CLUSTER SLOTS");
+  scene.peer.Send("-ERR\r\n");
+  FakeConnection at_other = other.Accept();
+  at_other.Greet();
+  CHECK(at_other.Next().starts_with("EVAL"));
+  at_other.Send(":0\r\n");
+
+  scene.Write(kAlice, "entry");
+  scene.outbox.Release("lease", "token");
+  scene.Write(kAlice, "later");
+  CHECK(scene.peer.Next().starts_with("SET entry"));
+  CHECK(scene.peer.Next().starts_with("SET later"));
+  CHECK(scene.servers.state().pending == 2);
+  scene.peer.Send("+OK\r\n");
+  CHECK(at_other.Next().starts_with("EVAL"));
+}
+
+}  // namespace remote_outbox_test
