@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""A real Redis on a Unix socket or several as a cluster, and a peer that only talks nonsense."""
+"""A real Redis on a Unix socket or several as a cluster, a peer that only talks nonsense, and one that holds answers back."""
 
 import contextlib
 import itertools
@@ -199,6 +199,50 @@ class RedisCluster:
     def stop(self):
         for node in self.started:
             node.stop()
+
+
+class Gate:
+    """Stands before a Redis. Once it is closed no answer passes, until it is opened."""
+
+    def __init__(self, place, redis):
+        self.path = str(place / "gate.sock")
+        self.url = f"unix://{self.path}"
+        self.redis = redis
+        self.passes = threading.Event()
+        self.passes.set()
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(self.path)
+        self.listener.listen()
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def close(self):
+        self.passes.clear()
+
+    def open(self):
+        self.passes.set()
+
+    def stop(self):
+        self.open()
+        self.listener.close()
+
+    def _serve(self):
+        with contextlib.suppress(OSError):
+            while True:
+                near, _ = self.listener.accept()
+                far = socket.socket(socket.AF_UNIX)
+                far.connect(self.redis.path)
+                threading.Thread(target=self._pass, args=(near, far, False), daemon=True).start()
+                threading.Thread(target=self._pass, args=(far, near, True), daemon=True).start()
+
+    def _pass(self, source, target, gated):
+        with contextlib.suppress(OSError):
+            while data := source.recv(1 << 16):
+                if gated:
+                    self.passes.wait()
+                target.sendall(data)
+        for end in (source, target):
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
 
 
 class Redirected(Exception):

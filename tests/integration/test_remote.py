@@ -3,11 +3,12 @@
 """Nodes that share a real Redis: each thing is compiled once, and nothing that Redis does is worse than not having it."""
 
 import concurrent.futures
+import itertools
 import json
 
 import pytest
 from conftest import wait_for
-from redis_server import Nonsense
+from redis_server import Gate, Nonsense
 from remote_nodes import (  # noqa: F401
     await_connected, await_shared, await_written, built, count, keys, make_node, redis, site)
 from running_daemon import run_cli
@@ -133,6 +134,62 @@ def test_a_redis_that_does_not_answer_is_asked_no_more(make_node, redis):
         return count(node, "remote_lookups_total") > before
 
     wait_for(asked_again, "a question after the pause")
+
+
+@pytest.fixture
+def gate(directory, redis):
+    held = Gate(directory, redis)
+    yield held
+    held.stop()
+
+
+def test_a_slow_redis_holds_up_a_few_misses_no_hit_and_no_other_miss(make_node, gate):
+    node = make_node("1", gate.url, "--remote-patience", "20ms")
+    await_connected(node)
+    assert node.build_json("// before\n")["outcome"] == "built"
+    await_written(node, 1)
+    gate.close()  # no answer comes before it is opened, so a build that ends waited for none
+    for number in itertools.count():
+        lookups = count(node, "remote_lookups_total")
+        assert built(node.build_json("// before\n")) == ("hit", "memory")
+        assert count(node, "remote_lookups_total") == lookups  # a hit asks nothing
+        if count(node, "remote_connected") == 0:
+            break
+        assert node.build_json(f"// slow {number}\n")["outcome"] == "built"
+    assert count(node, "remote_late_total") > 0
+    lookups = count(node, "remote_lookups_total")
+    for number in range(5):
+        assert node.build_json(f"// alone {number}\n")["outcome"] == "built"
+    assert count(node, "remote_lookups_total") == lookups
+    gate.open()
+
+    def asked_again():
+        answer = node.build_json(f"// again {next(numbers)}\n")
+        assert answer["outcome"] == "built"
+        return count(node, "remote_lookups_total") > lookups
+
+    numbers = itertools.count()
+    wait_for(asked_again, "a question after the pause")
+
+
+def test_an_answer_that_comes_while_the_compile_runs_is_taken(make_node, redis, gate, toolkit):
+    one, two = make_node("1", redis.url), make_node("2", gate.url, "--remote-patience", "20ms")
+    for node in (one, two):
+        await_connected(node)
+    source = "//fake: wait-for held\n"
+    with concurrent.futures.ThreadPoolExecutor(2) as threads:
+        first = threads.submit(one.build_json, source)
+        toolkit.await_arrivals("held", 1)
+        toolkit.open("held")
+        assert first.result()["outcome"] == "built"
+        await_written(one, 1)
+        toolkit.close("held")
+        gate.close()
+        second = threads.submit(two.build_json, source)
+        toolkit.await_arrivals("held", 2)
+        gate.open()
+        assert built(second.result()) == ("hit", "remote")
+    assert count(two, "remote_late_total") == 1
 
 
 def test_a_redis_that_was_restarted_is_used_again(make_node, redis):
