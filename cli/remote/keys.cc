@@ -121,10 +121,26 @@ Expected<KeyList> ReadList(const std::string& file) {
   return KeyList{*std::move(text), *std::move(keys)};
 }
 
-/// A list that is not there yet has no keys.
-Expected<KeyList> ReadOrBeginList(const std::string& file) {
-  if (access(file.c_str(), F_OK) != 0 && errno == ENOENT) return KeyList{std::string(kNewList), {}};
-  return ReadList(file);
+/// Keeps other commands from changing the list while the result lives: waits until they have done.
+/// `flags`: for open(), O_CREAT or 0. The lock is one that only those take who may write the list.
+Expected<FileDescriptor> LockList(const std::string& file, int flags) {
+  const auto failed = [&file] {
+    return Error{CCCL_CACHE_UNAVAILABLE, "can't change " + file + ": " + std::strerror(errno)};
+  };
+  while (true) {
+    FileDescriptor held(open(file.c_str(), O_RDWR | O_CLOEXEC | flags, 0644));
+    if (!held.valid()) return failed();
+    struct flock whole {};
+    whole.l_type = F_WRLCK;
+    whole.l_whence = SEEK_SET;
+    if (fcntl(held.get(), F_OFD_SETLKW, &whole) != 0) return failed();
+    // The command that had the lock may have put another file in place.
+    struct stat locked {};
+    struct stat there {};
+    const bool found = stat(file.c_str(), &there) == 0;
+    if (fstat(held.get(), &locked) != 0) return failed();
+    if (found && locked.st_dev == there.st_dev && locked.st_ino == there.st_ino) return held;
+  }
 }
 
 bool HoldsKey(const ListedKeys& keys, const PublicKey& key) {
@@ -163,8 +179,11 @@ int Trust(const KeyOptions& options, const CommonOptions& common) {
   const Expected<KeyList> given = ReadList(options.given);
   if (!given.ok()) return Fail(given.error(), common);
   if (given->keys.empty()) return Fail(WrongKeys(options.given + " holds no key"), common);
-  Expected<KeyList> list = ReadOrBeginList(options.list);
+  const Expected<FileDescriptor> lock = LockList(options.list, O_CREAT);
+  if (!lock.ok()) return Fail(lock.error(), common);
+  Expected<KeyList> list = ReadList(options.list);
   if (!list.ok()) return Fail(list.error(), common);
+  if (list->text.empty()) list->text = kNewList;
   ListedKeys added;
   if (!list->text.empty() && list->text.back() != '\n') list->text += '\n';
   for (const ListedKey& each : given->keys) {
@@ -238,6 +257,8 @@ std::string WithoutKeys(const ListedKeys& gone, const KeyList& list) {
 }
 
 int Revoke(const KeyOptions& options, const CommonOptions& common) {
+  const Expected<FileDescriptor> lock = LockList(options.list, 0);
+  if (!lock.ok()) return Fail(lock.error(), common);
   Expected<KeyList> list = ReadList(options.list);
   if (!list.ok()) return Fail(list.error(), common);
   const Expected<ListedKeys> gone = ToRevoke(options, list->keys);

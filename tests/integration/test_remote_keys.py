@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """`remote keygen`, `trust`, `revoke` and `keys`: the keys of nodes that share results, without a daemon."""
 
+import concurrent.futures
+import fcntl
 import json
 import os
 import stat
 
 import pytest
-from conftest import run_cli
+from conftest import run_cli, wait_for
 
 
 @pytest.fixture
@@ -105,6 +107,33 @@ def test_to_trust_again_changes_nothing(place):
     assert b"nothing changed" in remote("trust", place / "one.pub", *chosen).stdout
     assert told("trust", place / "one.pub", *chosen)["added"] == []
     assert (place / "list").stat().st_ino == before.st_ino
+
+
+@pytest.mark.parametrize("command", ["trust", "revoke"])
+def test_commands_that_change_a_list_at_the_same_time_lose_nothing(place, command):
+    listed = place / "list"
+    remote("trust", place / "one.pub", "--list", listed)
+    given = place / ("two.pub" if command == "trust" else "one.pub")
+    remote("keygen", "--out", place / "three")
+    text = listed.read_text()  # not below: to close the file there would end the lock
+    with open(listed, "r+") as held:
+        fcntl.lockf(held, fcntl.LOCK_EX)
+        inode = os.fstat(held.fileno()).st_ino
+        with concurrent.futures.ThreadPoolExecutor(1) as thread:
+            other = thread.submit(remote, command, given, "--list", listed)
+            wait_for(lambda: awaits_lock_of(inode), "the wait of the second command")
+            # What the first command does.
+            (place / "new").write_text(text + (place / "three.pub").read_text())
+            (place / "new").rename(listed)
+            held.close()
+            other.result()
+    names = {"trust": ("one", "three", "two"), "revoke": ("three",)}[command]
+    assert [each["key"] for each in told("keys", "--list", listed)["keys"]] == [key_in(place / f"{name}.pub") for name in names]
+
+
+def awaits_lock_of(inode):
+    with open("/proc/locks") as locks:
+        return any("->" in line and line.split()[-3].endswith(f":{inode}") for line in locks)
 
 
 def test_a_list_is_replaced_at_once_and_can_be_read_by_the_daemon(place):
