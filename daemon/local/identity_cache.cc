@@ -11,8 +11,8 @@
 #include <cstdlib>
 
 #include "base/file_descriptor.h"
+#include "daemon/core/model/trusted_path.h"
 #include "daemon/toolchain/survey.h"
-#include "daemon/toolchain/trusted_path.h"
 #include "proto/digest.h"
 
 namespace cccl_cache::daemon {

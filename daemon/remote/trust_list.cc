@@ -7,7 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <optional>
@@ -17,6 +19,7 @@
 
 #include "base/file_descriptor.h"
 #include "daemon/core/model/own_directory.h"
+#include "daemon/core/model/trusted_path.h"
 
 namespace cccl_cache::daemon {
 namespace {
@@ -35,9 +38,23 @@ Error Unreadable(const std::string& file, int error) {
   return {ErrorCode::kUnavailable, fmt::format("{} can't be read: {}", file, std::strerror(error))};
 }
 
-/// Returns why the file is none to take keys from; none if it is one.
-std::optional<Error> WhyNot(const std::string& file, const struct stat& status,
-                            const Forbidden& forbidden) {
+/// Returns whether the path, which has no links, is in the directory of the service manager's
+/// credentials. The manager lets only the service read what lies there; the group's bits may be
+/// those of an access control list.
+bool IsCredential(const std::filesystem::path& path) {
+  const char* const named = std::getenv("CREDENTIALS_DIRECTORY");
+  if (named == nullptr || *named != '/') return false;
+  std::error_code failed;
+  const std::filesystem::path directory = std::filesystem::canonical(named, failed);
+  if (failed || directory == directory.root_path()) return false;
+  return std::mismatch(directory.begin(), directory.end(), path.begin(), path.end()).first ==
+         directory.end();
+}
+
+/// Returns why the file is none to take keys from; none if it is one. `path`: that of the file,
+/// without links.
+std::optional<Error> WhyNot(const std::string& file, const std::filesystem::path& path,
+                            const struct stat& status, const Forbidden& forbidden) {
   if (!S_ISREG(status.st_mode)) {
     return Error{ErrorCode::kDenied, fmt::format("{} is no regular file", file)};
   }
@@ -47,7 +64,9 @@ std::optional<Error> WhyNot(const std::string& file, const struct stat& status,
                              "this user, uid {}",
                              file, status.st_uid, geteuid())};
   }
-  if ((status.st_mode & forbidden.mode) != 0) {
+  // Root's group has root's rights in reach, and it is what mounted secrets are given to.
+  const mode_t allowed = status.st_gid == 0 || IsCredential(path) ? S_IRGRP : 0;
+  if ((status.st_mode & forbidden.mode & ~allowed) != 0) {
     return Error{ErrorCode::kDenied,
                  fmt::format("others than its owner may {} (mode {:04o}): {} {}", forbidden.deed,
                              status.st_mode & 07777, forbidden.way_out, file)};
@@ -70,9 +89,10 @@ Result<std::string> ReadBounded(int fd, const std::string& file) {
   return text;
 }
 
-/// Reads a file that strangers can't have put there or changed. The directories are looked at
-/// first, so that no stranger can put another file in place meanwhile.
-Result<std::string> ReadTrusted(const std::string& file, const Forbidden& forbidden) {
+/// Finds the file, and checks that strangers can put no other in its place. Directories where they
+/// can add files are passed, as long as each link and file there is root's or this user's: a secret
+/// that Kubernetes mounts is such a directory.
+Result<std::filesystem::path> FollowOwn(const std::string& file) {
   constexpr std::string_view kDanger = "put keys of their own there";
   std::error_code failed;
   const std::filesystem::path spelled = std::filesystem::absolute(file, failed);
@@ -80,14 +100,27 @@ Result<std::string> ReadTrusted(const std::string& file, const Forbidden& forbid
   const std::filesystem::path followed = std::filesystem::canonical(spelled, failed);
   if (failed) return Unreadable(file, failed.value());
   for (const std::filesystem::path& path : {spelled, followed}) {
-    if (Status own = CheckOwnDirectory(path.parent_path(), kDanger); !own) return own.error();
+    const Status own = CheckOwnDirectory(path.parent_path(), kDanger);
+    if (own) continue;
+    const auto sticky =
+        FollowTrusted(spelled.string(), geteuid(), PathRole::kPassedThrough, nullptr);
+    if (!sticky) return own.error();
+    return std::filesystem::path(sticky->path);
   }
+  return followed;
+}
+
+/// Reads a file that strangers can't have put there or changed. The directories are looked at
+/// first, so that no stranger can put another file in place meanwhile.
+Result<std::string> ReadTrusted(const std::string& file, const Forbidden& forbidden) {
+  const Result<std::filesystem::path> followed = FollowOwn(file);
+  if (!followed) return followed.error();
   // A pipe must not be waited for.
   const FileDescriptor opened(
-      open(followed.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+      open(followed->c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat status {};
   if (!opened.valid() || fstat(opened.get(), &status) != 0) return Unreadable(file, errno);
-  if (auto why = WhyNot(file, status, forbidden)) return *std::move(why);
+  if (auto why = WhyNot(file, *followed, status, forbidden)) return *std::move(why);
   return ReadBounded(opened.get(), file);
 }
 

@@ -35,6 +35,7 @@ class TrustList {
 };
 
 /// Reads the key that this node signs with. Errors as above; kDenied also if others may read it.
+/// Root's group may, and any group if the file is in $CREDENTIALS_DIRECTORY.
 [[nodiscard]] Result<SigningKey> LoadSigningKey(const std::string& file);
 /// Reads the password for Redis: the first line of a file. Errors as for a signing key.
 [[nodiscard]] Result<std::string> LoadPassword(const std::string& file);

@@ -12,7 +12,7 @@
 #include "base/file_descriptor.h"
 #include "base/mutex.h"
 #include "daemon/core/model/toolchain.h"
-#include "daemon/toolchain/trusted_path.h"
+#include "daemon/core/model/trusted_path.h"
 
 namespace cccl_cache::daemon {
 

@@ -17,8 +17,8 @@
 #include "daemon/core/model/blocking_pool.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/toolchain.h"
+#include "daemon/core/model/trusted_path.h"
 #include "daemon/toolchain/installation.h"
-#include "daemon/toolchain/trusted_path.h"
 #include "proto/digest.h"
 
 namespace cccl_cache::daemon {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 
@@ -132,13 +133,78 @@ TEST_CASE("a signing key is read from a file that only its owner can read") {
   const auto key = LoadSigningKey(file);
   REQUIRE(key.ok());
   CHECK(key->public_key() == KeyOf(1).public_key());
-  for (const mode_t mode : {0640u, 0604u, 0620u}) {
+  for (const mode_t mode : {0604u, 0620u}) {
     REQUIRE(chmod(file.c_str(), mode) == 0);
     const auto refused = LoadSigningKey(file);
     REQUIRE_FALSE(refused.ok());
     CHECK(refused.error().code == ErrorCode::kDenied);
     CHECK_THAT(refused.error().message, Contains("chmod 0600 " + file));
   }
+}
+
+/// A directory that this process takes for the one of its credentials.
+class Credentials {
+ public:
+  explicit Credentials(const std::string& directory) {
+    setenv("CREDENTIALS_DIRECTORY", directory.c_str(), 1);
+  }
+  Credentials(const Credentials&) = delete;
+  Credentials& operator=(const Credentials&) = delete;
+  ~Credentials() { unsetenv("CREDENTIALS_DIRECTORY"); }
+};
+
+TEST_CASE("a credential of the service may be readable by its group, but by no other user",
+          "[root]") {
+  RequireRoot();
+  const TemporaryDirectory directory;
+  const std::string inside = WriteList(directory, "own/key", SigningKeyText(KeyOf(1)), 0440);
+  const std::string beside = WriteList(directory, "own2/key", SigningKeyText(KeyOf(1)), 0440);
+  for (const std::string& file : {inside, beside}) REQUIRE(chown(file.c_str(), 0, kStranger) == 0);
+  CHECK_FALSE(LoadSigningKey(inside).ok());
+  const Credentials credentials(directory / "own");
+  CHECK(LoadSigningKey(inside).ok());
+  CHECK_FALSE(LoadSigningKey(beside).ok());
+  const std::string link = directory / "link";
+  std::filesystem::create_symlink(inside, link);
+  CHECK(LoadSigningKey(link).ok());
+  const std::string out = directory / "own/out";
+  std::filesystem::create_symlink(beside, out);
+  CHECK_FALSE(LoadSigningKey(out).ok());
+  for (const mode_t mode : {0444u, 0460u, 0450u}) {
+    REQUIRE(chmod(inside.c_str(), mode) == 0);
+    CHECK_FALSE(LoadSigningKey(inside).ok());
+  }
+}
+
+TEST_CASE("a signing key may be readable by root's group and no other", "[root]") {
+  RequireRoot();
+  const TemporaryDirectory directory;
+  const std::string file = WriteList(directory, "key", SigningKeyText(KeyOf(1)), 0440);
+  REQUIRE(chown(file.c_str(), 0, 0) == 0);
+  CHECK(LoadSigningKey(file).ok());
+  CHECK(LoadPassword(file).ok());
+  REQUIRE(chown(file.c_str(), 0, kStranger) == 0);
+  CHECK_FALSE(LoadSigningKey(file).ok());
+}
+
+TEST_CASE(
+    "a secret is read as Kubernetes mounts it, behind links in a directory with the sticky bit",
+    "[root]") {
+  RequireRoot();
+  const TemporaryDirectory directory;
+  WriteList(directory, "secret/..2026_11_26/key", SigningKeyText(KeyOf(1)), 0440);
+  const std::string secret = directory / "secret";
+  REQUIRE(chmod(secret.c_str(), 01777) == 0);
+  std::filesystem::create_directory_symlink("..2026_11_26", secret + "/..data");
+  std::filesystem::create_symlink("..data/key", secret + "/key");
+  CHECK(LoadSigningKey(secret + "/key").ok());
+  // A link that a stranger put there leads where the stranger wants.
+  const std::string link = secret + "/link";
+  std::filesystem::create_symlink("..data/key", link);
+  REQUIRE(lchown(link.c_str(), kStranger, kStranger) == 0);
+  CHECK_FALSE(LoadSigningKey(link).ok());
+  REQUIRE(chmod(secret.c_str(), 0777) == 0);
+  CHECK_FALSE(LoadSigningKey(secret + "/key").ok());
 }
 
 TEST_CASE("a file of a public key is no signing key") {
