@@ -194,10 +194,11 @@ Daemon::Daemon(Parts parts)
                .building = [this] { return coordinator_.Gauges(); },
                .activity = [this](const Peer& peer) { return coordinator_.Activity(peer); },
                .zygotes = [this] { return compiler_.Zygotes(); },
-               .cluster =
-                   [this] {
-                     return redis_ == nullptr ? std::nullopt : std::optional(redis_->gauges());
-                   },
+               .cluster = [this]() -> std::optional<ClusterGauges> {
+                 if (redis_ == nullptr) return std::nullopt;
+                 redis_->AskTime();  // for the next one who looks
+                 return redis_->gauges();
+               },
                .shelves =
                    [this] {
                      return shelves_ == nullptr ? std::nullopt : std::optional(shelves_->gauges());

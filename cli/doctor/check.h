@@ -46,6 +46,14 @@ struct DaemonAnswers {
   std::vector<std::pair<std::string, std::string>> rejected;  ///< root, reason
   std::string toolchains_error;  ///< why they are not known; empty: they are
   std::map<std::string, double> statistics;
+  std::string remote_address;  ///< of Redis; empty: none is configured
+  std::string remote_problem;  ///< why it is not connected, with the way out; empty: it is
+
+  /// Returns a statistic; 0: there is none of that name.
+  [[nodiscard]] double ValueOf(const char* name) const {
+    const auto found = statistics.find(name);
+    return found == statistics.end() ? 0 : found->second;
+  }
 };
 
 /// State that the checks share, so that the daemon is asked each question once.
@@ -69,6 +77,10 @@ struct Patient {
 [[nodiscard]] Check CheckBuild(Patient* patient);
 /// After CheckBuild: the store was written to then.
 [[nodiscard]] Check CheckStore(Patient* patient);
+
+/// The Redis that nodes share: its connection, its clock beside this node's, and the keys. None if
+/// no Redis is configured. Asks nothing: after CheckStore.
+[[nodiscard]] std::vector<Check> RemoteChecks(const Patient& patient);
 
 /// Compares the times of the compilers' files, and of this program's, with `now`.
 [[nodiscard]] Check CheckClock(const Patient& patient, time_t now);

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <sstream>
 #include <string_view>
+#include <utility>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -80,6 +81,7 @@ int Examine(const CommonOptions& common) {
   checks.push_back(CheckToolchains(patient));
   checks.push_back(CheckBuild(&patient));
   checks.push_back(CheckStore(&patient));
+  for (Check& check : RemoteChecks(patient)) checks.push_back(std::move(check));
   checks.push_back(CheckClock(patient, std::time(nullptr)));
   checks.push_back(CheckLimits(patient, OpenFileLimit()));
   checks.push_back(CheckKernel(KernelFeatures::OfThisProcess()));
@@ -134,6 +136,7 @@ void AddDoctorCommand(CLI::App* app, const CommonOptions& common, int* exit_code
   command->group("Daemon");
   command->footer(
       "Compiles a tiny program through the daemon, twice. Exits with 1 if a check failed.\n"
+      "Where nodes share results, also checks the connection to Redis, its clock and the keys.\n"
       "Example: cccl-cache-cli doctor --json > for-support.json");
   command->callback([&common, exit_code] { *exit_code = Examine(common); });
 }

@@ -145,6 +145,11 @@ Error AskStatistics(Client* client, DaemonAnswers* answers) {
     cccl_cache_stats_item(stats->get(), i, &one);
     answers->statistics[std::string(View(one.name))] += one.value;
   }
+  cccl_cache_remote remote = {};
+  remote.struct_size = sizeof(remote);
+  cccl_cache_stats_remote(stats->get(), &remote);
+  answers->remote_address = View(remote.address);
+  answers->remote_problem = View(remote.problem);
   return {CCCL_CACHE_OK, ""};
 }
 
@@ -158,11 +163,6 @@ Expected<DaemonAnswers> Ask(Client* client, uint32_t driver_version) {
   if (Error error = AskInfo(client, &answers); error.status != CCCL_CACHE_OK) return error;
   static_cast<void>(AskStatistics(client, &answers));  // CheckStore asks again
   return answers;
-}
-
-double ValueOf(const DaemonAnswers& answers, const char* name) {
-  const auto found = answers.statistics.find(name);
-  return found == answers.statistics.end() ? 0 : found->second;
 }
 
 /// A program that no cache has seen.
@@ -270,7 +270,7 @@ Check CheckDaemon(Patient* patient, bool connects) {
               "cccl-cached " + answers.version + " (this is " + cccl_cache_version() + "), uid " +
                   std::to_string(answers.uid)};
   if (answers.statistics.contains("uptime_seconds")) {
-    check.seen += ", up " + Duration(ValueOf(answers, "uptime_seconds"));
+    check.seen += ", up " + Duration(answers.ValueOf("uptime_seconds"));
   }
   if (answers.serving && answers.problem.empty()) return check;
   check.verdict = CheckVerdict::kFailure;
@@ -354,11 +354,11 @@ Check CheckStore(Patient* patient) {
     return {"store", CheckVerdict::kWarning, "not known: " + error.message,
             "try again; if that does not help, " + ReadLog(*patient)};
   }
-  const auto count = [&answers](const char* name) { return Count(ValueOf(answers, name)); };
+  const auto count = [&answers](const char* name) { return Count(answers.ValueOf(name)); };
   Check check{"store", CheckVerdict::kPass,
-              Use(ValueOf(answers, "bytes"), ValueOf(answers, "store_limit_bytes")) +
+              Use(answers.ValueOf("bytes"), answers.ValueOf("store_limit_bytes")) +
                   "; entries: " + count("entries") + ", evicted: " + count("evictions_total")};
-  if (ValueOf(answers, "store_errors_total") > 0) {
+  if (answers.ValueOf("store_errors_total") > 0) {
     check.seen += ", earlier writes that failed: " + count("store_errors_total");
   }
   return check;

@@ -15,9 +15,20 @@ namespace {
 
 constexpr std::string_view kRemotePrefix = "remote_";
 
-/// Returns the daemon's statistics of Redis by name, without the prefix; none if it has no Redis.
-std::map<std::string, double, std::less<>> Of(const cccl_cache_stats* stats) {
-  std::map<std::string, double, std::less<>> values;
+/// What the daemon says about its Redis.
+struct Status {
+  std::string address;  ///< empty: an older daemon
+  std::string problem;  ///< why it is not connected
+  /// Statistics by name, without the prefix; none if the daemon has no Redis.
+  std::map<std::string, double, std::less<>> values = {};
+};
+
+Status Of(const cccl_cache_stats* stats) {
+  cccl_cache_remote remote = {};
+  remote.struct_size = sizeof(remote);
+  cccl_cache_stats_remote(stats, &remote);
+  Status status{std::string(View(remote.address)), std::string(View(remote.problem))};
+  auto& values = status.values;
   for (size_t index = 0; index < cccl_cache_stats_count(stats); ++index) {
     cccl_cache_statistic each = {};
     each.struct_size = sizeof(each);
@@ -28,10 +39,20 @@ std::map<std::string, double, std::less<>> Of(const cccl_cache_stats* stats) {
     if (name == "hits_total" && View(each.label) == "remote") values["hits_total"] = each.value;
   }
   if (!values.contains("connected")) values.clear();
-  return values;
+  return status;
 }
 
-std::string Text(const std::map<std::string, double, std::less<>>& values) {
+/// "connected to redis://10.0.0.1:6379"
+std::string Connection(const Status& status) {
+  const std::string to = status.address.empty() ? "" : " to " + status.address;
+  if (status.values.at("connected") != 0) return "connected" + to;
+  const std::string why =
+      status.problem.empty() ? "the daemon's log says why" : Printable(status.problem);
+  return "not connected" + to + ": " + why + "; builds go on without it";
+}
+
+std::string Text(const Status& status) {
+  const auto& values = status.values;
   if (values.empty()) {
     return "no Redis is configured: --remote-url, or remote_url in the daemon's configuration\n";
   }
@@ -46,13 +67,13 @@ std::string Text(const std::map<std::string, double, std::less<>>& values) {
     if (count == "0") continue;
     refused += (refused.empty() ? "" : ", ") + count + " " + std::string(reason);
   }
-  return std::string("Redis     ") +
-         (values.at("connected") != 0 ? "connected"
-                                      : "not connected: the daemon's log says why; builds go on "
-                                        "without it") +
-         "\nfound     " + number("hits_total") + " hits, " + number("lookups_total") +
-         " lookups, " + number("late_total") + " answers too late" +  //
-         "\nrefused   " + (refused.empty() ? "0" : refused) +         //
+  const bool signs = number("signs") != "0";
+  return "Redis     " + Connection(status) +  //
+         "\nkeys      " + number("trusted_keys") + " trusted, " +
+         (signs ? "and this node signs" : "and this node only reads") + "\nfound     " +
+         number("hits_total") + " hits, " + number("lookups_total") + " lookups, " +
+         number("late_total") + " answers too late" +          //
+         "\nrefused   " + (refused.empty() ? "0" : refused) +  //
          "\nwritten   " + number("writes_total") + " entries, " + number("writes_failed_total") +
          " failed, " + number("stayed_home_total") + " too large" +  //
          "\ncompiles  " + number("leases_total") + " for all nodes, " + number("waits_total") +
@@ -64,12 +85,17 @@ int ShowStatus(const CommonOptions& common) {
   if (!client.ok()) return Fail(client.error(), common);
   const Expected<Client::Stats> stats = client->GetStats();
   if (!stats.ok()) return Fail(stats.error(), common);
-  const auto values = Of(stats->get());
-  if (!common.json) return Print(Text(values));
+  const Status status = Of(stats->get());
+  if (!common.json) return Print(Text(status));
   JsonWriter json = BeginAnswer();
-  json.Key("configured").Boolean(!values.empty());
-  if (!values.empty()) json.Key("connected").Boolean(values.at("connected") != 0);
-  for (const auto& [name, value] : values) {
+  const bool configured = !status.values.empty();
+  json.Key("configured").Boolean(configured);
+  if (configured) {
+    json.Key("connected").Boolean(status.values.at("connected") != 0);
+    json.Key("address").String(status.address);
+    json.Key("problem").String(status.problem);
+  }
+  for (const auto& [name, value] : status.values) {
     if (name != "connected") json.Key(name).Integer(static_cast<int64_t>(value));
   }
   return Print(json.EndObject().Finish());

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "cli/command.h"
 
 namespace cccl_cache::cli {
 namespace {

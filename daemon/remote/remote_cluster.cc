@@ -61,6 +61,19 @@ std::optional<Lease> ParseLease(std::string_view text) {
   return token ? std::optional(lease) : std::nullopt;
 }
 
+/// Reads the answer to TIME: seconds since 1970, and microseconds. Returns none for anything else.
+std::optional<std::chrono::system_clock::time_point> ParseTime(const RedisReply& reply) {
+  constexpr int64_t kLatest = int64_t{1} << 33;  // bounds what a hostile Redis says
+  if (reply.kind != RedisReply::Kind::kArray || reply.items.size() != 2) return std::nullopt;
+  const std::string& text = reply.items.front().text;
+  int64_t seconds = 0;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, seconds);
+  if (read.ec != std::errc() || read.ptr != end || seconds < 0 || seconds > kLatest)
+    return std::nullopt;
+  return std::chrono::sys_seconds(std::chrono::seconds(seconds));
+}
+
 Counter CounterOf(EntryRefusal refusal) {
   switch (refusal) {
     case EntryRefusal::kMalformed:
@@ -105,9 +118,38 @@ void RemoteCluster::Trust(std::shared_ptr<const TrustList> trusted) {
   trusted_ = std::move(trusted);
 }
 
+void RemoteCluster::AskTime() {
+  {
+    const MutexLock lock(mutex_);
+    if (std::exchange(asks_time_, true)) return;
+  }
+  const auto take = [this, asked = std::chrono::system_clock::now()](const RedisReply* reply) {
+    const auto now = std::chrono::system_clock::now();
+    const MutexLock lock(mutex_);
+    asks_time_ = false;
+    const auto redis = reply == nullptr ? std::nullopt : ParseTime(*reply);
+    // Between the question and the answer.
+    if (redis) clock_ahead_ = duration_cast<milliseconds>(asked + (now - asked) / 2 - *redis);
+  };
+  if (link_.Send(options_.prefix, {"TIME"}, take)) return;
+  const MutexLock lock(mutex_);
+  asks_time_ = false;
+}
+
 ClusterGauges RemoteCluster::gauges() const {
-  const RedisLink::State state = link_.state();
-  return {state.connected, state.pending, state.unsent_bytes, outbox_.bytes()};
+  RedisLink::State state = link_.state();
+  const MutexLock lock(mutex_);
+  return {.connected = state.connected,
+          .address = std::move(state.address),
+          .problem = std::move(state.problem),
+          .signs = options_.key.has_value(),
+          .trusted_keys = trusted_->size(),
+          .trusts_own_key = options_.key && trusted_->Holds(options_.key->public_key()),
+          .leases = leases_,
+          .clock_ahead = clock_ahead_,
+          .unanswered = state.pending,
+          .unsent_bytes = state.unsent_bytes,
+          .unwritten_bytes = outbox_.bytes()};
 }
 
 bool RemoteCluster::Ask(Question question, const std::stop_token& ended, Asker asker) {

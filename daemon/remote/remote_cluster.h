@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -57,6 +59,9 @@ class RemoteCluster final : public Cluster {
 
   /// From now on entries must be signed by one of these keys.
   void Trust(std::shared_ptr<const TrustList> trusted);
+  /// Asks Redis what time it is: gauges() tells how far this node's clock is ahead once that is
+  /// answered. Does nothing while such a question is open.
+  void AskTime();
   [[nodiscard]] ClusterGauges gauges() const;
 
  private:
@@ -109,16 +114,18 @@ class RemoteCluster final : public Cluster {
 
   const Options options_;
   Statistics& statistics_;
+  std::atomic<size_t> leases_ = 0;  ///< held; changed on the link's thread only
 
   // Of the link's thread.
   std::unordered_map<uint64_t, Open> open_;
-  size_t leases_ = 0;  ///< held
   int in_vain_in_a_row_ = 0;
   Clock::time_point ignore_leases_until_;
   bool closed_ = false;
 
   mutable Mutex mutex_;
   std::shared_ptr<const TrustList> trusted_ GUARDED_BY(mutex_);
+  bool asks_time_ GUARDED_BY(mutex_) = false;
+  std::optional<std::chrono::milliseconds> clock_ahead_ GUARDED_BY(mutex_);
   uint64_t last_id_ GUARDED_BY(mutex_) = 0;
 
   RemoteOutbox outbox_;

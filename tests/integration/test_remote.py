@@ -356,8 +356,37 @@ def test_remote_status_says_whether_it_is_connected_and_what_was_shared(make_nod
     node.build_json("\n")
     await_written(node, 1)
     status = json.loads(node.cli("--json", "remote", "status").stdout)
-    assert (status["configured"], status["connected"]) == (True, True)
+    assert (status["configured"], status["connected"], status["address"]) == (True, True, redis.url)
+    assert (status["signs"], status["trusted_keys"], status["own_key_trusted"]) == (1, 1, 1)
     assert status["writes_total"] >= 1
     redis.stop()
-    wait_for(lambda: b"not connected" in node.cli("remote", "status").stdout, "the loss of the connection")
+    wait_for(lambda: f"not connected to {redis.url}: " in node.cli("remote", "status").stdout.decode(),
+             "the loss of the connection")
+    assert json.loads(node.cli("--json", "remote", "status").stdout)["problem"]
     assert "remote" in node.log_text()
+
+
+def doctor(node):
+    done = run_cli("--json", "--socket", str(node.socket), "doctor", check=False, environment={"PATH": "/nowhere"})
+    return done.returncode, {each["name"]: each for each in json.loads(done.stdout)["checks"]}
+
+
+def test_doctor_checks_redis_its_clock_and_the_keys(make_node, redis, keys):
+    node = make_node("1", redis.url)
+    await_connected(node)
+    code, checks = doctor(node)
+    assert code == 0
+    for name in ("redis", "redis clock", "redis keys"):
+        assert checks[name]["verdict"] == "pass", checks[name]
+    assert redis.url in checks["redis"]["seen"]
+    assert abs(count(node, "remote_clock_ahead_seconds")) < 300
+    _, other = keys.make("other.key")
+    keys.trust("trusted", other)
+    stranger = make_node("2", redis.url, trust=keys.trust("others", other))
+    assert doctor(stranger)[1]["redis keys"]["verdict"] == "warning"
+    redis.stop()
+    wait_for(lambda: count(node, "remote_connected") == 0, "the end of the connection")
+    code, checks = doctor(node)
+    assert code == 1
+    assert [name for name, each in checks.items() if each["verdict"] == "failure"] == ["redis"]
+    assert "redis.sock" in checks["redis"]["seen"]

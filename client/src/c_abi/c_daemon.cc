@@ -73,6 +73,14 @@ cccl_cache_bytes cccl_cache_stats_version(const cccl_cache_stats* stats) {
   return ToBytes(stats->reply->version);
 }
 
+void cccl_cache_stats_remote(const cccl_cache_stats* stats, cccl_cache_remote* remote) {
+  const CcclCache__V1__RemoteTier* const fields = stats->reply->remote;
+  cccl_cache_remote known = {};
+  known.address = ToBytes(fields == nullptr ? "" : fields->address);
+  known.problem = ToBytes(fields == nullptr ? "" : fields->problem);
+  FillStruct(known, remote);
+}
+
 void cccl_cache_stats_free(cccl_cache_stats* stats) { delete stats; }
 
 cccl_cache_status cccl_cache_get_toolchains(cccl_cache_client* client, uint32_t driver_version,

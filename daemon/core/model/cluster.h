@@ -10,6 +10,7 @@
 #include <functional>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 #include "daemon/core/model/account.h"
@@ -32,6 +33,14 @@ struct SharedEntry {
 /// The connection to the other nodes, for statistics.
 struct ClusterGauges {
   bool connected = false;
+  std::string address;          ///< for people; never empty
+  std::string problem;          ///< why it is not connected, with the way out; empty: it is
+  bool signs = false;           ///< this node has a key, and gives what it compiles
+  size_t trusted_keys = 0;      ///< whose entries this node takes
+  bool trusts_own_key = false;  ///< that is, the key that it signs with is one of them
+  size_t leases = 0;            ///< that this node holds
+  /// How far this node's clock is ahead of the one that all nodes share; none: not known.
+  std::optional<std::chrono::milliseconds> clock_ahead;
   uint64_t unanswered = 0;       ///< commands
   uint64_t unsent_bytes = 0;     ///< of commands
   uint64_t unwritten_bytes = 0;  ///< of entries that are to be written

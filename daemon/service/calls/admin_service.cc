@@ -73,6 +73,30 @@ void DescribeAll(Toolchains& from, const Default& selected, v1::ToolchainsReply&
   }
 }
 
+void DescribeCluster(const ClusterGauges& from, v1::StatsReply& to) {
+  to.mutable_remote()->set_address(ToUtf8(from.address));
+  to.mutable_remote()->set_problem(ToUtf8(from.problem));
+  const auto add = [&to](const char* name, uint64_t value, const char* help) {
+    AddGauge(to, name, static_cast<double>(value), help);
+  };
+  add("remote_connected", from.connected ? 1 : 0, "1: Redis is connected.");
+  add("remote_signs", from.signs ? 1 : 0,
+      "1: this node has a key, and writes what it compiles to Redis.");
+  add("remote_trusted_keys", from.trusted_keys, "Keys whose entries this node takes.");
+  add("remote_own_key_trusted", from.trusts_own_key ? 1 : 0,
+      "1: the key of this node is among those whose entries it takes.");
+  add("remote_leases_held", from.leases, "Compiles that this node makes for the cluster now.");
+  add("remote_unanswered", from.unanswered, "Commands that Redis has not answered.");
+  add("remote_unsent_bytes", from.unsent_bytes,
+      "Size of the commands that were not sent yet, in bytes.");
+  add("remote_unwritten_bytes", from.unwritten_bytes,
+      "Size of the entries that wait to be written to Redis, in bytes.");
+  if (!from.clock_ahead) return;
+  AddGauge(to, "remote_clock_ahead_seconds",
+           std::chrono::duration<double>(*from.clock_ahead).count(),
+           "How far this node's clock is ahead of that of Redis, in seconds.");
+}
+
 v1::StatsReply DescribeStatistics(const AdminSources& sources) {
   v1::StatsReply reply;
   for (const CounterInfo& info : Counters()) {
@@ -102,15 +126,7 @@ v1::StatsReply DescribeStatistics(const AdminSources& sources) {
   AddGauge(reply, "leases", static_cast<double>(deposits.leases.held), "Leases held.");
   AddGauge(reply, "lease_waiters", static_cast<double>(deposits.leases.waiting),
            "Callers that wait for a lease.");
-  if (const auto cluster = sources.cluster()) {
-    AddGauge(reply, "remote_connected", cluster->connected ? 1 : 0, "1: Redis is connected.");
-    AddGauge(reply, "remote_unanswered", static_cast<double>(cluster->unanswered),
-             "Commands that Redis has not answered.");
-    AddGauge(reply, "remote_unsent_bytes", static_cast<double>(cluster->unsent_bytes),
-             "Size of the commands that were not sent yet, in bytes.");
-    AddGauge(reply, "remote_unwritten_bytes", static_cast<double>(cluster->unwritten_bytes),
-             "Size of the entries that wait to be written to Redis, in bytes.");
-  }
+  if (const auto cluster = sources.cluster()) DescribeCluster(*cluster, reply);
   if (const auto shelves = sources.shelves()) {
     AddGauge(reply, "shelves", static_cast<double>(shelves->shelves),
              "Directories of signed snapshots that are asked.");

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cerrno>
 #include <string>
+#include <vector>
 
 #include "cli/doctor/check.h"
 #include "tests/support/temporary_directory.h"
@@ -228,6 +229,62 @@ TEST_CASE("what is about the daemon is skipped without one") {
   CHECK(CheckToolchains(patient).verdict == CheckVerdict::kSkipped);
   CHECK(CheckBuild(&patient).verdict == CheckVerdict::kSkipped);
   CHECK(CheckStore(&patient).verdict == CheckVerdict::kSkipped);
+}
+
+namespace {
+
+/// The checks of a daemon that shares results, with these statistics.
+std::vector<Check> Remote(const std::vector<FakeStatistic>& statistics, const char* problem = "") {
+  Scene scene;
+  Library().statistics = statistics;
+  Library().remote_address = "redis://r";
+  Library().remote_problem = problem;
+  static_cast<void>(scene.Daemon());
+  return RemoteChecks(scene.patient);
+}
+
+const std::vector<FakeStatistic> kSigns = {{"remote_signs", "", 1, true},
+                                           {"remote_trusted_keys", "", 2, true}};
+
+}  // namespace
+
+TEST_CASE("without a Redis nothing is said about one") {
+  Scene scene;
+  CHECK(RemoteChecks(scene.patient).empty());
+  static_cast<void>(scene.Daemon());
+  CHECK(RemoteChecks(scene.patient).empty());
+}
+
+TEST_CASE("a Redis that is not connected fails with the daemon's reason") {
+  const std::vector<Check> checks = Remote(kSigns, "it answered AUTH with 'WRONGPASS'");
+  REQUIRE(checks.size() == 3);
+  CHECK(Failed(checks[0]));
+  CHECK(Has(checks[0].seen, "WRONGPASS"));
+  CHECK(checks[1].verdict == CheckVerdict::kSkipped);
+}
+
+TEST_CASE("a clock that is far from that of Redis is a warning, whichever is ahead") {
+  const auto verdict = [](double ahead) {
+    return Remote({{"remote_clock_ahead_seconds", "", ahead, true}})[1];
+  };
+  for (const double seconds : {-299.0, 0.01, 299.0}) {
+    CHECK(verdict(seconds).verdict == CheckVerdict::kPass);
+  }
+  CHECK(Warned(verdict(301)));
+  CHECK(Has(verdict(301).seen, "301 s ahead"));
+  CHECK(Warned(verdict(-301)));
+  CHECK(Has(verdict(-301).seen, "301 s behind"));
+}
+
+TEST_CASE("keys are a warning where nothing is taken, or not what the node signs itself") {
+  CHECK(Warned(Remote({})[2]));
+  CHECK(Warned(Remote(kSigns)[2]));
+  auto trusted = kSigns;
+  trusted.push_back({"remote_own_key_trusted", "", 1, true});
+  CHECK(Remote(trusted)[2].verdict == CheckVerdict::kPass);
+  const Check reads = Remote({{"remote_trusted_keys", "", 2, true}})[2];
+  CHECK(reads.verdict == CheckVerdict::kPass);
+  CHECK(Has(reads.seen, "only reads"));
 }
 
 }  // namespace doctor_daemon_test

@@ -66,6 +66,10 @@ void cccl_cache_stats_item(const cccl_cache_stats*, size_t index, cccl_cache_sta
   item->labels = FakeBytes(fake.labels);
 }
 cccl_cache_bytes cccl_cache_stats_version(const cccl_cache_stats*) { return FakeBytes(kVersion); }
+void cccl_cache_stats_remote(const cccl_cache_stats*, cccl_cache_remote* remote) {
+  remote->address = FakeBytes(Library().remote_address);
+  remote->problem = FakeBytes(Library().remote_problem);
+}
 void cccl_cache_stats_free(cccl_cache_stats* stats) { delete stats; }
 
 cccl_cache_status cccl_cache_list_deposits(cccl_cache_client*, uint32_t,

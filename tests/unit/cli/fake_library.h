@@ -97,6 +97,8 @@ struct FakeLibrary {
   bool has_release = false;                                   ///< that is added
   bool serving = true;
   std::string problem;
+  std::string remote_address;
+  std::string remote_problem;
   std::vector<FakeItem> items;
   cccl_cache_snapshot_summary summary = {sizeof(cccl_cache_snapshot_summary), 1, 8, 0, 0};
   std::string written = "snapshot";  ///< by snapshot_create and snapshot_delta

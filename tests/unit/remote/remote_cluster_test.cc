@@ -61,6 +61,7 @@ class Scene {
   }
 
   RemoteCluster* operator->() { return &cluster_; }
+  [[nodiscard]] ClusterGauges gauges() const { return cluster_.gauges(); }
 
   void Ask() {
     const bool asked = cluster_.Ask(
@@ -200,6 +201,48 @@ TEST_CASE("a lost connection sends all that wait to their compile") {
   CHECK(scene.peer.Next().starts_with(kAsk));
   scene.peer = FakeConnection(-1);
   CHECK(scene.said.Await(1) == Texts{"compile"});
+}
+
+TEST_CASE("a node knows how far its clock is ahead of the one that all nodes share") {
+  Scene scene;
+  CHECK_FALSE(scene->gauges().clock_ahead);
+  scene->AskTime();
+  scene->AskTime();  // while the first question is open
+  const auto hour_ago = std::chrono::system_clock::now() - 1h;
+  const auto seconds =
+      std::chrono::duration_cast<std::chrono::seconds>(hour_ago.time_since_epoch());
+  scene.Expect("TIME", "*2\r\n" + Text(std::to_string(seconds.count())) + Text("0"));
+  REQUIRE(WaitUntil([&] { return scene->gauges().clock_ahead.has_value(); }));
+  CHECK(*scene->gauges().clock_ahead >= 1h);
+  CHECK(*scene->gauges().clock_ahead < 2h);
+}
+
+TEST_CASE("a Redis that does not tell its time, or nonsense, leaves the clock unknown") {
+  Scene scene;
+  for (const std::string& answer :
+       {std::string("-NOPERM no rights\r\n"), kNil, std::string("*0\r\n"), "*1\r\n" + Text("7"),
+        "*2\r\n" + Text("later") + Text("0"), "*2\r\n" + Text("99999999999999999999") + Text("0"),
+        "*2\r\n" + Text("9223372036854775807") + Text("0"), "*2\r\n" + Text("-1") + Text("0")}) {
+    REQUIRE(WaitUntil([&] {
+      scene->AskTime();  // does nothing while the answer before is taken
+      return scene->gauges().unanswered == 1;
+    }));
+    scene.Expect("TIME", answer);
+    REQUIRE(WaitUntil([&] { return scene->gauges().unanswered == 0; }));
+    CHECK_FALSE(scene->gauges().clock_ahead);
+  }
+}
+
+TEST_CASE("a node tells which keys it signs with and takes") {
+  const Scene signs;
+  CHECK(signs.gauges().signs);
+  CHECK(signs.gauges().trusts_own_key);
+  CHECK(signs.gauges().trusted_keys == 1);
+  Scene reads(60s, false);
+  CHECK_FALSE(reads.gauges().signs);
+  CHECK_FALSE(reads.gauges().trusts_own_key);
+  reads->Trust(std::make_shared<const TrustList>());
+  CHECK(reads.gauges().trusted_keys == 0);
 }
 
 TEST_CASE("no asker is called any more once the cluster is closed") {

@@ -48,6 +48,8 @@ TEST_CASE("statistics hold every counter and the gauges of this moment") {
   CHECK(gauges.at("queued") == 3);
   CHECK(gauges.at("remote_connected") == 1);
   CHECK(gauges.at("remote_unanswered") == 5);
+  CHECK_FALSE(gauges.contains("remote_clock_ahead_seconds"));
+  CHECK(reply.remote().address() == "redis://a");
   CHECK(gauges.at("waiting") == 4);
   CHECK(gauges.at("uptime_seconds") > 0);
 }

@@ -28,29 +28,31 @@ RunningServer::RunningServer(ServiceLimits limits, Deposits::Options deposit_opt
   options.limits = limits;
   options.version = "1.2.3";
   options.store_limit = 8192;
-  ServerSources sources{
-      builder,
-      deposits,
-      toolchains,
-      releases,
-      statistics,
-      breakdown,
-      failures,
-      snapshots,
-      upkeep,
-      std::make_shared<SentContents>(std::chrono::steady_clock::now),
-      accounts,
-      [] {
-        return TierSize{7, 4096};
-      },
-      [] {
-        return BuildGauges{2, 3, 4};
-      },
-      [this](const Peer& peer) { return activity(peer); },
-      [this] { return zygotes; },
-      [] { return std::optional(ClusterGauges{.connected = true, .unanswered = 5}); },
-      [this](std::string_view) { ++cut_offs_reported; },
-      [] {}};
+  ServerSources sources{builder,
+                        deposits,
+                        toolchains,
+                        releases,
+                        statistics,
+                        breakdown,
+                        failures,
+                        snapshots,
+                        upkeep,
+                        std::make_shared<SentContents>(std::chrono::steady_clock::now),
+                        accounts,
+                        [] {
+                          return TierSize{7, 4096};
+                        },
+                        [] {
+                          return BuildGauges{2, 3, 4};
+                        },
+                        [this](const Peer& peer) { return activity(peer); },
+                        [this] { return zygotes; },
+                        [] {
+                          return std::optional(ClusterGauges{
+                              .connected = true, .address = "redis://a", .unanswered = 5});
+                        },
+                        [this](std::string_view) { ++cut_offs_reported; },
+                        [] {}};
   server = std::make_unique<Server>(std::move(options), std::move(sources));
   auto listener = ListeningSocket::Bind({socket_, 0666, {}});
   REQUIRE(listener.ok());

@@ -45,6 +45,17 @@ CCCL_CACHE_API void cccl_cache_stats_item(const cccl_cache_stats* stats, size_t 
                                           cccl_cache_statistic* statistic);
 /* Returns the daemon's version. Valid as long as the statistics. */
 CCCL_CACHE_API cccl_cache_bytes cccl_cache_stats_version(const cccl_cache_stats* stats);
+
+/* The Redis that the nodes of a cluster share. */
+typedef struct cccl_cache_remote {
+  size_t struct_size;
+  cccl_cache_bytes address; /* without a password; empty: none is configured */
+  cccl_cache_bytes problem; /* why it is not connected, with the way out; empty: it is */
+} cccl_cache_remote;
+
+/* Fills the struct. Valid as long as the statistics. */
+CCCL_CACHE_API void cccl_cache_stats_remote(const cccl_cache_stats* stats,
+                                            cccl_cache_remote* remote);
 CCCL_CACHE_API void cccl_cache_stats_free(cccl_cache_stats* stats);
 
 typedef struct cccl_cache_toolchain {

@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <string>
+
+#include "cli/doctor/check.h"
+#include "cli/quantities.h"
+
+namespace cccl_cache::cli {
+namespace {
+
+// A node refuses entries that are signed over 600 s in the future. With two nodes that are wrong
+// the other way round, each may be wrong by half of that.
+constexpr double kMaxClockDifference = 300;
+
+Check CheckConnection(const DaemonAnswers& answers) {
+  Check check{"redis", CheckVerdict::kPass, "connected to " + answers.remote_address};
+  if (answers.remote_problem.empty()) return check;
+  check.verdict = CheckVerdict::kFailure;
+  check.seen = "not connected to " + answers.remote_address + ": " + answers.remote_problem;
+  check.way_out = "do what that says; meanwhile this node compiles what it does not have itself";
+  return check;
+}
+
+Check CheckRedisClock(const DaemonAnswers& answers) {
+  Check check{"redis clock", CheckVerdict::kSkipped};
+  if (!answers.statistics.contains("remote_clock_ahead_seconds")) {
+    check.seen = answers.remote_problem.empty()
+                     ? "not known: Redis has not told the time, for which its user needs +time"
+                     : "not connected";
+    return check;
+  }
+  const double ahead = answers.ValueOf("remote_clock_ahead_seconds");
+  const std::string difference = Number(std::round(std::abs(ahead))) + " s";
+  check.seen = "this node's clock is " + difference + (ahead < 0 ? " behind" : " ahead of") +
+               " that of Redis";
+  check.verdict = CheckVerdict::kPass;
+  if (std::abs(ahead) <= kMaxClockDifference) return check;
+  check.verdict = CheckVerdict::kWarning;
+  check.way_out =
+      "set the clocks of all nodes by NTP: entries that are signed 600 s in the future count as "
+      "missing";
+  return check;
+}
+
+Check CheckRedisKeys(const DaemonAnswers& answers) {
+  const bool signs = answers.ValueOf("remote_signs") != 0;
+  const double trusted = answers.ValueOf("remote_trusted_keys");
+  Check check{"redis keys", CheckVerdict::kPass,
+              std::string(signs ? "signs" : "has no key, so it only reads") + "; takes what " +
+                  Count(trusted) + (trusted == 1 ? " key" : " keys") + " signed"};
+  if (trusted == 0) {
+    check.verdict = CheckVerdict::kWarning;
+    check.way_out =
+        "name the public keys of the nodes in a file of remote_trust (cccl-cache-cli remote "
+        "trust), and reload the daemon, whose log says what is wrong with such a file";
+  } else if (signs && answers.ValueOf("remote_own_key_trusted") == 0) {
+    check.verdict = CheckVerdict::kWarning;
+    check.seen += ", its own not among them";
+    check.way_out =
+        "add this node's public key to the lists of all nodes, its own included: cccl-cache-cli "
+        "remote trust; then reload the daemons";
+  }
+  return check;
+}
+
+}  // namespace
+
+std::vector<Check> RemoteChecks(const Patient& patient) {
+  if (!patient.daemon.ok() || patient.daemon->remote_address.empty()) return {};
+  const DaemonAnswers& answers = *patient.daemon;
+  return {CheckConnection(answers), CheckRedisClock(answers), CheckRedisKeys(answers)};
+}
+
+}  // namespace cccl_cache::cli
