@@ -14,13 +14,14 @@ import json
 import os
 import pathlib
 import random
+import statistics
 import sys
 import tempfile
 import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
-from conftest import PLACES, Daemon, FakeToolkit, build_pb2, build_pb2_grpc, nvrtc_request, run_cli  # noqa: E402
+from conftest import PLACES, Daemon, FakeToolkit, build_pb2, build_pb2_grpc, nvrtc_request, run_cli, wait_for  # noqa: E402
 from redis_server import Redis  # noqa: E402
 
 START_AT_ONCE = 8  # daemons
@@ -46,6 +47,8 @@ class Fleet:
             self.nodes.append(Daemon(directory, (self.toolkit.root,), *flags))
         with concurrent.futures.ThreadPoolExecutor(START_AT_ONCE) as threads:
             list(threads.map(Daemon.start, self.nodes))
+        if shared:
+            wait_for(lambda: all(node.stats()["remote_connected"] for node in self.nodes), "the connections")
 
     def stop(self):
         for node in self.nodes:
@@ -59,10 +62,11 @@ class Program:
 
     def __init__(self, node, number, arguments):
         self.node = node
-        self.compile_ms = arguments.compile_ms
+        self.directives = f"//fake: last {arguments.compile_ms}\n//fake: output-size {arguments.kib}K\n"
         self.order = random.Random(f"{arguments.seed} {number}").sample(range(arguments.kernels), arguments.kernels)
         self.outputs = {}
         self.outcomes = collections.Counter()
+        self.hits = []  # milliseconds that each took, also those that waited for another node's compile
         self.problems = []
 
     def run(self, start, done):
@@ -70,14 +74,17 @@ class Program:
             stub = build_pb2_grpc.BuildStub(channel)
             start.wait()
             for kernel in self.order:
+                began = time.monotonic()
                 try:
-                    reply = stub.Build(nvrtc_request(f"//fake: last {self.compile_ms}\n// kernel {kernel}\n"), timeout=300)
+                    reply = stub.Build(nvrtc_request(f"{self.directives}// kernel {kernel}\n"), timeout=300)
                 except Exception as error:  # each is a program that failed
                     self.problems.append(str(error))
                     continue
                 self.outputs[kernel] = [artifact.contents for artifact in reply.artifacts]
                 outcome, tier = build_pb2.Outcome.Name(reply.outcome), build_pb2.Tier.Name(reply.tier)
                 self.outcomes[f"{outcome} {tier}"] += 1
+                if reply.tier == build_pb2.TIER_REMOTE:
+                    self.hits.append((time.monotonic() - began) * 1000)
                 done()
 
 
@@ -96,7 +103,8 @@ class Countdown:
             self.call()
 
 
-def run(arguments):
+def run(arguments, meanwhile=contextlib.nullcontext):
+    """The figures of one fleet. `meanwhile`: makes a context of the fleet, which lasts as long as its programs run."""
     with tempfile.TemporaryDirectory(prefix="cccl-fleet", dir="/tmp") as place:
         os.chmod(place, 0o755)
         fleet = Fleet(pathlib.Path(place), arguments)
@@ -104,43 +112,70 @@ def run(arguments):
             stack.callback(fleet.stop)
             programs = [Program(node, number, arguments) for number, node in enumerate(fleet.nodes)]
             builds = arguments.nodes * arguments.kernels
-            done = Countdown(builds // 2, fleet.redis.stop if arguments.kill_redis else lambda: None)
+            killed = []
+
+            def kill():
+                if arguments.kill_redis:
+                    fleet.redis.stop()
+                    killed.append(time.monotonic())
+
+            done = Countdown(builds // 2, kill)
             start = threading.Event()
             threads = [threading.Thread(target=program.run, args=(start, done)) for program in programs]
             for thread in threads:
                 thread.start()
-            probed = fleet.toolkit.count("nvrtc_compiles")  # at their start, daemons find out what a compiler can do
+            before = redis_figures(fleet)
             began = time.monotonic()
-            start.set()
-            for thread in threads:
-                thread.join()
+            with meanwhile(fleet):
+                start.set()
+                for thread in threads:
+                    thread.join()
             seconds = time.monotonic() - began
-            return report(arguments, fleet, programs, fleet.toolkit.count("nvrtc_compiles") - probed, seconds)
+            figures = report(arguments, fleet, programs, seconds)
+            figures |= {"redis_killed_after": round(at - began, 2) for at in killed}
+            if fleet.redis is not None and not killed:
+                after = redis_figures(fleet)
+                figures["redis"] = {name: round(after[name] - before.get(name, 0), 3) for name in after}
+            return figures
 
 
-def report(arguments, fleet, programs, compiles, seconds):
+def redis_figures(fleet):
+    """What Redis has done until now: commands of each kind, bytes, seconds of its thread."""
+    if fleet.redis is None:
+        return {}
+    info = dict(line.split(":", 1) for line in fleet.redis.ask("INFO", "everything").decode().splitlines() if ":" in line)
+    calls = {name.removeprefix("cmdstat_"): int(text.split(",")[0].removeprefix("calls="))
+             for name, text in info.items() if name.startswith("cmdstat_")}
+    return {
+        **{name: calls[name] for name in sorted(calls) if name not in ("info", "ping")},
+        "bytes_in": int(info["total_net_input_bytes"]),
+        "bytes_out": int(info["total_net_output_bytes"]),
+        "thread_seconds": sum(float(info[f"used_cpu_{kind}_main_thread"]) for kind in ("user", "sys")),
+    }
+
+
+def report(arguments, fleet, programs, seconds):
     problems = [problem for program in programs for problem in program.problems]
     wrong = sum(
         program.outputs.get(kernel) != programs[0].outputs.get(kernel)
         for program in programs for kernel in range(arguments.kernels))
+    stats = [node.stats() for node in fleet.nodes]
     figures = {
         "nodes": arguments.nodes,
         "kernels": arguments.kernels,
-        "compiles": compiles,
+        # Not the toolkit's count: each daemon also compiles to find out what a compiler can do, and to warm one up.
+        "compiles": sum(each["compiles_total"] for each in stats),
+        "cancelled": sum(each["cancelled_total"] for each in stats),
         "seconds": round(seconds, 2),
         "failed": len(problems),
         "wrong": wrong,
         "outcomes": dict(sum((program.outcomes for program in programs), collections.Counter())),
     }
     if fleet.redis is not None:
-        names = [name for name in fleet.nodes[0].stats() if name.startswith("remote_") and name.endswith("_total")]
-        stats = [node.stats() for node in fleet.nodes]
+        hits = [took for program in programs for took in program.hits]
+        figures["hit_ms_median"] = round(statistics.median(hits), 2) if hits else None
+        names = [name for name in stats[0] if name.startswith("remote_") and name.endswith("_total")]
         figures["remote"] = {name: total for name in names if (total := sum(each[name] for each in stats))}
-        if not arguments.kill_redis:
-            info = fleet.redis.ask("INFO").decode()
-            redis = dict(line.split(":", 1) for line in info.splitlines() if ":" in line)
-            for name in ("total_commands_processed", "total_net_input_bytes", "total_net_output_bytes", "used_memory_peak"):
-                figures[name] = int(redis[name])
     for problem in problems[:5]:
         print(problem, file=sys.stderr)
     return figures
@@ -151,6 +186,7 @@ def main():
     parser.add_argument("--nodes", type=int, default=64)
     parser.add_argument("--kernels", type=int, default=200)
     parser.add_argument("--compile-ms", type=int, default=2000, help="how long a compile takes")
+    parser.add_argument("--kib", type=int, default=0, help="size of a result, which does not compress")
     parser.add_argument("--patience", default="10s", help="as --remote-patience: the nodes share few processors")
     parser.add_argument("--seed", default="1", help="of the orders in which nodes build")
     parser.add_argument("--alone", action="store_true", help="without a Redis")

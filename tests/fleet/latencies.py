@@ -45,7 +45,6 @@ def measure(arguments, place, stack):
     stack.callback(without.stop)
     writer, reader, _ = (Client(node, stack) for node in fleet.nodes)
     apart = Client(without.nodes[0], stack)
-    wait_for(lambda: all(node.stats()["remote_connected"] for node in fleet.nodes), "the connections")
     sources = [f"//fake: output-size {arguments.kib}K\n// kernel {number}\n" for number in range(arguments.kernels)]
     figures = {}
     compiled = [writer.build(source) for source in sources]

@@ -79,9 +79,12 @@ class Connection:
         self.peer.close()
 
     def ask(self, *words):
-        words = [word if isinstance(word, bytes) else str(word).encode() for word in words]
-        self.peer.sendall(b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in words))
-        return self._read()
+        return self.ask_all([words])[0]
+
+    def ask_all(self, commands):
+        """The answers to several commands, which are sent at once."""
+        self.peer.sendall(b"".join(_encode(words) for words in commands))
+        return [self._read() for _ in commands]
 
     def _read(self):
         line = self.answers.readline().rstrip(b"\r\n")
@@ -94,6 +97,11 @@ class Connection:
             raise Redirected(rest)
         assert kind != b"-", rest
         return int(rest) if kind == b":" else rest
+
+
+def _encode(words):
+    words = [word if isinstance(word, bytes) else str(word).encode() for word in words]
+    return b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in words)
 
 
 def free_port():
