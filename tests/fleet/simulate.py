@@ -2,172 +2,476 @@
 # SPDX-License-Identifier: Apache-2.0
 """How large a cluster may be for one Redis: a simulation of many nodes that start cold with the same kernels.
 
-Discrete events. Each node runs one program, which needs all kernels one after the other. It looks a kernel up, takes its
-lease or waits for the node that has it, with the pauses of daemon/remote/remote_cluster.cc. Redis answers one command
-after the other; the network adds a round trip. By default a command takes 10 us there, a kernel has 40 KiB and takes 1 s
-on average. Prints a JSON object for each size: compiles, seconds until the last node is done, commands a second at most."""
+Discrete events, deterministic by seed. Each node runs one program, which needs all kernels one after the other, and does
+for each what daemon/remote/remote_cluster.cc does: it looks the kernel up, takes its lease or waits for the node that has
+it, and compiles by itself where Redis is late, gone, or the wait too long. Redis is one master or several, each with one
+thread and a network card. Kernels on a shelf are read by each node by itself. Prints a JSON object for each size.
+
+What a command costs, how long a compile takes and so on are options; --measured takes the costs from a file that
+measure.py made of real daemons:
+
+  python3 tests/fleet/simulate.py --measured tests/fleet/measured.json --stagger 60"""
 
 import argparse
+import binascii
 import collections
+import dataclasses
+import hashlib
 import heapq
 import json
+import math
+import pathlib
 import random
 
-FIRST_PAUSE, LAST_PAUSE = 0.005, 0.1  # seconds between two looks at a lease
-PATIENCE = 0.02
-SHORTEST_WAIT, LONGEST_WAIT, UNKNOWN_WAIT, USUAL_TIMES = 1, 60, 10, 2
-VERIFY = 0.00013
+# daemon/remote/remote_cluster.cc, in seconds
+FIRST_PAUSE, LAST_PAUSE, PAUSE_GROWTH = 0.005, 0.1, 1.5  # between two looks at a lease
+MAX_SLOW = 3  # answers in a row, after which the connection is closed
+USUAL_TIMES, SHORTEST_WAIT, UNKNOWN_WAIT, LONGEST_WAIT = 2, 1, 10, 60
+MAX_IN_VAIN, IGNORE_LEASES = 3, 60
+LEASE = 3
+# daemon/remote/redis_link.h
+FIRST_BACKOFF, LAST_BACKOFF, GOOD_CONNECTION, CONNECT_TIMEOUT = 0.1, 30, 10, 1
+# daemon/core/build/flights.cc: what a compile that took less weighs against what is remembered
+WEIGHT = 16
+
+SCRIPT = 3  # commands: EVAL, and the two that it calls
+AFTERWARDS = 0.1  # seconds, for what the last nodes write
+SLOTS = 16384
+NEVER = math.inf
 
 
-class Redis:
-    """One thread behind a network."""
+@dataclasses.dataclass(frozen=True)
+class Scenario:
+    """What is played. Times are in seconds."""
 
-    def __init__(self, arguments):
-        self.round_trip = arguments.round_trip_us * 1e-6
-        self.command = arguments.command_us * 1e-6
-        self.second_per_byte = 8 / (arguments.gigabits * 1e9)
-        self.free = 0.0
-        self.commands = 0
-        self.bytes = 0
-        self.by_second = collections.Counter()
+    nodes: int = 64
+    kernels: int = 200
+    same_order: bool = False  # all nodes need the kernels in one order
+    stagger: float = 0.0  # nodes start within this time, not at once
+    compile_seconds: float = 1.0  # on average
+    compile_spread: float = 0.8  # sigma of the logarithm; 0: all the same
+    patience: float = 0.02
 
-    def ask(self, now, commands, size=0):
-        """When the answer to some commands that are sent now is there."""
-        arrives = now + self.round_trip / 2
-        self.free = max(self.free, arrives) + commands * self.command + size * self.second_per_byte
-        self.commands += commands
-        self.bytes += size
-        self.by_second[int(arrives)] += commands
-        return self.free + self.round_trip / 2
+    masters: int = 1
+    round_trip: float = 200e-6
+    command: float = 10e-6  # of a master's thread
+    kib: float = 40.0  # of an entry
+    copy_kib: float = 0.25e-6  # of a master's thread, for a KiB of an entry
+    gigabits: float = 10.0  # of a master's network, a second
+    bytes_in_a_command: int = 130
+    bytes_out_a_command: int = 96
+    node_hit: float = 600e-6  # that a node takes for a hit once the answer is there
+
+    without_redis: bool = False
+    shelf_share: float = 0.0  # of the kernels, which lie on a shelf
+    shelf_read: float = 0.001
+
+    dies_at: float = NEVER  # the first master, which comes back empty
+    dies_for: float = 60.0
+    slow_at: float = NEVER  # the first master, whose answers are delayed
+    slow_for: float = 60.0
+    slow_by: float = 1.0
+    die_with_lease: float = 0.0  # share of the compiles under a lease whose node dies meanwhile
+
+    seed: str = "1"
+
+
+class Master:
+    """One Redis: a thread that carries out one command after the other, and a network card that sends the answers."""
+
+    def __init__(self, scenario):
+        self.scenario = scenario
+        self.second_per_byte = 8 / (scenario.gigabits * 1e9)
+        self.thread_free = self.network_free = 0.0
+        self.dead = False
+        self.slow_from = self.slow_until = NEVER
+        self.commands = collections.defaultdict(int)  # by second
+        self.bytes = collections.defaultdict(int)
+
+    def turn(self, arrives):
+        """When commands that arrive then are carried out."""
+        return self.thread_free if self.thread_free > arrives else arrives
+
+    def serve(self, arrives, commands, kib_out=0.0, kib_in=0.0):
+        """When the answer is on its way to some commands that arrive then. They arrive in order."""
+        scenario = self.scenario
+        done = self.turn(arrives) + commands * scenario.command + (kib_out + kib_in) * scenario.copy_kib
+        bytes_out = commands * scenario.bytes_out_a_command + kib_out * 1024
+        sent = self.network_free if self.network_free > done else done
+        sent += bytes_out * self.second_per_byte
+        self.thread_free, self.network_free = done, sent
+        second = int(done)
+        self.commands[second] += commands
+        self.bytes[second] += int(bytes_out + kib_in * 1024) + commands * scenario.bytes_in_a_command
+        if self.slow_from <= arrives < self.slow_until:
+            sent += scenario.slow_by
+        return sent
+
+
+class Kernel:
+    """One kernel, and what the masters hold of it. Entry, manifest and lease are keys, each on the master of its slot."""
+
+    def __init__(self, number, seconds, masters):
+        name = hashlib.sha256(str(number).encode()).hexdigest()
+        self.seconds = seconds
+        self.on_shelf = False
+        self.entry, manifest, self.lease = (masters[slot(f"cccl-cached:{kind}:{name}") * len(masters) // SLOTS]
+                                            for kind in "aml")
+        self.looks = collections.Counter([self.entry, manifest])  # master: commands of a look
+        self.acquires = self.looks + collections.Counter([self.lease])
+        self.forget_entry()
+        self.forget_lease()
+
+    def forget_entry(self):
+        self.written = NEVER  # when a master has it
+
+    def forget_lease(self):
+        self.holder, self.held_until = None, 0.0
+
+
+def slot(key):
+    """Of a Redis cluster: CRC16, XMODEM."""
+    return binascii.crc_hqx(key.encode(), 0) % SLOTS
+
+
+class Link:
+    """A node's connection to one master."""
+
+    __slots__ = ("backoff", "connected", "last_slow", "slow_in_a_row", "up_since")
+
+    def __init__(self):
+        self.connected, self.up_since = True, -NEVER
+        self.backoff = FIRST_BACKOFF
+        self.slow_in_a_row, self.last_slow = 0, -NEVER
 
 
 class Node:
-    def __init__(self, order):
-        self.order = order
-        self.next = 0  # the place of the kernel that it needs
-        self.pause = FIRST_PAUSE
-        self.asked = 0.0
-        self.most = 0.0  # seconds that its own compiles took
+    __slots__ = ("deadline", "ignores_until", "in_vain_in_a_row", "links", "lost", "next", "order", "pause", "since", "usual",
+                 "waits")
+
+    def __init__(self, order, masters):
+        self.order, self.next = order, 0  # the kernels that it needs, the place of the one that it needs now
+        self.links = {master: Link() for master in masters}
+        self.lost = 0  # links that are not connected
+        self.usual = 0.0  # how long its compiles take at most; 0: not known
+        self.in_vain_in_a_row, self.ignores_until = 0, 0.0
+        # of its present question
+        self.since = self.deadline = self.pause = 0.0
+        self.waits = False
 
 
 class Simulation:
-    def __init__(self, arguments, nodes):
-        self.arguments = arguments
-        self.random = random.Random(arguments.seed)
-        self.redis = Redis(arguments)
-        self.times = [self.random.lognormvariate(-0.32, 0.8) * arguments.compile_seconds for _ in range(arguments.kernels)]
-        self.written = {}  # kernel: when its artifact is in Redis
-        self.leases = {}  # kernel: when its lease ends
+    """One play of a scenario. Each step below gets its time, and may ask for later ones. A step that takes the time `arrives`
+    happens when commands arrive at a master: so masters serve in that order, and the time of the answer is known at once.
+    A node does one thing at a time, so what concerns it alone is decided ahead of its time."""
+
+    def __init__(self, scenario):
+        self.scenario = scenario
+        self.random = random.Random(scenario.seed)
+        self.half_trip = scenario.round_trip / 2
         self.events = []
         self.numbers = iter(range(1 << 62))
-        self.compiles = self.late = self.waits = 0
-        self.last = 0.0
-        same = list(range(arguments.kernels))
-        for _ in range(nodes):
-            order = same if arguments.same_order else self.random.sample(same, len(same))
-            self.at(self.random.uniform(0, arguments.stagger_seconds), self.look, Node(order))
+        self.masters = [Master(scenario) for _ in range(scenario.masters)]
+        self.kernels = [Kernel(number, self.compile_time(), self.masters) for number in range(scenario.kernels)]
+        for kernel in self.random.sample(self.kernels, round(scenario.shelf_share * scenario.kernels)):
+            kernel.on_shelf = True
+        self.nodes = [self.make_node() for _ in range(scenario.nodes)]
+        self.counts = collections.Counter()
+        self.at_work = scenario.nodes
+        self.last_first_kernel = self.last_kernel = 0.0
+        self.plan()
 
-    def at(self, time, step, node):
-        heapq.heappush(self.events, (time, next(self.numbers), step, node))
+    def compile_time(self):
+        """With the average of the scenario."""
+        spread = self.scenario.compile_spread
+        return self.scenario.compile_seconds * self.random.lognormvariate(-spread * spread / 2, spread)
+
+    def make_node(self):
+        order = self.kernels if self.scenario.same_order else self.random.sample(self.kernels, len(self.kernels))
+        node = Node(order, self.masters)
+        if self.scenario.without_redis:
+            node.lost = len(node.links)
+            for link in node.links.values():
+                link.connected = False
+        return node
+
+    def plan(self):
+        first, scenario = self.masters[0], self.scenario
+        for node in self.nodes:
+            self.at(self.random.uniform(0, scenario.stagger), self.want, node)
+        first.slow_from, first.slow_until = scenario.slow_at, scenario.slow_at + scenario.slow_for
+        if scenario.dies_at < NEVER:
+            self.at(scenario.dies_at, self.die, first)
+            self.at(scenario.dies_at + scenario.dies_for, self.come_back, first)
+
+    # The event loop.
+
+    def at(self, time, step, *arguments):
+        heapq.heappush(self.events, (time, next(self.numbers), step, arguments))
 
     def run(self):
-        while self.events:
-            time, _, step, node = heapq.heappop(self.events)
-            step(time, node)
+        """Until all programs are done."""
+        while self.events and (self.at_work or self.events[0][0] <= self.last_kernel + AFTERWARDS):
+            time, _, step, arguments = heapq.heappop(self.events)
+            step(time, *arguments)
+        return self
 
-    def kernel(self, node):
-        return node.order[node.next]
+    # A node and its question, as RemoteCluster has them.
 
-    def has(self, kernel, now):
-        return self.written.get(kernel, float("inf")) <= now
+    def want(self, now, node):
+        """It begins with its next kernel, those of the shelf apart."""
+        while node.order[node.next].on_shelf:
+            now += self.scenario.shelf_read
+            if self.has_got(now, node):
+                return
+        node.since, node.pause, node.waits = now, 0.0, False
+        patience = self.scenario.patience
+        node.deadline = now + (max(0.001, min(node.usual / 10, patience)) if node.usual else patience)
+        self.at(now + self.half_trip, self.look, node, False)
 
-    def look(self, now, node):
-        node.asked, node.pause = now, FIRST_PAUSE
-        found = self.has(self.kernel(node), now)
-        answer = self.redis.ask(now, 2, self.arguments.kib * 1024 if found else 0)
-        if answer - now > PATIENCE:
-            self.late += 1
-            return self.compile(now + PATIENCE, node, False)
-        if found:
-            return self.at(answer + VERIFY, self.have, node)
-        self.at(answer, self.acquire, node)
+    def look(self, arrives, node, acquires):
+        """Masters look for the entries, and before that give the lease if it is asked for and free."""
+        kernel = node.order[node.next]
+        questions = kernel.acquires if acquires else kernel.looks
+        if node.lost and not all(node.links[master].connected for master in questions):
+            return self.compile(arrives, node)
+        found = kernel.written <= kernel.entry.turn(arrives)
+        acquired = acquires and kernel.held_until <= (turn := kernel.lease.turn(arrives))
+        if acquired:
+            kernel.holder, kernel.held_until = node, turn + LEASE
+        answered, broken = 0.0, False
+        for master, commands in questions.items():
+            kib = self.scenario.kib if found and master is kernel.entry else 0.0
+            answer = master.serve(arrives, commands, kib_out=kib) + self.half_trip
+            if answer > answered:
+                answered = answer
+            broken |= self.is_too_slow(arrives - self.half_trip, answer, node, master)
+        if answered > node.deadline:
+            self.counts["late"] += 1
+            comes = answered + self.scenario.node_hit if found and not broken else NEVER
+            self.compile(node.deadline, node, acquired, comes)
+        elif found:
+            if acquired:
+                self.at(answered + self.half_trip, self.release, node, kernel)
+            if node.waits:
+                node.in_vain_in_a_row = 0
+            self.have(answered + self.scenario.node_hit, node)
+        elif acquired or arrives < node.ignores_until:
+            self.compile(answered, node, acquired)
+        elif not acquires:
+            node.pause = FIRST_PAUSE
+            self.at(answered + self.half_trip, self.look, node, True)
+        else:
+            self.await_other(answered, node)
 
-    def acquire(self, now, node):
-        kernel = self.kernel(node)
-        if self.has(kernel, now):
-            return self.at(self.redis.ask(now, 3, self.arguments.kib * 1024) + VERIFY, self.have, node)
-        answer = self.redis.ask(now, 3)
-        if self.leases.get(kernel, 0.0) <= now:
-            self.leases[kernel] = float("inf")
-            return self.compile(answer, node, True)
-        self.waits += 1
-        self.wait(answer, node)
+    def await_other(self, now, node):
+        """Another node has the lease."""
+        if not node.waits:
+            node.waits = True
+            self.counts["waits"] += 1
+        longest = min(max(USUAL_TIMES * node.usual, SHORTEST_WAIT), LONGEST_WAIT) if node.usual else UNKNOWN_WAIT
+        if now >= node.since + longest:
+            self.counts["waits_in_vain"] += 1
+            node.in_vain_in_a_row += 1
+            if node.in_vain_in_a_row >= MAX_IN_VAIN:
+                node.ignores_until = now + IGNORE_LEASES
+            return self.compile(now, node)
+        looks = now + self.random.uniform(node.pause / 2, node.pause)
+        node.deadline = looks + self.scenario.patience
+        node.pause = min(node.pause * PAUSE_GROWTH, LAST_PAUSE)
+        self.at(looks + self.half_trip, self.look_at_lease, node)
 
-    def wait(self, now, node):
-        longest = min(max(USUAL_TIMES * node.most, SHORTEST_WAIT), LONGEST_WAIT) if node.most else UNKNOWN_WAIT
-        if now - node.asked > longest:
-            return self.compile(now, node, False)
-        pause = self.random.uniform(node.pause / 2, node.pause)
-        node.pause = min(node.pause * 1.5, LAST_PAUSE)
-        self.at(now + pause, self.look_again, node)
+    def look_at_lease(self, arrives, node):
+        kernel = node.order[node.next]
+        master = kernel.lease
+        if not node.links[master].connected:
+            return self.compile(arrives, node)
+        held = kernel.held_until > master.turn(arrives)
+        answered = master.serve(arrives, 1) + self.half_trip
+        if answered > node.deadline:
+            self.counts["late"] += 1
+            self.compile(node.deadline, node)
+        elif held:
+            self.await_other(answered, node)
+        else:
+            node.deadline = answered + self.scenario.patience
+            self.at(answered + self.half_trip, self.look, node, True)
 
-    def look_again(self, now, node):
-        answer = self.redis.ask(now, 1)
-        if self.has(self.kernel(node), now):
-            answer = self.redis.ask(answer, 2, self.arguments.kib * 1024)
-            return self.at(answer + VERIFY, self.have, node)
-        self.wait(answer, node)
-
-    def compile(self, now, node, shares):
-        self.compiles += 1
-        time = self.times[self.kernel(node)]
-        node.most = max(node.most, time)
-        done = now + time
-        if shares:
-            self.at(done, self.write, node)
-        self.at(done, self.have, node)
-
-    def write(self, now, node):
-        kernel = self.kernel(node)
-        self.written[kernel] = self.redis.ask(now, 2, self.arguments.kib * 1024)
+    def compile(self, now, node, holds=False, comes=NEVER):
+        """`holds`: the lease. `comes`: when a late answer ends the compile, if that takes longer."""
+        kernel = node.order[node.next]
+        self.counts["compiles"] += 1
+        done = now + kernel.seconds
+        dies = holds and self.random.random() < self.scenario.die_with_lease
+        if dies:
+            self.counts["nodes_died"] += 1
+            self.at_work -= 1
+            done = now + kernel.seconds / 2
+        if holds:
+            self.at(now + LEASE / 3, self.renew, node, kernel, min(done, comes))
+        if dies:
+            return
+        if comes >= done:
+            node.usual = max(kernel.seconds, node.usual - (node.usual - kernel.seconds) / WEIGHT)
+            self.at(done + self.half_trip, self.write, node, kernel)
+        done = min(done, comes)
+        if holds:
+            self.at(done + self.half_trip, self.release, node, kernel)
+        self.have(done, node)
 
     def have(self, now, node):
-        node.next += 1
-        self.last = max(self.last, now)
-        if node.next < len(node.order):
-            self.at(now, self.look, node)
+        if not self.has_got(now, node):
+            self.want(now, node)
 
-    def figures(self, nodes):
+    def has_got(self, now, node):
+        """Returns whether this was its last kernel."""
+        node.next += 1
+        if node.next == 1:
+            self.last_first_kernel = max(self.last_first_kernel, now)
+        if node.next < len(node.order):
+            return False
+        self.at_work -= 1
+        self.last_kernel = max(self.last_kernel, now)
+        return True
+
+    # What a node sends besides.
+
+    def write(self, arrives, node, kernel):
+        master = kernel.entry
+        if node.links[master].connected:
+            master.serve(arrives, 1, kib_in=self.scenario.kib)
+            kernel.written = min(kernel.written, master.thread_free)
+            self.counts["writes"] += 1
+
+    def renew(self, arrives, node, kernel, until):
+        if arrives >= until or kernel.holder is not node:
+            return
+        if node.links[kernel.lease].connected:
+            turn = kernel.lease.turn(arrives)
+            kernel.lease.serve(arrives, SCRIPT)
+            if kernel.held_until > turn:
+                kernel.held_until = turn + LEASE
+        self.at(arrives + LEASE / 3, self.renew, node, kernel, until)
+
+    def release(self, arrives, node, kernel):
+        if node.links[kernel.lease].connected:
+            kernel.lease.serve(arrives, SCRIPT)
+            if kernel.holder is node:
+                kernel.holder, kernel.held_until = None, min(kernel.held_until, kernel.lease.thread_free)
+
+    # Connections and their ends, as RedisLink has them.
+
+    def is_too_slow(self, sent, answered, node, master):
+        """Whether the connection is closed because of this answer."""
+        link = node.links[master]
+        late = sent + self.scenario.patience
+        if answered <= late:
+            link.slow_in_a_row = 0
+        elif late >= link.last_slow + self.scenario.patience:
+            link.last_slow = late
+            link.slow_in_a_row += 1
+            if link.slow_in_a_row >= MAX_SLOW:
+                self.counts["broken_off"] += 1
+                link.slow_in_a_row = 0
+                self.lose(late, node, master)
+                return True
+        return False
+
+    def lose(self, now, node, master):
+        link = node.links[master]
+        if link.connected:
+            link.connected = False
+            node.lost += 1
+            if now - link.up_since >= GOOD_CONNECTION:
+                link.backoff = FIRST_BACKOFF
+        wait = link.backoff / 2 + self.random.uniform(0.001, link.backoff / 2)
+        link.backoff = min(2 * link.backoff, LAST_BACKOFF)
+        self.at(now + wait, self.connect, node, master)
+
+    def connect(self, now, node, master):
+        if master.dead:
+            return self.lose(now, node, master)
+        answered = master.serve(now + 1.5 * self.scenario.round_trip, 1) + self.half_trip
+        if answered > now + CONNECT_TIMEOUT:
+            return self.lose(now + CONNECT_TIMEOUT, node, master)
+        self.at(answered, self.be_connected, node, master)
+
+    def be_connected(self, now, node, master):
+        if master.dead:
+            return self.lose(now, node, master)
+        link = node.links[master]
+        link.connected, link.up_since = True, now
+        node.lost -= 1
+
+    def die(self, now, master):
+        master.dead = True
+        for kernel in self.kernels:
+            if kernel.entry is master:
+                kernel.forget_entry()
+            if kernel.lease is master:
+                kernel.forget_lease()
+        for node in self.nodes:
+            if node.links[master].connected:
+                self.lose(now, node, master)
+
+    def come_back(self, now, master):
+        master.dead = False
+
+    # What came of it.
+
+    def figures(self):
+        mib = 1 << 20
+        took = max(self.last_kernel, 1.0)
         return {
-            "nodes": nodes,
-            "compiles": self.compiles,
-            "seconds": round(self.last, 1),
-            "seconds_alone": round(sum(self.times), 1),
-            "waits": self.waits,
-            "late": self.late,
-            "commands": self.redis.commands,
-            "commands_a_second_at_most": max(self.redis.by_second.values()),
-            "gigabytes": round(self.redis.bytes / 1e9, 2),
+            "nodes": self.scenario.nodes,
+            "compiles": self.counts["compiles"],
+            "last_first_kernel": round(self.last_first_kernel, 1),
+            "last_kernel": round(self.last_kernel, 1),
+            "alone": round(sum(kernel.seconds for kernel in self.kernels), 1),
+            **{name: self.counts[name] for name in
+               ("writes", "waits", "waits_in_vain", "late", "broken_off", "nodes_died")},
+            "commands": sum(sum(master.commands.values()) for master in self.masters),
+            "mib": round(sum(sum(master.bytes.values()) for master in self.masters) / mib),
+            # of the busiest master
+            "commands_a_second_peak": max(max(master.commands.values(), default=0) for master in self.masters),
+            "commands_a_second_mean": round(max(sum(master.commands.values()) for master in self.masters) / took),
+            "mib_a_second_peak": round(max(max(master.bytes.values(), default=0) for master in self.masters) / mib),
+            "mib_a_second_mean": round(max(sum(master.bytes.values()) for master in self.masters) / mib / took, 1),
         }
 
 
+def play(scenario):
+    return Simulation(scenario).run().figures()
+
+
+def measured(path):
+    """The costs in a file of measure.py, as a scenario has them."""
+    found = json.loads(pathlib.Path(path).read_text())
+    return {
+        "command": found["command_us"] * 1e-6,
+        "copy_kib": found["kib_us"] * 1e-6,
+        "bytes_in_a_command": found["bytes_in_a_command"],
+        "bytes_out_a_command": found["bytes_out_a_command"],
+        "kib": found["bytes_a_hit"] / 1024,
+        "node_hit": found["node_us_a_hit"] * 1e-6,
+    }
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--nodes", type=int, nargs="+", default=[100, 1000, 10000])
-    parser.add_argument("--kernels", type=int, default=200)
-    parser.add_argument("--same-order", action="store_true", help="all nodes need the kernels in one order")
-    parser.add_argument("--stagger-seconds", type=float, default=0, help="nodes start within this time, not at once")
-    parser.add_argument("--compile-seconds", type=float, default=1, help="on average")
-    parser.add_argument("--round-trip-us", type=float, default=200)
-    parser.add_argument("--command-us", type=float, default=10, help="that Redis takes for one command")
-    parser.add_argument("--kib", type=int, default=40, help="size of an entry")
-    parser.add_argument("--gigabits", type=float, default=10, help="of Redis' network, a second")
-    parser.add_argument("--seed", default="1")
-    arguments = parser.parse_args()
-    for nodes in arguments.nodes:
-        simulation = Simulation(arguments, nodes)
-        simulation.run()
-        print(json.dumps(simulation.figures(nodes)))
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], epilog="All times are in seconds.")
+    parser.add_argument("--nodes", type=int, nargs="+", default=[64, 1000, 10000])
+    parser.add_argument("--measured", type=pathlib.Path, metavar="FILE", help="costs; options that are given go before")
+    for field in dataclasses.fields(Scenario)[1:]:
+        option, default = "--" + field.name.replace("_", "-"), field.default
+        if isinstance(default, bool):
+            parser.add_argument(option, action="store_true")
+        else:
+            parser.add_argument(option, type=type(default), default=argparse.SUPPRESS, help=f"by default {default}")
+    given = vars(parser.parse_args())
+    sizes, costs = given.pop("nodes"), given.pop("measured")
+    for nodes in sizes:
+        options = (measured(costs) if costs else {}) | given
+        print(json.dumps(play(Scenario(nodes=nodes, **options))), flush=True)
 
 
 if __name__ == "__main__":
