@@ -99,7 +99,7 @@ Expected<std::string> SignatureOf(const std::string& path, const SigningKey& key
                                  key);
 }
 
-Expected<SigningKey> ReadKey(const std::string& file) {
+Expected<SigningKey> ReadSecretKey(const std::string& file) {
   const Expected<std::string> text = ReadFile(file);
   if (!text.ok()) return text.error();
   auto key = ParseSigningKey(*text, file);
@@ -110,7 +110,7 @@ Expected<SigningKey> ReadKey(const std::string& file) {
 }
 
 int Sign(const SignOptions& options, const CommonOptions& common) {
-  const Expected<SigningKey> key = ReadKey(options.key);
+  const Expected<SigningKey> key = ReadSecretKey(options.key);
   if (!key.ok()) return Fail(key.error(), common);
   JsonWriter json = BeginAnswer();
   json.Key("signer").String(key->public_key().Hex()).Key("signatures").BeginArray();

@@ -64,12 +64,31 @@ Check CheckRedisKeys(const DaemonAnswers& answers) {
   return check;
 }
 
+Check CheckShelves(const DaemonAnswers& answers) {
+  const double problems = answers.ValueOf("shelf_problems");
+  Check check{"shelves", CheckVerdict::kPass,
+              "snapshots: " + Count(answers.ValueOf("shelf_snapshots")) +
+                  ", entries: " + Count(answers.ValueOf("shelf_entries"))};
+  if (problems == 0) return check;
+  check.verdict = CheckVerdict::kWarning;
+  check.seen += ", unusable: " + Count(problems);
+  check.way_out =
+      "the daemon's log names each file and says why; mostly the key that signed it is not in a "
+      "file of remote_trust, or it was changed after cccl-cache-cli snapshot sign";
+  return check;
+}
+
 }  // namespace
 
 std::vector<Check> RemoteChecks(const Patient& patient) {
-  if (!patient.daemon.ok() || patient.daemon->remote_address.empty()) return {};
+  if (!patient.daemon.ok()) return {};
   const DaemonAnswers& answers = *patient.daemon;
-  return {CheckConnection(answers), CheckRedisClock(answers), CheckRedisKeys(answers)};
+  std::vector<Check> checks;
+  if (!answers.remote_address.empty()) {
+    checks = {CheckConnection(answers), CheckRedisClock(answers), CheckRedisKeys(answers)};
+  }
+  if (answers.statistics.contains("shelves")) checks.push_back(CheckShelves(answers));
+  return checks;
 }
 
 }  // namespace cccl_cache::cli

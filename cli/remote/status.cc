@@ -14,21 +14,30 @@ namespace cccl_cache::cli {
 namespace {
 
 constexpr std::string_view kRemotePrefix = "remote_";
+constexpr std::string_view kShelfPrefix = "shelf_";
 
-/// What the daemon says about its Redis.
+using Values = std::map<std::string, double, std::less<>>;
+
+/// What the daemon says about its Redis and its shelves.
 struct Status {
   std::string address;  ///< empty: an older daemon
   std::string problem;  ///< why it is not connected
-  /// Statistics by name, without the prefix; none if the daemon has no Redis.
-  std::map<std::string, double, std::less<>> values = {};
+  /// Statistics by name, without the prefix; none if the daemon has no Redis, or no shelves.
+  Values values = {};
+  Values shelves = {};
 };
+
+std::string NumberIn(const Values& values, std::string_view name) {
+  const auto found = values.find(name);
+  return std::to_string(found == values.end() ? 0 : static_cast<uint64_t>(found->second));
+}
 
 Status Of(const cccl_cache_stats* stats) {
   cccl_cache_remote remote = {};
   remote.struct_size = sizeof(remote);
   cccl_cache_stats_remote(stats, &remote);
   Status status{std::string(View(remote.address)), std::string(View(remote.problem))};
-  auto& values = status.values;
+  auto& [address, problem, values, shelves] = status;
   for (size_t index = 0; index < cccl_cache_stats_count(stats); ++index) {
     cccl_cache_statistic each = {};
     each.struct_size = sizeof(each);
@@ -36,9 +45,15 @@ Status Of(const cccl_cache_stats* stats) {
     const std::string_view name = View(each.name);
     if (name.starts_with(kRemotePrefix))
       values.emplace(name.substr(kRemotePrefix.size()), each.value);
-    if (name == "hits_total" && View(each.label) == "remote") values["hits_total"] = each.value;
+    if (name.starts_with(kShelfPrefix))
+      shelves.emplace(name.substr(kShelfPrefix.size()), each.value);
+    if (name == "shelves") shelves["directories"] = each.value;
+    if (name != "hits_total") continue;
+    if (View(each.label) == "remote") values["hits_total"] = each.value;
+    if (View(each.label) == "shelf") shelves["hits_total"] = each.value;
   }
   if (!values.contains("connected")) values.clear();
+  if (!shelves.contains("directories")) shelves.clear();
   return status;
 }
 
@@ -51,15 +66,19 @@ std::string Connection(const Status& status) {
   return "not connected" + to + ": " + why + "; builds go on without it";
 }
 
-std::string Text(const Status& status) {
+std::string TextOfShelves(const Values& shelves) {
+  const auto number = [&shelves](std::string_view name) { return NumberIn(shelves, name); };
+  const std::string problems = number("problems");
+  return "Shelves   " + number("directories") + "; snapshots " + number("snapshots") +
+         ", entries " + number("entries") +
+         (problems == "0" ? "" : "; unusable " + problems + ": the daemon's log says why") +
+         "\nfound     " + number("hits_total") + " hits, " + number("late_total") +
+         " answers too late\nrefused   " + number("refused_total") + "\n";
+}
+
+std::string TextOfRedis(const Status& status) {
   const auto& values = status.values;
-  if (values.empty()) {
-    return "no Redis is configured: --remote-url, or remote_url in the daemon's configuration\n";
-  }
-  const auto number = [&values](std::string_view name) {
-    const auto found = values.find(name);
-    return std::to_string(found == values.end() ? 0 : static_cast<uint64_t>(found->second));
-  };
+  const auto number = [&values](std::string_view name) { return NumberIn(values, name); };
   std::string refused;
   for (const std::string_view reason :
        {"untrusted", "forged", "other_key", "expired", "malformed", "oversized", "corrupt"}) {
@@ -80,6 +99,14 @@ std::string Text(const Status& status) {
          " waits for another node, " + number("waits_in_vain_total") + " in vain\n";
 }
 
+std::string Text(const Status& status) {
+  const std::string redis =
+      status.values.empty()
+          ? "no Redis is configured: --remote-url, or remote_url in the daemon's configuration\n"
+          : TextOfRedis(status);
+  return status.shelves.empty() ? redis : redis + TextOfShelves(status.shelves);
+}
+
 int ShowStatus(const CommonOptions& common) {
   Expected<Client> client = Client::Open(common.socket);
   if (!client.ok()) return Fail(client.error(), common);
@@ -98,6 +125,12 @@ int ShowStatus(const CommonOptions& common) {
   for (const auto& [name, value] : status.values) {
     if (name != "connected") json.Key(name).Integer(static_cast<int64_t>(value));
   }
+  if (!status.shelves.empty()) {
+    json.Key("shelves").BeginObject();
+    for (const auto& [name, value] : status.shelves)
+      json.Key(name).Integer(static_cast<int64_t>(value));
+    json.EndObject();
+  }
   return Print(json.EndObject().Finish());
 }
 
@@ -105,7 +138,8 @@ int ShowStatus(const CommonOptions& common) {
 
 void AddRemoteStatusCommand(CLI::App* remote, const CommonOptions& common, int* exit_code) {
   CLI::App* command = remote->add_subcommand(
-      "status", "Whether the daemon is connected with Redis, and what it took and gave");
+      "status",
+      "Whether the daemon is connected with Redis, what is on its shelves, and what it shared");
   command->footer("Example: cccl-cache-cli remote status");
   command->callback([&common, exit_code] { *exit_code = ShowStatus(common); });
 }

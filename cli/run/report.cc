@@ -27,7 +27,7 @@ using interpose::ProcessCounts;
 constexpr const char* kPrefix = "cccl-cache-cli: ";
 
 /// Returns none if the process ended before it wrote the file, or if it is of another version.
-std::optional<RunCounts> ReadFile(const fs::path& path) {
+std::optional<RunCounts> ReadReport(const fs::path& path) {
   alignas(ProcessCounts) char bytes[sizeof(ProcessCounts)];
   std::ifstream file(path, std::ios::binary);
   if (!file.read(bytes, sizeof(bytes))) return std::nullopt;
@@ -145,7 +145,7 @@ std::vector<RunCounts> RunReport::Read() const {
   std::map<int, RunCounts> processes;
   std::error_code error;
   for (const fs::directory_entry& each : fs::directory_iterator(directory_, error)) {
-    const std::optional<RunCounts> counts = ReadFile(each.path());
+    const std::optional<RunCounts> counts = ReadReport(each.path());
     if (!counts || counts->calls == 0) continue;
     // Each library of a process has a file.
     RunCounts& process = processes[counts->pid];

@@ -34,7 +34,7 @@ namespace {
 constexpr size_t kMaxSnapshots = 256;
 constexpr uint64_t kMaxEntries = 1 << 18;
 
-Error Wrong(std::string why) { return {ErrorCode::kInvalidRequest, std::move(why)}; }
+Error Unusable(std::string why) { return {ErrorCode::kInvalidRequest, std::move(why)}; }
 
 /// Differs when a file was changed or replaced, if the file system keeps times.
 using FileIdentity = std::array<int64_t, 7>;
@@ -60,9 +60,9 @@ Result<OpenFile> OpenRegular(const std::string& path) {
   OpenFile file{FileDescriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)), {}, 0};
   struct stat status = {};
   if (!file.descriptor.valid() || fstat(file.descriptor.get(), &status) != 0) {
-    return Wrong(std::strerror(errno));
+    return Unusable(std::strerror(errno));
   }
-  if (!S_ISREG(status.st_mode)) return Wrong("it is no regular file");
+  if (!S_ISREG(status.st_mode)) return Unusable("it is no regular file");
   file.identity = IdentityOf(status);
   file.bytes = status.st_size;
   return file;
@@ -138,16 +138,16 @@ class SignedSnapshot {
 namespace {
 
 Result<SnapshotSignature> ReadSignature(const OpenFile& file, const TrustList& trusted) {
-  if (file.bytes > kMaxSignatureBytes) return Wrong("it is too large for a signature");
+  if (file.bytes > kMaxSignatureBytes) return Unusable("it is too large for a signature");
   const auto opened = SnapshotFile::Open(file.descriptor.get());
-  if (const auto* why = std::get_if<std::string>(&opened)) return Wrong(*why);
+  if (const auto* why = std::get_if<std::string>(&opened)) return Unusable(*why);
   std::string bytes(file.bytes, '\0');
   if (std::string why = std::get<SnapshotFile>(opened).Read(0, bytes); !why.empty()) {
-    return Wrong(std::move(why));
+    return Unusable(std::move(why));
   }
   auto signature = DecodeSnapshotSignature(
       bytes, [&trusted](const PublicKey& key) { return trusted.Holds(key); });
-  if (auto* why = std::get_if<std::string>(&signature)) return Wrong(std::move(*why));
+  if (auto* why = std::get_if<std::string>(&signature)) return Unusable(std::move(*why));
   return std::get<SnapshotSignature>(std::move(signature));
 }
 
@@ -157,7 +157,7 @@ Result<std::shared_ptr<const SignedSnapshot>> SignedSnapshot::Open(const std::st
                                                                    const TrustList& trusted) {
   const std::string signature_path = path + std::string(kSignatureSuffix);
   const auto named = [](const std::string& file, const Error& error) {
-    return Wrong(file + ": " + error.message);
+    return Unusable(file + ": " + error.message);
   };
   const Result<OpenFile> signature_file = OpenRegular(signature_path);
   if (!signature_file) return named(signature_path, signature_file.error());
@@ -166,7 +166,7 @@ Result<std::shared_ptr<const SignedSnapshot>> SignedSnapshot::Open(const std::st
   Result<OpenFile> file = OpenRegular(path);
   if (!file) return named(path, file.error());
   const auto bytes = SnapshotFile::Open(file->descriptor.get());
-  if (const auto* why = std::get_if<std::string>(&bytes)) return named(path, Wrong(*why));
+  if (const auto* why = std::get_if<std::string>(&bytes)) return named(path, Unusable(*why));
   std::shared_ptr<SignedSnapshot> snapshot(
       new SignedSnapshot(path, *std::move(file), std::get<SnapshotFile>(bytes)));
   snapshot->signature_identity_ = signature_file->identity;
@@ -179,12 +179,12 @@ Result<std::shared_ptr<const SignedSnapshot>> SignedSnapshot::Open(const std::st
 Status SignedSnapshot::Index(const SnapshotSignature& signature) {
   signer_ = signature.signer;
   auto opened = SnapshotReader::Open(bytes_);
-  if (auto* why = std::get_if<std::string>(&opened)) return Wrong(std::move(*why));
+  if (auto* why = std::get_if<std::string>(&opened)) return Unusable(std::move(*why));
   reader_ = std::get<SnapshotReader>(std::move(opened));
   if (reader_->index_sha256() != signature.index_sha256 ||
       reader_->file_bytes() != signature.file_bytes ||
       reader_->count() != signature.fingerprints.size()) {
-    return Wrong("it is not the snapshot that was signed: sign it again");
+    return Unusable("it is not the snapshot that was signed: sign it again");
   }
   rows_.reserve(reader_->count());
   size_t place = 0;
@@ -193,7 +193,7 @@ Status SignedSnapshot::Index(const SnapshotSignature& signature) {
     added = AddRow(item, offset, signature.fingerprints[place++]);
     return added.ok();
   });
-  if (!why.empty()) return Wrong(why);
+  if (!why.empty()) return Unusable(why);
   std::ranges::stable_sort(manifests_, {}, &ManifestRow::manifest);
   return added;
 }
@@ -203,7 +203,7 @@ Status SignedSnapshot::AddRow(const SnapshotItem& item, uint64_t offset,
   // A deposit belongs to the user who inserts it.
   if (item.kind != SnapshotKind::kArtifact) return Ok{};
   if (item.stored_bytes > kMaxRecordBytes || item.bytes > kMaxRecordBytes) {
-    return Wrong(fmt::format("record {} is too large", item.key.Hex()));
+    return Unusable(fmt::format("record {} is too large", item.key.Hex()));
   }
   const auto row = static_cast<uint32_t>(rows_.size());
   rows_.push_back({item.key, item.sha256, offset, static_cast<uint32_t>(item.stored_bytes),

@@ -191,6 +191,20 @@ def test_a_snapshot_that_shrinks_under_the_daemon_is_a_miss(shelf):
     assert node.build_json(SOURCE)["outcome"] == "built"
 
 
+def test_status_and_doctor_tell_what_is_on_the_shelves(shelf):
+    shelf.fill((SOURCE,))
+    (shelf.place / "more.snap.sig").write_text("no signature")
+    node = shelf.node("node")
+    node.build_json(SOURCE)
+    status = json.loads(node.cli("--json", "remote", "status").stdout)["shelves"]
+    assert (status["directories"], status["snapshots"], status["entries"], status["problems"]) == (1, 1, 1, 1)
+    assert status["hits_total"] == 1
+    assert "Shelves   1; snapshots 1, entries 1; unusable 1" in node.cli("remote", "status").stdout.decode()
+    checks = {check["name"]: check for check in json.loads(node.cli("--json", "doctor", check=False).stdout)["checks"]}
+    assert checks["shelves"]["verdict"] == "warning"
+    assert checks["shelves"]["seen"] == "snapshots: 1, entries: 1, unusable: 1"
+
+
 def test_a_shelf_of_a_revoked_key_serves_nothing_more(shelf):
     shelf.fill((SOURCE,))
     node = shelf.node("node")
