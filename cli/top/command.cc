@@ -40,6 +40,8 @@ constexpr const char* kHelp =
     "TIME     how long it runs / how long earlier compiles like it took\n"
     "WAIT     callers that wait for it\n"
     "AGE      since the first of them came\n"
+    "remote   the Redis that nodes share; outbox: waits to be written there;\n"
+    "         leases: compiles that this node makes for all\n"
     "Administrators see all users, others themselves.";
 
 Expected<top::Sample> Ask(Client& client) {
@@ -86,6 +88,9 @@ class Session {
     view_.problem = sample.ok() ? "" : sample.error().message;
     if (!sample.ok()) return;
     view_.rates.Add(sample->uptime, sample->served, sample->compiled);
+    if (const auto& remote = sample->remote) {
+      view_.remote_rates.Add(sample->uptime, remote->hits, remote->lookups - remote->hits);
+    }
     view_.sample = *std::move(sample);
   }
 

@@ -178,7 +178,22 @@ std::vector<std::string_view> PageLines(const View& view, size_t columns) {
   return lines;
 }
 
-void AddParts(const Sample& sample, Page& page) {
+void AddRemote(const View& view, Page& page) {
+  if (!view.sample->remote) return;
+  const Remote& remote = *view.sample->remote;
+  if (!remote.problem.empty()) {
+    return page.AddWhole("remote  not connected: " + remote.problem, Look::kBad);
+  }
+  const auto lately = view.remote_rates.ServedInLastMinute();
+  page.AddWhole("remote  connected, " + Count(remote.hits) + " hits" +
+                (lately ? " (" + Count(*lately) + " in the last minute)" : "") + ", " +
+                Count(remote.lookups) + " lookups, " + Count(remote.late) + " late, " +
+                Count(remote.refused) + " refused, outbox " + Bytes(remote.outbox_bytes) + ", " +
+                Count(remote.leases) + (remote.leases == 1 ? " lease" : " leases"));
+}
+
+void AddParts(const View& view, Page& page) {
+  const Sample& sample = *view.sample;
   const auto number = [](uint64_t value) { return Count(static_cast<double>(value)); };
   std::string users;
   for (const UserQueue& each : sample.users) {
@@ -196,6 +211,7 @@ void AddParts(const Sample& sample, Page& page) {
   page.Add("zygotes " + Bytes(bytes) + zygotes);
   page.Add("headers " + Bytes(static_cast<double>(sample.totals.preamble_bytes)) + ", " +
            number(sample.totals.preambles) + " precompiled");
+  AddRemote(view, page);
 }
 
 /// Returns the number of the selected flight, if it is among these.
@@ -243,6 +259,36 @@ std::string Keys(const View& view) {
   return keys + "  e explain  ? help";
 }
 
+/// Counts the entries that were not taken, whatever the reason.
+bool IsRefusal(std::string_view name) {
+  constexpr std::array<std::string_view, 7> kReasons = {
+      "remote_untrusted_total", "remote_forged_total",    "remote_other_key_total",
+      "remote_expired_total",   "remote_malformed_total", "remote_oversized_total",
+      "remote_corrupt_total"};
+  return std::ranges::find(kReasons, name) != kReasons.end();
+}
+
+std::optional<Remote> ReadRemote(const cccl_cache_stats* stats) {
+  cccl_cache_remote connection = {};
+  connection.struct_size = sizeof(connection);
+  cccl_cache_stats_remote(stats, &connection);
+  if (connection.address.size == 0) return std::nullopt;
+  Remote remote{.problem = Text(connection.problem)};
+  for (size_t i = 0; i < cccl_cache_stats_count(stats); ++i) {
+    cccl_cache_statistic each = {};
+    each.struct_size = sizeof(each);
+    cccl_cache_stats_item(stats, i, &each);
+    const std::string_view name = cccl_cache::View(each.name);
+    if (name == "hits_total" && cccl_cache::View(each.label) == "remote") remote.hits = each.value;
+    if (name == "remote_lookups_total") remote.lookups = each.value;
+    if (name == "remote_late_total") remote.late = each.value;
+    if (name == "remote_unwritten_bytes") remote.outbox_bytes = each.value;
+    if (name == "remote_leases_held") remote.leases = each.value;
+    if (IsRefusal(name)) remote.refused += each.value;
+  }
+  return remote;
+}
+
 }  // namespace
 
 Sample Read(const cccl_cache_activity* activity, const cccl_cache_stats* stats) {
@@ -257,6 +303,7 @@ Sample Read(const cccl_cache_activity* activity, const cccl_cache_stats* stats) 
     if (name == "hits_total" || name == "joins_total") sample.served += each.value;
     if (name == "compiles_total") sample.compiled = each.value;
   }
+  sample.remote = ReadRemote(stats);
   sample.totals.struct_size = sizeof(sample.totals);
   cccl_cache_activity_describe(activity, &sample.totals);
   for (size_t i = 0; i < sample.totals.flight_count; ++i) {
@@ -327,7 +374,17 @@ std::string Json(const Sample& sample) {
     json.Key("kind").String(each.kind).Key("uid").Integer(each.uid);
     json.Key("key").String(each.key).Key("error").String(each.error).EndObject();
   }
-  return json.EndArray().EndObject().Finish();
+  json.EndArray();
+  if (sample.remote) {
+    const Remote& remote = *sample.remote;
+    json.Key("remote").BeginObject().Key("connected").Boolean(remote.problem.empty());
+    json.Key("problem").String(remote.problem);
+    json.Key("hits").Number(remote.hits).Key("lookups").Number(remote.lookups);
+    json.Key("late").Number(remote.late).Key("refused").Number(remote.refused);
+    json.Key("outbox_bytes").Number(remote.outbox_bytes);
+    json.Key("leases").Number(remote.leases).EndObject();
+  }
+  return json.EndObject().Finish();
 }
 
 void HitRates::Add(double time, double served, double compiled) {
@@ -344,6 +401,11 @@ std::optional<double> HitRates::OfLastMinute() const {
   const double served = totals_.back().served - totals_.front().served;
   const double all = served + totals_.back().compiled - totals_.front().compiled;
   return all > 0 ? std::optional(served / all) : std::nullopt;
+}
+
+std::optional<double> HitRates::ServedInLastMinute() const {
+  if (totals_.size() < 2) return std::nullopt;
+  return totals_.back().served - totals_.front().served;
 }
 
 std::string HitRates::Sparkline(size_t times, bool utf8) const {
@@ -420,7 +482,7 @@ std::vector<Line> Layout(const View& view, const Size& size) {
     const size_t top = std::min(view.page_top, lines.size() - std::min(lines.size(), page.left()));
     for (size_t i = top; i < lines.size(); ++i) page.Add(lines[i]);
   } else if (view.sample) {
-    if (!small) AddParts(*view.sample, page);
+    if (!small) AddParts(view, page);
     AddFlights(view, small ? page.left() : page.left() - page.left() / 3, page);
     if (!small) AddFailures(view.sample->failures, page);
   }
@@ -433,7 +495,7 @@ std::vector<Line> Layout(const View& view, const Size& size) {
 std::string Text(const View& view) {
   Page page({kUnlimited, kUnlimited});
   AddHead(view, page);
-  AddParts(*view.sample, page);
+  AddParts(view, page);
   AddFlights(view, kUnlimited, page);
   AddFailures(view.sample->failures, page);
   std::string text;

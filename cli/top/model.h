@@ -56,6 +56,17 @@ struct Failure {
   std::string error;
 };
 
+/// The Redis that nodes share. Totals are since the statistics were set to zero.
+struct Remote {
+  std::string problem;  ///< why it is not connected; empty: it is
+  double hits = 0;
+  double lookups = 0;
+  double late = 0;
+  double refused = 0;       ///< entries, for any reason
+  double outbox_bytes = 0;  ///< of entries that wait to be written
+  double leases = 0;        ///< compiles that this node makes for all now
+};
+
 /// One answer of the daemon.
 struct Sample {
   std::string version;
@@ -67,6 +78,7 @@ struct Sample {
   std::vector<UserQueue> users;
   std::vector<Zygote> zygotes;
   std::vector<Failure> failures;
+  std::optional<Remote> remote;  ///< none: no Redis is configured
 };
 
 [[nodiscard]] Sample Read(const cccl_cache_activity* activity, const cccl_cache_stats* stats);
@@ -79,6 +91,8 @@ class HitRates {
   void Add(double time, double served, double compiled);
   /// Returns the rate from 0 to 1 of the last minute, or none if nothing was built.
   [[nodiscard]] std::optional<double> OfLastMinute() const;
+  /// Returns how many were served in the last minute, or none if that is not known yet.
+  [[nodiscard]] std::optional<double> ServedInLastMinute() const;
   /// Returns a character for each of the last times, a blank where nothing was built.
   [[nodiscard]] std::string Sparkline(size_t times, bool utf8) const;
 
@@ -106,6 +120,7 @@ struct View {
   std::optional<Sample> sample;  ///< the last one
   std::string problem;           ///< why there is no newer one; empty: there is
   HitRates rates;
+  HitRates remote_rates;  ///< of lookups in Redis
   Order order = Order::kState;
   std::string filter;
   bool typing = false;  ///< the filter

@@ -9,11 +9,12 @@ import pathlib
 import re
 
 import pytest
-from conftest import wait_for
+from conftest import PLACES, wait_for
 from redis_server import Gate, Nonsense
 from remote_nodes import (  # noqa: F401
     await_connected, await_shared, await_written, built, count, keys, make_node, redis, site)
 from running_daemon import run_cli
+from watched_terminal import WatchedTerminal
 
 
 def test_two_nodes_compile_once(make_node, redis, toolkit):
@@ -397,3 +398,18 @@ def test_doctor_checks_redis_its_clock_and_the_keys(make_node, redis, keys):
     assert code == 1
     assert [name for name, each in checks.items() if each["verdict"] == "failure"] == ["redis"]
     assert "redis.sock" in checks["redis"]["seen"]
+
+
+def test_top_shows_the_redis_that_nodes_share(make_node, redis, fake):
+    node = make_node("1", redis.url)
+    await_connected(node)
+    with WatchedTerminal(PLACES.cli, "--socket", node.socket, "top") as terminal:
+        terminal.await_shown("remote  connected, 0 hits", "the connection")
+        node.build_json("\n")
+        terminal.await_shown("in the last minute), 1 lookups", "the lookup")
+        redis.stop()
+        terminal.await_shown("remote  not connected: ", "the loss of the connection")
+    told = json.loads(node.cli("--json", "top").stdout)["remote"]
+    assert (told["connected"], told["lookups"]) == (False, 1)
+    assert told["problem"]
+    assert "remote" not in fake.cli("top", "--once").stdout.decode()

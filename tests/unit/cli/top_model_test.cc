@@ -72,6 +72,30 @@ TEST_CASE("the sparkline has a character for each second, blank where nothing wa
   CHECK(rates.Sparkline(60, false) == "_ =#");
 }
 
+TEST_CASE("a Redis that nodes share has a line, and none where there is no such Redis") {
+  View view = ViewOf({});
+  CHECK_FALSE(Has(Text(view), "remote"));
+  CHECK_FALSE(Has(Json(*view.sample), "remote"));
+  const FreshLibrary fresh;
+  Library().remote_address = "redis://r";
+  Library().statistics = {{"hits_total", "memory", 99},       {"hits_total", "remote", 1204},
+                          {"remote_lookups_total", "", 1410}, {"remote_late_total", "", 3},
+                          {"remote_untrusted_total", "", 2},  {"remote_corrupt_total", "", 3},
+                          {"remote_unwritten_bytes", "", 0},  {"remote_leases_held", "", 1}};
+  auto client = Client::Open();
+  view.sample = Read(nullptr, client->GetStats()->get());
+  CHECK(Has(Text(view),
+            "remote  connected, 1,204 hits, 1,410 lookups, 3 late, 5 refused, outbox 0 bytes, 1 "
+            "lease\n"));
+  CHECK(Has(Json(*view.sample), "\"refused\": 5"));
+  view.remote_rates.Add(1, 1200, 0);
+  view.remote_rates.Add(2, 1204, 0);
+  CHECK(Has(Text(view), "1,204 hits (4 in the last minute)"));
+  CHECK(Has(Joined(Layout(view, {24, 40})), "1 lease\n"));  // broken, not cut
+  view.sample->remote->problem = "it refused";
+  CHECK(Has(Text(view), "remote  not connected: it refused\n"));
+}
+
 TEST_CASE("flights are sorted, and filtered by what their columns show") {
   const std::vector<Flight> flights = {Running("aaaaaaaa11", 1, 3), Running("bbbbbbbb22", 2, 1)};
   CHECK(Chosen(flights, Order::kState, "")[0].key == "aaaaaaaa11");
