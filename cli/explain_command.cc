@@ -1,13 +1,16 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <ctime>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "cli/build_options.h"
 #include "cli/command.h"
 
@@ -49,6 +52,28 @@ void WriteDifference(const Difference& difference, JsonWriter* json) {
   json->EndObject();
 }
 
+void WriteTiers(const std::vector<TierLook>& tiers, JsonWriter* json) {
+  json->Key("tiers").BeginArray();
+  for (const TierLook& look : tiers) {
+    json->BeginObject().Key("tier").String(look.tier).Key("finding").String(look.finding);
+    json->Key("reason").String(look.reason).EndObject();
+  }
+  json->EndArray();
+}
+
+/// "memory (no entry), remote (not connected: it refused)"
+std::string InWords(const std::vector<TierLook>& tiers) {
+  std::string text;
+  for (const TierLook& look : tiers) {
+    std::string finding(look.finding);
+    std::ranges::replace(finding, '-', ' ');
+    text += (text.empty() ? "" : ", ") + std::string(look.tier) + " (" + finding;
+    if (!look.reason.empty()) text += ": " + Printable(look.reason);
+    text += ")";
+  }
+  return text;
+}
+
 std::string Json(const Explanation& explanation) {
   const cccl_cache_explanation_info& info = explanation.info();
   JsonWriter json = BeginAnswer();
@@ -69,6 +94,7 @@ std::string Json(const Explanation& explanation) {
   }
   json.EndArray();
   json.Key("more_differences").Integer(static_cast<int64_t>(info.more_differences));
+  WriteTiers(explanation.tiers(), &json);
   return json.EndObject().Finish();
 }
 
@@ -184,6 +210,8 @@ std::string InWords(const Explanation& explanation) {
   if (info.tier != CCCL_CACHE_TIER_NONE && info.verdict != CCCL_CACHE_VERDICT_HIT) {
     text += std::string("now in the tier ") + cccl_cache_tier_name(info.tier) + "\n";
   }
+  const std::string asked = InWords(explanation.tiers());
+  if (!asked.empty()) text += "asked: " + asked + "\n";
   return text;
 }
 
@@ -198,7 +226,9 @@ void AddExplainCommand(CLI::App* app, const CommonOptions& common, int* exit_cod
       "explain KEY: about a build of yours, by the key that build --json printed.\n"
       "explain -- build ..., link ... or nvvm ...: about that command, without compiling or "
       "writing anything.\n"
-      "The daemon compares with your last builds, which it forgets when it stops.\n"
+      "The daemon compares with your last builds, which it forgets when it stops. For a command, "
+      "it "
+      "also asks the Redis that nodes share.\n"
       "Example: cccl-cache-cli explain -- build kernel.cu --arch sm_90 -I include");
   const auto key = std::make_shared<std::string>();
   command->add_option("KEY", *key, "Key of an earlier answer, or its first 8 or more digits")

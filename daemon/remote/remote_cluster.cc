@@ -11,6 +11,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/text.h"
 #include "daemon/core/model/random.h"
 
 namespace cccl_cache::daemon {
@@ -92,6 +93,26 @@ Counter CounterOf(EntryRefusal refusal) {
       return Counter::kRemoteCorrupt;
   }
   return Counter::kRemoteCorrupt;
+}
+
+const char* WhyRefused(EntryRefusal refusal) {
+  switch (refusal) {
+    case EntryRefusal::kMalformed:
+      return "malformed: it is no entry, or was cut off";
+    case EntryRefusal::kOtherKey:
+      return "it was signed for another key";
+    case EntryRefusal::kUntrusted:
+      return "untrusted: no key that this node trusts signed it";
+    case EntryRefusal::kForged:
+      return "forged: its signer did not sign this";
+    case EntryRefusal::kExpired:
+      return "expired: it was signed too long ago, or in the future";
+    case EntryRefusal::kTooLarge:
+      return "it is larger than this node takes";
+    case EntryRefusal::kCorrupt:
+      break;
+  }
+  return "corrupt: its contents are not what was signed";
 }
 
 std::chrono::sys_seconds Now() {
@@ -239,17 +260,21 @@ void RemoteCluster::Find(uint64_t id, bool acquire) {
 bool RemoteCluster::AskForEntries(uint64_t id, const std::shared_ptr<Look>& look) {
   const Open* const open = FindOpen(id);
   if (open == nullptr) return true;
-  const std::string end = fmt::to_string(options_.entry_limit - 1);
   bool sent = true;
   for (size_t place = 0; place < look->found.size() && sent; ++place) {
-    const std::string name = NameOf(open->question.entries[place]);
-    // An entry above the limit arrives cut off, and is refused.
-    sent = link_.Send(
-        name, {"GETRANGE", name, "0", end},
-        [this, id, look, place](const RedisReply* reply) { TakeReply(id, look, place, reply); });
+    sent = Fetch(open->question.entries[place], [this, id, look, place](const RedisReply* reply) {
+      TakeReply(id, look, place, reply);
+    });
     if (sent) ++look->missing;
   }
   return sent;
+}
+
+bool RemoteCluster::Fetch(const SharedEntry& entry, RedisLink::Then then) {
+  // An entry above the limit arrives cut off, and is refused.
+  const std::string end = fmt::to_string(options_.entry_limit - 1);
+  const std::string name = NameOf(entry);
+  return link_.Send(name, {"GETRANGE", name, "0", end}, std::move(then));
 }
 
 void RemoteCluster::TakeLease(uint64_t id, const std::string& lease, const std::string& token,
@@ -278,21 +303,77 @@ void RemoteCluster::TakeReply(uint64_t id, const std::shared_ptr<Look>& look, si
   if (--look->missing == 0) EndLook(id, *look);
 }
 
-ArtifactPtr RemoteCluster::Verified(const SharedEntry& entry, const RedisReply& reply) {
-  if (reply.text.empty()) return nullptr;  // there is no such key
+std::variant<ArtifactPtr, EntryRefusal> RemoteCluster::Opened(const SharedEntry& entry,
+                                                              const RedisReply& reply) const {
+  if (reply.text.empty()) return ArtifactPtr();  // there is no such key
   std::shared_ptr<const TrustList> trusted;
   {
     const MutexLock lock(mutex_);
     trusted = trusted_;
   }
-  const auto opened = OpenEntry(entry, reply.text,
-                                {.trusted = *trusted,
-                                 .now = Now(),
-                                 .max_age = options_.lifetime,
-                                 .max_bytes = options_.entry_limit});
+  return OpenEntry(entry, reply.text,
+                   {.trusted = *trusted,
+                    .now = Now(),
+                    .max_age = options_.lifetime,
+                    .max_bytes = options_.entry_limit});
+}
+
+ArtifactPtr RemoteCluster::Verified(const SharedEntry& entry, const RedisReply& reply) {
+  const auto opened = Opened(entry, reply);
   if (const auto* const artifact = std::get_if<ArtifactPtr>(&opened)) return *artifact;
   statistics_.Add(CounterOf(std::get<EntryRefusal>(opened)));
   return nullptr;
+}
+
+void RemoteCluster::Peek(Question question, std::function<void(Peeked)> told) {
+  if (!link_.connected()) {
+    return told({.finding = TierFinding::kNotConnected, .reason = link_.state().problem});
+  }
+  const auto peek = std::make_shared<Peeking>();
+  peek->question = std::move(question);
+  peek->told = std::move(told);
+  link_.At(Clock::now(), [this, peek] {
+    const std::vector<SharedEntry>& entries = peek->question.entries;
+    peek->peeked.found.resize(entries.size());
+    peek->missing = entries.size();
+    for (size_t place = 0; place < entries.size(); ++place) {
+      const auto take = [this, peek, place](const RedisReply* reply) {
+        TakePeeked(*peek, place, reply);
+      };
+      if (!Fetch(entries[place], take)) take(nullptr);
+    }
+    const milliseconds patience = PatienceFor(peek->question);
+    link_.At(Clock::now() + patience, [this, peek, patience] {
+      peek->peeked = {.finding = TierFinding::kNoAnswer,
+                      .reason = fmt::format("a build waits {} ms for it", patience.count())};
+      EndPeek(*peek);
+    });
+  });
+}
+
+void RemoteCluster::TakePeeked(Peeking& peek, size_t place, const RedisReply* reply) {
+  if (!peek.told) return;
+  Peeked& peeked = peek.peeked;
+  const bool answered = reply != nullptr && reply->kind == RedisReply::Kind::kText;
+  if (!answered) {
+    peeked = {.finding = TierFinding::kNoAnswer,
+              .reason = reply == nullptr ? "the connection was lost" : Printable(reply->text)};
+    return EndPeek(peek);
+  }
+  const auto opened = Opened(peek.question.entries[place], *reply);
+  if (const auto* const artifact = std::get_if<ArtifactPtr>(&opened)) {
+    peeked.found[place] = *artifact;
+    if (place == 0 && *artifact != nullptr) peeked.finding = TierFinding::kHasIt;
+  } else if (peeked.finding == TierFinding::kNoEntry) {
+    peeked.finding = TierFinding::kRefused;
+    peeked.reason = WhyRefused(std::get<EntryRefusal>(opened));
+  }
+  if (--peek.missing == 0) EndPeek(peek);
+}
+
+void RemoteCluster::EndPeek(Peeking& peek) {
+  const auto told = std::exchange(peek.told, nullptr);
+  if (told && !closed_) told(std::move(peek.peeked));
 }
 
 void RemoteCluster::EndLook(uint64_t id, const Look& look) {

@@ -12,6 +12,7 @@
 #include <stop_token>
 #include <string>
 #include <unordered_map>
+#include <variant>
 #include <vector>
 
 #include "base/mutex.h"
@@ -53,6 +54,7 @@ class RemoteCluster final : public Cluster {
   ~RemoteCluster() override;
 
   bool Ask(Question question, const std::stop_token& ended, Asker asker) override;
+  void Peek(Question question, std::function<void(Peeked)> told) override;
   void LooksOutside(const Digest& compile, uid_t uid) override;
   void Share(const SharedEntry& entry, const ArtifactPtr& artifact, Account account) override;
   void Close() override;
@@ -86,6 +88,13 @@ class RemoteCluster final : public Cluster {
     bool acquires = false;  ///< the lease was asked for
     bool acquired = false;  ///< this node holds the lease now
   };
+  /// A look for a build that is only explained.
+  struct Peeking {
+    Question question;
+    std::function<void(Peeked)> told;  ///< empty: it was told
+    Peeked peeked;
+    size_t missing = 0;  ///< replies
+  };
 
   // All of these run on the link's thread.
   void Begin(uint64_t id, Question question, std::stop_token ended, Asker asker);
@@ -96,6 +105,8 @@ class RemoteCluster final : public Cluster {
   [[nodiscard]] bool MayAcquire() const;
   void TakeReply(uint64_t id, const std::shared_ptr<Look>& look, size_t place,
                  const RedisReply* reply);
+  void TakePeeked(Peeking& peek, size_t place, const RedisReply* reply);
+  void EndPeek(Peeking& peek);
   void EndLook(uint64_t id, const Look& look);
   void AwaitOther(uint64_t id);
   void LookAtLease(uint64_t id);
@@ -107,7 +118,13 @@ class RemoteCluster final : public Cluster {
   void End(uint64_t id);
 
   [[nodiscard]] Open* FindOpen(uint64_t id);
+  /// Returns what a trusted node wrote, or why it is not taken.
+  [[nodiscard]] std::variant<ArtifactPtr, EntryRefusal> Opened(const SharedEntry& entry,
+                                                               const RedisReply& reply) const;
+  /// The same, counted; null: there is no entry, or it is not taken.
   [[nodiscard]] ArtifactPtr Verified(const SharedEntry& entry, const RedisReply& reply);
+  /// Asks for an entry. Returns false if there is no connection.
+  bool Fetch(const SharedEntry& entry, RedisLink::Then then);
   [[nodiscard]] std::string NameOf(const SharedEntry& entry) const;
   [[nodiscard]] std::string NameOfLease(const Open& open) const;
   [[nodiscard]] std::chrono::milliseconds PatienceFor(const Question& question) const;

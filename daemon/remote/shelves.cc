@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/remote/shelves.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -116,15 +118,7 @@ bool Shelves::Ask(Question question, const std::stop_token& ended, Asker asker) 
 }
 
 bool Shelves::AskFrom(size_t place, const OpenPtr& open) {
-  for (; place < places_.size(); ++place) {
-    std::shared_ptr<const Shelf> shelf;
-    std::shared_ptr<const TrustList> trusted;
-    {
-      const MutexLock lock(mutex_);
-      shelf = places_[place]->shelf;
-      trusted = trusted_;
-    }
-    if (!shelf->HoldsAny(open->question.entries)) continue;
+  while (const auto shelf = FindShelf(open->question.entries, &place)) {
     const auto reading = std::make_shared<Shelf::Reading>();
     const auto found = [this, place, open, reading] {
       statistics_.Add(Counter::kShelfRefused, reading->refused);
@@ -139,13 +133,82 @@ bool Shelves::AskFrom(size_t place, const OpenPtr& open) {
       AskNext(place + 1, open);
     };
     const Status added = places_[place]->reads.Add(
-        kAccount, {.look = [shelf, trusted, entries = open->question.entries,
+        kAccount, {.look = [shelf, trusted = trusted(), entries = open->question.entries,
                             reading] { *reading = shelf->Read(entries, *trusted); },
                    .then = found,
                    .late = late});
     if (added) return true;
+    ++place;
   }
   return others_ != nullptr && others_->Ask(open->question, open->ended, open->asker);
+}
+
+std::shared_ptr<const Shelf> Shelves::FindShelf(const std::vector<SharedEntry>& entries,
+                                                size_t* place) {
+  for (; *place < places_.size(); ++*place) {
+    std::shared_ptr<const Shelf> shelf;
+    {
+      const MutexLock lock(mutex_);
+      shelf = places_[*place]->shelf;
+    }
+    if (shelf->HoldsAny(entries)) return shelf;
+  }
+  return nullptr;
+}
+
+void Shelves::Peek(Question question, std::function<void(Peeked)> told) {
+  size_t place = 0;
+  const auto shelf = FindShelf(question.entries, &place);
+  if (shelf == nullptr) {
+    return PeekAtOthers(std::move(question), {TierName::kShelf, TierFinding::kNoEntry}, {},
+                        std::move(told));
+  }
+  const auto reading = std::make_shared<Shelf::Reading>();
+  const auto asked = std::make_shared<Question>(std::move(question));
+  const auto no_answer = [this, asked, told](const std::string& why) {
+    PeekAtOthers(std::move(*asked), {TierName::kShelf, TierFinding::kNoAnswer, why}, {}, told);
+  };
+  const auto then = [this, asked, reading, told] {
+    if (reading->entries.front() != nullptr) {
+      return told({.tier = TierName::kShelf, .finding = TierFinding::kHasIt});
+    }
+    TierLook look{TierName::kShelf, TierFinding::kNoEntry};
+    if (reading->refused > 0) {
+      look.finding = TierFinding::kRefused;
+      look.reason = "its bytes are not what was signed, or its signer is revoked";
+    }
+    PeekAtOthers(std::move(*asked), std::move(look), std::move(reading->entries), told);
+  };
+  const Status added = places_[place]->reads.Add(
+      kAccount,
+      {.look = [shelf, trusted = trusted(), entries = asked->entries,
+                reading] { *reading = shelf->Read(entries, *trusted); },
+       .then = then,
+       .late =
+           [this, no_answer] {
+             no_answer(fmt::format("a build waits {} ms for it", options_.patience.count()));
+           }});
+  if (!added) no_answer(added.error().message);
+}
+
+void Shelves::PeekAtOthers(Question question, TierLook shelves, std::vector<ArtifactPtr> found,
+                           std::function<void(Peeked)> told) {
+  const auto both = [shelves = std::move(shelves), found = std::move(found),
+                     told = std::move(told)](Peeked peeked) {
+    peeked.before.insert(peeked.before.begin(), shelves);
+    peeked.found.resize(std::max(peeked.found.size(), found.size()));
+    for (size_t place = 0; place < found.size(); ++place) {
+      if (peeked.found[place] == nullptr) peeked.found[place] = found[place];
+    }
+    told(std::move(peeked));
+  };
+  if (others_ == nullptr) return both({.finding = TierFinding::kNotConfigured});
+  others_->Peek(std::move(question), both);
+}
+
+std::shared_ptr<const TrustList> Shelves::trusted() const {
+  const MutexLock lock(mutex_);
+  return trusted_;
 }
 
 void Shelves::AskNext(size_t place, const OpenPtr& open) {

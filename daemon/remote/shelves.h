@@ -38,6 +38,7 @@ class Shelves final : public Cluster {
   ~Shelves() override;
 
   bool Ask(Question question, const std::stop_token& ended, Asker asker) override;
+  void Peek(Question question, std::function<void(Peeked)> told) override;
   void LooksOutside(const Digest& compile, uid_t uid) override;
   void Share(const SharedEntry& entry, const ArtifactPtr& artifact, Account account) override;
   void Close() override;
@@ -70,6 +71,13 @@ class Shelves final : public Cluster {
   /// none of them has or may have anything.
   bool AskFrom(size_t place, const OpenPtr& open);
   void AskNext(size_t place, const OpenPtr& open);
+  /// Returns the first shelf from `place` on that holds any of the entries, as it is now; null:
+  /// none does. `place` is set to its place.
+  std::shared_ptr<const Shelf> FindShelf(const std::vector<SharedEntry>& entries, size_t* place);
+  /// Tells of the other nodes, behind what the shelves have.
+  void PeekAtOthers(Question question, TierLook shelves, std::vector<ArtifactPtr> found,
+                    std::function<void(Peeked)> told);
+  [[nodiscard]] std::shared_ptr<const TrustList> trusted() const;
   void Keep(Place& place, std::shared_ptr<const Shelf> shelf);
 
   const Options options_;

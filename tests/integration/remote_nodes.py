@@ -4,6 +4,7 @@
 
 import itertools
 import pathlib
+import re
 
 import pytest
 from patience import wait_for
@@ -94,3 +95,8 @@ def await_shared(writer, reader, build):
         return answer["outcome"] == "hit"
 
     wait_for(shared, "a hit of what another node built")
+
+
+def rights_in_the_guide():
+    guide = (pathlib.Path(__file__).resolve().parent.parent.parent / "docs/guide-cluster.md").read_text()
+    return re.search(r"^ *user cccl .* -@all (.*)$", guide, re.MULTILINE)[1].split()

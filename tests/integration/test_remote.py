@@ -5,14 +5,12 @@
 import concurrent.futures
 import itertools
 import json
-import pathlib
-import re
 
 import pytest
 from conftest import PLACES, wait_for
 from redis_server import Gate, Nonsense
 from remote_nodes import (  # noqa: F401
-    await_connected, await_shared, await_written, built, count, keys, make_node, redis, site)
+    await_connected, await_shared, await_written, built, count, keys, make_node, redis, rights_in_the_guide, site)
 from running_daemon import run_cli
 from watched_terminal import WatchedTerminal
 
@@ -326,11 +324,6 @@ def test_statistics_and_metrics_name_the_remote_tier(make_node, redis):
     assert "remote_lookups_total" in node.cli("stats", "--openmetrics").stdout.decode()
 
 
-def rights_in_the_guide():
-    guide = (pathlib.Path(__file__).resolve().parent.parent.parent / "docs/guide-cluster.md").read_text()
-    return re.search(r"^ *user cccl .* -@all (.*)$", guide, re.MULTILINE)[1].split()
-
-
 def test_a_redis_with_the_rights_that_the_guide_gives_is_enough(make_node, redis, directory):
     redis.ask("ACL", "SETUSER", "cccl", "on", ">secret", "~cccl-cached:*", "-@all",
               *rights_in_the_guide())
@@ -413,3 +406,54 @@ def test_top_shows_the_redis_that_nodes_share(make_node, redis, fake):
     assert (told["connected"], told["lookups"]) == (False, 1)
     assert told["problem"]
     assert "remote" not in fake.cli("top", "--once").stdout.decode()
+
+
+def explained(node, source="// explained\n"):
+    """What `explain` says of the program: the answer, and the finding of each tier with its reason."""
+    told = json.loads(node.cli("--json", "explain", "--", "build", "-", "--arch", "sm_90", input=source).stdout)
+    return told, {each["tier"]: (each["finding"], each["reason"]) for each in told["tiers"]}
+
+
+def test_explain_says_what_each_tier_has_and_asks_redis_without_a_lease(make_node, redis, keys, fake):
+    one, two = make_node("1", redis.url), make_node("2", redis.url)
+    for node in (one, two):
+        await_connected(node)
+    told, tiers = explained(two)
+    assert told["verdict"] == "never-seen"
+    assert tiers == {"memory": ("no-entry", ""), "disk": ("no-entry", ""), "remote": ("no-entry", "")}
+    assert redis.entries("l") == []
+    assert one.build_json("// explained\n")["outcome"] == "built"
+    await_written(one, 1)
+    for _ in range(2):  # nothing is kept
+        told, tiers = explained(two)
+        assert (told["verdict"], told["tier"], tiers["remote"]) == ("hit", "remote", ("has-it", ""))
+    assert count(two, "remote_lookups_total") == 0
+    _, other = keys.make("other.key")
+    stranger = make_node("3", redis.url, trust=keys.trust("others", other))
+    await_connected(stranger)
+    finding, reason = explained(stranger)[1]["remote"]
+    assert finding == "refused" and "untrusted" in reason
+    redis.stop()
+    wait_for(lambda: count(two, "remote_connected") == 0, "the end of the connection")
+    finding, reason = explained(two)[1]["remote"]
+    assert finding == "not-connected" and "redis.sock" in reason
+    assert explained(fake)[1]["remote"] == ("not-configured", "")
+
+
+def test_explain_compares_files_with_what_other_nodes_had(make_node, redis, directory):
+    one, two = make_node("1", redis.url), make_node("2", redis.url)
+    for node in (one, two):
+        await_connected(node)
+    (directory / "value.h").write_text("// value\n")
+    words = ["build", "-", "--arch", "sm_90", f"--option=-I{directory}"]
+
+    def explain():
+        told = two.cli("--json", "explain", "--", *words, input="#include <value.h>\n")
+        return json.loads(told.stdout)
+
+    assert one.build_json("#include <value.h>\n", f"--option=-I{directory}")["outcome"] == "built"
+    await_written(one, 2)
+    assert (explain()["verdict"], explain()["tier"]) == ("hit", "remote")
+    (directory / "value.h").write_text("// another\n")
+    assert explain()["verdict"] == "never-seen"
+    assert explain()["tiers"][-1] == {"tier": "remote", "finding": "no-entry", "reason": ""}

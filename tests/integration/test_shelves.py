@@ -205,6 +205,20 @@ def test_status_and_doctor_tell_what_is_on_the_shelves(shelf):
     assert checks["shelves"]["seen"] == "snapshots: 1, entries: 1, unusable: 1"
 
 
+def test_explain_says_what_a_shelf_has(shelf):
+    shelf.fill((SOURCE,))
+    node = shelf.node("node")
+
+    def tiers(source):
+        explained = node.cli("--json", "explain", "-", "--arch", "sm_90", input=source)
+        return [(tier["tier"], tier["finding"]) for tier in json.loads(explained.stdout)["tiers"]]
+
+    assert tiers(SOURCE) == [("memory", "no-entry"), ("disk", "no-entry"), ("shelf", "has-it")]
+    assert tiers("// other\n") == [
+        ("memory", "no-entry"), ("disk", "no-entry"), ("shelf", "no-entry"), ("remote", "not-configured")]
+    assert count(node, "builds_total") == 0
+
+
 def test_a_shelf_of_a_revoked_key_serves_nothing_more(shelf):
     shelf.fill((SOURCE,))
     node = shelf.node("node")

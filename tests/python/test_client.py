@@ -283,6 +283,8 @@ def test_explain_says_what_differs(client):
     assert told.verdict == "differs"
     assert [(each.field, each.was, each.now) for each in told.differences] == [
         ("option", "-DVALUE=100", ""), ("option", "", "-DVALUE=101")] or told.differences[0].field == "option"
+    assert [(each.tier, each.finding) for each in told.tiers] == [
+        ("memory", "no-entry"), ("disk", "no-entry"), ("remote", "not-configured")]
     assert client.explain("0" * 64).verdict == "unknown-key"
 
 

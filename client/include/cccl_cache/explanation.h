@@ -21,6 +21,13 @@ struct Difference {
   uint64_t is_lines;
 };
 
+/// What one tier has of the artifact.
+struct TierLook {
+  std::string_view tier;     ///< "disk"
+  std::string_view finding;  ///< "no-entry"
+  std::string_view reason;
+};
+
 /// The reason why a build is a miss. All views are valid as long as it lives.
 class Explanation {
  public:
@@ -47,6 +54,20 @@ class Explanation {
                              each.was_lines, each.is_lines});
     }
     return differences;
+  }
+
+  /// Returns the tiers in the order in which a build asks them, up to the one that has the
+  /// artifact.
+  [[nodiscard]] std::vector<TierLook> tiers() const {
+    std::vector<TierLook> tiers;
+    for (size_t i = 0; i < info_.tier_count; ++i) {
+      cccl_cache_tier_look each = {};
+      each.struct_size = sizeof(each);
+      cccl_cache_explanation_tier(explanation_.get(), i, &each);
+      tiers.push_back({cccl_cache_tier_name(each.tier), cccl_cache_tier_finding_name(each.finding),
+                       View(each.reason)});
+    }
+    return tiers;
   }
 
  private:

@@ -197,6 +197,16 @@ class ExplanationInfo(Structure):
         ("nearest_time_ms", c_uint64),
         ("difference_count", c_size_t),
         ("more_differences", c_uint64),
+        ("tier_count", c_size_t),
+    ]
+
+
+class TierLook(Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("tier", c_int),
+        ("finding", c_int),
+        ("reason", Received),
     ]
 
 

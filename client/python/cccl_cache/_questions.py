@@ -10,7 +10,7 @@ from . import _library
 from ._errors import call, take_error
 from ._library import Received, describe, function, milliseconds
 from ._records import (Component, Difference, Explanation, Health, RejectedToolchain, Statistic, Statistics,
-                       Toolchain, Toolchains)
+                       TierLook, Toolchain, Toolchains)
 from ._result import outcome_name, tier_name
 
 TYPE_CHECKING = False
@@ -41,8 +41,10 @@ _toolchains_free = function("toolchains_free", None, c_void_p)
 _explain_key = function("explain_key", c_int, c_void_p, _library.Given, c_uint32, c_void_p, c_void_p)
 _explanation_describe = function("explanation_describe", None, c_void_p, c_void_p)
 _explanation_difference = function("explanation_difference", None, c_void_p, c_size_t, c_void_p)
+_explanation_tier = function("explanation_tier", None, c_void_p, c_size_t, c_void_p)
 _explanation_free = function("explanation_free", None, c_void_p)
 _verdict_name = function("verdict_name", c_char_p, c_int)
+_finding_name = function("tier_finding_name", c_char_p, c_int)
 _field_name = function("difference_field_name", c_char_p, c_int)
 _LIMITS = ("message_bytes", "source_bytes", "headers", "upload_bytes_per_uid", "connections_per_uid", "calls_per_uid",
            "calls", "build_seconds", "worker_bytes", "failures_remembered_seconds", "deposit_bytes",
@@ -121,7 +123,7 @@ def explain(client: int, what: Program | str, timeout: float | None) -> Explanat
             str(_verdict_name(info.verdict).decode()), tier_name(info.tier), info.reason.text(), info.since_ms,
             info.nearest_key.text(), outcome_name(info.nearest_outcome) if info.nearest_key.size else "",
             info.nearest_time_ms, tuple(_difference(found, index) for index in range(info.difference_count)),
-            info.more_differences)
+            info.more_differences, tuple(_tier_look(found, index) for index in range(info.tier_count)))
     finally:
         _explanation_free(found)
 
@@ -130,3 +132,8 @@ def _difference(explanation: int, index: int) -> Difference:
     fields = describe(_explanation_difference, _library.Difference, explanation, index)
     return Difference(str(_field_name(fields.field).decode()), fields.name.text(), fields.was.text(),
                       fields.is_.text(), fields.was_lines, fields.is_lines)
+
+
+def _tier_look(explanation: int, index: int) -> TierLook:
+    fields = describe(_explanation_tier, _library.TierLook, explanation, index)
+    return TierLook(tier_name(fields.tier), str(_finding_name(fields.finding).decode()), fields.reason.text())

@@ -120,6 +120,14 @@ class Difference(NamedTuple):
     now_lines: int
 
 
+class TierLook(NamedTuple):
+    """What one tier has of an artifact."""
+
+    tier: str
+    finding: str  #: "has-it", "no-entry", "refused", "no-answer", ...
+    reason: str
+
+
 class Explanation(NamedTuple):
     """Why a build was, or would be, compiled."""
 
@@ -132,3 +140,4 @@ class Explanation(NamedTuple):
     nearest_time_ms: int
     differences: tuple[Difference, ...]
     more_differences: int  #: that are not listed
+    tiers: tuple[TierLook, ...]  #: in the order in which a build asks them, up to the one that has it

@@ -93,6 +93,7 @@ void cccl_cache_explanation_describe(const cccl_cache_explanation* explanation,
   }
   known.difference_count = fields.n_differences;
   known.more_differences = fields.more_differences;
+  known.tier_count = fields.n_tiers;
   FillStruct(known, info);
 }
 
@@ -110,6 +111,17 @@ void cccl_cache_explanation_difference(const cccl_cache_explanation* explanation
   known.was_lines = fields.was_lines;
   known.is_lines = fields.is_lines;
   FillStruct(known, difference);
+}
+
+void cccl_cache_explanation_tier(const cccl_cache_explanation* explanation, size_t index,
+                                 cccl_cache_tier_look* look) {
+  if (index >= explanation->reply->n_tiers) return ZeroStruct(look);
+  const CcclCache__V1__TierLook& fields = *explanation->reply->tiers[index];
+  cccl_cache_tier_look known = {};
+  known.tier = FromWire(fields.tier, CCCL_CACHE_TIER_ARENA);
+  known.finding = FromWire(fields.finding, CCCL_CACHE_FINDING_NOT_ASKED);
+  known.reason = ToBytes(fields.reason);
+  FillStruct(known, look);
 }
 
 void cccl_cache_explanation_free(cccl_cache_explanation* explanation) { delete explanation; }

@@ -112,6 +112,28 @@ const char* cccl_cache_verdict_name(cccl_cache_verdict verdict) {
   return "unknown";
 }
 
+const char* cccl_cache_tier_finding_name(cccl_cache_tier_finding finding) {
+  switch (finding) {
+    case CCCL_CACHE_FINDING_HAS_IT:
+      return "has-it";
+    case CCCL_CACHE_FINDING_NO_ENTRY:
+      return "no-entry";
+    case CCCL_CACHE_FINDING_REFUSED:
+      return "refused";
+    case CCCL_CACHE_FINDING_NO_ANSWER:
+      return "no-answer";
+    case CCCL_CACHE_FINDING_NOT_CONNECTED:
+      return "not-connected";
+    case CCCL_CACHE_FINDING_NOT_CONFIGURED:
+      return "not-configured";
+    case CCCL_CACHE_FINDING_NOT_ASKED:
+      return "not-asked";
+    case CCCL_CACHE_FINDING_UNKNOWN:
+      break;
+  }
+  return "unknown";
+}
+
 const char* cccl_cache_difference_field_name(cccl_cache_difference_field field) {
   switch (field) {
     case CCCL_CACHE_FIELD_OPTION:

@@ -19,6 +19,7 @@
 #include "daemon/core/model/requester_files.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/tier.h"
+#include "daemon/core/model/tier_look.h"
 #include "daemon/core/model/toolchain.h"
 #include "daemon/core/plan/build_plan.h"
 #include "proto/digest.h"
@@ -80,13 +81,21 @@ enum class Step : uint8_t {
   kClosure,     ///< the artifact of that closure, in memory; else ask the disk
   kArtifact,    ///< answer with it, if there is one
   kJoin,        ///< a miss: wait in a flight
-  kExplain,     ///< of a dry run, in place of a flight
+  kElsewhere,   ///< of a dry run, in place of a flight: do other nodes have it?
+  kExplain,     ///< of a dry run: say why it is a miss
 };
 
 /// The entry of a plan's fingerprint: an artifact, or else the manifest of its files.
 struct KnownEntry {
   std::optional<FlightResult> hit = std::nullopt;
   UsersManifest manifest = {};
+  /// Of a dry run: that of other nodes, once `manifest` has no closure that is true. May be null.
+  std::shared_ptr<const Manifest> elsewhere = nullptr;
+
+  /// Returns the manifest whose closures are compared with the caller's files; may be null.
+  [[nodiscard]] const std::shared_ptr<const Manifest>& ToCompare() const {
+    return elsewhere != nullptr ? elsewhere : manifest.all;
+  }
 };
 
 /// The result of a look at the caller's files.
@@ -99,6 +108,9 @@ struct FoundClosure {
 /// compiled, counted or logged for it.
 struct DryRun {
   Explainer::Done done;
+  std::optional<Digest> asked = std::nullopt;  ///< which artifact other nodes were asked for last
+  int times_asked = 0;
+  std::vector<TierLook> elsewhere = {};  ///< what they answered
 };
 
 /// One call of BuildCoordinator::Start, from the request to the answer. It has one owner at a time:

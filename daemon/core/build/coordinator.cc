@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/core/build/coordinator.h"
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <utility>
 
 #include "daemon/core/closure/closure.h"
@@ -15,6 +17,9 @@ using Clock = std::chrono::steady_clock;
 
 // A build waits so often in a row for a toolchain that changed again while it was identified.
 constexpr int kMaxRescans = 4;
+// A build that is explained asks other nodes so often, as one that is compiled does: each manifest
+// and each change of names may lead to another artifact.
+constexpr int kMaxAskedElsewhere = 4;
 // Memory for the builds that `explain` compares with, of all users together.
 constexpr size_t kHistoryBytes = 64 << 20;
 // A request of this size is planned within about a millisecond.
@@ -130,7 +135,7 @@ void BuildCoordinator::Advance(BuildPtr build) {
           const FlightResult hit = *std::move(build->known.hit);
           return AnswerHit(std::move(build), hit, {});
         }
-        const auto& manifest = build->known.manifest.all;
+        const auto& manifest = build->known.ToCompare();
         if (manifest == nullptr || manifest->closures.empty()) {
           build->step = Step::kJoin;
           break;
@@ -160,7 +165,7 @@ void BuildCoordinator::Advance(BuildPtr build) {
       }
       case Step::kArtifact:
         if (build->artifact) {
-          const std::shared_ptr<const Manifest> owns_closure = build->known.manifest.all;
+          const std::shared_ptr<const Manifest> owns_closure = build->known.ToCompare();
           const Closure& closure = build->found.closure->closure;
           const FlightResult hit = *std::move(build->artifact);
           return AnswerHit(std::move(build), hit, closure);
@@ -173,11 +178,19 @@ void BuildCoordinator::Advance(BuildPtr build) {
           break;
         }
         if (!build->dry_run) return flights_.Join(std::move(build));
+        build->step = Step::kElsewhere;
+        break;
+      case Step::kElsewhere:
+        if (AsksElsewhere(*build)) return AwaitElsewhere(std::move(build));
         return AwaitComparison(std::move(build));
       case Step::kExplain: {
         Explanation explanation =
             explainer_.OfMiss(*build->plan, build->known.manifest.all.get(), build->found.closure,
                               *std::move(build->comparison));
+        if (build->plan->uncacheable_reason.empty()) {
+          explanation.tiers = explainer_.Tiers(TierName::kNone);
+          std::ranges::copy(build->dry_run->elsewhere, std::back_inserter(explanation.tiers));
+        }
         return responder_.Explain(std::move(build), std::move(explanation));
       }
     }
@@ -315,7 +328,7 @@ std::optional<FlightResult> BuildCoordinator::ReadArtifact(const Digest& key, ui
 }
 
 void BuildCoordinator::AwaitClosure(BuildPtr build) {
-  const std::shared_ptr<const Manifest> manifest = build->known.manifest.all;
+  const std::shared_ptr<const Manifest> manifest = build->known.ToCompare();
   // The others send what the daemon lacks, or only want to know.
   const bool must_be_readable = build->files == nullptr && build->dry_run == nullptr;
   auto look = [manifest, whose = cache_.WhoseClosures(*manifest, build->peer.uid),
@@ -346,6 +359,57 @@ void BuildCoordinator::PlanUnderRealNames(Build& build) {
   build.PlanAgain();
 }
 
+bool BuildCoordinator::AsksElsewhere(Build& build) const {
+  DryRun& dry_run = *build.dry_run;
+  if (parts_.cluster == nullptr) {
+    dry_run.elsewhere = {{TierName::kRemote, TierFinding::kNotConfigured}};
+    return false;
+  }
+  const Digest& artifact = build.found.closure ? build.found.closure->key : build.plan->key;
+  if (!build.plan->uncacheable_reason.empty() || dry_run.asked == artifact) return false;
+  dry_run.asked = artifact;
+  return dry_run.times_asked++ < kMaxAskedElsewhere;
+}
+
+void BuildCoordinator::AwaitElsewhere(BuildPtr build) {
+  const Ticket ticket = build->ticket;
+  const BuildPlan& plan = *build->plan;
+  Cluster::Question question{.entries = {ArtifactEntryOf(plan, *build->dry_run->asked)},
+                             .usual_time = flights_.UsualTime(build->request->kind())};
+  if (build->found.closure == nullptr) question.entries.push_back(ManifestEntryOf(plan));
+  table_.Park(std::move(build));
+  parts_.cluster->Peek(std::move(question), [this, ticket](Cluster::Peeked peeked) {
+    if (BuildPtr parked = table_.TakeParked(ticket)) {
+      TakeElsewhere(std::move(parked), std::move(peeked));
+    }
+  });
+}
+
+// Nothing that comes from there is kept.
+void BuildCoordinator::TakeElsewhere(BuildPtr build, Cluster::Peeked peeked) {
+  std::vector<TierLook>& looks = build->dry_run->elsewhere;
+  looks = std::move(peeked.before);
+  looks.push_back({peeked.tier, peeked.finding, std::move(peeked.reason)});
+  if (peeked.finding == TierFinding::kHasIt) {
+    Explanation hit = explainer_.OfHit(peeked.tier);
+    std::ranges::move(looks, std::back_inserter(hit.tiers));
+    return responder_.Explain(std::move(build), std::move(hit));
+  }
+  const bool has_manifest = peeked.found.size() > 1 && peeked.found.back() != nullptr;
+  if (has_manifest) {
+    // Which artifact it is depends on the files: if one of these closures is true, its artifact is
+    // asked for.
+    build->known.elsewhere = cache_.ReadManifest(*build->plan, peeked.found.back());
+    build->step = Step::kFiles;
+  }
+  Advance(std::move(build));
+}
+
+TierLook BuildCoordinator::NotAskedElsewhere() const {
+  if (parts_.cluster == nullptr) return {TierName::kRemote, TierFinding::kNotConfigured};
+  return {TierName::kRemote, TierFinding::kNotAsked, "explain with the command line asks it"};
+}
+
 void BuildCoordinator::AwaitComparison(BuildPtr build) {
   build->step = Step::kExplain;
   Comparison comparison = explainer_.Compare(*build->plan, build->peer.uid);
@@ -362,8 +426,9 @@ void BuildCoordinator::AwaitComparison(BuildPtr build) {
 }
 
 void BuildCoordinator::AnswerHit(BuildPtr build, const FlightResult& hit, const Closure& closure) {
+  if (build->dry_run) return responder_.Explain(std::move(build), explainer_.OfHit(hit.tier));
   // An artifact that a user inserted says nothing of what other users have, so it is not checked.
-  if (!hit.private_to_user && !build->dry_run) flights_.Hit(*build, hit, closure);
+  if (!hit.private_to_user) flights_.Hit(*build, hit, closure);
   responder_.AnswerHit(std::move(build), hit, closure);
 }
 
@@ -373,7 +438,13 @@ void BuildCoordinator::ExplainKey(const DigestPrefix& key, const Peer& peer,
   const Status added = lookups_.disk().Add(
       peer.account(),
       {.look = [this, key, uid = peer.uid, known] { *known = explainer_.OfKey(key, uid); },
-       .then = [done, known] { done(std::move(*known)); },
+       .then =
+           [this, done, known] {
+             if (*known && !(*known)->tiers.empty() && (*known)->tier == TierName::kNone) {
+               (*known)->tiers.push_back(NotAskedElsewhere());
+             }
+             done(std::move(*known));
+           },
        .late = [this, done] { done(DiskHangs(limits_.disk_patience)); }});
   if (!added) done(added.error());
 }

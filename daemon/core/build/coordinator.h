@@ -111,6 +111,7 @@ class BuildCoordinator {
   void AwaitKnown(BuildPtr build);
   void AwaitClosure(BuildPtr build);
   void AwaitArtifact(BuildPtr build);
+  void AwaitElsewhere(BuildPtr build);
   void AwaitComparison(BuildPtr build);
   /// Advances the build once `look` at the caller's files has given this member its value.
   template <typename Value, typename Look>
@@ -126,6 +127,11 @@ class BuildCoordinator {
   std::optional<FlightResult> ReadArtifact(const Digest& key, uid_t uid, bool dry_run);
   bool NeedsRealNames(const Build& build);
   static void PlanUnderRealNames(Build& build);
+  /// Returns whether other nodes are to be asked what they have for a build that is explained.
+  bool AsksElsewhere(Build& build) const;
+  /// Returns what is told of other nodes where only a key is known.
+  [[nodiscard]] TierLook NotAskedElsewhere() const;
+  void TakeElsewhere(BuildPtr build, Cluster::Peeked peeked);
   void AnswerHit(BuildPtr build, const FlightResult& hit, const Closure& closure);
 
   const Parts parts_;

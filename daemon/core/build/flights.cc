@@ -211,12 +211,10 @@ void Flights::EndAsking(uint64_t flight) {
 
 bool Flights::AskCluster(const FlightTable::Joined& joined, Wanted wanted) {
   const BuildPlan& plan = *wanted.plan;
-  const auto kind = static_cast<size_t>(plan.job.request->kind());
-  Cluster::Question question{
-      .entries = {ArtifactEntryOf(plan, wanted.artifact)},
-      .compile = wanted.compile,
-      .since = wanted.since,
-      .usual_time = std::chrono::microseconds(usual_times_[kind].load(std::memory_order_relaxed))};
+  Cluster::Question question{.entries = {ArtifactEntryOf(plan, wanted.artifact)},
+                             .compile = wanted.compile,
+                             .since = wanted.since,
+                             .usual_time = UsualTime(plan.job.request->kind())};
   if (wanted.manifest) question.entries.push_back(ManifestEntryOf(plan));
   const uint64_t flight = joined.flight;
   const std::shared_ptr<const BuildPlan> kept = wanted.plan;

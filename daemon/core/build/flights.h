@@ -61,6 +61,11 @@ class Flights {
   /// Takes a hit that is being answered, and what it was made of: it may be a sample to be checked.
   void Hit(const Build& waiter, const FlightResult& hit, const Closure& closure);
 
+  /// Returns how long compiles of this kind took at most, lately; 0: unknown.
+  [[nodiscard]] std::chrono::microseconds UsualTime(BuildKind kind) const {
+    return std::chrono::microseconds(
+        usual_times_[static_cast<size_t>(kind)].load(std::memory_order_relaxed));
+  }
   /// Returns what waits and runs, as this peer may see it.
   [[nodiscard]] BuildActivity Activity(const Peer& peer) const;
   [[nodiscard]] BuildGauges Gauges() const {

@@ -93,9 +93,6 @@ void Responder::AnswerFailure(BuildPtr build, const CompileOutput& failure) {
 }
 
 void Responder::AnswerHit(BuildPtr build, const FlightResult& hit, const Closure& closure) {
-  if (build->dry_run) {
-    return Explain(std::move(build), {.verdict = Verdict::kHit, .tier = hit.tier});
-  }
   const std::chrono::microseconds compile_time = hit.output.artifact->compile_time;
   BuildAnswer answer = AnswerOf(*build->plan, hit.output);
   answer.key = hit.key;

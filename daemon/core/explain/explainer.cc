@@ -106,6 +106,7 @@ Explanation Explainer::OfWholeKey(const Digest& key, uid_t uid) const {
   if (!explanation.since) explanation.since = build.time;
   if (nearest) explanation.nearest = NameOf(*nearest);
   if (here) explanation.tier = *here;
+  explanation.tiers = Tiers(explanation.tier);
   return explanation;
 }
 
@@ -121,7 +122,21 @@ Explanation Explainer::Answered(const Digest& key, uid_t uid) const {
   }
   explanation.reason = kNotCompared;
   if (here) explanation.tier = *here;
+  explanation.tiers = Tiers(explanation.tier);
   return explanation;
+}
+
+std::vector<TierLook> Explainer::Tiers(TierName last) const {
+  std::vector<TierLook> looks;
+  for (const TierName tier : cache_.Tiers()) {
+    looks.push_back({tier, tier == last ? TierFinding::kHasIt : TierFinding::kNoEntry});
+    if (tier == last) break;
+  }
+  return looks;
+}
+
+Explanation Explainer::OfHit(TierName tier) const {
+  return {.verdict = Verdict::kHit, .tier = tier, .tiers = Tiers(tier)};
 }
 
 Comparison Explainer::Compare(const BuildPlan& plan, uid_t uid) const {

@@ -17,6 +17,7 @@
 #include "daemon/core/model/requester_files.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/tier.h"
+#include "daemon/core/model/tier_look.h"
 #include "daemon/core/plan/build_plan.h"
 #include "proto/digest.h"
 
@@ -49,6 +50,9 @@ struct EarlierBuild {
 struct Explanation {
   Verdict verdict = Verdict::kNeverSeen;
   TierName tier = TierName::kNone;  ///< where the artifact lies now
+  /// What each tier has, in the order in which a build asks them, up to the one that has it. None:
+  /// no tier is asked.
+  std::vector<TierLook> tiers;
   std::string reason;
   /// When the entry went. For a key that nothing happened to: when it was compiled.
   std::optional<std::chrono::system_clock::time_point> since;
@@ -90,6 +94,11 @@ class Explainer {
   /// alone. kInvalidRequest: several keys that this user knows begin with `prefix`. Blocks as long
   /// as the daemon's disk does.
   [[nodiscard]] Result<Explanation> OfKey(const DigestPrefix& prefix, uid_t uid) const;
+
+  /// Returns the explanation of a hit in this tier.
+  [[nodiscard]] Explanation OfHit(TierName tier) const;
+  /// Returns what the tiers of this node have, up to `last`, which has it; kNone: no tier has it.
+  [[nodiscard]] std::vector<TierLook> Tiers(TierName last) const;
 
   /// Returns what a plan of this uid is to be compared with; files are not looked at yet.
   [[nodiscard]] Comparison Compare(const BuildPlan& plan, uid_t uid) const;

@@ -138,6 +138,12 @@ std::optional<TierName> BuildCache::WhereIs(const Digest& key, uid_t uid) {
   return std::nullopt;
 }
 
+std::vector<TierName> BuildCache::Tiers() const {
+  std::vector<TierName> names;
+  for (const Tier* tier : tiers_) names.push_back(tier->name());
+  return names;
+}
+
 UsersManifest BuildCache::ManifestOf(const BuildPlan& plan, uid_t uid) {
   return manifests_.FindFor(uid, plan.fingerprint);
 }
@@ -239,6 +245,11 @@ void BuildCache::ShareManifest(const BuildPlan& plan, Account account) {
 bool BuildCache::MergeManifest(const BuildPlan& plan, const ArtifactPtr& manifest,
                                const Manifest* known) {
   return manifests_.Merge(plan.fingerprint, manifest, known);
+}
+
+std::shared_ptr<const Manifest> BuildCache::ReadManifest(const BuildPlan& plan,
+                                                         const ArtifactPtr& manifest) {
+  return manifests_.Read(plan.fingerprint, manifest);
 }
 
 void BuildCache::AddFromElsewhere(const Digest& key, const ArtifactPtr& artifact, TierName tier) {

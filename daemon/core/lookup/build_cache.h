@@ -118,6 +118,8 @@ class BuildCache {
   /// Returns the tier in which this user's build would find an artifact. An entry on a disk is read
   /// and verified.
   [[nodiscard]] std::optional<TierName> WhereIs(const Digest& key, uid_t uid);
+  /// Returns the tiers of this node, in the order in which they are asked.
+  [[nodiscard]] std::vector<TierName> Tiers() const;
   /// Returns the manifest as this user has it. Never null.
   [[nodiscard]] UsersManifest ManifestOf(const BuildPlan& plan, uid_t uid);
   /// The same without waiting for a disk. Null: the disk may have one, or there is none.
@@ -160,6 +162,9 @@ class BuildCache {
   /// Adds a manifest of this plan that another node made. Returns whether it holds closures that
   /// were not known. `known`: as for Keep. Waits for no disk.
   bool MergeManifest(const BuildPlan& plan, const ArtifactPtr& manifest, const Manifest* known);
+  /// Returns the same manifest without keeping it. Never null.
+  [[nodiscard]] std::shared_ptr<const Manifest> ReadManifest(const BuildPlan& plan,
+                                                             const ArtifactPtr& manifest);
   /// Adds an artifact that another node compiled and that lay in this tier. Waits for no disk.
   void AddFromElsewhere(const Digest& key, const ArtifactPtr& artifact, TierName tier);
   /// Drops an artifact that a shadow check found wrong from all tiers.

@@ -131,6 +131,13 @@ bool ManifestTable::Merge(const Digest& fingerprint, const ArtifactPtr& entry,
   return true;
 }
 
+std::shared_ptr<const Manifest> ManifestTable::Read(const Digest& fingerprint,
+                                                    const ArtifactPtr& entry) {
+  auto theirs = std::make_shared<Manifest>(*Decode(ManifestKey(fingerprint), fingerprint, entry));
+  for (KnownClosure& closure : theirs->closures) closure.owner.reset();
+  return theirs;
+}
+
 ArtifactPtr ManifestTable::ForOtherNodes(const Digest& fingerprint) {
   const ManifestPtr ours = FindInMemory(fingerprint);
   if (ours == nullptr) return nullptr;

@@ -41,6 +41,9 @@ class ManifestTable {
   /// Adds the closures of another node's manifest, as AddInMemory does. Returns whether any of them
   /// was not known.
   bool Merge(const Digest& fingerprint, const ArtifactPtr& entry, const Manifest* known);
+  /// Returns another node's manifest without adding it. Never null.
+  [[nodiscard]] std::shared_ptr<const Manifest> Read(const Digest& fingerprint,
+                                                     const ArtifactPtr& entry);
   /// Returns the shared manifest for other nodes, without owners, which are users of this node.
   /// Null: memory has none.
   [[nodiscard]] ArtifactPtr ForOtherNodes(const Digest& fingerprint);

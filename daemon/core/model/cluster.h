@@ -16,6 +16,7 @@
 #include "daemon/core/model/account.h"
 #include "daemon/core/model/artifact.h"
 #include "daemon/core/model/tier.h"
+#include "daemon/core/model/tier_look.h"
 #include "proto/digest.h"
 
 namespace cccl_cache::daemon {
@@ -87,12 +88,26 @@ class Cluster {
     std::function<void(uid_t)> looks_outside;
   };
 
+  /// The answer to Peek().
+  struct Peeked {
+    std::vector<TierLook> before = {};  ///< of tiers that were asked first and do not have it
+    TierName tier = TierName::kRemote;
+    /// kHasIt: the first entry asked for is there. kRefused: one of them is not taken.
+    TierFinding finding = TierFinding::kNoEntry;
+    std::string reason = {};
+    std::vector<ArtifactPtr> found = {};  ///< as Asker::found takes it; may be empty
+  };
+
   virtual ~Cluster() = default;
 
   /// Asks for the entries, and for the right to compile, which lasts until the question ends.
   /// Returns false, and calls nothing, if no other node can be reached now. `ended`: requested when
   /// the build has its result or needs none.
   virtual bool Ask(Question question, const std::stop_token& ended, Asker asker) = 0;
+  /// Looks whether the entries are there, for a build that is only explained: waits as long as a
+  /// build would, takes no lease and counts nothing. `told` is called once: at once, or on a thread
+  /// of the cluster's, and then not after Close has returned.
+  virtual void Peek(Question question, std::function<void(Peeked)> told) = 0;
   /// Tells nodes that wait for a compile of this node, by Question::compile, that it waits for
   /// files of one user.
   virtual void LooksOutside(const Digest& compile, uid_t uid) = 0;

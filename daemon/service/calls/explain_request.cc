@@ -78,6 +78,12 @@ v1::ExplainReply ToProto(const Explanation& explanation) {
     Describe(difference, *reply.add_differences());
   }
   reply.set_more_differences(explanation.more_differences);
+  for (const TierLook& look : explanation.tiers) {
+    v1::TierLook& to = *reply.add_tiers();
+    to.set_tier(static_cast<v1::Tier>(look.tier));
+    to.set_finding(static_cast<v1::TierFinding>(look.finding));
+    to.set_reason(ToUtf8(look.reason));
+  }
   return reply;
 }
 

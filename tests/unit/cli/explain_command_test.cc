@@ -126,6 +126,17 @@ TEST_CASE("the tier is named once: in the sentence of a hit, else below") {
   CHECK(Told(answer).output == "a hit: the artifact lies in the tier disk\n");
 }
 
+TEST_CASE("the tiers that were asked stand in one line, with the reasons") {
+  FakeExplanation answer;
+  CHECK_FALSE(Has(Told(answer).output, "asked"));
+  answer.tiers = {{},
+                  {CCCL_CACHE_TIER_DISK, CCCL_CACHE_FINDING_HAS_IT},
+                  {CCCL_CACHE_TIER_REMOTE, CCCL_CACHE_FINDING_NOT_CONNECTED, "it \033[2Jrefused"}};
+  CHECK(Has(Told(answer).output,
+            "\nasked: memory (no entry), disk (has it), remote (not connected: it ?[2Jrefused)\n"));
+  CHECK(Has(Told(answer, {.json = true}).output, "\"finding\": \"not-connected\""));
+}
+
 TEST_CASE("the nearest build is named where there is one") {
   FakeExplanation answer;
   CHECK_FALSE(Has(Told(answer).output, "nearest: "));

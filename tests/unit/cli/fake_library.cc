@@ -202,6 +202,14 @@ void cccl_cache_explanation_describe(const cccl_cache_explanation*,
   info->nearest_time_ms = 1'000'000'000'123;
   info->difference_count = explanation.differences.size();
   info->more_differences = explanation.more_differences;
+  info->tier_count = explanation.tiers.size();
+}
+void cccl_cache_explanation_tier(const cccl_cache_explanation*, size_t index,
+                                 cccl_cache_tier_look* look) {
+  const FakeTierLook& fake = Library().explanation.tiers[index];
+  look->tier = fake.tier;
+  look->finding = fake.finding;
+  look->reason = FakeBytes(fake.reason);
 }
 void cccl_cache_explanation_difference(const cccl_cache_explanation*, size_t index,
                                        cccl_cache_difference* difference) {

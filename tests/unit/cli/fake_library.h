@@ -30,6 +30,12 @@ struct FakeDifference {
   uint64_t is_lines = 0;
 };
 
+struct FakeTierLook {
+  cccl_cache_tier tier = CCCL_CACHE_TIER_MEMORY;
+  cccl_cache_tier_finding finding = CCCL_CACHE_FINDING_NO_ENTRY;
+  std::string reason = {};
+};
+
 struct FakeExplanation {
   cccl_cache_verdict verdict = CCCL_CACHE_VERDICT_DIFFERS;
   cccl_cache_tier tier = CCCL_CACHE_TIER_NONE;
@@ -38,6 +44,7 @@ struct FakeExplanation {
   std::string nearest_key;
   std::vector<FakeDifference> differences;
   uint64_t more_differences = 0;
+  std::vector<FakeTierLook> tiers;
 };
 
 struct FakeStatistic {

@@ -32,6 +32,8 @@ TEST_CASE("each value of an enumeration has a name of its own, and none is unkno
   CHECK(Names(cccl_cache_difference_field_name, CCCL_CACHE_FIELD_OPTION,
               CCCL_CACHE_FIELD_PROGRAM_NAME)
             .size() == 9);
+  CHECK(Names(cccl_cache_tier_finding_name, CCCL_CACHE_FINDING_HAS_IT, CCCL_CACHE_FINDING_NOT_ASKED)
+            .size() == 7);
 }
 
 TEST_CASE("names that scripts rely on stay what they are") {

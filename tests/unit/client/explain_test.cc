@@ -34,6 +34,10 @@ v1::ExplainReply EditedHeader() {
   source->set_was_lines(1);
   source->set_is_lines(2);
   reply.set_more_differences(3);
+  v1::TierLook* look = reply.add_tiers();
+  look->set_tier(v1::TIER_REMOTE);
+  look->set_finding(v1::TIER_FINDING_REFUSED);
+  look->set_reason("untrusted");
   return reply;
 }
 
@@ -104,7 +108,7 @@ TEST_CASE("explain --json has the fields that docs/guide-shell.md names") {
   for (const char* part :
        {"\"verdict\": \"differs\"", "\"since\": \"\"", "\"time\": \"2001-09-09T01:46:40.123Z\"",
         "\"field\": \"header\"", "\"name\": \"inc/a.h\"", "\"is\": \"absent\"", "\"is_lines\": 2",
-        "\"more_differences\": 3"}) {
+        "\"more_differences\": 3", "\"finding\": \"refused\"", "\"reason\": \"untrusted\""}) {
     INFO(part);
     CHECK(Has(result.output, part));
   }

@@ -175,6 +175,8 @@ TEST_CASE("an index that is not below the count is answered with nothing, by eac
           CCCL_CACHE_OK);
   CHECK(zeros_from(cccl_cache_difference(),
                    [&](auto* item) { cccl_cache_explanation_difference(explanation, 0, item); }));
+  CHECK(zeros_from(cccl_cache_tier_look(),
+                   [&](auto* item) { cccl_cache_explanation_tier(explanation, 0, item); }));
   cccl_cache_explanation_free(explanation);
   cccl_cache_close(client);
 }

@@ -1,8 +1,11 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 #include <catch2/catch.hpp>
+#include <future>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "daemon/core/build/coordinator.h"
 #include "daemon/core/model/compiler.h"
@@ -228,6 +231,68 @@ TEST_CASE("a caller that leaves while the cluster is asked ends the question") {
   CHECK(cluster.Last().ended.stop_requested());
   cluster.Last().asker.compile();
   CHECK(node.bench.compiler.started() == 0);
+}
+
+Explanation Explain(Node& node, const std::string& source) {
+  std::promise<Result<Explanation>> promise;
+  auto answer = promise.get_future();
+  node.bench.coordinator->Explain(
+      MakeRequest(source), testing::kAlice,
+      [&](Result<Explanation> explained) { promise.set_value(std::move(explained)); });
+  REQUIRE(answer.wait_for(testing::kPatience) == std::future_status::ready);
+  const Result<Explanation> explained = answer.get();
+  REQUIRE(explained.ok());
+  return *explained;
+}
+
+std::vector<std::pair<TierName, TierFinding>> TiersOf(const Explanation& explanation) {
+  std::vector<std::pair<TierName, TierFinding>> tiers;
+  for (const TierLook& look : explanation.tiers) tiers.emplace_back(look.tier, look.finding);
+  return tiers;
+}
+
+using Tiers = std::vector<std::pair<TierName, TierFinding>>;
+
+TEST_CASE("a build that other nodes have is explained as their hit, and nothing of it is kept") {
+  FakeCluster cluster;
+  CompileElsewhere(cluster, "a");
+  Node node(cluster);
+  for (int i = 0; i < 2; ++i) {
+    const Explanation explanation = Explain(node, "a");
+    CHECK(explanation.verdict == Verdict::kHit);
+    CHECK(explanation.tier == TierName::kRemote);
+    CHECK(TiersOf(explanation) == Tiers{{TierName::kMemory, TierFinding::kNoEntry},
+                                        {node.bench.disk.name(), TierFinding::kNoEntry},
+                                        {TierName::kRemote, TierFinding::kHasIt}});
+  }
+  CHECK(node.bench.disk.size() == 0);
+  CHECK(cluster.asked() == 0);
+}
+
+TEST_CASE("a program with headers of its own is explained by what they contain here") {
+  FakeCluster cluster;
+  CompileElsewhere(cluster, "a", IncludesLocal, "one");
+  Node node(cluster, IncludesLocal);
+  node.bench.files.disk->Write("/home/someone/local.h", "one");
+  CHECK(Explain(node, "a").tier == TierName::kRemote);
+  node.bench.files.disk->Write("/home/someone/local.h", "two");
+  const Explanation explanation = Explain(node, "a");
+  CHECK(explanation.verdict == Verdict::kNeverSeen);
+  CHECK(TiersOf(explanation).back() == std::pair(TierName::kRemote, TierFinding::kNoEntry));
+}
+
+TEST_CASE("a miss is explained with what every tier has, and why it was not asked") {
+  FakeCluster cluster;
+  Node node(cluster);
+  CHECK(TiersOf(Explain(node, "a")) == Tiers{{TierName::kMemory, TierFinding::kNoEntry},
+                                             {node.bench.disk.name(), TierFinding::kNoEntry},
+                                             {TierName::kRemote, TierFinding::kNoEntry}});
+  cluster.reachable = false;
+  const Explanation unreachable = Explain(node, "a");
+  CHECK(unreachable.tiers.back().finding == TierFinding::kNotConnected);
+  CHECK(unreachable.tiers.back().reason == "unplugged");
+  CHECK(node.bench.BuildOne("a").outcome == Outcome::kBuilt);
+  CHECK(TiersOf(Explain(node, "a")) == Tiers{{TierName::kMemory, TierFinding::kHasIt}});
 }
 
 }  // namespace

@@ -403,5 +403,11 @@ TEST_CASE("a question counts as no build, no hit and no miss") {
   CHECK(counts() == before);
 }
 
+TEST_CASE("without other nodes an explanation says that there is no such tier") {
+  CoordinatorBench bench(SourceAsOutput);
+  CHECK(Explain(bench, "a").tiers.back().tier == TierName::kRemote);
+  CHECK(Explain(bench, "a").tiers.back().finding == TierFinding::kNotConfigured);
+}
+
 }  // namespace
 }  // namespace cccl_cache::daemon::explainer_test

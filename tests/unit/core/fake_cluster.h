@@ -34,6 +34,17 @@ class FakeCluster final : public Cluster {
     changed_.notify_all();
     return true;
   }
+  void Peek(Question question, std::function<void(Peeked)> told) override {
+    if (!reachable) return told({.finding = TierFinding::kNotConnected, .reason = "unplugged"});
+    Peeked peeked;
+    const auto entries = this->entries();
+    for (const SharedEntry& entry : question.entries) {
+      const auto held = entries.find(entry.key);
+      peeked.found.push_back(held == entries.end() ? nullptr : held->second);
+    }
+    if (peeked.found.front() != nullptr) peeked.finding = TierFinding::kHasIt;
+    told(std::move(peeked));
+  }
   void LooksOutside(const Digest& compile, uid_t uid) override {
     const std::lock_guard lock(mutex_);
     outside[compile] = uid;

@@ -76,6 +76,14 @@ class Scene {
          .looks_outside = [this](uid_t uid) { said.Add("files of " + std::to_string(uid)); }});
     REQUIRE(asked);
   }
+  /// Peeks for the artifact: "has it"
+  void Peek() {
+    cluster_.Peek({.entries = {kArtifact}}, [this](const Cluster::Peeked& peeked) {
+      const bool found = !peeked.found.empty() && peeked.found[0] != nullptr;
+      said.Add(std::to_string(static_cast<int>(peeked.finding)) + (found ? " found" : "") +
+               (peeked.reason.empty() ? "" : " why"));
+    });
+  }
   /// The beginning of the next command, and the answer to it.
   void Expect(const std::string& begin, const std::string& answer) {
     const std::string command = peer.Next();
@@ -203,6 +211,40 @@ TEST_CASE("a lost connection sends all that wait to their compile") {
   CHECK(scene.said.Await(1) == Texts{"compile"});
 }
 
+TEST_CASE("a build that is explained is looked for without a lease, and not counted") {
+  Scene scene;
+  scene.Peek();
+  scene.Expect(kAsk, Written());
+  CHECK(scene.said.Await(1) == Texts{"1 found"});
+  scene.Peek();
+  scene.Expect(kAsk, kNothing);
+  CHECK(scene.said.Await(2).back() == "2");
+  scene->Trust(std::make_shared<const TrustList>());
+  scene.Peek();
+  scene.Expect(kAsk, Written());
+  CHECK(scene.said.Await(3).back() == "3 why");
+  scene.Peek();
+  scene.Expect(kAsk, "-NOPERM no rights\r\n");
+  CHECK(scene.said.Await(4).back() == "4 why");
+  CHECK(scene.Count(Counter::kRemoteLookups) == 0);
+  CHECK(scene.Count(Counter::kRemoteUntrusted) == 0);
+  scene.Peek();
+  CHECK(scene.peer.Next().starts_with(kAsk));  // nothing else was sent before
+  scene.peer = FakeConnection(-1);
+  CHECK(scene.said.Await(5).back() == "4 why");
+  REQUIRE(WaitUntil([&] { return !scene->gauges().connected; }));
+  scene.Peek();
+  CHECK(scene.said.Await(6).back() == "5 why");
+}
+
+TEST_CASE("an explanation waits for an answer as long as a build") {
+  Scene scene(1ms);
+  scene.Peek();
+  CHECK(scene.said.Await(1) == Texts{"4 why"});
+  scene.Expect(kAsk, Written());
+  CHECK(scene.Count(Counter::kRemoteLate) == 0);
+}
+
 TEST_CASE("a node knows how far its clock is ahead of the one that all nodes share") {
   Scene scene;
   CHECK_FALSE(scene->gauges().clock_ahead);
@@ -249,8 +291,10 @@ TEST_CASE("no asker is called any more once the cluster is closed") {
   Scene scene;
   scene.Ask();
   CHECK(scene.peer.Next().starts_with(kAsk));
+  scene.Peek();
+  CHECK(scene.peer.Next().starts_with(kAsk));
   scene->Close();
-  scene.peer.Send(Written());
+  scene.peer.Send(Written() + Written());
   scene.peer = FakeConnection(-1);
   REQUIRE(WaitUntil([&] { return !scene->gauges().connected; }));
   CHECK(scene.said.all().empty());

@@ -199,6 +199,8 @@ TEST_CASE("an explanation is sent field by field") {
                                      std::chrono::system_clock::time_point(milliseconds(567))};
   explanation.differences = {{DifferenceField::kSource, "k.cu", "a", "b", 1, 2}};
   explanation.more_differences = 3;
+  explanation.tiers = {{TierName::kMemory, TierFinding::kNoEntry},
+                       {TierName::kRemote, TierFinding::kNotConnected, "it \xff refused"}};
   const v1::ExplainReply reply = ToProto(explanation);
   CHECK(reply.verdict() == v1::VERDICT_EVICTED);
   CHECK(reply.tier() == v1::TIER_DISK);
@@ -212,6 +214,10 @@ TEST_CASE("an explanation is sent field by field") {
   CHECK(reply.differences(0).was() == "a");
   CHECK(reply.differences(0).is_lines() == 2);
   CHECK(reply.more_differences() == 3);
+  REQUIRE(reply.tiers_size() == 2);
+  CHECK(reply.tiers(0).finding() == v1::TIER_FINDING_NO_ENTRY);
+  CHECK(reply.tiers(1).tier() == v1::TIER_REMOTE);
+  CHECK(reply.tiers(1).reason() == "it ? refused");
   CHECK_FALSE(ToProto(Explanation{}).has_nearest());
 }
 

@@ -42,10 +42,25 @@ typedef enum cccl_cache_difference_field {
   CCCL_CACHE_FIELD_PROGRAM_NAME = 9
 } cccl_cache_difference_field;
 
+/* What one tier has of the artifact. */
+typedef enum cccl_cache_tier_finding {
+  CCCL_CACHE_FINDING_UNKNOWN = 0,
+  CCCL_CACHE_FINDING_HAS_IT = 1,
+  CCCL_CACHE_FINDING_NO_ENTRY = 2,
+  CCCL_CACHE_FINDING_REFUSED = 3,        /* its entry is not taken: `reason` says why */
+  CCCL_CACHE_FINDING_NO_ANSWER = 4,      /* not within the time that a build waits: `reason` */
+  CCCL_CACHE_FINDING_NOT_CONNECTED = 5,  /* `reason` says why */
+  CCCL_CACHE_FINDING_NOT_CONFIGURED = 6, /* there is no such tier */
+  CCCL_CACHE_FINDING_NOT_ASKED = 7       /* `reason` says why */
+} cccl_cache_tier_finding;
+
 /* Returns the name, for example "never-seen"; never NULL. */
 CCCL_CACHE_API const char* cccl_cache_verdict_name(cccl_cache_verdict verdict);
 /* Returns the name, for example "option"; never NULL. */
 CCCL_CACHE_API const char* cccl_cache_difference_field_name(cccl_cache_difference_field field);
+
+/* Returns the name, for example "no-entry"; never NULL. */
+CCCL_CACHE_API const char* cccl_cache_tier_finding_name(cccl_cache_tier_finding finding);
 
 typedef struct cccl_cache_explanation_info {
   size_t struct_size;
@@ -60,7 +75,15 @@ typedef struct cccl_cache_explanation_info {
   uint64_t nearest_time_ms;
   size_t difference_count;
   uint64_t more_differences; /* number of differences that are not listed */
+  size_t tier_count;         /* 0: no tier is asked, or the daemon is older */
 } cccl_cache_explanation_info;
+
+typedef struct cccl_cache_tier_look {
+  size_t struct_size;
+  cccl_cache_tier tier;
+  cccl_cache_tier_finding finding;
+  cccl_cache_bytes reason;
+} cccl_cache_tier_look;
 
 typedef struct cccl_cache_difference {
   size_t struct_size;
@@ -101,6 +124,10 @@ CCCL_CACHE_API void cccl_cache_explanation_describe(const cccl_cache_explanation
 CCCL_CACHE_API void cccl_cache_explanation_difference(const cccl_cache_explanation* explanation,
                                                       size_t index,
                                                       cccl_cache_difference* difference);
+/* Fills the struct with what a tier has, in the order in which a build asks them, up to the one
+ * that has the artifact. The fields are zero if `index` is not below the count. */
+CCCL_CACHE_API void cccl_cache_explanation_tier(const cccl_cache_explanation* explanation,
+                                                size_t index, cccl_cache_tier_look* look);
 CCCL_CACHE_API void cccl_cache_explanation_free(cccl_cache_explanation* explanation);
 
 #ifdef __cplusplus
