@@ -210,7 +210,7 @@ def test_explain_says_what_a_shelf_has(shelf):
     node = shelf.node("node")
 
     def tiers(source):
-        explained = node.cli("--json", "explain", "-", "--arch", "sm_90", input=source)
+        explained = node.cli("--json", "explain", "--", "build", "-", "--arch", "sm_90", input=source)
         return [(tier["tier"], tier["finding"]) for tier in json.loads(explained.stdout)["tiers"]]
 
     assert tiers(SOURCE) == [("memory", "no-entry"), ("disk", "no-entry"), ("shelf", "has-it")]
