@@ -100,7 +100,7 @@ class Master:
         sent = self.network_free if self.network_free > done else done
         sent += bytes_out * self.second_per_byte
         self.thread_free, self.network_free = done, sent
-        second = int(done)
+        second = int(sent)
         self.commands[second] += commands
         self.bytes[second] += int(bytes_out + kib_in * 1024) + commands * scenario.bytes_in_a_command
         if self.slow_from <= arrives < self.slow_until:
@@ -117,8 +117,10 @@ class Kernel:
         self.on_shelf = False
         self.entry, manifest, self.lease = (masters[slot(f"cccl-cached:{kind}:{name}") * len(masters) // SLOTS]
                                             for kind in "aml")
-        self.looks = collections.Counter([self.entry, manifest])  # master: commands of a look
-        self.acquires = self.looks + collections.Counter([self.lease])
+        # master: commands
+        self.for_entries = collections.Counter([self.entry, manifest])
+        self.for_lease = collections.Counter([self.lease])
+        self.for_both = self.for_entries + self.for_lease
         self.forget_entry()
         self.forget_lease()
 
@@ -146,8 +148,8 @@ class Link:
 
 
 class Node:
-    __slots__ = ("deadline", "ignores_until", "in_vain_in_a_row", "links", "lost", "next", "order", "pause", "since", "usual",
-                 "waits")
+    __slots__ = ("deadline", "holds", "ignores_until", "in_vain_in_a_row", "links", "lost", "next", "order", "pause",
+                 "since", "usual", "waits")
 
     def __init__(self, order, masters):
         self.order, self.next = order, 0  # the kernels that it needs, the place of the one that it needs now
@@ -155,15 +157,16 @@ class Node:
         self.lost = 0  # links that are not connected
         self.usual = 0.0  # how long its compiles take at most; 0: not known
         self.in_vain_in_a_row, self.ignores_until = 0, 0.0
-        # of its present question
+        # of its present question: since when, until when it waits for the answer, before the next look at a lease, whether
+        # it waits for another node's compile, whether it holds the lease
         self.since = self.deadline = self.pause = 0.0
-        self.waits = False
+        self.waits = self.holds = False
 
 
 class Simulation:
-    """One play of a scenario. Each step below gets its time, and may ask for later ones. A step that takes the time `arrives`
-    happens when commands arrive at a master: so masters serve in that order, and the time of the answer is known at once.
-    A node does one thing at a time, so what concerns it alone is decided ahead of its time."""
+    """One play of a scenario. Each step below gets its time, and may ask for later ones. A step that takes `arrives` as its
+    time happens when commands arrive at a master: so masters serve in that order, and the time of the answer is known at
+    once. A node does one thing at a time, so what concerns it alone is decided ahead of its time."""
 
     def __init__(self, scenario):
         self.scenario = scenario
@@ -224,21 +227,23 @@ class Simulation:
             now += self.scenario.shelf_read
             if self.has_got(now, node):
                 return
-        node.since, node.pause, node.waits = now, 0.0, False
+        node.since, node.pause, node.waits, node.holds = now, 0.0, False, False
         patience = self.scenario.patience
         node.deadline = now + (max(0.001, min(node.usual / 10, patience)) if node.usual else patience)
         self.at(now + self.half_trip, self.look, node, False)
 
     def look(self, arrives, node, acquires):
-        """Masters look for the entries, and before that give the lease if it is asked for and free."""
+        """Masters look for the entries, and before that give the lease if it is asked for and free. Several masters keep no
+        order among them, so there the lease is asked for alone, and its holder looks again."""
         kernel = node.order[node.next]
-        questions = kernel.acquires if acquires else kernel.looks
+        alone = acquires and len(self.masters) > 1
+        questions = kernel.for_lease if alone else kernel.for_both if acquires else kernel.for_entries
         if node.lost and not all(node.links[master].connected for master in questions):
             return self.compile(arrives, node)
-        found = kernel.written <= kernel.entry.turn(arrives)
-        acquired = acquires and kernel.held_until <= (turn := kernel.lease.turn(arrives))
-        if acquired:
+        found = not alone and kernel.written <= kernel.entry.turn(arrives)
+        if acquires and kernel.held_until <= (turn := kernel.lease.turn(arrives)):
             kernel.holder, kernel.held_until = node, turn + LEASE
+            node.holds = True
         answered, broken = 0.0, False
         for master, commands in questions.items():
             kib = self.scenario.kib if found and master is kernel.entry else 0.0
@@ -248,16 +253,18 @@ class Simulation:
             broken |= self.is_too_slow(arrives - self.half_trip, answer, node, master)
         if answered > node.deadline:
             self.counts["late"] += 1
-            comes = answered + self.scenario.node_hit if found and not broken else NEVER
-            self.compile(node.deadline, node, acquired, comes)
+            self.compile(node.deadline, node, answered + self.scenario.node_hit if found and not broken else NEVER)
         elif found:
-            if acquired:
+            if node.holds:
                 self.at(answered + self.half_trip, self.release, node, kernel)
             if node.waits:
                 node.in_vain_in_a_row = 0
             self.have(answered + self.scenario.node_hit, node)
-        elif acquired or arrives < node.ignores_until:
-            self.compile(answered, node, acquired)
+        elif node.holds and alone:
+            node.deadline = answered + self.scenario.patience
+            self.at(answered + self.half_trip, self.look, node, False)
+        elif node.holds or arrives < node.ignores_until:
+            self.compile(answered, node)
         elif not acquires:
             node.pause = FIRST_PAUSE
             self.at(answered + self.half_trip, self.look, node, True)
@@ -297,9 +304,9 @@ class Simulation:
             node.deadline = answered + self.scenario.patience
             self.at(answered + self.half_trip, self.look, node, True)
 
-    def compile(self, now, node, holds=False, comes=NEVER):
-        """`holds`: the lease. `comes`: when a late answer ends the compile, if that takes longer."""
-        kernel = node.order[node.next]
+    def compile(self, now, node, comes=NEVER):
+        """`comes`: when a late answer ends the compile, if that takes longer."""
+        kernel, holds = node.order[node.next], node.holds
         self.counts["compiles"] += 1
         done = now + kernel.seconds
         dies = holds and self.random.random() < self.scenario.die_with_lease

@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The simulation of a cluster does what nodes do."""
 
+import json
 import pathlib
 import re
 
 import pytest
 
 import simulate
-from simulate import Scenario, play
+from cluster_plots import beside_the_fleet
+from simulate import Scenario, measured, play
 
 HERE = pathlib.Path(__file__).resolve().parent
 REMOTE = HERE.parents[1] / "daemon/remote"
@@ -28,8 +30,9 @@ def test_a_cluster_at_once_compiles_each_kernel_once(compile_seconds):
     assert figures["late"] == figures["waits_in_vain"] == 0
 
 
-def test_a_cluster_of_masters_compiles_each_kernel_once_too():
-    assert play(Scenario(**ALL_SAME, masters=3))["compiles"] == KERNELS
+@pytest.mark.parametrize("same_order", [False, True])
+def test_a_cluster_of_masters_compiles_each_kernel_once_too(same_order):
+    assert play(Scenario(**ALL_SAME, masters=3, same_order=same_order))["compiles"] == KERNELS
 
 
 def test_nodes_in_one_order_are_no_slower_than_one_that_is_alone():
@@ -44,11 +47,13 @@ def test_without_a_redis_each_node_compiles_each_kernel():
     assert figures["last_kernel"] == pytest.approx(figures["alone"], abs=0.1)
 
 
-def test_one_compile_asks_as_much_of_redis_as_a_daemon_s():
+@pytest.mark.parametrize("masters", [1, 3])
+def test_one_compile_asks_as_much_of_redis_as_a_daemon_s(masters):
     lookup, lease_and_lookup, write, release, renewal = 2, 3, 1, 3, 3
-    short = play(Scenario(nodes=1, kernels=1, compile_spread=0.0, compile_seconds=0.5))
+    one = {"nodes": 1, "kernels": 1, "compile_spread": 0.0, "masters": masters}
+    short = play(Scenario(**one, compile_seconds=0.5))
     assert short["commands"] == lookup + lease_and_lookup + write + release
-    long = play(Scenario(nodes=1, kernels=1, compile_spread=0.0, compile_seconds=2.5))
+    long = play(Scenario(**one, compile_seconds=2.5))
     assert long["commands"] == short["commands"] + 2 * renewal
 
 
@@ -123,6 +128,13 @@ def test_a_redis_that_is_overloaded_slows_no_node_down_below_one_that_is_alone()
     figures = play(Scenario(**ALL_SAME, command=0.001))
     assert figures["late"] > 0 and figures["broken_off"] > 0
     assert figures["last_kernel"] <= figures["alone"] + 1
+
+
+def test_real_daemons_compiled_as_often_and_asked_redis_about_as_often():
+    found = HERE / "measured.json"
+    sides = beside_the_fleet(json.loads(found.read_text()), measured(found))
+    assert sides["simulated"]["compiles"] == sides["real"]["compiles"]
+    assert sides["simulated"]["commands"] == pytest.approx(sides["real"]["commands"], rel=0.1)
 
 
 def test_the_same_seed_gives_the_same_figures():
