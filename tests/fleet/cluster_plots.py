@@ -24,7 +24,7 @@ CLUSTERS = {
     "6 masters": {"masters": 6},
     "one Redis, 9 of 10 kernels on a shelf": {"shelf_share": 0.9},
     "one Redis, started within a minute": MINUTE,
-    "3 masters, started within a minute": {"masters": 3, **MINUTE},
+    "one Redis, remote_patience 100 ms": {"patience": 0.1},
 }
 PLOTS = {  # title: axis, figure
     "The last node has its last kernel": ("seconds", "last_kernel"),
