@@ -118,7 +118,7 @@ void cccl_cache_explanation_tier(const cccl_cache_explanation* explanation, size
   if (index >= explanation->reply->n_tiers) return ZeroStruct(look);
   const CcclCache__V1__TierLook& fields = *explanation->reply->tiers[index];
   cccl_cache_tier_look known = {};
-  known.tier = FromWire(fields.tier, CCCL_CACHE_TIER_ARENA);
+  known.tier = FromWire(fields.tier, CCCL_CACHE_TIER_SHELF);
   known.finding = FromWire(fields.finding, CCCL_CACHE_FINDING_NOT_ASKED);
   known.reason = ToBytes(fields.reason);
   FillStruct(known, look);
