@@ -32,7 +32,7 @@ class RedisServers {
     std::vector<RedisAddress> others;  ///< more nodes of the same cluster
     std::chrono::milliseconds patience{20};  ///< a slower answer counts against its node
     /// A command that is sent to a node not known before waits so long for the connection to it.
-    std::chrono::milliseconds first_connection{100};
+    std::chrono::milliseconds first_connection{1000};
   };
 
   /// As RedisLink::Then, always on the first link's thread. Not called any more once this object
