@@ -435,7 +435,7 @@ def test_explain_says_what_each_tier_has_and_asks_redis_without_a_lease(make_nod
     assert finding == "refused" and "untrusted" in reason
     redis.stop()
     # First that it closed the connection, and then that there is no socket.
-    wait_for(lambda: "redis.sock" in explained(two)[1]["remote"][1], "the cause with the name of the socket")
+    wait_for(lambda: "start it there" in explained(two)[1]["remote"][1], "the way out")
     assert explained(two)[1]["remote"][0] == "not-connected"
     assert explained(fake)[1]["remote"] == ("not-configured", "")
 
