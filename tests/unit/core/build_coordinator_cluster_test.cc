@@ -37,7 +37,7 @@ std::string TextOf(const BuildAnswer& answer) { return answer.artifact->parts[0]
 struct Node {
   explicit Node(FakeCluster& cluster, testing::FakeCompiler::Behaviour behaviour = SourceAsOutput,
                 TierName second_tier = TierName::kArena)
-      : bench(std::move(behaviour), {.second_tier = second_tier, .cluster = &cluster}) {}
+      : bench(std::move(behaviour), {.cluster = &cluster, .second_tier = second_tier}) {}
   void Start(const std::string& source, const Peer& peer = testing::kAlice) {
     bench.coordinator->Start(MakeRequest(source), peer, answers.Collect());
   }
