@@ -29,17 +29,23 @@ START_AT_ONCE = 8  # daemons
 
 class Fleet:
     def __init__(self, place, arguments):
-        shared = not arguments.alone
+        on_shelf = getattr(arguments, "shelf", False)
+        shared = not arguments.alone and not on_shelf
         place.mkdir(exist_ok=True)
+        self.place = place
         self.toolkit = FakeToolkit(PLACES.fake13, place / "cuda")
         self.redis = Redis(place).start() if shared else None
         flags = ["--jobs", "1", "--memory-limit", "32MiB", "--pch-memory-limit", "0"]
-        if shared:
+        if shared or on_shelf:
             key, trusted = place / "site.key", place / "trusted"
             run_cli("remote", "keygen", "--out", str(key))
             run_cli("remote", "trust", f"{key}.pub", "--list", str(trusted))
-            flags += ["--remote-url", self.redis.url, "--remote-key", str(key), "--remote-trust", str(trusted),
-                      "--remote-patience", arguments.patience]
+            flags += ["--remote-trust", str(trusted), "--remote-patience", arguments.patience]
+        if shared:
+            flags += ["--remote-url", self.redis.url, "--remote-key", str(key)]
+        if on_shelf:
+            self.fill_shelf(arguments, key)
+            flags += ["--shelf-path", str(place / "shelf")]
         self.nodes = []
         for number in range(arguments.nodes):
             directory = place / str(number)
@@ -49,6 +55,21 @@ class Fleet:
             list(threads.map(Daemon.start, self.nodes))
         if shared:
             wait_for(lambda: all(node.stats()["remote_connected"] for node in self.nodes), "the connections")
+        if on_shelf:
+            wait_for(lambda: all(node.stats()["shelf_snapshots"] for node in self.nodes), "the looks at the shelf")
+
+    def fill_shelf(self, arguments, key):
+        """Puts all kernels on a shelf, as one warm node has them."""
+        (self.place / "maker").mkdir()
+        (self.place / "shelf").mkdir()
+        maker = Daemon(self.place / "maker", (self.toolkit.root,)).start()
+        with maker.channel() as channel:
+            for kernel in range(arguments.kernels):
+                build_pb2_grpc.BuildStub(channel).Build(nvrtc_request(source_of(kernel, arguments)), timeout=300)
+        snapshot = self.place / "shelf" / "kernels.snap"
+        maker.cli("snapshot", "create", str(snapshot))
+        maker.stop()
+        run_cli("snapshot", "sign", "--key", str(key), str(snapshot))
 
     def stop(self):
         for node in self.nodes:
@@ -57,12 +78,16 @@ class Fleet:
             self.redis.stop()
 
 
+def source_of(kernel, arguments):
+    return f"//fake: last {arguments.compile_ms}\n//fake: output-size {arguments.kib}K\n// kernel {kernel}\n"
+
+
 class Program:
     """What one node runs: all kernels, in an order of its own."""
 
     def __init__(self, node, number, arguments):
         self.node = node
-        self.directives = f"//fake: last {arguments.compile_ms}\n//fake: output-size {arguments.kib}K\n"
+        self.arguments = arguments
         self.order = random.Random(f"{arguments.seed} {number}").sample(range(arguments.kernels), arguments.kernels)
         self.outputs = {}
         self.outcomes = collections.Counter()
@@ -76,14 +101,14 @@ class Program:
             for kernel in self.order:
                 began = time.monotonic()
                 try:
-                    reply = stub.Build(nvrtc_request(f"{self.directives}// kernel {kernel}\n"), timeout=300)
+                    reply = stub.Build(nvrtc_request(source_of(kernel, self.arguments)), timeout=300)
                 except Exception as error:  # each is a program that failed
                     self.problems.append(str(error))
                     continue
                 self.outputs[kernel] = [artifact.contents for artifact in reply.artifacts]
                 outcome, tier = build_pb2.Outcome.Name(reply.outcome), build_pb2.Tier.Name(reply.tier)
                 self.outcomes[f"{outcome} {tier}"] += 1
-                if reply.tier == build_pb2.TIER_REMOTE:
+                if reply.tier in (build_pb2.TIER_REMOTE, build_pb2.TIER_SHELF):
                     self.hits.append((time.monotonic() - began) * 1000)
                 done()
 
@@ -171,10 +196,10 @@ def report(arguments, fleet, programs, seconds):
         "wrong": wrong,
         "outcomes": dict(sum((program.outcomes for program in programs), collections.Counter())),
     }
-    if fleet.redis is not None:
+    if not arguments.alone:
         hits = [took for program in programs for took in program.hits]
         figures["hit_ms_median"] = round(statistics.median(hits), 2) if hits else None
-        names = [name for name in stats[0] if name.startswith("remote_") and name.endswith("_total")]
+        names = [name for name in stats[0] if name.startswith(("remote_", "shelf_")) and name.endswith("_total")]
         figures["remote"] = {name: total for name in names if (total := sum(each[name] for each in stats))}
     for problem in problems[:5]:
         print(problem, file=sys.stderr)
@@ -190,6 +215,7 @@ def main():
     parser.add_argument("--patience", default="10s", help="as --remote-patience: the nodes share few processors")
     parser.add_argument("--seed", default="1", help="of the orders in which nodes build")
     parser.add_argument("--alone", action="store_true", help="without a Redis")
+    parser.add_argument("--shelf", action="store_true", help="with all kernels on a shelf, in place of a Redis")
     parser.add_argument("--kill-redis", action="store_true", help="once half of the builds are done")
     arguments = parser.parse_args()
     figures = run(arguments)

@@ -3,7 +3,8 @@
 """What a hit from Redis takes beside a compile and beside a GET of the same entry, and what a hit of the node's own memory
 takes with a Redis, without one, and with one that is dead: medians and 99th percentiles in milliseconds, in one run.
 
-The kernels are those of the fake toolchain, with outputs of --kib; a compile is a fork and what the fake takes."""
+The kernels are those of the fake toolchain, with outputs of --kib; a compile is a fork and what the fake takes. Beside
+them a small kernel by NVRTC itself."""
 
 import argparse
 import contextlib
@@ -11,11 +12,12 @@ import json
 import os
 import pathlib
 import statistics
+import subprocess
 import tempfile
 import time
 
 from fleet import Fleet
-from conftest import build_pb2, build_pb2_grpc, nvrtc_request, wait_for
+from conftest import PLACES, Daemon, build_pb2, build_pb2_grpc, nvrtc_request, wait_for
 
 
 def milliseconds(call):
@@ -27,6 +29,10 @@ def milliseconds(call):
 def summary(latencies):
     ordered = sorted(latencies)
     return {"median": round(statistics.median(ordered), 3), "p99": round(ordered[len(ordered) * 99 // 100], 3), "of": len(ordered)}
+
+
+def small_kernel(number):
+    return f'extern "C" __global__ void scale(float* values) {{ values[threadIdx.x] *= {number}.5f; }}\n'
 
 
 class Client:
@@ -56,6 +62,17 @@ def measure(arguments, place, stack):
     names = [f"cccl-cached:a:{reply.key}" for reply, _ in compiled]
     with fleet.redis.connection() as connection:
         figures["GET of the entry"] = summary([milliseconds(lambda: connection.ask("GET", name))[1] for name in names])
+    took = milliseconds(lambda: subprocess.run(
+        ["redis-cli", "-s", fleet.redis.path, "-r", str(len(names)), "GET", names[0]], check=True, stdout=subprocess.DEVNULL))[1]
+    figures["GET by redis-cli"] = {"mean": round(took / len(names), 3), "of": len(names)}
+    if arguments.real_kernels:
+        (place / "real").mkdir()
+        real = Daemon(place / "real", (PLACES.cuda13,), "--pch-memory-limit", "0").start()
+        stack.callback(real.kill)
+        compiler = Client(real, stack)
+        compiler.build(small_kernel(-1))  # loads NVRTC
+        figures["compile of a small kernel by NVRTC"] = summary(
+            [compiler.build(small_kernel(number))[1] for number in range(arguments.real_kernels)])
     for source in sources:
         apart.build(source)
     hits = {"with Redis": [], "without": [], "with a dead Redis": []}
@@ -85,6 +102,7 @@ def main():
     parser.add_argument("--kernels", type=int, default=500)
     parser.add_argument("--rounds", type=int, default=400, help="hits of each kind, five times")
     parser.add_argument("--kib", type=int, default=40)
+    parser.add_argument("--real-kernels", type=int, default=20, help="that NVRTC compiles, to compare with")
     parser.add_argument("--patience", default="20ms")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="cccl-fleet", dir="/tmp") as place, contextlib.ExitStack() as stack:

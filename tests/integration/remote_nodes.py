@@ -54,13 +54,12 @@ def site(keys):
 def make_node(make_daemon, toolkit, site):
     """Makes nodes with stores of their own. By default they sign with the site's key, and trust it."""
 
-    def make(name, url, *flags, key=site[0], trust=site[1]):
+    def make(name, url, *flags, key=site[0], trust=site[1], root=toolkit.root, **keywords):
         # Answers are not late on a busy machine: nodes that have compiled nothing wait this long.
         flags = ["--remote-url", url, "--remote-trust", str(trust), "--remote-patience", "30s", *flags]
         if key is not None:
             flags += ["--remote-key", str(key)]
-        node = make_daemon(*flags, name=name, roots=(toolkit.root,)).start()
-        return node
+        return make_daemon(*flags, name=name, roots=(root,), **keywords).start()
 
     return make
 
