@@ -51,6 +51,7 @@ RunningServer::RunningServer(ServiceLimits limits, Deposits::Options deposit_opt
                           return std::optional(ClusterGauges{
                               .connected = true, .address = "redis://a", .unanswered = 5});
                         },
+                        [] { return std::optional(ShelfGauges{.shelves = 2, .entries = 6}); },
                         [this](std::string_view) { ++cut_offs_reported; },
                         [] {}};
   server = std::make_unique<Server>(std::move(options), std::move(sources));
