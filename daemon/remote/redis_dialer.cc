@@ -46,9 +46,21 @@ RedisDialer::RedisDialer(event_base* base, const RedisAddress& address,
     : base_(base), address_(address), resolv_conf_(resolv_conf), then_(std::move(then)) {}
 
 void RedisDialer::Start() {
-  if (address_.path.empty()) return Resolve();
-  AddUnixAddress();
-  TryNext();
+  if (!address_.path.empty()) {
+    AddUnixAddress();
+    return TryNext();
+  }
+  // An address needs no DNS. libevent's would also tell epoll of a socket that it has closed, whose
+  // number may be another thread's by then.
+  evutil_addrinfo hints = {};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = EVUTIL_AI_NUMERICHOST;
+  evutil_addrinfo* found = nullptr;
+  const std::string port = std::to_string(address_.port);
+  const int error = evutil_getaddrinfo(address_.host.c_str(), port.c_str(), &hints, &found);
+  const AddressList owned(found);
+  if (error == 0) return Resolved(0, found);
+  Resolve();
 }
 
 void RedisDialer::Stop() {
