@@ -66,7 +66,7 @@ def test_each_script_is_valid_and_is_the_one_that_is_installed(shell, directory)
 def test_commands_are_completed(complete):
     assert {"build", "snapshot", "help", "completion"} <= set(complete(""))
     assert complete("bu") == ["build"]
-    assert set(complete("snapshot", "")) == {"create", "delta", "insert", "list", "verify"}
+    assert set(complete("snapshot", "")) == {"create", "delta", "insert", "list", "sign", "verify"}
     assert complete("help", "snapshot", "cr") == ["create"]
     assert complete("completion", "f") == ["fish"]
 
