@@ -86,7 +86,7 @@ Expected<std::string> SignatureOf(const std::string& path, const SigningKey& key
   Expected<std::unique_ptr<SnapshotOnDisk>> snapshot = OpenOnDisk(path);
   if (!snapshot.ok()) return snapshot.error();
   const SnapshotReader& reader = *(*snapshot)->reader;
-  // Whoever signs a file says that it is whole.
+  // The signer vouches that the file is whole.
   if (const std::string why = reader.Verify(); !why.empty()) return Wrong(path, why);
   Expected<std::vector<Digest>> fingerprints = FingerprintsOf(reader, path);
   if (!fingerprints.ok()) return fingerprints.error();

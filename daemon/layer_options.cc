@@ -107,8 +107,10 @@ Result<RemoteSetup> RemoteSetupOf(const Configuration& configuration) {
   if (!redis) return redis.error();
   setup.redis = *std::move(redis);
   if (!configuration.shelf_path.empty()) {
-    setup.shelves = {
-        .directories = configuration.shelf_path, .patience = settings.patience, .report = {}};
+    setup.shelves = {.directories = configuration.shelf_path,
+                     .patience = settings.patience,
+                     .entry_limit = settings.entry_limit,
+                     .report = {}};
   }
   if (!setup.any()) return setup;
   Result<std::shared_ptr<const TrustList>> trusted = TrustList::Load(settings.trust);

@@ -128,14 +128,16 @@ std::string SnapshotReader::CheckIndex() {
 
 std::string SnapshotReader::ForEach(const Visit& visit) const {
   IndexCursor cursor(*bytes_, index_offset(), tail_.index_bytes);
+  Hasher hasher;
   SnapshotItem item;
   uint64_t offset = kSnapshotHead.size();
   for (uint32_t i = 0; i < tail_.count; ++i) {
-    if (std::string wrong = cursor.Take(&item, nullptr); !wrong.empty()) return wrong;
-    if (!visit(item, offset)) break;
+    if (std::string wrong = cursor.Take(&item, &hasher); !wrong.empty()) return wrong;
+    if (!visit(item, offset)) return "";
     offset += item.stored_bytes;
   }
-  return "";
+  // The file may have changed since Open() looked at the index.
+  return hasher.Finish() == tail_.index_sha256 ? "" : std::string(kAltered);
 }
 
 std::string SnapshotReader::Hash(uint64_t offset, uint64_t size, Hasher* one, Hasher* other) const {

@@ -40,7 +40,8 @@ class SnapshotFile final : public SnapshotBytes {
   uint64_t size_;
 };
 
-/// Reads a snapshot with one buffer of memory. Checks every length. Not thread-safe.
+/// Reads a snapshot with one buffer of memory. Checks every length. Thread-safe once opened, if the
+/// bytes are.
 class SnapshotReader {
  public:
   /// Sees an item and the place of its stored bytes. False ends the visit.
@@ -57,7 +58,8 @@ class SnapshotReader {
   /// Returns the total size of all records after decompression.
   [[nodiscard]] uint64_t record_bytes() const { return record_bytes_; }
 
-  /// The items in order. Empty: done, or ended by the visit; else why they can't be read.
+  /// The items in order. Empty: done, or ended by the visit; else why they can't be read, or that
+  /// they are not those of index_sha256(): then no item of this visit may be used.
   [[nodiscard]] std::string ForEach(const Visit& visit) const;
   /// Whether each record and the file as a whole are what their digests say. Empty: they are.
   [[nodiscard]] std::string Verify() const;

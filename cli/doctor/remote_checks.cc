@@ -25,9 +25,9 @@ Check CheckConnection(const DaemonAnswers& answers) {
 Check CheckRedisClock(const DaemonAnswers& answers) {
   Check check{"redis clock", CheckVerdict::kSkipped};
   if (!answers.statistics.contains("remote_clock_ahead_seconds")) {
-    check.seen = answers.remote_problem.empty()
-                     ? "not known: Redis has not told the time, for which its user needs +time"
-                     : "not connected";
+    check.seen = answers.remote_problem.empty() ? "not known yet: run doctor again; if it stays "
+                                                  "so, the user in Redis lacks the right +time"
+                                                : "not connected";
     return check;
   }
   const double ahead = answers.ValueOf("remote_clock_ahead_seconds");
@@ -69,8 +69,15 @@ Check CheckShelves(const DaemonAnswers& answers) {
   Check check{"shelves", CheckVerdict::kPass,
               "snapshots: " + Count(answers.ValueOf("shelf_snapshots")) +
                   ", entries: " + Count(answers.ValueOf("shelf_entries"))};
-  if (problems == 0) return check;
+  const bool empty = answers.ValueOf("shelf_snapshots") == 0;
+  if (problems == 0 && !empty) return check;
   check.verdict = CheckVerdict::kWarning;
+  if (problems == 0) {
+    check.way_out =
+        "put snapshots with their signatures there (cccl-cache-cli snapshot sign), and see whether "
+        "the directory is mounted and answers";
+    return check;
+  }
   check.seen += ", unusable: " + Count(problems);
   check.way_out =
       "the daemon's log names each file and says why; mostly the key that signed it is not in a "

@@ -169,7 +169,7 @@ constexpr std::array kSettings = {
     One<TextFormat, &C::remote, &RemoteSettings::prefix>("remote_prefix",
                                                          "what all keys in Redis begin with"),
     One<DurationFormat, &C::remote, &RemoteSettings::patience>(
-        "remote_patience", "a compile waits for Redis, or a shelf, at most this long"),
+        "remote_patience", "a compile waits for Redis at most this long, for a shelf ten times"),
     One<SharedSizeFormat, &C::remote, &RemoteSettings::entry_limit>(
         "remote_entry_limit", "largest entry that is shared, uncompressed"),
     One<DurationFormat, &C::remote, &RemoteSettings::lifetime>(

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <system_error>
 #include <utility>
 
 namespace cccl_cache::daemon {
@@ -96,13 +97,6 @@ bool RedisServers::Transmit(Node& node, const ErrandPtr& errand, std::string byt
 
 /// Runs on the thread of the node's link.
 void RedisServers::Arrived(uint32_t id, const ErrandPtr& errand, RedisReply* reply) {
-  if (id == first_.id) return Take(id, errand, reply);
-  const auto moved = reply == nullptr ? std::shared_ptr<RedisReply>()
-                                      : std::make_shared<RedisReply>(std::move(*reply));
-  first_.link.At(Clock::now(), [this, id, errand, moved] { Take(id, errand, moved.get()); });
-}
-
-void RedisServers::Take(uint32_t id, const ErrandPtr& errand, RedisReply* reply) {
   {
     const MutexLock lock(mutex_);
     if (Node* const node = FindNode(id); node != nullptr && !node->sent.empty()) {
@@ -111,6 +105,13 @@ void RedisServers::Take(uint32_t id, const ErrandPtr& errand, RedisReply* reply)
       if (reply != nullptr && in_time) node->slow_in_a_row = 0;
     }
   }
+  if (id == first_.id) return Take(id, errand, reply);
+  const auto moved = reply == nullptr ? std::shared_ptr<RedisReply>()
+                                      : std::make_shared<RedisReply>(std::move(*reply));
+  first_.link.At(Clock::now(), [this, id, errand, moved] { Take(id, errand, moved.get()); });
+}
+
+void RedisServers::Take(uint32_t id, const ErrandPtr& errand, RedisReply* reply) {
   if (reply != nullptr && reply->kind == RedisReply::Kind::kError) {
     const auto redirect = ParseRedisRedirect(reply->text);
     if (redirect && Follow(id, *redirect, errand)) return;
@@ -229,8 +230,12 @@ RedisServers::Node* RedisServers::NodeNamed(const RedisNodeName& name, uint32_t 
   }
   if (last_id_ == 0 || others_.size() + 1 >= kMaxNodes) return nullptr;
   const uint32_t id = ++last_id_;
-  return others_.emplace(id, std::make_unique<Node>(id, OptionsFor(address), false))
-      .first->second.get();
+  try {
+    return others_.emplace(id, std::make_unique<Node>(id, OptionsFor(address), false))
+        .first->second.get();
+  } catch (const std::system_error&) {
+    return nullptr;  // no thread is left for its link
+  }
 }
 
 void RedisServers::At(Clock::time_point time, std::function<void()> work) {

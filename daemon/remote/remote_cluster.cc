@@ -363,7 +363,10 @@ void RemoteCluster::TakePeeked(Peeking& peek, size_t place, const RedisReply* re
   const auto opened = Opened(peek.question.entries[place], *reply);
   if (const auto* const artifact = std::get_if<ArtifactPtr>(&opened)) {
     peeked.found[place] = *artifact;
-    if (place == 0 && *artifact != nullptr) peeked.finding = TierFinding::kHasIt;
+    if (place == 0 && *artifact != nullptr) {
+      peeked.finding = TierFinding::kHasIt;
+      peeked.reason.clear();
+    }
   } else if (peeked.finding == TierFinding::kNoEntry) {
     peeked.finding = TierFinding::kRefused;
     peeked.reason = WhyRefused(std::get<EntryRefusal>(opened));
@@ -382,7 +385,11 @@ void RemoteCluster::EndLook(uint64_t id, const Look& look) {
   const bool any =
       std::ranges::any_of(look.found, [](const auto& each) { return each != nullptr; });
   // The calls of an asker may end the question, but only through the link: it outlives them.
-  if (any && open->asker.found({TierName::kRemote, look.found})) return;
+  const bool waited = open->waits && !open->compiles;
+  if (any && open->asker.found({TierName::kRemote, look.found})) {
+    if (waited) in_vain_in_a_row_ = 0;
+    return;
+  }
   if (open->compiles) return;
   const bool leases = open->question.compile && Clock::now() >= ignore_leases_until_;
   if (look.lost || look.acquired || !leases) return Compile(id);
@@ -503,10 +510,7 @@ void RemoteCluster::End(uint64_t id) {
   if (found == open_.end()) return;
   const Open open = std::move(found->second);
   open_.erase(found);
-  if (open.token.empty()) {
-    if (open.waits && !open.compiles) in_vain_in_a_row_ = 0;
-    return;
-  }
+  if (open.token.empty()) return;
   --leases_;
   outbox_.Release(NameOfLease(open), open.token);
 }

@@ -31,8 +31,12 @@ namespace cccl_cache::daemon {
 namespace {
 
 // Bounds for one directory: each snapshot is an open file, each entry some 120 bytes of memory.
+// Files that can't be used keep no others out.
+constexpr size_t kMaxNames = 4'096;
 constexpr size_t kMaxSnapshots = 256;
 constexpr uint64_t kMaxEntries = 1 << 18;
+// The head of a signature file, and the signature.
+constexpr uint64_t kSignedBytes = kSignatureHeadBytes + sizeof(Signature::bytes);
 
 Error Unusable(std::string why) { return {ErrorCode::kInvalidRequest, std::move(why)}; }
 
@@ -68,10 +72,25 @@ Result<OpenFile> OpenRegular(const std::string& path) {
   return file;
 }
 
-std::optional<FileIdentity> IdentityAt(const std::string& path) {
+/// Returns whether a look at the path would find this file. So it is where the file system can't
+/// tell for now.
+bool IsStillAt(const std::string& path, const FileIdentity& identity) {
   struct stat status = {};
-  if (stat(path.c_str(), &status) != 0) return std::nullopt;
-  return IdentityOf(status);
+  if (stat(path.c_str(), &status) != 0) return errno != ENOENT && errno != ENOTDIR;
+  return IdentityOf(status) == identity;
+}
+
+std::string SignatureOf(const std::string& path) { return path + std::string(kSignatureSuffix); }
+
+/// Returns what both files are now, as far as they are there.
+std::vector<int64_t> IdentitiesAt(const std::string& path) {
+  std::vector<int64_t> both;
+  for (const std::string& file : {path, SignatureOf(path)}) {
+    struct stat status = {};
+    if (stat(file.c_str(), &status) != 0) continue;
+    std::ranges::copy(IdentityOf(status), std::back_inserter(both));
+  }
+  return both;
 }
 
 }  // namespace
@@ -81,12 +100,12 @@ class SignedSnapshot {
  public:
   /// The error says why it can't be used.
   static Result<std::shared_ptr<const SignedSnapshot>> Open(const std::string& path,
-                                                            const TrustList& trusted);
+                                                            const Shelf::Rules& rules);
 
   /// Returns whether a look at the path would find the same files.
   [[nodiscard]] bool IsStill(const std::string& path) const {
-    return path == path_ && IdentityAt(path) == identity_ &&
-           IdentityAt(path + std::string(kSignatureSuffix)) == signature_identity_;
+    return path == path_ && IsStillAt(path, identity_) &&
+           IsStillAt(SignatureOf(path), signature_identity_);
   }
   [[nodiscard]] const PublicKey& signer() const { return signer_; }
   [[nodiscard]] uint64_t entries() const { return rows_.size(); }
@@ -116,8 +135,8 @@ class SignedSnapshot {
   SignedSnapshot(std::string path, OpenFile file, SnapshotFile bytes)
       : path_(std::move(path)), file_(std::move(file)), bytes_(bytes), identity_(file_.identity) {}
 
-  Status Index(const SnapshotSignature& signature);
-  Status AddRow(const SnapshotItem& item, uint64_t offset, const Digest& fingerprint);
+  Status Index(const SnapshotSignature& signature, uint64_t entry_limit);
+  void AddRow(const SnapshotItem& item, uint64_t offset, const Digest& fingerprint);
   [[nodiscard]] const Row* FindRow(const Digest& key) const;
   [[nodiscard]] std::span<const ManifestRow> ManifestRows(const Digest& manifest) const;
   [[nodiscard]] ArtifactPtr ReadArtifact(const Digest& key) const;
@@ -138,7 +157,10 @@ class SignedSnapshot {
 namespace {
 
 Result<SnapshotSignature> ReadSignature(const OpenFile& file, const TrustList& trusted) {
-  if (file.bytes > kMaxSignatureBytes) return Unusable("it is too large for a signature");
+  constexpr uint64_t kMostBytes = kSignedBytes + kMaxEntries * sizeof(Digest);
+  if (file.bytes > kMostBytes) {
+    return Unusable(fmt::format("a shelf holds {} entries at most", kMaxEntries));
+  }
   const auto opened = SnapshotFile::Open(file.descriptor.get());
   if (const auto* why = std::get_if<std::string>(&opened)) return Unusable(*why);
   std::string bytes(file.bytes, '\0');
@@ -154,14 +176,14 @@ Result<SnapshotSignature> ReadSignature(const OpenFile& file, const TrustList& t
 }  // namespace
 
 Result<std::shared_ptr<const SignedSnapshot>> SignedSnapshot::Open(const std::string& path,
-                                                                   const TrustList& trusted) {
-  const std::string signature_path = path + std::string(kSignatureSuffix);
+                                                                   const Shelf::Rules& rules) {
+  const std::string signature_path = SignatureOf(path);
   const auto named = [](const std::string& file, const Error& error) {
     return Unusable(file + ": " + error.message);
   };
   const Result<OpenFile> signature_file = OpenRegular(signature_path);
   if (!signature_file) return named(signature_path, signature_file.error());
-  const Result<SnapshotSignature> signature = ReadSignature(*signature_file, trusted);
+  const Result<SnapshotSignature> signature = ReadSignature(*signature_file, *rules.trusted);
   if (!signature) return named(signature_path, signature.error());
   Result<OpenFile> file = OpenRegular(path);
   if (!file) return named(path, file.error());
@@ -170,13 +192,13 @@ Result<std::shared_ptr<const SignedSnapshot>> SignedSnapshot::Open(const std::st
   std::shared_ptr<SignedSnapshot> snapshot(
       new SignedSnapshot(path, *std::move(file), std::get<SnapshotFile>(bytes)));
   snapshot->signature_identity_ = signature_file->identity;
-  if (const Status indexed = snapshot->Index(*signature); !indexed) {
+  if (const Status indexed = snapshot->Index(*signature, rules.entry_limit); !indexed) {
     return named(path, indexed.error());
   }
   return std::shared_ptr<const SignedSnapshot>(std::move(snapshot));
 }
 
-Status SignedSnapshot::Index(const SnapshotSignature& signature) {
+Status SignedSnapshot::Index(const SnapshotSignature& signature, uint64_t entry_limit) {
   signer_ = signature.signer;
   auto opened = SnapshotReader::Open(bytes_);
   if (auto* why = std::get_if<std::string>(&opened)) return Unusable(std::move(*why));
@@ -187,29 +209,25 @@ Status SignedSnapshot::Index(const SnapshotSignature& signature) {
     return Unusable("it is not the snapshot that was signed: sign it again");
   }
   rows_.reserve(reader_->count());
+  const uint64_t largest = std::min(entry_limit, kMaxRecordBytes);
   size_t place = 0;
-  Status added = Ok{};
   const std::string why = reader_->ForEach([&](const SnapshotItem& item, uint64_t offset) {
-    added = AddRow(item, offset, signature.fingerprints[place++]);
-    return added.ok();
+    const Digest& fingerprint = signature.fingerprints[place++];
+    const bool fits = item.stored_bytes <= largest && item.bytes <= largest;
+    // A deposit belongs to the user who inserts it.
+    if (fits && item.kind == SnapshotKind::kArtifact) AddRow(item, offset, fingerprint);
+    return true;
   });
   if (!why.empty()) return Unusable(why);
   std::ranges::stable_sort(manifests_, {}, &ManifestRow::manifest);
-  return added;
+  return Ok{};
 }
 
-Status SignedSnapshot::AddRow(const SnapshotItem& item, uint64_t offset,
-                              const Digest& fingerprint) {
-  // A deposit belongs to the user who inserts it.
-  if (item.kind != SnapshotKind::kArtifact) return Ok{};
-  if (item.stored_bytes > kMaxRecordBytes || item.bytes > kMaxRecordBytes) {
-    return Unusable(fmt::format("record {} is too large", item.key.Hex()));
-  }
+void SignedSnapshot::AddRow(const SnapshotItem& item, uint64_t offset, const Digest& fingerprint) {
   const auto row = static_cast<uint32_t>(rows_.size());
   rows_.push_back({item.key, item.sha256, offset, static_cast<uint32_t>(item.stored_bytes),
                    static_cast<uint32_t>(item.bytes)});
   if (KeyOf(fingerprint, {}) != item.key) manifests_.push_back({ManifestKey(fingerprint), row});
-  return Ok{};
 }
 
 const SignedSnapshot::Row* SignedSnapshot::FindRow(const Digest& key) const {
@@ -258,7 +276,20 @@ std::optional<ArtifactRecord> SignedSnapshot::ReadRecord(const Row& row) const {
   return bytes ? DecodeArtifactRecord(row.key, *bytes) : std::nullopt;
 }
 
-std::shared_ptr<const Shelf> Shelf::LookAt(const std::string& directory, const TrustList& trusted,
+ArtifactPtr MergedManifests(const std::vector<ArtifactPtr>& manifests) {
+  Manifest all;
+  for (const ArtifactPtr& each : manifests) {
+    auto known = DecodeManifest(each->log);
+    if (!known) continue;
+    for (KnownClosure& closure : known->closures) all.Add(std::move(closure));
+  }
+  auto entry = std::make_shared<Artifact>();
+  entry->log = EncodeManifest(all);
+  entry->compile_time = kCompileTimeOfRecords;
+  return entry;
+}
+
+std::shared_ptr<const Shelf> Shelf::LookAt(const std::string& directory, const Rules& rules,
                                            const Shelf* before) {
   auto shelf = std::make_shared<Shelf>();
   std::error_code error;
@@ -269,7 +300,7 @@ std::shared_ptr<const Shelf> Shelf::LookAt(const std::string& directory, const T
     if (path.ends_with(kSignatureSuffix)) {
       paths.push_back(path.substr(0, path.size() - kSignatureSuffix.size()));
     }
-    if (paths.size() > kMaxSnapshots) break;
+    if (paths.size() > kMaxNames) break;
   }
   if (error) {
     // A file system that fails for a while takes nothing away; a directory that is gone does.
@@ -279,35 +310,50 @@ std::shared_ptr<const Shelf> Shelf::LookAt(const std::string& directory, const T
     return shelf;
   }
   std::ranges::sort(paths);
-  if (paths.size() > kMaxSnapshots) {
-    paths.pop_back();
-    shelf->problems_.push_back(
-        fmt::format("{}: only {} snapshots of it are used", directory, kMaxSnapshots));
+  for (const std::string& path : paths) {
+    if (shelf->snapshots_.size() < kMaxSnapshots) shelf->Add(path, rules, before);
   }
-  for (const std::string& path : paths) shelf->Add(path, trusted, before);
+  if (paths.size() > kMaxNames || shelf->snapshots_.size() == kMaxSnapshots) {
+    shelf->problems_.push_back(
+        fmt::format("{}: at most {} snapshots of it, and {} signatures, are looked at", directory,
+                    kMaxSnapshots, kMaxNames));
+  }
   return shelf;
 }
 
-void Shelf::Add(const std::string& path, const TrustList& trusted, const Shelf* before) {
+void Shelf::Add(const std::string& path, const Rules& rules, const Shelf* before) {
   std::shared_ptr<const SignedSnapshot> snapshot;
   if (before != nullptr) {
     const auto same = std::ranges::find_if(
         before->snapshots_, [&path](const auto& each) { return each->IsStill(path); });
-    if (same != before->snapshots_.end() && trusted.Holds((*same)->signer())) snapshot = *same;
+    if (same != before->snapshots_.end() && rules.trusted->Holds((*same)->signer())) {
+      snapshot = *same;
+    }
+    const auto known = std::ranges::find(before->unusable_, path, &Unusable::path);
+    if (known != before->unusable_.end() && known->trusted == rules.trusted &&
+        known->identity == IdentitiesAt(path)) {
+      return AddUnusable(path, rules, known->problem);
+    }
   }
   if (snapshot == nullptr) {
-    auto opened = SignedSnapshot::Open(path, trusted);
-    if (!opened) return problems_.push_back(opened.error().message);
+    auto opened = SignedSnapshot::Open(path, rules);
+    if (!opened) return AddUnusable(path, rules, opened.error().message);
     snapshot = *std::move(opened);
   }
   if (entries_ + snapshot->entries() > kMaxEntries) {
-    return problems_.push_back(
+    return AddUnusable(
+        path, rules,
         fmt::format("{}: a shelf holds {} entries at most: put fewer of them into snapshots, or "
                     "some on another shelf",
                     path, kMaxEntries));
   }
   entries_ += snapshot->entries();
   snapshots_.push_back(std::move(snapshot));
+}
+
+void Shelf::AddUnusable(const std::string& path, const Rules& rules, std::string problem) {
+  problems_.push_back(problem);
+  unusable_.push_back({path, rules.trusted, IdentitiesAt(path), std::move(problem)});
 }
 
 bool Shelf::HoldsAny(const std::vector<SharedEntry>& entries) const {
@@ -321,14 +367,18 @@ Shelf::Reading Shelf::Read(const std::vector<SharedEntry>& entries,
                            const TrustList& trusted) const {
   Reading reading;
   for (const SharedEntry& entry : entries) {
-    ArtifactPtr found;
+    std::vector<ArtifactPtr> found;
     for (const auto& snapshot : snapshots_) {
       if (!snapshot->Holds(entry)) continue;
-      if (trusted.Holds(snapshot->signer())) found = snapshot->Read(entry);
-      if (found != nullptr) break;
-      ++reading.refused;
+      ArtifactPtr held = trusted.Holds(snapshot->signer()) ? snapshot->Read(entry) : nullptr;
+      if (held == nullptr) ++reading.refused;
+      if (held != nullptr) found.push_back(std::move(held));
+      // Of an artifact one is enough; which closures are true is known by the builds.
+      if (!found.empty() && entry.kind == EntryKind::kArtifact) break;
     }
-    reading.entries.push_back(std::move(found));
+    reading.entries.push_back(found.empty()       ? nullptr
+                              : found.size() == 1 ? found.front()
+                                                  : MergedManifests(found));
   }
   return reading;
 }

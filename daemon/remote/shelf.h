@@ -21,11 +21,14 @@ class SignedSnapshot;
 /// the bytes of a record if the index has their digest.
 class Shelf {
  public:
-  /// Blocks as long as the file system does. What cannot be used is told by problems(). `before`:
-  /// the same directory earlier, or null; snapshots that did not change are taken from there.
+  struct Rules {
+    std::shared_ptr<const TrustList> trusted;
+    uint64_t entry_limit = 0;  ///< bytes; larger records are left out
+  };
+  /// Blocks as long as the file system does; problems() names what can't be used. `before`: the
+  /// same directory earlier, or null; a file that did not change since is not read again.
   [[nodiscard]] static std::shared_ptr<const Shelf> LookAt(const std::string& directory,
-                                                           const TrustList& trusted,
-                                                           const Shelf* before);
+                                                           const Rules& rules, const Shelf* before);
 
   /// Looks at no file.
   [[nodiscard]] bool HoldsAny(const std::vector<SharedEntry>& entries) const;
@@ -45,11 +48,23 @@ class Shelf {
   [[nodiscard]] const std::vector<std::string>& problems() const { return problems_; }
 
  private:
-  void Add(const std::string& path, const TrustList& trusted, const Shelf* before);
+  /// A snapshot that can't be used, as it was then.
+  struct Unusable {
+    std::string path;
+    std::shared_ptr<const TrustList> trusted;
+    std::vector<int64_t> identity;
+    std::string problem;
+  };
+  void Add(const std::string& path, const Rules& rules, const Shelf* before);
+  void AddUnusable(const std::string& path, const Rules& rules, std::string problem);
 
   std::vector<std::shared_ptr<const SignedSnapshot>> snapshots_;
   uint64_t entries_ = 0;
+  std::vector<Unusable> unusable_;
   std::vector<std::string> problems_;
 };
+
+/// Returns one manifest with the closures of several, none of which is null.
+[[nodiscard]] ArtifactPtr MergedManifests(const std::vector<ArtifactPtr>& manifests);
 
 }  // namespace cccl_cache::daemon

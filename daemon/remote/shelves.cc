@@ -12,22 +12,33 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// Reads are for all users, so they count on the daemon's own account.
-constexpr Account kAccount{0};
-// A build waits so many times longer behind others' reads than one read may take.
-constexpr int kReadsInLine = 10;
+// A read of a file system that nodes share takes some ms where none of its caches has the page, so
+// a shelf gets so many times the patience that Redis has.
+constexpr int kPatienceOfRedis = 10;
+constexpr size_t kMaxReported = 10;  // problems of one look
+// Looks at directories are for all users.
+constexpr Account kDaemon{0};
 // An index has at most some 60 MB, which a slow file system gives within this time.
 constexpr std::chrono::minutes kLongestLook{10};
 
+/// Adds the manifest among these entries, which is the last one if there is more than one, to what
+/// was found before.
+void AddManifests(const std::vector<ArtifactPtr>& entries, std::vector<ArtifactPtr>* found) {
+  found->resize(std::max(found->size(), entries.size()));
+  if (entries.size() < 2 || entries.back() == nullptr) return;
+  found->back() =
+      found->back() == nullptr ? entries.back() : MergedManifests({found->back(), entries.back()});
+}
+
 }  // namespace
 
-Shelves::Place::Place(std::string path, std::chrono::milliseconds patience)
+Shelves::Place::Place(std::string path, std::chrono::milliseconds longest_read)
     : directory(std::move(path)),
       shelf(std::make_shared<const Shelf>()),
       reads({.awaited = "a shelf",
              .threads_per_uid = 4,
-             .time = patience * kReadsInLine,
-             .look_time = patience}),
+             .time = longest_read,
+             .look_time = longest_read}),
       looks({.awaited = "a shelf", .threads_per_uid = 1, .time = kLongestLook}) {}
 
 Shelves::Shelves(Options options, std::shared_ptr<const TrustList> trusted, Statistics& statistics,
@@ -37,7 +48,7 @@ Shelves::Shelves(Options options, std::shared_ptr<const TrustList> trusted, Stat
       others_(others),
       trusted_(std::move(trusted)) {
   for (const std::string& directory : options_.directories) {
-    places_.push_back(std::make_unique<Place>(directory, options_.patience));
+    places_.push_back(std::make_unique<Place>(directory, longest_read()));
   }
   LookAgain();
 }
@@ -71,10 +82,13 @@ void Shelves::LookAgain() {
     const auto now = std::make_shared<std::shared_ptr<const Shelf>>();
     const auto end = [this, &place, now] { Keep(place, std::move(*now)); };
     const Status added = place.looks.Add(
-        kAccount, {.look = [directory = place.directory, trusted, before,
-                            now] { *now = Shelf::LookAt(directory, *trusted, before.get()); },
-                   .then = end,
-                   .late = [this, &place] { Keep(place, nullptr); }});
+        kDaemon,
+        {.look =
+             [directory = place.directory, trusted, before, now, limit = options_.entry_limit] {
+               *now = Shelf::LookAt(directory, {trusted, limit}, before.get());
+             },
+         .then = end,
+         .late = [this, &place] { Keep(place, nullptr); }});
     if (!added) Keep(place, nullptr);
   }
 }
@@ -87,8 +101,12 @@ void Shelves::Keep(Place& place, std::shared_ptr<const Shelf> shelf) {
     if (shelf == nullptr) return;
     before = std::exchange(place.shelf, shelf);
   }
+  // To close a file of a mount that hangs takes as long as that.
+  (void)place.looks.Add(kDaemon, {.look = [before] {}, .then = [] {}, .late = [] {}});
+  size_t reported = 0;
   for (const std::string& problem : shelf->problems()) {
     if (std::ranges::find(before->problems(), problem) != before->problems().end()) continue;
+    if (++reported > kMaxReported) break;
     if (options_.report) options_.report("not used from a shelf: " + problem);
   }
 }
@@ -133,10 +151,11 @@ bool Shelves::AskFrom(size_t place, const OpenPtr& open) {
       AskNext(place + 1, open);
     };
     const Status added = places_[place]->reads.Add(
-        kAccount, {.look = [shelf, trusted = trusted(), entries = open->question.entries,
-                            reading] { *reading = shelf->Read(entries, *trusted); },
-                   .then = found,
-                   .late = late});
+        open->question.account,
+        {.look = [shelf, trusted = trusted(), entries = open->question.entries,
+                  reading] { *reading = shelf->Read(entries, *trusted); },
+         .then = found,
+         .late = late});
     if (added) return true;
     ++place;
   }
@@ -157,53 +176,50 @@ std::shared_ptr<const Shelf> Shelves::FindShelf(const std::vector<SharedEntry>& 
 }
 
 void Shelves::Peek(Question question, std::function<void(Peeked)> told) {
-  size_t place = 0;
-  const auto shelf = FindShelf(question.entries, &place);
-  if (shelf == nullptr) {
-    return PeekAtOthers(std::move(question), {TierName::kShelf, TierFinding::kNoEntry}, {},
-                        std::move(told));
-  }
-  const auto reading = std::make_shared<Shelf::Reading>();
-  const auto asked = std::make_shared<Question>(std::move(question));
-  const auto no_answer = [this, asked, told](const std::string& why) {
-    PeekAtOthers(std::move(*asked), {TierName::kShelf, TierFinding::kNoAnswer, why}, {}, told);
-  };
-  const auto then = [this, asked, reading, told] {
-    if (reading->entries.front() != nullptr) {
-      return told({.tier = TierName::kShelf, .finding = TierFinding::kHasIt});
-    }
-    TierLook look{TierName::kShelf, TierFinding::kNoEntry};
-    if (reading->refused > 0) {
-      look.finding = TierFinding::kRefused;
-      look.reason = "its bytes are not what was signed, or its signer is revoked";
-    }
-    PeekAtOthers(std::move(*asked), std::move(look), std::move(reading->entries), told);
-  };
-  const Status added = places_[place]->reads.Add(
-      kAccount,
-      {.look = [shelf, trusted = trusted(), entries = asked->entries,
-                reading] { *reading = shelf->Read(entries, *trusted); },
-       .then = then,
-       .late =
-           [this, no_answer] {
-             no_answer(fmt::format("a build waits {} ms for it", options_.patience.count()));
-           }});
-  if (!added) no_answer(added.error().message);
+  PeekFrom(0, std::make_shared<Peeking>(Peeking{
+                  std::move(question), {TierName::kShelf, TierFinding::kNoEntry}, {}, told}));
 }
 
-void Shelves::PeekAtOthers(Question question, TierLook shelves, std::vector<ArtifactPtr> found,
-                           std::function<void(Peeked)> told) {
-  const auto both = [shelves = std::move(shelves), found = std::move(found),
-                     told = std::move(told)](Peeked peeked) {
-    peeked.before.insert(peeked.before.begin(), shelves);
-    peeked.found.resize(std::max(peeked.found.size(), found.size()));
-    for (size_t place = 0; place < found.size(); ++place) {
-      if (peeked.found[place] == nullptr) peeked.found[place] = found[place];
-    }
-    told(std::move(peeked));
+void Shelves::PeekFrom(size_t place, const std::shared_ptr<Peeking>& peeking) {
+  while (const auto shelf = FindShelf(peeking->question.entries, &place)) {
+    const auto reading = std::make_shared<Shelf::Reading>();
+    const auto then = [this, place, peeking, reading] {
+      if (reading->entries.front() != nullptr) {
+        return peeking->told({.tier = TierName::kShelf, .finding = TierFinding::kHasIt});
+      }
+      if (reading->refused > 0) {
+        peeking->look = {TierName::kShelf, TierFinding::kRefused,
+                         "its bytes are not what was signed, or its signer is revoked"};
+      }
+      AddManifests(reading->entries, &peeking->found);
+      PeekFrom(place + 1, peeking);
+    };
+    const auto late = [this, place, peeking] {
+      peeking->look = {TierName::kShelf, TierFinding::kNoAnswer,
+                       fmt::format("a build waits {} ms for it", longest_read().count())};
+      PeekFrom(place + 1, peeking);
+    };
+    const Status added = places_[place]->reads.Add(
+        peeking->question.account,
+        {.look = [shelf, trusted = trusted(), entries = peeking->question.entries,
+                  reading] { *reading = shelf->Read(entries, *trusted); },
+         .then = then,
+         .late = late});
+    if (added) return;
+    peeking->look = {TierName::kShelf, TierFinding::kNoAnswer, added.error().message};
+    ++place;
+  }
+  const auto both = [peeking](Peeked peeked) {
+    peeked.before.insert(peeked.before.begin(), peeking->look);
+    AddManifests(peeking->found, &peeked.found);
+    peeking->told(std::move(peeked));
   };
   if (others_ == nullptr) return both({.finding = TierFinding::kNotConfigured});
-  others_->Peek(std::move(question), both);
+  others_->Peek(peeking->question, both);
+}
+
+std::chrono::milliseconds Shelves::longest_read() const {
+  return options_.patience * kPatienceOfRedis;
 }
 
 std::shared_ptr<const TrustList> Shelves::trusted() const {

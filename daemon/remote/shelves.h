@@ -26,8 +26,9 @@ namespace cccl_cache::daemon {
 class Shelves final : public Cluster {
  public:
   struct Options {
-    std::vector<std::string> directories;  ///< in the order in which they are asked
-    std::chrono::milliseconds patience{20};
+    std::vector<std::string> directories;    ///< in the order in which they are asked
+    std::chrono::milliseconds patience{20};  ///< that a build has with Redis
+    uint64_t entry_limit = 8 << 20;  ///< bytes; larger entries are as if they were not there
     std::function<void(std::string_view)> report;  ///< messages for the operator
   };
 
@@ -53,7 +54,7 @@ class Shelves final : public Cluster {
  private:
   /// One directory.
   struct Place {
-    explicit Place(std::string path, std::chrono::milliseconds patience);
+    Place(std::string path, std::chrono::milliseconds longest_read);
     const std::string directory;
     std::shared_ptr<const Shelf> shelf;
     bool is_looked_at = false;
@@ -74,9 +75,15 @@ class Shelves final : public Cluster {
   /// Returns the first shelf from `place` on that holds any of the entries, as it is now; null:
   /// none does. `place` is set to its place.
   std::shared_ptr<const Shelf> FindShelf(const std::vector<SharedEntry>& entries, size_t* place);
-  /// Tells of the other nodes, behind what the shelves have.
-  void PeekAtOthers(Question question, TierLook shelves, std::vector<ArtifactPtr> found,
-                    std::function<void(Peeked)> told);
+  /// A look for a build that is only explained.
+  struct Peeking {
+    Question question;
+    TierLook look;                   ///< of all shelves together
+    std::vector<ArtifactPtr> found;  ///< so far
+    std::function<void(Peeked)> told;
+  };
+  void PeekFrom(size_t place, const std::shared_ptr<Peeking>& peeking);
+  [[nodiscard]] std::chrono::milliseconds longest_read() const;
   [[nodiscard]] std::shared_ptr<const TrustList> trusted() const;
   void Keep(Place& place, std::shared_ptr<const Shelf> shelf);
 

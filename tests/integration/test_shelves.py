@@ -270,7 +270,7 @@ def test_a_shelf_on_a_hanging_mount_harms_nobody(shelf, directory):
         path.unlink()
         path.symlink_to(mount / NAME)
         shelf.fill(("// good\n",), name="good.snap", place=good)
-        node = shelf.node("node", "--shelf-path", str(good), patience="300ms")
+        node = shelf.node("node", "--shelf-path", str(good), patience="50ms")
         wait_for(lambda: count(node, "shelf_snapshots") == 2, "the look at both shelves")
         assert found(node.build_json(SOURCE)) == ("hit", "shelf")
         file.answering.clear()
@@ -287,19 +287,21 @@ def test_a_shelf_on_a_hanging_mount_harms_nobody(shelf, directory):
 
 
 def test_a_shelf_that_hung_serves_again(shelf, directory):
-    path = shelf.fill((SOURCE,), ("// two\n",))
+    path = shelf.fill(*((f"// {number}\n",) for number in range(40)))
+    numbers = iter(range(40))
     mount = directory / "mount"
     mount.mkdir()
     file = FuseFile(mount, path.read_bytes())
     try:
         path.unlink()
         path.symlink_to(mount / NAME)
-        node = shelf.node("node", patience="300ms")
+        node = shelf.node("node", patience="50ms")
         file.answering.clear()
-        assert node.build_json(SOURCE)["outcome"] == "built"
+        for _ in range(5):  # more than read at a time
+            assert node.build_json(f"// {next(numbers)}\n")["outcome"] == "built"
+        assert count(node, "shelf_late_total") == 4
         file.answering.set()
-        look_again(node)
-        assert found(node.build_json("// two\n")) == ("hit", "shelf")
+        wait_for(lambda: found(node.build_json(f"// {next(numbers)}\n")) == ("hit", "shelf"), "a hit of the shelf")
     finally:
         file.close()
 

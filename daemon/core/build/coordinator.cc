@@ -19,7 +19,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int kMaxRescans = 4;
 // A build that is explained asks other nodes so often, as one that is compiled does: each manifest
 // and each change of names may lead to another artifact.
-constexpr int kMaxAskedElsewhere = 4;
+constexpr int kMaxAskedElsewhere = 8;
 // Memory for the builds that `explain` compares with, of all users together.
 constexpr size_t kHistoryBytes = 64 << 20;
 // A request of this size is planned within about a millisecond.
@@ -375,6 +375,7 @@ void BuildCoordinator::AwaitElsewhere(BuildPtr build) {
   const Ticket ticket = build->ticket;
   const BuildPlan& plan = *build->plan;
   Cluster::Question question{.entries = {ArtifactEntryOf(plan, *build->dry_run->asked)},
+                             .account = build->peer.account(),
                              .usual_time = flights_.UsualTime(build->request->kind())};
   if (build->found.closure == nullptr) question.entries.push_back(ManifestEntryOf(plan));
   table_.Park(std::move(build));

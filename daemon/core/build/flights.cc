@@ -23,9 +23,10 @@ constexpr int kMaxRestarts = 3;
 // A build gives up its turn so often because others of its fingerprint ended while it was queued.
 // If their results did not serve it three times, they seldom will: they have other headers.
 constexpr int kMaxOvertaken = 3;
-// A build's flights ask other nodes so often at most: for its manifest, for the artifact of the
-// closure that is true, and for both again under the real names.
-constexpr int kMaxAsked = 4;
+// A build's flights ask so often at most what shelves and other nodes have: for manifests, of which
+// each place may have another one, for the artifact of the closure that is true, and for both again
+// under the real names.
+constexpr int kMaxAsked = 8;
 
 Digest FlightOfView(const BuildPlan& plan, const CallerFilesPtr& files) {
   Hasher hasher;
@@ -176,6 +177,7 @@ void Flights::Join(BuildPtr waiter) {
   if (asks && waiter->asked_cluster == 1) waiter->cluster_since = waiter->joined;
   const KnownClosure* const closure = waiter->found.closure;
   Wanted wanted{.plan = plan,
+                .account = peer.account(),
                 .compile = of_one_caller ? std::nullopt : std::optional(key),
                 .since = waiter->cluster_since,
                 .artifact = closure == nullptr ? plan->key : closure->key,
@@ -212,6 +214,7 @@ void Flights::EndAsking(uint64_t flight) {
 bool Flights::AskCluster(const FlightTable::Joined& joined, Wanted wanted) {
   const BuildPlan& plan = *wanted.plan;
   Cluster::Question question{.entries = {ArtifactEntryOf(plan, wanted.artifact)},
+                             .account = wanted.account,
                              .compile = wanted.compile,
                              .since = wanted.since,
                              .usual_time = UsualTime(plan.job.request->kind())};

@@ -83,6 +83,7 @@ class Flights {
   /// The entries to ask other nodes for, and the compile to announce.
   struct Wanted {
     std::shared_ptr<const BuildPlan> plan;
+    Account account;
     std::optional<Digest> compile;  ///< as in Cluster::Question
     std::chrono::steady_clock::time_point since;
     Digest artifact;                        ///< of the closure that is true, or of none

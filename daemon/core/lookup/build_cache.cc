@@ -253,8 +253,11 @@ std::shared_ptr<const Manifest> BuildCache::ReadManifest(const BuildPlan& plan,
 }
 
 void BuildCache::AddFromElsewhere(const Digest& key, const ArtifactPtr& artifact, TierName tier) {
-  // A shelf is a disk, too: what lies there needs no copy on this one.
-  for (Tier* each : tier == TierName::kShelf ? at_once_ : tiers_) each->Put(key, artifact);
+  for (Tier* each : at_once_) each->Put(key, artifact);
+  // A shelf is a disk, too: its entries need no copy on this one, unless memory has no room.
+  const auto holds = [&key](Tier* each) { return each->Holds(key); };
+  if (tier == TierName::kShelf && std::ranges::any_of(at_once_, holds)) return;
+  for (Tier* each : tiers_) each->Put(key, artifact);
 }
 
 void BuildCache::Keep(const BuildPlan& plan, const Peer& peer, const FlightResult& flight_result,

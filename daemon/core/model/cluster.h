@@ -66,6 +66,7 @@ class Cluster {
   };
   struct Question {
     std::vector<SharedEntry> entries;  ///< each that may serve this compile
+    Account account{0};                ///< of the user who asked first
     /// The name of the compile on all nodes. None: it is one of this node alone, so that no
     /// other node's compile is waited for.
     std::optional<Digest> compile;

@@ -37,7 +37,7 @@ TEST_CASE("only one whole compression of the size that is named is taken") {
 
 TEST_CASE("the front of a frame can be had without its end") {
   std::string text = "the front";
-  for (int i = 0; i < 200'000; ++i) text += static_cast<char>('a' + i * i % 23);
+  for (unsigned i = 0; i < 200'000; ++i) text += static_cast<char>('a' + i * i % 23);
   const std::string stored = *Compress(text, kFastCompression);
   CHECK(DecompressFront(stored, 9) == "the front");
   CHECK(DecompressFront(stored, text.size()) == text);

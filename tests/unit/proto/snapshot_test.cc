@@ -131,6 +131,31 @@ TEST_CASE("a snapshot of which any bit was altered is refused") {
   }
 }
 
+/// A file that another one writes meanwhile.
+class Changing final : public SnapshotBytes {
+ public:
+  explicit Changing(std::string bytes) : bytes(std::move(bytes)) {}
+  [[nodiscard]] uint64_t size() const override { return bytes.size(); }
+  [[nodiscard]] std::string Read(uint64_t offset, std::span<char> room) const override {
+    return Text(bytes).Read(offset, room);
+  }
+  std::string bytes;
+};
+
+TEST_CASE("an index that changes after it was looked at is refused at its end") {
+  Records records = SomeRecords(3);
+  Changing file(Write(records));
+  const auto opened = SnapshotReader::Open(file);
+  REQUIRE(std::holds_alternative<SnapshotReader>(opened));
+  const auto& reader = std::get<SnapshotReader>(opened);
+  // Another record of the same size, with its digest.
+  for (auto& [item, stored] : records) std::ranges::fill(stored, 'z');
+  file.bytes = Write(records);
+  const auto all = [](const SnapshotItem&, uint64_t) { return true; };
+  CHECK_THAT(reader.ForEach(all), Catch::Matchers::Contains("altered"));
+  CHECK_FALSE(reader.Verify().empty());
+}
+
 TEST_CASE("a snapshot with bytes behind its end is refused") {
   CHECK_FALSE(WrongWith(Write(SomeRecords(2)) + "x").empty());
 }

@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <future>
 #include <map>
 #include <mutex>
 #include <string>
@@ -33,6 +34,8 @@ using cccl_cache::daemon::testing::StoredRecord;
 namespace {
 
 const SigningKey kKey{SigningKey::Seed{1}};
+const Shelf::Rules kRules{.trusted = std::make_shared<const TrustList>(std::set{kKey.public_key()}),
+                          .entry_limit = 8 << 20};
 
 /// A record that was built from one file of its program.
 ArtifactRecord WithFile(const std::string& program, const std::string& contents) {
@@ -138,8 +141,9 @@ TEST_CASE("an entry of a signed snapshot is found, and what is on no shelf is no
 
 TEST_CASE("the manifest of a program has the closures of all snapshots' records of it") {
   Bench bench;
-  bench.Put("a", {WithFile("p", "1"), WithFile("p", "2"), WithFile("q", "3"), RecordOf("r")});
-  bench.Open(1);
+  bench.Put("a", {WithFile("p", "1"), WithFile("q", "3"), RecordOf("r")});
+  bench.Put("b", {WithFile("p", "2")});
+  bench.Open(2);
   CHECK(bench.Ask({ArtifactOf(RecordOf("none")), ManifestOf(WithFile("p", "1"))}));
   CHECK(bench.Says({"nothing", "2 closures"}));
   CHECK_FALSE(bench.Ask({ManifestOf(RecordOf("r"))}));
@@ -170,7 +174,7 @@ TEST_CASE("entries of a revoked key are misses before the shelf is looked at aga
   Bench bench;
   bench.Put("a", {RecordOf("one")});
   bench.Open(1);
-  const auto shelf = Shelf::LookAt(bench.directory.path(), TrustList({kKey.public_key()}), nullptr);
+  const auto shelf = Shelf::LookAt(bench.directory.path(), kRules, nullptr);
   const auto reading = shelf->Read({ArtifactOf(RecordOf("one"))}, TrustList());
   CHECK(reading.entries == std::vector<ArtifactPtr>{nullptr});
   CHECK(reading.refused == 1);
@@ -193,19 +197,64 @@ TEST_CASE("each problem of a shelf is reported once") {
   CHECK_THAT(bench.said[0], Contains(bench.directory / "a.sig") && Contains("is not trusted"));
 }
 
-TEST_CASE("snapshots that did not change are kept open, and those that did are read again") {
+TEST_CASE("snapshots that changed are read again, and the earlier ones stay readable") {
   Bench bench;
-  const TrustList trusted({kKey.public_key()});
   bench.Put("a", {RecordOf("one")});
-  const auto first = Shelf::LookAt(bench.directory.path(), trusted, nullptr);
-  bench.Put("b", {RecordOf("two")});
+  bench.Put("c", {RecordOf("three")});
+  const auto first = Shelf::LookAt(bench.directory.path(), kRules, nullptr);
   std::filesystem::remove(bench.directory / "a");
-  const auto second = Shelf::LookAt(bench.directory.path(), trusted, first.get());
-  CHECK(second->snapshots() == 1);
+  bench.Put("a", {RecordOf("two")});
+  const auto second = Shelf::LookAt(bench.directory.path(), kRules, first.get());
+  CHECK(second->snapshots() == 2);
   CHECK(second->HoldsAny({ArtifactOf(RecordOf("two"))}));
+  CHECK(second->HoldsAny({ArtifactOf(RecordOf("three"))}));
   CHECK_FALSE(second->HoldsAny({ArtifactOf(RecordOf("one"))}));
-  // Whoever has the earlier look can still read from it.
-  CHECK(first->Read({ArtifactOf(RecordOf("one"))}, trusted).entries[0] != nullptr);
+  CHECK(first->Read({ArtifactOf(RecordOf("one"))}, *kRules.trusted).entries[0] != nullptr);
+}
+
+TEST_CASE("files that can't be used keep no others out, and are not read again until they change") {
+  Bench bench;
+  for (int number = 0; number < 300; ++number) {
+    bench.directory.Write("a" + std::to_string(number) + ".sig", "no signature");
+  }
+  bench.Put("b", {RecordOf("one")});
+  const auto first = Shelf::LookAt(bench.directory.path(), kRules, nullptr);
+  CHECK(first->snapshots() == 1);
+  CHECK(first->problems().size() == 300);
+  const auto second = Shelf::LookAt(bench.directory.path(), kRules, first.get());
+  CHECK(second->problems() == first->problems());
+  std::filesystem::remove(bench.directory / "a7.sig");
+  bench.Put("a7", {RecordOf("two")});
+  CHECK(Shelf::LookAt(bench.directory.path(), kRules, second.get())->snapshots() == 2);
+}
+
+TEST_CASE("records above the limit of shared entries are left out") {
+  Bench bench;
+  bench.Put("a", {RecordOf("one"), RecordOf(std::string(5'000, 'x'))});
+  const auto shelf =
+      Shelf::LookAt(bench.directory.path(), {kRules.trusted, /*entry_limit=*/4'000}, nullptr);
+  CHECK(shelf->entries() == 1);
+}
+
+TEST_CASE("a look finds all shelves' closures, the entry itself, and nothing where there is none") {
+  Bench bench;
+  bench.Put("a", {WithFile("p", "1"), RecordOf("one")});
+  bench.Open(1);
+  const auto peek = [&](std::vector<SharedEntry> entries) {
+    std::promise<Cluster::Peeked> told;
+    bench.shelves->Peek({.entries = std::move(entries)},
+                        [&told](Cluster::Peeked peeked) { told.set_value(std::move(peeked)); });
+    return told.get_future().get();
+  };
+  const auto hit = peek({ArtifactOf(RecordOf("one"))});
+  CHECK((hit.tier == TierName::kShelf && hit.finding == TierFinding::kHasIt));
+  const auto closures = peek({ArtifactOf(RecordOf("none")), ManifestOf(WithFile("p", "1"))});
+  CHECK(closures.finding == TierFinding::kNotConfigured);
+  REQUIRE(closures.before.size() == 1);
+  CHECK(closures.before[0].finding == TierFinding::kNoEntry);
+  REQUIRE(closures.found.size() == 2);
+  CHECK(Bench::Text(*closures.found[1]) == "1 closures");
+  CHECK(peek({ArtifactOf(RecordOf("none"))}).before[0].finding == TierFinding::kNoEntry);
 }
 
 TEST_CASE("no asker is called once the shelves are closed") {
