@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/service/calls/admin_service.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string_view>
