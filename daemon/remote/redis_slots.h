@@ -40,7 +40,7 @@ struct RedisSlotRange {
   uint16_t last = 0;
   RedisNodeName node;
 };
-/// Reads the answer to CLUSTER SLOTS. What is malformed or names no host is left out.
+/// Reads the answer to CLUSTER SLOTS. Malformed ranges are left out.
 [[nodiscard]] std::vector<RedisSlotRange> ParseRedisSlots(const RedisReply& reply);
 
 }  // namespace cccl_cache::daemon

@@ -19,9 +19,9 @@
 
 namespace cccl_cache::daemon {
 
-/// What this node gives to others, behind its builds: a thread compresses and signs entries, and
-/// sends them. A lease ends after all entries that were given before it have been written.
-/// Thread-safe; nothing blocks but Finish().
+/// The entries that this node gives to others, behind its builds: a thread compresses and signs
+/// entries, and sends them. A lease ends after all entries that were given before it have been
+/// written. Thread-safe; nothing blocks but Finish().
 class RemoteOutbox {
  public:
   struct Options {
@@ -41,7 +41,8 @@ class RemoteOutbox {
              Account account);
   /// Ends a lease, unless its holder has another token.
   void Release(std::string lease, std::string token);
-  /// Returns when all that waits has been sent. Nothing is sent any more afterwards.
+  /// Returns when all that waits was handed to the servers, which may still drop it when they end.
+  /// In a cluster, leases whose entries are not answered by then end by themselves.
   void Finish();
 
   /// Bytes of artifacts that are not written yet.

@@ -102,6 +102,7 @@ TEST_CASE("in a cluster a lease ends only after the entries before it were writt
   at_other.Greet();
   CHECK(at_other.Next().starts_with("EVAL"));
   at_other.Send(":0\r\n");
+  REQUIRE(WaitUntil([&] { return scene.servers.state().pending == 0; }));
 
   scene.Write(kAlice, "entry");
   scene.outbox.Release("lease", "token");
