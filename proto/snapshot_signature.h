@@ -48,8 +48,6 @@ struct SnapshotSignature {
 //   signature = 64 bytes           Ed25519, of the head
 //   rows      = count * 32 bytes   fingerprints
 inline constexpr size_t kSignatureHeadBytes = 8 + 4 + 32 + 8 + 8 + 32 + 4 + 32;
-inline constexpr size_t kMaxSignatureBytes =
-    kSignatureHeadBytes + 64 + size_t{kMaxSnapshotRecords} * 32;
 
 /// Returns the contents of FILE.sig. `signature.signer` is that of the key, whatever it says.
 [[nodiscard]] std::string EncodeSnapshotSignature(const SnapshotSignature& signature,

@@ -18,7 +18,7 @@ constexpr std::string_view kShelfPrefix = "shelf_";
 
 using Values = std::map<std::string, double, std::less<>>;
 
-/// What the daemon says about its Redis and its shelves.
+/// The daemon's Redis and shelves, as it tells of them.
 struct Status {
   std::string address;  ///< empty: an older daemon
   std::string problem;  ///< why it is not connected

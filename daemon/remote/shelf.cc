@@ -38,7 +38,10 @@ constexpr uint64_t kMaxEntries = 1 << 18;
 // The head of a signature file, and the signature.
 constexpr uint64_t kSignedBytes = kSignatureHeadBytes + sizeof(Signature::bytes);
 
-Error Unusable(std::string why) { return {ErrorCode::kInvalidRequest, std::move(why)}; }
+/// It may be usable the next time: the file system failed, perhaps.
+Error Unusable(std::string why) { return {ErrorCode::kUnavailable, std::move(why)}; }
+/// It stays unusable until it changes.
+Error Refused(std::string why) { return {ErrorCode::kInvalidRequest, std::move(why)}; }
 
 /// Differs when a file was changed or replaced, if the file system keeps times.
 using FileIdentity = std::array<int64_t, 7>;
@@ -91,6 +94,13 @@ std::vector<int64_t> IdentitiesAt(const std::string& path) {
     std::ranges::copy(IdentityOf(status), std::back_inserter(both));
   }
   return both;
+}
+
+ArtifactPtr EntryOf(const Manifest& manifest) {
+  auto entry = std::make_shared<Artifact>();
+  entry->log = EncodeManifest(manifest);
+  entry->compile_time = kCompileTimeOfRecords;
+  return entry;
 }
 
 }  // namespace
@@ -159,7 +169,7 @@ namespace {
 Result<SnapshotSignature> ReadSignature(const OpenFile& file, const TrustList& trusted) {
   constexpr uint64_t kMostBytes = kSignedBytes + kMaxEntries * sizeof(Digest);
   if (file.bytes > kMostBytes) {
-    return Unusable(fmt::format("a shelf holds {} entries at most", kMaxEntries));
+    return Refused(fmt::format("a shelf holds {} entries at most", kMaxEntries));
   }
   const auto opened = SnapshotFile::Open(file.descriptor.get());
   if (const auto* why = std::get_if<std::string>(&opened)) return Unusable(*why);
@@ -169,7 +179,7 @@ Result<SnapshotSignature> ReadSignature(const OpenFile& file, const TrustList& t
   }
   auto signature = DecodeSnapshotSignature(
       bytes, [&trusted](const PublicKey& key) { return trusted.Holds(key); });
-  if (auto* why = std::get_if<std::string>(&signature)) return Unusable(std::move(*why));
+  if (auto* why = std::get_if<std::string>(&signature)) return Refused(std::move(*why));
   return std::get<SnapshotSignature>(std::move(signature));
 }
 
@@ -179,7 +189,7 @@ Result<std::shared_ptr<const SignedSnapshot>> SignedSnapshot::Open(const std::st
                                                                    const Shelf::Rules& rules) {
   const std::string signature_path = SignatureOf(path);
   const auto named = [](const std::string& file, const Error& error) {
-    return Unusable(file + ": " + error.message);
+    return Error{error.code, file + ": " + error.message};
   };
   const Result<OpenFile> signature_file = OpenRegular(signature_path);
   if (!signature_file) return named(signature_path, signature_file.error());
@@ -206,7 +216,7 @@ Status SignedSnapshot::Index(const SnapshotSignature& signature, uint64_t entry_
   if (reader_->index_sha256() != signature.index_sha256 ||
       reader_->file_bytes() != signature.file_bytes ||
       reader_->count() != signature.fingerprints.size()) {
-    return Unusable("it is not the snapshot that was signed: sign it again");
+    return Refused("it is not the snapshot that was signed: sign it again");
   }
   rows_.reserve(reader_->count());
   const uint64_t largest = std::min(entry_limit, kMaxRecordBytes);
@@ -259,11 +269,7 @@ ArtifactPtr SignedSnapshot::ReadManifest(const Digest& manifest) const {
       known.Add({std::move(record->closure)});
     }
   }
-  if (known.closures.empty()) return nullptr;
-  auto entry = std::make_shared<Artifact>();
-  entry->log = EncodeManifest(known);
-  entry->compile_time = kCompileTimeOfRecords;
-  return entry;
+  return known.closures.empty() ? nullptr : EntryOf(known);
 }
 
 std::optional<ArtifactRecord> SignedSnapshot::ReadRecord(const Row& row) const {
@@ -283,10 +289,7 @@ ArtifactPtr MergedManifests(const std::vector<ArtifactPtr>& manifests) {
     if (!known) continue;
     for (KnownClosure& closure : known->closures) all.Add(std::move(closure));
   }
-  auto entry = std::make_shared<Artifact>();
-  entry->log = EncodeManifest(all);
-  entry->compile_time = kCompileTimeOfRecords;
-  return entry;
+  return EntryOf(all);
 }
 
 std::shared_ptr<const Shelf> Shelf::LookAt(const std::string& directory, const Rules& rules,
@@ -337,6 +340,9 @@ void Shelf::Add(const std::string& path, const Rules& rules, const Shelf* before
   }
   if (snapshot == nullptr) {
     auto opened = SignedSnapshot::Open(path, rules);
+    if (!opened && opened.error().code == ErrorCode::kUnavailable) {
+      return problems_.push_back(opened.error().message);
+    }
     if (!opened) return AddUnusable(path, rules, opened.error().message);
     snapshot = *std::move(opened);
   }

@@ -48,7 +48,7 @@ class Shelf {
   [[nodiscard]] const std::vector<std::string>& problems() const { return problems_; }
 
  private:
-  /// A snapshot that can't be used, as it was then.
+  /// A snapshot that can't be used until it changes, as it was then.
   struct Unusable {
     std::string path;
     std::shared_ptr<const TrustList> trusted;

@@ -47,7 +47,7 @@ struct ClusterGauges {
   uint64_t unwritten_bytes = 0;  ///< of entries that are to be written
 };
 
-/// What is on shelves, for statistics.
+/// The contents of all shelves, for statistics.
 struct ShelfGauges {
   size_t shelves = 0;
   size_t snapshots = 0;  ///< that are used
@@ -59,7 +59,7 @@ struct ShelfGauges {
 /// Nothing blocks. Thread-safe.
 class Cluster {
  public:
-  /// What one place has of a question's entries.
+  /// The entries of a question that one place has.
   struct Found {
     TierName tier = TierName::kNone;
     std::vector<ArtifactPtr> entries;  ///< one for each that was asked for; null: it has none
