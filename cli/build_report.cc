@@ -183,7 +183,7 @@ void ExplainFailure(const BuildResult& result, const CompilePlan& plan) {
   const bool silent = result.log().empty();
   if (silent) Complain("does not compile: " + std::string(result.reason()));
   const std::string hint = FailureHint(plan, silent ? result.reason() : result.log());
-  if (!hint.empty()) Complain(hint);
+  if (!hint.empty()) Complain(hint, Colour::kYellow);
 }
 
 Expected<Done> WriteArtifact(const BuildResult& result, const CompilePlan& plan) {
@@ -204,7 +204,9 @@ Expected<Done> WriteArtifact(const BuildResult& result, const CompilePlan& plan)
 std::string SummaryOf(const BuildResult& result, const CompilePlan& plan,
                       std::chrono::microseconds time) {
   const std::string_view tier = result.tier();
-  std::string text = cccl_cache_outcome_name(result.info().outcome);
+  std::string text = Painted(cccl_cache_outcome_name(result.info().outcome),
+                             result.reason().empty() ? Colour::kGreen : Colour::kYellow,
+                             WantsColour(STDERR_FILENO));
   if (!tier.empty() && tier != "none") text += " (" + std::string(tier) + ")";
   const auto microseconds = static_cast<double>(time.count());
   char took[32];

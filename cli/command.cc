@@ -99,8 +99,19 @@ std::string Joined(const std::vector<std::string>& words, std::string_view betwe
   return joined;
 }
 
-void Complain(const std::string& message) {
-  const std::string line = "cccl-cache-cli: " + message + "\n";
+bool WantsColour(int descriptor) {
+  const char* none = std::getenv("NO_COLOR");
+  return isatty(descriptor) != 0 && (none == nullptr || *none == '\0');
+}
+
+std::string Painted(std::string_view text, Colour colour, bool wanted) {
+  if (!wanted) return std::string(text);
+  return "\033[" + std::to_string(static_cast<int>(colour)) + "m" + std::string(text) + "\033[0m";
+}
+
+void Complain(const std::string& message, Colour colour) {
+  const std::string line =
+      Painted("cccl-cache-cli:", colour, WantsColour(STDERR_FILENO)) + " " + message + "\n";
   // Nowhere to say that stderr can't be written to.
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
 }
@@ -148,11 +159,6 @@ int Print(std::string_view text) {
     text.remove_prefix(static_cast<size_t>(written));
   }
   return kDone;
-}
-
-bool WantsColour() {
-  const char* none = std::getenv("NO_COLOR");
-  return isatty(STDOUT_FILENO) != 0 && (none == nullptr || *none == '\0');
 }
 
 JsonWriter BeginAnswer() {

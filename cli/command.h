@@ -71,8 +71,15 @@ void AddWhenParsed(CLI::App* command, const CommonOptions& common, std::function
 /// Has the option take these values alone. --help, completions and man pages show them.
 void AcceptOnly(CLI::Option* option, const std::vector<std::string>& choices);
 
-/// "cccl-cache-cli: MESSAGE" on stderr.
-void Complain(const std::string& message);
+/// The values are those of ECMA-48, "select graphic rendition".
+enum class Colour { kDim = 2, kRed = 31, kGreen = 32, kYellow = 33 };
+/// Whether a descriptor is a terminal and may have colours (https://no-color.org).
+[[nodiscard]] bool WantsColour(int descriptor);
+/// The text in this colour if `wanted`, else as it is.
+[[nodiscard]] std::string Painted(std::string_view text, Colour colour, bool wanted);
+
+/// "cccl-cache-cli: MESSAGE" on stderr: in red before an error, in yellow before advice.
+void Complain(const std::string& message, Colour colour = Colour::kRed);
 /// Reports the error on stderr, with --json also as an object on stdout; returns its exit code.
 int Fail(const Error& error, const CommonOptions& common);
 /// Returns why `given` is neither a key nor the first digits of one; empty if it is.
@@ -82,9 +89,6 @@ int Fail(const Error& error, const CommonOptions& common);
 int FailUsage(const std::string& message, const CommonOptions& common);
 /// Writes all of the text to stdout; returns an exit code other than kDone if that fails.
 int Print(std::string_view text);
-
-/// Whether standard output is a terminal and may have colours (https://no-color.org).
-[[nodiscard]] bool WantsColour();
 
 /// Begins the object that --json prints with the version of its format, which changes when a key
 /// goes or means something else. docs/json.schema.json describes all of them.

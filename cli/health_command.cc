@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
 #include <memory>
 #include <optional>
 #include <utility>
@@ -46,10 +48,12 @@ Expected<Health> Ask(Client* client) {
 
 std::string Status(const Health& health) { return health.serving ? "serving" : "not serving"; }
 
-std::string Text(const Health& health) {
+std::string Text(const Health& health, bool coloured) {
+  const std::string status =
+      Painted(Status(health), health.serving ? Colour::kGreen : Colour::kRed, coloured);
   std::string text =
-      "cccl-cached " + health.version + " at " + health.socket + ": " + Status(health) + "\n";
-  if (!health.problem.empty()) text += health.problem + "\n";
+      "cccl-cached " + health.version + " at " + health.socket + ": " + status + "\n";
+  if (!health.problem.empty()) text += Painted(health.problem, Colour::kYellow, coloured) + "\n";
   return text;
 }
 
@@ -104,7 +108,8 @@ int Run(const CommonOptions& common, bool ready) {
   if (!client.ok()) return Fail(client.error(), common);
   const Expected<Health> health = Ask(&*client);
   if (!health.ok()) return Fail(health.error(), common);
-  const int printed = Print(common.json ? Json(*health) : Text(*health));
+  const int printed =
+      Print(common.json ? Json(*health) : Text(*health, WantsColour(STDOUT_FILENO)));
   if (ready && (!health->serving || !health->problem.empty())) return kNotReady;
   return health->serving ? printed : kOther;
 }

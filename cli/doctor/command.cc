@@ -26,21 +26,21 @@ constexpr size_t kIndent = kNameColumns + kVerdictColumns;
 /// The words of JSON too, and the colour of a terminal.
 struct VerdictLook {
   const char* word;
-  const char* colour;
+  Colour colour;
 };
 
 VerdictLook LookOf(CheckVerdict verdict) {
   switch (verdict) {
     case CheckVerdict::kPass:
-      return {"pass", "\033[32m"};
+      return {"pass", Colour::kGreen};
     case CheckVerdict::kWarning:
-      return {"warning", "\033[33m"};
+      return {"warning", Colour::kYellow};
     case CheckVerdict::kFailure:
-      return {"failure", "\033[31m"};
+      return {"failure", Colour::kRed};
     case CheckVerdict::kSkipped:
       break;
   }
-  return {"skipped", "\033[2m"};
+  return {"skipped", Colour::kDim};
 }
 
 std::string Padded(std::string text, size_t columns) {
@@ -89,7 +89,8 @@ int Examine(const CommonOptions& common) {
   checks.push_back(CheckRun());
   const char* path = std::getenv("PATH");
   checks.push_back(CheckPython(path == nullptr ? "" : path, kPythonPatience));
-  const int printed = Print(common.json ? ChecksJson(checks) : ChecksText(checks, WantsColour()));
+  const int printed =
+      Print(common.json ? ChecksJson(checks) : ChecksText(checks, WantsColour(STDOUT_FILENO)));
   return CountOf(checks, CheckVerdict::kFailure) > 0 ? kCheckFailed : printed;
 }
 
@@ -99,9 +100,8 @@ std::string ChecksText(const std::vector<Check>& checks, bool coloured) {
   std::string text;
   for (const Check& check : checks) {
     const VerdictLook look = LookOf(check.verdict);
-    const std::string word = Padded(look.word, kVerdictColumns);
     text += Padded(check.name, kNameColumns);
-    text += coloured ? look.colour + word + "\033[0m" : word;
+    text += Painted(Padded(look.word, kVerdictColumns), look.colour, coloured);
     text += Wrapped(check.seen);
     if (!check.way_out.empty()) {
       text += std::string(kIndent, ' ') + Wrapped("-> " + check.way_out);

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/command.h"
 
+#include <unistd.h>
+
 #include <charconv>
 #include <chrono>
 #include <memory>
@@ -90,7 +92,10 @@ int Run(const StatsOptions& options, const CommonOptions& common) {
   if (options.prometheus) return Print(StatsPrometheus(stats->get(), /*by_user=*/false));
   if (common.json) return Print(StatsJson(stats->get()));
   if (options.verbose) return Print(StatsText(stats->get()));
-  return Print(StatsSummary(stats->get(), client->socket(), Problem(*client)));
+  const std::string problem = Problem(*client);
+  const bool coloured = !problem.empty() && WantsColour(STDOUT_FILENO);
+  return Print(
+      StatsSummary(stats->get(), client->socket(), Painted(problem, Colour::kRed, coloured)));
 }
 
 }  // namespace

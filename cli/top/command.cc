@@ -3,6 +3,7 @@
 #include "cli/command.h"
 
 #include <langinfo.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -180,7 +181,8 @@ int RunTop(bool once, const CommonOptions& common) {
     view.sample = *std::move(sample);
     return Print(top::Text(view));
   }
-  const Expected<std::unique_ptr<top::Screen>> screen = top::Screen::Open(WantsColour());
+  const Expected<std::unique_ptr<top::Screen>> screen =
+      top::Screen::Open(WantsColour(STDOUT_FILENO));
   if (!screen.ok()) return FailUsage(screen.error().message, common);
   Session(*client, **screen, utf8).Run();
   return kDone;

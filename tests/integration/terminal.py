@@ -9,13 +9,14 @@ from patience import PATIENCE
 from places import PLACES
 
 
-def at_a_terminal(*arguments, answer=b"", meanwhile=lambda: None):
+def at_a_terminal(*arguments, answer=b"", meanwhile=lambda: None, **environment):
     """(exit code, standard output, what the terminal showed). `answer`: what the person types; `meanwhile`: what
     happens while it runs."""
     person, terminal = os.openpty()
     os.write(person, answer)
     program = subprocess.Popen(
-        [PLACES.cli, *arguments], stdin=terminal, stdout=subprocess.PIPE, stderr=terminal, env={"PATH": os.environ["PATH"]})
+        [PLACES.cli, *arguments], stdin=terminal, stdout=subprocess.PIPE, stderr=terminal,
+        env={"PATH": os.environ["PATH"], **environment})
     os.close(terminal)
     meanwhile()
     output = program.communicate(timeout=PATIENCE)[0].decode()

@@ -9,6 +9,7 @@ import subprocess
 import termios
 
 from conftest import PATIENCE, PLACES, wait_for
+from terminal import at_a_terminal
 
 KERNEL = 'extern "C" __global__ void k() {}\n'
 
@@ -35,11 +36,25 @@ def test_a_person_is_told_what_was_a_hit_and_a_script_is_not(fake, directory):
     assert fake.cli(*build, "-v", cwd=directory).stderr.startswith(b"hit (memory) ")
     person, terminal = os.openpty()
     for quiet in ((), ("-q",)):
-        subprocess.run([PLACES.cli, "--socket", fake.socket, *build, *quiet], cwd=directory, stderr=terminal, check=True)
+        subprocess.run([PLACES.cli, "--socket", fake.socket, *build, *quiet], cwd=directory, stderr=terminal, check=True,
+                       env={**os.environ, "NO_COLOR": "1"})
     os.close(terminal)
     said = os.read(person, 1000).decode()
     os.close(person)
     assert said.startswith("hit (memory) ") and said.count("\n") == 1
+
+
+def test_what_went_well_is_green_and_what_did_not_is_red_but_for_those_who_want_no_colours(fake, directory):
+    (directory / "k.cu").write_text(KERNEL)
+    build = ("--socket", fake.socket, "build", str(directory / "k.cu"), "--arch", "sm_90", "-o", os.devnull)
+    wrong = ("--socket", str(directory / "none"), "health")
+    assert at_a_terminal(*build)[2].startswith("\x1b[32mbuilt\x1b[0m ")
+    assert at_a_terminal(*build)[2].startswith("\x1b[32mhit\x1b[0m (memory) ")
+    assert at_a_terminal(*build, "--option=--no-cache")[2].startswith("\x1b[33muncacheable\x1b[0m ")
+    assert at_a_terminal(*wrong)[2].startswith("\x1b[31mcccl-cache-cli:\x1b[0m ")
+    for command in (build, wrong):
+        assert "\x1b" not in at_a_terminal(*command, NO_COLOR="1")[2]
+    assert b"\x1b" not in fake.cli("health").stdout
 
 
 def test_a_person_who_waits_is_told_for_what(fake, toolkit, directory):
@@ -49,7 +64,7 @@ def test_a_person_who_waits_is_told_for_what(fake, toolkit, directory):
     columns = 18  # fewer than a line wants
     termios.tcsetwinsize(terminal, (24, columns))
     program = subprocess.Popen([PLACES.cli, "--socket", fake.socket, "build", "k.cu", "--arch", "sm_90", "-o", os.devnull],
-                               cwd=directory, stderr=terminal)
+                               cwd=directory, stderr=terminal, env={**os.environ, "NO_COLOR": "1"})
     os.close(terminal)
     said = b""
     while b"compiling for " not in said:
