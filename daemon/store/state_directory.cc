@@ -11,15 +11,18 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <climits>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <optional>
+#include <sstream>
 #include <system_error>
 #include <utility>
 #include <variant>
 
 #include "base/file_descriptor.h"
+#include "base/text.h"
 #include "daemon/core/model/own_directory.h"
 
 namespace cccl_cache::daemon {
@@ -76,13 +79,22 @@ Result<std::string> MakePrivate(const std::string& path) {
   return real;
 }
 
-/// Returns the pid that the holder of the lock wrote, for the message only.
+/// Returns this machine's name, which tells a lock on a shared file system from one of its own.
+std::string HostName() {
+  std::array<char, HOST_NAME_MAX + 1> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+/// Returns the pid and the host that the holder of the lock wrote, for the message only.
 std::string Holder(int lock) {
-  std::array<char, 16> pid{};
-  const ssize_t count = pread(lock, pid.data(), pid.size() - 1, 0);
-  std::string digits;
-  for (ssize_t i = 0; i < count && pid[i] >= '0' && pid[i] <= '9'; ++i) digits.push_back(pid[i]);
-  return digits.empty() ? "another process" : "process " + digits;
+  std::array<char, HOST_NAME_MAX + 16> text{};
+  uint32_t pid = 0;
+  std::string host;
+  if (pread(lock, text.data(), text.size() - 1, 0) <= 0) return "another process";
+  std::istringstream words(text.data());
+  if (!(words >> pid)) return "another process";
+  words >> host;
+  return fmt::format("process {}{}", pid, host.empty() ? "" : " of the host " + Printable(host));
 }
 
 /// Replaces the file at `path` by one with this text, on the disk when it returns. On failure the
@@ -216,10 +228,10 @@ Result<std::unique_ptr<StateDirectory>> StateDirectory::Open(const std::string& 
             "name another directory with --state-dir.",
             path, Holder(lock))};
   }
-  const std::string pid = fmt::format("{}\n", getpid());
+  const std::string holder = fmt::format("{} {}\n", getpid(), HostName());
   if (ftruncate(lock, 0) != 0) return Unusable(path, "cannot be written", errno);
-  // The pid is only informative: on a full disk the lock holds without it.
-  [[maybe_unused]] const ssize_t written = pwrite(lock, pid.data(), pid.size(), 0);
+  // This is only informative: on a full disk the lock holds without it.
+  [[maybe_unused]] const ssize_t written = pwrite(lock, holder.data(), holder.size(), 0);
   return directory;
 }
 

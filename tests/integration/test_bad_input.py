@@ -212,7 +212,7 @@ def test_a_second_daemon_on_the_same_database(fake, make_daemon):
     second = make_daemon(name="second")
     second.state = fake.state
     message = start_and_fail(second)
-    assert f"the database in {fake.state} is locked by process {fake.process.pid}" in message
+    assert f"the database in {fake.state} is locked by process {fake.process.pid} of the host {socket.gethostname()}:" in message
     assert "Stop that one, or name another directory with --state-dir" in message
 
 
