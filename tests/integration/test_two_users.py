@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two uids on one socket, told apart. The tests run as root: they can be anybody."""
 
+import grp
 import itertools
 import json
 import os
@@ -115,6 +116,14 @@ def test_the_socket_of_a_users_own_daemon_is_closed_to_others(make_daemon, toolk
     done = run_cli("--socket", daemon.socket, "stats", user=ALICE, check=False)
     assert done.returncode == 4
     assert b"--socket-mode" in done.stderr  # the way out
+    assert b"group" not in done.stderr.replace(b"--socket-group", b"")
+
+
+def test_a_user_whom_the_socket_is_closed_to_is_told_which_group_may(make_daemon, toolkit):
+    daemon = make_daemon("--socket-mode", "0660", "--socket-group", "daemon", roots=(toolkit.root,)).start()
+    done = run_cli("--socket", daemon.socket, "stats", user=ALICE, check=False)
+    assert done.returncode == 4
+    assert f"ask to be added to group {grp.getgrnam('daemon').gr_gid}".encode() in done.stderr
 
 
 def test_a_user_sees_own_totals_alone_and_administrators_all(shared):

@@ -4,6 +4,7 @@
 
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 
 #include <algorithm>
@@ -16,6 +17,14 @@
 namespace cccl_cache {
 namespace {
 
+/// Returns whom the socket is for, as far as this user may see it; empty, or ends with "; ".
+std::string Admitted(const std::string& path) {
+  struct stat status;
+  if (stat(path.c_str(), &status) != 0 || (status.st_mode & S_IWGRP) == 0) return "";
+  const std::string group = std::to_string(status.st_gid);
+  return "ask to be added to group " + group + " (getent group " + group + "), which may; ";
+}
+
 Error ConnectError(const std::string& path, int error) {
   switch (error) {
     case EAGAIN:
@@ -23,9 +32,9 @@ Error ConnectError(const std::string& path, int error) {
               "cccl-cached at " + path + " has more connections waiting than it takes: try again"};
     case EACCES:
     case EPERM:
-      return {CCCL_CACHE_DENIED, "this user may not use the socket " + path +
-                                     ": its mode and group are the daemon's --socket-mode and "
-                                     "--socket-group"};
+      return {CCCL_CACHE_DENIED, "this user may not use the socket " + path + ": " +
+                                     Admitted(path) +
+                                     "the daemon's --socket-mode and --socket-group decide"};
     default:
       return DaemonUnreachable(SocketSearch::FromEnvironment(""), path, error);
   }

@@ -61,8 +61,9 @@ Status UploadCall::Append(grpc::ByteBuffer& message) {
   }
   if (chunk.data().size() > backend_.limits.source_bytes - bytes_.size()) {
     return Error{ErrorCode::kInvalidRequest,
-                 fmt::format("an upload of more than {} bytes, the most that a request can use: "
-                             "split the program, or move parts of it into files that it includes",
+                 fmt::format("an upload of more than {} bytes, the most that a request can use "
+                             "(the daemon's source_limit): split the program, or move parts of it "
+                             "into files that it includes",
                              backend_.limits.source_bytes)};
   }
   auto more = backend_.budget.Take(peer_.account(), Resource::kUploadBytes, chunk.data().size());
