@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The wheel: for every Python of an old system, small, quick to import."""
 
+import email
 import importlib
 import os
 import pathlib
@@ -55,6 +56,16 @@ def test_programs_and_licences_are_in_it():
     assert set(licences) == {"LICENSE", "cli11", "fmt", "gmp", "libcxx", "libevent", "libnghttp2", "libprotobuf-c", "libseccomp", "ncurses",
                              "nettle", "tomlplusplus", "zig"}
     assert all(len(text) > 500 for text in licences.values())
+
+
+def test_an_index_can_show_for_whom_it_is():
+    for folder in ("repaired", "daemon"):
+        [wheel] = (PLACE / folder).glob("*.whl")
+        with zipfile.ZipFile(wheel) as contents:
+            [name] = [name for name in contents.namelist() if name.endswith(".dist-info/METADATA")]
+            shown = email.message_from_string(contents.read(name).decode())
+        assert shown["Author"] == "the cccl-cached authors" and "CUDA" in shown["Keywords"]
+        assert shown["Description-Content-Type"] == "text/markdown" and "python -m cccl_cache" in shown.get_payload()
 
 
 def test_the_library_shows_only_its_interface_and_all_that_was_released():
