@@ -1,7 +1,8 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
 """Generated sequences of calls of NVRTC and nvJitLink: under `run` a program observes what it observes without, call by
-call, right calls and wrong ones, with a daemon that compiles, one that knows all, and none."""
+call, right calls and wrong ones, with a daemon that compiles, one that knows all, one that goes in the middle, and none.
+scripts/differential does this for more releases and with more sequences."""
 
 import os
 import pathlib
@@ -9,11 +10,12 @@ import subprocess
 import sys
 
 import pytest
-from conftest import PLACES, run_cli
+from conftest import PLACES, wait_for
 from test_run import knowing, library_of
 
 HERE = pathlib.Path(__file__).parent
 SEED = 1
+SEQUENCES = int(os.environ.get("CCCL_CACHED_TEST_SEQUENCES", "0"))  # else each test has its own
 
 
 class Program:
@@ -34,21 +36,44 @@ class Program:
         assert done.returncode == 0, done.stderr
         return done.stdout.splitlines()
 
-    def under_run(self, socket):
-        done = run_cli("--socket", socket, "run", "--report", "--", *self.words, cwd=self.directory,
-                       environment=self.environment)
-        return done.stdout.decode().splitlines(), done.stderr.decode()
+    def under_run(self, socket, meanwhile=lambda: None):
+        words = [PLACES.cli, "--socket", str(socket), "run", "--report", "--", *map(str, self.words)]
+        with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.directory,
+                              env={"PATH": os.environ["PATH"], **self.environment}) as program:
+            meanwhile()
+            output, report = program.communicate(timeout=1200)
+        assert program.returncode == 0, report
+        return output.splitlines(), report
+
+
+def compare(expected, observed):
+    seen, report = observed
+    differing = [pair for pair in zip(expected, seen) if pair[0] != pair[1]]
+    assert not differing[:5], report
+    assert len(seen) == len(expected)
 
 
 @pytest.mark.parametrize("toolkit", ["cuda13", "cuda12"])
 @pytest.mark.parametrize("driver, count", [("nvrtc_calls.py", 120), ("link_calls.py", 60)])
 def test_a_program_observes_the_same_calls(make_daemon, directory, driver, count, toolkit):
-    program = Program(driver, toolkit, directory, count)
+    program = Program(driver, toolkit, directory, SEQUENCES or count)
     daemon = knowing(make_daemon(roots=(program.root,)).start())
     expected = program.alone()
     assert len(expected) > count
     for socket in (daemon.socket, daemon.socket, directory / "nothing"):
-        seen, report = program.under_run(socket)
-        differing = [pair for pair in zip(expected, seen) if pair[0] != pair[1]]
-        assert not differing[:5], report
-        assert len(seen) == len(expected)
+        compare(expected, program.under_run(socket))
+
+
+@pytest.mark.parametrize("toolkit", ["cuda13", "cuda12"])
+@pytest.mark.parametrize("end", ["kill", "freeze"])
+def test_a_program_observes_the_same_calls_although_the_daemon_goes_in_the_middle(make_daemon, directory, end, toolkit):
+    program = Program("nvrtc_calls.py", toolkit, directory, SEQUENCES or 40)
+    daemon = knowing(make_daemon(roots=(program.root,)).start())
+
+    def once_it_compiles():
+        wait_for(lambda: daemon.stats()["compiles_total"] >= 3, "a few compiles")
+        getattr(daemon, end)()
+
+    observed = program.under_run(daemon.socket, once_it_compiles)
+    assert "forwarded" in observed[1]
+    compare(program.alone(), observed)
