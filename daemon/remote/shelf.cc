@@ -62,14 +62,16 @@ struct OpenFile {
   uint64_t bytes = 0;
 };
 
-// A pipe or a device is never waited for.
+// To open a device may be to use it, so nothing but a regular file is opened for reading. Its link
+// in /proc is this file, whatever the path has become.
 Result<OpenFile> OpenRegular(const std::string& path) {
-  OpenFile file{FileDescriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)), {}, 0};
+  const FileDescriptor named(open(path.c_str(), O_PATH | O_CLOEXEC));
   struct stat status = {};
-  if (!file.descriptor.valid() || fstat(file.descriptor.get(), &status) != 0) {
-    return Unusable(std::strerror(errno));
-  }
+  if (!named.valid() || fstat(named.get(), &status) != 0) return Unusable(std::strerror(errno));
   if (!S_ISREG(status.st_mode)) return Unusable("it is no regular file");
+  const std::string link = fmt::format("/proc/self/fd/{}", named.get());
+  OpenFile file{FileDescriptor(open(link.c_str(), O_RDONLY | O_CLOEXEC)), {}, 0};
+  if (!file.descriptor.valid()) return Unusable(std::strerror(errno));
   file.identity = IdentityOf(status);
   file.bytes = status.st_size;
   return file;

@@ -2,7 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/remote/shelves.h"
 
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
+#include <cerrno>
 #include <filesystem>
 #include <future>
 #include <map>
@@ -10,6 +15,7 @@
 #include <string>
 #include <variant>
 
+#include "base/file_descriptor.h"
 #include "daemon/core/lookup/manifest.h"
 #include "proto/snapshot_reader.h"
 #include "proto/snapshot_signature.h"
@@ -226,6 +232,27 @@ TEST_CASE("files that can't be used keep no others out, and are not read again u
   std::filesystem::remove(bench.directory / "a7.sig");
   bench.Put("a7", {RecordOf("two")});
   CHECK(Shelf::LookAt(bench.directory.path(), kRules, second.get())->snapshots() == 2);
+}
+
+TEST_CASE("a pipe or a device is not opened, neither as a signature nor as a snapshot") {
+  Bench bench;
+  bench.Put("good", {RecordOf("one")});
+  bench.Put("no-file", {RecordOf("two")});
+  std::filesystem::remove(bench.directory / "no-file");
+  REQUIRE(mkfifo((bench.directory / "no-file").c_str(), 0600) == 0);
+  REQUIRE(mkfifo((bench.directory / "pipe.sig").c_str(), 0600) == 0);
+  std::filesystem::create_symlink("/dev/zero", bench.directory / "device.sig");
+  const cccl_cache::FileDescriptor watch(inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+  REQUIRE(watch.valid());
+  REQUIRE(inotify_add_watch(watch.get(), (bench.directory / "no-file").c_str(), IN_OPEN) >= 0);
+  REQUIRE(inotify_add_watch(watch.get(), (bench.directory / "pipe.sig").c_str(), IN_OPEN) >= 0);
+  const auto shelf = Shelf::LookAt(bench.directory.path(), kRules, nullptr);
+  CHECK(shelf->snapshots() == 1);
+  REQUIRE(shelf->problems().size() == 3);
+  for (const std::string& each : shelf->problems()) CHECK_THAT(each, Contains("no regular file"));
+  char event = 0;
+  CHECK(read(watch.get(), &event, sizeof(event)) < 0);
+  CHECK(errno == EAGAIN);
 }
 
 TEST_CASE("records above the limit of shared entries are left out") {
