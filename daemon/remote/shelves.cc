@@ -138,13 +138,15 @@ bool Shelves::Ask(Question question, const std::stop_token& ended, Asker asker) 
 bool Shelves::AskFrom(size_t place, const OpenPtr& open) {
   while (const auto shelf = FindShelf(open->question.entries, &place)) {
     const auto reading = std::make_shared<Shelf::Reading>();
-    const auto found = [this, place, open, reading] {
+    const auto ends = [this, open, reading] {
       statistics_.Add(Counter::kShelfRefused, reading->refused);
       const bool any =
           std::ranges::any_of(reading->entries, [](const auto& entry) { return entry != nullptr; });
-      if (open->ended.stop_requested()) return;
-      if (any && open->asker.found({TierName::kShelf, reading->entries})) return;
-      AskNext(place + 1, open);
+      return open->ended.stop_requested() ||
+             (any && open->asker.found({TierName::kShelf, reading->entries}));
+    };
+    const auto then = [this, place, open, ends] {
+      if (!ends()) AskNext(place + 1, open);
     };
     const auto late = [this, place, open] {
       statistics_.Add(Counter::kShelfLate);
@@ -154,8 +156,9 @@ bool Shelves::AskFrom(size_t place, const OpenPtr& open) {
         open->question.account,
         {.look = [shelf, trusted = trusted(), entries = open->question.entries,
                   reading] { *reading = shelf->Read(entries, *trusted); },
-         .then = found,
-         .late = late});
+         .then = then,
+         .late = late,
+         .after_late = [ends] { static_cast<void>(ends()); }});
     if (added) return true;
     ++place;
   }

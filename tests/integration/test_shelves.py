@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shelves: directories of signed snapshots, of which builds are answered with nothing inserted and nothing copied."""
 
+import concurrent.futures
 import json
 import os
 import shutil
@@ -284,6 +285,29 @@ def test_a_shelf_on_a_hanging_mount_harms_nobody(shelf, directory):
     finally:
         file.close()
     assert node.process.wait(PATIENCE) == 0  # the kernel lets no process end whose read it has not answered
+
+
+def test_a_read_of_a_shelf_that_ends_while_the_compile_runs_is_taken(shelf, directory, toolkit):
+    source = "//fake: wait-for held\n"
+    toolkit.open("held")
+    path = shelf.fill((source,))
+    toolkit.close("held")
+    mount = directory / "mount"
+    mount.mkdir()
+    file = FuseFile(mount, path.read_bytes())
+    try:
+        path.unlink()
+        path.symlink_to(mount / NAME)
+        node = shelf.node("node", patience="5ms")
+        file.answering.clear()
+        with concurrent.futures.ThreadPoolExecutor(1) as threads:
+            build = threads.submit(node.build_json, source)
+            toolkit.await_arrivals("held", 2)
+            file.answering.set()
+            assert found(build.result()) == ("hit", "shelf")
+        assert count(node, "shelf_late_total") == 1
+    finally:
+        file.close()
 
 
 def test_a_shelf_that_hung_serves_again(shelf, directory):

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <deque>
 #include <map>
+#include <set>
 #include <stop_token>
 #include <system_error>
 #include <thread>
@@ -42,6 +43,7 @@ class BlockingPool::State {
     std::function<void()> look;
     std::function<void()> then;  // used under mutex_, as all below
     std::function<void()> late;
+    std::function<void()> after_late;
     bool begun = false;  // running now
     bool hangs = false;
     bool over = false;                // `then` or `late` was called, or the task was dropped
@@ -66,8 +68,9 @@ class BlockingPool::State {
                                account.Name(), bounds_.awaited),
                    kRetryAfter};
     }
-    const auto task = std::make_shared<Task>(
-        Task{account, std::move(look.look), std::move(look.then), std::move(look.late)});
+    const auto task =
+        std::make_shared<Task>(Task{account, std::move(look.look), std::move(look.then),
+                                    std::move(look.late), std::move(look.after_late)});
     user.waiting.push_back(task);
     task->place = by_deadline_.emplace(Clock::now() + bounds_.time, task);
     if (task->place == by_deadline_.begin()) changed_.NotifyAll();
@@ -118,21 +121,33 @@ class BlockingPool::State {
     if (--looking_ == 0) idle_.NotifyAll();
   }
 
-  /// Calls `late` or `then`, unless the task is over already or Close was called.
+  /// Calls what follows the task now: `late` or `then` if neither was called, or `after_late` if
+  /// that is due. Calls nothing after Close.
   void Finish(const TaskPtr& task, bool late) {
     std::function<void()> next;
-    std::function<void()> dropped;
+    Look dropped;
     {
       const MutexLock lock(mutex_);
-      if (closed_ || std::exchange(task->over, true)) return;
-      next = std::move(late ? task->late : task->then);
-      dropped = std::move(late ? task->then : task->late);
-      by_deadline_.erase(task->place);
+      if (closed_) return;
+      if (!std::exchange(task->over, true)) {
+        next = std::move(late ? task->late : task->then);
+        std::swap(dropped.late, late ? task->then : task->late);
+        by_deadline_.erase(task->place);
+        if (late && task->begun && task->after_late) {
+          late_.insert(task);
+        } else {
+          dropped.after_late = std::move(task->after_late);
+        }
+      } else if (!late && late_.erase(task) > 0) {
+        next = std::move(task->after_late);
+      } else {
+        return;
+      }
       ++running_;
     }
     next();
     next = nullptr;
-    dropped = nullptr;
+    dropped = {};
     const MutexLock lock(mutex_);
     if (--running_ == 0) idle_.NotifyAll();
   }
@@ -166,8 +181,11 @@ class BlockingPool::State {
       task->over = true;
       unwanted.push_back(std::move(task->then));
       unwanted.push_back(std::move(task->late));
+      unwanted.push_back(std::move(task->after_late));
     }
+    for (const TaskPtr& task : late_) unwanted.push_back(std::move(task->after_late));
     by_deadline_.clear();
+    late_.clear();
     idle_.Wait(mutex_, [this]() REQUIRES(mutex_) {
       return running_ == 0 && (looking_ == 0 || !bounds_.close_awaits_looks);
     });
@@ -206,11 +224,12 @@ class BlockingPool::State {
   CondVar idle_;
   CondVar changed_;
   bool closed_ GUARDED_BY(mutex_) = false;
-  size_t running_ GUARDED_BY(mutex_) = 0;  // running calls of a `then` or a `late`
+  size_t running_ GUARDED_BY(mutex_) = 0;  // running calls of a `then`, `late` or `after_late`
   size_t looking_ GUARDED_BY(mutex_) = 0;  // running calls of a look
   size_t threads_ GUARDED_BY(mutex_) = 0;
   std::map<Account, User> users_ GUARDED_BY(mutex_);  // users that have threads
   ByDeadline by_deadline_ GUARDED_BY(mutex_);
+  std::set<TaskPtr> late_ GUARDED_BY(mutex_);  // looks that run, and are over but for `after_late`
 };
 
 BlockingPool::BlockingPool(const Bounds& bounds)

@@ -39,6 +39,9 @@ class BlockingPool {
     std::function<void()> look;
     std::function<void()> then;  ///< called once `look` has ended, on the same thread
     std::function<void()> late;  ///< called instead if the time is up first; on another thread
+    /// May be empty. Called if `look` was running when it was late, once it has ended, on the same
+    /// thread; `late` may still run then. Destroyed at once if it is not to be called.
+    std::function<void()> after_late = {};
   };
 
   explicit BlockingPool(const Bounds& bounds);
@@ -51,9 +54,9 @@ class BlockingPool {
   /// `late` are destroyed once either has been called, and by Close, however long the look hangs.
   Status Add(Account account, Look look);
 
-  /// Drops all looks that wait or hang: neither `then` nor `late` follows them. Returns when no
-  /// `then` or `late` runs (nor a look, if close_awaits_looks), and all of them are destroyed. From
-  /// now on Add returns kUnavailable.
+  /// Drops all looks that wait or hang: nothing follows them. Returns when no `then`, `late` or
+  /// `after_late` runs (nor a look, if close_awaits_looks), and all of them are destroyed. From now
+  /// on Add returns kUnavailable.
   void Close();
 
  private:

@@ -201,6 +201,38 @@ TEST_CASE("who has a thread that does not hang is served, and so are all once th
   CHECK(IsServed(checks, 1));
 }
 
+TEST_CASE("the end of a look that was late is told to those who ask for it") {
+  HangingDisk disk;
+  Late late;
+  Late ended;
+  BlockingPool checks({.threads_per_uid = 1, .look_time = std::chrono::milliseconds(1)});
+  BlockingPool::Look look = disk.Look([] { FAIL("it was late"); }, late.Note());
+  look.after_late = ended.Note();
+  REQUIRE(checks.Add(Account(1), std::move(look)));
+  REQUIRE(late.Wait());
+  disk.Answer();
+  CHECK(ended.Wait());
+}
+
+TEST_CASE("what is to follow a late look is gone with the owner, or once the look is in time") {
+  HangingDisk disk;
+  const auto held = std::make_shared<int>(7);
+  {
+    Late late;
+    Late in_time;
+    BlockingPool checks({.threads_per_uid = 1, .look_time = std::chrono::milliseconds(1)});
+    BlockingPool::Look look = disk.Look([] {}, late.Note());
+    look.after_late = [held] { FAIL("the owner is gone"); };
+    REQUIRE(checks.Add(Account(1), std::move(look)));
+    REQUIRE(late.Wait());
+    BlockingPool others({});
+    REQUIRE(others.Add(Account(1), {[] {}, in_time.Note(), NeverLate, [held] { NeverLate(); }}));
+    REQUIRE(in_time.Wait());
+  }
+  CHECK(held.use_count() == 1);
+  disk.Answer();
+}
+
 TEST_CASE("looks that use what goes after the owner are waited for") {
   std::promise<void> begun;
   std::atomic<bool> ended{false};
