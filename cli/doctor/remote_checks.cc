@@ -70,18 +70,27 @@ Check CheckShelves(const DaemonAnswers& answers) {
               "snapshots: " + Count(answers.ValueOf("shelf_snapshots")) +
                   ", entries: " + Count(answers.ValueOf("shelf_entries"))};
   const bool empty = answers.ValueOf("shelf_snapshots") == 0;
-  if (problems == 0 && !empty) return check;
+  const double silent = answers.ValueOf("shelf_silent");
+  if (problems == 0 && silent == 0 && !empty) return check;
   check.verdict = CheckVerdict::kWarning;
-  if (problems == 0) {
+  if (problems > 0) {
+    check.seen += ", unusable: " + Count(problems);
+    check.way_out =
+        "the daemon's log names each file and says why; mostly the key that signed it is not in a "
+        "file of remote_trust, or it was changed after cccl-cache-cli snapshot sign";
+  }
+  if (silent > 0) {
+    check.seen +=
+        ", silent: " + Count(silent) + ", for " + Duration(answers.ValueOf("shelf_silent_seconds"));
+    check.way_out =
+        "see whether the directories of shelf_path are mounted and their servers answer: the "
+        "daemon's log names those that do not; builds go on without them";
+  }
+  if (check.way_out.empty()) {
     check.way_out =
         "put snapshots with their signatures there (cccl-cache-cli snapshot sign), and see whether "
-        "the directory is mounted and answers";
-    return check;
+        "the directory is mounted";
   }
-  check.seen += ", unusable: " + Count(problems);
-  check.way_out =
-      "the daemon's log names each file and says why; mostly the key that signed it is not in a "
-      "file of remote_trust, or it was changed after cccl-cache-cli snapshot sign";
   return check;
 }
 

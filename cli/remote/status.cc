@@ -69,9 +69,14 @@ std::string Connection(const Status& status) {
 std::string TextOfShelves(const Values& shelves) {
   const auto number = [&shelves](std::string_view name) { return NumberIn(shelves, name); };
   const std::string problems = number("problems");
+  const std::string silent = number("silent");
   return "Shelves   " + number("directories") + "; snapshots " + number("snapshots") +
          ", entries " + number("entries") +
          (problems == "0" ? "" : "; unusable " + problems + ": the daemon's log says why") +
+         (silent == "0" ? ""
+                        : "; silent " + silent + ", for " + number("silent_seconds") +
+                              " s: see whether it is mounted and its server answers; the daemon's "
+                              "log names it") +
          "\nfound     " + number("hits_total") + " hits, " + number("late_total") +
          " answers too late\nrefused   " + number("refused_total") + "\n";
 }

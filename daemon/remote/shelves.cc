@@ -16,6 +16,8 @@ namespace {
 // a shelf gets so many times the patience that Redis has.
 constexpr int kPatienceOfRedis = 10;
 constexpr size_t kMaxReported = 10;  // problems of one look
+// A look that takes longer is told to the operator.
+constexpr std::chrono::seconds kSilentAfter{5};
 // Looks at directories are for all users.
 constexpr Account kDaemon{0};
 // An index has at most some 60 MB, which a slow file system gives within this time.
@@ -71,11 +73,13 @@ void Shelves::Close() {
 void Shelves::LookAgain() {
   for (const auto& each : places_) {
     Place& place = *each;
+    ReportSilence(place);
     std::shared_ptr<const TrustList> trusted;
     std::shared_ptr<const Shelf> before;
     {
       const MutexLock lock(mutex_);
       if (std::exchange(place.is_looked_at, true)) continue;
+      if (!place.unanswered_since) place.unanswered_since = Clock::now();
       trusted = trusted_;
       before = place.shelf;
     }
@@ -95,20 +99,48 @@ void Shelves::LookAgain() {
 
 void Shelves::Keep(Place& place, std::shared_ptr<const Shelf> shelf) {
   std::shared_ptr<const Shelf> before;
+  bool was_silent = false;
   {
     const MutexLock lock(mutex_);
     place.is_looked_at = false;
     if (shelf == nullptr) return;
     before = std::exchange(place.shelf, shelf);
+    place.unanswered_since.reset();
+    was_silent = std::exchange(place.silence_is_reported, false);
   }
+  if (was_silent) Report(fmt::format("the shelf {} answers again", place.directory));
   // To close a file of a mount that hangs takes as long as that.
   (void)place.looks.Add(kDaemon, {.look = [before] {}, .then = [] {}, .late = [] {}});
   size_t reported = 0;
   for (const std::string& problem : shelf->problems()) {
     if (std::ranges::find(before->problems(), problem) != before->problems().end()) continue;
     if (++reported > kMaxReported) break;
-    if (options_.report) options_.report("not used from a shelf: " + problem);
+    Report("not used from a shelf: " + problem);
   }
+}
+
+std::chrono::seconds Shelves::SilenceOf(const Place& place) const {
+  if (!place.unanswered_since) return {};
+  const auto silence = Clock::now() - *place.unanswered_since;
+  return silence < kSilentAfter ? std::chrono::seconds(0)
+                                : std::chrono::floor<std::chrono::seconds>(silence);
+}
+
+void Shelves::ReportSilence(Place& place) {
+  std::chrono::seconds silence;
+  {
+    const MutexLock lock(mutex_);
+    silence = SilenceOf(place);
+    if (silence.count() == 0 || std::exchange(place.silence_is_reported, true)) return;
+  }
+  Report(
+      fmt::format("the shelf {} has not answered for {} s: see whether its file system is mounted "
+                  "and its server answers; it is used once it does, and builds go on without it",
+                  place.directory, silence.count()));
+}
+
+void Shelves::Report(std::string_view text) const {
+  if (options_.report) options_.report(text);
 }
 
 void Shelves::Trust(std::shared_ptr<const TrustList> trusted) {
@@ -126,6 +158,9 @@ ShelfGauges Shelves::gauges() const {
     gauges.snapshots += place->shelf->snapshots();
     gauges.entries += place->shelf->entries();
     gauges.problems += place->shelf->problems().size();
+    const std::chrono::seconds silence = SilenceOf(*place);
+    if (silence.count() > 0) ++gauges.silent;
+    gauges.silence = std::max(gauges.silence, silence);
   }
   return gauges;
 }

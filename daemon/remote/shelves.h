@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -52,12 +53,15 @@ class Shelves final : public Cluster {
   [[nodiscard]] ShelfGauges gauges() const;
 
  private:
+  using Clock = std::chrono::steady_clock;
   /// One directory.
   struct Place {
     Place(std::string path, std::chrono::milliseconds longest_read);
     const std::string directory;
     std::shared_ptr<const Shelf> shelf;
     bool is_looked_at = false;
+    std::optional<Clock::time_point> unanswered_since;  ///< the first look that has no answer
+    bool silence_is_reported = false;
     BlockingPool reads;
     BlockingPool looks;
   };
@@ -86,6 +90,10 @@ class Shelves final : public Cluster {
   [[nodiscard]] std::chrono::milliseconds longest_read() const;
   [[nodiscard]] std::shared_ptr<const TrustList> trusted() const;
   void Keep(Place& place, std::shared_ptr<const Shelf> shelf);
+  /// Returns how long this directory has given no answer; 0: it was asked a moment ago, or answers.
+  [[nodiscard]] std::chrono::seconds SilenceOf(const Place& place) const REQUIRES(mutex_);
+  void ReportSilence(Place& place);
+  void Report(std::string_view text) const;
 
   const Options options_;
   Statistics& statistics_;

@@ -287,6 +287,35 @@ def test_a_shelf_on_a_hanging_mount_harms_nobody(shelf, directory):
     assert node.process.wait(PATIENCE) == 0  # the kernel lets no process end whose read it has not answered
 
 
+def test_a_shelf_that_hangs_from_the_start_is_named(shelf, directory):
+    path = shelf.fill((SOURCE,))
+    mount = directory / "mount"
+    mount.mkdir()
+    file = FuseFile(mount, path.read_bytes())
+    try:
+        path.unlink()
+        path.symlink_to(mount / NAME)
+        file.answering.clear()
+        node = shelf.start("node")
+        assert node.build_json("// meanwhile\n")["outcome"] == "built"
+        wait_for(lambda: count(node, "shelf_silent") == 1, "the end of patience")
+        look_again(node)
+        wait_for(lambda: f"the shelf {shelf.place} has not answered" in node.log_text(), "its name in the log")
+        status = json.loads(node.cli("--json", "remote", "status").stdout)["shelves"]
+        assert (status["snapshots"], status["problems"], status["silent"]) == (0, 0, 1)
+        assert status["silent_seconds"] >= 5
+        assert "silent 1, for " in node.cli("remote", "status").stdout.decode()
+        checks = {check["name"]: check for check in json.loads(node.cli("--json", "doctor", check=False).stdout)["checks"]}
+        assert checks["shelves"]["verdict"] == "warning"
+        assert "silent: 1, for " in checks["shelves"]["seen"]
+        file.answering.set()
+        wait_for(lambda: f"the shelf {shelf.place} answers again" in node.log_text(), "the answer")
+        assert count(node, "shelf_silent") == 0
+        assert found(node.build_json(SOURCE)) == ("hit", "shelf")
+    finally:
+        file.close()
+
+
 def test_a_read_of_a_shelf_that_ends_while_the_compile_runs_is_taken(shelf, directory, toolkit):
     source = "//fake: wait-for held\n"
     toolkit.open("held")

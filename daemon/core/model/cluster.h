@@ -52,7 +52,9 @@ struct ShelfGauges {
   size_t shelves = 0;
   size_t snapshots = 0;  ///< that are used
   uint64_t entries = 0;
-  size_t problems = 0;  ///< snapshots and shelves that can't be used
+  size_t problems = 0;              ///< snapshots and shelves that can't be used
+  size_t silent = 0;                ///< shelves that do not answer
+  std::chrono::seconds silence{0};  ///< how long the longest of these has not answered
 };
 
 /// The other nodes, which compile the same: what they compiled, and what they are compiling now.

@@ -137,6 +137,10 @@ v1::StatsReply DescribeStatistics(const AdminSources& sources) {
              "Entries in these snapshots.");
     AddGauge(reply, "shelf_problems", static_cast<double>(shelves->problems),
              "Snapshots and shelves that can't be used: the log says why.");
+    AddGauge(reply, "shelf_silent", static_cast<double>(shelves->silent),
+             "Shelves that do not answer: the log names them.");
+    AddGauge(reply, "shelf_silent_seconds", static_cast<double>(shelves->silence.count()),
+             "How long the longest of these has not answered, in seconds.");
   }
   AddGauge(reply, "uptime_seconds", uptime.count(), "Time since the daemon started, in seconds.");
   reply.set_version(sources.version);

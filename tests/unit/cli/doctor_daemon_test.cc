@@ -287,4 +287,20 @@ TEST_CASE("keys are a warning where nothing is taken, or not what the node signs
   CHECK(Has(reads.seen, "only reads"));
 }
 
+TEST_CASE("shelves are a warning that says what to look at, if empty, unusable or silent") {
+  const auto check = [](std::vector<FakeStatistic> statistics) {
+    statistics.push_back({"shelves", "", 1, true});
+    return Remote(statistics).back();
+  };
+  const FakeStatistic used = {"shelf_snapshots", "", 1, true};
+  CHECK(check({used}).verdict == CheckVerdict::kPass);
+  CHECK(Warned(check({})));
+  CHECK(Has(check({used, {"shelf_problems", "", 2, true}}).way_out, "remote_trust"));
+  const Check silent =
+      check({{"shelf_silent", "", 1, true}, {"shelf_silent_seconds", "", 90, true}});
+  CHECK(Warned(silent));
+  CHECK(Has(silent.seen, "silent: 1, for 1 m"));
+  CHECK(Has(silent.way_out, "mounted"));
+}
+
 }  // namespace doctor_daemon_test
