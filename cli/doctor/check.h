@@ -47,7 +47,7 @@ struct DaemonAnswers {
   std::string toolchains_error;  ///< why they are not known; empty: they are
   std::map<std::string, double> statistics;
   std::string remote_address;  ///< of Redis; empty: none is configured
-  std::string remote_problem;  ///< why it is not connected, with the way out; empty: it is
+  std::string remote_problem;  ///< why a node is not connected, with the way out; empty: all are
 
   /// Returns a statistic; 0: there is none of that name.
   [[nodiscard]] double ValueOf(const char* name) const {

@@ -15,7 +15,20 @@ constexpr double kMaxClockDifference = 300;
 
 Check CheckConnection(const DaemonAnswers& answers) {
   Check check{"redis", CheckVerdict::kPass, "connected to " + answers.remote_address};
-  if (answers.remote_problem.empty()) return check;
+  const double nodes = answers.ValueOf("remote_nodes");
+  if (answers.remote_problem.empty()) {
+    if (nodes > 1) check.seen += ", all " + Count(nodes) + " nodes";
+    return check;
+  }
+  if (answers.ValueOf("remote_connected") != 0) {
+    check.verdict = CheckVerdict::kWarning;
+    check.seen = Count(answers.ValueOf("remote_nodes_connected")) + " of " + Count(nodes) +
+                 " nodes connected to " + answers.remote_address + "; " + answers.remote_problem;
+    check.way_out =
+        "do what that says, or have a replica take that node's slots (CLUSTER FAILOVER TAKEOVER); "
+        "meanwhile this node compiles what lies there";
+    return check;
+  }
   check.verdict = CheckVerdict::kFailure;
   check.seen = "not connected to " + answers.remote_address + ": " + answers.remote_problem;
   check.way_out = "do what that says; meanwhile this node compiles what it does not have itself";

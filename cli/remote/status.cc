@@ -21,7 +21,7 @@ using Values = std::map<std::string, double, std::less<>>;
 /// The daemon's Redis and shelves, as it tells of them.
 struct Status {
   std::string address;  ///< empty: an older daemon
-  std::string problem;  ///< why it is not connected
+  std::string problem;  ///< why a node is not connected
   /// Statistics by name, without the prefix; none if the daemon has no Redis, or no shelves.
   Values values = {};
   Values shelves = {};
@@ -60,10 +60,18 @@ Status Of(const cccl_cache_stats* stats) {
 /// "connected to redis://10.0.0.1:6379"
 std::string Connection(const Status& status) {
   const std::string to = status.address.empty() ? "" : " to " + status.address;
-  if (status.values.at("connected") != 0) return "connected" + to;
-  const std::string why =
-      status.problem.empty() ? "the daemon's log says why" : Printable(status.problem);
-  return "not connected" + to + ": " + why + "; builds go on without it";
+  const std::string problem = Printable(status.problem);
+  if (status.values.at("connected") == 0) {
+    return "not connected" + to + ": " + (problem.empty() ? "the daemon's log says why" : problem) +
+           "; builds go on without it";
+  }
+  const std::string nodes = NumberIn(status.values, "nodes");
+  if (!problem.empty()) {
+    return NumberIn(status.values, "nodes_connected") + " of " + nodes + " nodes connected" + to +
+           "; " + problem + "; builds go on without what is there";
+  }
+  const bool cluster = nodes != "0" && nodes != "1";  // 0: an older daemon
+  return "connected" + to + (cluster ? ", all " + nodes + " nodes" : "");
 }
 
 std::string TextOfShelves(const Values& shelves) {

@@ -181,15 +181,18 @@ std::vector<std::string_view> PageLines(const View& view, size_t columns) {
 void AddRemote(const View& view, Page& page) {
   if (!view.sample->remote) return;
   const Remote& remote = *view.sample->remote;
-  if (!remote.problem.empty()) {
+  if (!remote.problem.empty() && remote.connected == 0) {
     return page.AddWhole("remote  not connected: " + remote.problem, Look::kBad);
   }
   const auto lately = view.remote_rates.ServedInLastMinute();
-  page.AddWhole("remote  connected, " + Count(remote.hits) + " hits" +
+  const std::string of_nodes = Count(remote.connected) + " of " + Count(remote.nodes) + " nodes ";
+  page.AddWhole("remote  " + (remote.problem.empty() ? "" : of_nodes) + "connected, " +
+                Count(remote.hits) + " hits" +
                 (lately ? " (" + Count(*lately) + " in the last minute)" : "") + ", " +
                 Count(remote.lookups) + " lookups, " + Count(remote.late) + " late, " +
                 Count(remote.refused) + " refused, outbox " + Bytes(remote.outbox_bytes) + ", " +
                 Count(remote.leases) + (remote.leases == 1 ? " lease" : " leases"));
+  if (!remote.problem.empty()) page.AddWhole("        " + remote.problem, Look::kBad);
 }
 
 void AddParts(const View& view, Page& page) {
@@ -280,6 +283,8 @@ std::optional<Remote> ReadRemote(const cccl_cache_stats* stats) {
     cccl_cache_stats_item(stats, i, &each);
     const std::string_view name = cccl_cache::View(each.name);
     if (name == "hits_total" && cccl_cache::View(each.label) == "remote") remote.hits = each.value;
+    if (name == "remote_nodes") remote.nodes = each.value;
+    if (name == "remote_nodes_connected") remote.connected = each.value;
     if (name == "remote_lookups_total") remote.lookups = each.value;
     if (name == "remote_late_total") remote.late = each.value;
     if (name == "remote_unwritten_bytes") remote.outbox_bytes = each.value;
@@ -377,7 +382,9 @@ std::string Json(const Sample& sample) {
   json.EndArray();
   if (sample.remote) {
     const Remote& remote = *sample.remote;
-    json.Key("remote").BeginObject().Key("connected").Boolean(remote.problem.empty());
+    json.Key("remote").BeginObject().Key("connected");
+    json.Boolean(remote.problem.empty() || remote.connected > 0);
+    json.Key("nodes").Number(remote.nodes).Key("nodes_connected").Number(remote.connected);
     json.Key("problem").String(remote.problem);
     json.Key("hits").Number(remote.hits).Key("lookups").Number(remote.lookups);
     json.Key("late").Number(remote.late).Key("refused").Number(remote.refused);

@@ -58,7 +58,9 @@ struct Failure {
 
 /// The Redis that nodes share. Totals are since the statistics were set to zero.
 struct Remote {
-  std::string problem;  ///< why it is not connected; empty: it is
+  std::string problem;   ///< why a node is not connected; empty: all are
+  double nodes = 0;      ///< that have keys; 0: an older daemon
+  double connected = 0;  ///< of these
   double hits = 0;
   double lookups = 0;
   double late = 0;

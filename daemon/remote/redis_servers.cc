@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <system_error>
 #include <utility>
 
@@ -189,12 +190,19 @@ void RedisServers::TakeMap(uint32_t id, const RedisReply* reply) {
       std::fill(owners.begin() + range.first, owners.begin() + range.last + 1, node->id);
   }
   owners_ = std::move(owners);
+  const std::set<uint32_t> used_ids = Owners();
   for (auto each = others_.begin(); each != others_.end();) {
-    const bool used =
-        each->second->named || std::ranges::find(owners_, each->second->id) != owners_.end();
+    const bool used = each->second->named || used_ids.contains(each->first);
     if (!used) dropped.push_back(std::move(each->second));
     each = used ? std::next(each) : others_.erase(each);
   }
+}
+
+std::set<uint32_t> RedisServers::Owners() const {
+  if (owners_.empty()) return {0};
+  std::set<uint32_t> owners;
+  std::ranges::unique_copy(owners_, std::inserter(owners, owners.end()));
+  return owners;
 }
 
 RedisServers::Node* RedisServers::FindNode(uint32_t id) {
@@ -266,17 +274,29 @@ bool RedisServers::connected() const {
                              [](const auto& each) { return each.second->link.connected(); });
 }
 
-RedisLink::State RedisServers::state() const {
-  RedisLink::State all = first_.link.state();
+RedisServers::State RedisServers::state() const {
+  State all;
+  std::vector<RedisLink::State> gone;
   const MutexLock lock(mutex_);
-  for (const auto& [id, node] : others_) {
-    const RedisLink::State one = node->link.state();
-    all.connected |= one.connected;
+  const std::set<uint32_t> owners = Owners();
+  const auto add = [&](const Node& node) {
+    const RedisLink::State one = node.link.state();
     all.connects += one.connects;
     all.unsent_bytes += one.unsent_bytes;
     all.pending += one.pending;
-  }
-  if (all.connected) all.problem.clear();
+    // A node that was named may have the slots of which nothing is known.
+    if (!owners.contains(node.id) && !(node.named && owners.contains(0))) return;
+    ++all.nodes;
+    if (!one.connected) gone.push_back(one);
+  };
+  add(first_);
+  for (const auto& [id, node] : others_) add(*node);
+  all.address = ToUrl(first_.address);
+  all.connected = all.nodes - gone.size();
+  if (gone.empty()) return all;
+  all.problem = gone.front().problem;
+  if (all.nodes > 1) all.problem = fmt::format("{}: {}", gone.front().address, all.problem);
+  if (gone.size() > 1) all.problem += fmt::format(" (and {} more)", gone.size() - 1);
   return all;
 }
 

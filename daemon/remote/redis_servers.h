@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,17 @@ class RedisServers {
     std::chrono::milliseconds first_connection{1000};
   };
 
+  struct State {
+    std::string address;  ///< of the first node
+    /// Why the first of the nodes that are not connected is not, with the way out; empty: all are.
+    std::string problem;
+    size_t nodes = 0;  ///< masters that have slots, as far as is known; 1 if there is no cluster
+    size_t connected = 0;  ///< of these
+    uint64_t connects = 0;
+    uint64_t unsent_bytes = 0;
+    size_t pending = 0;
+  };
+
   /// As RedisLink::Then, always on the first link's thread. Not called any more once this object
   /// has begun to end.
   using Then = RedisLink::Then;
@@ -57,8 +69,7 @@ class RedisServers {
   [[nodiscard]] bool connected() const;
   /// Returns whether commands for different keys are carried out in the order of their Send().
   [[nodiscard]] bool keeps_order() const { return !cluster_.load(std::memory_order_relaxed); }
-  /// Sums of all nodes. The problem is one of a node that was named.
-  [[nodiscard]] RedisLink::State state() const;
+  [[nodiscard]] State state() const;
 
  private:
   struct Errand;
@@ -90,6 +101,8 @@ class RedisServers {
   void AskForMap(uint32_t id);
   void TakeMap(uint32_t id, const RedisReply* reply);
 
+  /// Returns the nodes that have slots. 0 is one of them if the node of some slot is not known.
+  [[nodiscard]] std::set<uint32_t> Owners() const REQUIRES(mutex_);
   [[nodiscard]] Node* FindNode(uint32_t id) REQUIRES(mutex_);
   [[nodiscard]] Node* FindOwner(std::string_view key) REQUIRES(mutex_);
   /// Returns the node of this name as the other one means it, new if need be. Null: there are too

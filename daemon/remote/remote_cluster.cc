@@ -158,9 +158,10 @@ void RemoteCluster::AskTime() {
 }
 
 ClusterGauges RemoteCluster::gauges() const {
-  RedisLink::State state = link_.state();
+  RedisServers::State state = link_.state();
   const MutexLock lock(mutex_);
-  return {.connected = state.connected,
+  return {.nodes = state.nodes,
+          .connected = state.connected,
           .address = std::move(state.address),
           .problem = std::move(state.problem),
           .signs = options_.key.has_value(),

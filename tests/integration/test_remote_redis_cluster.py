@@ -106,6 +106,9 @@ def test_a_master_that_dies_fails_no_build_and_its_successor_is_found(two_nodes,
     dies = cluster.masters[2]
     replica = cluster.add_replica(dies)
     dies.stop()
+    wait_for(lambda: count(one, "remote_nodes_connected") == 2, "the loss of a master")
+    assert (count(one, "remote_connected"), count(one, "remote_nodes")) == (1, 3)
+    assert f"2 of 3 nodes connected to {cluster.url}; redis://127.0.0.1:{dies.port}: " in one.cli("remote", "status").stdout.decode()
     for number in range(12):
         for node in two_nodes:
             assert node.build_json(f"// without a master {number}\n")["outcome"] in ("built", "hit")
@@ -125,6 +128,8 @@ def test_a_master_that_dies_fails_no_build_and_its_successor_is_found(two_nodes,
         return second["outcome"] == "hit"
 
     wait_for(shared_again, "a hit from the successor")
+    wait_for(lambda: count(one, "remote_nodes_connected") == 3, "a connection to the successor")
+    assert f"connected to {cluster.url}, all 3 nodes" in one.cli("remote", "status").stdout.decode()
 
 
 def test_a_cluster_with_the_rights_that_the_guide_gives_is_enough(make_node, cluster, directory):

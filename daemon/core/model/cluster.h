@@ -33,9 +33,10 @@ struct SharedEntry {
 
 /// The connection to the other nodes, for statistics.
 struct ClusterGauges {
-  bool connected = false;
+  size_t nodes = 1;             ///< of the Redis cluster that have keys, as far as is known
+  size_t connected = 0;         ///< of these
   std::string address;          ///< for people; never empty
-  std::string problem;          ///< why it is not connected, with the way out; empty: it is
+  std::string problem;          ///< why one is not connected, with the way out; empty: all are
   bool signs = false;           ///< this node has a key, and gives what it compiles
   size_t trusted_keys = 0;      ///< whose entries this node takes
   bool trusts_own_key = false;  ///< that is, the key that it signs with is one of them

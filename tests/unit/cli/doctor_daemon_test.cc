@@ -263,6 +263,18 @@ TEST_CASE("a Redis that is not connected fails with the daemon's reason") {
   CHECK(checks[1].verdict == CheckVerdict::kSkipped);
 }
 
+TEST_CASE("a Redis cluster of which one node is not connected is a warning that names it") {
+  std::vector<FakeStatistic> two_of_three = {{"remote_connected", "", 1, true},
+                                             {"remote_nodes", "", 3, true},
+                                             {"remote_nodes_connected", "", 2, true}};
+  const Check check = Remote(two_of_three, "redis://c: it refused").front();
+  CHECK(Warned(check));
+  CHECK(Has(check.seen, "2 of 3 nodes"));
+  CHECK(Has(check.seen, "redis://c: it refused"));
+  two_of_three[2].value = 3;
+  CHECK(Remote(two_of_three).front().verdict == CheckVerdict::kPass);
+}
+
 TEST_CASE("a clock that is far from that of Redis is a warning, whichever is ahead") {
   const auto verdict = [](double ahead) {
     return Remote({{"remote_clock_ahead_seconds", "", ahead, true}})[1];

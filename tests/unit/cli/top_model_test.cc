@@ -93,6 +93,12 @@ TEST_CASE("a Redis that nodes share has a line, and none where there is no such 
   CHECK(Has(Text(view), "1,204 hits (4 in the last minute)"));
   CHECK(Has(Joined(Layout(view, {24, 40})), "1 lease\n"));  // broken, not cut
   view.sample->remote->problem = "it refused";
+  view.sample->remote->nodes = 3;
+  view.sample->remote->connected = 2;
+  CHECK(Has(Text(view), "remote  2 of 3 nodes connected, 1,204 hits"));
+  CHECK(Has(Text(view), "it refused\n"));
+  CHECK(Has(Json(*view.sample), "\"connected\": true"));
+  view.sample->remote->connected = 0;
   CHECK(Has(Text(view), "remote  not connected: it refused\n"));
 }
 

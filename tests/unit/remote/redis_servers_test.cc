@@ -249,9 +249,43 @@ TEST_CASE("of several nodes that are named, one that is there is enough") {
   FakeConnection at_two = two.Accept();
   at_two.Greet();
   REQUIRE(WaitUntil([&] { return servers.connected(); }));
-  CHECK(servers.state().problem.empty());
   REQUIRE(servers.Send("a", {"GET", "a"}, said.Adding()));
   CHECK(at_two.Next() == "GET a");
+}
+
+TEST_CASE("a node of the cluster that is not connected is told, although others are") {
+  const auto half = [](const FakeRedis& one, const FakeRedis& two) {
+    const auto range = [](const std::string& slots, const FakeRedis& redis) {
+      return "*3\r\n" + slots + "*2\r\n" + Bulk(redis.address().host) + ":" +
+             std::to_string(redis.address().port) + "\r\n";
+    };
+    return "*2\r\n" + range(":0\r\n:15494\r\n", one) + range(":15495\r\n:16383\r\n", two);
+  };
+  REQUIRE(RedisSlotOf("a") == 15495);
+  Scene scene;
+  FakeConnection at_two = scene.Redirect("a", half(scene.one, scene.two));
+  CHECK(WaitUntil([&] { return scene.servers.state().connected == 2; }));
+  CHECK(scene.servers.state().nodes == 2);
+  CHECK(scene.servers.state().problem.empty());
+  at_two = FakeConnection(-1);
+  CHECK(WaitUntil([&] { return scene.servers.state().connected == 1; }));
+  CHECK(scene.servers.state().nodes == 2);
+  CHECK(scene.servers.state().problem.starts_with("redis://" + At(scene.two) + ": "));
+  CHECK(scene.servers.connected());
+}
+
+TEST_CASE("a node that was named and has no slot is not missed once the map is known") {
+  RedisAddress gone;
+  gone.host = "127.0.0.1";
+  gone.port = 1;
+  Scene scene([&](RedisServers::Options& options) { options.others = {gone}; });
+  CHECK(scene.servers.state().nodes == 2);
+  CHECK(WaitUntil(
+      [&] { return scene.servers.state().problem.starts_with("redis://127.0.0.1:1: "); }));
+  FakeConnection at_two = scene.Redirect("a", AllAt(scene.two));
+  CHECK(WaitUntil([&] { return scene.servers.state().nodes == 1; }));
+  CHECK(scene.servers.state().connected == 1);
+  CHECK(scene.servers.state().problem.empty());
 }
 
 TEST_CASE("while a slot's node is gone, another one is asked where the slot is") {

@@ -47,6 +47,8 @@ TEST_CASE("statistics hold every counter and the gauges of this moment") {
   CHECK(gauges.at("in_flight") == 2);
   CHECK(gauges.at("queued") == 3);
   CHECK(gauges.at("remote_connected") == 1);
+  CHECK(gauges.at("remote_nodes") == 3);
+  CHECK(gauges.at("remote_nodes_connected") == 2);
   CHECK(gauges.at("remote_unanswered") == 5);
   CHECK_FALSE(gauges.contains("remote_clock_ahead_seconds"));
   CHECK(reply.remote().address() == "redis://a");

@@ -49,7 +49,7 @@ RunningServer::RunningServer(ServiceLimits limits, Deposits::Options deposit_opt
                         [this] { return zygotes; },
                         [] {
                           return std::optional(ClusterGauges{
-                              .connected = true, .address = "redis://a", .unanswered = 5});
+                              .nodes = 3, .connected = 2, .address = "redis://a", .unanswered = 5});
                         },
                         [] { return std::optional(ShelfGauges{.shelves = 2, .entries = 6}); },
                         [this](std::string_view) { ++cut_offs_reported; },

@@ -50,7 +50,8 @@ CCCL_CACHE_API cccl_cache_bytes cccl_cache_stats_version(const cccl_cache_stats*
 typedef struct cccl_cache_remote {
   size_t struct_size;
   cccl_cache_bytes address; /* without a password; empty: none is configured */
-  cccl_cache_bytes problem; /* why it is not connected, with the way out; empty: it is */
+  cccl_cache_bytes
+      problem; /* why a node of it is not connected, with the way out; empty: all are */
 } cccl_cache_remote;
 
 /* Fills the struct. Valid as long as the statistics. */
