@@ -75,6 +75,7 @@ void RemoteOutbox::Run() {
       waiting_.pop_front();
       if (!next.token.empty() && !servers_.keeps_order() && !unanswered_.empty()) {
         held_.push_back({last_write_, std::move(next)});
+        if (held_.size() > kMaxHeld) held_.pop_front();
         continue;
       }
     }

@@ -30,6 +30,9 @@ class RemoteOutbox {
     std::chrono::seconds lifetime;  ///< of an entry
   };
 
+  /// Leases whose end waits for entries in a cluster. Of more the oldest end by themselves.
+  static constexpr size_t kMaxHeld = 1024;
+
   /// The key may be null: then only leases end. It, the statistics and the servers must outlive the
   /// outbox, but the servers are not used after Finish() and must end before the outbox.
   RemoteOutbox(const Options& options, const SigningKey* key, RedisServers& servers,

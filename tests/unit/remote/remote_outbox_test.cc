@@ -88,11 +88,9 @@ TEST_CASE("what was written makes room for more of the same user") {
   CHECK(scene.Refused() == refused);
 }
 
-TEST_CASE("in a cluster a lease ends only after the entries before it were written") {
-  Scene scene;
-  const FakeRedis other = FakeRedis::OnPort();
+/// Returns the connection to a second node of a cluster, which has the slot of "lease".
+FakeConnection LearnCluster(Scene& scene, const FakeRedis& other) {
   const std::string there = other.address().host + ":" + std::to_string(other.address().port);
-  // The lease's node is learned first.
   scene.outbox.Release("lease", "token");
   CHECK(scene.peer.Next().starts_with("EVAL"));
   scene.peer.Send("-MOVED " + std::to_string(RedisSlotOf("lease")) + " " + there + "\r\n");
@@ -103,7 +101,13 @@ TEST_CASE("in a cluster a lease ends only after the entries before it were writt
   CHECK(at_other.Next().starts_with("EVAL"));
   at_other.Send(":0\r\n");
   REQUIRE(WaitUntil([&] { return scene.servers.state().pending == 0; }));
+  return at_other;
+}
 
+TEST_CASE("in a cluster a lease ends only after the entries before it were written") {
+  Scene scene;
+  const FakeRedis other = FakeRedis::OnPort();
+  FakeConnection at_other = LearnCluster(scene, other);
   scene.Write(kAlice, "entry");
   scene.outbox.Release("lease", "token");
   scene.Write(kAlice, "later");
@@ -112,6 +116,22 @@ TEST_CASE("in a cluster a lease ends only after the entries before it were writt
   CHECK(scene.servers.state().pending == 2);
   scene.peer.Send("+OK\r\n");
   CHECK(at_other.Next().starts_with("EVAL"));
+}
+
+TEST_CASE("of ever more leases whose end waits for an entry the oldest end by themselves") {
+  Scene scene;
+  const FakeRedis other = FakeRedis::OnPort();
+  FakeConnection at_other = LearnCluster(scene, other);
+  scene.Write(kAlice, "entry");
+  constexpr size_t kMore = 10;
+  for (size_t i = 0; i < RemoteOutbox::kMaxHeld + kMore; ++i)
+    scene.outbox.Release("lease", "token" + std::to_string(i));
+  scene.Write(kAlice, "later");
+  CHECK(scene.peer.Next().starts_with("SET entry"));
+  CHECK(scene.peer.Next().starts_with("SET later"));  // so all releases before it wait
+  scene.peer.Send("+OK\r\n");
+  for (size_t i = kMore; i < RemoteOutbox::kMaxHeld + kMore; ++i)
+    CHECK(at_other.Next().ends_with(" token" + std::to_string(i)));
 }
 
 }  // namespace remote_outbox_test
