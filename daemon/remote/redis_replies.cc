@@ -120,7 +120,8 @@ RedisReply* RedisReplies::Fail(std::string_view problem) {
   return nullptr;
 }
 
-/// Gives the reply, or the next item of the array that the task is in, this kind.
+/// Gives the reply, or the next item of the array that the task is in, this kind. Items before it
+/// may move: they are whole, and the reader points to them no more.
 RedisReply* RedisReplies::Add(const redisReadTask* task, RedisReply::Kind kind) {
   RedisReply* made = nullptr;
   if (task->parent == nullptr) {
@@ -149,15 +150,14 @@ void* RedisReplies::AddText(const redisReadTask* task, std::string_view text) {
 void* RedisReplies::AddArray(const redisReadTask* task, uint64_t items) {
   RedisReplies& self = *static_cast<RedisReplies*>(task->privdata);
   const bool fits = task->type == REDIS_REPLY_ARRAY && Depth(task) <= kMaxDepth &&
-                    items <= kMaxItems && items <= kMaxAllItems - self.all_items_;
+                    items <= kMaxItems &&
+                    self.all_items_ + items <= self.max_reply_bytes_ / kBytesPerItem;
   if (!fits) {
     self.problem_ = "it sent an array that is too long or too deep";
     return nullptr;
   }
   self.all_items_ += items;
-  RedisReply* const made = Add(task, RedisReply::Kind::kArray);
-  made->items.reserve(items);
-  return made;
+  return Add(task, RedisReply::Kind::kArray);
 }
 
 void* RedisReplies::AddInteger(const redisReadTask* task, int64_t integer) {

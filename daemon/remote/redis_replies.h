@@ -24,13 +24,16 @@ struct RedisReply {
 };
 
 /// Makes replies from the bytes of a Redis, which may be hostile: memory is held only for bytes
-/// that came in, a few times as much at most, and never for what they announce. Not thread-safe.
+/// that came in, and never for what they announce. The items of a reply take 2.5 times
+/// the bytes that it may have at most. Not thread-safe.
 class RedisReplies {
  public:
   static constexpr int kMaxDepth = 4;
-  static constexpr size_t kMaxItems = 1024;     ///< of one array
-  static constexpr size_t kMaxAllItems = 4096;  ///< of the arrays of one reply together
-  static constexpr size_t kMaxLine = 8 << 10;   ///< of a status, an error, a number
+  static constexpr size_t kMaxItems = 16384;  ///< of one array: the slots of a cluster
+  /// The arrays of one reply may together have an item for so many bytes that it may have. With
+  /// 9 MiB that is a cluster whose slots are 16,384 ranges, each with a master and two replicas.
+  static constexpr size_t kBytesPerItem = 32;
+  static constexpr size_t kMaxLine = 8 << 10;  ///< of a status, an error, a number
 
   /// A reply may have this many bytes, as they are sent.
   explicit RedisReplies(uint64_t max_reply_bytes);
@@ -60,7 +63,7 @@ class RedisReplies {
   std::unique_ptr<redisReader, FreeReader> reader_;
   uint64_t reply_bytes_ = 0;  ///< that came in since the last whole reply
   size_t all_items_ = 0;      ///< of the arrays of the present reply
-  RedisReply reply_;          ///< arrays have room for all of their items, so none moves
+  RedisReply reply_;
   std::string problem_;
 };
 

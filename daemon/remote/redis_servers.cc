@@ -133,10 +133,16 @@ bool RedisServers::Follow(uint32_t id, const RedisRedirect& redirect, const Erra
     return false;
   }
   uint32_t target = 0;
+  Dropped dropped;
   {
     const MutexLock lock(mutex_);
     cluster_ = true;
-    if (const Node* const node = NodeNamed(redirect.node, id)) target = node->id;
+    const Node* const teller = FindNode(id);
+    if (teller != nullptr) {
+      const RedisAddress address = AddressOf(redirect.node, *teller);
+      if (FindNodeAt(address) == nullptr) MakeRoom(dropped);
+      if (const Node* const node = NodeAt(address)) target = node->id;
+    }
     if (target != 0 && !redirect.once) {
       owners_.resize(kRedisSlots);
       owners_[redirect.slot] = target;
@@ -181,20 +187,30 @@ void RedisServers::TakeMap(uint32_t id, const RedisReply* reply) {
                               : Clock::duration(kMapPause);
   next_map_ = Clock::now() + map_pause_;
   if (ranges.empty()) return;
-  std::vector<std::unique_ptr<Node>> dropped;
+  Dropped dropped;
   const MutexLock lock(mutex_);
-  std::vector<uint32_t> owners(kRedisSlots);
+  const Node* const teller = FindNode(id);
+  if (teller == nullptr) return;
+  std::vector<RedisAddress> addresses;  // of each range
+  std::set<uint32_t> used = {id};
   for (const RedisSlotRange& range : ranges) {
-    const Node* const node = NodeNamed(range.node, id);
-    if (node != nullptr)
-      std::fill(owners.begin() + range.first, owners.begin() + range.last + 1, node->id);
+    addresses.push_back(AddressOf(range.node, *teller));
+    if (const Node* const node = FindNodeAt(addresses.back())) used.insert(node->id);
   }
-  owners_ = std::move(owners);
-  const std::set<uint32_t> used_ids = Owners();
+  DropOthers(used, dropped);
+  owners_.assign(kRedisSlots, 0);
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    const Node* const node = NodeAt(addresses[i]);
+    if (node == nullptr) continue;
+    std::fill(owners_.begin() + ranges[i].first, owners_.begin() + ranges[i].last + 1, node->id);
+  }
+}
+
+void RedisServers::DropOthers(const std::set<uint32_t>& used, Dropped& dropped) {
   for (auto each = others_.begin(); each != others_.end();) {
-    const bool used = each->second->named || used_ids.contains(each->first);
-    if (!used) dropped.push_back(std::move(each->second));
-    each = used ? std::next(each) : others_.erase(each);
+    const bool stays = each->second->named || used.contains(each->first);
+    if (!stays) dropped.push_back(std::move(each->second));
+    each = stays ? std::next(each) : others_.erase(each);
   }
 }
 
@@ -223,19 +239,25 @@ RedisServers::Node* RedisServers::FindOwner(std::string_view key) {
   return any == others_.end() ? nullptr : any->second.get();
 }
 
-RedisServers::Node* RedisServers::NodeNamed(const RedisNodeName& name, uint32_t teller) {
-  const Node* const named_by = FindNode(teller);
-  if (named_by == nullptr) return nullptr;
+RedisAddress RedisServers::AddressOf(const RedisNodeName& name, const Node& teller) const {
   RedisAddress address = options_.link.address;  // TLS and user are those of the site
-  address.host = name.host.empty() ? named_by->address.host : name.host;
+  address.host = name.host.empty() ? teller.address.host : name.host;
   address.port = name.port;
+  return address;
+}
+
+RedisServers::Node* RedisServers::FindNodeAt(const RedisAddress& address) {
   const auto is_it = [&address](const Node& node) {
-    return node.address.host == address.host && node.address.port == address.port;
+    return node.address.port == address.port && node.address.host == address.host;
   };
   if (is_it(first_)) return &first_;
-  for (const auto& [id, node] : others_) {
-    if (is_it(*node)) return node.get();
-  }
+  const auto found =
+      std::ranges::find_if(others_, [&](const auto& each) { return is_it(*each.second); });
+  return found == others_.end() ? nullptr : found->second.get();
+}
+
+RedisServers::Node* RedisServers::NodeAt(const RedisAddress& address) {
+  if (Node* const known = FindNodeAt(address)) return known;
   if (last_id_ == 0 || others_.size() + 1 >= kMaxNodes) return nullptr;
   const uint32_t id = ++last_id_;
   try {
@@ -244,6 +266,19 @@ RedisServers::Node* RedisServers::NodeNamed(const RedisNodeName& name, uint32_t 
   } catch (const std::system_error&) {
     return nullptr;  // no thread is left for its link
   }
+}
+
+void RedisServers::MakeRoom(Dropped& dropped) {
+  if (others_.size() + 1 < kMaxNodes) return;
+  const std::set<uint32_t> owners = Owners();
+  const auto idle = std::ranges::find_if(others_, [&](const auto& each) {
+    const Node& node = *each.second;
+    return !node.named && !node.link.connected() && !owners.contains(node.id) &&
+           Clock::now() >= node.made + options_.first_connection;
+  });
+  if (idle == others_.end()) return;
+  dropped.push_back(std::move(idle->second));
+  others_.erase(idle);
 }
 
 void RedisServers::At(Clock::time_point time, std::function<void()> work) {

@@ -74,6 +74,9 @@ class RedisServers {
  private:
   struct Errand;
   using ErrandPtr = std::shared_ptr<Errand>;
+  struct Node;
+  /// Nodes that were dropped: to be destroyed without the mutex.
+  using Dropped = std::vector<std::unique_ptr<Node>>;
   struct Node {
     Node(uint32_t number, const RedisLink::Options& options, bool is_named)
         : id(number), named(is_named), address(options.address), link(options) {}
@@ -105,9 +108,15 @@ class RedisServers {
   [[nodiscard]] std::set<uint32_t> Owners() const REQUIRES(mutex_);
   [[nodiscard]] Node* FindNode(uint32_t id) REQUIRES(mutex_);
   [[nodiscard]] Node* FindOwner(std::string_view key) REQUIRES(mutex_);
-  /// Returns the node of this name as the other one means it, new if need be. Null: there are too
-  /// many, or the other one is gone.
-  [[nodiscard]] Node* NodeNamed(const RedisNodeName& name, uint32_t teller) REQUIRES(mutex_);
+  /// Returns the address that the teller means.
+  [[nodiscard]] RedisAddress AddressOf(const RedisNodeName& name, const Node& teller) const;
+  [[nodiscard]] Node* FindNodeAt(const RedisAddress& address) REQUIRES(mutex_);
+  /// Returns the node at this address, new if need be. Null: there are too many.
+  [[nodiscard]] Node* NodeAt(const RedisAddress& address) REQUIRES(mutex_);
+  /// Drops one node that is not connected and has no slot, if all places are taken.
+  void MakeRoom(Dropped& dropped) REQUIRES(mutex_);
+  /// Drops nodes that are not among these, and that were not named by the site.
+  void DropOthers(const std::set<uint32_t>& used, Dropped& dropped) REQUIRES(mutex_);
   [[nodiscard]] RedisLink::Options OptionsFor(const RedisAddress& address) const;
 
   const Options options_;

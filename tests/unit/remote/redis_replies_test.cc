@@ -66,7 +66,7 @@ TEST_CASE("a reply may have as many bytes as are allowed, and no more, however t
 TEST_CASE("what a reply announces is judged before its bytes come") {
   for (const std::string announced :
        {"$9999999999\r\n", "$1048577\r\n", "$99999999999999999999999\r\n", "*2147483647\r\n",
-        "*1025\r\n", "*2\r\n$9999999999\r\n", "*-2\r\n", "$-2\r\n"}) {
+        "*16385\r\n", "*2\r\n$9999999999\r\n", "*-2\r\n", "$-2\r\n"}) {
     CAPTURE(announced);
     CHECK(Read(announced, announced.size()) == std::vector<std::string>{"!"});
   }
@@ -75,13 +75,34 @@ TEST_CASE("what a reply announces is judged before its bytes come") {
 TEST_CASE("arrays are bounded in length, in depth and all together") {
   CHECK(Read(Arrays(RedisReplies::kMaxDepth), 1000) == std::vector<std::string>{"[[[[:1]]]]"});
   CHECK(Read(Arrays(RedisReplies::kMaxDepth + 1), 1000) == std::vector<std::string>{"!"});
-  std::string many = "*1024\r\n";
-  for (int i = 0; i < 1024; ++i) many += ":1\r\n";
+  std::string many = "*16384\r\n";
+  for (int i = 0; i < 16384; ++i) many += ":1\r\n";
   CHECK(Read(many, many.size()).size() == 1);
   CHECK(Read(many, many.size()).front() != "!");
-  std::string more = "*4\r\n";
-  for (int i = 0; i < 4; ++i) more += many;
-  CHECK(Read(more, more.size()) == std::vector<std::string>{"!"});
+  std::string more = "*2\r\n" + many + many;  // 32,770 items
+  const uint64_t enough = 32770 * RedisReplies::kBytesPerItem;
+  CHECK(Read(more, more.size(), enough).front() != "!");
+  CHECK(Read(more, more.size(), enough - 1) == std::vector<std::string>{"!"});
+}
+
+TEST_CASE("a cluster may tell each slot by itself, with a master and two replicas") {
+  const std::string node =
+      "*4\r\n$12\r\n192.168.10.1\r\n:6379\r\n$40\r\n" + std::string(40, 'a') + "\r\n*0\r\n";
+  std::string map = "*16384\r\n";
+  for (int slot = 0; slot < 16384; ++slot) {
+    const std::string number = ":" + std::to_string(slot) + "\r\n";
+    map.append("*5\r\n").append(number).append(number).append(node).append(node).append(node);
+  }
+  RedisReplies replies(9 << 20);
+  for (size_t at = 0; at < map.size(); at += 100'000) {
+    CHECK(replies.Next() == nullptr);
+    replies.Feed(std::string_view(map).substr(at, 100'000));
+  }
+  const RedisReply* const reply = replies.Next();
+  REQUIRE(reply != nullptr);
+  CHECK(reply->items.size() == 16384);
+  CHECK(reply->items.back().items[4].items[2].text == std::string(40, 'a'));
+  CHECK(reply->items.front().items[1].integer == 0);
 }
 
 TEST_CASE("a line without an end is not collected") {

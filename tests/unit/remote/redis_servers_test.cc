@@ -181,6 +181,60 @@ TEST_CASE("redirects to ever more nodes make no more than a few connections") {
         }) == kMany - 31);
 }
 
+TEST_CASE("a node that is not connected and has no slot gives its place to another one") {
+  Scene scene([](RedisServers::Options& options) { options.first_connection = 0ms; });
+  constexpr int kFull = 31;
+  std::string replies;
+  for (int i = 0; i < kFull; ++i) {
+    scene.Get("a");
+    // Nothing listens there.
+    replies += "-ASK 15495 127.0.0." + std::to_string(i + 2) + ":1\r\n";
+  }
+  scene.at_one.Send(replies);
+  CHECK(scene.said.Await(kFull) == Texts(kFull, "lost"));
+  scene.Get("a");
+  scene.at_one.Send(Moved("a", At(scene.two)));
+  scene.two.Accept().Greet();
+}
+
+TEST_CASE("a map is learned although nodes that have no slot in it took all places") {
+  Scene scene([](RedisServers::Options& options) { options.first_connection = 0ms; });
+  constexpr int kFull = 31;
+  std::string replies;
+  for (int i = 0; i < kFull; ++i) {
+    const std::string key = std::to_string(i);
+    scene.Get(key);
+    replies += Moved(key, "127.0.0." + std::to_string(i + 2) + ":1");
+  }
+  scene.at_one.Send(replies);
+  CHECK(scene.said.Await(kFull) == Texts(kFull, "lost"));
+  scene.at_one.Send(AllAt(scene.two));
+  scene.two.Accept().Greet();
+}
+
+TEST_CASE("the map of a cluster may have a range for each slot") {
+  Scene scene;
+  const auto node = [](const FakeRedis& redis) {
+    return "*2\r\n" + Bulk(redis.address().host) + ":" + std::to_string(redis.address().port) +
+           "\r\n";
+  };
+  const FakeRedis three = FakeRedis::OnPort();
+  const std::string nodes[] = {node(scene.two), node(three)};
+  std::string map = "*16384\r\n";
+  for (int slot = 0; slot < kRedisSlots; ++slot) {
+    const std::string number = ":" + std::to_string(slot) + "\r\n";
+    map.append("*3\r\n").append(number).append(number).append(nodes[slot % 2]);
+  }
+  const FakeConnection at_two = scene.Redirect("a", map);
+  FakeConnection at_three = three.Accept();  // which the map names alone
+  at_three.Greet();
+  CHECK(WaitUntil([&] { return scene.servers.state().connected == 2; }));
+  CHECK(scene.servers.state().nodes == 2);
+  REQUIRE(RedisSlotOf("c") % 2 == 1);
+  scene.Get("c");
+  CHECK(at_three.Next() == "GET c");
+}
+
 TEST_CASE("a node that has no slot any more is left") {
   Scene scene;
   FakeConnection at_two = scene.Redirect("a", "");
