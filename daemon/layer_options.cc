@@ -106,6 +106,12 @@ Result<RemoteSetup> RemoteSetupOf(const Configuration& configuration) {
   Result<std::optional<RemoteCluster::Options>> redis = RedisOf(configuration);
   if (!redis) return redis.error();
   setup.redis = *std::move(redis);
+  // Without a Redis, no name is looked up.
+  for (const std::string& name : setup.redis ? settings.deposits : std::vector<std::string>()) {
+    const auto group = FindGroup("remote_deposits", name);
+    if (!group) return group.error();
+    if (*group) setup.deposit_groups.emplace(**group, name);
+  }
   if (!configuration.shelf_path.empty()) {
     setup.shelves = {.directories = configuration.shelf_path,
                      .patience = settings.patience,

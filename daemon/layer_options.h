@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -39,6 +40,7 @@ struct RemoteSetup {
   std::optional<RemoteCluster::Options> redis;
   std::optional<Shelves::Options> shelves;
   std::shared_ptr<const TrustList> trusted;
+  std::map<gid_t, std::string> deposit_groups;  ///< as Deposits::Options::shared_groups
 
   [[nodiscard]] bool any() const { return redis || shelves; }
 };

@@ -10,6 +10,7 @@ namespace cccl_cache {
 //
 //   key      = "deposit-layout" scope "identity"
 //   scope    = "uid" | "gid"                         its number
+//            | "group"                               its name, for what nodes share
 //   identity = "deposit-layout" "namespace" "fields"
 //   fields   = "deposit-layout" n*field[fields]      sorted by name
 //   field    = "field-name" "field-value"
@@ -41,6 +42,14 @@ Digest DepositKey(const DepositScope& scope, const Digest& identity) {
   Hasher hasher;
   hasher.AppendValue("deposit-layout", kDepositKeyLayout);
   hasher.AppendValue(scope.kind == DepositScope::Kind::kGroup ? "gid" : "uid", scope.id);
+  hasher.AppendValue("identity", identity.View());
+  return hasher.Finish();
+}
+
+Digest SharedDepositKey(const std::string& group, const Digest& identity) {
+  Hasher hasher;
+  hasher.AppendValue("deposit-layout", kDepositKeyLayout);
+  hasher.AppendValue("group", group);
   hasher.AppendValue("identity", identity.View());
   return hasher.Finish();
 }

@@ -42,4 +42,7 @@ struct DepositField {
 [[nodiscard]] Digest DepositKey(const DepositScope& scope, const std::string& name_space,
                                 const std::vector<DepositField>& fields);
 
+/// The key of what nodes share for a group, which may have another number on each of them.
+[[nodiscard]] Digest SharedDepositKey(const std::string& group, const Digest& identity);
+
 }  // namespace cccl_cache

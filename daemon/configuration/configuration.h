@@ -29,6 +29,7 @@ struct RemoteSettings {
   std::string prefix = "cccl-cached:";
   std::chrono::milliseconds patience{20};
   uint64_t entry_limit = 8ull << 20;
+  std::vector<std::string> deposits;  ///< names of groups
   std::chrono::milliseconds lifetime{std::chrono::hours(24 * 30)};
 };
 

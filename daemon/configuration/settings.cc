@@ -172,6 +172,8 @@ constexpr std::array kSettings = {
         "remote_patience", "a compile waits for Redis at most this long, for a shelf ten times"),
     One<SharedSizeFormat, &C::remote, &RemoteSettings::entry_limit>(
         "remote_entry_limit", "largest entry that is shared, uncompressed"),
+    List<GroupFormat, &C::remote, &RemoteSettings::deposits>(
+        "remote_deposits", "group whose deposits are shared, by its name on all nodes"),
     One<DurationFormat, &C::remote, &RemoteSettings::lifetime>(
         "remote_lifetime", "how long an entry is taken after it was signed"),
     List<PathFormat, &C::shelf_path>("shelf_path",

@@ -115,6 +115,18 @@ const char* WhyRefused(EntryRefusal refusal) {
   return "corrupt: its contents are not what was signed";
 }
 
+char LetterOf(EntryKind kind) {
+  switch (kind) {
+    case EntryKind::kArtifact:
+      return 'a';
+    case EntryKind::kManifest:
+      return 'm';
+    case EntryKind::kDeposit:
+      break;
+  }
+  return 'd';
+}
+
 std::chrono::sys_seconds Now() {
   return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
 }
@@ -524,9 +536,14 @@ void RemoteCluster::Share(const SharedEntry& entry, const ArtifactPtr& artifact,
   outbox_.Write(NameOf(entry), entry, artifact, account);
 }
 
+void RemoteCluster::Forget(const SharedEntry& entry) {
+  if (!options_.key) return;
+  const std::string name = NameOf(entry);
+  link_.Send(name, {"DEL", name}, [](const RedisReply*) {});
+}
+
 std::string RemoteCluster::NameOf(const SharedEntry& entry) const {
-  const char kind = entry.kind == EntryKind::kArtifact ? 'a' : 'm';
-  return fmt::format("{}{}:{}", options_.prefix, kind, entry.key.Hex());
+  return fmt::format("{}{}:{}", options_.prefix, LetterOf(entry.kind), entry.key.Hex());
 }
 
 std::string RemoteCluster::NameOfLease(const Open& open) const {

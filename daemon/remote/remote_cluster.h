@@ -30,9 +30,10 @@ namespace cccl_cache::daemon {
 /// not trusted. A compile is announced by a lease, which is renewed while it runs; a node that
 /// finds another's lease waits for the result. Each failure is a miss. Thread-safe.
 ///
-/// Keys in Redis, each after the prefix: `a:KEY` an artifact, `m:KEY` a manifest, `l:COMPILE` a
-/// lease. A lease holds a random token of its holder, with "UID:" before it once the compile waits
-/// for files of that user. It is gone once what the compile gave was written.
+/// Keys in Redis, each after the prefix: `a:KEY` an artifact, `m:KEY` a manifest, `d:KEY` a deposit
+/// for a group, `l:COMPILE` a lease. A lease holds a random token of its holder, with "UID:" before
+/// it once the compile waits for files of that user. It is gone once what the compile gave was
+/// written.
 class RemoteCluster final : public Cluster {
  public:
   struct Options {
@@ -57,6 +58,7 @@ class RemoteCluster final : public Cluster {
   void Peek(Question question, std::function<void(Peeked)> told) override;
   void LooksOutside(const Digest& compile, uid_t uid) override;
   void Share(const SharedEntry& entry, const ArtifactPtr& artifact, Account account) override;
+  void Forget(const SharedEntry& entry) override;
   void Close() override;
 
   /// From now on entries must be signed by one of these keys.

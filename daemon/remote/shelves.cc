@@ -277,4 +277,8 @@ void Shelves::Share(const SharedEntry& entry, const ArtifactPtr& artifact, Accou
   if (others_ != nullptr) others_->Share(entry, artifact, account);
 }
 
+void Shelves::Forget(const SharedEntry& entry) {
+  if (others_ != nullptr) others_->Forget(entry);
+}
+
 }  // namespace cccl_cache::daemon

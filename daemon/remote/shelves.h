@@ -43,6 +43,7 @@ class Shelves final : public Cluster {
   void Peek(Question question, std::function<void(Peeked)> told) override;
   void LooksOutside(const Digest& compile, uid_t uid) override;
   void Share(const SharedEntry& entry, const ArtifactPtr& artifact, Account account) override;
+  void Forget(const SharedEntry& entry) override;
   void Close() override;
 
   /// Looks again which snapshots are there. Returns at once.

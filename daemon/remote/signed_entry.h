@@ -39,7 +39,7 @@ struct OpeningRules {
 /// How far another node's clock may be ahead.
 inline constexpr std::chrono::seconds kMaxClockAhead{600};
 
-/// Returns the bytes in which an artifact or a manifest lies where every node can write.
+/// Returns the bytes in which an entry lies where every node can write.
 /// kInvalidRequest: it is too large for any node. kUnavailable: no memory.
 [[nodiscard]] Result<std::string> SignEntry(const SharedEntry& name, const Artifact& artifact,
                                             const SigningKey& key,

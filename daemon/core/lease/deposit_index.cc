@@ -55,12 +55,13 @@ bool DepositIndex::Remove(const Digest& key, uint64_t addition) {
   return true;
 }
 
-bool DepositIndex::RemoveOwn(const Digest& key, uid_t uid) {
+std::optional<DepositRecord> DepositIndex::RemoveOwn(const Digest& key, uid_t uid) {
   const MutexLock lock(mutex_);
   const auto* const found = entries_.Find(key);
-  if (found == nullptr || found->user != uid) return false;
+  if (found == nullptr || found->user != uid) return std::nullopt;
+  DepositRecord record = found->value.record;
   Drop(key);
-  return true;
+  return record;
 }
 
 std::vector<DepositRecord> DepositIndex::List(uid_t uid, const std::optional<Digest>& after,

@@ -49,8 +49,8 @@ class DepositIndex {
   /// Returns false, and does nothing, if another addition has replaced that one, or nothing is
   /// there.
   [[nodiscard]] bool Remove(const Digest& key, uint64_t addition);
-  /// Returns false, and does nothing, unless this user deposited it.
-  [[nodiscard]] bool RemoveOwn(const Digest& key, uid_t uid);
+  /// Returns what was removed, or none, and does nothing, unless this user deposited it.
+  [[nodiscard]] std::optional<DepositRecord> RemoveOwn(const Digest& key, uid_t uid);
   /// Returns what this user deposited, in the order of the keys: at most `count`, from the first
   /// one behind `after`, or from the first one if `after` is none.
   [[nodiscard]] std::vector<DepositRecord> List(uid_t uid, const std::optional<Digest>& after,

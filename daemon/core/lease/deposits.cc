@@ -5,7 +5,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <stop_token>
 #include <utility>
+
+#include "daemon/core/model/artifact.h"
 
 namespace cccl_cache::daemon {
 namespace {
@@ -23,6 +26,14 @@ BlockingPool::Bounds DiskReads(std::chrono::milliseconds patience) {
   BlockingPool::Bounds bounds = kDiskReads;
   bounds.look_time = patience;
   return bounds;
+}
+
+Account AccountOf(const DepositClaim& claim) {
+  return claim.counted_as.value_or(Account(claim.uid));
+}
+
+Digest IdentityOf(const DepositClaim& claim) {
+  return DepositIdentity(claim.name_space, claim.fields);
 }
 
 }  // namespace
@@ -49,12 +60,17 @@ Deposits::Deposits(Options options, Parts parts)
   for (const DepositRecord& record : records) Take(record);
 }
 
+Deposits::~Deposits() {
+  reads_.Close();
+  if (parts_.cluster != nullptr) parts_.cluster->Close();
+}
+
 void Deposits::Acquire(WaiterId waiter, const DepositClaim& claim, Tell tell) {
   LeaseTable::Wait wait{
       .accepts_release = claim.accepts_release, .uid = claim.uid, .name_space = claim.name_space};
   if (claim.wait.count() > 0) wait.until = options_.now() + claim.wait;
-  const auto call = std::make_shared<const Call>(Call{
-      waiter, claim.key, claim.counted_as.value_or(Account(claim.uid)), wait, std::move(tell)});
+  const auto call =
+      std::make_shared<const Call>(Call{waiter, claim, AccountOf(claim), wait, std::move(tell)});
   if (!index_.Find(claim.key)) return Enter(call);
   if (DepositContents found = parts_.store.FindInMemory(claim.key)) {
     NoteUse(claim.key);
@@ -74,7 +90,7 @@ void Deposits::AskDisk(const CallPtr& call) {
   };
   const auto found = std::make_shared<DepositContents>();
   const Status added = reads_.Add(
-      call->account, {.look = [this, found, key = call->key] { *found = Look(key); },
+      call->account, {.look = [this, found, key = call->claim.key] { *found = Look(key); },
                       .then = [this, found, call] { DiskRead(call, std::move(*found)); },
                       .late = [this, fail] { fail(DiskHangs(options_.disk_patience)); }});
   if (!added) fail(added.error());
@@ -107,20 +123,18 @@ void Deposits::Fail(WaiterId waiter) {
 }
 
 void Deposits::Enter(const CallPtr& call) {
-  table_.Enter(call->waiter, call->key, call->wait, [this, call](LeaseNews news) {
+  table_.Enter(call->waiter, call->claim.key, call->wait, [this, call](LeaseNews news) {
     if (const auto* grant = std::get_if<LeaseGrant>(&news)) return Granted(call, *grant);
     TellNews(*call, std::move(news));
   });
 }
 
 void Deposits::Granted(const CallPtr& call, const LeaseGrant& grant) {
-  if (!index_.Find(call->key)) return TellNews(*call, grant);
+  if (!index_.Find(call->claim.key)) return AskCluster(call, grant);
   // It was published after the first look and before this lease. A caller that does not know of its
   // lease can't renew it.
   table_.SuspendTimeout(call->waiter);
-  const auto go_without = [this, call, grant] {
-    if (table_.Beat(call->waiter)) TellNews(*call, grant);
-  };
+  const auto go_without = [this, call, grant] { GoWithout(*call, grant); };
   const auto found = std::make_shared<DepositFound>();
   const auto hand_over = [this, call, grant, go_without, found] {
     if (found->contents == nullptr) return go_without();
@@ -129,10 +143,53 @@ void Deposits::Granted(const CallPtr& call, const LeaseGrant& grant) {
     TellNews(*call, *found);
   };
   const Status added = reads_.Add(
-      call->account, {.look = [this, found, key = call->key] { found->contents = Look(key); },
+      call->account, {.look = [this, found, key = call->claim.key] { found->contents = Look(key); },
                       .then = hand_over,
                       .late = go_without});
   if (!added) go_without();
+}
+
+void Deposits::GoWithout(const Call& call, const LeaseGrant& grant) {
+  if (table_.Beat(call.waiter)) TellNews(call, grant);
+}
+
+void Deposits::AskCluster(const CallPtr& call, const LeaseGrant& grant) {
+  const auto name = SharedNameOf(call->claim.scope, IdentityOf(call->claim));
+  if (!name) return TellNews(*call, grant);
+  table_.SuspendTimeout(call->waiter);
+  // Ended by the first answer: once the caller has its lease, what comes later is of no use.
+  const auto ended = std::make_shared<std::stop_source>();
+  const bool asked = parts_.cluster->Ask(
+      {.entries = {*name}, .account = call->account, .since = options_.now()}, ended->get_token(),
+      {.found =
+           [this, call, grant, ended](const Cluster::Found& found) {
+             if (ended->request_stop()) TakeFromCluster(*call, grant, found.entries.front()->log);
+             return true;
+           },
+       .compile =
+           [this, call, grant, ended] {
+             if (ended->request_stop()) GoWithout(*call, grant);
+           },
+       .looks_outside = {}});
+  if (!asked) GoWithout(*call, grant);
+}
+
+void Deposits::TakeFromCluster(const Call& call, const LeaseGrant& grant,
+                               const std::string& contents) {
+  if (!table_.StartPublishing(call.waiter, grant.fence)) return;
+  const DepositFound found{std::make_shared<const std::string>(contents)};
+  Keep(call.claim, found.contents);
+  parts_.statistics.Add(Counter::kDepositHits);
+  table_.Publish(call.waiter, found);
+  call.tell(found);
+}
+
+std::optional<SharedEntry> Deposits::SharedNameOf(const DepositScope& scope,
+                                                  const Digest& identity) const {
+  if (parts_.cluster == nullptr || scope.kind != DepositScope::Kind::kGroup) return std::nullopt;
+  const auto group = options_.shared_groups.find(scope.id);
+  if (group == options_.shared_groups.end()) return std::nullopt;
+  return SharedEntry{EntryKind::kDeposit, SharedDepositKey(group->second, identity), {}};
 }
 
 void Deposits::TellNews(const Call& call, LeaseNews news) {
@@ -192,22 +249,29 @@ Deposits::Publication Deposits::Publish(WaiterId waiter, uint64_t fence, const D
         "the lease was lost: it is another caller's by now, and what was made under it is refused; "
         "acquire it again"};
   }
+  Keep(claim, made.contents);
+  if (const auto name = SharedNameOf(claim.scope, IdentityOf(claim))) {
+    const auto shared = std::make_shared<Artifact>();
+    shared->log = *made.contents;
+    parts_.cluster->Share(*name, shared, AccountOf(claim));
+  }
+  parts_.statistics.Add(Counter::kDeposits);
+  table_.Publish(waiter, made);
+  return Ok{};
+}
+
+void Deposits::Keep(const DepositClaim& claim, const DepositContents& contents) {
   const auto now = WallTime();
   const DepositRecord record{.key = claim.key,
                              .uid = claim.uid,
                              .scope = claim.scope,
                              .name_space = claim.name_space,
                              .fields = claim.fields,
-                             .size = made.contents->size(),
+                             .size = contents->size(),
                              .made = now,
                              .used = now};
-  {
-    const MutexLock lock(changing_);
-    if (parts_.store.Put(record, made.contents)) Take(record);
-  }
-  parts_.statistics.Add(Counter::kDeposits);
-  table_.Publish(waiter, made);
-  return Ok{};
+  const MutexLock lock(changing_);
+  if (parts_.store.Put(record, contents)) Take(record);
 }
 
 Result<Inserted> Deposits::Insert(uid_t uid, const std::string& name_space, const Digest& fields,
@@ -248,9 +312,16 @@ void Deposits::Take(const DepositRecord& record) {
 }
 
 bool Deposits::Remove(const Digest& key, uid_t uid) {
-  const MutexLock lock(changing_);
-  if (!index_.RemoveOwn(key, uid)) return false;
-  parts_.store.Remove(key);
+  std::optional<DepositRecord> removed;
+  {
+    const MutexLock lock(changing_);
+    removed = index_.RemoveOwn(key, uid);
+    if (!removed) return false;
+    parts_.store.Remove(key);
+  }
+  // Or the next caller would be handed it again.
+  const auto name = SharedNameOf(removed->scope, IdentityOf(*removed));
+  if (name) parts_.cluster->Forget(*name);
   return true;
 }
 

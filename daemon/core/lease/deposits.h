@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,6 +21,7 @@
 #include "daemon/core/model/account.h"
 #include "daemon/core/model/artifact.h"
 #include "daemon/core/model/blocking_pool.h"
+#include "daemon/core/model/cluster.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/statistics.h"
 #include "daemon/core/model/tier.h"
@@ -61,6 +63,8 @@ class Deposits {
     /// that no fence is given out twice. An error: the number is not known, and callers that want a
     /// lease are told so.
     Result<uint64_t> run = uint64_t{0};
+    /// Groups whose deposits the nodes share, by gid: the name is the same on all nodes.
+    std::map<gid_t, std::string> shared_groups = {};
     Now now = std::chrono::steady_clock::now;
   };
   /// All must outlive the object.
@@ -68,11 +72,13 @@ class Deposits {
     DepositStore& store;
     Statistics& statistics;
     FindAccount find_account = {};  ///< as DepositIndex has it
+    Cluster* cluster = nullptr;     ///< the other nodes; null: there are none
   };
 
   /// Loads what the store holds; what exceeds the limits is evicted.
   Deposits(Options options, Parts parts);
-  ~Deposits() { reads_.Close(); }
+  /// Closes the cluster.
+  ~Deposits();
   Deposits(const Deposits&) = delete;
   Deposits& operator=(const Deposits&) = delete;
 
@@ -102,7 +108,7 @@ class Deposits {
     return table_.List(only, more);
   }
   [[nodiscard]] std::vector<uid_t> Users() const { return index_.Users(); }
-  /// Returns false if this user deposited nothing under the key.
+  /// Returns false if this user deposited nothing under the key. What nodes share is taken back.
   [[nodiscard]] bool Remove(const Digest& key, uid_t uid);
   /// Marks the deposit as used, if there is one. Never waits for a disk.
   void Touch(const Digest& key) { NoteUse(key); }
@@ -128,7 +134,7 @@ class Deposits {
   /// One call of Acquire.
   struct Call {
     WaiterId waiter;
-    Digest key;
+    DepositClaim claim;
     Account account;
     LeaseTable::Wait wait;
     Tell tell;
@@ -139,6 +145,14 @@ class Deposits {
   void DiskRead(const CallPtr& call, DepositContents found);
   void Enter(const CallPtr& call);
   void Granted(const CallPtr& call, const LeaseGrant& grant);
+  void GoWithout(const Call& call, const LeaseGrant& grant);
+  /// Asks the other nodes before the caller is told of its lease, if they share such deposits.
+  void AskCluster(const CallPtr& call, const LeaseGrant& grant);
+  void TakeFromCluster(const Call& call, const LeaseGrant& grant, const std::string& contents);
+  /// Returns the name that the deposit has on all nodes; none: it stays on this one.
+  [[nodiscard]] std::optional<SharedEntry> SharedNameOf(const DepositScope& scope,
+                                                        const Digest& identity) const;
+  void Keep(const DepositClaim& claim, const DepositContents& contents);
   void TellNews(const Call& call, LeaseNews news);
   /// Returns false if the caller has left.
   [[nodiscard]] bool StopReading(WaiterId waiter);

@@ -21,8 +21,9 @@
 
 namespace cccl_cache::daemon {
 
-/// The kinds of entries that nodes share. Stored and signed: values never change.
-enum class EntryKind : uint8_t { kArtifact = 1, kManifest = 2 };
+/// The kinds of entries that nodes share. Stored and signed: values never change. A manifest's
+/// bytes, and those of a deposit for a group, lie in the log of an artifact that has nothing else.
+enum class EntryKind : uint8_t { kArtifact = 1, kManifest = 2, kDeposit = 3 };
 
 /// Names one entry that nodes share.
 struct SharedEntry {
@@ -118,6 +119,8 @@ class Cluster {
   /// Gives an entry to the other nodes. It may be dropped.
   /// `account`: that of the user whose build made it.
   virtual void Share(const SharedEntry& entry, const ArtifactPtr& artifact, Account account) = 0;
+  /// Takes an entry back, as far as other nodes have not taken it. Done later, or not at all.
+  virtual void Forget(const SharedEntry& entry) = 0;
   /// Returns once no asker is called any more.
   virtual void Close() = 0;
 };

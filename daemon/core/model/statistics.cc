@@ -62,7 +62,7 @@ constexpr CounterInfo kCounters[] = {
     {Counter::kEvictions, "evictions_total", "", "Entries evicted to stay within the store limit."},
     {Counter::kDeposits, "deposits_total", "", "Deposits made by clients."},
     {Counter::kDepositHits, "deposit_hits_total", "",
-     "Acquire calls that found a deposit at once."},
+     "Acquire calls that found a deposit at once, on this node or in Redis."},
     {Counter::kDepositWaits, "deposit_waits_total", "",
      "Acquire calls that waited for another caller's deposit."},
     {Counter::kDepositEvictions, "deposit_evictions_total", "",

@@ -5,11 +5,15 @@
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <future>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
+#include "tests/unit/core/fake_cluster.h"
 #include "tests/unit/core/fake_deposits.h"
 #include "tests/unit/core/fakes.h"
 #include "tests/unit/core/stall.h"
@@ -28,8 +32,8 @@ DepositClaim Claim(const std::string& name, uid_t uid = 1) {
 
 /// Deposits over a fake store. Leases are lost when the real clock says so.
 struct Scene {
-  explicit Scene(FakeDepositStore& in, Deposits::Options options = {})
-      : deposits(std::move(options), {in, statistics}) {}
+  explicit Scene(FakeDepositStore& in, Deposits::Options options = {}, Cluster* cluster = nullptr)
+      : deposits(std::move(options), {in, statistics, {}, cluster}) {}
 
   /// Acquires for a caller who is told without another's doing anything: "lease", the contents, or
   /// "refused".
@@ -365,6 +369,161 @@ TEST_CASE("two users: removing is for who deposited it") {
   CHECK(store.size() == 0);
   CHECK(scene.Ask(Claim("a")) == "lease");
   scene.deposits.Leave(scene.waiter);
+}
+
+DepositClaim OfGroup(gid_t gid, const std::string& name, uid_t uid = 1) {
+  DepositClaim claim{.uid = uid,
+                     .scope = {cccl_cache::DepositScope::Kind::kGroup, gid},
+                     .name_space = "n",
+                     .fields = cccl_cache::Sha256(name)};
+  claim.key = DepositKey(claim.scope, DepositIdentity(claim.name_space, claim.fields));
+  return claim;
+}
+
+/// A node on which the groups have these numbers, and a caller who is told when a test says so.
+struct Node {
+  Node(testing::FakeCluster& others, std::map<gid_t, std::string> groups, DepositLimits limits = {})
+      : scene(store, {.limits = limits, .shared_groups = std::move(groups)}, &others) {}
+  ~Node() { scene.deposits.Leave(waiter); }
+
+  void Acquire(const DepositClaim& claim) {
+    waiter = scene.deposits.NewSeat();
+    scene.deposits.Acquire(waiter, claim, [this](const LeaseNews& news) { told.push_back(news); });
+  }
+  [[nodiscard]] std::string Contents() const {
+    REQUIRE(told.size() == 1);
+    const auto* found = std::get_if<DepositFound>(&told.front());
+    return found == nullptr ? "no deposit" : *found->contents;
+  }
+  [[nodiscard]] bool HasLease() const {
+    return told.size() == 1 && std::holds_alternative<LeaseGrant>(told.front());
+  }
+
+  FakeDepositStore store;
+  std::vector<LeaseNews> told;
+  Deposits::WaiterId waiter = 0;
+  Scene scene;
+};
+
+void DepositElsewhere(testing::FakeCluster& nodes, const DepositClaim& claim,
+                      const std::string& bytes, std::map<gid_t, std::string> groups) {
+  Node node(nodes, std::move(groups));
+  nodes.reachable = false;
+  node.scene.Deposit(claim, bytes);
+  nodes.reachable = true;
+}
+
+TEST_CASE("what one node's member of a shared group deposits, another node's is handed") {
+  testing::FakeCluster nodes;
+  DepositElsewhere(nodes, OfGroup(7, "a"), "bytes", {{7, "lab"}});
+  Node other(nodes, {{9, "lab"}});
+  other.Acquire(OfGroup(9, "a", 2));
+  CHECK(other.told.empty());
+  CHECK(nodes.Last().question.account == Account(2));
+  CHECK(nodes.Tell(nodes.Last()) == true);
+  CHECK(other.Contents() == "bytes");
+  CHECK(nodes.Last().ended.stop_requested());
+  CHECK(other.scene.deposits.List(2, std::nullopt, 9).size() == 1);
+  CHECK(other.scene.deposits.gauges().leases.held == 0);
+  CHECK(other.scene.Ask(OfGroup(9, "a", 3)) == "bytes");
+  CHECK(nodes.asked() == 1);
+}
+
+TEST_CASE("deposits of a user, and of a group that is not shared, stay and are asked for nowhere") {
+  testing::FakeCluster nodes;
+  FakeDepositStore store;
+  Scene scene(store, {.shared_groups = {{7, "lab"}}}, &nodes);
+  scene.Deposit(Claim("a", 7), "bytes");
+  scene.Deposit(OfGroup(8, "a"), "bytes");
+  const auto inserted = std::make_shared<const std::string>("bytes");
+  CHECK(scene.deposits.Insert(7, "n", cccl_cache::Sha256("a"), inserted).ok());
+  CHECK(nodes.entries().empty());
+  CHECK(nodes.asked() == 0);
+}
+
+TEST_CASE("a deposit for one shared group is none for another, nor for one of the same number") {
+  testing::FakeCluster nodes;
+  DepositElsewhere(nodes, OfGroup(7, "a"), "bytes", {{7, "lab"}});
+  Node other(nodes, {{7, "office"}, {9, "lab"}});
+  other.Acquire(OfGroup(7, "a"));
+  CHECK(nodes.Tell(nodes.Last()) == std::nullopt);
+  nodes.Last().asker.compile();
+  CHECK(other.HasLease());
+}
+
+TEST_CASE("a caller to whom no node answers gets its lease, and what comes late changes nothing") {
+  testing::FakeCluster nodes;
+  DepositElsewhere(nodes, OfGroup(7, "a"), "bytes", {{7, "lab"}});
+  Node node(nodes, {{7, "lab"}});
+  node.Acquire(OfGroup(7, "a"));
+  nodes.Last().asker.compile();
+  CHECK(node.HasLease());
+  nodes.Tell(nodes.Last());
+  CHECK(node.HasLease());
+  CHECK(node.store.size() == 0);
+  nodes.reachable = false;
+  Node alone(nodes, {{7, "lab"}});
+  alone.Acquire(OfGroup(7, "a"));
+  CHECK(alone.HasLease());
+}
+
+TEST_CASE("one caller asks the other nodes, and hands what it gets to those who wait") {
+  testing::FakeCluster nodes;
+  DepositElsewhere(nodes, OfGroup(7, "a"), "bytes", {{7, "lab"}});
+  Node node(nodes, {{7, "lab"}});
+  node.Acquire(OfGroup(7, "a", 1));
+  const Deposits::WaiterId second = node.scene.deposits.NewSeat();
+  std::optional<LeaseNews> news;
+  node.scene.deposits.Acquire(second, OfGroup(7, "a", 2), [&](const LeaseNews& n) { news = n; });
+  CHECK(nodes.asked() == 1);
+  nodes.Tell(nodes.Last());
+  REQUIRE(news);
+  CHECK(std::holds_alternative<DepositFound>(*news));
+}
+
+TEST_CASE("if the caller that asks leaves, the next one asks") {
+  testing::FakeCluster nodes;
+  DepositElsewhere(nodes, OfGroup(7, "a"), "bytes", {{7, "lab"}});
+  Node first(nodes, {{7, "lab"}});
+  first.Acquire(OfGroup(7, "a", 1));
+  const auto asked = nodes.Last();
+  const Deposits::WaiterId left = first.waiter;
+  first.Acquire(OfGroup(7, "a", 2));
+  first.scene.deposits.Leave(left);
+  CHECK(nodes.asked() == 2);
+  nodes.Tell(asked);
+  CHECK(first.told.empty());
+  nodes.Tell(nodes.Last(2));
+  CHECK(first.Contents() == "bytes");
+}
+
+TEST_CASE("who removes a deposit takes it back from the other nodes, and no other user does") {
+  testing::FakeCluster nodes;
+  Node node(nodes, {{7, "lab"}});
+  nodes.reachable = false;
+  node.scene.Deposit(OfGroup(7, "a", 1), "bytes");
+  CHECK_FALSE(node.scene.deposits.Remove(OfGroup(7, "a").key, 2));
+  CHECK(nodes.entries().size() == 1);
+  CHECK(node.scene.deposits.Remove(OfGroup(7, "a").key, 1));
+  CHECK(nodes.entries().empty());
+}
+
+TEST_CASE("what other nodes give counts on the quota of the user who asked") {
+  testing::FakeCluster nodes;
+  constexpr uint64_t kOne = DepositIndex::kLeastCharge;
+  for (const char* name : {"a", "b", "c"}) {
+    DepositElsewhere(nodes, OfGroup(7, name), name, {{7, "lab"}});
+  }
+  Node node(nodes, {{7, "lab"}}, {.bytes_per_uid = 2 * kOne});
+  size_t questions = 0;
+  for (const char* name : {"a", "b", "c"}) {
+    node.told.clear();
+    node.Acquire(OfGroup(7, name, 5));
+    nodes.Tell(nodes.Last(++questions));
+    CHECK(node.Contents() == name);
+  }
+  CHECK(node.scene.deposits.List(5, std::nullopt, 9).size() == 2);
+  CHECK(node.store.size() == 2);
 }
 
 TEST_CASE("a silent holder loses its lease though nobody calls") {

@@ -53,6 +53,10 @@ class FakeCluster final : public Cluster {
     const std::lock_guard lock(mutex_);
     entries_[entry.key] = artifact;
   }
+  void Forget(const SharedEntry& entry) override {
+    const std::lock_guard lock(mutex_);
+    entries_.erase(entry.key);
+  }
   void Close() override {
     const std::lock_guard lock(mutex_);
     asked_.clear();

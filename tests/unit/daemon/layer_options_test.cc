@@ -3,6 +3,8 @@
 #include "daemon/layer_options.h"
 
 #include <catch2/catch.hpp>
+#include <map>
+#include <string>
 
 namespace cccl_cache::daemon::layer_options_test {
 namespace {
@@ -61,6 +63,18 @@ TEST_CASE(
   CHECK(AdminGroupOf(configuration).value() == 0u);
   configuration.admin_group = "no such group";
   CHECK(AdminGroupOf(configuration).error().code == ErrorCode::kInvalidRequest);
+}
+
+TEST_CASE("groups whose deposits are shared are found by name, and one that is not there refused") {
+  Configuration configuration;
+  configuration.remote.deposits = {"root"};
+  CHECK(RemoteSetupOf(configuration)->deposit_groups.empty());  // without a Redis
+  configuration.remote.url = "unix:///r";
+  CHECK(RemoteSetupOf(configuration)->deposit_groups == std::map<gid_t, std::string>{{0, "root"}});
+  configuration.remote.deposits.emplace_back("no such group");
+  const auto refused = RemoteSetupOf(configuration);
+  REQUIRE_FALSE(refused.ok());
+  CHECK_THAT(refused.error().message, Catch::StartsWith("remote_deposits: "));
 }
 
 }  // namespace

@@ -140,7 +140,8 @@ TEST_CASE("swapped_between_keys: an entry is none for another key, toolchain or 
   const SharedEntry other_key = {kName.kind, Sha256("another"), kName.toolchain};
   const SharedEntry other_toolchain = {kName.kind, kName.key, Sha256("another")};
   const SharedEntry other_kind = {EntryKind::kManifest, kName.key, kName.toolchain};
-  for (const SharedEntry& other : {other_key, other_toolchain, other_kind}) {
+  const SharedEntry deposit = {EntryKind::kDeposit, kName.key, kName.toolchain};
+  for (const SharedEntry& other : {other_key, other_toolchain, other_kind, deposit}) {
     CHECK(Refused(Signed(), other) == EntryRefusal::kOtherKey);
     CHECK(Refused(Signed(other)) == EntryRefusal::kOtherKey);
     // The head of one over the rest of the other.
