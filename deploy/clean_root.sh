@@ -28,6 +28,8 @@ fi
 place=$2 root=$2/root
 shift 2
 fail() { echo "${0##*/}: $*" >&2; exit 1; }
+set -E
+trap 'echo "${0##*/}: line $LINENO failed: $BASH_COMMAND" >&2' ERR
 quietly() { "$@" >"$place/log" 2>&1 || { cat "$place/log" >&2; fail "failed: $*"; }; }
 
 # make_both BUILD_DIR [PREVIOUS]: packages of Debian, those before an upgrade in $place/before, taken from PREVIOUS if that is
