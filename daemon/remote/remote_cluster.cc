@@ -29,6 +29,9 @@ constexpr int kUsualTimes = 2;
 constexpr milliseconds kShortestWait{1'000};
 constexpr milliseconds kUnknownWait{10'000};
 constexpr milliseconds kLongestWait{60'000};
+// A compile that fails gives no result, whichever node makes it. So a node waits for so many
+// holders of its lease: the second one is there for a first one that died.
+constexpr int kMaxHolders = 2;
 // Leases are not signed: after so many waits in vain in a row, leases are ignored for a while.
 constexpr int kMaxInVain = 3;
 constexpr std::chrono::seconds kIgnoreLeases{60};
@@ -412,6 +415,7 @@ void RemoteCluster::EndLook(uint64_t id, const Look& look) {
   }
   // The lease is gone, and this node takes none.
   if (!look.acquires) return Compile(id);
+  if (++open->holders > kMaxHolders) return Compile(id);
   AwaitOther(id);
 }
 

@@ -80,6 +80,7 @@ class RemoteCluster final : public Cluster {
     Clock::time_point deadline;          ///< of the reply that it waits for
     std::chrono::milliseconds pause{0};  ///< before the next look at another node's lease
     bool waits = false;                  ///< or waited, for another node's compile
+    int holders = 0;                     ///< other nodes that had the lease when it was asked for
     std::optional<uid_t> files_of = {};  ///< the compile waits for files of this user
   };
   /// The replies to one look at Redis, as they come in.

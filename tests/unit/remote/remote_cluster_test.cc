@@ -203,6 +203,22 @@ TEST_CASE("in a Redis cluster entries are asked for again once the lease was ans
   CHECK(scene.said.Await(1) == Texts{"found log"});
 }
 
+TEST_CASE("a node whose lease had two holders without a result compiles at once") {
+  Scene scene;
+  scene.Ask();
+  scene.Expect(kAsk, kNothing);
+  for (int holder = 0; holder < 2; ++holder) {
+    scene.Expect("SET " + kLease, kNil);
+    scene.Expect(kAsk, kNothing);
+    scene.Expect("GET " + kLease, Text(kToken));
+    scene.Expect("GET " + kLease, kNil);
+  }
+  scene.Expect("SET " + kLease, kNil);
+  scene.Expect(kAsk, kNothing);
+  CHECK(scene.said.Await(1) == Texts{"compile"});
+  CHECK(scene.Count(Counter::kRemoteWaitsInVain) == 0);
+}
+
 TEST_CASE("a lost connection sends all that wait to their compile") {
   Scene scene;
   scene.Ask();
