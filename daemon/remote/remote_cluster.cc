@@ -259,31 +259,30 @@ void RemoteCluster::Find(uint64_t id, bool acquire) {
         link_.Send(lease, {"SET", lease, token, "NX", "PX", fmt::to_string(options_.lease.count())},
                    [this, id, look, token, lease, entries_later](const RedisReply* reply) {
                      TakeLease(id, lease, token, look.get(), reply);
-                     if (entries_later && !look->lost) look->lost = !AskForEntries(id, look);
+                     if (entries_later && !look->lost) AskForEntries(id, look);
                      if (--look->missing == 0) EndLook(id, *look);
                    });
   }
-  if (sent && !entries_later) sent = AskForEntries(id, look);
   if (!sent) return Compile(id);
+  if (!entries_later) AskForEntries(id, look);
   link_.At(open->deadline, [this, id, look] {
-    if (look->missing > 0) BeLate(id);
+    if (look->missing > 0) BeLate(id, look.get());
   });
   link_.At(Clock::now() + options_.patience, [this, look] {
     if (look->missing > 0) link_.NoteSlow();
   });
 }
 
-bool RemoteCluster::AskForEntries(uint64_t id, const std::shared_ptr<Look>& look) {
+void RemoteCluster::AskForEntries(uint64_t id, const std::shared_ptr<Look>& look) {
   const Open* const open = FindOpen(id);
-  if (open == nullptr) return true;
-  bool sent = true;
-  for (size_t place = 0; place < look->found.size() && sent; ++place) {
-    sent = Fetch(open->question.entries[place], [this, id, look, place](const RedisReply* reply) {
+  if (open == nullptr) return;
+  look->missing += look->found.size();
+  for (size_t place = 0; place < look->found.size(); ++place) {
+    const auto take = [this, id, look, place](const RedisReply* reply) {
       TakeReply(id, look, place, reply);
-    });
-    if (sent) ++look->missing;
+    };
+    if (!Fetch(open->question.entries[place], take)) take(nullptr);
   }
-  return sent;
 }
 
 bool RemoteCluster::Fetch(const SharedEntry& entry, RedisLink::Then then) {
@@ -312,7 +311,10 @@ void RemoteCluster::TakeLease(uint64_t id, const std::string& lease, const std::
 void RemoteCluster::TakeReply(uint64_t id, const std::shared_ptr<Look>& look, size_t place,
                               const RedisReply* reply) {
   Open* const open = FindOpen(id);
-  if (reply == nullptr || reply->kind == RedisReply::Kind::kError) look->lost = true;
+  if (reply == nullptr || reply->kind == RedisReply::Kind::kError) {
+    bool& gone = place == 0 ? look->lost : look->partial;
+    gone = true;
+  }
   if (open != nullptr && reply != nullptr && reply->kind == RedisReply::Kind::kText) {
     look->found[place] = Verified(open->question.entries[place], *reply);
   }
@@ -360,8 +362,10 @@ void RemoteCluster::Peek(Question question, std::function<void(Peeked)> told) {
     }
     const milliseconds patience = PatienceFor(peek->question);
     link_.At(Clock::now() + patience, [this, peek, patience] {
-      peek->peeked = {.finding = TierFinding::kNoAnswer,
-                      .reason = fmt::format("a build waits {} ms for it", patience.count())};
+      if (peek->peeked.finding != TierFinding::kHasIt) {
+        peek->peeked = {.finding = TierFinding::kNoAnswer,
+                        .reason = fmt::format("a build waits {} ms for it", patience.count())};
+      }
       EndPeek(*peek);
     });
   });
@@ -371,13 +375,13 @@ void RemoteCluster::TakePeeked(Peeking& peek, size_t place, const RedisReply* re
   if (!peek.told) return;
   Peeked& peeked = peek.peeked;
   const bool answered = reply != nullptr && reply->kind == RedisReply::Kind::kText;
+  const auto opened = answered ? Opened(peek.question.entries[place], *reply) : ArtifactPtr();
   if (!answered) {
-    peeked = {.finding = TierFinding::kNoAnswer,
-              .reason = reply == nullptr ? "the connection was lost" : Printable(reply->text)};
-    return EndPeek(peek);
-  }
-  const auto opened = Opened(peek.question.entries[place], *reply);
-  if (const auto* const artifact = std::get_if<ArtifactPtr>(&opened)) {
+    if (peeked.finding != TierFinding::kHasIt) {
+      peeked.finding = TierFinding::kNoAnswer;
+      peeked.reason = reply == nullptr ? "the connection was lost" : Printable(reply->text);
+    }
+  } else if (const auto* const artifact = std::get_if<ArtifactPtr>(&opened)) {
     peeked.found[place] = *artifact;
     if (place == 0 && *artifact != nullptr) {
       peeked.finding = TierFinding::kHasIt;
@@ -395,18 +399,19 @@ void RemoteCluster::EndPeek(Peeking& peek) {
   if (told && !closed_) told(std::move(peek.peeked));
 }
 
-void RemoteCluster::EndLook(uint64_t id, const Look& look) {
-  Open* const open = FindOpen(id);
-  if (open == nullptr) return;
+bool RemoteCluster::Serves(Open* open, const Look& look) {
   const bool any =
       std::ranges::any_of(look.found, [](const auto& each) { return each != nullptr; });
   // The calls of an asker may end the question, but only through the link: it outlives them.
   const bool waited = open->waits && !open->compiles;
-  if (any && open->asker.found({TierName::kRemote, look.found})) {
-    if (waited) in_vain_in_a_row_ = 0;
-    return;
-  }
-  if (open->compiles) return;
+  if (!any || !open->asker.found({TierName::kRemote, look.found})) return false;
+  if (waited) in_vain_in_a_row_ = 0;
+  return true;
+}
+
+void RemoteCluster::EndLook(uint64_t id, const Look& look) {
+  Open* const open = FindOpen(id);
+  if (open == nullptr || Serves(open, look) || open->compiles) return;
   const bool leases = open->question.compile && Clock::now() >= ignore_leases_until_;
   if (look.lost || look.acquired || !leases) return Compile(id);
   if (open->pause.count() == 0) {
@@ -415,7 +420,8 @@ void RemoteCluster::EndLook(uint64_t id, const Look& look) {
   }
   // The lease is gone, and this node takes none.
   if (!look.acquires) return Compile(id);
-  if (++open->holders > kMaxHolders) return Compile(id);
+  // Without the manifest a holder's artifact may not be found.
+  if (++open->holders > (look.partial ? 1 : kMaxHolders)) return Compile(id);
   AwaitOther(id);
 }
 
@@ -494,9 +500,10 @@ void RemoteCluster::SayWhoseFiles(Open* open, uid_t uid) {
   open->token = token;
 }
 
-void RemoteCluster::BeLate(uint64_t id) {
+// What came in time serves although another answer is late.
+void RemoteCluster::BeLate(uint64_t id, const Look* look) {
   Open* const open = FindOpen(id);
-  if (open == nullptr || open->compiles) return;
+  if (open == nullptr || open->compiles || (look != nullptr && Serves(open, *look))) return;
   statistics_.Add(Counter::kRemoteLate);
   Compile(id);
 }

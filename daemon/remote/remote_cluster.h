@@ -83,11 +83,13 @@ class RemoteCluster final : public Cluster {
     int holders = 0;                     ///< other nodes that had the lease when it was asked for
     std::optional<uid_t> files_of = {};  ///< the compile waits for files of this user
   };
-  /// The replies to one look at Redis, as they come in.
+  /// The replies to one look at Redis, as they come in. In a Redis cluster each may come from
+  /// another node: a key that can't be asked for is missing, and the others are not.
   struct Look {
     std::vector<ArtifactPtr> found;
     size_t missing = 0;     ///< replies
-    bool lost = false;      ///< a reply that never comes
+    bool lost = false;      ///< the artifact or the lease can't be asked for
+    bool partial = false;   ///< the manifest can't be asked for
     bool acquires = false;  ///< the lease was asked for
     bool acquired = false;  ///< this node holds the lease now
   };
@@ -102,7 +104,7 @@ class RemoteCluster final : public Cluster {
   // All of these run on the link's thread.
   void Begin(uint64_t id, Question question, std::stop_token ended, Asker asker);
   void Find(uint64_t id, bool acquire);
-  [[nodiscard]] bool AskForEntries(uint64_t id, const std::shared_ptr<Look>& look);
+  void AskForEntries(uint64_t id, const std::shared_ptr<Look>& look);
   void TakeLease(uint64_t id, const std::string& lease, const std::string& token, Look* look,
                  const RedisReply* reply);
   [[nodiscard]] bool MayAcquire() const;
@@ -110,13 +112,14 @@ class RemoteCluster final : public Cluster {
                  const RedisReply* reply);
   void TakePeeked(Peeking& peek, size_t place, const RedisReply* reply);
   void EndPeek(Peeking& peek);
+  [[nodiscard]] bool Serves(Open* open, const Look& look);
   void EndLook(uint64_t id, const Look& look);
   void AwaitOther(uint64_t id);
   void LookAtLease(uint64_t id);
   void RenewLater(uint64_t id);
   void TellWhoseFiles(uint64_t id, uid_t uid);
   void SayWhoseFiles(Open* open, uid_t uid);
-  void BeLate(uint64_t id);
+  void BeLate(uint64_t id, const Look* look = nullptr);
   void Compile(uint64_t id);
   void End(uint64_t id);
 

@@ -27,7 +27,7 @@ import random
 FIRST_PAUSE, LAST_PAUSE, PAUSE_GROWTH = 0.005, 0.1, 1.5  # between two looks at a lease
 MAX_SLOW = 3  # answers in a row, after which the connection is closed
 USUAL_TIMES, SHORTEST_WAIT, UNKNOWN_WAIT, LONGEST_WAIT = 2, 1, 10, 60
-MAX_IN_VAIN, IGNORE_LEASES = 3, 60
+MAX_IN_VAIN, IGNORE_LEASES, MAX_HOLDERS = 3, 60, 2
 LEASE = 3
 # daemon/remote/redis_link.h
 FIRST_BACKOFF, LAST_BACKOFF, GOOD_CONNECTION, CONNECT_TIMEOUT = 0.1, 30, 10, 1
@@ -115,10 +115,10 @@ class Kernel:
         name = hashlib.sha256(str(number).encode()).hexdigest()
         self.seconds = seconds
         self.on_shelf = False
-        self.entry, manifest, self.lease = (masters[slot(f"cccl-cached:{kind}:{name}") * len(masters) // SLOTS]
-                                            for kind in "aml")
+        self.entry, self.manifest, self.lease = (masters[slot(f"cccl-cached:{kind}:{name}") * len(masters) // SLOTS]
+                                                 for kind in "aml")
         # master: commands
-        self.for_entries = collections.Counter([self.entry, manifest])
+        self.for_entries = collections.Counter([self.entry, self.manifest])
         self.for_lease = collections.Counter([self.lease])
         self.for_both = self.for_entries + self.for_lease
         self.forget_entry()
@@ -148,8 +148,8 @@ class Link:
 
 
 class Node:
-    __slots__ = ("deadline", "holds", "ignores_until", "in_vain_in_a_row", "links", "lost", "next", "order", "pause",
-                 "since", "usual", "waits")
+    __slots__ = ("deadline", "holders", "holds", "ignores_until", "in_vain_in_a_row", "links", "lost", "next", "order",
+                 "pause", "since", "usual", "waits")
 
     def __init__(self, order, masters):
         self.order, self.next = order, 0  # the kernels that it needs, the place of the one that it needs now
@@ -158,9 +158,10 @@ class Node:
         self.usual = 0.0  # how long its compiles take at most; 0: not known
         self.in_vain_in_a_row, self.ignores_until = 0, 0.0
         # of its present question: since when, until when it waits for the answer, before the next look at a lease, whether
-        # it waits for another node's compile, whether it holds the lease
+        # it waits for another node's compile, for how many it did, whether it holds the lease
         self.since = self.deadline = self.pause = 0.0
         self.waits = self.holds = False
+        self.holders = 0
 
 
 class Simulation:
@@ -227,30 +228,39 @@ class Simulation:
             now += self.scenario.shelf_read
             if self.has_got(now, node):
                 return
-        node.since, node.pause, node.waits, node.holds = now, 0.0, False, False
+        node.since, node.pause, node.waits, node.holders, node.holds = now, 0.0, False, 0, False
         patience = self.scenario.patience
         node.deadline = now + (max(0.001, min(node.usual / 10, patience)) if node.usual else patience)
         self.at(now + self.half_trip, self.look, node, False)
 
-    def look(self, arrives, node, acquires):
+    def look(self, arrives, node, acquires, after_lease=False):
         """Masters look for the entries, and before that give the lease if it is asked for and free. Several masters keep no
-        order among them, so there the lease is asked for alone, and its holder looks again."""
+        order among them, so there the lease is asked for alone, and the entries after that. A key whose master is gone is
+        asked for at another one, which does not have it."""
         kernel = node.order[node.next]
         alone = acquires and len(self.masters) > 1
         questions = kernel.for_lease if alone else kernel.for_both if acquires else kernel.for_entries
-        if node.lost and not all(node.links[master].connected for master in questions):
+        gone = [master for master, link in node.links.items() if not link.connected] if node.lost else ()
+        if len(gone) == len(node.links):
             return self.compile(arrives, node)
-        found = not alone and kernel.written <= kernel.entry.turn(arrives)
-        if acquires and kernel.held_until <= (turn := kernel.lease.turn(arrives)):
+        if gone:
+            questions = self.reachable(questions, gone)
+        lost = (kernel.lease if alone else kernel.entry) in gone
+        found = not alone and not lost and kernel.written <= kernel.entry.turn(arrives)
+        if acquires and not lost and kernel.held_until <= (turn := kernel.lease.turn(arrives)):
             kernel.holder, kernel.held_until = node, turn + LEASE
             node.holds = True
-        answered, broken = 0.0, False
+        answered, entry_answered, broken = 0.0, 0.0, False
         for master, commands in questions.items():
             kib = self.scenario.kib if found and master is kernel.entry else 0.0
             answer = master.serve(arrives, commands, kib_out=kib) + self.half_trip
             if answer > answered:
                 answered = answer
+            if master is kernel.entry:
+                entry_answered = answer
             broken |= self.is_too_slow(arrives - self.half_trip, answer, node, master)
+        if found and entry_answered <= node.deadline < answered:
+            answered = node.deadline  # the entry serves without the manifest
         if answered > node.deadline:
             self.counts["late"] += 1
             self.compile(node.deadline, node, answered + self.scenario.node_hit if found and not broken else NEVER)
@@ -260,16 +270,27 @@ class Simulation:
             if node.waits:
                 node.in_vain_in_a_row = 0
             self.have(answered + self.scenario.node_hit, node)
-        elif node.holds and alone:
+        elif alone and not lost:
             node.deadline = answered + self.scenario.patience
-            self.at(answered + self.half_trip, self.look, node, False)
-        elif node.holds or arrives < node.ignores_until:
+            self.at(answered + self.half_trip, self.look, node, False, True)
+        elif lost or node.holds or arrives < node.ignores_until:
             self.compile(answered, node)
-        elif not acquires:
+        elif not acquires and not after_lease:
             node.pause = FIRST_PAUSE
             self.at(answered + self.half_trip, self.look, node, True)
         else:
+            node.holders += 1
+            if node.holders > (1 if kernel.manifest in gone else MAX_HOLDERS):
+                return self.compile(answered, node)
             self.await_other(answered, node)
+
+    def reachable(self, questions, gone):
+        """The masters that are asked while some are gone: commands by master."""
+        other = next(master for master in self.masters if master not in gone)
+        asked = collections.Counter()
+        for master, commands in questions.items():
+            asked[other if master in gone else master] += commands
+        return asked
 
     def await_other(self, now, node):
         """Another node has the lease."""

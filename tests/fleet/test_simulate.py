@@ -87,6 +87,14 @@ def test_of_several_masters_one_that_dies_costs_less():
     assert of_three["compiles"] < play(Scenario(**ALL_SAME, dies_at=2.0, dies_for=3600))["compiles"]
 
 
+def test_of_three_masters_one_that_is_dead_costs_only_what_needs_it():
+    """Compiles of each node: what lies there, and what is leased there and not written when the node needs it."""
+    figures = play(Scenario(nodes=NODES, kernels=150, compile_spread=0.0, masters=3, dies_at=0.0, dies_for=3600))
+    dead = simulate.Simulation(Scenario(kernels=150, masters=3))
+    lies_there = sum(kernel.entry is dead.masters[0] for kernel in dead.kernels)
+    assert NODES * lies_there <= figures["compiles"] < NODES * 150 / 2
+
+
 def test_a_slow_redis_costs_each_node_three_answers():
     figures = play(Scenario(**ALL_SAME, slow_at=0.0, slow_for=3600, slow_by=2.0))
     assert figures["compiles"] == EACH
@@ -162,6 +170,7 @@ def test_bounds_are_those_of_the_daemon():
     assert bound("kUnknownWait") == simulate.UNKNOWN_WAIT * 1000
     assert bound("kLongestWait") == simulate.LONGEST_WAIT * 1000
     assert bound("kMaxInVain") == simulate.MAX_IN_VAIN
+    assert bound("kMaxHolders") == simulate.MAX_HOLDERS
     assert bound("kIgnoreLeases") == simulate.IGNORE_LEASES
     assert bound("kGoodConnection") == simulate.GOOD_CONNECTION
     assert bound("lease") == simulate.LEASE * 1000

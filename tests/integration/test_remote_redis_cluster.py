@@ -132,6 +132,22 @@ def test_a_master_that_dies_fails_no_build_and_its_successor_is_found(two_nodes,
     assert f"connected to {cluster.url}, all 3 nodes" in one.cli("remote", "status").stdout.decode()
 
 
+def test_with_a_dead_master_all_that_the_others_have_is_shared(two_nodes, cluster):
+    one, two = two_nodes
+    write_one_for_each(one, cluster)
+    cluster.masters[2].stop()
+    shared = 0
+    for number in range(20):
+        source = f"// without a master {number}\n"
+        name = name_of(one.build_json(source))
+        holder = next((master for master in cluster.masters[:2] if master.owns(name)), None)
+        if holder is not None:
+            wait_for(lambda: holder.ask("EXISTS", name), "the entry in Redis")
+            assert built(two.build_json(source)) == ("hit", "remote")
+            shared += 1
+    assert shared > 0
+
+
 def test_a_cluster_with_the_rights_that_the_guide_gives_is_enough(make_node, cluster, directory):
     for master in cluster.masters:
         master.ask("ACL", "SETUSER", "cccl", "on", ">secret", "~cccl-cached:*", "-@all",

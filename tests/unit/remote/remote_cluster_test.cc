@@ -24,6 +24,8 @@ using Texts = std::vector<std::string>;
 
 const Digest kCompile = Sha256("compile");
 const SharedEntry kArtifact{EntryKind::kArtifact, Sha256("key"), Sha256("toolchain")};
+const SharedEntry kManifest{EntryKind::kManifest, Sha256("fingerprint"), Sha256("toolchain")};
+const std::string kDown = "-CLUSTERDOWN Hash slot not served\r\n";
 const std::string kNothing = "$0\r\n\r\n";
 const std::string kNil = "$-1\r\n";
 const std::string kOk = "+OK\r\n";
@@ -63,9 +65,11 @@ class Scene {
   RemoteCluster* operator->() { return &cluster_; }
   [[nodiscard]] ClusterGauges gauges() const { return cluster_.gauges(); }
 
-  void Ask() {
+  void Ask(std::vector<SharedEntry> entries = {kArtifact}) {
     const bool asked = cluster_.Ask(
-        {.entries = {kArtifact}, .compile = kCompile, .since = std::chrono::steady_clock::now()},
+        {.entries = std::move(entries),
+         .compile = kCompile,
+         .since = std::chrono::steady_clock::now()},
         ended.get_token(),
         {.found =
              [this](const Cluster::Found& found) {
@@ -77,8 +81,8 @@ class Scene {
     REQUIRE(asked);
   }
   /// Peeks for the artifact: "has it"
-  void Peek() {
-    cluster_.Peek({.entries = {kArtifact}}, [this](const Cluster::Peeked& peeked) {
+  void Peek(std::vector<SharedEntry> entries = {kArtifact}) {
+    cluster_.Peek({.entries = std::move(entries)}, [this](const Cluster::Peeked& peeked) {
       const bool found = !peeked.found.empty() && peeked.found[0] != nullptr;
       said.Add(std::to_string(static_cast<int>(peeked.finding)) + (found ? " found" : "") +
                (peeked.reason.empty() ? "" : " why"));
@@ -119,6 +123,7 @@ class Scene {
 };
 
 const std::string kAsk = "GETRANGE cccl-cached:a:" + kArtifact.key.Hex();
+const std::string kAskManifest = "GETRANGE cccl-cached:m:" + kManifest.key.Hex();
 const std::string kLease = "cccl-cached:l:" + kCompile.Hex();
 
 TEST_CASE("what another node wrote is found, and no lease is asked for") {
@@ -203,6 +208,48 @@ TEST_CASE("in a Redis cluster entries are asked for again once the lease was ans
   CHECK(scene.said.Await(1) == Texts{"found log"});
 }
 
+TEST_CASE("a manifest that can't be asked for is missing alone, and the lease is taken") {
+  Scene scene;
+  scene.Ask({kArtifact, kManifest});
+  scene.Expect(kAsk, kNothing);
+  scene.Expect(kAskManifest, kDown);
+  scene.Expect("SET " + kLease, kOk);
+  scene.Expect(kAsk, kNothing);
+  scene.Expect(kAskManifest, kDown);
+  CHECK(scene.said.Await(1) == Texts{"compile"});
+  CHECK(scene.Count(Counter::kRemoteLeases) == 1);
+}
+
+TEST_CASE("where the artifact can't be asked for no node waits for another one's") {
+  Scene scene;
+  scene.Ask({kArtifact, kManifest});
+  scene.Expect(kAsk, kDown);
+  scene.Expect(kAskManifest, kNothing);
+  CHECK(scene.said.Await(1) == Texts{"compile"});
+  CHECK(scene.Count(Counter::kRemoteLeases) == 0);
+}
+
+TEST_CASE("where the lease can't be asked for a node compiles without one") {
+  Scene scene;
+  scene.Ask({kArtifact, kManifest});
+  scene.Expect(kAsk, kNothing);
+  scene.Expect(kAskManifest, kNothing);
+  scene.Expect("SET " + kLease, kDown);
+  scene.Expect(kAsk, kNothing);
+  scene.Expect(kAskManifest, kNothing);
+  CHECK(scene.said.Await(1) == Texts{"compile"});
+  CHECK(scene.Count(Counter::kRemoteLeases) == 0);
+}
+
+TEST_CASE("an artifact that came in time is taken although the manifest's answer is late") {
+  Scene scene(1s);
+  scene.Ask({kArtifact, kManifest});
+  scene.Expect(kAsk, Written());
+  CHECK(scene.peer.Next().starts_with(kAskManifest));
+  CHECK(scene.said.Await(1) == Texts{"found log"});
+  CHECK(scene.Count(Counter::kRemoteLate) == 0);
+}
+
 TEST_CASE("a node whose lease had two holders without a result compiles at once") {
   Scene scene;
   scene.Ask();
@@ -217,6 +264,20 @@ TEST_CASE("a node whose lease had two holders without a result compiles at once"
   scene.Expect(kAsk, kNothing);
   CHECK(scene.said.Await(1) == Texts{"compile"});
   CHECK(scene.Count(Counter::kRemoteWaitsInVain) == 0);
+}
+
+TEST_CASE("a node that can't ask for the manifest waits for one holder only") {
+  Scene scene;
+  scene.Ask({kArtifact, kManifest});
+  scene.Expect(kAsk, kNothing);
+  scene.Expect(kAskManifest, kDown);
+  for (int holder = 0; holder < 2; ++holder) {
+    scene.Expect("SET " + kLease, kNil);
+    scene.Expect(kAsk, kNothing);
+    scene.Expect(kAskManifest, kDown);
+    if (holder == 0) scene.Expect("GET " + kLease, kNil);
+  }
+  CHECK(scene.said.Await(1) == Texts{"compile"});
 }
 
 TEST_CASE("a lost connection sends all that wait to their compile") {
@@ -251,6 +312,18 @@ TEST_CASE("a build that is explained is looked for without a lease, and not coun
   REQUIRE(WaitUntil([&] { return !scene->gauges().connected; }));
   scene.Peek();
   CHECK(scene.said.Await(6).back() == "5 why");
+}
+
+TEST_CASE("an explanation knows the artifact although the manifest can't be asked for") {
+  Scene scene;
+  scene.Peek({kManifest, kArtifact});
+  scene.Expect(kAskManifest, kDown);
+  scene.Expect(kAsk, kNothing);
+  CHECK(scene.said.Await(1) == Texts{"4 why"});
+  scene.Peek({kArtifact, kManifest});
+  scene.Expect(kAsk, Written());
+  scene.Expect(kAskManifest, kDown);
+  CHECK(scene.said.Await(2).back() == "1 found");
 }
 
 TEST_CASE("an explanation waits for an answer as long as a build") {
