@@ -110,8 +110,17 @@ Result<RemoteSetup> RemoteSetupOf(const Configuration& configuration) {
   for (const std::string& name : setup.redis ? settings.deposits : std::vector<std::string>()) {
     const auto group = FindGroup("remote_deposits", name);
     if (!group) return group.error();
-    if (*group) setup.deposit_groups.emplace(**group, name);
+    if (!*group) continue;
+    const auto [other, added] = setup.shared_groups.emplace(**group, name);
+    if (!added && other->second != name) {
+      return Error{
+          ErrorCode::kInvalidRequest,
+          fmt::format("remote_deposits: \"{}\" and \"{}\" are one group here: name it once, "
+                      "as on all nodes",
+                      other->second, name)};
+    }
   }
+  setup.shared_bytes = settings.entry_limit;
   if (!configuration.shelf_path.empty()) {
     setup.shelves = {.directories = configuration.shelf_path,
                      .patience = settings.patience,

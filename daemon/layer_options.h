@@ -40,7 +40,9 @@ struct RemoteSetup {
   std::optional<RemoteCluster::Options> redis;
   std::optional<Shelves::Options> shelves;
   std::shared_ptr<const TrustList> trusted;
-  std::map<gid_t, std::string> deposit_groups;  ///< as Deposits::Options::shared_groups
+  // As Deposits::Options has them.
+  std::map<gid_t, std::string> shared_groups;
+  uint64_t shared_bytes = 0;
 
   [[nodiscard]] bool any() const { return redis || shelves; }
 };

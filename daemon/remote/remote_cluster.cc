@@ -548,9 +548,7 @@ void RemoteCluster::Share(const SharedEntry& entry, const ArtifactPtr& artifact,
 }
 
 void RemoteCluster::Forget(const SharedEntry& entry) {
-  if (!options_.key) return;
-  const std::string name = NameOf(entry);
-  link_.Send(name, {"DEL", name}, [](const RedisReply*) {});
+  if (link_.connected()) outbox_.Remove(NameOf(entry));
 }
 
 std::string RemoteCluster::NameOf(const SharedEntry& entry) const {

@@ -58,6 +58,12 @@ void RemoteOutbox::Write(std::string name, const SharedEntry& entry, const Artif
   changed_.NotifyAll();
 }
 
+void RemoteOutbox::Remove(std::string name) {
+  const MutexLock lock(mutex_);
+  waiting_.push_back({.name = std::move(name)});
+  changed_.NotifyAll();
+}
+
 void RemoteOutbox::Release(std::string lease, std::string token) {
   const MutexLock lock(mutex_);
   waiting_.push_back({.name = std::move(lease), .token = std::move(token)});
@@ -79,8 +85,14 @@ void RemoteOutbox::Run() {
         continue;
       }
     }
-    next.token.empty() ? SendEntry(next) : SendRelease(next);
+    Send(next);
   }
+}
+
+void RemoteOutbox::Send(const Outgoing& outgoing) {
+  if (outgoing.artifact != nullptr) return SendEntry(outgoing);
+  if (!outgoing.token.empty()) return SendRelease(outgoing);
+  servers_.Send(outgoing.name, {"DEL", outgoing.name}, [](const RedisReply*) {});
 }
 
 void RemoteOutbox::SendEntry(const Outgoing& outgoing) {

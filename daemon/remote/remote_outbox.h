@@ -42,6 +42,8 @@ class RemoteOutbox {
   /// Writes an entry under this name. It is dropped if the account has used up what it may hold.
   void Write(std::string name, const SharedEntry& entry, const ArtifactPtr& artifact,
              Account account);
+  /// Removes an entry, after those that were given before it.
+  void Remove(std::string name);
   /// Ends a lease, unless its holder has another token.
   void Release(std::string lease, std::string token);
   /// Returns when all that waits was handed to the servers, which may still drop it when they end.
@@ -54,9 +56,9 @@ class RemoteOutbox {
  private:
   struct Outgoing {
     std::string name;
-    std::string token = {};  ///< of the lease that ends; empty: an entry is written
+    std::string token = {};  ///< of the lease that ends
     SharedEntry entry = {};
-    ArtifactPtr artifact = nullptr;
+    ArtifactPtr artifact = nullptr;  ///< null without a token: the entry is removed
     Account account = Account(0);
     uint64_t bytes = 0;
   };
@@ -73,6 +75,7 @@ class RemoteOutbox {
   };
 
   void Run();
+  void Send(const Outgoing& outgoing);
   void SendEntry(const Outgoing& outgoing);
   void EndWrite(const Sent& sent, bool written);
   void SendRelease(const Outgoing& outgoing);

@@ -71,7 +71,11 @@ Result<OpenFile> OpenRegular(const std::string& path) {
   if (!S_ISREG(status.st_mode)) return Unusable("it is no regular file");
   const std::string link = fmt::format("/proc/self/fd/{}", named.get());
   OpenFile file{FileDescriptor(open(link.c_str(), O_RDONLY | O_CLOEXEC)), {}, 0};
-  if (!file.descriptor.valid()) return Unusable(std::strerror(errno));
+  if (!file.descriptor.valid() && errno == ENOENT) return Unusable("/proc is not mounted here");
+  // Before this, an attribute of a network's file system may be an old one.
+  if (!file.descriptor.valid() || fstat(file.descriptor.get(), &status) != 0) {
+    return Unusable(std::strerror(errno));
+  }
   file.identity = IdentityOf(status);
   file.bytes = status.st_size;
   return file;

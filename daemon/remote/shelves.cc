@@ -134,8 +134,8 @@ void Shelves::ReportSilence(Place& place) {
     if (silence.count() == 0 || std::exchange(place.silence_is_reported, true)) return;
   }
   Report(
-      fmt::format("the shelf {} has not answered for {} s: see whether its file system is mounted "
-                  "and its server answers; it is used once it does, and builds go on without it",
+      fmt::format("the shelf {} has not been read for {} s: see whether its file system is mounted "
+                  "and its server answers, or is slow; builds go on without it until it is read",
                   place.directory, silence.count()));
 }
 

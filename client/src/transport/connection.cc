@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -17,10 +18,12 @@
 namespace cccl_cache {
 namespace {
 
-/// Returns whom the socket is for, as far as this user may see it; empty, or ends with "; ".
+/// Returns which group would admit this user; empty if none is known, or ends with "; ".
 std::string Admitted(const std::string& path) {
   struct stat status;
-  if (stat(path.c_str(), &status) != 0 || (status.st_mode & S_IWGRP) == 0) return "";
+  if (stat(path.c_str(), &status) != 0) return "";
+  const bool for_group = (status.st_mode & (S_IWGRP | S_IWOTH)) == S_IWGRP;
+  if (!for_group || status.st_gid == 0 || status.st_gid == getegid()) return "";
   const std::string group = std::to_string(status.st_gid);
   return "ask to be added to group " + group + " (getent group " + group + "), which may; ";
 }

@@ -114,11 +114,13 @@ bool Deposits::StopReading(WaiterId waiter) {
 
 void Deposits::Leave(WaiterId waiter) {
   static_cast<void>(StopReading(waiter));
+  StopAsking(waiter);
   table_.Leave(waiter);
 }
 
 void Deposits::Fail(WaiterId waiter) {
   parts_.statistics.Add(Counter::kLeasesFailed);
+  StopAsking(waiter);
   table_.Fail(waiter);
 }
 
@@ -157,27 +159,49 @@ void Deposits::AskCluster(const CallPtr& call, const LeaseGrant& grant) {
   const auto name = SharedNameOf(call->claim.scope, IdentityOf(call->claim));
   if (!name) return TellNews(*call, grant);
   table_.SuspendTimeout(call->waiter);
-  // Ended by the first answer: once the caller has its lease, what comes later is of no use.
-  const auto ended = std::make_shared<std::stop_source>();
+  // Ended by the first answer, or when the caller leaves: once the caller has its lease, a later
+  // answer is of no use.
+  std::stop_source ended;
+  {
+    const MutexLock lock(mutex_);
+    asking_[call->waiter] = ended;
+  }
+  const auto is_first = [this, call, ended]() mutable {
+    if (!ended.request_stop()) return false;
+    StopAsking(call->waiter);
+    return true;
+  };
   const bool asked = parts_.cluster->Ask(
-      {.entries = {*name}, .account = call->account, .since = options_.now()}, ended->get_token(),
+      {.entries = {*name}, .account = call->account, .since = options_.now()}, ended.get_token(),
       {.found =
-           [this, call, grant, ended](const Cluster::Found& found) {
-             if (ended->request_stop()) TakeFromCluster(*call, grant, found.entries.front()->log);
+           [this, call, grant, is_first](const Cluster::Found& found) mutable {
+             if (is_first()) TakeFromCluster(*call, grant, found.entries.front());
              return true;
            },
        .compile =
-           [this, call, grant, ended] {
-             if (ended->request_stop()) GoWithout(*call, grant);
+           [this, call, grant, is_first]() mutable {
+             if (is_first()) GoWithout(*call, grant);
            },
        .looks_outside = {}});
-  if (!asked) GoWithout(*call, grant);
+  if (!asked && is_first()) GoWithout(*call, grant);
+}
+
+void Deposits::StopAsking(WaiterId waiter) {
+  std::stop_source ended(std::nostopstate);
+  {
+    const MutexLock lock(mutex_);
+    const auto found = asking_.find(waiter);
+    if (found == asking_.end()) return;
+    ended = std::move(found->second);
+    asking_.erase(found);
+  }
+  ended.request_stop();
 }
 
 void Deposits::TakeFromCluster(const Call& call, const LeaseGrant& grant,
-                               const std::string& contents) {
+                               const ArtifactPtr& entry) {
   if (!table_.StartPublishing(call.waiter, grant.fence)) return;
-  const DepositFound found{std::make_shared<const std::string>(contents)};
+  const DepositFound found{DepositContents(entry, &entry->log)};
   Keep(call.claim, found.contents);
   parts_.statistics.Add(Counter::kDepositHits);
   table_.Publish(call.waiter, found);
@@ -250,7 +274,8 @@ Deposits::Publication Deposits::Publish(WaiterId waiter, uint64_t fence, const D
         "acquire it again"};
   }
   Keep(claim, made.contents);
-  if (const auto name = SharedNameOf(claim.scope, IdentityOf(claim))) {
+  const auto name = SharedNameOf(claim.scope, IdentityOf(claim));
+  if (name && made.contents->size() <= options_.shared_bytes) {
     const auto shared = std::make_shared<Artifact>();
     shared->log = *made.contents;
     parts_.cluster->Share(*name, shared, AccountOf(claim));

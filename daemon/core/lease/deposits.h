@@ -9,7 +9,9 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <variant>
 #include <vector>
@@ -65,6 +67,7 @@ class Deposits {
     Result<uint64_t> run = uint64_t{0};
     /// Groups whose deposits the nodes share, by gid: the name is the same on all nodes.
     std::map<gid_t, std::string> shared_groups = {};
+    uint64_t shared_bytes = 0;  ///< larger deposits stay on their node
     Now now = std::chrono::steady_clock::now;
   };
   /// All must outlive the object.
@@ -148,7 +151,9 @@ class Deposits {
   void GoWithout(const Call& call, const LeaseGrant& grant);
   /// Asks the other nodes before the caller is told of its lease, if they share such deposits.
   void AskCluster(const CallPtr& call, const LeaseGrant& grant);
-  void TakeFromCluster(const Call& call, const LeaseGrant& grant, const std::string& contents);
+  void TakeFromCluster(const Call& call, const LeaseGrant& grant, const ArtifactPtr& entry);
+  /// Ends the question that this caller's lease waits for, if there is one.
+  void StopAsking(WaiterId waiter);
   /// Returns the name that the deposit has on all nodes; none: it stays on this one.
   [[nodiscard]] std::optional<SharedEntry> SharedNameOf(const DepositScope& scope,
                                                         const Digest& identity) const;
@@ -175,6 +180,8 @@ class Deposits {
   BlockingPool reads_;
   Mutex mutex_;
   std::unordered_set<WaiterId> reading_ GUARDED_BY(mutex_);  // callers that wait for the disk
+  // Callers that wait for the other nodes.
+  std::unordered_map<WaiterId, std::stop_source> asking_ GUARDED_BY(mutex_);
   LeaseClock clock_;  // last: its thread uses all of the above
 };
 

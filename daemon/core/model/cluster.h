@@ -79,8 +79,8 @@ class Cluster {
     /// waits for an answer, and for the compile of another node.
     std::chrono::microseconds usual_time{0};
   };
-  /// Run on a thread of the cluster's, never under a lock of it. Both may run until the question
-  /// has ended, and none afterwards once Close has returned.
+  /// Run on threads of the cluster's, never under a lock of it; `found` and `compile` may run at
+  /// the same time. They may run until the question has ended, and not once Close has returned.
   struct Asker {
     /// Takes what was found: at least one entry. Returns whether that serves the build. Also called
     /// after `compile`, if an answer comes late.

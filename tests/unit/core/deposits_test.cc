@@ -380,10 +380,14 @@ DepositClaim OfGroup(gid_t gid, const std::string& name, uid_t uid = 1) {
   return claim;
 }
 
+constexpr uint64_t kSharedBytes = 100;
+
 /// A node on which the groups have these numbers, and a caller who is told when a test says so.
 struct Node {
   Node(testing::FakeCluster& others, std::map<gid_t, std::string> groups, DepositLimits limits = {})
-      : scene(store, {.limits = limits, .shared_groups = std::move(groups)}, &others) {}
+      : scene(store,
+              {.limits = limits, .shared_groups = std::move(groups), .shared_bytes = kSharedBytes},
+              &others) {}
   ~Node() { scene.deposits.Leave(waiter); }
 
   void Acquire(const DepositClaim& claim) {
@@ -420,6 +424,7 @@ TEST_CASE("what one node's member of a shared group deposits, another node's is 
   other.Acquire(OfGroup(9, "a", 2));
   CHECK(other.told.empty());
   CHECK(nodes.Last().question.account == Account(2));
+  CHECK(nodes.Last().question.entries.front().kind == EntryKind::kDeposit);
   CHECK(nodes.Tell(nodes.Last()) == true);
   CHECK(other.Contents() == "bytes");
   CHECK(nodes.Last().ended.stop_requested());
@@ -432,13 +437,21 @@ TEST_CASE("what one node's member of a shared group deposits, another node's is 
 TEST_CASE("deposits of a user, and of a group that is not shared, stay and are asked for nowhere") {
   testing::FakeCluster nodes;
   FakeDepositStore store;
-  Scene scene(store, {.shared_groups = {{7, "lab"}}}, &nodes);
+  Scene scene(store, {.shared_groups = {{7, "lab"}}, .shared_bytes = kSharedBytes}, &nodes);
   scene.Deposit(Claim("a", 7), "bytes");
   scene.Deposit(OfGroup(8, "a"), "bytes");
   const auto inserted = std::make_shared<const std::string>("bytes");
   CHECK(scene.deposits.Insert(7, "n", cccl_cache::Sha256("a"), inserted).ok());
   CHECK(nodes.entries().empty());
   CHECK(nodes.asked() == 0);
+}
+
+TEST_CASE("a deposit that is larger than what nodes share stays on its node") {
+  testing::FakeCluster nodes;
+  DepositElsewhere(nodes, OfGroup(7, "a"), std::string(kSharedBytes + 1, 'x'), {{7, "lab"}});
+  CHECK(nodes.entries().empty());
+  DepositElsewhere(nodes, OfGroup(7, "a"), std::string(kSharedBytes, 'x'), {{7, "lab"}});
+  CHECK(nodes.entries().size() == 1);
 }
 
 TEST_CASE("a deposit for one shared group is none for another, nor for one of the same number") {
@@ -490,6 +503,7 @@ TEST_CASE("if the caller that asks leaves, the next one asks") {
   const Deposits::WaiterId left = first.waiter;
   first.Acquire(OfGroup(7, "a", 2));
   first.scene.deposits.Leave(left);
+  CHECK(asked.ended.stop_requested());
   CHECK(nodes.asked() == 2);
   nodes.Tell(asked);
   CHECK(first.told.empty());

@@ -68,9 +68,9 @@ TEST_CASE(
 TEST_CASE("groups whose deposits are shared are found by name, and one that is not there refused") {
   Configuration configuration;
   configuration.remote.deposits = {"root"};
-  CHECK(RemoteSetupOf(configuration)->deposit_groups.empty());  // without a Redis
+  CHECK(RemoteSetupOf(configuration)->shared_groups.empty());  // without a Redis
   configuration.remote.url = "unix:///r";
-  CHECK(RemoteSetupOf(configuration)->deposit_groups == std::map<gid_t, std::string>{{0, "root"}});
+  CHECK(RemoteSetupOf(configuration)->shared_groups == std::map<gid_t, std::string>{{0, "root"}});
   configuration.remote.deposits.emplace_back("no such group");
   const auto refused = RemoteSetupOf(configuration);
   REQUIRE_FALSE(refused.ok());

@@ -74,6 +74,14 @@ TEST_CASE("a user whose entries fill the outbox leaves room for those of others"
   CHECK(got.starts_with("SET bob"));
 }
 
+TEST_CASE("an entry that is removed right after it was given does not stay") {
+  Scene scene;
+  scene.Write(kAlice, "alice");
+  scene.outbox.Remove("alice");
+  CHECK(scene.peer.Next().starts_with("SET alice"));
+  CHECK(scene.peer.Next().starts_with("DEL alice"));
+}
+
 TEST_CASE("what was written makes room for more of the same user") {
   Scene scene;
   for (int i = 0; i < 20; ++i) scene.Write(kAlice, "alice");
