@@ -200,7 +200,7 @@ Daemon::Daemon(Parts parts)
                .zygotes = [this] { return compiler_.Zygotes(); },
                .cluster = [this]() -> std::optional<ClusterGauges> {
                  if (redis_ == nullptr) return std::nullopt;
-                 redis_->AskTime();  // for the next one who looks
+                 redis_->Refresh();  // for the next one who looks
                  return redis_->gauges();
                },
                .shelves =

@@ -167,6 +167,22 @@ void RedisServers::Resend(uint32_t id, const ErrandPtr& errand, bool asking) {
   At(now + kRetry, [this, id, errand, asking] { Resend(id, errand, asking); });
 }
 
+void RedisServers::LookForSuccessors() {
+  At(Clock::now(), [this] {
+    uint32_t id = 0;
+    {
+      const MutexLock lock(mutex_);
+      const bool any_gone = std::ranges::any_of(Owners(), [this](uint32_t owner) REQUIRES(mutex_) {
+        const Node* const node = FindNode(owner);
+        return node != nullptr && !node->link.connected();
+      });
+      const Node* const connected = FindConnected();
+      if (any_gone && connected != nullptr) id = connected->id;
+    }
+    if (id != 0) AskForMap(id);
+  });
+}
+
 void RedisServers::AskForMap(uint32_t id) {
   if (map_asked_ || Clock::now() < next_map_) return;
   const auto take = [this, id](RedisReply* reply) {
@@ -233,6 +249,10 @@ RedisServers::Node* RedisServers::FindOwner(std::string_view key) {
     Node* const owner = FindNode(owners_[RedisSlotOf(key)]);
     if (owner != nullptr && owner->link.connected()) return owner;
   }
+  return FindConnected();
+}
+
+RedisServers::Node* RedisServers::FindConnected() {
   if (first_.link.connected()) return &first_;
   const auto any =
       std::ranges::find_if(others_, [](const auto& each) { return each.second->link.connected(); });

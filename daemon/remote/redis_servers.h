@@ -62,6 +62,9 @@ class RedisServers {
   bool Send(std::string_view key, const std::vector<std::string_view>& command, Then then);
   /// Runs `work` on the first link's thread: see RedisLink::At.
   void At(Clock::time_point time, std::function<void()> work);
+  /// Asks a cluster for its map if a node that has slots is not connected: another node may have
+  /// them by now.
+  void LookForSuccessors();
   /// To be called when an answer has taken longer than the patience.
   void NoteSlow();
 
@@ -108,6 +111,7 @@ class RedisServers {
   [[nodiscard]] std::set<uint32_t> Owners() const REQUIRES(mutex_);
   [[nodiscard]] Node* FindNode(uint32_t id) REQUIRES(mutex_);
   [[nodiscard]] Node* FindOwner(std::string_view key) REQUIRES(mutex_);
+  [[nodiscard]] Node* FindConnected() REQUIRES(mutex_);
   /// Returns the address that the teller means.
   [[nodiscard]] RedisAddress AddressOf(const RedisNodeName& name, const Node& teller) const;
   [[nodiscard]] Node* FindNodeAt(const RedisAddress& address) REQUIRES(mutex_);

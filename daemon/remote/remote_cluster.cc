@@ -154,7 +154,8 @@ void RemoteCluster::Trust(std::shared_ptr<const TrustList> trusted) {
   trusted_ = std::move(trusted);
 }
 
-void RemoteCluster::AskTime() {
+void RemoteCluster::Refresh() {
+  link_.LookForSuccessors();
   {
     const MutexLock lock(mutex_);
     if (std::exchange(asks_time_, true)) return;

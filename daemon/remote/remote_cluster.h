@@ -63,9 +63,9 @@ class RemoteCluster final : public Cluster {
 
   /// From now on entries must be signed by one of these keys.
   void Trust(std::shared_ptr<const TrustList> trusted);
-  /// Asks Redis what time it is: gauges() tells how far this node's clock is ahead once that is
-  /// answered. Does nothing while such a question is open.
-  void AskTime();
+  /// Asks for what gauges() is to tell the next time: how far this node's clock is ahead of that of
+  /// Redis, and which node has the slots of one that is gone. Does nothing while that is open.
+  void Refresh();
   [[nodiscard]] ClusterGauges gauges() const;
 
  private:

@@ -128,7 +128,7 @@ def test_a_master_that_dies_fails_no_build_and_its_successor_is_found(two_nodes,
         return second["outcome"] == "hit"
 
     wait_for(shared_again, "a hit from the successor")
-    wait_for(lambda: count(one, "remote_nodes_connected") == 3, "a connection to the successor")
+    wait_for(lambda: count(one, "remote_nodes") == count(one, "remote_nodes_connected") == 3, "the successor in place of the master")
     assert f"connected to {cluster.url}, all 3 nodes" in one.cli("remote", "status").stdout.decode()
 
 

@@ -328,6 +328,24 @@ TEST_CASE("a node of the cluster that is not connected is told, although others 
   CHECK(scene.servers.connected());
 }
 
+TEST_CASE("the map is asked for again where a node that has slots is gone") {
+  Scene scene;
+  FakeConnection at_two = scene.Redirect("a");
+  scene.servers.LookForSuccessors();
+  scene.Get("b");
+  CHECK(scene.at_one.Next() == "GET b");  // all are connected, so nothing was asked before
+  at_two = FakeConnection(-1);
+  CHECK(WaitUntil([&] { return scene.servers.state().connected == 1; }));
+  scene.at_one.Send("+1\r\n");
+  CHECK(WaitUntil([&] {  // at most once a second
+    scene.servers.LookForSuccessors();
+    return scene.servers.state().pending == 2;  // with the PING of the second node
+  }));
+  CHECK(scene.at_one.Next() == "CLUSTER SLOTS");
+  scene.at_one.Send(AllAt(scene.one));
+  CHECK(WaitUntil([&] { return scene.servers.state().problem.empty(); }));
+}
+
 TEST_CASE("a node that was named and has no slot is not missed once the map is known") {
   RedisAddress gone;
   gone.host = "127.0.0.1";

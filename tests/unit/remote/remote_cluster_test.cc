@@ -337,8 +337,8 @@ TEST_CASE("an explanation waits for an answer as long as a build") {
 TEST_CASE("a node knows how far its clock is ahead of the one that all nodes share") {
   Scene scene;
   CHECK_FALSE(scene->gauges().clock_ahead);
-  scene->AskTime();
-  scene->AskTime();  // while the first question is open
+  scene->Refresh();
+  scene->Refresh();  // while the first question is open
   const auto hour_ago = std::chrono::system_clock::now() - 1h;
   const auto seconds =
       std::chrono::duration_cast<std::chrono::seconds>(hour_ago.time_since_epoch());
@@ -355,7 +355,7 @@ TEST_CASE("a Redis that does not tell its time, or nonsense, leaves the clock un
         "*2\r\n" + Text("later") + Text("0"), "*2\r\n" + Text("99999999999999999999") + Text("0"),
         "*2\r\n" + Text("9223372036854775807") + Text("0"), "*2\r\n" + Text("-1") + Text("0")}) {
     REQUIRE(WaitUntil([&] {
-      scene->AskTime();  // does nothing while the answer before is taken
+      scene->Refresh();  // does nothing while the answer before is taken
       return scene->gauges().unanswered == 1;
     }));
     scene.Expect("TIME", answer);
