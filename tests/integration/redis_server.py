@@ -114,15 +114,17 @@ def free_port():
 class Master(Redis):
     """A node of a cluster, in a directory of its own."""
 
-    def __init__(self, place):
+    def __init__(self, place, tls=()):
         place.mkdir()
         super().__init__(place)
+        self.tls = tls
         self.port = self.bus = None
 
     def start(self):
         self.port, self.bus = free_port(), free_port()
+        port = ("--port", "0", "--tls-port", str(self.port), "--tls-cluster", "yes", *self.tls) if self.tls else ("--port", str(self.port))
         super().start(
-            "--port", str(self.port), "--bind", "127.0.0.1", "--cluster-enabled", "yes", "--cluster-port", str(self.bus),
+            *port, "--bind", "127.0.0.1", "--cluster-enabled", "yes", "--cluster-port", str(self.bus),
             "--cluster-require-full-coverage", "no", "--cluster-node-timeout", "1000")
         self.id = self.ask("CLUSTER", "MYID").decode()
         return self
@@ -136,26 +138,28 @@ class Master(Redis):
 
 
 class RedisCluster:
-    """Three masters, each with a third of the slots."""
+    """Three masters, each with a third of the slots. `tls`: the settings of each, where the cluster talks TLS alone."""
 
     SLOTS = ((0, 5460), (5461, 10922), (10923, 16383))
 
-    def __init__(self, place):
+    def __init__(self, place, tls=()):
         self.place = place
+        self.tls = tls
         self.masters = []
         self.started = []
 
     @property
     def url(self):
-        return f"redis://127.0.0.1:{self.masters[0].port}"
+        return f"{'rediss' if self.tls else 'redis'}://127.0.0.1:{self.masters[0].port}"
 
-    def add(self, name):
-        node = Master(self.place / name)
+    def add(self, name, tls=()):
+        node = Master(self.place / name, tls)
         self.started.append(node)
         return node.start()
 
     def start(self):
-        self.masters = [self.add(f"master{number}") for number in range(len(self.SLOTS))]
+        tls = self.tls or [()] * len(self.SLOTS)
+        self.masters = [self.add(f"master{number}", each) for number, each in enumerate(tls)]
         for epoch, (master, slots) in enumerate(zip(self.masters, self.SLOTS), 1):
             master.ask("CLUSTER", "ADDSLOTSRANGE", *slots)
             master.ask("CLUSTER", "SET-CONFIG-EPOCH", epoch)

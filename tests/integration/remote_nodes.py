@@ -96,6 +96,29 @@ def await_shared(writer, reader, build):
     wait_for(shared, "a hit of what another node built")
 
 
+def name_of(answer):
+    return f"cccl-cached:a:{answer['key']}"
+
+
+def write_one_for_each(node, cluster):
+    """Sources of entries that this node wrote, by the master that has them."""
+    found = {}
+    for number in itertools.count():
+        source = f"// of {node.directory} {number}\n"
+        before = ended_writes(node)
+        name = name_of(node.build_json(source))
+        wait_for(lambda: ended_writes(node) > before, "the end of a write")
+        holder = cluster.holder(name)
+        if holder.ask("EXISTS", name):  # on a busy machine a connection may have come too late for the first ones
+            found.setdefault(holder, source)
+        if len(found) == len(cluster.masters):
+            return found
+
+
+def ended_writes(node):
+    return count(node, "remote_writes_total") + count(node, "remote_writes_failed_total")
+
+
 def rights_in_the_guide():
     guide = (pathlib.Path(__file__).resolve().parent.parent.parent / "docs/guide-cluster.md").read_text()
     return re.search(r"^ *user cccl .* -@all (.*)$", guide, re.MULTILINE)[1].split()

@@ -9,7 +9,7 @@ import pytest
 from conftest import wait_for
 from redis_server import RedisCluster
 from remote_nodes import (  # noqa: F401
-    await_connected, built, count, keys, make_node, rights_in_the_guide, site)
+    await_connected, built, count, keys, make_node, name_of, rights_in_the_guide, site, write_one_for_each)
 
 
 @pytest.fixture
@@ -29,35 +29,12 @@ def two_nodes(make_node, cluster):
     return nodes
 
 
-def name_of(answer):
-    return f"cccl-cached:a:{answer['key']}"
-
-
 def write(node, cluster, source):
     """The name of an entry that a node wrote, and the master that has it."""
     name = name_of(node.build_json(source))
     holder = cluster.holder(name)
     wait_for(lambda: holder.ask("EXISTS", name), "the entry in Redis")
     return name, holder
-
-
-def write_one_for_each(node, cluster):
-    """Sources of entries that this node wrote, by the master that has them."""
-    found = {}
-    for number in itertools.count():
-        source = f"// of {node.directory} {number}\n"
-        before = ended_writes(node)
-        name = name_of(node.build_json(source))
-        wait_for(lambda: ended_writes(node) > before, "the end of a write")
-        holder = cluster.holder(name)
-        if holder.ask("EXISTS", name):  # on a busy machine a connection may have come too late for the first ones
-            found.setdefault(holder, source)
-        if len(found) == len(cluster.masters):
-            return found
-
-
-def ended_writes(node):
-    return count(node, "remote_writes_total") + count(node, "remote_writes_failed_total")
 
 
 def test_what_one_node_wrote_is_a_hit_of_another_whichever_master_has_it(two_nodes, cluster):

@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nodes that share a Redis over TLS: only one that proves what it is gets the password and is used."""
 
+import itertools
 import subprocess
 
 import pytest
 from conftest import wait_for
-from redis_server import Redis, free_port
-from remote_nodes import await_connected, await_shared, count, keys, make_node, site  # noqa: F401
+from redis_server import Redis, RedisCluster, free_port
+from remote_nodes import (  # noqa: F401
+    await_connected, await_shared, built, count, keys, make_node, site, write_one_for_each)
 
 
 class Authority:
@@ -19,6 +21,11 @@ class Authority:
             ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
              "-subj", f"/CN={name}", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", self.key, "-out", self.certificate],
             check=True, capture_output=True)
+
+    def settings(self, trusted):
+        """Those of a Redis that proves with this certificate what it is, and takes others that the file trusts."""
+        return ("--tls-cert-file", str(self.certificate), "--tls-key-file", str(self.key), "--tls-ca-cert-file", str(trusted),
+                "--tls-auth-clients", "no")
 
 
 @pytest.fixture
@@ -34,14 +41,17 @@ def password(directory):
     return file
 
 
+def add_user(redis):
+    redis.ask("ACL", "SETUSER", "cccl", "on", ">secret", "~*", "+@all")
+
+
 @pytest.fixture
 def redis(directory, server):
     """Over TLS with a password; its Unix socket is the test's own."""
     port = free_port()
     redis = Redis(directory)
-    redis.start("--port", "0", "--tls-port", str(port), "--bind", "127.0.0.1", "--tls-cert-file", str(server.certificate),
-                "--tls-key-file", str(server.key), "--tls-ca-cert-file", str(server.certificate), "--tls-auth-clients", "no")
-    redis.ask("ACL", "SETUSER", "cccl", "on", ">secret", "~*", "+@all")
+    redis.start("--port", "0", "--tls-port", str(port), "--bind", "127.0.0.1", *server.settings(server.certificate))
+    add_user(redis)
     redis.tls_url = f"rediss://cccl@127.0.0.1:{port}"
     yield redis
     redis.stop()
@@ -64,3 +74,52 @@ def test_a_redis_whose_certificate_is_not_trusted_is_not_told_the_password_and_f
     assert count(node, "remote_connected") == 0
     assert count(node, "remote_lookups_total") == 0
     assert b"cmdstat_auth" not in redis.ask("INFO", "commandstats")
+
+
+@pytest.fixture
+def make_cluster(directory, server):
+    """Makes a cluster that talks TLS alone, and its URL: masters with these certificates, each of which trusts all of them."""
+    made = []
+
+    def make(*authorities):
+        place = directory / "cluster"
+        place.mkdir()
+        trusted = place / "trusted.pem"
+        trusted.write_text("".join(each.certificate.read_text() for each in set(authorities)))
+        cluster = RedisCluster(place, [each.settings(trusted) for each in authorities])
+        made.append(cluster)
+        cluster.start()
+        for master in cluster.masters:
+            add_user(master)
+        return cluster, cluster.url.replace("://", "://cccl@")
+
+    yield make
+    for cluster in made:
+        cluster.stop()
+
+
+def test_redirects_of_a_cluster_are_followed_over_tls(make_node, make_cluster, server, password):
+    cluster, url = make_cluster(server, server, server)
+    flags = ("--remote-ca-file", str(server.certificate), "--remote-password-file", str(password))
+    one, two = make_node("1", url, *flags), make_node("2", url, *flags)
+    for node in (one, two):
+        await_connected(node)
+    for source in write_one_for_each(one, cluster).values():
+        assert built(two.build_json(source)) == ("hit", "remote")
+    assert (count(two, "remote_nodes"), count(two, "remote_nodes_connected")) == (3, 3)
+
+
+def test_a_node_of_a_cluster_whose_certificate_is_not_trusted_is_not_told_the_password(make_node, make_cluster, server, password, directory):
+    cluster, url = make_cluster(server, server, Authority(directory, "other"))
+    node = make_node("1", url, "--remote-ca-file", str(server.certificate), "--remote-password-file", str(password))
+    await_connected(node)
+    numbers = itertools.count()
+
+    def refused():
+        assert node.build_json(f"// {next(numbers)}\n")["outcome"] == "built"
+        return "TLS failed" in node.cli("remote", "status").stdout.decode()
+
+    wait_for(refused, "the refusal in the status")
+    assert (count(node, "remote_nodes"), count(node, "remote_nodes_connected")) == (3, 2)
+    assert b"cmdstat_auth" in cluster.masters[1].ask("INFO", "commandstats")
+    assert b"cmdstat_auth" not in cluster.masters[2].ask("INFO", "commandstats")
