@@ -107,6 +107,7 @@ class RedisLink::Loop {
   void OnEvent(short what);
   std::string Loss(int error);
   void OnBytes();
+  RedisReplies::Arrays ArraysOfNext();
   bool Answer(RedisReply* reply);
 
   /// Has the connection closed by the next Turn(): not at once, because its callbacks may be
@@ -327,7 +328,7 @@ void RedisLink::Loop::Ask(const std::vector<std::string_view>& command, std::str
     if (name == "PING") IsUp();
   };
   MutexLock lock(link_.mutex_);
-  link_.pending_.emplace_back(check);
+  link_.pending_.push_back({check});
   link_.outgoing_.push_back(Encode(command));
   link_.unsent_bytes_ += link_.outgoing_.back().size();
 }
@@ -391,7 +392,7 @@ void RedisLink::Loop::OnBytes() {
         {reinterpret_cast<const char*>(evbuffer_pullup(in, static_cast<ev_ssize_t>(size))), size});
     evbuffer_drain(in, size);
   }
-  while (RedisReply* const reply = replies_->Next()) {
+  while (RedisReply* const reply = replies_->Next(ArraysOfNext())) {
     if (!Answer(reply)) break;
     *reply = {};  // may be large
   }
@@ -401,6 +402,12 @@ void RedisLink::Loop::OnBytes() {
   Turn();
 }
 
+/// Returns which arrays the next reply may have.
+RedisReplies::Arrays RedisLink::Loop::ArraysOfNext() {
+  const MutexLock lock(link_.mutex_);
+  return link_.pending_.empty() ? RedisReplies::Arrays::kShort : link_.pending_.front().arrays;
+}
+
 /// Gives a reply to the command that it answers. Returns whether the connection is still good.
 bool RedisLink::Loop::Answer(RedisReply* reply) {
   Then then;
@@ -408,7 +415,7 @@ bool RedisLink::Loop::Answer(RedisReply* reply) {
     MutexLock lock(link_.mutex_);
     if (!link_.broken_.empty() || link_.ending_) return false;
     if (!link_.pending_.empty()) {
-      then = std::move(link_.pending_.front());
+      then = std::move(link_.pending_.front().then);
       link_.pending_.pop_front();
     }
   }
@@ -444,7 +451,7 @@ void RedisLink::Loop::Fail(std::string_view why) {
 }
 
 void RedisLink::Loop::LoseAll(std::string_view why) {
-  std::deque<Then> lost;
+  std::deque<Pending> lost;
   {
     MutexLock lock(link_.mutex_);
     link_.connected_ = false;
@@ -454,7 +461,7 @@ void RedisLink::Loop::LoseAll(std::string_view why) {
     link_.unsent_bytes_ = 0;
     lost.swap(link_.pending_);
   }
-  for (const Then& then : lost) then(nullptr);
+  for (const Pending& each : lost) each.then(nullptr);
 }
 
 void RedisLink::Loop::Close() {
@@ -498,12 +505,17 @@ std::string RedisLink::Encode(const std::vector<std::string_view>& command) {
   return bytes;
 }
 
-bool RedisLink::Send(const std::vector<std::string_view>& command, Then then) {
-  return connected() && SendEncoded(Encode(command), std::move(then));
+bool RedisLink::Send(const std::vector<std::string_view>& command, Then then,
+                     RedisReplies::Arrays arrays) {
+  return connected() && Append(Encode(command), {std::move(then), arrays}, false);
 }
 
 bool RedisLink::SendEncoded(std::string bytes, Then then, bool asking) {
-  assert(then);
+  return Append(std::move(bytes), {std::move(then)}, asking);
+}
+
+bool RedisLink::Append(std::string bytes, Pending pending, bool asking) {
+  assert(pending.then);
   if (asking) bytes.insert(0, "*1\r\n$6\r\nASKING\r\n");
   MutexLock lock(mutex_);
   if (!connected() || pending_.size() >= options_.max_pending ||
@@ -513,8 +525,8 @@ bool RedisLink::SendEncoded(std::string bytes, Then then, bool asking) {
   }
   unsent_bytes_ += bytes.size();
   outgoing_.push_back(std::move(bytes));
-  if (asking) pending_.emplace_back([](const RedisReply*) {});
-  pending_.push_back(std::move(then));
+  if (asking) pending_.push_back({[](const RedisReply*) {}});
+  pending_.push_back(std::move(pending));
   Wake();
   return true;
 }

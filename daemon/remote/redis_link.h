@@ -69,8 +69,9 @@ class RedisLink {
   RedisLink& operator=(const RedisLink&) = delete;
 
   /// Sends a command. Returns false, and never calls `then`, if there is no connection or a bound
-  /// is reached.
-  bool Send(const std::vector<std::string_view>& command, Then then);
+  /// is reached. `arrays`: that its reply may have.
+  bool Send(const std::vector<std::string_view>& command, Then then,
+            RedisReplies::Arrays arrays = RedisReplies::Arrays::kShort);
   /// The same for a command from Encode(). `asking`: the node of a cluster is to carry it out also
   /// if the slot is only about to become its own.
   bool SendEncoded(std::string bytes, Then then, bool asking = false);
@@ -88,6 +89,12 @@ class RedisLink {
  private:
   class Loop;
 
+  struct Pending {
+    Then then;
+    RedisReplies::Arrays arrays = RedisReplies::Arrays::kShort;
+  };
+
+  bool Append(std::string bytes, Pending pending, bool asking);
   /// Makes the link's thread look at what is below.
   void Wake() REQUIRES(mutex_);
 
@@ -97,8 +104,8 @@ class RedisLink {
 
   mutable Mutex mutex_;
   std::vector<std::string> outgoing_
-      GUARDED_BY(mutex_);                        ///< commands that the thread has not taken yet
-  std::deque<Then> pending_ GUARDED_BY(mutex_);  ///< in the order of the commands
+      GUARDED_BY(mutex_);                           ///< commands that the thread has not taken yet
+  std::deque<Pending> pending_ GUARDED_BY(mutex_);  ///< in the order of the commands
   std::multimap<Clock::time_point, std::function<void()>> timers_ GUARDED_BY(mutex_);
   std::string broken_ GUARDED_BY(mutex_);  ///< why the connection is to be closed; empty: it is not
   std::string problem_ GUARDED_BY(mutex_);

@@ -192,7 +192,8 @@ void RedisServers::AskForMap(uint32_t id) {
   };
   const MutexLock lock(mutex_);
   Node* const node = FindNode(id);
-  map_asked_ = node != nullptr && node->link.Send({"CLUSTER", "SLOTS"}, take);
+  map_asked_ =
+      node != nullptr && node->link.Send({"CLUSTER", "SLOTS"}, take, RedisReplies::Arrays::kMap);
 }
 
 void RedisServers::TakeMap(uint32_t id, const RedisReply* reply) {

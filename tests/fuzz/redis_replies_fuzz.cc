@@ -71,7 +71,7 @@ Read ReadAll(std::string_view bytes, size_t step, uint64_t max_reply) {
   Read read;
   for (; !bytes.empty(); bytes.remove_prefix(std::min(step, bytes.size()))) {
     replies.Feed(bytes.substr(0, step));
-    while (const RedisReply* reply = replies.Next()) {
+    while (const RedisReply* reply = replies.Next(RedisReplies::Arrays::kMap)) {
       CheckCluster(*reply);
       read.replies.push_back(Written(*reply, 1));
     }

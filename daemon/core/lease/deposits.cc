@@ -166,20 +166,20 @@ void Deposits::AskCluster(const CallPtr& call, const LeaseGrant& grant) {
     const MutexLock lock(mutex_);
     asking_[call->waiter] = ended;
   }
-  const auto is_first = [this, call, ended]() mutable {
-    if (!ended.request_stop()) return false;
+  const auto is_first = [this, call, ended] {
+    if (!std::stop_source(ended).request_stop()) return false;
     StopAsking(call->waiter);
     return true;
   };
   const bool asked = parts_.cluster->Ask(
       {.entries = {*name}, .account = call->account, .since = options_.now()}, ended.get_token(),
       {.found =
-           [this, call, grant, is_first](const Cluster::Found& found) mutable {
+           [this, call, grant, is_first](const Cluster::Found& found) {
              if (is_first()) TakeFromCluster(*call, grant, found.entries.front());
              return true;
            },
        .compile =
-           [this, call, grant, is_first]() mutable {
+           [this, call, grant, is_first] {
              if (is_first()) GoWithout(*call, grant);
            },
        .looks_outside = {}});

@@ -23,7 +23,8 @@ std::vector<std::string> Read(std::string_view bytes, size_t step,
   std::vector<std::string> read;
   for (; !bytes.empty(); bytes.remove_prefix(std::min(step, bytes.size()))) {
     replies.Feed(bytes.substr(0, step));
-    while (const RedisReply* reply = replies.Next()) read.push_back(Shown(reply));
+    while (const RedisReply* reply = replies.Next(RedisReplies::Arrays::kMap))
+      read.push_back(Shown(reply));
   }
   if (!replies.problem().empty()) read.emplace_back("!");
   return read;
@@ -85,6 +86,18 @@ TEST_CASE("arrays are bounded in length, in depth and all together") {
   CHECK(Read(more, more.size(), enough - 1) == std::vector<std::string>{"!"});
 }
 
+TEST_CASE("but for a map, a reply has few items, also in all its arrays together") {
+  const auto read = [](const std::string& bytes) {
+    RedisReplies replies(kMaxReply);
+    replies.Feed(bytes);
+    return replies.Next(RedisReplies::Arrays::kShort) != nullptr;
+  };
+  const std::string half = "*7\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n";
+  CHECK(read("*2\r\n" + half + half));
+  CHECK_FALSE(read("*3\r\n" + half + half + ":1\r\n"));
+  CHECK_FALSE(read("*17\r\n"));
+}
+
 TEST_CASE("a cluster may tell each slot by itself, with a master and two replicas") {
   const std::string node =
       "*4\r\n$12\r\n192.168.10.1\r\n:6379\r\n$40\r\n" + std::string(40, 'a') + "\r\n*0\r\n";
@@ -95,10 +108,10 @@ TEST_CASE("a cluster may tell each slot by itself, with a master and two replica
   }
   RedisReplies replies(9 << 20);
   for (size_t at = 0; at < map.size(); at += 100'000) {
-    CHECK(replies.Next() == nullptr);
+    CHECK(replies.Next(RedisReplies::Arrays::kMap) == nullptr);
     replies.Feed(std::string_view(map).substr(at, 100'000));
   }
-  const RedisReply* const reply = replies.Next();
+  const RedisReply* const reply = replies.Next(RedisReplies::Arrays::kMap);
   REQUIRE(reply != nullptr);
   CHECK(reply->items.size() == 16384);
   CHECK(reply->items.back().items[4].items[2].text == std::string(40, 'a'));
