@@ -27,6 +27,8 @@ constexpr std::chrono::milliseconds kPatience{1};
 /// Connections accepted in a row before other events are handled.
 constexpr int kAtOnce = 64;
 constexpr std::chrono::milliseconds kBreath{20};
+/// How often to look whether gRPC has closed the sockets of connections that have ended.
+constexpr std::chrono::milliseconds kReleaseInterval{10};
 constexpr uint64_t kStopId = 0;
 
 Error SystemError(const char* what) {
@@ -122,9 +124,12 @@ void Acceptor::Stop() {
 void Acceptor::Run() {
   std::array<epoll_event, 64> events;
   auto last_tick = std::chrono::steady_clock::now();
+  auto last_release = last_tick;
   for (;;) {
+    const auto longest =
+        ended_.empty() ? tick_interval_ : std::min(tick_interval_, kReleaseInterval);
     const int count = epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()),
-                                 static_cast<int>(tick_interval_.count()));
+                                 static_cast<int>(longest.count()));
     for (int i = 0; i < count; ++i) {
       const uint64_t id = events[static_cast<size_t>(i)].data.u64;
       if (id == kStopId) return;
@@ -135,6 +140,10 @@ void Acceptor::Run() {
       }
     }
     const auto now = std::chrono::steady_clock::now();
+    if (now - last_release >= kReleaseInterval) {
+      std::erase_if(ended_, [](const auto& guarded) { return guarded->ReleaseIfClosed(); });
+      last_release = now;
+    }
     if (now - last_tick < tick_interval_) continue;
     last_tick = now;
     callbacks_.tick();
@@ -184,6 +193,7 @@ void Acceptor::Adopt(FileDescriptor socket, const ListeningSocket& listener) {
   if (!Watch(watched.get(), 0, id)) {
     shutdown(watched.get(), SHUT_RDWR);
     guarded->End();
+    ended_.push_back(std::move(guarded));
     return closer_.Close(std::move(watched));
   }
   connections_.emplace(
@@ -196,6 +206,7 @@ void Acceptor::Ended(uint64_t id) {
   Watched& watched = ended.mapped();
   watched.guarded->End();
   if (const FrameRule* rule = watched.guarded->broken()) callbacks_.cut_off(watched.peer, rule);
+  ended_.push_back(std::move(watched.guarded));
   closer_.Close(std::move(watched.socket));
 }
 

@@ -101,6 +101,7 @@ class Acceptor {
   uint64_t next_id_ = 0;
   SocketCloser closer_;  ///< for the sockets that this thread would close
   std::map<uint64_t, Watched> connections_;
+  std::vector<std::shared_ptr<GuardedSocket>> ended_;  ///< that gRPC has not closed yet
   std::thread thread_;
 };
 

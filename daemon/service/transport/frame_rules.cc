@@ -3,6 +3,7 @@
 #include "daemon/service/transport/frame_rules.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace cccl_cache::daemon {
 namespace {
@@ -45,10 +46,16 @@ bool UserTraffic::Connect(Clock::time_point now) {
   return cancelled_.HasAny(now) && connections_.Take(now);
 }
 
+/// Dropped calls are among the cancelled ones, which time pays off. A daemon that gets little of
+/// the processors frees them later than that.
+bool UserTraffic::HasRoom(Clock::time_point now) {
+  const double ending = std::max(static_cast<double>(dropped_calls_), cancelled_.Owed(now));
+  return static_cast<double>(open_calls_) + ending + 1 <= static_cast<double>(limits_.open_calls);
+}
+
 bool UserTraffic::OpenCall(Clock::time_point now) {
   const MutexLock lock(mutex_);
-  const double held = static_cast<double>(open_calls_) + cancelled_.Owed(now);
-  if (held + 1 > static_cast<double>(limits_.open_calls)) return false;
+  if (!HasRoom(now)) return false;
   ++open_calls_;
   return true;
 }
@@ -61,7 +68,20 @@ void UserTraffic::CloseCall() {
 void UserTraffic::DropCalls(size_t calls, Clock::time_point now) {
   const MutexLock lock(mutex_);
   open_calls_ -= calls;
+  dropped_calls_ += calls;
   cancelled_.Charge(static_cast<double>(calls), now);
+}
+
+bool UserTraffic::DropLateCall(Clock::time_point now) {
+  const MutexLock lock(mutex_);
+  if (!HasRoom(now) || !cancelled_.Take(now)) return false;
+  ++dropped_calls_;
+  return true;
+}
+
+void UserTraffic::ReleaseCalls(size_t calls) {
+  const MutexLock lock(mutex_);
+  dropped_calls_ -= calls;
 }
 
 std::span<const uint8_t> FrameReader::Take(std::span<const uint8_t>& bytes) {
@@ -96,6 +116,7 @@ uint32_t FrameReader::stream() const {
 
 FrameRules::~FrameRules() {
   for (size_t i = 0; i < calls_.size(); ++i) of_user_->CloseCall();
+  Release();
 }
 
 const FrameRule* FrameRules::Received(std::span<const uint8_t> bytes, Clock::time_point now) {
@@ -154,7 +175,11 @@ const FrameRule* FrameRules::OpenCall(Clock::time_point now) {
     return trailers || cheap_.Take(now) ? nullptr : &kNoCalls;
   }
   last_stream_ = stream;
-  if (ended_) return of_user_->CancelCall(now) ? nullptr : &kLateCalls;
+  if (ended_) {
+    if (!of_user_->DropLateCall(now)) return &kLateCalls;
+    ++dropped_;
+    return nullptr;
+  }
   if (calls_.size() >= kMaxOpenCalls) return &kOpenCalls;
   if (!of_user_->OpenCall(now)) {
     return &kOpenOfUser;
@@ -228,7 +253,10 @@ void FrameRules::CloseCall(uint32_t stream) {
 void FrameRules::End(Clock::time_point now) {
   ended_ = true;
   of_user_->DropCalls(calls_.size(), now);
+  dropped_ += calls_.size();
   calls_.clear();
 }
+
+void FrameRules::Release() { of_user_->ReleaseCalls(std::exchange(dropped_, 0)); }
 
 }  // namespace cccl_cache::daemon

@@ -20,10 +20,10 @@ struct TrafficLimits {
   /// The longest message in bytes that may be announced: twice message_limit, and at least this
   /// default. So a client whose message is a little too large gets gRPC's error for it.
   uint64_t message_bytes = 32ull << 20;
-  /// Calls that were opened and whose answers were not sent, and cancelled ones that are not paid
-  /// off. Calls are counted here before the service sees them. So the limit is the user's limit on
-  /// calls in flight plus the calls of four connections, and a client with too many calls gets an
-  /// error for each.
+  /// Calls that were opened and whose answers were not sent, cancelled ones that are not paid off,
+  /// and those of connections that gRPC is still ending. Calls are counted here before the service
+  /// sees them. So the limit is the user's limit on calls in flight plus the calls of four
+  /// connections, and a client with too many calls gets an error for each.
   size_t open_calls = 8'192;
   /// Connections that may arrive at once: somewhat more than a user may have.
   uint32_t connections_at_once = 1'100;
@@ -62,19 +62,26 @@ class UserTraffic {
     return Take(&UserTraffic::small_, now);
   }
   /// Counts a call; after true, CloseCall or DropCalls must be called for it in the end. gRPC and
-  /// the service hold some 60 KB of each call whose answer is not sent, and free it only some time
+  /// the service hold 12 to 17 KB of each call whose answer is not sent, and free it only some time
   /// after the call was cancelled. So cancelled calls count as open until they are paid off.
   [[nodiscard]] bool OpenCall(Clock::time_point now);
   void CloseCall();
-  /// Closes the calls of a connection that ended before their answers were sent. Each counts as
-  /// cancelled, however many there are.
+  /// Drops the calls of a connection that ended before their answers were sent. Each counts as
+  /// cancelled, however many there are, and as open until ReleaseCalls.
   void DropCalls(size_t calls, Clock::time_point now);
+  /// Counts a call that was received after its connection had ended as such a call. Returns false
+  /// if there are too many.
+  [[nodiscard]] bool DropLateCall(Clock::time_point now);
+  /// Records that gRPC has freed so many dropped calls.
+  void ReleaseCalls(size_t calls);
 
  private:
   [[nodiscard]] bool Take(TokenBucket UserTraffic::*bucket, Clock::time_point now) {
     const MutexLock lock(mutex_);
     return (this->*bucket).Take(now);
   }
+  /// Returns whether there is room for one more call.
+  [[nodiscard]] bool HasRoom(Clock::time_point now) REQUIRES(mutex_);
 
   const TrafficLimits limits_;
   Mutex mutex_;
@@ -82,6 +89,7 @@ class UserTraffic {
   TokenBucket cancelled_ GUARDED_BY(mutex_);
   TokenBucket small_ GUARDED_BY(mutex_);
   size_t open_calls_ GUARDED_BY(mutex_) = 0;
+  size_t dropped_calls_ GUARDED_BY(mutex_) = 0;  ///< and not released
 };
 
 /// Splits the bytes of one side of an HTTP/2 connection into frame headers and payloads.
@@ -162,9 +170,12 @@ class FrameRules {
   [[nodiscard]] const FrameRule* Received(std::span<const uint8_t> bytes, Clock::time_point now);
   /// Takes the next bytes that were sent to the client, split anywhere.
   void Sent(std::span<const uint8_t> bytes);
-  /// Ends the connection: its calls count as cancelled. So does each call that is received later,
-  /// which gRPC still reads.
+  /// Ends the connection: its calls are dropped. So is each call that is received later, which gRPC
+  /// still reads.
   void End(Clock::time_point now);
+  /// Records that gRPC has freed all calls of the connection, which has ended. The destructor does
+  /// the same.
+  void Release();
 
  private:
   static constexpr uint64_t kPrefaceBytes = 24;
@@ -196,6 +207,7 @@ class FrameRules {
   bool in_block_ = false;
   uint32_t pings_ = 0;  ///< PINGs still allowed for answers
   bool ended_ = false;
+  size_t dropped_ = 0;        ///< calls dropped and not released
   uint32_t last_stream_ = 0;  ///< the highest stream that the client opened
   /// Opened and not answered; in the order of their streams. A deque, because it frees the memory
   /// of calls that were closed.

@@ -166,8 +166,15 @@ void GuardedSocket::End() {
   rules_.End(FrameRules::Clock::now());
 }
 
+bool GuardedSocket::ReleaseIfClosed() {
+  if (CookieOf(fd_) == cookie_) return false;
+  const MutexLock lock(mutex_);
+  rules_.Release();
+  return true;
+}
+
 std::shared_ptr<GuardedSocket> GuardSocket(int fd, std::shared_ptr<UserTraffic> of_user) {
-  auto socket = std::make_shared<GuardedSocket>(CookieOf(fd), std::move(of_user));
+  auto socket = std::make_shared<GuardedSocket>(fd, CookieOf(fd), std::move(of_user));
   GuardedSockets().Put(fd, socket);
   return socket;
 }

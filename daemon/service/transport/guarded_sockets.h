@@ -23,17 +23,21 @@ namespace cccl_cache::daemon {
 /// One connection whose bytes are checked before gRPC sees them. Thread-safe.
 class GuardedSocket {
  public:
-  /// `cookie`: the kernel's number of the socket, which is never used again.
-  GuardedSocket(uint64_t cookie, std::shared_ptr<UserTraffic> of_user)
-      : cookie_(cookie), rules_(std::move(of_user), FrameRules::Clock::now()) {}
+  /// `fd`: the server's descriptor. `cookie`: the kernel's number of the socket, which is never
+  /// used again.
+  GuardedSocket(int fd, uint64_t cookie, std::shared_ptr<UserTraffic> of_user)
+      : fd_(fd), cookie_(cookie), rules_(std::move(of_user), FrameRules::Clock::now()) {}
 
   [[nodiscard]] uint64_t cookie() const { return cookie_; }
   /// Checks the next `bytes` bytes received. Returns the rule that they break, or null.
   [[nodiscard]] const FrameRule* Received(const msghdr& message, size_t bytes);
   /// Records that the first `bytes` bytes of the message were sent.
   void Sent(const msghdr& message, size_t bytes);
-  /// Ends the connection: its calls no longer count.
+  /// Ends the connection: its calls count until ReleaseIfClosed returns true.
   void End();
+  /// Returns whether the descriptor was closed. gRPC closes it when it has freed all calls of the
+  /// connection, so they no longer count.
+  [[nodiscard]] bool ReleaseIfClosed();
   /// Returns whether anything was sent.
   [[nodiscard]] bool has_sent() const { return has_sent_; }
   /// Records that the client broke this rule, for which its connection ends.
@@ -42,6 +46,7 @@ class GuardedSocket {
   [[nodiscard]] const FrameRule* broken() const { return broken_; }
 
  private:
+  const int fd_;  ///< the server's, which may be another file by now
   const uint64_t cookie_;
   Mutex mutex_;
   FrameRules rules_ GUARDED_BY(mutex_);

@@ -6,9 +6,19 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <catch2/catch.hpp>
+#include <chrono>
+#include <future>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/file_descriptor.h"
+#include "tests/support/http2_frames.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/unit/service/running_server.h"
 
 namespace cccl_cache::daemon::acceptor_test {
 namespace {
@@ -30,6 +40,60 @@ TEST_CASE("the kernel tells who is at the other end") {
 TEST_CASE("a descriptor that is no Unix socket is an error") {
   FileDescriptor file(dup(0));
   CHECK_FALSE(ReadPeerCredentials(file.get()).ok());
+}
+
+class NotedConnection final : public Connection {
+ public:
+  explicit NotedConnection(std::atomic<bool>& ended) : ended_(ended) {}
+  ~NotedConnection() override { ended_ = true; }
+
+ private:
+  std::atomic<bool>& ended_;
+};
+
+/// Receives what is there through the rules, as gRPC does.
+ssize_t ReceiveOnce(int fd) {
+  std::string buffer(4'096, '\0');
+  iovec piece{buffer.data(), buffer.size()};
+  msghdr message{};
+  message.msg_iov = &piece;
+  message.msg_iovlen = 1;
+  return recvmsg(fd, &message, 0);
+}
+
+TEST_CASE("the acceptor counts calls of a connection that ended until its server closes it") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path() + "/socket";
+  auto listener = ListeningSocket::Bind({path, 0600, {}});
+  REQUIRE(listener.ok());
+  std::vector<ListeningSocket> listeners;
+  listeners.push_back(std::move(*listener));
+  const auto now = FrameRules::Clock::now();
+  const auto traffic = std::make_shared<UserTraffic>(TrafficLimits{.open_calls = 1}, now);
+  std::promise<FileDescriptor> admitted;
+  std::atomic<bool> ended = false;
+  Acceptor acceptor(std::move(listeners), std::chrono::hours(1),
+                    {.identify = [](int, Peer&) {},
+                     .traffic_of = [&traffic](const Peer&) { return traffic; },
+                     .admit =
+                         [&](FileDescriptor socket, const Peer&) {
+                           admitted.set_value(std::move(socket));
+                           return std::make_unique<NotedConnection>(ended);
+                         },
+                     .cut_off = [](const Peer&, const FrameRule*) {},
+                     .tick = [] {}});
+  REQUIRE(acceptor.Start().ok());
+  FileDescriptor client(ConnectRaw(path));
+  FileDescriptor served = admitted.get_future().get();
+  const std::string sent = kPreface + Frame(kHeadersFrame, kEndOfHeaders, 100);
+  REQUIRE(send(client.get(), sent.data(), sent.size(), MSG_NOSIGNAL) > 0);
+  REQUIRE(ReceiveOnce(served.get()) > 0);
+  client.Close();
+  REQUIRE(Eventually([&ended] { return ended.load(); }));
+  const auto later = now + std::chrono::hours(1);  // the call is paid off
+  CHECK_FALSE(traffic->OpenCall(later));
+  served.Close();
+  CHECK(Eventually([&] { return traffic->OpenCall(later); }));
 }
 
 }  // namespace

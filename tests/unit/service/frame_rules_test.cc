@@ -336,14 +336,31 @@ TEST_CASE("all connections of a user may have a bounded number of calls without 
     clients.front()->Answer(Frame(kHeadersFrame, kEndOfHeaders | kEndOfStream, 50));
     CHECK(Client(of_user).CountOpened() == 1);
   }
-  SECTION("a connection that ends makes room as its calls are paid off") {
+  SECTION("a connection that ends makes room as its calls are paid off, once they are freed") {
     const auto end = clients.front()->now;
+    const auto opened_later = [&](std::chrono::milliseconds later) {
+      Client next(of_user);
+      next.now = end + later;
+      return next.CountOpened();
+    };
     clients.front()->rules.End(end);
-    CHECK(Client(of_user).CountOpened() == 0);
-    Client next(of_user);
-    next.now = end + 1s;
-    CHECK(next.CountOpened() == UserTraffic::kMaxCancelledPerSecond);
+    CHECK(opened_later(0s) == 0);
+    CHECK(opened_later(1s) == 0);
+    clients.front()->rules.Release();
+    CHECK(opened_later(1s) == UserTraffic::kMaxCancelledPerSecond);
   }
+}
+
+TEST_CASE("calls received after the end of their connection count until they are freed") {
+  const FrameRules::Clock::time_point now{1'000s};
+  const auto of_user = std::make_shared<UserTraffic>(TrafficLimits{.open_calls = 100}, now);
+  auto late = std::make_unique<Client>(of_user);
+  late->rules.End(now);
+  CHECK(late->CountOpened() == 100);
+  CHECK_FALSE(of_user->OpenCall(now + 3'600s));
+  SECTION("by a release") { late->rules.Release(); }
+  SECTION("at the latest when the connection is forgotten") { late.reset(); }
+  CHECK(of_user->OpenCall(now + 3'600s));
 }
 
 /// After how many bytes a rule is broken, if the conversation comes in such pieces.

@@ -153,17 +153,24 @@ TEST_CASE("a forked child sends, whatever other threads do when it is forked") {
   }
 }
 
-TEST_CASE("a connection that is over has no calls") {
+TEST_CASE("calls of a connection that is over count until the server closes its socket") {
   const Pair pair;
   const auto user =
-      std::make_shared<UserTraffic>(TrafficLimits{.open_calls = 1}, FrameRules::Clock::now());
+      std::make_shared<UserTraffic>(TrafficLimits{.open_calls = 2}, FrameRules::Clock::now());
   const auto guarded = GuardSocket(pair.served.get(), user);
   pair.Send(kGood);
   REQUIRE(Receive(pair.served.get(), 10) > 0);
   guarded->End();
   pair.Send(Frame(kHeadersFrame, kEndOfHeaders, 100, 3));
   REQUIRE(Receive(pair.served.get(), 10) > 0);
-  CHECK(user->OpenCall(FrameRules::Clock::now() + std::chrono::seconds(1)));
+  const auto later = FrameRules::Clock::now() + std::chrono::seconds(1);
+  CHECK_FALSE(guarded->ReleaseIfClosed());
+  CHECK_FALSE(user->OpenCall(later));
+  // Another socket gets the number.
+  const Pair other;
+  REQUIRE(dup2(other.served.get(), pair.served.get()) == pair.served.get());
+  CHECK(guarded->ReleaseIfClosed());
+  CHECK(user->OpenCall(later));
 }
 
 TEST_CASE("a server that receives otherwise than by recvmsg fails the check at start") {
