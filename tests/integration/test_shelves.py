@@ -300,7 +300,7 @@ def test_a_shelf_that_hangs_from_the_start_is_named(shelf, directory):
         assert node.build_json("// meanwhile\n")["outcome"] == "built"
         wait_for(lambda: count(node, "shelf_silent") == 1, "the end of patience")
         look_again(node)
-        wait_for(lambda: f"the shelf {shelf.place} has not answered" in node.log_text(), "its name in the log")
+        wait_for(lambda: f"the shelf {shelf.place} has not been read" in node.log_text(), "its name in the log")
         status = json.loads(node.cli("--json", "remote", "status").stdout)["shelves"]
         assert (status["snapshots"], status["problems"], status["silent"]) == (0, 0, 1)
         assert status["silent_seconds"] >= 5
