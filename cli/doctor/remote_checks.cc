@@ -25,8 +25,9 @@ Check CheckConnection(const DaemonAnswers& answers) {
     check.seen = Count(answers.ValueOf("remote_nodes_connected")) + " of " + Count(nodes) +
                  " nodes connected to " + answers.remote_address + "; " + answers.remote_problem;
     check.way_out =
-        "do what that says, or have a replica take that node's slots (CLUSTER FAILOVER TAKEOVER); "
-        "meanwhile this node compiles what lies there";
+        "do what that says, or if that node is gone for good, have a replica take its slots "
+        "(CLUSTER "
+        "FAILOVER TAKEOVER); meanwhile this node compiles what lies there";
     return check;
   }
   check.verdict = CheckVerdict::kFailure;

@@ -501,7 +501,7 @@ void RemoteCluster::SayWhoseFiles(Open* open, uid_t uid) {
   open->token = token;
 }
 
-// What came in time serves although another answer is late.
+// An artifact that came in time serves although another answer is late.
 void RemoteCluster::BeLate(uint64_t id, const Look* look) {
   Open* const open = FindOpen(id);
   if (open == nullptr || open->compiles || (look != nullptr && Serves(open, *look))) return;
