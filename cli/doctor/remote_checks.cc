@@ -26,8 +26,7 @@ Check CheckConnection(const DaemonAnswers& answers) {
                  " nodes connected to " + answers.remote_address + "; " + answers.remote_problem;
     check.way_out =
         "do what that says, or if that node is gone for good, have a replica take its slots "
-        "(CLUSTER "
-        "FAILOVER TAKEOVER); meanwhile this node compiles what lies there";
+        "(CLUSTER FAILOVER TAKEOVER); meanwhile this node compiles what lies there";
     return check;
   }
   check.verdict = CheckVerdict::kFailure;

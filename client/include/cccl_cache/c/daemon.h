@@ -50,8 +50,7 @@ CCCL_CACHE_API cccl_cache_bytes cccl_cache_stats_version(const cccl_cache_stats*
 typedef struct cccl_cache_remote {
   size_t struct_size;
   cccl_cache_bytes address; /* without a password; empty: none is configured */
-  cccl_cache_bytes
-      problem; /* why a node of it is not connected, with the way out; empty: all are */
+  cccl_cache_bytes problem; /* why a node is not connected, with the way out; empty: all are */
 } cccl_cache_remote;
 
 /* Fills the struct. Valid as long as the statistics. */
