@@ -37,10 +37,11 @@ Check CheckConnection(const DaemonAnswers& answers) {
 
 Check CheckRedisClock(const DaemonAnswers& answers) {
   Check check{"redis clock", CheckVerdict::kSkipped};
-  if (!answers.statistics.contains("remote_clock_ahead_seconds")) {
-    check.seen = answers.remote_problem.empty() ? "not known yet: run doctor again; if it stays "
-                                                  "so, the user in Redis lacks the right +time"
-                                                : "not connected";
+  const bool connected = answers.ValueOf("remote_connected") != 0 || answers.remote_problem.empty();
+  if (!connected || !answers.statistics.contains("remote_clock_ahead_seconds")) {
+    check.seen = connected ? "not known yet: run doctor again; if it stays so, the user in Redis "
+                             "lacks the right +time"
+                           : "not connected";
     return check;
   }
   const double ahead = answers.ValueOf("remote_clock_ahead_seconds");

@@ -102,10 +102,12 @@ std::string TextOfRedis(const Status& status) {
   const bool signs = number("signs") != "0";
   return "Redis     " + Connection(status) +  //
          "\nkeys      " + number("trusted_keys") + " trusted, " +
-         (signs ? "and this node signs" : "and this node only reads") + "\nfound     " +
-         number("hits_total") + " hits, " + number("lookups_total") + " lookups, " +
-         number("late_total") + " answers too late" +          //
-         "\nrefused   " + (refused.empty() ? "0" : refused) +  //
+         (!signs                             ? "and this node only reads"
+          : number("own_key_trusted") == "0" ? "its own not among them, and this node signs"
+                                             : "and this node signs") +
+         "\nfound     " + number("hits_total") + " hits, " + number("lookups_total") +
+         " lookups, " + number("late_total") + " answers too late" +  //
+         "\nrefused   " + (refused.empty() ? "0" : refused) +         //
          "\nwritten   " + number("writes_total") + " entries, " + number("writes_failed_total") +
          " failed, " + number("stayed_home_total") + " too large" +  //
          "\ncompiles  " + number("leases_total") + " for all nodes, " + number("waits_total") +

@@ -15,8 +15,9 @@ namespace {
 
 constexpr const char* kDescription =
     "cccl-cached: one compile cache for every CUDA program of a node.\n"
-    "Runs in the foreground. SIGTERM stops it. SIGHUP rereads the log level and searches for\n"
-    "toolchains again. Each setting is also a key of the configuration file (socket_mode) and an\n"
+    "Runs in the foreground. SIGTERM stops it. SIGHUP rereads the log level and the\n"
+    "trusted keys, and searches for toolchains again. Each setting is also a key of the "
+    "configuration file (socket_mode) and an\n"
     "environment variable (CCCL_CACHED_SOCKET_MODE). Flags override the environment, which\n"
     "overrides the file.";
 constexpr const char* kFooter =

@@ -337,7 +337,8 @@ TEST_CASE("the map is asked for again where a node that has slots is gone") {
   at_two = FakeConnection(-1);
   CHECK(WaitUntil([&] { return scene.servers.state().connected == 1; }));
   scene.at_one.Send("+1\r\n");
-  CHECK(WaitUntil([&] {  // at most once a second
+  REQUIRE(scene.said.Await(2).size() == 2);  // "a" is lost, "b" is answered: nothing waits for them
+  CHECK(WaitUntil([&] {                      // at most once a second
     scene.servers.LookForSuccessors();
     return scene.servers.state().pending == 2;  // with the PING of the second node
   }));
