@@ -32,8 +32,9 @@ constexpr int kSignalled = 128;
 /// Returns an exit code if the program can't be started.
 int Start(const std::vector<std::string>& words, const Variables& variables) {
   Execute(words, variables);
-  Complain("can't run " + words[0] + ": " + std::strerror(errno));
-  return errno == ENOENT ? kNotFound : kNotExecutable;
+  const int error = errno;
+  Complain("can't run " + words[0] + ": " + std::strerror(error));
+  return error == ENOENT ? kNotFound : kNotExecutable;
 }
 
 /// Returns the signals that are passed on. Those of job control stop both processes.
