@@ -113,6 +113,7 @@ Daemon::Daemon(Parts parts)
       cut_offs_(log_, "connection"),
       zygote_ends_(log_, "compiler"),
       job_memory_(JobMemory::Make(JobMemoryOf(parts.configuration.clients))),
+      budget_(parts.configuration.clients),
       compiler_(
           parts.worker, ZygotesOf(log_),
           [this](std::string_view text) { zygote_ends_.Write(text); }, job_memory_),
@@ -184,6 +185,7 @@ Daemon::Daemon(Parts parts)
                .admin_group = parts.admin_group,
                .tick = TickOf(parts.watchdog)},
               {.builder = builder_,
+               .budget = budget_,
                .deposits = deposits_,
                .toolchains = toolchains_,
                .releases = releases_,

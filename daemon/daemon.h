@@ -30,6 +30,7 @@
 #include "daemon/remote/shelves.h"
 #include "daemon/service/limits/accounts.h"
 #include "daemon/service/limits/backend.h"
+#include "daemon/service/limits/budget.h"
 #include "daemon/service/server.h"
 #include "daemon/service/transport/listening_socket.h"
 #include "daemon/snapshot/node_snapshots.h"
@@ -96,6 +97,7 @@ class Daemon {
   LimitedLog cut_offs_;
   LimitedLog zygote_ends_;
   const std::shared_ptr<JobMemory> job_memory_;
+  Budget budget_;
   WorkerCompiler compiler_;
   ToolchainRegistry toolchains_;
   KeptReleases releases_;

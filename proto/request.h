@@ -120,6 +120,14 @@ struct ToolchainSelector {
 /// The same numbers as in build.proto. Not part of the key.
 enum class BuildPriority : uint8_t { kNormal = 0, kInteractive = 1, kWarmUp = 2 };
 
+/// What a build does that has to be compiled. The same numbers as in build.proto. Not part of the
+/// key.
+enum class MissAction : uint8_t {
+  kWait = 0,    ///< waits; the compile is cancelled when its last caller leaves
+  kRefuse = 1,  ///< ends with an error, and nothing is compiled
+  kFinish = 2,  ///< waits; the compile is finished also if its callers leave
+};
+
 struct BuildRequest {
   std::variant<NvrtcProgram, LinkProgram, NvvmProgram> program;
   ToolchainSelector toolchain;
@@ -131,6 +139,7 @@ struct BuildRequest {
   /// assume so.
   std::optional<FilesView> files_view;
   BuildPriority priority = BuildPriority::kNormal;
+  MissAction on_miss = MissAction::kWait;
 
   [[nodiscard]] BuildKind kind() const { return static_cast<BuildKind>(program.index() + 1); }
 };

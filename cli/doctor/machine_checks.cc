@@ -139,7 +139,7 @@ Check CheckDriver(const Patient& patient) {
 }
 
 Check CheckRun() {
-  const Expected<Variables> variables = RunEnvironment(How::kBest, "");
+  const Expected<Variables> variables = RunEnvironment(How::kBest, std::nullopt, "");
   if (!variables.ok()) {
     return {"run", CheckVerdict::kWarning, variables.error().message,
             "install all of the package that cccl-cache-cli is from"};

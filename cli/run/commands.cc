@@ -5,14 +5,20 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <variant>
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/quantities.h"
 #include "cli/run/environment.h"
 #include "cli/run/report.h"
 
@@ -21,6 +27,7 @@ namespace {
 
 struct RunOptions {
   How how = How::kBest;
+  std::string wait;    ///< empty: as long as a compile takes
   std::string report;  ///< empty: none; else "all" or "each"
 };
 
@@ -28,6 +35,35 @@ struct RunOptions {
 constexpr int kNotFound = 127;
 constexpr int kNotExecutable = 126;
 constexpr int kSignalled = 128;
+
+constexpr std::chrono::hours kLongestWait{1};
+
+/// Reads "0", "50ms", "2s".
+std::optional<std::chrono::milliseconds> ParseWait(std::string_view text) {
+  constexpr std::string_view kUnit = "ms";
+  if (text == "0") return std::chrono::milliseconds(0);
+  if (!text.ends_with(kUnit)) return ParseDuration(text);
+  uint32_t wait = 0;
+  const char* const unit = text.data() + text.size() - kUnit.size();
+  const auto [end, error] = std::from_chars(text.data(), unit, wait);
+  if (error != std::errc() || end != unit) return std::nullopt;
+  return std::chrono::milliseconds(wait);
+}
+
+/// Returns the variables that the options ask for; or complains, and returns an exit code.
+std::variant<Variables, int> VariablesOf(const RunOptions& options, const CommonOptions& common) {
+  std::optional<std::chrono::milliseconds> wait;
+  if (!options.wait.empty()) {
+    wait = ParseWait(options.wait);
+    if (!wait || *wait > kLongestWait) {
+      return FailUsage("--wait: \"" + options.wait + "\" is no time up to an hour: 50ms, 2s, 0",
+                       common);
+    }
+  }
+  Expected<Variables> variables = RunEnvironment(options.how, wait, common.socket);
+  if (!variables.ok()) return Fail(variables.error(), common);
+  return *std::move(variables);
+}
 
 /// Returns an exit code if the program can't be started.
 int Start(const std::vector<std::string>& words, const Variables& variables) {
@@ -75,13 +111,14 @@ int Run(const CommonOptions& common, const RunOptions& options) {
   if (!options.report.empty() && options.report != "all" && options.report != "each") {
     return FailUsage("run: --report is --report or --report=each", common);
   }
-  Expected<Variables> variables = RunEnvironment(options.how, common.socket);
-  if (!variables.ok()) return Fail(variables.error(), common);
-  if (options.report.empty()) return Start(common.program, *variables);
+  auto set = VariablesOf(options, common);
+  if (const int* failed = std::get_if<int>(&set)) return *failed;
+  Variables& variables = std::get<Variables>(set);
+  if (options.report.empty()) return Start(common.program, variables);
   Expected<RunReport> report = RunReport::Make();
   if (!report.ok()) return Fail(report.error(), common);
-  variables->emplace_back(interpose::ProcessCounts::kVariable, report->directory());
-  const int code = RunAsChild(common.program, *variables);
+  variables.emplace_back(interpose::ProcessCounts::kVariable, report->directory());
+  const int code = RunAsChild(common.program, variables);
   const bool each = options.report == "each";
   const std::string text = common.json ? report->Json(each) : report->Text(each);
   // Standard output is the program's.
@@ -97,13 +134,13 @@ std::string Quoted(const std::string& value) {
   return quoted + "'";
 }
 
-int PrintEnvironment(const CommonOptions& common, How how) {
-  const Expected<Variables> variables = RunEnvironment(how, common.socket);
-  if (!variables.ok()) return Fail(variables.error(), common);
+int PrintEnvironment(const CommonOptions& common, const RunOptions& options) {
+  const auto set = VariablesOf(options, common);
+  if (const int* failed = std::get_if<int>(&set)) return *failed;
   std::string text;
   JsonWriter json = BeginAnswer();
   json.Key("variables").BeginObject();
-  for (const auto& [name, value] : *variables) {
+  for (const auto& [name, value] : std::get<Variables>(set)) {
     text += "export " + name + "=" + Quoted(value) + "\n";
     json.Key(name).String(value);
   }
@@ -114,14 +151,18 @@ int PrintEnvironment(const CommonOptions& common, How how) {
 
 namespace {
 
-void AddHow(CLI::App* command, How* how) {
+void AddRunOptions(CLI::App* command, RunOptions* options) {
   AcceptOnly(command->add_option_function<std::string>(
                  "--how",
-                 [how](const std::string& given) {
-                   *how = given == "audit" ? How::kAudit : How::kPreload;
+                 [options](const std::string& given) {
+                   options->how = given == "audit" ? How::kAudit : How::kPreload;
                  },
                  "audit: LD_AUDIT, the default where nothing else uses it; preload: LD_PRELOAD"),
              {"audit", "preload"});
+  command->add_option(
+      "--wait", options->wait,
+      "Wait at most so long (50ms, 2s) for each compile, then let the program compile; "
+      "the daemon finishes it for the next. 0: take hits alone");
 }
 
 }  // namespace
@@ -137,7 +178,7 @@ void AddRunCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
     command->add_flag(
         "--report{all}", options->report,
         "At its end, say what became of its compiles; --report=each: of each process");
-    AddHow(command, &options->how);
+    AddRunOptions(command, options.get());
     // For --help: common.program holds them.
     command->add_option_function<std::vector<std::string>>(
         "PROGRAM", [](const std::vector<std::string>&) {}, "Program with its arguments, behind --");
@@ -153,9 +194,10 @@ void AddEnvCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
       "env", "Print the variables that `run` sets, as lines for a shell or a job script");
   command->group("Programs");
   command->footer("Example: eval \"$(cccl-cache-cli env)\"");
-  const auto how = std::make_shared<How>(How::kBest);
-  AddWhenParsed(command, common, [command, how] { AddHow(command, how.get()); });
-  command->callback([&common, exit_code, how] { *exit_code = PrintEnvironment(common, *how); });
+  const auto options = std::make_shared<RunOptions>();
+  AddWhenParsed(command, common, [command, options] { AddRunOptions(command, options.get()); });
+  command->callback(
+      [&common, exit_code, options] { *exit_code = PrintEnvironment(common, *options); });
 }
 
 }  // namespace cccl_cache::cli

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "client/interpose/level.h"
+#include "client/interpose/wait.h"
 
 namespace cccl_cache::cli {
 namespace {
@@ -140,13 +141,15 @@ Expected<Done> AddStandIns(const fs::path& standins, How how, Variables* variabl
 
 }  // namespace
 
-Expected<Variables> RunEnvironment(How how, const std::string& socket) {
+Expected<Variables> RunEnvironment(How how, std::optional<std::chrono::milliseconds> wait,
+                                   const std::string& socket) {
   const Expected<fs::path> standins = FindStandIns();
   if (!standins.ok()) return standins.error();
   Variables variables;
   if (Expected<Done> done = AddStandIns(*standins, how, &variables); !done.ok()) {
     return std::move(done).error();
   }
+  if (wait) variables.emplace_back(interpose::kWaitVariable, std::to_string(wait->count()));
   if (!socket.empty()) {
     variables.emplace_back("CCCL_CACHE_SOCKET", fs::absolute(socket).string());
   }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,9 +23,12 @@ enum class How {
 };
 
 /// Returns the variables under which a program and its children compile through the daemon.
-/// `socket`: of the daemon; empty: the default. Fails if the stand-ins are not installed, or if the
+/// `wait`: bounds how long each waits for a compile by the daemon; none: no bound. `socket`: of the
+/// daemon; empty: the default. Fails if the stand-ins are not installed, or if the
 /// loader of this system can't use them.
-[[nodiscard]] Expected<Variables> RunEnvironment(How how, const std::string& socket);
+[[nodiscard]] Expected<Variables> RunEnvironment(How how,
+                                                 std::optional<std::chrono::milliseconds> wait,
+                                                 const std::string& socket);
 
 /// Replaces this process by a program with these variables, as a program with them would start it.
 /// Returns only if it can't be started, with errno.

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "client/interpose/real_library.h"
+#include "client/interpose/wait.h"
 #include "client/src/transport/timing.h"
 
 namespace cccl_cache::interpose {
@@ -66,6 +67,8 @@ Reason ReasonOf(cccl_cache_status status) {
       return Reason::kFull;
     case CCCL_CACHE_TOOLCHAIN_NOT_FOUND:
       return Reason::kNotItsLibrary;
+    case CCCL_CACHE_NOT_CACHED:
+      return Reason::kNotCached;
     default:
       return Reason::kRefused;
   }
@@ -74,7 +77,8 @@ Reason ReasonOf(cccl_cache_status status) {
 /// Takes a failure of the daemon's. What it says of one request says nothing of the next.
 Reason After(Reason reason, Clock::time_point asked) {
   const Clock::duration took = Clock::now() - asked;
-  if (reason == Reason::kRefused || (reason == Reason::kFull && took < kNoWait)) return reason;
+  if (reason == Reason::kRefused || reason == Reason::kNotCached) return reason;
+  if (reason == Reason::kFull && took < kNoWait) return reason;
   why_resting = reason;
   rest.Failed(Clock::now(), took);
   return reason;
@@ -167,6 +171,16 @@ std::variant<const Toolchain*, Reason> Ready() {
   return FindToolchain();
 }
 
+/// Says why no answer came in time: a daemon that answers another question still compiles.
+Reason AfterDeadline(bool bounded, Clock::time_point asked) {
+  if (!bounded) return Reason::kSilent;
+  cccl_cache_info* info = nullptr;
+  const cccl_cache_status status = cccl_cache_get_info(Client(), kSilenceMs, &info, nullptr);
+  if (status != CCCL_CACHE_OK) return After(status, asked);
+  cccl_cache_info_free(info);
+  return Reason::kTooSlow;
+}
+
 template <typename Program, typename Call>
 std::variant<Answer, Reason> AskBy(Call call, const Program& program) {
   const auto ready = Ready();
@@ -175,6 +189,10 @@ std::variant<Answer, Reason> AskBy(Call call, const Program& program) {
   options.struct_size = sizeof(options);
   options.toolchain_id = Bytes(std::get<const Toolchain*>(ready)->id);
   options.as_this_process = 1;
+  if (const auto wait = RunWait()) {
+    options.timeout_ms = static_cast<uint32_t>(wait->count());
+    options.on_miss = wait->count() > 0 ? CCCL_CACHE_ON_MISS_FINISH : CCCL_CACHE_ON_MISS_REFUSE;
+  }
   const Clock::time_point start = Clock::now();
   cccl_cache_answer answer = {};
   answer.struct_size = sizeof(answer);
@@ -184,8 +202,7 @@ std::variant<Answer, Reason> AskBy(Call call, const Program& program) {
     cccl_cache_error_free(answer.error);
     // The daemon may have another version of the library by now.
     if (status == CCCL_CACHE_TOOLCHAIN_NOT_FOUND) known_toolchain = nullptr;
-    // The daemon lives, and this compile takes too long.
-    if (status == CCCL_CACHE_DEADLINE) return Reason::kSilent;
+    if (status == CCCL_CACHE_DEADLINE) return AfterDeadline(options.timeout_ms > 0, start);
     return After(status, start);
   }
   rest.Answered();

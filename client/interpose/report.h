@@ -17,21 +17,23 @@ enum class Reason : uint32_t {
   kSilent,         ///< it did not answer in time, or went away
   kNotReady,       ///< it still reads its toolchains
   kFull,           ///< it has no room
+  kTooSlow,        ///< its compile takes longer than `run --wait` allows
+  kNotCached,      ///< it has no result yet, and `run --wait 0` takes hits alone
   kRefused,        ///< it does not serve such a request, for example for an option
   kNotItsLibrary,  ///< it has no toolchain with this library
   kNotServed,      ///< calls that always go to the real library
   kCount
 };
 constexpr std::array<std::string_view, static_cast<size_t>(Reason::kCount)> kReasonNames = {
-    "no daemon",      "daemon silent",      "daemon not ready",
-    "daemon full",    "request not served", "library unknown to daemon",
+    "no daemon",          "daemon silent", "daemon not ready",   "daemon full",
+    "longer than --wait", "not cached",    "request not served", "library unknown to daemon",
     "call not served"};
 
 /// The counts of one library in one process, in a file of its own below $CCCL_CACHE_RUN_REPORT that
 /// the process maps. So they are there however the process ends. `run --report` reads the files.
 /// Members may be added at the end only.
 struct ProcessCounts {
-  static constexpr uint32_t kVersion = 2;
+  static constexpr uint32_t kVersion = 3;
   static constexpr char kVariable[] = "CCCL_CACHE_RUN_REPORT";
 
   uint32_t version = kVersion;

@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/standin/kept_run.h"
 
+#include <algorithm>
 #include <cctype>
 #include <chrono>
 #include <utility>
 
 #include "base/codec.h"
+#include "client/interpose/wait.h"
 
 namespace cccl_cache::standin {
 namespace {
@@ -86,13 +88,18 @@ DepositKey KeyOf(const Tool& tool, const std::string& identity, const Assembly& 
                      {"place", place}}};
 }
 
-std::optional<Acquired> Ask(Client* client, const DepositKey& key, const UserFacts& facts) {
+std::variant<Acquired, interpose::Reason> Ask(Client* client, const DepositKey& key,
+                                              const UserFacts& facts) {
+  using interpose::Reason;
   const std::string hangs = "hangs-" + Sha256(client->socket()).Hex();
   const auto known = facts.Age(hangs);
-  if (known && *known < kRest) return std::nullopt;
+  if (known && *known < kRest) return Reason::kNoDaemon;
   if (known) facts.Put(hangs, "");  // so that other runs go on resting while this one tries
   const Clock::time_point begin = Clock::now();
-  for (std::chrono::milliseconds wait = kFirstWait;; wait *= 2) {
+  // An answer takes its time, though none is waited for.
+  const auto bound = interpose::RunWait();
+  const std::chrono::milliseconds longest = bound ? std::max(*bound, kNoWait) : kLongestWait;
+  for (std::chrono::milliseconds wait = std::min(kFirstWait, longest);; wait *= 2) {
     Expected<Acquired> acquired = client->Acquire(key, wait);
     const auto waited = Clock::now() - begin;
     if (acquired.ok()) {
@@ -101,7 +108,8 @@ std::optional<Acquired> Ask(Client* client, const DepositKey& key, const UserFac
     }
     const bool others_make_it = acquired.error().status == CCCL_CACHE_DEADLINE;
     if (!others_make_it && waited > kNoWait) facts.Put(hangs, "");
-    if (!others_make_it || waited > kLongestWait) return std::nullopt;
+    if (!others_make_it) return Reason::kNoDaemon;
+    if (waited >= longest) return bound ? Reason::kTooSlow : Reason::kSilent;
   }
 }
 

@@ -5,8 +5,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 
 #include "cccl_cache/client.h"
+#include "client/interpose/report.h"
 #include "client/standin/command_line.h"
 #include "client/standin/user_facts.h"
 #include "proto/digest.h"
@@ -33,10 +35,10 @@ struct KeptRun {
                                const Assembly& assembly, const Digest& input,
                                const std::string& environment, const std::string& place);
 
-/// Returns the kept run or the lease to make it, or nothing: the daemon gives neither. Waits for
-/// another process' run for about two minutes at most. A daemon that hangs costs one of this user's
-/// runs a second every half minute, and the others nothing.
-[[nodiscard]] std::optional<Acquired> Ask(Client* client, const DepositKey& key,
-                                          const UserFacts& facts);
+/// Returns the kept run or the lease to make it, or why the daemon gives neither. Waits for
+/// another process' run for about two minutes at most, or as long as RunWait(). A daemon that hangs
+/// costs one of this user's runs a second every half minute, and the others nothing.
+[[nodiscard]] std::variant<Acquired, interpose::Reason> Ask(Client* client, const DepositKey& key,
+                                                            const UserFacts& facts);
 
 }  // namespace cccl_cache::standin

@@ -141,14 +141,15 @@ Served Serve(const RealTool& tool, const Tool& known, const UserFacts& facts,
   const Digest input = Sha256(*text);
   auto acquired = Ask(
       &*client, KeyOf(known, *identity, assembly, input, environment.part_of_key, place), facts);
-  if (!acquired) return Reason::kNoDaemon;
-  if (const auto* deposit = std::get_if<Deposit>(&*acquired)) {
+  if (const auto* why = std::get_if<Reason>(&acquired)) return *why;
+  Acquired& made = std::get<Acquired>(acquired);
+  if (const auto* deposit = std::get_if<Deposit>(&made)) {
     const auto run = KeptRun::Decode(deposit->contents(), assembly);
     if (!run || !Replay(*run, assembly.output)) return Reason::kNotServed;
     ++Counts().hits;
     return 0;
   }
-  Lease& lease = std::get<Lease>(*acquired);
+  Lease& lease = std::get<Lease>(made);
   if (!lease.held()) return Reason::kFull;
   return Make(tool, *stamp, assembly, input, &lease, arguments);
 }

@@ -91,7 +91,7 @@ class Server::Impl {
         alive_(std::move(sources.alive)),
         accounts_(sources.accounts),
         administrators_(options_.admin_group),
-        budget_(options_.limits),
+        budget_(sources.budget),
         read_gate_({options_.limits.gate_turns(), options_.limits.gate_turns()}),
         answer_gate_({options_.limits.gate_turns(), options_.limits.gate_turns()}),
         uploads_(options_.limits.upload_kept),
@@ -193,7 +193,7 @@ class Server::Impl {
   const std::function<void()> alive_;
   Accounts& accounts_;
   const Administrators administrators_;
-  Budget budget_;
+  Budget& budget_;
   ReadGate read_gate_;
   ReadGate answer_gate_;
   Uploads uploads_;

@@ -28,6 +28,7 @@
 #include "daemon/core/model/upkeep.h"
 #include "daemon/service/limits/accounts.h"
 #include "daemon/service/limits/backend.h"
+#include "daemon/service/limits/budget.h"
 #include "daemon/service/transport/listening_socket.h"
 
 namespace cccl_cache::daemon {
@@ -44,6 +45,7 @@ struct ServerOptions {
 /// The objects that produce the responses. All references must outlive the server.
 struct ServerSources {
   Builder& builder;
+  Budget& budget;  ///< made of ServerOptions::limits; must outlive the builder's builds
   Deposits& deposits;
   Toolchains& toolchains;
   Releases& releases;

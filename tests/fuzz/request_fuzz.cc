@@ -106,6 +106,9 @@ void CheckUnderstood(const cccl_cache::BuildRequest& read, const v1::BuildReques
   const bool known = v1::Priority_IsValid(parsed.priority());
   const int priority = known ? parsed.priority() : v1::PRIORITY_NORMAL;
   assert(static_cast<int>(read.priority) == priority);
+  const bool known_action = v1::OnMiss_IsValid(parsed.on_miss());
+  const int on_miss = known_action ? parsed.on_miss() : v1::ON_MISS_WAIT;
+  assert(static_cast<int>(read.on_miss) == on_miss);
   assert(read.working_directory == parsed.working_directory());
   if (const auto* nvrtc = std::get_if<cccl_cache::NvrtcProgram>(&read.program)) {
     assert(parsed.has_nvrtc() && nvrtc->name == parsed.nvrtc().name());
@@ -142,6 +145,7 @@ v1::BuildRequest NvrtcRequest() {
   request.set_working_directory("/home");
   request.set_driver_version(13000);
   request.set_priority(v1::PRIORITY_WARM_UP);
+  request.set_on_miss(v1::ON_MISS_REFUSE);
   request.mutable_toolchain()->set_version("12.9");
   request.add_wanted(v1::ARTIFACT_KIND_CUBIN);
   return request;

@@ -64,9 +64,9 @@ def alone(*words, **environment):
     return done.stdout
 
 
-def under_run(socket, *words, how=None, **environment):
+def under_run(socket, *words, how=None, options=(), **environment):
     """What the program prints under `run`, and the report."""
-    options = ("--report", *(("--how", how) if how else ()))
+    options = ("--report", *options, *(("--how", how) if how else ()))
     done = run_cli("--socket", socket, "--json", "run", *options, "--", *words, environment=environment)
     described_json.check(("run",), done.stderr)
     return done.stdout, json.loads(done.stderr)
@@ -200,18 +200,44 @@ def test_of_processes_that_want_the_same_at_once_one_compiles(daemon, program):
     assert report["compiled"] == 1 and report["hits"] + report["joined"] == 3
 
 
-@pytest.mark.parametrize("end", ["kill", "freeze"])
-def test_a_daemon_that_goes_during_a_compile_costs_no_result(daemon, program, end):
+@pytest.mark.parametrize("end, options", [("kill", ()), ("freeze", ()), ("freeze", ("--wait", "2s"))])
+def test_a_daemon_that_goes_during_a_compile_costs_no_result(daemon, program, end, options):
     words = (program(), library_of(PLACES.cuda13), "slowly")
     expected = alone(*words)
     with concurrent.futures.ThreadPoolExecutor() as threads:
-        running = threads.submit(under_run, daemon.socket, *words)
+        running = threads.submit(under_run, daemon.socket, *words, options=options)
         wait_for(lambda: daemon.stats()["in_flight"] == 1, "a compile")
         getattr(daemon, end)()
         ptx, report = running.result()
     assert ptx == expected
     assert sum(report["forwarded"].values()) == 1
     assert report["call_us"] - report["forwarded_us"] < 10_000_000
+
+
+def test_a_compile_that_takes_longer_than_the_wait_is_finished_for_the_next_process(daemon, program):
+    words = (program(), library_of(PLACES.cuda13), "slowly")
+    ptx, report = under_run(daemon.socket, *words, options=("--wait", "20ms"))
+    assert (ptx, report["forwarded"]["longer than --wait"]) == (alone(*words), 1)
+    wait_for(lambda: daemon.stats()["compiles_total"] == 1 and daemon.stats()["in_flight"] == 0, "the rest of the compile")
+    assert daemon.stats()["cancelled_total"] == 0
+    again, report = under_run(daemon.socket, *words, options=("--wait", "10s"))
+    assert (again, served(report)) == (ptx, (1, 0))
+
+
+def test_without_any_wait_hits_are_taken_and_nothing_is_compiled(daemon, program, nvrtc):
+    words = (program(), nvrtc)
+    ptx, report = under_run(daemon.socket, *words, options=("--wait", "0"))
+    assert (ptx, report["forwarded"]["not cached"], daemon.stats()["compiles_total"]) == (alone(*words), 1, 0)
+    under_run(daemon.socket, *words)
+    again, report = under_run(daemon.socket, *words, options=("--wait", "0"))
+    assert (again, served(report)) == (ptx, (1, 0))
+
+
+@pytest.mark.parametrize("wait", ["soon", "-1s", "2h", "ms", "5"])
+def test_a_wait_that_is_no_time_up_to_an_hour_is_refused(directory, wait):
+    for words in (("run", f"--wait={wait}", "--", "true"), ("env", f"--wait={wait}")):
+        done = run_cli(*words, check=False)
+        assert done.returncode == 2 and f'--wait: "{wait}" is no time' in done.stderr.decode()
 
 
 BINDINGS = """
@@ -245,7 +271,8 @@ def test_python_packages_are_served(daemon, script, compiles):
 
 
 def test_env_prints_what_run_sets(daemon, program):
-    lines = daemon.cli("env").stdout.decode()
+    lines = daemon.cli("env", "--wait", "1m").stdout.decode()
+    assert "export CCCL_CACHE_RUN_WAIT_MS='60000'" in lines
     words = (program(), library_of(PLACES.cuda13))
     done = subprocess.run(["sh", "-c", lines + 'exec "$@"', "sh", *words], capture_output=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr

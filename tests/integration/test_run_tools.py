@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import PATIENCE, PLACES, run_cli
+from conftest import PATIENCE, PLACES, run_cli, wait_for
 from standin import PTXAS13, ptx
 
 SOURCE = pathlib.Path(__file__).with_name("start_tool.c")
@@ -88,6 +88,25 @@ def test_the_report_counts_runs_of_ptxas(tools, directory):
     counts = {name: report[name] for name in ("calls", "hits", "compiled", "failed")}
     assert counts == {"calls": 4, "hits": 1, "compiled": 1, "failed": 1}
     assert report["forwarded"]["call not served"] == 1
+
+
+def test_a_run_waits_no_longer_for_another_ones_ptxas_than_it_is_told(tools, directory):
+    os.mkfifo(directory / "gate")
+    assembler = pathlib.Path(tools.environment["REAL"])
+    assembler.unlink()
+    assembler.write_text(f"#!/bin/sh\nmkdir {directory}/first 2>/dev/null && read line < {directory}/gate\n"
+                         f'exec {PTXAS13} "$@"\n')
+    assembler.chmod(0o755)
+    words = ("ptxas", "-arch=sm_90", "k.ptx", "-o", "made")
+    first = subprocess.Popen([PLACES.cli, "--socket", tools.socket, "run", "--", *words], cwd=directory,
+                             env=tools.environment)
+    wait_for(lambda: (directory / "first").exists(), "the first run")
+    done = run_cli("--socket", tools.socket, "--json", "run", "--report", "--wait", "100ms", "--", *words, cwd=directory,
+                   environment=tools.environment)
+    assert json.loads(done.stderr)["forwarded"]["longer than --wait"] == 1
+    assert tools.runs() == 2
+    (directory / "gate").write_text("go on\n")
+    assert first.wait(PATIENCE) == 0
 
 
 def test_a_tool_that_is_missing_fails_as_without_run(tools):

@@ -76,15 +76,25 @@ def test_what_runs_is_a_program(client):
         list(client.build_many(["x"]))
 
 
-@pytest.mark.parametrize("make", [
+MAKERS = pytest.mark.parametrize("make", [
     lambda **given: cccl_cache.Build(KERNEL, arch="sm_90", **given),
     lambda **given: cccl_cache.Link([b"cubin"], arch="sm_90", **given),
     lambda **given: cccl_cache.Nvvm(["define"], arch="compute_90", **given),
 ], ids=["build", "link", "nvvm"])
+
+
+@MAKERS
 def test_a_priority_is_handed_over_or_refused_with_those_there_are(make):
     assert [make(priority=each).options()._obj.priority for each in (None, "interactive", "normal", "warm-up")] == [0, 1, 2, 3]
     with pytest.raises(ValueError, match="priority='high' is not one of interactive, normal, warm-up"):
         make(priority="high")
+
+
+@MAKERS
+def test_an_on_miss_is_handed_over_or_refused_with_those_there_are(make):
+    assert [make(on_miss=each).options()._obj.on_miss for each in ("wait", "refuse", "finish")] == [0, 1, 2]
+    with pytest.raises(ValueError, match="on_miss='never' is not one of wait, refuse, finish"):
+        make(on_miss="never")
 
 
 def test_a_generator_is_a_sequence():

@@ -150,6 +150,26 @@ def test_a_timeout_raises(fake):
     assert raised.value.status == "deadline"
 
 
+def test_a_build_that_outlasts_its_caller_is_finished_if_it_was_asked_to_be(fake, toolkit):
+    client = cccl_cache.Client(fake.socket, fallback="error")
+    program = "//fake: wait-for go\n"
+    while not toolkit.arrivals("go"):
+        with pytest.raises(cccl_cache.DeadlineError):
+            client.build(program, arch="sm_90", timeout=0.2, on_miss="finish")
+    toolkit.open("go")
+    assert client.build(program, arch="sm_90").outcome in ("hit", "joined")
+    assert (fake.stats()["compiles_total"], fake.stats()["cancelled_total"]) == (1, 0)
+
+
+def test_a_build_that_refuses_misses_is_a_hit_or_an_error(client):
+    unseen = KERNEL.replace("VALUE", "77")
+    with pytest.raises(cccl_cache.NotCachedError) as raised:
+        client.build(unseen, arch="sm_90", on_miss="refuse")
+    assert raised.value.status == "not-cached"
+    built = client.build(unseen, arch="sm_90")
+    assert (built.outcome, client.build(unseen, arch="sm_90", on_miss="refuse").cubin) == ("built", built.cubin)
+
+
 def test_headers_come_from_directories_and_from_the_call(client, directory):
     (directory / "value.h").write_text("#define VALUE 7\n")
     source = '#include "value.h"\n#include "other.h"\n' + KERNEL

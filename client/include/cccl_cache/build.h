@@ -80,6 +80,13 @@ enum class Priority : uint8_t {
   kWarmUp = CCCL_CACHE_PRIORITY_WARM_UP,
 };
 
+/// What a build does that has to be compiled: see cccl_cache_on_miss.
+enum class OnMiss : uint8_t {
+  kWait = CCCL_CACHE_ON_MISS_WAIT,
+  kRefuse = CCCL_CACHE_ON_MISS_REFUSE,
+  kFinish = CCCL_CACHE_ON_MISS_FINISH,
+};
+
 /// The options that all kinds of builds share.
 struct BuildOptions {
   std::string toolchain_id{};  ///< set at most one of the three
@@ -90,6 +97,7 @@ struct BuildOptions {
   std::vector<Kind> wanted{};            ///< kinds to receive; none: all
   std::chrono::milliseconds timeout{0};  ///< zero: the library's default
   Priority priority = Priority::kDefault;
+  OnMiss on_miss = OnMiss::kWait;
 };
 
 }  // namespace cccl_cache

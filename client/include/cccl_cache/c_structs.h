@@ -101,6 +101,7 @@ std::invoke_result_t<Then, const cccl_cache_build_options&> With(const BuildOpti
   options.wanted_count = wanted.size();
   options.timeout_ms = Milliseconds(given.timeout);
   options.priority = static_cast<cccl_cache_priority>(given.priority);
+  options.on_miss = static_cast<cccl_cache_on_miss>(given.on_miss);
   return then(options);
 }
 

@@ -8,8 +8,8 @@
 Why a call failed. `message` is for a person and names the way out. `status` is one of `Symbol("no-daemon")`,
 `:overloaded`, `Symbol("invalid-request")`, `Symbol("toolchain-not-found")`, `Symbol("files-needed")`, `:denied`,
 `Symbol("timed-out")`, `:deadline`, `Symbol("worker-crashed")`, `Symbol("out-of-memory")`, `:cancelled`, `:unavailable`,
-`Symbol("upload-needed")`, `:protocol`, `Symbol("too-large")` and `Symbol("lease-lost")`. `retry_after` is the number of
-seconds after which to try again, or `nothing`.
+`Symbol("upload-needed")`, `:protocol`, `Symbol("too-large")`, `Symbol("lease-lost")` and `Symbol("not-cached")`.
+`retry_after` is the number of seconds after which to try again, or `nothing`.
 """
 struct CacheError <: Exception
     status::Symbol

@@ -8,7 +8,7 @@
 """
 
 from ._client import Client
-from ._errors import CompileError, DeadlineError, Error, NoDaemonError
+from ._errors import CompileError, DeadlineError, Error, NoDaemonError, NotCachedError
 from ._library import version
 from ._programs import Build, Link, Nvvm
 from ._result import Result
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ._snapshots.warm import warm
 
 __all__ = ["AsyncClient", "Build", "Client", "CompileError", "Component", "DeadlineError", "Deposit", "Difference", "Error",
-           "Explanation", "Health", "Lease", "Link", "NoDaemonError", "Nvvm", "Recording", "RejectedToolchain",
+           "Explanation", "Health", "Lease", "Link", "NoDaemonError", "NotCachedError", "Nvvm", "Recording", "RejectedToolchain",
            "Result", "SnapshotSummary", "Statistic", "Statistics", "Timing", "Toolchain", "ToolchainName", "Toolchains",
            "record", "warm"]
 __version__: str = version()

@@ -132,7 +132,7 @@ class Client:
               include_dirs: Sequence[str | os.PathLike[str]] = (), headers: Mapping[str, Text] | None = None,
               name_expressions: Sequence[str] = (), toolchain: int | str | None = None, emit: Emit = "cubin",
               toolchain_headers: bool = True, working_directory: str | os.PathLike[str] | None = None,
-              timeout: float | None = None, priority: str | None = None) -> Result:
+              timeout: float | None = None, priority: str | None = None, on_miss: str = "wait") -> Result:
         """Compiles CUDA C++ with NVRTC, or gets what was compiled before.
 
         Parameters
@@ -165,6 +165,9 @@ class Client:
         priority : {"interactive", "normal", "warm-up"}, optional
             Which of the builds that wait for a compiler goes first: interactive ones before this user's others, warm-ups
             after everybody's. Without it ``$CCCL_CACHE_PRIORITY``, else normal.
+        on_miss : {"wait", "refuse", "finish"}
+            What to do if it has to be compiled: wait for it; raise `NotCachedError`, with nothing compiled; or wait
+            until `timeout`, after which the daemon finishes the compile for the next caller.
 
         Returns
         -------
@@ -178,6 +181,8 @@ class Client:
             Nobody listens on the socket.
         DeadlineError
             The timeout has passed.
+        NotCachedError
+            It would have to be compiled, and `on_miss` is ``"refuse"``.
         TypeError
             An argument is of another type; the message names it.
         Error
@@ -186,11 +191,11 @@ class Client:
         return self.run(Build(source, arch=arch, options=options, name=name, include_dirs=include_dirs,
                               headers=headers, name_expressions=name_expressions, toolchain=toolchain, emit=emit,
                               toolchain_headers=toolchain_headers, working_directory=working_directory,
-                              timeout=timeout, priority=priority))
+                              timeout=timeout, priority=priority, on_miss=on_miss))
 
     def link(self, inputs: Sequence[LinkInput], *, arch: str, options: Sequence[str] = (),
              toolchain: int | str | None = None, emit: str = "cubin", timeout: float | None = None,
-             priority: str | None = None) -> Result:
+             priority: str | None = None, on_miss: str = "wait") -> Result:
         """Links with nvJitLink, in this order.
 
         Parameters
@@ -203,7 +208,7 @@ class Client:
             ``"sm_90"``, or ``"native"``.
         options : sequence of str
             Options for nvJitLink as they are; LTO-IR needs ``"-lto"``.
-        toolchain, timeout, priority
+        toolchain, timeout, priority, on_miss
             As in `build`.
         emit : str
             ``"cubin"`` or ``"ptx"``.
@@ -213,11 +218,12 @@ class Client:
         Result
         """
         return self.run(Link(inputs, arch=arch, options=options, toolchain=toolchain, emit=emit, timeout=timeout,
-                             priority=priority))
+                             priority=priority, on_miss=on_miss))
 
     def nvvm(self, modules: Sequence[NvvmModule], *, arch: str, options: Sequence[str] = (),
              lazy_modules: Sequence[NvvmModule] = (), libdevice: bool = False, toolchain: int | str | None = None,
-             emit: str = "ptx", timeout: float | None = None, priority: str | None = None) -> Result:
+             emit: str = "ptx", timeout: float | None = None, priority: str | None = None,
+             on_miss: str = "wait") -> Result:
         """Compiles NVVM IR with libNVVM.
 
         Parameters
@@ -232,7 +238,7 @@ class Client:
             Modules after those of which only what is used is compiled.
         libdevice : bool
             Add the toolchain's own libdevice, lazily, as the last.
-        toolchain, timeout, priority
+        toolchain, timeout, priority, on_miss
             As in `build`.
         emit : str
             ``"ptx"`` or ``"ltoir"``.
@@ -242,7 +248,7 @@ class Client:
         Result
         """
         return self.run(Nvvm(modules, arch=arch, options=options, lazy_modules=lazy_modules, libdevice=libdevice,
-                             toolchain=toolchain, emit=emit, timeout=timeout, priority=priority))
+                             toolchain=toolchain, emit=emit, timeout=timeout, priority=priority, on_miss=on_miss))
 
     def run(self, program: Program) -> Result:
         """Runs what was made before; it can be run any number of times.

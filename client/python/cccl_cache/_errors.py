@@ -29,7 +29,8 @@ class Error(Exception):
     status : str
         ``"no-daemon"``, ``"overloaded"``, ``"invalid-request"``, ``"toolchain-not-found"``, ``"files-needed"``,
         ``"denied"``, ``"timed-out"``, ``"deadline"``, ``"worker-crashed"``, ``"out-of-memory"``, ``"cancelled"``,
-        ``"unavailable"``, ``"upload-needed"``, ``"protocol"``, ``"too-large"``, ``"lease-lost"``, or ``"does-not-compile"``.
+        ``"unavailable"``, ``"upload-needed"``, ``"protocol"``, ``"too-large"``, ``"lease-lost"``, ``"not-cached"``, or
+        ``"does-not-compile"``.
     retry_after : float or None
         Seconds after which to come back, where the daemon gave a hint.
     """
@@ -49,6 +50,10 @@ class NoDaemonError(Error):
 
 class DeadlineError(Error, TimeoutError):
     """The timeout that the caller gave has passed."""
+
+
+class NotCachedError(Error):
+    """The build would have to be compiled, and it asked for hits alone."""
 
 
 _ARCH_HINT = ('\narch is one architecture, written "sm_90", or "compute_90" for PTX alone; '
@@ -104,7 +109,7 @@ def take_error(error: c_void_p) -> Error:
         _error_free(error)
 
 
-_CLASSES = {"no-daemon": NoDaemonError, "deadline": DeadlineError}
+_CLASSES = {"no-daemon": NoDaemonError, "deadline": DeadlineError, "not-cached": NotCachedError}
 
 
 def _error_of(status: str, message: str, retry_after_ms: int) -> Error:

@@ -22,6 +22,9 @@ KINDS = {"ptx": 1, "cubin": 2, "ltoir": 3, "optixir": 4}
 # cccl_cache_priority by name.
 PRIORITIES = {"interactive": 1, "normal": 2, "warm-up": 3}
 
+# cccl_cache_on_miss by name.
+ON_MISS = {"wait": 0, "refuse": 1, "finish": 2}
+
 
 class Given(Structure):
     """A cccl_cache_bytes that goes in: keeps its bytes object alive."""
@@ -79,6 +82,7 @@ class BuildOptions(Structure):
         ("timeout_ms", c_uint32),
         ("as_this_process", c_uint64),
         ("priority", c_int),
+        ("on_miss", c_int),
     ]
 
 

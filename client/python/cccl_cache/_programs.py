@@ -62,7 +62,7 @@ class _Program:
     explain: Any
     add: Any
     fields: Any
-    _choice: tuple[int | str | None, str | tuple[str, ...], float | None, bytes, int]
+    _choice: tuple[int | str | None, str | tuple[str, ...], float | None, bytes, int, int]
 
     def __repr__(self) -> str:
         arch = self.fields.options[0].data.decode().partition("=")[2]
@@ -78,7 +78,7 @@ class _Program:
 
 
 def _options(toolchain: int | str | None, kinds: str | tuple[str, ...], timeout: float | None, directory: bytes,
-             priority: int, major: int = 0) -> tuple[_library.BuildOptions, Any]:
+             priority: int, on_miss: int, major: int = 0) -> tuple[_library.BuildOptions, Any]:
     options = _library.BuildOptions(_SIZES[_library.BuildOptions], as_this_process=1)
     if toolchain is None:
         options.toolchain_major = major
@@ -97,6 +97,7 @@ def _options(toolchain: int | str | None, kinds: str | tuple[str, ...], timeout:
     options.wanted_count = len(wanted)
     options.timeout_ms = _library.milliseconds(timeout)
     options.priority = priority
+    options.on_miss = on_miss
     return options, byref(options)
 
 
@@ -108,6 +109,14 @@ def _priority(given: str | None) -> int:
     if given not in _library.PRIORITIES:
         raise ValueError(f"priority={given!r} is not one of {', '.join(_library.PRIORITIES)}")
     return _library.PRIORITIES[given]
+
+
+def _on_miss(given: str) -> int:
+    """As the library takes it."""
+    _library.check_type("on_miss", "a str", given, str)
+    if given not in _library.ON_MISS:
+        raise ValueError(f"on_miss={given!r} is not one of {', '.join(_library.ON_MISS)}")
+    return _library.ON_MISS[given]
 
 
 def _checked(emit: Emit, known: Collection[str]) -> str | tuple[str, ...]:
@@ -155,12 +164,12 @@ class Build(_Program):
                  include_dirs: Sequence[str | os.PathLike[str]] = (), headers: Mapping[str, Text] | None = None,
                  name_expressions: Sequence[str] = (), toolchain: int | str | None = None, emit: Emit = "cubin",
                  toolchain_headers: bool = True, working_directory: str | os.PathLike[str] | None = None,
-                 timeout: float | None = None, priority: str | None = None) -> None:
+                 timeout: float | None = None, priority: str | None = None, on_miss: str = "wait") -> None:
         try:
             if type(emit) is not str:
                 emit = tuple(emit)
             directory = b"" if working_directory is None else os.fsencode(working_directory)
-            self._choice = toolchain, emit, timeout, directory, _priority(priority)
+            self._choice = toolchain, emit, timeout, directory, _priority(priority), _on_miss(on_miss)
             if arch == "native":
                 arch = _library.arch_of(arch)
             key = arch, emit, tuple(include_dirs), tuple(options), name, tuple(name_expressions), toolchain_headers
@@ -199,8 +208,8 @@ class Link(_Program):
 
     def __init__(self, inputs: Sequence[LinkInput], *, arch: str, options: Sequence[str] = (),
                  toolchain: int | str | None = None, emit: str = "cubin", timeout: float | None = None,
-                 priority: str | None = None) -> None:
-        self._choice = toolchain, _checked(emit, ("cubin", "ptx")), timeout, b"", _priority(priority)
+                 priority: str | None = None, on_miss: str = "wait") -> None:
+        self._choice = toolchain, _checked(emit, ("cubin", "ptx")), timeout, b"", _priority(priority), _on_miss(on_miss)
         options = _library.checked_options(arch, options)
         inputs = _library.checked_inputs("inputs", inputs)
         flags = ["-arch=" + _library.arch_of(arch), *(["-ptx"] if emit == "ptx" else ()), *options]
@@ -235,8 +244,9 @@ class Nvvm(_Program):
 
     def __init__(self, modules: Sequence[NvvmModule], *, arch: str, options: Sequence[str] = (),
                  lazy_modules: Sequence[NvvmModule] = (), libdevice: bool = False, toolchain: int | str | None = None,
-                 emit: str = "ptx", timeout: float | None = None, priority: str | None = None) -> None:
-        self._choice = toolchain, _checked(emit, ("ptx", "ltoir")), timeout, b"", _priority(priority)
+                 emit: str = "ptx", timeout: float | None = None, priority: str | None = None,
+                 on_miss: str = "wait") -> None:
+        self._choice = toolchain, _checked(emit, ("ptx", "ltoir")), timeout, b"", _priority(priority), _on_miss(on_miss)
         options = _library.checked_options(arch, options)
         modules = _library.checked_inputs("modules", modules)
         lazy_modules = _library.checked_inputs("lazy_modules", lazy_modules)

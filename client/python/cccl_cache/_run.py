@@ -12,7 +12,7 @@ from ._library import PLACE
 
 COMMANDS = ("run", "env")
 _PROGRAM = os.path.join(PLACE, "cccl-cache-cli")
-_WITH_VALUE = ("--how", "--socket")
+_WITH_VALUE = ("--how", "--socket", "--wait")
 
 
 def start(command: str, words: list[str]) -> int:

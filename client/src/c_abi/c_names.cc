@@ -40,6 +40,8 @@ const char* cccl_cache_status_name(cccl_cache_status status) {
       return "too-large";
     case CCCL_CACHE_LEASE_LOST:
       return "lease-lost";
+    case CCCL_CACHE_NOT_CACHED:
+      return "not-cached";
   }
   return "unknown";
 }

@@ -153,7 +153,8 @@ void BuildBatch::Fail(uint64_t number, Error error) {
   // A daemon that answered that it has no room is not unresponsive.
   const bool postponed = error.status == CCCL_CACHE_DEADLINE && !build.postponed.empty();
   if (!build.here && !postponed) fallback_.Failed(error.status, Clock::now() - build.start);
-  if (build.here || !fallback_.MayDoBetter(error.status, build.deadline)) {
+  if (build.here || !build.request->may_be_compiled() ||
+      !fallback_.MayDoBetter(error.status, build.deadline)) {
     return builds_.Finish(number, std::move(error));
   }
   builds_.KeepHere(number);

@@ -23,7 +23,9 @@ Expected<TimedReply> Fallback::Build(DaemonStub* daemon, RequestMessage* request
   if (!policy_.local) return daemon->Build(request, deadline);
   const Clock::time_point start = Clock::now();
   Expected<TimedReply> reply = AskDaemon(daemon, request, deadline);
-  if (reply.ok() || !MayDoBetter(reply.error().status, deadline)) return reply;
+  if (reply.ok() || !request->may_be_compiled() || !MayDoBetter(reply.error().status, deadline)) {
+    return reply;
+  }
   const Error why = WithoutAdvice(std::move(reply).error());
   Expected<BuildReply> built = BuildHere(request, deadline, why);
   if (!built.ok()) return std::move(built).error();

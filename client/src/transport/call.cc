@@ -10,7 +10,7 @@ namespace cccl_cache {
 namespace {
 
 // The trailer `cccl-error` holds the daemon's names for what went wrong.
-constexpr std::array<std::pair<std::string_view, cccl_cache_status>, 12> kNames = {{
+constexpr std::array<std::pair<std::string_view, cccl_cache_status>, 13> kNames = {{
     {"invalid-request", CCCL_CACHE_INVALID_REQUEST},
     {"toolchain-not-found", CCCL_CACHE_TOOLCHAIN_NOT_FOUND},
     {"files-needed", CCCL_CACHE_FILES_NEEDED},
@@ -23,6 +23,7 @@ constexpr std::array<std::pair<std::string_view, cccl_cache_status>, 12> kNames 
     {"unavailable", CCCL_CACHE_UNAVAILABLE},
     {"upload-needed", CCCL_CACHE_UPLOAD_NEEDED},
     {"lease-lost", CCCL_CACHE_LEASE_LOST},
+    {"not-cached", CCCL_CACHE_NOT_CACHED},
 }};
 
 constexpr int kResourceExhausted = 8;

@@ -6,8 +6,10 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 #include <utility>
 
+#include "client/src/wire/build_reply.h"
 #include "client/src/wire/messages.h"
 
 namespace cccl_cache {
@@ -20,6 +22,9 @@ T** PointTo(std::vector<T>* values, std::vector<T*>* pointers) {
   for (T& value : *values) pointers->push_back(&value);
   return pointers->data();
 }
+
+// Of the first daemon that knows on_miss.
+constexpr uint32_t kApiMinorOfOnMiss = 3;
 
 enum Kind : uint64_t { kNvrtc = 1, kLink = 2, kNvvm = 3 };
 
@@ -123,6 +128,14 @@ Expected<Done> RequestMessage::SetOptions(const cccl_cache_build_options& option
   }
   request_.wanted = wanted_.data();
   request_.n_wanted = wanted_.size();
+  const int on_miss = WireNumber(options.on_miss);
+  if (on_miss < CCCL_CACHE_ON_MISS_WAIT || on_miss > CCCL_CACHE_ON_MISS_FINISH) {
+    return Error{CCCL_CACHE_INVALID_REQUEST,
+                 std::to_string(on_miss) + " is not a cccl_cache_on_miss"};
+  }
+  request_.on_miss = static_cast<CcclCache__V1__OnMiss>(on_miss);
+  // An older daemon would compile it.
+  if (!may_be_compiled()) request_.min_api_minor = kApiMinorOfOnMiss;
   SetFilesView();
   return Outcome();
 }

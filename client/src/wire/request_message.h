@@ -40,6 +40,11 @@ class RequestMessage {
   Expected<Done> SetOptions(const cccl_cache_build_options& options);
   void SetPriority(BuildPriority priority);
 
+  /// Returns false if the build refuses to be compiled.
+  [[nodiscard]] bool may_be_compiled() const {
+    return request_.on_miss != CCCL_CACHE__V1__ON_MISS__ON_MISS_REFUSE;
+  }
+
   [[nodiscard]] size_t PackedSize() const;
   [[nodiscard]] const CcclCache__V1__BuildRequest& message() const { return request_; }
   [[nodiscard]] const std::vector<BlobUse>& blobs() const { return blobs_; }

@@ -81,7 +81,7 @@ enum class Step : uint8_t {
   kClosure,     ///< the artifact of that closure, in memory; else ask the disk
   kArtifact,    ///< answer with it, if there is one
   kJoin,        ///< a miss: wait in a flight
-  kElsewhere,   ///< of a dry run, in place of a flight: do other nodes have it?
+  kElsewhere,   ///< of a build that is not to be compiled: do other nodes have it?
   kExplain,     ///< of a dry run: say why it is a miss
 };
 
@@ -105,12 +105,16 @@ struct FoundClosure {
 };
 
 /// Makes a build a question: it is answered at the point where it would be compiled, and nothing is
-/// compiled, counted or logged for it.
+/// compiled, kept, counted or logged for it.
 struct DryRun {
   Explainer::Done done;
-  std::optional<Digest> asked = std::nullopt;  ///< which artifact other nodes were asked for last
-  int times_asked = 0;
-  std::vector<TierLook> elsewhere = {};  ///< what they answered
+  std::vector<TierLook> elsewhere = {};  ///< what other nodes answered
+};
+
+/// What other nodes were asked for by a build that takes no lease.
+struct AskedElsewhere {
+  std::optional<Digest> last;  ///< the artifact
+  int times = 0;
 };
 
 /// One call of BuildCoordinator::Start, from the request to the answer. It has one owner at a time:
@@ -152,6 +156,8 @@ struct Build {
   /// here because not every build leaves a manifest that says so.
   bool shows_paths = false;
 
+  AskedElsewhere asked_elsewhere;
+
   bool missed = false;  ///< counted as a miss, once however often it starts again
   std::chrono::steady_clock::time_point cluster_since;  ///< of the first time
   int asked_cluster = 0;                                ///< how often its flights asked other nodes
@@ -167,6 +173,18 @@ struct Build {
   bool joined_before_start = false;
   int restarts = 0;
   int overtaken = 0;  ///< how often it started again because another flight had ended
+
+  [[nodiscard]] bool MayBeCompiled() const {
+    return dry_run == nullptr && request->on_miss != MissAction::kRefuse;
+  }
+
+  /// Looks all up again, from the toolchain on.
+  void StartAgain() {
+    toolchain = nullptr;
+    real_names = false;
+    to_be_proven = nullptr;
+    PlanAgain();
+  }
 
   /// Forgets all that hangs on the plan, and goes back to kPlan.
   void PlanAgain() {

@@ -53,10 +53,7 @@ BuildCoordinator::BuildCoordinator(Parts parts, const BuildLimits& limits)
                 limits.shadow_check_every,
                 {.bytes = limits.preamble_bytes}},
                [this](BuildPtr build) {
-                 build->toolchain = nullptr;
-                 build->real_names = false;
-                 build->to_be_proven = nullptr;
-                 build->PlanAgain();
+                 build->StartAgain();
                  Advance(std::move(build));
                }) {}
 
@@ -88,7 +85,10 @@ BuildCoordinator::Ticket BuildCoordinator::Explain(std::shared_ptr<const BuildRe
 }
 
 BuildCoordinator::Ticket BuildCoordinator::Enter(BuildPtr build) {
-  const Ticket ticket = table_.Open();
+  // Files that a caller sends are gone with it.
+  const bool finishes = build->request->on_miss == MissAction::kFinish && build->files == nullptr &&
+                        build->dry_run == nullptr;
+  const Ticket ticket = table_.Open(finishes);
   build->ticket = ticket;
   build->called = Clock::now();
   Advance(std::move(build));
@@ -177,12 +177,14 @@ void BuildCoordinator::Advance(BuildPtr build) {
           PlanUnderRealNames(*build);
           break;
         }
-        if (!build->dry_run) return flights_.Join(std::move(build));
+        if (build->MayBeCompiled()) return flights_.Join(std::move(build));
         build->step = Step::kElsewhere;
         break;
       case Step::kElsewhere:
         if (AsksElsewhere(*build)) return AwaitElsewhere(std::move(build));
-        return AwaitComparison(std::move(build));
+        if (build->dry_run) return AwaitComparison(std::move(build));
+        if (build->plan->uncacheable_reason.empty()) parts_.statistics.Add(Counter::kMisses);
+        return responder_.Answer(std::move(build), NotCached());
       case Step::kExplain: {
         Explanation explanation =
             explainer_.OfMiss(*build->plan, build->known.manifest.all.get(), build->found.closure,
@@ -360,34 +362,53 @@ void BuildCoordinator::PlanUnderRealNames(Build& build) {
 }
 
 bool BuildCoordinator::AsksElsewhere(Build& build) const {
-  DryRun& dry_run = *build.dry_run;
   if (parts_.cluster == nullptr) {
-    dry_run.elsewhere = {{TierName::kRemote, TierFinding::kNotConfigured}};
+    if (build.dry_run)
+      build.dry_run->elsewhere = {{TierName::kRemote, TierFinding::kNotConfigured}};
     return false;
   }
+  AskedElsewhere& asked = build.asked_elsewhere;
   const Digest& artifact = build.found.closure ? build.found.closure->key : build.plan->key;
-  if (!build.plan->uncacheable_reason.empty() || dry_run.asked == artifact) return false;
-  dry_run.asked = artifact;
-  return dry_run.times_asked++ < kMaxAskedElsewhere;
+  if (!build.plan->uncacheable_reason.empty() || asked.last == artifact) return false;
+  asked.last = artifact;
+  return asked.times++ < kMaxAskedElsewhere;
 }
 
 void BuildCoordinator::AwaitElsewhere(BuildPtr build) {
   const Ticket ticket = build->ticket;
   const BuildPlan& plan = *build->plan;
-  Cluster::Question question{.entries = {ArtifactEntryOf(plan, *build->dry_run->asked)},
+  Cluster::Question question{.entries = {ArtifactEntryOf(plan, *build->asked_elsewhere.last)},
                              .account = build->peer.account(),
                              .usual_time = flights_.UsualTime(build->request->kind())};
   if (build->found.closure == nullptr) question.entries.push_back(ManifestEntryOf(plan));
   table_.Park(std::move(build));
   parts_.cluster->Peek(std::move(question), [this, ticket](Cluster::Peeked peeked) {
-    if (BuildPtr parked = table_.TakeParked(ticket)) {
-      TakeElsewhere(std::move(parked), std::move(peeked));
+    BuildPtr parked = table_.TakeParked(ticket);
+    if (parked == nullptr) return;
+    if (parked->dry_run) {
+      ExplainElsewhere(std::move(parked), std::move(peeked));
+    } else {
+      TakeElsewhere(std::move(parked), peeked);
     }
   });
 }
 
-// Nothing that comes from there is kept.
-void BuildCoordinator::TakeElsewhere(BuildPtr build, Cluster::Peeked peeked) {
+// Keeps what other nodes have, and looks the build up again if that may make it a hit.
+void BuildCoordinator::TakeElsewhere(BuildPtr build, const Cluster::Peeked& peeked) {
+  const Digest key = *build->asked_elsewhere.last;
+  const ArtifactPtr artifact = peeked.found.empty() ? nullptr : peeked.found.front();
+  const ArtifactPtr manifest = peeked.found.size() > 1 ? peeked.found.back() : nullptr;
+  if (artifact != nullptr) {
+    cache_.AddFromElsewhere(key, artifact, peeked.tier);
+    build->from_elsewhere = {.key = key, .tier = peeked.tier};
+  }
+  const Manifest* const known = build->known.manifest.shared.get();
+  const bool merged = manifest != nullptr && cache_.MergeManifest(*build->plan, manifest, known);
+  if (artifact != nullptr || merged) build->StartAgain();
+  Advance(std::move(build));
+}
+
+void BuildCoordinator::ExplainElsewhere(BuildPtr build, Cluster::Peeked peeked) {
   std::vector<TierLook>& looks = build->dry_run->elsewhere;
   looks = std::move(peeked.before);
   looks.push_back({peeked.tier, peeked.finding, std::move(peeked.reason)});

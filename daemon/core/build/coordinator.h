@@ -69,7 +69,8 @@ class BuildCoordinator {
   /// never under a lock of the coordinator; after Leave it may or may not run.
   Ticket Start(std::shared_ptr<const BuildRequest> request, const Caller& caller, Done done);
 
-  /// The caller no longer waits. If the last waiter leaves a flight, its compile is cancelled.
+  /// The caller no longer waits. If the last waiter leaves a flight, its compile is cancelled. A
+  /// build that finishes on a miss goes on, and keeps `done` till its end.
   /// Unknown and finished tickets are ignored.
   void Leave(Ticket ticket) { flights_.Leave(ticket); }
 
@@ -127,11 +128,13 @@ class BuildCoordinator {
   std::optional<FlightResult> ReadArtifact(const Digest& key, uid_t uid, bool dry_run);
   bool NeedsRealNames(const Build& build);
   static void PlanUnderRealNames(Build& build);
-  /// Returns whether other nodes are to be asked what they have for a build that is explained.
+  /// Returns whether other nodes are to be asked what they have for a build that is not compiled.
   bool AsksElsewhere(Build& build) const;
   /// Returns what is told of other nodes where only a key is known.
   [[nodiscard]] TierLook NotAskedElsewhere() const;
-  void TakeElsewhere(BuildPtr build, Cluster::Peeked peeked);
+  void TakeElsewhere(BuildPtr build, const Cluster::Peeked& peeked);
+  /// Keeps nothing of it.
+  void ExplainElsewhere(BuildPtr build, Cluster::Peeked peeked);
   void AnswerHit(BuildPtr build, const FlightResult& hit, const Closure& closure);
 
   const Parts parts_;

@@ -12,9 +12,9 @@
 
 namespace cccl_cache::daemon {
 
-FlightTable::Ticket FlightTable::Open() {
+FlightTable::Ticket FlightTable::Open(bool finishes) {
   const MutexLock lock(mutex_);
-  tickets_[++last_ticket_] = {};
+  tickets_[++last_ticket_] = {.finishes = finishes};
   return last_ticket_;
 }
 
@@ -22,21 +22,22 @@ bool FlightTable::Close(Ticket ticket) {
   const MutexLock lock(mutex_);
   const auto found = tickets_.find(ticket);
   if (found == tickets_.end()) return false;
-  const bool wanted = !found->second.left;
+  const bool wanted = !found->second.ends();
   Forget(found);
   return wanted;
 }
 
 void FlightTable::Forget(std::unordered_map<Ticket, TicketState>::iterator ticket) {
+  if (ticket->second.left && ticket->second.finishes) --unattended_;
   tickets_.erase(ticket);
-  if (tickets_.empty()) idle_.NotifyAll();
+  if (tickets_.size() == unattended_) idle_.NotifyAll();
 }
 
 void FlightTable::Park(BuildPtr waiter) {
   const MutexLock lock(mutex_);
   const auto state = tickets_.find(waiter->ticket);
   if (state == tickets_.end()) return;
-  if (state->second.left) return Forget(state);
+  if (state->second.ends()) return Forget(state);
   state->second.parked = std::move(waiter);
 }
 
@@ -49,7 +50,7 @@ BuildPtr FlightTable::TakeParked(Ticket ticket) {
 FlightTable::Joined FlightTable::Join(BuildPtr waiter, const Digest& key, NewFlight if_new) {
   const MutexLock lock(mutex_);
   const auto state = tickets_.find(waiter->ticket);
-  if (state == tickets_.end() || state->second.left) {
+  if (state == tickets_.end() || state->second.ends()) {
     if (state != tickets_.end()) Forget(state);
     return {};
   }
@@ -188,6 +189,11 @@ FlightTable::Left FlightTable::Leave(Ticket ticket) {
     const MutexLock lock(mutex_);
     const auto state = tickets_.find(ticket);
     if (state == tickets_.end()) return left;
+    if (state->second.finishes) {
+      if (!std::exchange(state->second.left, true)) ++unattended_;
+      if (tickets_.size() == unattended_) idle_.NotifyAll();
+      return left;
+    }
     if (state->second.parked != nullptr) {
       left.waiter = std::move(state->second.parked);
     } else if (state->second.flight == 0) {  // being looked up: Close, Park or Join finds the mark
@@ -327,7 +333,8 @@ std::vector<BuildPtr> FlightTable::TakeAll() {
 
 bool FlightTable::WaitUntilIdle(std::chrono::milliseconds deadline) {
   const MutexLock lock(mutex_);
-  return idle_.WaitFor(mutex_, deadline, [this]() REQUIRES(mutex_) { return tickets_.empty(); });
+  return idle_.WaitFor(mutex_, deadline,
+                       [this]() REQUIRES(mutex_) { return tickets_.size() == unattended_; });
 }
 
 }  // namespace cccl_cache::daemon

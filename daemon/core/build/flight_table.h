@@ -23,8 +23,9 @@ class FlightTable {
  public:
   using Ticket = Build::Ticket;
 
-  /// Returns a ticket for a new caller.
-  Ticket Open();
+  /// Returns a ticket for a new caller. `finishes`: its build goes on when the caller leaves, as if
+  /// it were to be answered.
+  Ticket Open(bool finishes = false);
   /// Ends the ticket of a caller that is about to be answered. Returns false if the caller left, so
   /// that no answer is wanted.
   bool Close(Ticket ticket);
@@ -112,7 +113,7 @@ class FlightTable {
   void CancelAll();
   /// Returns all waiters, parked ones included; they are in no flight any more.
   std::vector<BuildPtr> TakeAll();
-  /// Returns true as soon as no ticket is open, false at the deadline.
+  /// Returns true as soon as no caller waits for an answer, false at the deadline.
   bool WaitUntilIdle(std::chrono::milliseconds deadline);
 
  private:
@@ -128,8 +129,11 @@ class FlightTable {
   };
   struct TicketState {
     uint64_t flight = 0;
-    bool left = false;
+    bool finishes = false;
+    bool left = false;  ///< the caller; unless it finishes, the build ends where it is found next
     BuildPtr parked = nullptr;
+
+    [[nodiscard]] bool ends() const { return left && !finishes; }
   };
 
   void Forget(std::unordered_map<Ticket, TicketState>::iterator ticket) REQUIRES(mutex_);
@@ -141,6 +145,7 @@ class FlightTable {
   mutable Mutex mutex_;
   CondVar idle_;
   Ticket last_ticket_ GUARDED_BY(mutex_) = 0;
+  size_t unattended_ GUARDED_BY(mutex_) = 0;  ///< open tickets whose builds finish without a caller
   uint64_t last_flight_ GUARDED_BY(mutex_) = 0;
   size_t waiting_ GUARDED_BY(mutex_) = 0;      ///< in all flights
   bool cancelled_ GUARDED_BY(mutex_) = false;  ///< all, for good

@@ -13,6 +13,8 @@ std::string_view Name(ErrorCode code) {
       return "toolchain-not-found";
     case ErrorCode::kFilesNeeded:
       return "files-needed";
+    case ErrorCode::kNotCached:
+      return "not-cached";
     case ErrorCode::kUploadNeeded:
       return "upload-needed";
     case ErrorCode::kOverloaded:
@@ -36,6 +38,11 @@ std::string_view Name(ErrorCode code) {
 Error KeepsChanging() {
   return Error{ErrorCode::kUnavailable,
                "what this build depends on keeps changing on disk; try again when it has settled"};
+}
+
+Error NotCached() {
+  return Error{ErrorCode::kNotCached,
+               "nothing cached has the result of this build, and it asks for no compile (on_miss)"};
 }
 
 Error FilesHang(std::chrono::milliseconds limit) {

@@ -17,6 +17,7 @@ enum class ErrorCode : uint8_t {
   kInvalidRequest,     ///< a field or option that can't be served; the message names it
   kToolchainNotFound,  ///< the message lists those present
   kFilesNeeded,        ///< the build needs files that the daemon may not open for this client
+  kNotCached,          ///< a miss of a build that is not to be compiled
   kUploadNeeded,       ///< no upload of this uid has the digest (any more): upload again
   kOverloaded,         ///< queue or quota full; retry_after says when to come back
   kWorkerCrashed,      ///< the compiler died, was killed, or gave no valid answer
@@ -100,6 +101,9 @@ using Status = Result<Ok>;
 
 /// Returns the error for a build whose dependencies changed at each attempt.
 [[nodiscard]] Error KeepsChanging();
+
+/// Returns the error for a miss of a build that refuses to be compiled.
+[[nodiscard]] Error NotCached();
 
 /// Returns the error for a build whose files could not be looked at within `limit`.
 [[nodiscard]] Error FilesHang(std::chrono::milliseconds limit);

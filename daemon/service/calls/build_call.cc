@@ -57,6 +57,12 @@ bool PendingBuild::Cancel() {
   return true;
 }
 
+void PendingBuild::Hold(Share call, Share bytes) {
+  const MutexLock lock(mutex_);
+  call_ = std::move(call);
+  bytes_ = std::move(bytes);
+}
+
 void PendingBuild::End(Result<BuildAnswer> result) {
   Answer answer;
   {
@@ -115,9 +121,10 @@ void BuildCall::StartBuild() {
 
 void BuildCall::OnCancel() {
   // If neither the gate nor the builder holds the call, the operation in progress ends it.
-  if (backend_.read_gate.Withdraw(peer_.account(), *this) || pending_->Cancel()) {
-    Fail(Error{ErrorCode::kCancelled, "the caller left"});
-  }
+  const bool waited = !backend_.read_gate.Withdraw(peer_.account(), *this);
+  if (waited && !pending_->Cancel()) return;
+  if (waited) pending_->Hold(std::move(call_), std::move(bytes_));
+  Fail(Error{ErrorCode::kCancelled, "the caller left"});
 }
 
 void BuildCall::Answer(Result<BuildAnswer> answer) {

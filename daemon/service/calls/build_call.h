@@ -44,6 +44,10 @@ class PendingBuild {
   /// false.
   [[nodiscard]] bool Cancel();
 
+  /// Keeps these until the builder has done with the build: one that finishes goes on without its
+  /// caller. Call it once, after Cancel returned true.
+  void Hold(Share call, Share bytes);
+
  private:
   void End(Result<BuildAnswer> result);
 
@@ -52,6 +56,8 @@ class PendingBuild {
   bool cancelled_ GUARDED_BY(mutex_) = false;
   Answer answer_ GUARDED_BY(mutex_);  ///< empty unless waiting
   BuildCoordinator::Ticket ticket_ GUARDED_BY(mutex_) = 0;
+  Share call_ GUARDED_BY(mutex_);
+  Share bytes_ GUARDED_BY(mutex_);
 };
 
 /// One call of Build or BuildInChunks, from its headers to its last byte. It is served as a stream

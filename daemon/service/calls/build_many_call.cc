@@ -46,16 +46,16 @@ void BuildManyCall::StartBuild(uint64_t tag, grpc::ByteBuffer& message) {
   auto call = backend_.budget.Take(peer_.account(), Resource::kCalls);
   if (!call) return Refuse(tag, call.error());
   const uint64_t number = ++last_number_;
+  const auto shares = std::make_shared<Shares>(Shares{*std::move(call), std::move(build->bytes)});
   const auto [member, added] =
-      members_.emplace(tag, Member{number, std::move(build->converted.wanted), std::move(*call),
-                                   std::move(build->bytes)});
+      members_.emplace(tag, Member{number, std::move(build->converted.wanted), shares});
   if (!added) {
     return End(Error{ErrorCode::kInvalidRequest,
                      fmt::format("tag: a build with the tag {} is under way already", tag)});
   }
   member->second.ticket = backend_.builder.Build(
       std::move(build->converted.request), peer_,
-      [this, events = events(), tag, number](Result<BuildAnswer> answer) {
+      [this, events = events(), tag, number, shares](Result<BuildAnswer> answer) {
         events->Post([this, tag, number, answer = std::move(answer)] {
           const auto answered = members_.find(tag);
           if (answered == members_.end() || answered->second.number != number) return;
@@ -73,11 +73,11 @@ void BuildManyCall::CancelBuild(uint64_t tag) {
 
 void BuildManyCall::Answer(uint64_t tag, const Result<BuildAnswer>& answer) {
   Member member = std::move(members_.extract(tag).mapped());
-  member.bytes.Release();
+  member.shares->bytes.Release();
   Reply(tag,
         answer ? EncodeTaggedReply(tag, *answer, member.wanted, backend_.limits.message_bytes)
                : EncodeTaggedError(tag, answer.error()),
-        std::move(member.call));
+        std::move(member.shares->call));
   EndIfDone();
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <vector>
 
 #include "daemon/core/build/coordinator.h"
@@ -27,12 +28,16 @@ class BuildManyCall final : public StreamCall {
   BuildManyCall(BuildBackend& backend, Peer peer, CallStream& stream);
 
  private:
+  /// Held as long as the builder has the build, which may finish without its caller.
+  struct Shares {
+    Share call;
+    Share bytes;  ///< of the request
+  };
   /// One build in progress.
   struct Member {
     uint64_t number = 0;  ///< never given twice, unlike a tag
     std::vector<ArtifactKind> wanted;
-    Share call;
-    Share bytes;  ///< of the request
+    std::shared_ptr<Shares> shares;
     BuildCoordinator::Ticket ticket = 0;
   };
 

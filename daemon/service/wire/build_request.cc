@@ -37,6 +37,12 @@ BuildPriority PriorityOf(uint64_t number) {
   return known ? static_cast<BuildPriority>(number) : BuildPriority::kNormal;
 }
 
+// What a newer client knows counts as waiting. A client that needs more sets min_api_minor.
+MissAction OnMissOf(uint64_t number) {
+  const bool known = number <= static_cast<uint64_t>(MissAction::kFinish);
+  return known ? static_cast<MissAction>(number) : MissAction::kWait;
+}
+
 /// Reads the parts of one request.
 class RequestReader {
  public:
@@ -104,6 +110,7 @@ void RequestReader::ReadField(uint32_t number, ProtoReader& message, BuildReques
   if (number == Field::kWanted) ReadWanted(message);
   if (number == Field::kFilesView) request.files_view = View(message);
   if (number == Field::kPriority) request.priority = PriorityOf(message.Number());
+  if (number == Field::kOnMiss) request.on_miss = OnMissOf(message.Number());
 }
 
 NvrtcProgram RequestReader::Nvrtc(ProtoReader& outer) {

@@ -85,6 +85,6 @@ struct ConvertedRequest {
 
 /// Minor version of the protocol. It increases with each addition that a client may require
 /// (BuildRequest.min_api_minor).
-inline constexpr uint32_t kApiMinor = 2;
+inline constexpr uint32_t kApiMinor = 3;
 
 }  // namespace cccl_cache::daemon

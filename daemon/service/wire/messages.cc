@@ -20,6 +20,8 @@ grpc::StatusCode CodeOf(ErrorCode code) {
     case ErrorCode::kFilesNeeded:
     case ErrorCode::kUploadNeeded:
       return grpc::StatusCode::FAILED_PRECONDITION;
+    case ErrorCode::kNotCached:
+      return grpc::StatusCode::NOT_FOUND;
     case ErrorCode::kOverloaded:
     case ErrorCode::kOutOfMemory:
       return grpc::StatusCode::RESOURCE_EXHAUSTED;

@@ -21,8 +21,8 @@ std::set<std::string> Names(const char* (*name)(Value), int first, int last) {
 }  // namespace
 
 TEST_CASE("each value of an enumeration has a name of its own, and none is unknown") {
-  const auto statuses = Names(cccl_cache_status_name, CCCL_CACHE_OK, CCCL_CACHE_LEASE_LOST);
-  CHECK(statuses.size() == CCCL_CACHE_LEASE_LOST + 1);
+  const auto statuses = Names(cccl_cache_status_name, CCCL_CACHE_OK, CCCL_CACHE_NOT_CACHED);
+  CHECK(statuses.size() == CCCL_CACHE_NOT_CACHED + 1);
   CHECK(statuses.count("unknown") == 0);
   CHECK(Names(cccl_cache_outcome_name, CCCL_CACHE_HIT, CCCL_CACHE_LOCAL).size() == 6);
   CHECK(Names(cccl_cache_tier_name, CCCL_CACHE_TIER_NONE, CCCL_CACHE_TIER_PROCESS).size() == 6);

@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 #include <thread>
 
+#include "cccl_cache/batch.h"
 #include "cccl_cache/client.h"
 #include "proto/options.h"
 #include "tests/unit/client/fake_compiler.h"
@@ -26,9 +27,10 @@ namespace {
 
 /// A client whose local compiler always has an answer.
 struct Scene {
-  Expected<BuildResult> Build(std::chrono::milliseconds timeout = 60s) {
+  Expected<BuildResult> Build(std::chrono::milliseconds timeout = 60s,
+                              cccl_cache::OnMiss on_miss = cccl_cache::OnMiss::kWait) {
     if (!client) client.emplace(*Client::Open(options));
-    return client->Build(NvrtcBuild{.source = "x"}, {.timeout = timeout});
+    return client->Build(NvrtcBuild{.source = "x"}, {.timeout = timeout, .on_miss = on_miss});
   }
 
   TemporaryDirectory directory;
@@ -158,6 +160,18 @@ TEST_CASE("what the compiler died of is not tried here") {
   const auto result = scene.Build();
   REQUIRE_FALSE(result.ok());
   CHECK(result.error().status == CCCL_CACHE_WORKER_CRASHED);
+}
+
+TEST_CASE("a build that refuses misses is not compiled here, with a daemon or without") {
+  Scene scene;
+  const auto alone = scene.Build(60s, cccl_cache::OnMiss::kRefuse);
+  CHECK(alone.error().status == CCCL_CACHE_NO_DAEMON);
+  StandInDaemon daemon(scene.socket, Refuses("not-cached"));
+  const auto missed = scene.Build(60s, cccl_cache::OnMiss::kRefuse);
+  CHECK(missed.error().status == CCCL_CACHE_NOT_CACHED);
+  cccl_cache::Batch batch = *cccl_cache::Batch::Open(*scene.client);
+  REQUIRE(batch.Add(NvrtcBuild{.source = "x"}, 1, {.on_miss = cccl_cache::OnMiss::kRefuse}).ok());
+  CHECK_FALSE(batch.Next()->result.ok());
 }
 
 TEST_CASE("a daemon's answer is the answer, a compile failure among them") {

@@ -19,6 +19,7 @@ using cccl_cache::Client;
 using cccl_cache::LinkBuild;
 using cccl_cache::NvrtcBuild;
 using cccl_cache::NvvmBuild;
+using cccl_cache::OnMiss;
 using cccl_cache::Outcome;
 using cccl_cache::Priority;
 using cccl_cache::View;
@@ -98,6 +99,21 @@ TEST_CASE("a build and one of a batch have the priority that they name") {
   const auto not_added = batch.Add(NvrtcBuild{.source = "new"}, 2, wrong);
   CHECK(refused.error().status == CCCL_CACHE_INVALID_REQUEST);
   CHECK(not_added.error().status == CCCL_CACHE_INVALID_REQUEST);
+}
+
+TEST_CASE(
+    "a build says what it does on a miss, and one that refuses needs a daemon that knows so") {
+  Recorder recorder;
+  using Asked = std::pair<v1::OnMiss, uint32_t>;
+  const auto asked = [&](OnMiss on_miss) {
+    REQUIRE(recorder.client.Build(NvrtcBuild{}, {.on_miss = on_miss}).ok());
+    return Asked(recorder.seen.on_miss(), recorder.seen.min_api_minor());
+  };
+  CHECK(asked(OnMiss::kWait) == Asked(v1::ON_MISS_WAIT, 0));
+  CHECK(asked(OnMiss::kFinish) == Asked(v1::ON_MISS_FINISH, 0));
+  CHECK(asked(OnMiss::kRefuse) == Asked(v1::ON_MISS_REFUSE, 3));
+  const auto wrong = recorder.client.Build(NvrtcBuild{}, {.on_miss = static_cast<OnMiss>(3)});
+  CHECK(wrong.error().status == CCCL_CACHE_INVALID_REQUEST);
 }
 
 TEST_CASE("an index that is not below the count is answered with nothing, by each C function") {

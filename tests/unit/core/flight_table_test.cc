@@ -50,6 +50,23 @@ TEST_CASE("a parked waiter whose caller leaves is gone, before it is parked or a
   CHECK(table.WaitUntilIdle(std::chrono::milliseconds(0)));
 }
 
+TEST_CASE("a waiter whose build finishes stays when its caller leaves, and is waited for no more") {
+  FlightTable table;
+  auto waiter = std::make_unique<Build>();
+  const FlightTable::Ticket ticket = waiter->ticket = table.Open(true);
+  table.Park(std::move(waiter));
+  CHECK_FALSE(table.WaitUntilIdle(std::chrono::milliseconds(0)));
+  CHECK(table.Leave(ticket).waiter == nullptr);
+  CHECK(table.WaitUntilIdle(std::chrono::milliseconds(0)));
+  const FlightTable::Ticket other = table.Open();
+  CHECK_FALSE(table.WaitUntilIdle(std::chrono::milliseconds(0)));
+  REQUIRE(table.TakeParked(ticket) != nullptr);
+  CHECK(table.Close(ticket));
+  CHECK_FALSE(table.WaitUntilIdle(std::chrono::milliseconds(0)));
+  CHECK(table.Close(other));
+  CHECK(table.WaitUntilIdle(std::chrono::milliseconds(0)));
+}
+
 TEST_CASE("everybody who waits is found at the end, parked ones too") {
   FlightTable table;
   table.Join(NewWaiter(table), kKey, {});

@@ -203,6 +203,7 @@ TEST_CASE("same_when_it_does_not: an NVRTC program") {
        {"order of headers", [](Case& c) { std::swap(c.nvrtc().headers[0], c.nvrtc().headers[1]); }},
        {"driver", [](Case& c) { c.request.driver_version = 13000; }},
        {"priority", [](Case& c) { c.request.priority = BuildPriority::kWarmUp; }},
+       {"on_miss", [](Case& c) { c.request.on_miss = MissAction::kFinish; }},
        {"selector", [](Case& c) { c.request.toolchain.version = "13.0"; }}});
 }
 

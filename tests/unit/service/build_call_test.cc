@@ -173,6 +173,29 @@ TEST_CASE("a caller whose deadline passes leaves its build") {
   }
 }
 
+TEST_CASE("a call that was left counts as long as the builder has its build") {
+  RunningServer running;
+  std::promise<BuildCoordinator::Done> held;
+  running.builder.AnswerLater(
+      [&](const Caller&, BuildCoordinator::Done done) { held.set_value(std::move(done)); });
+  grpc::ClientContext context;
+  auto status = std::async(std::launch::async, [&] {
+    v1::BuildReply reply;
+    return running.BuildStub()->Build(&context, SmallRequest(), &reply);
+  });
+  BuildCoordinator::Done done = held.get_future().get();
+  context.TryCancel();
+  CHECK(status.get().error_code() == grpc::StatusCode::CANCELLED);
+  REQUIRE(running.builder.WaitForLeft(1));
+  running.server.reset();  // the call is gone
+  CHECK(running.budget.Used(Resource::kCalls) == 1);
+  CHECK(running.budget.Used(Resource::kBytes) > 0);
+  done(MakeAnswer("cubin"));
+  done = nullptr;
+  CHECK(running.budget.Used(Resource::kCalls) == 0);
+  CHECK(running.budget.Used(Resource::kBytes) == 0);
+}
+
 TEST_CASE("answers and cancellations that meet end each call once") {
   RunningServer running;
   running.builder.AnswerWith(nullptr);

@@ -164,6 +164,22 @@ TEST_CASE("the end of a stream cancels all of its builds") {
   CHECK(running.builder.WaitForLeft(5));
 }
 
+TEST_CASE("builds of a stream that ended count as long as the builder has them") {
+  RunningServer running;
+  auto builds = std::make_unique<HeldBuilds>(running);
+  ManyBuilds many(running);
+  many.Ask(1);
+  REQUIRE(builds->WaitFor(1));
+  many.context.TryCancel();
+  REQUIRE(running.builder.WaitForLeft(1));
+  running.server.reset();  // the call is gone
+  CHECK(running.budget.Used(Resource::kCalls) == 1);
+  CHECK(running.budget.Used(Resource::kBytes) > 0);
+  builds.reset();
+  CHECK(running.budget.Used(Resource::kCalls) == 0);
+  CHECK(running.budget.Used(Resource::kBytes) == 0);
+}
+
 TEST_CASE("answers and a caller who leaves may meet: a stream ends once") {
   RunningServer running;
   constexpr size_t kBuilds = 40;

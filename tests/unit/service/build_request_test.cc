@@ -70,6 +70,7 @@ TEST_CASE("every field of an nvrtc request arrives") {
   message.add_wanted(v1::ARTIFACT_KIND_CUBIN);
   message.add_wanted(v1::ARTIFACT_KIND_CUBIN);
   message.set_priority(v1::PRIORITY_WARM_UP);
+  message.set_on_miss(v1::ON_MISS_FINISH);
   auto result = Convert(message);
   REQUIRE(result.ok());
   const auto& request = *result->request;
@@ -90,6 +91,7 @@ TEST_CASE("every field of an nvrtc request arrives") {
   CHECK(request.files_view == cccl_cache::FilesView{1, 2, 3, 4});
   CHECK(result->wanted == std::vector{cccl_cache::ArtifactKind::kCubin});
   CHECK(request.priority == cccl_cache::BuildPriority::kWarmUp);
+  CHECK(request.on_miss == cccl_cache::MissAction::kFinish);
 }
 
 TEST_CASE("a priority that this daemon does not know counts as normal") {
@@ -99,6 +101,16 @@ TEST_CASE("a priority that this daemon does not know counts as normal") {
     const auto result = Convert(message);
     REQUIRE(result.ok());
     CHECK(result->request->priority == cccl_cache::BuildPriority::kNormal);
+  }
+}
+
+TEST_CASE("an on_miss that this daemon does not know waits") {
+  for (const int number : {-1, 3}) {
+    v1::BuildRequest message = Nvrtc();
+    message.set_on_miss(static_cast<v1::OnMiss>(number));
+    const auto result = Convert(message);
+    REQUIRE(result.ok());
+    CHECK(result->request->on_miss == cccl_cache::MissAction::kWait);
   }
 }
 

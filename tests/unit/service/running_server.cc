@@ -19,7 +19,8 @@
 namespace cccl_cache::daemon {
 
 RunningServer::RunningServer(ServiceLimits limits, Deposits::Options deposit_options)
-    : deposits(std::move(deposit_options), {store, statistics}),
+    : budget(limits),
+      deposits(std::move(deposit_options), {store, statistics}),
       socket_(directory_.path() + "/socket") {
   // Other users of a test must reach the socket.
   std::filesystem::permissions(directory_.path(), std::filesystem::perms(0755));
@@ -29,6 +30,7 @@ RunningServer::RunningServer(ServiceLimits limits, Deposits::Options deposit_opt
   options.version = "1.2.3";
   options.store_limit = 8192;
   ServerSources sources{builder,
+                        budget,
                         deposits,
                         toolchains,
                         releases,

@@ -28,6 +28,7 @@ class RunningServer {
   [[nodiscard]] std::shared_ptr<grpc::Channel> Connect() const;
   [[nodiscard]] std::unique_ptr<cccl_cache::v1::Build::Stub> BuildStub() const;
 
+  Budget budget;  ///< before the builder, whose builds may hold shares of it
   FakeBuilder builder;
   FakeToolchains toolchains;
   FakeReleases releases;

@@ -56,6 +56,18 @@ typedef enum cccl_cache_priority {
   CCCL_CACHE_PRIORITY_WARM_UP = 3 /* after all others, those of other users as well */
 } cccl_cache_priority;
 
+/* What a build does that has to be compiled. Never part of the key. */
+typedef enum cccl_cache_on_miss {
+  CCCL_CACHE_ON_MISS_WAIT = 0, /* it waits; when the last call that waits for a compile ends, the
+                                  compile is cancelled */
+  CCCL_CACHE_ON_MISS_REFUSE =
+      1,                        /* CCCL_CACHE_NOT_CACHED: nothing is compiled, neither by the daemon
+                                   nor without it, and no other call's compile is waited for */
+  CCCL_CACHE_ON_MISS_FINISH = 2 /* it waits; the daemon finishes the compile also if the call ends
+                                   before, at timeout_ms, so that a later one is a hit. A build
+                                   whose files are sent is cancelled all the same */
+} cccl_cache_on_miss;
+
 typedef struct cccl_cache_build_options {
   size_t struct_size;
   /* Set at most one of the three. None: the newest toolchain whose PTX the driver accepts, else the
@@ -75,6 +87,7 @@ typedef struct cccl_cache_build_options {
    * NVRTC_APPEND_FLAGS and NVRTCWIZ. */
   uint64_t as_this_process;
   cccl_cache_priority priority;
+  cccl_cache_on_miss on_miss;
 } cccl_cache_build_options;
 
 typedef struct cccl_cache_header {

@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <charconv>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+
+namespace cccl_cache::interpose {
+
+/// The variable of `run --wait`.
+inline constexpr char kWaitVariable[] = "CCCL_CACHE_RUN_WAIT_MS";
+
+/// Returns how long this process waits for each compile by the daemon, before it compiles itself;
+/// 0: it takes hits alone. None: as long as the compile takes.
+[[nodiscard]] inline std::optional<std::chrono::milliseconds> RunWait() {
+  const char* const variable = secure_getenv(kWaitVariable);
+  if (variable == nullptr) return std::nullopt;
+  const std::string_view text = variable;
+  uint32_t wait = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), wait);
+  // A program that was not changed must not fail by a variable that it does not know.
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return std::chrono::milliseconds(wait);
+}
+
+}  // namespace cccl_cache::interpose
