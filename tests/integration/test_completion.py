@@ -9,6 +9,7 @@ import subprocess
 
 import pytest
 from conftest import PATIENCE, run_cli
+from watched_terminal import WatchedTerminal
 
 TEXTS = pathlib.Path(os.environ["CCCL_CACHED_TEST_TEXTS"]) / "share"
 INSTALLED = {"bash": "bash-completion/completions/cccl-cache-cli", "zsh": "zsh/site-functions/_cccl-cache-cli",
@@ -46,7 +47,42 @@ def in_fish(script, words, directory):
     return [each.partition("=")[2] for each in found] if "=" in line.split(" ")[-1] else found
 
 
-COMPLETE = {"bash": in_bash, "fish": in_fish}
+# Matches that compadd only puts into an array (-O, -A, -D) are not completed yet.
+ZSH_COMPLETES_ONE_LINE = """
+autoload -Uz compinit
+compinit -u -D
+source $SCRIPT
+LISTMAX=1000 # asks nothing before it lists fewer
+compadd() {
+  local -a found options=($argv[1,(i)(-|--)])
+  if ((! $options[(I)-*[OAD]])); then
+    builtin compadd -O found "$@"
+    ((! $#found)) || print -rl -- $found >>$HOME/found
+  fi
+  builtin compadd "$@"
+}
+zle-line-init() {
+  cd $HOME
+  BUFFER=$LINE CURSOR=$#LINE
+  zle complete-word
+  exit
+}
+zle -N zle-line-init
+"""
+
+
+def in_zsh(script, words, directory):
+    """The matches that completers add in an interactive zsh: they work in its line editor alone."""
+    found = directory / "found"
+    found.write_text("")
+    (directory / ".zshrc").write_text(ZSH_COMPLETES_ONE_LINE)
+    line = " ".join(words).replace(" = ", "=")
+    with WatchedTerminal("zsh", "-d", "-i", HOME=str(directory), SCRIPT=str(script), LINE=line) as terminal:
+        terminal.await_end()
+    return found.read_text().split()
+
+
+COMPLETE = {"bash": in_bash, "zsh": in_zsh, "fish": in_fish}
 
 
 @pytest.fixture(params=COMPLETE)
@@ -97,6 +133,14 @@ def test_behind_run_a_program_is_completed_and_behind_explain_a_command(complete
     assert "true" in complete("run", "tru")
     assert "true" in complete("run", "--how", "audit", "--", "tru")
     assert complete("explain", "--", "bui") == ["build"]
+
+
+def test_zsh_and_fish_complete_files_where_a_command_or_a_program_takes_them(directory):
+    (directory / "kernel.cu").write_text("")
+    for shell in ("zsh", "fish"):
+        script = script_of(shell, directory)
+        for words in (["build", "k"], ["build", "-o", "k"], ["run", "cat", "k"], ["run", "--", "cat", "k"]):
+            assert COMPLETE[shell](script, ["cccl-cache-cli", *words], directory) == ["kernel.cu"]
 
 
 def test_bash_leaves_file_names_to_readline(directory):
