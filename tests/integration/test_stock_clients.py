@@ -100,7 +100,7 @@ def test_statistics_have_the_documented_names(fake):
         "remembered_failures_total", "compile_failures_total", "uncacheable_total",
         "worker_crashes_total", "timeouts_total", "refused_total", "corrupt_entries_total", "shadow_checks_total",
         "shadow_mismatches_total", "compile_seconds_total", "saved_seconds_total", "entries", "bytes",
-        "evictions_total", "clients", "in_flight", "queued", "waiting", "uptime_seconds",
+        "evictions_total", "clients", "in_flight", "queued", "waiting", "idle_jobs", "uptime_seconds",
     } <= names
 
 

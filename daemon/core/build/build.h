@@ -53,6 +53,7 @@ struct BuildGauges {
   size_t in_flight = 0;  ///< compiles running
   size_t queued = 0;     ///< flights waiting for a slot
   size_t waiting = 0;    ///< callers waiting for a flight
+  size_t idle_jobs = 0;  ///< path proofs and shadow checks that wait or run
 };
 
 /// One answered build, for one line of the log.

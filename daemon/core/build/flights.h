@@ -69,7 +69,7 @@ class Flights {
   /// Returns what waits and runs, as this peer may see it.
   [[nodiscard]] BuildActivity Activity(const Peer& peer) const;
   [[nodiscard]] BuildGauges Gauges() const {
-    return {queue_.running(), queue_.waiting(), parts_.table.Waiting()};
+    return {queue_.running(), queue_.waiting(), parts_.table.Waiting(), idle_jobs_.size()};
   }
 
  private:

@@ -58,6 +58,12 @@ class IdleJobs {
   [[nodiscard]] bool TakeSlot();
   void LeaveSlot();
 
+  /// Returns how many jobs wait or run.
+  [[nodiscard]] size_t size() const {
+    const MutexLock lock(mutex_);
+    return waiting_ + running_.size();
+  }
+
   /// Stops running jobs and drops waiting ones. After it only TakeSlot calls `busy`.
   void Stop();
 
@@ -82,7 +88,7 @@ class IdleJobs {
 
   const Bounds bounds_;
   const std::function<size_t()> busy_;
-  Mutex mutex_;
+  mutable Mutex mutex_;
   CondVar changed_;
   std::map<Account, User> users_ GUARDED_BY(mutex_);  // those that have jobs
   size_t waiting_ GUARDED_BY(mutex_) = 0;

@@ -122,6 +122,8 @@ v1::StatsReply DescribeStatistics(const AdminSources& sources) {
   AddGauge(reply, "queued", static_cast<double>(building.queued), "Compiles that wait for a slot.");
   AddGauge(reply, "waiting", static_cast<double>(building.waiting),
            "Callers that wait for a compile.");
+  AddGauge(reply, "idle_jobs", static_cast<double>(building.idle_jobs),
+           "Path proofs and shadow checks that run, or wait, while slots are free.");
   const DepositGauges deposits = sources.deposits.gauges();
   AddGauge(reply, "deposits", static_cast<double>(deposits.kept.entries), "Stored deposits.");
   AddGauge(reply, "deposit_bytes", static_cast<double>(deposits.kept.bytes),

@@ -46,6 +46,7 @@ TEST_CASE("statistics hold every counter and the gauges of this moment") {
   CHECK(gauges.at("clients") == 1);
   CHECK(gauges.at("in_flight") == 2);
   CHECK(gauges.at("queued") == 3);
+  CHECK(gauges.at("idle_jobs") == 5);
   CHECK(gauges.at("remote_connected") == 1);
   CHECK(gauges.at("remote_nodes") == 3);
   CHECK(gauges.at("remote_nodes_connected") == 2);

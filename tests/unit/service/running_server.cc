@@ -45,7 +45,7 @@ RunningServer::RunningServer(ServiceLimits limits, Deposits::Options deposit_opt
                           return TierSize{7, 4096};
                         },
                         [] {
-                          return BuildGauges{2, 3, 4};
+                          return BuildGauges{2, 3, 4, 5};
                         },
                         [this](const Peer& peer) { return activity(peer); },
                         [this] { return zygotes; },
