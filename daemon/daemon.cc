@@ -103,7 +103,7 @@ Result<std::unique_ptr<Stores>> Stores::Open(const Configuration& configuration,
                          const Digest& key, EvictionCause cause) { eviction_log.Note(key, cause); };
   Result<std::unique_ptr<RocksdbStore>> disk =
       RocksdbStore::Open(std::move(options), stores->statistics);
-  if (!disk) return disk.error();
+  if (!disk) return OfSetting("state_dir", disk.error());
   stores->disk = *std::move(disk);
   return stores;
 }

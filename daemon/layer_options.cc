@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <sstream>
-#include <string_view>
 #include <vector>
 
 namespace cccl_cache::daemon {
@@ -42,17 +41,17 @@ Result<std::optional<RemoteCluster::Options>> RedisOf(const Configuration& confi
   if (settings.url.empty()) return std::optional<RemoteCluster::Options>();
   RemoteCluster::Options options;
   Result<std::vector<RedisAddress>> addresses = ParseRedisUrls(settings.url);
-  if (!addresses) return addresses.error();
+  if (!addresses) return OfSetting("remote_url", addresses.error());
   options.link.address = addresses->front();
   options.more_servers.assign(addresses->begin() + 1, addresses->end());
   if (!settings.password_file.empty()) {
     Result<std::string> password = LoadPassword(settings.password_file);
-    if (!password) return password.error();
+    if (!password) return OfSetting("remote_password_file", password.error());
     options.link.password = *std::move(password);
   }
   if (!settings.key.empty()) {
     Result<SigningKey> key = LoadSigningKey(settings.key);
-    if (!key) return key.error();
+    if (!key) return OfSetting("remote_key", key.error());
     options.key = *std::move(key);
   }
   options.link.ca_file = settings.ca_file;
@@ -68,6 +67,11 @@ Result<std::optional<RemoteCluster::Options>> RedisOf(const Configuration& confi
 }
 
 }  // namespace
+
+Error OfSetting(std::string_view setting, Error error) {
+  error.message = fmt::format("{}: {}", setting, error.message);
+  return error;
+}
 
 Allowance JobMemoryOf(const ServiceLimits& limits) {
   const uint64_t per_uid = std::max(kMaxFile, limits.bytes_in_flight_per_uid / 4);
@@ -129,7 +133,7 @@ Result<RemoteSetup> RemoteSetupOf(const Configuration& configuration) {
   }
   if (!setup.any()) return setup;
   Result<std::shared_ptr<const TrustList>> trusted = TrustList::Load(settings.trust);
-  if (!trusted) return trusted.error();
+  if (!trusted) return OfSetting("remote_trust", trusted.error());
   setup.trusted = *std::move(trusted);
   return setup;
 }

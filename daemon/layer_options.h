@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "daemon/configuration/configuration.h"
@@ -21,6 +22,9 @@
 
 /// Translates the configuration into the options of each layer.
 namespace cccl_cache::daemon {
+
+/// Puts the name of the setting that it stems from before an error's message.
+[[nodiscard]] Error OfSetting(std::string_view setting, Error error);
 
 /// A quarter of the limit on bytes in flight, in addition to it, and never less than the largest
 /// file.

@@ -59,7 +59,9 @@ Result<std::vector<ListeningSocket>> Listen(std::vector<ListeningSocket> handed_
   for (const ListenOptions& options : all) {
     if (was_handed_over && options.for_administrators) continue;
     Result<ListeningSocket> own = ListeningSocket::Bind(options);
-    if (!own) return own.error();
+    if (!own) {
+      return OfSetting(options.for_administrators ? "socket" : "container_socket", own.error());
+    }
     sockets.push_back(*std::move(own));
   }
   return sockets;
@@ -99,7 +101,8 @@ void ReloadTrust(const Configuration& configuration, Daemon& daemon, Log& log) {
   if (trusted) {
     log.Write(LogLevel::kInfo, "reload", fmt::format("{} keys are trusted", (*trusted)->size()));
   } else {
-    log.Write(LogLevel::kError, "reload", "no key is trusted: " + trusted.error().message);
+    log.Write(LogLevel::kError, "reload",
+              "no key is trusted: " + OfSetting("remote_trust", trusted.error()).message);
   }
 }
 

@@ -54,12 +54,12 @@ Result<Tls> MakeTls(const std::string& host, const std::string& ca_file) {
                                               context.get(), ca_file.c_str(), nullptr) == 1;
     if (!trusts) {
       ERR_clear_error();
-      return Error{
-          ErrorCode::kInvalidRequest,
-          ca_file.empty()
-              ? "the certificates that this system trusts can't be read: give a file of them"
-              : fmt::format("no certificate can be read from {}: it must be a readable PEM file",
-                            ca_file)};
+      return Error{ErrorCode::kInvalidRequest,
+                   ca_file.empty() ? "the certificates that this system trusts can't be read: name "
+                                     "a file of them with remote_ca_file"
+                                   : fmt::format("remote_ca_file: no certificate can be read from "
+                                                 "{}: it must be a readable PEM file",
+                                                 ca_file)};
     }
     SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
     tls.reset(SSL_new(context.get()));

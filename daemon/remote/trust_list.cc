@@ -35,7 +35,9 @@ constexpr Forbidden kToChange = {S_IWGRP | S_IWOTH, "change it", "chmod go-w"};
 constexpr Forbidden kToRead = {S_IRWXG | S_IRWXO, "read or change it", "chmod 0600"};
 
 Error Unreadable(const std::string& file, int error) {
-  return {ErrorCode::kUnavailable, fmt::format("{} can't be read: {}", file, std::strerror(error))};
+  return {ErrorCode::kUnavailable,
+          fmt::format("{} can't be read: {}: name a file that this user, uid {}, can read", file,
+                      std::strerror(error), geteuid())};
 }
 
 /// Returns whether the path, which has no links, is in the directory of the service manager's
@@ -56,7 +58,7 @@ bool IsCredential(const std::filesystem::path& path) {
 std::optional<Error> WhyNot(const std::string& file, const std::filesystem::path& path,
                             const struct stat& status, const Forbidden& forbidden) {
   if (!S_ISREG(status.st_mode)) {
-    return Error{ErrorCode::kDenied, fmt::format("{} is no regular file", file)};
+    return Error{ErrorCode::kDenied, fmt::format("{} is no regular file: name one", file)};
   }
   if (status.st_uid != 0 && status.st_uid != geteuid()) {
     return Error{ErrorCode::kDenied,
@@ -153,7 +155,7 @@ Result<std::string> LoadPassword(const std::string& file) {
   if (!text) return text.error();
   std::string password = text->substr(0, text->find('\n'));
   if (password.empty())
-    return Wrong(fmt::format("{}: the first line, the password, is empty", file));
+    return Wrong(fmt::format("{}: the first line, the password, is empty: write it there", file));
   return password;
 }
 

@@ -33,10 +33,9 @@ constexpr uint64_t kMaxRuns = uint64_t{1} << 23;
 
 Error Unusable(const std::string& path, std::string_view what, int error) {
   return {ErrorCode::kUnavailable,
-          fmt::format(
-              "state directory {}: {} as uid {}: {}. Give that user write access to it (mode 0700, "
-              "owned by uid {}), or name another one with --state-dir.",
-              path, what, geteuid(), std::strerror(error), geteuid())};
+          fmt::format("{}: {} as uid {}: {}. Give that user write access to it (mode 0700, "
+                      "owned by uid {}), or name another one with --state-dir.",
+                      path, what, geteuid(), std::strerror(error), geteuid())};
 }
 
 /// Creates the directory and its missing parents, and makes it private. Returns its path without
@@ -44,7 +43,7 @@ Error Unusable(const std::string& path, std::string_view what, int error) {
 Result<std::string> MakePrivate(const std::string& path) {
   if (const Status made = MakeDirectories(path, 0700); !made) {
     return Error{made.error().code,
-                 fmt::format("state directory {}: {} (as uid {}). Give that user write access "
+                 fmt::format("{}: {} (as uid {}). Give that user write access "
                              "there, or name another directory with --state-dir.",
                              path, made.error().message, geteuid())};
   }
@@ -60,18 +59,17 @@ Result<std::string> MakePrivate(const std::string& path) {
   if (info.st_uid != geteuid()) {
     return Error{
         ErrorCode::kUnavailable,
-        fmt::format(
-            "state directory {} belongs to uid {}, the daemon runs as uid {}: what another user "
-            "can change is not trusted. chown it, or name another one with --state-dir.",
-            path, info.st_uid, geteuid())};
+        fmt::format("{} belongs to uid {}, the daemon runs as uid {}: what another user "
+                    "can change is not trusted. chown it, or name another one with --state-dir.",
+                    path, info.st_uid, geteuid())};
   }
   // The check precedes the change of mode: others may have put files into a directory that they
   // could write until now.
   const Status safe = CheckOwnDirectory(path, "put entries of their own into the cache");
   if (!safe) {
-    return Error{ErrorCode::kUnavailable,
-                 fmt::format("state directory {}: {}, or name another one with --state-dir", path,
-                             safe.error().message)};
+    return Error{
+        ErrorCode::kUnavailable,
+        fmt::format("{}: {}, or name another one with --state-dir", path, safe.error().message)};
   }
   if ((info.st_mode & 07777) != 0700 && fchmod(directory.get(), 0700) != 0) {
     return Unusable(path, "cannot be made private (mode 0700)", errno);

@@ -197,7 +197,7 @@ def test_a_state_directory_that_cannot_be_written(make_daemon, directory):
     daemon = make_daemon(name="a")
     daemon.state = "/proc/nowhere/state"
     message = start_and_fail(daemon)
-    assert "state directory /proc/nowhere/state: cannot make /proc/nowhere: " in message
+    assert "state_dir: /proc/nowhere/state: cannot make /proc/nowhere: " in message
     assert "Give that user write access" in message and "--state-dir" in message
 
 
@@ -205,15 +205,33 @@ def test_a_second_daemon_on_the_same_socket(fake, make_daemon):
     second = make_daemon(name="second")
     second.socket = fake.socket
     message = start_and_fail(second)
-    assert f"another daemon answers on {fake.socket}: stop it, or configure another socket" in message
+    assert f"socket: another daemon answers on {fake.socket}: stop it, or configure another socket" in message
 
 
 def test_a_second_daemon_on_the_same_database(fake, make_daemon):
     second = make_daemon(name="second")
     second.state = fake.state
     message = start_and_fail(second)
-    assert f"the database in {fake.state} is locked by process {fake.process.pid} of the host {socket.gethostname()}:" in message
+    assert f"state_dir: the database in {fake.state} is locked by process {fake.process.pid} of the host {socket.gethostname()}:" in message
     assert "Stop that one, or name another directory with --state-dir" in message
+
+
+@pytest.mark.parametrize("setting, value, way_out", [
+    ("remote_url", "redis.example", "give redis://"),
+    ("remote_password_file", "/proc/nowhere/password", "can read"),
+    ("remote_key", "/proc/nowhere/key", "can read"),
+    ("remote_trust", "/proc/nowhere/keys", "can read"),
+    ("remote_deposits", "no-such-group", "groupadd"),
+    ("socket_group", "no-such-group", "groupadd"),
+    ("admin_group", "no-such-group", "groupadd"),
+    ("container_socket", "/proc/nowhere/socket", "choose another directory"),
+])
+def test_a_setting_that_is_wrong_is_named_first(make_daemon, setting, value, way_out):
+    flags = {"remote_url": "unix:///nowhere"} if setting.startswith("remote_") else {}
+    flags[setting] = value
+    daemon = make_daemon(*(word for name, value in flags.items() for word in ("--" + name.replace("_", "-"), value)))
+    message = start_and_fail(daemon)
+    assert message.startswith(f"cccl-cached: {setting}: ") and way_out in message
 
 
 def test_a_stale_socket_file_is_replaced(fake):

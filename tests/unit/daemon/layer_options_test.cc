@@ -77,5 +77,23 @@ TEST_CASE("groups whose deposits are shared are found by name, and one that is n
   CHECK_THAT(refused.error().message, Catch::StartsWith("remote_deposits: "));
 }
 
+TEST_CASE("a setting of the cluster that is wrong is named first") {
+  const auto message = [](std::string RemoteSettings::*setting, const std::string& value) {
+    Configuration configuration;
+    configuration.remote.url = "unix:///r";
+    configuration.remote.*setting = value;
+    return RemoteSetupOf(configuration).error().message;
+  };
+  CHECK_THAT(message(&RemoteSettings::url, "redis://u:secret@h"),
+             Catch::StartsWith("remote_url: ") && !Catch::Contains("secret"));
+  CHECK_THAT(message(&RemoteSettings::password_file, "/proc/nowhere"),
+             Catch::StartsWith("remote_password_file: "));
+  CHECK_THAT(message(&RemoteSettings::key, "/proc/nowhere"), Catch::StartsWith("remote_key: "));
+  Configuration configuration;
+  configuration.shelf_path = {"/shelf"};
+  configuration.remote.trust = {"/proc/nowhere"};
+  CHECK_THAT(RemoteSetupOf(configuration).error().message, Catch::StartsWith("remote_trust: "));
+}
+
 }  // namespace
 }  // namespace cccl_cache::daemon::layer_options_test
