@@ -42,6 +42,14 @@ CompileJob EmptyProgram(const ToolchainPtr& toolchain, const std::string& option
   return job;
 }
 
+Error TookTooLong(std::chrono::milliseconds try_again) {
+  return {
+      ErrorCode::kTimedOut,
+      fmt::format("its NVRTC did not compile an empty program in {} s, as on a machine under "
+                  "load: the daemon tries it again by itself, {} s later at the earliest",
+                  kProbeTime.count(), std::chrono::ceil<std::chrono::seconds>(try_again).count())};
+}
+
 std::string OptionsRecord(const std::string& nvrtc) { return "toolchain/probe/1/" + nvrtc; }
 std::string ArchitecturesRecord(const std::string& nvrtc) {
   return "toolchain/architectures/1/" + nvrtc;
@@ -75,6 +83,8 @@ Result<Capabilities> CapabilityProbe::Probe(const ToolchainPtr& toolchain,
                                             const std::stop_token& stop) {
   const std::string nvrtc = toolchain->nvrtc->id.Hex();
   if (auto known = Stored(nvrtc)) return *std::move(known);
+  std::erase_if(late_, [&](const auto& each) { return Clock::now() - each.second >= try_again_; });
+  if (late_.contains(nvrtc)) return TookTooLong(try_again_);
   Result<CompileOutput> empty = Compile(toolchain, "", stop);
   if (!empty.ok()) return empty.error();
   if (empty->native_code != 0) {
@@ -112,6 +122,10 @@ Result<CompileOutput> CapabilityProbe::Compile(const ToolchainPtr& toolchain,
   const CompileLimits limits{.time = kProbeTime};
   Result<CompileOutput> output = compiler_.Compile(EmptyProgram(toolchain, option), limits, stop);
   if (output.ok()) return output;
+  if (output.error().code == ErrorCode::kTimedOut) {
+    late_[toolchain->nvrtc->id.Hex()] = Clock::now();
+    return TookTooLong(try_again_);
+  }
   return Error{output.error().code,
                fmt::format("its NVRTC could not be tried: {}", output.error().message)};
 }

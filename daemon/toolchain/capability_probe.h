@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
+#include <map>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -23,10 +25,13 @@ namespace cccl_cache::daemon {
 ///   name  = "toolchain/architectures/1/" hex(id of the NVRTC)
 ///   value = the architectures in decimal, each followed by a space
 ///
-/// Thread-safe as far as its store and compiler are.
+/// A compile that took too long, as on a machine under load, is not tried again for a while,
+/// because it holds up the scan. Not thread-safe.
 class CapabilityProbe {
  public:
-  CapabilityProbe(MetaStore& meta, Compiler& compiler) : meta_(meta), compiler_(compiler) {}
+  /// `try_again`: least time from a compile that took too long to the next try.
+  CapabilityProbe(MetaStore& meta, Compiler& compiler, std::chrono::milliseconds try_again)
+      : meta_(meta), compiler_(compiler), try_again_(try_again) {}
 
   /// `toolchain` must have an NVRTC. The error says why this NVRTC can't be used: the worker died,
   /// or it does not even compile an empty program.
@@ -39,8 +44,12 @@ class CapabilityProbe {
   Result<CompileOutput> Compile(const ToolchainPtr& toolchain, const std::string& option,
                                 const std::stop_token& stop);
 
+  using Clock = std::chrono::steady_clock;
+
   MetaStore& meta_;
   Compiler& compiler_;
+  const std::chrono::milliseconds try_again_;
+  std::map<std::string, Clock::time_point> late_;  ///< by id of the NVRTC: when it took too long
 };
 
 }  // namespace cccl_cache::daemon

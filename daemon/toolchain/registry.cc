@@ -77,6 +77,13 @@ Error FilesHang(const Toolchain& toolchain) {
           kRetryAfter};
 }
 
+Error StillTries() {
+  return {ErrorCode::kUnavailable,
+          "the daemon tries a toolchain's NVRTC and has got no answer yet, as on a machine under "
+          "load: it goes on by itself, ask again",
+          kRetryAfter};
+}
+
 Error ScanHangs() {
   return {ErrorCode::kUnavailable,
           "the daemon looks for toolchains and does not come to an end: a file system that "
@@ -103,8 +110,12 @@ class Lent final : public MetaStore, public Compiler {
                                 std::stop_token stop) override {
     const MutexLock lock(mutex_);
     if (ended_) return Stopping();
-    return compiler_.Compile(job, limits, std::move(stop));
+    compiles_ = true;
+    Result<CompileOutput> output = compiler_.Compile(job, limits, std::move(stop));
+    compiles_ = false;
+    return output;
   }
+  [[nodiscard]] bool compiles() const { return compiles_; }
   void Report(const ToolchainReport& report) {
     const MutexLock lock(mutex_);
     if (!ended_) report_(report);
@@ -119,6 +130,7 @@ class Lent final : public MetaStore, public Compiler {
  private:
   Mutex mutex_;
   bool ended_ GUARDED_BY(mutex_) = false;
+  std::atomic<bool> compiles_{false};  ///< read while a compile holds the mutex
   MetaStore& meta_;
   Compiler& compiler_;
   const ToolchainRegistry::ReportFunction report_;
@@ -135,7 +147,7 @@ class ToolchainRegistry::Scans {
   Scans(const RegistryOptions& options, MetaStore& meta, Compiler& compiler, ReportFunction report)
       : lent_(meta, compiler, std::move(report)),
         scanner_({options.places, options.own_uid,
-                  [this](const ToolchainReport& told) { lent_.Report(told); }},
+                  [this](const ToolchainReport& told) { lent_.Report(told); }, options.probe_again},
                  lent_, lent_) {}
 
   /// Returns the result of the last scan; null before the first is done.
@@ -153,9 +165,11 @@ class ToolchainRegistry::Scans {
     const MutexLock lock(mutex_);
     return stopped_;
   }
-  bool Hangs() {
+  /// Returns why the running scan has not ended in time; none if it may still.
+  std::optional<Error> Hangs() {
     const MutexLock lock(mutex_);
-    return hangs_;
+    if (!hangs_) return std::nullopt;
+    return lent_.compiles() ? StillTries() : ScanHangs();
   }
 
   void Wait(std::function<void()> done) {
@@ -377,7 +391,7 @@ std::optional<Result<ToolchainPtr>> ToolchainRegistry::Select(const ToolchainSel
     }
   }
   if (scans_->Stopped()) return Stopping();
-  if (scans_->Hangs()) return ScanHangs();
+  if (auto why = scans_->Hangs()) return *std::move(why);
   return std::nullopt;
 }
 

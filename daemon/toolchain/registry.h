@@ -35,6 +35,8 @@ struct RegistryOptions {
   /// Least time from a scan to another one caused by a request that names something unknown. There
   /// is no such wait if files changed during the scan.
   std::chrono::milliseconds unknown_interval{1'000};
+  /// Least time from a trial of an NVRTC that took too long to the next one.
+  std::chrono::milliseconds probe_again{60'000};
   /// A scan that takes longer counts as hanging in a file system: its waiters are called back.
   std::chrono::milliseconds scan_time{30'000};
   /// The same limit for a comparison of one toolchain's files.

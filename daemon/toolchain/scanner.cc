@@ -88,7 +88,7 @@ void IdentifiedToolchain::Look(BlockingPool& threads, std::function<void()> done
 bool IdentifiedToolchain::StampsDiffer() { return comparison_->Differ(); }
 
 ToolchainScanner::ToolchainScanner(Setup setup, MetaStore& meta, Compiler& compiler)
-    : setup_(std::move(setup)), identifier_(meta), probe_(meta, compiler) {}
+    : setup_(std::move(setup)), identifier_(meta), probe_(meta, compiler, setup_.probe_again) {}
 
 ScanResult ToolchainScanner::Scan(const ScanResult& former, const std::stop_token& stop) {
   FoundInstallations found = FindInstallations(setup_.places);

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -89,6 +90,7 @@ class ToolchainScanner {
     SearchPlaces places;
     uid_t own_uid = 0;
     ReportFunction report;
+    std::chrono::milliseconds probe_again;  ///< as in CapabilityProbe
   };
 
   ToolchainScanner(Setup setup, MetaStore& meta, Compiler& compiler);

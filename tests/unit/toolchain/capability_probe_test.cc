@@ -19,13 +19,15 @@ ToolchainPtr WithNvrtc(char id) {
   return std::make_shared<const Toolchain>(toolchain);
 }
 
+constexpr std::chrono::hours kTryAgain{1};
+
 }  // namespace
 
 TEST_CASE("what an NVRTC rejects is not among its capabilities") {
   FakeMetaStore meta;
   FakeCompiler compiler;
   compiler.rejected_options = {"-frandom-seed=cccl", "--pch-messages=false"};
-  const auto found = CapabilityProbe(meta, compiler).Probe(WithNvrtc(1), {});
+  const auto found = CapabilityProbe(meta, compiler, kTryAgain).Probe(WithNvrtc(1), {});
   REQUIRE(found.ok());
   CHECK_FALSE(found->random_seed);
   CHECK(found->no_cache);
@@ -36,14 +38,14 @@ TEST_CASE("what an NVRTC rejects is not among its capabilities") {
 TEST_CASE("an NVRTC is probed once, another one by itself") {
   FakeMetaStore meta;
   FakeCompiler compiler;
-  REQUIRE(CapabilityProbe(meta, compiler).Probe(WithNvrtc(1), {}).ok());
+  REQUIRE(CapabilityProbe(meta, compiler, kTryAgain).Probe(WithNvrtc(1), {}).ok());
   const int compiles = compiler.compiles;
-  const auto again = CapabilityProbe(meta, compiler).Probe(WithNvrtc(1), {});
+  const auto again = CapabilityProbe(meta, compiler, kTryAgain).Probe(WithNvrtc(1), {});
   REQUIRE(again.ok());
   CHECK(again->random_seed);
   CHECK(again->architectures == std::vector<uint32_t>{75, 90});
   CHECK(compiler.compiles == compiles);
-  REQUIRE(CapabilityProbe(meta, compiler).Probe(WithNvrtc(2), {}).ok());
+  REQUIRE(CapabilityProbe(meta, compiler, kTryAgain).Probe(WithNvrtc(2), {}).ok());
   CHECK(compiler.compiles == 2 * compiles);
 }
 
@@ -51,12 +53,32 @@ TEST_CASE("a probe that could not run says why and is not remembered") {
   FakeMetaStore meta;
   FakeCompiler compiler;
   compiler.error = Error{ErrorCode::kWorkerCrashed, "the worker died of signal 11"};
-  const auto failed = CapabilityProbe(meta, compiler).Probe(WithNvrtc(1), {});
+  const auto failed = CapabilityProbe(meta, compiler, kTryAgain).Probe(WithNvrtc(1), {});
   REQUIRE_FALSE(failed.ok());
   CHECK_THAT(failed.error().message, Catch::Contains("signal 11"));
   CHECK(meta.writes() == 0);
   compiler.error.reset();
-  CHECK(CapabilityProbe(meta, compiler).Probe(WithNvrtc(1), {}).ok());
+  CHECK(CapabilityProbe(meta, compiler, kTryAgain).Probe(WithNvrtc(1), {}).ok());
+}
+
+TEST_CASE("a probe that took too long says so, and is tried again later, not before") {
+  FakeMetaStore meta;
+  FakeCompiler compiler;
+  CapabilityProbe later(meta, compiler, kTryAgain);
+  CapabilityProbe at_once(meta, compiler, std::chrono::milliseconds(0));
+  for (CapabilityProbe* probe : {&later, &at_once}) {
+    compiler.late_compiles = 1;
+    const auto failed = probe->Probe(WithNvrtc(1), {});
+    REQUIRE_FALSE(failed.ok());
+    CHECK(failed.error().code == ErrorCode::kTimedOut);
+    CHECK_THAT(failed.error().message,
+               Catch::Contains("30 s") && Catch::Contains("tries it again"));
+  }
+  const int compiles = compiler.compiles;
+  CHECK(later.Probe(WithNvrtc(1), {}).error().code == ErrorCode::kTimedOut);
+  CHECK(compiler.compiles == compiles);
+  CHECK(later.Probe(WithNvrtc(2), {}).ok());
+  CHECK(at_once.Probe(WithNvrtc(1), {}).ok());
 }
 
 TEST_CASE("an NVRTC that does not compile an empty program is of no use") {
@@ -67,7 +89,7 @@ TEST_CASE("an NVRTC that does not compile an empty program is of no use") {
       return CompileOutput{.native_code = 6};
     }
   } compiler;
-  const auto failed = CapabilityProbe(meta, compiler).Probe(WithNvrtc(1), {});
+  const auto failed = CapabilityProbe(meta, compiler, kTryAgain).Probe(WithNvrtc(1), {});
   REQUIRE_FALSE(failed.ok());
   CHECK_THAT(failed.error().message, Catch::Contains("empty program"));
 }
@@ -79,7 +101,7 @@ TEST_CASE("a record that is none of the probe's is no evidence") {
   for (const char* value : {"", "11", "1111", "1x1"}) {
     meta.PutMeta("toolchain/probe/1/" + toolchain->nvrtc->id.Hex(), value);
     compiler.compiles = 0;
-    CHECK(CapabilityProbe(meta, compiler).Probe(toolchain, {}).ok());
+    CHECK(CapabilityProbe(meta, compiler, kTryAgain).Probe(toolchain, {}).ok());
     CHECK(compiler.compiles > 0);
   }
 }
@@ -88,11 +110,11 @@ TEST_CASE("an NVRTC that an earlier version probed is probed again for its archi
   FakeMetaStore meta;
   FakeCompiler compiler;
   const ToolchainPtr toolchain = WithNvrtc(1);
-  REQUIRE(CapabilityProbe(meta, compiler).Probe(toolchain, {}).ok());
+  REQUIRE(CapabilityProbe(meta, compiler, kTryAgain).Probe(toolchain, {}).ok());
   const std::string record = "toolchain/architectures/1/" + toolchain->nvrtc->id.Hex();
   for (const char* value : {"75", "75  90 ", "sm_75 ", "75,90 ", "99999999999 "}) {
     meta.PutMeta(record, value);
-    const auto found = CapabilityProbe(meta, compiler).Probe(toolchain, {});
+    const auto found = CapabilityProbe(meta, compiler, kTryAgain).Probe(toolchain, {});
     REQUIRE(found.ok());
     CHECK(found->architectures == std::vector<uint32_t>{75, 90});
   }
@@ -110,9 +132,9 @@ TEST_CASE("an NVRTC that can't list its architectures is probed once all the sam
    public:
     int compiles = 0;
   } compiler;
-  REQUIRE(CapabilityProbe(meta, compiler).Probe(WithNvrtc(1), {}).ok());
+  REQUIRE(CapabilityProbe(meta, compiler, kTryAgain).Probe(WithNvrtc(1), {}).ok());
   const int compiles = compiler.compiles;
-  CHECK(CapabilityProbe(meta, compiler).Probe(WithNvrtc(1), {})->architectures.empty());
+  CHECK(CapabilityProbe(meta, compiler, kTryAgain).Probe(WithNvrtc(1), {})->architectures.empty());
   CHECK(compiler.compiles == compiles);
 }
 

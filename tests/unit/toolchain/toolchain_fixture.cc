@@ -106,6 +106,10 @@ Result<CompileOutput> FakeCompiler::Compile(const CompileJob& job, const Compile
                                             std::stop_token) {
   ++compiles;
   if (error) return *error;
+  if (late_compiles > 0) {
+    --late_compiles;
+    return Error{ErrorCode::kTimedOut, "the compiler took longer than 30 s"};
+  }
   if (broken_root && job.toolchain->root == *broken_root) {
     return Error{ErrorCode::kWorkerCrashed, "the worker died of signal 11"};
   }

@@ -65,6 +65,7 @@ class FakeCompiler final : public Compiler {
   std::set<std::string> rejected_options;
   std::optional<Error> error;              ///< every compile ends so
   std::optional<std::string> broken_root;  ///< compiles of this toolchain end as kWorkerCrashed
+  std::atomic<int> late_compiles{0};       ///< as many compiles, the next ones, end as kTimedOut
   std::atomic<int> compiles{0};
 };
 

@@ -140,6 +140,17 @@ TEST_CASE("new installations are found without anybody asking") {
   CHECK(registry->Present().size() == 2);
 }
 
+TEST_CASE("a toolchain whose trial took too long once serves later, without anybody asking") {
+  Node node;
+  node.compiler.late_compiles = 1;
+  RegistryOptions options = OnlyWhenAsked(Roots({node.tree.Path("cuda")}));
+  options.rescan_interval = std::chrono::milliseconds(1);
+  options.probe_again = std::chrono::milliseconds(1);
+  TestedRegistry registry(options, node.meta, node.compiler);
+  CHECK(WaitUntil([&] { return registry->Present().size() == 1; }));
+  CHECK_THAT(registry.Reports().front().text, Catch::Contains("is not used: its NVRTC did not"));
+}
+
 TEST_CASE("nobody who asks waits while a toolchain is identified") {
   Node node;
   node.tree.Wheels12("wheels", 9);
@@ -202,6 +213,13 @@ TEST_CASE("a scan that hangs parks nobody, and what was known serves on") {
     REQUIRE(Ready(telling));  // although the scan waits at the gate
   }
   CHECK(chosen->error().code == ErrorCode::kUnavailable);
+  // In its trial by now, or in one of the next looks.
+  CHECK(WaitUntil([&] {
+    Rescanned(registry);
+    const auto again = registry.Select({.major = 13}, 0, BuildKind::kNvrtc);
+    return again && !again->ok() &&
+           again->error().message.find("tries a toolchain's NVRTC") != std::string::npos;
+  }));
   CHECK(registry.Select({.major = 12}, 0, BuildKind::kNvrtc)->ok());
   compiler.Open();
   while (!registry.Select({.major = 13}, 0, BuildKind::kNvrtc).value_or(Error{}).ok()) {
