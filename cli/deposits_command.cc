@@ -79,6 +79,7 @@ int Remove(const std::vector<std::string>& given, const CommonOptions& common) {
   if (!deposits.ok()) return Fail(deposits.error(), common);
   JsonWriter json = BeginAnswer();
   json.Key("removed").BeginArray();
+  size_t gone = 0;
   std::string wrong;
   for (const std::string& each : given) {
     const std::vector<std::string> keys = KeysThatBegin(each, *deposits);
@@ -89,6 +90,7 @@ int Remove(const std::vector<std::string>& given, const CommonOptions& common) {
     const Expected<bool> removed = client->RemoveDeposit(keys.front());
     if (!removed.ok()) return Fail(removed.error(), common);
     json.String(keys.front());
+    ++gone;
   }
   json.EndArray();
   const Error none = {CCCL_CACHE_INVALID_REQUEST, wrong + ": see deposits list"};
@@ -96,7 +98,9 @@ int Remove(const std::vector<std::string>& given, const CommonOptions& common) {
     Complain(none.message);
     WriteError(none, &json);
   }
-  const int printed = common.json ? Print(json.EndObject().Finish()) : kDone;
+  const std::string text =
+      "removed " + std::to_string(gone) + (gone == 1 ? " deposit\n" : " deposits\n");
+  const int printed = Print(common.json ? json.EndObject().Finish() : text);
   return wrong.empty() ? printed : kRefused;
 }
 

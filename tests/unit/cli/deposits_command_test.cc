@@ -46,11 +46,12 @@ TEST_CASE("deposits list as JSON has a gid only where a group may have it") {
   CHECK(Has(text, "\"made_at\": 1000000000"));
 }
 
-TEST_CASE("deposits remove is silent, and lists as JSON what is gone") {
+TEST_CASE("deposits remove says how many are gone, and lists them as JSON") {
   const Scene scene;
   const Said said = RunCommand({"deposits", "remove", kA, kB});
   CHECK(said.exit_code == 0);
-  CHECK(said.output.empty());
+  CHECK(said.output == "removed 2 deposits\n");
+  CHECK(RunCommand({"deposits", "remove", kA}).output == "removed 1 deposit\n");
   CHECK(RunCommand({"deposits", "remove", kA}, {.json = true}).output ==
         "{\n  \"format_version\": 1,\n  \"removed\": [\n    \"" + kA + "\"\n  ]\n}\n");
 }
