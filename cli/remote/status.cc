@@ -85,8 +85,8 @@ std::string TextOfShelves(const Values& shelves) {
                         : "; silent " + silent + ", for " + number("silent_seconds") +
                               " s: see whether it is mounted and its server answers; the daemon's "
                               "log names it") +
-         "\nfound     " + number("hits_total") + " hits, " + number("late_total") +
-         " answers too late\nrefused   " + number("refused_total") + "\n";
+         "\nof those  " + number("hits_total") + " hits, " + number("late_total") +
+         " answers too late, " + number("refused_total") + " refused\n";
 }
 
 std::string TextOfRedis(const Status& status) {
@@ -105,9 +105,10 @@ std::string TextOfRedis(const Status& status) {
          (!signs                             ? "and this node only reads"
           : number("own_key_trusted") == "0" ? "its own not among them, and this node signs"
                                              : "and this node signs") +
-         "\nfound     " + number("hits_total") + " hits, " + number("lookups_total") +
-         " lookups, " + number("late_total") + " answers too late" +  //
-         "\nrefused   " + (refused.empty() ? "0" : refused) +         //
+         "\nfound     " + number("hits_total") + " hits, " + number("deposits_total") +
+         " deposits, " + number("lookups_total") + " lookups, " + number("late_total") +
+         " answers too late" +                                 //
+         "\nrefused   " + (refused.empty() ? "0" : refused) +  //
          "\nwritten   " + number("writes_total") + " entries, " + number("writes_failed_total") +
          " failed, " + number("stayed_home_total") + " too large" +  //
          "\ncompiles  " + number("leases_total") + " for all nodes, " + number("waits_total") +

@@ -43,6 +43,7 @@ def test_members_on_another_node_are_handed_it(node):
     lookups = count(two, "remote_lookups_total")
     assert of_group(two, **ALICE) == "hit for the group"
     assert count(two, "remote_lookups_total") == lookups  # it is kept
+    assert count(two, "remote_deposits_total") == 1
 
 
 def test_who_is_no_member_or_names_no_group_is_handed_nothing(node):

@@ -204,6 +204,7 @@ void Deposits::TakeFromCluster(const Call& call, const LeaseGrant& grant,
   const DepositFound found{DepositContents(entry, &entry->log)};
   Keep(call.claim, found.contents);
   parts_.statistics.Add(Counter::kDepositHits);
+  parts_.statistics.Add(Counter::kRemoteDeposits);
   table_.Publish(call.waiter, found);
   call.tell(found);
 }

@@ -79,6 +79,8 @@ constexpr CounterInfo kCounters[] = {
      "Entries of shelves whose bytes are not what was signed, or whose signer is revoked."},
     {Counter::kRemoteLookups, "remote_lookups_total", "",
      "Compiles, and deposits of groups, that Redis was asked for."},
+    {Counter::kRemoteDeposits, "remote_deposits_total", "",
+     "Deposits of groups that were taken from Redis."},
     {Counter::kRemoteLate, "remote_late_total", "",
      "Compiles and leases that began because Redis did not answer in time."},
     {Counter::kRemoteUntrusted, "remote_untrusted_total", "",

@@ -55,6 +55,7 @@ enum class Counter : uint8_t {
   kShelfLate,
   kShelfRefused,
   kRemoteLookups,
+  kRemoteDeposits,
   kRemoteLate,
   kRemoteUntrusted,
   kRemoteForged,
