@@ -59,6 +59,9 @@ std::chrono::milliseconds TickOf(std::optional<std::chrono::microseconds> watchd
 std::unique_ptr<RemoteCluster> RedisOf(RemoteSetup& setup, Statistics& statistics, Log& log) {
   if (!setup.redis) return nullptr;
   setup.redis->link.report = ReportTo(log, "remote");
+  setup.redis->link.report_return = [&log](std::string_view text) {
+    log.Write(LogLevel::kInfo, "remote", text);
+  };
   return std::make_unique<RemoteCluster>(*std::move(setup.redis), setup.trusted, statistics);
 }
 

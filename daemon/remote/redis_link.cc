@@ -343,8 +343,8 @@ void RedisLink::Loop::IsUp() {
     ++link_.connects_;
     link_.problem_.clear();
   }
-  if (std::exchange(reported_, false) && link_.options_.report) {
-    link_.options_.report(fmt::format("Redis at {}: connected", link_.url_));
+  if (std::exchange(reported_, false) && link_.options_.report_return) {
+    link_.options_.report_return(fmt::format("Redis at {}: connected", link_.url_));
   }
 }
 

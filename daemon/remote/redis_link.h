@@ -41,9 +41,10 @@ class RedisLink {
     /// all at once.
     std::chrono::milliseconds first_backoff{100}, last_backoff{30'000};
     /// For the operator: called on the link's thread once when the connection fails, with the
-    /// reason and the way out, and once when it is back.
+    /// reason and the way out.
     std::function<void(std::string_view)> report;
-    std::string resolv_conf = "/etc/resolv.conf";  ///< names the servers of DNS
+    std::function<void(std::string_view)> report_return;  ///< called once when it is back
+    std::string resolv_conf = "/etc/resolv.conf";         ///< names the servers of DNS
   };
 
   struct State {
