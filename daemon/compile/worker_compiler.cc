@@ -148,6 +148,9 @@ WorkerCompiler::Attempt WorkerCompiler::RunWorker(const Work& work,
   });
   WorkerSession session(*std::move(sockets), std::move(reply), files ? &*files : nullptr);
   SessionEnd end = session.Run(stop_fd, *limits.deadline);
+  if (job.peak_bytes != nullptr && end.exited) {
+    *job.peak_bytes = std::max(*job.peak_bytes, end.exited->peak_resident_bytes);
+  }
   if (end.zygote_lost || end.cause == SessionEnd::Cause::kSpawnFailed) {
     pool_.Discard(zygote, end.detail);
   }

@@ -15,6 +15,7 @@
 #include "daemon/core/lookup/manifest.h"
 #include "daemon/core/lookup/manifest_table.h"
 #include "daemon/core/model/account.h"
+#include "daemon/core/model/activity.h"
 #include "daemon/core/model/artifact.h"
 #include "daemon/core/model/requester_files.h"
 #include "daemon/core/model/result.h"
@@ -50,10 +51,11 @@ struct BuildAnswer {
 
 /// Numbers of compiles and callers that run or wait right now.
 struct BuildGauges {
-  size_t in_flight = 0;  ///< compiles running
+  size_t in_flight = 0;  ///< compiles that have a slot
   size_t queued = 0;     ///< flights waiting for a slot
   size_t waiting = 0;    ///< callers waiting for a flight
   size_t idle_jobs = 0;  ///< path proofs and shadow checks that wait or run
+  MemoryActivity memory;
 };
 
 /// One answered build, for one line of the log.

@@ -51,7 +51,8 @@ BuildCoordinator::BuildCoordinator(Parts parts, const BuildLimits& limits)
                {limits.compile,
                 {limits.slots, limits.queued_per_uid, limits.queued},
                 limits.shadow_check_every,
-                {.bytes = limits.preamble_bytes}},
+                {.bytes = limits.preamble_bytes},
+                limits.memory_bytes},
                [this](BuildPtr build) {
                  build->StartAgain();
                  Advance(std::move(build));

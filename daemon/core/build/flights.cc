@@ -88,8 +88,10 @@ bool Matches(const Build& waiter, const BuildPlan& plan, const FlightResult& fli
   return !flight_result.toolchain_changed || waiter.restarts >= kMaxRestarts;
 }
 
-CompileRunner::Parts WithPreambles(CompileRunner::Parts parts, PreamblePool* preambles) {
+CompileRunner::Parts WithOwn(CompileRunner::Parts parts, PreamblePool* preambles,
+                             CompileMemory* memory) {
   parts.preambles = preambles;
+  parts.memory = memory;
   return parts;
 }
 
@@ -98,9 +100,11 @@ CompileRunner::Parts WithPreambles(CompileRunner::Parts parts, PreamblePool* pre
 Flights::Flights(const Parts& parts, const Limits& limits, StartAgain start_again)
     : parts_(parts),
       start_again_(std::move(start_again)),
-      preambles_(parts.compile.compiler, parts.compile.statistics, limits.compile, limits.preambles,
-                 [this] { return Busy() == 0; }),
-      runner_(WithPreambles(parts.compile, &preambles_), limits.compile),
+      memory_(limits.memory_bytes, parts.compile.statistics),
+      preambles_(
+          parts.compile.compiler, parts.compile.statistics, limits.compile, limits.preambles,
+          [this] { return Busy() == 0; }, &memory_),
+      runner_(WithOwn(parts.compile, &preambles_, &memory_), limits.compile),
       idle_jobs_(SameSlots(limits.queue), [this] { return Busy(); }),
       shadow_checks_({parts.cache, runner_, idle_jobs_, parts.compile.statistics, parts.report},
                      limits.shadow_check_every),
@@ -145,6 +149,7 @@ BuildActivity Flights::Activity(const Peer& peer) const {
   activity.waiting = parts_.table.Waiting();
   activity.flights = parts_.table.List(peer, &activity.more_flights);
   preambles_.Describe(&activity);
+  activity.memory = memory_.activity();
   return activity;
 }
 

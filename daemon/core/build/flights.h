@@ -30,7 +30,7 @@ class Flights {
     FlightTable& table;
     BuildCache& cache;
     Responder& responder;
-    CompileRunner::Parts compile;                  ///< without the preambles
+    CompileRunner::Parts compile;                  ///< without the preambles and the memory
     std::function<void(std::string_view)> report;  ///< messages for the operator; may be empty
     Cluster* cluster = nullptr;                    ///< asked before a compile; null: no other nodes
   };
@@ -39,6 +39,7 @@ class Flights {
     FairQueue::Bounds queue;
     uint64_t shadow_check_every = 0;  ///< hits; 0: never
     PreamblePool::Bounds preambles;
+    uint64_t memory_bytes = 0;  ///< as in BuildLimits
   };
   /// Looks a waiter's build up again, because the result it waited for was no answer to it.
   using StartAgain = std::function<void(BuildPtr)>;
@@ -69,7 +70,8 @@ class Flights {
   /// Returns what waits and runs, as this peer may see it.
   [[nodiscard]] BuildActivity Activity(const Peer& peer) const;
   [[nodiscard]] BuildGauges Gauges() const {
-    return {queue_.running(), queue_.waiting(), parts_.table.Waiting(), idle_jobs_.size()};
+    return {queue_.running(), queue_.waiting(), parts_.table.Waiting(), idle_jobs_.size(),
+            memory_.activity()};
   }
 
  private:
@@ -118,6 +120,7 @@ class Flights {
   /// For each kind, how long its compiles took at most, in microseconds: older ones count ever
   /// less. 0: unknown.
   std::array<std::atomic<int64_t>, 4> usual_times_{};
+  CompileMemory memory_;
   PreamblePool preambles_;
   OpenProofs proofs_;
   CompileRunner runner_;

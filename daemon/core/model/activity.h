@@ -46,10 +46,17 @@ struct AccountActivity {
   size_t running = 0;
 };
 
+/// What running compiles are expected to need of memory.
+struct MemoryActivity {
+  uint64_t expected_bytes = 0;
+  uint64_t limit_bytes = 0;  ///< 0: none
+  size_t waiting = 0;        ///< compiles that have a slot and wait for memory
+};
+
 /// What waits and runs.
 struct BuildActivity {
   size_t slots = 0;
-  size_t running = 0;  ///< more than the slots if relief slots run, too
+  size_t running = 0;  ///< more than the slots if relief slots run, too; some may wait for memory
   size_t queued = 0;   ///< flights
   size_t waiting = 0;  ///< callers
   std::vector<FlightActivity> flights;
@@ -57,6 +64,7 @@ struct BuildActivity {
   std::vector<AccountActivity> accounts;
   size_t preambles = 0;
   uint64_t preamble_bytes = 0;
+  MemoryActivity memory;
 };
 
 struct ZygoteActivity {

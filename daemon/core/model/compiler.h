@@ -69,6 +69,9 @@ struct CompileJob {
   /// a job that differs only in the program's text and base name, in name expressions and in the
   /// seed. This program begins with its text.
   std::shared_ptr<const Precompiled> precompiled;
+  /// Raised to the most bytes of memory that a worker of this job had, by the thread that calls
+  /// Compile or Precompile. Null: not wanted.
+  uint64_t* peak_bytes = nullptr;
 };
 
 /// The outcome of a job. `artifact` is set for compile failures too (log, no parts).

@@ -58,7 +58,8 @@ struct ServiceLimits {
 /// Bounds on builds.
 struct BuildLimits {
   CompileLimits compile;
-  size_t slots = 1;  ///< compiles at one time
+  size_t slots = 1;           ///< compiles at one time
+  uint64_t memory_bytes = 0;  ///< that running compiles are expected to need together; 0: no limit
   size_t queued_per_uid = 1024;
   size_t queued = 8192;
   /// Longest read of the daemon's own disk. A longer one counts as a miss: the build goes on as if

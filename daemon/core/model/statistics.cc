@@ -33,6 +33,8 @@ constexpr CounterInfo kCounters[] = {
      "Headers that could not be precompiled or kept."},
     {Counter::kPathProofs, "path_proofs_total", "",
      "Programs compiled under two names to learn whether their output shows paths."},
+    {Counter::kMemoryWaits, "memory_waits_total", "",
+     "Compiles that had a slot and waited until their memory fitted compile_memory_limit."},
     {Counter::kRememberedFailures, "remembered_failures_total", "",
      "Compile errors returned again without another attempt."},
     {Counter::kCompileFailures, "compile_failures_total", "",

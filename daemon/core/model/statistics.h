@@ -28,6 +28,7 @@ enum class Counter : uint8_t {
   kPreambles,
   kPreambleFailures,
   kPathProofs,
+  kMemoryWaits,
   kRememberedFailures,
   kCompileFailures,
   kUncacheable,

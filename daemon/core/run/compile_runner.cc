@@ -68,8 +68,25 @@ AnsweredFilesPtr Recall(const BuildPlan& plan, Closure closure) {
   return std::make_shared<const AnsweredFiles>(AnsweredFiles{plan.directories, std::move(closure)});
 }
 
-FlightResult CompileRunner::Run(const BuildPlan& plan, const CompileOrder& order,
-                                std::stop_token stop) {
+FlightResult CompileRunner::Run(const BuildPlan& plan, CompileOrder order, std::stop_token stop) {
+  if (parts_.memory == nullptr) return RunNow(plan, order, std::move(stop));
+  const Account account = order.caller.peer.account();
+  auto memory = parts_.memory->Start(CompileMemory::KindOf(plan.job, account), stop);
+  if (!memory) {
+    FlightResult flight_result;
+    flight_result.started = Clock::now();
+    flight_result.error =
+        Error{ErrorCode::kCancelled, "the compile was ended before there was memory for it"};
+    return flight_result;
+  }
+  order.peak_bytes = &memory->peak_bytes;
+  FlightResult flight_result = RunNow(plan, order, std::move(stop));
+  memory->ended = !flight_result.error && flight_result.output.succeeded;
+  return flight_result;
+}
+
+FlightResult CompileRunner::RunNow(const BuildPlan& plan, const CompileOrder& order,
+                                   std::stop_token stop) {
   FlightResult flight_result;
   flight_result.started = Clock::now();
   flight_result.uncacheable_reason = plan.uncacheable_reason;
@@ -228,6 +245,7 @@ CompileRunner::Prepared CompileRunner::Prepare(const BuildPlan& plan, const Comp
   if (plan.job.request->kind() == BuildKind::kNvrtc) {
     prepared.job.files = prepared.recorder;
   }
+  prepared.job.peak_bytes = order.peak_bytes;
   prepared.job.background = order.purpose == CompilePurpose::kShadowCheck;
   return prepared;
 }

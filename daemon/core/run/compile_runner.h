@@ -23,6 +23,7 @@
 #include "daemon/core/model/tier.h"
 #include "daemon/core/model/toolchain.h"
 #include "daemon/core/plan/build_plan.h"
+#include "daemon/core/run/compile_memory.h"
 #include "daemon/core/run/preamble.h"
 #include "daemon/core/run/preamble_pool.h"
 
@@ -45,6 +46,7 @@ struct CompileOrder {
   CompilePurpose purpose = CompilePurpose::kCaller;
   /// Recorded files, used instead of the caller's; null: the caller's are read as they are now.
   AnsweredFilesPtr recalled = nullptr;
+  uint64_t* peak_bytes = nullptr;  ///< as in CompileJob; set by the runner
 };
 
 /// Returns the files that a build with this closure was made of, for a compile of it without its
@@ -64,17 +66,19 @@ class CompileRunner {
     BlockingPool* sent_checks = nullptr;  ///< the same for callers that send their files
     /// Null: callers that send their files get nothing that is done without the caller.
     std::shared_ptr<SentContents> sent_contents = nullptr;
+    CompileMemory* memory = nullptr;  ///< null: compiles start whatever they need
   };
 
   /// The parts must outlive the runner.
   CompileRunner(const Parts& parts, const CompileLimits& limits) : parts_(parts), limits_(limits) {}
 
-  /// Blocks until the compile has ended. If a worker dies, the compile is tried once more in the
-  /// time that is left: the machine may have been at fault.
-  [[nodiscard]] FlightResult Run(const BuildPlan& plan, const CompileOrder& order,
-                                 std::stop_token stop);
+  /// Blocks until there is memory for the compile, and then until it has ended. If a worker dies,
+  /// the compile is tried once more in the time that is left: the machine may have been at fault.
+  [[nodiscard]] FlightResult Run(const BuildPlan& plan, CompileOrder order, std::stop_token stop);
 
  private:
+  /// The same without waiting for memory.
+  FlightResult RunNow(const BuildPlan& plan, const CompileOrder& order, std::stop_token stop);
   struct Attempt {
     Result<CompileOutput> output;
     ClosureRecorder::Record record;

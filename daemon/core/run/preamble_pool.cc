@@ -21,12 +21,13 @@ CompileLimits Within(CompileLimits limits, std::chrono::milliseconds time) {
 }  // namespace
 
 PreamblePool::PreamblePool(Compiler& compiler, Statistics& statistics, const CompileLimits& limits,
-                           const Bounds& bounds, std::function<bool()> idle)
+                           const Bounds& bounds, std::function<bool()> idle, CompileMemory* memory)
     : compiler_(compiler),
       statistics_(statistics),
       limits_(Within(limits, bounds.time)),
       bounds_(bounds),
       idle_(std::move(idle)),
+      memory_(memory),
       wishes_({.max_bytes = bounds.wanted_bytes,
                .max_bytes_per_user = bounds.wanted_bytes_per_uid,
                .max_entries = bounds.wanted,
@@ -132,9 +133,8 @@ std::optional<PreamblePool::Wishes::Entry> PreamblePool::TakeWish() {
 
 std::optional<ParsedPreamblePtr> PreamblePool::Parse(const MakeOrder& make,
                                                      const std::stop_token& stop) {
-  const Order order = make();
-  Result<std::shared_ptr<const Precompiled>> precompiled =
-      compiler_.Precompile(order.job, limits_, stop);
+  Order order = make();
+  Result<std::shared_ptr<const Precompiled>> precompiled = Precompile(order.job, stop);
   ClosureRecorder::Record record = order.recorder->Finish();
   if (!precompiled && precompiled.error().code == ErrorCode::kFilesNeeded) return std::nullopt;
   if (!precompiled || !record.traits.time_token.empty()) return nullptr;
@@ -142,6 +142,17 @@ std::optional<ParsedPreamblePtr> PreamblePool::Parse(const MakeOrder& make,
   if (BytesOf(record.closure) > bounds_.record_bytes) return nullptr;
   return std::make_shared<const ParsedPreamble>(
       ParsedPreamble{*std::move(precompiled), std::move(record)});
+}
+
+Result<std::shared_ptr<const Precompiled>> PreamblePool::Precompile(CompileJob& job,
+                                                                    const std::stop_token& stop) {
+  if (memory_ == nullptr) return compiler_.Precompile(job, limits_, stop);
+  auto memory = memory_->Start(CompileMemory::KindOf(job, job.account), stop);
+  if (!memory) return Error{ErrorCode::kCancelled, "the daemon stops"};
+  job.peak_bytes = &memory->peak_bytes;
+  auto precompiled = compiler_.Precompile(job, limits_, stop);
+  memory->ended = precompiled.ok();
+  return precompiled;
 }
 
 void PreamblePool::Keep(const Wishes::Entry& wish, std::optional<ParsedPreamblePtr> result) {

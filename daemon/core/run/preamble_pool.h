@@ -18,6 +18,7 @@
 #include "daemon/core/model/activity.h"
 #include "daemon/core/model/compiler.h"
 #include "daemon/core/model/statistics.h"
+#include "daemon/core/run/compile_memory.h"
 #include "proto/digest.h"
 
 namespace cccl_cache::daemon {
@@ -62,9 +63,9 @@ class PreamblePool {
   using MakeOrder = std::function<Order()>;
 
   /// `idle` returns whether nothing else is compiled now; called several times a second, from the
-  /// first wish on.
+  /// first wish on. `memory`: null: preambles are parsed whatever they need.
   PreamblePool(Compiler& compiler, Statistics& statistics, const CompileLimits& limits,
-               const Bounds& bounds, std::function<bool()> idle);
+               const Bounds& bounds, std::function<bool()> idle, CompileMemory* memory = nullptr);
   ~PreamblePool() { Stop(); }
   PreamblePool(const PreamblePool&) = delete;
   PreamblePool& operator=(const PreamblePool&) = delete;
@@ -103,6 +104,8 @@ class PreamblePool {
   /// any more, which says nothing of the preamble.
   [[nodiscard]] std::optional<ParsedPreamblePtr> Parse(const MakeOrder& make,
                                                        const std::stop_token& stop);
+  [[nodiscard]] Result<std::shared_ptr<const Precompiled>> Precompile(CompileJob& job,
+                                                                      const std::stop_token& stop);
   void Keep(const Wishes::Entry& wish, std::optional<ParsedPreamblePtr> result);
   /// Drops the preambles that are not usable. Asks each without mutex_: the answer may end a
   /// process.
@@ -115,6 +118,7 @@ class PreamblePool {
   const CompileLimits limits_;
   const Bounds bounds_;
   const std::function<bool()> idle_;
+  CompileMemory* const memory_;  ///< may be null
 
   mutable Mutex mutex_;
   CondVar changed_;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/core/run/compile_runner.h"
 
+#include <algorithm>
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "daemon/core/model/compiler.h"
+#include "tests/support/wait_until.h"
 #include "tests/unit/core/answering_caller.h"
 #include "tests/unit/core/fake_files.h"
 #include "tests/unit/core/fakes.h"
@@ -72,6 +74,71 @@ TEST_CASE("a result counts on the requester's account as long as its landing, no
   }
   CHECK(remembered.artifact != nullptr);
   CHECK(taken.expired());
+}
+
+TEST_CASE("compiles teach what their kind needs, failed ones only if that is more") {
+  FakeToolchains toolchains;
+  uint64_t needs = 3 * CompileMemory::kUnknownBytes;
+  bool succeeds = true;
+  FakeCompiler compiler([&](const CompileJob& job, int) -> Result<CompileOutput> {
+    *job.peak_bytes = std::max(*job.peak_bytes, needs);
+    if (succeeds) return testing::Succeed("output");
+    return Error{ErrorCode::kOutOfMemory, "the compiler ran out of memory"};
+  });
+  Statistics statistics;
+  FakeFileAccess files;
+  CompileMemory memory(0, statistics);
+  CompileRunner runner({.toolchains = toolchains,
+                        .compiler = compiler,
+                        .files = files,
+                        .statistics = statistics,
+                        .memory = &memory},
+                       {});
+  const Result<BuildPlan> plan = PlanBuild(MakeRequest("a"), MakeToolchain(), {});
+  REQUIRE(plan.ok());
+  const auto kind = CompileMemory::KindOf(plan->job, Peer{}.account());
+  CHECK_FALSE(runner.Run(*plan, {}, {}).error);
+  CHECK(memory.Expected(kind) == needs);
+  succeeds = false;
+  needs = 1;
+  CHECK(runner.Run(*plan, {}, {}).error);
+  CHECK(memory.Expected(kind) == 3 * CompileMemory::kUnknownBytes);
+  needs = 4 * CompileMemory::kUnknownBytes;
+  CHECK(runner.Run(*plan, {}, {}).error);
+  CHECK(memory.Expected(kind) == needs);
+}
+
+TEST_CASE("the parsing of a preamble waits for memory too") {
+  FakeCompiler compiler([](const CompileJob&, int) { return testing::Succeed("output"); });
+  Statistics statistics;
+  CompileMemory memory(CompileMemory::kUnknownBytes, statistics);
+  std::atomic<bool> parsed{false};
+  compiler.SetPrecompilation(
+      [&](const CompileJob& job) -> Result<std::shared_ptr<const Precompiled>> {
+        *job.peak_bytes = 1;
+        parsed = true;
+        return std::shared_ptr<const Precompiled>(std::make_shared<testing::FakePrecompiled>(1));
+      });
+  CompileJob job;
+  job.toolchain = MakeToolchain();
+  job.request = MakeRequest("#include <a>\n");
+  job.account = Account(1001);
+  const auto kind = CompileMemory::KindOf(job, job.account);
+  auto running = memory.Start(kind, {});
+  FakeFileAccess files;
+  PreamblePool preambles(
+      compiler, statistics, {}, {}, [] { return true; }, &memory);
+  preambles.Want(cccl_cache::Sha256("a"), job.account, 1, [&] {
+    const auto recorder = std::make_shared<ClosureRecorder>(
+        files.Of({}, {}), ClosureRecorder::Names{}, ClosureRecorder::Events{});
+    return PreamblePool::Order{job, recorder};
+  });
+  REQUIRE(WaitUntil([&] { return memory.activity().waiting == 1; }));
+  CHECK_FALSE(parsed);
+  running.reset();
+  CHECK(WaitUntil([&] { return statistics.Get(Counter::kPreambles) == 1; }));
+  CHECK(parsed);
+  CHECK(memory.Expected(kind) == 1);
 }
 
 TEST_CASE("a linker may ask for no file") {

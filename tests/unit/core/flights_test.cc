@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <future>
 #include <memory>
 #include <mutex>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "daemon/core/model/compiler.h"
+#include "tests/support/wait_until.h"
 #include "tests/unit/core/fake_files.h"
 #include "tests/unit/core/waiters.h"
 
@@ -34,11 +36,11 @@ Result<CompileOutput> SourceAsOutput(const CompileJob& job, int) {
 class Scene {
  public:
   explicit Scene(FakeCompiler::Behaviour behaviour = SourceAsOutput,
-                 const FairQueue::Bounds& queue = {.slots = 1})
+                 const FairQueue::Bounds& queue = {.slots = 1}, uint64_t memory_bytes = 0)
       : compiler(std::move(behaviour)) {
     flights.emplace(
         Flights::Parts{table, memory, responder, {toolchains, compiler, files, statistics}, {}},
-        Flights::Limits{.queue = queue}, [this](BuildPtr waiter) {
+        Flights::Limits{.queue = queue, .memory_bytes = memory_bytes}, [this](BuildPtr waiter) {
           const std::lock_guard lock(mutex_);
           again_.push_back(std::move(waiter));
           changed_.notify_all();
@@ -117,6 +119,39 @@ TEST_CASE("who asks for the same while it is compiled waits for that compile, wh
   CHECK(scene.Answer(1).outcome == Outcome::kJoined);
   CHECK(scene.compiler.started() == 1);
   CHECK(scene.tier.Holds(scene.Answer(0).key));
+}
+
+TEST_CASE("a compile that waits for memory can be cancelled, and its time begins when it starts") {
+  Scene scene(SourceAsOutput, {.slots = 3}, CompileMemory::kUnknownBytes);
+  scene.compiler.Shut();
+  scene.Join("runs");
+  REQUIRE(scene.compiler.WaitUntilStarted(1));
+  scene.Join("waits");
+  const auto leaves = scene.Join("leaves");
+  const auto waiting = [&] { return scene.flights->Gauges().memory.waiting; };
+  REQUIRE(WaitUntil([&] { return waiting() == 2; }));
+  scene.flights->Leave(leaves);
+  CHECK(WaitUntil([&] { return waiting() == 1; }));
+  CHECK(scene.compiler.started() == 1);
+  const auto before = std::chrono::steady_clock::now();
+  scene.compiler.Open();
+  static_cast<void>(scene.Answer(1));
+  const std::vector<CompileLimits> limits = scene.compiler.limits();
+  REQUIRE(limits.size() == 2);
+  CHECK(*limits[1].deadline >= before + limits[1].time);
+  CHECK(scene.flights->Activity(kAlice).memory.limit_bytes == CompileMemory::kUnknownBytes);
+}
+
+TEST_CASE("a hit waits for no memory") {
+  Scene scene(SourceAsOutput, {.slots = 2}, CompileMemory::kUnknownBytes);
+  scene.compiler.Shut();
+  scene.Join("runs");
+  REQUIRE(scene.compiler.WaitUntilStarted(1));
+  BuildPtr waiter = scene.Waits("a");
+  scene.tier.Put(waiter->plan->key, testing::MakeArtifact("landed"));
+  scene.Join(std::move(waiter));
+  CHECK(scene.Answer(0).outcome == Outcome::kHit);
+  scene.compiler.Open();
 }
 
 TEST_CASE("what landed between a look-up and the joining is a hit, and compiled no more") {

@@ -1,0 +1,262 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/run/compile_memory.h"
+
+#include <catch2/catch.hpp>
+#include <memory>
+#include <semaphore>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "tests/support/wait_until.h"
+#include "tests/unit/core/fakes.h"
+
+namespace cccl_cache::daemon::compile_memory_test {
+namespace {
+
+using testing::kPatience;
+using testing::MakeToolchain;
+using Kind = CompileMemory::Kind;
+
+constexpr uint64_t kLimit = 1000;
+constexpr Account kAnn(1001);
+constexpr Account kBob(1002);
+
+Kind KindNamed(const std::string& name, Account account = kAnn) {
+  return {account, cccl_cache::Sha256(account.Label() + " " + name),
+          cccl_cache::Sha256(account.Label())};
+}
+
+/// A compile on a thread of its own that runs until it is told to end.
+class Compile {
+ public:
+  Compile(CompileMemory& memory, const Kind& kind)
+      : thread_([this, &memory, kind](const std::stop_token& stop) {
+          const auto running = memory.Start(kind, stop);
+          if (!running) return;
+          started_.release();
+          end_.acquire();
+        }) {}
+  ~Compile() {
+    Cancel();
+    End();
+  }
+
+  bool WaitUntilStarted() { return started_.try_acquire_for(kPatience); }
+  void End() {
+    end_.release();
+    if (thread_.joinable()) thread_.join();
+  }
+  void Cancel() { thread_.request_stop(); }
+
+ private:
+  std::binary_semaphore started_{0};
+  std::counting_semaphore<> end_{0};
+  std::jthread thread_;
+};
+
+struct Scene {
+  /// As if a compile of this kind had just ended, and had needed this.
+  void Learn(const Kind& kind, uint64_t bytes, bool ended = true) {
+    auto running = memory.Start(kind, {});
+    running->peak_bytes = bytes;
+    running->ended = ended;
+  }
+  /// A compile that is expected to need this and runs, or waits.
+  std::unique_ptr<Compile> Start(uint64_t bytes, Account account = kAnn) {
+    return std::make_unique<Compile>(memory, KindOf(bytes, account));
+  }
+  std::unique_ptr<Compile> Runs(uint64_t bytes, Account account = kAnn) {
+    auto compile = Start(bytes, account);
+    REQUIRE(compile->WaitUntilStarted());
+    return compile;
+  }
+  std::unique_ptr<Compile> Waits(uint64_t bytes, Account account = kAnn) {
+    const size_t before = memory.activity().waiting;
+    auto compile = Start(bytes, account);
+    REQUIRE(WaitUntil([&] { return memory.activity().waiting == before + 1; }));
+    return compile;
+  }
+  /// Teaches all kinds that a test uses, while nothing runs.
+  void Know(const std::vector<uint64_t>& sizes) {
+    for (const Account account : {kAnn, kBob, Account(0)}) {
+      for (const uint64_t bytes : sizes) Learn(KindOf(bytes, account), bytes);
+    }
+  }
+  static Kind KindOf(uint64_t bytes, Account account) {
+    return KindNamed(std::to_string(bytes), account);
+  }
+
+  Statistics statistics;
+  CompileMemory memory{kLimit, statistics};
+};
+
+TEST_CASE("compiles whose memory does not fit together run one after the other") {
+  Scene scene;
+  scene.Know({600});
+  const auto first = scene.Runs(600);
+  const auto second = scene.Waits(600);
+  CHECK(scene.memory.activity().expected_bytes == 600);
+  CHECK(scene.memory.activity().limit_bytes == kLimit);
+  CHECK(scene.statistics.Get(Counter::kMemoryWaits) == 1);
+  first->End();
+  CHECK(second->WaitUntilStarted());
+  CHECK(scene.memory.activity().expected_bytes == 600);
+}
+
+TEST_CASE("a compile that needs more than the limit runs alone") {
+  Scene scene;
+  scene.Know({100, 5000});
+  const auto large = scene.Runs(5000);
+  const auto small = scene.Waits(100, kBob);
+  large->End();
+  REQUIRE(small->WaitUntilStarted());
+  const auto again = scene.Waits(5000);
+  small->End();
+  CHECK(again->WaitUntilStarted());
+}
+
+TEST_CASE("without a limit no compile waits for memory") {
+  Statistics statistics;
+  CompileMemory memory(0, statistics);
+  const auto first = memory.Start(KindNamed("a"), {});
+  const auto second = memory.Start(KindNamed("a"), {});
+  CHECK(second.has_value());
+  CHECK(memory.activity().expected_bytes == 2 * CompileMemory::kUnknownBytes);
+  CHECK(statistics.Get(Counter::kMemoryWaits) == 0);
+}
+
+TEST_CASE("small compiles pass a large one that waits for memory, but not for ever") {
+  Scene scene;
+  scene.Know({100, 300, 600});
+  const auto runs = scene.Runs(300);
+  const auto large = scene.Waits(600);
+  for (size_t i = 0; i < CompileMemory::kMaxPassedBy; ++i) scene.Runs(100)->End();
+  const auto small = scene.Waits(100);
+  runs->End();
+  CHECK(large->WaitUntilStarted());
+  CHECK(small->WaitUntilStarted());
+}
+
+TEST_CASE("a quarter of the memory is reserved for accounts that compile nothing, and for root") {
+  Scene scene;
+  scene.Know({100, 200, 400, 600});
+  const auto ann = scene.Runs(600);
+  const auto more = scene.Waits(200);
+  const auto large = scene.Waits(400);  // none of these keeps a newcomer waiting
+  const auto bob = scene.Runs(200, kBob);
+  const auto of_root = scene.Runs(100, Account(0));
+  const auto more_of_root = scene.Runs(100, Account(0));
+  CHECK(scene.memory.activity().expected_bytes == kLimit);
+}
+
+TEST_CASE("the next memory is for accounts that compile nothing") {
+  Scene scene;
+  scene.Know({200, 500});
+  const auto long_one = scene.Runs(200);
+  const auto ann = scene.Runs(500);
+  const auto next_of_ann = scene.Waits(500);
+  const auto bob = scene.Waits(500, kBob);
+  ann->End();
+  CHECK(bob->WaitUntilStarted());
+  CHECK(scene.memory.activity().waiting == 1);
+}
+
+TEST_CASE("a large compile of an account that compiles nothing is passed by others so often only") {
+  Scene scene;
+  scene.Know({100, 300, 900});
+  const auto ann = scene.Runs(300);
+  const auto large = scene.Waits(900, kBob);
+  for (size_t i = 0; i < CompileMemory::kMaxPassedBy; ++i) scene.Runs(100)->End();
+  const auto small = scene.Waits(100);
+  ann->End();
+  CHECK(large->WaitUntilStarted());
+}
+
+TEST_CASE("a compile that is cancelled while it waits for memory lets those behind it go on") {
+  Scene scene;
+  scene.Know({100, 300, 600});
+  const auto runs = scene.Runs(300);
+  const auto large = scene.Waits(600);
+  for (size_t i = 0; i < CompileMemory::kMaxPassedBy; ++i) scene.Runs(100)->End();
+  const auto small = scene.Waits(100);
+  large->Cancel();
+  CHECK(small->WaitUntilStarted());
+  CHECK(scene.memory.activity().waiting == 0);
+}
+
+TEST_CASE("what a kind is expected to need rises at once and falls little by little") {
+  Scene scene;
+  const Kind kind = KindNamed("a");
+  scene.Learn(kind, 1600);
+  CHECK(scene.memory.Expected(kind) == 1600);
+  scene.Learn(kind, 0);
+  CHECK(scene.memory.Expected(kind) == 1500);
+  scene.Learn(kind, 2000);
+  CHECK(scene.memory.Expected(kind) == 2000);
+}
+
+TEST_CASE("a compile that was ended early says what its kind needs at least") {
+  Scene scene;
+  const Kind kind = KindNamed("a");
+  scene.Learn(kind, 100, false);
+  CHECK(scene.memory.Expected(kind) == CompileMemory::kUnknownBytes);
+  scene.Learn(kind, CompileMemory::kUnknownBytes + 1, false);
+  CHECK(scene.memory.Expected(kind) == CompileMemory::kUnknownBytes + 1);
+  scene.Learn(kind, 100, false);
+  CHECK(scene.memory.Expected(kind) == CompileMemory::kUnknownBytes + 1);
+}
+
+TEST_CASE("an unknown kind is expected to need what others of its compiler and account needed") {
+  Scene scene;
+  CHECK(scene.memory.Expected(KindNamed("a")) == CompileMemory::kUnknownBytes);
+  scene.Learn(KindNamed("a"), 700);
+  CHECK(scene.memory.Expected(KindNamed("b")) == 700);
+  CHECK(scene.memory.Expected(KindNamed("a", kBob)) == CompileMemory::kUnknownBytes);
+}
+
+TEST_CASE("the kinds of one account are bounded, and it drives out none of another's") {
+  Scene scene;
+  const Kind oldest = KindNamed("oldest");
+  const Kind of_bob = KindNamed("a", kBob);
+  scene.Learn(of_bob, 100);
+  scene.Learn(oldest, 100);
+  for (size_t i = 0; i < CompileMemory::kMaxKindsPerAccount; ++i) {
+    CHECK(scene.memory.Expected(oldest) == 100);
+    scene.Learn(KindNamed(std::to_string(i)), 200);
+    if (scene.memory.Expected(oldest) != 100) break;
+  }
+  CHECK(scene.memory.Expected(oldest) == 200);
+  CHECK(scene.memory.Expected(of_bob) == 100);
+}
+
+TEST_CASE("programs are of one kind if compiler, headers, size and account are the same") {
+  const auto kind_of = [](const std::string& source, Account account = kAnn,
+                          const std::string& toolchain = "13") {
+    CompileJob job;
+    job.toolchain = MakeToolchain(toolchain);
+    job.request = testing::MakeRequest(source);
+    return CompileMemory::KindOf(job, account).kind;
+  };
+  const std::string program = "#include <cub/cub.cuh>\nint x;\n";
+  CHECK(kind_of(program) == kind_of("// other\n #include <cub/cub.cuh>\nint y = 1;\n"));
+  CHECK(kind_of(program) != kind_of("#include <cub/block.cuh>\nint x;\n"));
+  CHECK(kind_of(program) != kind_of(program + std::string(100'000, ' ')));
+  CHECK(kind_of(program) != kind_of(program, kBob));
+  CHECK(kind_of(program) != kind_of(program, kAnn, "12"));
+  CHECK(kind_of("int x;") == kind_of("int y; // #include"));
+
+  CompileJob job;
+  job.toolchain = MakeToolchain();
+  job.request = testing::MakeRequest("");
+  const Kind nvrtc = CompileMemory::KindOf(job, kAnn);
+  const auto link = testing::MakeRequest("");
+  link->program = cccl_cache::LinkProgram{};
+  job.request = link;
+  CHECK(CompileMemory::KindOf(job, kAnn).any_like != nvrtc.any_like);
+}
+
+}  // namespace
+}  // namespace cccl_cache::daemon::compile_memory_test
