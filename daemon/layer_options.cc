@@ -78,6 +78,13 @@ Allowance JobMemoryOf(const ServiceLimits& limits) {
   return {.per_account = per_uid, .in_all = std::max(2 * per_uid, limits.bytes_in_flight / 4)};
 }
 
+uint64_t CompileMemoryOf(const Configuration& configuration, uint64_t usable) {
+  if (configuration.compile_memory_limit) return *configuration.compile_memory_limit;
+  const uint64_t others =
+      configuration.memory_limit + configuration.builds.preamble_bytes + usable / 8;
+  return std::max(usable / 4, usable - std::min(usable, others));
+}
+
 std::vector<std::string> OwnDirectoriesOf(const Configuration& configuration,
                                           const Surroundings& surroundings) {
   std::vector<std::string> directories = {configuration.state_dir};

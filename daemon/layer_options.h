@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -29,6 +30,10 @@ namespace cccl_cache::daemon {
 /// A quarter of the limit on bytes in flight, in addition to it, and never less than the largest
 /// file.
 [[nodiscard]] Allowance JobMemoryOf(const ServiceLimits& limits);
+/// Returns the memory that running compiles may be expected to need; 0: no limit. Without a setting
+/// this is what the results in memory, precompiled headers, and an eighth for all else leave of
+/// `usable` bytes, and a quarter at least.
+[[nodiscard]] uint64_t CompileMemoryOf(const Configuration& configuration, uint64_t usable);
 /// Returns the directories whose contents are the daemon's alone: its state, and what systemd made
 /// for its socket. A directory that merely holds the socket may belong to others.
 [[nodiscard]] std::vector<std::string> OwnDirectoriesOf(const Configuration& configuration,

@@ -19,6 +19,7 @@
 #include "daemon/layer_options.h"
 #include "daemon/process/log.h"
 #include "daemon/process/service_process.h"
+#include "daemon/process/usable_memory.h"
 #include "daemon/process/worker_path.h"
 #include "daemon/service/limits/accounts.h"
 #include "daemon/service/server.h"
@@ -129,7 +130,8 @@ void WaitForTheEnd(const Signals& signals, const NotifySocket& notify, Startup& 
 }
 
 int Serve(Startup startup, const Signals& signals, std::vector<ListeningSocket> handed_over) {
-  const Configuration configuration = startup.loaded.values;
+  Configuration configuration = startup.loaded.values;
+  configuration.builds.memory_bytes = CompileMemoryOf(configuration, UsableMemory());
   const NotifySocket notify(startup.surroundings.Variable("NOTIFY_SOCKET"));
   const Result<std::vector<ListenOptions>> listen_options = ListenOptionsOf(configuration);
   if (!listen_options) return Refuse(listen_options.error(), kBadConfiguration);

@@ -255,6 +255,8 @@ std::string StatsSummary(const cccl_cache_stats* stats, std::string_view socket,
   };
   const std::string shared =
       tier_of("shelves", "shelf") + tier_of("remote_lookups_total", "remote");
+  const double waiting = Sum(all, "waiting_for_memory");
+  const std::string for_memory = waiting == 0 ? "" : " (" + Count(waiting) + " wait for memory)";
   return "cccl-cached " + std::string(View(cccl_cache_stats_version(stats))) + " at " +
          std::string(socket) + ", up " + Duration(Sum(all, "uptime_seconds")) + "\n" +
          "Builds    " + count("builds_total") + ": " + count("hits_total") + " hits (memory " +
@@ -266,8 +268,8 @@ std::string StatsSummary(const cccl_cache_stats* stats, std::string_view socket,
          "Stored    " + Use(Sum(all, "bytes"), Sum(all, "store_limit_bytes")) + " in " +
          count("entries") + " entries, " + count("evictions_total") + " evicted; deposits " +
          Bytes(Sum(all, "deposit_bytes")) + "\n" + "Now       " + count("in_flight") +
-         " compiling, " + count("queued") + " queued, " + count("clients") + " connections\n" +
-         "Problem   " + (problem.empty() ? "none" : std::string(problem)) +
+         " compiling" + for_memory + ", " + count("queued") + " queued, " + count("clients") +
+         " connections\n" + "Problem   " + (problem.empty() ? "none" : std::string(problem)) +
          "   (-v: all counters)\n";
 }
 

@@ -214,6 +214,12 @@ void AddParts(const View& view, Page& page) {
   page.Add("zygotes " + Bytes(bytes) + zygotes);
   page.Add("headers " + Bytes(static_cast<double>(sample.totals.preamble_bytes)) + ", " +
            number(sample.totals.preambles) + " precompiled");
+  const cccl_cache_activity_info& totals = sample.totals;
+  const auto size = [](uint64_t value) { return Bytes(static_cast<double>(value)); };
+  const uint64_t limit = totals.compile_memory_limit_bytes;
+  page.Add("memory  " + size(totals.compile_memory_bytes) + " expected" +
+           (limit == 0 ? "" : " of " + size(limit)) + ", " + number(totals.waiting_for_memory) +
+           " compiles wait for it");
   AddRemote(view, page);
 }
 
@@ -348,6 +354,9 @@ std::string Json(const Sample& sample) {
   number("waiting", totals.waiting);
   number("preambles", totals.preambles);
   number("preamble_bytes", totals.preamble_bytes);
+  number("compile_memory_bytes", totals.compile_memory_bytes);
+  number("compile_memory_limit_bytes", totals.compile_memory_limit_bytes);
+  number("waiting_for_memory", totals.waiting_for_memory);
   json.Key("flights").BeginArray();
   for (const Flight& each : sample.flights) {
     json.BeginObject().Key("key").String(each.key).Key("kind").String(each.kind);

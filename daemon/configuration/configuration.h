@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,8 @@ struct Configuration {
   uint64_t release_limit = 4ull << 30;
   uint64_t release_limit_per_uid = 1ull << 30;
 
+  /// Becomes BuildLimits::memory_bytes; none: what CompileMemoryOf finds.
+  std::optional<uint64_t> compile_memory_limit;
   BuildLimits builds;
   ServiceLimits clients;
   DepositLimits deposits;

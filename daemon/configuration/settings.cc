@@ -116,6 +116,9 @@ constexpr std::array kSettings = {
         "build_timeout", "time limit of one compile"),
     One<CompileMemoryFormat, &C::builds, &BuildLimits::compile, &CompileLimits::memory_bytes>(
         "worker_memory_limit", "memory limit of one compile"),
+    One<SizeOrAutoFormat, &C::compile_memory_limit>(
+        "compile_memory_limit",
+        "expected memory of running compiles, above which others wait; 0: no limit"),
     One<SizeOrZeroFormat, &C::builds, &BuildLimits::preamble_bytes>(
         "pch_memory_limit", "memory for precompiled headers; 0: off"),
     One<DurationFormat, &C::builds, &BuildLimits::remember_failures>(

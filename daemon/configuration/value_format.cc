@@ -24,6 +24,7 @@ struct Unit {
 };
 
 constexpr std::string_view kZero = "0";
+constexpr std::string_view kAuto = "auto";
 constexpr std::array<Unit, 5> kSizeUnits = {Unit{"TiB", 1ull << 40}, Unit{"GiB", 1ull << 30},
                                             Unit{"MiB", 1ull << 20}, Unit{"KiB", 1ull << 10},
                                             Unit{"B", 1}};
@@ -156,6 +157,17 @@ Result<uint64_t> SizeOrZeroFormat::Parse(std::string_view text) {
 
 std::string SizeOrZeroFormat::Show(uint64_t value) {
   return value == 0 ? std::string(kZero) : SizeFormat::Show(value);
+}
+
+Result<std::optional<uint64_t>> SizeOrAutoFormat::Parse(std::string_view text) {
+  if (text == kAuto) return std::optional<uint64_t>();
+  const Result<uint64_t> size = SizeOrZeroFormat::Parse(text);
+  if (!size) return size.error();
+  return std::optional(*size);
+}
+
+std::string SizeOrAutoFormat::Show(const std::optional<uint64_t>& value) {
+  return value ? SizeOrZeroFormat::Show(*value) : std::string(kAuto);
 }
 
 Result<uint64_t> MessageSizeFormat::Parse(std::string_view text) {

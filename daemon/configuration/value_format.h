@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -91,6 +92,12 @@ struct SizeFormat {
 struct SizeOrZeroFormat : SizeFormat {
   static Result<uint64_t> Parse(std::string_view text);
   static std::string Show(uint64_t value);
+};
+
+/// Bytes as above, or "auto" for what the daemon finds out itself.
+struct SizeOrAutoFormat : SizeFormat {
+  static Result<std::optional<uint64_t>> Parse(std::string_view text);
+  static std::string Show(const std::optional<uint64_t>& value);
 };
 
 /// Bytes of one message: at most 1GiB, the largest size that gRPC can count.

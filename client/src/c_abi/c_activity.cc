@@ -34,6 +34,9 @@ void cccl_cache_activity_describe(const cccl_cache_activity* activity,
   known.user_count = fields.n_users;
   known.zygote_count = fields.n_zygotes;
   known.failure_count = fields.n_failures;
+  known.compile_memory_bytes = fields.compile_memory_bytes;
+  known.compile_memory_limit_bytes = fields.compile_memory_limit_bytes;
+  known.waiting_for_memory = fields.waiting_for_memory;
   FillStruct(known, info);
 }
 

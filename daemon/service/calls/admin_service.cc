@@ -118,12 +118,20 @@ v1::StatsReply DescribeStatistics(const AdminSources& sources) {
   AddGauge(reply, "store_limit_bytes", static_cast<double>(sources.store_limit),
            "Size above which artifacts are evicted, in bytes.");
   AddGauge(reply, "clients", static_cast<double>(sources.clients()), "Open connections.");
-  AddGauge(reply, "in_flight", static_cast<double>(building.in_flight), "Running compiles.");
+  AddGauge(reply, "in_flight", static_cast<double>(building.in_flight),
+           "Compiles that have a slot.");
   AddGauge(reply, "queued", static_cast<double>(building.queued), "Compiles that wait for a slot.");
   AddGauge(reply, "waiting", static_cast<double>(building.waiting),
            "Callers that wait for a compile.");
   AddGauge(reply, "idle_jobs", static_cast<double>(building.idle_jobs),
            "Path proofs and shadow checks that run, or wait, while slots are free.");
+  const MemoryActivity& memory = building.memory;
+  AddGauge(reply, "compile_memory_bytes", static_cast<double>(memory.expected_bytes),
+           "Memory that running compiles are expected to need, in bytes.");
+  AddGauge(reply, "compile_memory_limit_bytes", static_cast<double>(memory.limit_bytes),
+           "Memory above which compiles wait, in bytes; 0: no limit.");
+  AddGauge(reply, "waiting_for_memory", static_cast<double>(memory.waiting),
+           "Compiles that have a slot and wait for memory.");
   const DepositGauges deposits = sources.deposits.gauges();
   AddGauge(reply, "deposits", static_cast<double>(deposits.kept.entries), "Stored deposits.");
   AddGauge(reply, "deposit_bytes", static_cast<double>(deposits.kept.bytes),
@@ -219,6 +227,9 @@ v1::ActivityReply DescribeActivity(const AdminSources& sources, const Peer& peer
   }
   reply.set_preambles(activity.preambles);
   reply.set_preamble_bytes(activity.preamble_bytes);
+  reply.set_compile_memory_bytes(activity.memory.expected_bytes);
+  reply.set_compile_memory_limit_bytes(activity.memory.limit_bytes);
+  reply.set_waiting_for_memory(activity.memory.waiting);
   for (const Failure& failure : sources.failures.Take(peer)) {
     v1::Failure& to = *reply.add_failures();
     const auto since_1970 = failure.time.time_since_epoch();

@@ -202,6 +202,9 @@ TEST_CASE("the summary is six lines in units for people") {
         "2.1 GiB in 9 entries", "hit rate 87.5 %", "none"}) {
     CHECK(Has(text, part));
   }
+  CHECK_FALSE(Has(text, "memory)"));
+  statistics.push_back({"waiting_for_memory", "", 3, true});
+  CHECK(Has(summary(""), "compiling (3 wait for memory), "));
   CHECK(Has(summary("no toolchain"), "Problem   no toolchain"));
   statistics.push_back({"store_limit_bytes", "", 17'179'869'184, true});
   CHECK(Has(summary(""), "2.1 / 16.0 GiB (13 %) in 9 entries"));

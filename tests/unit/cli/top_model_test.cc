@@ -72,6 +72,18 @@ TEST_CASE("the sparkline has a character for each second, blank where nothing wa
   CHECK(rates.Sparkline(60, false) == "_ =#");
 }
 
+TEST_CASE(
+    "the memory that compiles are expected to need has a line, with its limit if there is one") {
+  View view = ViewOf({});
+  view.sample->totals.compile_memory_bytes = 3ull << 29;
+  CHECK(Has(Text(view), "memory  1.5 GiB expected, 0 compiles wait for it\n"));
+  view.sample->totals.compile_memory_limit_bytes = 2ull << 30;
+  view.sample->totals.waiting_for_memory = 4;
+  CHECK(Has(Text(view), "memory  1.5 GiB expected of 2.0 GiB, 4 compiles wait for it\n"));
+  CHECK(Has(Json(*view.sample), "\"waiting_for_memory\": 4"));
+  CHECK(Has(Json(*view.sample), "\"compile_memory_limit_bytes\": 2147483648"));
+}
+
 TEST_CASE("a Redis that nodes share has a line, and none where there is no such Redis") {
   View view = ViewOf({});
   CHECK_FALSE(Has(Text(view), "remote"));

@@ -148,6 +148,23 @@ TEST_CASE("exhausted_compiler: want of memory is no compile failure, however it 
   CHECK(fixture.Compile("//fake: allocate 64M").ok());
 }
 
+TEST_CASE("the most memory that a worker had is told, whether it succeeds or dies") {
+  CompileFixture fixture;
+  constexpr uint64_t kAllocated = 100ull << 20;
+  const auto peak_of = [&](const std::string& source) {
+    CompileJob job = fixture.NvrtcJob(source);
+    uint64_t peak = 1;
+    job.peak_bytes = &peak;
+    static_cast<void>(fixture.compiler.Compile(job, CompileFixture::SmallLimits(), {}));
+    return peak;
+  };
+  const uint64_t small = peak_of("");
+  CHECK(small > 1);
+  const uint64_t large = peak_of("//fake: allocate 100M");
+  CHECK(large >= kAllocated);
+  CHECK(peak_of("//fake: allocate 100M\n//fake: crash") >= kAllocated);
+}
+
 TEST_CASE("a job that nobody waits for is ended at once") {
   CompileFixture fixture;
   std::stop_source stop;

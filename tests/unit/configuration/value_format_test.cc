@@ -21,6 +21,16 @@ TEST_CASE("a size is a whole number with a binary unit") {
   }
 }
 
+TEST_CASE("a size may be left to the daemon where it finds one") {
+  CHECK(*SizeOrAutoFormat::Parse("auto") == std::nullopt);
+  CHECK(*SizeOrAutoFormat::Parse("0") == 0u);
+  CHECK(*SizeOrAutoFormat::Parse("4GiB") == 4ull << 30);
+  CHECK_FALSE(SizeOrAutoFormat::Parse("Auto").ok());
+  for (const char* text : {"auto", "0", "4GiB"}) {
+    CHECK(SizeOrAutoFormat::Show(*SizeOrAutoFormat::Parse(text)) == text);
+  }
+}
+
 TEST_CASE("a compile has the memory that an ordinary error takes, or is refused with the least") {
   CHECK(*CompileMemoryFormat::Parse("96MiB") == 96ull << 20);
   CHECK(*CompileMemoryFormat::Parse("4GiB") == 4ull << 30);

@@ -20,6 +20,20 @@ TEST_CASE("the state and what systemd made for the socket are the daemon's own")
         std::vector<std::string>{"/state", "/run/a", "/run/b"});
 }
 
+TEST_CASE("compiles may need the memory that caches and an eighth leave, a quarter at least") {
+  Configuration configuration;
+  configuration.memory_limit = 1000;
+  configuration.builds.preamble_bytes = 2000;
+  CHECK(CompileMemoryOf(configuration, 16'000) == 11'000);
+  CHECK(CompileMemoryOf(configuration, 4000) == 1000);
+  CHECK(CompileMemoryOf(configuration, 400) == 100);
+  CHECK(CompileMemoryOf(configuration, 0) == 0);
+  configuration.compile_memory_limit = 5;
+  CHECK(CompileMemoryOf(configuration, 16'000) == 5);
+  configuration.compile_memory_limit = 0;
+  CHECK(CompileMemoryOf(configuration, 16'000) == 0);
+}
+
 TEST_CASE("the socket's group is found by its name, and one that is not there is refused") {
   Configuration configuration;
   configuration.socket = "/run/s";

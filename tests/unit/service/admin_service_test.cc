@@ -54,6 +54,9 @@ TEST_CASE("statistics hold every counter and the gauges of this moment") {
   CHECK_FALSE(gauges.contains("remote_clock_ahead_seconds"));
   CHECK(reply.remote().address() == "redis://a");
   CHECK(gauges.at("waiting") == 4);
+  CHECK(gauges.at("compile_memory_bytes") == 50);
+  CHECK(gauges.at("compile_memory_limit_bytes") == 60);
+  CHECK(gauges.at("waiting_for_memory") == 1);
   CHECK(gauges.at("uptime_seconds") > 0);
 }
 
@@ -141,6 +144,7 @@ TEST_CASE("activity has the estimate from earlier compiles of the same kind and 
                                 .of_asker = true});
     activity.flights.back().kind = "link";
     activity.accounts = {{peer.account(), 3, 1}};
+    activity.memory = {.expected_bytes = 50, .limit_bytes = 60, .waiting = 1};
     return activity;
   };
   running.zygotes = {{.toolchain = "13.0", .resident_bytes = 4096, .jobs = 9}};
@@ -162,6 +166,9 @@ TEST_CASE("activity has the estimate from earlier compiles of the same kind and 
   CHECK(reply.users(0).queued() == 3);
   REQUIRE(reply.zygotes_size() == 1);
   CHECK(reply.zygotes(0).resident_bytes() == 4096);
+  CHECK(reply.compile_memory_bytes() == 50);
+  CHECK(reply.compile_memory_limit_bytes() == 60);
+  CHECK(reply.waiting_for_memory() == 1);
 }
 
 TEST_CASE("activity has failures with their text, but not that of other users") {

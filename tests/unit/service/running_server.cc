@@ -29,33 +29,34 @@ RunningServer::RunningServer(ServiceLimits limits, Deposits::Options deposit_opt
   options.limits = limits;
   options.version = "1.2.3";
   options.store_limit = 8192;
-  ServerSources sources{builder,
-                        budget,
-                        deposits,
-                        toolchains,
-                        releases,
-                        statistics,
-                        breakdown,
-                        failures,
-                        snapshots,
-                        upkeep,
-                        std::make_shared<SentContents>(std::chrono::steady_clock::now),
-                        accounts,
-                        [] {
-                          return TierSize{7, 4096};
-                        },
-                        [] {
-                          return BuildGauges{2, 3, 4, 5};
-                        },
-                        [this](const Peer& peer) { return activity(peer); },
-                        [this] { return zygotes; },
-                        [] {
-                          return std::optional(ClusterGauges{
-                              .nodes = 3, .connected = 2, .address = "redis://a", .unanswered = 5});
-                        },
-                        [] { return std::optional(ShelfGauges{.shelves = 2, .entries = 6}); },
-                        [this](std::string_view) { ++cut_offs_reported; },
-                        [] {}};
+  ServerSources sources{
+      builder,
+      budget,
+      deposits,
+      toolchains,
+      releases,
+      statistics,
+      breakdown,
+      failures,
+      snapshots,
+      upkeep,
+      std::make_shared<SentContents>(std::chrono::steady_clock::now),
+      accounts,
+      [] {
+        return TierSize{7, 4096};
+      },
+      [] {
+        return BuildGauges{2, 3, 4, 5, {.expected_bytes = 50, .limit_bytes = 60, .waiting = 1}};
+      },
+      [this](const Peer& peer) { return activity(peer); },
+      [this] { return zygotes; },
+      [] {
+        return std::optional(
+            ClusterGauges{.nodes = 3, .connected = 2, .address = "redis://a", .unanswered = 5});
+      },
+      [] { return std::optional(ShelfGauges{.shelves = 2, .entries = 6}); },
+      [this](std::string_view) { ++cut_offs_reported; },
+      [] {}};
   server = std::make_unique<Server>(std::move(options), std::move(sources));
   auto listener = ListeningSocket::Bind({socket_, 0666, {}});
   REQUIRE(listener.ok());

@@ -26,6 +26,9 @@ typedef struct cccl_cache_activity_info {
   size_t user_count;
   size_t zygote_count;
   size_t failure_count;
+  uint64_t compile_memory_bytes;       /* that running compiles are expected to need */
+  uint64_t compile_memory_limit_bytes; /* above which others wait; 0: no limit */
+  uint64_t waiting_for_memory;         /* compiles, of the running ones */
 } cccl_cache_activity_info;
 
 typedef enum cccl_cache_flight_state {

@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/process/usable_memory.h"
+
+#include <catch2/catch.hpp>
+
+#include "tests/support/temporary_directory.h"
+
+namespace cccl_cache::daemon::usable_memory_test {
+namespace {
+
+constexpr uint64_t kMachine = 1000ull << 10;
+
+/// The files of a machine.
+struct Machine {
+  explicit Machine(std::string_view groups) {
+    root.Write("proc/meminfo", "MemFree: 7 kB\nMemTotal:  1000 kB\nSwapTotal: 5 kB\n");
+    root.Write("proc/self/cgroup", groups);
+  }
+  [[nodiscard]] uint64_t usable() const { return UsableMemory(root.path()); }
+  void Write(const std::string& below, std::string_view text) const {
+    root.Write("sys/fs/cgroup/" + below, text);
+  }
+
+  TemporaryDirectory root;
+};
+
+TEST_CASE("the memory of the machine is usable where no group limits it") {
+  const Machine machine("0::/system.slice/a.service\n");
+  CHECK(machine.usable() == kMachine);
+  machine.Write("system.slice/a.service/memory.max", "max\n");
+  machine.Write("system.slice/a.service/memory.high", "9000000\n");
+  CHECK(machine.usable() == kMachine);
+}
+
+TEST_CASE("the least limit of the group and of those above counts") {
+  const Machine machine("0::/system.slice/a.service\n");
+  machine.Write("system.slice/a.service/memory.max", "600000\n");
+  CHECK(machine.usable() == 600'000);
+  machine.Write("system.slice/a.service/memory.high", "500000\n");
+  CHECK(machine.usable() == 500'000);
+  machine.Write("system.slice/memory.max", "400000\n");
+  CHECK(machine.usable() == 400'000);
+}
+
+TEST_CASE("a container's own limit lies where its groups begin") {
+  const Machine machine("0::/\n");
+  machine.Write("memory.max", "300000\n");
+  CHECK(machine.usable() == 300'000);
+}
+
+TEST_CASE("the first version of control groups limits memory too") {
+  const Machine machine("5:cpu:/other\n4:hugetlb,memory:/docker/a\n0::/\n");
+  machine.Write("memory/docker/a/memory.limit_in_bytes", "9223372036854771712\n");
+  CHECK(machine.usable() == kMachine);
+  machine.Write("memory/memory.limit_in_bytes", "200000\n");  // as a container sees it
+  machine.Write("memory/other/memory.limit_in_bytes", "1\n");
+  CHECK(machine.usable() == 200'000);
+}
+
+TEST_CASE("without the machine's memory nothing is known, and broken lines are passed over") {
+  CHECK(UsableMemory("/nonexistent") == 0);
+  CHECK(Machine("nonsense\n1:memory\n0::relative\n\n").usable() == kMachine);
+  CHECK(UsableMemory() > 0);
+}
+
+}  // namespace
+}  // namespace cccl_cache::daemon::usable_memory_test
