@@ -67,7 +67,6 @@ uint64_t UsableMemory(const std::string& root) {
     if (second == std::string::npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1);
     const std::string group = line.substr(second + 1);
-    if (!group.starts_with('/')) continue;
     if (controllers.empty()) least = std::min(least, LimitOfGroups(root + "/sys/fs/cgroup", group));
     if (HasMemory(controllers)) {
       least = std::min(least, LimitOfGroups(root + "/sys/fs/cgroup/memory", group));
