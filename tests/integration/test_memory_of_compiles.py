@@ -78,9 +78,9 @@ def test_small_compiles_run_in_all_slots_once_it_is_known_that_they_are_small(ma
     assert daemon.stats()["memory_waits_total"] == 0
 
 
-def test_without_a_limit_large_compiles_run_in_all_slots(make_daemon, toolkit):
+def test_without_a_limit_unknown_compiles_run_in_all_slots(make_daemon, toolkit):
     daemon = start(make_daemon, toolkit, "0")
-    with building(daemon, toolkit, [large(number) for number in range(SLOTS)]):
+    with building(daemon, toolkit, [small(number) for number in range(SLOTS)]):
         toolkit.await_arrivals("held", SLOTS)
     assert daemon.stats()["memory_waits_total"] == 0
 
