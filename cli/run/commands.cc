@@ -27,8 +27,8 @@ namespace {
 
 struct RunOptions {
   How how = How::kBest;
-  std::string wait;    ///< empty: as long as a compile takes
-  std::string report;  ///< empty: none; else "all" or "each"
+  std::optional<std::string> wait;  ///< none: as long as a compile takes
+  std::string report;               ///< empty: none; else "all" or "each"
 };
 
 // As shells have them.
@@ -53,10 +53,10 @@ std::optional<std::chrono::milliseconds> ParseWait(std::string_view text) {
 /// Returns the variables that the options ask for; or complains, and returns an exit code.
 std::variant<Variables, int> VariablesOf(const RunOptions& options, const CommonOptions& common) {
   std::optional<std::chrono::milliseconds> wait;
-  if (!options.wait.empty()) {
-    wait = ParseWait(options.wait);
+  if (options.wait) {
+    wait = ParseWait(*options.wait);
     if (!wait || *wait > kLongestWait) {
-      return FailUsage("--wait: \"" + options.wait + "\" is no time up to an hour: 50ms, 2s, 0",
+      return FailUsage("--wait: \"" + *options.wait + "\" is no time up to an hour: 50ms, 2s, 0",
                        common);
     }
   }

@@ -22,6 +22,8 @@ constexpr std::chrono::seconds kLongestWait{120};
 /// An error that took longer would hold up later runs as well.
 constexpr std::chrono::milliseconds kNoWait{100};
 constexpr std::chrono::seconds kRest{30};
+/// For a question that a daemon answers at once.
+constexpr std::chrono::milliseconds kLongestAnswer{1000};
 
 /// Stands for the input's name in a kept log.
 constexpr std::string_view kName("\0", 1);
@@ -99,17 +101,21 @@ std::variant<Acquired, interpose::Reason> Ask(Client* client, const DepositKey& 
   // An answer takes its time, though none is waited for.
   const auto bound = interpose::RunWait();
   const std::chrono::milliseconds longest = bound ? std::max(*bound, kNoWait) : kLongestWait;
-  for (std::chrono::milliseconds wait = std::min(kFirstWait, longest);; wait *= 2) {
+  std::chrono::milliseconds wait = std::min(kFirstWait, longest);
+  while (true) {
     Expected<Acquired> acquired = client->Acquire(key, wait);
     const auto waited = Clock::now() - begin;
     if (acquired.ok()) {
       if (known) facts.Remove(hangs);
       return *std::move(acquired);
     }
-    const bool others_make_it = acquired.error().status == CCCL_CACHE_DEADLINE;
+    // A short wait does not tell a daemon that hangs from one that waits for another's run.
+    const bool others_make_it = acquired.error().status == CCCL_CACHE_DEADLINE &&
+                                (wait >= kFirstWait || client->GetInfo(kLongestAnswer).ok());
     if (!others_make_it && waited > kNoWait) facts.Put(hangs, "");
     if (!others_make_it) return Reason::kNoDaemon;
     if (waited >= longest) return bound ? Reason::kTooSlow : Reason::kSilent;
+    wait = std::min(wait * 2, std::chrono::ceil<std::chrono::milliseconds>(longest - waited));
   }
 }
 

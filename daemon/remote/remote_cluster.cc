@@ -348,6 +348,7 @@ void RemoteCluster::Peek(Question question, std::function<void(Peeked)> told) {
   if (!link_.connected()) {
     return told({.finding = TierFinding::kNotConnected, .reason = link_.state().problem});
   }
+  if (question.counted) statistics_.Add(Counter::kRemoteLookups);
   const auto peek = std::make_shared<Peeking>();
   peek->question = std::move(question);
   peek->told = std::move(told);
@@ -363,6 +364,7 @@ void RemoteCluster::Peek(Question question, std::function<void(Peeked)> told) {
     }
     const milliseconds patience = PatienceFor(peek->question);
     link_.At(Clock::now() + patience, [this, peek, patience] {
+      if (peek->missing > 0) link_.NoteSlow();
       if (peek->peeked.finding != TierFinding::kHasIt) {
         peek->peeked = {.finding = TierFinding::kNoAnswer,
                         .reason = fmt::format("a build waits {} ms for it", patience.count())};
@@ -377,6 +379,8 @@ void RemoteCluster::TakePeeked(Peeking& peek, size_t place, const RedisReply* re
   Peeked& peeked = peek.peeked;
   const bool answered = reply != nullptr && reply->kind == RedisReply::Kind::kText;
   const auto opened = answered ? Opened(peek.question.entries[place], *reply) : ArtifactPtr();
+  const auto* const refusal = std::get_if<EntryRefusal>(&opened);
+  if (refusal != nullptr && peek.question.counted) statistics_.Add(CounterOf(*refusal));
   if (!answered) {
     if (peeked.finding != TierFinding::kHasIt) {
       peeked.finding = TierFinding::kNoAnswer;
@@ -390,7 +394,7 @@ void RemoteCluster::TakePeeked(Peeking& peek, size_t place, const RedisReply* re
     }
   } else if (peeked.finding == TierFinding::kNoEntry) {
     peeked.finding = TierFinding::kRefused;
-    peeked.reason = WhyRefused(std::get<EntryRefusal>(opened));
+    peeked.reason = WhyRefused(*refusal);
   }
   if (--peek.missing == 0) EndPeek(peek);
 }

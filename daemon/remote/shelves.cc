@@ -223,9 +223,12 @@ void Shelves::PeekFrom(size_t place, const std::shared_ptr<Peeking>& peeking) {
     const auto reading = std::make_shared<Shelf::Reading>();
     const auto then = [this, place, peeking, reading] {
       if (reading->entries.front() != nullptr) {
-        return peeking->told({.tier = TierName::kShelf, .finding = TierFinding::kHasIt});
+        return peeking->told({.tier = TierName::kShelf,
+                              .finding = TierFinding::kHasIt,
+                              .found = std::move(reading->entries)});
       }
       if (reading->refused > 0) {
+        if (peeking->question.counted) statistics_.Add(Counter::kShelfRefused, reading->refused);
         peeking->look = {TierName::kShelf, TierFinding::kRefused,
                          "its bytes are not what was signed, or its signer is revoked"};
       }
@@ -233,6 +236,7 @@ void Shelves::PeekFrom(size_t place, const std::shared_ptr<Peeking>& peeking) {
       PeekFrom(place + 1, peeking);
     };
     const auto late = [this, place, peeking] {
+      if (peeking->question.counted) statistics_.Add(Counter::kShelfLate);
       peeking->look = {TierName::kShelf, TierFinding::kNoAnswer,
                        fmt::format("a build waits {} ms for it", longest_read().count())};
       PeekFrom(place + 1, peeking);

@@ -21,6 +21,7 @@ from conftest import PATIENCE, PLACES, run_cli, wait_for
 from cccl_cache.v1 import admin_pb2, admin_pb2_grpc, info_pb2, info_pb2_grpc  # of PLACES.stubs
 
 SOURCE = pathlib.Path(__file__).with_name("run_program.c")
+PACKAGES = pathlib.Path(__file__).parents[2] / ".toolchains/cuda-python"
 
 
 def library_of(root, name="libnvrtc"):
@@ -200,12 +201,12 @@ def test_of_processes_that_want_the_same_at_once_one_compiles(daemon, program):
     assert report["compiled"] == 1 and report["hits"] + report["joined"] == 3
 
 
-@pytest.mark.parametrize("end, options", [("kill", ()), ("freeze", ()), ("freeze", ("--wait", "2s"))])
-def test_a_daemon_that_goes_during_a_compile_costs_no_result(daemon, program, end, options):
+@pytest.mark.parametrize("end", ["kill", "freeze"])
+def test_a_daemon_that_goes_during_a_compile_costs_no_result(daemon, program, end):
     words = (program(), library_of(PLACES.cuda13), "slowly")
     expected = alone(*words)
     with concurrent.futures.ThreadPoolExecutor() as threads:
-        running = threads.submit(under_run, daemon.socket, *words, options=options)
+        running = threads.submit(under_run, daemon.socket, *words)
         wait_for(lambda: daemon.stats()["in_flight"] == 1, "a compile")
         getattr(daemon, end)()
         ptx, report = running.result()
@@ -233,7 +234,7 @@ def test_without_any_wait_hits_are_taken_and_nothing_is_compiled(daemon, program
     assert (again, served(report)) == (ptx, (1, 0))
 
 
-@pytest.mark.parametrize("wait", ["soon", "-1s", "2h", "ms", "5"])
+@pytest.mark.parametrize("wait", ["soon", "-1s", "2h", "ms", "5", ""])
 def test_a_wait_that_is_no_time_up_to_an_hour_is_refused(directory, wait):
     for words in (("run", f"--wait={wait}", "--", "true"), ("env", f"--wait={wait}")):
         done = run_cli(*words, check=False)
@@ -259,10 +260,29 @@ print(Linker(*parts, options=LinkerOptions(arch="sm_90", link_time_optimization=
 """
 
 
+FROZEN = """
+import os, signal
+from cuda.bindings import nvrtc
+for number in range(3):
+    code, program = nvrtc.nvrtcCreateProgram(b"__global__ void k() {}", b"%d.cu" % number, 0, [], [])
+    assert nvrtc.nvrtcCompileProgram(program, 1, [b"-arch=sm_90"])[0] == 0
+    if number == 0:
+        os.kill(int(os.environ["DAEMON"]), signal.SIGSTOP)
+        while open(f"/proc/{os.environ['DAEMON']}/stat").read().rsplit(") ", 1)[1][0] != "T": pass
+"""
+
+
+def test_a_daemon_that_is_frozen_is_told_from_one_that_takes_longer_than_the_wait(daemon):
+    words = (sys.executable, "-c", FROZEN)
+    _, report = under_run(daemon.socket, *words, options=("--wait", "50ms"), DAEMON=str(daemon.process.pid),
+                          PYTHONPATH=str(PACKAGES), LD_LIBRARY_PATH=str(library_of(PLACES.cuda13).parent))
+    assert report["forwarded"]["daemon silent"] == 2
+    assert report["call_us"] - report["forwarded_us"] < 4_000_000
+
+
 @pytest.mark.parametrize("script, compiles", [(BINDINGS, 1), (LINKED, 3)], ids=["cuda.bindings", "cuda.core"])
 def test_python_packages_are_served(daemon, script, compiles):
-    packages = pathlib.Path(__file__).parents[2] / ".toolchains/cuda-python"
-    environment = {"PYTHONPATH": str(packages), "LD_LIBRARY_PATH": str(library_of(PLACES.cuda13).parent)}
+    environment = {"PYTHONPATH": str(PACKAGES), "LD_LIBRARY_PATH": str(library_of(PLACES.cuda13).parent)}
     words = (sys.executable, "-c", script)
     expected = alone(*words, **environment)
     for outcome in ((0, compiles), (compiles, 0)):

@@ -101,12 +101,25 @@ def test_a_run_waits_no_longer_for_another_ones_ptxas_than_it_is_told(tools, dir
     first = subprocess.Popen([PLACES.cli, "--socket", tools.socket, "run", "--", *words], cwd=directory,
                              env=tools.environment)
     wait_for(lambda: (directory / "first").exists(), "the first run")
-    done = run_cli("--socket", tools.socket, "--json", "run", "--report", "--wait", "100ms", "--", *words, cwd=directory,
-                   environment=tools.environment)
-    assert json.loads(done.stderr)["forwarded"]["longer than --wait"] == 1
-    assert tools.runs() == 2
+    for wait, longest, runs in (("100ms", 1.9, 2), ("2500ms", 4.4, 3)):
+        done = run_cli("--socket", tools.socket, "--json", "run", "--report", "--wait", wait, "--", *words, cwd=directory,
+                       environment=tools.environment)
+        report = json.loads(done.stderr)
+        assert (report["forwarded"]["longer than --wait"], tools.runs()) == (1, runs)
+        assert report["call_us"] - report["forwarded_us"] < longest * 1e6
     (directory / "gate").write_text("go on\n")
     assert first.wait(PATIENCE) == 0
+
+
+def test_a_frozen_daemon_costs_one_run_a_wait_and_the_next_ones_nothing(tools, fake, directory):
+    fake.freeze()
+    words = ("ptxas", "-arch=sm_90", "k.ptx", "-o", "made")
+    for longest in (4, 1):
+        done = run_cli("--socket", tools.socket, "--json", "run", "--report", "--wait", "100ms", "--", *words, cwd=directory,
+                       environment=tools.environment)
+        report = json.loads(done.stderr)
+        assert report["forwarded"]["no daemon"] == 1
+        assert report["call_us"] - report["forwarded_us"] < longest * 1e6
 
 
 def test_a_tool_that_is_missing_fails_as_without_run(tools):

@@ -8,8 +8,9 @@ import os
 import shutil
 import signal
 
+import grpc
 import pytest
-from conftest import PATIENCE, wait_for
+from conftest import PATIENCE, build_pb2, build_pb2_grpc, nvrtc_request, wait_for
 from fuse_file import NAME, FuseFile
 from remote_nodes import keys, redis, site  # noqa: F401
 from running_daemon import run_cli
@@ -84,6 +85,24 @@ def test_a_build_on_a_shelf_is_a_hit_of_which_nothing_is_copied(shelf, toolkit):
     node.start()
     wait_for(lambda: count(node, "shelf_snapshots") == 1, "the look at the shelf")
     assert found(node.build_json(SOURCE)) == ("hit", "shelf")
+
+
+def test_a_build_that_refuses_misses_is_a_hit_of_a_shelf(shelf):
+    def ask(daemon, source, on_miss):
+        with daemon.channel() as channel:
+            return build_pb2_grpc.BuildStub(channel).Build(nvrtc_request(source, on_miss=on_miss))
+
+    maker = shelf.make_daemon(name="maker", roots=(shelf.toolkit.root,)).start()
+    ask(maker, SOURCE, build_pb2.ON_MISS_WAIT)
+    maker.cli("snapshot", "create", str(shelf.place / "kernels.snap"))
+    shelf.sign(shelf.place / "kernels.snap", shelf.key)
+    node = shelf.node("node")
+    hit = ask(node, SOURCE, build_pb2.ON_MISS_REFUSE)
+    assert (hit.outcome, hit.tier) == (build_pb2.OUTCOME_HIT, build_pb2.TIER_SHELF)
+    with pytest.raises(grpc.RpcError) as missed:
+        ask(node, "// not there\n", build_pb2.ON_MISS_REFUSE)
+    assert missed.value.code() == grpc.StatusCode.NOT_FOUND
+    assert node.stats()["compiles_total"] == 0
 
 
 def test_the_bytes_of_a_shelf_are_those_that_were_compiled(shelf, make_daemon, toolkit):

@@ -96,7 +96,10 @@ uint64_t DurationHistogram::CountUpTo(size_t bound) const {
 
 void BuildBreakdown::Add(const BuildRecord& record) {
   const Result<BuildAnswer>& result = record.result;
-  const std::string_view outcome = result ? NameOf(result->outcome) : kError;
+  const bool not_cached = !result && result.error().code == ErrorCode::kNotCached;
+  const std::string_view outcome = result       ? NameOf(result->outcome)
+                                   : not_cached ? Name(ErrorCode::kNotCached)
+                                                : kError;
   const Codegen codegen{NameOf(record.kind), LabelOf(result)};
   const MutexLock lock(mutex_);
   Row& account = RowOf(rows_.accounts, record.peer.account(), kMaxAccounts, rows_.other_accounts);

@@ -17,8 +17,8 @@ using Clock = std::chrono::steady_clock;
 
 // A build waits so often in a row for a toolchain that changed again while it was identified.
 constexpr int kMaxRescans = 4;
-// A build that is explained asks other nodes so often, as one that is compiled does: each manifest
-// and each change of names may lead to another artifact.
+// A build that is not to be compiled asks other nodes so often, as one that is compiled does: each
+// manifest and each change of names may lead to another artifact.
 constexpr int kMaxAskedElsewhere = 8;
 // Memory for the builds that `explain` compares with, of all users together.
 constexpr size_t kHistoryBytes = 64 << 20;
@@ -178,6 +178,8 @@ void BuildCoordinator::Advance(BuildPtr build) {
           PlanUnderRealNames(*build);
           break;
         }
+        // Its result would serve no later caller.
+        if (!build->plan->uncacheable_reason.empty()) table_.EndWithCaller(build->ticket);
         if (build->MayBeCompiled()) return flights_.Join(std::move(build));
         build->step = Step::kElsewhere;
         break;
@@ -380,7 +382,8 @@ void BuildCoordinator::AwaitElsewhere(BuildPtr build) {
   const BuildPlan& plan = *build->plan;
   Cluster::Question question{.entries = {ArtifactEntryOf(plan, *build->asked_elsewhere.last)},
                              .account = build->peer.account(),
-                             .usual_time = flights_.UsualTime(build->request->kind())};
+                             .usual_time = flights_.UsualTime(build->request->kind()),
+                             .counted = build->dry_run == nullptr};
   if (build->found.closure == nullptr) question.entries.push_back(ManifestEntryOf(plan));
   table_.Park(std::move(build));
   parts_.cluster->Peek(std::move(question), [this, ticket](Cluster::Peeked peeked) {

@@ -33,6 +33,13 @@ void FlightTable::Forget(std::unordered_map<Ticket, TicketState>::iterator ticke
   if (tickets_.size() == unattended_) idle_.NotifyAll();
 }
 
+void FlightTable::EndWithCaller(Ticket ticket) {
+  const MutexLock lock(mutex_);
+  const auto state = tickets_.find(ticket);
+  if (state == tickets_.end() || !std::exchange(state->second.finishes, false)) return;
+  if (state->second.left) --unattended_;
+}
+
 void FlightTable::Park(BuildPtr waiter) {
   const MutexLock lock(mutex_);
   const auto state = tickets_.find(waiter->ticket);
@@ -189,7 +196,7 @@ FlightTable::Left FlightTable::Leave(Ticket ticket) {
     const MutexLock lock(mutex_);
     const auto state = tickets_.find(ticket);
     if (state == tickets_.end()) return left;
-    if (state->second.finishes) {
+    if (state->second.finishes && !IsFinishedForAnother(ticket, state->second)) {
       if (!std::exchange(state->second.left, true)) ++unattended_;
       if (tickets_.size() == unattended_) idle_.NotifyAll();
       return left;
@@ -206,6 +213,16 @@ FlightTable::Left FlightTable::Leave(Ticket ticket) {
   }
   stop.request_stop();
   return left;
+}
+
+bool FlightTable::IsFinishedForAnother(Ticket ticket, const TicketState& state) const {
+  if (state.flight == 0) return false;
+  const std::vector<BuildPtr>& waiters = flights_.at(state.flight).waiters;
+  const auto own = std::ranges::find(waiters, ticket, &Build::ticket);
+  return std::ranges::any_of(waiters, [&](const BuildPtr& each) REQUIRES(mutex_) {
+    return each->ticket != ticket && each->peer.account() == (*own)->peer.account() &&
+           tickets_.at(each->ticket).finishes;
+  });
 }
 
 FlightTable::Left FlightTable::TakeOutOfLine(Ticket ticket) {

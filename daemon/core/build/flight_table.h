@@ -30,6 +30,9 @@ class FlightTable {
   /// that no answer is wanted.
   bool Close(Ticket ticket);
 
+  /// The ticket's build finishes no more without its caller.
+  void EndWithCaller(Ticket ticket);
+
   /// Keeps a waiter that waits in no flight, for something that may never come. The waiter is gone
   /// if the caller left or leaves meanwhile.
   void Park(BuildPtr waiter);
@@ -91,7 +94,7 @@ class FlightTable {
     BuildPtr waiter;
   };
   /// The caller waits no longer and will not be answered. If it led its flight, the next waiter
-  /// leads.
+  /// leads. A waiter that finishes stays, unless the flight has another one of its account.
   Left Leave(Ticket ticket);
   /// Takes the waiter out of its flight, to be answered otherwise, unless the flight's compile has
   /// begun. The ticket stays open.
@@ -141,6 +144,10 @@ class FlightTable {
   /// Requires a ticket that waits in a flight.
   Left RemoveWaiter(Ticket ticket, uint64_t id, std::stop_source* stop) REQUIRES(mutex_);
   void StopJoining(uint64_t id, Flight* flight) REQUIRES(mutex_);
+  /// Returns whether the flight of this ticket, if it waits in one, has another waiter of its
+  /// account that finishes.
+  [[nodiscard]] bool IsFinishedForAnother(Ticket ticket, const TicketState& state) const
+      REQUIRES(mutex_);
 
   mutable Mutex mutex_;
   CondVar idle_;

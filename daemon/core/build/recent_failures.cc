@@ -24,10 +24,11 @@ std::string TellingLine(std::string_view log) {
 }
 
 /// Returns whether the client answers this error by itself: it sends what is missing, comes again,
-/// or has left.
+/// asked for hits alone, or has left.
 bool IsAnsweredByClient(ErrorCode code) {
   return code == ErrorCode::kFilesNeeded || code == ErrorCode::kUploadNeeded ||
-         code == ErrorCode::kOverloaded || code == ErrorCode::kCancelled;
+         code == ErrorCode::kNotCached || code == ErrorCode::kOverloaded ||
+         code == ErrorCode::kCancelled;
 }
 
 bool IsOwn(const Failure& failure, const Peer& peer) {

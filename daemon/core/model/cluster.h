@@ -78,6 +78,8 @@ class Cluster {
     /// How long compiles of this kind took at most, lately; 0: unknown. Bounds how long a build
     /// waits for an answer, and for the compile of another node.
     std::chrono::microseconds usual_time{0};
+    /// Of Peek: what it finds is used, so it counts as if it had been asked for.
+    bool counted = false;
   };
   /// Run on threads of the cluster's, never under a lock of it; `found` and `compile` may run at
   /// the same time. They may run until the question has ended, and not once Close has returned.
@@ -97,7 +99,8 @@ class Cluster {
   struct Peeked {
     std::vector<TierLook> before = {};  ///< of tiers that were asked first and do not have it
     TierName tier = TierName::kRemote;
-    /// kHasIt: the first entry asked for is there. kRefused: one of them is not taken.
+    /// kHasIt: the first entry asked for is there, and in `found`. kRefused: one of them is not
+    /// taken.
     TierFinding finding = TierFinding::kNoEntry;
     std::string reason = {};
     std::vector<ArtifactPtr> found = {};  ///< as Asker::found takes it; may be empty
@@ -109,9 +112,9 @@ class Cluster {
   /// Returns false, and calls nothing, if no other node can be reached now. `ended`: requested when
   /// the build has its result or needs none.
   virtual bool Ask(Question question, const std::stop_token& ended, Asker asker) = 0;
-  /// Looks whether the entries are there, for a build that is only explained: waits as long as a
-  /// build would, takes no lease and counts nothing. `told` is called once: at once, or on a thread
-  /// of the cluster's, and then not after Close has returned.
+  /// Looks whether the entries are there, for a build that is not to be compiled: waits as long as
+  /// another build would, and takes no lease. `told` is called once: at once, or on a thread of the
+  /// cluster's, and then not after Close has returned.
   virtual void Peek(Question question, std::function<void(Peeked)> told) = 0;
   /// Tells nodes that wait for a compile of this node, by Question::compile, that it waits for
   /// files of one user.

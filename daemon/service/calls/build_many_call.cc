@@ -68,7 +68,10 @@ void BuildManyCall::CancelBuild(uint64_t tag) {
   const auto member = members_.find(tag);
   if (member == members_.end()) return;
   backend_.builder.Leave(member->second.ticket);
-  Answer(tag, Error{ErrorCode::kCancelled, "the caller cancelled this build"});
+  // The builder holds the shares until it has done with the build.
+  members_.erase(member);
+  Reply(tag, EncodeTaggedError(tag, {ErrorCode::kCancelled, "the caller cancelled this build"}));
+  EndIfDone();
 }
 
 void BuildManyCall::Answer(uint64_t tag, const Result<BuildAnswer>& answer) {

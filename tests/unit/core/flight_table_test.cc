@@ -67,6 +67,39 @@ TEST_CASE("a waiter whose build finishes stays when its caller leaves, and is wa
   CHECK(table.WaitUntilIdle(std::chrono::milliseconds(0)));
 }
 
+TEST_CASE("of one user's waiters whose callers left a flight, one that finishes stays") {
+  FlightTable table;
+  const auto join = [&table](uid_t uid) {
+    auto waiter = std::make_unique<Build>();
+    const FlightTable::Ticket ticket = waiter->ticket = table.Open(true);
+    waiter->peer = {uid, uid, {}, 1};
+    waiter->request = std::make_shared<cccl_cache::BuildRequest>();
+    table.Join(std::move(waiter), kKey, {});
+    return ticket;
+  };
+  const auto first = join(7);
+  const auto second = join(7);
+  const auto of_other = join(8);
+  CHECK(table.Leave(first).waiter != nullptr);
+  CHECK(table.Leave(second).waiter == nullptr);
+  CHECK(table.Leave(of_other).waiter == nullptr);
+  CHECK(table.Waiting() == 2);
+  CHECK(table.WaitUntilIdle(std::chrono::milliseconds(0)));
+}
+
+TEST_CASE("a build that is told to end with its caller does so, before it left or after") {
+  FlightTable table;
+  for (const bool leaves_first : {true, false}) {
+    auto waiter = std::make_unique<Build>();
+    const FlightTable::Ticket ticket = waiter->ticket = table.Open(true);
+    if (leaves_first) table.Leave(ticket);
+    table.EndWithCaller(ticket);
+    if (!leaves_first) table.Leave(ticket);
+    CHECK(table.Join(std::move(waiter), kKey, {}).flight == 0);
+    CHECK(table.WaitUntilIdle(std::chrono::milliseconds(0)));
+  }
+}
+
 TEST_CASE("everybody who waits is found at the end, parked ones too") {
   FlightTable table;
   table.Join(NewWaiter(table), kKey, {});

@@ -51,8 +51,9 @@ TEST_CASE("a line with error: tells more than one that has the word in it") {
 
 TEST_CASE("an error that the client answers by itself is no failure") {
   RecentFailures failures;
-  for (const ErrorCode code : {ErrorCode::kFilesNeeded, ErrorCode::kUploadNeeded,
-                               ErrorCode::kOverloaded, ErrorCode::kCancelled}) {
+  for (const ErrorCode code :
+       {ErrorCode::kFilesNeeded, ErrorCode::kUploadNeeded, ErrorCode::kNotCached,
+        ErrorCode::kOverloaded, ErrorCode::kCancelled}) {
     Add(failures, 7, Error{code, "e"});
   }
   Add(failures, 7, Error{ErrorCode::kTimedOut, "e"});

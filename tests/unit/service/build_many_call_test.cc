@@ -180,6 +180,20 @@ TEST_CASE("builds of a stream that ended count as long as the builder has them")
   CHECK(running.budget.Used(Resource::kBytes) == 0);
 }
 
+TEST_CASE("a build that was cancelled counts as long as the builder has it") {
+  RunningServer running;
+  auto builds = std::make_unique<HeldBuilds>(running);
+  ManyBuilds many(running);
+  many.Ask(1);
+  REQUIRE(builds->WaitFor(1));
+  const uint64_t calls = running.budget.Used(Resource::kCalls);
+  many.Cancel(1);
+  REQUIRE(many.Next() == 1u);
+  CHECK(running.budget.Used(Resource::kCalls) == calls);
+  builds.reset();
+  CHECK(running.budget.Used(Resource::kCalls) == calls - 1);
+}
+
 TEST_CASE("answers and a caller who leaves may meet: a stream ends once") {
   RunningServer running;
   constexpr size_t kBuilds = 40;
