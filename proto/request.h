@@ -120,8 +120,8 @@ struct ToolchainSelector {
 /// The same numbers as in build.proto. Not part of the key.
 enum class BuildPriority : uint8_t { kNormal = 0, kInteractive = 1, kWarmUp = 2 };
 
-/// What a build does that has to be compiled. The same numbers as in build.proto. Not part of the
-/// key.
+/// The action of a build that has to be compiled. The same numbers as in build.proto. Not part of
+/// the key.
 enum class MissAction : uint8_t {
   kWait = 0,    ///< waits; the compile is cancelled when its last caller leaves
   kRefuse = 1,  ///< ends with an error, and nothing is compiled

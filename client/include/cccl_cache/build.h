@@ -80,7 +80,7 @@ enum class Priority : uint8_t {
   kWarmUp = CCCL_CACHE_PRIORITY_WARM_UP,
 };
 
-/// What a build does that has to be compiled: see cccl_cache_on_miss.
+/// The action of a build that has to be compiled: see cccl_cache_on_miss.
 enum class OnMiss : uint8_t {
   kWait = CCCL_CACHE_ON_MISS_WAIT,
   kRefuse = CCCL_CACHE_ON_MISS_REFUSE,

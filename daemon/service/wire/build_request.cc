@@ -37,7 +37,7 @@ BuildPriority PriorityOf(uint64_t number) {
   return known ? static_cast<BuildPriority>(number) : BuildPriority::kNormal;
 }
 
-// What a newer client knows counts as waiting. A client that needs more sets min_api_minor.
+// An action that only a newer client knows counts as waiting.
 MissAction OnMissOf(uint64_t number) {
   const bool known = number <= static_cast<uint64_t>(MissAction::kFinish);
   return known ? static_cast<MissAction>(number) : MissAction::kWait;

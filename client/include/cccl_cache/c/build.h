@@ -56,7 +56,7 @@ typedef enum cccl_cache_priority {
   CCCL_CACHE_PRIORITY_WARM_UP = 3 /* after all others, those of other users as well */
 } cccl_cache_priority;
 
-/* What a build does that has to be compiled. Never part of the key. */
+/* The action of a build that has to be compiled. Never part of the key. */
 typedef enum cccl_cache_on_miss {
   CCCL_CACHE_ON_MISS_WAIT = 0, /* it waits; when the last call that waits for a compile ends, the
                                   compile is cancelled */
