@@ -22,12 +22,12 @@ namespace cccl_cache::daemon {
 /// Starts compiles only while the memory that they are expected to need fits a limit. What earlier
 /// compiles of a kind needed is what the next one is expected to need. Thread-safe.
 ///
-/// One compile always runs, whatever it needs. A quarter of the limit is reserved for accounts that
-/// have nothing running, and for root and the daemon's own user.
+/// One compile always runs, whatever it needs. A quarter of the limit is kept from further compiles
+/// of accounts that have some running, but for root and the daemon's own user.
 ///
 /// Order: compiles of accounts that have nothing running come first, then those that came first. A
-/// compile that does not fit is passed by at most `kMaxPassedBy` later ones that fit. After that,
-/// none behind it starts before it does.
+/// compile that does not fit is passed by at most `kMaxPassedBy` later ones that fit, not counting
+/// those that come first. After that, none behind it starts before it does.
 class CompileMemory {
  public:
   /// Compiles that need about as much memory as each other, all of one account: no user changes
