@@ -166,7 +166,7 @@ class Client:
             Which of the builds that wait for a compiler goes first: interactive ones before this user's others, warm-ups
             after everybody's. Without it ``$CCCL_CACHE_PRIORITY``, else normal.
         on_miss : {"wait", "refuse", "finish"}
-            What to do if it has to be compiled: wait for it; raise `NotCachedError`, with nothing compiled; or wait
+            The action if it has to be compiled: wait for it; raise `NotCachedError`, with nothing compiled; or wait
             until `timeout`, after which the daemon finishes the compile for the next caller.
 
         Returns

@@ -114,9 +114,9 @@ struct DryRun {
   std::vector<TierLook> elsewhere = {};  ///< what other nodes answered
 };
 
-/// What other nodes were asked for by a build that takes no lease.
+/// The questions to other nodes of a build that takes no lease.
 struct AskedElsewhere {
-  std::optional<Digest> last;  ///< the artifact
+  std::optional<Digest> last;  ///< the artifact of the last one
   int times = 0;
 };
 

@@ -366,8 +366,9 @@ void BuildCoordinator::PlanUnderRealNames(Build& build) {
 
 bool BuildCoordinator::AsksElsewhere(Build& build) const {
   if (parts_.cluster == nullptr) {
-    if (build.dry_run)
+    if (build.dry_run) {
       build.dry_run->elsewhere = {{TierName::kRemote, TierFinding::kNotConfigured}};
+    }
     return false;
   }
   AskedElsewhere& asked = build.asked_elsewhere;

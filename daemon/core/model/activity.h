@@ -46,7 +46,7 @@ struct AccountActivity {
   size_t running = 0;
 };
 
-/// What running compiles are expected to need of memory.
+/// The memory that running compiles are expected to need.
 struct MemoryActivity {
   uint64_t expected_bytes = 0;
   uint64_t limit_bytes = 0;  ///< 0: none

@@ -59,7 +59,7 @@ class CompileMemory {
   static constexpr size_t kMaxPassedBy = 8;
   static constexpr size_t kMaxKinds = 4096;
   static constexpr size_t kMaxKindsPerAccount = 256;
-  /// What a compile of an unknown kind is expected to need: twice what NVRTC 13.0 takes for a
+  /// The expected need of a compile of an unknown kind: twice what NVRTC 13.0 takes for a
   /// program over CUB's blocks (docs/internals/decisions/0057).
   static constexpr uint64_t kUnknownBytes = 512ull << 20;
 
