@@ -69,6 +69,21 @@ def test_the_misses_of_another_user_are_compiled_in_their_turn(daemon, toolkit):
         assert_built(builds)
 
 
+def test_compiles_of_one_user_that_need_all_memory_leave_some_to_another(make_daemon, toolkit):
+    """Whether they are known or not: each of the bystander's is compiled while the attacker's run and wait."""
+    daemon = make_daemon("--socket-mode", "0666", "--jobs", "4", "--compile-memory-limit", "600MiB",
+                         "--pch-memory-limit", "0", roots=(toolkit.root,)).start()
+    large = [["//fake: allocate 300M\n//fake: wait-for held\n// {}\n".format(i), []] for i in range(3)]
+    with UnaryBuilds(daemon, ATTACKER, large) as builds:
+        wait_for(lambda: daemon.stats()["waiting_for_memory"] == 2, "two that wait for memory")
+        toolkit.await_arrivals("held", 1)
+        for miss in range(MISSES):
+            number_of_miss(daemon, miss)
+        assert toolkit.arrivals("held") == 1
+        toolkit.open("held")
+        assert_built([builds])
+
+
 def test_the_hits_of_another_user_are_answered_meanwhile(daemon, toolkit):
     with Bystander(daemon, QUIET_HITS) as bystander:
         _, quiet = bystander.report("no flood")

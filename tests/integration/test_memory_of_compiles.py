@@ -21,8 +21,8 @@ def small(number):
     return f"#include <cuda.h>\n//fake: allocate 40M\n//fake: wait-for held\n// {number}\n"
 
 
-def start(make_daemon, toolkit, limit):
-    return make_daemon("--jobs", str(SLOTS), "--compile-memory-limit", limit, "--pch-memory-limit", "0",
+def start(make_daemon, toolkit, limit, *options):
+    return make_daemon("--jobs", str(SLOTS), "--compile-memory-limit", limit, "--pch-memory-limit", "0", *options,
                        roots=(toolkit.root,)).start()
 
 
@@ -90,6 +90,18 @@ def test_a_compile_that_needs_more_than_all_compiles_may_runs(make_daemon, toolk
     toolkit.open("held")
     for number in range(2):
         assert daemon.build_json(large(number))["outcome"] == "built"
+
+
+def test_a_check_that_nobody_waits_for_makes_way_for_a_caller(make_daemon, toolkit):
+    daemon = start(make_daemon, toolkit, "512MiB", "--shadow-check-every", "1")
+    toolkit.open("held")
+    assert daemon.build_json(large(1))["outcome"] == "built"
+    toolkit.close("held")
+    assert daemon.build_json(large(1))["outcome"] == "hit"
+    toolkit.await_arrivals("held", 2)
+    with building(daemon, toolkit, [large(2)]):
+        toolkit.await_arrivals("held", 3)
+    wait_for(lambda: daemon.stats()["shadow_checks_total"] > 0, "the check begins again")
 
 
 def test_by_default_the_limit_is_a_part_of_what_the_daemon_may_use(make_daemon):

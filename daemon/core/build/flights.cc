@@ -100,12 +100,14 @@ CompileRunner::Parts WithOwn(CompileRunner::Parts parts, PreamblePool* preambles
 Flights::Flights(const Parts& parts, const Limits& limits, StartAgain start_again)
     : parts_(parts),
       start_again_(std::move(start_again)),
-      memory_(limits.memory_bytes, parts.compile.statistics),
+      memory_(limits.memory_bytes, parts.compile.statistics, [this] { idle_jobs_.MakeRoom(); }),
       preambles_(
           parts.compile.compiler, parts.compile.statistics, limits.compile, limits.preambles,
           [this] { return Busy() == 0; }, &memory_),
       runner_(WithOwn(parts.compile, &preambles_, &memory_), limits.compile),
-      idle_jobs_(SameSlots(limits.queue), [this] { return Busy(); }),
+      idle_jobs_(
+          SameSlots(limits.queue),
+          [this, slots = limits.queue.slots] { return memory_.callers_wait() ? slots : Busy(); }),
       shadow_checks_({parts.cache, runner_, idle_jobs_, parts.compile.statistics, parts.report},
                      limits.shadow_check_every),
       queue_(limits.queue, [this](uint64_t flight) { Run(flight); }) {}

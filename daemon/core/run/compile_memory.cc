@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -49,21 +50,38 @@ CompileMemory::Kind CompileMemory::KindOf(const CompileJob& job, Account account
   return {account, hasher.Finish(), any_like};
 }
 
-std::optional<CompileMemory::Running> CompileMemory::Start(const Kind& kind, std::stop_token stop) {
-  const MutexLock lock(mutex_);
-  Waiter waiter{.account = kind.account, .bytes = ExpectedOf(kind)};
+CompileMemory::CompileMemory(uint64_t limit, Statistics& statistics,
+                             std::function<void()> make_room)
+    : limit_(limit),
+      statistics_(statistics),
+      make_room_(std::move(make_room)),
+      reserve_{limit / 4},
+      shared_{limit == 0 ? std::numeric_limits<uint64_t>::max() : limit - limit / 4} {}
+
+std::optional<CompileMemory::Running> CompileMemory::Start(const Kind& kind, std::stop_token stop,
+                                                           Urgency urgency) {
+  MutexLock lock(mutex_);
+  Waiter waiter{.account = kind.account,
+                .urgency = urgency,
+                .bytes = std::min(ExpectedOf(kind), shared_.bytes),
+                .known = needed_.Find(kind.kind) != nullptr};
   const auto place = waiters_.insert(waiters_.end(), &waiter);
   Admit();
-  if (!waiter.may_start) {
+  if (!waiter.taken) {
     statistics_.Add(Counter::kMemoryWaits);
-    changed_.Wait(mutex_, std::move(stop), [&waiter] { return waiter.may_start; });
+    if (urgency == Urgency::kCaller && make_room_) {
+      lock.Unlock();
+      make_room_();
+      lock.Lock();
+    }
+    changed_.Wait(mutex_, std::move(stop), [&waiter] { return waiter.taken.has_value(); });
   }
-  if (!waiter.may_start) {
+  if (!waiter.taken) {
     waiters_.erase(place);
     Admit();  // those that waited behind it
     return std::nullopt;
   }
-  return std::optional<Running>(std::in_place, *this, kind, waiter.bytes);
+  return std::optional<Running>(std::in_place, *this, kind, *waiter.taken);
 }
 
 uint64_t CompileMemory::Expected(const Kind& kind) const {
@@ -73,7 +91,15 @@ uint64_t CompileMemory::Expected(const Kind& kind) const {
 
 MemoryActivity CompileMemory::activity() const {
   const MutexLock lock(mutex_);
-  return {.expected_bytes = expected_, .limit_bytes = limit_, .waiting = waiters_.size()};
+  return {.expected_bytes = shared_.taken + reserve_.taken,
+          .limit_bytes = limit_,
+          .waiting = waiters_.size()};
+}
+
+bool CompileMemory::callers_wait() const {
+  const MutexLock lock(mutex_);
+  return std::ranges::any_of(
+      waiters_, [](const Waiter* waiter) { return waiter->urgency == Urgency::kCaller; });
 }
 
 uint64_t CompileMemory::ExpectedOf(const Kind& kind) const {
@@ -83,25 +109,38 @@ uint64_t CompileMemory::ExpectedOf(const Kind& kind) const {
   return kUnknownBytes;
 }
 
-bool CompileMemory::Fits(const Waiter& waiter) const {
-  if (limit_ == 0 || running_of_.empty()) return true;
-  const bool may_use_all = waiter.account.privileged() || !running_of_.contains(waiter.account);
-  const uint64_t most = may_use_all ? limit_ : limit_ - limit_ / 4;
-  return expected_ <= most && waiter.bytes <= most - expected_;
+std::optional<uint64_t> CompileMemory::OfReserve(const Waiter& waiter) const {
+  if (waiter.urgency != Urgency::kCaller) return std::nullopt;
+  const uint64_t free = reserve_.free();
+  if (ComesFirst(waiter)) {
+    // Most kinds need little, and only a compile tells.
+    const uint64_t bytes = waiter.known ? waiter.bytes : std::min(waiter.bytes, reserve_.bytes / 2);
+    return bytes <= free ? std::optional(bytes) : std::nullopt;
+  }
+  if (waiter.bytes > free) return std::nullopt;
+  const uint64_t used = used_by_.at(waiter.account).bytes + waiter.bytes;
+  const bool little = used <= free - waiter.bytes;
+  return little || waiter.account.privileged() ? std::optional(waiter.bytes) : std::nullopt;
 }
 
 CompileMemory::Waiters::iterator CompileMemory::Next() {
   std::vector<Waiter*> passed;
-  for (const bool of_idle_accounts : {true, false}) {
+  bool shared_is_open = true;
+  for (const bool first : {true, false}) {
     for (auto next = waiters_.begin(); next != waiters_.end(); ++next) {
       Waiter& waiter = **next;
-      if (running_of_.contains(waiter.account) == of_idle_accounts) continue;
-      if (Fits(waiter)) {
+      if (ComesFirst(waiter) != first) continue;
+      if (shared_is_open && waiter.bytes <= shared_.free()) {
         for (Waiter* const each : passed) ++each->passed_by;
+        waiter.taken = {&shared_, waiter.bytes, waiter.urgency};
         return next;
       }
-      if (waiter.passed_by >= kMaxPassedBy) return waiters_.end();
+      if (const auto bytes = OfReserve(waiter)) {
+        waiter.taken = {&reserve_, *bytes, waiter.urgency};
+        return next;
+      }
       passed.push_back(&waiter);
+      if (waiter.passed_by >= kMaxPassedBy) shared_is_open = false;
     }
   }
   return waiters_.end();
@@ -109,11 +148,13 @@ CompileMemory::Waiters::iterator CompileMemory::Next() {
 
 void CompileMemory::Admit() {
   for (auto next = Next(); next != waiters_.end(); next = Next()) {
-    Waiter& waiter = **next;
+    const Waiter& waiter = **next;
     waiters_.erase(next);
-    waiter.may_start = true;
-    expected_ += waiter.bytes;
-    ++running_of_[waiter.account];
+    waiter.taken->of->taken += waiter.taken->bytes;
+    if (waiter.urgency != Urgency::kCaller) continue;
+    Use& use = used_by_[waiter.account];
+    ++use.compiles;
+    use.bytes += waiter.taken->bytes;
   }
   changed_.NotifyAll();
 }
@@ -122,9 +163,13 @@ void CompileMemory::End(const Running& running) {
   const MutexLock lock(mutex_);
   Learn(running.kind_.account, running.kind_.kind, running);
   Learn(running.kind_.account, running.kind_.any_like, running);
-  expected_ -= running.expected_;
-  const auto account = running_of_.find(running.kind_.account);
-  if (--account->second == 0) running_of_.erase(account);
+  const Taken& taken = running.taken_;
+  taken.of->taken -= taken.bytes;
+  if (taken.urgency == Urgency::kCaller) {
+    const auto use = used_by_.find(running.kind_.account);
+    use->second.bytes -= taken.bytes;
+    if (--use->second.compiles == 0) used_by_.erase(use);
+  }
   Admit();
 }
 

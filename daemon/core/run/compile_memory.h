@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <map>
 #include <optional>
@@ -22,14 +23,20 @@ namespace cccl_cache::daemon {
 /// Starts compiles only while the memory that they are expected to need fits a limit. What earlier
 /// compiles of a kind needed is what the next one is expected to need. Thread-safe.
 ///
-/// One compile always runs, whatever it needs. A quarter of the limit is kept from further compiles
-/// of accounts that have some running, but for root and the daemon's own user.
+/// Three quarters of the limit are shared by all compiles. One that needs more counts as three
+/// quarters, so each can run. Callers' compiles of accounts that have none running come first, then
+/// those that came first. A compile that does not fit is passed by at most `kMaxPassedBy` others;
+/// after that, none takes of the shared part before it does.
 ///
-/// Order: compiles of accounts that have nothing running come first, then those that came first. A
-/// compile that does not fit is passed by at most `kMaxPassedBy` later ones that fit, not counting
-/// those that come first. After that, none behind it starts before it does.
+/// The last quarter is a reserve for callers' compiles that have to wait for the shared part: of
+/// accounts that have none running or only little, of root, and of the daemon's own user. So no
+/// compile, however large or long, keeps another account's small ones waiting.
 class CompileMemory {
  public:
+  enum class Urgency {
+    kCaller,  ///< a caller waits for it
+    kIdle,    ///< it runs while callers leave memory free
+  };
   /// Compiles that need about as much memory as each other, all of one account: no user changes
   /// what is expected of another's compiles.
   struct Kind {
@@ -37,11 +44,22 @@ class CompileMemory {
     Digest kind;      ///< with the headers that the program includes, and its size
     Digest any_like;  ///< all of this compiler; used for kinds that are not known
   };
+  /// A part of the limit.
+  struct Part {
+    [[nodiscard]] uint64_t free() const { return bytes - taken; }
+    const uint64_t bytes;
+    uint64_t taken = 0;
+  };
+  struct Taken {
+    Part* of = nullptr;
+    uint64_t bytes = 0;
+    Urgency urgency = Urgency::kCaller;
+  };
   /// A compile that may run. Its memory is free again when this is destroyed. Used by one thread.
   class Running {
    public:
-    Running(CompileMemory& memory, const Kind& kind, uint64_t expected)
-        : memory_(memory), kind_(kind), expected_(expected) {}
+    Running(CompileMemory& memory, const Kind& kind, const Taken& taken)
+        : memory_(memory), kind_(kind), taken_(taken) {}
     ~Running() { memory_.End(*this); }
     Running(const Running&) = delete;
     Running& operator=(const Running&) = delete;
@@ -53,7 +71,7 @@ class CompileMemory {
     friend class CompileMemory;
     CompileMemory& memory_;
     const Kind kind_;
-    const uint64_t expected_;
+    const Taken taken_;
   };
 
   static constexpr size_t kMaxPassedBy = 8;
@@ -63,8 +81,9 @@ class CompileMemory {
   /// program over CUB's blocks (docs/internals/decisions/0057).
   static constexpr uint64_t kUnknownBytes = 512ull << 20;
 
-  /// `limit`: in bytes; 0: none.
-  CompileMemory(uint64_t limit, Statistics& statistics) : limit_(limit), statistics_(statistics) {}
+  /// `limit`: in bytes; 0: none. `make_room` is called when a caller's compile has to wait, on its
+  /// thread and without a lock: it ends idle ones that can begin again later. May be empty.
+  CompileMemory(uint64_t limit, Statistics& statistics, std::function<void()> make_room = {});
   CompileMemory(const CompileMemory&) = delete;
   CompileMemory& operator=(const CompileMemory&) = delete;
 
@@ -72,24 +91,37 @@ class CompileMemory {
   [[nodiscard]] static Kind KindOf(const CompileJob& job, Account account);
 
   /// Blocks until the compile may start. Returns none if `stop` was requested first.
-  [[nodiscard]] std::optional<Running> Start(const Kind& kind, std::stop_token stop);
+  [[nodiscard]] std::optional<Running> Start(const Kind& kind, std::stop_token stop,
+                                             Urgency urgency = Urgency::kCaller);
 
   /// Returns the memory in bytes that a compile of this kind is expected to need.
   [[nodiscard]] uint64_t Expected(const Kind& kind) const;
   [[nodiscard]] MemoryActivity activity() const;
+  /// Returns whether callers' compiles wait: idle ones do not begin then.
+  [[nodiscard]] bool callers_wait() const;
 
  private:
   struct Waiter {
     Account account;
+    Urgency urgency;
     uint64_t bytes;
+    bool known;  ///< `bytes` is what its own kind needed
     size_t passed_by = 0;
-    bool may_start = false;
+    std::optional<Taken> taken = {};  ///< it may start
   };
   using Waiters = std::list<Waiter*>;
+  struct Use {
+    size_t compiles = 0;
+    uint64_t bytes = 0;
+  };
 
   [[nodiscard]] uint64_t ExpectedOf(const Kind& kind) const REQUIRES(mutex_);
-  [[nodiscard]] bool Fits(const Waiter& waiter) const REQUIRES(mutex_);
-  /// Returns the next waiter that may start now, or the end.
+  /// Returns what the compile may take of the reserve, if it may start there.
+  [[nodiscard]] std::optional<uint64_t> OfReserve(const Waiter& waiter) const REQUIRES(mutex_);
+  [[nodiscard]] bool ComesFirst(const Waiter& waiter) const REQUIRES(mutex_) {
+    return waiter.urgency == Urgency::kCaller && !used_by_.contains(waiter.account);
+  }
+  /// Lets the next waiter take its memory and returns it, or the end if none may start now.
   Waiters::iterator Next() REQUIRES(mutex_);
   /// Lets all waiters start that may.
   void Admit() REQUIRES(mutex_);
@@ -99,13 +131,15 @@ class CompileMemory {
 
   const uint64_t limit_;
   Statistics& statistics_;
+  const std::function<void()> make_room_;
   mutable Mutex mutex_;
   CondVar changed_;
   PerUserLru<Digest, uint64_t, DigestHash, Account> needed_ GUARDED_BY(mutex_){
       {.max_entries = kMaxKinds, .max_entries_per_user = kMaxKindsPerAccount}};
-  Waiters waiters_ GUARDED_BY(mutex_);                       ///< in the order in which they came
-  std::map<Account, size_t> running_of_ GUARDED_BY(mutex_);  ///< no zeros
-  uint64_t expected_ GUARDED_BY(mutex_) = 0;                 ///< of all that run
+  Waiters waiters_ GUARDED_BY(mutex_);                 ///< in the order in which they came
+  std::map<Account, Use> used_by_ GUARDED_BY(mutex_);  ///< by callers' compiles; none without one
+  Part reserve_ GUARDED_BY(mutex_);
+  Part shared_ GUARDED_BY(mutex_);
 };
 
 }  // namespace cccl_cache::daemon

@@ -37,6 +37,13 @@ ClosureRecorder::Names NamesOf(const BuildPlan& plan) {
   return {plan.visible_roots, {plan.job.toolchain, plan.job.mounts}};
 }
 
+CompileMemory::Urgency UrgencyOf(CompilePurpose purpose) {
+  using Urgency = CompileMemory::Urgency;
+  const bool idle =
+      purpose == CompilePurpose::kPathProof || purpose == CompilePurpose::kShadowCheck;
+  return idle ? Urgency::kIdle : Urgency::kCaller;
+}
+
 /// To look at thousands of files with known digests takes far less. Parsing takes no longer than
 /// this.
 constexpr std::chrono::milliseconds kPatience{1'000};
@@ -71,7 +78,8 @@ AnsweredFilesPtr Recall(const BuildPlan& plan, Closure closure) {
 FlightResult CompileRunner::Run(const BuildPlan& plan, CompileOrder order, std::stop_token stop) {
   if (parts_.memory == nullptr) return RunNow(plan, order, std::move(stop));
   const Account account = order.caller.peer.account();
-  auto memory = parts_.memory->Start(CompileMemory::KindOf(plan.job, account), stop);
+  auto memory = parts_.memory->Start(CompileMemory::KindOf(plan.job, account), stop,
+                                     UrgencyOf(order.purpose));
   if (!memory) {
     FlightResult flight_result;
     flight_result.started = Clock::now();

@@ -33,7 +33,8 @@ namespace cccl_cache::daemon {
 enum class CompilePurpose {
   kCaller,
   kCallersProof,  ///< under canonical names, to see whether paths show, and to answer if none do
-  kPathProof,     ///< the same while no caller waits for it
+  kPartOfProof,   ///< to be compared for that, and no answer
+  kPathProof,     ///< both while no caller waits for them
   kShadowCheck,   ///< of an entry that is kept already
 };
 

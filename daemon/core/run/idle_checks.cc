@@ -270,10 +270,11 @@ PathFinding RunPathProof(const PathProof& proof, CompilePurpose purpose, Compile
   PathFinding finding;
   if (!NamesDifferInLength(proof.real->job, proof.canonical->job)) return finding;
   CompileOrder order{.caller = proof.caller, .purpose = purpose, .recalled = proof.recalled};
+  CompileOrder part = order;
+  if (purpose == CompilePurpose::kCallersProof) part.purpose = CompilePurpose::kPartOfProof;
   const auto to_ptx = [&](const BuildPlan& plan) {
-    return [&runner, order, ptx = ToPtx(plan)](const std::stop_token& end) mutable {
-      order.purpose = CompilePurpose::kPathProof;
-      return runner.Run(ptx, order, end);
+    return [&runner, part, ptx = ToPtx(plan)](const std::stop_token& end) {
+      return runner.Run(ptx, part, end);
     };
   };
   std::optional<CompileAside> aside_real;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/core/run/compile_memory.h"
 
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <memory>
 #include <semaphore>
@@ -19,10 +20,12 @@ namespace {
 using testing::kPatience;
 using testing::MakeToolchain;
 using Kind = CompileMemory::Kind;
+using Urgency = CompileMemory::Urgency;
 
 constexpr uint64_t kLimit = 1000;
 constexpr Account kAnn(1001);
 constexpr Account kBob(1002);
+constexpr Account kCarl(1003);
 
 Kind KindNamed(const std::string& name, Account account = kAnn) {
   return {account, cccl_cache::Sha256(account.Label() + " " + name),
@@ -32,9 +35,9 @@ Kind KindNamed(const std::string& name, Account account = kAnn) {
 /// A compile on a thread of its own that runs until it is told to end.
 class Compile {
  public:
-  Compile(CompileMemory& memory, const Kind& kind)
-      : thread_([this, &memory, kind](const std::stop_token& stop) {
-          const auto running = memory.Start(kind, stop);
+  Compile(CompileMemory& memory, const Kind& kind, Urgency urgency)
+      : thread_([this, &memory, kind, urgency](const std::stop_token& stop) {
+          const auto running = memory.Start(kind, stop, urgency);
           if (!running) return;
           started_.release();
           end_.acquire();
@@ -65,23 +68,25 @@ struct Scene {
     running->ended = ended;
   }
   /// A compile that is expected to need this and runs, or waits.
-  std::unique_ptr<Compile> Start(uint64_t bytes, Account account = kAnn) {
-    return std::make_unique<Compile>(memory, KindOf(bytes, account));
+  std::unique_ptr<Compile> Start(uint64_t bytes, Account account, Urgency urgency) {
+    return std::make_unique<Compile>(memory, KindOf(bytes, account), urgency);
   }
-  std::unique_ptr<Compile> Runs(uint64_t bytes, Account account = kAnn) {
-    auto compile = Start(bytes, account);
+  std::unique_ptr<Compile> Runs(uint64_t bytes, Account account = kAnn,
+                                Urgency urgency = Urgency::kCaller) {
+    auto compile = Start(bytes, account, urgency);
     REQUIRE(compile->WaitUntilStarted());
     return compile;
   }
-  std::unique_ptr<Compile> Waits(uint64_t bytes, Account account = kAnn) {
+  std::unique_ptr<Compile> Waits(uint64_t bytes, Account account = kAnn,
+                                 Urgency urgency = Urgency::kCaller) {
     const size_t before = memory.activity().waiting;
-    auto compile = Start(bytes, account);
+    auto compile = Start(bytes, account, urgency);
     REQUIRE(WaitUntil([&] { return memory.activity().waiting == before + 1; }));
     return compile;
   }
   /// Teaches all kinds that a test uses, while nothing runs.
   void Know(const std::vector<uint64_t>& sizes) {
-    for (const Account account : {kAnn, kBob, Account(0)}) {
+    for (const Account account : {kAnn, kBob, kCarl, Account(0)}) {
       for (const uint64_t bytes : sizes) Learn(KindOf(bytes, account), bytes);
     }
   }
@@ -90,7 +95,8 @@ struct Scene {
   }
 
   Statistics statistics;
-  CompileMemory memory{kLimit, statistics};
+  std::atomic<size_t> asked_for_room{0};
+  CompileMemory memory{kLimit, statistics, [this] { ++asked_for_room; }};
 };
 
 TEST_CASE("compiles whose memory does not fit together run one after the other") {
@@ -106,16 +112,62 @@ TEST_CASE("compiles whose memory does not fit together run one after the other")
   CHECK(scene.memory.activity().expected_bytes == 600);
 }
 
-TEST_CASE("a compile that needs more than the limit runs alone") {
+TEST_CASE("a compile that needs more than the limit runs, and leaves a quarter to other users") {
   Scene scene;
   scene.Know({100, 5000});
   const auto large = scene.Runs(5000);
-  const auto small = scene.Waits(100, kBob);
+  const auto larger = scene.Waits(5000);
+  const auto of_bob = scene.Runs(100, kBob);
   large->End();
-  REQUIRE(small->WaitUntilStarted());
-  const auto again = scene.Waits(5000);
-  small->End();
-  CHECK(again->WaitUntilStarted());
+  CHECK(larger->WaitUntilStarted());
+}
+
+TEST_CASE("no compile, however large, makes another user's of an unknown kind wait") {
+  Scene scene;
+  scene.Know({5000});
+  const auto large = scene.Runs(5000);
+  const auto of_bob = scene.Runs(1, kBob);
+  const auto of_carl = scene.Runs(1, kCarl);
+  CHECK(scene.memory.activity().expected_bytes == kLimit);
+}
+
+TEST_CASE("what waits for most of the memory leaves the reserve to other users") {
+  Scene scene;
+  scene.Know({100, 300, 900});
+  const auto ann = scene.Runs(300);
+  const auto large = scene.Waits(900, kBob);
+  for (size_t i = 0; i < CompileMemory::kMaxPassedBy; ++i) scene.Runs(100)->End();
+  const auto waits = scene.Waits(100);
+  const auto of_carl = scene.Runs(100, kCarl);
+  ann->End();
+  CHECK(large->WaitUntilStarted());
+}
+
+TEST_CASE("one user takes of the reserve no more than is left for others") {
+  Scene scene;
+  scene.Know({50, 750});
+  const auto large = scene.Runs(750);
+  const auto one = scene.Runs(50, kBob);
+  const auto two = scene.Runs(50, kBob);
+  const auto three = scene.Waits(50, kBob);
+  one->End();
+  CHECK(three->WaitUntilStarted());
+}
+
+TEST_CASE("idle compiles make way for those that a caller waits for") {
+  Scene scene;
+  scene.Know({100, 300, 700});
+  const auto idle = scene.Runs(300, kAnn, Urgency::kIdle);
+  const auto more = scene.Waits(700, kAnn, Urgency::kIdle);
+  CHECK(scene.asked_for_room == 0);
+  CHECK_FALSE(scene.memory.callers_wait());
+  const auto large = scene.Waits(700);  // and comes before the idle one
+  CHECK(scene.memory.callers_wait());
+  REQUIRE(WaitUntil([&] { return scene.asked_for_room == 1; }));
+  idle->End();
+  CHECK(large->WaitUntilStarted());
+  CHECK_FALSE(scene.memory.callers_wait());
+  const auto no_reserve = scene.Waits(100, kCarl, Urgency::kIdle);
 }
 
 TEST_CASE("without a limit no compile waits for memory") {
@@ -142,13 +194,12 @@ TEST_CASE("small compiles pass a large one that waits for memory, but not for ev
 
 TEST_CASE("a quarter of the memory is reserved for accounts that compile nothing, and for root") {
   Scene scene;
-  scene.Know({100, 200, 400, 600});
-  const auto ann = scene.Runs(600);
+  scene.Know({50, 100, 200, 750});
+  const auto ann = scene.Runs(750);
   const auto more = scene.Waits(200);
-  const auto large = scene.Waits(400);  // none of these keeps a newcomer waiting
-  const auto bob = scene.Runs(200, kBob);
+  const auto bob = scene.Runs(100, kBob);
   const auto of_root = scene.Runs(100, Account(0));
-  const auto more_of_root = scene.Runs(100, Account(0));
+  const auto more_of_root = scene.Runs(50, Account(0));
   CHECK(scene.memory.activity().expected_bytes == kLimit);
 }
 
