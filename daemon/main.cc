@@ -36,9 +36,12 @@ enum ExitCode : int {
   kDone = 0,
   kBadConfiguration = 2,  ///< flags, environment or file; trying again does not help
   kCannotServe = 3,       ///< state directory or socket: taken by another daemon, not writable, ...
+  kCutShort = 4,          ///< stopped, but not all that was under way had ended
 };
 
 constexpr std::chrono::hours kUntilToldSo{1};
+/// Of a stop: less than systemd waits (TimeoutStopSec in the units).
+constexpr std::chrono::seconds kLongestStop{20};
 
 int Refuse(const Error& error, ExitCode code) {
   fmt::print(stderr, "cccl-cached: {}\n", error.message);
@@ -152,7 +155,8 @@ int Serve(Startup startup, const Signals& signals, std::vector<ListeningSocket> 
   }
   LimitedLog grpc_lines(log, "grpc");
   const GrpcLog grpc_log([&grpc_lines](std::string_view text) { grpc_lines.Write(text); });
-  // First, because the stores count what they load by account.
+  std::optional<LastExit> last_exit;  // outlives all that may hang
+  // Before the stores, which count what they load by account.
   Accounts accounts;
   const Result<std::unique_ptr<Stores>> stores = Stores::Open(
       configuration, [&accounts](uid_t uid) { return accounts.OfStored(uid); }, log);
@@ -176,7 +180,11 @@ int Serve(Startup startup, const Signals& signals, std::vector<ListeningSocket> 
 
   WaitForTheEnd(signals, notify, startup, log, daemon);
 
-  log.Write(LogLevel::kInfo, "stop", "finishing what is under way");
+  last_exit.emplace(signals, kLongestStop, kCutShort);
+  log.Write(
+      LogLevel::kInfo, "stop",
+      fmt::format("finishing what is under way, for {} s at most; a second signal ends it now",
+                  kLongestStop.count()));
   notify.Stopping();
   daemon.Stop();
   return kDone;

@@ -15,13 +15,13 @@ namespace {
 
 constexpr const char* kDescription =
     "cccl-cached: one compile cache for every CUDA program of a node.\n"
-    "Runs in the foreground. SIGTERM stops it. SIGHUP rereads the log level and the\n"
-    "trusted keys, and searches for toolchains again. Each setting is also a key of the "
-    "configuration file (socket_mode) and an\n"
-    "environment variable (CCCL_CACHED_SOCKET_MODE). Flags override the environment, which\n"
-    "overrides the file.";
+    "Runs in the foreground. SIGTERM stops it. SIGHUP rereads the log level and the trusted keys,\n"
+    "and searches for toolchains again. Each setting is also a key of the configuration file\n"
+    "(socket_mode) and an environment variable (CCCL_CACHED_SOCKET_MODE). Flags override the\n"
+    "environment, which overrides the file.";
 constexpr const char* kFooter =
-    "Exit codes: 0 stopped, 2 wrong configuration, 3 state directory or socket not available.\n"
+    "Exit codes: 0 stopped, 2 wrong configuration, 3 state directory or socket not available,\n"
+    "4 stopped before all had ended: after 20 s, or at a second signal.\n"
     "Environment: CCCL_CACHED_NAME sets --name: CCCL_CACHED_SOCKET_MODE is for --socket-mode.\n"
     "Example: cccl-cached --socket /run/user/1000/cccl-cached/socket --store-limit 32GiB";
 

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <cstring>
@@ -44,6 +45,23 @@ Told Signals::Wait(std::chrono::milliseconds patience) const {
     default:
       return Told::kNothing;
   }
+}
+
+LastExit::LastExit(const Signals& signals, std::chrono::milliseconds patience, int code)
+    : thread_([&signals, patience, code](const std::stop_token& stop) {
+        using Clock = std::chrono::steady_clock;
+        const Clock::time_point end = Clock::now() + patience;
+        Told told = Told::kNothing;
+        while (!stop.stop_requested() && told != Told::kStop && Clock::now() < end) {
+          const auto rest = std::max(end - Clock::now(), Clock::duration::zero());
+          told = signals.Wait(std::chrono::ceil<std::chrono::milliseconds>(rest));
+        }
+        if (!stop.stop_requested()) _exit(code);
+      }) {}
+
+LastExit::~LastExit() {
+  thread_.request_stop();
+  pthread_kill(thread_.native_handle(), SIGHUP);  // ends its wait
 }
 
 void NotifySocket::Reloading() const {

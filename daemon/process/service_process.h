@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 
 namespace cccl_cache::daemon {
 
@@ -14,7 +15,8 @@ namespace cccl_cache::daemon {
 enum class Told { kNothing, kStop, kReload };
 
 /// Blocks SIGTERM, SIGINT and SIGHUP, so that one thread can wait for them. Make the object before
-/// the first other thread starts: threads inherit the mask. Used by one thread.
+/// the first other thread starts: threads inherit the mask. Thread-safe: a signal comes to one of
+/// those that wait.
 class Signals {
  public:
   /// Also ignores SIGPIPE: a peer that goes away is an error of the write.
@@ -25,6 +27,21 @@ class Signals {
 
  private:
   sigset_t set_;
+};
+
+/// Ends a process that stops but does not end: a thread of it may wait for a file system that
+/// hangs.
+class LastExit {
+ public:
+  /// Ends the process with this exit code at the next order to stop, or when `patience` has passed,
+  /// if this object still lives then.
+  LastExit(const Signals& signals, std::chrono::milliseconds patience, int code);
+  ~LastExit();
+  LastExit(const LastExit&) = delete;
+  LastExit& operator=(const LastExit&) = delete;
+
+ private:
+  std::jthread thread_;
 };
 
 /// Reports the daemon's state to systemd: one datagram per message to the socket that systemd

@@ -133,6 +133,18 @@ def test_sigterm_lets_a_build_in_progress_end(fake, toolkit):
     assert answers and answers[0]["outcome"] == "built"
 
 
+def test_a_second_sigterm_ends_the_daemon_at_once(fake, toolkit):
+    asker = threading.Thread(target=lambda: fake.cli("build", "-", "--arch", "sm_90", "-o", os.devnull, check=False,
+                                                     input="//fake: wait-for gate\n"))
+    asker.start()
+    toolkit.await_arrivals("gate", 1)
+    fake.process.send_signal(signal.SIGTERM)
+    wait_for(lambda: "finishing what is under way" in fake.log_text(), "the stop")
+    fake.process.send_signal(signal.SIGTERM)
+    assert fake.process.wait(PATIENCE) == 4
+    asker.join(PATIENCE)
+
+
 def test_print_config_names_origins(directory):
     file = directory / "config.toml"
     file.write_text('store_limit = "1GiB"\n')

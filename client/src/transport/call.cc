@@ -59,6 +59,9 @@ cccl_cache_status FromGrpcCode(int code) {
   }
 }
 
+// In milliseconds: a daemon that is restarted is back soon.
+constexpr uint32_t kRetryStopped = 250;
+
 // Maximum size of a reply message in bytes. A daemon may be configured for larger messages than the
 // default 16 MiB; a still larger one is a protocol error.
 constexpr size_t kMaxReply = size_t{256} << 20;
@@ -85,6 +88,10 @@ Error GrpcStatus::ToError() const {
                                      std::to_string(http_status_) + "): is it cccl-cached?"};
   }
   const cccl_cache_status status = Classify();
+  // gRPC itself ends the calls of a server that stops like this.
+  if (status == CCCL_CACHE_UNAVAILABLE && error_name_.empty()) {
+    return {status, "the daemon stopped before it answered", kRetryStopped};
+  }
   std::string message = message_.empty() ? "the daemon refused without a reason" : message_;
   if (code_ == 12) message += "; this daemon does not know the call: it is older than this client";
   if (status == CCCL_CACHE_TOO_LARGE) message += "; the daemon's message_limit can be raised";

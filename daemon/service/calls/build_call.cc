@@ -131,7 +131,7 @@ void BuildCall::Answer(Result<BuildAnswer> answer) {
   request_.request.reset();
   bytes_.Release();
   if (!answer) {
-    Fail(answer.error());
+    Finish(ToGrpcStatus(answer.error(), context()));  // counted by the builder, if it refused
     return;
   }
   if (form_ == Form::kChunks) {

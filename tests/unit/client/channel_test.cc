@@ -106,6 +106,24 @@ TEST_CASE("the server is told how long the caller waits") {
   CHECK(deadline < std::chrono::system_clock::now() + 101s);
 }
 
+TEST_CASE("a call that a stopping server ends is asked of the next one, once") {
+  const TemporaryDirectory directory;
+  std::atomic<int> asked{0};
+  StandInAnswers answers;
+  answers.build = [&](auto*, const auto&, v1::BuildReply* reply) {
+    if (++asked != 2) return grpc::Status(grpc::StatusCode::UNAVAILABLE, "Cancelling all calls");
+    *reply = HitWithCubin("");
+    return grpc::Status::OK;
+  };
+  const StandInDaemon daemon(directory / "socket", answers);
+  auto client = Client::Open({.socket = daemon.socket(), .fallback = CCCL_CACHE_FALLBACK_ERROR});
+  CHECK(Build(*client).ok());
+  const Error error = ErrorOf(Build(*client));
+  CHECK(asked == 4);
+  CHECK(error.status == CCCL_CACHE_UNAVAILABLE);
+  CHECK(error.message == "the daemon stopped before it answered");
+}
+
 TEST_CASE("a call in progress is finished by a server that goes away") {
   const TemporaryDirectory directory;
   std::promise<void> entered;

@@ -170,6 +170,14 @@ TEST_CASE("idle compiles make way for those that a caller waits for") {
   const auto no_reserve = scene.Waits(100, kCarl, Urgency::kIdle);
 }
 
+TEST_CASE("an idle compile does not count where its account's reserve is shared out") {
+  Scene scene;
+  scene.Know({100, 300, 450});
+  const auto idle = scene.Runs(300, kAnn, Urgency::kIdle);
+  const auto bob = scene.Runs(450, kBob);
+  const auto ann = scene.Runs(100);
+}
+
 TEST_CASE("without a limit no compile waits for memory") {
   Statistics statistics;
   CompileMemory memory(0, statistics);

@@ -5,9 +5,11 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <csignal>
 #include <cstddef>
 #include <cstring>
 
@@ -109,6 +111,48 @@ TEST_CASE("signals wait until somebody asks") {
   std::raise(SIGINT);
   CHECK(signals.Wait(10s) == Told::kStop);
   CHECK(signals.Wait(0ms) == Told::kNothing);
+}
+
+namespace {
+
+constexpr int kEnded = 7;
+
+/// Runs `body` in a process of its own and returns how it ended, as waitpid tells.
+template <typename Body>
+int StatusOf(Body body) {
+  const pid_t child = fork();
+  if (child == 0) {
+    body();
+    _exit(kEnded);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  return status;
+}
+
+}  // namespace
+
+TEST_CASE("a process that stops but does not end is ended") {
+  constexpr int kCode = 4;
+  const int late = StatusOf([] {
+    const Signals signals;
+    const LastExit last_exit(signals, 1ms, kCode);
+    while (true) pause();
+  });
+  CHECK(WEXITSTATUS(late) == kCode);
+  const int told_again = StatusOf([] {
+    const Signals signals;
+    kill(getpid(), SIGTERM);
+    const LastExit last_exit(signals, 1h, kCode);
+    while (true) pause();
+  });
+  CHECK(WEXITSTATUS(told_again) == kCode);
+  const int in_time = StatusOf([] {
+    const Signals signals;
+    kill(getpid(), SIGHUP);  // no order to stop
+    const LastExit last_exit(signals, 1h, kCode);
+  });
+  CHECK(WEXITSTATUS(in_time) == kEnded);
 }
 
 }  // namespace service_process_test
