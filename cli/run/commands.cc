@@ -41,7 +41,7 @@ constexpr std::chrono::hours kLongestWait{1};
 /// Reads "0", "50ms", "2s".
 std::optional<std::chrono::milliseconds> ParseWait(std::string_view text) {
   constexpr std::string_view kUnit = "ms";
-  if (text == "0") return std::chrono::milliseconds(0);
+  if (text == "0" || text == "0s") return std::chrono::milliseconds(0);
   if (!text.ends_with(kUnit)) return ParseDuration(text);
   uint32_t wait = 0;
   const char* const unit = text.data() + text.size() - kUnit.size();
@@ -56,8 +56,9 @@ std::variant<Variables, int> VariablesOf(const RunOptions& options, const Common
   if (options.wait) {
     wait = ParseWait(*options.wait);
     if (!wait || *wait > kLongestWait) {
-      return FailUsage("--wait: \"" + *options.wait + "\" is no time up to an hour: 50ms, 2s, 0",
-                       common);
+      return FailUsage(
+          "--wait: \"" + *options.wait + "\" is no time up to an hour, as 50ms, 2s, 1m or 0",
+          common);
     }
   }
   Expected<Variables> variables = RunEnvironment(options.how, wait, common.socket);
@@ -159,10 +160,12 @@ void AddRunOptions(CLI::App* command, RunOptions* options) {
                  },
                  "audit: LD_AUDIT, the default where nothing else uses it; preload: LD_PRELOAD"),
              {"audit", "preload"});
-  command->add_option(
-      "--wait", options->wait,
-      "Wait at most so long (50ms, 2s) for each compile, then let the program compile; "
-      "the daemon finishes it for the next. 0: take hits alone");
+  command
+      ->add_option(
+          "--wait", options->wait,
+          "Wait at most so long for each compile (50ms, 2s, 1m; up to an hour), then let the "
+          "program compile; the daemon finishes it for the next. 0: take hits alone")
+      ->type_name("DURATION");
 }
 
 }  // namespace

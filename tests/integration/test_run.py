@@ -234,7 +234,7 @@ def test_without_any_wait_hits_are_taken_and_nothing_is_compiled(daemon, program
     assert (again, served(report)) == (ptx, (1, 0))
 
 
-@pytest.mark.parametrize("wait", ["soon", "-1s", "2h", "ms", "5"])
+@pytest.mark.parametrize("wait", ["soon", "-1s", "2h", "ms", "5", "00"])
 def test_a_wait_that_is_no_time_up_to_an_hour_is_refused(directory, wait):
     for words in (("run", f"--wait={wait}", "--", "true"), ("env", f"--wait={wait}")):
         done = run_cli(*words, check=False)

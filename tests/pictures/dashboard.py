@@ -22,7 +22,7 @@ from scraping import Prometheus, filled, metrics, panels  # noqa: E402
 
 COLUMN, ROW = 50, 30  # pixels of a unit of the dashboard's places
 STEP, RATE_INTERVAL = 2, 15  # seconds
-AXES = {"percentunit": "share", "s": "seconds", "ops": "per second", "short": "number"}
+AXES = {"percentunit": "share", "bytes": "GiB", "s": "seconds", "ops": "per second", "short": "number"}
 CLIENTS = 3
 PROGRAMS = 40
 REDUCE = (ROOT / "examples/reduce.cu").read_text()
@@ -59,6 +59,8 @@ def drawn(panel, prometheus, begin, end):
                                         for value in prometheus.values(expression, end)])
     plot = Plot(panel["title"], "seconds", AXES[unit], key="outside right maxcols 1 font ',10' spacing 0.8")
     for expression, legend in asked:
+        if unit == "bytes":
+            expression = f"({expression}) / 2^30"
         for labels, points in prometheus.series(expression, begin, end, STEP):
             plot.add(re.sub(r"\{\{(\w+)\}\}", lambda name: labels[name[1]], legend), points, marks=False)
     return plot
