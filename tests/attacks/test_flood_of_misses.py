@@ -69,19 +69,36 @@ def test_the_misses_of_another_user_are_compiled_in_their_turn(daemon, toolkit):
         assert_built(builds)
 
 
-def test_compiles_of_one_user_that_need_all_memory_leave_some_to_another(make_daemon, toolkit):
-    """Whether they are known or not: each of the bystander's is compiled while the attacker's run and wait."""
-    daemon = make_daemon("--socket-mode", "0666", "--jobs", "4", "--compile-memory-limit", "600MiB",
-                         "--pch-memory-limit", "0", roots=(toolkit.root,)).start()
-    large = [["//fake: allocate 300M\n//fake: wait-for held\n// {}\n".format(i), []] for i in range(3)]
-    with UnaryBuilds(daemon, ATTACKER, large) as builds:
-        wait_for(lambda: daemon.stats()["waiting_for_memory"] == 2, "two that wait for memory")
+@pytest.fixture
+def little_memory(make_daemon, toolkit):
+    return make_daemon("--socket-mode", "0666", "--jobs", "4", "--compile-memory-limit", "600MiB",
+                       "--pch-memory-limit", "0", roots=(toolkit.root,)).start()
+
+
+LARGE = "//fake: allocate 300M\n//fake: wait-for held\n// {}\n"
+
+
+def test_compiles_of_one_user_that_need_all_memory_leave_some_to_another(little_memory, toolkit):
+    with UnaryBuilds(little_memory, ATTACKER, [[LARGE.format(i), []] for i in range(3)]) as builds:
+        wait_for(lambda: little_memory.stats()["waiting_for_memory"] == 2, "two that wait for memory")
         toolkit.await_arrivals("held", 1)
         for miss in range(MISSES):
-            number_of_miss(daemon, miss)
+            number_of_miss(little_memory, miss)
         assert toolkit.arrivals("held") == 1
         toolkit.open("held")
         assert_built([builds])
+
+
+def test_a_build_that_waits_for_one_users_memory_is_compiled_for_another_who_wants_it(little_memory, toolkit):
+    wanted = [["// wanted by both\n", []]]
+    with UnaryBuilds(little_memory, ATTACKER, [[LARGE.format(0), []]]) as large:
+        toolkit.await_arrivals("held", 1)
+        with UnaryBuilds(little_memory, ATTACKER, wanted) as first:
+            wait_for(lambda: little_memory.stats()["waiting_for_memory"] == 1, "the attacker's wait")
+            with UnaryBuilds(little_memory, BYSTANDER, wanted) as second:
+                assert first.results() + second.results() == ["OUTCOME_BUILT", "OUTCOME_JOINED"]
+        toolkit.open("held")
+        assert_built([large])
 
 
 def test_the_hits_of_another_user_are_answered_meanwhile(daemon, toolkit):

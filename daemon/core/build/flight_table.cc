@@ -122,6 +122,15 @@ std::optional<FlightTable::Started> FlightTable::Begin(uint64_t flight) {
                  .overtaken = first.overtaken};
 }
 
+std::vector<Account> FlightTable::AccountsOf(uint64_t flight) const {
+  std::set<Account> accounts;
+  const MutexLock lock(mutex_);
+  const auto found = flights_.find(flight);
+  if (found == flights_.end()) return {};
+  for (const BuildPtr& waiter : found->second.waiters) accounts.insert(waiter->peer.account());
+  return {accounts.begin(), accounts.end()};
+}
+
 std::vector<BuildPtr> FlightTable::TakeOthers(uint64_t flight, uid_t uid, const Digest& key) {
   std::vector<BuildPtr> others;
   std::stop_source stop(std::nostopstate);

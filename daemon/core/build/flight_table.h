@@ -80,6 +80,9 @@ class FlightTable {
   /// Marks the flight's compile as begun. Returns none if it began before, is cancelled or is gone.
   std::optional<Started> Begin(uint64_t flight);
 
+  /// Returns the accounts that wait in the flight, each once.
+  [[nodiscard]] std::vector<Account> AccountsOf(uint64_t flight) const;
+
   /// Takes the waiters of other uids out of the flight and returns them. From now on `key` joins
   /// the flight. A flight that has no waiter left is cancelled and gone.
   std::vector<BuildPtr> TakeOthers(uint64_t flight, uid_t uid, const Digest& key);

@@ -194,7 +194,7 @@ void Flights::Join(BuildPtr waiter) {
       parts_.table.Join(std::move(waiter), key, {.shared = shared, .asking = asks});
   if (joined.flight == 0) return;
   if (unqueued.missed && !joined.asking) parts_.compile.statistics.Add(Counter::kMisses);
-  if (joined.started) return;
+  if (joined.started) return memory_.AddCaller(joined.flight, peer.account());
   if (joined.leads && shared) {
     // Another flight of this key may have ended between our look-up and our joining: in memory.
     const std::optional<FlightResult> hit = parts_.cache.FindClosedInMemory(*plan);
@@ -296,7 +296,9 @@ void Flights::Run(uint64_t flight) {
     }
   }
   const Caller& caller = started->caller;
-  CompileOrder order{.caller = caller};
+  CompileOrder order{.caller = caller, .callers = {flight, [this, flight] {
+                                                     return parts_.table.AccountsOf(flight);
+                                                   }}};
   if (!plan.include_view) {
     order.first_question = [this, flight, caller, kept = started->plan] {
       LooksOutside(flight, *kept, caller);

@@ -59,9 +59,14 @@ CompileMemory::CompileMemory(uint64_t limit, Statistics& statistics,
       shared_{limit == 0 ? std::numeric_limits<uint64_t>::max() : limit - limit / 4} {}
 
 std::optional<CompileMemory::Running> CompileMemory::Start(const Kind& kind, std::stop_token stop,
-                                                           Urgency urgency) {
+                                                           Urgency urgency,
+                                                           const Callers& callers) {
   MutexLock lock(mutex_);
-  Waiter waiter{.account = kind.account,
+  // With the lock, so that AddCaller finds the waiter or its account is among these.
+  std::vector<Account> accounts = callers.accounts ? callers.accounts() : std::vector<Account>();
+  if (accounts.empty()) accounts.push_back(kind.account);
+  Waiter waiter{.flight = callers.flight,
+                .accounts = std::move(accounts),
                 .urgency = urgency,
                 .bytes = std::min(ExpectedOf(kind), shared_.bytes),
                 .known = needed_.Find(kind.kind) != nullptr};
@@ -82,6 +87,16 @@ std::optional<CompileMemory::Running> CompileMemory::Start(const Kind& kind, std
     return std::nullopt;
   }
   return std::optional<Running>(std::in_place, *this, kind, *waiter.taken);
+}
+
+void CompileMemory::AddCaller(uint64_t flight, Account account) {
+  const MutexLock lock(mutex_);
+  for (Waiter* const waiter : waiters_) {
+    std::vector<Account>& accounts = waiter->accounts;
+    const bool new_here = std::ranges::find(accounts, account) == accounts.end();
+    if (waiter->flight == flight && new_here) accounts.push_back(account);
+  }
+  Admit();
 }
 
 uint64_t CompileMemory::Expected(const Kind& kind) const {
@@ -109,54 +124,96 @@ uint64_t CompileMemory::ExpectedOf(const Kind& kind) const {
   return kUnknownBytes;
 }
 
-std::optional<uint64_t> CompileMemory::OfReserve(const Waiter& waiter) const {
-  if (waiter.urgency != Urgency::kCaller) return std::nullopt;
+CompileMemory::Use CompileMemory::UseOf(Account account) const {
+  const auto use = used_by_.find(account);
+  return use == used_by_.end() ? Use() : use->second;
+}
+
+Account CompileMemory::BestOf(const Waiter& waiter) const {
+  return *std::ranges::min_element(waiter.accounts, {}, [this](Account account) REQUIRES(mutex_) {
+    return UseOf(account).compiles;
+  });
+}
+
+CompileMemory::Rank CompileMemory::RankOf(const Waiter& waiter) const {
+  if (waiter.urgency == Urgency::kIdle) return Rank::kIdle;
+  if (waiter.passed_by >= kMaxPassedByAny) return Rank::kOverdue;
+  return UseOf(BestOf(waiter)).compiles == 0 ? Rank::kNewcomer : Rank::kCaller;
+}
+
+std::optional<CompileMemory::Taken> CompileMemory::OfShared(const Waiter& waiter) {
+  if (waiter.bytes > shared_.free()) return std::nullopt;
+  Taken taken{.of = &shared_, .bytes = waiter.bytes};
+  if (waiter.urgency == Urgency::kCaller) taken.account = BestOf(waiter);
+  return taken;
+}
+
+std::optional<CompileMemory::Taken> CompileMemory::OfReserve(const Waiter& waiter) {
+  if (waiter.urgency == Urgency::kIdle) return std::nullopt;
+  const Account account = BestOf(waiter);
+  const Use use = UseOf(account);
   const uint64_t free = reserve_.free();
-  if (ComesFirst(waiter)) {
-    // Most kinds need little, and only a compile tells.
-    const uint64_t bytes = waiter.known ? waiter.bytes : std::min(waiter.bytes, reserve_.bytes / 2);
-    return bytes <= free ? std::optional(bytes) : std::nullopt;
+  const bool ordinary = !waiter.known || waiter.bytes <= kUnknownBytes;
+  if (use.compiles == 0 && ordinary) {
+    return Taken{&reserve_, std::min(waiter.bytes, free / 2), account};
   }
   if (waiter.bytes > free) return std::nullopt;
-  const uint64_t used = used_by_.at(waiter.account).bytes + waiter.bytes;
-  const bool little = used <= free - waiter.bytes;
-  return little || waiter.account.privileged() ? std::optional(waiter.bytes) : std::nullopt;
+  const bool little = use.bytes + waiter.bytes <= free - waiter.bytes;
+  if (!little && !account.privileged()) return std::nullopt;
+  return Taken{&reserve_, waiter.bytes, account};
 }
 
 CompileMemory::Waiters::iterator CompileMemory::Next() {
-  std::vector<Waiter*> passed;
+  struct Place {
+    Rank rank;
+    size_t age;  ///< of all waiters; the oldest has 0
+    Waiters::iterator waiter;
+  };
+  std::vector<Place> places;
+  for (auto each = waiters_.begin(); each != waiters_.end(); ++each) {
+    places.push_back({RankOf(**each), places.size(), each});
+  }
+  std::ranges::stable_sort(places, {}, &Place::rank);
   bool shared_is_open = true;
-  for (const bool first : {true, false}) {
-    for (auto next = waiters_.begin(); next != waiters_.end(); ++next) {
-      Waiter& waiter = **next;
-      if (ComesFirst(waiter) != first) continue;
-      if (shared_is_open && waiter.bytes <= shared_.free()) {
-        for (Waiter* const each : passed) ++each->passed_by;
-        waiter.taken = {&shared_, waiter.bytes, waiter.urgency};
-        return next;
+  for (auto next = places.begin(); next != places.end(); ++next) {
+    Waiter& waiter = **next->waiter;
+    if (shared_is_open) waiter.taken = OfShared(waiter);
+    if (waiter.taken) {
+      for (auto other = places.begin(); other != places.end(); ++other) {
+        if (other < next || other->age < next->age) ++(*other->waiter)->passed_by;
       }
-      if (const auto bytes = OfReserve(waiter)) {
-        waiter.taken = {&reserve_, *bytes, waiter.urgency};
-        return next;
-      }
-      passed.push_back(&waiter);
-      if (waiter.passed_by >= kMaxPassedBy) shared_is_open = false;
+      return next->waiter;
     }
+    waiter.taken = OfReserve(waiter);
+    if (waiter.taken) return next->waiter;
+    const bool waits_long = waiter.passed_by >= kMaxPassedBy;
+    if (waits_long && waiter.urgency == Urgency::kCaller) shared_is_open = false;
   }
   return waiters_.end();
 }
 
 void CompileMemory::Admit() {
   for (auto next = Next(); next != waiters_.end(); next = Next()) {
-    const Waiter& waiter = **next;
+    const Taken& taken = *(*next)->taken;
     waiters_.erase(next);
-    waiter.taken->of->taken += waiter.taken->bytes;
-    if (waiter.urgency != Urgency::kCaller) continue;
-    Use& use = used_by_[waiter.account];
+    taken.of->taken += taken.bytes;
+    if (!taken.account) continue;
+    Use& use = used_by_[*taken.account];
     ++use.compiles;
-    use.bytes += waiter.taken->bytes;
+    use.bytes += taken.bytes;
   }
   changed_.NotifyAll();
+}
+
+void CompileMemory::PutLast(Account account) {
+  Waiters last;
+  for (auto each = waiters_.begin(); each != waiters_.end();) {
+    const auto waiter = each++;
+    const bool others =
+        std::ranges::any_of((*waiter)->accounts, [&](Account caller) { return caller != account; });
+    if (!others) last.splice(last.end(), waiters_, waiter);
+  }
+  waiters_.splice(waiters_.end(), last);
 }
 
 void CompileMemory::End(const Running& running) {
@@ -165,10 +222,13 @@ void CompileMemory::End(const Running& running) {
   Learn(running.kind_.account, running.kind_.any_like, running);
   const Taken& taken = running.taken_;
   taken.of->taken -= taken.bytes;
-  if (taken.urgency == Urgency::kCaller) {
-    const auto use = used_by_.find(running.kind_.account);
+  if (taken.account) {
+    const auto use = used_by_.find(*taken.account);
     use->second.bytes -= taken.bytes;
-    if (--use->second.compiles == 0) used_by_.erase(use);
+    if (--use->second.compiles == 0) {
+      used_by_.erase(use);
+      PutLast(*taken.account);
+    }
   }
   Admit();
 }

@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <stop_token>
+#include <vector>
 
 #include "base/lru.h"
 #include "base/mutex.h"
@@ -24,18 +25,25 @@ namespace cccl_cache::daemon {
 /// compiles of a kind needed is what the next one is expected to need. Thread-safe.
 ///
 /// Three quarters of the limit are shared by all compiles. One that needs more counts as three
-/// quarters, so each can run. Callers' compiles of accounts that have none running come first, then
-/// those that came first. A compile that does not fit is passed by at most `kMaxPassedBy` others;
-/// after that, none takes of the shared part before it does.
+/// quarters, so each can run. Their order: callers' compiles of accounts that have none running,
+/// and of these the account's that ended its last one longest ago; then other callers' compiles by
+/// age; then those that no caller waits for. A caller's compile that does not fit is passed by at
+/// most `kMaxPassedBy` others of its rank or below, and by `kMaxPassedByAny` of any rank.
 ///
-/// The last quarter is a reserve for callers' compiles that have to wait for the shared part: of
-/// accounts that have none running or only little, of root, and of the daemon's own user. So no
-/// compile, however large or long, keeps another account's small ones waiting.
+/// The last quarter is a reserve for callers' compiles that would have to wait for the shared part:
+/// of accounts with little running, of root, and of the daemon's own user. An account with none
+/// running starts an ordinary compile at once, whatever runs and waits: an unknown one, or one that
+/// needs no more than `kUnknownBytes`.
 class CompileMemory {
  public:
   enum class Urgency {
     kCaller,  ///< a caller waits for it
-    kIdle,    ///< it runs while callers leave memory free
+    kIdle,    ///< no caller does
+  };
+  /// The callers that wait for a compile, those that come later included.
+  struct Callers {
+    uint64_t flight;                                 ///< as in AddCaller
+    std::function<std::vector<Account>()> accounts;  ///< called once; may be empty
   };
   /// Compiles that need about as much memory as each other, all of one account: no user changes
   /// what is expected of another's compiles.
@@ -53,7 +61,7 @@ class CompileMemory {
   struct Taken {
     Part* of = nullptr;
     uint64_t bytes = 0;
-    Urgency urgency = Urgency::kCaller;
+    std::optional<Account> account;  ///< whose use it is; none: idle
   };
   /// A compile that may run. Its memory is free again when this is destroyed. Used by one thread.
   class Running {
@@ -75,6 +83,7 @@ class CompileMemory {
   };
 
   static constexpr size_t kMaxPassedBy = 8;
+  static constexpr size_t kMaxPassedByAny = 64;
   static constexpr size_t kMaxKinds = 4096;
   static constexpr size_t kMaxKindsPerAccount = 256;
   /// The expected need of a compile of an unknown kind: twice what NVRTC 13.0 takes for a
@@ -90,9 +99,14 @@ class CompileMemory {
   /// Returns the kind of a job for this account. One pass over its text.
   [[nodiscard]] static Kind KindOf(const CompileJob& job, Account account);
 
-  /// Blocks until the compile may start. Returns none if `stop` was requested first.
+  /// Blocks until the compile may start. Returns none if `stop` was requested first. What is
+  /// learned is the kind's; who may start, and whose memory it is, the best placed of all callers
+  /// decides.
   [[nodiscard]] std::optional<Running> Start(const Kind& kind, std::stop_token stop,
-                                             Urgency urgency = Urgency::kCaller);
+                                             Urgency urgency = Urgency::kCaller,
+                                             const Callers& callers = {});
+  /// Another account waits for the compile of this flight, if that waits for memory.
+  void AddCaller(uint64_t flight, Account account);
 
   /// Returns the memory in bytes that a compile of this kind is expected to need.
   [[nodiscard]] uint64_t Expected(const Kind& kind) const;
@@ -101,8 +115,11 @@ class CompileMemory {
   [[nodiscard]] bool callers_wait() const;
 
  private:
+  /// What starts first has the lowest.
+  enum class Rank { kOverdue, kNewcomer, kCaller, kIdle };
   struct Waiter {
-    Account account;
+    uint64_t flight;
+    std::vector<Account> accounts;  ///< of the callers; at least one
     Urgency urgency;
     uint64_t bytes;
     bool known;  ///< `bytes` is what its own kind needed
@@ -116,15 +133,19 @@ class CompileMemory {
   };
 
   [[nodiscard]] uint64_t ExpectedOf(const Kind& kind) const REQUIRES(mutex_);
-  /// Returns what the compile may take of the reserve, if it may start there.
-  [[nodiscard]] std::optional<uint64_t> OfReserve(const Waiter& waiter) const REQUIRES(mutex_);
-  [[nodiscard]] bool ComesFirst(const Waiter& waiter) const REQUIRES(mutex_) {
-    return waiter.urgency == Urgency::kCaller && !used_by_.contains(waiter.account);
-  }
+  [[nodiscard]] Use UseOf(Account account) const REQUIRES(mutex_);
+  /// Returns the caller's account that has least running.
+  [[nodiscard]] Account BestOf(const Waiter& waiter) const REQUIRES(mutex_);
+  [[nodiscard]] Rank RankOf(const Waiter& waiter) const REQUIRES(mutex_);
+  /// Returns what the compile takes of either part if it starts now; none: it waits on.
+  [[nodiscard]] std::optional<Taken> OfShared(const Waiter& waiter) REQUIRES(mutex_);
+  [[nodiscard]] std::optional<Taken> OfReserve(const Waiter& waiter) REQUIRES(mutex_);
   /// Lets the next waiter take its memory and returns it, or the end if none may start now.
   Waiters::iterator Next() REQUIRES(mutex_);
   /// Lets all waiters start that may.
   void Admit() REQUIRES(mutex_);
+  /// Puts this account's waiters behind all others.
+  void PutLast(Account account) REQUIRES(mutex_);
   void End(const Running& running);
   /// Larger needs count at once, smaller ones little by little.
   void Learn(Account account, const Digest& kind, const Running& running) REQUIRES(mutex_);
@@ -136,7 +157,8 @@ class CompileMemory {
   CondVar changed_;
   PerUserLru<Digest, uint64_t, DigestHash, Account> needed_ GUARDED_BY(mutex_){
       {.max_entries = kMaxKinds, .max_entries_per_user = kMaxKindsPerAccount}};
-  Waiters waiters_ GUARDED_BY(mutex_);                 ///< in the order in which they came
+  /// In the order in which they came; those of an account that ended its last compile are last.
+  Waiters waiters_ GUARDED_BY(mutex_);
   std::map<Account, Use> used_by_ GUARDED_BY(mutex_);  ///< by callers' compiles; none without one
   Part reserve_ GUARDED_BY(mutex_);
   Part shared_ GUARDED_BY(mutex_);

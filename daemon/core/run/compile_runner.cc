@@ -79,7 +79,7 @@ FlightResult CompileRunner::Run(const BuildPlan& plan, CompileOrder order, std::
   if (parts_.memory == nullptr) return RunNow(plan, order, std::move(stop));
   const Account account = order.caller.peer.account();
   auto memory = parts_.memory->Start(CompileMemory::KindOf(plan.job, account), stop,
-                                     UrgencyOf(order.purpose));
+                                     UrgencyOf(order.purpose), order.callers);
   if (!memory) {
     FlightResult flight_result;
     flight_result.started = Clock::now();

@@ -45,6 +45,7 @@ struct CompileOrder {
   /// thread that answers it. May be empty.
   std::function<void()> first_question = {};
   CompilePurpose purpose = CompilePurpose::kCaller;
+  CompileMemory::Callers callers = {};
   /// Recorded files, used instead of the caller's; null: the caller's are read as they are now.
   AnsweredFilesPtr recalled = nullptr;
   uint64_t* peak_bytes = nullptr;  ///< as in CompileJob; set by the runner
