@@ -125,8 +125,8 @@ std::string Housekeeping::RecentErrors(bool store_failed) {
   errors_ = errors;
   if (!last_error_ || now - *last_error_ >= kErrorsAreRecent) return {};
   return "within the last minute entries of its store were damaged, wrong or could not be read or "
-         "written: `cccl-cache-cli stats` (corrupt_entries, store_errors, shadow_mismatches) and "
-         "its log say more";
+         "written: `cccl-cache-cli stats -v` counts them (corrupt_entries_total, "
+         "store_errors_total, shadow_mismatches_total)";
 }
 
 void Housekeeping::KeepCounters() {

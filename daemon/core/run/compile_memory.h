@@ -25,9 +25,9 @@ namespace cccl_cache::daemon {
 /// compiles of a kind needed is what the next one is expected to need. Thread-safe.
 ///
 /// Three quarters of the limit are shared by all compiles. One that needs more counts as three
-/// quarters, so each can run. Their order: callers' compiles of accounts that have none running,
-/// and of these the account's that ended its last one longest ago; then other callers' compiles by
-/// age; then those that no caller waits for. A caller's compile that does not fit is passed by at
+/// quarters, so each can run. First come callers' compiles of accounts that have none running: an
+/// account whose last one just ended is behind the others. Then come other callers' compiles by
+/// age, then those that no caller waits for. A caller's compile that does not fit is passed by at
 /// most `kMaxPassedBy` others of its rank or below, and by `kMaxPassedByAny` of any rank.
 ///
 /// The last quarter is a reserve for callers' compiles that would have to wait for the shared part:
@@ -45,8 +45,8 @@ class CompileMemory {
     uint64_t flight;                                 ///< as in AddCaller
     std::function<std::vector<Account>()> accounts;  ///< called once; may be empty
   };
-  /// Compiles that need about as much memory as each other, all of one account: no user changes
-  /// what is expected of another's compiles.
+  /// Compiles that need about as much memory as each other, all of one account: what is expected of
+  /// a user's compiles is learned from that user's alone.
   struct Kind {
     Account account;
     Digest kind;      ///< with the headers that the program includes, and its size
@@ -111,7 +111,7 @@ class CompileMemory {
   /// Returns the memory in bytes that a compile of this kind is expected to need.
   [[nodiscard]] uint64_t Expected(const Kind& kind) const;
   [[nodiscard]] MemoryActivity activity() const;
-  /// Returns whether callers' compiles wait: idle ones do not begin then.
+  /// Returns whether callers' compiles wait.
   [[nodiscard]] bool callers_wait() const;
 
  private:

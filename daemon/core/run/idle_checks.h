@@ -40,7 +40,8 @@ class IdleJobs {
   /// Runs again, from its beginning, if it was stopped for a caller.
   using Job = std::function<void(std::stop_token stop)>;
 
-  /// `busy` returns how many compiles of callers run or wait now; called several times a second.
+  /// `busy` returns how many slots callers want now, all if they want memory; called several times
+  /// a second.
   IdleJobs(const Bounds& bounds, std::function<size_t()> busy);
   ~IdleJobs() { Stop(); }
   IdleJobs(const IdleJobs&) = delete;
@@ -50,7 +51,7 @@ class IdleJobs {
   /// this user or of all users.
   bool Add(Account account, size_t bytes, Job job);
 
-  /// Stops jobs on slots that callers want now.
+  /// Stops jobs in the way of what callers want now.
   void MakeRoom();
 
   /// Takes a slot that callers leave free, for a part of a caller's compile. Returns false if there
