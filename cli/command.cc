@@ -81,6 +81,29 @@ std::string UnknownCommand(const CLI::App& command, const std::string& word) {
          (near.empty() ? those : near);
 }
 
+/// Returns the option that CLI11's message names behind these words, or null.
+const CLI::Option* OptionNamed(const CLI::App& command, const std::string& message,
+                               const std::string& before, const std::string& after) {
+  for (const CLI::Option* option : OptionsOf(command)) {
+    if (message.starts_with(before + option->get_name() + after)) return option;
+  }
+  return nullptr;
+}
+
+/// Returns CLI11's message about an option's value in plain words.
+std::string WrongValue(const CLI::App& command, const std::string& message) {
+  if (const auto* option = OptionNamed(command, message, "", ": ")) {
+    if (option->count() > 1) return option->get_name() + ": give it once";
+    return option->get_name() + ": needs a value (" + option->get_type_name() + ")";
+  }
+  if (const auto* option = OptionNamed(command, message, "Could not convert: ", " = ")) {
+    if (!TakesValue(*option)) return option->get_name() + ": takes no value";
+    const std::string given = message.substr(message.find(" = ") + 3);
+    return option->get_name() + ": \"" + given + "\" is not a whole number, or out of range";
+  }
+  return message;
+}
+
 std::string SeeHelp(const CLI::App& command) { return " (" + FullName(command) + " --help)"; }
 
 }  // namespace
@@ -186,6 +209,8 @@ std::string DescribeMisuse(const CLI::App& app, const CLI::ParseError& error) {
   std::string text = error.what();
   if (error.get_name() == "ValidationError") {
     // Says itself which value of what.
+  } else if (error.get_name() == "ArgumentMismatch" || error.get_name() == "ConversionError") {
+    text = WrongValue(command, text);
   } else if (word.size() > 1 && word.starts_with('-')) {
     text = UnknownOption(command, word);
   } else if (!word.empty() && WantsCommand(command)) {

@@ -51,6 +51,15 @@ Error UnknownArgument(const std::string& argument) {
   return Bad(fmt::format("unknown argument {}{}", argument, DidYouMean(name, flags)));
 }
 
+/// Returns the error of an option without a value. That is the last argument: any other option
+/// takes the word behind it.
+Error NoValue(const CLI::App& app, const std::string& last) {
+  const std::string name = last.substr(0, last.find('='));
+  const CLI::Option* option = app.get_option_no_throw(name);
+  return Bad(fmt::format("{}: needs a value ({})", name,
+                         option == nullptr ? "TEXT" : option->get_type_name()));
+}
+
 /// Returns the line of --help, with the default if there is one.
 std::string HelpOf(const Setting& setting, const Configuration& defaults) {
   std::string value = setting.show(defaults);
@@ -74,6 +83,7 @@ void AddSettings(CLI::App& app, std::vector<std::vector<std::string>>& texts,
     option->expected(1);
     option->multi_option_policy(setting.list ? CLI::MultiOptionPolicy::TakeAll
                                              : CLI::MultiOptionPolicy::TakeLast);
+    option->allow_extra_args(false);  // a word behind the value belongs to no option
   }
 }
 
@@ -95,7 +105,7 @@ struct Flags {
     app.allow_extras();
     AddSettings(app, texts, surroundings);
     config = app.add_option("--config", command_line.config_file, "configuration file");
-    config->type_name("FILE");
+    config->type_name("FILE")->take_last();
     app.add_flag("--print-config", command_line.print_config,
                  "print each value and its source, and exit");
     app.add_flag("--version", command_line.version, "print the version, and exit");
@@ -112,6 +122,7 @@ struct Flags {
 Result<CommandLine> ParseCommandLine(std::vector<std::string> arguments) {
   Flags flags(Surroundings::OfThisProcess());
   CommandLine& command_line = flags.command_line;
+  const std::string last = arguments.empty() ? "" : arguments.back();
   // CLI11 reports errors by exceptions; they are caught here.
   try {
     std::reverse(arguments.begin(), arguments.end());
@@ -119,6 +130,8 @@ Result<CommandLine> ParseCommandLine(std::vector<std::string> arguments) {
   } catch (const CLI::CallForHelp&) {
     command_line.help = flags.app.help();
     return std::move(command_line);
+  } catch (const CLI::ArgumentMismatch&) {
+    return NoValue(flags.app, last);
   } catch (const CLI::ParseError& error) {
     return Bad(error.what());
   }

@@ -138,4 +138,20 @@ TEST_CASE("a word too many is named, a wrong value speaks for itself") {
             "\"elf\" is not one of cubin, ptx"));
 }
 
+TEST_CASE("an option without its value, or with a wrong number of them, is named in plain words") {
+  for (const std::string option : {"--arch", "--socket"}) {
+    const std::string told = Told({"build", "k.cu", option});
+    CHECK(Has(told, option + ": needs a value"));
+    CHECK_FALSE(Has(told, "required"));
+  }
+  CHECK(Has(Told({"build", "k.cu", "--arch", "sm_90", "--emit"}), "(cubin|ptx"));
+  CHECK(Has(Told({"build", "k.cu", "--arch", "sm_90", "--arch", "sm_80"}), "--arch: give it once"));
+  CHECK(Has(Told({"--json=foo", "stats"}), "--json: takes no value"));
+}
+
+TEST_CASE("a value that is no number is named with its option") {
+  const std::string told = Told({"snapshot", "create", "a.snap", "--uid", "alice"});
+  CHECK(Has(told, "--uid: \"alice\" is not a whole number"));
+}
+
 }  // namespace command_test

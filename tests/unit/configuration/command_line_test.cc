@@ -45,6 +45,31 @@ TEST_CASE("an address in place of a socket's path is refused with the way out") 
   CHECK(set.error().message.find("begin it with /") != std::string::npos);
 }
 
+namespace {
+
+std::string ErrorOf(std::vector<std::string> arguments) {
+  const auto parsed = ParseCommandLine(std::move(arguments));
+  return parsed ? "" : parsed.error().message;
+}
+
+}  // namespace
+
+TEST_CASE("an option takes one value each time, and a word behind it is refused by its name") {
+  using Catch::Matchers::Contains;
+  CHECK_THAT(ErrorOf({"--state-dir", "/x", "start", "--jobs", "3"}), Contains("start"));
+  CHECK_THAT(ErrorOf({"--jobs", "3", "17"}), Contains("17"));
+  CHECK_THAT(ErrorOf({"--toolchain-root", "/a", "/b"}), Contains("/b"));
+  CHECK_THAT(ErrorOf({"--config", "/c", "/d"}), Contains("/d"));
+  CHECK(ParseCommandLine({"--config", "/c", "--config", "/d"})->config_file == "/d");
+}
+
+TEST_CASE("an option without its value is named with what it takes") {
+  using Catch::Matchers::Contains;
+  CHECK_THAT(ErrorOf({"--jobs", "3", "--socket"}), Contains("--socket") && Contains("(PATH)"));
+  CHECK_THAT(ErrorOf({"--socket="}), Contains("--socket:") && Contains("(PATH)"));
+  CHECK_THAT(ErrorOf({"--config"}), Contains("--config") && Contains("(FILE)"));
+}
+
 TEST_CASE("an unknown flag, a stray word and a missing value are errors") {
   const auto unknown = ParseCommandLine({"--socket-mod=0600"});
   REQUIRE_FALSE(unknown.ok());
