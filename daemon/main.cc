@@ -72,33 +72,34 @@ Result<std::vector<ListeningSocket>> Listen(std::vector<ListeningSocket> handed_
 }
 
 /// Reads the configuration again. Applies the log level, and reports what changed and what needs a
-/// restart.
-void ReloadConfiguration(Startup& startup, Log& log) {
+/// restart. Returns whether it could be read.
+bool ReloadConfiguration(Startup& startup, Log& log) {
   const Result<LoadedConfiguration> loaded =
       LoadConfiguration(startup.command_line, startup.surroundings);
   if (!loaded) {
     log.Write(LogLevel::kError, "reload", "kept the old configuration: " + loaded.error().message);
-  } else {
-    // Under the old level and the new one, what changed is written.
-    const LogLevel level = loaded->values.log_level;
-    log.SetLevel(std::max(level, startup.loaded.values.log_level));
-    for (const Setting& setting : Settings()) {
-      const std::string was = setting.show(startup.loaded.values);
-      const std::string is = setting.show(loaded->values);
-      if (was == is) continue;
-      const bool now = setting.name == "log_level";
-      log.Write(
-          now ? LogLevel::kInfo : LogLevel::kWarning, "reload",
-          fmt::format("{} is {} from {} on", setting.name, is, now ? "now" : "the next start"),
-          {{"was", was}});
-    }
-    startup.loaded.values.log_level = level;
-    log.SetLevel(level);
+    return false;
   }
+  // Under the old level and the new one, what changed is written.
+  const LogLevel level = loaded->values.log_level;
+  log.SetLevel(std::max(level, startup.loaded.values.log_level));
+  for (const Setting& setting : Settings()) {
+    const std::string was = setting.show(startup.loaded.values);
+    const std::string is = setting.show(loaded->values);
+    if (was == is) continue;
+    const bool now = setting.name == "log_level";
+    log.Write(now ? LogLevel::kInfo : LogLevel::kWarning, "reload",
+              fmt::format("{} is {} from {} on", setting.name, is, now ? "now" : "the next start"),
+              {{"was", was}});
+  }
+  startup.loaded.values.log_level = level;
+  log.SetLevel(level);
+  return true;
 }
 
 /// Reads the keys again that other nodes' entries and snapshots of shelves must be signed with.
-void ReloadTrust(const Configuration& configuration, Daemon& daemon, Log& log) {
+/// Returns whether they could be read.
+bool ReloadTrust(const Configuration& configuration, Daemon& daemon, Log& log) {
   const auto trusted = TrustList::Load(configuration.remote.trust);
   // The keys from before may have been revoked.
   daemon.Trust(trusted ? *trusted : std::make_shared<const TrustList>());
@@ -108,6 +109,7 @@ void ReloadTrust(const Configuration& configuration, Daemon& daemon, Log& log) {
     log.Write(LogLevel::kError, "reload",
               "no key is trusted: " + OfSetting("remote_trust", trusted.error()).message);
   }
+  return trusted.ok();
 }
 
 /// Returns at SIGTERM or SIGINT.
@@ -117,15 +119,21 @@ void WaitForTheEnd(const Signals& signals, const NotifySocket& notify, Startup& 
     switch (signals.Wait(kUntilToldSo)) {
       case Told::kStop:
         return;
-      case Told::kReload:
+      case Told::kReload: {
         notify.Reloading();
-        ReloadConfiguration(startup, log);
-        if (daemon.shares()) ReloadTrust(startup.loaded.values, daemon, log);
-        daemon.toolchains().Rescan([&notify, &log] {
-          log.Write(LogLevel::kInfo, "reload", "done");
+        bool done = ReloadConfiguration(startup, log);
+        if (daemon.shares()) done &= ReloadTrust(startup.loaded.values, daemon, log);
+        daemon.toolchains().Rescan([&notify, &log, done] {
+          if (done) {
+            log.Write(LogLevel::kInfo, "reload", "done");
+          } else {
+            log.Write(LogLevel::kError, "reload",
+                      "failed in part: mend the errors above and reload again");
+          }
           notify.Ready();
         });
         break;
+      }
       case Told::kNothing:
         break;
     }

@@ -179,6 +179,19 @@ def test_sighup_is_survived_and_takes_a_new_log_level(make_daemon, directory):
     assert daemon.build_json(KERNEL)["outcome"] == "hit"
 
 
+def test_a_reload_that_fails_does_not_end_with_done(make_daemon, directory):
+    file = directory / "config.toml"
+    file.write_text("")
+    daemon = make_daemon("--config", str(file)).start()
+    daemon.process.send_signal(signal.SIGHUP)
+    wait_for(lambda: "reload: done" in daemon.log_text(), "the end of a reload that works")
+    file.write_text("log_level = 7\n")
+    daemon.process.send_signal(signal.SIGHUP)
+    wait_for(lambda: "reload: failed" in daemon.log_text(), "the end of a reload that fails")
+    assert "kept the old configuration" in daemon.log_text()
+    assert daemon.log_text().count("reload: done") == 1
+
+
 def test_health_tells_the_limits_in_force(make_daemon):
     given = {
         "queue_limit": ("queued", 7), "queue_limit_per_uid": ("queued_per_uid", 5), "call_limit": ("calls", 40),
