@@ -31,7 +31,7 @@ std::string WaitingFor(const std::string& file) {
 Error OutOfMemory(const CompileLimits& limits) {
   return Error{ErrorCode::kOutOfMemory,
                fmt::format("the compiler ran out of memory; its limit is {} MiB: make the program "
-                           "smaller or raise the daemon's memory limit for a compile",
+                           "smaller or raise the daemon's worker_memory_limit",
                            limits.memory_bytes >> 20)};
 }
 
@@ -135,8 +135,8 @@ Result<CompileOutput> Judge(const CompileJob& job, const CompileLimits& limits, 
       return Error{ErrorCode::kCancelled, "the compile was ended: no caller waits for it any more"};
     case SessionEnd::Cause::kDeadline:
       return Error{ErrorCode::kTimedOut,
-                   fmt::format("the compile was ended after its limit of {} s{}; the daemon's time "
-                               "limit for a compile can be raised",
+                   fmt::format("the compile was ended after its limit of {} s{}; the daemon's "
+                               "build_timeout can be raised",
                                Seconds(limits.time), WaitingFor(end.detail))};
     case SessionEnd::Cause::kBadReply:
     case SessionEnd::Cause::kFilesRefused:

@@ -25,8 +25,8 @@ constexpr size_t kMaxApart = 2;
 
 Error TimeUp() {
   return Error{ErrorCode::kTimedOut,
-               "the compile's time was up before its toolchain was loaded; the daemon's time limit "
-               "for a compile can be raised"};
+               "the compile's time was up before its toolchain was loaded; the daemon's "
+               "build_timeout can be raised"};
 }
 
 /// Returns the resident memory of a process, or 0 if it is gone. The kernel answers from counters.

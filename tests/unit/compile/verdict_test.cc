@@ -67,6 +67,12 @@ TEST_CASE("each way to end a worker is an error of its own") {
   CHECK(CodeOf(EndBy(Cause::kZygoteLost)) == ErrorCode::kUnavailable);
 }
 
+TEST_CASE("a compile that met a limit names the setting") {
+  using Catch::Matchers::Contains;
+  CHECK_THAT(JudgeNvrtc(EndBy(Cause::kDeadline)).error().message, Contains("build_timeout"));
+  CHECK_THAT(JudgeNvrtc(ExitOf(SIGSEGV, 91)).error().message, Contains("worker_memory_limit"));
+}
+
 TEST_CASE("a signal is a crash, unless the memory was nearly used up") {
   CHECK(CodeOf(ExitOf(SIGSEGV, 89)) == ErrorCode::kWorkerCrashed);
   CHECK(CodeOf(ExitOf(SIGSEGV, 91)) == ErrorCode::kOutOfMemory);
