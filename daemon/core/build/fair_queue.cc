@@ -58,19 +58,18 @@ Status FairQueue::Add(uint64_t item, Account account, BuildPriority priority) {
     if (mine >= bounds_.per_uid) {
       if (known) return Ok{};
       return Error{ErrorCode::kOverloaded,
-                   fmt::format("{} builds of {} wait already; come back later, or raise "
+                   fmt::format("{} builds of {} wait already; to let more wait, raise "
                                "queue_limit_per_uid in the daemon's configuration",
                                bounds_.per_uid, account.Name()),
                    kRetryQueued};
     }
     const Allowance allowance{bounds_.per_uid, bounds_.total};
     if (!known && mine >= allowance.Most(account, mine, waiting_.size())) {
-      return Error{
-          ErrorCode::kOverloaded,
-          fmt::format("{} of at most {} builds wait already; come back later, or raise queue_limit "
-                      "in the daemon's configuration",
-                      waiting_.size(), bounds_.total),
-          kRetryQueued};
+      return Error{ErrorCode::kOverloaded,
+                   fmt::format("{} of at most {} builds wait already; to let more wait, raise "
+                               "queue_limit in the daemon's configuration",
+                               waiting_.size(), bounds_.total),
+                   kRetryQueued};
     }
     if (line == lines_.end()) {
       rotation_.push_back(account);

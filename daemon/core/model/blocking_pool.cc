@@ -63,9 +63,8 @@ class BlockingPool::State {
     if (!more && (user.Hangs() || user.waiting.size() >= bounds_.waiting_per_uid)) {
       if (user.threads == 0) users_.erase(account);
       return Error{ErrorCode::kOverloaded,
-                   fmt::format("too many requests of {} wait for {}; come back later, or see "
-                               "whether it hangs",
-                               account.Name(), bounds_.awaited),
+                   fmt::format("too many requests of {} wait for {}: does it hang?", account.Name(),
+                               bounds_.awaited),
                    kRetryAfter};
     }
     const auto task =

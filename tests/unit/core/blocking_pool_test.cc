@@ -67,6 +67,8 @@ TEST_CASE("who has too many checks waiting is told to come back") {
   }
   REQUIRE(refused);
   CHECK(refused->code == ErrorCode::kOverloaded);
+  CHECK(refused->retry_after.count() > 0);
+  CHECK(refused->message.find("come back") == std::string::npos);
   disk.Answer();
 }
 

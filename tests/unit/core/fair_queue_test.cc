@@ -280,8 +280,11 @@ TEST_CASE("a full line refuses its user and nobody else") {
   CHECK(line.queue.Add(2, Account(7)).ok());
   CHECK(line.queue.Add(2, Account(7)).ok());
   CHECK(line.queue.Add(3, Account(7)).error().code == ErrorCode::kOverloaded);
-  CHECK(line.queue.Add(3, Account(7)).error().message.find("queue_limit_per_uid") !=
-        std::string::npos);
+  const Error refused = line.queue.Add(3, Account(7)).error();
+  CHECK(refused.message.find("queue_limit_per_uid") != std::string::npos);
+  // The time is a field of the error, which clients put into words.
+  CHECK(refused.retry_after.count() > 0);
+  CHECK(refused.message.find("come back") == std::string::npos);
   CHECK(line.queue.Add(4, Account(8)).ok());
   CHECK(line.queue.Add(5, Account(9)).error().code == ErrorCode::kOverloaded);
 }
