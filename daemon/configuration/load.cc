@@ -70,12 +70,14 @@ Result<std::vector<Assignment>> ReadFile(const CommandLine& command_line,
   return ReadTomlFile(path);
 }
 
-Status Apply(const std::vector<Assignment>& assignments, LoadedConfiguration& loaded) {
+/// The origin of a flag or a variable names the setting; a line of a file does not.
+Status Apply(const std::vector<Assignment>& assignments, bool of_file,
+             LoadedConfiguration& loaded) {
   for (const Assignment& assignment : assignments) {
     const Setting& setting = *assignment.setting;
     if (Status status = setting.set(loaded.values, assignment.texts); !status) {
-      return Bad(
-          fmt::format("{}: {}: {}", assignment.origin, setting.name, status.error().message));
+      const std::string name = of_file ? fmt::format("{}: ", setting.name) : "";
+      return Bad(fmt::format("{}: {}{}", assignment.origin, name, status.error().message));
     }
     loaded.origins[setting.name] = assignment.origin;
   }
@@ -170,7 +172,8 @@ Result<LoadedConfiguration> LoadConfiguration(const CommandLine& command_line,
   const Result<std::vector<Assignment>> environment = ReadEnvironment(surroundings);
   if (!environment) return environment.error();
   for (const auto* assignments : {&*file, &*environment, &command_line.assignments}) {
-    if (Status status = Apply(*assignments, loaded); !status) return status.error();
+    const bool of_file = assignments == &*file;
+    if (Status status = Apply(*assignments, of_file, loaded); !status) return status.error();
   }
   return loaded;
 }

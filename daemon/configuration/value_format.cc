@@ -23,6 +23,7 @@ struct Unit {
   uint64_t factor;
 };
 
+constexpr uint64_t kMaxCount = 1'000'000'000;
 constexpr std::string_view kZero = "0";
 constexpr std::string_view kAuto = "auto";
 constexpr std::array<Unit, 5> kSizeUnits = {Unit{"TiB", 1ull << 40}, Unit{"GiB", 1ull << 30},
@@ -59,6 +60,24 @@ std::string ShowWithUnit(uint64_t value, std::span<const Unit> units) {
     if (value % unit.factor == 0) return fmt::format("{}{}", value / unit.factor, unit.name);
   }
   return {};
+}
+
+Result<uint64_t> ParseCount(std::string_view text, uint64_t least, uint64_t most) {
+  std::string_view rest = text;
+  const std::optional<uint64_t> number = TakeNumber(rest, 10);
+  if (number && rest.empty() && *number >= least && *number <= most) return *number;
+  return BadValue(fmt::format("\"{}\" is not a whole number from {} to {}", text, least, most));
+}
+
+/// `others` ends the error with what else the setting takes.
+Result<uint64_t> ParseSize(std::string_view text, std::string_view others = "") {
+  constexpr uint64_t kMax = std::numeric_limits<int64_t>::max();
+  const std::optional<uint64_t> bytes = ParseWithUnit(text, kSizeUnits, kMax);
+  if (bytes) return *bytes;
+  return BadValue(
+      fmt::format("\"{}\" is not a size: write a whole number above 0 and B, KiB, MiB, GiB or TiB, "
+                  "such as \"4GiB\"{}",
+                  text, others));
 }
 
 template <typename T>
@@ -118,41 +137,24 @@ Result<mode_t> ModeFormat::Parse(std::string_view text) {
 std::string ModeFormat::Show(mode_t value) { return fmt::format("{:04o}", value); }
 
 Result<uint64_t> CountFormat::Parse(std::string_view text) {
-  std::string_view rest = text;
-  const std::optional<uint64_t> number = TakeNumber(rest, 10);
-  if (!number || !rest.empty() || *number == 0 || *number > 1'000'000'000) {
-    return BadValue(fmt::format("\"{}\" is not a whole number from 1 to 1000000000", text));
-  }
-  return *number;
+  return ParseCount(text, 1, kMaxCount);
 }
 
 Result<uint64_t> FrequencyFormat::Parse(std::string_view text) {
-  if (text == "0") return uint64_t{0};
-  return CountFormat::Parse(text);
+  return ParseCount(text, 0, kMaxCount);
 }
 
 Result<uint64_t> ThreadCountFormat::Parse(std::string_view text) {
-  Result<uint64_t> count = CountFormat::Parse(text);
-  if (count && *count > 1024) return BadValue(fmt::format("{} is more than 1024", *count));
-  return count;
+  return ParseCount(text, 1, 1024);
 }
 
 std::string CountFormat::Show(uint64_t value) { return fmt::format("{}", value); }
 
-Result<uint64_t> SizeFormat::Parse(std::string_view text) {
-  constexpr uint64_t kMax = std::numeric_limits<int64_t>::max();
-  const std::optional<uint64_t> bytes = ParseWithUnit(text, kSizeUnits, kMax);
-  if (!bytes) {
-    return BadValue(fmt::format(
-        "\"{}\" is not a size: write a whole number and B, KiB, MiB, GiB or TiB, such as \"4GiB\"",
-        text));
-  }
-  return *bytes;
-}
+Result<uint64_t> SizeFormat::Parse(std::string_view text) { return ParseSize(text); }
 
 Result<uint64_t> SizeOrZeroFormat::Parse(std::string_view text) {
   if (text == kZero) return 0;
-  return SizeFormat::Parse(text);
+  return ParseSize(text, ", or 0");
 }
 
 std::string SizeOrZeroFormat::Show(uint64_t value) {
@@ -161,7 +163,8 @@ std::string SizeOrZeroFormat::Show(uint64_t value) {
 
 Result<std::optional<uint64_t>> SizeOrAutoFormat::Parse(std::string_view text) {
   if (text == kAuto) return std::optional<uint64_t>();
-  const Result<uint64_t> size = SizeOrZeroFormat::Parse(text);
+  if (text == kZero) return std::optional<uint64_t>(0);
+  const Result<uint64_t> size = ParseSize(text, ", or 0, or auto");
   if (!size) return size.error();
   return std::optional(*size);
 }

@@ -21,6 +21,13 @@ TEST_CASE("a size is a whole number with a binary unit") {
   }
 }
 
+TEST_CASE("a size that is refused is told whether 0 and auto are accepted") {
+  using Catch::Matchers::Contains;
+  CHECK_THAT(SizeFormat::Parse("0").error().message, Contains("above 0"));
+  CHECK_THAT(SizeOrZeroFormat::Parse("4").error().message, Contains("or 0"));
+  CHECK_THAT(SizeOrAutoFormat::Parse("4").error().message, Contains("or 0") && Contains("auto"));
+}
+
 TEST_CASE("a size may be left to the daemon where it finds one") {
   CHECK(*SizeOrAutoFormat::Parse("auto") == std::nullopt);
   CHECK(*SizeOrAutoFormat::Parse("0") == 0u);
@@ -66,6 +73,16 @@ TEST_CASE("a count is a whole number above zero") {
   for (const char* bad : {"", "0", "-1", "1e3", "16 ", "1000000001"}) {
     INFO(bad);
     CHECK_FALSE(CountFormat::Parse(bad).ok());
+  }
+}
+
+TEST_CASE("a number of threads is refused with one range, too small or too large") {
+  CHECK(*ThreadCountFormat::Parse("1024") == 1024);
+  for (const char* bad : {"0", "1025", "100000", "1000000001", "some"}) {
+    INFO(bad);
+    REQUIRE_FALSE(ThreadCountFormat::Parse(bad).ok());
+    CHECK_THAT(ThreadCountFormat::Parse(bad).error().message,
+               Catch::Matchers::Contains("from 1 to 1024"));
   }
 }
 
