@@ -99,10 +99,6 @@ Error CannotRead(const DatabaseError& error) {
                       error.message)};
 }
 
-Error NoDatabase() {
-  return {ErrorCode::kUnavailable, "the cache's database is being repaired: try again later"};
-}
-
 class Database::Impl {
  public:
   Impl(std::unique_ptr<rocksdb::DB> db, std::vector<rocksdb::ColumnFamilyHandle*> columns,
@@ -246,6 +242,33 @@ void DatabaseSlot::Set(std::unique_ptr<Database> database) {
   assert(!open_);
   open_ = true;
   database_ = std::shared_ptr<Database>(database.release(), close);
+}
+
+void DatabaseSlot::SetFailure(std::optional<DatabaseError> failure) {
+  const MutexLock lock(mutex_);
+  failure_ = std::move(failure);
+}
+
+std::string DatabaseSlot::failure() const {
+  const MutexLock lock(mutex_);
+  return failure_ ? failure_->message : "";
+}
+
+Error DatabaseSlot::WhyEmpty() const {
+  using Kind = DatabaseError::Kind;
+  const MutexLock lock(mutex_);
+  // The database may have been opened since the caller found none.
+  if (!failure_) return {ErrorCode::kUnavailable, "the cache's database was closed: try again"};
+  std::string_view state =
+      "the cache's database can't be opened: mend the cause, and the daemon opens it by itself";
+  if (failure_->kind == Kind::kDiskFull) {
+    state =
+        "the disk of the daemon's state directory is full: make room there, and the daemon opens "
+        "the cache's database by itself";
+  } else if (failure_->kind == Kind::kDamaged) {
+    state = "the cache's database is damaged, and the daemon makes a new one: try again later";
+  }
+  return {ErrorCode::kUnavailable, fmt::format("{} ({})", state, failure_->message)};
 }
 
 void DatabaseSlot::Close() {

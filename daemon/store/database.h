@@ -52,8 +52,6 @@ struct DatabaseError {
 
 /// Returns the error of a call that needs the database, which did not give what it was asked for.
 [[nodiscard]] Error CannotRead(const DatabaseError& error);
-/// The same while there is no database.
-[[nodiscard]] Error NoDatabase();
 
 /// One change: puts the value, or deletes the key if there is no value.
 struct ColumnWrite {
@@ -146,6 +144,12 @@ class DatabaseSlot {
   [[nodiscard]] std::shared_ptr<Database> Get() const;
   /// The slot must be empty.
   void Set(std::unique_ptr<Database> database);
+  /// Records why writes fail, or why there is no database; none: the last write succeeded.
+  void SetFailure(std::optional<DatabaseError> failure);
+  /// Returns the message of the failure, or "".
+  [[nodiscard]] std::string failure() const;
+  /// Returns the error of a call that needs the database while there is none.
+  [[nodiscard]] Error WhyEmpty() const;
   /// Empties the slot. Returns once the last reader has released the database and it is closed.
   void Close();
 
@@ -154,6 +158,7 @@ class DatabaseSlot {
   CondVar closed_;
   std::shared_ptr<Database> database_ GUARDED_BY(mutex_);
   bool open_ GUARDED_BY(mutex_) = false;  ///< true until the database is destroyed
+  std::optional<DatabaseError> failure_ GUARDED_BY(mutex_);
 };
 
 /// Returns the settings of RocksDB, for database.cc only: two cores, bounded memory, files and log,

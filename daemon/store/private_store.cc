@@ -217,7 +217,7 @@ Result<Inserted> PrivateStore::Put(uid_t uid, const Digest& key, const ArtifactP
   const PrivateUsage usage{entry.size() + kEntryOverhead, generation};
   const MutexLock lock(changing_);
   const auto database = slot_.Get();
-  if (!database) return NoDatabase();
+  if (!database) return slot_.WhyEmpty();
   const std::string row = UserRowKey(uid, key);
   const bool before = UsageOf(*database, row).bytes > 0;
   if (const Status room = MakeRoom(*database, uid, usage); !room) return room.error();
@@ -367,7 +367,7 @@ std::vector<uid_t> PrivateStore::Users() {
 Result<std::vector<PrivateStore::Listed>> PrivateStore::List(uid_t uid, std::string_view from,
                                                              size_t most) {
   const auto database = slot_.Get();
-  if (!database) return NoDatabase();
+  if (!database) return slot_.WhyEmpty();
   const std::string prefix = UserRowPrefix(uid);
   std::vector<Listed> listed;
   const auto add = [&](std::string_view row, std::string_view value) {
@@ -387,7 +387,7 @@ Result<std::vector<PrivateStore::Listed>> PrivateStore::List(uid_t uid, std::str
 Result<TierSize> PrivateStore::Remove(uid_t uid, std::span<const Digest> keys) {
   const MutexLock lock(changing_);
   const auto database = slot_.Get();
-  if (!database) return NoDatabase();
+  if (!database) return slot_.WhyEmpty();
   TierSize removed;
   Plan plan;
   for (const Digest& key : keys) {

@@ -38,11 +38,6 @@ StoreWriter::StoreWriter(Parts parts, DatabaseOptions options, Report report,
 
 StoreWriter::~StoreWriter() { thread_.join(); }
 
-std::string StoreWriter::problem() const {
-  const MutexLock lock(mutex_);
-  return problem_;
-}
-
 void StoreWriter::Run() {
   while (true) {
     if (failure_) {
@@ -107,17 +102,13 @@ void StoreWriter::Failed(DatabaseError error) {
   }
   retry_delay_ = std::clamp(retry_delay_ * 2, kFirstRetry, kMaxRetry);
   failure_ = std::move(error);
-  const MutexLock lock(mutex_);
-  problem_ = failure_->message;
+  parts_.slot.SetFailure(failure_);
 }
 
 void StoreWriter::Succeeded() {
   if (failure_) report_("the cache's database can be written again");
-  {
-    const MutexLock lock(mutex_);
-    problem_.clear();
-  }
   failure_.reset();
+  parts_.slot.SetFailure(std::nullopt);
   retry_delay_ = milliseconds(0);
   failed_resumes_ = 0;
 }
@@ -279,7 +270,7 @@ void RocksdbStore::PutMeta(std::string_view name, std::string_view value) {
 
 Result<std::vector<ArtifactTable::Listed>> RocksdbStore::List(std::string_view from, size_t most) {
   const auto database = slot_.Get();
-  if (!database) return NoDatabase();
+  if (!database) return slot_.WhyEmpty();
   auto listed = ArtifactTable::List(*database, from, most);
   if (const auto* error = std::get_if<DatabaseError>(&listed)) return CannotRead(*error);
   return std::get<0>(std::move(listed));
@@ -290,7 +281,7 @@ Result<TierSize> RocksdbStore::Evict(std::span<const Digest> keys) {
   TierSize evicted;
   for (const Digest& key : keys) {
     const auto database = slot_.Get();
-    if (!database) return NoDatabase();
+    if (!database) return slot_.WhyEmpty();
     const ArtifactPtr queued = queue_.Find(key);
     const ArtifactTable::Lookup written = ArtifactTable::FindUsage(*database, key);
     if (written.error) return CannotRead(*written.error);
@@ -325,7 +316,7 @@ void RocksdbStore::DropCache() {
 
 Status RocksdbStore::FreeSpace(const std::stop_token& stop) {
   const auto database = slot_.Get();
-  if (!database) return NoDatabase();
+  if (!database) return slot_.WhyEmpty();
   // The log holds what was written lately of all columns, deleted or not.
   auto error = database->Flush();
   for (const Column column : {Column::kArtifacts, Column::kPrivate, Column::kDeposits}) {

@@ -14,7 +14,6 @@
 #include <thread>
 #include <vector>
 
-#include "base/mutex.h"
 #include "daemon/core/lookup/eviction_log.h"
 #include "daemon/core/model/artifact.h"
 #include "daemon/core/model/result.h"
@@ -60,9 +59,6 @@ class StoreWriter {
   StoreWriter(const StoreWriter&) = delete;
   StoreWriter& operator=(const StoreWriter&) = delete;
 
-  /// Returns why writes fail at present; empty if the last write succeeded. Thread-safe.
-  [[nodiscard]] std::string problem() const;
-
  private:
   void Run();
   /// Writes one batch, runs a round of eviction, and records uses if that is due. Changes that
@@ -87,9 +83,6 @@ class StoreWriter {
   std::chrono::milliseconds retry_delay_{0};
   int failed_resumes_ = 0;
   std::chrono::steady_clock::time_point uses_recorded_;
-
-  mutable Mutex mutex_;
-  std::string problem_ GUARDED_BY(mutex_);  ///< text of failure_ for other threads
 
   std::thread thread_;
 };
@@ -150,7 +143,7 @@ class RocksdbStore final : public Tier, public MetaStore {
   void AwaitRoom();
 
   /// Returns why writes fail at present; empty if the last write succeeded.
-  [[nodiscard]] std::string problem() const { return writer_->problem(); }
+  [[nodiscard]] std::string problem() const { return slot_.failure(); }
 
   // For upkeep; these wait for the disk.
 

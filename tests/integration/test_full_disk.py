@@ -60,6 +60,9 @@ def test_a_daemon_that_starts_on_a_full_disk_builds_and_uses_the_disk_once_it_ha
     assert daemon.build_json(KERNEL)["outcome"] == "hit"
     assert is_denied_a_lease(daemon, "v")
     assert "no leases are granted" in daemon.log_text()
+    for command in (("evict", "--all", "--yes"), ("verify",)):
+        done = daemon.cli(*command, check=False)
+        assert done.returncode != 0 and "is full: make room" in str(done.stderr), done.stderr
     seen_by_it = pathlib.Path(f"/proc/{daemon.process.pid}/root{daemon.directory}/disk")
     for ballast in seen_by_it.glob("ballast*"):
         ballast.unlink()

@@ -143,6 +143,20 @@ TEST_CASE("closing waits for the last reader, and no new one comes meanwhile") {
   CHECK(read_before_closed);
 }
 
+TEST_CASE("an empty slot says why it is empty") {
+  using Catch::Matchers::Contains;
+  DatabaseSlot slot;
+  slot.SetFailure(DatabaseError{Kind::kDiskFull, "No space left"});
+  CHECK(slot.failure() == "No space left");
+  CHECK_THAT(slot.WhyEmpty().message, Contains("is full") && Contains("No space left"));
+  slot.SetFailure(DatabaseError{Kind::kUnavailable, "Permission denied"});
+  CHECK_THAT(slot.WhyEmpty().message, Contains("can't be opened") && Contains("Permission denied"));
+  slot.SetFailure(DatabaseError{Kind::kDamaged, "bad block"});
+  CHECK_THAT(slot.WhyEmpty().message, Contains("is damaged") && Contains("bad block"));
+  slot.SetFailure(std::nullopt);
+  CHECK(slot.failure().empty());
+}
+
 TEST_CASE("a slot that goes closes its database") {
   store_test::OpenDatabase database;
   { DatabaseSlot().Set(database.Release()); }

@@ -60,6 +60,14 @@ TEST_CASE("a full disk is counted and reported, and the store recovers when ther
   CHECK(WEXITSTATUS(status) == 0);
 }
 
+TEST_CASE("a call that needs the database on a full disk is told that the disk is full") {
+  const TemporaryDirectory temporary;
+  ChildProcess child({"start-on-full-disk", temporary.path()});
+  const int status = child.Wait();
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+}
+
 TEST_CASE("a disk that refuses writes is counted and reported, and the store recovers") {
   const TemporaryDirectory temporary;
   ChildProcess child({"file-limit", temporary.path()});

@@ -137,6 +137,29 @@ int FullDisk(const std::string& directory) {
   return OutliveFailingDisk(disk + "/state", fail, [&] { return unlink(ballast.c_str()) == 0; });
 }
 
+/// A store that starts on a full disk, which has no database.
+int StartOnFullDisk(const std::string& directory) {
+  const std::string disk = directory + "/disk";
+  mkdir(disk.c_str(), 0700);
+  if (!LeaveMounts() || mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+      mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=1m") != 0) {
+    return kNotPossible;
+  }
+  mkdir((disk + "/state").c_str(), 0700);
+  std::ofstream(disk + "/ballast") << std::string(2 << 20, 'x') << std::flush;
+  Statistics statistics;
+  const auto store = OpenOrNull({.directory = disk + "/state"}, statistics);
+  if (!Expect(store != nullptr, "the store opens")) return 1;
+  const auto listed = store->List({}, 1);
+  const cccl_cache::Digest key = Key(1);
+  const auto evicted = store->Evict({&key, 1});
+  if (!Expect(!listed && !evicted, "there is no database")) return 1;
+  for (const std::string& told : {listed.error().message, evicted.error().message}) {
+    if (!Expect(told.find("is full") != std::string::npos, "the cause is told")) return 1;
+  }
+  return 0;
+}
+
 int FileLimit(const std::string& directory) {
   std::signal(SIGXFSZ, SIG_IGN);
   rlimit limit{};
@@ -226,10 +249,12 @@ int Main(int argc, char** argv) {
   if (mode == "open") return Open(argv[2], number(3), number(4));
   if (mode == "pour") return Pour(argv[2], number(3), number(4), number(5));
   if (mode == "full-disk") return FullDisk(argv[2]);
+  if (mode == "start-on-full-disk") return StartOnFullDisk(argv[2]);
   if (mode == "file-limit") return FileLimit(argv[2]);
   std::fprintf(
       stderr,
-      "usage: store_child write|fill-and-die|open|pour|full-disk|file-limit DIRECTORY ...\n");
+      "usage: store_child write|fill-and-die|open|pour|full-disk|start-on-full-disk|file-limit "
+      "DIRECTORY ...\n");
   return 2;
 }
 
