@@ -67,6 +67,8 @@ Reason ReasonOf(cccl_cache_status status) {
       return Reason::kFull;
     case CCCL_CACHE_TOOLCHAIN_NOT_FOUND:
       return Reason::kNotItsLibrary;
+    case CCCL_CACHE_DENIED:
+      return Reason::kDenied;
     case CCCL_CACHE_NOT_CACHED:
       return Reason::kNotCached;
     default:
@@ -74,10 +76,23 @@ Reason ReasonOf(cccl_cache_status status) {
   }
 }
 
-/// Takes a failure of the daemon's. What it says of one request says nothing of the next.
+/// Returns why a call failed, and keeps for the report what it says. Frees the error.
+Reason ReasonOf(cccl_cache_status status, cccl_cache_error* error) {
+  const Reason reason = ReasonOf(status);
+  if (reason == Reason::kRefused || reason == Reason::kDenied) {
+    KeepRefusal(View(cccl_cache_error_message(error)));
+  }
+  cccl_cache_error_free(error);
+  return reason;
+}
+
+/// Takes a failure of the daemon's. What it says of one request says nothing of the next, and a
+/// closed socket says at once that it is.
 Reason After(Reason reason, Clock::time_point asked) {
   const Clock::duration took = Clock::now() - asked;
-  if (reason == Reason::kRefused || reason == Reason::kNotCached) return reason;
+  if (reason == Reason::kRefused || reason == Reason::kDenied || reason == Reason::kNotCached) {
+    return reason;
+  }
   if (reason == Reason::kFull && took < kNoWait) return reason;
   why_resting = reason;
   rest.Failed(Clock::now(), took);
@@ -120,8 +135,9 @@ std::vector<int> ArchitecturesOf(const cccl_cache_toolchains* list, size_t index
 /// answers when it has; a program does not wait for that.
 std::variant<cccl_cache_toolchains*, Reason> GetToolchains() {
   cccl_cache_info* info = nullptr;
-  cccl_cache_status status = cccl_cache_get_info(Client(), kSilenceMs, &info, nullptr);
-  if (status != CCCL_CACHE_OK) return ReasonOf(status);
+  cccl_cache_error* error = nullptr;
+  cccl_cache_status status = cccl_cache_get_info(Client(), kSilenceMs, &info, &error);
+  if (status != CCCL_CACHE_OK) return ReasonOf(status, error);
   cccl_cache_daemon daemon = {};
   daemon.struct_size = sizeof(daemon);
   cccl_cache_info_describe(info, &daemon);
@@ -129,17 +145,10 @@ std::variant<cccl_cache_toolchains*, Reason> GetToolchains() {
   cccl_cache_info_free(info);
   cccl_cache_toolchains* list = nullptr;
   const uint32_t patience = ready ? kSilenceMs : kNotReadyMs;
-  status = cccl_cache_get_toolchains(Client(), 0, patience, &list, nullptr);
+  status = cccl_cache_get_toolchains(Client(), 0, patience, &list, &error);
   if (status == CCCL_CACHE_OK) return list;
-  return status == CCCL_CACHE_DEADLINE && !ready ? Reason::kNotReady : ReasonOf(status);
-}
-
-/// Keeps for the report why the first request was not served, as the daemon said, or how it will
-/// be.
-void Keep(std::string_view message) {
-  ProcessCounts& counts = Counts();
-  if (counts.refused.exchange(true)) return;
-  message.copy(counts.refusal, sizeof(counts.refusal) - 1);
+  const Reason reason = ReasonOf(status, error);
+  return status == CCCL_CACHE_DEADLINE && !ready ? Reason::kNotReady : reason;
 }
 
 std::variant<const Toolchain*, Reason> FindToolchain() {
@@ -156,7 +165,7 @@ std::variant<const Toolchain*, Reason> FindToolchain() {
   }
   cccl_cache_toolchains_free(list);
   if (made == nullptr) {
-    Keep("if NVIDIA released it: cccl-cache-cli toolchains add " + RealPath());
+    KeepRefusal("if NVIDIA released it: cccl-cache-cli toolchains add " + RealPath());
     return After(CCCL_CACHE_TOOLCHAIN_NOT_FOUND, start);
   }
   known_toolchain = made;
@@ -198,12 +207,11 @@ std::variant<Answer, Reason> AskBy(Call call, const Program& program) {
   answer.struct_size = sizeof(answer);
   const cccl_cache_status status = call(Client(), &program, &options, &answer);
   if (status != CCCL_CACHE_OK) {
-    if (ReasonOf(status) == Reason::kRefused) Keep(View(cccl_cache_error_message(answer.error)));
-    cccl_cache_error_free(answer.error);
+    const Reason reason = ReasonOf(status, answer.error);
     // The daemon may have another version of the library by now.
     if (status == CCCL_CACHE_TOOLCHAIN_NOT_FOUND) known_toolchain = nullptr;
     if (status == CCCL_CACHE_DEADLINE) return AfterDeadline(options.timeout_ms > 0, start);
-    return After(status, start);
+    return After(reason, start);
   }
   rest.Answered();
   Answer given{.result = Result(answer.result)};

@@ -69,4 +69,10 @@ ProcessCounts& Counts() {
   return kept.compare_exchange_strong(known, made) ? *made : *known;
 }
 
+void KeepRefusal(std::string_view message) {
+  ProcessCounts& counts = Counts();
+  if (counts.refused.exchange(true)) return;
+  message.copy(counts.refusal, sizeof(counts.refusal) - 1);
+}
+
 }  // namespace cccl_cache::interpose

@@ -22,18 +22,19 @@ enum class Reason : uint32_t {
   kRefused,        ///< it does not serve such a request, for example for an option
   kNotItsLibrary,  ///< it has no toolchain with this library
   kNotServed,      ///< calls that always go to the real library
+  kDenied,         ///< this user may not use its socket, or not so
   kCount
 };
 constexpr std::array<std::string_view, static_cast<size_t>(Reason::kCount)> kReasonNames = {
     "no daemon",          "daemon silent", "daemon not ready",   "daemon full",
     "longer than --wait", "not cached",    "request not served", "library unknown to daemon",
-    "call not served"};
+    "call not served",    "access denied"};
 
 /// The counts of one library in one process, in a file of its own below $CCCL_CACHE_RUN_REPORT that
 /// the process maps. So they are there however the process ends. `run --report` reads the files.
 /// Members may be added at the end only.
 struct ProcessCounts {
-  static constexpr uint32_t kVersion = 3;
+  static constexpr uint32_t kVersion = 4;
   static constexpr char kVariable[] = "CCCL_CACHE_RUN_REPORT";
 
   uint32_t version = kVersion;
@@ -74,5 +75,9 @@ class CountedCall {
 /// Returns the counts of this process; where nothing is to be reported, those that nobody reads.
 /// Thread-safe, and usable after fork(): the child has counts of its own.
 [[nodiscard]] ProcessCounts& Counts();
+
+/// Keeps for the report why the first request was not served, as the daemon said, or how it will
+/// be. Thread-safe.
+void KeepRefusal(std::string_view message);
 
 }  // namespace cccl_cache::interpose

@@ -113,6 +113,10 @@ std::variant<Acquired, interpose::Reason> Ask(Client* client, const DepositKey& 
     const bool others_make_it = acquired.error().status == CCCL_CACHE_DEADLINE &&
                                 (wait >= kFirstWait || client->GetInfo(kLongestAnswer).ok());
     if (!others_make_it && waited > kNoWait) facts.Put(hangs, "");
+    if (acquired.error().status == CCCL_CACHE_DENIED) {
+      interpose::KeepRefusal(acquired.error().message);
+      return Reason::kDenied;
+    }
     if (!others_make_it) return Reason::kNoDaemon;
     if (waited >= longest) return bound ? Reason::kTooSlow : Reason::kSilent;
     wait = std::min(wait * 2, std::chrono::ceil<std::chrono::milliseconds>(longest - waited));
