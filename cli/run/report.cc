@@ -46,6 +46,9 @@ std::optional<RunCounts> ReadReport(const fs::path& path) {
   counts.saved_us = read.saved_us;
   std::ranges::copy(read.forwarded, counts.forwarded.begin());
   counts.refusal.assign(read.refusal, strnlen(read.refusal, sizeof(read.refusal)));
+  counts.uncacheable = read.uncacheable;
+  counts.uncacheable_reason.assign(
+      read.uncacheable_reason, strnlen(read.uncacheable_reason, sizeof(read.uncacheable_reason)));
   return counts;
 }
 
@@ -59,6 +62,8 @@ void Add(const RunCounts& counts, RunCounts* sum) {
   sum->forwarded_us += counts.forwarded_us;
   sum->saved_us += counts.saved_us;
   if (sum->refusal.empty()) sum->refusal = counts.refusal;
+  sum->uncacheable += counts.uncacheable;
+  if (sum->uncacheable_reason.empty()) sum->uncacheable_reason = counts.uncacheable_reason;
   for (size_t i = 0; i < sum->forwarded.size(); ++i) sum->forwarded[i] += counts.forwarded[i];
 }
 
@@ -87,22 +92,32 @@ std::string Saved(const RunCounts& counts) {
   return text;
 }
 
-std::string Line(const RunCounts& counts) {
-  const std::string text = std::to_string(counts.calls) + " compiles in " +
-                           Milliseconds(counts.call_us) + Saved(counts) + ": " +
-                           std::to_string(counts.hits) + " hits, " + std::to_string(counts.joined) +
-                           " joined, " + std::to_string(counts.compiled) + " compiled, " +
-                           std::to_string(counts.failed) + " failed, " +
-                           std::to_string(Forwarded(counts)) + " forwarded";
+/// Returns " (2 uncacheable)"; nothing if all results are kept.
+std::string Uncacheable(const RunCounts& counts) {
+  if (counts.uncacheable == 0) return "";
+  return " (" + std::to_string(counts.uncacheable) + " uncacheable)";
+}
+
+/// Returns " (daemon full: 1; 20.0 ms); first request not served: ..."; nothing if all were served.
+std::string WhyForwarded(const RunCounts& counts) {
   std::string reasons;
   for (size_t i = 0; i < kReasonNames.size(); ++i) {
     if (counts.forwarded[i] == 0) continue;
     if (!reasons.empty()) reasons += ", ";
     reasons += std::string(kReasonNames[i]) + ": " + std::to_string(counts.forwarded[i]);
   }
-  if (reasons.empty()) return text;
-  return text + " (" + reasons + "; " + Milliseconds(counts.forwarded_us) + ")" +
+  if (reasons.empty()) return "";
+  return " (" + reasons + "; " + Milliseconds(counts.forwarded_us) + ")" +
          (counts.refusal.empty() ? "" : "; first request not served: " + counts.refusal);
+}
+
+std::string Line(const RunCounts& counts) {
+  return std::to_string(counts.calls) + " compiles in " + Milliseconds(counts.call_us) +
+         Saved(counts) + ": " + std::to_string(counts.hits) + " hits, " +
+         std::to_string(counts.joined) + " joined, " + std::to_string(counts.compiled) +
+         " compiled" + Uncacheable(counts) + ", " + std::to_string(counts.failed) + " failed, " +
+         std::to_string(Forwarded(counts)) + " forwarded" + WhyForwarded(counts) +
+         (counts.uncacheable == 0 ? "" : "; first uncacheable: " + counts.uncacheable_reason);
 }
 
 void Write(const RunCounts& counts, JsonWriter* json) {
@@ -118,6 +133,8 @@ void Write(const RunCounts& counts, JsonWriter* json) {
   number("forwarded_us", counts.forwarded_us);
   number("saved_us", counts.saved_us);
   json->Key("refusal").String(counts.refusal);
+  number("uncacheable", counts.uncacheable);
+  json->Key("uncacheable_reason").String(counts.uncacheable_reason);
   json->Key("forwarded").BeginObject();
   for (size_t i = 0; i < kReasonNames.size(); ++i) {
     json->Key(kReasonNames[i]).Integer(static_cast<int64_t>(counts.forwarded[i]));

@@ -27,6 +27,8 @@ struct RunCounts {
   uint64_t saved_us = 0;
   std::array<uint64_t, interpose::kReasonNames.size()> forwarded{};
   std::string refusal;  ///< the first one
+  uint64_t uncacheable = 0;
+  std::string uncacheable_reason;  ///< of the first one
 };
 
 /// A directory in which the processes of a run leave their counts; removed with the object.

@@ -247,6 +247,10 @@ void Count(const cccl_cache_result_info& info) {
     case CCCL_CACHE_FAILED:
       ++counts.failed;
       break;
+    case CCCL_CACHE_UNCACHEABLE:
+      ++counts.compiled;
+      CountUncacheable(View(info.reason));
+      break;
     default:
       ++counts.compiled;
   }

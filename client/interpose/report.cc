@@ -75,4 +75,10 @@ void KeepRefusal(std::string_view message) {
   message.copy(counts.refusal, sizeof(counts.refusal) - 1);
 }
 
+void CountUncacheable(std::string_view reason) {
+  ProcessCounts& counts = Counts();
+  if (counts.uncacheable++ > 0) return;
+  reason.copy(counts.uncacheable_reason, sizeof(counts.uncacheable_reason) - 1);
+}
+
 }  // namespace cccl_cache::interpose

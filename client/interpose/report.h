@@ -52,6 +52,8 @@ struct ProcessCounts {
   char refusal[256] = {};  ///< what the daemon said of the first request that it did not serve
   /// Of hits and joined compiles: how much longer the compile took when it was made than the call.
   std::atomic<uint64_t> saved_us{0};
+  std::atomic<uint64_t> uncacheable{0};  ///< of the compiled
+  char uncacheable_reason[256] = {};     ///< of the first one
 };
 
 /// Counts and times one compile or link, from its beginning to the end of the object.
@@ -79,5 +81,8 @@ class CountedCall {
 /// Keeps for the report why the first request was not served, as the daemon said, or how it will
 /// be. Thread-safe.
 void KeepRefusal(std::string_view message);
+/// Counts a compile whose result is not kept, and keeps for the report why the first one is not.
+/// Thread-safe.
+void CountUncacheable(std::string_view reason);
 
 }  // namespace cccl_cache::interpose

@@ -290,6 +290,27 @@ def test_python_packages_are_served(daemon, script, compiles):
         assert (made, served(report), report["process_count"]) == (expected, outcome, 1)
 
 
+TIMED = """
+from cuda.bindings import nvrtc
+for source in (b"__global__ void k() {}", b"__global__ void k(int* x) { *x = __TIME__[0]; }", b"// __DATE__ __TIMESTAMP__ "):
+    code, program = nvrtc.nvrtcCreateProgram(source, b"k.cu", 0, [], [])
+    assert nvrtc.nvrtcCompileProgram(program, 1, [b"-arch=sm_90"])[0] == 0
+"""
+
+
+def test_the_report_tells_how_many_results_are_never_kept_and_why(daemon):
+    words = (sys.executable, "-c", TIMED)
+    environment = {"PYTHONPATH": str(PACKAGES), "LD_LIBRARY_PATH": str(library_of(PLACES.cuda13).parent)}
+    for outcome in ((0, 3), (1, 2)):
+        _, report = under_run(daemon.socket, *words, options=("--report=each",), **environment)
+        assert (served(report), report["uncacheable"]) == (outcome, 2)
+        assert "__TIME__ stands in the source" in report["uncacheable_reason"]
+        assert report["processes"][0]["uncacheable_reason"] == report["uncacheable_reason"]
+    told = run_cli("--socket", daemon.socket, "run", "--report", "--", *words, environment=environment).stderr.decode()
+    assert "2 compiled (2 uncacheable), 0 failed, 0 forwarded; first uncacheable: " in told
+    assert told.endswith(report["uncacheable_reason"] + "\n")
+
+
 def test_env_prints_what_run_sets(daemon, program):
     lines = daemon.cli("env", "--wait", "1m").stdout.decode()
     assert "export CCCL_CACHE_RUN_WAIT_MS='60000'" in lines
