@@ -75,6 +75,13 @@ inline constexpr std::string_view kLocalBuildAdvice =
     "; or let the client compile it, where it has its effect: --fallback local on the command "
     "line, the fallback local in a program";
 
+/// Returns a refusal's reason, or a message with it, for callers to whom it is no advice.
+[[nodiscard]] inline std::string WithoutLocalBuildAdvice(std::string message) {
+  const size_t at = message.find(kLocalBuildAdvice);
+  if (at != std::string::npos) message.erase(at, kLocalBuildAdvice.size());
+  return message;
+}
+
 /// Why an option list can't be served at all.
 struct RefusedOption {
   std::string option;  ///< as the client wrote it

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "base/file_descriptor.h"
+#include "proto/options.h"
 
 namespace cccl_cache::interpose {
 namespace {
@@ -72,7 +73,9 @@ ProcessCounts& Counts() {
 void KeepRefusal(std::string_view message) {
   ProcessCounts& counts = Counts();
   if (counts.refused.exchange(true)) return;
-  message.copy(counts.refusal, sizeof(counts.refusal) - 1);
+  // The real library or tool does it next.
+  const std::string text = WithoutLocalBuildAdvice(std::string(message));
+  text.copy(counts.refusal, sizeof(counts.refusal) - 1);
 }
 
 void CountUncacheable(std::string_view reason) {

@@ -290,6 +290,22 @@ def test_python_packages_are_served(daemon, script, compiles):
         assert (made, served(report), report["process_count"]) == (expected, outcome, 1)
 
 
+WITH_FILES = """
+import sys
+from cuda.bindings import nvrtc
+code, program = nvrtc.nvrtcCreateProgram(b"__global__ void k() {}", b"k.cu", 0, [], [])
+assert nvrtc.nvrtcCompileProgram(program, 2, [b"-arch=sm_90", b"--time=" + sys.argv[1].encode()])[0] == 0
+"""
+
+
+def test_what_the_real_library_compiled_does_not_come_with_the_advice_to_compile_here(daemon, directory):
+    times = directory / "times.csv"
+    _, report = under_run(daemon.socket, sys.executable, "-c", WITH_FILES, times, PYTHONPATH=str(PACKAGES),
+                          LD_LIBRARY_PATH=str(library_of(PLACES.cuda13).parent))
+    assert report["forwarded"]["request not served"] == 1 and times.exists()
+    assert "--time" in report["refusal"] and "fallback" not in report["refusal"]
+
+
 TIMED = """
 from cuda.bindings import nvrtc
 for source in (b"__global__ void k() {}", b"__global__ void k(int* x) { *x = __TIME__[0]; }", b"// __DATE__ __TIMESTAMP__ "):

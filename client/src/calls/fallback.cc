@@ -88,8 +88,7 @@ Expected<std::unique_ptr<LocalCompiler>> Fallback::Start(RequestMessage* request
 }
 
 Error Fallback::WithoutAdvice(Error why) {
-  const size_t at = why.message.find(kLocalBuildAdvice);
-  if (at != std::string::npos) why.message.erase(at, kLocalBuildAdvice.size());
+  why.message = WithoutLocalBuildAdvice(std::move(why.message));
   return why;
 }
 
