@@ -30,6 +30,7 @@ def expected(text):
 def shell(make_daemon, directory):
     """Runs a command of the page where its files are, beside a daemon over CUDA 13; returns all that it prints."""
     daemon = make_daemon("--pch-memory-limit", "0", roots=(PLACES.cuda13,)).start()
+    daemon.cli("toolchains")  # when it has read them
     (directory / "kernel.cu").write_text('#include "scale.h"\n__global__ void kernel(float* at) { *at = scale(*at); }\n')
     (directory / "scale.h").write_text("__device__ float scale(float x) { return 2 * x; }\n")
     (directory / "now.cu").write_text("__global__ void kernel(int* at) { *at = __TIME__[0]; }\n")
