@@ -177,6 +177,7 @@ std::vector<RunCounts> RunReport::Read() const {
 
 std::string RunReport::Text(bool each) const {
   const std::vector<RunCounts> processes = Read();
+  if (processes.empty()) return std::string(kPrefix) + "no compiles\n";
   std::string text;
   for (const RunCounts& one : processes) {
     if (!each) break;
