@@ -60,7 +60,9 @@ TEST_CASE("an option takes one value each time, and a word behind it is refused 
   CHECK_THAT(ErrorOf({"--jobs", "3", "17"}), Contains("17"));
   CHECK_THAT(ErrorOf({"--toolchain-root", "/a", "/b"}), Contains("/b"));
   CHECK_THAT(ErrorOf({"--config", "/c", "/d"}), Contains("/d"));
-  CHECK(ParseCommandLine({"--config", "/c", "--config", "/d"})->config_file == "/d");
+  const auto repeated = ParseCommandLine({"--config", "/c", "--config", "/d"});
+  REQUIRE(repeated.ok());
+  CHECK(repeated->config_file == "/d");
 }
 
 TEST_CASE("an option without its value is named with what it takes") {
