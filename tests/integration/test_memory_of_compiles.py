@@ -92,7 +92,7 @@ def test_a_compile_that_needs_more_than_all_compiles_may_runs(make_daemon, toolk
         assert daemon.build_json(large(number))["outcome"] == "built"
 
 
-def test_a_check_that_nobody_waits_for_makes_way_for_a_caller(make_daemon, toolkit):
+def test_a_check_makes_way_for_a_caller_that_waits_for_memory(make_daemon, toolkit):
     daemon = start(make_daemon, toolkit, "512MiB", "--shadow-check-every", "1")
     toolkit.open("held")
     assert daemon.build_json(large(1))["outcome"] == "built"
