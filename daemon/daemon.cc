@@ -102,8 +102,15 @@ Result<std::unique_ptr<Stores>> Stores::Open(const Configuration& configuration,
   options.used_elsewhere = [&memory = stores->memory](const Digest& key) {
     return memory.Holds(key);
   };
-  options.on_evict = [&eviction_log = stores->eviction_log](
-                         const Digest& key, EvictionCause cause) { eviction_log.Note(key, cause); };
+  options.on_evict = [&eviction_log = stores->eviction_log,
+                      damaged = std::make_shared<LimitedLog>(log, "store")](const Digest& key,
+                                                                            EvictionCause cause) {
+    eviction_log.Note(key, cause);
+    if (cause != EvictionCause::kCorrupt) return;
+    damaged->Write(fmt::format(
+        "entry {} was damaged and is dropped; it is compiled again when it is asked for",
+        key.Hex()));
+  };
   Result<std::unique_ptr<RocksdbStore>> disk =
       RocksdbStore::Open(std::move(options), stores->statistics);
   if (!disk) return OfSetting("state_dir", disk.error());

@@ -126,7 +126,7 @@ std::string Housekeeping::RecentErrors(bool store_failed) {
   if (!last_error_ || now - *last_error_ >= kErrorsAreRecent) return {};
   return "within the last minute entries of its store were damaged, wrong or could not be read or "
          "written: `cccl-cache-cli stats -v` counts them (corrupt_entries_total, "
-         "store_errors_total, shadow_mismatches_total)";
+         "store_errors_total, shadow_mismatches_total), and its log names those damaged";
 }
 
 void Housekeeping::KeepCounters() {

@@ -113,6 +113,7 @@ def test_corrupt_entry_is_a_miss_of_its_own(fake):
         assert told["outcome"] == ("built" if number == 5 else "hit")
         assert contents == expected[number]
     assert fake.stats()["corrupt_entries_total"] == 1
+    wait_for(lambda: f"entry {key} was damaged" in fake.log_text(), "the warning")
     assert built(fake, 5)[0]["outcome"] == "hit"
 
 
