@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/daemon.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>

@@ -56,7 +56,7 @@ class NotCachedError(Error):
     """The build would have to be compiled, and it asked for hits alone."""
 
 
-_ARCH_HINT = ('\narch is one architecture that the toolchain has, such as "sm_90", or "compute_90" for PTX alone; '
+_ARCH_HINT = ('\narch is one architecture that the toolchain has, written "sm_90", or "compute_90" for PTX alone; '
               "Client.toolchains() lists those of each toolchain")
 
 
