@@ -65,11 +65,12 @@ std::optional<CompileMemory::Running> CompileMemory::Start(const Kind& kind, std
   // With the lock, so that AddCaller finds the waiter or its account is among these.
   std::vector<Account> accounts = callers.accounts ? callers.accounts() : std::vector<Account>();
   if (accounts.empty()) accounts.push_back(kind.account);
-  Waiter waiter{.flight = callers.flight,
-                .accounts = std::move(accounts),
-                .urgency = urgency,
-                .bytes = std::min(ExpectedOf(kind), shared_.bytes),
-                .known = needed_.Find(kind.kind) != nullptr};
+  Waiter waiter{
+      .flight = callers.flight,
+      .accounts = std::move(accounts),
+      .urgency = urgency,
+      .bytes = std::min(ExpectedOf(kind), shared_.bytes),
+      .known_to = needed_.Find(kind.kind) == nullptr ? std::nullopt : std::optional(kind.account)};
   const auto place = waiters_.insert(waiters_.end(), &waiter);
   Admit();
   if (!waiter.taken) {
@@ -153,7 +154,8 @@ std::optional<CompileMemory::Taken> CompileMemory::OfReserve(const Waiter& waite
   const Account account = BestOf(waiter);
   const Use use = UseOf(account);
   const uint64_t free = reserve_.free();
-  const bool ordinary = !waiter.known || waiter.bytes <= kUnknownBytes;
+  // One account's compiles say nothing of another's.
+  const bool ordinary = waiter.known_to != account || waiter.bytes <= kUnknownBytes;
   if (use.compiles == 0 && ordinary) {
     return Taken{&reserve_, std::min(waiter.bytes, free / 2), account};
   }

@@ -115,14 +115,14 @@ class CompileMemory {
   [[nodiscard]] bool callers_wait() const;
 
  private:
-  /// What starts first has the lowest.
+  /// The lowest starts first.
   enum class Rank { kOverdue, kNewcomer, kCaller, kIdle };
   struct Waiter {
     uint64_t flight;
     std::vector<Account> accounts;  ///< of the callers; at least one
     Urgency urgency;
     uint64_t bytes;
-    bool known;  ///< `bytes` is what its own kind needed
+    std::optional<Account> known_to;  ///< `bytes` is what this account's of its kind needed
     size_t passed_by = 0;
     std::optional<Taken> taken = {};  ///< it may start
   };

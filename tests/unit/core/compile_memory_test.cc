@@ -191,6 +191,15 @@ TEST_CASE("a compile that several users wait for starts as soon as it may for on
   CHECK(later->WaitUntilStarted());
 }
 
+TEST_CASE("what one user's compiles needed holds up no other user who wants the same build") {
+  Scene scene;
+  scene.Know({700});
+  const auto ann = scene.Runs(700);
+  const auto wanted = scene.Waits(700, kAnn, Urgency::kCaller, {.flight = 1, .accounts = {}});
+  scene.memory.AddCaller(1, kBob);
+  CHECK(wanted->WaitUntilStarted());
+}
+
 TEST_CASE("what waits for most of the memory leaves the reserve to other users") {
   Scene scene;
   scene.Know({100, 300, 900});
