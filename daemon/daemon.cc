@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/daemon.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -108,9 +107,8 @@ Result<std::unique_ptr<Stores>> Stores::Open(const Configuration& configuration,
                                                                             EvictionCause cause) {
     eviction_log.Note(key, cause);
     if (cause != EvictionCause::kCorrupt) return;
-    damaged->Write(fmt::format(
-        "entry {} was damaged and is dropped; it is compiled again when it is asked for",
-        key.Hex()));
+    damaged->Write("entry " + key.Hex() +
+                   " was damaged and is dropped; it is compiled again when it is asked for");
   };
   Result<std::unique_ptr<RocksdbStore>> disk =
       RocksdbStore::Open(std::move(options), stores->statistics);
