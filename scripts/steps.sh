@@ -11,6 +11,36 @@ fail() {
   exit 1
 }
 
+# check_words FORM... -- WORD...: ends the script before it installs anything. For --help it prints the comment that the
+# script begins with; for a word that no FORM allows it names that word, with status 2. A FORM is `--name` for an option,
+# `--name=` for one with a value, `word` for that word, and `WORD` for every word that is no option.
+check_words() {
+  local forms=' ' word value=''
+  for word in "$@"; do
+    [[ $word == -- ]] && break
+    forms+="$word "
+    shift
+  done
+  shift
+  for word in "$@"; do
+    if [[ $value ]]; then
+      value=''
+    elif [[ $word == -h || $word == --help ]]; then
+      sed -n '/^#!/d; /^# SPDX/d; /^#/!q; s/^# \{0,1\}//p' "scripts/${0##*/}"
+      exit 0
+    elif [[ $forms == *" $word= "* ]]; then
+      value=$word
+    elif [[ $word == -* || ! $forms =~ \ [A-Z]+\  ]] && [[ $forms != *" $word "* ]]; then
+      echo "${0##*/}: unknown argument $word: see scripts/${0##*/} --help" >&2
+      exit 2
+    fi
+  done
+  if [[ $value ]]; then
+    echo "${0##*/}: $value takes a value: see scripts/${0##*/} --help" >&2
+    exit 2
+  fi
+}
+
 as_root() {
   if ((EUID == 0)); then
     "$@"
