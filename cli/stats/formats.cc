@@ -12,6 +12,7 @@
 
 #include "base/json.h"
 #include "cccl_cache/client.h"
+#include "cli/command.h"
 #include "cli/quantities.h"
 
 namespace cccl_cache::cli {
