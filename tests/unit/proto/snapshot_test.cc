@@ -134,7 +134,7 @@ TEST_CASE("a snapshot of which any bit was altered is refused") {
 /// A file that another one writes meanwhile.
 class Changing final : public SnapshotBytes {
  public:
-  explicit Changing(std::string bytes) : bytes(std::move(bytes)) {}
+  explicit Changing(std::string first) : bytes(std::move(first)) {}
   [[nodiscard]] uint64_t size() const override { return bytes.size(); }
   [[nodiscard]] std::string Read(uint64_t offset, std::span<char> room) const override {
     return Text(bytes).Read(offset, room);
