@@ -106,9 +106,15 @@ def test_the_daemon_finds_cuda_among_the_packages_around_it(installation, servin
         shutil.rmtree(around)
 
 
-def test_without_the_extra_pip_s_command_is_named():
+def test_without_the_daemon_s_wheel_it_is_named():
     done = subprocess.run([sys.executable, "-m", "cccl_cache", "serve"], capture_output=True, text=True, timeout=PATIENCE)
-    assert done.returncode == 5 and "pip install 'cccl-cache[daemon]'" in done.stderr
+    assert done.returncode == 5 and "cccl_cache_daemon-*.whl" in done.stderr
+
+
+def test_the_commands_are_in_the_environment(installation, venv):
+    for name, printed in (("cccl-cached", "cccl-cached "), ("cccl-cache-cli", "cccl-cache-cli ")):
+        done = subprocess.run([venv / "bin" / name, "--version"], capture_output=True, text=True, timeout=PATIENCE)
+        assert (done.returncode, done.stdout.strip()) == (0, printed + metadata.version("cccl-cache")), done.stderr
 
 
 def test_where_no_systemd_of_the_user_runs_enable_says_what_to_do(installation):

@@ -16,7 +16,8 @@ def start(command: str, words: list[str]) -> int:
     try:
         from cccl_cache_daemon import PLACE
     except ImportError:
-        return _failed(command, "the daemon is not installed: pip install 'cccl-cache[daemon]'")
+        return _failed(command, "the daemon is not in this wheel, but in cccl_cache_daemon-*.whl, which scripts/packages "
+                       "makes beside it: pip install both")
     if command == "serve":
         return _serve(os.path.join(PLACE, "cccl-cached"), words)
     if words:
