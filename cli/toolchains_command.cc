@@ -5,11 +5,13 @@
 #include <memory>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
 #include "cli/command.h"
 #include "cli/driver.h"
+#include "cli/quantities.h"
 
 namespace cccl_cache::cli {
 namespace {
@@ -131,57 +133,134 @@ bool IsCompiler(const std::string& name) {
   return name.starts_with("libnvrtc.so.") || name.starts_with("libnvJitLink.so.");
 }
 
-/// Returns the files of libnvrtc and libnvJitLink that a path names or that lie below it, each
-/// once.
-std::vector<std::string> CompilersIn(const std::string& path) {
+/// Whether the library is a stand-in of ours: it lies in a folder beside the auditor.
+bool IsStandIn(const std::filesystem::path& library) {
+  std::error_code ignored;
+  const std::filesystem::path around = library.parent_path().parent_path();
+  return std::filesystem::exists(around / "libcccl_cache_audit.so", ignored);
+}
+
+/// What a path names, or what lies below it.
+struct Compilers {
+  std::vector<std::string> libraries;  ///< of libnvrtc and libnvJitLink, each once
+  size_t stand_ins = 0;                ///< which were passed over
+  bool searched = false;               ///< the path is a directory
+};
+
+Compilers CompilersIn(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code error;
-  if (!fs::is_directory(path, error)) return {path};
-  std::vector<std::string> found;
+  if (!fs::is_directory(path, error)) return {.libraries = {path}};
+  Compilers all{.searched = true};
+  std::vector<std::string>& found = all.libraries;
   constexpr auto kSkip = fs::directory_options::skip_permission_denied;
   for (fs::recursive_directory_iterator each(path, kSkip, error), end; !error && each != end;
        each.increment(error)) {
     std::error_code ignored;
     if (!IsCompiler(each->path().filename().string())) continue;
+    if (IsStandIn(each->path())) {
+      ++all.stand_ins;
+      continue;
+    }
     const std::string real = fs::canonical(each->path(), ignored).string();
     if (!real.empty() && std::ranges::find(found, real) == found.end()) found.push_back(real);
   }
   std::ranges::sort(found);
-  return found;
+  return all;
 }
 
+/// Whether a directory may hold such a library: no release of NVIDIA's, or a part of one.
+bool IsForeign(const Error& error) {
+  return error.status == CCCL_CACHE_TOOLCHAIN_NOT_FOUND ||
+         error.status == CCCL_CACHE_INVALID_REQUEST;
+}
+
+/// Adds libraries, and tells what became of each.
+class Adding {
+ public:
+  Adding(Client* client, const CommonOptions& common) : client_(*client), common_(common) {
+    json_.Key("libraries").BeginArray();
+  }
+
+  void AddAll(const Compilers& found) {
+    std::vector<std::pair<std::string, Error>> foreign;
+    bool taken = false;
+    for (const std::string& library : found.libraries) {
+      constexpr std::chrono::minutes kPatience{2};  // a disk may be slow
+      const Expected<bool> added = client_.AddRelease(library, kPatience);
+      taken |= added.ok();
+      if (added.ok()) {
+        json_.BeginObject().Key("path").String(library).Key("added").Boolean(*added).EndObject();
+        text_.append(*added ? "added " : "present ").append(library).append("\n");
+      } else if (found.searched && IsForeign(added.error())) {
+        foreign.emplace_back(library, added.error());
+      } else {
+        Refuse(library, added.error());
+      }
+    }
+    // Others are no failure beside those that the directory was named for.
+    for (const auto& [library, error] : foreign) {
+      if (taken) {
+        PassOver(library, error);
+      } else {
+        Refuse(library, error);
+      }
+    }
+    stand_ins_ += found.stand_ins;
+  }
+
+  /// Prints it all, and returns the exit code.
+  int Finish() {
+    json_.EndArray();
+    if (stand_ins_ > 0) {
+      text_.append("passed over ").append(Count(static_cast<double>(stand_ins_)));
+      text_.append(" of cccl-cache's own\n");
+    }
+    const int printed = Print(common_.json ? json_.EndObject().Finish() : text_);
+    return exit_code_ == kDone ? printed : exit_code_;
+  }
+
+ private:
+  void PassOver(const std::string& library, const Error& error) {
+    text_.append("passed over ").append(library).append(": ");
+    text_.append(error.status == CCCL_CACHE_TOOLCHAIN_NOT_FOUND
+                     ? "no release of NVIDIA's that the daemon knows\n"
+                     : "not whole, or not yours to read\n");
+    Write(library, error);
+  }
+  void Refuse(const std::string& library, const Error& error) {
+    exit_code_ = kRefused;
+    Complain(error.message.starts_with(library) ? error.message : library + ": " + error.message);
+    Write(library, error);
+  }
+  void Write(const std::string& library, const Error& error) {
+    json_.BeginObject().Key("path").String(library);
+    WriteError(error, &json_);
+    json_.EndObject();
+  }
+
+  Client& client_;
+  const CommonOptions& common_;
+  JsonWriter json_ = BeginAnswer();
+  std::string text_;
+  size_t stand_ins_ = 0;
+  int exit_code_ = kDone;
+};
+
 int Add(const std::vector<std::string>& paths, const CommonOptions& common) {
-  constexpr std::chrono::minutes kPatience{2};  // each; a disk may be slow
   Expected<Client> client = Client::Open(common.socket);
   if (!client.ok()) return Fail(client.error(), common);
-  std::vector<std::string> libraries;
+  std::vector<Compilers> all;
   for (const std::string& path : paths) {
-    const std::vector<std::string> found = CompilersIn(path);
-    if (found.empty()) {
-      return FailUsage(path + " holds no libnvrtc.so.N and no libnvJitLink.so.N", common);
+    all.push_back(CompilersIn(path));
+    if (all.back().libraries.empty()) {
+      return FailUsage(path + " holds no libnvrtc.so.N and no libnvJitLink.so.N of NVIDIA's",
+                       common);
     }
-    libraries.insert(libraries.end(), found.begin(), found.end());
   }
-  JsonWriter json = BeginAnswer();
-  json.Key("libraries").BeginArray();
-  std::string text;
-  int exit_code = kDone;
-  for (const std::string& library : libraries) {
-    const Expected<bool> added = client->AddRelease(library, kPatience);
-    json.BeginObject().Key("path").String(library);
-    if (added.ok()) {
-      json.Key("added").Boolean(*added);
-      text.append(*added ? "added " : "present ").append(library).append("\n");
-    } else {
-      exit_code = kRefused;
-      Complain(library + ": " + added.error().message);
-      WriteError(added.error(), &json);
-    }
-    json.EndObject();
-  }
-  json.EndArray();
-  const int printed = Print(common.json ? json.EndObject().Finish() : text);
-  return exit_code == kDone ? printed : exit_code;
+  Adding adding(&*client, common);
+  for (const Compilers& found : all) adding.AddAll(found);
+  return adding.Finish();
 }
 
 int Run(const CommonOptions& common) {

@@ -126,6 +126,24 @@ def test_links_are_served_with_an_added_library(make_daemon):
         assert (made, served(report)) == (expected, outcome)
 
 
+def test_a_directory_s_other_libraries_are_passed_over(daemon, venv):
+    """A virtual environment with our own wheel in it, and with a library that NVIDIA did not release."""
+    stand_in = venv / "cccl_cache/cccl-cached/nvrtc-12.0/libnvrtc.so.12"
+    stand_in.parent.mkdir(parents=True)
+    stand_in.write_bytes(b"ours")
+    (stand_in.parents[1] / "libcccl_cache_audit.so").write_bytes(b"")
+    others = venv / "others/libnvJitLink.so.12"
+    others.parent.mkdir()
+    others.write_bytes(b"not NVIDIA's")
+    done = daemon.cli("toolchains", "add", venv)
+    assert done.stderr == b"" and len(kept(daemon)) == 2
+    told = done.stdout.decode()
+    assert f"passed over {others}: no release of NVIDIA's" in told and "passed over 1 of cccl-cache's own" in told
+    assert daemon.cli("toolchains", "add", others, check=False).returncode == 4
+    assert daemon.cli("toolchains", "add", others.parent, check=False).returncode == 4
+    assert daemon.cli("toolchains", "add", stand_in.parents[1], check=False).returncode == 2
+
+
 def test_an_added_library_changes_nothing_for_other_builds(daemon, venv):
     before = toolchains(daemon)
     add(daemon, venv)
