@@ -1,7 +1,8 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Generated sequences of calls of NVRTC and nvJitLink: under `run` a program observes what it observes without, call by
-call, right calls and wrong ones, with a daemon that compiles, one that knows all, one that goes in the middle, and none.
+"""Every function of NVRTC and nvJitLink, and generated sequences of calls: under `run` a program observes what it observes
+without, call by call, right calls and wrong ones, with a daemon that compiles, one that knows all, one that goes in the
+middle, and none.
 scripts/differential does this for more releases and with more sequences."""
 
 import os
@@ -10,10 +11,11 @@ import subprocess
 import sys
 
 import pytest
-from conftest import PLACES, wait_for
+from conftest import PLACES, run_cli, wait_for
 from test_run import knowing, library_of
 
 HERE = pathlib.Path(__file__).parent
+INTERPOSE = HERE.parents[1] / "client/interpose"
 SEED = 1
 SEQUENCES = int(os.environ.get("CCCL_CACHED_TEST_SEQUENCES", "0"))  # else each test has its own
 
@@ -21,12 +23,12 @@ SEQUENCES = int(os.environ.get("CCCL_CACHED_TEST_SEQUENCES", "0"))  # else each 
 class Program:
     """A driver over the libraries of one installation."""
 
-    def __init__(self, driver, toolkit, directory, count):
+    def __init__(self, driver, toolkit, directory, count=None):
         self.root = getattr(PLACES, toolkit)
         libraries = [library_of(self.root)]
-        if driver == "link_calls.py":
+        if driver != "nvrtc_calls.py":
             libraries.append(library_of(self.root, "libnvJitLink"))
-        self.words = [sys.executable, HERE / driver, *libraries, str(SEED), str(count)]
+        self.words = [sys.executable, HERE / driver, *libraries, *([str(SEED), str(count)] if count else ())]
         self.environment = {"LD_LIBRARY_PATH": str(libraries[0].parent)}
         self.directory = directory
 
@@ -51,6 +53,42 @@ def compare(expected, observed):
     differing = [pair for pair in zip(expected, seen) if pair[0] != pair[1]]
     assert not differing[:5], report
     assert len(seen) == len(expected)
+
+
+def test_each_function_of_the_stand_ins_is_called_by_the_next_test():
+    called = subprocess.run([sys.executable, HERE / "every_name_calls.py", "names"], capture_output=True, text=True,
+                            check=True).stdout.split()
+    for table in INTERPOSE.rglob("*.names"):
+        rows = [line.split()[0] for line in table.read_text().splitlines() if line[0] != "#" and line.split()[0] != "levels"]
+        # __nvJitLinkCreate_* is nvJitLinkCreate, as each release names it.
+        assert {row.removeprefix("__").removesuffix("_*") if row.endswith("_*") else row for row in rows} <= set(called)
+
+
+@pytest.mark.parametrize("toolkit", ["cuda13", "cuda12"])
+def test_every_function_does_what_the_real_one_does(make_daemon, directory, toolkit):
+    program = Program("every_name_calls.py", toolkit, directory)
+    daemon = knowing(make_daemon(roots=(program.root,)).start())
+    expected = program.alone()
+    for socket in (daemon.socket, daemon.socket, directory / "nothing"):
+        compare(expected, program.under_run(socket))
+
+
+DESTROYED = """
+import ctypes, sys
+library, program = ctypes.CDLL(sys.argv[1]), ctypes.c_void_p()
+library.nvrtcCreateProgram(ctypes.byref(program), b"", None, 0, None, None)
+copy, size = ctypes.c_void_p(program.value), ctypes.c_size_t()
+library.nvrtcDestroyProgram(ctypes.byref(program))
+print(library.nvrtcCompileProgram(copy, 0, None), library.nvrtcGetPTXSize(copy, ctypes.byref(size)),
+      library.nvrtcDestroyProgram(ctypes.byref(copy)))
+"""
+INVALID_PROGRAM = "4"
+
+
+def test_a_program_that_was_destroyed_is_invalid(directory):
+    """The real library may die of it."""
+    done = run_cli("--socket", directory / "nothing", "run", "--", sys.executable, "-c", DESTROYED, library_of(PLACES.cuda13))
+    assert done.stdout.decode().split() == [INVALID_PROGRAM] * 3
 
 
 @pytest.mark.parametrize("toolkit", ["cuda13", "cuda12"])

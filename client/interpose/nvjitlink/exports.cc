@@ -3,9 +3,13 @@
 // The functions of libnvJitLink. A link of nothing but LTO-IR is collected and done by the daemon
 // in one step, at Complete. Whatever else a program does with it, for example to add PTX, to misuse
 // it or to make a link that fails, is repeated in the real library with all calls so far, and
-// answered from there. tests/integration/test_standin_calls.py compares the two.
+// answered from there. So is a link that the real library made itself.
+// tests/integration/test_standin_calls.py compares the two.
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,19 +17,32 @@
 #include <utility>
 #include <vector>
 
+#include "base/cancellation.h"
+#include "client/interpose/handles.h"
 #include "client/interpose/nvjitlink/functions.h"
 #include "client/interpose/nvjitlink/link.h"
 
 namespace {
 
+using cccl_cache::CancellationDisabled;
+using cccl_cache::interpose::CountedCall;
+using cccl_cache::interpose::Handles;
 using cccl_cache::interpose::Link;
+using cccl_cache::interpose::Reason;
 
 constexpr LinkCode kSuccess = 0;
 constexpr LinkCode kInternal = 7;
 
-Link* Of(LinkHandle handle) { return reinterpret_cast<Link*>(handle); }
-/// Returns the real library's handle.
-LinkHandle RealOf(LinkHandle handle) { return handle == nullptr ? nullptr : Of(handle)->Real(); }
+constinit Handles<LinkHandle, Link> links;
+
+/// Returns null if it was destroyed, or if the real library made it.
+Link* Of(LinkHandle handle) { return links.Find(handle); }
+
+/// Returns the real library's handle; null if it was destroyed.
+LinkHandle RealOf(LinkHandle handle) {
+  if (Link* own = Of(handle)) return own->Real();
+  return links.Owns(handle) ? nullptr : handle;
+}
 
 /// Calls the real library.
 template <typename... Parameters>
@@ -33,62 +50,110 @@ LinkCode Forward(LinkCode (*real)(Parameters...), std::type_identity_t<Parameter
   return real == nullptr ? kInternal : real(values...);
 }
 
+/// Returns what the daemon linked; none: the real library is to be asked.
+std::optional<std::string_view> LinkedOf(LinkHandle link, cccl_cache_artifact_kind kind) {
+  const Link* const own = Of(link);
+  return own == nullptr ? std::nullopt : own->Linked(kind);
+}
+
+/// Returns whether nothing has failed, as far as the real library would know.
+bool IsQuiet(LinkHandle link) { return Of(link) != nullptr && Of(link)->quiet(); }
+
+// The functions that __nvJitLinkAPI gives are the real library's own, and so must be the link that
+// they are called with.
+using ByNumber = void*(LinkHandle, void*, void*, void*, void*, void*);
+constexpr size_t kMaxByNumber = 8;
+std::array<std::atomic<ByNumber*>, kMaxByNumber> by_number;
+
+template <size_t index>
+void* CallByNumber(LinkHandle link, void* a, void* b, void* c, void* d, void* e) {
+  const CancellationDisabled guard;
+  return by_number[index].load()(RealOf(link), a, b, c, d, e);
+}
+
+template <size_t index = 0>
+void* WithRealLink(void* function) {
+  if constexpr (index < kMaxByNumber) {
+    ByNumber* known = nullptr;
+    auto* const given = reinterpret_cast<ByNumber*>(function);
+    if (given == nullptr) return nullptr;
+    if (by_number[index].compare_exchange_strong(known, given) || known == given) {
+      return reinterpret_cast<void*>(&CallByNumber<index>);
+    }
+    return WithRealLink<index + 1>(function);
+  }
+  return function;
+}
+
 }  // namespace
 
 LinkCode nvJitLinkCreate(LinkHandle* link, uint32_t count, const char** options) {
+  const CancellationDisabled guard;
   if (link != nullptr && options != nullptr &&
       std::find(options, options + count, nullptr) == options + count) {
     std::vector<std::string> given(options, options + count);
     if (Link::Knows(given)) {
-      *link = reinterpret_cast<LinkHandle>(new Link(std::move(given)));
-      return kSuccess;
+      LinkHandle const handle = links.Add(std::make_unique<Link>(std::move(given)));
+      if (handle != nullptr) {
+        *link = handle;
+        return kSuccess;
+      }
     }
   }
-  const LinkCode code = Forward(REAL_LINK(Create), link, count, options);
-  // Releases differ in whether a link that failed can be asked why.
-  if (link != nullptr && *link != nullptr) *link = reinterpret_cast<LinkHandle>(new Link(*link));
-  return code;
+  // Also if it fails: releases differ in whether such a link can be asked why.
+  return Forward(REAL_LINK(Create), link, count, options);
 }
 
 LinkCode nvJitLinkDestroy(LinkHandle* link) {
-  if (link == nullptr || *link == nullptr) return Forward(REAL_LINK(Destroy), link);
-  delete Of(*link);
+  const CancellationDisabled guard;
+  if (link == nullptr || !links.Owns(*link)) return Forward(REAL_LINK(Destroy), link);
+  const std::unique_ptr<Link> destroyed = links.Remove(*link);
   *link = nullptr;
-  return kSuccess;
+  return destroyed == nullptr ? Forward(REAL_LINK(Destroy), link) : kSuccess;
 }
 
 LinkCode nvJitLinkAddData(LinkHandle link, int type, const void* data, size_t size,
                           const char* name) {
-  if (link != nullptr && Of(link)->Add(type, data, size, name)) return kSuccess;
+  const CancellationDisabled guard;
+  if (Link* own = Of(link); own != nullptr && own->Add(type, data, size, name)) return kSuccess;
   return Forward(REAL_LINK(AddData), RealOf(link), type, data, size, name);
 }
 
 LinkCode nvJitLinkAddFile(LinkHandle link, int type, const char* path) {
+  const CancellationDisabled guard;
   return Forward(REAL_LINK(AddFile), RealOf(link), type, path);
 }
 
 LinkCode nvJitLinkComplete(LinkHandle link) {
-  return link == nullptr ? Forward(REAL_LINK(Complete), link) : Of(link)->Complete();
+  const CancellationDisabled guard;
+  if (Link* own = Of(link)) return own->Complete();
+  LinkHandle const real = RealOf(link);
+  if (real == nullptr) return Forward(REAL_LINK(Complete), real);
+  CountedCall call;
+  call.Forward(Reason::kNotServed);
+  return Forward(REAL_LINK(Complete), real);
 }
 
 // The size of what a link gave, and its bytes. A text's NUL counts.
-#define LINKED(Name, Out, kind, ending)                                          \
-  LinkCode nvJitLinkGetLinked##Name##Size(LinkHandle link, size_t* size) {       \
-    const auto linked = link == nullptr ? std::nullopt : Of(link)->Linked(kind); \
-    if (!linked || size == nullptr) {                                            \
-      return Forward(REAL_LINK(GetLinked##Name##Size), RealOf(link), size);      \
-    }                                                                            \
-    *size = linked->size() + (ending);                                           \
-    return kSuccess;                                                             \
-  }                                                                              \
-  LinkCode nvJitLinkGetLinked##Name(LinkHandle link, Out* out) {                 \
-    const auto linked = link == nullptr ? std::nullopt : Of(link)->Linked(kind); \
-    if (!linked || out == nullptr) {                                             \
-      return Forward(REAL_LINK(GetLinked##Name), RealOf(link), out);             \
-    }                                                                            \
-    /* the byte behind a text is its NUL */                                      \
-    std::memcpy(out, linked->data(), linked->size() + (ending));                 \
-    return kSuccess;                                                             \
+#define LINKED(Name, Out, kind, ending)                                     \
+  LinkCode nvJitLinkGetLinked##Name##Size(LinkHandle link, size_t* size) {  \
+    const CancellationDisabled guard;                                       \
+    const auto linked = LinkedOf(link, kind);                               \
+    if (!linked || size == nullptr) {                                       \
+      return Forward(REAL_LINK(GetLinked##Name##Size), RealOf(link), size); \
+    }                                                                       \
+    *size = linked->size() + (ending);                                      \
+    return kSuccess;                                                        \
+  }                                                                         \
+  LinkCode nvJitLinkGetLinked##Name(LinkHandle link, Out* out) {            \
+    const CancellationDisabled guard;                                       \
+    const auto linked = LinkedOf(link, kind);                               \
+    if (!linked || out == nullptr) {                                        \
+      return Forward(REAL_LINK(GetLinked##Name), RealOf(link), out);        \
+    }                                                                       \
+    /* the byte behind a text is its NUL */                                 \
+    std::memcpy(out, linked->data(), linked->size() + (ending));            \
+    return kSuccess;                                                        \
   }
 LINKED(Cubin, void, CCCL_CACHE_CUBIN, 0)
 LINKED(Ptx, char, CCCL_CACHE_PTX, 1)
@@ -97,14 +162,16 @@ LINKED(LTOIR, void, CCCL_CACHE_LTOIR, 0)
 // An empty log has size 0, and its text is a NUL nevertheless.
 #define LOG(Name, log)                                                   \
   LinkCode nvJitLinkGet##Name##LogSize(LinkHandle link, size_t* size) {  \
-    if (link == nullptr || !Of(link)->quiet() || size == nullptr) {      \
+    const CancellationDisabled guard;                                    \
+    if (!IsQuiet(link) || size == nullptr) {                             \
       return Forward(REAL_LINK(Get##Name##LogSize), RealOf(link), size); \
     }                                                                    \
     *size = (log).empty() ? 0 : (log).size() + 1;                        \
     return kSuccess;                                                     \
   }                                                                      \
   LinkCode nvJitLinkGet##Name##Log(LinkHandle link, char* out) {         \
-    if (link == nullptr || !Of(link)->quiet() || out == nullptr) {       \
+    const CancellationDisabled guard;                                    \
+    if (!IsQuiet(link) || out == nullptr) {                              \
       return Forward(REAL_LINK(Get##Name##Log), RealOf(link), out);      \
     }                                                                    \
     *std::ranges::copy(log, out).out = '\0';                             \
@@ -114,12 +181,14 @@ LOG(Error, std::string_view())
 LOG(Info, Of(link)->info_log())
 
 LinkCode nvJitLinkVersion(unsigned* major, unsigned* minor) {
+  const CancellationDisabled guard;
   return Forward(REAL(nvJitLinkVersion), major, minor);
 }
 
-void* __nvJitLinkAPI(void* a, void* b, void* c, void* d, void* e, void* f) {
+void* __nvJitLinkAPI(unsigned function) {
+  const CancellationDisabled guard;
   const auto real = REAL(__nvJitLinkAPI);
-  return real == nullptr ? nullptr : real(a, b, c, d, e, f);
+  return real == nullptr ? nullptr : WithRealLink(real(function));
 }
 
 // Each release adds a name for each function; all of them do the same.

@@ -32,7 +32,9 @@ LinkCode nvJitLinkGetErrorLog(LinkHandle link, char* out);
 LinkCode nvJitLinkGetInfoLogSize(LinkHandle link, size_t* size);
 LinkCode nvJitLinkGetInfoLog(LinkHandle link, char* out);
 LinkCode nvJitLinkVersion(unsigned* major, unsigned* minor);
-void* __nvJitLinkAPI(void*, void*, void*, void*, void*, void*);
+/// Undocumented. Returns the function with this number, or null. The known one, 0xc0fd, adds an
+/// input to the link that is its first argument.
+void* __nvJitLinkAPI(unsigned function);
 }
 #pragma GCC visibility pop
 

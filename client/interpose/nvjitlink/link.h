@@ -22,8 +22,6 @@ class Link {
   [[nodiscard]] static bool Knows(const std::vector<std::string>& options);
 
   explicit Link(std::vector<std::string> options) : options_(std::move(options)) {}
-  /// A link that the real library has from its beginning.
-  explicit Link(LinkHandle real) : real_(real) {}
   ~Link();
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;

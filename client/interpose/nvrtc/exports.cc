@@ -2,26 +2,49 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions of libnvrtc. Each answers as the real library does in the same state, misuse
 // included; tests/integration/test_standin_calls.py compares them. What can't be answered from the
-// daemon's result is asked of the real library.
+// daemon's result is asked of the real library, and so is all about a program that it made itself.
 #include <algorithm>
+#include <memory>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "base/cancellation.h"
 #include "client/interpose/daemon.h"
+#include "client/interpose/handles.h"
 #include "client/interpose/nvrtc/functions.h"
 #include "client/interpose/nvrtc/program.h"
 #include "client/interpose/real_library.h"
 
 namespace {
 
+using cccl_cache::CancellationDisabled;
 using cccl_cache::interpose::NvrtcProgram;
 using namespace cccl_cache::interpose;  // NOLINT: result codes, as NVRTC's header has them
 
-NvrtcProgram* Of(NvrtcHandle handle) { return reinterpret_cast<NvrtcProgram*>(handle); }
+constinit Handles<NvrtcHandle, NvrtcProgram> programs;
 
-/// Calls a function of the real library for which no program is needed.
+/// Returns null if the real library made the program.
+NvrtcProgram* Of(NvrtcHandle handle) { return programs.Find(handle); }
+
+bool IsProgram(NvrtcHandle handle) {
+  return handle != nullptr && (!programs.Owns(handle) || Of(handle) != nullptr);
+}
+
+/// Returns the real library's program that answers for this one; null: the daemon's result does.
+NvrtcHandle RealOf(NvrtcHandle program) {
+  const NvrtcProgram* const own = Of(program);
+  return own == nullptr ? program : own->real();
+}
+
+/// Makes it in the real library, with all calls so far.
+NvrtcResult MakeReal(NvrtcHandle program) {
+  NvrtcProgram* const own = Of(program);
+  return own == nullptr ? kSuccess : own->Forward();
+}
+
+/// Calls a function of the real library.
 template <typename... Parameters>
 NvrtcResult Forward(NvrtcResult (*real)(Parameters...),
                     std::type_identity_t<Parameters>... values) {
@@ -32,6 +55,14 @@ template <typename... Parameters>
 void* Forward(void* (*real)(Parameters...), std::type_identity_t<Parameters>... values) {
   return real == nullptr ? nullptr : real(values...);
 }
+
+/// A compile that failed may have made some artifacts nevertheless, which the daemon does not keep.
+NvrtcResult AfterFailure(NvrtcHandle program) {
+  const NvrtcProgram* const own = Of(program);
+  const bool failed = own != nullptr && own->compiled() && !own->succeeded();
+  return failed ? MakeReal(program) : kSuccess;
+}
+NvrtcResult AsItIs(NvrtcHandle) { return kSuccess; }
 
 /// `ending`: bytes behind the contents, which is a text's NUL.
 NvrtcResult Size(std::string_view contents, size_t ending, size_t* size) {
@@ -52,6 +83,7 @@ NvrtcResult Copy(std::string_view contents, size_t ending, char* out) {
 NvrtcResult nvrtcCreateProgram(NvrtcHandle* program, const char* source, const char* name,
                                int header_count, const char* const* headers,
                                const char* const* header_names) {
+  const CancellationDisabled guard;
   if (program == nullptr) return kInvalidProgram;
   if (source == nullptr || header_count < 0) return kInvalidInput;
   if (header_count > 0 && (headers == nullptr || header_names == nullptr)) return kInvalidInput;
@@ -60,38 +92,51 @@ NvrtcResult nvrtcCreateProgram(NvrtcHandle* program, const char* source, const c
     if (headers[i] == nullptr || header_names[i] == nullptr) return kInvalidInput;
     given.push_back({header_names[i], headers[i]});
   }
-  *program = reinterpret_cast<NvrtcHandle>(new NvrtcProgram(source, name, std::move(given)));
-  return kSuccess;
+  auto made = std::make_unique<NvrtcProgram>(source, name, std::move(given));
+  if (NvrtcHandle handle = programs.Add(std::move(made))) {
+    *program = handle;
+    return kSuccess;
+  }
+  return Forward(REAL(nvrtcCreateProgram), program, source, name, header_count, headers,
+                 header_names);
 }
 
 NvrtcResult nvrtcDestroyProgram(NvrtcHandle* program) {
-  if (program == nullptr || *program == nullptr) return kInvalidProgram;
-  delete Of(*program);
+  const CancellationDisabled guard;
+  if (program == nullptr || !IsProgram(*program)) return kInvalidProgram;
+  if (!programs.Owns(*program)) return Forward(REAL(nvrtcDestroyProgram), program);
+  programs.Remove(*program).reset();
   *program = nullptr;
   return kSuccess;
 }
 
 NvrtcResult nvrtcCompileProgram(NvrtcHandle program, int count, const char* const* options) {
-  if (program == nullptr) return kInvalidProgram;
-  return Of(program)->Compile(count, options);
+  const CancellationDisabled guard;
+  if (!IsProgram(program)) return kInvalidProgram;
+  if (NvrtcProgram* own = Of(program)) return own->Compile(count, options);
+  CountedCall call;
+  call.Forward(Reason::kNotServed);
+  return Forward(REAL(nvrtcCompileProgram), program, count, options);
 }
 
 NvrtcResult nvrtcAddNameExpression(NvrtcHandle program, const char* expression) {
-  if (program == nullptr) return kInvalidProgram;
-  if (NvrtcHandle real = Of(program)->real()) {
-    return REAL(nvrtcAddNameExpression)(real, expression);
+  const CancellationDisabled guard;
+  if (!IsProgram(program)) return kInvalidProgram;
+  if (NvrtcHandle real = RealOf(program)) {
+    return Forward(REAL(nvrtcAddNameExpression), real, expression);
   }
   if (expression == nullptr) return kInvalidInput;
   if (!Of(program)->compiled()) return Of(program)->AddNameExpression(expression);
   // Whether that is too late depends on how the compile ended.
-  const NvrtcResult made = Of(program)->Forward();
-  return made != kSuccess ? made : REAL(nvrtcAddNameExpression)(Of(program)->real(), expression);
+  const NvrtcResult made = MakeReal(program);
+  return made != kSuccess ? made : REAL(nvrtcAddNameExpression)(RealOf(program), expression);
 }
 
 NvrtcResult nvrtcGetLoweredName(NvrtcHandle program, const char* expression, const char** lowered) {
-  if (program == nullptr) return kInvalidProgram;
-  if (NvrtcHandle real = Of(program)->real()) {
-    return REAL(nvrtcGetLoweredName)(real, expression, lowered);
+  const CancellationDisabled guard;
+  if (!IsProgram(program)) return kInvalidProgram;
+  if (NvrtcHandle real = RealOf(program)) {
+    return Forward(REAL(nvrtcGetLoweredName), real, expression, lowered);
   }
   if (expression == nullptr || lowered == nullptr) return kInvalidInput;
   if (!Of(program)->succeeded()) return kNoLoweredNamesBeforeCompilation;
@@ -101,32 +146,36 @@ NvrtcResult nvrtcGetLoweredName(NvrtcHandle program, const char* expression, con
   return kSuccess;
 }
 
-// The size of what a compile gave, and its bytes.
-#define GETTERS(Name, contents, ending)                                 \
-  NvrtcResult nvrtcGet##Name##Size(NvrtcHandle program, size_t* size) { \
-    if (program == nullptr) return kInvalidProgram;                     \
-    if (NvrtcHandle real = Of(program)->real()) {                       \
-      return REAL(nvrtcGet##Name##Size)(real, size);                    \
-    }                                                                   \
-    return Size(Of(program)->contents, ending, size);                   \
-  }                                                                     \
-  NvrtcResult nvrtcGet##Name(NvrtcHandle program, char* out) {          \
-    if (program == nullptr) return kInvalidProgram;                     \
-    if (NvrtcHandle real = Of(program)->real()) {                       \
-      return REAL(nvrtcGet##Name)(real, out);                           \
-    }                                                                   \
-    return Copy(Of(program)->contents, ending, out);                    \
+// The size of what a compile gave, and its bytes. `prepare(program)` may move the program into the
+// real library before.
+#define GETTERS(Name, prepare, contents, ending)                                             \
+  NvrtcResult nvrtcGet##Name##Size(NvrtcHandle program, size_t* size) {                      \
+    const CancellationDisabled guard;                                                        \
+    if (!IsProgram(program)) return kInvalidProgram;                                         \
+    if (const NvrtcResult made = prepare(program); made != kSuccess) return made;            \
+    if (NvrtcHandle real = RealOf(program)) {                                                \
+      return Forward(REAL(nvrtcGet##Name##Size), real, size);                                \
+    }                                                                                        \
+    return Size(Of(program)->contents, ending, size);                                        \
+  }                                                                                          \
+  NvrtcResult nvrtcGet##Name(NvrtcHandle program, char* out) {                               \
+    const CancellationDisabled guard;                                                        \
+    if (!IsProgram(program)) return kInvalidProgram;                                         \
+    if (const NvrtcResult made = prepare(program); made != kSuccess) return made;            \
+    if (NvrtcHandle real = RealOf(program)) return Forward(REAL(nvrtcGet##Name), real, out); \
+    return Copy(Of(program)->contents, ending, out);                                         \
   }
-GETTERS(PTX, Artifact(CCCL_CACHE_PTX), 1)
-GETTERS(CUBIN, Artifact(CCCL_CACHE_CUBIN), 0)
-GETTERS(NVVM, Artifact(CCCL_CACHE_LTOIR), 0)
-GETTERS(LTOIR, Artifact(CCCL_CACHE_LTOIR), 0)
-GETTERS(OptiXIR, Artifact(CCCL_CACHE_OPTIXIR), 0)
+GETTERS(PTX, AfterFailure, Artifact(CCCL_CACHE_PTX), 1)
+GETTERS(CUBIN, AfterFailure, Artifact(CCCL_CACHE_CUBIN), 0)
+GETTERS(NVVM, AfterFailure, Artifact(CCCL_CACHE_LTOIR), 0)
+GETTERS(LTOIR, AfterFailure, Artifact(CCCL_CACHE_LTOIR), 0)
+GETTERS(OptiXIR, AfterFailure, Artifact(CCCL_CACHE_OPTIXIR), 0)
 // The daemon refuses the options that make it.
-GETTERS(TileIR, Artifact({}), 0)
-GETTERS(ProgramLog, log(), 1)
+GETTERS(TileIR, AfterFailure, Artifact({}), 0)
+GETTERS(ProgramLog, AsItIs, log(), 1)
 
 NvrtcResult nvrtcVersion(int* major, int* minor) {
+  const CancellationDisabled guard;
   if (major == nullptr || minor == nullptr) return kInvalidInput;
   const Version known = RealVersion();
   if (known.major == 0) return Forward(REAL(nvrtcVersion), major, minor);
@@ -136,11 +185,13 @@ NvrtcResult nvrtcVersion(int* major, int* minor) {
 }
 
 const char* nvrtcGetErrorString(NvrtcResult result) {
+  const CancellationDisabled guard;
   const auto real = REAL(nvrtcGetErrorString);
   return real == nullptr ? "NVRTC_ERROR unknown" : real(result);
 }
 
 NvrtcResult nvrtcGetNumSupportedArchs(int* count) {
+  const CancellationDisabled guard;
   if (count == nullptr) return kInvalidInput;
   const std::vector<int> known = Architectures();
   if (known.empty()) return Forward(REAL(nvrtcGetNumSupportedArchs), count);
@@ -149,6 +200,7 @@ NvrtcResult nvrtcGetNumSupportedArchs(int* count) {
 }
 
 NvrtcResult nvrtcGetSupportedArchs(int* architectures) {
+  const CancellationDisabled guard;
   if (architectures == nullptr) return kInvalidInput;
   const std::vector<int> known = Architectures();
   if (known.empty()) return Forward(REAL(nvrtcGetSupportedArchs), architectures);
@@ -158,35 +210,65 @@ NvrtcResult nvrtcGetSupportedArchs(int* architectures) {
 
 NvrtcResult nvrtcSetFlowCallback(NvrtcHandle program, int (*callback)(void*, void*),
                                  void* payload) {
-  if (program == nullptr) return kInvalidProgram;
-  const NvrtcResult made = Of(program)->Forward();
+  const CancellationDisabled guard;
+  if (!IsProgram(program)) return kInvalidProgram;
+  const NvrtcResult made = MakeReal(program);
   if (made != kSuccess) return made;
-  return REAL(nvrtcSetFlowCallback)(Of(program)->real(), callback, payload);
+  return Forward(REAL(nvrtcSetFlowCallback), RealOf(program), callback, payload);
 }
 
 NvrtcResult nvrtcGetPCHCreateStatus(NvrtcHandle program) {
-  if (program == nullptr) return kInvalidProgram;
-  NvrtcHandle real = Of(program)->real();
-  return real != nullptr ? REAL(nvrtcGetPCHCreateStatus)(real) : kNoPchCreateAttempted;
+  const CancellationDisabled guard;
+  if (!IsProgram(program)) return kInvalidProgram;
+  NvrtcHandle real = RealOf(program);
+  return real != nullptr ? Forward(REAL(nvrtcGetPCHCreateStatus), real) : kNoPchCreateAttempted;
 }
 
 NvrtcResult nvrtcGetPCHHeapSizeRequired(NvrtcHandle program, size_t* size) {
-  if (program == nullptr) return kInvalidProgram;
-  if (NvrtcHandle real = Of(program)->real()) {
-    return REAL(nvrtcGetPCHHeapSizeRequired)(real, size);
+  const CancellationDisabled guard;
+  if (!IsProgram(program)) return kInvalidProgram;
+  if (NvrtcHandle real = RealOf(program)) {
+    return Forward(REAL(nvrtcGetPCHHeapSizeRequired), real, size);
   }
   return Size("", 0, size);
 }
 
-NvrtcResult nvrtcGetPCHHeapSize(size_t* size) { return Forward(REAL(nvrtcGetPCHHeapSize), size); }
-NvrtcResult nvrtcSetPCHHeapSize(size_t size) { return Forward(REAL(nvrtcSetPCHHeapSize), size); }
+NvrtcResult nvrtcGetPCHHeapSize(size_t* size) {
+  const CancellationDisabled guard;
+  return Forward(REAL(nvrtcGetPCHHeapSize), size);
+}
 
-#define FORWARDED(name)                                              \
-  void* name(void* a, void* b, void* c, void* d, void* e, void* f) { \
-    return Forward(REAL(name), a, b, c, d, e, f);                    \
-  }
-FORWARDED(nvrtcInstallBundledHeaders)
-FORWARDED(nvrtcGetBundledHeadersInfo)
-FORWARDED(nvrtcRemoveBundledHeaders)
-FORWARDED(__nvrtcCPEx)
-FORWARDED(__nvrtcNvvmHandle)
+NvrtcResult nvrtcSetPCHHeapSize(size_t size) {
+  const CancellationDisabled guard;
+  return Forward(REAL(nvrtcSetPCHHeapSize), size);
+}
+
+NvrtcResult nvrtcInstallBundledHeaders(const char* path, unsigned flags, const char** log) {
+  const CancellationDisabled guard;
+  return Forward(REAL(nvrtcInstallBundledHeaders), path, flags, log);
+}
+
+NvrtcResult nvrtcGetBundledHeadersInfo(void* info, const char** log) {
+  const CancellationDisabled guard;
+  return Forward(REAL(nvrtcGetBundledHeadersInfo), info, log);
+}
+
+NvrtcResult nvrtcRemoveBundledHeaders(const char* path, const char** log) {
+  const CancellationDisabled guard;
+  return Forward(REAL(nvrtcRemoveBundledHeaders), path, log);
+}
+
+NvrtcResult __nvrtcCPEx(NvrtcHandle* program, const char* source, const char* name,
+                        int header_count, const char* const* headers,
+                        const char* const* header_names, int extension_count, const int* extensions,
+                        void* const* values) {
+  const CancellationDisabled guard;
+  // The program is the real library's own: its text may be encoded.
+  return Forward(REAL(__nvrtcCPEx), program, source, name, header_count, headers, header_names,
+                 extension_count, extensions, values);
+}
+
+void* __nvrtcNvvmHandle(unsigned function) {
+  const CancellationDisabled guard;
+  return Forward(REAL(__nvrtcNvvmHandle), function);
+}

@@ -44,12 +44,16 @@ NvrtcResult nvrtcGetPCHCreateStatus(NvrtcHandle program);
 NvrtcResult nvrtcGetPCHHeapSizeRequired(NvrtcHandle program, size_t* size);
 NvrtcResult nvrtcGetPCHHeapSize(size_t* size);
 NvrtcResult nvrtcSetPCHHeapSize(size_t size);
-// Called by NVIDIA's own libraries, or not yet by programs that were seen: up to six words.
-void* nvrtcInstallBundledHeaders(void*, void*, void*, void*, void*, void*);
-void* nvrtcGetBundledHeadersInfo(void*, void*, void*, void*, void*, void*);
-void* nvrtcRemoveBundledHeaders(void*, void*, void*, void*, void*, void*);
-void* __nvrtcCPEx(void*, void*, void*, void*, void*, void*);
-void* __nvrtcNvvmHandle(void*, void*, void*, void*, void*, void*);
+NvrtcResult nvrtcInstallBundledHeaders(const char* path, unsigned flags, const char** log);
+NvrtcResult nvrtcGetBundledHeadersInfo(void* info, const char** log);
+NvrtcResult nvrtcRemoveBundledHeaders(const char* path, const char** log);
+// Undocumented. cuDNN makes its programs by the first, which takes extensions: their number, ids
+// and values. The second gives the function of libNVVM with this number.
+NvrtcResult __nvrtcCPEx(NvrtcHandle* program, const char* source, const char* name,
+                        int header_count, const char* const* headers,
+                        const char* const* header_names, int extension_count, const int* extensions,
+                        void* const* values);
+void* __nvrtcNvvmHandle(unsigned function);
 
 }  // extern "C"
 #pragma GCC visibility pop

@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <pthread.h>
+
+namespace cccl_cache {
+
+/// While it lives, pthread_cancel() does not end this thread. Functions that foreign programs call
+/// hold one: a thread that ends amid them would leave locks and connections as they are, and its
+/// stack does not unwind through functions that are noexcept. A cancellation that was asked for
+/// meanwhile takes place at the thread's next cancellation point. Usable in signal handlers.
+class CancellationDisabled {
+ public:
+  CancellationDisabled() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+  ~CancellationDisabled() { pthread_setcancelstate(before_, nullptr); }
+  CancellationDisabled(const CancellationDisabled&) = delete;
+  CancellationDisabled& operator=(const CancellationDisabled&) = delete;
+
+ private:
+  int before_ = PTHREAD_CANCEL_ENABLE;
+};
+
+}  // namespace cccl_cache

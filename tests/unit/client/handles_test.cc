@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/interpose/handles.h"
+
+#include <catch2/catch.hpp>
+#include <memory>
+
+namespace cccl_cache::interpose::handles_test {
+namespace {
+
+using Handle = struct Opaque*;
+using Table = Handles<Handle, int>;
+
+TEST_CASE("a handle leads to its object until it is destroyed, and to no other for long after") {
+  static constinit Table table;
+  Handle first = table.Add(std::make_unique<int>(1));
+  Handle second = table.Add(std::make_unique<int>(2));
+  CHECK(*table.Find(first) == 1);
+  CHECK(*table.Find(second) == 2);
+  CHECK(*table.Remove(first) == 1);
+  CHECK(table.Find(first) == nullptr);
+  CHECK(table.Remove(first) == nullptr);
+  CHECK(table.Owns(first));
+  CHECK(table.Add(std::make_unique<int>(3)) != first);
+}
+
+TEST_CASE("a handle of another library is told from those of a table, whatever its address") {
+  static constinit Table table;
+  int elsewhere = 0;
+  Handle own = table.Add(std::make_unique<int>(1));
+  Handle foreign[] = {nullptr, reinterpret_cast<Handle>(&elsewhere),
+                      reinterpret_cast<Handle>(&table + 1)};
+  for (Handle each : foreign) {
+    CHECK_FALSE(table.Owns(each));
+    CHECK(table.Find(each) == nullptr);
+    CHECK(table.Remove(each) == nullptr);
+  }
+  CHECK(table.Find(reinterpret_cast<Handle>(reinterpret_cast<char*>(own) + 1)) == nullptr);
+  CHECK(*table.Remove(own) == 1);
+}
+
+TEST_CASE("a table that is full gives no handle until one is destroyed") {
+  static constinit Table table;
+  Handle last = nullptr;
+  while (Handle next = table.Add(std::make_unique<int>(0))) last = next;
+  table.Remove(last).reset();
+  Handle again = table.Add(std::make_unique<int>(7));
+  CHECK(again == last);
+  CHECK(*table.Find(again) == 7);
+  CHECK(table.Add(std::make_unique<int>(0)) == nullptr);
+}
+
+}  // namespace
+}  // namespace cccl_cache::interpose::handles_test
