@@ -8,13 +8,19 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <filesystem>
 
 #include "cli/doctor/check.h"
+#include "cli/doctor/tried_program.h"
 #include "cli/quantities.h"
 #include "cli/run/environment.h"
 
 namespace cccl_cache::cli {
 namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::seconds kLoaderPatience{5};
 
 // The kernel's own numbers: the C library's headers may be older than the kernel that this runs on.
 constexpr long kLandlockCreateRuleset = 444;
@@ -142,7 +148,7 @@ Check CheckRun() {
   const Expected<Variables> variables = RunEnvironment(How::kBest, std::nullopt, "");
   if (!variables.ok()) {
     return {"run", CheckVerdict::kWarning, variables.error().message,
-            "install all of the package that cccl-cache-cli is from"};
+            "do what that says: until then run starts no program"};
   }
   if (variables->empty()) {
     return {"run", CheckVerdict::kPass, "this process is under it already (LD_PRELOAD)"};
@@ -150,11 +156,25 @@ Check CheckRun() {
   // The first library is ours; those behind it were there before.
   const std::string& libraries = variables->front().second;
   const std::string first = libraries.substr(0, libraries.find(':'));
-  Check check{"run", CheckVerdict::kPass, "stand-ins in " + first.substr(0, first.rfind('/'))};
+  const fs::path standins = first.substr(0, first.rfind('/'));
+  std::error_code error;
+  const fs::path real = fs::read_symlink(standins, error);
+  Check check{"run", CheckVerdict::kPass, "stand-ins in " + (error ? standins : real).string()};
+  if (!error) {
+    check.seen += ", whose name the loader would split: by the link " + standins.string();
+  }
   for (const char* name : {"LD_AUDIT", "LD_PRELOAD"}) {
     const char* value = std::getenv(name);
     if (value != nullptr && *value != '\0') check.seen += "; " + std::string(name) + " is set";
   }
+  const Ended ended = Try({"/bin/true"}, *variables, STDERR_FILENO, kLoaderPatience);
+  if (ended.output.empty()) return check;
+  check.verdict = CheckVerdict::kWarning;
+  check.seen += "; a program under it says: " + ended.output.substr(0, ended.output.find('\n'));
+  check.way_out =
+      "take what that names out of LD_PRELOAD or LD_AUDIT; or for a larger static TLS block: "
+      "export "
+      "GLIBC_TUNABLES=glibc.rtld.optional_static_tls=1000000";
   return check;
 }
 

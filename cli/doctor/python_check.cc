@@ -1,21 +1,16 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include <fcntl.h>
 #include <signal.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstdlib>
 #include <sstream>
 #include <string_view>
 
-#include "base/file_descriptor.h"
-#include "base/poll.h"
 #include "cli/doctor/check.h"
+#include "cli/doctor/tried_program.h"
 
 namespace cccl_cache::cli {
 namespace {
@@ -43,9 +38,6 @@ except BaseException as error:
 print("end", flush=True)
 )";
 
-constexpr size_t kMaxOutput = 16 << 10;
-constexpr int kNotExecuted = 127;  ///< exit code, as a shell has it
-
 /// Returns the first python3 in the list of directories, or an empty string. Directories that are
 /// not absolute don't count: they depend on where the caller stands.
 std::string FindPython(const std::string& path) {
@@ -55,61 +47,6 @@ std::string FindPython(const std::string& path) {
     if (directory.starts_with('/') && access(python.c_str(), X_OK) == 0) return python;
   }
   return "";
-}
-
-/// Between fork and exec: only calls that are safe there.
-[[noreturn]] void BecomePython(const char* python, int output) {
-  setpgid(0, 0);
-  const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-  dup2(null, STDIN_FILENO);
-  dup2(output, STDOUT_FILENO);
-  dup2(null, STDERR_FILENO);
-  if (chdir("/") == 0) execl(python, python, "-c", kScript, nullptr);
-  _exit(kNotExecuted);
-}
-
-struct Ended {
-  std::string output;
-  int status = SIGKILL;  ///< as waitpid has it; SIGKILL: it did not end by itself
-};
-
-/// Runs the script and ends it, with all that it started, when the time is over.
-Ended RunScript(const std::string& python, std::chrono::milliseconds patience) {
-  constexpr std::chrono::seconds kDeathPatience{1};  // a process in a system call may not die
-  Ended ended;
-  std::array<int, 2> ends = {-1, -1};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) return ended;
-  const FileDescriptor reading(ends[0]);
-  FileDescriptor writing(ends[1]);
-  const pid_t child = fork();
-  if (child == 0) BecomePython(python.c_str(), writing.get());
-  writing.Close();
-  if (child < 0) return ended;
-  setpgid(child, child);  // here too: whichever comes first
-  const auto end = std::chrono::steady_clock::now() + patience;
-  while (ended.output.size() < kMaxOutput) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-        end - std::chrono::steady_clock::now());
-    if (left.count() <= 0 || !WaitReadable(reading.get(), left)) break;
-    std::array<char, 4096> piece = {};
-    const ssize_t size = read(reading.get(), piece.data(), piece.size());
-    if (size < 0 && errno == EINTR) continue;
-    if (size <= 0) break;
-    ended.output.append(piece.data(), static_cast<size_t>(size));
-  }
-  kill(-child, SIGKILL);
-  const FileDescriptor death(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));
-  static_cast<void>(WaitReadable(death.get(), kDeathPatience));
-  waitpid(child, &ended.status, WNOHANG);
-  return ended;
-}
-
-/// "crashed (signal 11)"
-std::string HowItEnded(int status) {
-  if (WIFEXITED(status) && WEXITSTATUS(status) == kNotExecuted) return "can't be executed";
-  if (WIFEXITED(status)) return "ended with " + std::to_string(WEXITSTATUS(status));
-  if (WTERMSIG(status) == SIGKILL) return "did not finish";
-  return "crashed (signal " + std::to_string(WTERMSIG(status)) + ")";
 }
 
 struct FoundInPython {
@@ -168,7 +105,7 @@ Check CheckPython(const std::string& path, std::chrono::milliseconds patience) {
     check.seen = "no python3 in PATH";
     return check;
   }
-  const Ended ended = RunScript(python, patience);
+  const Ended ended = Try({python, "-c", kScript}, {}, STDOUT_FILENO, patience);
   const FoundInPython found = Parse(ended.output);
   check.seen = python + " " + found.version;
   if (found.version.empty() || !found.end) {

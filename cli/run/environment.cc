@@ -3,19 +3,26 @@
 #include "cli/run/environment.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <gnu/libc-version.h>
 #include <link.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
+#include "base/file_descriptor.h"
 #include "client/interpose/level.h"
 #include "client/interpose/wait.h"
+#include "proto/digest.h"
 
 namespace cccl_cache::cli {
 namespace {
@@ -30,22 +37,6 @@ constexpr const char* kLibraries = "CCCL_CACHE_RUN_LIBRARIES";
 constexpr std::array<const char*, 3> kPlaces = {CCCL_CACHE_INSTALLED_STANDINS, "../lib/cccl-cached",
                                                 CCCL_CACHE_BUILT_STANDINS};
 
-/// Returns the directory of the stand-ins.
-Expected<fs::path> FindStandIns() {
-  std::error_code error;
-  const fs::path own = fs::read_symlink("/proc/self/exe", error).parent_path();
-  for (const char* place : kPlaces) {
-    const fs::path found = fs::canonical(own / place, error);
-    if (!error && fs::exists(found / kAuditor, error) && fs::exists(found / kExec, error)) {
-      return found;
-    }
-  }
-  return Error{CCCL_CACHE_UNAVAILABLE,
-               std::string(kAuditor) + " and " + kExec + " are not together in " +
-                   (own / kPlaces[0]).lexically_normal().string() +
-                   ": install all of the package that cccl-cache-cli is from"};
-}
-
 /// Before release 2.35 the loader sends every call between libraries through an auditor.
 bool LoaderAuditsForFree() {
   int major = 0;
@@ -57,6 +48,80 @@ bool LoaderAuditsForFree() {
 std::string Variable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
+}
+
+/// Returns whether the loader takes the path as it stands: it splits LD_PRELOAD at blanks and
+/// colons and LD_AUDIT at colons, and replaces names behind a $. Others split at semicolons.
+bool IsPlain(const fs::path& path) {
+  return path.native().find_first_of(" :;$") == std::string::npos;
+}
+
+/// Returns whether no other user can replace an entry of these directories: `path` and all above.
+bool AreSafe(fs::path path) {
+  for (;; path = path.parent_path()) {
+    struct stat status;
+    if (lstat(path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return false;
+    if (status.st_uid != geteuid() && status.st_uid != 0) return false;
+    if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0 && (status.st_mode & S_ISVTX) == 0)
+      return false;
+    if (path == path.root_path()) return true;
+  }
+}
+
+/// Returns the path of a link to `directory` in "cccl-cache-run" below `place`, a directory of this
+/// user's own that is made for it; empty if there can be none.
+fs::path LinkBelow(const fs::path& place, const fs::path& directory) {
+  std::error_code error;
+  fs::create_directories(place, error);
+  const fs::path real = fs::canonical(place, error);
+  if (error || !IsPlain(real) || !AreSafe(real)) return {};
+  const fs::path links = real / "cccl-cache-run";
+  mkdir(links.c_str(), S_IRWXU);
+  const FileDescriptor opened(open(links.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat status;
+  if (!opened.valid() || fstat(opened.get(), &status) != 0) return {};
+  if (status.st_uid != geteuid() || (status.st_mode & (S_IRWXG | S_IRWXO)) != 0) return {};
+  // The same name each time: a `run` within another one knows its libraries by it.
+  fs::path link = links / Sha256(directory.native()).Hex().substr(0, 16);
+  if (symlinkat(directory.c_str(), opened.get(), link.filename().c_str()) != 0 && errno != EEXIST) {
+    return {};
+  }
+  return fs::read_symlink(link, error) == directory ? link : fs::path();
+}
+
+/// Returns the directory under a name for the lists that the loader and the stand-ins split. Every
+/// path of a list comes from here.
+Expected<fs::path> NameForLists(const fs::path& directory) {
+  if (IsPlain(directory)) return directory;
+  const std::string home = Variable("HOME");
+  // The first is there on all nodes that a job script runs on, and after the user has logged out.
+  for (const std::string& place : {Variable("XDG_CACHE_HOME"), home.empty() ? "" : home + "/.cache",
+                                   Variable("XDG_RUNTIME_DIR")}) {
+    if (!place.starts_with('/')) continue;
+    if (fs::path link = LinkBelow(place, directory); !link.empty()) return link;
+  }
+  return Error{CCCL_CACHE_UNAVAILABLE,
+               "the loader would split " + directory.string() +
+                   " at its blanks, colons, semicolons and $, and take a part for a library. No "
+                   "link to it can be made in a directory that is only this user's: install "
+                   "cccl-cache-cli in another directory, or set XDG_CACHE_HOME to a directory "
+                   "without these letters that no other user can write"};
+}
+
+/// Returns the directory of the stand-ins, by a name for lists.
+Expected<fs::path> FindStandIns() {
+  std::error_code error;
+  const fs::path own = fs::read_symlink("/proc/self/exe", error).parent_path();
+  for (const char* place : kPlaces) {
+    const fs::path found = fs::canonical(own / place, error);
+    if (!error && fs::exists(found / kAuditor, error) && fs::exists(found / kExec, error)) {
+      return NameForLists(found);
+    }
+  }
+  return Error{CCCL_CACHE_UNAVAILABLE,
+               std::string(kAuditor) + " and " + kExec + " are not together in " +
+                   (own / kPlaces[0]).lexically_normal().string() +
+                   ": install all of the package that cccl-cache-cli is from"};
 }
 
 /// Puts `first` before what the variable holds: a list with colons.
@@ -98,20 +163,42 @@ struct Preloaded {
 
 /// Returns the stand-ins of the first major that the loader finds; empty: it finds none. A process
 /// must not have those of two: it would mix them up, because both export the same names.
-Preloaded FindPreloaded(const fs::path& standins) {
+Expected<Preloaded> FindPreloaded(const fs::path& standins) {
   for (const std::string& major : Majors()) {
     Preloaded found;
     for (const char* name : {"libnvrtc.so.", "libnvJitLink.so."}) {
       const std::string path = Found(name + major);
       const size_t level = path.empty() ? interpose::kLevelCount : interpose::LevelOf(path.c_str());
       if (level == interpose::kLevelCount) continue;
+      const fs::path real = path;
+      const Expected<fs::path> directory = NameForLists(real.parent_path());
+      if (!directory.ok()) return directory.error();
       const char* colon = found.real.empty() ? "" : ":";
       found.standins += colon + (standins / interpose::kLevels[level].standin).string();
-      found.real += colon + path;
+      found.real += colon + (*directory / real.filename()).string();
     }
     if (!found.real.empty()) return found;
   }
-  return {};
+  return Preloaded{};
+}
+
+/// An auditor has the loader lay out the memory of threads before it knows what the program needs.
+/// Then libraries with variables of threads that are found there, such as jemalloc's and
+/// tcmalloc's, find room for some 1,700 bytes only. Keeps all that is set.
+void AddRoomForThreads(Variables* variables) {
+  constexpr const char* kTunables = "GLIBC_TUNABLES";
+  constexpr std::string_view kRoom = "glibc.rtld.optional_static_tls=";
+  constexpr unsigned long kBytes = 4096;  // of each thread; jemalloc 5.3 takes 2,632
+  std::istringstream parts(Variable(kTunables));
+  std::string tunables;
+  for (std::string part; std::getline(parts, part, ':');) {
+    if (part.starts_with(kRoom)) {
+      if (std::strtoul(part.c_str() + kRoom.size(), nullptr, 0) >= kBytes) return;
+      continue;
+    }
+    tunables += part + ":";
+  }
+  variables->emplace_back(kTunables, tunables.append(kRoom) + std::to_string(kBytes));
 }
 
 Expected<Done> AddStandIns(const fs::path& standins, How how, Variables* variables) {
@@ -125,9 +212,12 @@ Expected<Done> AddStandIns(const fs::path& standins, How how, Variables* variabl
       (how == How::kBest && LoaderAuditsForFree() && audits.empty())) {
     if (!audited) Prepend("LD_AUDIT", auditor, variables);
     Prepend("LD_PRELOAD", exec, variables);
+    AddRoomForThreads(variables);
     return Done{};
   }
-  const Preloaded found = FindPreloaded(standins);
+  const Expected<Preloaded> preloaded = FindPreloaded(standins);
+  if (!preloaded.ok()) return preloaded.error();
+  const Preloaded& found = *preloaded;
   if (found.real.empty() && how == How::kPreload) {
     return Error{CCCL_CACHE_UNAVAILABLE,
                  "the loader finds neither libnvrtc.so.13 nor libnvrtc.so.12 of a known release: "

@@ -4,10 +4,16 @@
 wherever it is not."""
 
 import json
+import os
+import pathlib
+import re
+import shlex
 import shutil
+import subprocess
+import tempfile
 
 import pytest
-from conftest import PLACES, run_cli
+from conftest import PATIENCE, PLACES, run_cli
 from daemon_fixtures import lasting_daemon
 from test_run import alone, daemon, knowing, library_of, nvrtc, program, served, under_run  # noqa: F401
 
@@ -133,3 +139,141 @@ def test_a_child_that_lost_its_variables_finds_the_preloaded_library(daemon, pro
         assert made == alone(*words, **environment)
         assert report["calls"] == report["compiled"] + report["forwarded"]["no daemon"] == 1
         assert report["compiled"] == int(reached)
+
+
+SHOUT = '#include <stdio.h>\n__attribute__((constructor)) static void shout(void) { fputs("of the directory\\n", stderr); }\n'
+# Installations below such directories, and where the loader would then look, from the working directory.
+FOLDERS = {"my venv": "venv", "job:12": "12", "a;b": "b", "c$ORIGIN": "c", "of $LIB: a b": "of"}
+
+
+@pytest.fixture(scope="module")
+def installation():
+    """What `run` needs, as in an installation that was moved."""
+    with tempfile.TemporaryDirectory(prefix="cccl", dir="/tmp") as place:
+        libraries = pathlib.Path(PLACES.standin).parent
+        for folder in ("cli", "client/interpose"):
+            pathlib.Path(place, folder).mkdir(parents=True)
+        shutil.copy(PLACES.cli, f"{place}/cli")
+        shutil.copy(libraries.parent / "libcccl_cache.so.1", f"{place}/client")
+        for name in ("libcccl_cache_audit.so", "libcccl_cache_exec.so", "cccl-cache-ptxas"):
+            shutil.copy(libraries / name, f"{place}/client/interpose")
+        for each in libraries.glob("nv*-13.*/"):
+            shutil.copytree(each, f"{place}/client/interpose/{each.name}")
+        yield place
+
+
+@pytest.fixture(params=FOLDERS)
+def installed(request, directory, installation):
+    """(an installation below such a folder, a working directory with libraries of somebody else's where parts of its path lead)"""
+    prefix, working = directory / request.param, directory / "working"
+    shutil.copytree(installation, prefix, copy_function=os.link)
+    part = working / FOLDERS[request.param] / "client/interpose"
+    part.mkdir(parents=True)
+    for name in ("libcccl_cache_exec.so", "libcccl_cache_audit.so"):
+        subprocess.run(["cc", "-x", "c", "-", "-shared", "-fPIC", "-o", part / name], input=SHOUT, text=True, check=True)
+    return prefix, working
+
+
+@pytest.mark.parametrize("how", ["audit", "preload"])
+def test_an_installation_whose_path_the_loader_would_split_serves_and_loads_nothing_else(daemon_of_both, program, directory, installed, how):
+    prefix, working = installed
+    nvrtc = library_of(PLACES.cuda13)
+    environment = {"PATH": os.environ["PATH"], "HOME": str(directory), "LD_LIBRARY_PATH": str(nvrtc.parent),
+                   "CCCL_CACHE_SOCKET": daemon_of_both.socket}
+    words = list(map(str, (program(), nvrtc.name)))
+    expected = alone(*words, LD_LIBRARY_PATH=str(nvrtc.parent))
+
+    def made(*command):
+        return subprocess.run([prefix / "cli/cccl-cache-cli", *command], cwd=working, env=environment, capture_output=True,
+                              timeout=PATIENCE)
+
+    done = made("--json", "run", "--how", how, "--report", "--", *words)
+    assert (done.returncode, done.stdout) == (0, expected), done.stderr
+    assert sum(served(json.loads(done.stderr))) == 1
+    calls = daemon_of_both.stats()["builds_total"]
+    script = made("env", "--how", how).stdout.decode() + shlex.join(words)
+    done = subprocess.run(["sh", "-c", script], cwd=working, env=environment, capture_output=True, timeout=PATIENCE)
+    assert (done.returncode, done.stdout, done.stderr) == (0, expected, b"")
+    assert daemon_of_both.stats()["builds_total"] == calls + 1
+    assert made("run", "--how", how, "--", prefix / "cli/cccl-cache-cli", "env").stdout == b""
+
+
+@pytest.mark.parametrize("installed", ["my venv"], indirect=True)
+@pytest.mark.parametrize("place", ["none", "of others", "below one of others", "with a blank", "a link"])
+def test_where_no_link_to_such_an_installation_is_safe_run_and_env_refuse(installed, directory, place):
+    prefix, working = installed
+    cache = directory / ("my cache" if place == "with a blank" else "cache")
+    (cache / "cccl-cache-run").mkdir(parents=True, mode=0o700)
+    if place == "of others":
+        (cache / "cccl-cache-run").chmod(0o750)
+    if place == "below one of others":
+        cache.chmod(0o777)
+    if place == "a link":
+        (cache / "cccl-cache-run").rmdir()
+        (directory / "elsewhere").mkdir(mode=0o700)
+        (cache / "cccl-cache-run").symlink_to(directory / "elsewhere")
+    environment = {"PATH": os.environ["PATH"], **({} if place == "none" else {"XDG_CACHE_HOME": str(cache)})}
+    for command in (("run", "--", "echo", "started"), ("env",)):
+        done = subprocess.run([prefix / "cli/cccl-cache-cli", *command], cwd=working, env=environment, capture_output=True,
+                              text=True, timeout=PATIENCE)
+        assert (done.returncode, done.stdout) == (5, "")
+        assert str(prefix) in done.stderr and "of the directory" not in done.stderr
+    done = subprocess.run([prefix / "cli/cccl-cache-cli", "--json", "--socket", directory / "nothing", "doctor"], cwd=working,
+                          env={**environment, "PATH": "/nowhere"}, capture_output=True, text=True, timeout=PATIENCE)
+    [check] = [each for each in json.loads(done.stdout)["checks"] if each["name"] == "run"]
+    assert check["verdict"] == "warning" and str(prefix) in check["seen"]
+
+
+# Variables of threads that are found without a call, 3,000 bytes as in jemalloc and tcmalloc.
+ROOM = "__thread char room[3000] __attribute__((tls_model(\"initial-exec\")));\nchar* find(int at) { return room + at; }\n"
+IN_USE = "char* find(int);\nint main(void) { return *find(2999); }\n"
+
+
+@pytest.fixture
+def allocator(directory):
+    """(a program that is linked with such a library, the library)"""
+    library, linked = directory / "liballocator.so", directory / "linked"
+    subprocess.run(["cc", "-x", "c", "-", "-shared", "-fPIC", "-o", library], input=ROOM, text=True, check=True)
+    subprocess.run(["cc", "-x", "c", "-", "-x", "none", library, f"-Wl,-rpath,{directory}", "-o", linked], input=IN_USE, text=True,
+                   check=True)
+    return linked, library
+
+
+def test_programs_with_an_allocator_of_their_own_start(allocator):
+    linked, library = allocator
+    for words, preloaded in (([linked], ""), (["true"], library), (["true"], "libjemalloc.so.2")):
+        environment = {"LD_PRELOAD": str(preloaded)} if preloaded else {}
+        done = run_cli("run", "--", *words, environment=environment, check=False)
+        assert (done.returncode, done.stderr) == (0, b"")
+        lines = run_cli("env", environment=environment).stdout.decode()
+        done = subprocess.run(["sh", "-c", f"{lines}exec {shlex.join(map(str, words))}"], capture_output=True, timeout=PATIENCE)
+        assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_tunables_that_are_set_stay_and_more_room_for_threads_too(allocator):
+    room, other = "glibc.rtld.optional_static_tls", "glibc.malloc.arena_max=2"
+    for before, after in ((other, f"{other}:{room}=4096"), (f"{room}=100:{other}", f"{other}:{room}=4096"),
+                          (f"{room}=1000000:{other}", f"{room}=1000000:{other}")):
+        done = run_cli("run", "--", "sh", "-c", "echo $GLIBC_TUNABLES", environment={"GLIBC_TUNABLES": before})
+        assert done.stdout.decode() == after + "\n"
+
+
+def test_a_program_with_thread_sanitizer_starts_with_the_room_that_the_guide_names(directory):
+    guide = (pathlib.Path(__file__).parents[2] / "docs/guide-run.md").read_text()
+    [needed] = set(re.findall(r"GLIBC_TUNABLES=(glibc\.rtld\.optional_static_tls=[0-9]+)", guide))
+    subprocess.run(["cc", "-x", "c", "-", "-fsanitize=thread", "-o", directory / "checked"], input="int main(void) { return 0; }\n",
+                   text=True, check=True)
+    done = run_cli("run", "--", directory / "checked", environment={"GLIBC_TUNABLES": needed}, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_doctor_tries_whether_a_program_starts_under_run(allocator, directory):
+    _, library = allocator
+    larger = directory / "liblarger.so"
+    subprocess.run(["cc", "-x", "c", "-", "-shared", "-fPIC", "-o", larger], input=ROOM.replace("3000", "9000"), text=True, check=True)
+    for preloaded, tunables, verdict in ((library, "", "pass"), (larger, "", "warning"),
+                                         (larger, "glibc.rtld.optional_static_tls=20000", "pass")):
+        done = run_cli("--json", "--socket", directory / "nothing", "doctor", check=False,
+                       environment={"PATH": "/nowhere", "LD_PRELOAD": str(preloaded), "GLIBC_TUNABLES": tunables})
+        [check] = [each for each in json.loads(done.stdout)["checks"] if each["name"] == "run"]
+        assert check["verdict"] == verdict and ("static TLS" in check["seen"]) == (verdict == "warning"), check
