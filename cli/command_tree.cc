@@ -14,9 +14,11 @@ namespace {
 constexpr char kBetweenChoices = '|';
 
 void AddCommonOptions(CLI::App* app, CommonOptions* common) {
-  app->add_option("--socket", common->socket,
-                  "Socket of the daemon (default: $CCCL_CACHE_SOCKET, else "
-                  "$XDG_RUNTIME_DIR/cccl-cached/socket if present, else /run/cccl-cached/socket)");
+  app->add_option(
+      "--socket", common->socket,
+      "Socket of the daemon (default: $CCCL_CACHE_SOCKET, else "
+      "$XDG_RUNTIME_DIR/cccl-cached/socket or ~/.cccl-cached/socket-* of this boot if present, "
+      "else /run/cccl-cached/socket)");
   app->add_flag("--json", common->json, "Print the result, or the error, as one JSON object");
   app->set_version_flag("--version", std::string("cccl-cache-cli ") + cccl_cache_version());
   // So that both may stand behind the command as well.

@@ -7,6 +7,8 @@
 
 #include <string_view>
 
+#include "base/own_path.h"
+
 namespace cccl_cache::daemon {
 namespace {
 
@@ -48,7 +50,9 @@ std::string DefaultSocket(const Surroundings& surroundings) {
   const std::string made = DirectoryFromSystemd(surroundings, "RUNTIME_DIRECTORY");
   if (!made.empty()) return made + "/socket";
   if (ServesTheNode(surroundings)) return "/run/cccl-cached/socket";
-  return Below(AbsoluteVariable(surroundings, "XDG_RUNTIME_DIR"), "/cccl-cached/socket");
+  const std::string runtime = AbsoluteVariable(surroundings, "XDG_RUNTIME_DIR");
+  return runtime.empty() ? SocketBelowHome(surroundings.Variable("HOME"))
+                         : runtime + "/cccl-cached/socket";
 }
 
 std::string DefaultStateDirectory(const Surroundings& surroundings) {

@@ -182,9 +182,8 @@ Status CheckComplete(const LoadedConfiguration& loaded, const Surroundings& surr
   const bool handed_over = !surroundings.Variable("LISTEN_FDS").empty();
   if (loaded.values.socket.empty() && !handed_over) {
     return Bad(
-        "no socket: XDG_RUNTIME_DIR is not set, so there is no private directory for one; give "
-        "--socket PATH in a directory that only you can write, or log in with a session that sets "
-        "it");
+        "no socket: neither XDG_RUNTIME_DIR nor HOME is set, so there is no private directory for "
+        "one; give --socket PATH in a directory that only you can write");
   }
   if (loaded.values.state_dir.empty()) {
     return Bad("no state directory: neither XDG_STATE_HOME nor HOME is set; give --state-dir DIR");

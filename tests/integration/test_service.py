@@ -12,7 +12,7 @@ import sys
 import threading
 
 import pytest
-from conftest import PLACES, PATIENCE, wait_for
+from conftest import PLACES, PATIENCE, run_cli, wait_for
 
 HARDENED = pathlib.Path(__file__).with_name("hardened.py")
 UNITS = pathlib.Path(__file__).resolve().parents[2] / "deploy/systemd"
@@ -93,6 +93,32 @@ def test_a_listening_socket_that_is_handed_over_works_as_well(make_daemon, direc
         process.send_signal(signal.SIGTERM)
         assert process.wait(PATIENCE) == 0
     assert os.path.exists(path)  # it was not ours to remove
+
+
+@pytest.mark.parametrize("runtime", [False, True])
+def test_a_user_s_daemon_and_clients_find_each_other_by_themselves(make_daemon, directory, runtime):
+    """Without XDG_RUNTIME_DIR, as over ssh or in a container, below the home; no client needs more than the home."""
+    home = directory / "home"
+    home.mkdir(mode=0o700)
+    user = None
+    if os.geteuid() == 0:  # whose daemon would serve the node
+        user = 54321
+        os.chown(home, user, user)
+    around = {"HOME": str(home), **({"XDG_RUNTIME_DIR": str(home)} if runtime else {})}
+    daemon = make_daemon(uid=user, environment=around)
+    command = daemon.command()
+    at = command.index("--socket")
+    daemon.command = lambda: [*command[:at], "--state-dir", f"{home}/state", *command[at + 4:]]
+    daemon.directory.chmod(0o777)  # where it says that it is ready
+    daemon.start()
+    health = json.loads(run_cli("--json", "health", environment=around, user=user).stdout)
+    place = pathlib.Path(health["socket"]).parent
+    assert place == home / ("cccl-cached" if runtime else ".cccl-cached") and place.stat().st_mode & 0o777 == 0o700
+    place.chmod(0o770)
+    assert run_cli("health", environment=around, user=user, check=False).returncode == 3
+    place.chmod(0o700)
+    assert daemon.stop() == 0
+    assert not list(place.iterdir())
 
 
 @pytest.mark.parametrize("unit", UNIT_NAMES)

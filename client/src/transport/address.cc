@@ -5,16 +5,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <optional>
 #include <string_view>
 #include <utility>
 
+#include "base/own_path.h"
+
 namespace cccl_cache {
 namespace {
-
-constexpr mode_t kOthersWrite = S_IWGRP | S_IWOTH;
 
 std::string FromEnvironmentVariable(const char* name) {
   const char* value = secure_getenv(name);
@@ -23,46 +23,22 @@ std::string FromEnvironmentVariable(const char* name) {
 
 bool IsSocket(const std::string& path) {
   struct stat status;
-  return stat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode);
+  return lstat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode);
 }
 
-bool IsOwnOrRoot(uid_t owner) { return owner == 0 || owner == geteuid(); }
+/// A default socket behind a directory whose links were followed.
+struct Place {
+  std::string socket;
+  std::string refusal;  ///< why its directory can't be trusted
+};
 
-// Returns whether no other user can replace the entries of a directory above the socket's own. The
-// sticky bit is enough.
-bool IsSafeParent(const std::string& path) {
-  struct stat status;
-  if (stat(path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return false;
-  const bool sticky = (status.st_mode & S_ISVTX) != 0;
-  return IsOwnOrRoot(status.st_uid) && ((status.st_mode & kOthersWrite) == 0 || sticky);
-}
-
-std::string ParentOf(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  return slash == 0 || slash == std::string::npos ? "/" : path.substr(0, slash);
-}
-
-// Returns why the directory of a default socket can't be trusted. `given_away`: the directory may
-// belong to the service's user, because only root can have given it away.
-std::optional<std::string> Distrust(const std::string& socket, bool given_away) {
-  const std::string directory = ParentOf(socket);
-  struct stat status;
-  if (lstat(directory.c_str(), &status) != 0)
-    return std::nullopt;  // nothing there: connecting says so
-  if (!S_ISDIR(status.st_mode)) return directory + " is not a directory";
-  if ((status.st_mode & kOthersWrite) != 0) return directory + " can be written by other users";
-  std::string parent = ParentOf(directory);
-  if (!IsOwnOrRoot(status.st_uid)) {
-    struct stat above;
-    const bool by_root = stat(parent.c_str(), &above) == 0 && above.st_uid == 0 &&
-                         (above.st_mode & kOthersWrite) == 0;
-    if (!given_away || !by_root) return directory + " belongs to another user";
-  }
-  while (true) {
-    if (!IsSafeParent(parent)) return parent + " can be written by other users";
-    if (parent == "/") return std::nullopt;
-    parent = ParentOf(parent);
-  }
+/// `given_away`: the directory may belong to the service's user, because only root can have given
+/// it away.
+Place Follow(const std::string& socket, bool given_away) {
+  const size_t slash = socket.rfind('/');
+  FollowedDirectory directory =
+      OwnDirectory(slash == 0 ? "/" : socket.substr(0, slash), {.given_away = given_away});
+  return {std::move(directory.path) + socket.substr(slash), std::move(directory.refusal)};
 }
 
 Error Untrusted(const std::string& socket, const std::string& why) {
@@ -79,7 +55,7 @@ std::string Cause(const std::string& path, int error) {
 
 constexpr const char* kStart =
     "start it (systemctl start cccl-cached; for this user alone systemctl --user start "
-    "cccl-cached, or cccl-cached --socket PATH)";
+    "cccl-cached, or cccl-cached itself)";
 
 /// Returns where the path comes from, and the remedy. If the program and the environment name the
 /// same path, both statements are true.
@@ -92,7 +68,11 @@ std::pair<std::string, std::string> OriginOf(const SocketSearch& search, const s
   if (path == search.system_path) {
     return {"the default", start + ", or name its socket in CCCL_CACHE_SOCKET"};
   }
-  if (path == search.UsersPath()) {
+  const std::vector<std::string> users = search.UsersPaths();
+  const bool of_user = std::any_of(users.begin(), users.end(), [&path](const std::string& each) {
+    return path == each || path == Follow(each, false).socket;
+  });
+  if (of_user) {
     return {"this user's default", start + ", or name its socket in CCCL_CACHE_SOCKET"};
   }
   return {"from --socket or the program",
@@ -115,26 +95,35 @@ SocketSearch SocketSearch::FromEnvironment(std::string explicit_path) {
   search.explicit_path = PathOf(explicit_path);
   search.named_path = PathOf(FromEnvironmentVariable("CCCL_CACHE_SOCKET"));
   search.runtime_directory = FromEnvironmentVariable("XDG_RUNTIME_DIR");
+  search.home = FromEnvironmentVariable("HOME");
   return search;
 }
 
-std::string SocketSearch::UsersPath() const {
-  return runtime_directory.starts_with('/') ? runtime_directory + "/cccl-cached/socket" : "";
+std::vector<std::string> SocketSearch::UsersPaths() const {
+  std::vector<std::string> paths;
+  if (runtime_directory.starts_with('/'))
+    paths.push_back(runtime_directory + "/cccl-cached/socket");
+  if (std::string below = SocketBelowHome(home); !below.empty()) paths.push_back(std::move(below));
+  return paths;
 }
 
 Expected<std::string> FindSocket(const SocketSearch& search) {
   if (!search.explicit_path.empty()) return search.explicit_path;
   if (!search.named_path.empty()) return search.named_path;
-  const std::string users = search.UsersPath();
-  if (!users.empty() && IsSocket(users)) {
-    const std::optional<std::string> why = Distrust(users, false);
-    if (!why) return users;
-    // Another user's directory is in the environment after `su`: the system's daemon still serves.
-    if (!IsSocket(search.system_path)) return Untrusted(users, *why);
+  Place refused;
+  for (const std::string& path : search.UsersPaths()) {
+    if (!IsSocket(path)) continue;
+    Place users = Follow(path, false);
+    if (users.refusal.empty()) return std::move(users.socket);
+    if (refused.refusal.empty()) refused = std::move(users);
   }
-  const std::optional<std::string> why = Distrust(search.system_path, true);
-  if (why) return Untrusted(search.system_path, *why);
-  return search.system_path;
+  // Another user's directory is in the environment after `su`: the system's daemon still serves.
+  if (!refused.refusal.empty() && !IsSocket(search.system_path)) {
+    return Untrusted(refused.socket, refused.refusal);
+  }
+  Place systems = Follow(search.system_path, true);
+  if (!systems.refusal.empty()) return Untrusted(search.system_path, systems.refusal);
+  return std::move(systems.socket);
 }
 
 Error DaemonUnreachable(const SocketSearch& search, const std::string& path, int error) {

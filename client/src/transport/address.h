@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cccl_cache/expected.h"
 
@@ -14,18 +15,19 @@ struct SocketSearch {
   std::string named_path;         ///< $CCCL_CACHE_SOCKET, used without checks
   std::string runtime_directory;  ///< $XDG_RUNTIME_DIR
   std::string system_path = "/run/cccl-cached/socket";
+  std::string home;  ///< $HOME
 
   /// The environment of this process; a set-uid program ignores it. Paths may be spelled as gRPC
   /// does: "unix:///run/a/socket".
   static SocketSearch FromEnvironment(std::string explicit_path);
-  /// Returns the socket path of the user's own daemon; empty without a runtime directory.
-  [[nodiscard]] std::string UsersPath() const;
+  /// Returns where the user's own daemon may listen: in the runtime directory, and below the home.
+  [[nodiscard]] std::vector<std::string> UsersPaths() const;
 };
 
-/// Returns the first socket in the order above: the user's if present, else the system's. These two
-/// are used only if no user but root, this user and the directory's owner set by root can write
-/// their directories. CCCL_CACHE_NO_DAEMON: an existing socket is not trusted; the message says
-/// why.
+/// Returns the first socket in the order above: the user's if present, else the system's. These are
+/// used only if no user but root, this user and the directory's owner set by root can write their
+/// directories; the path that is returned leads through no link. CCCL_CACHE_NO_DAEMON: an existing
+/// socket is not trusted; the message says why.
 [[nodiscard]] Expected<std::string> FindSocket(const SocketSearch& search);
 
 /// Returns CCCL_CACHE_NO_DAEMON. The message states the cause (`error`, connect's errno, or the

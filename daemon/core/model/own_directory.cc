@@ -14,6 +14,8 @@
 #include <system_error>
 #include <vector>
 
+#include "base/own_path.h"
+
 namespace cccl_cache::daemon {
 namespace {
 
@@ -62,7 +64,29 @@ Status CheckUpToRoot(const std::filesystem::path& directory, std::string_view da
   }
 }
 
+/// Follows a path once, as the daemon's user.
+Result<FollowedDirectory> Follow(const std::string& directory, std::string_view danger) {
+  FollowedDirectory followed = OwnDirectory(directory, {.own_group = &IsOwnGroup});
+  if (followed.refusal.empty()) return followed;
+  return Error{ErrorCode::kDenied,
+               fmt::format("{}, so others than root and this user could {}: choose another "
+                           "directory, or chown and chmod go-w this one",
+                           followed.refusal, danger)};
+}
+
 }  // namespace
+
+Result<std::string> MakeOwnDirectory(const std::string& directory, mode_t mode,
+                                     std::string_view danger) {
+  Result<FollowedDirectory> followed = Follow(directory, danger);
+  if (!followed) return followed.error();
+  if (followed->exists) return std::move(followed->path);
+  if (Status made = MakeDirectories(followed->path, mode); !made) return made.error();
+  // Another user may have been the first in a sticky directory.
+  followed = Follow(followed->path, danger);
+  if (!followed) return followed.error();
+  return std::move(followed->path);
+}
 
 Status MakeDirectories(const std::filesystem::path& directory, mode_t mode) {
   std::error_code failed;

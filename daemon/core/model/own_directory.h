@@ -5,11 +5,19 @@
 #include <sys/types.h>
 
 #include <filesystem>
+#include <string>
 #include <string_view>
 
 #include "daemon/core/model/result.h"
 
 namespace cccl_cache::daemon {
+
+/// Makes the directory and its missing parents, unless other users could replace it or what lies in
+/// it (base/own_path.h). A group whose only member is this user is no other user. Returns its path
+/// without links, which nobody else can make lead elsewhere. kDenied says why not; `danger` is what
+/// others could do: "put a socket of their own there".
+[[nodiscard]] Result<std::string> MakeOwnDirectory(const std::string& directory, mode_t mode,
+                                                   std::string_view danger);
 
 /// Makes the directory and its missing parents. Existing directories stay as they are.
 [[nodiscard]] Status MakeDirectories(const std::filesystem::path& directory, mode_t mode);

@@ -159,19 +159,22 @@ ListeningSocket::ListeningSocket(FileDescriptor fd, std::string path, bool for_a
   setsockopt(fd_.get(), SOL_SOCKET, SO_PASSRIGHTS, &no, sizeof(no));
 }
 
-Result<ListeningSocket> ListeningSocket::Bind(const ListenOptions& options) {
+Result<ListeningSocket> ListeningSocket::Bind(const ListenOptions& given) {
+  if (auto spelled = AddressOf(given.path); !spelled) return spelled.error();
+  const std::filesystem::path spelled(given.path);
+  const mode_t mode = (given.mode & 0077) != 0 ? 0755 : 0700;
+  const Result<std::string> directory =
+      MakeOwnDirectory(spelled.parent_path(), mode, "put a socket of their own there");
+  if (!directory) return directory.error();
+  ListenOptions options = given;
+  options.path = std::filesystem::path(*directory) / spelled.filename();
   auto address = AddressOf(options.path);
   if (!address) return address.error();
-  const auto directory = std::filesystem::path(options.path).parent_path();
-  const mode_t mode = (options.mode & 0077) != 0 ? 0755 : 0700;
-  if (auto made = MakeDirectories(directory, mode); !made) return made.error();
-  const Status safe = CheckOwnDirectory(directory, "put a socket of their own there");
-  if (!safe) return safe.error();
   // Held from the check of a stale file to the rename, so of two daemons that start at once, one
   // sees the other.
-  FileDescriptor lock(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  FileDescriptor lock(open(directory->c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!lock.valid() || flock(lock.get(), LOCK_EX) != 0) {
-    return SystemError("cannot lock the directory", directory);
+    return SystemError("cannot lock the directory", *directory);
   }
   if (auto clear = ClearTheWay(options.path, *address); !clear) return clear.error();
   FileDescriptor fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));

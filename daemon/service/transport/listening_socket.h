@@ -28,7 +28,8 @@ class ListeningSocket {
   /// Binds and listens. A missing parent directory is made (0755 where the socket is for others
   /// too, else 0700); a stale socket file is replaced; the file never has a wider mode than asked.
   /// kDenied: others could replace files in the directory. kUnavailable: another daemon answers
-  /// there, or the system refuses.
+  /// there, or the system refuses. Links on the way to the socket are followed once, before
+  /// anything is made.
   [[nodiscard]] static Result<ListeningSocket> Bind(const ListenOptions& options);
 
   /// Returns the sockets that systemd passed to this process (LISTEN_FDS), or none. Removes the
@@ -42,7 +43,7 @@ class ListeningSocket {
   ~ListeningSocket();
 
   [[nodiscard]] int fd() const { return fd_.get(); }
-  /// Returns the path, which is empty for a socket without a name.
+  /// Returns the path without links, which is empty for a socket without a name.
   [[nodiscard]] const std::string& path() const { return path_; }
   /// Returns whether administrators have their rights if they connect here.
   [[nodiscard]] bool for_administrators() const { return for_administrators_; }

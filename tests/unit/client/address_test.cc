@@ -45,7 +45,11 @@ TEST_CASE("who looks for a daemon in vain is told which socket was tried and who
   search.system_path = directory / "system";
   CHECK(Has(Told(search, search.named_path), directory / "named" + " (from CCCL_CACHE_SOCKET)"));
   CHECK(Has(Told(search, search.system_path), directory / "system" + " (the default)"));
-  CHECK(Has(Told(search, search.UsersPath()), "/cccl-cached/socket (this user's default)"));
+  search.home = directory / "home";
+  REQUIRE(search.UsersPaths().size() == 2);
+  for (const std::string& path : search.UsersPaths()) {
+    CHECK(Has(Told(search, path), path + " (this user's default)"));
+  }
   CHECK(Has(Told(search, directory / "other"), " (from --socket or the program)"));
   CHECK(Has(Told(search, ""), "or the program)"));
 }
@@ -92,15 +96,25 @@ class Place {
       : socket_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     std::filesystem::create_directories(root + "/cccl-cached");
     directory_ = root + "/cccl-cached";
-    sockaddr_un address = {};
-    address.sun_family = AF_UNIX;
-    path().copy(address.sun_path, sizeof(address.sun_path) - 1);
-    REQUIRE(bind(socket_.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0);
+    Listen(path());
+  }
+  /// At a path of the caller's.
+  Place(const std::string& directory, const std::string& path)
+      : socket_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)), directory_(directory) {
+    std::filesystem::create_directories(directory);
+    Listen(path);
   }
   [[nodiscard]] const std::string& directory() const { return directory_; }
   [[nodiscard]] std::string path() const { return directory_ + "/socket"; }
 
  private:
+  void Listen(const std::string& path) {
+    sockaddr_un address = {};
+    address.sun_family = AF_UNIX;
+    path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+    REQUIRE(bind(socket_.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0);
+  }
+
   FileDescriptor socket_;
   std::string directory_;
 };
@@ -109,7 +123,7 @@ struct Fixture {
   TemporaryDirectory root;
   Place users{root / "user"};
   Place systems{root / "system"};
-  SocketSearch search{"", "", root / "user", systems.path()};
+  SocketSearch search{"", "", root / "user", systems.path(), ""};
 };
 
 }  // namespace
@@ -127,7 +141,7 @@ TEST_CASE("an explicit socket comes first, then the environment's, the user's, t
   CHECK(*FindSocket(places.search) == places.systems.path());
 }
 
-TEST_CASE("without a runtime directory, or with a relative one, there is no user's socket") {
+TEST_CASE("a relative runtime directory, or none, has no user's socket") {
   Fixture places;
   places.search.runtime_directory.clear();
   CHECK(*FindSocket(places.search) == places.systems.path());
@@ -155,11 +169,34 @@ TEST_CASE("nor one below a directory that others can write, unless that is stick
   CHECK(*FindSocket(places.search) == places.users.path());
 }
 
-TEST_CASE("nor one behind a symbolic link") {
+TEST_CASE("the socket behind the user's own link is named by its path without links") {
   Fixture places;
   const std::string moved = places.root / "moved";
   std::filesystem::rename(places.users.directory(), moved);
   std::filesystem::create_directory_symlink(moved, places.users.directory());
+  CHECK(*FindSocket(places.search) == moved + "/socket");
+  CHECK(Has(Told(places.search, moved + "/socket"), "(this user's default)"));
+}
+
+TEST_CASE("a socket behind another user's link is not trusted", "[root]") {
+  cccl_cache::daemon::RequireRoot();
+  Fixture places;
+  const std::string link = places.root / "link";
+  std::filesystem::create_directory_symlink(places.root / "user", link);
+  REQUIRE(lchown(link.c_str(), 12345, 12345) == 0);
+  places.search.runtime_directory = link;
+  CHECK(*FindSocket(places.search) == places.systems.path());
+}
+
+TEST_CASE("a user's socket below the home is found, behind the one in the runtime directory") {
+  Fixture places;
+  places.search.home = places.root / "home";
+  const std::string path = places.search.UsersPaths().back();
+  const Place below(places.root / "home/.cccl-cached", path);
+  CHECK(*FindSocket(places.search) == places.users.path());
+  places.search.runtime_directory.clear();
+  CHECK(*FindSocket(places.search) == path);
+  REQUIRE(chmod(below.directory().c_str(), 0770) == 0);
   CHECK(*FindSocket(places.search) == places.systems.path());
 }
 
@@ -178,7 +215,7 @@ TEST_CASE("another user's directory is not trusted, but root may give the system
 
 TEST_CASE("what is not there is left to connecting, which says so best") {
   const TemporaryDirectory root;
-  const SocketSearch search{"", "", "", root / "absent/socket"};
+  const SocketSearch search{"", "", "", root / "absent/socket", ""};
   CHECK(FindSocket(search).ok());
 }
 

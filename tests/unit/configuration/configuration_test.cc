@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "base/own_path.h"
+
 namespace configuration_test {
 
 using namespace cccl_cache::daemon;
@@ -61,7 +63,16 @@ TEST_CASE("a user's service manager makes a private service") {
   CHECK(DefaultConfiguration(user).socket_mode == 0600);
 }
 
-TEST_CASE("a user without XDG_RUNTIME_DIR has no socket, and none in /tmp") {
+TEST_CASE("a user without XDG_RUNTIME_DIR has a socket below the home") {
+  Surroundings user;
+  user.uid = 1000;
+  user.environment = {{"HOME", "/home/ann"}};
+  const Configuration configuration = DefaultConfiguration(user);
+  CHECK(configuration.socket == cccl_cache::SocketBelowHome("/home/ann"));
+  CHECK(configuration.socket_mode == 0600);
+}
+
+TEST_CASE("a user without XDG_RUNTIME_DIR and home has no socket, and none in /tmp") {
   Surroundings user;
   user.uid = 1000;
   user.environment = {{"TMPDIR", "/tmp"}};

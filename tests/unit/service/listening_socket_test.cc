@@ -99,7 +99,7 @@ TEST_CASE("a directory that others can write is refused") {
     REQUIRE(chmod((directory.path() + "/open").c_str(), mode) == 0);
     const std::string message =
         ErrorOf({directory.path() + "/open/socket", 0600, {}}, ErrorCode::kDenied);
-    CHECK(message.find("can write " + directory.path() + "/open") != std::string::npos);
+    CHECK(message.find(directory.path() + "/open can be written by other") != std::string::npos);
     CHECK(message.find("chmod go-w") != std::string::npos);
   }
 }
@@ -126,6 +126,25 @@ TEST_CASE("a directory of another user is refused", "[root]") {
   TemporaryDirectory directory;
   REQUIRE(chown(directory.path().c_str(), 12345, 12345) == 0);
   ErrorOf({directory.path() + "/socket", 0600, {}}, ErrorCode::kDenied);
+}
+
+TEST_CASE("the user's own links are followed once, and the path is the one without links") {
+  TemporaryDirectory directory;
+  std::filesystem::create_directory(directory.path() + "/real");
+  std::filesystem::create_directory_symlink(directory.path() + "/real", directory.path() + "/link");
+  auto socket = ListeningSocket::Bind({directory.path() + "/link/new/socket", 0600, {}});
+  REQUIRE(socket.ok());
+  CHECK(socket->path() == directory.path() + "/real/new/socket");
+}
+
+TEST_CASE("nothing is made behind another user's link", "[root]") {
+  RequireRoot();
+  TemporaryDirectory directory;
+  std::filesystem::create_directory(directory.path() + "/real");
+  std::filesystem::create_directory_symlink(directory.path() + "/real", directory.path() + "/link");
+  REQUIRE(lchown((directory.path() + "/link").c_str(), 12345, 12345) == 0);
+  ErrorOf({directory.path() + "/link/new/socket", 0600, {}}, ErrorCode::kDenied);
+  CHECK(std::filesystem::is_empty(directory.path() + "/real"));
 }
 
 TEST_CASE("a group that may not have the socket is named, and nothing is left behind", "[root]") {

@@ -1,0 +1,148 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "base/own_path.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "base/file_descriptor.h"
+
+namespace cccl_cache {
+namespace {
+
+constexpr const char* kBootId = "/proc/sys/kernel/random/boot_id";
+constexpr size_t kBootDigits = 16;
+/// The kernel's own limit.
+constexpr int kMaxLinks = 40;
+
+bool IsOwnOrRoot(uid_t owner) { return owner == 0 || owner == geteuid(); }
+
+/// Puts the names of a path behind those that wait, its first name last.
+void Push(std::string_view path, std::vector<std::string>& names) {
+  const auto end = static_cast<std::ptrdiff_t>(names.size());
+  while (!path.empty()) {
+    const std::string_view name = path.substr(0, path.find('/'));
+    if (!name.empty() && name != ".") names.emplace_back(name);
+    path.remove_prefix(std::min(path.size(), name.size() + 1));
+  }
+  std::reverse(names.begin() + end, names.end());
+}
+
+/// One walk from / to a directory.
+class Walk {
+ public:
+  explicit Walk(const OwnDirectoryRules& rules) : rules_(rules) {}
+
+  FollowedDirectory Follow(std::string_view path) {
+    Push(path, names_);
+    if (!path.starts_with('/')) return Refused(std::string(path) + " is not an absolute path");
+    if (lstat("/", &status_) != 0) return Failed("/");
+    while (true) {
+      if (std::string why = WhyReplaceable(); !why.empty()) return Refused(std::move(why));
+      if (names_.empty()) return {Spelled(), "", true};
+      const std::string name = std::move(names_.back());
+      names_.pop_back();
+      if (name == "..") {
+        at_.erase(std::min(at_.size(), at_.rfind('/')));
+        by_root_ = false;
+        if (lstat(Spelled().c_str(), &status_) != 0) return Failed(Spelled());
+        continue;
+      }
+      const std::string next = at_ + "/" + name;
+      struct stat status;
+      if (lstat(next.c_str(), &status) != 0) return errno == ENOENT ? Missing(next) : Failed(next);
+      if (S_ISLNK(status.st_mode)) {
+        if (!IsOwnOrRoot(status.st_uid)) return Refused(next + " is a link of another user");
+        if (!FollowLink(next)) return Failed(next);
+        continue;
+      }
+      if (!S_ISDIR(status.st_mode)) return Refused(next + " is not a directory");
+      at_ = next;
+      by_root_ = status_.st_uid == 0 && (status_.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+      status_ = status;
+    }
+  }
+
+ private:
+  [[nodiscard]] std::string Spelled() const { return at_.empty() ? "/" : at_; }
+  [[nodiscard]] FollowedDirectory Refused(std::string why) const {
+    return {Spelled(), std::move(why), false};
+  }
+  [[nodiscard]] FollowedDirectory Failed(const std::string& path) const {
+    return Refused(path + ": " + std::strerror(errno));
+  }
+  /// Links can't lead through what is not there, and nothing but a spelled name should.
+  FollowedDirectory Missing(std::string path) {
+    for (; !names_.empty(); names_.pop_back()) {
+      if (names_.back() == "..") return Refused(path + ": " + std::strerror(ENOENT));
+      path += "/" + names_.back();
+    }
+    return {std::move(path), "", false};
+  }
+
+  bool FollowLink(const std::string& link) {
+    char target[PATH_MAX];
+    const ssize_t length = readlink(link.c_str(), target, sizeof(target));
+    if (length <= 0) return false;
+    if (++links_ > kMaxLinks) {
+      errno = ELOOP;
+      return false;
+    }
+    Push({target, static_cast<size_t>(length)}, names_);
+    if (target[0] != '/') return true;
+    at_.clear();
+    by_root_ = false;
+    return lstat("/", &status_) == 0;
+  }
+
+  /// Returns why other users could replace what lies in the directory that the walk stands in.
+  [[nodiscard]] std::string WhyReplaceable() const {
+    const bool last = names_.empty();
+    if (!IsOwnOrRoot(status_.st_uid) && !(last && rules_.given_away && by_root_)) {
+      return Spelled() + " belongs to another user";
+    }
+    const bool group_writes = (status_.st_mode & S_IWGRP) != 0 &&
+                              !(rules_.own_group != nullptr && rules_.own_group(status_.st_gid));
+    const bool protects = (status_.st_mode & S_ISVTX) != 0 && !last;
+    if ((group_writes || (status_.st_mode & S_IWOTH) != 0) && !protects) {
+      return Spelled() + " can be written by other users";
+    }
+    return "";
+  }
+
+  const OwnDirectoryRules rules_;
+  std::vector<std::string> names_;  ///< still to be followed, the next one last
+  std::string at_;                  ///< the directory that the walk stands in; empty: /
+  struct stat status_ {};           ///< of that directory
+  bool by_root_ = false;            ///< only root can have given it away
+  int links_ = 0;
+};
+
+}  // namespace
+
+FollowedDirectory OwnDirectory(std::string_view path, const OwnDirectoryRules& rules) {
+  return Walk(rules).Follow(path);
+}
+
+std::string SocketBelowHome(std::string_view home) {
+  if (!home.starts_with('/')) return "";
+  const FileDescriptor file(open(kBootId, O_RDONLY | O_CLOEXEC));
+  char text[64];
+  const ssize_t length = file.valid() ? read(file.get(), text, sizeof(text)) : -1;
+  std::string boot;
+  for (ssize_t i = 0; i < length && boot.size() < kBootDigits; ++i) {
+    if (text[i] != '-') boot += text[i];
+  }
+  if (boot.size() < kBootDigits) return "";
+  return std::string(home) + "/.cccl-cached/socket-" + boot;
+}
+
+}  // namespace cccl_cache

@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <string_view>
+
+namespace cccl_cache {
+
+/// A directory as OwnDirectory() found it.
+struct FollowedDirectory {
+  std::string path;     ///< without links; what does not exist stands at the end as it was spelled
+  std::string refusal;  ///< why other users could replace a part of the path; empty: they can't
+  bool exists = false;
+};
+
+struct OwnDirectoryRules {
+  /// Returns whether a directory that this group can write is the user's alone. Null: none is.
+  bool (*own_group)(gid_t group) = nullptr;
+  /// The directory itself may belong to another user if only root can have given it away.
+  bool given_away = false;
+};
+
+/// Follows an absolute path to a directory once, link by link. Each directory on the way and each
+/// link must belong to root or this user, and only these may write the directories, but for sticky
+/// ones above the last. So no other user can change where the returned path leads: use that one.
+[[nodiscard]] FollowedDirectory OwnDirectory(std::string_view path,
+                                             const OwnDirectoryRules& rules = {});
+
+/// Returns the socket of a user's daemon on this node for an environment without a runtime
+/// directory: HOME/.cccl-cached/socket-BOOT. BOOT are 16 digits of the kernel's boot id, so that
+/// daemons of nodes that share a home do not meet. Empty: `home` is no absolute path, or the kernel
+/// does not tell its boot id.
+[[nodiscard]] std::string SocketBelowHome(std::string_view home);
+
+}  // namespace cccl_cache

@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "base/own_path.h"
+
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+
+#include "tests/support/root.h"
+#include "tests/support/temporary_directory.h"
+
+namespace own_path_test {
+
+using cccl_cache::FollowedDirectory;
+using cccl_cache::OwnDirectory;
+using cccl_cache::SocketBelowHome;
+using cccl_cache::daemon::RequireRoot;
+using cccl_cache::daemon::TemporaryDirectory;
+using std::filesystem::create_directories;
+using std::filesystem::create_directory_symlink;
+
+constexpr uid_t kSomebody = 12345;
+
+TEST_CASE("a path through the user's own links leads to a path without any") {
+  const TemporaryDirectory root;
+  create_directories(root / "real/inner");
+  create_directory_symlink(root / "real", root / "absolute");
+  create_directory_symlink("../absolute/./inner", root / "real/relative");
+  const FollowedDirectory found = OwnDirectory(root / "absolute/relative//../inner/");
+  CHECK(found.refusal.empty());
+  CHECK(found.exists);
+  CHECK(found.path == root / "real/inner");
+}
+
+TEST_CASE("what does not exist yet stands behind the path that was followed") {
+  const TemporaryDirectory root;
+  create_directories(root / "real");
+  create_directory_symlink(root / "real", root / "link");
+  const FollowedDirectory found = OwnDirectory(root / "link/new/newer");
+  CHECK(found.refusal.empty());
+  CHECK_FALSE(found.exists);
+  CHECK(found.path == root / "real/new/newer");
+  CHECK_FALSE(OwnDirectory(root / "link/new/../..").refusal.empty());
+}
+
+TEST_CASE("links that lead in a circle, files and relative paths are refused") {
+  const TemporaryDirectory root;
+  create_directory_symlink(root / "circle", root / "circle");
+  root.Write("file", "");
+  for (const std::string& path : {root / "circle", root / "file/inner", std::string("relative")}) {
+    CHECK_FALSE(OwnDirectory(path).refusal.empty());
+  }
+}
+
+TEST_CASE("a path on which another user's link or directory stands is refused", "[root]") {
+  RequireRoot();
+  const TemporaryDirectory root;
+  create_directories(root / "real/inner");
+  create_directory_symlink(root / "real", root / "link");
+  REQUIRE(lchown((root / "link").c_str(), kSomebody, kSomebody) == 0);
+  CHECK(OwnDirectory(root / "link/inner").refusal.find("link of another user") !=
+        std::string::npos);
+  REQUIRE(chown((root / "real").c_str(), kSomebody, kSomebody) == 0);
+  CHECK(OwnDirectory(root / "real/inner").refusal.find(root / "real" + " belongs to") == 0);
+  CHECK(OwnDirectory(root / "real", {.given_away = true}).refusal.empty());
+  CHECK_FALSE(OwnDirectory(root / "real/inner", {.given_away = true}).refusal.empty());
+  REQUIRE(chmod(root.path().c_str(), 0777) == 0);
+  CHECK_FALSE(OwnDirectory(root / "real", {.given_away = true}).refusal.empty());
+}
+
+TEST_CASE("a home has one socket for this boot of this node, which fits into an address") {
+  const std::string path = SocketBelowHome("/home/a");
+  CHECK(path == SocketBelowHome("/home/a"));
+  CHECK(path.find("/home/a/.cccl-cached/socket-") == 0);
+  CHECK(path.size() == std::string("/home/a/.cccl-cached/socket-0123456789abcdef").size());
+  CHECK(path.size() + 50 < sizeof(sockaddr_un::sun_path));
+  CHECK(SocketBelowHome("").empty());
+  CHECK(SocketBelowHome("relative").empty());
+}
+
+}  // namespace own_path_test
