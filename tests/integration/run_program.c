@@ -5,13 +5,18 @@
  * defined, that is this program as a library. The last argument may say that it compiles much
  * ("slowly"), or again: in eight threads ("threads"), in a child ("forks"), in an exit handler
  * ("exits"), after it has closed the library and opened it again ("closes"), or with the library
- * argv[2] ("both"). */
+ * argv[2] ("both"); or after it has given all descriptors but the standard ones to files and
+ * connections of its own: by closing them first ("closes-all"), in a child too, as daemons do
+ * ("daemonizes"), or by dup2 ("takes-all"). Their contents must be what it wrote itself. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -100,6 +105,78 @@ static int compile_in_threads(void) {
   return code;
 }
 
+/* Descriptors of this program's own, at all the lowest numbers: a log that has a line, and the two
+ * ends of a connection on which five bytes wait. */
+#define OWN 24
+static int own[OWN];
+
+static void write_line(int log) {
+  if (write(log, "line\n", 5) != 5) exit(11);
+}
+
+static int open_own(void) {
+  for (int i = 0; i < OWN; i += 3) {
+    own[i] = memfd_create("log", 0);
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, own + i + 1) != 0) return 10;
+    write_line(own[i]);
+    if (write(own[i + 1], "mine!", 5) != 5 || write(own[i + 2], "mine!", 5) != 5) return 10;
+  }
+  return 0;
+}
+
+/* Each file holds the two lines that were written before and after, each end the bytes of the other. */
+static int check_own(void) {
+  char bytes[64];
+  for (int i = 0; i < OWN; ++i) {
+    if (i % 3 == 0) {
+      write_line(own[i]);
+      if (pread(own[i], bytes, sizeof(bytes), 0) != 10 || memcmp(bytes, "line\nline\n", 10) != 0) {
+        return 12;
+      }
+    } else if (recv(own[i], bytes, sizeof(bytes), MSG_DONTWAIT) != 5 ||
+               memcmp(bytes, "mine!", 5) != 0) {
+      return 13;
+    }
+  }
+  for (int i = 0; i < OWN; i += 3) {
+    if (send(own[i + 1], "more", 4, MSG_NOSIGNAL) != 4 ||
+        recv(own[i + 2], bytes, sizeof(bytes), MSG_DONTWAIT) != 4) {
+      return 14;
+    }
+  }
+  return 0;
+}
+
+static int compile_between(const char* factor) {
+  int code = open_own();
+  if (code == 0) code = compile(factor, NULL);
+  return code != 0 ? code : check_own();
+}
+
+static int compile_after_closing_all(const char* factor) {
+  for (int i = 3; i < 256; ++i) close(i);
+  return compile_between(factor);
+}
+
+/* Puts a file of its own in the place of each descriptor that is open. */
+static int compile_after_taking_all(void) {
+  int code = open_own();
+  int pairs[2];
+  for (int i = 3; code == 0 && i < own[0]; ++i) {
+    if (fcntl(i, F_GETFD) < 0) continue;
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, pairs) != 0) return 10;
+    write(pairs[1], "mine!", 5);
+    dup2(pairs[0], i);
+    char bytes[64];
+    code = compile(i % 2 == 0 ? "-DFACTOR=6.0f" : "-DFACTOR=7.0f", NULL);
+    if (code == 0 && (recv(i, bytes, sizeof(bytes), MSG_DONTWAIT) != 5 ||
+                      recv(pairs[1], bytes, sizeof(bytes), MSG_DONTWAIT) >= 0)) {
+      code = 13;
+    }
+  }
+  return code != 0 ? code : compile("-DFACTOR=6.0f", NULL);
+}
+
 static void compile_at_exit(void) { compile("-DFACTOR=4.0f", NULL); }
 
 int main(int argc, char** argv) {
@@ -123,6 +200,16 @@ int main(int argc, char** argv) {
     int status = 0;
     waitpid(child, &status, 0);
     code = WIFEXITED(status) ? WEXITSTATUS(status) : 7;
+  }
+  if (code == 0 && strcmp(mode, "closes-all") == 0) code = compile_after_closing_all("-DFACTOR=6.0f");
+  if (code == 0 && strcmp(mode, "takes-all") == 0) code = compile_after_taking_all();
+  if (code == 0 && strcmp(mode, "daemonizes") == 0) {
+    const pid_t child = fork();
+    if (child == 0) _exit(compile_after_closing_all("-DFACTOR=6.0f"));
+    int status = 0;
+    waitpid(child, &status, 0);
+    code = WIFEXITED(status) ? WEXITSTATUS(status) : 7;
+    if (code == 0) code = compile_after_closing_all("-DFACTOR=7.0f");
   }
 #ifndef LINKED
   if (code == 0 && strcmp(mode, "closes") == 0) {

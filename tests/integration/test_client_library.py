@@ -98,6 +98,31 @@ def test_a_child_that_closes_what_it_inherited_harms_nobody(fake, toolkit):
     client.close()
 
 
+def test_a_program_that_closes_all_descriptors_keeps_its_next_connections_and_builds_go_on(fake):
+    said = run_python(f"""
+        import os, socket
+        from c_client import Batch, Client
+        client = Client({fake.socket!r})
+        client.build("// before")
+        batch = Batch(client)
+        batch.add("// in the batch", 1)
+        os.closerange(3, 256)
+        own = [socket.socketpair() for _ in range(16)]
+        ends = [end for pair in own for end in pair]
+        for end in ends:
+            end.send(b"mine!")
+        client.build("// after")
+        batch.add("// later", 2)
+        finished = sorted(batch.next()[0] for _ in range(2))
+        batch.free()
+        client.close()
+        whole = all(end.recv(64, socket.MSG_DONTWAIT) == b"mine!" for end in ends)
+        alive = all(one.send(b"x") == 1 and other.recv(8) == b"x" for one, other in own)
+        print(finished, whole, alive)
+    """)
+    assert said == "[1, 2] True True"
+
+
 def test_threads_share_a_client(fake):
     client = Client(fake.socket)
     right = []

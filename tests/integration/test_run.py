@@ -152,6 +152,15 @@ def test_a_program_goes_on_compiling(daemon, program, nvrtc, mode):
     assert served(report) == (0, 2)
 
 
+@pytest.mark.parametrize(("mode", "compiled"), [("closes-all", 2), ("daemonizes", 3), ("takes-all", None)])
+def test_a_program_that_closes_all_descriptors_keeps_its_next_files_and_connections(daemon, program, mode, compiled):
+    words = (program(), library_of(PLACES.cuda13), mode)
+    ptx, report = under_run(daemon.socket, *words)
+    assert ptx == alone(*words) or compiled is None
+    assert not any(report["forwarded"].values()), report
+    assert compiled in (None, report["compiled"])
+
+
 def test_a_stopped_daemon_costs_a_process_about_a_second(daemon, program, nvrtc):
     daemon.freeze()
     words = (program(), nvrtc, "forks")

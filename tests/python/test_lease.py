@@ -3,6 +3,8 @@
 """Leases and deposits from Python."""
 
 import concurrent.futures
+import os
+import socket
 
 import cccl_cache
 import pytest
@@ -29,6 +31,31 @@ def test_what_one_publishes_the_next_is_handed(client):
         assert (again.contents, again.key, again.held) == (b"made\0here", lease.key, False)
         with pytest.raises(ValueError):
             again.publish(b"other")
+
+
+def test_a_lease_whose_descriptors_the_program_closed_is_lost_and_its_next_connections_are_whole(client):
+    def is_lost():
+        lease = client.lease(SPACE, {"a": 1})
+        os.closerange(3, 256)
+        own = [socket.socketpair() for _ in range(16)]
+        ends = [end for pair in own for end in pair]
+        for end in ends:
+            end.send(b"mine!")
+        try:
+            lease.publish(b"made")
+            return False
+        except cccl_cache.Error as error:
+            whole = all(end.recv(64, socket.MSG_DONTWAIT) == b"mine!" for end in ends)
+            return error.status == "lease-lost" and whole and all(end.send(b"x") == 1 for end in ends) and client.lease(SPACE, {"a": 2}).held
+
+    child = os.fork()
+    if child == 0:
+        code = 2
+        try:
+            code = 0 if is_lost() else 1
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 def test_who_waits_gets_what_is_published(client):

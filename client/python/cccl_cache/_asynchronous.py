@@ -131,13 +131,15 @@ class _Builds:
         self._batch = Batch(client._handle, client._owner)
         self._waiting: dict[int, asyncio.Future[Result]] = {}
         self._last = 0
+        self._watched = -1
 
     async def run(self, program: Program) -> Result:
         loop = asyncio.get_running_loop()
         self._last = number = self._last + 1
         self._batch.add(program, number)
         if not self._waiting:
-            loop.add_reader(self._batch.fileno(), self._go_on)
+            self._watched = self._batch.fileno()
+            loop.add_reader(self._watched, self._go_on)
         future: asyncio.Future[Result] = loop.create_future()
         self._waiting[number] = future
         try:
@@ -146,7 +148,7 @@ class _Builds:
             if self._waiting.pop(number, None):
                 self._batch.cancel(number)
             if not self._waiting:
-                loop.remove_reader(self._batch.fileno())
+                loop.remove_reader(self._watched)
 
     def _go_on(self) -> None:
         while finished := self._batch.next():

@@ -136,6 +136,7 @@ std::unique_ptr<Connection> Exchange::TakeConnection() {
 }
 
 void Exchange::Leave() {
+  connection_->Recheck();
   connection_->Finish(&call_);
   readiness_->Forget(connection_->socket());
 }

@@ -3,7 +3,7 @@
 #include "client/src/calls/lease.h"
 
 #include <cccl_cache/v1/deposit.pb-c.h>
-#include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -125,15 +125,20 @@ HeldLease::HeldLease(OpenCall open, std::unique_ptr<DepositConversation> convers
     : conversation_(std::move(conversation)),
       open_(std::move(open)),
       socket_(std::move(socket)),
-      owner_(getpid()),
-      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+      owner_(getpid()) {
+  int ends[2];
+  const bool paired = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0;
+  if (paired) {
+    wake_ = VerifiedDescriptor(FileDescriptor(ends[0]));
+    woken_ = VerifiedDescriptor(FileDescriptor(ends[1]));
+  }
   // The library's thread blocks all signals, so that it never runs the program's handlers.
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   // Without a thread no heartbeats are sent, and the lease expires as for a stopped process.
-  has_thread_ = wake_.valid() && pthread_create(&thread_, nullptr, RunThread, this) == 0;
+  has_thread_ = paired && pthread_create(&thread_, nullptr, RunThread, this) == 0;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
@@ -150,7 +155,9 @@ void HeldLease::KeepAlive() {
   Call* call = open_.call.get();
   while (!stop_ && !call->ended()) {
     const Deadline next = Deadline::After(conversation_->heartbeat());
-    while (!stop_ && !call->ended() && open_.connection->Turn(call, next, wake_.get())) {
+    // Its other end reports the end of wake_, for ever if the program took the number of that.
+    const auto wake = [this] { return wake_.Get() >= 0 ? woken_.Get() : -1; };
+    while (!stop_ && !call->ended() && open_.connection->Turn(call, next, wake())) {
     }
     conversation_->SayHeartbeat();
   }
@@ -160,13 +167,14 @@ void HeldLease::KeepAlive() {
 void HeldLease::StopThread() {
   if (!std::exchange(has_thread_, false)) return;
   stop_ = true;
-  const uint64_t one = 1;
-  [[maybe_unused]] const ssize_t written = write(wake_.get(), &one, sizeof(one));
+  // If the program took the number, the thread ends at its next heartbeat.
+  if (const int wake = wake_.Get(); wake >= 0) shutdown(wake, SHUT_RDWR);
   pthread_join(thread_, nullptr);
 }
 
 void HeldLease::Converse(const Deadline& deadline) {
   Call* call = open_.call.get();
+  open_.connection->Recheck();
   while (!call->ended()) {
     if (!open_.connection->Turn(call, deadline)) call->End(CallEnd::kDeadline);
   }

@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/file_descriptor.h"
+#include "base/verified_descriptor.h"
 #include "cccl_cache/expected.h"
 #include "client/src/transport/byte_chain.h"
 #include "client/src/transport/call.h"
@@ -112,7 +112,9 @@ class HeldLease {
   const OpenCall open_;
   const std::string socket_;
   const pid_t owner_;
-  const FileDescriptor wake_;
+  // A socket pair: an eventfd can't be told from one of the program's.
+  VerifiedDescriptor wake_;   ///< shut down to wake the thread
+  VerifiedDescriptor woken_;  ///< of the thread
   pthread_t thread_{};
   bool has_thread_ = false;
   std::atomic<bool> over_{false};  ///< published or abandoned

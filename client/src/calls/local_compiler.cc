@@ -125,7 +125,7 @@ LocalCompiler::Step LocalCompiler::Send() {
     msghdr message{};
     message.msg_iov = pieces.data();
     message.msg_iovlen = body_.Describe(sent_, pieces);
-    const ssize_t size = sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t size = sendmsg(socket_.Get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (size < 0 && errno == EINTR) continue;
     if (size < 0) return errno == EAGAIN ? Step::kWaits : Step::kClosed;
     sent_ = body_.Advance(sent_, static_cast<size_t>(size));
@@ -152,7 +152,7 @@ LocalCompiler::Step LocalCompiler::Receive(Message* message) {
 LocalCompiler::Step LocalCompiler::ReceiveSome(std::span<char> room) {
   const std::span<char> place = room.size() > buffer_.size() ? room : std::span<char>(buffer_);
   while (true) {
-    const ssize_t size = recv(socket_.get(), place.data(), place.size(), MSG_DONTWAIT);
+    const ssize_t size = recv(socket_.Get(), place.data(), place.size(), MSG_DONTWAIT);
     if (size < 0 && errno == EINTR) continue;
     if (size < 0) return errno == EAGAIN ? Step::kWaits : Step::kClosed;
     if (size == 0) return Step::kClosed;
@@ -163,7 +163,7 @@ LocalCompiler::Step LocalCompiler::ReceiveSome(std::span<char> room) {
 
 Expected<BuildReply> LocalCompiler::Finish(Deadline deadline) {
   while (!Advance()) {
-    pollfd entry = {socket_.get(), static_cast<int16_t>(wants_to_write() ? POLLOUT : POLLIN), 0};
+    pollfd entry = {socket_.Get(), static_cast<int16_t>(wants_to_write() ? POLLOUT : POLLIN), 0};
     if (poll(&entry, 1, deadline.PollTimeout()) == 0 && deadline.Passed()) {
       return Error{CCCL_CACHE_DEADLINE, "the compiler did not end in time"};
     }

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/file_descriptor.h"
+#include "base/verified_descriptor.h"
 #include "cccl_cache/expected.h"
 #include "client/src/transport/byte_chain.h"
 #include "client/src/transport/message_assembler.h"
@@ -33,8 +34,9 @@ class LocalCompiler {
 
   /// Advances the build as far as possible without waiting. Returns true when it has ended.
   bool Advance();
-  /// Returns the socket to poll between calls of Advance, for writing or for reading.
-  [[nodiscard]] int socket() const { return socket_.get(); }
+  /// Returns the socket to poll between calls of Advance, for writing or for reading; -1 if the
+  /// program took its number, which ends the build.
+  [[nodiscard]] int socket() const { return socket_.Get(); }
   [[nodiscard]] bool wants_to_write() const { return unsent_ > 0; }
   /// Returns whether this process started the child.
   [[nodiscard]] bool owned() const { return process_.owned(); }
@@ -54,7 +56,7 @@ class LocalCompiler {
   /// Receives bytes; those of a large message go straight into its memory.
   Step ReceiveSome(std::span<char> room);
 
-  const FileDescriptor socket_;
+  const VerifiedDescriptor socket_;
   SpawnedProcess process_;
   ByteChain body_;
   ByteChain::Position sent_;

@@ -72,13 +72,16 @@ Expected<std::unique_ptr<Connection>> Connection::Open(const std::string& path,
 
 Connection::Connection(FileDescriptor socket, std::chrono::milliseconds patience)
     : socket_(std::move(socket)),
+      number_(socket_.Get()),
       owner_(getpid()),
       patience_(patience),
       keep_alive_(KeepAlive::Clock::now(), {}) {}
 
 Connection::~Connection() {
   // A forked child may hold the socket too: only shutdown tells the daemon that this end is gone.
-  if (owned()) shutdown(socket_.get(), SHUT_RDWR);
+  if (!owned()) return;
+  Recheck();
+  if (const int socket = Socket(); socket >= 0) shutdown(socket, SHUT_RDWR);
 }
 
 CallEnd Connection::Run(Call* call) {
@@ -112,6 +115,7 @@ bool Connection::TurnOrDoubt(Call* call, const Deadline& until) {
 }
 
 bool Connection::Advance(Call* call) {
+  Recheck();
   while (!call->ended() && Send(call) && ReceiveBytes(call) != Progress::kNone) {
   }
   if (!call->ended()) CheckKeepAlive(call);
@@ -151,6 +155,7 @@ Connection::Progress Connection::ReceiveBytes(Call* call) {
 
 bool Connection::Usable() {
   if (!owned() || broken_) return false;
+  Recheck();
   while (true) {
     const Progress progress = Receive(nullptr);
     if (progress == Progress::kBroken) return false;
@@ -159,14 +164,22 @@ bool Connection::Usable() {
 }
 
 bool Connection::Wait(const Deadline& deadline, int wake) {
-  std::array<pollfd, 2> waiting = {{{socket_.get(), POLLIN, 0}, {wake, POLLIN, 0}}};
+  const int socket = Socket();
+  if (socket < 0) return true;  // to notice that the connection is lost
+  std::array<pollfd, 2> waiting = {{{socket, POLLIN, 0}, {wake, POLLIN, 0}}};
   if (wants_to_write()) waiting[0].events |= POLLOUT;
-  if (!wants_to_write() && wake < 0 && glance_.SeesReadable(socket_.get())) return true;
+  if (!wants_to_write() && wake < 0 && glance_.SeesReadable(socket)) return true;
+  Recheck();  // other threads of the program run while this one sleeps
   while (true) {
     const int ready = poll(waiting.data(), waiting.size(), deadline.PollTimeout());
     if (ready > 0) return true;
     if (ready == 0 || errno != EINTR) return false;
   }
+}
+
+int Connection::Socket() {
+  if (!std::exchange(verified_, true)) number_ = socket_.Get();
+  return number_;
 }
 
 Connection::Progress Connection::Flush(Call* call) {
@@ -184,7 +197,7 @@ Connection::Progress Connection::Flush(Call* call) {
     msghdr message = {};
     message.msg_iov = pieces.data();
     message.msg_iovlen = output_.Describe(flushed_, pieces);
-    const ssize_t sent = sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t sent = sendmsg(Socket(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0) return errno == EAGAIN ? Progress::kNone : Progress::kBroken;
     flushed_ = output_.Advance(flushed_, static_cast<size_t>(sent));
@@ -198,7 +211,7 @@ Connection::Progress Connection::Receive(Call* call) {
   msghdr message = {};
   message.msg_iov = room.empty() ? &pieces[1] : pieces.data();
   message.msg_iovlen = room.empty() ? 1 : 2;
-  const ssize_t received = recvmsg(socket_.get(), &message, MSG_DONTWAIT);
+  const ssize_t received = recvmsg(Socket(), &message, MSG_DONTWAIT);
   if (received < 0) {
     return errno == EAGAIN || errno == EINTR ? Progress::kNone : Progress::kBroken;
   }

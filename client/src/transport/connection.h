@@ -14,6 +14,7 @@
 
 #include "base/file_descriptor.h"
 #include "base/poll.h"
+#include "base/verified_descriptor.h"
 #include "cccl_cache/expected.h"
 #include "client/src/transport/byte_chain.h"
 #include "client/src/transport/call.h"
@@ -23,8 +24,9 @@
 namespace cccl_cache {
 
 /// One connection to the daemon, for one call at a time. Belongs to the process that opened it: in
-/// a child after fork() it is only closed, and nothing is sent. Never raises SIGPIPE. Not
-/// thread-safe.
+/// a child after fork() it is only closed, and nothing is sent. Never raises SIGPIPE. If the
+/// program closed the socket, or gave its number to another file, the connection counts as lost,
+/// and the number is left alone. Not thread-safe.
 class Connection {
  public:
   /// CCCL_CACHE_NO_DAEMON: no daemon listens. CCCL_CACHE_OVERLOADED: the listen queue is full.
@@ -56,12 +58,17 @@ class Connection {
   [[nodiscard]] KeepAlive::Clock::time_point doubts_at() const { return keep_alive_.until(); }
   /// The call now also waits for something that is due within that time.
   void Hurry(std::chrono::milliseconds left) { keep_alive_.Hurry(KeepAlive::Clock::now(), left); }
-  [[nodiscard]] int socket() const { return socket_.get(); }
+  /// Returns the socket, or -1 if the program took its number.
+  [[nodiscard]] int socket() { return Socket(); }
   [[nodiscard]] bool wants_to_write() const { return unflushed_ > 0 && !broken_; }
   /// Detaches the call, ended or not.
   void Finish(Call* call);
   /// Returns whether all bytes were passed to the kernel, so that nothing refers to them.
   [[nodiscard]] bool flushed() const { return unflushed_ == 0; }
+
+  /// The program has run since the last use, so the next one verifies the socket. Not needed before
+  /// Usable and Advance.
+  void Recheck() { verified_ = false; }
 
   /// Returns whether this process opened the connection.
   [[nodiscard]] bool owned() const { return getpid() == owner_; }
@@ -86,6 +93,8 @@ class Connection {
   void CheckKeepAlive(Call* call);
   /// Waits until there is something to read or room to write; false: the deadline passed.
   bool Wait(const Deadline& deadline, int wake);
+  /// Returns the socket, or -1 if the program took its number. Verifies it if that may be.
+  int Socket();
   /// Sends pending bytes until the socket is full. `call`: asked for more once all are sent; may be
   /// null.
   Progress Flush(Call* call);
@@ -93,7 +102,9 @@ class Connection {
   Progress Receive(Call* call);
   [[nodiscard]] CallEnd EndOfConnection() const;
 
-  const FileDescriptor socket_;
+  const VerifiedDescriptor socket_;
+  int number_;            ///< as verified last
+  bool verified_ = true;  ///< since the program ran last
   const pid_t owner_;
   const std::chrono::milliseconds patience_;
   Http2Session session_;

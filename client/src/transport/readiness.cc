@@ -4,42 +4,88 @@
 
 #include <poll.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <sys/timerfd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <string>
 #include <utility>
 
 namespace cccl_cache {
+namespace {
+
+bool SetEvents(int epoll, int operation, int descriptor, uint32_t events) {
+  epoll_event event = {};
+  event.events = events;
+  return epoll_ctl(epoll, operation, descriptor, &event) == 0;
+}
+
+}  // namespace
 
 Expected<Readiness> Readiness::Make() {
   FileDescriptor epoll(epoll_create1(EPOLL_CLOEXEC));
   FileDescriptor timer(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
-  epoll_event event = {};
-  event.events = EPOLLIN;
-  if (!epoll.valid() || !timer.valid() ||
-      epoll_ctl(epoll.get(), EPOLL_CTL_ADD, timer.get(), &event) != 0) {
+  // One that was never connected: a stream socket or a pipe would be reported as closed.
+  FileDescriptor marker(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!epoll.valid() || !timer.valid() || !marker.valid() ||
+      !SetEvents(epoll.get(), EPOLL_CTL_ADD, timer.get(), EPOLLIN) ||
+      !SetEvents(epoll.get(), EPOLL_CTL_ADD, marker.get(), 0)) {
     return Error{CCCL_CACHE_UNAVAILABLE,
                  std::string("can't make a descriptor to wait with: ") + std::strerror(errno)};
   }
-  return Readiness(std::move(epoll), std::move(timer));
+  return Readiness(std::move(epoll), std::move(timer), VerifiedDescriptor(std::move(marker)));
+}
+
+bool Readiness::OwnsSet() const {
+  const int marker = marker_.Get();
+  return marker >= 0 && SetEvents(epoll_.get(), EPOLL_CTL_MOD, marker, 0);
+}
+
+bool Readiness::OwnsTimer() const {
+  return OwnsSet() && SetEvents(epoll_.get(), EPOLL_CTL_MOD, timer_.get(), EPOLLIN);
+}
+
+void Readiness::LeaveForeign() {
+  const bool set = OwnsSet();
+  if (!OwnsTimer()) static_cast<void>(timer_.Release());
+  if (!set) static_cast<void>(epoll_.Release());
+}
+
+void Readiness::Renew() {
+  LeaveForeign();
+  epoll_.Close();
+  timer_.Close();
+  wakes_at_.reset();
+  Expected<Readiness> made = Make();
+  if (!made.ok()) return;
+  epoll_ = std::move(made->epoll_);
+  timer_ = std::move(made->timer_);
+  marker_ = std::move(made->marker_);
 }
 
 void Readiness::Watch(int socket, bool writable) {
-  epoll_event event = {};
-  event.events = EPOLLIN;
-  if (writable) event.events |= EPOLLOUT;
-  if (epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, socket, &event) != 0) {
-    epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, socket, &event);
-  }
+  if (socket < 0) return;
+  uint32_t events = EPOLLIN;
+  if (writable) events |= EPOLLOUT;
+  // The program's own set does not hold this socket, and can't be changed so.
+  if (SetEvents(epoll_.get(), EPOLL_CTL_MOD, socket, events)) return;
+  if (!OwnsSet()) Renew();
+  SetEvents(epoll_.get(), EPOLL_CTL_ADD, socket, events);
 }
 
-void Readiness::Forget(int socket) { epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, socket, nullptr); }
+void Readiness::Forget(int socket) {
+  if (socket >= 0) epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, socket, nullptr);
+}
 
 void Readiness::WakeAt(std::optional<Moment> moment) {
   if (moment == wakes_at_) return;
+  if (!OwnsTimer()) {
+    Renew();
+    moment = Moment{};  // now: the sockets are watched again by the next call
+  }
   wakes_at_ = moment;
   itimerspec timer = {};
   if (moment) {
@@ -52,7 +98,13 @@ void Readiness::WakeAt(std::optional<Moment> moment) {
   timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &timer, nullptr);
 }
 
-void Readiness::Wait(const Deadline& deadline) const {
+void Readiness::Wait(const Deadline& deadline) {
+  if (!OwnsTimer()) {
+    Renew();
+    // Without a descriptor there is no way to wait but to look again soon.
+    if (!epoll_.valid()) poll(nullptr, 0, 10);
+    return;
+  }
   pollfd waiting = {epoll_.get(), POLLIN, 0};
   while (poll(&waiting, 1, deadline.PollTimeout()) < 0 && errno == EINTR) {
   }

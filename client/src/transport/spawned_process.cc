@@ -3,10 +3,12 @@
 #include "client/src/transport/spawned_process.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,6 +39,22 @@ std::vector<char*> Environment() {
   }
   variables.push_back(nullptr);
   return variables;
+}
+
+/// Returns a descriptor of the process, if it can be told from others of the program's. Before
+/// Linux 6.9 all have one inode, that of eventfds.
+VerifiedDescriptor OpenProcess(pid_t pid, bool* gone) {
+  FileDescriptor process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  *gone = !process.valid() && errno == ESRCH;
+  struct statfs files {};
+  const bool own = fstatfs(process.get(), &files) == 0 && files.f_type != ANON_INODE_FS_MAGIC;
+  return own ? VerifiedDescriptor(std::move(process)) : VerifiedDescriptor();
+}
+
+/// Returns whether this is a child that was not reaped yet, whose number no other process can have.
+bool IsChild(pid_t pid) {
+  siginfo_t ignored;
+  return waitid(P_PID, static_cast<id_t>(pid), &ignored, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
 // The attributes and file actions of posix_spawn.
@@ -88,13 +106,10 @@ Expected<SpawnedProcess> SpawnedProcess::Start(const std::string& path, int stan
   return SpawnedProcess(pid);
 }
 
-SpawnedProcess::SpawnedProcess(pid_t pid)
-    : pid_(pid),
-      pidfd_(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))),
-      gone_(!pidfd_.valid() && errno == ESRCH) {}
+SpawnedProcess::SpawnedProcess(pid_t pid) : pid_(pid), pidfd_(OpenProcess(pid, &gone_)) {}
 
 SpawnedProcess::SpawnedProcess(SpawnedProcess&& other) noexcept
-    : pid_(std::exchange(other.pid_, 0)), pidfd_(std::move(other.pidfd_)), gone_(other.gone_) {}
+    : pid_(std::exchange(other.pid_, 0)), gone_(other.gone_), pidfd_(std::move(other.pidfd_)) {}
 
 std::string SpawnedProcess::End() {
   if (pid_ == 0) return "an earlier end";
@@ -102,9 +117,9 @@ std::string SpawnedProcess::End() {
     pid_ = 0;
     return "an unknown end";
   }
-  if (pidfd_.valid()) {
-    syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0);
-  } else {
+  if (const int process = pidfd_.Get(); process >= 0) {
+    syscall(SYS_pidfd_send_signal, process, SIGKILL, nullptr, 0);
+  } else if (IsChild(pid_)) {
     kill(pid_, SIGKILL);
   }
   int status = 0;

@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "base/file_descriptor.h"
+#include "base/verified_descriptor.h"
 #include "cccl_cache/expected.h"
 
 namespace cccl_cache {
@@ -38,8 +38,8 @@ class SpawnedProcess {
 
   pid_t pid_;  ///< 0: reaped
   const pid_t owner_ = getpid();
-  FileDescriptor pidfd_;  ///< invalid on kernels without
-  bool gone_;             ///< the host program reaped it: its pid may be reused
+  bool gone_ = false;         ///< the host program reaped it: its pid may be reused
+  VerifiedDescriptor pidfd_;  ///< invalid on kernels before 6.9
 };
 
 }  // namespace cccl_cache

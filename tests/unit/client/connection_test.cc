@@ -8,8 +8,10 @@
 #include <array>
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <cerrno>
 #include <chrono>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "cccl_cache/client.h"
@@ -247,6 +249,79 @@ TEST_CASE("connections beyond the pool's room, and those that the other end clos
   // The last one may be counted just before it is closed.
   while (pool.Take() != nullptr) std::this_thread::yield();
   CHECK(pool.Take() == nullptr);
+}
+
+namespace {
+
+/// The program's own connection, on whose near end bytes wait.
+struct Own {
+  Own() {
+    REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0);
+    REQUIRE(write(ends[1], "mine!", 5) == 5);
+  }
+  ~Own() {
+    for (const int end : ends) close(end);
+  }
+  Own(const Own&) = delete;
+  Own& operator=(const Own&) = delete;
+
+  /// Closes the connection's socket, and gives the number to the near end.
+  void Take(Connection* connection) {
+    const int number = connection->socket();
+    REQUIRE(dup2(ends[0], number) == number);
+    close(std::exchange(ends[0], number));
+  }
+  /// Returns whether the bytes are there, none was written, and none of the ends shut down.
+  [[nodiscard]] bool Untouched() const {
+    std::array<char, 64> bytes{};
+    return recv(ends[1], bytes.data(), bytes.size(), MSG_DONTWAIT) < 0 && errno == EAGAIN &&
+           recv(ends[0], bytes.data(), bytes.size(), MSG_DONTWAIT) == 5 &&
+           write(ends[0], "x", 1) == 1;
+  }
+
+  std::array<int, 2> ends{};
+};
+
+}  // namespace
+
+TEST_CASE("an idle connection whose number the program took is dropped, its new file untouched") {
+  const TemporaryDirectory directory;
+  const ScriptedServer idle(directory / "socket",
+                            [](int fd, int) { ScriptedServer::ReadToEnd(fd); });
+  Own own;
+  ConnectionPool pool;
+  auto connection = Connection::Open(directory / "socket");
+  REQUIRE(connection.ok());
+  own.Take(connection->get());
+  pool.Give(*std::move(connection));
+  CHECK(pool.Take() == nullptr);
+  CHECK(own.Untouched());
+}
+
+TEST_CASE("a call whose connection's number the program took is lost, its new file untouched") {
+  const TemporaryDirectory directory;
+  const ScriptedServer idle(directory / "socket",
+                            [](int fd, int) { ScriptedServer::ReadToEnd(fd); });
+  Own own;
+  cccl_cache::ByteChain body;
+  body.Copy("body");
+  cccl_cache::Call call("/path", body, nullptr, cccl_cache::Deadline::After(1h));
+  auto connection = Connection::Open(directory / "socket");
+  REQUIRE(connection.ok());
+  (*connection)->Start(&call);
+  SECTION("before its first byte") {
+    own.Take(connection->get());
+    CHECK((*connection)->Advance(&call));
+  }
+  SECTION("in its middle") {
+    REQUIRE_FALSE((*connection)->Advance(&call));
+    own.Take(connection->get());
+    (*connection)->Recheck();
+    while (!call.ended()) CHECK((*connection)->Turn(&call, call.deadline()));
+  }
+  (*connection)->Finish(&call);
+  connection->reset();
+  CHECK(own.Untouched());
 }
 
 }  // namespace connection_test

@@ -3,11 +3,17 @@
 #include "client/src/transport/readiness.h"
 
 #include <poll.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <array>
 #include <catch2/catch.hpp>
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <system_error>
 
 namespace readiness_test {
 
@@ -33,6 +39,18 @@ struct Scene {
   std::array<int, 2> sockets{};
   cccl_cache::Expected<Readiness> readiness = Readiness::Make();
 };
+
+/// Returns the descriptor of the timer that is not `own`.
+int OtherTimer(int own) {
+  for (const auto& each : std::filesystem::directory_iterator("/proc/self/fd")) {
+    const int number = std::stoi(each.path().filename());
+    std::error_code error;
+    const auto target = std::filesystem::read_symlink(each.path(), error);
+    if (number != own && target == "anon_inode:[timerfd]") return number;
+  }
+  FAIL("no other timer");
+  return -1;
+}
 
 }  // namespace
 
@@ -81,6 +99,47 @@ TEST_CASE("who waits goes on when there is something, or when the time is over")
   const Deadline later = Deadline::After(std::chrono::hours(1));
   scene.readiness->Wait(later);
   CHECK_FALSE(later.Passed());
+}
+
+TEST_CASE("a set whose number the program took for one of its own is replaced by another") {
+  Scene scene;
+  scene.readiness->Watch(scene.sockets[0], false);
+  const int number = scene.readiness->fd();
+  const int own = epoll_create1(EPOLL_CLOEXEC);
+  REQUIRE(dup2(own, number) == number);
+  CHECK(scene.readiness->fd() == -1);
+  scene.readiness->Watch(scene.sockets[0], false);
+  scene.readiness->WakeAt(std::nullopt);
+  scene.SaySomething();
+  CHECK(scene.Ready());
+  CHECK(scene.readiness->fd() != number);
+  epoll_event event = {};
+  CHECK(epoll_wait(own, &event, 1, 0) == 0);
+  close(own);
+  CHECK(close(number) == 0);  // it was left open
+}
+
+TEST_CASE("a timer whose number the program took for one of its own is not set") {
+  Scene scene;
+  const int own = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+  const int number = OtherTimer(own);
+  REQUIRE(dup2(own, number) == number);
+  scene.readiness->WakeAt(std::chrono::steady_clock::now() - std::chrono::seconds(1));
+  CHECK(scene.Ready());
+  pollfd waiting = {own, POLLIN, 0};
+  CHECK(poll(&waiting, 1, 0) == 0);
+  close(own);
+  CHECK(close(number) == 0);  // it was left open
+}
+
+TEST_CASE("a wait ends when the program took the set's number") {
+  Scene scene;
+  const int number = scene.readiness->fd();
+  REQUIRE(dup2(scene.sockets[0], number) == number);
+  const Deadline later = Deadline::After(std::chrono::hours(1));
+  scene.readiness->Wait(later);
+  CHECK_FALSE(later.Passed());
+  CHECK(close(number) == 0);
 }
 
 }  // namespace readiness_test

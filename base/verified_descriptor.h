@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include <utility>
+
+#include "base/file_descriptor.h"
+
+namespace cccl_cache {
+
+/// Owns a descriptor in a process whose other code may close any number and open a file of its own
+/// under it. Its file is known by device and inode, so it must have an inode of its own: a socket,
+/// a pipe or a file, but no eventfd, epoll set or timer, which all share one. A number that another
+/// file got is never used and never closed. Move-only; Get() is thread-safe.
+class VerifiedDescriptor {
+ public:
+  VerifiedDescriptor() = default;
+  explicit VerifiedDescriptor(FileDescriptor opened) {
+    struct stat status {};
+    if (fstat(opened.get(), &status) != 0) return;
+    device_ = status.st_dev;
+    inode_ = status.st_ino;
+    number_ = opened.Release();
+  }
+  VerifiedDescriptor(VerifiedDescriptor&& other) noexcept
+      : number_(std::exchange(other.number_, -1)), device_(other.device_), inode_(other.inode_) {}
+  VerifiedDescriptor& operator=(VerifiedDescriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    std::swap(device_, other.device_);
+    std::swap(inode_, other.inode_);
+    return *this;
+  }
+  VerifiedDescriptor(const VerifiedDescriptor&) = delete;
+  VerifiedDescriptor& operator=(const VerifiedDescriptor&) = delete;
+  ~VerifiedDescriptor() { FileDescriptor(Get()).Close(); }
+
+  /// Returns the number, or -1 if it is no longer this file's. Costs one fstat(2). The answer holds
+  /// until the program runs again.
+  [[nodiscard]] int Get() const {
+    struct stat status {};
+    const bool same = number_ >= 0 && fstat(number_, &status) == 0 && status.st_dev == device_ &&
+                      status.st_ino == inode_;
+    return same ? number_ : -1;
+  }
+
+ private:
+  int number_ = -1;
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
+};
+
+}  // namespace cccl_cache
