@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <initializer_list>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -147,6 +146,9 @@ struct Row {
   double errors = 0;
   double compile_seconds = 0;
   double saved_seconds = 0;
+  double saved_unknown = 0;
+  double deposit_hits = 0;  ///< with those that another caller made meanwhile
+  double deposits_made = 0;
 
   void Add(const Statistic& statistic) {
     const std::string_view name = statistic.name;
@@ -155,6 +157,10 @@ struct Row {
       compile_seconds += value;
     } else if (name.starts_with("saved_seconds_")) {
       saved_seconds += value;
+    } else if (name.starts_with("saved_unknown_")) {
+      saved_unknown += value;
+    } else if (name.starts_with("deposits_")) {
+      (LabelOf(statistic, "outcome") == "built" ? deposits_made : deposit_hits) += value;
     } else {
       const std::string_view outcome = LabelOf(statistic, "outcome");
       builds += value;
@@ -175,10 +181,11 @@ Rows RowsBy(const cccl_cache_stats* stats, std::string_view by) {
   const bool user = by == "user";
   const std::vector<std::string_view> names =
       user ? std::vector<std::string_view>{"builds_by_user_total", "compile_seconds_by_user_total",
-                                           "saved_seconds_by_user_total"}
-           : std::vector<std::string_view>{"builds_by_toolchain_total",
-                                           "compile_duration_seconds_sum",
-                                           "saved_seconds_by_toolchain_total"};
+                                           "saved_seconds_by_user_total",
+                                           "saved_unknown_by_user_total", "deposits_by_user_total"}
+           : std::vector<std::string_view>{
+                 "builds_by_toolchain_total", "compile_duration_seconds_sum",
+                 "saved_seconds_by_toolchain_total", "saved_unknown_by_toolchain_total"};
   std::map<std::string, Row> rows;
   for (const Statistic& each : Grouped(stats)) {
     if (std::find(names.begin(), names.end(), each.name) == names.end()) continue;
@@ -191,14 +198,25 @@ Rows RowsBy(const cccl_cache_stats* stats, std::string_view by) {
   return sorted;
 }
 
+double Total(const Rows& rows, double Row::*value) {
+  double total = 0;
+  for (const auto& [key, row] : rows) total += row.*value;
+  return total;
+}
+
 /// Returns the cells in columns of one width, aligned to the right.
-std::string Columns(std::initializer_list<std::string_view> cells) {
+std::string Columns(const std::vector<std::string>& cells) {
   constexpr size_t kWidth = 11;
   std::string line;
-  for (const std::string_view cell : cells) {
+  for (const std::string& cell : cells) {
     line.append(cell.size() < kWidth ? kWidth - cell.size() : 1, ' ').append(cell);
   }
   return line + "\n";
+}
+
+/// Returns "1 hit", "7 hits".
+std::string Many(double count, const std::string& one, const std::string& several = "") {
+  return Count(count) + " " + (count == 1 ? one : several.empty() ? one + "s" : several);
 }
 
 std::string Line(std::string name, const std::string& value) {
@@ -256,22 +274,39 @@ std::string StatsSummary(const cccl_cache_stats* stats, std::string_view socket,
   };
   const std::string shared =
       tier_of("shelves", "shelf") + tier_of("remote_lookups_total", "remote");
+  const double unknown = Sum(all, "saved_unknown_total");
+  const std::string without =
+      unknown == 0 ? "" : ", without " + Many(unknown, "hit") + " of unknown time";
+  const double made = Sum(all, "deposits_total");
+  const double found = Sum(all, "deposit_hits_total");
+  const double joined = Sum(all, "deposit_waits_total");
+  std::string deposits;
+  if (made + found + joined > 0) {
+    deposits = "Deposits  " + Many(found, "hit") + ", " + Count(joined) + " joined another's, " +
+               Count(made) + " made (by Triton, numba-cuda, cuda.compute, ptxas, ...)\n";
+  }
+  const bool remote_away = std::any_of(all.begin(), all.end(), [](const Statistic& each) {
+    return each.name == "remote_connected" && each.value == 0;
+  });
+  const std::string remote =
+      remote_away ? "Remote    not connected: the daemon's log says why\n" : "";
   const double waiting = Sum(all, "waiting_for_memory");
   const std::string for_memory = waiting == 0 ? "" : " (" + Count(waiting) + " wait for memory)";
   return "cccl-cached " + std::string(View(cccl_cache_stats_version(stats))) + " at " +
          std::string(socket) + ", up " + Duration(Sum(all, "uptime_seconds")) + "\n" +
-         "Builds    " + count("builds_total") + ": " + count("hits_total") + " hits (memory " +
-         count("hits_total", "memory") + ", disk " + count("hits_total", "disk") + shared + "), " +
-         count("joins_total") + " joined another's compile, " + count("compiles_total") +
-         " compiled, " + count("compile_failures_total") + " failed; hit rate " + HitRate(all) +
-         "\n" + "Saved     " + Duration(Sum(all, "saved_seconds_total")) +
-         " of compile time, spent " + Duration(Sum(all, "compile_seconds_total")) + "\n" +
-         "Stored    " + Use(Sum(all, "bytes"), Sum(all, "store_limit_bytes")) + " in " +
-         count("entries") + " entries, " + count("evictions_total") + " evicted; deposits " +
-         Bytes(Sum(all, "deposit_bytes")) + "\n" + "Now       " + count("in_flight") +
-         " compiling" + for_memory + ", " + count("queued") + " queued, " + count("clients") +
-         " connections\n" + "Problem   " + (problem.empty() ? "none" : std::string(problem)) +
-         "   (-v: all counters)\n";
+         "Builds    " + count("builds_total") + ": " + Many(Sum(all, "hits_total"), "hit") +
+         " (memory " + count("hits_total", "memory") + ", disk " + count("hits_total", "disk") +
+         shared + "), " + count("joins_total") + " joined another's compile, " +
+         count("compiles_total") + " compiled, " + count("compile_failures_total") +
+         " failed; hit rate " + HitRate(all) + "\n" + "Saved     " +
+         Duration(Sum(all, "saved_seconds_total")) + " of compile time" + without + ", spent " +
+         Duration(Sum(all, "compile_seconds_total")) + "\n" + deposits + "Stored    " +
+         Use(Sum(all, "bytes"), Sum(all, "store_limit_bytes")) + " in " +
+         Many(Sum(all, "entries"), "entry", "entries") + ", " + count("evictions_total") +
+         " evicted; deposits " + Bytes(Sum(all, "deposit_bytes")) + "\n" + remote + "Now       " +
+         count("in_flight") + " compiling" + for_memory + ", " + count("queued") + " queued, " +
+         Many(Sum(all, "clients"), "connection") + "\n" + "Problem   " +
+         (problem.empty() ? "none" : std::string(problem)) + "   (-v: all counters)\n";
 }
 
 std::string StatsTable(const cccl_cache_stats* stats, std::string_view by) {
@@ -285,14 +320,25 @@ std::string StatsTable(const cccl_cache_stats* stats, std::string_view by) {
   }
   size_t width = by.size();
   for (const auto& [key, row] : rows) width = std::max(width, key.size());
-  std::string text =
-      std::string(by) + std::string(width - by.size(), ' ') +
-      Columns({"builds", "hits", "joined", "compiled", "failed", "errors", "compiling", "saved"});
+  const bool unknown = Total(rows, &Row::saved_unknown) > 0;
+  const bool deposits = Total(rows, &Row::deposit_hits) + Total(rows, &Row::deposits_made) > 0;
+  std::vector<std::string> heads = {"builds", "hits",   "joined",    "compiled",
+                                    "failed", "errors", "compiling", "saved"};
+  if (unknown) heads.push_back("unknown");
+  if (deposits) heads.insert(heads.end(), {"dep. hits", "dep. made"});
+  std::string text = std::string(by) + std::string(width - by.size(), ' ') + Columns(heads);
   for (const auto& [key, row] : rows) {
-    text += key + std::string(width - key.size(), ' ') +
-            Columns({Count(row.builds), Count(row.hits), Count(row.joined), Count(row.compiled),
-                     Count(row.failed), Count(row.errors), Duration(row.compile_seconds),
-                     Duration(row.saved_seconds)});
+    std::vector<std::string> cells = {Count(row.builds),
+                                      Count(row.hits),
+                                      Count(row.joined),
+                                      Count(row.compiled),
+                                      Count(row.failed),
+                                      Count(row.errors),
+                                      Duration(row.compile_seconds),
+                                      Duration(row.saved_seconds)};
+    if (unknown) cells.push_back(Count(row.saved_unknown));
+    if (deposits) cells.insert(cells.end(), {Count(row.deposit_hits), Count(row.deposits_made)});
+    text += key + std::string(width - key.size(), ' ') + Columns(cells);
   }
   return text;
 }
@@ -306,7 +352,10 @@ std::string StatsTableJson(const cccl_cache_stats* stats, std::string_view by) {
     json.Key("joined").Number(row.joined).Key("compiled").Number(row.compiled);
     json.Key("failed").Number(row.failed).Key("errors").Number(row.errors);
     json.Key("compile_seconds").Number(row.compile_seconds);
-    json.Key("saved_seconds").Number(row.saved_seconds).EndObject();
+    json.Key("saved_seconds").Number(row.saved_seconds);
+    json.Key("saved_unknown").Number(row.saved_unknown);
+    json.Key("deposit_hits").Number(row.deposit_hits);
+    json.Key("deposits_made").Number(row.deposits_made).EndObject();
   }
   json.EndArray().Key("version").String(View(cccl_cache_stats_version(stats)));
   return json.EndObject().Finish();

@@ -105,7 +105,6 @@ std::vector<int64_t> IdentitiesAt(const std::string& path) {
 ArtifactPtr EntryOf(const Manifest& manifest) {
   auto entry = std::make_shared<Artifact>();
   entry->log = EncodeManifest(manifest);
-  entry->compile_time = kCompileTimeOfRecords;
   return entry;
 }
 
@@ -260,10 +259,7 @@ std::span<const SignedSnapshot::ManifestRow> SignedSnapshot::ManifestRows(
 ArtifactPtr SignedSnapshot::ReadArtifact(const Digest& key) const {
   const Row* const row = FindRow(key);
   const auto record = row == nullptr ? std::nullopt : ReadRecord(*row);
-  if (!record) return nullptr;
-  auto artifact = std::make_shared<Artifact>(*record->artifact);
-  artifact->compile_time = kCompileTimeOfRecords;
-  return artifact;
+  return record ? record->artifact : nullptr;
 }
 
 ArtifactPtr SignedSnapshot::ReadManifest(const Digest& manifest) const {

@@ -228,13 +228,12 @@ Result<std::unique_ptr<IncomingSnapshot>> NodeSnapshots::Receive(SnapshotCaller 
 
 Result<Inserted> NodeSnapshots::Keep(std::optional<uid_t> owner, uint64_t generation,
                                      const ArtifactRecord& record) {
-  auto artifact = std::make_shared<Artifact>(*record.artifact);
-  artifact->compile_time = kCompileTimeOfRecords;
   if (!owner) {
     parts_.await_room();
-    return parts_.cache.Insert(record.fingerprint, record.closure, artifact);
+    return parts_.cache.Insert(record.fingerprint, record.closure, record.artifact);
   }
-  return parts_.cache.InsertFor(*owner, record.fingerprint, record.closure, artifact, generation);
+  return parts_.cache.InsertFor(*owner, record.fingerprint, record.closure, record.artifact,
+                                generation);
 }
 
 Result<Inserted> NodeSnapshots::KeepDeposit(uid_t uid, const DepositCopy& copy) {

@@ -22,9 +22,6 @@ inline constexpr uint64_t kMaxRecordBytes = (64u << 20) + (64u << 10);
 /// the record, the compressed record, and the kept form.
 inline constexpr uint64_t kCopiesOfRecord = 5;
 
-/// The compile time that a hit is taken to save, which records do not hold.
-inline constexpr std::chrono::seconds kCompileTimeOfRecords{1};
-
 /// The record of one artifact in a snapshot, before compression. It includes what the key is made
 /// of. So an artifact is never found under a key that it was not made for, and builds find the key.
 struct ArtifactRecord {

@@ -124,10 +124,13 @@ std::optional<OrderRow> DecodeOrderRow(std::string_view row_key) {
 }
 
 double KeepValue(const UsageRecord& record, std::chrono::sys_seconds now) {
+  // Of an entry whose compile time is not known.
+  constexpr std::chrono::microseconds kAssumed = std::chrono::seconds(1);
   // A clock that was set back must not make an entry look eternal: at least a second has always
   // passed.
   const double idle = static_cast<double>(std::max<int64_t>(1, (now - record.last_use).count()));
-  const double cost = static_cast<double>(std::max<int64_t>(1, record.compile_time.count()));
+  const auto compile_time = record.compile_time.count() == 0 ? kAssumed : record.compile_time;
+  const auto cost = static_cast<double>(compile_time.count());
   return cost / (static_cast<double>(std::max<uint64_t>(1, record.bytes)) * idle);
 }
 

@@ -160,7 +160,9 @@ def exposed(daemon):
     return {re.match(r"[a-z_]+", line)[0] for line in text.splitlines() if not line.startswith("#")}
 
 
-def test_the_alert_rules_load_and_ask_for_metrics_that_there_are(fake):
+def test_the_alert_rules_load_and_ask_for_metrics_that_there_are(make_daemon, directory):
+    (directory / "shelf").mkdir()
+    fake = make_daemon("--remote-url", f"unix://{directory}/redis", "--shelf-path", str(directory / "shelf")).start()
     fake.build_json(KERNEL)
     promtool("check", "rules", str(WATCHERS / "alerts.yml"))
     asked = set(re.findall(r"cccl_cached_[a-z_]+", (WATCHERS / "alerts.yml").read_text()))

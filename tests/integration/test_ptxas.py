@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The stand-in for ptxas does what the real one does, and has it run once for equal runs."""
 
+import json
 import os
 import pathlib
 import stat
@@ -198,6 +199,9 @@ def test_eight_at_once_run_it_once(standin, fake):
     assert len(set(said)) == 1 and said[0].status == 0
     assert len({(standin.work / f"{number}.cubin").read_bytes() for number in range(8)}) == 1
     assert len(standin.runs()) == 1
+    [user] = json.loads(fake.cli("--json", "stats", "--by", "user").stdout)["rows"]
+    assert (user["builds"], user["deposits_made"], user["deposit_hits"]) == (0, 1, 7)
+    assert b"Deposits  0 hits, 7 joined another's, 1 made" in fake.cli("stats").stdout
 
 
 def test_an_input_that_changes_under_the_tool_is_not_kept(standin, fake):

@@ -108,6 +108,8 @@ void BuildBreakdown::Add(const BuildRecord& record) {
     ++row->outcomes[outcome];
     if (!result) continue;
     row->saved += result->saved_time;
+    const bool saved = result->outcome == Outcome::kHit || result->outcome == Outcome::kJoined;
+    if (saved && result->saved_time.count() == 0) ++row->saved_unknown;
     const bool compiled = result->outcome != Outcome::kHit && result->outcome != Outcome::kJoined &&
                           !result->remembered;
     if (compiled) row->compiles.Add(result->compile_time);
@@ -118,6 +120,14 @@ void BuildBreakdown::Add(const BuildRecord& record) {
   } else if (!result->remembered) {
     rows_.queue.Add(result->queue_time);
   }
+}
+
+void BuildBreakdown::Add(Account account, DepositUse use) {
+  const MutexLock lock(mutex_);
+  Row& row = RowOf(rows_.accounts, account, kMaxAccounts, rows_.other_accounts);
+  ++row.deposits[use == DepositUse::kFound    ? "hit"
+                 : use == DepositUse::kJoined ? "joined"
+                                              : "built"];
 }
 
 void BuildBreakdown::Clear() {
@@ -144,7 +154,9 @@ std::vector<LabelledStatistic> BuildBreakdown::Take(std::optional<Account> only)
     for (const auto& [account, row] : rows_.accounts) {
       if (!only || *only == account) users.emplace_back(OfUser(account.Label()), row);
     }
-    if (!only && !rows_.other_accounts.outcomes.empty()) {
+    const bool others =
+        !rows_.other_accounts.outcomes.empty() || !rows_.other_accounts.deposits.empty();
+    if (!only && others) {
       users.emplace_back(OfUser(kOthers), rows_.other_accounts);
     }
     for (const auto& [codegen, row] : rows_.codegens) {
@@ -170,6 +182,18 @@ std::vector<LabelledStatistic> BuildBreakdown::Take(std::optional<Account> only)
   Family saved_by_user("saved_seconds_by_user_total",
                        "Compile time that hits and joins saved each user.", all);
   for (const auto& [user, row] : users) saved_by_user.Add("", user, Seconds(row.saved));
+  Family unknown_by_user("saved_unknown_by_user_total",
+                         "Hits and joins of each user that saved_seconds_by_user_total leaves out.",
+                         all);
+  for (const auto& [user, row] : users) {
+    unknown_by_user.Add("", user, static_cast<double>(row.saved_unknown));
+  }
+  Family deposits_by_user(
+      "deposits_by_user_total",
+      "Deposits that each user asked for, by outcome: hit, joined (another made "
+      "it meanwhile) or built (the caller made it).",
+      all);
+  for (const auto& [user, row] : users) AddOutcomes(deposits_by_user, user, row.deposits);
 
   Family builds_by_toolchain("builds_by_toolchain_total",
                              "Answered builds of each kind and toolchain, by outcome.", all);
@@ -181,6 +205,13 @@ std::vector<LabelledStatistic> BuildBreakdown::Take(std::optional<Account> only)
                             all);
   for (const auto& [codegen, row] : codegens)
     saved_by_toolchain.Add("", codegen, Seconds(row.saved));
+  Family unknown_by_toolchain("saved_unknown_by_toolchain_total",
+                              "Hits and joins, of each kind and toolchain, that "
+                              "saved_seconds_by_toolchain_total leaves out.",
+                              all);
+  for (const auto& [codegen, row] : codegens) {
+    unknown_by_toolchain.Add("", codegen, static_cast<double>(row.saved_unknown));
+  }
   Family compiles("compile_duration_seconds", "Durations of compiles, of each kind and toolchain.",
                   all);
   for (const auto& [codegen, row] : codegens) compiles.Add(codegen, row.compiles);

@@ -15,6 +15,7 @@
 #include "base/mutex.h"
 #include "daemon/core/build/build.h"
 #include "daemon/core/model/account.h"
+#include "daemon/core/model/statistics.h"
 
 namespace cccl_cache::daemon {
 
@@ -59,6 +60,8 @@ struct LabelledStatistic {
 class BuildBreakdown {
  public:
   void Add(const BuildRecord& record);
+  /// Counts an answered caller of a deposit.
+  void Add(Account account, DepositUse use);
   void Clear();
   using Codegen = std::pair<std::string_view, std::string>;  ///< kind and toolchain
   /// Returns the mean duration of the compiles of each kind and toolchain.
@@ -70,6 +73,8 @@ class BuildBreakdown {
   struct Row {
     std::map<std::string_view, uint64_t> outcomes;  ///< keys are literals
     std::chrono::microseconds saved{0};
+    uint64_t saved_unknown = 0;  ///< hits and joins whose compile time is not known
+    std::map<std::string_view, uint64_t> deposits;  ///< by what a caller came to; keys are literals
     DurationHistogram compiles;
   };
   struct Rows {

@@ -45,8 +45,9 @@ struct BuildAnswer {
   bool closed = false;               ///< kept, and made from the request and its toolchain alone
   std::chrono::microseconds queue_time{0};
   std::chrono::microseconds compile_time{0};
-  std::chrono::microseconds saved_time{0};  ///< the compile that this caller did without
-  uint64_t request_id = 0;                  ///< names the request in the log; 0: none
+  /// The compile that this caller did without; 0: there was none, or it is not known.
+  std::chrono::microseconds saved_time{0};
+  uint64_t request_id = 0;  ///< names the request in the log; 0: none
 };
 
 /// Numbers of compiles and callers that run or wait right now.

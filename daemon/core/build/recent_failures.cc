@@ -16,8 +16,10 @@ constexpr size_t kMaxSearched = 64 << 10;
 /// Returns the line of a compiler's log that says what is wrong, or the first line.
 std::string TellingLine(std::string_view log) {
   log = log.substr(0, kMaxSearched);
-  // Names and warnings hold the bare word, too.
-  size_t error = log.find("error:");
+  // A name that is not known is often the cause of the errors above it. Names and warnings hold the
+  // bare word, too.
+  size_t error = log.find("is undefined");
+  if (error == std::string_view::npos) error = log.find("error:");
   if (error == std::string_view::npos) error = log.find("error");
   if (error != std::string_view::npos) log.remove_prefix(log.rfind('\n', error) + 1);
   return ToUtf8(log.substr(0, std::min(log.find('\n'), kMaxText)));

@@ -108,6 +108,7 @@ void Responder::AnswerHit(BuildPtr build, const FlightResult& hit, const Closure
   }
   if (answer.outcome != Outcome::kBuilt) {
     answer.saved_time = compile_time;
+    if (compile_time.count() == 0) parts_.statistics.Add(Counter::kSavedUnknown);
     parts_.statistics.Add(Counter::kSavedMicroseconds, compile_time.count());
   }
   Answer(std::move(build), std::move(answer), true);

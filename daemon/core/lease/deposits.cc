@@ -74,7 +74,7 @@ void Deposits::Acquire(WaiterId waiter, const DepositClaim& claim, Tell tell) {
   if (!index_.Find(claim.key)) return Enter(call);
   if (DepositContents found = parts_.store.FindInMemory(claim.key)) {
     NoteUse(claim.key);
-    parts_.statistics.Add(Counter::kDepositHits);
+    Count(Counter::kDepositHits, call->account);
     return call->tell(DepositFound{std::move(found)});
   }
   AskDisk(call);
@@ -99,7 +99,7 @@ void Deposits::AskDisk(const CallPtr& call) {
 void Deposits::DiskRead(const CallPtr& call, DepositContents found) {
   if (found != nullptr) {
     if (!StopReading(call->waiter)) return;
-    parts_.statistics.Add(Counter::kDepositHits);
+    Count(Counter::kDepositHits, call->account);
     return call->tell(DepositFound{std::move(found)});
   }
   Enter(call);
@@ -203,7 +203,7 @@ void Deposits::TakeFromCluster(const Call& call, const LeaseGrant& grant,
   if (!table_.StartPublishing(call.waiter, grant.fence)) return;
   const DepositFound found{DepositContents(entry, &entry->log)};
   Keep(call.claim, found.contents);
-  parts_.statistics.Add(Counter::kDepositHits);
+  Count(Counter::kDepositHits, call.account);
   parts_.statistics.Add(Counter::kRemoteDeposits);
   table_.Publish(call.waiter, found);
   call.tell(found);
@@ -217,11 +217,19 @@ std::optional<SharedEntry> Deposits::SharedNameOf(const DepositScope& scope,
   return SharedEntry{EntryKind::kDeposit, SharedDepositKey(group->second, identity), {}};
 }
 
+void Deposits::Count(Counter counter, Account account) {
+  parts_.statistics.Add(counter);
+  if (!parts_.note) return;
+  parts_.note(account, counter == Counter::kDepositHits    ? DepositUse::kFound
+                       : counter == Counter::kDepositWaits ? DepositUse::kJoined
+                                                           : DepositUse::kMade);
+}
+
 void Deposits::TellNews(const Call& call, LeaseNews news) {
   if (std::holds_alternative<LeaseGrant>(news)) {
     parts_.statistics.Add(Counter::kLeases);
   } else if (std::holds_alternative<DepositFound>(news)) {
-    parts_.statistics.Add(Counter::kDepositWaits);
+    Count(Counter::kDepositWaits, call.account);
   } else if (std::holds_alternative<LeaseLost>(news)) {
     parts_.statistics.Add(Counter::kLeasesLost);
   }
@@ -281,7 +289,7 @@ Deposits::Publication Deposits::Publish(WaiterId waiter, uint64_t fence, const D
     shared->log = *made.contents;
     parts_.cluster->Share(*name, shared, AccountOf(claim));
   }
-  parts_.statistics.Add(Counter::kDeposits);
+  Count(Counter::kDeposits, AccountOf(claim));
   table_.Publish(waiter, made);
   return Ok{};
 }

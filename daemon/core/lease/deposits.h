@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -76,6 +77,8 @@ class Deposits {
     Statistics& statistics;
     FindAccount find_account = {};  ///< as DepositIndex has it
     Cluster* cluster = nullptr;     ///< the other nodes; null: there are none
+    /// Counts what a caller came to, on any thread. May be null.
+    std::function<void(Account account, DepositUse use)> note = {};
   };
 
   /// Loads what the store holds; what exceeds the limits is evicted.
@@ -158,6 +161,7 @@ class Deposits {
   [[nodiscard]] std::optional<SharedEntry> SharedNameOf(const DepositScope& scope,
                                                         const Digest& identity) const;
   void Keep(const DepositClaim& claim, const DepositContents& contents);
+  void Count(Counter counter, Account account);
   void TellNews(const Call& call, LeaseNews news);
   /// Returns false if the caller has left.
   [[nodiscard]] bool StopReading(WaiterId waiter);

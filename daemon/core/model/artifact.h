@@ -30,7 +30,7 @@ struct Artifact {
   std::vector<ArtifactPart> parts;
   std::vector<std::pair<std::string, std::string>> lowered_names;  ///< expression, lowered name
   std::string log;  ///< as the compiler wrote it, under the names that the compiler saw
-  std::chrono::microseconds compile_time{0};  ///< the time that a hit saves
+  std::chrono::microseconds compile_time{0};  ///< the time that a hit saves; 0: not known
 
   /// Returns roughly how many bytes this object holds in memory.
   [[nodiscard]] size_t Footprint() const;

@@ -61,6 +61,9 @@ constexpr CounterInfo kCounters[] = {
      "Time spent in the compiles that given_up_total counts.", kPerMicrosecond},
     {Counter::kSavedMicroseconds, "saved_seconds_total", "",
      "Compile time saved by hits and joins.", kPerMicrosecond},
+    {Counter::kSavedUnknown, "saved_unknown_total", "",
+     "Hits and joins that saved_seconds_total leaves out: a result from a snapshot or a shelf does "
+     "not tell how long its compile took."},
     {Counter::kEvictions, "evictions_total", "", "Entries evicted to stay within the store limit."},
     {Counter::kDeposits, "deposits_total", "", "Deposits made by clients."},
     {Counter::kDepositHits, "deposit_hits_total", "",

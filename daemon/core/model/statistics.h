@@ -45,6 +45,7 @@ enum class Counter : uint8_t {
   kCompileMicroseconds,
   kGivenUpMicroseconds,
   kSavedMicroseconds,
+  kSavedUnknown,
   kEvictions,
   kDeposits,
   kDepositHits,
@@ -73,6 +74,10 @@ enum class Counter : uint8_t {
   kRemoteWaitsInVain,
   kCount,
 };
+
+/// What a caller came to that asked for a deposit: it was there, another caller made it meanwhile,
+/// or the caller made it.
+enum class DepositUse : uint8_t { kFound, kJoined, kMade };
 
 /// How one counter is shown. docs/internals/protocol.md lists the names, which scripts rely on.
 struct CounterInfo {

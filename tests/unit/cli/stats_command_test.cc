@@ -75,10 +75,17 @@ TEST_CASE("stats --by shows a row for each, the one with most builds first") {
   CHECK(std::ranges::count(users, '\n') == 3);
   CHECK(users.find("\n8 ") < users.find("\n7 "));
   CHECK(Has(users, "1 m 30 s"));
+  CHECK_FALSE(Has(users, "dep. hits"));
   CHECK(Has(RunCommand({"stats", "--by", "toolchain"}).output, "\n13.0 ab"));
   const std::string kinds = RunCommand({"stats", "--by", "kind"}, {.json = true}).output;
   CHECK(Has(kinds, "\"kind\": \"nvrtc\""));
   CHECK(Has(kinds, "\"hits\": 6"));
+  Library().statistics = {{"deposits_by_user_total", "", 5, false, "user=\"9\",outcome=\"hit\""},
+                          {"saved_unknown_by_user_total", "", 3, false, "user=\"9\""}};
+  const std::string deposits = RunCommand({"stats", "--by", "user"}).output;
+  CHECK(Has(deposits, "unknown"));
+  CHECK(Has(deposits, "dep. hits"));
+  CHECK(Has(deposits, "\n9 "));
   Library().statistics = {{"hit_duration_seconds_bucket", "", 0, false, "le=\"+Inf\""}};
   CHECK(Has(RunCommand({"stats", "--by", "user"}).output, "no builds"));
   Library().statistics.clear();
@@ -206,6 +213,20 @@ TEST_CASE("the summary is six lines in units for people") {
   statistics.push_back({"waiting_for_memory", "", 3, true});
   CHECK(Has(summary(""), "compiling (3 wait for memory), "));
   CHECK(Has(summary("no toolchain"), "Problem   no toolchain"));
+  CHECK_FALSE(Has(text, "Deposits"));
+  CHECK_FALSE(Has(text, "unknown"));
+  statistics.insert(statistics.end(), {{"saved_unknown_total", "", 2},
+                                       {"deposit_hits_total", "", 6},
+                                       {"deposits_total", "", 1},
+                                       {"remote_connected", "", 0, true},
+                                       {"clients", "", 1, true}});
+  for (const char* part : {"9 h 12 m of compile time, without 2 hits of unknown time, spent 2.6 s",
+                           "\nDeposits  6 hits, 0 joined another's, 1 made",
+                           "\nRemote    not connected", "1 connection\n"}) {
+    CHECK(Has(summary(""), part));
+  }
+  statistics[statistics.size() - 2].value = 1;
+  CHECK_FALSE(Has(summary(""), "Remote"));
   statistics.push_back({"store_limit_bytes", "", 17'179'869'184, true});
   CHECK(Has(summary(""), "2.1 / 16.0 GiB (13 %) in 9 entries"));
   statistics.back().value = 5e8;

@@ -63,6 +63,29 @@ TEST_CASE("builds count for their user, and for their kind and toolchain") {
   CHECK(taken.at("compile_duration_seconds_sum{" + kToolchain + "}") == 2);
 }
 
+TEST_CASE("a hit whose compile time is not known saves nothing, and is counted as such") {
+  BuildBreakdown breakdown;
+  Add(breakdown, 7, Answered(Outcome::kHit, 0s));
+  Add(breakdown, 7, Answered(Outcome::kHit, 0s, 2s));
+  Add(breakdown, 7, Answered(Outcome::kBuilt, 2s));
+  const auto taken = Taken(breakdown);
+  CHECK(taken.at("saved_unknown_by_user_total{user=\"7\"}") == 1);
+  CHECK(taken.at("saved_unknown_by_toolchain_total{" + kToolchain + "}") == 1);
+  CHECK(taken.at("saved_seconds_by_user_total{user=\"7\"}") == 2);
+}
+
+TEST_CASE("deposits count for their user, who need have no builds") {
+  BuildBreakdown breakdown;
+  breakdown.Add(Account(7), DepositUse::kFound);
+  breakdown.Add(Account(7), DepositUse::kFound);
+  breakdown.Add(Account(7), DepositUse::kMade);
+  breakdown.Add(Account(8), DepositUse::kJoined);
+  const auto taken = Taken(breakdown, Account(7));
+  CHECK(taken.at("deposits_by_user_total{user=\"7\",outcome=\"hit\"}") == 2);
+  CHECK(taken.at("deposits_by_user_total{user=\"7\",outcome=\"built\"}") == 1);
+  CHECK(taken.count("deposits_by_user_total{user=\"8\",outcome=\"joined\"}") == 0);
+}
+
 TEST_CASE("a user who is no administrator learns nothing of others") {
   BuildBreakdown breakdown;
   Add(breakdown, 7, Answered(Outcome::kBuilt, 2s));

@@ -49,6 +49,14 @@ TEST_CASE("a line with error: tells more than one that has the word in it") {
   CHECK(failures.Take(User(7)).at(0).text == "k.cu(2): error: e");
 }
 
+TEST_CASE("the line with the name that is not known tells more than the errors above it") {
+  RecentFailures failures;
+  Add(failures, 7,
+      DoesNotCompile("k.cu(1): error: __global__ does not apply here\n"
+                     "k.cu(1): error: identifier \"flaot\" is undefined\nmore"));
+  CHECK(failures.Take(User(7)).at(0).text == "k.cu(1): error: identifier \"flaot\" is undefined");
+}
+
 TEST_CASE("an error that the client answers by itself is no failure") {
   RecentFailures failures;
   for (const ErrorCode code :

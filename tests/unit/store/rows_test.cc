@@ -134,6 +134,9 @@ TEST_CASE("a usage record of another length or with impossible times is none") {
 }
 
 TEST_CASE("what costs more to compile is worth more") {
+  // One whose compile time is not known is worth one of a second.
+  CHECK(KeepValue({1000, microseconds(0), kNow, 0}, kNow + seconds(60)) ==
+        KeepValue({1000, seconds(1), kNow, 0}, kNow + seconds(60)));
   CHECK(KeepValue({1000, microseconds(2000), kNow, 0}, kNow + seconds(60)) >
         KeepValue({1000, microseconds(1000), kNow, 0}, kNow + seconds(60)));
 }
