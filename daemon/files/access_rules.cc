@@ -50,7 +50,8 @@ bool Reach::Allows(const struct statx& status, mode_t everybody) const {
 }
 
 Reached<FileSystem> AccessRules::CheckSearch(int directory, const struct statx& status) {
-  Reached<FileSystem> place = CheckPlace(directory, "", status);
+  if (refused_.Close(status)) return PathError{PathError::Kind::kRefused};
+  Reached<FileSystem> place = file_systems_.Of(directory, "", status);
   if (std::holds_alternative<PathError>(place) || !reach_.IsStrangers()) return place;
   if (!reach_.MaySearch(status) || HasAccessList(directory)) {
     return PathError{PathError::Kind::kClientOnly};
@@ -63,7 +64,11 @@ Reached<FileSystem> AccessRules::CheckSearch(int directory, const struct statx& 
 
 Reached<FileSystem> AccessRules::CheckTarget(int directory, const std::string& name,
                                              const struct statx& status) {
-  Reached<FileSystem> place = CheckPlace(directory, name, status);
+  if (refused_.Include(status)) return PathError{PathError::Kind::kRefused};
+  Reached<FileSystem> place = file_systems_.Of(directory, name, status);
+  if (const auto* system = std::get_if<FileSystem>(&place)) {
+    if (*system == FileSystem::kKernel) return PathError{PathError::Kind::kRefused};
+  }
   if (std::holds_alternative<PathError>(place) || S_ISDIR(status.stx_mode)) return place;
   if (!S_ISREG(status.stx_mode)) return PathError{PathError::Kind::kSpecial};
   if (!reach_.MayRead(status)) return PathError{PathError::Kind::kClientOnly};
@@ -80,16 +85,6 @@ Reached<FileDescriptor> AccessRules::OpenContents(int file) const {
   if (!contents.valid() && errno == ENOENT) return PathError{PathError::Kind::kFailed, ENOENT};
   if (!contents.valid()) return PathError::Of(errno);
   return contents;
-}
-
-Reached<FileSystem> AccessRules::CheckPlace(int directory, const std::string& name,
-                                            const struct statx& status) {
-  if (refused_.Include(status)) return PathError{PathError::Kind::kRefused};
-  Reached<FileSystem> system = file_systems_.Of(directory, name, status);
-  if (const auto* kind = std::get_if<FileSystem>(&system)) {
-    if (*kind == FileSystem::kKernel) return PathError{PathError::Kind::kRefused};
-  }
-  return system;
 }
 
 bool HasAccessList(int fd) {

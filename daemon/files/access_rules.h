@@ -46,7 +46,7 @@ class AccessRules {
       : reach_(reach), refused_(std::move(own_directories)) {}
 
   /// Checks that names may be looked up in an open (O_PATH) directory. Returns the file system that
-  /// it lies on.
+  /// it lies on. One of the kernel's own may be looked into, but nothing in it may be given.
   Reached<FileSystem> CheckSearch(int directory, const struct statx& status);
 
   /// Checks that `name` in `directory` ("": the descriptor itself) may be given to the requester.
@@ -62,9 +62,6 @@ class AccessRules {
   [[nodiscard]] bool AccessListsMatter() const { return reach_.IsStrangers(); }
 
  private:
-  Reached<FileSystem> CheckPlace(int directory, const std::string& name,
-                                 const struct statx& status);
-
   const Reach reach_;
   RefusedPlaces refused_;
   FileSystems file_systems_;

@@ -20,6 +20,8 @@ constexpr uint32_t kBtrfsMagic = 0x9123683e;
 constexpr uint32_t kXfsMagic = 0x58465342;
 constexpr uint32_t kZfsMagic = 0x2fc12fc1;
 constexpr uint32_t kConfigfsMagic = 0x62656570;
+constexpr uint32_t kMqueueMagic = 0x19800202;
+constexpr uint32_t kFuseControlMagic = 0x65735543;
 
 FileSystem KindOf(const struct statfs& status) {
   switch (static_cast<uint32_t>(status.f_type)) {
@@ -48,6 +50,8 @@ FileSystem KindOf(const struct statfs& status) {
     case EFIVARFS_MAGIC:
     case BINFMTFS_MAGIC:
     case kConfigfsMagic:
+    case kMqueueMagic:
+    case kFuseControlMagic:
       return FileSystem::kKernel;
     default:
       return FileSystem::kOther;
@@ -92,22 +96,36 @@ Reached<FileSystem> FileSystems::Of(int directory, const std::string& name,
 }
 
 bool RefusedPlaces::Include(const struct statx& status) {
-  if (!known_) known_ = LookUp();
+  const Known& known = GetKnown();
   const uint64_t device = DeviceOf(status);
-  return known_->device_of_devices == device ||
-         (S_ISDIR(status.stx_mode) && known_->directories.contains({device, status.stx_ino}));
+  return known.device_of_devices == device ||
+         (S_ISDIR(status.stx_mode) && (known.closed.contains({device, status.stx_ino}) ||
+                                       known.open.contains({device, status.stx_ino})));
+}
+
+bool RefusedPlaces::Close(const struct statx& directory) {
+  return GetKnown().closed.contains({DeviceOf(directory), uint64_t{directory.stx_ino}});
+}
+
+const RefusedPlaces::Known& RefusedPlaces::GetKnown() {
+  if (!known_) known_ = LookUp();
+  return *known_;
 }
 
 RefusedPlaces::Known RefusedPlaces::LookUp() const {
   Known known;
-  std::vector<std::string> paths = own_;
-  paths.insert(paths.end(), {"/proc", "/sys", "/dev"});
-  for (const std::string& path : paths) {
-    if (const auto identity = Identity(path)) known.directories.insert(*identity);
+  for (const std::string& path : own_) {
+    if (const auto identity = Identity(path)) known.closed.insert(*identity);
   }
   const auto root = Identity("/");
-  const auto devices = Identity("/dev");
-  if (root && devices && root->first != devices->first) known.device_of_devices = devices->first;
+  for (const char* path : {"/proc", "/sys", "/dev"}) {
+    const auto identity = Identity(path);
+    if (!identity) continue;
+    // Without a file system of its own its entries look like any others.
+    const bool own_device = root && root->first != identity->first;
+    (own_device ? known.open : known.closed).insert(*identity);
+    if (own_device && path == std::string_view("/dev")) known.device_of_devices = identity->first;
+  }
   return known;
 }
 

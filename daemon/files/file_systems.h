@@ -48,7 +48,9 @@ class FileSystems {
 };
 
 /// Directories from which no requester is served: /proc, /sys, /dev and the daemon's own. They are
-/// known by device and inode, not by name, and looked up at the first use. Not thread-safe.
+/// known by device and inode, not by name, and looked up at the first use. Names may be looked up
+/// in the first three, where they exist as file systems, but what is found there is not given. Not
+/// thread-safe.
 class RefusedPlaces {
  public:
   /// `own` lists directories that are the daemon's alone. Missing ones don't count.
@@ -57,12 +59,18 @@ class RefusedPlaces {
   /// Returns whether this is such a directory, or lies on the file system of /dev, even if that or
   /// a part of it is mounted elsewhere.
   [[nodiscard]] bool Include(const struct statx& status);
+  /// Returns whether it is a directory in which no name may be looked up: whether one exists there
+  /// is not told.
+  [[nodiscard]] bool Close(const struct statx& directory);
 
  private:
+  using Directories = std::set<std::pair<uint64_t, uint64_t>>;  // device and inode
   struct Known {
-    std::set<std::pair<uint64_t, uint64_t>> directories;  // device and inode
-    std::optional<uint64_t> device_of_devices;            // of /dev, if it has its own
+    Directories closed;
+    Directories open;                           // names may be looked up
+    std::optional<uint64_t> device_of_devices;  // of /dev, if it has its own
   };
+  [[nodiscard]] const Known& GetKnown();
   [[nodiscard]] Known LookUp() const;
 
   const std::vector<std::string> own_;

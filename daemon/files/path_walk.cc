@@ -38,6 +38,23 @@ SplitPath Split(std::string_view path) {
   return {path.substr(0, slash), std::string(last)};
 }
 
+bool IsNumber(std::string_view name) {
+  return !name.empty() && name.find_first_not_of("0123456789") == name.npos;
+}
+
+/// Returns whether a path names no descriptor in the directory of a process's descriptors, which
+/// has nothing but numbers. The process is the requester's, which can't be asked: the walk would
+/// find the daemon's own.
+bool NamesNoDescriptor(std::string_view path) {
+  for (const std::string_view directory : {"/dev/fd/", "/proc/self/fd/"}) {
+    if (!path.starts_with(directory)) continue;
+    path.remove_prefix(directory.size());
+    const std::string_view name = path.substr(0, path.find('/'));
+    return !name.empty() && name != "." && name != ".." && !IsNumber(name);
+  }
+  return false;
+}
+
 }  // namespace
 
 bool AbsentNames::Knows(const ContentStamp& directory, std::string_view name) const {
@@ -64,6 +81,7 @@ size_t AbsentNames::size() const {
 Reached<Place> NameWalk::Find(std::string path, Absence absence) {
   absence_ = absence;
   if (path.size() >= PATH_MAX || path.find('\0') != path.npos) return PathError{};
+  if (NamesNoDescriptor(path)) return PathError{};
   int symlinks = 0;
   for (;;) {
     SplitPath split = Split(path);
@@ -72,11 +90,13 @@ Reached<Place> NameWalk::Find(std::string path, Absence absence) {
     const Way& from = std::get<Way>(way);
     Place place{.directory = from.directory, .name = std::move(split.name)};
     if (KnownAbsent(from, place.name)) return PathError{};
+    if (IsHidden(from, place.name)) return PathError{PathError::Kind::kRefused};
     const int directory = place.directory->get();
     if (const int error = StatusAt(directory, place.name, &place.status); error != 0) {
       return ErrorAt(from, place.name, error);
     }
     if (!S_ISLNK(place.status.stx_mode)) {
+      if (from.gives_nothing) return PathError{PathError::Kind::kRefused};
       const Reached<FileSystem> checked = rules_.CheckTarget(directory, place.name, place.status);
       if (const auto* obstacle = std::get_if<PathError>(&checked)) return *obstacle;
       place.file_system = std::get<FileSystem>(checked);
@@ -124,10 +144,11 @@ Reached<NameWalk::Way> NameWalk::DirectoryAt(std::string_view path, int symlinks
 Reached<NameWalk::Way> NameWalk::Step(const Way& from, std::string_view prefix,
                                       const std::string& name, int symlinks) {
   if (KnownAbsent(from, name)) return PathError{};
+  if (IsHidden(from, name)) return PathError{PathError::Kind::kRefused};
   // O_DIRECTORY makes an automounter mount the directory.
   FileDescriptor next(
       openat(from.directory->get(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (next.valid()) return Arrive(std::move(next), from.symlinks);
+  if (next.valid()) return Arrive(std::move(next), from.symlinks, from.gives_nothing);
   if (errno != ENOTDIR) return ErrorAt(from, name, errno);
   const Reached<FollowedLink> followed = Follow(from, prefix, name, symlinks);
   if (const auto* obstacle = std::get_if<PathError>(&followed)) return *obstacle;
@@ -137,15 +158,19 @@ Reached<NameWalk::Way> NameWalk::Step(const Way& from, std::string_view prefix,
   return way;
 }
 
-Reached<NameWalk::Way> NameWalk::Arrive(FileDescriptor directory, int symlinks) {
+Reached<NameWalk::Way> NameWalk::Arrive(FileDescriptor directory, int symlinks,
+                                        bool gives_nothing) {
   const int64_t now = FileTimeNow();
   struct statx status {};
   if (const int error = StatusAt(directory.get(), "", &status); error != 0) {
     return PathError::Of(error);
   }
   const Reached<FileSystem> checked = rules_.CheckSearch(directory.get(), status);
-  if (const auto* obstacle = std::get_if<PathError>(&checked)) return *obstacle;
+  if (const auto* obstacle = std::get_if<PathError>(&checked)) {
+    return gives_nothing ? PathError{PathError::Kind::kRefused} : *obstacle;
+  }
   Way way{std::make_shared<const FileDescriptor>(std::move(directory)), symlinks};
+  way.gives_nothing = gives_nothing || std::get<FileSystem>(checked) == FileSystem::kKernel;
   const ContentStamp stamp = ContentStamp::Of(status);
   if (IsLocal(std::get<FileSystem>(checked)) && stamp.IsSettledAt(now)) way.stamp = stamp;
   return way;
@@ -155,16 +180,22 @@ bool NameWalk::KnownAbsent(const Way& from, std::string_view name) const {
   return absence_ == Absence::kRemembered && from.stamp && absent_.Knows(*from.stamp, name);
 }
 
+bool NameWalk::IsHidden(const Way& from, std::string_view name) {
+  return from.gives_nothing && IsNumber(name);
+}
+
 PathError NameWalk::ErrorAt(const Way& from, std::string_view name, int error) {
   if (error == ENOENT && from.stamp && !name.empty()) absent_.Remember(*from.stamp, name);
-  return PathError::Of(error);
+  const PathError obstacle = PathError::Of(error);
+  const bool refused = from.gives_nothing && obstacle.kind != PathError::Kind::kAbsent;
+  return refused ? PathError{PathError::Kind::kRefused} : obstacle;
 }
 
 Reached<NameWalk::Way> NameWalk::Top() {
   if (const auto known = ways_.find(std::string_view()); known != ways_.end()) return known->second;
   FileDescriptor top(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!top.valid()) return PathError{PathError::Kind::kFailed, errno};
-  Reached<Way> way = Arrive(std::move(top), 0);
+  Reached<Way> way = Arrive(std::move(top), 0, false);
   if (const auto* found = std::get_if<Way>(&way)) Remember("", *found);
   return way;
 }

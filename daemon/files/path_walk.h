@@ -82,6 +82,9 @@ class NameWalk {
     int symlinks = 0;
     /// The stamp when it was opened; none if the directory could change without changing it.
     std::optional<ContentStamp> stamp = std::nullopt;
+    /// It lies in a file system of the kernel's own, or the path led through one: what exists here
+    /// is not given.
+    bool gives_nothing = false;
   };
   struct PathHash {
     using is_transparent = void;
@@ -97,13 +100,16 @@ class NameWalk {
   Reached<Way> DirectoryAt(std::string_view path, int symlinks);
   Reached<Way> Step(const Way& from, std::string_view prefix, const std::string& name,
                     int symlinks);
-  Reached<Way> Arrive(FileDescriptor directory, int symlinks);
+  Reached<Way> Arrive(FileDescriptor directory, int symlinks, bool gives_nothing);
   Reached<Way> Top();
   static Reached<FollowedLink> Follow(const Way& from, std::string_view prefix,
                                       const std::string& name, int symlinks);
   void Remember(std::string_view path, const Way& way);
   [[nodiscard]] bool KnownAbsent(const Way& from, std::string_view name) const;
+  /// Returns whether it is not told that the name exists: it may be that of another user's process.
+  [[nodiscard]] static bool IsHidden(const Way& from, std::string_view name);
   /// Returns the path error of a name; remembers the name as absent if that is settled.
+  /// Where nothing is given, every other error is a refusal.
   PathError ErrorAt(const Way& from, std::string_view name, int error);
 
   AccessRules& rules_;

@@ -4,9 +4,12 @@
 
 import json
 import os
+import pathlib
+import subprocess
+import tempfile
 
 import pytest
-from conftest import PLACES
+from conftest import PATIENCE, PLACES
 from raw import SEED, header_directories, raw, text_of
 
 KERNEL = 'extern "C" __global__ void k(int* p) { *p = VALUE; }\n'
@@ -190,6 +193,12 @@ def no_newline_at_the_end(place):
     return "#include <x.h>\n", "-Ione"
 
 
+def asked_for_among_devices_and_processes(place):
+    names = ("/dev/none", "/dev/fd/none.h", "/dev/pts/none", "/proc/none", "/proc/sys/none/none.h", "/sys/none")
+    asked = " || ".join(f'__has_include("{name}")' for name in names)
+    return f"#if {asked}\n#define VALUE 1\n#else\n#define VALUE 17\n#endif\n",
+
+
 def build(daemon, place, options):
     output = place / "out.cubin"
     done = daemon.cli(
@@ -208,7 +217,8 @@ def build(daemon, place, options):
     the_sources_directory_named_as_well, the_working_directory_named_as_well, not_beside_the_source,
     a_directory_of_the_headers_name, a_directory_that_is_not_there, a_symlink_to_nothing,
     a_file_where_a_directory_is_named, a_file_named_as_a_directory, asked_for_and_there_or_not, named_by_a_macro, hides_a_header_of_the_toolchain,
-    once_by_hard_links, once_by_symlinks, once_by_copies, an_empty_header, no_newline_at_the_end,
+    asked_for_among_devices_and_processes, once_by_hard_links, once_by_symlinks, once_by_copies, an_empty_header,
+    no_newline_at_the_end,
 ), ids=lambda arrange: arrange.__name__)
 def test_headers_are_found_where_raw_nvrtc_finds_them(lasting, directory, arrange):
     (directory / "src").mkdir()
@@ -221,3 +231,26 @@ def test_headers_are_found_where_raw_nvrtc_finds_them(lasting, directory, arrang
                    options=["-arch=sm_90", *options, *toolchain])["cubin"]
     assert build(lasting, directory, options) == ("built", expected)
     assert build(lasting, directory, options) == ("hit", expected)
+
+
+@pytest.mark.parametrize("command", ("build /dev/stdin <k.cu", "build <(cat k.cu)"))
+def test_a_program_from_a_descriptor_finds_headers_in_the_directories_that_are_named(lasting, directory, command):
+    (directory / "inc").mkdir()
+    (directory / "inc/x.h").write_text("#define VALUE 18\n")
+    (directory / "k.cu").write_text(f'// {directory}\n#include "x.h"\n' + KERNEL)
+    done = subprocess.run(
+        ["bash", "-c", f'"$0" --socket "$1" --json {command} -I inc --arch sm_90 -o k.cubin', PLACES.cli, lasting.socket],
+        capture_output=True, cwd=directory, timeout=PATIENCE)
+    assert done.returncode == 0, done.stderr.decode()
+    assert json.loads(done.stdout)["outcome"] == "built"
+
+
+def test_files_in_shared_memory_are_files(lasting):
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as name:
+        place = pathlib.Path(name)
+        (place / "src").mkdir()
+        write(place, one__x="#define VALUE 19\n")
+        (place / "src/k.cu").write_text(f'// {place}\n#include "x.h"\n' + KERNEL)
+        outcomes = [build(lasting, place, (f"-I{place}/one", SEED))[0] for _ in range(2)]
+        (place / "one/x.h").write_text("#define VALUE 20\n")
+        assert [*outcomes, build(lasting, place, (f"-I{place}/one", SEED))[0]] == ["built", "hit", "built"]

@@ -7,6 +7,7 @@
 
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "daemon/files/file_systems.h"
@@ -30,6 +31,14 @@ void CheckRefused(RequesterFiles& files, const FileName& name) {
   CHECK(ErrorOf(files.Read(name)).message == error.message);
 }
 
+void CheckAbsent(RequesterFiles& files, const FileName& name) {
+  INFO(name.root << ' ' << name.below);
+  const Result<SeenFile> seen = files.Look(name);
+  REQUIRE(seen.ok());
+  CHECK(seen->kind == FileKind::kAbsent);
+  CHECK(files.Read(name)->seen.kind == FileKind::kAbsent);
+}
+
 /// Everything but the name that the error begins with.
 std::string WithoutName(const Error& error) {
   return error.message.substr(error.message.find(' '));
@@ -51,24 +60,71 @@ std::string PartOfDev() {
 
 }  // namespace
 
-TEST_CASE("/proc, /sys and /dev are given to nobody, as roots or by names that lead there") {
+TEST_CASE("what /proc, /sys and /dev have is given to nobody, and what they lack is absent") {
   FileTree tree;
-  const std::string place = GENERATE("/proc", "/sys", "/dev");
+  const auto [place, entry] =
+      GENERATE(table<std::string, std::string>({{"/proc", "version"},
+                                                {"/proc", "sys/kernel/ostype"},
+                                                {"/sys", "kernel/uevent_seqnum"},
+                                                {"/dev", "null"}}));
   tree.Directory("include");
   tree.Link("include/link", place);
-  tree.Link("include/deep", place + "/self/environ");
+  tree.Link("include/deep", place + "/" + entry);
   const RootDirectories directories{{place, tree.Path("include")}, ""};
   const bool own = GENERATE(true, false);
   HostFiles files(Reach(geteuid(), own ? geteuid() : geteuid() + 1), directories, {}, tree.memory);
   CheckRefused(files, {0, ""});
-  CheckRefused(files, {0, "a.h"});
-  CheckRefused(files, {0, "version"});
-  CheckRefused(files, {0, ".."});
+  CheckRefused(files, {0, entry});
   CheckRefused(files, {1, "link"});
-  CheckRefused(files, {1, "link/a.h"});
+  CheckRefused(files, {1, "link/" + entry});
   CheckRefused(files, {1, "deep"});
-  CheckRefused(files, {kAbsoluteRoot, place + "/null"});
-  CheckRefused(files, {kAbsoluteRoot, "/tmp/.." + place + "/none/none"});
+  CheckRefused(files, {kAbsoluteRoot, "/tmp/.." + place + "/" + entry});
+  CheckAbsent(files, {0, "a.h"});
+  CheckAbsent(files, {0, entry + "/a.h"});
+  CheckAbsent(files, {1, "link/a.h"});
+  CheckAbsent(files, {kAbsoluteRoot, "/tmp/.." + place + "/none/none"});
+}
+
+TEST_CASE("whether a process exists is not told") {
+  FileTree tree;
+  tree.Link("own", "/proc/self");
+  for (const bool own : {true, false}) {
+    HostFiles files(Reach(geteuid(), own ? geteuid() : geteuid() + 1),
+                    {{"/proc", tree.Path("")}, ""}, {}, tree.memory);
+    for (const char* name : {"1", "4194999", "1/h.h", "4194999/h.h", "self", "self/h.h",
+                             "thread-self/none", "self/fd/0", "self/fd/99999", "1/../version"}) {
+      CheckRefused(files, {0, name});
+    }
+    CheckRefused(files, {1, "own/h.h"});
+  }
+}
+
+TEST_CASE("the directory of a process's descriptors has no names but numbers") {
+  FileTree tree;
+  const auto files = tree.Own({""});
+  CheckAbsent(*files, {kAbsoluteRoot, "/dev/fd/h.h"});
+  CheckAbsent(*files, {kAbsoluteRoot, "/proc/self/fd/sub/h.h"});
+  CheckRefused(*files, {kAbsoluteRoot, "/dev/fd/0"});
+  CheckRefused(*files, {kAbsoluteRoot, "/dev/stdin"});
+}
+
+TEST_CASE("files on another file system below /dev are files") {
+  struct stat dev {
+  }, shm{};
+  REQUIRE((stat("/dev", &dev) == 0 && stat("/dev/shm", &shm) == 0));
+  REQUIRE(dev.st_dev != shm.st_dev);
+  FileTree tree;
+  std::string place = "/dev/shm/refused_places_test-XXXXXX";
+  REQUIRE(mkdtemp(place.data()) != nullptr);
+  REQUIRE(chmod(place.c_str(), 0755) == 0);
+  std::ofstream(place + "/h.h") << "text";
+  for (const bool own : {true, false}) {
+    HostFiles files(Reach(geteuid(), own ? geteuid() : geteuid() + 1), {{place}, ""}, {},
+                    tree.memory);
+    CHECK(*files.Read({0, "h.h"})->bytes == "text");
+    CheckAbsent(files, {0, "none.h"});
+  }
+  fs::remove_all(place);
 }
 
 TEST_CASE("the daemon's own directories are given to nobody, whatever they are called") {
@@ -135,10 +191,12 @@ TEST_CASE("what is refused is refused under other mounts too", "[root]") {
     if (!mounted) return;
     const auto files = tree.Own({""});
     for (const char* name :
-         {"proc/version", "proc/none", "net/kernel/hostname", "net", "dev/none", "dev/null",
-          "devices", "devices/none", "file.h", "again", "again/there.h"}) {
+         {"proc/version", "proc/1/none", "net/kernel/hostname", "net", "dev/null", "devices",
+          "file.h", "again", "again/there.h", "again/none"}) {
       CheckRefused(*files, {0, name});
     }
+    for (const char* name : {"proc/none", "dev/none", "devices/none"})
+      CheckAbsent(*files, {0, name});
   }).join();
   if (!mounted) FAIL("this root may not mount: a container needs CAP_SYS_ADMIN");
 }
