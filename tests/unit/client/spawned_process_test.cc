@@ -11,8 +11,11 @@
 #include <array>
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <optional>
+#include <string>
+#include <system_error>
 
 #include "tests/support/temporary_directory.h"
 
@@ -130,6 +133,21 @@ TEST_CASE("a child ends with the object") {
   CHECK(read(*socket, &byte, 1) == 0);  // nobody holds the other end any more
   close(*socket);
   CHECK(waitpid(-1, nullptr, WNOHANG) == -1);  // and no child is left
+}
+
+TEST_CASE("a child is ended though the program took the number of its descriptor") {
+  Scene scene("echo >&0; exec sleep 1000");
+  scene.WaitFor(1);
+  std::optional<int> taken;  // none before Linux 6.9
+  for (const auto& each : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code error;
+    const std::string target = std::filesystem::read_symlink(each.path(), error);
+    if (target.find("pidfd") != std::string::npos) taken = std::stoi(each.path().filename());
+  }
+  if (taken) REQUIRE(dup2(scene.sockets[0], *taken) == *taken);
+  CHECK(scene.process->End() == "signal 9");
+  scene.process.reset();
+  if (taken) CHECK(close(*taken) == 0);  // it was left open
 }
 
 TEST_CASE("a child that was moved is ended once, by its new owner") {

@@ -44,8 +44,8 @@ CCCL_CACHE_API cccl_cache_status cccl_cache_batch_add_nvvm(cccl_cache_batch* bat
 
 /* Returns a descriptor for poll(2): it is readable when cccl_cache_batch_next should be called.
  * That call may still find no finished build. The descriptor belongs to the batch, which closes it.
- * It changes only if the program closed it, or gave its number to another file: the batch then makes
- * another one when it is next used, and until then this returns -1. */
+ * It changes only if the program closed it, or gave its number to another file: the batch then
+ * makes another one when it is next used, and until then this returns -1. */
 CCCL_CACHE_API int cccl_cache_batch_fd(const cccl_cache_batch* batch);
 
 /* Returns the number of added builds that cccl_cache_batch_next has not returned yet. 0 in a forked
