@@ -3,15 +3,20 @@
 #include "cli/files.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <climits>
+#include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <utility>
 
 #include "base/file_descriptor.h"
@@ -62,25 +67,95 @@ Error CantCreate(const std::string& path) {
   return {CCCL_CACHE_UNAVAILABLE, "can't create " + path + ": " + std::strerror(errno)};
 }
 
-// Returns the target of a link, so that the link stays and its target is replaced; else the path
-// itself.
-std::string BehindLinks(const std::string& path) {
-  struct stat there;
-  if (lstat(path.c_str(), &there) != 0 || !S_ISLNK(there.st_mode)) return path;
-  const std::unique_ptr<char, decltype(&std::free)> target(realpath(path.c_str(), nullptr),
-                                                           &std::free);
-  return target == nullptr ? path : target.get();
-}
+/// A name in a directory that is open, so that what is found out about it stays true of it.
+struct Place {
+  FileDescriptor directory;
+  std::string name;
+};
 
-/// Puts the name on the disk too, which the file's own sync does not.
-bool SyncDirectoryOf(const std::string& path) {
+/// Returns the place that a path names from `base` on, without following its last part.
+Expected<Place> PlaceOf(int base, const std::string& path) {
   const size_t slash = path.rfind('/');
   const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  const FileDescriptor opened(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  Place place{FileDescriptor(openat(base, directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)),
+              path.substr(slash == std::string::npos ? 0 : slash + 1)};
+  if (!place.directory.valid()) return CantCreate(path);
+  if (place.name.empty()) place.name = ".";  // a directory, of which the system says that it is one
+  return place;
+}
+
+/// Returns whether the owner of something in the directory may say where others write.
+bool MayLead(const struct stat& found, int directory) {
+  struct stat around {};
+  if (found.st_uid == 0 || found.st_uid == geteuid()) return true;
+  return fstat(directory, &around) == 0 && found.st_uid == around.st_uid;
+}
+
+/// Returns whether a link is one of those in /proc that lead to an open file, whatever its text.
+bool IsOpenFile(int link) {
+  struct statfs files {};
+  return fstatfs(link, &files) == 0 && files.f_type == PROC_SUPER_MAGIC;
+}
+
+std::string TextOf(int link) {
+  char text[PATH_MAX];
+  const ssize_t size = readlinkat(link, "", text, sizeof(text));
+  return std::string(text, size < 0 ? 0 : static_cast<size_t>(size));
+}
+
+/// A place, and how a file gets there.
+enum class Way { kReplace, kWriteTo, kWriteToOpenFile };
+struct Target {
+  Place place;
+  Way way;
+};
+
+/// Follows links as far as they may lead: each is judged and read by one descriptor of it.
+Expected<Target> FollowLinks(const std::string& path) {
+  constexpr int kMaxLinks = 40;  // as many as the system follows
+  Expected<Place> place = PlaceOf(AT_FDCWD, path);
+  for (int i = 0; i < kMaxLinks; ++i) {
+    if (!place.ok()) return CantCreate(path);
+    const int directory = place->directory.get();
+    const FileDescriptor there(
+        openat(directory, place->name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    struct stat status {};
+    if (!there.valid() || fstat(there.get(), &status) != 0 || S_ISREG(status.st_mode)) {
+      return Target{*std::move(place), Way::kReplace};
+    }
+    const bool is_link = S_ISLNK(status.st_mode);
+    if ((is_link || S_ISFIFO(status.st_mode)) && !MayLead(status, directory)) {
+      return Target{*std::move(place), Way::kReplace};
+    }
+    if (!is_link) return Target{*std::move(place), Way::kWriteTo};
+    if (IsOpenFile(there.get())) return Target{*std::move(place), Way::kWriteToOpenFile};
+    place = PlaceOf(directory, TextOf(there.get()));
+  }
+  errno = ELOOP;
+  return CantCreate(path);
+}
+
+std::string DraftName() {
+  uint64_t random = 0;
+  if (getrandom(&random, sizeof(random), 0) != sizeof(random)) {
+    random = static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+  }
+  return ".cccl-cache-" + std::to_string(random);
+}
+
+/// Puts the names on the disk too, which a file's own sync does not.
+bool SyncDirectory(int directory) {
+  const FileDescriptor opened(openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   // A user who may write but not read the directory can't sync it; some file systems don't support
   // it.
   if (!opened.valid()) return errno == EACCES;
   return fsync(opened.get()) == 0 || errno == EINVAL;
+}
+
+mode_t WithoutMask(mode_t mode) {
+  const mode_t mask = umask(0);
+  umask(mask);
+  return mode & ~mask;
 }
 
 Expected<Done> Replace(const std::string& path, std::string_view contents, OutputFile::Until until,
@@ -127,44 +202,95 @@ std::string_view ExtensionOf(std::string_view path) {
 }
 
 Expected<OutputFile> OutputFile::Create(const std::string& given) {
-  if (given == "-") return OutputFile(given, "", -1);
-  const std::string path = BehindLinks(given);
-  struct stat there;
-  if (lstat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode)) {
-    // A pipe, a device: what was put in its place would not be what it is.
-    const int in_place = open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC);
-    if (in_place < 0) return CantCreate(path);
-    return OutputFile(path, "", in_place);
+  OutputFile made(given);
+  if (given == "-") return made;
+  Expected<Target> target = FollowLinks(given);
+  if (!target.ok()) return target.error();
+  made.directory_ = std::move(target->place.directory);
+  made.name_ = std::move(target->place.name);
+  if (target->way == Way::kReplace) {
+    const Expected<Done> begun = made.Begin();
+    if (!begun.ok()) return begun.error();
+    return made;
   }
-  std::string temporary = path + ".XXXXXX";
-  const int fd = mkostemp(temporary.data(), O_CLOEXEC);
-  if (fd < 0) return CantCreate(path);
-  return OutputFile(path, std::move(temporary), fd);
+  // A pipe, a device: what was put in its place would not be what it is.
+  const int follow = target->way == Way::kWriteToOpenFile ? 0 : O_NOFOLLOW;
+  made.file_ = FileDescriptor(openat(made.directory_.get(), made.name_.c_str(),
+                                     O_WRONLY | O_TRUNC | O_NOCTTY | O_CLOEXEC | follow));
+  if (!made.file_.valid()) return CantCreate(given);
+  return made;
+}
+
+Expected<Done> OutputFile::Begin() {
+  constexpr int kNew = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  std::string draft = DraftName();
+  file_ = FileDescriptor(openat(directory_.get(), draft.c_str(), kNew, S_IRUSR | S_IWUSR));
+  if (file_.valid()) {
+    draft_ = std::move(draft);
+    return Done{};
+  }
+  const int cause = errno;
+  in_place_ =
+      FileDescriptor(openat(directory_.get(), name_.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat status {};
+  const bool is_file = fstat(in_place_.get(), &status) == 0 && S_ISREG(status.st_mode);
+  if (is_file) file_ = FileDescriptor(memfd_create("output", MFD_CLOEXEC));
+  if (file_.valid()) return Done{};
+  errno = cause;
+  return CantCreate(path_);
 }
 
 OutputFile::OutputFile(OutputFile&& other) noexcept
     : path_(other.path_),
-      temporary_(std::exchange(other.temporary_, "")),
-      file_(std::move(other.file_)) {}
+      directory_(std::move(other.directory_)),
+      name_(std::move(other.name_)),
+      draft_(std::exchange(other.draft_, "")),
+      file_(std::move(other.file_)),
+      in_place_(std::move(other.in_place_)) {}
 
 OutputFile::~OutputFile() {
-  if (!temporary_.empty()) unlink(temporary_.c_str());
+  if (!draft_.empty()) unlinkat(directory_.get(), draft_.c_str(), 0);
 }
 
 int OutputFile::fd() const { return file_.valid() ? file_.get() : STDOUT_FILENO; }
 
 Expected<Done> OutputFile::Finish(Until until, std::optional<mode_t> mode) {
-  if (temporary_.empty()) return Done{};
   const bool on_disk = until == Until::kOnDisk;
-  const mode_t mask = umask(0);
-  umask(mask);
-  if (fchmod(file_.get(), mode.value_or(0666 & ~mask)) != 0 ||
-      (on_disk && fsync(file_.get()) != 0) || rename(temporary_.c_str(), path_.c_str()) != 0) {
+  if (in_place_.valid()) {
+    const bool done = Overwrite(mode) && (!on_disk || fsync(in_place_.get()) == 0);
+    return done ? Expected<Done>(Done{}) : CantCreate(path_);
+  }
+  if (draft_.empty()) return Done{};
+  if (fchmod(file_.get(), mode ? *mode : WithoutMask(0666)) != 0 ||
+      (on_disk && fsync(file_.get()) != 0) ||
+      renameat(directory_.get(), draft_.c_str(), directory_.get(), name_.c_str()) != 0) {
     return CantCreate(path_);
   }
-  temporary_.clear();
-  if (on_disk && !SyncDirectoryOf(path_)) return CantCreate(path_);
+  draft_.clear();
+  if (on_disk && !SyncDirectory(directory_.get())) return CantCreate(path_);
   return Done{};
+}
+
+bool OutputFile::Overwrite(std::optional<mode_t> mode) {
+  struct stat old {};
+  struct stat written {};
+  if (fstat(in_place_.get(), &old) != 0 || fstat(file_.get(), &written) != 0) return false;
+  if (mode && fchmod(in_place_.get(), *mode) != 0) return false;
+  if (written.st_size > 0) {
+    errno = posix_fallocate(in_place_.get(), 0, written.st_size);
+    if (errno != 0) {
+      const int cause = errno;
+      const bool as_before = ftruncate(in_place_.get(), old.st_size) == 0;
+      errno = as_before ? cause : errno;
+      return false;
+    }
+  }
+  off_t from = 0;
+  while (from < written.st_size) {
+    const auto left = static_cast<size_t>(written.st_size - from);
+    if (sendfile(in_place_.get(), file_.get(), &from, left) <= 0) return false;
+  }
+  return ftruncate(in_place_.get(), written.st_size) == 0;
 }
 
 }  // namespace cccl_cache::cli

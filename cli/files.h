@@ -33,7 +33,9 @@ namespace cccl_cache::cli {
 
 /// A file that is written piece by piece and stands in its place once it is whole; until then a
 /// reader sees the old one, or none. "-": standard output as it is. A link stays, and what it leads
-/// to is replaced; a device or a pipe is written to where it is.
+/// to is replaced or made; a device or a pipe is written to where it is. In directories that others
+/// can write, a link or a pipe may be a trap: one that neither root, the caller nor the directory's
+/// owner made is itself replaced, as fs.protected_symlinks would have it.
 class OutputFile {
  public:
   [[nodiscard]] static Expected<OutputFile> Create(const std::string& given);
@@ -48,12 +50,19 @@ class OutputFile {
   [[nodiscard]] Expected<Done> Finish(Until until, std::optional<mode_t> mode = std::nullopt);
 
  private:
-  OutputFile(std::string path, std::string temporary, int fd)
-      : path_(std::move(path)), temporary_(std::move(temporary)), file_(fd) {}
+  explicit OutputFile(std::string path) : path_(std::move(path)) {}
 
-  const std::string path_;
-  std::string temporary_;  ///< empty: nothing is to be put in place
-  FileDescriptor file_;
+  /// Makes the draft beside the file, or in memory where the directory takes none.
+  Expected<Done> Begin();
+  /// Overwrites the file where it is. It keeps its contents if there is no room for the new ones.
+  [[nodiscard]] bool Overwrite(std::optional<mode_t> mode);
+
+  const std::string path_;    ///< as given, for messages
+  FileDescriptor directory_;  ///< in which the file is to stand
+  std::string name_;          ///< of the file in there
+  std::string draft_;         ///< of the draft in there; empty: nothing is to be put in place
+  FileDescriptor file_;       ///< what is written
+  FileDescriptor in_place_;   ///< the file itself, if `file_` is to be copied there
 };
 
 }  // namespace cccl_cache::cli

@@ -141,7 +141,9 @@ int Write(const SnapshotOptions& options, const CommonOptions& common, Empty emp
   if (made->records == 0 && empty == Empty::kRefused) {
     return Fail(NothingToWrite(options, *made), common);
   }
-  const Expected<Done> done = output->Finish(OutputFile::Until::kOnDisk);
+  // The results of other users are not for everyone who can read the directory.
+  const auto mode = options.AsksForOthers() ? std::optional<mode_t>(0600) : std::nullopt;
+  const Expected<Done> done = output->Finish(OutputFile::Until::kOnDisk, mode);
   if (!done.ok()) return Fail(done.error(), common);
   return Tell(options, common, *made);
 }

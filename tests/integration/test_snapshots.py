@@ -114,6 +114,7 @@ def test_only_an_administrator_names_other_users(shared, place):
     assert keys(shared, file) == [other["key"]]
     snapshot(shared, "create", file, "--all-users")
     assert keys(shared, file) == sorted((mine["key"], other["key"]))
+    assert file.stat().st_mode & 0o777 == 0o600
 
 
 def test_filters_narrow_what_is_exported(shared, place):

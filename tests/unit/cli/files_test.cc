@@ -7,10 +7,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
+#include <climits>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <string>
 #include <thread>
 
 #include "tests/support/temporary_directory.h"
@@ -156,6 +159,90 @@ TEST_CASE("a link stays, and what it leads to is replaced") {
   REQUIRE(file->Finish(Until::kInPlace).ok());
   CHECK(std::filesystem::is_symlink(link));
   CHECK(Contents(target) == "new");
+}
+
+TEST_CASE("a link that leads nowhere yet stays, and its target is made") {
+  const cccl_cache::daemon::TemporaryDirectory directory;
+  const std::string link = directory / "link";
+  std::filesystem::create_symlink("second", link);
+  std::filesystem::create_symlink(directory / "target", directory / "second");
+  REQUIRE(WriteFile(link, "new").ok());
+  CHECK(std::filesystem::is_symlink(link));
+  CHECK(Contents(directory / "target") == "new");
+  std::filesystem::create_symlink("loop", directory / "loop");
+  CHECK(WriteFile(directory / "loop", "new").error().message ==
+        "can't create " + (directory / "loop") + ": Too many levels of symbolic links");
+}
+
+TEST_CASE("a name may be as long as the system takes") {
+  const cccl_cache::daemon::TemporaryDirectory directory;
+  const std::string path = directory / std::string(NAME_MAX, 'n');
+  REQUIRE(WriteFile(path, "new").ok());
+  CHECK(Contents(path) == "new");
+}
+
+TEST_CASE("a file that may be written in a directory that may not is overwritten at the end") {
+  const cccl_cache::daemon::TemporaryDirectory directory;
+  const std::string path = directory.Write("out", "something longer");
+  constexpr uid_t kOther = 65534;
+  const bool is_root = geteuid() == 0;
+  if (is_root) REQUIRE(chown(path.c_str(), kOther, kOther) == 0);
+  REQUIRE(chmod(directory.path().c_str(), 0555) == 0);
+  if (is_root) REQUIRE(seteuid(kOther) == 0);
+  const auto file_of_another = OutputFile::Create(directory / "absent");
+  auto file = OutputFile::Create(path);
+  std::string before;
+  bool finished = false;
+  if (file.ok()) {
+    Write(*file, "new");
+    before = Contents(path);
+    finished = file->Finish(Until::kOnDisk, 0640).ok();
+  }
+  if (is_root) REQUIRE(seteuid(0) == 0);
+  REQUIRE(chmod(directory.path().c_str(), 0700) == 0);
+  CHECK_FALSE(file_of_another.ok());
+  CHECK(before == "something longer");
+  CHECK(finished);
+  CHECK(Contents(path) == "new");
+  CHECK(std::filesystem::status(path).permissions() == std::filesystem::perms(0640));
+  CHECK(FilesIn(directory.path()) == 1);
+}
+
+TEST_CASE("an open file is written to by its name in /proc, whatever was opened") {
+  const cccl_cache::daemon::TemporaryDirectory directory;
+  std::array<int, 2> ends{};
+  REQUIRE(pipe2(ends.data(), O_CLOEXEC) == 0);
+  std::filesystem::create_symlink("/dev/fd/" + std::to_string(ends[1]), directory / "link");
+  REQUIRE(WriteFile(directory / "link", "new").ok());
+  std::array<char, 8> bytes{};
+  CHECK(read(ends[0], bytes.data(), bytes.size()) == 3);
+  for (const int end : ends) close(end);
+}
+
+TEST_CASE("a stranger's link or pipe is replaced, the directory's owner's is followed", "[root]") {
+  const cccl_cache::daemon::TemporaryDirectory directory;
+  const std::string precious = directory.Write("precious", "old");
+  const std::string shared = directory / "shared";
+  const std::string link = shared + "/link";
+  const std::string pipe = shared + "/pipe";
+  constexpr uid_t kStranger = 4001;
+  std::filesystem::create_directory(shared);
+  REQUIRE(chmod(shared.c_str(), 01777) == 0);
+  std::filesystem::create_symlink(precious, link);
+  REQUIRE(mkfifo(pipe.c_str(), 0666) == 0);
+  for (const std::string& trap : {link, pipe}) {
+    REQUIRE(lchown(trap.c_str(), kStranger, kStranger) == 0);
+    REQUIRE(WriteFile(trap, "new").ok());
+    CHECK(std::filesystem::symlink_status(trap).type() == std::filesystem::file_type::regular);
+    CHECK(Contents(trap) == "new");
+  }
+  CHECK(Contents(precious) == "old");
+  std::filesystem::remove(link);
+  std::filesystem::create_symlink(precious, link);
+  REQUIRE(lchown(link.c_str(), kStranger, kStranger) == 0);
+  REQUIRE(lchown(shared.c_str(), kStranger, kStranger) == 0);
+  REQUIRE(WriteFile(link, "new").ok());
+  CHECK(Contents(precious) == "new");
 }
 
 TEST_CASE("a device and standard output are written where they are") {
