@@ -64,15 +64,31 @@ Status EnterWorkingDirectory(const std::string& directory) {
       fmt::format("the working directory {} can't be entered: {}", directory, strerror(errno))};
 }
 
+/// Returns the place behind the last option that names a header directory. An option that is
+/// appended behind all others could become the value of one that lacks its own.
+std::vector<std::string>::iterator EndOfDirectories(std::vector<std::string>& options) {
+  auto end = options.begin();
+  for (auto option = options.begin(); option != options.end(); ++option) {
+    const bool awaits_value = *option == "-I" || *option == "--include-path";
+    const bool names = option->starts_with("-I") || option->starts_with("--include-path=");
+    // Without a value it is the working directory.
+    if (awaits_value && option + 1 == options.end()) *option = "--include-path=";
+    if (awaits_value && option + 1 != options.end()) ++option;
+    if (awaits_value || names) end = option + 1;
+  }
+  return end;
+}
+
 CompileJob JobFor(std::shared_ptr<const BuildRequest> request, ToolchainPtr toolchain) {
   CompileJob job;
   job.options = OptionsOf(*request);
   if (const auto* program = std::get_if<NvrtcProgram>(&request->program)) {
     job.program_name = program->name;
+    std::vector<std::string> appended;
     for (const HeaderDirectory& headers : toolchain->headers) {
-      if (!program->append_toolchain_headers) break;
-      job.options.push_back("--include-path=" + headers.path);
+      if (program->append_toolchain_headers) appended.push_back("--include-path=" + headers.path);
     }
+    job.options.insert(EndOfDirectories(job.options), appended.begin(), appended.end());
   }
   job.request = std::move(request);
   job.toolchain = std::move(toolchain);

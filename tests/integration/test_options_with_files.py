@@ -47,6 +47,12 @@ def socket(request):
     return None if request.param == "no daemon" else request.getfixturevalue("lasting").socket
 
 
+def test_a_last_option_that_lacks_its_value_takes_no_directory_for_it(alone, place):
+    said, made = build(alone, place, "--create-pch=k.pch", "-Xptxas")
+    assert (said["outcome"], b".entry k" in made) == ("local", True)
+    assert "-Xptxas expects a value" in said["log"]
+
+
 def test_a_precompiled_header_is_written_and_then_named(alone, place, socket):
     said, made = build(alone, place, "--create-pch=k.pch", socket=socket)
     assert said["outcome"] == "local"

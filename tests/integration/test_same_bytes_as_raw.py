@@ -14,7 +14,9 @@ import sys
 import pytest
 from conftest import PATIENCE, PLACES
 from raw import RAW, SEED, header_directories, raw, text_of
+from test_run import knowing, library_of
 
+COMPILE_EACH = pathlib.Path(__file__).with_name("compile_each.py")
 REDUCTION = """
 #include <cub/block/block_reduce.cuh>
 namespace { __device__ int helper(int x) { return x * 3; } }
@@ -158,3 +160,41 @@ def test_same_bytes_as_raw_libnvvm(real, root, directory):
     real.cli("nvvm", str(module), "--arch", "compute_90", "-o", str(output))
     expected = raw(kind="nvvm", root=root, modules=[("m.ll", MODULE)], options=["-arch=compute_90"])
     assert output.read_bytes() == text_of(expected["ptx"])
+
+
+# Each takes a value from the next argument, or is taken to.
+WITHOUT_VALUE = ("-Xptxas", "-Xnvvm", "-Xcudafe", "-maxrregcount", "-jtd", "-split-compile", "-dopt", "-Ofc", "-D", "-U",
+                 "-include")
+
+
+def said_of(programs, directory, root, *before):
+    """What NVRTC says of each program in a process of its own, started by these words."""
+    file = directory / "programs.json"
+    file.write_text(json.dumps(programs))
+    words = [*before, sys.executable, COMPILE_EACH, library_of(root), file]
+    done = subprocess.run(list(map(str, words)), capture_output=True, timeout=PATIENCE, cwd=directory)
+    assert done.returncode == 0, done.stderr.decode()
+    return json.loads(done.stdout), done.stderr
+
+
+def under_run(daemon, programs, directory, root):
+    """The same under `run`, where the daemon answers each program, and the report."""
+    words = (PLACES.cli, "--json", "--socket", daemon.socket, "run", "--report", "--")
+    said, report = said_of(programs, directory, root, *words)
+    report = json.loads(report)
+    assert not any(report["forwarded"].values()), report
+    return said, report
+
+
+def test_an_option_that_lacks_its_value_is_for_the_compiler_to_judge(real, root, directory):
+    programs = [{"source": PLAIN, "name": "k.cu", "options": ["-arch=sm_90", *include, word]}
+                for word in WITHOUT_VALUE for include in ((), ("-Iinc",))]
+    expected, _ = said_of(programs, directory, root)
+    for _ in range(2):
+        assert under_run(knowing(real), programs, directory, root)[0] == expected
+    (directory / "k.cu").write_text(PLAIN)
+    for word, alone in zip(WITHOUT_VALUE, expected[::2]):
+        done = real.cli("--json", "build", "k.cu", "--arch", "sm_90", "-o", os.devnull, f"--option={word}", cwd=directory,
+                        check=False)
+        told = json.loads(done.stdout)
+        assert (told["outcome"] == "failed", told["log"].rstrip()) == (alone["code"] != 0, alone["log"].rstrip()), word

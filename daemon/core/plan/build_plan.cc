@@ -90,25 +90,33 @@ bool ShowPaths(const std::vector<ParsedOption>& options) {
   });
 }
 
+// The daemon's own options stand before the client's, and the toolchain's header directories behind
+// the client's last one: a last option that lacks its value would take an option behind it for the
+// value.
 std::vector<std::string> CompilerOptions(const NvrtcProgram& program,
                                          const std::vector<ParsedOption>& parsed,
                                          const std::vector<Root>& roots,
                                          const Capabilities& capabilities) {
   std::vector<std::string> options;
+  if (capabilities.random_seed && !Names(parsed, "-frandom-seed")) {
+    options.push_back(fmt::format("-frandom-seed={}", RandomSeed(program, parsed)));
+  }
+  if (capabilities.no_cache && !Names(parsed, "--no-cache")) options.push_back("--no-cache");
+  size_t end_of_directories = options.size();
   size_t root = 1;
   for (const ParsedOption& option : parsed) {
     const bool directory = option.rule != nullptr && option.rule->names_directory;
     options.push_back(directory
                           ? fmt::format("{}={}", option.rule->name, roots[root++].for_compiler)
                           : option.canonical);
+    if (directory) end_of_directories = options.size();
   }
+  std::vector<std::string> appended;
   for (; root < roots.size(); ++root) {
-    options.push_back(fmt::format("--include-path={}", roots[root].for_compiler));
+    appended.push_back(fmt::format("--include-path={}", roots[root].for_compiler));
   }
-  if (capabilities.random_seed && !Names(parsed, "-frandom-seed")) {
-    options.push_back(fmt::format("-frandom-seed={}", RandomSeed(program, parsed)));
-  }
-  if (capabilities.no_cache && !Names(parsed, "--no-cache")) options.push_back("--no-cache");
+  options.insert(options.begin() + static_cast<ptrdiff_t>(end_of_directories), appended.begin(),
+                 appended.end());
   return options;
 }
 

@@ -83,9 +83,9 @@ int Compile(const WorkerJob& job, const NvrtcLibrary& nvrtc, NvrtcLibrary::Progr
   const std::string use = "--use-pch=" + name;
   const std::string create = "--create-pch=" + name;
   if (pch != PchUse::kNone) {
-    options.push_back(pch == PchUse::kRead ? use.c_str() : create.c_str());
-    options.push_back(kNoPchMessages);
-    options.push_back(kNoInstances);
+    // In front: the client's last option may lack its value.
+    options.insert(options.begin(), {pch == PchUse::kRead ? use.c_str() : create.c_str(),
+                                     kNoPchMessages, kNoInstances});
   }
   const int result =
       nvrtc.compile_program(program, static_cast<int>(options.size()), options.data());

@@ -204,6 +204,24 @@ TEST_CASE(
   CHECK_FALSE(Has(without->job.options, "--no-cache"));
 }
 
+TEST_CASE("no option of the daemon's becomes the value of a last option that lacks its own") {
+  for (const char* last : {"-Xptxas", "-Xnvvm", "-maxrregcount", "-D", "-U", "-include", "-jtd",
+                           "--std", "-unknown"}) {
+    auto request = Request("k.cu", {"-I/home/a", "-DX", last});
+    std::get<NvrtcProgram>(request->program).append_toolchain_headers = true;
+    const std::vector<std::string> options = Plan(request).job.options;
+    CHECK(options.back() == last);
+    const auto place = [&](std::string_view option) {
+      return std::ranges::find_if(options,
+                                  [&](const auto& each) { return each.starts_with(option); }) -
+             options.begin();
+    };
+    CHECK(place("-frandom-seed=") < place("--include-path=/cccl-root-1"));
+    CHECK(place("--include-path=/cccl-root-1") < place("--include-path=/cccl-root-2"));
+    CHECK(place("--include-path=/cccl-root-2") < place("--define-macro=X"));
+  }
+}
+
 TEST_CASE("what the client's environment adds is part of the build") {
   auto request = Request("k.cu", {});
   std::get<NvrtcProgram>(request->program).environment = {{"NVRTC_APPEND_FLAGS", " -DA=1  -DB "},

@@ -143,6 +143,13 @@ TEST_CASE("the end of the daemon stops the job that runs and drops those that wa
   CHECK(ran == 1);
 }
 
+std::string OptionOf(const CompileJob& job, std::string_view name) {
+  return *std::ranges::find_if(job.options,
+                               [&](const std::string& each) { return each.starts_with(name); });
+}
+
+std::string IncludeOf(const CompileJob& job) { return OptionOf(job, "--include-path="); }
+
 // What comes out about a program over x.h in this directory, whose compiles give what `output`
 // says.
 PathVerdict VerdictOn(const std::string& directory,
@@ -152,7 +159,7 @@ PathVerdict VerdictOn(const std::string& directory,
   FakeFileAccess files;
   files.disk->Write(directory + "/x.h", "__FILE__");
   FakeCompiler compiler([&](const CompileJob& job, int) -> Result<CompileOutput> {
-    const std::string& include = job.options.at(1);
+    const std::string include = IncludeOf(job);
     if (!job.files->Ask(include.substr(include.find('/')) + "/x.h").ok()) return Succeed("?");
     return Succeed(output(job));
   });
@@ -176,12 +183,11 @@ PathVerdict VerdictOn(const std::string& directory,
 TEST_CASE("equal bytes under other names prove that no path shows, and others that one does") {
   CHECK(VerdictOn("/home/someone/include", [](const CompileJob&) { return "same"; }) ==
         PathVerdict::kNotShown);
-  CHECK(VerdictOn("/home/someone/include",
-                  [](const CompileJob& job) { return job.options.at(1); }) == PathVerdict::kShown);
+  CHECK(VerdictOn("/home/someone/include", IncludeOf) == PathVerdict::kShown);
 }
 
 TEST_CASE("names of equal length prove nothing, for the length may show") {
-  const auto length = [](const CompileJob& job) { return std::to_string(job.options[1].size()); };
+  const auto length = [](const CompileJob& job) { return std::to_string(IncludeOf(job).size()); };
   CHECK(VerdictOn("/opt/include", length) == PathVerdict::kUnknown);
   CHECK(VerdictOn("/opt/includes", length) == PathVerdict::kShown);
 }
@@ -230,7 +236,7 @@ TEST_CASE("a proof about LTO-IR compares PTX, compiled beside it on slots that a
   std::multiset<std::string> targets;
   FakeCompiler compiler([&](const CompileJob& job, int) -> Result<CompileOutput> {
     const std::lock_guard lock(mutex);
-    targets.insert(job.options.at(0) + (ToLtoIr(job) ? " to LTO-IR" : ""));
+    targets.insert(OptionOf(job, "--gpu-architecture=") + (ToLtoIr(job) ? " to LTO-IR" : ""));
     return Succeed("same");
   });
   LtoIrProof about(compiler, free);
