@@ -77,14 +77,26 @@ std::string ToUtf8(std::string_view text) {
   return result;
 }
 
+std::string_view CutAtCharacter(std::string_view text, size_t most) {
+  constexpr size_t kLongest = 4;
+  if (text.size() <= most) return text;
+  for (size_t back = 1; back < kLongest && back <= most; ++back) {
+    if (Utf8Length(text.substr(most - back)) > back) return text.substr(0, most - back);
+  }
+  return text.substr(0, most);
+}
+
+bool SteersTerminal(std::string_view character) {
+  return character.size() == 1 ? character < " " || character == "\x7f"
+                               : character <= "\xc2\x9f" || ChangesDirection(character);
+}
+
 std::string Printable(std::string_view text) {
   std::string printable;
-  for (size_t length = 0; !text.empty(); text.remove_prefix(length)) {
-    length = std::max<size_t>(Utf8Length(text), 1);
+  for (size_t length = 0; !text.empty(); text.remove_prefix(std::max<size_t>(length, 1))) {
+    length = Utf8Length(text);
     const std::string_view character = text.substr(0, length);
-    const bool shown = length == 1 ? character >= " " && character < "\x7f"
-                                   : character > "\xc2\x9f" && !ChangesDirection(character);
-    printable += shown ? character : "?";
+    printable += length == 0 || SteersTerminal(character) ? "?" : character;
   }
   return printable;
 }

@@ -20,9 +20,16 @@ namespace cccl_cache {
 /// string must be UTF-8, and a compiler's log quotes sources in any encoding.
 [[nodiscard]] std::string ToUtf8(std::string_view text);
 
-/// Returns someone else's text without what could steer a terminal: '?' stands for control
-/// characters, also those of two bytes (U+0080 to U+009F), for those that change the direction of
-/// the text after them, and for bytes that are not UTF-8.
+/// Returns the front of the text, of at most so many bytes. A character that is well-formed UTF-8
+/// is not cut in two.
+[[nodiscard]] std::string_view CutAtCharacter(std::string_view text, size_t most);
+
+/// Returns whether a character (one well-formed UTF-8 sequence) could steer a terminal: a control
+/// character, U+0080 to U+009F among them, or one that changes the direction of the text after it.
+[[nodiscard]] bool SteersTerminal(std::string_view character);
+
+/// Returns someone else's text with '?' for characters that could steer a terminal and for bytes
+/// that are not UTF-8.
 [[nodiscard]] std::string Printable(std::string_view text);
 
 /// "; did you mean X?" for the candidate that `name` was most likely meant to be; empty if none is

@@ -131,7 +131,7 @@ def test_a_message_that_is_not_protobuf(fake):
         with pytest.raises(grpc.RpcError) as error:
             call(b"\xff\xff\xff\xff not a message")
     assert error.value.code() == grpc.StatusCode.INVALID_ARGUMENT
-    assert "is not a cccl_cache.v1.BuildRequest: it is damaged, compressed, or" in error.value.details()
+    assert "is not a cccl_cache.v1.BuildRequest: it is damaged or compressed" in error.value.details()
 
 
 def test_a_request_without_a_program(fake):

@@ -198,3 +198,33 @@ def test_an_option_that_lacks_its_value_is_for_the_compiler_to_judge(real, root,
                         check=False)
         told = json.loads(done.stdout)
         assert (told["outcome"] == "failed", told["log"].rstrip()) == (alone["code"] != 0, alone["log"].rstrip()), word
+
+
+def test_names_options_and_texts_that_are_not_utf8_are_the_compilers_as_they_are(real, root, directory):
+    place = os.fsencode(directory)
+    os.mkdir(place + b"/d\xe9")
+    with open(place + b"/d\xe9/caf\xe9.h", "w", encoding="ascii") as header:
+        header.write("#define VALUE 7\n")
+    latin = ('#include "caf\xe9.h"\n#warning d\xe9j\xe0 vu\ntemplate <int c> __global__ void k(int* p) {\n'
+             '  const char* text = TEXT;\n  *p = VALUE + c + text[0];\n}\n')
+    wrong = '#error \xe9t\xe9\n'
+    options = ["-arch=sm_90", "-Id\xe9", '-DTEXT="\xe9"']
+    programs = [{"source": latin, "name": "caf\xe9.cu", "options": options, "expressions": ["k<'\xe9'>"]},
+                {"source": wrong, "name": "caf\xe9.cu", "options": options}]
+    expected, _ = said_of(programs, directory, root)
+    assert [each["code"] for each in expected] == [0, 6]
+    assert "d\xe9j\xe0 vu" in expected[0]["log"] and "\xe9t\xe9" in expected[1]["log"]
+    for hits in (0, 1):
+        said, report = under_run(knowing(real), programs, directory, root)
+        assert (said, report["hits"]) == (expected, hits)
+    for program, alone in zip(programs, expected):
+        source = place + b"/caf\xe9.cu"
+        with open(source, "w", encoding="latin-1") as file:
+            file.write(program["source"])
+        words = ("build", b"caf\xe9.cu", b"--arch", b"sm_90", b"-o", b"k\xe9.out", b"-I", b"d\xe9", b"-D", b'TEXT="\xe9"')
+        done = real.cli(*words, cwd=directory, check=False)
+        assert (done.returncode == 0) == (alone["code"] == 0)
+        assert alone["log"].rstrip().encode("latin-1") in done.stderr
+        done = real.cli("--json", *words, cwd=directory, check=False)
+        assert "\ufffd" in json.loads(done.stdout)["log"]
+    assert os.path.getsize(place + b"/k\xe9.out") > 0

@@ -74,6 +74,14 @@ def test_what_does_not_compile_raises_with_the_log(client):
     assert raised.value.result.outcome == "failed"
 
 
+def test_names_need_not_be_utf8_and_a_log_can_always_be_printed(client):
+    source = "#warning d\udce9j\udce0\ntemplate <int c> __global__ void k(int* p) { *p = c; }\n"
+    made = client.build(source, arch="sm_90", name="caf\udce9.cu", name_expressions=["k<'\udce9'>"])
+    assert list(made.lowered_names) == ["k<'\udce9'>"]
+    assert made.log.startswith(r"caf\xe9.cu(1)") and r"d\xe9j\xe0" in made.log
+    assert made.log.encode()
+
+
 @pytest.mark.parametrize("arch", ["90", "sm90", "sm_90,sm_80", "sm_50"])
 def test_a_wrong_architecture_is_told_how_it_is_written(client, arch):
     with pytest.raises(cccl_cache.CompileError, match='written "sm_90"'):

@@ -46,13 +46,23 @@ class Received(Structure):
         return string_at(self.data, self.size) if self.size else b""
 
     def text(self) -> str:
-        return self.bytes().decode("utf-8", "replace")
+        """For people: what is not UTF-8 is shown by its number, so that it can be printed everywhere."""
+        return self.bytes().decode("utf-8", "backslashreplace")
+
+    def name(self) -> str:
+        """The text that `encoded` makes the same bytes of."""
+        return self.bytes().decode("utf-8", "surrogateescape")
+
+
+def encoded(text: str) -> bytes:
+    """A name or option, of the file system's too, which need not be UTF-8."""
+    return text.encode("utf-8", "surrogateescape")
 
 
 def texts(values: Any) -> Any:
     """An array of texts and its length, as a program wants its options."""
-    encoded = [value.encode() if isinstance(value, str) else value for value in values]
-    elements: Any = [(each, len(each)) for each in encoded]
+    given = [encoded(value) if isinstance(value, str) else value for value in values]
+    elements: Any = [(each, len(each)) for each in given]
     return (Given * len(elements))(*elements), len(elements)
 
 
@@ -96,7 +106,7 @@ def named(pairs: Any) -> tuple[Any, int]:
     """An array of names with contents, and its length."""
     array = (NamedContents * len(pairs))()
     for each, (name, contents) in zip(array, pairs):
-        each.__init__(name.encode(), len(name.encode()), contents, len(contents))
+        each.__init__(encoded(name), len(encoded(name)), contents, len(contents))
     return array, len(pairs)
 
 

@@ -46,7 +46,7 @@ def _contents(name: str, value: Any) -> bytes:
     if type(value) is bytes:
         return value
     if isinstance(value, str):
-        return value.encode()
+        return _library.encoded(value)
     try:
         return bytes(value if hasattr(type(value), "__bytes__") else memoryview(value))
     except TypeError:
@@ -65,7 +65,7 @@ class _Program:
     _choice: tuple[int | str | None, str | tuple[str, ...], float | None, bytes, int, int]
 
     def __repr__(self) -> str:
-        arch = self.fields.options[0].data.decode().partition("=")[2]
+        arch = self.fields.options[0].data.decode("utf-8", "replace").partition("=")[2]
         return f"<cccl_cache.{type(self).__name__} {arch} {self._choice[1]}>"
 
     def options(self) -> Any:
@@ -143,7 +143,7 @@ def _nvrtc_pattern(arch: str, emit: Emit, directories: tuple[Any, ...], options:
                    name_expressions: tuple[str, ...], toolchain_headers: bool) -> _library.NvrtcProgram:
     """A program without its source."""
     flags, flag_count = _nvrtc_flags(arch, _checked(emit, _library.KINDS), directories, options)
-    program_name = b"" if name is None else name.encode()
+    program_name = b"" if name is None else _library.encoded(name)
     pattern = _library.NvrtcProgram(_SIZES[_library.NvrtcProgram], b"", 0, program_name, len(program_name), flags, flag_count)
     if name_expressions:
         pattern.name_expressions, pattern.name_expression_count = _library.texts(name_expressions)
@@ -182,7 +182,7 @@ class Build(_Program):
             pattern = _remember(_nvrtc_patterns, key, _nvrtc_pattern(*key))
         self._pattern = pattern  # owns what the copy points to
         self.fields = fields = _library.NvrtcProgram.from_buffer_copy(pattern)
-        fields.source = contents = source.encode() if type(source) is str else _contents("source", source)
+        fields.source = contents = _library.encoded(source) if type(source) is str else _contents("source", source)
         fields.source_size = len(contents)
         if headers:
             fields.headers, fields.header_count = _library.named(_headers(headers))
@@ -225,7 +225,7 @@ def _link_input(given: LinkInput) -> tuple[bytes, bytes, int]:
         if kind not in _INPUT_TYPES:
             raise ValueError(f"{kind!r} is not one of {', '.join(_INPUT_TYPES)}")
         _library.check_type("the name of an input", "a str", name, str)
-        return name.encode(), _contents("each of inputs", contents), _INPUT_TYPES[kind]
+        return _library.encoded(name), _contents("each of inputs", contents), _INPUT_TYPES[kind]
     artifacts = getattr(given, "artifacts", None)
     if artifacts is None:
         return b"", _contents("each of inputs", given), 0
@@ -262,6 +262,6 @@ class Nvvm(_Program):
 def _nvvm_module(given: NvvmModule) -> tuple[bytes, bytes]:
     if isinstance(given, tuple):
         _library.check_type("the name of a module", "a str", given[0], str)
-        return given[0].encode(), _contents("each of modules", given[1])
+        return _library.encoded(given[0]), _contents("each of modules", given[1])
     return b"", _contents("each of modules", given)
 

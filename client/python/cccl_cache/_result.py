@@ -209,7 +209,7 @@ class Result:
         except ImportError:
             from cuda.core.experimental import ObjectCode
         # As cuda.core's own compile has them: it looks kernels up by bytes.
-        lowered = {expression: name.encode() for expression, name in self.lowered_names.items()}
+        lowered = {expression: _library.encoded(name) for expression, name in self.lowered_names.items()}
         makers = {"cubin": ObjectCode.from_cubin, "ptx": ObjectCode.from_ptx, "ltoir": ObjectCode.from_ltoir}
         for kind, make in makers.items():
             if kind in self.artifacts:
@@ -249,7 +249,7 @@ class Result:
 
     def _lowered_name(self, index: int) -> tuple[str, str]:
         name = _library.describe(_lowered_name, _library.LoweredName, self._answer.result, index)
-        return name.expression.text(), name.lowered.text()
+        return name.expression.name(), name.lowered.name()
 
 
 class _Text(str):

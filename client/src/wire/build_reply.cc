@@ -28,13 +28,35 @@ ProtoWriter SplitArtifact(ProtoReader artifact, std::string_view* contents) {
   return small;
 }
 
-// The reply without the contents of its artifacts, so that unpacking copies only what is small.
+// A lowered name whose texts are as the compiler has them. protobuf-c takes any bytes for a text,
+// and the later of two fields.
+ProtoWriter WithBytes(ProtoReader name) {
+  using Field = fields::LoweredName;
+  ProtoWriter whole;
+  while (const uint32_t number = name.Next()) {
+    if (number == Field::kExpressionBytes) {
+      whole.Bytes(Field::kExpression, name.View());
+    } else if (number == Field::kLoweredBytes) {
+      whole.Bytes(Field::kLowered, name.View());
+    } else {
+      whole.Fields(name.Whole());
+    }
+  }
+  return whole;
+}
+
+// The reply without the contents of its artifacts, so that unpacking copies only what is small, and
+// with all texts as the compiler has them.
 bool Split(std::string_view reply, ProtoWriter* small, std::vector<std::string_view>* contents) {
   ProtoReader reader(reply);
   while (const uint32_t number = reader.Next()) {
     if (number == fields::BuildReply::kArtifacts) {
       contents->emplace_back();
       small->Message(number, SplitArtifact(reader.Message(), &contents->back()).bytes());
+    } else if (number == fields::BuildReply::kLoweredNames) {
+      small->Message(number, WithBytes(reader.Message()).bytes());
+    } else if (number == fields::BuildReply::kLogBytes) {
+      small->Bytes(fields::BuildReply::kLog, reader.View());
     } else {
       small->Fields(reader.Whole());
     }

@@ -22,7 +22,7 @@ std::string TellingLine(std::string_view log) {
   if (error == std::string_view::npos) error = log.find("error:");
   if (error == std::string_view::npos) error = log.find("error");
   if (error != std::string_view::npos) log.remove_prefix(log.rfind('\n', error) + 1);
-  return ToUtf8(log.substr(0, std::min(log.find('\n'), kMaxText)));
+  return ToUtf8(CutAtCharacter(log.substr(0, log.find('\n')), kMaxText));
 }
 
 /// Returns whether the client answers this error by itself: it sends what is missing, comes again,

@@ -26,11 +26,28 @@ ProtoWriter EncodeToolchain(const BuildAnswer& answer) {
       .Bytes(Field::kVersion, answer.toolchain_version);
 }
 
+/// Writes a text into a field of type string and, where it is not UTF-8, as it is into a field of
+/// type bytes.
+void AddText(ProtoWriter& message, std::string_view text, uint32_t field, uint32_t bytes_field) {
+  if (IsUtf8(text)) {
+    message.Bytes(field, text);
+  } else {
+    message.Bytes(field, ToUtf8(text)).Bytes(bytes_field, text);
+  }
+}
+
 ProtoWriter EncodeLoweredName(std::string_view expression, std::string_view lowered) {
   using Field = fields::LoweredName;
-  return ProtoWriter()
-      .Bytes(Field::kExpression, ToUtf8(expression))
-      .Bytes(Field::kLowered, ToUtf8(lowered));
+  ProtoWriter name;
+  AddText(name, expression, Field::kExpression, Field::kExpressionBytes);
+  AddText(name, lowered, Field::kLowered, Field::kLoweredBytes);
+  return name;
+}
+
+/// Returns the log as far as it is sent. A log that is not UTF-8 is sent twice.
+std::string_view SentLog(std::string_view log) {
+  const std::string_view most = CutAtCharacter(log, kMaxLog);
+  return IsUtf8(most) ? most : CutAtCharacter(log, kMaxLog / 2);
 }
 
 ProtoWriter EncodeTiming(const BuildAnswer& answer) {
@@ -56,7 +73,7 @@ std::string EncodeReplyHead(const BuildAnswer& answer) {
       reply.Message(Field::kLoweredNames, EncodeLoweredName(expression, lowered).bytes());
     }
   }
-  reply.Bytes(Field::kLog, ToUtf8(std::string_view(answer.log).substr(0, kMaxLog)));
+  AddText(reply, SentLog(answer.log), Field::kLog, Field::kLogBytes);
   reply.Number(Field::kNativeCode, static_cast<uint64_t>(answer.native_code));
   reply.Bytes(Field::kReason, ToUtf8(answer.reason));
   reply.Number(Field::kRemembered, answer.remembered ? 1 : 0);

@@ -104,7 +104,7 @@ void RequestReader::ReadField(uint32_t number, ProtoReader& message, BuildReques
     request.driver_version = static_cast<uint32_t>(message.Number());
   }
   if (number == Field::kWorkingDirectory) {
-    request.working_directory = WorkingDirectory(message.Text());
+    request.working_directory = WorkingDirectory(message.Bytes());
   }
   if (number == Field::kMinApiMinor) min_api_minor_ = static_cast<uint32_t>(message.Number());
   if (number == Field::kWanted) ReadWanted(message);
@@ -126,7 +126,7 @@ NvrtcProgram RequestReader::Nvrtc(ProtoReader& outer) {
     if (number == Field::kSource) {
       program.source = fields_.SourceText("nvrtc.source", ReadBlob(message));
     }
-    if (number == Field::kName) program.name = fields_.Name("nvrtc.name", message.Text());
+    if (number == Field::kName) program.name = fields_.Name("nvrtc.name", message.Bytes());
     if (number == Field::kOptions) ReadOption(options, message, program.options);
     if (number == Field::kHeaders && headers.Takes()) program.headers.push_back(Header(message));
     if (number == Field::kNameExpressions) {
@@ -180,7 +180,7 @@ InlineHeader RequestReader::Header(ProtoReader& outer) {
   InlineHeader header;
   ProtoReader message = outer.Message();
   while (const uint32_t number = message.Next()) {
-    if (number == Field::kName) header.name = fields_.Name("nvrtc.headers.name", message.Text());
+    if (number == Field::kName) header.name = fields_.Name("nvrtc.headers.name", message.Bytes());
     if (number == Field::kContents) {
       header.contents = fields_.SourceText("nvrtc.headers.contents", ReadBlob(message));
     }
@@ -194,10 +194,10 @@ std::pair<std::string, std::string> RequestReader::Variable(ProtoReader& outer) 
   ProtoReader message = outer.Message();
   while (const uint32_t number = message.Next()) {
     if (number == Field::kName) {
-      variable.first = fields_.Name("nvrtc.environment.name", message.Text());
+      variable.first = fields_.Name("nvrtc.environment.name", message.Bytes());
     }
     if (number == Field::kValue) {
-      variable.second = fields_.Option("nvrtc.environment.value", message.Text());
+      variable.second = fields_.Option("nvrtc.environment.value", message.Bytes());
     }
   }
   return variable;
@@ -216,7 +216,7 @@ cccl_cache::LinkInput RequestReader::Input(ProtoReader& outer) {
         file.type = static_cast<LinkInputType>(type);
       }
     }
-    if (number == Field::kName) file.name = fields_.Name("link.inputs.name", message.Text());
+    if (number == Field::kName) file.name = fields_.Name("link.inputs.name", message.Bytes());
     if (number == Field::kContents) {
       file.contents = fields_.Contents("link.inputs.contents", ReadBlob(message));
     }
@@ -229,7 +229,7 @@ NvvmModule RequestReader::Module(ProtoReader& outer) {
   NvvmModule module;
   ProtoReader message = outer.Message();
   while (const uint32_t number = message.Next()) {
-    if (number == Field::kName) module.name = fields_.Name("nvvm.modules.name", message.Text());
+    if (number == Field::kName) module.name = fields_.Name("nvvm.modules.name", message.Bytes());
     if (number == Field::kContents) {
       module.contents = fields_.Contents("nvvm.modules.contents", ReadBlob(message));
     }
@@ -243,9 +243,9 @@ ToolchainSelector RequestReader::Toolchain(ProtoReader& outer) {
   ToolchainSelector selector;
   ProtoReader message = outer.Message();
   while (const uint32_t number = message.Next()) {
-    if (number == Field::kId) selector.id = fields_.Name("toolchain.id", message.Text());
+    if (number == Field::kId) selector.id = fields_.Name("toolchain.id", message.Bytes());
     if (number == Field::kVersion) {
-      selector.version = fields_.Name("toolchain.version", message.Text());
+      selector.version = fields_.Name("toolchain.version", message.Bytes());
     }
     if (number == Field::kMajor) selector.major = static_cast<uint32_t>(message.Number());
   }
@@ -311,7 +311,7 @@ void RequestReader::AddWanted(uint64_t number) {
 
 void RequestReader::ReadOption(BoundedList& list, ProtoReader& message,
                                std::vector<std::string>& options) {
-  if (list.Takes()) options.push_back(fields_.Option(list.field, message.Text()));
+  if (list.Takes()) options.push_back(fields_.Option(list.field, message.Bytes()));
 }
 
 }  // namespace
@@ -396,10 +396,8 @@ std::string RequestFields::Uploaded(std::string_view field, const std::string& r
 }
 
 Error NotARequest() {
-  return Error{
-      ErrorCode::kInvalidRequest,
-      "the message is not a cccl_cache.v1.BuildRequest: it is damaged, compressed, or a name or "
-      "option in it is not UTF-8"};
+  return Error{ErrorCode::kInvalidRequest,
+               "the message is not a cccl_cache.v1.BuildRequest: it is damaged or compressed"};
 }
 
 Result<ConvertedRequest> ReadBuild(ProtoReader& message, const ServiceLimits& limits,

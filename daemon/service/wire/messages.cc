@@ -62,7 +62,7 @@ grpc::ByteBuffer Encode(const google::protobuf::MessageLite& message) {
 }
 
 std::string TextOf(const Error& error) {
-  std::string text = ToUtf8(std::string_view(error.message).substr(0, kMaxErrorText));
+  std::string text = ToUtf8(CutAtCharacter(error.message, kMaxErrorText));
   if (error.request_id != 0) text += fmt::format(" [request {:x}]", error.request_id);
   return text;
 }

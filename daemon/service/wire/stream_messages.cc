@@ -60,7 +60,7 @@ FileAnswer ReadFields(ProtoReader& outer) {
     if (number == Field::kSize) answer.size = message.Number();
     if (number == Field::kSha256) answer.sha256 = message.Bytes();
     if (number == Field::kContents) answer.contents = message.Bytes();
-    if (number == Field::kReason) answer.reason = message.Text();
+    if (number == Field::kReason) answer.reason = message.Bytes();
   }
   return answer;
 }
@@ -95,7 +95,7 @@ Result<CallerAnswer> Convert(const FileAnswer& message) {
 /// Passes on the answer in the current field.
 Status ReadAnswer(ProtoReader& outer, FileExchange& exchange) {
   const FileAnswer message = ReadFields(outer);
-  if (!outer.ok()) return NotAnswers("it is damaged, or text in it is not UTF-8");
+  if (!outer.ok()) return NotAnswers("it is damaged");
   auto answer = Convert(message);
   if (!answer) return answer.error();
   const bool contents = answer->kind == FileKind::kFile && !message.contents.empty();

@@ -23,6 +23,15 @@ TEST_CASE("what is not UTF-8 becomes question marks, byte by byte") {
   CHECK(ToUtf8("\xE2\x82") == "??");            // cut off
 }
 
+TEST_CASE("a text is cut between characters, and what is no character anywhere") {
+  CHECK(CutAtCharacter("a\u20acb", 10) == "a\u20acb");
+  CHECK(CutAtCharacter("a\u20acb", 4) == "a\u20ac");
+  CHECK(CutAtCharacter("a\u20acb", 3) == "a");
+  CHECK(CutAtCharacter("a\u20acb", 2) == "a");
+  CHECK(CutAtCharacter("\U0001F600", 3).empty());
+  CHECK(CutAtCharacter("\xE9\xE9\xE9", 2) == "\xE9\xE9");
+}
+
 TEST_CASE("what could steer a terminal becomes question marks") {
   CHECK(Printable("plain \u00e9\u20ac") == "plain \u00e9\u20ac");
   CHECK(Printable("a\x1b[2J\n\t\x7f\x80z") == "a?[2J????z");

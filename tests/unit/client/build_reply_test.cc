@@ -65,6 +65,22 @@ TEST_CASE("artifacts stay in the memory in which they were received") {
   CHECK(reply->fields().artifacts[1]->size == 3);
 }
 
+TEST_CASE("texts that are not UTF-8 are as the compiler has them") {
+  v1::BuildReply reply = TwoArtifacts();
+  reply.set_log("caf?");
+  reply.set_log_bytes("caf\xe9");
+  v1::LoweredName* name = reply.add_lowered_names();
+  name->set_expression("k<'?'>");
+  name->set_expression_bytes("k<'\xe9'>");
+  name->set_lowered("_Z1k");
+  const auto decoded = BuildReply::Decode(ToMessage(reply.SerializeAsString()));
+  REQUIRE(decoded.ok());
+  CHECK(std::string(decoded->fields().log) == "caf\xe9");
+  const size_t last = decoded->fields().n_lowered_names - 1;
+  CHECK(std::string(decoded->fields().lowered_names[last]->expression) == "k<'\xe9'>");
+  CHECK(std::string(decoded->fields().lowered_names[last]->lowered) == "_Z1k");
+}
+
 TEST_CASE("an artifact that is not as long as it claims is refused") {
   v1::BuildReply reply = TwoArtifacts();
   reply.mutable_artifacts(1)->set_size(4);

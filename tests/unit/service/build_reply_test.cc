@@ -72,12 +72,41 @@ TEST_CASE("a compiler's words that are not UTF-8, or without end, leave the repl
   BuildAnswer answer;
   answer.log = std::string(5u << 20, 'x');
   answer.reason = "\xff";
-  // Cut in the middle of a character.
-  answer.log.replace((4u << 20) - 1, 2, "\xc3\xa9");
   const v1::BuildReply reply = Parsed(EncodeReplyHead(answer));
   CHECK(reply.log().size() == 4u << 20);
-  CHECK(reply.log().back() == '?');
   CHECK(reply.reason() == "?");
+}
+
+TEST_CASE("a log that is UTF-8 is cut between characters, and sent once") {
+  BuildAnswer answer;
+  answer.log = std::string(5u << 20, 'x');
+  answer.log.replace((4u << 20) - 1, 2, "\xc3\xa9");
+  const v1::BuildReply reply = Parsed(EncodeReplyHead(answer));
+  CHECK(reply.log().size() == (4u << 20) - 1);
+  CHECK(reply.log_bytes().empty());
+}
+
+TEST_CASE("a log that is not UTF-8 is sent as it is, too, and takes no more room than another") {
+  BuildAnswer answer;
+  answer.log = "caf\xe9";
+  const v1::BuildReply reply = Parsed(EncodeReplyHead(answer));
+  CHECK(reply.log() == "caf?");
+  CHECK(reply.log_bytes() == answer.log);
+  answer.log.append(5u << 20, 'x');
+  CHECK(Parsed(EncodeReplyHead(answer)).log_bytes().size() == 2u << 20);
+}
+
+TEST_CASE("a name expression that is not UTF-8 is answered as it was asked for") {
+  Artifact artifact;
+  artifact.lowered_names = {{"k<'\xe9'>", "_Z1kILcn23EEvv"}};
+  BuildAnswer answer;
+  answer.artifact = std::make_shared<const Artifact>(std::move(artifact));
+  const v1::BuildReply reply = Parsed(EncodeReplyHead(answer));
+  REQUIRE(reply.lowered_names_size() == 1);
+  CHECK(reply.lowered_names(0).expression() == "k<'?'>");
+  CHECK(reply.lowered_names(0).expression_bytes() == "k<'\xe9'>");
+  CHECK(reply.lowered_names(0).lowered() == "_Z1kILcn23EEvv");
+  CHECK(reply.lowered_names(0).lowered_bytes().empty());
 }
 
 TEST_CASE("an artifact's bytes follow its head, or are announced for chunks") {

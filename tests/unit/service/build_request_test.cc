@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/service/wire/build_request.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
 #include <string_view>
@@ -308,12 +309,30 @@ TEST_CASE("bytes that are no message are refused") {
            valid + std::string("\x08\x01", 2),                  // a number where a program is
            valid + std::string("\x02\x00", 2),                  // no number of a field
            valid + std::string("\x58") + std::string(10, '\xff') + '\x01',  // a number without end
-           valid + std::string("\x62\x02/\xE9", 4),  // a name that is not UTF-8
        }) {
     const auto result = Read(bytes);
     REQUIRE_FALSE(result.ok());
     CHECK(result.error().message == NotARequest().message);
   }
+}
+
+TEST_CASE("names and options that are not UTF-8 are taken as they are") {
+  v1::BuildRequest message = Nvrtc();
+  message.set_working_directory("/caf?");
+  message.mutable_nvrtc()->set_name("caf?.cu");
+  message.mutable_nvrtc()->add_options("-Id?");
+  message.mutable_nvrtc()->add_name_expressions("k<'?'>");
+  message.mutable_nvrtc()->add_headers()->set_name("?.h");
+  std::string bytes = message.SerializeAsString();
+  std::replace(bytes.begin(), bytes.end(), '?', '\xE9');
+  const auto result = Read(bytes);
+  REQUIRE(result.ok());
+  const auto& program = std::get<cccl_cache::NvrtcProgram>(result->request->program);
+  CHECK(result->request->working_directory == "/caf\xE9");
+  CHECK(program.name == "caf\xE9.cu");
+  CHECK(program.options == std::vector<std::string>{"-Id\xE9"});
+  CHECK(program.name_expressions == std::vector<std::string>{"k<'\xE9'>"});
+  CHECK(program.headers.at(0).name == "\xE9.h");
 }
 
 TEST_CASE("a build inside another message is found among its other fields") {
