@@ -4,6 +4,8 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstdint>
+#include <string_view>
 #include <utility>
 
 #include "base/text.h"
@@ -11,8 +13,16 @@
 namespace cccl_cache {
 namespace {
 
-std::string Escape(char character) {
-  switch (character) {
+// Returns the number of a character of at most three bytes.
+uint32_t CodePoint(std::string_view character) {
+  uint32_t code = static_cast<uint8_t>(character.front());
+  if (character.size() > 1) code &= character.size() == 2 ? 0x1f : 0x0f;
+  for (const char byte : character.substr(1)) code = code << 6 | (byte & 0x3f);
+  return code;
+}
+
+std::string Escape(std::string_view character) {
+  switch (character.front()) {
     case '"':
       return "\\\"";
     case '\\':
@@ -25,9 +35,9 @@ std::string Escape(char character) {
       return "\\r";
     default: {
       constexpr std::string_view kDigits = "0123456789abcdef";
-      std::string escape = "\\u00";
-      escape.push_back(kDigits[static_cast<unsigned char>(character) >> 4]);
-      escape.push_back(kDigits[character & 0xf]);
+      std::string escape = "\\u";
+      const uint32_t code = CodePoint(character);
+      for (int shift = 12; shift >= 0; shift -= 4) escape.push_back(kDigits[code >> shift & 0xf]);
       return escape;
     }
   }
@@ -46,13 +56,13 @@ void AppendJsonString(std::string& json, std::string_view text) {
   json.push_back('"');
   while (!text.empty()) {
     const size_t length = Utf8Length(text);
-    const char first = text.front();
+    const std::string_view character = text.substr(0, length);
     if (length == 0) {
       json += "\\ufffd";
-    } else if (length == 1 && (first == '"' || first == '\\' || first < 0x20)) {
-      json += Escape(first);
+    } else if (character == "\"" || character == "\\" || SteersTerminal(character)) {
+      json += Escape(character);
     } else {
-      json.append(text.substr(0, length));
+      json.append(character);
     }
     text.remove_prefix(length == 0 ? 1 : length);
   }

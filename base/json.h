@@ -10,7 +10,7 @@
 namespace cccl_cache {
 
 /// Appends the text as a JSON string, quotes included. Text that is not UTF-8 becomes U+FFFD byte
-/// by byte.
+/// by byte; characters that could steer a terminal are escaped.
 void AppendJsonString(std::string& json, std::string_view text);
 
 /// Writes one JSON value, indented, commas where they belong. Not thread-safe.

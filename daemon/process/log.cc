@@ -23,6 +23,7 @@
 
 #include "base/file_descriptor.h"
 #include "base/json.h"
+#include "base/text.h"
 
 namespace cccl_cache::daemon {
 namespace {
@@ -221,8 +222,11 @@ std::string TextLine(std::string_view event, std::string_view message,
                      std::initializer_list<LogField> fields) {
   std::string line(event);
   if (!message.empty()) line += ": ";
-  // One event is one line: control characters in a foreign text can't begin another.
-  for (const char c : message) line += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+  // One event is one line: control characters in a foreign text can't begin another, nor steer the
+  // terminal of a reader.
+  std::string text(message);
+  for (char& c : text) c = static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+  line += Printable(text);
   for (const LogField& field : fields) {
     line += fmt::format(" {}=", field.name);
     AppendTextValue(line, field);

@@ -24,6 +24,7 @@ TEST_CASE("text is escaped, and bytes that are no UTF-8 do not get through") {
   CHECK(quoted("\"\\\n\t\r\x01") == "\"\\\"\\\\\\n\\t\\r\\u0001\"\n");
   CHECK(quoted("\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80") ==
         "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"\n");
+  CHECK(quoted("\x7f\u0080\u009f\u00a0\u202e") == "\"\\u007f\\u0080\\u009f\u00a0\\u202e\"\n");
   CHECK(quoted("a\xff!") == "\"a\\ufffd!\"\n");
   CHECK(quoted("\xc3") == "\"\\ufffd\"\n");                                   // cut off
   CHECK(quoted("\xc0\xaf") == "\"\\ufffd\\ufffd\"\n");                        // overlong

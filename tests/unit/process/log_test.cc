@@ -32,6 +32,11 @@ TEST_CASE("a text from elsewhere can't begin a second line") {
   CHECK(TextLine("e", "a\nb", {{"x", "c\nd"}}) == "e: a b x=\"c\\nd\"");
 }
 
+TEST_CASE("a text from elsewhere can't steer a reader's terminal") {
+  CHECK(TextLine("e", "a\u009b\u202e\x9b\u00e9", {{"x", "\u009b\xff\u00e9"}}) ==
+        "e: a???\u00e9 x=\"\\u009b\\ufffd\u00e9\"");
+}
+
 TEST_CASE("a line for machines holds the same as JSON members") {
   CHECK(JsonMembers("build", "it \"is\"", {{"uid", int64_t{-1}}, {"outcome", "hit"}}) ==
         R"(,"event":"build","message":"it \"is\"","uid":-1,"outcome":"hit")");
