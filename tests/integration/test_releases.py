@@ -89,11 +89,11 @@ def call(daemon, messages):
 
 
 def pieces(names, *contents):
-    """The messages of a client that says these digests and sends this."""
-    yield admin_pb2.AddReleaseRequest(sha256=names)
-    for each in contents:
-        for start in range(0, len(each), PIECE):
-            yield admin_pb2.AddReleaseRequest(data=each[start : start + PIECE])
+    """The messages of a client that says these digests and sends this, as much in each as it may."""
+    pieces = [each[start : start + PIECE] for each in contents for start in range(0, len(each), PIECE)] or [b""]
+    yield admin_pb2.AddReleaseRequest(sha256=names, data=pieces[0])
+    for piece in pieces[1:]:
+        yield admin_pb2.AddReleaseRequest(data=piece)
 
 
 def test_added_libraries_serve_programs_that_load_them_with_the_same_bytes(daemon, venv, program):

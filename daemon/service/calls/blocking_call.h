@@ -34,9 +34,9 @@ inline constexpr BlockingPool::Bounds kBlockingCallThreads{.awaited = "the daemo
 /// counted before its first message is received. Deletes itself when the call is done.
 class BlockingCall : public RawCall {
  public:
-  /// Data bytes in one message, and bytes that may surround them.
+  /// Data bytes in one message, and bytes that may surround them: the digests of a release.
   static constexpr uint64_t kChunkBytes = 1u << 20;
-  static constexpr uint64_t kChunkHead = 16;
+  static constexpr uint64_t kChunkHead = 128;
 
   /// Called once, after construction is complete.
   void Begin();
