@@ -88,13 +88,14 @@ std::string ProgramHint(std::string_view log) {
            " in the source's directory, the -I directories or the toolchain's headers: add its "
            "directory with -I";
   }
-  if (Has(log, "in JIT mode")) {
+  // Text that is not understood makes NVRTC take what follows for host code.
+  if (Has(log, "in JIT mode") && !Has(log, "is undefined") && !Has(log, "expected a")) {
     return "NVRTC compiles device code only, without the host code that nvcc takes: mark functions "
            "with __device__ or __global__, and launch kernels from the program that loads them";
   }
-  // The option took the next one, which this command added, for its value.
-  if (Has(log, "Unknown option '-include-path'")) {
-    return "an option for ptxas needs a value: write --option=-Xptxas=-v, for example";
+  if (Has(log, "invalid value for --std")) {
+    return "--std takes c++03, c++11, c++14, c++17, c++20 or c++23, as far as the toolchain knows "
+           "it";
   }
   if (Has(log, "Unresolved extern function")) {
     return "to define it in another file, compile both with --option=-rdc=true and join them with "

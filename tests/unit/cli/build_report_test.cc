@@ -106,7 +106,15 @@ TEST_CASE("what nvcc takes and NVRTC refuses is told with the way to write it") 
   const CompilePlan plan = For(Compiler::kNvrtc, "sm_90");
   CHECK(Has(FailureHint(plan, "host functions are not allowed in JIT mode."), "device code only"));
   CHECK(Has(FailureHint(plan, "ptxas fatal   : Unresolved extern function '_Z1gi'"), "-rdc=true"));
-  CHECK(Has(FailureHint(plan, "ptxas fatal   : Unknown option '-include-path'"), "a value"));
+  CHECK(Has(FailureHint(plan, "nvrtc: error: invalid value for --std(-std)"), "c++20"));
+}
+
+TEST_CASE("a typo is not taken for host code") {
+  const std::string host = "error: host functions are not allowed in JIT mode.\n";
+  for (const char* cause :
+       {"error: identifier \"flaot\" is undefined\n", "error: expected a \")\"\n"}) {
+    CHECK(FailureHint(For(Compiler::kNvrtc, "sm_90"), cause + host).empty());
+  }
 }
 
 TEST_CASE("code that is wrong gets no hint: the compiler said it") {
