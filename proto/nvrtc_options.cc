@@ -11,6 +11,7 @@ constexpr std::string_view kTimeReason =
 constexpr std::string_view kPchReason =
     "the compiler would read or write precompiled headers by itself; leave it out (the daemon "
     "precompiles headers on its own)";
+constexpr std::string_view kOwnPchReason = "the daemon precompiles headers on its own";
 constexpr std::string_view kBundledReason =
     "the compiler would write its headers into a directory by itself; leave it out and ask for the "
     "toolchain's own headers (append_toolchain_headers)";
@@ -339,9 +340,9 @@ constexpr OptionRule kNvrtcRules[] = {
      .reason = kBundledReason},
     {.name = "--pch",
      .spellings = kSpellings<"--pch", "-pch">,
-     .effect = OptionEffect::kRefused,
+     .effect = OptionEffect::kNone,
      .meaning = "Precompiled headers, made and found by the compiler.",
-     .reason = kPchReason},
+     .reason = kOwnPchReason},
     {.name = "--create-pch",
      .spellings = kSpellings<"--create-pch", "-create-pch">,
      .value = OptionValue::kRequired,
@@ -359,27 +360,33 @@ constexpr OptionRule kNvrtcRules[] = {
     {.name = "--pch-dir",
      .spellings = kSpellings<"--pch-dir", "-pch-dir">,
      .value = OptionValue::kRequired,
-     .effect = OptionEffect::kRefused,
+     .effect = OptionEffect::kNone,
      .meaning = "Where precompiled headers lie.",
-     .reason = kPchReason},
+     .reason = kOwnPchReason},
     {.name = "--pch-verbose",
      .spellings = kSpellings<"--pch-verbose", "-pch-verbose">,
      .value = OptionValue::kRequired,
-     .effect = OptionEffect::kRefused,
+     .separate = true,
+     .boolean = true,
+     .effect = OptionEffect::kNone,
      .meaning = "Whether to tell why a precompiled header was not used.",
-     .reason = kPchReason},
+     .reason = kOwnPchReason},
     {.name = "--pch-messages",
      .spellings = kSpellings<"--pch-messages", "-pch-messages">,
      .value = OptionValue::kRequired,
-     .effect = OptionEffect::kRefused,
+     .separate = true,
+     .boolean = true,
+     .effect = OptionEffect::kNone,
      .meaning = "Whether to tell that a precompiled header was made or used.",
-     .reason = kPchReason},
+     .reason = kOwnPchReason},
     {.name = "--instantiate-templates-in-pch",
      .spellings = kSpellings<"--instantiate-templates-in-pch", "-instantiate-templates-in-pch">,
      .value = OptionValue::kRequired,
-     .effect = OptionEffect::kRefused,
+     .separate = true,
+     .boolean = true,
+     .effect = OptionEffect::kNone,
      .meaning = "Whether a precompiled header holds template instances.",
-     .reason = kPchReason},
+     .reason = kOwnPchReason},
 };
 
 }  // namespace

@@ -44,6 +44,11 @@ std::string_view JoinedSpelling(const OptionRule& rule, std::string_view text) {
   return {};
 }
 
+/// Returns whether the compiler would take this value of an option without effect.
+bool IsValue(const OptionRule& rule, std::string_view value) {
+  return rule.boolean ? value == "true" || value == "false" : !value.empty();
+}
+
 Match FindRule(std::span<const OptionRule> rules, std::string_view text) {
   const size_t equals = text.find('=');
   const std::string_view name = text.substr(0, equals);
@@ -97,6 +102,7 @@ class Parser {
     if (rule.value == OptionValue::kRequired && !match.value)
       return TakeNextAsValue(rule, argument);
     if (rule.value == OptionValue::kNone && match.value) return Keep(nullptr, {}, argument);
+    if (!match.value && rule.effect == OptionEffect::kNone) return {};
     if (!match.value) return Keep(&rule, {}, std::string(rule.name));
     return KeepWithValue(rule, *match.value);
   }
@@ -117,6 +123,7 @@ class Parser {
     if (std::string_view reason = passed_.Refusal(rule.receiver, value); !reason.empty()) {
       return reason;
     }
+    if (rule.effect == OptionEffect::kNone && IsValue(rule, value)) return {};
     std::string canonical(rule.name);
     canonical += '=';
     canonical += value;

@@ -31,6 +31,7 @@ enum class OptionEffect : uint8_t {
   kEntersKey,    ///< can change the output
   kRefused,      ///< the compiler itself would read or write a file, or worse: `reason` says
   kUncacheable,  ///< compiled, never kept: `reason` says
+  kNone,         ///< taken, and not handed to the compiler: `reason` says
 };
 
 /// The tool behind the compiler to which an option hands its value. That tool's own file options
@@ -49,13 +50,14 @@ struct OptionRule {
   OptionValue value = OptionValue::kNone;
   bool separate = false;  ///< the value may be the next argument
   bool joined = false;    ///< the value may follow a short spelling without `=`: `-Idir`
+  bool boolean = false;   ///< the compiler takes `true` and `false` alone
   OptionEffect effect = OptionEffect::kEntersKey;
   bool names_directory = false;  ///< a header search directory, a root
   bool names_file = false;       ///< a file that the compiler includes (`--pre-include`)
   bool shows_paths = false;      ///< the output then holds the paths of sources and headers
   OptionReceiver receiver = OptionReceiver::kCompiler;
   std::string_view meaning;  ///< one line, ours
-  std::string_view reason;   ///< for kRefused and kUncacheable: why, and how to do without it
+  std::string_view reason;   ///< for all effects but kEntersKey: why, and how to do without it
 };
 
 /// The table of one compiler. Static storage.
@@ -92,7 +94,8 @@ struct RefusedOption {
 };
 
 /// Applies the rules in order. An unknown option enters as it is, and so does an option whose value
-/// is missing: the compiler judges both. Refusals look inside pass-through options
+/// is missing or is none: the compiler judges both. Those without effect are left out. Refusals
+/// look inside pass-through options
 /// (`-Xptxas=--options-file=F`). An option with a NUL inside is refused: the compiler would see
 /// another one. Linear in the number of options.
 [[nodiscard]] std::variant<std::vector<ParsedOption>, RefusedOption> ParseOptions(

@@ -336,6 +336,33 @@ def test_the_report_tells_how_many_results_are_never_kept_and_why(daemon):
     assert told.endswith(report["uncacheable_reason"] + "\n")
 
 
+PRECOMPILED = """
+import sys
+from cuda.bindings import nvrtc
+code, program = nvrtc.nvrtcCreateProgram(b'#include <a.h>\\nextern "C" __global__ void k(int* x) { *x = A; }', b"k.cu", 1,
+                                         [b"#define A 7"], [b"a.h"])
+options = [b"-arch=sm_90", *(word.encode() for word in sys.argv[1:])]
+assert nvrtc.nvrtcCompileProgram(program, len(options), options)[0] == 0
+for get in ("PTX", "CUBIN", "ProgramLog"):
+    made = b" " * getattr(nvrtc, f"nvrtcGet{get}Size")(program)[1]
+    assert getattr(nvrtc, f"nvrtcGet{get}")(program, made)[0] == 0
+    print(made)
+print(nvrtc.nvrtcGetPCHCreateStatus(program), nvrtc.nvrtcGetPCHHeapSizeRequired(program))
+"""
+
+
+def test_options_for_precompiled_headers_change_nothing(daemon):
+    environment = {"PYTHONPATH": str(PACKAGES), "LD_LIBRARY_PATH": str(library_of(PLACES.cuda13).parent)}
+    words = (sys.executable, "-c", PRECOMPILED)
+    expected = alone(*words, **environment)
+    assert b"NVRTC_ERROR_NO_PCH_CREATE_ATTEMPTED" in expected
+    spellings = (("--pch", "--pch-messages=true"), ("-pch", "-pch-verbose", "true"), ("-pch-dir=/absent", "-pch"),
+                 ("--instantiate-templates-in-pch=false", "--pch"), ())
+    for number, options in enumerate(spellings):
+        made, report = under_run(daemon.socket, *words, *options, **environment)
+        assert (made, served(report)) == (expected, (0, 1) if number == 0 else (1, 0)), options
+
+
 def test_env_prints_what_run_sets(daemon, program):
     lines = daemon.cli("env", "--wait", "1m").stdout.decode()
     assert "export CCCL_CACHE_RUN_WAIT_MS='60000'" in lines

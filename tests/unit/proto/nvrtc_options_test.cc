@@ -72,11 +72,44 @@ TEST_CASE("a client that asks for no cache is not cached") {
 TEST_CASE("options by which NVRTC writes or reads files itself are refused") {
   for (const char* option :
        {"--time=/tmp/t", "-time=/tmp/t", " --time=/tmp/t", "--fdevice-time-trace=/tmp/t",
-        "-fdevice-time-trace=/tmp/t", "--pch", "-pch", "--create-pch=/tmp/p", "-use-pch=/tmp/p",
-        "--pch-dir=/tmp", "--pch-messages=false", "--pch-verbose=true",
-        "--instantiate-templates-in-pch=true", "\t-pch\n"}) {
+        "-fdevice-time-trace=/tmp/t", "--create-pch=/tmp/p", "-create-pch=/tmp/p",
+        "--use-pch=/tmp/p", "-use-pch=/tmp/p", "\t-use-pch=p\n"}) {
     REQUIRE(Refused(kNvrtc, {"-arch=sm_90", option}) == option);
+    REQUIRE(Refused(kNvrtc, {"--pch", option}) == option);
   }
+}
+
+TEST_CASE(
+    "options for precompiled headers that NVRTC makes by itself are as if they were not there") {
+  const Texts without = Canonical(kNvrtc, {"-arch=sm_90", "-G"});
+  for (const Texts& options : std::vector<Texts>{{"--pch"},
+                                                 {"-pch"},
+                                                 {"\t-pch\n"},
+                                                 {"--pch", "--pch"},
+                                                 {"--pch-dir=/tmp"},
+                                                 {"-pch-dir=/tmp"},
+                                                 {"--pch-verbose=true"},
+                                                 {"-pch-verbose", "false"},
+                                                 {"--pch-messages=false"},
+                                                 {"-pch-messages", " true "},
+                                                 {"--instantiate-templates-in-pch=true"},
+                                                 {"-instantiate-templates-in-pch", "false"}}) {
+    CAPTURE(options);
+    Texts all = {"-arch=sm_90"};
+    all.insert(all.end(), options.begin(), options.end());
+    all.emplace_back("-G");
+    REQUIRE(Canonical(kNvrtc, all) == without);
+  }
+}
+
+TEST_CASE("options for precompiled headers that NVRTC would not take are the compiler's to judge") {
+  for (const char* option : {"--pch=true", "-pch-dir", "--pch-dir=", "--pch-verbose=yes",
+                             "--pch-messages=", "--pch-messages= true", "--pch-verbose",
+                             "--instantiate-templates-in-pch=1"}) {
+    CAPTURE(option);
+    REQUIRE(Parsed(kNvrtc, {"-G", option}).size() == 2);
+  }
+  REQUIRE(Canonical(kNvrtc, {"-pch-dir", "/tmp"}) == Texts{"-pch-dir", "/tmp"});
 }
 
 TEST_CASE("a refusal shows the option and its value as they were written") {

@@ -28,6 +28,7 @@ std::string Spellings(const OptionRule& rule) {
 std::string Effect(const OptionRule& rule) {
   if (rule.effect == OptionEffect::kRefused) return "**refused**: " + std::string(rule.reason);
   if (rule.effect == OptionEffect::kUncacheable) return "uncacheable: " + std::string(rule.reason);
+  if (rule.effect == OptionEffect::kNone) return "none: " + std::string(rule.reason);
   std::string text = "key";
   if (rule.names_directory) text += ": a root";
   if (rule.names_file) text += ", names a file";

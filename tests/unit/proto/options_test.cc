@@ -42,7 +42,7 @@ TEST_CASE("every table is sound: one owner a spelling, a meaning, a reason where
 TEST_CASE("every spelling of an option becomes the one canonical argument") {
   for (BuildKind kind : kKinds) {
     for (const OptionRule& rule : OptionRules(kind)) {
-      if (rule.effect == OptionEffect::kRefused) continue;
+      if (rule.effect == OptionEffect::kRefused || rule.effect == OptionEffect::kNone) continue;
       if (rule.receiver != OptionReceiver::kCompiler) continue;
       const std::string name(rule.name);
       for (std::string_view spelling_view : rule.spellings) {
@@ -66,7 +66,7 @@ TEST_CASE("every spelling of an option becomes the one canonical argument") {
 TEST_CASE("a canonical argument is its own canonical form") {
   for (BuildKind kind : kKinds) {
     for (const OptionRule& rule : OptionRules(kind)) {
-      if (rule.effect == OptionEffect::kRefused) continue;
+      if (rule.effect == OptionEffect::kRefused || rule.effect == OptionEffect::kNone) continue;
       std::string text(rule.name);
       if (rule.value == OptionValue::kRequired) text += "=-v";
       if (rule.receiver == OptionReceiver::kFrontEnd) text = "-Xcudafe=--diag_suppress=177";
