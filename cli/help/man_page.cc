@@ -16,14 +16,28 @@ using Lines = std::vector<std::string>;
 constexpr std::string_view kExample = "Example: ";
 constexpr std::string_view kExitCodes = "Exit codes: ";
 constexpr std::string_view kEnvironment = "Environment: ";
+constexpr std::string_view kFiles = "Files: ";
 
 std::string Bold(std::string_view text) { return "\\fB" + TroffText(text) + "\\fR"; }
 std::string Italic(std::string_view text) { return "\\fI" + TroffText(text) + "\\fR"; }
 
+/// The lines of a footer. One that ends with a comma goes on in the next.
+Lines LinesOf(const std::string& footer) {
+  Lines lines;
+  for (const std::string& line : CLI::detail::split(footer, '\n')) {
+    if (!lines.empty() && lines.back().ends_with(',')) {
+      lines.back() += " " + line;
+    } else {
+      lines.push_back(line);
+    }
+  }
+  return lines;
+}
+
 /// The lines of the footer that begin with `kind`, without it.
 Lines FooterLines(const CLI::App& command, std::string_view kind) {
   Lines lines;
-  for (const std::string& line : CLI::detail::split(command.get_footer(), '\n')) {
+  for (const std::string& line : LinesOf(command.get_footer())) {
     if (line.starts_with(kind)) lines.push_back(line.substr(kind.size()));
   }
   return lines;
@@ -47,9 +61,9 @@ Lines EnvironmentLines(const CLI::App& command) {
 
 std::string Paragraphs(const std::string& text) {
   std::string paragraphs;
-  for (const std::string& line : CLI::detail::split(text, '\n')) {
+  for (const std::string& line : LinesOf(text)) {
     const bool elsewhere = line.starts_with(kExample) || line.starts_with(kExitCodes) ||
-                           line.starts_with(kEnvironment);
+                           line.starts_with(kEnvironment) || line.starts_with(kFiles);
     if (!elsewhere && !line.empty()) paragraphs += ".PP\n" + TroffText(line) + "\n";
   }
   return paragraphs;
@@ -179,7 +193,8 @@ std::string ExitStatus(const Lines& lines) {
   return text;
 }
 
-std::string VariableList(const Lines& lines) {
+/// Variables or files, each the first word of a line.
+std::string TaggedList(const Lines& lines) {
   std::string text;
   for (const std::string& line : lines) {
     const size_t space = line.find(' ');
@@ -223,7 +238,8 @@ std::string PageOf(const CLI::App& command, int section, const std::string& vers
          Part("COMMANDS", program ? ProgramCommands(command, section) : CommandsBelow(command)) +
          Part("OPTIONS", OptionList(command)) +
          Part("EXIT STATUS", ExitStatus(ExitCodeLines(command))) +
-         Part("ENVIRONMENT", VariableList(EnvironmentLines(command))) +
+         Part("ENVIRONMENT", TaggedList(EnvironmentLines(command))) +
+         Part("FILES", TaggedList(FooterLines(command, kFiles))) +
          Part("EXAMPLES", ExampleList(command, !program)) + Part("SEE ALSO", see_also + "\n");
 }
 

@@ -22,7 +22,11 @@ constexpr const char* kDescription =
 constexpr const char* kFooter =
     "Exit codes: 0 stopped, 2 wrong configuration, 3 state directory or socket not available,\n"
     "4 stopped before all had ended: after 20 s, or at a second signal.\n"
-    "Environment: CCCL_CACHED_NAME sets --name: CCCL_CACHED_SOCKET_MODE is for --socket-mode.\n"
+    "Environment: CCCL_CACHED_SOCKET_MODE sets --socket-mode, and so on for each other flag.\n"
+    "Files: /etc/cccl-cached/config.toml configures root's and the service's daemon.\n"
+    "Files: ~/.config/cccl-cached/config.toml configures a user's.\n"
+    "Files: /var/lib/cccl-cached holds the results of root's and the service's daemon.\n"
+    "Files: ~/.local/state/cccl-cached holds those of a user's.\n"
     "Example: cccl-cached --socket /run/user/1000/cccl-cached/socket --store-limit 32GiB";
 
 /// The headings of --help, each with the first setting under it. A heading may come back.
@@ -30,7 +34,7 @@ constexpr std::pair<std::string_view, const char*> kHeadings[] = {
     {"socket", "Connections"},     {"state_dir", "Directories"}, {"log_level", "Log"},
     {"jobs", "Compiles"},          {"memory_limit", "Cache"},    {"build_timeout", "Compiles"},
     {"pch_memory_limit", "Cache"}, {"queue_limit", "Limits"},    {"deposit_limit", "Deposits"},
-    {"upload_limit", "Limits"},
+    {"upload_limit", "Limits"},    {"remote_url", "Cluster"},
 };
 
 Error Bad(std::string message) { return Error{ErrorCode::kInvalidRequest, std::move(message)}; }
@@ -47,6 +51,12 @@ std::string Absolute(const std::string& path) {
 Error UnknownArgument(const std::string& argument) {
   std::vector<std::string> flags = {"--config", "--print-config", "--version", "--help"};
   for (const Setting& setting : Settings()) flags.push_back(setting.Flag());
+  if (!argument.starts_with('-')) {
+    return Bad(
+        fmt::format("unknown argument {}: cccl-cached takes flags alone, and runs in the "
+                    "foreground; systemctl start cccl-cached starts the service",
+                    argument));
+  }
   const std::string name = argument.substr(0, argument.find('='));
   return Bad(fmt::format("unknown argument {}{}", argument, DidYouMean(name, flags)));
 }

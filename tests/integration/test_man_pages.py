@@ -54,3 +54,12 @@ def test_the_page_of_the_daemon_says_nothing_about_the_machine_that_made_it():
     assert "maximum number of concurrent compiles (default: one per processor)" in text
     assert '(default: "/run/cccl-cached/socket")' in text
     assert '(default: "/var/lib/cccl-cached")' in text
+
+
+def test_the_page_of_the_daemon_has_all_exit_codes_and_the_files():
+    text = formatted(MAN / "man8/cccl-cached.8")
+    status = text[text.index("EXIT STATUS"):]
+    status, files = status[:status.index("ENVIRONMENT")], status[status.index("FILES"):]
+    assert all(f" {code} " in status for code in (0, 2, 3, 4)), status
+    assert text.index("4 stopped before all had ended") > text.index("EXIT STATUS")
+    assert "/etc/cccl-cached/config.toml configures" in files and "Cluster" in text

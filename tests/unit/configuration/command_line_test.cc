@@ -77,7 +77,9 @@ TEST_CASE("an unknown flag, a stray word and a missing value are errors") {
   REQUIRE_FALSE(unknown.ok());
   CHECK(unknown.error().message ==
         "unknown argument --socket-mod=0600; did you mean --socket-mode?");
-  CHECK_FALSE(ParseCommandLine({"serve"}).ok());
+  const auto word = ParseCommandLine({"start"});
+  REQUIRE_FALSE(word.ok());
+  CHECK(word.error().message.find("systemctl start cccl-cached") != std::string::npos);
   CHECK_FALSE(ParseCommandLine({"--jobs"}).ok());
 }
 
@@ -90,6 +92,11 @@ TEST_CASE("help shows defaults, under headings") {
   REQUIRE(heading != std::string::npos);
   CHECK(parsed->help->find("--deposit-limit") > heading);
   CHECK(parsed->help->find("--log-level") < heading);
+  const size_t cluster = parsed->help->find("\nCluster:");
+  REQUIRE(cluster != std::string::npos);
+  CHECK(parsed->help->find("--upload-limit") < cluster);
+  CHECK(parsed->help->find("--remote-url") > cluster);
+  CHECK(parsed->help->find("--shelf-path") > cluster);
 }
 
 TEST_CASE("help names every setting and shows an example") {
