@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/standard_descriptors.h"
 #include "cli/command.h"
 #include "cli/command_tree.h"
 
@@ -64,6 +65,7 @@ std::vector<std::string> TakeProgram(std::vector<std::string>* words) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  cccl_cache::OccupyStandardDescriptors();
   CommonOptions common;
   int exit_code = cccl_cache::cli::kDone;
   std::vector<std::string> words(argv + 1, argv + argc);

@@ -5,14 +5,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/standard_descriptors.h"
 #include "daemon/configuration/load.h"
 #include "daemon/configuration/settings.h"
 #include "daemon/daemon.h"
@@ -43,8 +46,21 @@ constexpr std::chrono::hours kUntilToldSo{1};
 /// Of a stop: less than systemd waits (TimeoutStopSec in the units).
 constexpr std::chrono::seconds kLongestStop{20};
 
+/// fmt::print throws where standard error can't be written to.
+void Say(const std::string& message) {
+  std::fputs(("cccl-cached: " + message + "\n").c_str(), stderr);
+}
+
+int Print(std::string_view text) {
+  const bool printed =
+      std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  if (printed) return kDone;
+  Say("can't write to standard output: " + std::string(std::strerror(errno)));
+  return kCannotServe;
+}
+
 int Refuse(const Error& error, ExitCode code) {
-  fmt::print(stderr, "cccl-cached: {}\n", error.message);
+  Say(error.message);
   return code;
 }
 
@@ -150,6 +166,9 @@ int Serve(Startup startup, const Signals& signals, std::vector<ListeningSocket> 
   if (!admin_group) return Refuse(admin_group.error(), kBadConfiguration);
   const Result<std::string> worker = FindWorker();
   if (!worker) return Refuse(worker.error(), kCannotServe);
+  // gRPC waits for ever for a thread that did not start.
+  const Status threads = CheckThreads(ThreadsFor(configuration.builds.slots));
+  if (!threads) return Refuse(threads.error(), kCannotServe);
 
   Result<RemoteSetup> remote = RemoteSetupOf(configuration);
   if (!remote) return Refuse(remote.error(), kBadConfiguration);
@@ -201,21 +220,12 @@ int Serve(Startup startup, const Signals& signals, std::vector<ListeningSocket> 
 int Main(std::vector<std::string> arguments) {
   Result<CommandLine> command_line = ParseCommandLine(std::move(arguments));
   if (!command_line) return Refuse(command_line.error(), kBadConfiguration);
-  if (command_line->help) {
-    fmt::print("{}", *command_line->help);
-    return kDone;
-  }
-  if (command_line->version) {
-    fmt::print("cccl-cached {}\n", Version());
-    return kDone;
-  }
+  if (command_line->help) return Print(*command_line->help);
+  if (command_line->version) return Print(fmt::format("cccl-cached {}\n", Version()));
   const Surroundings surroundings = Surroundings::OfThisProcess();
   Result<LoadedConfiguration> loaded = LoadConfiguration(*command_line, surroundings);
   if (!loaded) return Refuse(loaded.error(), kBadConfiguration);
-  if (command_line->print_config) {
-    fmt::print("{}", PrintConfiguration(*loaded));
-    return kDone;
-  }
+  if (command_line->print_config) return Print(PrintConfiguration(*loaded));
   if (const Status complete = CheckComplete(*loaded, surroundings); !complete) {
     return Refuse(complete.error(), kBadConfiguration);
   }
@@ -234,5 +244,6 @@ int Main(std::vector<std::string> arguments) {
 }  // namespace cccl_cache::daemon
 
 int main(int argc, char** argv) {
+  cccl_cache::OccupyStandardDescriptors();
   return cccl_cache::daemon::Main(std::vector<std::string>(argv + 1, argv + argc));
 }

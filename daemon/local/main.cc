@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // cccl-cache-compile: one build for the client library that started it, without a daemon.
-#include <fmt/format.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/standard_descriptors.h"
 #include "daemon/configuration/load.h"
 #include "daemon/local/identity_cache.h"
 #include "daemon/local/local_builder.h"
@@ -83,7 +83,7 @@ int Main() {
   syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0);
   const Result<std::string> request = ReceiveRequest(STDIN_FILENO);
   if (!request) {
-    fmt::print(stderr, "cccl-cache-compile: {}\n", request.error().message);
+    std::fputs(("cccl-cache-compile: " + request.error().message + "\n").c_str(), stderr);
     return EXIT_FAILURE;
   }
   EndWithCaller(STDIN_FILENO);
@@ -96,4 +96,7 @@ int Main() {
 }  // namespace
 }  // namespace cccl_cache::daemon
 
-int main() { _exit(cccl_cache::daemon::Main()); }
+int main() {
+  cccl_cache::OccupyStandardDescriptors();
+  _exit(cccl_cache::daemon::Main());
+}

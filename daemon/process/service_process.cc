@@ -3,6 +3,7 @@
 #include "daemon/process/service_process.h"
 
 #include <fmt/format.h>
+#include <pthread.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -13,6 +14,8 @@
 #include <charconv>
 #include <cstddef>
 #include <cstring>
+#include <latch>
+#include <vector>
 
 namespace cccl_cache::daemon {
 namespace {
@@ -101,6 +104,42 @@ void RaiseFileLimit() {
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
   setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+Status CheckThreads(size_t needed) {
+  constexpr size_t kStack = size_t{256} << 10;  // what is not touched takes no memory
+  std::latch end(1);
+  pthread_attr_t small;
+  pthread_attr_init(&small);
+  pthread_attr_setstacksize(&small, kStack);
+  std::vector<pthread_t> threads;
+  int error = 0;
+  while (threads.size() < needed) {
+    const auto wait = [](void* until) -> void* {
+      static_cast<std::latch*>(until)->wait();
+      return nullptr;
+    };
+    pthread_t thread;
+    error = pthread_create(&thread, &small, wait, &end);
+    if (error != 0) break;
+    threads.push_back(thread);
+  }
+  end.count_down();
+  for (const pthread_t thread : threads) pthread_join(thread, nullptr);
+  pthread_attr_destroy(&small);
+  if (error == 0) return Ok{};
+  return Error{ErrorCode::kUnavailable,
+               fmt::format("can start {} of the {} threads and processes that it needs ({}): raise "
+                           "the limit of this user's processes (ulimit -u; TasksMax and LimitNPROC "
+                           "of a unit; pids.max of a container), or lower --jobs",
+                           threads.size(), needed, strerror(error))};
+}
+
+size_t ThreadsFor(size_t slots) {
+  // Counted at work, with two processes of a compile. gRPC keeps as many as there are processors.
+  constexpr size_t kOwn = 34;
+  const size_t of_grpc = std::clamp(std::thread::hardware_concurrency(), 4u, 16u);
+  return kOwn + of_grpc + slots;
 }
 
 }  // namespace cccl_cache::daemon

@@ -4,10 +4,13 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
+
+#include "daemon/core/model/result.h"
 
 namespace cccl_cache::daemon {
 
@@ -71,5 +74,12 @@ class NotifySocket {
 
 /// Raises the limit of open descriptors of this process as far as it is allowed to.
 void RaiseFileLimit();
+
+/// Starts so many threads at once, and ends them. Limits of processes count threads, too, and there
+/// is none that can be asked: ulimits of the user, of a unit, and of each container around it.
+[[nodiscard]] Status CheckThreads(size_t needed);
+
+/// Returns how many threads and processes a daemon with so many slots needs to serve one user.
+[[nodiscard]] size_t ThreadsFor(size_t slots);
 
 }  // namespace cccl_cache::daemon

@@ -44,6 +44,17 @@ def test_a_person_is_told_what_was_a_hit_and_a_script_is_not(fake, directory):
     assert said.startswith("hit (memory) ") and said.count("\n") == 1
 
 
+def test_a_result_is_not_lost_because_standard_output_is_closed(fake, directory):
+    (directory / "k.cu").write_text(KERNEL)
+    build = (PLACES.cli, "--socket", fake.socket, "build", "k.cu", "--arch", "sm_90", "-o")
+    for closed in (">&-", "<&- >&-"):
+        for words in (("-",), (os.devnull, "--json")):
+            done = subprocess.run(["sh", "-c", f'exec "$@" {closed}', "sh", *build, *words], cwd=directory,
+                                  stderr=subprocess.PIPE)
+            assert done.returncode == 5 and b"standard output: Bad file descriptor" in done.stderr
+    assert "cut off" not in fake.log_text()
+
+
 def test_what_went_well_is_green_and_what_did_not_is_red_but_for_those_who_want_no_colours(fake, directory):
     (directory / "k.cu").write_text(KERNEL)
     build = ("--socket", fake.socket, "build", str(directory / "k.cu"), "--arch", "sm_90", "-o", os.devnull)

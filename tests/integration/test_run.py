@@ -372,6 +372,13 @@ def test_env_prints_what_run_sets(daemon, program):
     assert daemon.stats()["builds_total"] == 1
 
 
+@pytest.mark.parametrize("report", [(), ("--report",)])
+def test_descriptors_that_are_closed_stay_so_for_the_program(daemon, report):
+    run = (PLACES.cli, "--socket", daemon.socket, "run", *report, "--")
+    program = ("sh", "-c", "[ ! -e /proc/$$/fd/0 ] && [ ! -e /proc/$$/fd/1 ]")
+    assert subprocess.run(["sh", "-c", 'exec "$@" <&- >&-', "sh", *run, *program]).returncode == 0
+
+
 def test_the_exit_code_is_the_programs(daemon):
     for report in ((), ("--report",)):
         assert daemon.cli("run", *report, "--", "sh", "-c", "exit 7", check=False).returncode == 7

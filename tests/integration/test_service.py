@@ -146,6 +146,36 @@ def test_the_hardening_of_a_unit_lets_the_compilers_work(make_daemon, directory,
     assert daemon.stop() == 0
 
 
+@pytest.mark.parametrize("closed", ["2>&-", "<&- >&- 2>&-"])
+def test_without_standard_descriptors_no_file_of_the_daemons_takes_their_place(make_daemon, closed):
+    """Its log would go there: into the lock file, or the database."""
+    daemon = make_daemon("--log-level", "debug", launcher=("sh", "-c", f'exec "$@" {closed}', "sh")).start()
+    assert daemon.build_json(KERNEL)["outcome"] == "built"
+    of_process = pathlib.Path(f"/proc/{daemon.process.pid}/fd")
+    assert os.readlink(of_process / "2") == "/dev/null"
+    assert daemon.stop() == 0
+    for path in pathlib.Path(daemon.state).rglob("*"):
+        assert not path.is_file() or b"listening" not in path.read_bytes(), path
+
+
+def test_a_daemon_that_may_start_too_few_threads_says_so_and_does_not_start(make_daemon):
+    """gRPC would wait for ever for a thread that did not start, and nothing would be answered."""
+    user = 4127 if os.geteuid() == 0 else None  # root has no such limit
+    daemon = make_daemon(launcher=("prlimit", "--nproc=1"))
+    refused = subprocess.run(daemon.command(), user=user, stderr=subprocess.PIPE, timeout=PATIENCE,
+                             env={"PATH": os.environ["PATH"]})
+    assert refused.returncode == 3
+    assert b"ulimit -u" in refused.stderr and b"--jobs" in refused.stderr
+
+
+def test_configuration_that_can_not_be_printed_is_an_error():
+    words = ("sh", "-c", 'exec "$@" >&-', "sh", PLACES.daemon, "--print-config")
+    assert subprocess.run(words, stderr=subprocess.DEVNULL, env={"PATH": os.environ["PATH"]}).returncode == 3
+    # Nor is a reason that can not be told an end by a signal.
+    words = ("sh", "-c", 'exec "$@" 2>&-', "sh", PLACES.daemon, "--no-such-flag")
+    assert subprocess.run(words, env={"PATH": os.environ["PATH"]}).returncode == 2
+
+
 def test_sigterm_lets_a_build_in_progress_end(fake, toolkit):
     answers = []
     asker = threading.Thread(target=lambda: answers.append(fake.build_json("//fake: wait-for gate\n")))

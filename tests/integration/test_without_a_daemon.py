@@ -8,6 +8,7 @@ import os
 import pathlib
 import shutil
 import signal
+import socket
 import subprocess
 import threading
 
@@ -70,6 +71,18 @@ def test_same_result_on_a_kernel_that_lacks(lasting, alone, lacking):
     source.write_text('#include "mine.h"\n' + REDUCTION)
     assert_same(both(lasting, alone, "build", [str(source)], "--std", "c++17",
                      behind=[PLACES.without_landlock, *lacking]))
+
+
+def test_no_file_becomes_a_standard_descriptor_of_the_compiler():
+    helper = pathlib.Path(PLACES.daemon).parent / "local/cccl-cache-compile"
+    ours, theirs = socket.socketpair()
+    process = subprocess.Popen(["sh", "-c", 'exec "$0" >&- 2>&-', helper], stdin=theirs)
+    theirs.close()
+    descriptors = pathlib.Path(f"/proc/{process.pid}/fd")
+    wait_for(lambda: os.path.lexists(descriptors / "2") and os.readlink(descriptors / "2") == "/dev/null"
+             and os.readlink(descriptors / "1") == "/dev/null", "the compiler to occupy them")
+    ours.close()
+    assert process.wait(PATIENCE) == 1
 
 
 def test_same_lowered_names(lasting, alone):

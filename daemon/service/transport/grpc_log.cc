@@ -42,7 +42,8 @@ void TakeMessage(gpr_log_func_args* args) {
   const std::string_view file = args->file;
   const std::string text = fmt::format("{}:{} {}", file.substr(file.find_last_of('/') + 1),
                                        args->line, Printable(args->message));
-  if (std::string_view(args->message).starts_with(kLastLine)) fmt::print(stderr, "{}\n", text);
+  if (std::string_view(args->message).starts_with(kLastLine))
+    std::fputs((text + "\n").c_str(), stderr);
   Reporter& reporter = CurrentReporter();
   const MutexLock lock(reporter.mutex);
   if (reporter.report) reporter.report(text);

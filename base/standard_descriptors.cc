@@ -1,0 +1,22 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "base/standard_descriptors.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <initializer_list>
+
+namespace cccl_cache {
+
+void OccupyStandardDescriptors() {
+  for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(number, F_GETFD) >= 0) continue;
+    // The lowest free number is this one. Nothing can be read from one that is open for writing,
+    // and the other way round. A root directory without /dev still has itself.
+    const int access = number == STDIN_FILENO ? O_WRONLY : O_RDONLY;
+    if (open("/dev/null", access | O_CLOEXEC) < 0) open("/", O_PATH | O_CLOEXEC);
+  }
+}
+
+}  // namespace cccl_cache
