@@ -100,9 +100,8 @@ def test_a_user_s_daemon_and_clients_find_each_other_by_themselves(make_daemon, 
     """Without XDG_RUNTIME_DIR, as over ssh or in a container, below the home; no client needs more than the home."""
     home = directory / "home"
     home.mkdir(mode=0o700)
-    user = None
-    if os.geteuid() == 0:  # whose daemon would serve the node
-        user = 54321
+    user = 54321 if os.geteuid() == 0 else None  # root's daemon would serve the node
+    if user is not None:
         os.chown(home, user, user)
     around = {"HOME": str(home), **({"XDG_RUNTIME_DIR": str(home)} if runtime else {})}
     daemon = make_daemon(uid=user, environment=around)
