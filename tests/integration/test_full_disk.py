@@ -41,6 +41,7 @@ def start_on_a_full_disk(daemon):
         set -e
         mount -t tmpfs -o size=64m,mode=0700 tmpfs "$1/disk"
         cp -a "$1/state" "$1/disk/"
+        echo old > "$1/disk/output"
         dd if=/dev/zero of="$1/disk/ballast" bs=1M 2>/dev/null || true
         dd if=/dev/zero of="$1/disk/ballast2" bs=1 2>/dev/null || true
         mount --bind "$1/disk/state" "$1/state"
@@ -64,6 +65,9 @@ def test_a_daemon_that_starts_on_a_full_disk_builds_and_uses_the_disk_once_it_ha
         done = daemon.cli(*command, check=False)
         assert done.returncode != 0 and "is full: make room" in str(done.stderr), done.stderr
     seen_by_it = pathlib.Path(f"/proc/{daemon.process.pid}/root{daemon.directory}/disk")
+    output = seen_by_it / "output"
+    assert daemon.cli("build", "-", "--arch", "sm_90", "-o", str(output), input=KERNEL, check=False).returncode == 5
+    assert output.read_text() == "old\n"
     for ballast in seen_by_it.glob("ballast*"):
         ballast.unlink()
     wait_for(lambda: "can be written again" in daemon.log_text(), "the disk to be used")
