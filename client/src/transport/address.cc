@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/src/transport/address.h"
 
+#include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,7 +24,7 @@ std::string FromEnvironmentVariable(const char* name) {
 
 bool IsSocket(const std::string& path) {
   struct stat status;
-  return lstat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode);
+  return stat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode);
 }
 
 /// A default socket behind a directory whose links were followed.
@@ -33,12 +34,30 @@ struct Place {
 };
 
 /// `given_away`: the directory may belong to the service's user, because only root can have given
-/// it away.
-Place Follow(const std::string& socket, bool given_away) {
-  const size_t slash = socket.rfind('/');
-  FollowedDirectory directory =
-      OwnDirectory(slash == 0 ? "/" : socket.substr(0, slash), {.given_away = given_away});
-  return {std::move(directory.path) + socket.substr(slash), std::move(directory.refusal)};
+/// it away. The socket itself may be a link, which then leads to another such place.
+Place Follow(std::string socket, bool given_away) {
+  constexpr int kMaxLinks = 8;
+  for (int links = 0;; ++links) {
+    const size_t slash = socket.rfind('/');
+    FollowedDirectory directory =
+        OwnDirectory(slash == 0 ? "/" : socket.substr(0, slash), {.given_away = given_away});
+    Place place{std::move(directory.path) + socket.substr(slash), std::move(directory.refusal)};
+    struct stat status;
+    if (!place.refusal.empty() || lstat(place.socket.c_str(), &status) != 0 ||
+        !S_ISLNK(status.st_mode)) {
+      return place;
+    }
+    char target[PATH_MAX];
+    const ssize_t length = readlink(place.socket.c_str(), target, sizeof(target));
+    const bool own = status.st_uid == 0 || status.st_uid == geteuid();
+    if (length <= 0 || !own || links == kMaxLinks) {
+      return {place.socket, place.socket + " is a link of another user, or leads nowhere"};
+    }
+    const std::string_view name(target, static_cast<size_t>(length));
+    socket = name.starts_with('/')
+                 ? std::string(name)
+                 : place.socket.substr(0, place.socket.rfind('/') + 1).append(name);
+  }
 }
 
 Error Untrusted(const std::string& socket, const std::string& why) {

@@ -178,6 +178,20 @@ TEST_CASE("the socket behind the user's own link is named by its path without li
   CHECK(Has(Told(places.search, moved + "/socket"), "(this user's default)"));
 }
 
+TEST_CASE("a socket that is the user's own link is followed, to a place that is checked as well") {
+  Fixture places;
+  std::filesystem::create_directories(places.root / "third/cccl-cached");
+  const std::string link = places.root / "third/cccl-cached/socket";
+  std::filesystem::create_symlink("../../user/cccl-cached/socket", link);
+  places.search.runtime_directory = places.root / "third";
+  CHECK(*FindSocket(places.search) == places.users.path());
+  REQUIRE(chmod(places.users.directory().c_str(), 0777) == 0);
+  CHECK(*FindSocket(places.search) == places.systems.path());
+  std::filesystem::remove(link);
+  std::filesystem::create_symlink("socket", link);
+  CHECK(*FindSocket(places.search) == places.systems.path());
+}
+
 TEST_CASE("a socket behind another user's link is not trusted", "[root]") {
   cccl_cache::daemon::RequireRoot();
   Fixture places;
