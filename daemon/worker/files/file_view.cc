@@ -21,13 +21,6 @@ namespace {
 
 using Verdict = TrustedDirectories::Verdict;
 
-constexpr std::string_view kNeverGiven[] = {"/proc", "/sys", "/dev"};
-
-bool IsNeverGiven(std::string_view path) {
-  return std::ranges::any_of(kNeverGiven,
-                             [&](std::string_view directory) { return LiesIn(path, directory); });
-}
-
 bool Writes(int flags) {
   return (flags & O_ACCMODE) != O_RDONLY || (flags & (O_CREAT | O_TRUNC | O_APPEND)) != 0;
 }
@@ -110,7 +103,7 @@ int FileView::OpenOwn(const std::string& path, int directory) {
   const int direct = real_files::Open(path.c_str(), flags | O_NOFOLLOW, 0);
   if (direct != -ELOOP) return direct;
   FileDescriptor target(real_files::Open(path.c_str(), flags, 0));
-  if (!target.valid() || IsNeverGiven(real_files::PathOf(target.get()))) return -ENOENT;
+  if (!target.valid() || IsNeverRead(real_files::PathOf(target.get()))) return -ENOENT;
   return target.Release();
 }
 

@@ -11,12 +11,20 @@
 #include <vector>
 
 #include "daemon/compile/protocol/job.h"
+#include "daemon/core/model/toolchain.h"
 
 namespace cccl_cache::daemon {
 
 /// Returns an absolute path without "." and "//" and without a slash at its end. ".." is kept, for
 /// only the kernel knows where it leads. "/" stays.
 [[nodiscard]] std::string WithoutDots(std::string_view path);
+
+/// Returns whether a normal path lies where a worker reads nothing, whatever link leads there:
+/// /proc, /sys, and /dev without the files in shared memory.
+[[nodiscard]] inline bool IsNeverRead(std::string_view path) {
+  return LiesIn(path, "/proc") || LiesIn(path, "/sys") ||
+         (LiesIn(path, "/dev") && !LiesIn(path, "/dev/shm"));
+}
 
 /// Normalizes an absolute path by its text alone: ".." removes the component before it.
 [[nodiscard]] std::string LexicallyNormal(std::string_view path);

@@ -34,7 +34,6 @@ namespace fs = std::filesystem;
 
 /// Far more than any installation has. Places beyond this number can't be read.
 constexpr size_t kMaxPlaces = 4096;
-constexpr std::string_view kNeverRead[] = {"/proc", "/sys", "/dev"};
 
 bool LiesInAny(std::string_view path, const auto& directories) {
   return std::ranges::any_of(directories,
@@ -44,7 +43,7 @@ bool LiesInAny(std::string_view path, const auto& directories) {
 void AddTarget(const fs::path& link, std::vector<std::string>& places) {
   std::error_code error;
   const std::string target = fs::canonical(link, error).string();
-  if (error || target == "/" || LiesInAny(target, places) || LiesInAny(target, kNeverRead)) return;
+  if (error || target == "/" || LiesInAny(target, places) || IsNeverRead(target)) return;
   if (places.size() < kMaxPlaces) places.push_back(target);
 }
 

@@ -72,8 +72,8 @@ class Sandbox {
 };
 
 /// Returns the directories and, as real paths, all places elsewhere to which symlinks in them lead:
-/// some installations of a toolchain are made of links. Targets in /proc, /sys and /dev are left
-/// out.
+/// some installations of a toolchain are made of links. Targets that are never read (IsNeverRead)
+/// are left out.
 [[nodiscard]] std::vector<std::string> WithLinkTargets(std::vector<std::string> directories);
 
 }  // namespace cccl_cache::daemon

@@ -23,6 +23,16 @@ TEST_CASE("a normal path goes up where its letters say so, but not above the roo
   CHECK(LexicallyNormal("/a/..b/...") == "/a/..b/...");
 }
 
+TEST_CASE("of what the kernel makes up nothing is read, and files in shared memory are files") {
+  for (const char* path :
+       {"/proc", "/proc/self/maps", "/sys/kernel", "/dev", "/dev/null", "/dev/shmem"}) {
+    CHECK(IsNeverRead(path));
+  }
+  for (const char* path : {"/dev/shm", "/dev/shm/cuda/include/a.h", "/devices", "/processes/a.h"}) {
+    CHECK_FALSE(IsNeverRead(path));
+  }
+}
+
 namespace {
 
 WorkerJob Job() {
