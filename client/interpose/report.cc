@@ -11,6 +11,7 @@
 #include <string>
 
 #include "base/file_descriptor.h"
+#include "base/file_size_limit.h"
 #include "proto/options.h"
 
 namespace cccl_cache::interpose {
@@ -19,7 +20,7 @@ namespace {
 /// Returns counts in a new file of the report's directory; null if there is none.
 ProcessCounts* MapCounts() {
   const char* directory = secure_getenv(ProcessCounts::kVariable);
-  if (directory == nullptr) return nullptr;
+  if (directory == nullptr || !MayMakeFile(sizeof(ProcessCounts))) return nullptr;
   std::string name = std::string(directory) + "/XXXXXX";
   const FileDescriptor file(mkostemp(name.data(), O_CLOEXEC));
   // Without its room on the disk a file that is mapped ends the program when the disk is full.

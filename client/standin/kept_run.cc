@@ -2,12 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/standin/kept_run.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <cctype>
 #include <chrono>
 #include <utility>
 
 #include "base/codec.h"
+#include "base/file_descriptor.h"
 #include "client/interpose/wait.h"
 
 namespace cccl_cache::standin {
@@ -93,7 +96,10 @@ DepositKey KeyOf(const Tool& tool, const std::string& identity, const Assembly& 
 std::variant<Acquired, interpose::Reason> Ask(Client* client, const DepositKey& key,
                                               const UserFacts& facts) {
   using interpose::Reason;
-  const std::string hangs = "hangs-" + Sha256(client->socket()).Hex();
+  // Nodes may share the directory of facts, and each has a daemon of its own.
+  const FileDescriptor boot(open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
+  const std::string node = boot.valid() ? ReadAll(boot.get()).value_or("") : "";
+  const std::string hangs = "hangs-" + Sha256(node + std::string(client->socket())).Hex();
   const auto known = facts.Age(hangs);
   if (known && *known < kRest) return Reason::kNoDaemon;
   if (known) facts.Put(hangs, "");  // so that other runs go on resting while this one tries

@@ -127,7 +127,7 @@ Served Serve(const RealTool& tool, const Tool& known, const UserFacts& facts,
   const auto text = ReadRegular(assembly.input);
   if (environment.writes_more || !text || !TakesFile(assembly.output)) return Reason::kNotServed;
   const auto stamp = tool.Stamp();
-  const auto identity = stamp ? tool.Identify(*stamp, facts) : std::nullopt;
+  const auto identity = stamp ? tool.Identify(*stamp) : std::nullopt;
   if (!identity) return Reason::kNotServed;
   std::string place;
   if (assembly.shows_paths) {

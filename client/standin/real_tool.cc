@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/file_descriptor.h"
+#include "client/src/calls/file_digest.h"
 
 namespace cccl_cache::standin {
 namespace {
@@ -164,19 +165,15 @@ std::optional<Digest> RealTool::Stamp() const {
   return hasher.Finish();
 }
 
-std::optional<std::string> RealTool::Identify(const Digest& stamp, const UserFacts& facts) const {
-  const std::string fact = "tool-" + stamp.Hex();
-  if (auto kept = facts.Get(fact)) return kept;
-  if (!facts.kept()) return std::nullopt;
+std::optional<std::string> RealTool::Identify(const Digest& stamp) const {
   std::string identity;
   for (const std::string& path : files_) {
-    const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    const auto contents = file.valid() ? ReadAll(file.get()) : std::string();
-    if (!contents) return std::nullopt;
-    identity.append(Sha256(*contents).View());
+    const bool missing = access(path.c_str(), F_OK) != 0 && errno == ENOENT;
+    const auto digest = missing ? Sha256("") : DigestOfFile(path);
+    if (!digest) return std::nullopt;
+    identity.append(digest->View());
   }
   if (Stamp() != stamp) return std::nullopt;
-  facts.Put(fact, identity);
   return identity;
 }
 

@@ -38,10 +38,10 @@ class RealTool {
   /// Returns a digest of the files' paths, their metadata, their first and their last bytes.
   /// Nothing: one is no ELF file, so it alone does not say what it does.
   [[nodiscard]] std::optional<Digest> Stamp() const;
-  /// Returns the SHA-256 of each file. They are kept by `stamp`: to hash a tool takes longer than
-  /// most of its runs.
-  [[nodiscard]] std::optional<std::string> Identify(const Digest& stamp,
-                                                    const UserFacts& facts) const;
+  /// Returns the SHA-256 of each file. They are kept for later processes, where this user has a
+  /// place for it: to hash a tool takes longer than most of its runs. Nothing: a file can't be
+  /// read, or changed since `stamp`.
+  [[nodiscard]] std::optional<std::string> Identify(const Digest& stamp) const;
 
   /// Replaces this process by the tool. Returns if it can't be started.
   void Replace(char** arguments) const;

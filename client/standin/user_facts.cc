@@ -10,7 +10,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <filesystem>
 
+#include "base/file_size_limit.h"
 #include "proto/digest.h"
 
 namespace cccl_cache::standin {
@@ -37,7 +39,15 @@ UserFacts::UserFacts() {
   if (runtime != nullptr && *runtime == '/') {
     directory_ = OpenOwn(std::string(runtime) + "/cccl-cache");
   }
-  if (!kept()) directory_ = OpenOwn("/tmp/cccl-cache-" + std::to_string(geteuid()));
+  // Where digests of files are kept (client/src/calls/file_digest.cc).
+  const char* cache = secure_getenv("XDG_CACHE_HOME");
+  const char* home = secure_getenv("HOME");
+  std::string place = cache == nullptr ? "" : cache;
+  if (place.empty() && home != nullptr) place = std::string(home) + "/.cache";
+  if (kept() || !place.starts_with('/')) return;
+  std::error_code error;
+  std::filesystem::create_directories(place += "/cccl-cache", error);
+  directory_ = OpenOwn(place + "/facts");
 }
 
 std::optional<std::string> UserFacts::Get(const std::string& name) const {
@@ -53,7 +63,7 @@ std::optional<std::string> UserFacts::Get(const std::string& name) const {
 }
 
 void UserFacts::Put(const std::string& name, std::string_view value) const {
-  if (!kept()) return;
+  if (!kept() || !MayMakeFile(kSealBytes + value.size())) return;
   const std::string draft = name + "." + std::to_string(getpid());
   const FileDescriptor file(openat(directory_.get(), draft.c_str(),
                                    O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));

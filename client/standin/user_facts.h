@@ -11,10 +11,10 @@
 
 namespace cccl_cache::standin {
 
-/// Facts that one run leaves for later runs of this user on this machine: the digests and versions
-/// of tools, and that a daemon hangs. One small file each, in $XDG_RUNTIME_DIR/cccl-cache, else in
-/// /tmp/cccl-cache-UID. Nothing is kept if others could write there. Safe for several processes: a
-/// file is replaced as a whole.
+/// Facts that one run leaves for later runs of this user: the versions of tools, and that a daemon
+/// hangs. One small file each, in $XDG_RUNTIME_DIR/cccl-cache, else in ~/.cache/cccl-cache/facts,
+/// which nodes may share. Nothing is kept if others could write there. Safe for several processes:
+/// a file is replaced as a whole.
 ///   file = sha256(value)(32) value
 class UserFacts {
  public:

@@ -267,6 +267,33 @@ def test_facts_that_others_could_have_written_are_not_taken(directory, standin):
     assert known.read_bytes() != wrong
 
 
+def test_facts_lie_in_the_users_cache_where_there_is_no_runtime_directory(directory, standin):
+    del standin.environment["XDG_RUNTIME_DIR"]
+    (standin.work / "a.ptx").write_text(ptx())
+    for number in (1, 2):
+        assert standin.run("--version", HOME=str(directory)) == standin.run_real("--version")
+        assert standin.run("-arch=sm_90", "a.ptx", "-o", "o", HOME=str(directory)).status == 0
+        assert len(standin.runs()) == 2
+    cache = directory / ".cache/cccl-cache"
+    [fact] = (cache / "facts").iterdir()
+    assert fact.name.startswith("version-") and stat.S_IMODE(fact.parent.stat().st_mode) == 0o700
+
+
+def test_without_a_place_for_facts_runs_are_kept_all_the_same(standin):
+    del standin.environment["XDG_RUNTIME_DIR"]
+    (standin.work / "a.ptx").write_text(ptx())
+    for _ in range(2):
+        assert standin.run("-arch=sm_90", "a.ptx", "-o", "o").status == 0
+    assert len(standin.runs()) == 1
+
+
+def test_a_tool_that_may_write_no_files_tells_its_version(standin):
+    standin.tool.unlink()
+    standin.tool.symlink_to(PTXAS13)  # the counted one writes
+    said = standin.run("-c", f"ulimit -f 0; {standin.program} --version", program="/bin/bash")
+    assert said == standin.run_real("--version")
+
+
 def test_without_a_link_the_next_of_that_name_in_path_is_the_real_one(standin, directory):
     one, two, tools = places = [directory / name for name in ("one", "two", "tools")]
     for place in places:

@@ -69,7 +69,7 @@ LAYERS = {
     "client/src/c_abi": ("client/src/",),
     # Under programs that know nothing of the cache: the C interface, the client's timing, digests of files.
     "client/interpose": ("client/include/", "client/src/transport/", "client/src/calls/file_digest.h"),
-    "client/standin": ("client/interpose/report.h", "client/interpose/wait.h"),
+    "client/standin": ("client/interpose/report.h", "client/interpose/wait.h", "client/src/calls/file_digest.h"),
     "client": (),
     # What the stand-ins counted, and which there are.
     "cli": ("client/interpose/report.h", "client/interpose/level.h", "client/interpose/wait.h"),

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/file_descriptor.h"
+#include "base/file_size_limit.h"
 #include "proto/component_id.h"
 
 namespace cccl_cache {
@@ -99,11 +100,12 @@ void DropOldest(const FileDescriptor& directory) {
 }
 
 void Keep(const FileDescriptor& directory, const std::string& stamp, const Digest& digest) {
+  const std::string hex = digest.Hex();
+  if (!MayMakeFile(hex.size())) return;
   const std::string draft = "." + stamp + "." + std::to_string(getpid());
   constexpr int kNew = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
   const FileDescriptor file(openat(directory.get(), draft.c_str(), kNew, S_IRUSR | S_IWUSR));
   if (!file.valid()) return;
-  const std::string hex = digest.Hex();
   const bool written = write(file.get(), hex.data(), hex.size()) == ssize_t(hex.size());
   if (!written || renameat(directory.get(), draft.c_str(), directory.get(), stamp.c_str()) != 0) {
     unlinkat(directory.get(), draft.c_str(), 0);

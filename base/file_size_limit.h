@@ -1,0 +1,18 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/resource.h>
+
+#include <cstdint>
+
+namespace cccl_cache {
+
+/// Returns whether this process may make a file of this size. If not (`ulimit -f`), writing one
+/// ends the process by SIGXFSZ: code in other people's programs asks first.
+[[nodiscard]] inline bool MayMakeFile(uint64_t bytes) {
+  rlimit limit;
+  return getrlimit(RLIMIT_FSIZE, &limit) == 0 && bytes <= limit.rlim_cur;
+}
+
+}  // namespace cccl_cache
