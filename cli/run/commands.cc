@@ -107,6 +107,27 @@ int RunAsChild(const std::vector<std::string>& words, const Variables& variables
   return WIFEXITED(status) ? WEXITSTATUS(status) : kSignalled + WTERMSIG(status);
 }
 
+/// Returns the socket that was named; empty: none was, and the usual ones are tried.
+std::string NamedSocket(const CommonOptions& common) {
+  if (!common.socket.empty()) return common.socket;
+  const char* named = std::getenv("CCCL_CACHE_SOCKET");
+  return named == nullptr ? "" : named;
+}
+
+/// Says at a terminal that nothing will be cached: where no report does.
+void TellIfNoDaemon(const CommonOptions& common, const std::string& socket) {
+  constexpr std::chrono::milliseconds kPatience{100};
+  if (isatty(STDERR_FILENO) == 0) return;
+  Expected<Client> client =
+      Client::Open({.socket = common.socket, .fallback = CCCL_CACHE_FALLBACK_ERROR});
+  if (client.ok()) {
+    const Expected<Client::Info> info = client->GetInfo(kPatience);
+    if (info.ok() || info.error().status != CCCL_CACHE_NO_DAEMON) return;
+  }
+  const std::string line = "cccl-cache: not cached: no daemon. " + StartADaemon(socket) + "\n";
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
+}
+
 int Run(const CommonOptions& common, const RunOptions& options) {
   if (common.program.empty()) return FailUsage("run: name the program to run", common);
   if (!options.report.empty() && options.report != "all" && options.report != "each") {
@@ -115,13 +136,20 @@ int Run(const CommonOptions& common, const RunOptions& options) {
   auto set = VariablesOf(options, common);
   if (const int* failed = std::get_if<int>(&set)) return *failed;
   Variables& variables = std::get<Variables>(set);
-  if (options.report.empty()) return Start(common.program, variables);
+  const std::string socket = NamedSocket(common);
+  if (options.report.empty() && !common.json) {
+    if (!variables.empty()) TellIfNoDaemon(common, socket);
+    return Start(common.program, variables);
+  }
   Expected<RunReport> report = RunReport::Make();
-  if (!report.ok()) return Fail(report.error(), common);
+  if (!report.ok()) {
+    Complain("there is no report: " + report.error().message, Colour::kYellow);
+    return Start(common.program, variables);
+  }
   variables.emplace_back(interpose::ProcessCounts::kVariable, report->directory());
   const int code = RunAsChild(common.program, variables);
   const bool each = options.report == "each";
-  const std::string text = common.json ? report->Json(each) : report->Text(each);
+  const std::string text = common.json ? report->Json(each) : report->Text(each, socket);
   // Standard output is the program's.
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
   return code;
@@ -187,7 +215,9 @@ void AddRunCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
         "PROGRAM", [](const std::vector<std::string>&) {}, "Program with its arguments, behind --");
   });
   command->footer(
-      "Exit codes: The program's, or 126 or 127 if it can't be started.\n"
+      "Exit codes: The program's, or 126 or 127 if it can't be started, or 5 if the loader can't "
+      "be "
+      "given the cache's libraries.\n"
       "Example: cccl-cache-cli run --report -- python train.py");
   command->callback([&common, exit_code, options] { *exit_code = Run(common, *options); });
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -14,6 +15,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/file_size_limit.h"
 #include "base/json.h"
 #include "cli/command.h"
 
@@ -24,7 +26,7 @@ namespace fs = std::filesystem;
 using interpose::kReasonNames;
 using interpose::ProcessCounts;
 
-constexpr const char* kPrefix = "cccl-cache-cli: ";
+constexpr const char* kPrefix = "cccl-cache: ";
 
 /// Returns none if the process ended before it wrote the file, or if it is of another version.
 std::optional<RunCounts> ReadReport(const fs::path& path) {
@@ -83,13 +85,17 @@ std::string Milliseconds(uint64_t microseconds) {
   return text;
 }
 
+/// Returns "0.011 s" or "41.4 s".
+std::string Seconds(uint64_t microseconds) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.*f s", microseconds < 1'000'000 ? 3 : 1,
+                static_cast<double>(microseconds) / 1e6);
+  return text;
+}
+
 /// Returns ", saved about 12.3 s"; nothing if no time was saved.
 std::string Saved(const RunCounts& counts) {
-  if (counts.saved_us == 0) return "";
-  char text[48];
-  std::snprintf(text, sizeof(text), ", saved about %.*f s", counts.saved_us < 1'000'000 ? 3 : 1,
-                static_cast<double>(counts.saved_us) / 1e6);
-  return text;
+  return counts.saved_us == 0 ? "" : ", saved about " + Seconds(counts.saved_us);
 }
 
 /// Returns " (2 uncacheable)"; nothing if all results are kept.
@@ -120,6 +126,81 @@ std::string Line(const RunCounts& counts) {
          (counts.uncacheable == 0 ? "" : "; first uncacheable: " + counts.uncacheable_reason);
 }
 
+/// Returns "4 of 4 compiles".
+std::string OfAll(uint64_t count, const RunCounts& counts) {
+  return std::to_string(count) + " of " + std::to_string(counts.calls) +
+         (counts.calls == 1 ? " compile" : " compiles");
+}
+
+/// Returns "daemon full: 2, call not served: 1", or one reason alone without its number.
+std::string Reasons(const RunCounts& counts) {
+  std::string reasons;
+  for (size_t i = 0; i < kReasonNames.size(); ++i) {
+    if (counts.forwarded[i] == 0) continue;
+    if (counts.forwarded[i] == Forwarded(counts)) return std::string(kReasonNames[i]);
+    reasons += (reasons.empty() ? "" : ", ") + std::string(kReasonNames[i]) + ": " +
+               std::to_string(counts.forwarded[i]);
+  }
+  return reasons;
+}
+
+/// Returns how the compiles ended, as "31 of 48 compiles were hits (saved about 18.4 s), 15
+/// compiled, 2 not served (call not served): 9.4 s in all.".
+std::string HowTheyEnded(const RunCounts& counts) {
+  std::string text = OfAll(counts.hits, counts) + (counts.calls == 1 ? " was a hit" : " were hits");
+  if (counts.saved_us > 0) text += " (saved about " + Seconds(counts.saved_us) + ")";
+  const uint64_t forwarded = Forwarded(counts);
+  const uint64_t ended = counts.hits + counts.joined + counts.compiled + counts.failed + forwarded;
+  const auto add = [&text](uint64_t count, const std::string& how) {
+    if (count > 0) text += ", " + std::to_string(count) + " " + how;
+  };
+  add(counts.joined, "joined");
+  add(counts.compiled, "compiled" + Uncacheable(counts));
+  add(counts.failed, "failed");
+  add(forwarded, "not served (" + Reasons(counts) + ")");
+  if (counts.calls > ended) add(counts.calls - ended, "not finished");
+  return text + ": " + Seconds(counts.call_us) + " in all.";
+}
+
+/// Returns in a sentence whether the program is served.
+std::string Verdict(const RunCounts& counts) {
+  if (counts.calls == 0) {
+    return "this program compiled nothing that `run` serves: NVRTC and nvJitLink in shared "
+           "libraries, ptxas, tileiras (not libNVVM). Why: docs/troubleshooting.md, question 3";
+  }
+  if (Forwarded(counts) == counts.calls) {
+    return "not cached: " + OfAll(counts.calls, counts) + " (" + Seconds(counts.call_us) +
+           "): " + Reasons(counts) + ".";
+  }
+  if (counts.hits == counts.calls) {
+    return OfAll(counts.hits, counts) + (counts.calls == 1 ? " was a hit: " : " were hits: ") +
+           Seconds(counts.call_us) +
+           (counts.saved_us == 0 ? ""
+                                 : " in place of " + Seconds(counts.call_us + counts.saved_us)) +
+           ".";
+  }
+  if (counts.compiled < counts.calls) return HowTheyEnded(counts);
+  return std::to_string(counts.compiled) + " compiled (" + Seconds(counts.call_us) + ")" +
+         (counts.uncacheable == 0 ? ". The next run finds them."
+          : counts.uncacheable == counts.compiled
+              ? ", and may not be kept."
+              : Uncacheable(counts) + ". The next run finds the others.");
+}
+
+/// Returns what to do next, in lines of their own; empty: nothing.
+std::string WaysOut(const RunCounts& counts, const std::string& socket) {
+  std::string text;
+  if (counts.forwarded[static_cast<size_t>(interpose::Reason::kNoDaemon)] > 0) {
+    text += "  " + StartADaemon(socket) + "\n";
+  }
+  if (!counts.refusal.empty()) {
+    const bool all = Forwarded(counts) == counts.calls;
+    text += (all ? "  " : "  first request not served: ") + counts.refusal + "\n";
+  }
+  if (counts.uncacheable > 0) text += "  first uncacheable: " + counts.uncacheable_reason + "\n";
+  return text;
+}
+
 void Write(const RunCounts& counts, JsonWriter* json) {
   const auto number = [&](const char* name, uint64_t value) {
     json->Key(name).Integer(static_cast<int64_t>(value));
@@ -144,13 +225,28 @@ void Write(const RunCounts& counts, JsonWriter* json) {
 
 }  // namespace
 
-Expected<RunReport> RunReport::Make() {
-  std::string directory = (fs::temp_directory_path() / "cccl-cache-run.XXXXXX").string();
-  if (mkdtemp(directory.data()) == nullptr) {
-    return Error{CCCL_CACHE_UNAVAILABLE,
-                 "can't make " + directory + " for the report: " + std::strerror(errno)};
+std::string StartADaemon(const std::string& socket) {
+  if (!socket.empty()) {
+    return "None listens at " + socket + ". Start one there: cccl-cached --socket " + socket;
   }
-  return RunReport(std::move(directory));
+  return "Start one: systemctl --user start cccl-cached.socket, or: python -m cccl_cache serve";
+}
+
+Expected<RunReport> RunReport::Make() {
+  if (!MayMakeFile(sizeof(ProcessCounts))) {
+    return Error{CCCL_CACHE_UNAVAILABLE, "this process may write no files (ulimit -f)"};
+  }
+  const char* named = std::getenv("TMPDIR");
+  std::string failed;
+  for (const std::string& place :
+       {std::string(named == nullptr ? "" : named), std::string("/tmp")}) {
+    // A process of the program may be in another directory.
+    if (!place.starts_with('/')) continue;
+    std::string directory = place + "/cccl-cache-run.XXXXXX";
+    if (mkdtemp(directory.data()) != nullptr) return RunReport(std::move(directory));
+    failed += (failed.empty() ? "" : ", ") + place + ": " + std::strerror(errno);
+  }
+  return Error{CCCL_CACHE_UNAVAILABLE, "can't make a directory for it (" + failed + ")"};
 }
 
 RunReport::~RunReport() {
@@ -175,16 +271,16 @@ std::vector<RunCounts> RunReport::Read() const {
   return list;
 }
 
-std::string RunReport::Text(bool each) const {
+std::string RunReport::Text(bool each, const std::string& socket) const {
   const std::vector<RunCounts> processes = Read();
-  if (processes.empty()) return std::string(kPrefix) + "no compiles\n";
-  std::string text;
+  const RunCounts sum = Sum(processes);
+  std::string text = std::string(kPrefix) + Verdict(sum) + "\n" + WaysOut(sum, socket);
+  if (!each || processes.empty()) return text;
   for (const RunCounts& one : processes) {
-    if (!each) break;
     text += kPrefix + one.program + " " + std::to_string(one.pid) + ": " + Line(one) + "\n";
   }
   return text + kPrefix + "processes with compiles: " + std::to_string(processes.size()) + "; " +
-         Line(Sum(processes)) + "\n";
+         Line(sum) + "\n";
 }
 
 std::string RunReport::Json(bool each) const {

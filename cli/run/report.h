@@ -31,17 +31,22 @@ struct RunCounts {
   std::string uncacheable_reason;  ///< of the first one
 };
 
+/// Returns how to start the daemon that is missing. `socket`: the one that was named; empty: none.
+[[nodiscard]] std::string StartADaemon(const std::string& socket);
+
 /// A directory in which the processes of a run leave their counts; removed with the object.
 class RunReport {
  public:
+  /// Makes the directory in $TMPDIR, else in /tmp. Fails if there can be no report.
   static Expected<RunReport> Make();
   RunReport(RunReport&&) = default;
   RunReport& operator=(RunReport&&) = delete;
   ~RunReport();
 
   [[nodiscard]] const std::string& directory() const { return directory_; }
-  /// Returns the report: `each`, with a line for each process.
-  [[nodiscard]] std::string Text(bool each) const;
+  /// Returns the report, which begins with a sentence that is its verdict: `each`, with a line for
+  /// each process. `socket`: the one that was named; empty: none was.
+  [[nodiscard]] std::string Text(bool each, const std::string& socket) const;
   [[nodiscard]] std::string Json(bool each) const;
 
  private:

@@ -97,7 +97,79 @@ def test_the_report_tells_the_time_that_hits_saved(daemon, program):
     # The first call was the compile and little else.
     assert compiled["call_us"] / 2 < hit["saved_us"] < compiled["call_us"]
     told = run_cli("--socket", daemon.socket, "run", "--report", "--", *words).stderr.decode()
-    assert re.search(r"1 compiles in [0-9.]+ ms, saved about [0-9.]+ s: 1 hits", told), told
+    assert re.fullmatch(r"cccl-cache: 1 of 1 compile was a hit: 0\.[0-9]+ s in place of [0-9.]+ s\.\n", told), told
+
+
+def verdict(socket, *words, options=("--report",), **environment):
+    """What the report says, on standard error."""
+    return run_cli("--socket", socket, "run", *options, "--", *words, environment=environment).stderr.decode()
+
+
+def test_the_report_begins_with_its_verdict(daemon, program, directory):
+    words = (program(), library_of(PLACES.cuda13), "forks")
+    first = verdict(daemon.socket, *words)
+    assert re.fullmatch(r"cccl-cache: 2 compiled \([0-9.]+ s\)\. The next run finds them\.\n", first), first
+    second = verdict(daemon.socket, *words)
+    assert re.fullmatch(r"cccl-cache: 2 of 2 compiles were hits: [0-9.]+ s in place of [0-9.]+ s\.\n", second), second
+    mixed = verdict(daemon.socket, "sh", "-c", '"$@"; CCCL_CACHE_SOCKET=/nowhere "$@"', "sh", *words)
+    assert re.match(r"cccl-cache: 2 of 4 compiles were hits \(saved about [0-9.]+ s\), 2 not served \(no daemon\): [0-9.]+ s in all", mixed), mixed
+    each = verdict(daemon.socket, *words, options=("--report=each",)).splitlines()
+    assert "2 of 2 compiles were hits" in each[0] and "processes with compiles: 2; 2 compiles in" in each[-1] and len(each) == 4
+    nowhere = verdict(directory / "nothing", *words)
+    assert re.match(r"cccl-cache: not cached: 2 of 2 compiles \([0-9.]+ s\): no daemon\.\n", nowhere), nowhere
+    assert f"cccl-cached --socket {directory}/nothing" in nowhere
+
+
+def test_the_report_names_the_command_that_adds_an_unknown_library(make_daemon, program):
+    daemon = knowing(make_daemon(roots=(PLACES.cuda13,)).start())
+    library = library_of(PLACES.cuda12)
+    told = verdict(daemon.socket, program(), library)
+    assert re.match(r"cccl-cache: not cached: 1 of 1 compile \([0-9.]+ s\): library unknown to daemon\.\n  ", told), told
+    assert told.endswith(f"cccl-cache-cli toolchains add {library}\n")
+
+
+def test_json_alone_asks_for_the_report(directory):
+    done = run_cli("--json", "run", "--", "echo", "of the program")
+    assert done.stdout == b"of the program\n" and json.loads(done.stderr)["calls"] == 0
+
+
+def test_at_a_terminal_a_program_without_a_daemon_is_told_so_once(directory):
+    def said(*words):
+        person, terminal = os.openpty()
+        done = subprocess.run([PLACES.cli, "--socket", directory / "nothing", "run", *words], stdout=subprocess.PIPE, stderr=terminal)
+        os.close(terminal)
+        try:
+            text = os.read(person, 1 << 16)
+        except OSError:  # nothing was written
+            text = b""
+        os.close(person)
+        return done.stdout, text.decode()
+
+    output, told = said("--", PLACES.cli, "run", "--", "echo", "made")
+    assert output == b"made\n" and told.count("not cached: no daemon") == told.count("\n") == 1
+    assert f"cccl-cached --socket {directory}/nothing" in told
+
+
+@pytest.mark.parametrize("temporary", ["missing", "", "a file", "relative", "closed"])
+def test_a_report_needs_no_directory_for_temporary_files(daemon, program, directory, temporary):
+    (directory / "a file").write_text("")
+    (directory / "closed").symlink_to("/proc")
+    place = temporary if temporary in ("", "relative") else str(directory / temporary)
+    _, report = under_run(daemon.socket, program(), library_of(PLACES.cuda13), TMPDIR=place)
+    assert served(report) == (0, 1)
+
+
+def test_a_program_that_may_write_no_files_is_served_and_started_without_a_report(daemon, program, directory):
+    words = (program(), library_of(PLACES.cuda13))
+    expected = alone(*words)
+    limited = ("sh", "-c", 'ulimit -f 0; exec "$@"', "sh")
+    environment = {"HOME": str(directory)}
+    done = run_cli("--socket", daemon.socket, "run", "--", *limited, *words, environment=environment)
+    assert (done.stdout, done.stderr, daemon.stats()["builds_total"]) == (expected, b"", 1)
+    done = run_cli("--socket", daemon.socket, "run", "--report", "--", *limited, *words, environment=environment)
+    assert (done.stdout, daemon.stats()["builds_total"]) == (expected, 2)
+    done = run_cli("run", "--report", "--", "echo", "started", behind=limited)
+    assert done.stdout == b"started\n" and b"there is no report" in done.stderr
 
 
 def test_without_a_daemon_the_bytes_are_the_same(directory, program, nvrtc):
@@ -123,7 +195,7 @@ def test_signals_reach_the_program_also_with_a_report(directory):
         assert running.stdout.readline() == b"up\n"
         running.send_signal(signal.SIGUSR1)
         assert running.wait(PATIENCE) == 3
-        assert running.stderr.read() == b"cccl-cache-cli: no compiles\n"
+        assert running.stderr.read().startswith(b"cccl-cache: this program compiled nothing that `run` serves: NVRTC")
 
 
 def test_digests_are_kept_where_only_the_user_writes(daemon, program, directory):
@@ -332,8 +404,8 @@ def test_the_report_tells_how_many_results_are_never_kept_and_why(daemon):
         assert "__TIME__ stands in the source" in report["uncacheable_reason"]
         assert report["processes"][0]["uncacheable_reason"] == report["uncacheable_reason"]
     told = run_cli("--socket", daemon.socket, "run", "--report", "--", *words, environment=environment).stderr.decode()
-    assert "2 compiled (2 uncacheable), 0 failed, 0 forwarded; first uncacheable: " in told
-    assert told.endswith(report["uncacheable_reason"] + "\n")
+    assert re.fullmatch(r"cccl-cache: 1 of 3 compiles were hits \(saved about .* s\), 2 compiled \(2 uncacheable\): .* s in all\.\n"
+                        r"  first uncacheable: (.*)\n", told)[1] == report["uncacheable_reason"]
 
 
 PRECOMPILED = """
