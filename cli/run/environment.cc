@@ -3,13 +3,11 @@
 #include "cli/run/environment.h"
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <gnu/libc-version.h>
 #include <link.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -19,7 +17,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/file_descriptor.h"
+#include "base/own_path.h"
 #include "client/interpose/level.h"
 #include "client/interpose/wait.h"
 #include "proto/digest.h"
@@ -56,36 +54,22 @@ bool IsPlain(const fs::path& path) {
   return path.native().find_first_of(" :;$") == std::string::npos;
 }
 
-/// Returns whether no other user can replace an entry of these directories: `path` and all above.
-bool AreSafe(fs::path path) {
-  for (;; path = path.parent_path()) {
-    struct stat status;
-    if (lstat(path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return false;
-    if (status.st_uid != geteuid() && status.st_uid != 0) return false;
-    if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0 && (status.st_mode & S_ISVTX) == 0)
-      return false;
-    if (path == path.root_path()) return true;
-  }
-}
-
 /// Returns the path of a link to `directory` in "cccl-cache-run" below `place`, a directory of this
 /// user's own that is made for it; empty if there can be none.
 fs::path LinkBelow(const fs::path& place, const fs::path& directory) {
   std::error_code error;
   fs::create_directories(place, error);
-  const fs::path real = fs::canonical(place, error);
-  if (error || !IsPlain(real) || !AreSafe(real)) return {};
-  const fs::path links = real / "cccl-cache-run";
-  mkdir(links.c_str(), S_IRWXU);
-  const FileDescriptor opened(open(links.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  const fs::path made = place / "cccl-cache-run";
+  mkdir(made.c_str(), S_IRWXU);
+  const FollowedDirectory links = OwnDirectory(made.native());
   struct stat status;
-  if (!opened.valid() || fstat(opened.get(), &status) != 0) return {};
-  if (status.st_uid != geteuid() || (status.st_mode & (S_IRWXG | S_IRWXO)) != 0) return {};
-  // The same name each time: a `run` within another one knows its libraries by it.
-  fs::path link = links / Sha256(directory.native()).Hex().substr(0, 16);
-  if (symlinkat(directory.c_str(), opened.get(), link.filename().c_str()) != 0 && errno != EEXIST) {
+  if (!links.refusal.empty() || !IsPlain(links.path) || lstat(links.path.c_str(), &status) != 0 ||
+      status.st_uid != geteuid() || (status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
     return {};
   }
+  // The same name each time: a `run` within another one knows its libraries by it.
+  fs::path link = fs::path(links.path) / Sha256(directory.native()).Hex().substr(0, 16);
+  if (symlink(directory.c_str(), link.c_str()) != 0 && errno != EEXIST) return {};
   return fs::read_symlink(link, error) == directory ? link : fs::path();
 }
 
