@@ -2,14 +2,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <utility>
 
 #include "base/file_descriptor.h"
 
 namespace cccl_cache {
+
+/// Returns the same file under a number above those of the standard streams. In a process that
+/// closed these, its own output would go to the file otherwise.
+inline FileDescriptor AboveStandardStreams(FileDescriptor opened) {
+  if (opened.get() < 0 || opened.get() > STDERR_FILENO) return opened;
+  return FileDescriptor(fcntl(opened.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+}
 
 /// Owns a descriptor in a process whose other code may close any number and open a file of its own
 /// under it. Its file is known by device and inode, so it must have an inode of its own: a socket,
@@ -18,7 +27,9 @@ namespace cccl_cache {
 class VerifiedDescriptor {
  public:
   VerifiedDescriptor() = default;
-  explicit VerifiedDescriptor(FileDescriptor opened) {
+  /// The number may change, as AboveStandardStreams says.
+  explicit VerifiedDescriptor(FileDescriptor given) {
+    FileDescriptor opened = AboveStandardStreams(std::move(given));
     struct stat status {};
     if (fstat(opened.get(), &status) != 0) return;
     device_ = status.st_dev;

@@ -123,6 +123,22 @@ def test_a_program_that_closes_all_descriptors_keeps_its_next_connections_and_bu
     assert said == "[1, 2] True True"
 
 
+def test_no_connection_takes_the_place_of_a_standard_stream_that_the_program_closed(fake):
+    """What the program writes there would go to the daemon."""
+    said = run_python(f"""
+        import os
+        from c_client import Batch, Client
+        os.close(0)
+        client = Client({fake.socket!r})
+        client.build("// one")
+        batch = Batch(client)
+        batch.add("// two", 2)
+        batch.next()
+        print(os.path.lexists("/proc/self/fd/0"))
+    """)
+    assert said == "False"
+
+
 def test_threads_share_a_client(fake):
     client = Client(fake.socket)
     right = []

@@ -26,17 +26,18 @@ bool SetEvents(int epoll, int operation, int descriptor, uint32_t events) {
 }  // namespace
 
 Expected<Readiness> Readiness::Make() {
-  FileDescriptor epoll(epoll_create1(EPOLL_CLOEXEC));
-  FileDescriptor timer(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+  FileDescriptor epoll = AboveStandardStreams(FileDescriptor(epoll_create1(EPOLL_CLOEXEC)));
+  FileDescriptor timer = AboveStandardStreams(
+      FileDescriptor(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)));
   // One that was never connected: a stream socket or a pipe would be reported as closed.
-  FileDescriptor marker(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  if (!epoll.valid() || !timer.valid() || !marker.valid() ||
+  VerifiedDescriptor marker(FileDescriptor(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)));
+  if (!epoll.valid() || !timer.valid() ||
       !SetEvents(epoll.get(), EPOLL_CTL_ADD, timer.get(), EPOLLIN) ||
-      !SetEvents(epoll.get(), EPOLL_CTL_ADD, marker.get(), 0)) {
+      !SetEvents(epoll.get(), EPOLL_CTL_ADD, marker.Get(), 0)) {
     return Error{CCCL_CACHE_UNAVAILABLE,
                  std::string("can't make a descriptor to wait with: ") + std::strerror(errno)};
   }
-  return Readiness(std::move(epoll), std::move(timer), VerifiedDescriptor(std::move(marker)));
+  return Readiness(std::move(epoll), std::move(timer), std::move(marker));
 }
 
 bool Readiness::OwnsSet() const {

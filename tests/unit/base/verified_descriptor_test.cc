@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <array>
 #include <catch2/catch.hpp>
@@ -53,6 +54,20 @@ TEST_CASE("a number that another file got is not that of the owner, which leaves
   scene.owner.reset();
   CHECK(IsOpen(scene.number));
   close(scene.number);
+}
+
+TEST_CASE("a standard stream that the program closed is not where a file goes") {
+  const int kept = dup(STDIN_FILENO);
+  close(STDIN_FILENO);
+  int number = -1;
+  {
+    const VerifiedDescriptor opened(FileDescriptor(open("/", O_RDONLY | O_CLOEXEC)));
+    number = opened.Get();
+    CHECK_FALSE(IsOpen(STDIN_FILENO));
+  }
+  dup2(kept, STDIN_FILENO);
+  close(kept);
+  CHECK(number > STDERR_FILENO);
 }
 
 TEST_CASE("a number that was closed is no descriptor") {
