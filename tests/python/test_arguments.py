@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arguments of the wrong type: the error names them."""
 
+import pathlib
 import re
 
 import cccl_cache
@@ -33,6 +34,8 @@ def refused(message):
     ({"emit": None}, "emit must be a sequence of str, not None (NoneType)"),
     ({"working_directory": 5}, "working_directory must be a str or path-like, not 5 (int)"),
     ({"source": 5}, "source must be str or bytes, not 5 (int)"),
+    ({"source": pathlib.PurePosixPath("k.cu")}, "source must be str or bytes, not PurePosixPath('k.cu') (PurePosixPath): "
+     "give what its read_bytes() returns"),
     ({"source": None}, "source must be str or bytes, not None (NoneType)"),
     ({"headers": ["a.h"]}, "headers must be a mapping of str to str or bytes, not ['a.h'] (list)"),
     ({"headers": {"a.h": 5}}, "each of headers must be str or bytes, not 5 (int)"),

@@ -47,6 +47,8 @@ def _contents(name: str, value: Any) -> bytes:
         return value
     if isinstance(value, str):
         return _library.encoded(value)
+    if isinstance(value, os.PathLike):  # whose bytes are its name
+        raise TypeError(f"{_library.wrong_type(name, 'str or bytes', value)}: give what its read_bytes() returns")
     try:
         return bytes(value if hasattr(type(value), "__bytes__") else memoryview(value))
     except TypeError:
