@@ -78,16 +78,17 @@ bool Replay(const KeptRun& run, const std::string& output) {
 }
 
 /// Answers `--version`. Returns if the real tool must.
-void ServeVersion(const RealTool& tool, const Digest& stamp, const UserFacts& facts,
+void ServeVersion(const RealTool& tool, const RealTool::Stamp& stamp, const UserFacts& facts,
                   char** arguments) {
-  const std::string fact = "version-" + stamp.Hex();
+  if (!stamp.proves) return;
+  const std::string fact = "version-" + stamp.digest.Hex();
   if (const auto text = facts.Get(fact)) {
     if (WriteAll(STDOUT_FILENO, *text)) _exit(EXIT_SUCCESS);
     return;
   }
   const auto ending = tool.Run(arguments);
   if (!ending) return;
-  if (ending->status == 0 && ending->err.empty() && tool.Stamp() == stamp) {
+  if (ending->status == 0 && ending->err.empty() && tool.IsStill(stamp)) {
     facts.Put(fact, ending->out);
   }
   EndAs(ending->status);
@@ -98,7 +99,7 @@ using Served = std::variant<int, Reason>;
 
 /// Runs the tool, and publishes what it made. All who wait go on by themselves if that is not to be
 /// kept.
-Served Make(const RealTool& tool, const Digest& stamp, const Assembly& assembly,
+Served Make(const RealTool& tool, const RealTool::Stamp& stamp, const Assembly& assembly,
             const Digest& input, Lease* lease, char** arguments) {
   auto ending = tool.Run(arguments);
   if (!ending) return Reason::kNotServed;
@@ -107,7 +108,7 @@ Served Make(const RealTool& tool, const Digest& stamp, const Assembly& assembly,
     // The tool read its input after this process did.
     const auto read_since = ReadRegular(assembly.input);
     const auto object = ReadRegular(assembly.output);
-    if (read_since && Sha256(*read_since) == input && object && tool.Stamp() == stamp) {
+    if (read_since && Sha256(*read_since) == input && object && tool.IsStill(stamp)) {
       contents = KeptRun::Encode({*object, ending->out, ending->err}, assembly);
     }
   }
@@ -126,7 +127,7 @@ Served Serve(const RealTool& tool, const Tool& known, const UserFacts& facts,
   const Environment environment = ReadEnvironment(known, environ);
   const auto text = ReadRegular(assembly.input);
   if (environment.writes_more || !text || !TakesFile(assembly.output)) return Reason::kNotServed;
-  const auto stamp = tool.Stamp();
+  const auto stamp = tool.Look();
   const auto identity = stamp ? tool.Identify(*stamp) : std::nullopt;
   if (!identity) return Reason::kNotServed;
   std::string place;
@@ -195,7 +196,7 @@ int main(int count, char** arguments) {
     return kCantStart;
   }
   const Words words(arguments, arguments + count);
-  const auto stamp = tool->Stamp();
+  const auto stamp = tool->Look();
   if (stamp && StandardDescriptorsOpen()) {
     const UserFacts facts;
     if (AsksForVersion(words)) {

@@ -18,12 +18,12 @@
 #include <vector>
 
 #include "base/file_descriptor.h"
+#include "base/file_stamp.h"
 #include "client/src/calls/file_digest.h"
 
 namespace cccl_cache::standin {
 namespace {
 
-constexpr size_t kSampleBytes = 4096;
 constexpr std::string_view kElf("\177ELF", 4);
 
 /// Returns whether it is a program other than this one, which may have several names.
@@ -55,36 +55,10 @@ std::vector<std::string> Candidates(const std::string& search, const std::string
   }
 }
 
-std::string Sample(int file, off_t offset) {
-  std::string sample(kSampleBytes, '\0');
-  const ssize_t got = pread(file, sample.data(), sample.size(), offset);
-  sample.resize(got < 0 ? 0 : static_cast<size_t>(got));
-  return sample;
-}
-
-int64_t Nanoseconds(const timespec& time) { return time.tv_sec * 1'000'000'000 + time.tv_nsec; }
-
-/// Adds the file's path, its metadata, its first and its last bytes; nothing if it is missing.
-/// Returns false if it can't be read, or is no ELF file, so that it alone does not say what it
-/// does.
-bool AddStamp(const std::string& path, Hasher* hasher) {
-  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  struct stat status;
-  if (!file.valid()) return errno == ENOENT;
-  if (fstat(file.get(), &status) != 0) return false;
-  const std::string front = Sample(file.get(), 0);
-  if (!front.starts_with(kElf)) return false;
-  hasher->AppendValue("path", Resolved(path));
-  hasher->AppendValue("device", status.st_dev);
-  hasher->AppendValue("inode", status.st_ino);
-  hasher->AppendValue("size", static_cast<uint64_t>(status.st_size));
-  hasher->AppendValue("modified", static_cast<uint64_t>(Nanoseconds(status.st_mtim)));
-  hasher->AppendValue("changed", static_cast<uint64_t>(Nanoseconds(status.st_ctim)));
-  // For file systems from images, whose times are whole seconds and whose numbers are used again.
-  hasher->AppendValue("front", front);
-  hasher->AppendValue("end",
-                      Sample(file.get(), std::max<off_t>(0, status.st_size - off_t{kSampleBytes})));
-  return true;
+bool IsElf(int file) {
+  char front[kElf.size()];
+  return pread(file, front, sizeof(front), 0) == ssize_t(sizeof(front)) &&
+         std::string_view(front, sizeof(front)) == kElf;
 }
 
 struct Pipe {
@@ -157,15 +131,29 @@ std::optional<RealTool> RealTool::With(const Tool& tool) const {
   return whole;
 }
 
-std::optional<Digest> RealTool::Stamp() const {
+std::optional<RealTool::Stamp> RealTool::Look() const {
+  Stamp all{.digest = {}, .proves = true};
+  StampReader reader;
   Hasher hasher;
-  for (const std::string& file : files_) {
-    if (!AddStamp(file, &hasher)) return std::nullopt;
+  for (const std::string& path : files_) {
+    const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file.valid() && errno == ENOENT) continue;  // what is missing is not used
+    const auto read = file.valid() ? reader.Of(file.get()) : std::nullopt;
+    if (!read || !IsElf(file.get())) return std::nullopt;
+    hasher.AppendValue("path", Resolved(path));
+    hasher.AppendValue("stamp", reader.TextOf(read->stamp));
+    all.proves = all.proves && read->proves;
   }
-  return hasher.Finish();
+  all.digest = hasher.Finish();
+  return all;
 }
 
-std::optional<std::string> RealTool::Identify(const Digest& stamp) const {
+bool RealTool::IsStill(const Stamp& stamp) const {
+  const auto now = Look();
+  return now && now->digest == stamp.digest;
+}
+
+std::optional<std::string> RealTool::Identify(const Stamp& stamp) const {
   std::string identity;
   for (const std::string& path : files_) {
     const bool missing = access(path.c_str(), F_OK) != 0 && errno == ENOENT;
@@ -173,7 +161,7 @@ std::optional<std::string> RealTool::Identify(const Digest& stamp) const {
     if (!digest) return std::nullopt;
     identity.append(digest->View());
   }
-  if (Stamp() != stamp) return std::nullopt;
+  if (!IsStill(stamp)) return std::nullopt;
   return identity;
 }
 

@@ -23,6 +23,12 @@ struct Ending {
 /// The program that a stand-in stands for. Does not change.
 class RealTool {
  public:
+  /// The state of a tool's files.
+  struct Stamp {
+    Digest digest;
+    bool proves = false;  ///< while the digest stays the same, so do the files, also for later runs
+  };
+
   /// Finds the tool for a stand-in that was started as `started`: that file itself if it is another
   /// program, else where the link "STARTED.real" leads, else the program of the same name behind
   /// the stand-in's own directory in `search` (PATH).
@@ -35,13 +41,15 @@ class RealTool {
   /// Returns the tool together with the files that it uses. Nothing: which they are is not known.
   [[nodiscard]] std::optional<RealTool> With(const Tool& tool) const;
 
-  /// Returns a digest of the files' paths, their metadata, their first and their last bytes.
-  /// Nothing: one is no ELF file, so it alone does not say what it does.
-  [[nodiscard]] std::optional<Digest> Stamp() const;
-  /// Returns the SHA-256 of each file. They are kept for later processes, where this user has a
-  /// place for it: to hash a tool takes longer than most of its runs. Nothing: a file can't be
-  /// read, or changed since `stamp`.
-  [[nodiscard]] std::optional<std::string> Identify(const Digest& stamp) const;
+  /// Returns the state of the files, with their paths. Nothing: one is no ELF file, so it alone
+  /// does not say what it does.
+  [[nodiscard]] std::optional<Stamp> Look() const;
+  /// Returns whether the files are still in this state.
+  [[nodiscard]] bool IsStill(const Stamp& stamp) const;
+  /// Returns the SHA-256 of each file. Those whose stamps prove anything are kept for later
+  /// processes, where this user has a place for it: to hash a tool takes longer than its shortest
+  /// runs. Nothing: a file can't be read, or changed since `stamp`.
+  [[nodiscard]] std::optional<std::string> Identify(const Stamp& stamp) const;
 
   /// Replaces this process by the tool. Returns if it can't be started.
   void Replace(char** arguments) const;

@@ -10,8 +10,8 @@
 #include <chrono>
 #include <utility>
 
+#include "base/file_stamp.h"
 #include "daemon/files/access_rules.h"
-#include "daemon/files/file_stamp.h"
 
 namespace cccl_cache::daemon {
 namespace {
@@ -86,7 +86,7 @@ Reached<FileContents> ContentsReader::Read(const Place& place) {
 }
 
 std::optional<Digest> ContentsReader::Known(const Place& place) {
-  if (!IsLocal(place.file_system)) return std::nullopt;
+  if (!StampsProve(place.file_system, place.status)) return std::nullopt;
   const auto known = memory_.digests.Find(ContentStamp::Of(place.status));
   if (!known || (known->has_access_list && rules_.AccessListsMatter())) return std::nullopt;
   return known->digest;
@@ -118,7 +118,7 @@ Reached<FileContents> ContentsReader::ReadOpen(int contents, FileSystem file_sys
       CountedBytes{std::move(share), std::get<std::string>(std::move(read))});
   std::shared_ptr<const std::string> bytes(counted, &counted->bytes);
   const Digest digest = Sha256(*bytes);
-  if (IsWrittenBack(file_system, before) && LiesStill(stamp, begin)) {
+  if (StampsProve(file_system, before) && LiesStill(stamp, begin)) {
     memory_.digests.Remember(stamp, {digest, HasAccessList(contents)});
   }
   return FileContents{digest, std::move(bytes), before};

@@ -10,11 +10,11 @@
 #include <string>
 #include <utility>
 
+#include "base/file_stamp.h"
 #include "base/lru.h"
 #include "base/mutex.h"
 #include "daemon/core/model/job_memory.h"
 #include "daemon/files/access_rules.h"
-#include "daemon/files/file_stamp.h"
 #include "daemon/files/path_error.h"
 #include "daemon/files/path_walk.h"
 #include "proto/digest.h"

@@ -3,60 +3,15 @@
 #include "daemon/files/file_systems.h"
 
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <sys/vfs.h>
 
 #include <cerrno>
 #include <optional>
 
 #include "base/file_descriptor.h"
-#include "daemon/files/file_stamp.h"
 
 namespace cccl_cache::daemon {
 namespace {
-
-// Not in linux/magic.h.
-constexpr uint32_t kBtrfsMagic = 0x9123683e;
-constexpr uint32_t kXfsMagic = 0x58465342;
-constexpr uint32_t kZfsMagic = 0x2fc12fc1;
-constexpr uint32_t kConfigfsMagic = 0x62656570;
-constexpr uint32_t kMqueueMagic = 0x19800202;
-constexpr uint32_t kFuseControlMagic = 0x65735543;
-
-FileSystem KindOf(const struct statfs& status) {
-  switch (static_cast<uint32_t>(status.f_type)) {
-    case EXT4_SUPER_MAGIC:  // also ext2, ext3
-    case kXfsMagic:
-    case kBtrfsMagic:
-    case kZfsMagic:
-      return FileSystem::kDisk;
-    case TMPFS_MAGIC:
-      return FileSystem::kMemory;
-    case OVERLAYFS_SUPER_MAGIC:
-      return FileSystem::kOverlay;
-    case PROC_SUPER_MAGIC:
-    case SYSFS_MAGIC:
-    case DEBUGFS_MAGIC:
-    case TRACEFS_MAGIC:
-    case SECURITYFS_MAGIC:
-    case SELINUX_MAGIC:
-    case SMACK_MAGIC:
-    case CGROUP_SUPER_MAGIC:
-    case CGROUP2_SUPER_MAGIC:
-    case BPF_FS_MAGIC:
-    case DEVPTS_SUPER_MAGIC:
-    case NSFS_MAGIC:
-    case PSTOREFS_MAGIC:
-    case EFIVARFS_MAGIC:
-    case BINFMTFS_MAGIC:
-    case kConfigfsMagic:
-    case kMqueueMagic:
-    case kFuseControlMagic:
-      return FileSystem::kKernel;
-    default:
-      return FileSystem::kOther;
-  }
-}
 
 std::pair<uint64_t, uint64_t> Numbers(const struct statx& status) {
   return {status.stx_mnt_id, DeviceOf(status)};
@@ -69,13 +24,6 @@ std::optional<std::pair<uint64_t, uint64_t>> Identity(const std::string& path) {
 }
 
 }  // namespace
-
-bool IsWrittenBack(FileSystem system, const struct statx& file) {
-  // An overlay reports direct I/O as the file system of the file itself does; a file system in
-  // memory has none. Kernels before 6.1 don't report it, nor do all file systems.
-  if (system == FileSystem::kOverlay) return (file.stx_mask & kStatxDirectIo) != 0;
-  return system == FileSystem::kDisk;
-}
 
 Reached<FileSystem> FileSystems::Of(int directory, const std::string& name,
                                     const struct statx& status) {
@@ -92,7 +40,7 @@ Reached<FileSystem> FileSystems::Of(int directory, const std::string& name,
   }
   struct statfs system {};
   if (fstatfs(fd, &system) != 0) return PathError::Of(errno);
-  return known_[Numbers(status)] = KindOf(system);
+  return known_[Numbers(status)] = KindOf(system, status);
 }
 
 bool RefusedPlaces::Include(const struct statx& status) {

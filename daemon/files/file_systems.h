@@ -12,28 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/file_stamp.h"
 #include "daemon/files/path_error.h"
 
 namespace cccl_cache::daemon {
-
-enum class FileSystem : uint8_t {
-  kOther,
-  kDisk,    ///< on a disk, by this kernel, which sets the change time
-  kMemory,  ///< the same without write-back: the stamp of a mapped file proves nothing
-  /// An overlay over one of the two. The lower layers must not change while it is mounted; the rest
-  /// is the kernel's.
-  kOverlay,
-  /// The kernel's own: proc, sysfs and the like, wherever they are mounted.
-  kKernel,
-};
-
-/// Returns whether the local kernel sets the change time there.
-[[nodiscard]] inline bool IsLocal(FileSystem system) {
-  return system == FileSystem::kDisk || system == FileSystem::kMemory ||
-         system == FileSystem::kOverlay;
-}
-/// Returns whether stores into a mapping of the file are written back, which changes its stamp.
-[[nodiscard]] bool IsWrittenBack(FileSystem system, const struct statx& file);
 
 /// The file systems that files lie on, each queried once. For one build: the numbers of a file
 /// system are reused once it is gone. Not thread-safe.

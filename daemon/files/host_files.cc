@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/file_stamp.h"
 #include "daemon/files/access_rules.h"
-#include "daemon/files/file_stamp.h"
 
 namespace cccl_cache::daemon {
 namespace {

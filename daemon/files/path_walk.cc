@@ -11,7 +11,7 @@
 #include <optional>
 #include <utility>
 
-#include "daemon/files/file_stamp.h"
+#include "base/file_stamp.h"
 
 namespace cccl_cache::daemon {
 namespace {
@@ -172,7 +172,9 @@ Reached<NameWalk::Way> NameWalk::Arrive(FileDescriptor directory, int symlinks,
   Way way{std::make_shared<const FileDescriptor>(std::move(directory)), symlinks};
   way.gives_nothing = gives_nothing || std::get<FileSystem>(checked) == FileSystem::kKernel;
   const ContentStamp stamp = ContentStamp::Of(status);
-  if (IsLocal(std::get<FileSystem>(checked)) && stamp.IsSettledAt(now)) way.stamp = stamp;
+  if (StampsProve(std::get<FileSystem>(checked), status) && stamp.IsSettledAt(now)) {
+    way.stamp = stamp;
+  }
   return way;
 }
 

@@ -14,9 +14,9 @@
 #include <unordered_set>
 
 #include "base/file_descriptor.h"
+#include "base/file_stamp.h"
 #include "base/mutex.h"
 #include "daemon/files/access_rules.h"
-#include "daemon/files/file_stamp.h"
 #include "daemon/files/path_error.h"
 
 namespace cccl_cache::daemon {

@@ -63,20 +63,18 @@ std::shared_ptr<const ToolchainHeaders> HeadersOf(const Survey& survey,
                                                   part.linked);
 }
 
-bool IsStill(const FileDescriptor& fd, const FileStamp& stamp) {
-  struct stat status {};
-  return fstat(fd.get(), &status) == 0 && FileStamp::Of(status) == stamp;
+bool IsStill(const FileDescriptor& fd, const ContentStamp& stamp) {
+  struct statx status {};
+  return StatusAt(fd.get(), "", &status) == 0 && ContentStamp::Of(status) == stamp;
 }
 
 }  // namespace
 
 Result<Identity> Identifier::Identify(const Survey& survey, const std::stop_token& stop) {
-  // A change time in the future (the clock was set back) proves no order.
-  const bool remember = survey.stamps_are_local && Age(survey) >= kStampResolution;
-  const auto compiler = DigestsOf("nvrtc", survey.nvrtc, remember, stop);
-  const auto headers = DigestsOf("headers", survey.headers, remember, stop);
-  const auto linker = DigestsOf("nvjitlink", survey.nvjitlink, remember, stop);
-  const auto nvvm = DigestsOf("nvvm", survey.nvvm, remember, stop);
+  const auto compiler = DigestsOf("nvrtc", survey.nvrtc, stop);
+  const auto headers = DigestsOf("headers", survey.headers, stop);
+  const auto linker = DigestsOf("nvjitlink", survey.nvjitlink, stop);
+  const auto nvvm = DigestsOf("nvvm", survey.nvvm, stop);
   if (!compiler || !headers || !linker || !nvvm) {
     return Error{ErrorCode::kUnavailable,
                  "its files can't be read, or change at this moment; it is looked at again soon"};
@@ -93,20 +91,18 @@ Result<Identity> Identifier::Identify(const Survey& survey, const std::stop_toke
 }
 
 std::optional<Identifier::Digests> Identifier::DigestsOf(std::string_view name,
-                                                         const SurveyedPart& part, bool remember,
+                                                         const SurveyedPart& part,
                                                          const std::stop_token& stop) {
   if (part.files.empty()) return Digests{};
   const std::string record = "toolchain/files/2/" + Combine(name, {part.files.front().path}).Hex();
-  if (remember) {
-    if (auto digests = Remembered(record, part)) return digests;
-  }
+  if (auto digests = Remembered(record, part)) return digests;
   Digests digests;
   for (const SurveyedFile& file : part.files) {
     const std::optional<Digest> contents = DigestOfFile(file, stop);
     if (!contents) return std::nullopt;
     digests.push_back(*contents);
   }
-  if (remember) Remember(record, part, digests);
+  if (part.stamps_prove) Remember(record, part, digests);
   return digests;
 }
 
@@ -119,7 +115,9 @@ std::optional<Identifier::Digests> Identifier::Remembered(const std::string& rec
     return std::nullopt;
   }
   std::string_view view = *value;
-  if (view.substr(0, sizeof(Digest::bytes)) != part.stamps.View()) return std::nullopt;
+  if (!part.stamps_prove || view.substr(0, sizeof(Digest::bytes)) != part.stamps.View()) {
+    return std::nullopt;
+  }
   Digests digests;
   for (size_t i = 1; i <= part.files.size(); ++i) {
     digests.push_back(

@@ -29,7 +29,8 @@ struct Identity {
 };
 
 /// Computes identities, and caches digests under the stamps of the files, so that each state of a
-/// file is read once. There is one record per part of an installation, named after the place of the
+/// file is read once where stamps prove it: not in images, after a boot, or on another mount. There
+/// is one record per part of an installation, named after the place of the
 /// part:
 ///
 ///   name  = "toolchain/files/2/" hex(SHA-256(part, path of its first file))
@@ -48,7 +49,7 @@ class Identifier {
   using Digests = std::vector<Digest>;
 
   /// Returns the digest of each file, or none if a file changed meanwhile or can't be read.
-  std::optional<Digests> DigestsOf(std::string_view name, const SurveyedPart& part, bool remember,
+  std::optional<Digests> DigestsOf(std::string_view name, const SurveyedPart& part,
                                    const std::stop_token& stop);
   std::optional<Digests> Remembered(const std::string& record, const SurveyedPart& part);
   void Remember(const std::string& record, const SurveyedPart& part, const Digests& digests);

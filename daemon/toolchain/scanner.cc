@@ -65,7 +65,7 @@ bool Holds(const std::vector<RejectedToolchain>& all, const RejectedToolchain& o
 IdentifiedToolchain::IdentifiedToolchain(Parts parts, uid_t own_uid)
     : toolchain_(std::move(parts.toolchain)),
       installation_(std::move(parts.installation)),
-      watched_(parts.survey.stamps_are_local && parts.watch->complete()),
+      watched_(parts.survey.changes_are_reported && parts.watch->complete()),
       watch_(std::move(parts.watch)),
       comparison_(std::make_shared<StampComparison>(
           [installation = installation_, stamps = parts.survey.stamps, own_uid] {

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -19,11 +20,9 @@
 namespace cccl_cache::daemon {
 namespace {
 
-int64_t Nanoseconds(const timespec& time) { return time.tv_sec * 1'000'000'000 + time.tv_nsec; }
-
-/// Returns whether the local kernel sets ctime on the path's file system: ext, xfs, btrfs, zfs,
-/// f2fs, bcachefs, tmpfs, overlay, squashfs, erofs.
-bool StampsAreLocal(const std::string& path) {
+/// Returns whether inotify tells of every change on the path's file system: ext, xfs, btrfs, zfs,
+/// f2fs, bcachefs, tmpfs, overlay, and images, squashfs and erofs, in which nothing changes.
+bool ChangesAreReported(const std::string& path) {
   static constexpr std::array<uint32_t, 10> kLocal = {
       0xef53,     0x58465342, 0x9123683e, 0x2fc12fc1, 0xf2f52010,
       0xca451a4e, 0x01021994, 0x794c7630, 0x73717368, 0xe0f5e1e2};
@@ -46,6 +45,7 @@ class Surveyor {
       done = AddHeaders(installation.headers, i);
     }
     if (!done.ok()) return done.error();
+    if (gone_) return Error{ErrorCode::kUnavailable, fmt::format("{} is gone", *gone_)};
     Seal();
     return std::move(survey_);
   }
@@ -60,17 +60,23 @@ class Surveyor {
       return Error{ErrorCode::kUnavailable,
                    fmt::format("{} leads to {} now", file.found_as, target->path)};
     }
-    Add(part, name, *target);
+    Add(part, name, target->path, stamps_.At(target->path));
     return Ok{};
   }
 
-  void Add(SurveyedPart& part, std::string name, const TrustedPath& file) {
-    const FileStamp stamp = FileStamp::Of(file.status);
-    survey_.newest_change_ns = std::max(survey_.newest_change_ns, stamp.changed_ns);
-    if (devices_.insert(stamp.device).second && !StampsAreLocal(file.path)) {
-      survey_.stamps_are_local = false;
+  void Add(SurveyedPart& part, std::string name, std::string path,
+           const std::optional<StampReader::Stamp>& read) {
+    if (!read) {
+      gone_ = std::move(path);
+      return;
     }
-    part.files.push_back({std::move(name), file.path, stamp});
+    const ContentStamp& stamp = read->stamp;
+    survey_.newest_change_ns = std::max(survey_.newest_change_ns, stamp.ctime_ns);
+    part.stamps_prove = part.stamps_prove && read->proves;
+    if (devices_.insert(stamp.device).second && !ChangesAreReported(path)) {
+      survey_.changes_are_reported = false;
+    }
+    part.files.push_back({std::move(name), std::move(path), stamp});
   }
 
   Status AddHeaders(const std::vector<HeaderDirectory>& all, size_t index) {
@@ -89,12 +95,14 @@ class Surveyor {
       return Ok{};
     }
     survey_.headers.shape += fmt::format("{}\n", index);
-    return WalkHeaderTree(
-        *top, own_uid_, observer_,
-        [&](std::string name, std::string path, const struct stat& status) {
-          if (path != fmt::format("{}/{}", headers.path, name)) survey_.headers.linked = true;
-          Add(survey_.headers, fmt::format("{}/{}", index, name), {std::move(path), status});
-        });
+    return WalkHeaderTree(*top, own_uid_, observer_,
+                          [&](std::string name, std::string path, const struct statx& status) {
+                            if (path != fmt::format("{}/{}", headers.path, name))
+                              survey_.headers.linked = true;
+                            const auto read = stamps_.At(path, status);
+                            Add(survey_.headers, fmt::format("{}/{}", index, name), std::move(path),
+                                read);
+                          });
   }
 
   /// Other spellings count only if no other user can make them lead elsewhere.
@@ -126,25 +134,23 @@ class Surveyor {
     survey_.stamps = hasher.Finish();
   }
 
-  static Digest StampsOf(const SurveyedPart& part) {
+  [[nodiscard]] Digest StampsOf(const SurveyedPart& part) const {
     Hasher hasher;
     hasher.AppendValue("shape", part.shape);
     for (const SurveyedFile& file : part.files) {
       hasher.AppendValue("name", file.name);
       hasher.AppendValue("path", file.path);
-      hasher.AppendValue("device", file.stamp.device);
-      hasher.AppendValue("inode", file.stamp.inode);
-      hasher.AppendValue("size", file.stamp.size);
-      hasher.AppendValue("modified", static_cast<uint64_t>(file.stamp.modified_ns));
-      hasher.AppendValue("changed", static_cast<uint64_t>(file.stamp.changed_ns));
+      hasher.AppendValue("stamp", stamps_.TextOf(file.stamp));
     }
     return hasher.Finish();
   }
 
   const uid_t own_uid_;
   LookupObserver* const observer_;
+  StampReader stamps_;
   Survey survey_;
-  std::set<uint64_t> devices_;  ///< devices that were queried already
+  std::optional<std::string> gone_;  ///< a file that went away meanwhile
+  std::set<uint64_t> devices_;       ///< devices that were queried already
 };
 
 struct DirectoryCloser {
@@ -199,32 +205,41 @@ class HeaderWalk {
 
   Status Visit(const Place& place, int directory, const char* name) {
     if (++entries_ > kMaxHeaderFiles) return TooLarge(place.path);
-    TrustedPath entry{place.path + "/" + name, {}};
-    if (fstatat(directory, name, &entry.status, AT_SYMLINK_NOFOLLOW) != 0)
-      return Failed(entry.path);
-    if (S_ISLNK(entry.status.st_mode)) return VisitLink(place, entry.path, name);
-    if (!S_ISDIR(entry.status.st_mode) && !S_ISREG(entry.status.st_mode)) return Ok{};
-    const PathRole role = S_ISDIR(entry.status.st_mode) ? PathRole::kHolder : PathRole::kFile;
-    if (auto reason = WhyNotTrusted(entry.path, entry.status, role, own_uid_)) {
+    const std::string path = place.path + "/" + name;
+    struct statx status {};
+    if ((errno = StatusAt(directory, name, &status)) != 0) return Failed(path);
+    if (S_ISLNK(status.stx_mode)) return VisitLink(place, path, name);
+    if (!S_ISDIR(status.stx_mode) && !S_ISREG(status.stx_mode)) return Ok{};
+    const PathRole role = S_ISDIR(status.stx_mode) ? PathRole::kHolder : PathRole::kFile;
+    struct stat rights {};
+    rights.st_mode = status.stx_mode;
+    rights.st_uid = status.stx_uid;
+    rights.st_gid = status.stx_gid;
+    if (auto reason = WhyNotTrusted(path, rights, role, own_uid_)) {
       return Error{ErrorCode::kDenied, *reason};
     }
-    return VisitTarget(place, entry, name);
+    return VisitTarget(place, path, status, name);
   }
 
   /// The target of a link counts under the link's name, wherever it lies. A dangling link is no
   /// header; the observer has seen the names that would make it one.
   Status VisitLink(const Place& place, const std::string& link, const char* name) {
     Result<TrustedPath> target = FollowTrusted(link, own_uid_, PathRole::kHolder, observer_);
-    if (target.ok()) return VisitTarget(place, *target, name);
+    if (target.ok()) {
+      struct statx status {};
+      if ((errno = StatusAt(AT_FDCWD, target->path, &status)) != 0) return Failed(target->path);
+      return VisitTarget(place, target->path, status, name);
+    }
     if (target.error().code == ErrorCode::kUnavailable) return Ok{};
     return target.error();
   }
 
-  Status VisitTarget(const Place& place, const TrustedPath& entry, const char* name) {
-    if (S_ISDIR(entry.status.st_mode)) {
-      return Walk({entry.path, place.prefix + name + "/", place.depth + 1});
+  Status VisitTarget(const Place& place, const std::string& path, const struct statx& status,
+                     const char* name) {
+    if (S_ISDIR(status.stx_mode)) {
+      return Walk({path, place.prefix + name + "/", place.depth + 1});
     }
-    visit_(place.prefix + name, entry.path, entry.status);
+    visit_(place.prefix + name, path, status);
     return Ok{};
   }
 
@@ -235,14 +250,6 @@ class HeaderWalk {
 };
 
 }  // namespace
-
-FileStamp FileStamp::Of(const struct stat& status) {
-  return {.device = status.st_dev,
-          .inode = status.st_ino,
-          .size = static_cast<uint64_t>(status.st_size),
-          .modified_ns = Nanoseconds(status.st_mtim),
-          .changed_ns = Nanoseconds(status.st_ctim)};
-}
 
 Result<Survey> TakeSurvey(const Installation& installation, uid_t own_uid,
                           LookupObserver* observer) {

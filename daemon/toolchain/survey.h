@@ -6,13 +6,13 @@
 
 #include <atomic>
 #include <chrono>
-#include <compare>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "base/file_stamp.h"
 #include "base/mutex.h"
 #include "daemon/core/model/blocking_pool.h"
 #include "daemon/core/model/result.h"
@@ -23,22 +23,10 @@
 
 namespace cccl_cache::daemon {
 
-/// The metadata that tell one state of a file from another without reading it.
-struct FileStamp {
-  uint64_t device = 0;
-  uint64_t inode = 0;
-  uint64_t size = 0;
-  int64_t modified_ns = 0;
-  int64_t changed_ns = 0;
-
-  static FileStamp Of(const struct stat& status);
-  auto operator<=>(const FileStamp&) const = default;
-};
-
 struct SurveyedFile {
   std::string name;  ///< name within its part: "builtins", "0/cub/cub.cuh"; not where it lies
   std::string path;  ///< absolute, symlinks resolved, except those inside a header directory
-  FileStamp stamp;
+  ContentStamp stamp;
 };
 
 /// The files that are hashed together.
@@ -47,7 +35,9 @@ struct SurveyedPart {
   std::string shape;
   std::vector<SurveyedFile> files;  ///< sorted by name
   bool linked = false;              ///< of headers: some files lie elsewhere than their names say
-  Digest stamps;                    ///< digest of names and stamps
+  /// Whether the stamp of each file stands for its contents, also later and for other processes.
+  bool stamps_prove = true;
+  Digest stamps;  ///< digest of names and stamps; differs after the machine was booted
 };
 
 /// All files of one installation with their stamps, each found to be trusted.
@@ -58,9 +48,8 @@ struct Survey {
   SurveyedPart nvvm;                                ///< library and libdevice
   std::vector<HeaderDirectory> header_directories;  ///< with the aliases that can be trusted
   int64_t newest_change_ns = 0;
-  /// Whether the local kernel sets the stamps of all files. Only then does a stamp prove anything
-  /// later.
-  bool stamps_are_local = true;
+  /// Whether the local kernel reports every change of a file: no other host can write there.
+  bool changes_are_reported = true;
   Digest stamps;  ///< digest over all parts and aliases
 };
 
@@ -76,7 +65,7 @@ inline constexpr int kMaxHeaderDepth = 32;
 
 /// Called with each regular file: its name relative to the directory, its path, its status.
 using HeaderVisitor =
-    std::function<void(std::string name, std::string path, const struct stat& status)>;
+    std::function<void(std::string name, std::string path, const struct statx& status)>;
 
 /// Visits all regular files below a trusted directory in no order, through symlinks too. Returns an
 /// error if anything in it can't be trusted or the tree is too large.

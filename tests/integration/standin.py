@@ -40,6 +40,11 @@ def ptx(kernel="k", body=""):
 """
 
 
+# For a run an hour later, when no change of a file can be on its way to the disk any more.
+LATER = {"LD_PRELOAD": "/usr/$LIB/faketime/libfaketimeMT.so.1", "FAKETIME": "+1h", "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+         "NO_FAKE_STAT": "1"}
+
+
 class StandIn:
     """A stand-in in a directory of its own, before a copy of the tool that counts its runs."""
 

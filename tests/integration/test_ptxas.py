@@ -11,7 +11,7 @@ import pytest
 from conftest import wait_for
 from lease_client import wait_for_waiters
 from places import PLACES
-from standin import PTXAS13, StandIn, ended, ptx, without_time
+from standin import LATER, PTXAS13, StandIn, ended, ptx, without_time
 
 TRITON = pathlib.Path(os.environ["CCCL_CACHED_TEST_TRITON"]) / "triton/backends/nvidia/bin"
 TOOLS = {"13": PTXAS13, "triton": TRITON / "ptxas", "triton-blackwell": TRITON / "ptxas-blackwell"}
@@ -234,12 +234,21 @@ def test_a_large_object_comes_whole(standin):
 @pytest.mark.parametrize("flag", ["--version", "-V"])
 def test_the_version_is_kept_by_the_tools_stamp_and_needs_no_daemon(directory, real, flag):
     standin = StandIn(directory / "standin", directory / "nobody", real=real)
-    told = [standin.run(flag) for _ in range(3)]
+    told = [standin.run(flag, **LATER) for _ in range(3)]
     assert told == [standin.run_real(flag)] * 3 and b"release" in told[0].out
     assert len(standin.runs()) == 1
     os.utime(standin.tool, (1, 1))
-    assert standin.run(flag) == told[0]
+    assert standin.run(flag, **LATER) == told[0]
     assert len(standin.runs()) == 2
+
+
+def test_nothing_is_kept_of_a_tool_that_changed_just_now(standin):
+    (standin.work / "a.ptx").write_text(ptx())
+    for number in (1, 2):
+        standin.run("--version")
+        assert standin.run("a.ptx", "-o", "o", "-arch=sm_90").status == 0
+        assert len(standin.runs()) == number + 1  # those for the version
+    assert not standin.facts("version")
 
 
 def test_nvlink_links_as_ever(directory, fake):
@@ -252,18 +261,18 @@ def test_nvlink_links_as_ever(directory, fake):
 
 
 def test_facts_that_others_could_have_written_are_not_taken(directory, standin):
-    standin.run("--version")
+    standin.run("--version", **LATER)
     [fact] = standin.facts("version")
     fact.parent.chmod(0o777)
-    standin.run("--version")  # keeps it elsewhere
+    standin.run("--version", **LATER)  # keeps it elsewhere
     standin.replace_tool(b"not known elsewhere")
     fact.parent.chmod(0o700)
-    standin.run("--version")
+    standin.run("--version", **LATER)
     [known] = set(standin.facts("version")) - {fact}
     wrong = bytearray(known.read_bytes())
     wrong[-1] ^= 1
     known.write_bytes(wrong)
-    assert standin.run("--version") == standin.run_real("--version")
+    assert standin.run("--version", **LATER) == standin.run_real("--version")
     assert known.read_bytes() != wrong
 
 
@@ -271,7 +280,7 @@ def test_facts_lie_in_the_users_cache_where_there_is_no_runtime_directory(direct
     del standin.environment["XDG_RUNTIME_DIR"]
     (standin.work / "a.ptx").write_text(ptx())
     for number in (1, 2):
-        assert standin.run("--version", HOME=str(directory)) == standin.run_real("--version")
+        assert standin.run("--version", HOME=str(directory), **LATER) == standin.run_real("--version")
         assert standin.run("-arch=sm_90", "a.ptx", "-o", "o", HOME=str(directory)).status == 0
         assert len(standin.runs()) == 2
     cache = directory / ".cache/cccl-cache"

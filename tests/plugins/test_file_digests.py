@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Digests of files are those of their contents, and are read once."""
 
+import hashlib
 import os
 
 import pytest
@@ -36,7 +37,13 @@ def write(path, text, age=3600):
 @pytest.fixture
 def settled(monkeypatch):
     """As if files changed long ago: what changes now could otherwise change again under the same stamp."""
-    monkeypatch.setattr(file_digests, "_SETTLED_NS", -(10**18))
+
+    def stamp(files):
+        states = [(name, os.stat(path)) for name, path in files]
+        fields = [(name, state.st_ino, state.st_size, state.st_ctime_ns) for name, state in states]
+        return hashlib.sha256(repr(fields).encode()).hexdigest()
+
+    monkeypatch.setattr(file_digests, "_stamp", stamp)
 
 
 def test_a_digest_depends_on_names_and_contents(tmp_path, settled):

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include "client/src/c_abi/handles.h"
 #include "client/src/calls/file_digest.h"
@@ -147,6 +148,15 @@ cccl_cache_bytes cccl_cache_toolchains_architecture(const cccl_cache_toolchains*
   const CcclCache__V1__Toolchain* found = At(toolchains, toolchain);
   if (found == nullptr || index >= found->n_architectures) return {};
   return ToBytes(found->architectures[index]);
+}
+
+int32_t cccl_cache_files_stamp(const cccl_cache_bytes* paths, size_t count, char stamp[65]) {
+  std::vector<std::string> files;
+  for (size_t i = 0; i < count; ++i) files.emplace_back(ToView(paths[i]));
+  const std::optional<cccl_cache::Digest> all = cccl_cache::StampOfFiles(files);
+  const std::string digits = all ? all->Hex() : "";
+  stamp[digits.copy(stamp, 64)] = '\0';
+  return all.has_value();
 }
 
 size_t cccl_cache_toolchains_with_library(const cccl_cache_toolchains* toolchains,

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <string_view>
@@ -16,6 +15,7 @@
 
 #include "base/file_descriptor.h"
 #include "base/file_size_limit.h"
+#include "base/file_stamp.h"
 #include "proto/component_id.h"
 
 namespace cccl_cache {
@@ -24,24 +24,12 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kMaxKept = 512;
-/// A file that changed later than this could change again under the same times.
-constexpr std::chrono::seconds kSettled{2};
 constexpr std::string_view kBuiltins = "libnvrtc-builtins.so.";
 
-int64_t Nanoseconds(const timespec& time) { return time.tv_sec * 1'000'000'000 + time.tv_nsec; }
-
-/// Names one state of a file, as client/python/cccl_cache/_plugin/file_digests.py does.
-std::string StampOf(const struct stat& status) {
-  const auto number = [](auto value) { return ", " + std::to_string(value); };
-  return Sha256("('/'" + number(status.st_dev) + number(status.st_ino) + number(status.st_size) +
-                number(Nanoseconds(status.st_mtim)) + number(Nanoseconds(status.st_ctim)) + ")")
-      .Hex();
-}
-
-bool IsSettled(const struct stat& status) {
-  const auto newest = std::max(Nanoseconds(status.st_mtim), Nanoseconds(status.st_ctim));
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return now - std::chrono::nanoseconds(newest) > kSettled;
+/// Returns the name under which the digest of one file is kept, as
+/// client/python/cccl_cache/_plugin/file_digests.py makes it.
+std::string NameOf(const StampReader& reader, const ContentStamp& stamp) {
+  return Sha256("['/']" + Sha256(reader.TextOf(stamp) + "\n").Hex()).Hex();
 }
 
 /// Returns the directory of kept digests; empty if the user has no place for it.
@@ -142,19 +130,32 @@ std::string BuiltinsBeside(const fs::path& library) {
 
 }  // namespace
 
+std::optional<Digest> StampOfFiles(std::span<const std::string> paths) {
+  StampReader reader;
+  Hasher hasher;
+  for (const std::string& path : paths) {
+    const FileDescriptor file(open(path.c_str(), O_PATH | O_CLOEXEC));
+    const auto read = file.valid() ? reader.Of(file.get()) : std::nullopt;
+    if (!read || !read->proves) return std::nullopt;
+    hasher.Append(reader.TextOf(read->stamp) + "\n");
+  }
+  return hasher.Finish();
+}
+
 std::optional<Digest> DigestOfFile(const std::string& path) {
   const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  struct stat before {};
-  if (!file.valid() || fstat(file.get(), &before) != 0) return std::nullopt;
-  const std::string stamp = StampOf(before);
-  const FileDescriptor directory = OpenDirectory();
+  StampReader reader;
+  const auto before = file.valid() ? reader.Of(file.get()) : std::nullopt;
+  if (!before) return std::nullopt;
+  const std::string name = before->proves ? NameOf(reader, before->stamp) : "";
+  const FileDescriptor directory = before->proves ? OpenDirectory() : FileDescriptor();
   if (directory.valid()) {
-    if (auto kept = ReadKept(directory, stamp)) return kept;
+    if (auto kept = ReadKept(directory, name)) return kept;
   }
   const std::optional<Digest> digest = DigestOfContents(file.get());
-  struct stat after {};
-  if (!digest || fstat(file.get(), &after) != 0 || StampOf(after) != stamp) return std::nullopt;
-  if (directory.valid() && IsSettled(after)) Keep(directory, stamp, *digest);
+  const auto after = reader.Of(file.get());
+  if (!digest || !after || after->stamp != before->stamp) return std::nullopt;
+  if (directory.valid()) Keep(directory, name, *digest);
   return digest;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,8 +11,13 @@
 
 namespace cccl_cache {
 
+/// Returns a digest that stands for the contents of the files at these paths: while it stays the
+/// same, so do they, also for other processes. None: no stamp proves that (StampReader).
+/// Thread-safe.
+[[nodiscard]] std::optional<Digest> StampOfFiles(std::span<const std::string> paths);
+
 /// Returns the SHA-256 of a file's bytes; none if the file can't be read or changes meanwhile. The
-/// digest is kept in the user's cache directory under the file's device, inode, size and times, so
+/// digest is kept in the user's cache directory under the file's stamp if that proves anything, so
 /// that another process does not read the file again. Thread-safe.
 [[nodiscard]] std::optional<Digest> DigestOfFile(const std::string& path);
 

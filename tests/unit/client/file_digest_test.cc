@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <vector>
 
 #include "tests/support/temporary_directory.h"
 
@@ -19,6 +21,7 @@ using cccl_cache::Digest;
 using cccl_cache::DigestOfFile;
 using cccl_cache::Hasher;
 using cccl_cache::Sha256;
+using cccl_cache::StampOfFiles;
 using cccl_cache::daemon::TemporaryDirectory;
 namespace fs = std::filesystem;
 
@@ -70,6 +73,19 @@ TEST_CASE("a digest that others can write is not believed") {
   std::ofstream(scene.Kept()) << std::string(64, '7');
   chmod(scene.Kept().c_str(), 0666);
   CHECK(DigestOfFile(kOldFile) == digest);
+}
+
+TEST_CASE("a stamp of files is that of each, in this order, and none if one proves nothing") {
+  const TemporaryDirectory directory;
+  const std::string young = directory.Write("young", "bytes");
+  const auto stamp = [](std::vector<std::string> paths) { return StampOfFiles(paths); };
+  const auto both = stamp({kOldFile, "/bin/false"});
+  REQUIRE(both);
+  CHECK(stamp({kOldFile, "/bin/false"}) == both);
+  CHECK(stamp({"/bin/false", kOldFile}) != both);
+  CHECK(stamp({kOldFile}) != both);
+  CHECK_FALSE(stamp({kOldFile, young}));
+  CHECK_FALSE(stamp({kOldFile, directory / "nothing"}));
 }
 
 TEST_CASE("the digest of a file that has just changed is not kept") {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/file_descriptor.h"
-#include "daemon/files/file_stamp.h"
+#include "base/file_stamp.h"
 #include "tests/unit/files/file_tree.h"
 
 namespace access_rules_test {
@@ -24,6 +24,7 @@ using namespace cccl_cache::daemon;
 using Catch::Matchers::Contains;
 using cccl_cache::FileDescriptor;
 using cccl_cache::Sha256;
+using cccl_cache::StatusAt;
 
 namespace {
 

@@ -18,7 +18,9 @@ namespace contents_reader_test {
 
 using namespace cccl_cache::daemon;
 using Catch::Matchers::Contains;
+using cccl_cache::ContentStamp;
 using cccl_cache::FileDescriptor;
+using cccl_cache::FileTimeNow;
 using cccl_cache::Sha256;
 
 namespace fs = std::filesystem;

@@ -9,6 +9,7 @@
 namespace contents_test {
 
 using namespace cccl_cache::daemon;
+using cccl_cache::ContentStamp;
 
 namespace {
 

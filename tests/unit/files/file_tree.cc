@@ -14,7 +14,7 @@
 #include <fstream>
 #include <thread>
 
-#include "daemon/files/file_stamp.h"
+#include "base/file_stamp.h"
 
 namespace cccl_cache::daemon {
 namespace {

@@ -9,12 +9,13 @@
 #include <filesystem>
 #include <random>
 
-#include "daemon/files/file_stamp.h"
+#include "base/file_stamp.h"
 #include "tests/unit/files/file_tree.h"
 
 namespace path_walk_test {
 
 using namespace cccl_cache::daemon;
+using cccl_cache::DeviceOf;
 using cccl_cache::Sha256;
 
 namespace {

@@ -14,15 +14,31 @@ namespace identity_test {
 
 using namespace cccl_cache::daemon;
 using cccl_cache::Sha256;
+using cccl_cache::StampReader;
 
 namespace {
 
-Survey SurveyOf(const TempTree& tree, const std::string& name) {
+Survey YoungSurveyOf(const TempTree& tree, const std::string& name) {
   const FoundInstallations found = FindInstallations(Roots({tree.Path(name)}));
   REQUIRE(found.installations.size() == 1);
   Result<Survey> survey = SettledSurvey(found.installations.front(), geteuid(), nullptr);
   REQUIRE(survey.ok());
   return std::move(*survey);
+}
+
+/// As if the files had been written long ago.
+Survey SurveyOf(const TempTree& tree, const std::string& name) {
+  Survey survey = YoungSurveyOf(tree, name);
+  for (SurveyedPart* part : {&survey.nvrtc, &survey.headers, &survey.nvjitlink, &survey.nvvm}) {
+    part->stamps_prove = true;
+  }
+  return survey;
+}
+
+SurveyedFile Surveyed(const std::string& path) {
+  const auto read = StampReader().At(path);
+  REQUIRE(read);
+  return {"name", path, read->stamp};
 }
 
 Identity Identify(MetaStore& meta, const TempTree& tree, const std::string& name) {
@@ -116,6 +132,22 @@ TEST_CASE("only the part that changed is read again") {
   CHECK(meta.writes() == writes + 1);
 }
 
+TEST_CASE("files whose stamps prove nothing are read each time") {
+  const TempTree tree;
+  tree.Toolkit("cuda", 13, 0);
+  FakeMetaStore meta;
+  Survey survey = SurveyOf(tree, "cuda");
+  survey.nvrtc.stamps_prove = YoungSurveyOf(tree, "cuda").nvrtc.stamps_prove;
+  const auto first = Identifier(meta).Identify(survey, {});
+  REQUIRE(first.ok());
+  CHECK(meta.writes() == 3);
+  meta.ForgeFileDigests();
+  const auto second = Identifier(meta).Identify(survey, {});
+  REQUIRE(second.ok());
+  CHECK(second->nvrtc == first->nvrtc);
+  CHECK(second->nvjitlink != first->nvjitlink);
+}
+
 TEST_CASE("a broken record is no evidence") {
   const TempTree tree;
   tree.Toolkit("cuda", 13, 0);
@@ -145,24 +177,12 @@ TEST_CASE("the digest of a file is the SHA-256 of its bytes") {
   const TempTree tree;
   const std::string contents(3 << 20, 'x');
   tree.Write("file", contents);
-  struct stat status {};
-  REQUIRE(stat(tree.Path("file").c_str(), &status) == 0);
-  const SurveyedFile file{"", tree.Path("file"), FileStamp::Of(status)};
+  const SurveyedFile file = Surveyed(tree.Path("file"));
   CHECK(DigestOfFile(file, {}) == cccl_cache::Sha256(contents));
   std::stop_source stop;
   stop.request_stop();
   CHECK_FALSE(DigestOfFile(file, stop.get_token()));
 }
-
-namespace {
-
-SurveyedFile Surveyed(const std::string& path) {
-  struct stat status {};
-  REQUIRE(stat(path.c_str(), &status) == 0);
-  return {"name", path, FileStamp::Of(status)};
-}
-
-}  // namespace
 
 TEST_CASE("a file's digest is that of all its bytes") {
   TempTree tree;

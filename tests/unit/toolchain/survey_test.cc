@@ -153,8 +153,8 @@ Status Walk(const TempTree& tree, const std::string& name, Files* files,
             LookupObserver* observer = nullptr) {
   TrustedPath directory{tree.Path(name), {}};
   return WalkHeaderTree(directory, geteuid(), observer,
-                        [&](std::string below, std::string path, const struct stat& status) {
-                          CHECK(S_ISREG(status.st_mode));
+                        [&](std::string below, std::string path, const struct statx& status) {
+                          CHECK(S_ISREG(status.stx_mode));
                           CHECK(files->emplace(std::move(below), std::move(path)).second);
                         });
 }

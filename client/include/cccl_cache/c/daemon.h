@@ -109,10 +109,17 @@ CCCL_CACHE_API cccl_cache_bytes cccl_cache_toolchains_architecture(
 /* Returns the index of the toolchain whose compiler has the same bytes as the libnvrtc (with the
  * builtins beside it) or libnvJitLink at this path. Of several, one that is that very file is
  * preferred. CCCL_CACHE_NO_TOOLCHAIN: there is none, or the library can't be read. The first call
- * for a file reads all of it; its digest is kept in the user's cache directory. */
+ * for a file reads all of it; its digest is kept in the user's cache directory where the file's
+ * stamp proves what it holds. */
 CCCL_CACHE_API size_t cccl_cache_toolchains_with_library(const cccl_cache_toolchains* toolchains,
                                                          cccl_cache_bytes path);
 #define CCCL_CACHE_NO_TOOLCHAIN SIZE_MAX
+/* Fills `stamp` with 64 hexadecimal digits and a zero that stand for the contents of the files at
+ * these paths: while they stay the same, so does what the files hold, also for other processes.
+ * Returns 0, and an empty text, if nothing proves that: a file changed just now, or it lies in an
+ * image, in memory, or where another host or a program can change it. */
+CCCL_CACHE_API int32_t cccl_cache_files_stamp(const cccl_cache_bytes* paths, size_t count,
+                                              char stamp[65]);
 /* Gives the daemon a copy of the libnvrtc (with the builtins beside it) or libnvJitLink at this
  * path, which then serves all users. The daemon takes NVIDIA's releases only, which it knows by
  * their digests; others are CCCL_CACHE_TOOLCHAIN_NOT_FOUND. `*added`: 0 if it has one with these

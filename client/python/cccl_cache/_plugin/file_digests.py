@@ -2,23 +2,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Digests of files and directories, kept under stamps so that a second process does not read them again.
 
-The stamp of a file is its device, inode, size and times of change; that of a directory, those of all its files with
-their names. A digest is kept in the user's cache directory under the digest of the stamp, unless a file changed so
-lately that it could change again under the same stamp.
+The stamp of a file is what the library tells of its state: `cccl_cache_files_stamp`. It names the boot and the mount as
+well, and there is none where it would prove nothing: for a file that changed just now, or in an image. A digest is kept
+in the user's cache directory under the digest of the files' names and stamps.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-import time
-from typing import Callable, Iterator
+from ctypes import POINTER, c_char_p, c_int32, c_size_t, create_string_buffer
+from typing import Callable, Iterator, Optional
 
-from .. import _kept
+from .. import _kept, _library
 
 _KIND = "digests"
-_SETTLED_NS = 2_000_000_000
 _CHUNK = 1 << 20
+_files_stamp = _library.function("files_stamp", c_int32, POINTER(_library.Given), c_size_t, c_char_p)
 
 
 def contents_digest(root: str) -> str:
@@ -36,12 +36,14 @@ def file_digest(path: str) -> str:
 
 
 def _digest_kept_for(files: list[tuple[str, str]], digest_of: Callable[[list[tuple[str, str]]], str]) -> str:
-    stamp, newest = _stamp(files)
+    stamp = _stamp(files)
+    if stamp is None:
+        return digest_of(files)
     digest = _kept.read(_KIND, stamp)
     if digest is not None and len(digest) == 64:
         return digest
     digest = digest_of(files)
-    if _stamp(files)[0] == stamp and time.time_ns() - newest > _SETTLED_NS:
+    if _stamp(files) == stamp:
         _kept.keep(_KIND, stamp, digest)
     return digest
 
@@ -68,15 +70,12 @@ def _below(directory: str, name: str, above: tuple[str, ...]) -> Iterator[tuple[
             yield from _below(entry.path, f"{name}{entry.name}/", (*above, real))
 
 
-def _stamp(files: list[tuple[str, str]]) -> tuple[str, int]:
-    hasher = hashlib.sha256()
-    newest = 0
-    for name, path in files:
-        status = os.stat(path)
-        newest = max(newest, status.st_mtime_ns, status.st_ctime_ns)
-        fields = (name, status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-        hasher.update(repr(fields).encode())
-    return hasher.hexdigest(), newest
+def _stamp(files: list[tuple[str, str]]) -> Optional[str]:
+    """None: nothing proves that the files stay what they are. The client in C++ makes the same of one file."""
+    stamp = create_string_buffer(65)
+    if not _files_stamp(*_library.texts([os.fsencode(path) for _, path in files]), stamp):
+        return None
+    return hashlib.sha256(repr([name for name, _ in files]).encode() + stamp.value).hexdigest()
 
 
 def _digest(files: list[tuple[str, str]]) -> str:

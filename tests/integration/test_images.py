@@ -1,0 +1,141 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""A compiler, a library or a header in a read-only image is replaced by another image's, which has the same size, times
+and numbers: what was found out about the first one is not taken for the second."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+from images import Images
+from places import PLACES
+from standin import StandIn, ptx
+
+PYTHON = pathlib.Path(__file__).parents[2] / "client/python/cccl_cache"
+ONE, TWO = b"release 1", b"release 2"
+PROGRAM = 'extern "C" __global__ void k() {}\n'
+
+
+@pytest.fixture(params=Images.KINDS)
+def images(directory, request):
+    made = Images(directory, request.param)
+    yield made
+    made.close()
+
+
+def toolkit(release):
+    """A fake CUDA whose libraries and headers end with this."""
+    root = pathlib.Path(PLACES.fake13)
+    return {str(file.relative_to(root)): file.read_bytes() + (release if ".so" in file.name else b"")
+            for file in root.rglob("*") if file.is_file()}
+
+
+def test_the_daemon_has_a_toolchain_of_its_own_for_each_image(make_daemon, images):
+    daemon = make_daemon(roots=(str(images.place),))
+    images.show(toolkit(ONE))
+    daemon.start()
+    looked = images.look("lib/libnvrtc.so.13")
+    first = daemon.build_json(PROGRAM)
+    assert first["outcome"] == "built"
+    assert daemon.stop() == 0
+    images.show(toolkit(TWO))
+    assert images.look("lib/libnvrtc.so.13") == looked
+    daemon.start()
+    second = daemon.build_json(PROGRAM)
+    assert second["outcome"] == "built"
+    assert second["key"] != first["key"]
+    assert daemon.stop() == 0
+    images.show(toolkit(ONE))
+    daemon.start()
+    assert daemon.build_json(PROGRAM)["key"] == first["key"]
+
+
+def test_a_program_has_the_header_of_the_image_that_is_mounted(lasting, images, directory):
+    source = f"#include <a.h>\n{PROGRAM}// {directory.name}\n"  # no other test's
+
+    def build():
+        told = lasting.build_json(source, "-I", images.place)
+        return told["outcome"], told["key"]
+
+    images.show({"a.h": b"#define N 1\n"})
+    looked = images.look("a.h")
+    outcome, first = build()
+    assert outcome == "built" and build() == ("hit", first)
+    images.show({"a.h": b"#define N 2\n"})
+    assert images.look("a.h") == looked
+    outcome, second = build()
+    assert outcome == "built" and second != first
+    images.show({"b.h": b"#define N 2\n"})
+    failed = lasting.cli("build", "-", "-o", os.devnull, "--arch", "sm_90", "-I", str(images.place), check=False,
+                         input=source)
+    assert failed.returncode == 1
+    images.show({"a.h": b"#define N 1\n"})
+    assert build() == ("hit", first)
+
+
+@pytest.fixture
+def package(directory):
+    """The Python package with the library that was built, and a home for what is kept."""
+    site = directory / "site"
+    shutil.copytree(PYTHON, site / "cccl_cache", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(PLACES.library, site / "cccl_cache")
+
+    def ask(code, *arguments):
+        environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(site), "XDG_CACHE_HOME": str(directory / "cache"),
+                       "PYTHONDONTWRITEBYTECODE": "1"}
+        return subprocess.run([sys.executable, "-c", code, *map(str, arguments)], check=True, text=True,
+                              stdout=subprocess.PIPE, env=environment).stdout.split()
+
+    return ask
+
+
+def test_the_python_package_reads_a_file_of_each_image(package, images):
+    code = """
+import sys
+from cccl_cache._plugin.file_digests import contents_digest, file_digest
+print(file_digest(sys.argv[1] + "/a.so"), contents_digest(sys.argv[1]))
+"""
+    told = {}
+    for contents in (ONE, TWO, ONE):
+        images.show({"a.so": contents})
+        assert told.setdefault(contents, package(code, images.place)) == package(code, images.place)
+    assert not set(told[ONE]) & set(told[TWO])
+
+
+def test_the_client_finds_no_toolchain_for_the_library_of_the_next_image(make_daemon, package, directory, images):
+    """As programs under `run` ask: which toolchain of the daemon's has the bytes of the library that they load?"""
+    code = """
+import sys
+from ctypes import byref, c_size_t, c_void_p
+from cccl_cache import Client, _library, _questions
+library = sys.argv[2].encode()
+client = Client(sys.argv[1])
+ask = _library.function("toolchains_with_library", c_size_t, c_void_p, _library.Given)
+found = _questions.call(_questions._get_toolchains, client._handle, 0, 0)
+print(ask(found, _library.Given(library, len(library))))
+"""
+    root = directory / "toolkit"
+    for name, contents in toolkit(ONE).items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_bytes(contents)
+    daemon = make_daemon(roots=(str(root),)).start()
+    for release, expected in ((ONE, "0"), (TWO, str(2**64 - 1)), (ONE, "0")):
+        images.show(toolkit(release))
+        for _ in range(2):
+            assert package(code, daemon.socket, images.place / "lib/libnvrtc.so.13") == [expected], release
+
+
+def test_the_stand_in_for_ptxas_has_the_tool_of_each_image_run(directory, fake, images):
+    standin = StandIn(directory / "standin", fake.socket)
+    tool = standin.tool.read_bytes()
+    standin.tool.unlink()
+    standin.tool.symlink_to(images.place / "ptxas")
+    (standin.work / "a.ptx").write_text(ptx())
+    for runs, release in ((1, ONE), (2, TWO), (2, ONE)):
+        images.show({"ptxas": tool + release + bytes(8192)})
+        for _ in range(2):
+            assert standin.run("a.ptx", "-o", "o", "-arch=sm_90").status == 0
+            assert len(standin.runs()) == runs
