@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/cancellation.h"
 #include "client/interpose/level.h"
 
 namespace {
@@ -83,6 +84,7 @@ bool IsOwnProgram() {
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) unsigned la_version(unsigned version) {
+  const cccl_cache::CancellationDisabled guard;
   if (IsOwnProgram()) return 0;
   if (dl_iterate_phdr(FindOwnPath, directory) == 0) return 0;
   *std::strrchr(directory, '/') = '\0';
@@ -91,6 +93,8 @@ extern "C" __attribute__((visibility("default"))) unsigned la_version(unsigned v
 
 extern "C" __attribute__((visibility("default"))) char* la_objsearch(const char* name,
                                                                      uintptr_t* cookie, unsigned) {
+  // A thread that ended here would leave the loader locked.
+  const cccl_cache::CancellationDisabled guard;
   static StandInPath standin;
   char real[PATH_MAX];
   char* const unchanged = const_cast<char*>(name);
@@ -111,6 +115,7 @@ extern "C" __attribute__((visibility("default"))) char* la_objsearch(const char*
 
 extern "C" __attribute__((visibility("default"))) unsigned la_objopen(link_map* map, Lmid_t,
                                                                       uintptr_t* cookie) {
+  const cccl_cache::CancellationDisabled guard;
   if (!IsServed(map->l_name)) return 0;
   for (size_t level = 0; level < kLevelCount; ++level) {
     if (services[level].real[0] == '\0' || !Tell(map, level)) continue;

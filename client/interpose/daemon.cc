@@ -207,7 +207,9 @@ std::variant<Answer, Reason> AskBy(Call call, const Program& program) {
   answer.struct_size = sizeof(answer);
   const cccl_cache_status status = call(Client(), &program, &options, &answer);
   if (status != CCCL_CACHE_OK) {
-    const Reason reason = ReasonOf(status, answer.error);
+    Reason reason = ReasonOf(status, answer.error);
+    // It gave its toolchains to this user, so it denies a file.
+    if (reason == Reason::kDenied) reason = Reason::kRefused;
     // The daemon may have another version of the library by now.
     if (status == CCCL_CACHE_TOOLCHAIN_NOT_FOUND) known_toolchain = nullptr;
     if (status == CCCL_CACHE_DEADLINE) return AfterDeadline(options.timeout_ms > 0, start);

@@ -16,6 +16,7 @@
 #include <system_error>
 #include <vector>
 
+#include "base/cancellation.h"
 #include "client/src/calls/file_digest.h"
 
 // The auditor writes the path before any of the program's code can call the stand-in.
@@ -24,6 +25,7 @@ char cccl_cache_standin_real[PATH_MAX];
 
 // Tells it to the plug-ins of the Python package (client/python/cccl_cache/_plugin/loaded.py).
 extern "C" __attribute__((visibility("default"))) const char* cccl_cache_standin_real_path() {
+  const cccl_cache::CancellationDisabled guard;
   return cccl_cache::interpose::RealPath().c_str();
 }
 

@@ -19,7 +19,7 @@ enum class Reason : uint32_t {
   kFull,           ///< it has no room
   kTooSlow,        ///< its compile takes longer than `run --wait` allows
   kNotCached,      ///< it has no result yet, and `run --wait 0` takes hits alone
-  kRefused,        ///< it does not serve such a request, for example for an option
+  kRefused,        ///< it does not serve such a request, for example for an option or a file
   kNotItsLibrary,  ///< it has no toolchain with this library
   kNotServed,      ///< calls that always go to the real library
   kDenied,         ///< this user may not use its socket, or not so

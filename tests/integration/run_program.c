@@ -177,10 +177,32 @@ static int compile_after_taking_all(void) {
   return code != 0 ? code : compile("-DFACTOR=6.0f", NULL);
 }
 
+#ifndef LINKED
+static void* compile_cancelled(void* path) {
+  char* ptx = NULL;
+  size_t size = 0;
+  pthread_cancel(pthread_self());
+  library = OPEN(path);
+  make("-DFACTOR=6.0f", NULL, &ptx, &size);
+  pthread_testcancel();
+  return NULL;
+}
+
+static int join_cancelled(char* path) {
+  pthread_t thread;
+  void* end = NULL;
+  pthread_create(&thread, NULL, compile_cancelled, path);
+  pthread_join(thread, &end);
+  puts(end == PTHREAD_CANCELED ? "cancelled" : "returned");
+  return 0;
+}
+#endif
+
 static void compile_at_exit(void) { compile("-DFACTOR=4.0f", NULL); }
 
 int main(int argc, char** argv) {
 #ifndef LINKED
+  if (strcmp(argv[argc - 1], "cancelled") == 0) return join_cancelled(argv[1]);
   library = OPEN(argv[1]);
   if (library == NULL) {
     fprintf(stderr, "%s\n", dlerror());

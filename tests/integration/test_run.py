@@ -233,6 +233,14 @@ def test_a_program_that_closes_all_descriptors_keeps_its_next_files_and_connecti
     assert compiled in (None, report["compiled"])
 
 
+def test_a_thread_that_is_cancelled_while_it_compiles_ends_as_without(daemon, program, nvrtc, directory):
+    words = (program(), nvrtc, "cancelled")
+    expected = alone(*words)
+    assert expected == b"cancelled\n"
+    for socket in (daemon.socket, daemon.socket, directory / "nothing"):
+        assert run_cli("--socket", socket, "run", "--", *words).stdout == expected
+
+
 def test_a_stopped_daemon_costs_a_process_about_a_second(daemon, program, nvrtc):
     daemon.freeze()
     words = (program(), nvrtc, "forks")
@@ -385,6 +393,20 @@ def test_what_the_real_library_compiled_does_not_come_with_the_advice_to_compile
                           LD_LIBRARY_PATH=str(library_of(PLACES.cuda13).parent))
     assert report["forwarded"]["request not served"] == 1 and times.exists()
     assert "--time" in report["refusal"] and "fallback" not in report["refusal"]
+
+
+OF_NO_BUILD = """
+from cuda.bindings import nvrtc
+source = b'#if __has_include("/proc/version")\\n__global__ void k() {}\\n#endif'
+code, program = nvrtc.nvrtcCreateProgram(source, b"k.cu", 0, [], [])
+assert nvrtc.nvrtcCompileProgram(program, 1, [b"-arch=sm_90"])[0] == 0
+"""
+
+
+def test_a_file_that_is_refused_is_told_from_a_socket_that_is_closed(daemon):
+    _, report = under_run(daemon.socket, sys.executable, "-c", OF_NO_BUILD, PYTHONPATH=str(PACKAGES),
+                          LD_LIBRARY_PATH=str(library_of(PLACES.cuda13).parent))
+    assert report["forwarded"]["request not served"] == 1 and "/proc" in report["refusal"]
 
 
 TIMED = """

@@ -4,6 +4,7 @@
 #include "client/src/wire/build_reply.h"
 
 using cccl_cache::After;
+using cccl_cache::CancellationDisabled;
 using cccl_cache::Fail;
 using cccl_cache::FillStruct;
 using cccl_cache::FromWire;
@@ -13,6 +14,7 @@ using cccl_cache::ZeroStruct;
 cccl_cache_status cccl_cache_get_activity(cccl_cache_client* client, uint32_t timeout_ms,
                                           cccl_cache_activity** activity,
                                           cccl_cache_error** error) {
+  const CancellationDisabled guard;
   auto reply = client->daemon.Activity(After(timeout_ms));
   if (!reply.ok()) return Fail(std::move(reply).error(), error);
   *activity = new cccl_cache_activity{*std::move(reply)};

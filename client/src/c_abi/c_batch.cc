@@ -11,6 +11,7 @@
 
 using cccl_cache::AsThisProcess;
 using cccl_cache::BuildBatch;
+using cccl_cache::CancellationDisabled;
 using cccl_cache::Deadline;
 using cccl_cache::Done;
 using cccl_cache::Expected;
@@ -58,6 +59,7 @@ cccl_cache_status Add(cccl_cache_batch* batch, const Program* program,
 
 cccl_cache_status cccl_cache_batch_open(cccl_cache_client* client, cccl_cache_batch** batch,
                                         cccl_cache_error** error) {
+  const CancellationDisabled guard;
   auto opened = BuildBatch::Open(&client->daemon, &client->fallback, &client->memory);
   if (!opened.ok()) return Fail(std::move(opened).error(), error);
   *batch = new cccl_cache_batch{*std::move(opened), client->memory};
@@ -68,18 +70,21 @@ cccl_cache_status cccl_cache_batch_add_nvrtc(cccl_cache_batch* batch,
                                              const cccl_cache_nvrtc* program,
                                              const cccl_cache_build_options* options, uint64_t tag,
                                              cccl_cache_error** error) {
+  const CancellationDisabled guard;
   return Add(batch, program, options, tag, error);
 }
 
 cccl_cache_status cccl_cache_batch_add_link(cccl_cache_batch* batch, const cccl_cache_link* program,
                                             const cccl_cache_build_options* options, uint64_t tag,
                                             cccl_cache_error** error) {
+  const CancellationDisabled guard;
   return Add(batch, program, options, tag, error);
 }
 
 cccl_cache_status cccl_cache_batch_add_nvvm(cccl_cache_batch* batch, const cccl_cache_nvvm* program,
                                             const cccl_cache_build_options* options, uint64_t tag,
                                             cccl_cache_error** error) {
+  const CancellationDisabled guard;
   return Add(batch, program, options, tag, error);
 }
 
@@ -89,6 +94,7 @@ size_t cccl_cache_batch_pending(const cccl_cache_batch* batch) { return batch->b
 
 cccl_cache_status cccl_cache_batch_next(cccl_cache_batch* batch, uint32_t timeout_ms, uint64_t* tag,
                                         cccl_cache_result** result, cccl_cache_error** error) {
+  const CancellationDisabled guard;
   *result = nullptr;
   auto next = batch->batch->Next(timeout_ms == CCCL_CACHE_NO_TIMEOUT
                                      ? Deadline::After(kForever)
@@ -100,6 +106,12 @@ cccl_cache_status cccl_cache_batch_next(cccl_cache_batch* batch, uint32_t timeou
   return CCCL_CACHE_OK;
 }
 
-void cccl_cache_batch_cancel(cccl_cache_batch* batch, uint64_t tag) { batch->batch->Cancel(tag); }
+void cccl_cache_batch_cancel(cccl_cache_batch* batch, uint64_t tag) {
+  const CancellationDisabled guard;
+  batch->batch->Cancel(tag);
+}
 
-void cccl_cache_batch_free(cccl_cache_batch* batch) { delete batch; }
+void cccl_cache_batch_free(cccl_cache_batch* batch) {
+  const CancellationDisabled guard;
+  delete batch;
+}

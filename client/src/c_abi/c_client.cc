@@ -16,6 +16,7 @@
 #include "client/src/wire/request_message.h"
 
 using cccl_cache::AsThisProcess;
+using cccl_cache::CancellationDisabled;
 using cccl_cache::Deadline;
 using cccl_cache::Done;
 using cccl_cache::Expected;
@@ -63,6 +64,7 @@ cccl_cache_status Build(cccl_cache_client* client, const Program* program,
 
 cccl_cache_status cccl_cache_open(const cccl_cache_open_options* options,
                                   cccl_cache_client** client, cccl_cache_error** error) {
+  const CancellationDisabled guard;
   const cccl_cache_open_options given = ReadStruct(options);
   auto socket = cccl_cache::FindSocket(
       cccl_cache::SocketSearch::FromEnvironment(std::string(ToView(given.socket))));
@@ -95,23 +97,29 @@ void cccl_cache_client_describe(const cccl_cache_client* client, cccl_cache_clie
   cccl_cache::FillStruct(known, info);
 }
 
-void cccl_cache_close(cccl_cache_client* client) { delete client; }
+void cccl_cache_close(cccl_cache_client* client) {
+  const CancellationDisabled guard;
+  delete client;
+}
 
 cccl_cache_status cccl_cache_build_nvrtc(cccl_cache_client* client, const cccl_cache_nvrtc* program,
                                          const cccl_cache_build_options* options,
                                          cccl_cache_result** result, cccl_cache_error** error) {
+  const CancellationDisabled guard;
   return Build(client, program, options, result, error);
 }
 
 cccl_cache_status cccl_cache_build_link(cccl_cache_client* client, const cccl_cache_link* program,
                                         const cccl_cache_build_options* options,
                                         cccl_cache_result** result, cccl_cache_error** error) {
+  const CancellationDisabled guard;
   return Build(client, program, options, result, error);
 }
 
 cccl_cache_status cccl_cache_build_nvvm(cccl_cache_client* client, const cccl_cache_nvvm* program,
                                         const cccl_cache_build_options* options,
                                         cccl_cache_result** result, cccl_cache_error** error) {
+  const CancellationDisabled guard;
   return Build(client, program, options, result, error);
 }
 

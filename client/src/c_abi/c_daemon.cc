@@ -13,6 +13,7 @@
 #include "client/src/calls/release_upload.h"
 
 using cccl_cache::After;
+using cccl_cache::CancellationDisabled;
 using cccl_cache::Fail;
 using cccl_cache::FillStruct;
 using cccl_cache::ToBytes;
@@ -39,17 +40,20 @@ cccl_cache_status GetStats(cccl_cache_client* client, bool detailed, uint32_t ti
 
 cccl_cache_status cccl_cache_get_stats(cccl_cache_client* client, uint32_t timeout_ms,
                                        cccl_cache_stats** stats, cccl_cache_error** error) {
+  const CancellationDisabled guard;
   return GetStats(client, /*detailed=*/false, timeout_ms, stats, error);
 }
 
 cccl_cache_status cccl_cache_get_detailed_stats(cccl_cache_client* client, uint32_t timeout_ms,
                                                 cccl_cache_stats** stats,
                                                 cccl_cache_error** error) {
+  const CancellationDisabled guard;
   return GetStats(client, /*detailed=*/true, timeout_ms, stats, error);
 }
 
 cccl_cache_status cccl_cache_zero_stats(cccl_cache_client* client, uint32_t timeout_ms,
                                         cccl_cache_error** error) {
+  const CancellationDisabled guard;
   const auto done = client->daemon.ZeroStats(After(timeout_ms));
   return done.ok() ? CCCL_CACHE_OK : Fail(done.error(), error);
 }
@@ -87,6 +91,7 @@ void cccl_cache_stats_free(cccl_cache_stats* stats) { delete stats; }
 cccl_cache_status cccl_cache_get_toolchains(cccl_cache_client* client, uint32_t driver_version,
                                             uint32_t timeout_ms, cccl_cache_toolchains** toolchains,
                                             cccl_cache_error** error) {
+  const CancellationDisabled guard;
   auto reply = client->daemon.Toolchains(driver_version, After(timeout_ms));
   if (!reply.ok()) return Fail(std::move(reply).error(), error);
   *toolchains = new cccl_cache_toolchains{*std::move(reply)};
@@ -161,6 +166,7 @@ int32_t cccl_cache_files_stamp(const cccl_cache_bytes* paths, size_t count, char
 
 size_t cccl_cache_toolchains_with_library(const cccl_cache_toolchains* toolchains,
                                           cccl_cache_bytes path) {
+  const CancellationDisabled guard;
   const std::string library(ToView(path));
   const std::optional<cccl_cache::Digest> id = cccl_cache::ComponentIdOf(library);
   size_t found = CCCL_CACHE_NO_TOOLCHAIN;
@@ -180,6 +186,7 @@ size_t cccl_cache_toolchains_with_library(const cccl_cache_toolchains* toolchain
 cccl_cache_status cccl_cache_add_release(cccl_cache_client* client, cccl_cache_bytes path,
                                          uint32_t timeout_ms, int32_t* added,
                                          cccl_cache_error** error) {
+  const CancellationDisabled guard;
   const auto given = cccl_cache::AddRelease(&client->daemon.channel(), std::string(ToView(path)),
                                             After(timeout_ms));
   if (!given.ok()) return Fail(given.error(), error);
@@ -206,6 +213,7 @@ void cccl_cache_toolchains_free(cccl_cache_toolchains* toolchains) { delete tool
 
 cccl_cache_status cccl_cache_check_health(cccl_cache_client* client, uint32_t timeout_ms,
                                           int32_t* serving, cccl_cache_error** error) {
+  const CancellationDisabled guard;
   auto health = client->daemon.Health(After(timeout_ms));
   if (!health.ok()) return Fail(std::move(health).error(), error);
   *serving = *health ? 1 : 0;
@@ -214,6 +222,7 @@ cccl_cache_status cccl_cache_check_health(cccl_cache_client* client, uint32_t ti
 
 cccl_cache_status cccl_cache_get_info(cccl_cache_client* client, uint32_t timeout_ms,
                                       cccl_cache_info** info, cccl_cache_error** error) {
+  const CancellationDisabled guard;
   auto reply = client->daemon.Info(After(timeout_ms));
   if (!reply.ok()) return Fail(std::move(reply).error(), error);
   *info = new cccl_cache_info{*std::move(reply)};

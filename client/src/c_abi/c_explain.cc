@@ -8,6 +8,7 @@
 
 using cccl_cache::After;
 using cccl_cache::AsThisProcess;
+using cccl_cache::CancellationDisabled;
 using cccl_cache::Deadline;
 using cccl_cache::Done;
 using cccl_cache::Expected;
@@ -51,6 +52,7 @@ cccl_cache_status Explain(cccl_cache_client* client, const Program* program,
 cccl_cache_status cccl_cache_explain_key(cccl_cache_client* client, cccl_cache_bytes key,
                                          uint32_t timeout_ms, cccl_cache_explanation** explanation,
                                          cccl_cache_error** error) {
+  const CancellationDisabled guard;
   return Take(client->daemon.ExplainKey(ToView(key), After(timeout_ms, kExplainTimeout)),
               explanation, error);
 }
@@ -60,6 +62,7 @@ cccl_cache_status cccl_cache_explain_nvrtc(cccl_cache_client* client,
                                            const cccl_cache_build_options* options,
                                            cccl_cache_explanation** explanation,
                                            cccl_cache_error** error) {
+  const CancellationDisabled guard;
   return Explain(client, program, options, explanation, error);
 }
 
@@ -67,6 +70,7 @@ cccl_cache_status cccl_cache_explain_link(cccl_cache_client* client, const cccl_
                                           const cccl_cache_build_options* options,
                                           cccl_cache_explanation** explanation,
                                           cccl_cache_error** error) {
+  const CancellationDisabled guard;
   return Explain(client, program, options, explanation, error);
 }
 
@@ -74,6 +78,7 @@ cccl_cache_status cccl_cache_explain_nvvm(cccl_cache_client* client, const cccl_
                                           const cccl_cache_build_options* options,
                                           cccl_cache_explanation** explanation,
                                           cccl_cache_error** error) {
+  const CancellationDisabled guard;
   return Explain(client, program, options, explanation, error);
 }
 

@@ -6,6 +6,7 @@
 #include "client/src/calls/deposits.h"
 
 using cccl_cache::After;
+using cccl_cache::CancellationDisabled;
 using cccl_cache::DepositCalls;
 using cccl_cache::DepositDescription;
 using cccl_cache::DepositQuestion;
@@ -57,6 +58,7 @@ Expected<DepositQuestion> QuestionOf(const cccl_cache_deposit_key& key) {
 cccl_cache_status cccl_cache_acquire(cccl_cache_client* client, const cccl_cache_deposit_key* key,
                                      uint32_t timeout_ms, cccl_cache_deposit** hit,
                                      cccl_cache_lease** lease, cccl_cache_error** error) {
+  const CancellationDisabled guard;
   *hit = nullptr;
   *lease = nullptr;
   auto question = QuestionOf(ReadStruct(key));
@@ -83,7 +85,10 @@ cccl_cache_bytes cccl_cache_deposit_id(const cccl_cache_deposit* deposit) {
   return ToBytes(deposit->found.key);
 }
 
-void cccl_cache_deposit_free(cccl_cache_deposit* deposit) { delete deposit; }
+void cccl_cache_deposit_free(cccl_cache_deposit* deposit) {
+  const CancellationDisabled guard;
+  delete deposit;
+}
 
 int32_t cccl_cache_lease_held(const cccl_cache_lease* lease) {
   return lease->held != nullptr && lease->held->held() ? 1 : 0;
@@ -103,6 +108,7 @@ uint64_t cccl_cache_lease_fence(const cccl_cache_lease* lease) {
 
 cccl_cache_status cccl_cache_lease_publish(cccl_cache_lease* lease, cccl_cache_bytes contents,
                                            uint32_t timeout_ms, cccl_cache_error** error) {
+  const CancellationDisabled guard;
   if (lease->held == nullptr) {
     return Fail(Error{CCCL_CACHE_LEASE_LOST,
                       "the lease was never this caller's: its holder failed and released all who "
@@ -115,18 +121,24 @@ cccl_cache_status cccl_cache_lease_publish(cccl_cache_lease* lease, cccl_cache_b
 }
 
 void cccl_cache_lease_abandon(cccl_cache_lease* lease) {
+  const CancellationDisabled guard;
   if (lease->held != nullptr) lease->held->Abandon();
 }
 
 void cccl_cache_lease_fail(cccl_cache_lease* lease) {
+  const CancellationDisabled guard;
   if (lease->held != nullptr) lease->held->Fail();
 }
 
-void cccl_cache_lease_free(cccl_cache_lease* lease) { delete lease; }
+void cccl_cache_lease_free(cccl_cache_lease* lease) {
+  const CancellationDisabled guard;
+  delete lease;
+}
 
 cccl_cache_status cccl_cache_list_deposits(cccl_cache_client* client, uint32_t timeout_ms,
                                            cccl_cache_deposits** deposits,
                                            cccl_cache_error** error) {
+  const CancellationDisabled guard;
   auto all = DepositCalls(client->daemon.channel()).List(After(timeout_ms));
   if (!all.ok()) return Fail(std::move(all).error(), error);
   *deposits = new cccl_cache_deposits{*std::move(all)};
@@ -137,6 +149,7 @@ cccl_cache_status cccl_cache_touch_deposits(cccl_cache_client* client,
                                             const cccl_cache_deposit_key* const* keys,
                                             size_t key_count, uint32_t timeout_ms,
                                             cccl_cache_error** error) {
+  const CancellationDisabled guard;
   std::vector<DepositQuestion> questions;
   for (size_t i = 0; i < key_count; ++i) {
     auto question = QuestionOf(ReadStruct(keys[i]));
@@ -172,6 +185,7 @@ void cccl_cache_deposits_free(cccl_cache_deposits* deposits) { delete deposits; 
 cccl_cache_status cccl_cache_remove_deposit(cccl_cache_client* client, cccl_cache_bytes key,
                                             uint32_t timeout_ms, int32_t* removed,
                                             cccl_cache_error** error) {
+  const CancellationDisabled guard;
   auto done = DepositCalls(client->daemon.channel()).Remove(ToView(key), After(timeout_ms));
   if (!done.ok()) return Fail(std::move(done).error(), error);
   *removed = *done ? 1 : 0;

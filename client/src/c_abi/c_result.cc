@@ -3,6 +3,7 @@
 #include "client/src/c_abi/handles.h"
 #include "client/src/wire/build_reply.h"
 
+using cccl_cache::CancellationDisabled;
 using cccl_cache::FillStruct;
 using cccl_cache::FromWire;
 using cccl_cache::ToBytes;
@@ -62,7 +63,10 @@ void cccl_cache_result_lowered_name(const cccl_cache_result* result, size_t inde
   FillStruct(known, name);
 }
 
-void cccl_cache_result_free(cccl_cache_result* result) { delete result; }
+void cccl_cache_result_free(cccl_cache_result* result) {
+  const CancellationDisabled guard;
+  delete result;
+}
 
 namespace {
 
@@ -95,17 +99,20 @@ cccl_cache_status Ask(cccl_cache_status (*build)(cccl_cache_client*, const Progr
 cccl_cache_status cccl_cache_ask_nvrtc(cccl_cache_client* client, const cccl_cache_nvrtc* program,
                                        const cccl_cache_build_options* options,
                                        cccl_cache_answer* answer) {
+  const CancellationDisabled guard;
   return Ask(cccl_cache_build_nvrtc, client, program, options, answer);
 }
 
 cccl_cache_status cccl_cache_ask_link(cccl_cache_client* client, const cccl_cache_link* program,
                                       const cccl_cache_build_options* options,
                                       cccl_cache_answer* answer) {
+  const CancellationDisabled guard;
   return Ask(cccl_cache_build_link, client, program, options, answer);
 }
 
 cccl_cache_status cccl_cache_ask_nvvm(cccl_cache_client* client, const cccl_cache_nvvm* program,
                                       const cccl_cache_build_options* options,
                                       cccl_cache_answer* answer) {
+  const CancellationDisabled guard;
   return Ask(cccl_cache_build_nvvm, client, program, options, answer);
 }

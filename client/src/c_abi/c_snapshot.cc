@@ -14,6 +14,7 @@
 #include "proto/snapshot_reader.h"
 
 using cccl_cache::After;
+using cccl_cache::CancellationDisabled;
 using cccl_cache::CreateSnapshot;
 using cccl_cache::Deadline;
 using cccl_cache::Digest;
@@ -138,6 +139,7 @@ cccl_cache_status cccl_cache_snapshot_create(cccl_cache_client* client, int fd,
                                              uint32_t timeout_ms,
                                              cccl_cache_snapshot_summary* summary,
                                              cccl_cache_error** error) {
+  const CancellationDisabled guard;
   return Create(client, {}, fd, filter, After(timeout_ms, kSnapshotTimeout), summary, error);
 }
 
@@ -146,6 +148,7 @@ cccl_cache_status cccl_cache_snapshot_delta(cccl_cache_client* client, int since
                                             uint32_t timeout_ms,
                                             cccl_cache_snapshot_summary* summary,
                                             cccl_cache_error** error) {
+  const CancellationDisabled guard;
   const OpenSnapshot since(since_fd);
   if (since.reader() == nullptr) return Fail(NoSnapshot(since.reason()), error);
   std::string keys;
@@ -160,6 +163,7 @@ cccl_cache_status cccl_cache_snapshot_delta(cccl_cache_client* client, int since
 cccl_cache_status cccl_cache_snapshot_insert(cccl_cache_client* client, int fd, uint32_t timeout_ms,
                                              cccl_cache_snapshot_summary* summary,
                                              cccl_cache_error** error) {
+  const CancellationDisabled guard;
   // A file that is plainly not a snapshot is not sent.
   const OpenSnapshot snapshot(fd);
   if (snapshot.reader() == nullptr) return Fail(NoSnapshot(snapshot.reason()), error);
@@ -173,6 +177,7 @@ cccl_cache_status cccl_cache_snapshot_insert(cccl_cache_client* client, int fd, 
 
 cccl_cache_status cccl_cache_snapshot_list(int fd, cccl_cache_snapshot_visit visit, void* context,
                                            cccl_cache_error** error) {
+  const CancellationDisabled guard;
   const OpenSnapshot snapshot(fd);
   if (snapshot.reader() == nullptr) return Fail(NoSnapshot(snapshot.reason()), error);
   std::string key;
@@ -186,6 +191,7 @@ cccl_cache_status cccl_cache_snapshot_list(int fd, cccl_cache_snapshot_visit vis
 
 cccl_cache_status cccl_cache_snapshot_verify(int fd, cccl_cache_snapshot_summary* summary,
                                              cccl_cache_error** error) {
+  const CancellationDisabled guard;
   const OpenSnapshot snapshot(fd);
   if (snapshot.reader() == nullptr) return Fail(NoSnapshot(snapshot.reason()), error);
   const std::string wrong = snapshot.reader()->Verify();

@@ -20,6 +20,7 @@
 using cccl_cache::After;
 using cccl_cache::AppendMessage;
 using cccl_cache::ByteChain;
+using cccl_cache::CancellationDisabled;
 using cccl_cache::Fail;
 using cccl_cache::FillStruct;
 using cccl_cache::ReadStruct;
@@ -101,6 +102,7 @@ cccl_cache_status cccl_cache_evict(cccl_cache_client* client,
                                    cccl_cache_evict_progress progress, void* context,
                                    uint32_t timeout_ms, cccl_cache_evicted* evicted,
                                    cccl_cache_error** error) {
+  const CancellationDisabled guard;
   const cccl_cache_eviction_filter given = ReadStruct(filter);
   std::vector<std::string> keys;
   for (size_t i = 0; i < given.key_count; ++i) keys.emplace_back(ToView(given.keys[i]));
@@ -122,6 +124,7 @@ cccl_cache_status cccl_cache_evict(cccl_cache_client* client,
 cccl_cache_status cccl_cache_verify(cccl_cache_client* client, cccl_cache_verify_progress progress,
                                     void* context, uint32_t timeout_ms,
                                     cccl_cache_verified* verified, cccl_cache_error** error) {
+  const CancellationDisabled guard;
   ByteChain body;
   cccl_cache::AppendEmptyMessage(&body);
   return Call(client, "/cccl_cache.v1.Admin/Verify", body, progress, context,

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/cancellation.h"
 #include "cccl_cache/client_c.h"
 #include "cccl_cache/expected.h"
 #include "client/src/calls/daemon_stub.h"
