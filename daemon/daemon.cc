@@ -139,7 +139,7 @@ Daemon::Daemon(Parts parts)
                  .look_again =
                      [this](std::function<void()> done) { toolchains_.Rescan(std::move(done)); }},
                 toolchains_),
-      files_({.own_directories = std::move(parts.own_directories),
+      files_({.own_places = std::move(parts.own_places),
               .own_uid = geteuid(),
               .own_view = FilesViewOfThisThread(),
               .memory = job_memory_}),

@@ -67,8 +67,8 @@ class Daemon {
  public:
   struct Parts {
     const Configuration& configuration;
-    std::string worker;                        ///< path of cccl-cached-worker
-    std::vector<std::string> own_directories;  ///< no client reads them through the daemon
+    std::string worker;                   ///< path of cccl-cached-worker
+    std::vector<std::string> own_places;  ///< no client reads them through the daemon
     std::optional<gid_t> admin_group;
     Stores& stores;
     Accounts& accounts;

@@ -85,12 +85,17 @@ uint64_t CompileMemoryOf(const Configuration& configuration, uint64_t usable) {
   return std::max(usable / 4, usable - std::min(usable, others));
 }
 
-std::vector<std::string> OwnDirectoriesOf(const Configuration& configuration,
-                                          const Surroundings& surroundings) {
-  std::vector<std::string> directories = {configuration.state_dir};
+std::vector<std::string> OwnPlacesOf(const LoadedConfiguration& loaded,
+                                     const Surroundings& surroundings) {
+  const RemoteSettings& remote = loaded.values.remote;
+  std::vector<std::string> places = {loaded.values.state_dir, loaded.file, remote.key,
+                                     remote.password_file,
+                                     surroundings.Variable("CREDENTIALS_DIRECTORY")};
+  places.insert(places.end(), remote.trust.begin(), remote.trust.end());
   std::istringstream made(surroundings.Variable("RUNTIME_DIRECTORY"));
-  for (std::string each; std::getline(made, each, ':');) directories.push_back(each);
-  return directories;
+  for (std::string each; std::getline(made, each, ':');) places.push_back(each);
+  std::erase(places, "");
+  return places;
 }
 
 Result<std::vector<ListenOptions>> ListenOptionsOf(const Configuration& configuration) {
@@ -99,10 +104,8 @@ Result<std::vector<ListenOptions>> ListenOptionsOf(const Configuration& configur
   std::vector<ListenOptions> all = {
       {.path = configuration.socket, .mode = configuration.socket_mode, .group = *group}};
   for (const std::string& path : configuration.container_socket) {
-    all.push_back({.path = path,
-                   .mode = configuration.socket_mode,
-                   .group = *group,
-                   .for_administrators = false});
+    all.push_back(
+        {.path = path, .mode = configuration.socket_mode, .group = *group, .for_containers = true});
   }
   return all;
 }

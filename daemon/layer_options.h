@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "daemon/configuration/configuration.h"
+#include "daemon/configuration/load.h"
 #include "daemon/core/model/job_memory.h"
 #include "daemon/core/model/limits.h"
 #include "daemon/core/model/result.h"
@@ -34,10 +35,11 @@ namespace cccl_cache::daemon {
 /// this is what the results in memory, precompiled headers, and an eighth for all else leave of
 /// `usable` bytes, and a quarter at least.
 [[nodiscard]] uint64_t CompileMemoryOf(const Configuration& configuration, uint64_t usable);
-/// Returns the directories whose contents are the daemon's alone: its state, and what systemd made
-/// for its socket. A directory that merely holds the socket may belong to others.
-[[nodiscard]] std::vector<std::string> OwnDirectoriesOf(const Configuration& configuration,
-                                                        const Surroundings& surroundings);
+/// Returns the directories and files that are the daemon's alone: its state, what systemd made for
+/// its socket, its credentials, the files that the settings name, and the configuration file. A
+/// directory that merely holds the socket may belong to others.
+[[nodiscard]] std::vector<std::string> OwnPlacesOf(const LoadedConfiguration& loaded,
+                                                   const Surroundings& surroundings);
 /// Returns `socket`, then the sockets for containers. kInvalidRequest: there is no such group.
 [[nodiscard]] Result<std::vector<ListenOptions>> ListenOptionsOf(
     const Configuration& configuration);

@@ -77,10 +77,10 @@ Result<std::vector<ListeningSocket>> Listen(std::vector<ListeningSocket> handed_
   std::vector<ListeningSocket> sockets = std::move(handed_over);
   const bool was_handed_over = !sockets.empty();
   for (const ListenOptions& options : all) {
-    if (was_handed_over && options.for_administrators) continue;
+    if (was_handed_over && !options.for_containers) continue;
     Result<ListeningSocket> own = ListeningSocket::Bind(options);
     if (!own) {
-      return OfSetting(options.for_administrators ? "socket" : "container_socket", own.error());
+      return OfSetting(options.for_containers ? "container_socket" : "socket", own.error());
     }
     sockets.push_back(*std::move(own));
   }
@@ -183,16 +183,21 @@ int Serve(Startup startup, const Signals& signals, std::vector<ListeningSocket> 
   LimitedLog grpc_lines(log, "grpc");
   const GrpcLog grpc_log([&grpc_lines](std::string_view text) { grpc_lines.Write(text); });
   std::optional<LastExit> last_exit;  // outlives all that may hang
+  LimitedLog container_lines(log, "container", LimitedLog::Clock::now, LogLevel::kInfo);
   // Before the stores, which count what they load by account.
   Accounts accounts;
+  accounts.containers().SetReport([&](std::string_view text) { container_lines.Write(text); });
   const Result<std::unique_ptr<Stores>> stores = Stores::Open(
       configuration, [&accounts](uid_t uid) { return accounts.OfStored(uid); }, log);
   if (!stores) return Refuse(stores.error(), kCannotServe);
   Result<std::vector<ListeningSocket>> sockets = Listen(std::move(handed_over), *listen_options);
   if (!sockets) return Refuse(sockets.error(), kCannotServe);
+  if (const Status apart = ListeningSocket::CheckApart(*sockets); !apart) {
+    return Refuse(OfSetting("container_socket", apart.error()), kBadConfiguration);
+  }
   Daemon daemon({.configuration = configuration,
                  .worker = *worker,
-                 .own_directories = OwnDirectoriesOf(configuration, startup.surroundings),
+                 .own_places = OwnPlacesOf(startup.loaded, startup.surroundings),
                  .admin_group = *admin_group,
                  .stores = **stores,
                  .accounts = accounts,

@@ -13,6 +13,7 @@
 #include "cccl_cache/handle.h"
 #include "cli/command.h"
 #include "cli/quantities.h"
+#include "proto/container_users.h"
 
 namespace cccl_cache::cli::top {
 namespace {
@@ -82,11 +83,17 @@ constexpr std::array<Column, 8> kColumns = {
     {{7}, {11}, {4, true}, {6, true}, {8}, {12}, {7, true}, {16}}};
 using Cells = std::array<std::string, kColumns.size()>;
 
+/// Returns the uid, or of a user of a container a short name: "c3".
+std::string UserOf(uint32_t uid) {
+  return uid < kFirstContainerUser ? std::to_string(uid)
+                                   : "c" + std::to_string(uid - kFirstContainerUser);
+}
+
 Cells CellsOf(const Flight& flight) {
   return {NameOf(flight.state),
           TimeOf(flight),
           std::to_string(flight.waiters),
-          std::to_string(flight.uid),
+          UserOf(flight.uid),
           flight.key.substr(0, kShownKey),
           flight.kind,
           ShortDuration(flight.age),
@@ -256,8 +263,7 @@ void AddFailures(const std::vector<Failure>& failures, Page& page) {
   page.Add("LAST ERRORS", Look::kTitle);
   if (failures.empty()) page.Add("none", Look::kFaint);
   for (const Failure& each : failures) {
-    page.Add(ClockTime(each.time_ms) + " " + each.kind + " " + std::to_string(each.uid) + " " +
-             each.error);
+    page.Add(ClockTime(each.time_ms) + " " + each.kind + " " + UserOf(each.uid) + " " + each.error);
   }
 }
 

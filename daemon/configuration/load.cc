@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "daemon/configuration/configuration.h"
 #include "daemon/configuration/settings.h"
+#include "daemon/core/model/own_directory.h"
 
 namespace cccl_cache::daemon {
 namespace {
@@ -58,16 +59,14 @@ Result<std::vector<Assignment>> ReadEnvironment(const Surroundings& surroundings
   return assignments;
 }
 
-/// A file that was named must exist; the default file need not.
-Result<std::vector<Assignment>> ReadFile(const CommandLine& command_line,
-                                         const Surroundings& surroundings) {
-  if (!command_line.config_file.empty()) return ReadTomlFile(command_line.config_file);
-  if (const std::string named = surroundings.Variable(kConfigVariable); !named.empty()) {
-    return ReadTomlFile(named);
-  }
-  const std::string path = DefaultConfigFile(surroundings);
-  if (path.empty() || access(path.c_str(), F_OK) != 0) return std::vector<Assignment>();
-  return ReadTomlFile(path);
+/// Returns the path of the configuration file, or an empty one. A file that was named must exist;
+/// the default file need not.
+std::string FileOf(const CommandLine& command_line, const Surroundings& surroundings) {
+  if (!command_line.config_file.empty()) return command_line.config_file;
+  if (std::string named = surroundings.Variable(kConfigVariable); !named.empty()) return named;
+  std::string path = DefaultConfigFile(surroundings);
+  if (!path.empty() && access(path.c_str(), F_OK) != 0) path.clear();
+  return path;
 }
 
 /// The origin of a flag or a variable names the setting; a line of a file does not.
@@ -166,8 +165,14 @@ Result<Assignment> Read(const Setting& setting, const toml::node& node, std::str
 
 Result<LoadedConfiguration> LoadConfiguration(const CommandLine& command_line,
                                               const Surroundings& surroundings) {
-  LoadedConfiguration loaded{DefaultConfiguration(surroundings), {}};
-  const Result<std::vector<Assignment>> file = ReadFile(command_line, surroundings);
+  LoadedConfiguration loaded{
+      DefaultConfiguration(surroundings), {}, FileOf(command_line, surroundings)};
+  if (!loaded.file.empty() && access(loaded.file.c_str(), F_OK) == 0) {
+    const Status own = CheckOwnFile(loaded.file, "configure this daemon");
+    if (!own) return Bad(own.error().message);
+  }
+  const Result<std::vector<Assignment>> file =
+      loaded.file.empty() ? std::vector<Assignment>() : ReadTomlFile(loaded.file);
   if (!file) return file.error();
   const Result<std::vector<Assignment>> environment = ReadEnvironment(surroundings);
   if (!environment) return environment.error();

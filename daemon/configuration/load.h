@@ -17,6 +17,7 @@ namespace cccl_cache::daemon {
 struct LoadedConfiguration {
   Configuration values;
   std::map<std::string_view, std::string> origins;  ///< by setting's name; no entry: default
+  std::string file = {};                            ///< that was read; empty: none
 };
 
 /// A flag overrides the environment, which overrides the file, which overrides the default. An

@@ -10,19 +10,21 @@
 #include <vector>
 
 #include "base/file_descriptor.h"
+#include "daemon/core/model/account.h"
 #include "daemon/files/file_systems.h"
 #include "daemon/files/path_error.h"
 
 namespace cccl_cache::daemon {
 
-/// The files that the daemon may open for a requester. For the daemon's own uid: all that the
-/// daemon can read. For other users: what everybody can read by the modes of files and directories,
+/// The files that the daemon may open for a requester. For the daemon's own user: all that the
+/// daemon can read. For others: what everybody can read by the modes of files and directories,
 /// less what the service's user owns. All three classes of a mode must allow it: a mode that denies
 /// "owner" or "group" a right is meant to keep out those users, and the requester may be one of
 /// them. Immutable.
 class Reach {
  public:
-  Reach(uid_t requester, uid_t own) : own_(own), stranger_(requester != own) {}
+  /// `own`: the daemon's uid.
+  Reach(FileReach reach, uid_t own) : own_(own), stranger_(reach != FileReach::kDaemons) {}
 
   [[nodiscard]] bool IsStrangers() const { return stranger_; }
   [[nodiscard]] bool MaySearch(const struct statx& directory) const;
@@ -42,8 +44,8 @@ inline constexpr uint64_t kMaxFileBytes = uint64_t{64} << 20;
 /// use. For one build. Not thread-safe.
 class AccessRules {
  public:
-  AccessRules(Reach reach, std::vector<std::string> own_directories)
-      : reach_(reach), refused_(std::move(own_directories)) {}
+  AccessRules(Reach reach, std::vector<std::string> own_places)
+      : reach_(reach), refused_(std::move(own_places)) {}
 
   /// Checks that names may be looked up in an open (O_PATH) directory. Returns the file system that
   /// it lies on. One of the kernel's own may be looked into, but nothing in it may be given.

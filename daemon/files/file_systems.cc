@@ -46,9 +46,8 @@ Reached<FileSystem> FileSystems::Of(int directory, const std::string& name,
 bool RefusedPlaces::Include(const struct statx& status) {
   const Known& known = GetKnown();
   const uint64_t device = DeviceOf(status);
-  return known.device_of_devices == device ||
-         (S_ISDIR(status.stx_mode) && (known.closed.contains({device, status.stx_ino}) ||
-                                       known.open.contains({device, status.stx_ino})));
+  return known.device_of_devices == device || known.closed.contains({device, status.stx_ino}) ||
+         known.open.contains({device, status.stx_ino});
 }
 
 bool RefusedPlaces::Close(const struct statx& directory) {

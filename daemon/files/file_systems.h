@@ -29,16 +29,16 @@ class FileSystems {
   std::map<std::pair<uint64_t, uint64_t>, FileSystem> known_;  // keyed by mount and device
 };
 
-/// Directories from which no requester is served: /proc, /sys, /dev and the daemon's own. They are
-/// known by device and inode, not by name, and looked up at the first use. Names may be looked up
-/// in the first three, where they exist as file systems, but what is found there is not given. Not
-/// thread-safe.
+/// Places from which no requester is served: /proc, /sys, /dev, and the daemon's own directories
+/// and files. They are known by device and inode, not by name, and looked up at the first use.
+/// Names may be looked up in the first three, where they exist as file systems, but what is found
+/// there is not given. Not thread-safe.
 class RefusedPlaces {
  public:
-  /// `own` lists directories that are the daemon's alone. Missing ones don't count.
+  /// `own` lists directories and files that are the daemon's alone. Missing ones don't count.
   explicit RefusedPlaces(std::vector<std::string> own) : own_(std::move(own)) {}
 
-  /// Returns whether this is such a directory, or lies on the file system of /dev, even if that or
+  /// Returns whether this is such a place, or lies on the file system of /dev, even if that or
   /// a part of it is mounted elsewhere.
   [[nodiscard]] bool Include(const struct statx& status);
   /// Returns whether it is a directory in which no name may be looked up: whether one exists there

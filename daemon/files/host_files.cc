@@ -75,6 +75,12 @@ Reached<RequesterFiles::Contents> HostFiles::ReadOnce(const std::string& path) {
 }
 
 std::unique_ptr<RequesterFiles> HostFileAccess::Of(const Peer& peer, RootDirectories directories) {
+  if (peer.reach == FileReach::kNone) {
+    return std::make_unique<FilesElsewhere>(
+        std::move(directories),
+        "this client connected at a container socket, where the daemon reads no files by path, so "
+        "only the client can send its files");
+  }
   if (!directories.view || directories.view != options_.own_view) {
     std::string why = directories.view
                           ? "this client's paths lead elsewhere than the daemon's (another mount "
@@ -83,8 +89,8 @@ std::unique_ptr<RequesterFiles> HostFileAccess::Of(const Peer& peer, RootDirecto
                             "(BuildRequest.files_view), so the daemon can't read them";
     return std::make_unique<FilesElsewhere>(std::move(directories), std::move(why));
   }
-  return std::make_unique<HostFiles>(Reach(peer.uid, options_.own_uid), std::move(directories),
-                                     options_.own_directories, memory_,
+  return std::make_unique<HostFiles>(Reach(peer.reach, options_.own_uid), std::move(directories),
+                                     options_.own_places, memory_,
                                      MemoryAccount{options_.memory, peer.account()});
 }
 

@@ -24,11 +24,11 @@ namespace cccl_cache::daemon {
 /// object: make a new object for each build and each check of a closure.
 class HostFiles final : public RequesterFiles {
  public:
-  /// `own_directories` are the daemon's; they are refused to all requesters.
-  HostFiles(Reach reach, RootDirectories directories, std::vector<std::string> own_directories,
+  /// `own_places` are files and directories of the daemon's, which no requester is given.
+  HostFiles(Reach reach, RootDirectories directories, std::vector<std::string> own_places,
             std::shared_ptr<FileMemory> memory, MemoryAccount account = {})
       : directories_(std::move(directories)),
-        rules_(reach, std::move(own_directories)),
+        rules_(reach, std::move(own_places)),
         memory_(std::move(memory)),
         walk_(rules_, memory_->absent),
         reader_(rules_, *memory_, std::move(account)) {}
@@ -55,9 +55,9 @@ class HostFiles final : public RequesterFiles {
 class HostFileAccess final : public FileAccess {
  public:
   struct Options {
-    /// The daemon's own state and runtime directories. They hold no other user's files, because
-    /// nothing in them is given to any requester.
-    std::vector<std::string> own_directories;
+    /// Directories and files that are the daemon's alone: its state, keys, passwords. They hold no
+    /// other user's files, because nothing in them is given to any requester.
+    std::vector<std::string> own_places;
     uid_t own_uid = 0;  ///< the daemon's uid
     std::optional<FilesView> own_view =
         std::nullopt;  ///< meaning of paths to the daemon; none: no requester's files are opened

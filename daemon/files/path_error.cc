@@ -35,10 +35,11 @@ Error Explain(const PathError& obstacle, std::string_view path) {
                           path)};
     case PathError::Kind::kRefused:
       return {ErrorCode::kDenied,
-              fmt::format("{} leads to where no build gets files from: /proc, /sys, /dev, or the "
-                          "daemon's own directories. Take it out of the include directories, or "
-                          "copy the file elsewhere",
-                          path)};
+              fmt::format(
+                  "{} leads to where no build gets files from: /proc, /sys, /dev, or the "
+                  "daemon's own directories and files. Take it out of the include directories, or "
+                  "copy the file elsewhere",
+                  path)};
     case PathError::Kind::kSpecial:
       return {ErrorCode::kDenied,
               fmt::format("{} is no regular file but a FIFO, a device or a socket: copy what it "

@@ -54,6 +54,7 @@ Peer ThisUser() {
   Peer peer;
   peer.uid = geteuid();
   peer.gid = getegid();
+  peer.reach = FileReach::kDaemons;
   return peer;
 }
 
@@ -114,7 +115,7 @@ LocalBuilder::LocalBuilder(Parts parts)
       compiler_(std::move(parts.worker), {.forks_ahead = false}, [](std::string_view) {}),
       toolchains_(ToolchainsOf(parts.configuration, parts.packages), identities_, compiler_,
                   [](const ToolchainReport&) {}),
-      files_({.own_directories = {}, .own_uid = geteuid(), .own_view = FilesViewOfThisThread()}),
+      files_({.own_places = {}, .own_uid = geteuid(), .own_view = FilesViewOfThisThread()}),
       coordinator_({.toolchains = toolchains_,
                     .compiler = compiler_,
                     .files = files_,

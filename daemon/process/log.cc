@@ -304,10 +304,12 @@ void LogBuild(Log& log, const BuildRecord& record) {
              {"total_us", int64_t{record.total_time.count()}}});
 }
 
-LimitedLog::LimitedLog(Log& log, std::string event, std::function<Clock::time_point()> now)
+LimitedLog::LimitedLog(Log& log, std::string event, std::function<Clock::time_point()> now,
+                       LogLevel level)
     : log_(log),
       event_(std::move(event)),
       now_(std::move(now)),
+      level_(level),
       allowed_(kLinesAtOnce, kLinesPerSecond, now_()) {}
 
 void LimitedLog::Write(std::string_view message) {
@@ -317,9 +319,9 @@ void LimitedLog::Write(std::string_view message) {
     return;
   }
   if (left_out_ == 0) {
-    log_.Write(LogLevel::kWarning, event_, message);
+    log_.Write(level_, event_, message);
   } else {
-    log_.Write(LogLevel::kWarning, event_, message, {{"left_out", left_out_}});
+    log_.Write(level_, event_, message, {{"left_out", left_out_}});
   }
   left_out_ = 0;
 }

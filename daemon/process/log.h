@@ -79,7 +79,8 @@ class LimitedLog {
  public:
   using Clock = TokenBucket::Clock;
 
-  LimitedLog(Log& log, std::string event, std::function<Clock::time_point()> now = Clock::now);
+  LimitedLog(Log& log, std::string event, std::function<Clock::time_point()> now = Clock::now,
+             LogLevel level = LogLevel::kWarning);
 
   void Write(std::string_view message);
 
@@ -87,6 +88,7 @@ class LimitedLog {
   Log& log_;
   const std::string event_;
   const std::function<Clock::time_point()> now_;
+  const LogLevel level_;
   Mutex mutex_;
   TokenBucket allowed_ GUARDED_BY(mutex_);
   int64_t left_out_ GUARDED_BY(mutex_) = 0;

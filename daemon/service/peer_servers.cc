@@ -90,7 +90,7 @@ class PeerServers::OpenConnection final : public Connection {
 };
 
 PeerServers::Credentials PeerServers::CredentialsOf(const Peer& peer) {
-  return {peer.account(), peer.uid, peer.administrator, peer.gid, peer.groups};
+  return {peer.account(), peer.uid, peer.administrator, peer.reach, peer.gid, peer.groups};
 }
 
 PeerServers::~PeerServers() { Shutdown(std::chrono::milliseconds(0)); }

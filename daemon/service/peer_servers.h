@@ -67,7 +67,7 @@ class PeerServers {
   void Shutdown(std::chrono::milliseconds deadline);
 
  private:
-  using Credentials = std::tuple<Account, uid_t, bool, gid_t, std::vector<gid_t>>;
+  using Credentials = std::tuple<Account, uid_t, bool, FileReach, gid_t, std::vector<gid_t>>;
   struct Entry {
     std::unique_ptr<PeerServer> server;
     size_t connections = 0;

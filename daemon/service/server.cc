@@ -13,6 +13,7 @@
 
 #include "daemon/service/calls/health.h"
 #include "daemon/service/limits/accounts.h"
+#include "daemon/service/limits/peer_process.h"
 #include "daemon/service/peer_servers.h"
 #include "daemon/service/transport/acceptor.h"
 #include "daemon/service/transport/call_server.h"
@@ -70,6 +71,17 @@ TrafficLimits TrafficLimitsOf(const ServiceLimits& limits) {
           .open_calls = limits.calls_per_uid + size_t{4} * kStreamsPerConnection,
           .connections_at_once = static_cast<uint32_t>(limits.connections_per_uid + kSomeMore)};
 }
+
+/// A connection of a user of a container, whose number stays its own meanwhile.
+class ContainersConnection final : public Connection {
+ public:
+  ContainersConnection(std::shared_ptr<const void> hold, std::unique_ptr<Connection> connection)
+      : hold_(std::move(hold)), connection_(std::move(connection)) {}
+
+ private:
+  const std::shared_ptr<const void> hold_;
+  const std::unique_ptr<Connection> connection_;
+};
 
 Status CheckGuard() {
   const MethodTable none;
@@ -133,15 +145,11 @@ class Server::Impl {
     grpc_init();
     if (const Status guarded = CheckGuard(); !guarded) return guarded;
     Acceptor::Callbacks callbacks{
-        .identify =
-            [this](int socket, Peer& peer) {
-              peer.counted_as = accounts_.Of(peer.uid);
-              peer.administrator = peer.administrator && administrators_.Include(socket, peer);
-            },
+        .identify = [this](int socket, const ListeningSocket& listener,
+                           Peer& peer) { Identify(socket, listener, peer); },
         .traffic_of = [this](const Peer& peer) { return TrafficOf(peer); },
-        .admit = [this](
-                     FileDescriptor socket,
-                     const Peer& peer) { return peer_servers_.Connect(std::move(socket), peer); },
+        .admit = [this](FileDescriptor socket,
+                        const Peer& peer) { return Admit(std::move(socket), peer); },
         .cut_off = [this](const Peer& peer, const FrameRule* rule) { NoteCutOff(peer, rule); },
         .tick =
             [this] {
@@ -174,6 +182,25 @@ class Server::Impl {
   }
 
  private:
+  void Identify(int socket, const ListeningSocket& listener, Peer& peer) {
+    if (listener.for_containers()) return accounts_.containers().Identify(socket, peer);
+    peer.counted_as = accounts_.Of(peer.uid);
+    peer.administrator = administrators_.Include(socket, peer);
+    if (peer.uid == geteuid()) {
+      const std::optional<PeerProcess> process = PeerProcess::Of(socket);
+      if (process && process->SeesSameFiles()) peer.reach = FileReach::kDaemons;
+    }
+    // These numbers are taken, so that nothing is kept for the uids.
+    if (IsContainerUser(peer.uid)) peer.uid = kOverflowUid;
+  }
+
+  std::unique_ptr<Connection> Admit(FileDescriptor socket, const Peer& peer) {
+    auto connection = peer_servers_.Connect(std::move(socket), peer);
+    if (connection == nullptr || !IsContainerUser(peer.uid)) return connection;
+    return std::make_unique<ContainersConnection>(accounts_.containers().Hold(peer.uid),
+                                                  std::move(connection));
+  }
+
   std::shared_ptr<UserTraffic> TrafficOf(const Peer& peer) {
     auto traffic = floods_.Admit(peer.account(), peer.uid);
     if (traffic == nullptr) statistics_.Add(Counter::kRefused);

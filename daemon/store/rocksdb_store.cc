@@ -145,6 +145,7 @@ void StoreWriter::Reopen() {
   if (auto error = parts_.table.Load(*opened->database, opened->totals_uncertain)) {
     return Failed(*std::move(error));
   }
+  if (auto error = parts_.earlier.DropOnce(*opened->database)) return Failed(*std::move(error));
   parts_.own.Load(*opened->database);
   parts_.slot.Set(std::move(opened->database));
 }
@@ -185,13 +186,18 @@ Result<std::unique_ptr<RocksdbStore>> RocksdbStore::Open(RocksdbStoreOptions opt
     if (!opened) return opened.error();
   }
   if (opened->database != nullptr) {
+    // Without this the database is not used. The writer tries again.
+    opened->failure = store->earlier_.DropOnce(*opened->database);
+    if (opened->failure) opened->database.reset();
+  }
+  if (opened->database != nullptr) {
     store->own_.Load(*opened->database);
     store->slot_.Set(std::move(opened->database));
   }
   store->writer_ = std::make_unique<StoreWriter>(
       StoreWriter::Parts{*store->directory_, store->slot_, store->table_, store->queue_,
                          store->ledger_, store->answered_, store->answered_table_, store->own_,
-                         statistics},
+                         store->earlier_, statistics},
       database_options, report, opened->failure);
   return store;
 }

@@ -21,6 +21,7 @@
 #include "daemon/core/model/tier.h"
 #include "daemon/store/answer_log.h"
 #include "daemon/store/artifact_table.h"
+#include "daemon/store/container_rows.h"
 #include "daemon/store/database.h"
 #include "daemon/store/deposit_table.h"
 #include "daemon/store/private_store.h"
@@ -45,6 +46,7 @@ class StoreWriter {
     AnsweredLedger& answered;
     AnsweredTable& answered_table;
     PrivateStore& own;
+    RowsOfEarlierContainers& earlier;
     Statistics& statistics;
   };
 
@@ -182,6 +184,7 @@ class RocksdbStore final : public Tier, public MetaStore {
   AnsweredLedger answered_;
   AnsweredTable answered_table_;
   PrivateStore own_;
+  RowsOfEarlierContainers earlier_;
   std::unique_ptr<StoreWriter> writer_;  ///< last: its thread uses all the others
 };
 

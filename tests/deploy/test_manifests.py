@@ -77,6 +77,12 @@ def test_the_daemon_is_the_user_of_the_image_and_may_nothing(image, pods):
     assert re.findall(r"-o (\d+) -g (\d+)", first["command"][-1]) == [(str(image.uid),) * 2] * 2
 
 
+def test_the_daemon_sees_the_processes_of_pods_and_programs_are_not_root(pods):
+    assert pods["daemon"]["hostPID"] is True  # else it can't tell pods apart
+    context = pods["program"]["securityContext"]
+    assert context["runAsNonRoot"] is True and context["runAsUser"] > 0
+
+
 def test_pods_get_the_directory_of_the_socket_without_administrators(image, pods):
     paths = {volume["name"]: volume["hostPath"]["path"] for pod in pods.values() for volume in pod["volumes"]
              if "hostPath" in volume}

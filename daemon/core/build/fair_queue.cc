@@ -64,7 +64,9 @@ Status FairQueue::Add(uint64_t item, Account account, BuildPriority priority) {
                    kRetryQueued};
     }
     const Allowance allowance{bounds_.per_uid, bounds_.total};
-    if (!known && mine >= allowance.Most(account, mine, waiting_.size())) {
+    HeldInAll held(waiting_.size());
+    held.in_containers = waiting_in_containers_;
+    if (!known && mine >= allowance.Most(account, mine, held)) {
       return Error{ErrorCode::kOverloaded,
                    fmt::format("{} of at most {} builds wait already; to let more wait, raise "
                                "queue_limit in the daemon's configuration",
@@ -83,6 +85,7 @@ Status FairQueue::Add(uint64_t item, Account account, BuildPriority priority) {
     const Place place{RankOf(priority), waiting.number};
     waiting.lines.emplace(account, place);
     lines_[account].Add(place, item);
+    if (account.IsContainers()) ++waiting_in_containers_;
     ++changes_;
   }
   added_.NotifyOne();
@@ -105,6 +108,7 @@ void FairQueue::RemoveFromLines(std::map<uint64_t, Waiting>::iterator item) {
   for (const auto& [account, place] : item->second.lines) {
     const auto line = lines_.find(account);
     line->second.items.erase(place);
+    if (account.IsContainers()) --waiting_in_containers_;
     if (!line->second.items.empty()) continue;
     lines_.erase(line);
     rotation_.remove(account);

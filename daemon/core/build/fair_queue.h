@@ -124,6 +124,7 @@ class FairQueue {
   std::list<Account> rotation_ GUARDED_BY(mutex_);    ///< the accounts of lines_
   std::map<uint64_t, Waiting> waiting_ GUARDED_BY(mutex_);
   std::map<Account, size_t> running_of_ GUARDED_BY(mutex_);  ///< no zeros
+  size_t waiting_in_containers_ GUARDED_BY(mutex_) = 0;      ///< places in lines of containers
   size_t running_ GUARDED_BY(mutex_) = 0;
   size_t busy_slots_ GUARDED_BY(mutex_) = 0;
   size_t busy_relief_slots_ GUARDED_BY(mutex_) = 0;

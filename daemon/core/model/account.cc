@@ -18,6 +18,10 @@ uint64_t Reserve(uint64_t in_all) {
   return in_all < kLeastShared ? 0 : std::max<uint64_t>(in_all / kReservedPart, 1);
 }
 
+uint64_t PartOfContainers(uint64_t in_all) { return std::max<uint64_t>(in_all / 2, 1); }
+
+uint64_t Rest(uint64_t room, uint64_t used) { return room > used ? room - used : 0; }
+
 /// Uids per call of FindSomeAgain. The number is bounded because one account may have 65,536 uids,
 /// and other callers wait meanwhile.
 constexpr size_t kLookedUpAtOnce = 64;
@@ -26,20 +30,29 @@ constexpr size_t kLookedUpAtOnce = 64;
 
 bool Account::privileged() const {
   static const uid_t own = geteuid();
-  return number_ == 0 || number_ == own;
+  return number_ == 0 || (number_ == own && !IsContainers());
 }
 
 std::string Account::Name() const {
-  return *this == OfNameless() ? "the uids without a name" : fmt::format("user {}", number_);
+  if (*this == OfNameless()) return "the uids without a name";
+  if (*this == OfUntoldContainers()) return "containers without an account of their own";
+  return IsContainers() ? fmt::format("container {}", number_ - kFirstContainerUser)
+                        : fmt::format("user {}", number_);
 }
 
 std::string Account::Label() const {
-  return *this == OfNameless() ? "nameless" : std::to_string(number_);
+  if (*this == OfNameless()) return "nameless";
+  if (*this == OfUntoldContainers()) return "containers";
+  return IsContainers() ? fmt::format("container-{}", number_ - kFirstContainerUser)
+                        : std::to_string(number_);
 }
 
-uint64_t Allowance::Most(Account account, uint64_t mine, uint64_t used) const {
+uint64_t Allowance::Most(Account account, uint64_t mine, const HeldInAll& held) const {
   const uint64_t room = account.privileged() ? in_all : in_all - Reserve(in_all);
-  const uint64_t free = room > used ? room - used : 0;
+  uint64_t free = Rest(room, held.in_all);
+  if (account.IsContainers()) {
+    free = std::min(free, Rest(PartOfContainers(in_all), held.in_containers));
+  }
   return std::min(per_account, account.privileged() ? mine + free : std::max(mine, free));
 }
 

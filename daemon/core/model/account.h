@@ -14,7 +14,16 @@
 #include <utility>
 #include <vector>
 
+#include "proto/container_users.h"
+
 namespace cccl_cache::daemon {
+
+/// Returns whether the number stands for a user of a container, or for the account that these are
+/// counted on (service/limits/containers.h). Such a number is given once in a run of the daemon, so
+/// nothing that is kept under it counts in the next run.
+[[nodiscard]] constexpr bool IsContainerUser(uid_t uid) {
+  return uid >= kFirstContainerUser && uid != static_cast<uid_t>(-1);
+}
 
 /// The account that resources are counted on: a user together with its subordinate uids, or all
 /// uids that belong to no user. The account never decides what a uid may see; the uid itself does
@@ -25,12 +34,18 @@ class Account {
   /// Returns the one account of all uids that have no name and are no user's subordinate uids.
   static constexpr Account OfNameless() { return Account(static_cast<uid_t>(-1)); }
 
+  /// Returns the one account of all users of containers that have none of their own.
+  static constexpr Account OfUntoldContainers() { return Account(static_cast<uid_t>(-2)); }
+
+  /// Returns whether users of containers are counted here. All such accounts together get at most a
+  /// half of every resource.
+  [[nodiscard]] constexpr bool IsContainers() const { return IsContainerUser(number_); }
   /// Returns whether this is root's or the daemon's own account. A part of every resource is
   /// reserved for these two.
   [[nodiscard]] bool privileged() const;
-  /// Returns the name to show to people: "user 1000".
+  /// Returns the name to show to people: "user 1000", "container 3".
   [[nodiscard]] std::string Name() const;
-  /// Returns the name to show in statistics: "1000".
+  /// Returns the name to show in statistics: "1000", "container-3".
   [[nodiscard]] std::string Label() const;
 
   friend constexpr auto operator<=>(Account, Account) = default;
@@ -39,16 +54,34 @@ class Account {
   uid_t number_;
 };
 
+/// The amount that all accounts hold of a resource. A plain value.
+struct HeldInAll {
+  HeldInAll(uint64_t all = 0) : in_all(all) {}  // NOLINT: implicit
+
+  void Add(Account account, uint64_t amount) {
+    in_all += amount;
+    if (account.IsContainers()) in_containers += amount;
+  }
+  void Remove(Account account, uint64_t amount) {
+    in_all -= amount;
+    if (account.IsContainers()) in_containers -= amount;
+  }
+
+  uint64_t in_all;
+  uint64_t in_containers = 0;  ///< what the accounts of containers hold of it
+};
+
 /// How much one account may hold of a resource that all accounts share. A sixteenth is reserved for
 /// root and the daemon's own user. Any other account holds at most as much as it leaves free, so
-/// that an account that comes later finds something.
+/// that an account that comes later finds something. Containers together hold at most a half, of
+/// which each leaves as much free as it holds.
 struct Allowance {
   uint64_t per_account = 0;
   uint64_t in_all = 0;
 
   /// Returns the most that this account may hold now, if it holds `mine` and all accounts hold
-  /// `used`.
-  [[nodiscard]] uint64_t Most(Account account, uint64_t mine, uint64_t used) const;
+  /// `held`.
+  [[nodiscard]] uint64_t Most(Account account, uint64_t mine, const HeldInAll& held) const;
 };
 
 /// Finds the account of a uid that is known from a stored row only. Returns none if the account is
@@ -119,15 +152,26 @@ class AccountUsage {
 /// The uid that the kernel reports for every user of another user namespace who has no uid here. It
 /// stands for many people, so nothing is kept or shared under it.
 inline constexpr uid_t kOverflowUid = 65534;
+/// The same of groups. Nothing is shared with it.
+inline constexpr gid_t kOverflowGid = 65534;
+
+/// The files that the daemon may open by path on a peer's behalf. What a client says about itself
+/// never decides this (docs/internals/decisions/0066).
+enum class FileReach : uint8_t {
+  kNone,        ///< none: the peer's paths lead elsewhere, so it sends its files
+  kEverybodys,  ///< what everybody may read
+  kDaemons,     ///< all that the daemon may read
+};
 
 /// The client of a connection, as the kernel described it at connect time (SO_PEERCRED,
 /// SO_PEERGROUPS).
 struct Peer {
-  uid_t uid = 0;
+  uid_t uid = 0;  ///< of a user of a container: the number that stands for it
   gid_t gid = 0;
   std::vector<gid_t> groups;   ///< supplementary, sorted
   pid_t pid = 0;               ///< for logs and views only: pids are reused, so no decision uses it
   bool administrator = false;  ///< set at accept (service/limits/accounts.h)
+  FileReach reach = FileReach::kEverybodys;  ///< set at accept (service/limits/peer_process.h)
   std::optional<Account> counted_as = std::nullopt;  ///< none: the uid's own account
 
   [[nodiscard]] Account account() const { return counted_as.value_or(Account(uid)); }

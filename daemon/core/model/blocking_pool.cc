@@ -75,7 +75,7 @@ class BlockingPool::State {
     if (task->place == by_deadline_.begin()) changed_.NotifyAll();
     if (more) {
       ++user.threads;
-      ++threads_;
+      threads_.Add(account, 1);
     }
     return Added{task, more};
   }
@@ -86,7 +86,7 @@ class BlockingPool::State {
   bool GoWithoutThread(Account account, const TaskPtr& task) {
     const MutexLock lock(mutex_);
     User& user = users_.at(account);
-    --threads_;
+    threads_.Remove(account, 1);
     if (--user.threads > 0) return true;
     if (!std::exchange(task->over, true)) by_deadline_.erase(task->place);
     EndWaiting(user);
@@ -107,7 +107,7 @@ class BlockingPool::State {
       if (bounds_.look_time) EndBy(task, Clock::now() + *bounds_.look_time);
       return task;
     }
-    --threads_;
+    threads_.Remove(account, 1);
     if (--user.threads == 0) users_.erase(account);
     return nullptr;
   }
@@ -225,7 +225,7 @@ class BlockingPool::State {
   bool closed_ GUARDED_BY(mutex_) = false;
   size_t running_ GUARDED_BY(mutex_) = 0;  // running calls of a `then`, `late` or `after_late`
   size_t looking_ GUARDED_BY(mutex_) = 0;  // running calls of a look
-  size_t threads_ GUARDED_BY(mutex_) = 0;
+  HeldInAll threads_ GUARDED_BY(mutex_);
   std::map<Account, User> users_ GUARDED_BY(mutex_);  // users that have threads
   ByDeadline by_deadline_ GUARDED_BY(mutex_);
   std::set<TaskPtr> late_ GUARDED_BY(mutex_);  // looks that run, and are over but for `after_late`

@@ -29,14 +29,14 @@ Result<JobMemory::Share> JobMemory::Take(Account account, uint64_t bytes,
     if (stop.stop_requested()) {
       return Error{ErrorCode::kCancelled, "the compile was ended: no caller waits for it any more"};
     }
-    return Error{
-        ErrorCode::kTimedOut,
-        fmt::format("the daemon had no memory for the compile's result of {} bytes before "
-                    "its time was up: {} has {} of at most {}, all users {} of {}",
-                    bytes, account.Name(), held, allowance_.per_account, held_, allowance_.in_all)};
+    return Error{ErrorCode::kTimedOut,
+                 fmt::format("the daemon had no memory for the compile's result of {} bytes before "
+                             "its time was up: {} has {} of at most {}, all users {} of {}",
+                             bytes, account.Name(), held, allowance_.per_account, held_.in_all,
+                             allowance_.in_all)};
   }
   user->second.held += bytes;
-  held_ += bytes;
+  held_.Add(account, bytes);
   return Share(nullptr, [self = shared_from_this(), account, bytes](const void*) {
     self->Give(account, bytes);
   });
@@ -44,7 +44,7 @@ Result<JobMemory::Share> JobMemory::Take(Account account, uint64_t bytes,
 
 uint64_t JobMemory::used() const {
   const MutexLock lock(mutex_);
-  return held_;
+  return held_.in_all;
 }
 
 bool JobMemory::Fits(const Users::value_type& user, uint64_t bytes) const {
@@ -60,7 +60,7 @@ void JobMemory::Give(Account account, uint64_t bytes) {
   const MutexLock lock(mutex_);
   const auto user = users_.find(account);
   user->second.held -= bytes;
-  held_ -= bytes;
+  held_.Remove(account, bytes);
   Forget(user);
   changed_.NotifyAll();
 }

@@ -54,7 +54,7 @@ class JobMemory : public std::enable_shared_from_this<JobMemory> {
   mutable Mutex mutex_;
   CondVar changed_;
   Users users_ GUARDED_BY(mutex_);  // only users that hold bytes or wait
-  uint64_t held_ GUARDED_BY(mutex_) = 0;
+  HeldInAll held_ GUARDED_BY(mutex_);
 };
 
 }  // namespace cccl_cache::daemon

@@ -45,21 +45,26 @@ bool IsOwnGroup(gid_t gid) {
   return true;
 }
 
+/// Checks one file or directory. `sticky`: others may write it if they can replace only their own
+/// files there.
+Status CheckOwn(const std::filesystem::path& path, std::string_view danger, bool sticky,
+                std::string_view kind) {
+  struct stat info {};
+  if (stat(path.c_str(), &info) != 0) return SystemError("cannot look at", path, errno);
+  const bool others_own = info.st_uid != 0 && info.st_uid != geteuid();
+  const bool group_writes = (info.st_mode & S_IWGRP) != 0 && !IsOwnGroup(info.st_gid);
+  const bool others_write = group_writes || (info.st_mode & S_IWOTH) != 0;
+  const bool protects = (info.st_mode & S_ISVTX) != 0 && sticky;
+  if (!others_own && (!others_write || protects)) return Ok{};
+  return Error{ErrorCode::kDenied,
+               fmt::format("others than root and this user can write {} (owner {}, mode {:04o}), "
+                           "so they could {}: choose another {}, or chown and chmod go-w this one",
+                           path.string(), info.st_uid, info.st_mode & 07777, danger, kind)};
+}
+
 Status CheckUpToRoot(const std::filesystem::path& directory, std::string_view danger) {
   for (std::filesystem::path part = directory;; part = part.parent_path()) {
-    struct stat info {};
-    if (stat(part.c_str(), &info) != 0) return SystemError("cannot look at", part, errno);
-    const bool others_own = info.st_uid != 0 && info.st_uid != geteuid();
-    const bool group_writes = (info.st_mode & S_IWGRP) != 0 && !IsOwnGroup(info.st_gid);
-    const bool others_write = group_writes || (info.st_mode & S_IWOTH) != 0;
-    const bool protects = (info.st_mode & S_ISVTX) != 0 && part != directory;
-    if (others_own || (others_write && !protects)) {
-      return Error{ErrorCode::kDenied,
-                   fmt::format("others than root and this user can write {} (owner {}, mode "
-                               "{:04o}), so they could {}: choose another directory, or chown and "
-                               "chmod go-w this one",
-                               part.string(), info.st_uid, info.st_mode & 07777, danger)};
-    }
+    if (Status own = CheckOwn(part, danger, part != directory, "directory"); !own) return own;
     if (part == part.root_path()) return Ok{};
   }
 }
@@ -106,6 +111,10 @@ Status CheckOwnDirectory(const std::filesystem::path& directory, std::string_vie
   const std::filesystem::path followed = std::filesystem::canonical(absolute, failed);
   if (failed) return SystemError("cannot look at", directory, failed.value());
   return CheckUpToRoot(followed, danger);
+}
+
+Status CheckOwnFile(const std::filesystem::path& file, std::string_view danger) {
+  return CheckOwn(file, danger, false, "file");
 }
 
 }  // namespace cccl_cache::daemon

@@ -29,4 +29,8 @@ namespace cccl_cache::daemon {
 [[nodiscard]] Status CheckOwnDirectory(const std::filesystem::path& directory,
                                        std::string_view danger);
 
+/// Checks that only root and this process's user can write the file, a group whose only member is
+/// this user left aside. Its directories are not checked. Errors as CheckOwnDirectory.
+[[nodiscard]] Status CheckOwnFile(const std::filesystem::path& file, std::string_view danger);
+
 }  // namespace cccl_cache::daemon

@@ -16,7 +16,6 @@ Error LeaseLeft() { return {ErrorCode::kCancelled, "the caller left, and with it
 
 /// The gid that stands for the groups of other user namespaces, as kOverflowUid does for their
 /// users.
-constexpr gid_t kOverflowGid = 65534;
 
 }  // namespace
 
@@ -198,6 +197,11 @@ Result<DepositClaim> ClaimOf(const DepositAsk& ask, const Peer& peer) {
   claim.uid = peer.uid;
   claim.counted_as = peer.counted_as;
   claim.scope = {Kind::kUser, peer.uid};
+  if (ask.gid && IsContainerUser(peer.uid)) {
+    return Error{ErrorCode::kDenied,
+                 "at a container socket there are no groups to share deposits with, because a "
+                 "group's number says nothing there: leave the group out"};
+  }
   if (ask.gid) {
     const gid_t gid = *ask.gid;
     const bool member = gid == peer.gid || std::ranges::binary_search(peer.groups, gid);

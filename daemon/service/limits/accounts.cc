@@ -3,11 +3,8 @@
 #include "daemon/service/limits/accounts.h"
 
 #include <fmt/format.h>
-#include <poll.h>
 #include <pwd.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,12 +22,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/file_descriptor.h"
 #include "base/mutex.h"
-
-#ifndef SO_PEERPIDFD
-#define SO_PEERPIDFD 77
-#endif
+#include "daemon/service/limits/peer_process.h"
 
 namespace cccl_cache::daemon {
 namespace {
@@ -120,34 +113,6 @@ std::vector<Range> ReadRanges(const Accounts::Sources& sources) {
   return ranges;
 }
 
-/// Returns the process that connected, which may be gone. Before Linux 6.5 it is found by its pid,
-/// which may belong to another process by now.
-FileDescriptor ProcessOf(int socket, pid_t pid) {
-  int fd = -1;
-  socklen_t size = sizeof(fd);
-  if (getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &fd, &size) == 0) return FileDescriptor(fd);
-  if (errno != ENOPROTOOPT) return {};
-  return FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-}
-
-bool IsAlive(const FileDescriptor& process) {
-  pollfd ended{process.get(), POLLIN, 0};
-  return poll(&ended, 1, 0) == 0;
-}
-
-/// Returns the pid as this process sees it, or 0 if it is unknown or the process has none here.
-pid_t NumberOf(const FileDescriptor& process) {
-  std::ifstream file(fmt::format("/proc/self/fdinfo/{}", process.get()));
-  constexpr std::string_view kName = "Pid:";
-  for (std::string line; std::getline(file, line);) {
-    if (!line.starts_with(kName)) continue;
-    pid_t pid = 0;
-    std::istringstream(line.substr(kName.size())) >> pid;
-    return std::max(pid, 0);
-  }
-  return 0;
-}
-
 std::string TextOf(const std::string& path) {
   std::ifstream file(path);
   std::ostringstream text;
@@ -164,11 +129,10 @@ bool HoldsAll(const std::string& map) {
   return words >> first >> outside >> count && first == 0 && outside == 0 && count == 0xffffffff;
 }
 
-bool IsInOwnUserNamespace(pid_t pid) {
+bool IsInOwnUserNamespace(const std::string& directory) {
   struct stat own;
   struct stat other;
   if (stat("/proc/self/ns/user", &own) != 0) return false;
-  const std::string directory = fmt::format("/proc/{}", pid);
   if (stat((directory + "/ns/user").c_str(), &other) == 0) {
     return own.st_dev == other.st_dev && own.st_ino == other.st_ino;
   }
@@ -300,9 +264,14 @@ Accounts::Accounts(Sources sources) : state_(std::make_shared<State>(std::move(s
 
 Accounts::~Accounts() { state_->Stop(); }
 
-Account Accounts::Of(uid_t uid) { return state_->Find(uid, false).value_or(Account::OfNameless()); }
+Account Accounts::Of(uid_t uid) {
+  const Account account = state_->Find(uid, false).value_or(Account::OfNameless());
+  return account.IsContainers() ? Account::OfNameless() : account;
+}
 
-std::optional<Account> Accounts::OfStored(uid_t uid) { return state_->Find(uid, true); }
+std::optional<Account> Accounts::OfStored(uid_t uid) {
+  return IsContainerUser(uid) ? containers_.AccountOf(uid) : state_->Find(uid, true);
+}
 
 void Accounts::Settle() { state_->Settle(); }
 
@@ -310,11 +279,8 @@ bool Administrators::Include(int socket, const Peer& peer) const {
   const bool member =
       group_ && (peer.gid == *group_ || std::ranges::binary_search(peer.groups, *group_));
   if (peer.uid != 0 && peer.uid != geteuid() && !member) return false;
-  const FileDescriptor process = ProcessOf(socket, peer.pid);
-  if (!process.valid()) return false;
-  const pid_t pid = NumberOf(process);
-  // The process is alive after the check, so its pid was not reused before.
-  return pid != 0 && IsInOwnUserNamespace(pid) && IsAlive(process);
+  const auto process = PeerProcess::OfSocketOrPid(socket, peer.pid);
+  return process && IsInOwnUserNamespace(process->directory()) && process->IsAlive();
 }
 
 }  // namespace cccl_cache::daemon

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "daemon/core/model/account.h"
+#include "daemon/service/limits/containers.h"
 
 namespace cccl_cache::daemon {
 
@@ -34,12 +35,16 @@ class Accounts {
 
   /// Returns the account of a uid. A subordinate uid counts as its owner, or, if that is root or
   /// the daemon's own user, as the first uid of its range. Any other uid from SUB_UID_MIN on counts
-  /// as nameless until its name is known, and for as long as it has none. The first call for such a
-  /// uid starts the search for its name.
+  /// as nameless until its name is known, and for as long as it has none; the uids that equal
+  /// numbers of users of containers always do. The first call for such a uid starts the search for
+  /// its name.
   [[nodiscard]] Account Of(uid_t uid);
   /// Returns the account of a uid that only a stored row names, or none if its name is not known
-  /// yet. The first call starts the search for the name. Never blocks.
+  /// yet. The first call starts the search for the name. Never blocks. Also for the numbers that
+  /// stand for users of containers.
   [[nodiscard]] std::optional<Account> OfStored(uid_t uid);
+  /// Returns the accounts of containers.
+  [[nodiscard]] Containers& containers() { return containers_; }
   /// Returns when the files were read again and all names asked for so far are known. For tests.
   void Settle();
 
@@ -47,6 +52,7 @@ class Accounts {
   class State;
   static std::optional<uid_t> FindUid(const std::string& name);
   static bool HasName(uid_t uid);
+  Containers containers_;
   const std::shared_ptr<State> state_;  ///< shared with the thread, which may outlive this object
 };
 

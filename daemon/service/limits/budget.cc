@@ -119,7 +119,8 @@ Result<Share> Budget::Take(Account account, Resource resource, uint64_t amount) 
         ErrorCode::kOverloaded,
         fmt::format("{} may have at most {} {} now and has {}, all users together have {} of {}: "
                     "wait for some to end",
-                    account.Name(), most, kNames[index], mine, used_[index], allowance.in_all),
+                    account.Name(), most, kNames[index], mine, used_[index].in_all,
+                    allowance.in_all),
         kRetryAfter};
   }
   return Count(account, resource, amount);
@@ -136,7 +137,7 @@ uint64_t Budget::Most(Account account, size_t index) const {
 
 Share Budget::Count(Account account, Resource resource, uint64_t amount) {
   users_[account][Index(resource)] += amount;
-  used_[Index(resource)] += amount;
+  used_[Index(resource)].Add(account, amount);
   return Share(this, account, resource, amount);
 }
 
@@ -177,7 +178,7 @@ void Budget::Serve(Account account, Resource resource, Served& served) {
 
 uint64_t Budget::Used(Resource resource) const {
   const MutexLock lock(mutex_);
-  return used_[Index(resource)];
+  return used_[Index(resource)].in_all;
 }
 
 void Budget::Give(Account account, Resource resource, uint64_t amount) {
@@ -186,9 +187,10 @@ void Budget::Give(Account account, Resource resource, uint64_t amount) {
   {
     const MutexLock lock(mutex_);
     const auto found = users_.find(account);
-    assert(found != users_.end() && found->second[index] >= amount && used_[index] >= amount);
+    assert(found != users_.end() && found->second[index] >= amount &&
+           used_[index].in_all >= amount);
     found->second[index] -= amount;
-    used_[index] -= amount;
+    used_[index].Remove(account, amount);
     if (std::ranges::all_of(found->second, [](uint64_t used) { return used == 0; })) {
       users_.erase(found);
     }

@@ -93,7 +93,7 @@ class Budget {
 
   const std::array<Allowance, static_cast<size_t>(Resource::kCount)> allowances_;
   mutable Mutex mutex_;
-  Amounts used_ GUARDED_BY(mutex_) = {};
+  std::array<HeldInAll, static_cast<size_t>(Resource::kCount)> used_ GUARDED_BY(mutex_) = {};
   std::map<Account, Amounts> users_ GUARDED_BY(mutex_);  // only accounts that use anything
   std::array<Waiting, static_cast<size_t>(Resource::kCount)> waiting_ GUARDED_BY(mutex_);
 };

@@ -22,7 +22,7 @@ void ReadGate::Enter(Account account, GatedReader& reader) {
       return;
     }
     user.reading[&reader] = Clock::now();
-    ++reading_;
+    reading_.Add(account, 1);
   }
   reader.StartReading();
 }
@@ -32,7 +32,7 @@ void ReadGate::Admit(Account account, User& user, std::vector<GatedReader*>* adm
     admitted->push_back(user.waiting.front());
     user.reading[user.waiting.front()] = Clock::now();
     user.waiting.pop_front();
-    ++reading_;
+    reading_.Add(account, 1);
   }
 }
 
@@ -41,9 +41,9 @@ void ReadGate::Leave(Account account, GatedReader& reader) {
   {
     const MutexLock lock(mutex_);
     const auto left = users_.find(account);
-    assert(left != users_.end() && left->second.reading.contains(&reader) && reading_ > 0);
+    assert(left != users_.end() && left->second.reading.contains(&reader) && reading_.in_all > 0);
     left->second.reading.erase(&reader);
-    --reading_;
+    reading_.Remove(account, 1);
     Admit(account, left->second, &next);
     // If this user has none to admit, others that waited for the bound on all users may read, in
     // turn.

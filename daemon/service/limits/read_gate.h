@@ -57,7 +57,7 @@ class ReadGate {
 
   const Allowance allowance_;
   Mutex mutex_;
-  size_t reading_ GUARDED_BY(mutex_) = 0;
+  HeldInAll reading_ GUARDED_BY(mutex_);
   std::map<Account, User> users_ GUARDED_BY(mutex_);  // only those that read or wait
 };
 

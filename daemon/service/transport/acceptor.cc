@@ -175,8 +175,7 @@ void Acceptor::TurnAway(int listener) {
 void Acceptor::Adopt(FileDescriptor socket, const ListeningSocket& listener) {
   auto peer = ReadPeerCredentials(socket.get());
   if (!peer) return closer_.Close(std::move(socket));
-  peer.value().administrator = listener.for_administrators();
-  callbacks_.identify(socket.get(), peer.value());
+  callbacks_.identify(socket.get(), listener, peer.value());
   auto traffic = callbacks_.traffic_of(*peer);
   if (traffic == nullptr) return closer_.Close(std::move(socket));
   FileDescriptor watched(fcntl(socket.get(), F_DUPFD_CLOEXEC, 0));

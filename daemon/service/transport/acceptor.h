@@ -53,10 +53,9 @@ class Connection {
 class Acceptor {
  public:
   struct Callbacks {
-    /// Adds the daemon's facts to what the kernel said of the socket's peer: its account, and
-    /// whether it is an administrator. A peer can be one only if the listener allows
-    /// administrators.
-    std::function<void(int socket, Peer&)> identify;
+    /// Adds the daemon's facts to what the kernel said of the socket's peer: its account, its
+    /// files, and whether it is an administrator.
+    std::function<void(int socket, const ListeningSocket&, Peer&)> identify;
     /// Returns null if this peer may not connect now.
     std::function<std::shared_ptr<UserTraffic>(const Peer&)> traffic_of;
     /// Takes over the socket, or closes it and returns null.

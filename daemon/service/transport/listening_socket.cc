@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
@@ -141,6 +142,26 @@ std::vector<std::string> TakeNames(const char* name) {
   return names;
 }
 
+/// With more than one socket, those that are not for containers must have one name, the unit's own:
+/// a misspelled name would be a socket for administrators.
+Status CheckNames(const std::vector<std::string>& names, size_t count) {
+  if (count < 2) return Ok{};
+  std::string node;
+  for (size_t i = 0; i < count; ++i) {
+    const std::string name = i < names.size() ? names[i] : "";
+    if (name == kContainerName) continue;
+    if (node.empty()) node = name;
+    if (name.ends_with(".socket") && name == node) continue;
+    return Error{
+        ErrorCode::kInvalidRequest,
+        fmt::format("systemd handed over {} sockets, one under the name \"{}\": set "
+                    "FileDescriptorName={} in the unit of each that is for containers, and leave "
+                    "the line out in the unit of the node's own socket",
+                    count, name, kContainerName)};
+  }
+  return Ok{};
+}
+
 std::string PathOf(int fd) {
   sockaddr_un address{};
   socklen_t size = sizeof(address);
@@ -151,8 +172,8 @@ std::string PathOf(int fd) {
 
 }  // namespace
 
-ListeningSocket::ListeningSocket(FileDescriptor fd, std::string path, bool for_administrators)
-    : fd_(std::move(fd)), path_(std::move(path)), for_administrators_(for_administrators) {
+ListeningSocket::ListeningSocket(FileDescriptor fd, std::string path, bool for_containers)
+    : fd_(std::move(fd)), path_(std::move(path)), for_containers_(for_containers) {
   // Clients need not send descriptors here, and closing those may take time (guarded_sockets.h).
   // Connections inherit the option from their listener. Kernels before 6.16 don't know it.
   const int no = 0;
@@ -182,7 +203,7 @@ Result<ListeningSocket> ListeningSocket::Bind(const ListenOptions& given) {
   if (auto bound = BindAs(fd.get(), options); !bound) return bound.error();
   struct stat info;
   if (lstat(options.path.c_str(), &info) != 0) return SystemError("cannot look at", options.path);
-  ListeningSocket result(std::move(fd), options.path, options.for_administrators);
+  ListeningSocket result(std::move(fd), options.path, options.for_containers);
   result.made_ = true;
   result.device_ = info.st_dev;
   result.inode_ = info.st_ino;
@@ -200,6 +221,7 @@ Result<std::vector<ListeningSocket>> ListeningSocket::FromSystemd() {
                  fmt::format("LISTEN_FDS is {}: between 0 and {} sockets can be handed over",
                              *count, kMaxSystemdFds)};
   }
+  if (Status clear = CheckNames(names, static_cast<size_t>(*count)); !clear) return clear.error();
   for (int fd = kFirstSystemdFd; fd < kFirstSystemdFd + *count; ++fd) {
     if (!IsListeningUnixStream(fd)) {
       return Error{ErrorCode::kInvalidRequest,
@@ -212,16 +234,37 @@ Result<std::vector<ListeningSocket>> ListeningSocket::FromSystemd() {
       return SystemError("cannot set up the socket that was handed over as", std::to_string(fd));
     }
     const auto index = static_cast<size_t>(fd - kFirstSystemdFd);
-    const bool for_administrators = index >= names.size() || names[index] != kContainerName;
-    result.push_back(ListeningSocket(FileDescriptor(fd), PathOf(fd), for_administrators));
+    const bool for_containers = index < names.size() && names[index] == kContainerName;
+    result.push_back(ListeningSocket(FileDescriptor(fd), PathOf(fd), for_containers));
   }
   return result;
+}
+
+Status ListeningSocket::CheckApart(const std::vector<ListeningSocket>& sockets) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  for (const ListeningSocket& inner : sockets) {
+    const fs::path socket = fs::weakly_canonical(inner.path(), ignored);
+    for (const ListeningSocket& outer : sockets) {
+      if (inner.for_containers() || !outer.for_containers()) continue;
+      if (inner.path().empty() || outer.path().empty()) continue;
+      const fs::path directory = fs::weakly_canonical(outer.path(), ignored).parent_path();
+      const auto [end, rest] =
+          std::mismatch(directory.begin(), directory.end(), socket.begin(), socket.end());
+      if (end != directory.end()) continue;
+      return Error{ErrorCode::kInvalidRequest,
+                   fmt::format("{} is for containers, which would find {} in the same directory: "
+                               "put it into a directory that holds nothing else",
+                               outer.path(), inner.path())};
+    }
+  }
+  return Ok{};
 }
 
 ListeningSocket& ListeningSocket::operator=(ListeningSocket&& other) noexcept {
   std::swap(fd_, other.fd_);
   std::swap(path_, other.path_);
-  std::swap(for_administrators_, other.for_administrators_);
+  std::swap(for_containers_, other.for_containers_);
   std::swap(made_, other.made_);
   std::swap(device_, other.device_);
   std::swap(inode_, other.inode_);

@@ -17,8 +17,10 @@ namespace cccl_cache::daemon {
 struct ListenOptions {
   std::string path;  ///< absolute
   mode_t mode = 0600;
-  std::optional<gid_t> group;      ///< of the socket file; none leaves the default group
-  bool for_administrators = true;  ///< if false, no peer that connects there is an administrator
+  std::optional<gid_t> group;  ///< of the socket file; none leaves the default group
+  /// Its peers are in containers: none is an administrator, and none has files or a state of its
+  /// own in common with the users of this node.
+  bool for_containers = false;
 };
 
 /// A Unix socket on which the daemon listens. The destructor removes the socket file if this object
@@ -34,9 +36,14 @@ class ListeningSocket {
 
   /// Returns the sockets that systemd passed to this process (LISTEN_FDS), or none. Removes the
   /// variables from the environment, so it must be called before the first thread starts.
-  /// kInvalidRequest: one is not a listening Unix stream socket. A socket whose name
-  /// (FileDescriptorName=) is "container" is not for administrators.
+  /// kInvalidRequest: one is not a listening Unix stream socket, or names leave open which are for
+  /// containers. A socket whose name
+  /// (FileDescriptorName=) is "container" is for containers.
   [[nodiscard]] static Result<std::vector<ListeningSocket>> FromSystemd();
+
+  /// Checks that a directory with a socket for containers neither is nor holds that of another
+  /// socket, which the containers would find in it. kInvalidRequest names both.
+  [[nodiscard]] static Status CheckApart(const std::vector<ListeningSocket>& sockets);
 
   ListeningSocket(ListeningSocket&& other) noexcept { *this = std::move(other); }
   ListeningSocket& operator=(ListeningSocket&& other) noexcept;
@@ -45,16 +52,16 @@ class ListeningSocket {
   [[nodiscard]] int fd() const { return fd_.get(); }
   /// Returns the path without links, which is empty for a socket without a name.
   [[nodiscard]] const std::string& path() const { return path_; }
-  /// Returns whether administrators have their rights if they connect here.
-  [[nodiscard]] bool for_administrators() const { return for_administrators_; }
+  /// Returns whether its peers are in containers (ListenOptions::for_containers).
+  [[nodiscard]] bool for_containers() const { return for_containers_; }
 
  private:
-  ListeningSocket(FileDescriptor fd, std::string path, bool for_administrators);
+  ListeningSocket(FileDescriptor fd, std::string path, bool for_containers);
   void Unlink();
 
   FileDescriptor fd_;
   std::string path_;
-  bool for_administrators_ = true;
+  bool for_containers_ = false;
   bool made_ = false;
   dev_t device_ = 0;
   ino_t inode_ = 0;

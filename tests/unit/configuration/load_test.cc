@@ -2,11 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/configuration/load.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <sstream>
 
 #include "daemon/configuration/settings.h"
+#include "tests/support/root.h"
 #include "tests/unit/configuration/temporary_file.h"
 
 namespace load_test {
@@ -242,6 +246,23 @@ TEST_CASE("a file that can't be read says why") {
   const auto directory = ReadTomlFile("/");
   REQUIRE_FALSE(directory.ok());
   CHECK(directory.error().message.find("directory") != std::string::npos);
+}
+
+TEST_CASE("a configuration that others than root and this user can write is refused") {
+  const TemporaryFile file("jobs = 3\n");
+  REQUIRE(chmod(file.path().c_str(), 0644) == 0);
+  CHECK(Load({"--config", file.path()}, User()).ok());
+  REQUIRE(chmod(file.path().c_str(), 0646) == 0);
+  CHECK(ErrorOf(Load({"--config", file.path()}, User())).find("configure this daemon") !=
+        std::string::npos);
+}
+
+TEST_CASE("a configuration of another user is refused", "[root]") {
+  RequireRoot();
+  const TemporaryFile file("jobs = 3\n");
+  REQUIRE(chown(file.path().c_str(), 54'321, 0) == 0);
+  CHECK(ErrorOf(Load({"--config", file.path()}, User())).find("configure this daemon") !=
+        std::string::npos);
 }
 
 }  // namespace load_test

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/layer_options.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
 #include <string>
@@ -9,15 +10,23 @@
 namespace cccl_cache::daemon::layer_options_test {
 namespace {
 
-TEST_CASE("the state and what systemd made for the socket are the daemon's own") {
-  Configuration configuration;
-  configuration.state_dir = "/state";
-  configuration.socket = "/run/elsewhere/socket";
+TEST_CASE("state, keys, passwords, credentials and the configuration are the daemon's own") {
+  LoadedConfiguration loaded;
+  loaded.values.state_dir = "/state";
+  loaded.values.socket = "/run/elsewhere/socket";
   Surroundings surroundings;
-  CHECK(OwnDirectoriesOf(configuration, surroundings) == std::vector<std::string>{"/state"});
+  CHECK(OwnPlacesOf(loaded, surroundings) == std::vector<std::string>{"/state"});
+  loaded.file = "/etc/config.toml";
+  loaded.values.remote.key = "/etc/key";
+  loaded.values.remote.password_file = "/etc/password";
+  loaded.values.remote.trust = {"/etc/trust"};
   surroundings.environment["RUNTIME_DIRECTORY"] = "/run/a:/run/b";
-  CHECK(OwnDirectoriesOf(configuration, surroundings) ==
-        std::vector<std::string>{"/state", "/run/a", "/run/b"});
+  surroundings.environment["CREDENTIALS_DIRECTORY"] = "/run/credentials/x";
+  auto places = OwnPlacesOf(loaded, surroundings);
+  std::ranges::sort(places);
+  CHECK(places == std::vector<std::string>{"/etc/config.toml", "/etc/key", "/etc/password",
+                                           "/etc/trust", "/run/a", "/run/b", "/run/credentials/x",
+                                           "/state"});
 }
 
 TEST_CASE("compiles may need the memory that caches and an eighth leave, a quarter at least") {
@@ -60,12 +69,12 @@ TEST_CASE("sockets for containers are like the first one, but for administrators
   configuration.container_socket = {"/run/a/s", "/run/b/s"};
   const auto all = ListenOptionsOf(configuration);
   REQUIRE(all->size() == 3);
-  CHECK(all->at(0).for_administrators);
+  CHECK_FALSE(all->at(0).for_containers);
   for (const size_t i : {1, 2}) {
     CHECK(all->at(i).path == configuration.container_socket[i - 1]);
     CHECK(all->at(i).mode == 0666);
     CHECK(all->at(i).group == 0u);
-    CHECK_FALSE(all->at(i).for_administrators);
+    CHECK(all->at(i).for_containers);
   }
 }
 

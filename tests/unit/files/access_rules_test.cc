@@ -33,11 +33,11 @@ using Kind = PathError::Kind;
 constexpr uid_t kOtherDaemon = 54320;
 constexpr uid_t kStranger = 54321;
 
-AccessRules Own(std::vector<std::string> own_directories = {}) {
-  return {Reach(geteuid(), geteuid()), std::move(own_directories)};
+AccessRules Own(std::vector<std::string> own_places = {}) {
+  return {Reach(FileReach::kDaemons, geteuid()), std::move(own_places)};
 }
-AccessRules Strangers(std::vector<std::string> own_directories = {}) {
-  return {Reach(kStranger, kOtherDaemon), std::move(own_directories)};
+AccessRules Strangers(std::vector<std::string> own_places = {}) {
+  return {Reach(FileReach::kEverybodys, kOtherDaemon), std::move(own_places)};
 }
 
 FileDescriptor OpenPath(const std::string& path) {
@@ -285,19 +285,19 @@ TEST_CASE("a stranger gets nothing that the service's user owns") {
   const bool root = geteuid() == 0;  // may give the file away
   if (root) REQUIRE(chown(tree.Path("include/a.h").c_str(), kService, kService) == 0);
   const uid_t owner = root ? kService : geteuid();
-  CHECK(ErrorOf(tree.With(Reach(kStranger, owner), {"include"})->Look({0, "a.h"})).code ==
-        ErrorCode::kFilesNeeded);
-  CHECK(tree.With(Reach(kStranger, owner + 1), {"include"})->Look({0, "a.h"}).ok());
+  CHECK(ErrorOf(tree.With(Reach(FileReach::kEverybodys, owner), {"include"})->Look({0, "a.h"}))
+            .code == ErrorCode::kFilesNeeded);
+  CHECK(tree.With(Reach(FileReach::kEverybodys, owner + 1), {"include"})->Look({0, "a.h"}).ok());
 }
 
 TEST_CASE("a daemon that runs as root gives strangers what root owns and everybody may read") {
   struct statx status {};
   status.stx_uid = 0;
   status.stx_mode = S_IFREG | 0644;
-  CHECK(Reach(kStranger, 0).MayRead(status));
+  CHECK(Reach(FileReach::kEverybodys, 0).MayRead(status));
   status.stx_mode = S_IFREG | 0640;
-  CHECK_FALSE(Reach(kStranger, 0).MayRead(status));
-  CHECK(Reach(0, 0).MayRead(status));
+  CHECK_FALSE(Reach(FileReach::kEverybodys, 0).MayRead(status));
+  CHECK(Reach(FileReach::kDaemons, 0).MayRead(status));
 }
 
 TEST_CASE("the daemon's own user gets whatever the daemon can read") {

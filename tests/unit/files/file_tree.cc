@@ -22,7 +22,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uid_t kOtherDaemon = 54320;
-constexpr uid_t kStranger = 54321;
 
 template <typename T>
 Error ErrorOfResult(const Result<T>& result) {
@@ -103,11 +102,11 @@ void FileTree::Settle(const std::string& name) const {
 }
 
 std::unique_ptr<RequesterFiles> FileTree::Own(const std::vector<std::string>& roots) {
-  return With(Reach(geteuid(), geteuid()), roots);
+  return With(Reach(FileReach::kDaemons, geteuid()), roots);
 }
 
 std::unique_ptr<RequesterFiles> FileTree::Strangers(const std::vector<std::string>& roots) {
-  return With(Reach(kStranger, kOtherDaemon), roots);
+  return With(Reach(FileReach::kEverybodys, kOtherDaemon), roots);
 }
 
 std::unique_ptr<RequesterFiles> FileTree::With(Reach reach, const std::vector<std::string>& roots) {

@@ -16,30 +16,46 @@ using cccl_cache::Sha256;
 
 namespace {
 
-Peer PeerOf(uid_t uid) { return {.uid = uid, .gid = uid, .groups = {}, .pid = 1}; }
+Peer PeerOf(uid_t uid, FileReach reach = FileReach::kEverybodys) {
+  return {.uid = uid, .gid = uid, .groups = {}, .pid = 1, .reach = reach};
+}
+Peer Daemons() { return PeerOf(geteuid(), FileReach::kDaemons); }
 
 }  // namespace
 
 constexpr cccl_cache::FilesView kView{1, 2, 3};
 
-TEST_CASE("the daemon's own user is told from others") {
+TEST_CASE("only a peer that proved to be the daemon's user reads what the daemon can") {
   FileTree tree;
   tree.Write("include/a.h", "closed");
   tree.Mode("include/a.h", 0600);
-  HostFileAccess access({.own_directories = {}, .own_uid = geteuid(), .own_view = kView});
+  HostFileAccess access({.own_places = {}, .own_uid = geteuid(), .own_view = kView});
   const RootDirectories directories{{tree.Path("include")}, "", kView};
-  CHECK(access.Of(PeerOf(geteuid()), directories)->Look({0, "a.h"})->digest == Sha256("closed"));
-  CHECK(ErrorOf(access.Of(PeerOf(geteuid() + 1), directories)->Look({0, "a.h"})).code ==
-        ErrorCode::kFilesNeeded);
+  CHECK(access.Of(Daemons(), directories)->Look({0, "a.h"})->digest == Sha256("closed"));
+  for (const uid_t uid : {geteuid(), geteuid() + 1}) {
+    CHECK(ErrorOf(access.Of(PeerOf(uid), directories)->Look({0, "a.h"})).code ==
+          ErrorCode::kFilesNeeded);
+  }
+}
+
+TEST_CASE("no file is opened for a peer without files here, whatever view it claims") {
+  FileTree tree;
+  tree.Write("include/a.h", "open");
+  HostFileAccess access({.own_places = {}, .own_uid = geteuid() + 1, .own_view = kView});
+  const RootDirectories directories{{tree.Path("include")}, "", kView};
+  CHECK(access.Of(PeerOf(geteuid()), directories)->Look({0, "a.h"}).ok());
+  CHECK(
+      ErrorOf(access.Of(PeerOf(geteuid(), FileReach::kNone), directories)->Look({0, "a.h"})).code ==
+      ErrorCode::kFilesNeeded);
 }
 
 TEST_CASE("a client whose paths mean something else, or who does not say, must send its files") {
   FileTree tree;
   tree.Write("include/a.h", "text");
-  HostFileAccess access({.own_directories = {}, .own_uid = geteuid(), .own_view = kView});
-  HostFileAccess lost({.own_directories = {}, .own_uid = geteuid(), .own_view = std::nullopt});
+  HostFileAccess access({.own_places = {}, .own_uid = geteuid(), .own_view = kView});
+  HostFileAccess lost({.own_places = {}, .own_uid = geteuid(), .own_view = std::nullopt});
   const auto look = [&](HostFileAccess& by, std::optional<cccl_cache::FilesView> view) {
-    return by.Of(PeerOf(geteuid()), {{tree.Path("include")}, "", view})->Look({0, "a.h"});
+    return by.Of(Daemons(), {{tree.Path("include")}, "", view})->Look({0, "a.h"});
   };
   CHECK(look(access, kView)->digest == Sha256("text"));
   for (const auto& other : {cccl_cache::FilesView{9, 2, 3}, {1, 9, 3}, {1, 2, 9}, {1, 2, 3, 9}}) {
@@ -49,24 +65,32 @@ TEST_CASE("a client whose paths mean something else, or who does not say, must s
   CHECK(ErrorOf(look(lost, std::nullopt)).code == ErrorCode::kFilesNeeded);
 }
 
-TEST_CASE("the daemon's own directories are refused") {
+TEST_CASE("the daemon's own directories and files are refused, under any name") {
   FileTree tree;
   tree.Write("state/a.h", "secret");
-  HostFileAccess access(
-      {.own_directories = {tree.Path("state")}, .own_uid = geteuid(), .own_view = kView});
-  const auto files = access.Of(PeerOf(geteuid()), {{tree.Path("state")}, "", kView});
+  tree.Write("include/key", "secret");
+  tree.Link("include/link", "key");
+  HostFileAccess access({.own_places = {tree.Path("state"), tree.Path("include/key")},
+                         .own_uid = geteuid(),
+                         .own_view = kView});
+  const auto files = access.Of(Daemons(), {{tree.Path("state")}, "", kView});
   CHECK(ErrorOf(files->Look({0, "a.h"})).code == ErrorCode::kDenied);
+  const auto beside = access.Of(Daemons(), {{tree.Path("include")}, "", kView});
+  for (const char* name : {"key", "link"}) {
+    CHECK(ErrorOf(beside->Look({0, name})).code == ErrorCode::kDenied);
+  }
 }
 
 TEST_CASE("builds on several threads look at the same files") {
   FileTree tree;
   for (int i = 0; i < 20; ++i) tree.Write("include/" + std::to_string(i), std::to_string(i));
-  HostFileAccess access({.own_directories = {}, .own_uid = geteuid(), .own_view = kView});
+  HostFileAccess access({.own_places = {}, .own_uid = geteuid(), .own_view = kView});
   std::vector<std::thread> threads;
   for (int thread = 0; thread < 4; ++thread) {
     threads.emplace_back([&, uid = geteuid() + static_cast<uid_t>(thread % 2)] {
       for (int round = 0; round < 50; ++round) {
-        const auto files = access.Of(PeerOf(uid), {{tree.Path("include")}, "", kView});
+        const auto files = access.Of(uid == geteuid() ? Daemons() : PeerOf(uid),
+                                     {{tree.Path("include")}, "", kView});
         for (int i = 0; i < 20; ++i) {
           const Result<SeenFile> seen = files->Look({0, std::to_string(i)});
           // A service's own files are not for strangers.

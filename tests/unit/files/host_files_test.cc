@@ -118,7 +118,7 @@ TEST_CASE("in a root that is nowhere every name is absent") {
   tree.Write("a.h", "");
   RootDirectories nowhere;
   nowhere.roots = {"", "relative"};
-  HostFiles files(Reach(geteuid(), geteuid()), nowhere, {}, tree.memory);
+  HostFiles files(Reach(FileReach::kDaemons, geteuid()), nowhere, {}, tree.memory);
   CHECK(KindOf(files, {0, "a.h"}) == FileKind::kAbsent);
   CHECK(KindOf(files, {0, "/"}) == FileKind::kAbsent);
   CHECK(KindOf(files, {1, "a.h"}) == FileKind::kAbsent);

@@ -72,7 +72,9 @@ TEST_CASE("what /proc, /sys and /dev have is given to nobody, and what they lack
   tree.Link("include/deep", place + "/" + entry);
   const RootDirectories directories{{place, tree.Path("include")}, ""};
   const bool own = GENERATE(true, false);
-  HostFiles files(Reach(geteuid(), own ? geteuid() : geteuid() + 1), directories, {}, tree.memory);
+  HostFiles files(
+      Reach(own ? FileReach::kDaemons : FileReach::kEverybodys, own ? geteuid() : geteuid() + 1),
+      directories, {}, tree.memory);
   CheckRefused(files, {0, ""});
   CheckRefused(files, {0, entry});
   CheckRefused(files, {1, "link"});
@@ -89,8 +91,9 @@ TEST_CASE("whether a process exists is not told") {
   FileTree tree;
   tree.Link("own", "/proc/self");
   for (const bool own : {true, false}) {
-    HostFiles files(Reach(geteuid(), own ? geteuid() : geteuid() + 1),
-                    {{"/proc", tree.Path("")}, ""}, {}, tree.memory);
+    HostFiles files(
+        Reach(own ? FileReach::kDaemons : FileReach::kEverybodys, own ? geteuid() : geteuid() + 1),
+        {{"/proc", tree.Path("")}, ""}, {}, tree.memory);
     for (const char* name : {"1", "4194999", "1/h.h", "4194999/h.h", "self", "self/h.h",
                              "thread-self/none", "self/fd/0", "self/fd/99999", "1/../version"}) {
       CheckRefused(files, {0, name});
@@ -119,8 +122,9 @@ TEST_CASE("files on another file system below /dev are files") {
   REQUIRE(chmod(place.c_str(), 0755) == 0);
   std::ofstream(place + "/h.h") << "text";
   for (const bool own : {true, false}) {
-    HostFiles files(Reach(geteuid(), own ? geteuid() : geteuid() + 1), {{place}, ""}, {},
-                    tree.memory);
+    HostFiles files(
+        Reach(own ? FileReach::kDaemons : FileReach::kEverybodys, own ? geteuid() : geteuid() + 1),
+        {{place}, ""}, {}, tree.memory);
     CHECK(*files.Read({0, "h.h"})->bytes == "text");
     CheckAbsent(files, {0, "none.h"});
   }

@@ -73,7 +73,7 @@ TEST_CASE("the acceptor counts calls of a connection that ended until its server
   std::promise<FileDescriptor> admitted;
   std::atomic<bool> ended = false;
   Acceptor acceptor(std::move(listeners), std::chrono::hours(1),
-                    {.identify = [](int, Peer&) {},
+                    {.identify = [](int, const ListeningSocket&, Peer&) {},
                      .traffic_of = [&traffic](const Peer&) { return traffic; },
                      .admit =
                          [&](FileDescriptor socket, const Peer&) {

@@ -3,6 +3,7 @@
 #include <grp.h>
 #include <poll.h>
 #include <sched.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -17,6 +18,7 @@
 
 #include "base/file_descriptor.h"
 #include "daemon/service/limits/accounts.h"
+#include "daemon/service/limits/peer_process.h"
 #include "daemon/service/transport/acceptor.h"
 #include "daemon/service/transport/listening_socket.h"
 #include "tests/support/root.h"
@@ -39,7 +41,8 @@ class Visitor {
     REQUIRE(pid_ >= 0);
     if (pid_ == 0) {
       close(life_[1]);
-      if (!become() || ConnectRaw(listener->path()) < 0) _exit(1);
+      // A relative name leads there from any root.
+      if (chdir("/") != 0 || !become() || ConnectRaw(listener->path().substr(1)) < 0) _exit(1);
       char byte = 0;
       _exit(static_cast<int>(read(life_[0], &byte, 1)));
     }
@@ -67,6 +70,10 @@ class Visitor {
   }
   [[nodiscard]] bool IsOneOf(const Administrators& administrators) const {
     return administrators.Include(socket_.get(), ReadPeerCredentials(socket_.get()).value());
+  }
+  [[nodiscard]] bool SeesSameFiles() const {
+    const auto process = PeerProcess::Of(socket_.get());
+    return process && process->SeesSameFiles();
   }
 
  private:
@@ -122,6 +129,27 @@ TEST_CASE("uid 0 and members of the group are none in another user namespace", "
   CHECK_FALSE(Visitor([] {
                 return Become(54'322, kGroup) && EnterUserNamespace();
               }).IsOneOf(administrators));
+}
+
+TEST_CASE("a process in the same mount namespace and root sees the same files while it lives") {
+  Visitor visitor(StayAsItIs);
+  CHECK(visitor.SeesSameFiles());
+  visitor.Leave();
+  CHECK_FALSE(visitor.SeesSameFiles());
+}
+
+TEST_CASE("a process in another mount namespace or root does not see the same files", "[root]") {
+  RequireRoot();
+  CHECK_FALSE(Visitor([] { return unshare(CLONE_NEWNS) == 0; }).SeesSameFiles());
+  // The same directory as the root, mounted once more.
+  CHECK_FALSE(Visitor([] {
+                return unshare(CLONE_NEWNS) == 0 &&
+                       mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                       mount("/", "/mnt", nullptr, MS_BIND | MS_REC, nullptr) == 0 &&
+                       chroot("/mnt") == 0;
+              }).SeesSameFiles());
+  CHECK_FALSE(Visitor([] { return chroot("/tmp") == 0; }).SeesSameFiles());
+  CHECK(Visitor([] { return chroot("/") == 0; }).SeesSameFiles());
 }
 
 }  // namespace

@@ -121,6 +121,35 @@ TEST_CASE("root and the daemon's own user have a part of everything for themselv
   }
 }
 
+TEST_CASE("containers together have at most a half of everything, and others the rest") {
+  for (const Resource resource : {Resource::kServers, Resource::kConnections, Resource::kCalls}) {
+    Budget budget(ServiceLimits{});
+    std::vector<Share> held;
+    for (uid_t i = 0; i < 20'000; ++i) {
+      auto share = budget.Take(Account(kFirstContainerUser + i % 256), resource);
+      if (share) held.push_back(*std::move(share));
+    }
+    // A newcomer takes what the others must leave.
+    auto last = budget.Take(Account::OfUntoldContainers(), resource);
+    for (; last; last = budget.Take(Account::OfUntoldContainers(), resource)) {
+      held.push_back(*std::move(last));
+    }
+    const uint64_t of_containers = budget.Used(resource);
+    uint64_t of_others = 0;
+    for (uid_t uid = 1; uid < 20'000; ++uid) {
+      auto share = budget.Take(Account(uid), resource);
+      if (!share) continue;
+      ++of_others;
+      held.push_back(*std::move(share));
+    }
+    CHECK(of_others >= of_containers * 7 / 8);  // all but the reserve of root
+    CHECK(budget.Take(Account(0), resource).ok());
+    // What they give back, others may have.
+    held.clear();
+    CHECK(budget.Take(Account::OfUntoldContainers(), resource).ok());
+  }
+}
+
 TEST_CASE("one account leaves as much to others as it has, of each resource") {
   for (size_t i = 0; i < static_cast<size_t>(Resource::kCount); ++i) {
     const auto resource = static_cast<Resource>(i);

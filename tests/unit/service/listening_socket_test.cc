@@ -202,7 +202,7 @@ TEST_CASE("a socket file that another daemon made meanwhile is not removed") {
 /// a child. The child's exit code says what it found.
 int FromSystemdInChild(const std::string& path, const std::string& count, int type,
                        const std::string& name = "cccl-cached.socket",
-                       bool for_administrators = true) {
+                       bool for_containers = false) {
   const int fd = socket(AF_UNIX, type, 0);
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -222,7 +222,7 @@ int FromSystemdInChild(const std::string& path, const std::string& count, int ty
     const ListeningSocket& only = sockets->front();
     if (only.path() != path || only.fd() != 3) _exit(93);
     if ((fcntl(3, F_GETFD) & FD_CLOEXEC) == 0 || (fcntl(3, F_GETFL) & O_NONBLOCK) == 0) _exit(94);
-    if (only.for_administrators() != for_administrators) _exit(96);
+    if (only.for_containers() != for_containers) _exit(96);
     sockets->clear();
     // systemd's socket file is systemd's.
     _exit(std::filesystem::exists(path) ? 0 : 95);
@@ -234,6 +234,34 @@ int FromSystemdInChild(const std::string& path, const std::string& count, int ty
   return WEXITSTATUS(status);
 }
 
+/// Returns whether a child takes two sockets under these names.
+bool TakesTwo(const std::string& names) {
+  const TemporaryDirectory directory;
+  const pid_t child = fork();
+  if (child == 0) {
+    for (const int fd : {3, 4}) {
+      sockaddr_un address{};
+      address.sun_family = AF_UNIX;
+      const std::string path = directory / std::to_string(fd);
+      std::strncpy(address.sun_path, path.c_str(), sizeof(address.sun_path) - 1);
+      close(fd);
+      const int made = socket(AF_UNIX, SOCK_STREAM, 0);
+      if (bind(made, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) _exit(2);
+      listen(made, 5);
+      if (made != fd && dup2(made, fd) != fd) _exit(3);
+    }
+    setenv("LISTEN_FDS", "2", 1);
+    setenv("LISTEN_FDNAMES", names.c_str(), 1);
+    setenv("LISTEN_PID", std::to_string(getpid()).c_str(), 1);
+    _exit(ListeningSocket::FromSystemd().ok() ? 0 : 1);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  REQUIRE(WIFEXITED(status));
+  REQUIRE(WEXITSTATUS(status) < 2);
+  return WEXITSTATUS(status) == 0;
+}
+
 TEST_CASE("a listening socket that systemd hands over is taken") {
   TemporaryDirectory directory;
   CHECK(FromSystemdInChild(directory.path() + "/socket", "1", SOCK_STREAM) == 0);
@@ -241,7 +269,36 @@ TEST_CASE("a listening socket that systemd hands over is taken") {
 
 TEST_CASE("a socket that systemd hands over under the name container has no administrators") {
   TemporaryDirectory directory;
-  CHECK(FromSystemdInChild(directory.path() + "/c", "1", SOCK_STREAM, "container", false) == 0);
+  CHECK(FromSystemdInChild(directory.path() + "/c", "1", SOCK_STREAM, "container", true) == 0);
+}
+
+TEST_CASE(
+    "of several sockets that systemd hands over, one name is the node's, all others container") {
+  for (const char* wrong : {"cccl-cached.socket:containers", "containers:container", "container",
+                            "cccl-cached.socket:other.socket", "cccl-cached.socket:"}) {
+    CHECK_FALSE(TakesTwo(wrong));
+  }
+  for (const char* right : {"cccl-cached.socket:container", "container:cccl-cached.socket",
+                            "container:container", "cccl-cached.socket:cccl-cached.socket"}) {
+    CHECK(TakesTwo(right));
+  }
+}
+
+TEST_CASE("a directory with a socket for containers neither is nor holds that of the node's") {
+  const TemporaryDirectory directory;
+  const auto apart = [&](const std::string& node, const std::string& containers) {
+    std::vector<ListeningSocket> sockets;
+    sockets.push_back(ListeningSocket::Bind({.path = directory / node}).value());
+    sockets.push_back(
+        ListeningSocket::Bind({.path = directory / containers, .for_containers = true}).value());
+    return ListeningSocket::CheckApart(sockets).ok();
+  };
+  CHECK(apart("a/socket", "b/socket"));
+  CHECK(apart("a/socket", "a/b/socket"));
+  CHECK_FALSE(apart("a/socket", "a/other"));
+  CHECK_FALSE(apart("a/b/socket", "a/other"));
+  std::filesystem::create_directory_symlink(directory / "a", directory / "link");
+  CHECK_FALSE(apart("a/socket", "link/other"));
 }
 
 TEST_CASE("descriptors that are not listening Unix stream sockets are refused") {

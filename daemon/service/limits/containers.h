@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/mutex.h"
+#include "daemon/core/model/account.h"
+#include "proto/digest.h"
+
+namespace cccl_cache::daemon {
+
+/// What tells a container from others. A container can leave neither its control group nor, while
+/// it is in this one, take the root mount of another.
+struct ContainerMark {
+  std::string control_group;  ///< the text of /proc/PID/cgroup
+  std::string root;           ///< number, device, root and source of the mount at "/"
+
+  bool operator==(const ContainerMark&) const = default;
+};
+
+/// Returns the mark in the texts of /proc/PID/cgroup and /proc/PID/mountinfo, which may be cut off.
+/// None: they are not such texts, or do not hold the line of the mount at "/".
+[[nodiscard]] std::optional<ContainerMark> MarkOf(std::string_view control_group,
+                                                  std::string_view mounts);
+
+/// Tells the users of containers from each other, and from the users of this node, for whom the
+/// same uids stand (docs/internals/decisions/0067). Each uid of each container gets a number of its
+/// own, which takes the place of the uid for all that is kept. The numbers are never given twice.
+/// Thread-safe; waits for nothing but /proc.
+class Containers {
+ public:
+  struct Limits {
+    size_t accounts = 256;           ///< control groups at a time that have an account of their own
+    size_t users_per_account = 256;  ///< uids at a time of the containers of one account
+  };
+  using Report = std::function<void(std::string_view text)>;
+
+  Containers() : Containers(Limits{}) {}
+  explicit Containers(const Limits& limits) : limits_(limits) {}
+
+  /// Has `report` called for each user that gets a number. To be called before the first use.
+  void SetReport(Report report) { report_ = std::move(report); }
+
+  /// Replaces the uid, groups and account of a peer that connected at a socket for containers. If
+  /// its container can't be told, it becomes one of the users without anything of their own
+  /// (kOverflowUid).
+  void Identify(int socket, Peer& peer);
+  /// The same for a mark that is known; none: the container can't be told.
+  void Identify(const std::optional<ContainerMark>& mark, Peer& peer);
+
+  /// Returns an object to hold for as long as a connection of the user is open: the number stays
+  /// the user's meanwhile.
+  [[nodiscard]] std::shared_ptr<const void> Hold(uid_t user);
+
+  /// Returns the account of a number, which may be of an earlier run. May be called under any lock.
+  [[nodiscard]] Account AccountOf(uid_t user) const;
+
+ private:
+  struct User {
+    uid_t number;
+    uint64_t last_use;
+  };
+  struct Group {
+    Account account;
+    std::map<Digest, User> users = {};  ///< by root mount and uid
+    uint64_t last_use = 0;
+  };
+  struct Number {
+    Account account;
+    std::shared_ptr<const void> held;  ///< others hold it while connections are open
+  };
+
+  /// Returns null if no account is free.
+  [[nodiscard]] Group* GroupOf(const Digest& control_group) REQUIRES(mutex_);
+  /// Returns null if no number is free.
+  [[nodiscard]] User* UserOf(Group& group, const Digest& name) REQUIRES(mutex_);
+  [[nodiscard]] bool IsConnected(const Group& group) const REQUIRES(mutex_);
+  [[nodiscard]] bool IsConnected(const User& user) const REQUIRES(mutex_);
+  void Forget(const Group& group) REQUIRES(mutex_);
+  void Forget(const User& user) REQUIRES(mutex_);
+  /// Removes the least recently used of these without connections. Returns false if there is none.
+  template <typename Map>
+  bool RemoveOldest(Map& map) REQUIRES(mutex_);
+  [[nodiscard]] bool HasNumbers() const REQUIRES(mutex_);
+  [[nodiscard]] uid_t NextNumber() REQUIRES(mutex_) { return next_++; }
+
+  const Limits limits_;
+  Report report_;
+  mutable Mutex mutex_;
+  std::map<Digest, Group> groups_ GUARDED_BY(mutex_);                  // by the control group
+  Group others_ GUARDED_BY(mutex_) = {Account::OfUntoldContainers()};  // beyond the limit
+  std::map<uid_t, Number> numbers_ GUARDED_BY(mutex_);                 // of all users above
+  uint64_t uses_ GUARDED_BY(mutex_) = 0;
+  uid_t next_ GUARDED_BY(mutex_) = kFirstContainerUser;
+};
+
+}  // namespace cccl_cache::daemon

@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/service/limits/peer_process.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+// Linux 6.5; Debian 12's headers don't know it.
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
+
+namespace cccl_cache::daemon {
+namespace {
+
+/// Returns the pid as this process's /proc shows it, or 0 if the process has none there or is gone.
+/// /proc may show another pid namespace than this process's own, so the pid that the socket tells
+/// is no name in it.
+pid_t NumberOf(const FileDescriptor& process) {
+  const std::string path = fmt::format("/proc/self/fdinfo/{}", process.get());
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::array<char, 1024> bytes;
+  const ssize_t size = read(file.get(), bytes.data(), bytes.size());
+  if (size <= 0) return 0;
+  const std::string_view text(bytes.data(), static_cast<size_t>(size));
+  constexpr std::string_view kName = "\nPid:\t";
+  const size_t found = text.find(kName);
+  if (found == std::string_view::npos) return 0;
+  pid_t pid = 0;
+  std::from_chars(text.data() + found + kName.size(), text.data() + text.size(), pid);
+  return pid > 0 ? pid : 0;
+}
+
+/// A process's mount namespace and root. While both processes live, equal numbers are the same
+/// namespace and mount.
+using Place = std::tuple<dev_t, ino_t, uint32_t, uint32_t, uint64_t, uint64_t>;
+
+std::optional<Place> PlaceOf(const std::string& directory) {
+  struct stat space {};
+  struct statx root {};
+  if (stat((directory + "/ns/mnt").c_str(), &space) != 0 ||
+      statx(AT_FDCWD, (directory + "/root").c_str(), 0, STATX_INO | STATX_MNT_ID, &root) != 0 ||
+      (root.stx_mask & STATX_MNT_ID) == 0) {
+    return std::nullopt;
+  }
+  return Place{space.st_dev,       space.st_ino, root.stx_dev_major,
+               root.stx_dev_minor, root.stx_ino, root.stx_mnt_id};
+}
+
+}  // namespace
+
+std::optional<PeerProcess> PeerProcess::Of(FileDescriptor process) {
+  if (!process.valid()) return std::nullopt;
+  const pid_t pid = NumberOf(process);
+  if (pid == 0) return std::nullopt;
+  return PeerProcess(std::move(process), fmt::format("/proc/{}", pid));
+}
+
+std::optional<PeerProcess> PeerProcess::Of(int socket) {
+  int fd = -1;
+  socklen_t size = sizeof(fd);
+  if (getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &fd, &size) != 0) return std::nullopt;
+  return Of(FileDescriptor(fd));
+}
+
+std::optional<PeerProcess> PeerProcess::OfSocketOrPid(int socket, pid_t pid) {
+  errno = 0;
+  if (auto process = Of(socket)) return process;
+  if (errno != ENOPROTOOPT) return std::nullopt;
+  return Of(FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))));
+}
+
+bool PeerProcess::IsAlive() const {
+  pollfd ended{process_.get(), POLLIN, 0};
+  return poll(&ended, 1, 0) == 0;
+}
+
+bool PeerProcess::SeesSameFiles() const {
+  const std::optional<Place> own = PlaceOf("/proc/self");
+  return own && own == PlaceOf(directory_) && IsAlive();
+}
+
+}  // namespace cccl_cache::daemon

@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+
+#include "base/file_descriptor.h"
+
+namespace cccl_cache::daemon {
+
+/// The process that connected to a socket. It may be gone. What was read below its directory was
+/// its own if it is alive afterwards, because its number was not reused until then. Only /proc is
+/// touched, which waits for no disk and no other process. Not thread-safe.
+class PeerProcess {
+ public:
+  /// Returns the process that the kernel recorded (SO_PEERPIDFD, since Linux 6.5). None: the kernel
+  /// is older, or the process is not visible in this process's /proc.
+  [[nodiscard]] static std::optional<PeerProcess> Of(int socket);
+  /// The same, but before Linux 6.5 it is found by its pid, which may belong to another process by
+  /// now.
+  [[nodiscard]] static std::optional<PeerProcess> OfSocketOrPid(int socket, pid_t pid);
+
+  /// Returns its directory: "/proc/4711".
+  [[nodiscard]] const std::string& directory() const { return directory_; }
+  [[nodiscard]] bool IsAlive() const;
+
+  /// Returns whether the process is in this process's mount namespace and has the same root, so
+  /// that its paths lead to the same files. Also false if the system does not tell: the process
+  /// has another uid or gid, or is not dumpable.
+  [[nodiscard]] bool SeesSameFiles() const;
+
+ private:
+  [[nodiscard]] static std::optional<PeerProcess> Of(FileDescriptor process);
+  PeerProcess(FileDescriptor process, std::string directory)
+      : process_(std::move(process)), directory_(std::move(directory)) {}
+
+  FileDescriptor process_;
+  std::string directory_;
+};
+
+}  // namespace cccl_cache::daemon

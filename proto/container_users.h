@@ -1,0 +1,13 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace cccl_cache {
+
+/// Numbers from here on are no uids: they stand for users of containers
+/// (docs/internals/protocol.md).
+inline constexpr uint32_t kFirstContainerUser = 0x80000000;
+
+}  // namespace cccl_cache

@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/service/limits/containers.h"
+
+#include <catch2/catch.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cccl_cache::daemon::containers_test {
+namespace {
+
+using Catch::Matchers::Contains;
+
+constexpr const char* kMounts =
+    "31 25 0:30 / /proc rw - proc proc rw\n"
+    "25 1 0:27 /layer / rw,relatime shared:1 master:2 - overlay my\\040source rw,lowerdir=/a\n"
+    "40 25 0:31 / / rw - tmpfs later rw\n";
+
+ContainerMark Container(int number, const std::string& root = "25 0:27 / overlay") {
+  return {"0::/pods/" + std::to_string(number) + "\n", root};
+}
+
+Peer Identified(Containers& containers, const std::optional<ContainerMark>& mark, uid_t uid = 0) {
+  Peer peer{.uid = uid, .gid = 7, .groups = {7, 8}, .pid = 9};
+  containers.Identify(mark, peer);
+  return peer;
+}
+
+TEST_CASE("a container is told by its control group and the first mount at its root") {
+  const auto mark = MarkOf("0::/pods/a\n", kMounts);
+  REQUIRE(mark);
+  CHECK(mark->control_group == "0::/pods/a\n");
+  CHECK(mark->root == "25 0:27 /layer my\\040source");
+}
+
+TEST_CASE("a container without a control group or a whole line of its root can't be told") {
+  const std::string mounts = kMounts;
+  CHECK_FALSE(MarkOf("", mounts));
+  CHECK_FALSE(MarkOf(std::string(70'000, 'a'), mounts));
+  CHECK_FALSE(MarkOf("0::/\n", ""));
+  CHECK_FALSE(MarkOf("0::/\n", "31 25 0:30 / /proc rw - proc proc rw\n"));
+  CHECK_FALSE(MarkOf("0::/\n", "25 1 0:27 / / rw shared:1 overlay overlay rw\n"));
+  CHECK_FALSE(MarkOf("0::/\n", mounts.substr(0, mounts.find("lowerdir"))));
+  CHECK_FALSE(MarkOf("0::/\n", "\n\n \n25\n"));
+}
+
+TEST_CASE("each uid of each container has a number of its own, and no user of the node has it") {
+  Containers containers;
+  const uid_t root = Identified(containers, Container(1)).uid;
+  CHECK(IsContainerUser(root));
+  CHECK(Identified(containers, Container(1)).uid == root);
+  CHECK(Identified(containers, Container(1), 1000).uid != root);
+  CHECK(Identified(containers, Container(2)).uid != root);
+  CHECK(Identified(containers, Container(1, "26 0:28 / overlay")).uid != root);
+}
+
+TEST_CASE("nothing that a container says about its users counts on the node") {
+  Containers containers;
+  const Peer peer = Identified(containers, Container(1));
+  CHECK(peer.groups.empty());
+  CHECK(peer.gid == kOverflowGid);
+  CHECK_FALSE(peer.administrator);
+  CHECK(peer.reach == FileReach::kNone);
+  CHECK_FALSE(peer.account().privileged());
+}
+
+TEST_CASE("all users and mounts of a control group are one account") {
+  Containers containers;
+  const Account one = Identified(containers, Container(1)).account();
+  CHECK(Identified(containers, Container(1, "26 0:28 / overlay"), 1000).account() == one);
+  CHECK(Identified(containers, Container(2)).account() != one);
+  CHECK(containers.AccountOf(Identified(containers, Container(1)).uid) == one);
+}
+
+TEST_CASE("users of containers that can't be told have nothing of their own, and one account") {
+  Containers containers;
+  const Peer untold = Identified(containers, std::nullopt);
+  CHECK(untold.uid == kOverflowUid);
+  CHECK(untold.account() == Account::OfUntoldContainers());
+  CHECK(untold.account().IsContainers());
+  CHECK(untold.reach == FileReach::kNone);
+  CHECK(Identified(containers, Container(1), kOverflowUid).uid == kOverflowUid);
+}
+
+TEST_CASE("the least recently seen container without connections gives way to a new one") {
+  Containers containers({.accounts = 2, .users_per_account = 2});
+  const Peer first = Identified(containers, Container(1));
+  const Peer second = Identified(containers, Container(2));
+  auto connection = containers.Hold(first.uid);
+  const Peer third = Identified(containers, Container(3));
+  CHECK(Identified(containers, Container(1)).uid == first.uid);
+  CHECK(Identified(containers, Container(3)).uid == third.uid);
+  const Peer again = Identified(containers, Container(2));  // in place of 3
+  CHECK(again.uid != second.uid);
+  CHECK(containers.AccountOf(third.uid) == Account::OfUntoldContainers());
+  auto other = containers.Hold(again.uid);
+  const Peer late = Identified(containers, Container(4));
+  CHECK(late.account() == Account::OfUntoldContainers());
+  CHECK(IsContainerUser(late.uid));
+  connection.reset();
+  CHECK(Identified(containers, Container(4)).account() != Account::OfUntoldContainers());
+}
+
+TEST_CASE("an account's least recently seen user without connections gives way to a new one") {
+  Containers containers({.accounts = 2, .users_per_account = 2});
+  const uid_t first = Identified(containers, Container(1), 1).uid;
+  const uid_t second = Identified(containers, Container(1), 2).uid;
+  const auto connection = containers.Hold(first);
+  const uid_t third = Identified(containers, Container(1), 3).uid;
+  CHECK(Identified(containers, Container(1), 1).uid == first);
+  const auto other = containers.Hold(third);
+  CHECK(Identified(containers, Container(1), 2).uid == kOverflowUid);
+  CHECK(second != third);
+}
+
+TEST_CASE("a new user of a container is reported once, by control group and number") {
+  Containers containers;
+  std::vector<std::string> reports;
+  containers.SetReport([&](std::string_view text) { reports.emplace_back(text); });
+  const Peer peer = Identified(containers, Container(1), 5);
+  static_cast<void>(Identified(containers, Container(1), 5));
+  REQUIRE(reports.size() == 1);
+  CHECK_THAT(reports[0],
+             Contains("uid 5 ") && Contains("/pods/1 ") && Contains(std::to_string(peer.uid)));
+}
+
+}  // namespace
+}  // namespace cccl_cache::daemon::containers_test
