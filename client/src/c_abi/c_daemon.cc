@@ -156,6 +156,7 @@ cccl_cache_bytes cccl_cache_toolchains_architecture(const cccl_cache_toolchains*
 }
 
 int32_t cccl_cache_files_stamp(const cccl_cache_bytes* paths, size_t count, char stamp[65]) {
+  const CancellationDisabled guard;
   std::vector<std::string> files;
   for (size_t i = 0; i < count; ++i) files.emplace_back(ToView(paths[i]));
   const std::optional<cccl_cache::Digest> all = cccl_cache::StampOfFiles(files);
