@@ -33,6 +33,11 @@ void RemoveDrafts(const std::string& directory) {
 
 }  // namespace
 
+struct KeptReleases::Placed {
+  std::promise<void> looked;
+  const std::shared_future<void> searched{looked.get_future()};
+};
+
 /// A release on its way, and its place among those that come.
 class KeptReleases::Incoming final : public IncomingRelease {
  public:
@@ -122,7 +127,8 @@ std::string KeptReleases::PathOf(const KnownRelease& release) const {
 
 Status KeptReleases::Reserve(Account account, const KnownRelease& release) {
   const MutexLock lock(mutex_);
-  if (incoming_.contains(account) || incoming_.size() >= kMaxIncoming) {
+  const uint64_t own = incoming_.count(account);
+  if (own >= kIncoming.Most(account, own, incoming_.size())) {
     return Overloaded("other releases are being received: try again in a few seconds");
   }
   uint64_t in_all = 0;
@@ -154,15 +160,23 @@ void KeptReleases::Release(Account account) {
 
 Result<std::string> KeptReleases::Keep(ReleaseDraft& draft, const KnownRelease& release,
                                        uid_t giver) {
-  // Another user may have given the same one meanwhile.
-  if (auto id = ToolchainWith(release)) return *std::move(id);
-  {
-    const MutexLock lock(mutex_);
-    if (Status moved = draft.MoveTo(PathOf(release), giver); !moved) return moved.error();
+  std::shared_ptr<Placed> placed;
+  for (bool own = false; !own;) {
+    // Another user may have given the same one meanwhile.
+    if (auto id = ToolchainWith(release)) return *std::move(id);
+    {
+      const MutexLock lock(mutex_);
+      std::shared_ptr<Placed>& last = placed_[&release];
+      own = last == placed;  // what was put there before can't be used
+      if (own) {
+        if (Status moved = draft.MoveTo(PathOf(release), giver); !moved) return moved.error();
+        last = std::make_shared<Placed>();
+      }
+      placed = last;
+    }
+    if (own) options_.look_again([placed] { placed->looked.set_value(); });
+    placed->searched.wait();
   }
-  const auto looked = std::make_shared<std::promise<void>>();
-  options_.look_again([looked] { looked->set_value(); });
-  looked->get_future().wait();
   if (auto id = ToolchainWith(release)) return *std::move(id);
   return Error{ErrorCode::kUnavailable, fmt::format("release {} was kept and can't be used: {}",
                                                     release.version, WhyRejected(release))};

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -34,8 +35,9 @@ class KeptReleases final : public Releases {
     std::function<void(std::function<void()>)> look_again;
   };
 
-  /// Releases that are received at once, by all accounts; one at a time by each.
-  static constexpr size_t kMaxIncoming = 4;
+  /// Releases that are received at once: one by each account, one of them by root or the daemon's
+  /// user only.
+  static constexpr Allowance kIncoming{.per_account = 1, .in_all = 16};
 
   /// Removes what an earlier run received in part. `toolchains` must outlive this object.
   KeptReleases(Options options, Toolchains& toolchains);
@@ -44,6 +46,8 @@ class KeptReleases final : public Releases {
 
  private:
   class Incoming;
+  /// A release that was put in its place, and the search for toolchains after that.
+  struct Placed;
 
   [[nodiscard]] const KnownRelease* Find(std::span<const Digest> files) const;
   /// Returns the id of a present toolchain that has the release.
@@ -52,7 +56,8 @@ class KeptReleases final : public Releases {
   /// Counts the release as incoming, if there is room for it.
   [[nodiscard]] Status Reserve(Account account, const KnownRelease& release);
   void Release(Account account);
-  /// Puts a complete release in its place and has it identified.
+  /// Puts a complete release in its place and has it identified. Callers that give the same one at
+  /// the same time share that.
   [[nodiscard]] Result<std::string> Keep(ReleaseDraft& draft, const KnownRelease& release,
                                          uid_t giver);
   /// Returns why the toolchain in the directory of a release is not used.
@@ -62,6 +67,8 @@ class KeptReleases final : public Releases {
   Toolchains& toolchains_;
   Mutex mutex_;  ///< held while releases are counted and moved, not while bytes arrive
   std::map<Account, uint64_t> incoming_ GUARDED_BY(mutex_);  ///< their bytes
+  /// The last time that each was put in its place.
+  std::map<const KnownRelease*, std::shared_ptr<Placed>> placed_ GUARDED_BY(mutex_);
 };
 
 }  // namespace cccl_cache::daemon

@@ -7,8 +7,13 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <latch>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <thread>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -54,13 +59,17 @@ class FoundToolchains final : public Toolchains {
   }
   bool Looked() override { return true; }
   bool Unchanged(const Toolchain&) override { return true; }
-  std::vector<ToolchainPtr> Present() override { return present; }
+  std::vector<ToolchainPtr> Present() override {
+    const std::lock_guard lock(mutex_);
+    return present;
+  }
   std::vector<RejectedToolchain> Rejected() override {
     if (!rejects) return {};
     return {{directory_ + "/nvjitlink-12.9.86", "it can't be mapped"}};
   }
 
   void Look() {
+    const std::lock_guard lock(mutex_);
     ++looks;
     present.clear();
     for (const KnownRelease& release : Known()) {
@@ -80,6 +89,7 @@ class FoundToolchains final : public Toolchains {
 
  private:
   const std::string directory_;
+  std::mutex mutex_;
 };
 
 struct Scene {
@@ -95,6 +105,9 @@ struct Scene {
                               .find_account = [](uid_t) { return std::nullopt; },
                               .look_again =
                                   [this](const std::function<void()>& done) {
+                                    if (during_first_look) {
+                                      std::exchange(during_first_look, nullptr)();
+                                    }
                                     toolchains.Look();
                                     done();
                                   }},
@@ -122,6 +135,7 @@ struct Scene {
   const Allowance limit;
   TemporaryDirectory directory;
   FoundToolchains toolchains{directory / "releases"};
+  std::function<void()> during_first_look;
   std::unique_ptr<KeptReleases> releases;
 };
 
@@ -226,16 +240,44 @@ TEST_CASE("a damaged copy is replaced") {
   CHECK(fs::file_size(library) == kLinker.size());
 }
 
-TEST_CASE("a user receives one release at a time, and all users together a few") {
+TEST_CASE("a user receives one release at a time, all users together some, and root always one") {
   Scene scene;
   std::vector<std::unique_ptr<IncomingRelease>> incoming;
-  for (uid_t uid = kAlice; uid < kAlice + KeptReleases::kMaxIncoming; ++uid) {
+  for (uid_t uid = kAlice; uid < kAlice + KeptReleases::kIncoming.in_all - 1; ++uid) {
     incoming.push_back(scene.Begin(uid, kNvjitlink));
     CHECK(Add(scene, uid) == "overloaded");
   }
   CHECK(Add(scene, kAlice - 1) == "overloaded");
+  CHECK(scene.Receive(0, kNvrtc).ok());
   incoming.pop_back();
   CHECK(Add(scene, kAlice - 1) == "added");
+}
+
+TEST_CASE("users who give the same release at the same time all have it, put in its place once") {
+  Scene scene;
+  std::vector<std::unique_ptr<IncomingRelease>> incoming;
+  for (uid_t uid = kAlice; uid < kAlice + 3; ++uid) {
+    incoming.push_back(scene.Begin(uid, kNvjitlink));
+    REQUIRE(incoming.back()->Append(kLinker).ok());
+  }
+  std::vector<std::string> told(incoming.size());
+  std::vector<std::thread> others;
+  std::latch begun(2);
+  scene.during_first_look = [&] {  // of the one that came first
+    for (size_t i = 1; i < incoming.size(); ++i) {
+      others.emplace_back([&, i] {
+        begun.count_down();
+        const auto kept = incoming[i]->Finish();
+        told[i] = kept.ok() ? *kept : kept.error().message;
+      });
+    }
+    begun.wait();
+  };
+  const auto kept = incoming[0]->Finish();
+  told[0] = kept.ok() ? *kept : kept.error().message;
+  for (std::thread& other : others) other.join();
+  CHECK(told == std::vector<std::string>(3, Sha256("12.9.86").Hex()));
+  CHECK(scene.toolchains.looks == 1);
 }
 
 TEST_CASE("a user's releases stay within the user's limit, also after a restart") {
