@@ -230,7 +230,10 @@ Daemon::Daemon(Parts parts)
            .log = log_,
            .store_problem = [&disk = *parts.stores.disk] { return disk.problem(); },
            .lease_problem =
-               parts.stores.disk->run() ? std::string() : parts.stores.disk->run().error().message,
+               [this, &disk = *parts.stores.disk] {
+                 const Status granting = deposits_.Counted(disk.run());
+                 return granting.ok() ? std::string() : granting.error().message;
+               },
            .tell_problem = [this](std::string problem) { server_.SetProblem(std::move(problem)); },
            .look_at_shelves =
                [this] {

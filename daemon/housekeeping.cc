@@ -108,9 +108,8 @@ std::string Housekeeping::Problem() {
                                  "it ends; make room on the disk of its state directory",
                                  store));
   }
-  if (!parts_.lease_problem.empty()) {
-    Append(problems,
-           fmt::format("it grants no leases until it is started again ({})", parts_.lease_problem));
+  if (const std::string why = parts_.lease_problem(); !why.empty()) {
+    Append(problems, fmt::format("it grants no leases ({})", why));
   }
   Append(problems, RecentErrors(!store.empty()));
   return problems;

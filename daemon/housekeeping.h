@@ -35,7 +35,8 @@ class Housekeeping {
     Log& log;
     /// Returns why the store can't be written just now; empty: it can.
     std::function<std::string()> store_problem;
-    std::string lease_problem;  ///< why no leases are granted; empty: they are
+    /// Returns why no leases are granted; empty: they are. May wait for the disk.
+    std::function<std::string()> lease_problem;
     /// Called with the problem at the start and then once a second; empty: there is none. Runs on
     /// the constructor's thread and on the thread of its own.
     std::function<void(std::string)> tell_problem;

@@ -26,6 +26,18 @@ constexpr int kResumesBeforeReopening = 3;
 
 }  // namespace
 
+void RunNumber::Count(const StateDirectory& directory) {
+  if (Get().ok()) return;
+  Result<uint64_t> counted = directory.CountRun();
+  const MutexLock lock(mutex_);
+  number_ = std::move(counted);
+}
+
+Result<uint64_t> RunNumber::Get() const {
+  const MutexLock lock(mutex_);
+  return number_;
+}
+
 StoreWriter::StoreWriter(Parts parts, DatabaseOptions options, Report report,
                          std::optional<DatabaseError> failure)
     : parts_(parts),
@@ -106,7 +118,10 @@ void StoreWriter::Failed(DatabaseError error) {
 }
 
 void StoreWriter::Succeeded() {
-  if (failure_) report_("the cache's database can be written again");
+  if (failure_) {
+    report_("the cache's database can be written again");
+    parts_.run.Count(parts_.directory);
+  }
   failure_.reset();
   parts_.slot.SetFailure(std::nullopt);
   retry_delay_ = milliseconds(0);
@@ -162,12 +177,14 @@ Result<std::unique_ptr<RocksdbStore>> RocksdbStore::Open(RocksdbStoreOptions opt
   if (!options.report) options.report = [](std::string_view) {};
   auto directory = StateDirectory::Open(options.directory);
   if (!directory) return directory.error();
-  Result<uint64_t> run = (*directory)->CountRun();
-  if (!run) options.report("no leases are granted: " + run.error().message);
   const DatabaseOptions database_options{options.limit_bytes, options.cache_bytes};
   const Report report = options.report;
   std::unique_ptr<RocksdbStore> store(
-      new RocksdbStore(std::move(options), std::move(*directory), std::move(run), statistics));
+      new RocksdbStore(std::move(options), std::move(*directory), statistics));
+  store->run_.Count(*store->directory_);
+  if (const auto run = store->run(); !run) {
+    report("no leases are granted: " + run.error().message);
+  }
 
   auto opened = OpenDatabase(*store->directory_, database_options, report);
   if (!opened) return opened.error();
@@ -195,19 +212,18 @@ Result<std::unique_ptr<RocksdbStore>> RocksdbStore::Open(RocksdbStoreOptions opt
     store->slot_.Set(std::move(opened->database));
   }
   store->writer_ = std::make_unique<StoreWriter>(
-      StoreWriter::Parts{*store->directory_, store->slot_, store->table_, store->queue_,
-                         store->ledger_, store->answered_, store->answered_table_, store->own_,
-                         store->earlier_, statistics},
+      StoreWriter::Parts{*store->directory_, store->run_, store->slot_, store->table_,
+                         store->queue_, store->ledger_, store->answered_, store->answered_table_,
+                         store->own_, store->earlier_, statistics},
       database_options, report, opened->failure);
   return store;
 }
 
 RocksdbStore::RocksdbStore(RocksdbStoreOptions options, std::unique_ptr<StateDirectory> directory,
-                           Result<uint64_t> run, Statistics& statistics)
+                           Statistics& statistics)
     : statistics_(statistics),
       on_evict_(options.on_evict),
       directory_(std::move(directory)),
-      run_(std::move(run)),
       table_({options.limit_bytes, std::move(options.used_elsewhere), on_evict_}, statistics),
       queue_(options.queue_bytes),
       deposits_(slot_, queue_, statistics),

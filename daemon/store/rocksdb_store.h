@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "daemon/core/lookup/eviction_log.h"
 #include "daemon/core/model/artifact.h"
 #include "daemon/core/model/result.h"
@@ -31,6 +32,19 @@
 
 namespace cccl_cache::daemon {
 
+/// The number of this daemon's run on its directory (StateDirectory::CountRun), or why it could not
+/// be counted yet. Thread-safe.
+class RunNumber {
+ public:
+  /// Counts the run unless it is counted already. Waits for the disk.
+  void Count(const StateDirectory& directory);
+  [[nodiscard]] Result<uint64_t> Get() const;
+
+ private:
+  mutable Mutex mutex_;
+  Result<uint64_t> number_ GUARDED_BY(mutex_) = Error{ErrorCode::kUnavailable, "not counted yet"};
+};
+
 /// The only thread that changes the database. It writes the queue, keeps the limit, and recovers
 /// from disk failures. While writes fail, the queue keeps what fits. A damaged database is replaced
 /// by a new one.
@@ -39,6 +53,7 @@ class StoreWriter {
   /// The objects that the writer works on; all must outlive it.
   struct Parts {
     const StateDirectory& directory;
+    RunNumber& run;
     DatabaseSlot& slot;
     ArtifactTable& table;
     WriteQueue& queue;
@@ -139,8 +154,8 @@ class RocksdbStore final : public Tier, public MetaStore {
   /// the store.
   [[nodiscard]] PrivateStore& own() { return own_; }
   /// Returns the number of this daemon's run on the directory: see StateDirectory::CountRun. An
-  /// error if it could not be counted.
-  [[nodiscard]] const Result<uint64_t>& run() const { return run_; }
+  /// error if it could not be counted; the writer tries again when the disk can be written again.
+  [[nodiscard]] Result<uint64_t> run() const { return run_.Get(); }
   /// Returns when there is room for many Puts, or after a while.
   void AwaitRoom();
 
@@ -169,13 +184,13 @@ class RocksdbStore final : public Tier, public MetaStore {
 
  private:
   RocksdbStore(RocksdbStoreOptions options, std::unique_ptr<StateDirectory> directory,
-               Result<uint64_t> run, Statistics& statistics);
+               Statistics& statistics);
   void DropBroken(const Digest& key);
 
   Statistics& statistics_;
   const OnEvict on_evict_;
   const std::unique_ptr<StateDirectory> directory_;
-  const Result<uint64_t> run_;
+  RunNumber run_;
   DatabaseSlot slot_;
   ArtifactTable table_;
   WriteQueue queue_;

@@ -71,6 +71,8 @@ def test_a_daemon_that_starts_on_a_full_disk_builds_and_uses_the_disk_once_it_ha
     for ballast in seen_by_it.glob("ballast*"):
         ballast.unlink()
     wait_for(lambda: "can be written again" in daemon.log_text(), "the disk to be used")
+    wait_for(lambda: daemon.cli("health", "--ready", check=False).returncode == 0, "the daemon to be ready")
+    assert LeaseClient(daemon, "v").hear().startswith("lease ")
     assert daemon.build_json(KERNEL + "// another\n")["outcome"] == "built"
     assert daemon.build_json(inserted, cwd="/", user=BOB)["outcome"] == "hit"
     assert daemon.stop() == 0

@@ -18,6 +18,8 @@ constexpr int kFenceBits = 40;
 /// Heartbeats after which a silent holder loses its lease.
 constexpr int kHeartbeats = 3;
 
+uint64_t FirstFence(uint64_t run) { return (run << kFenceBits) + 1; }
+
 std::chrono::sys_seconds WallTime() {
   return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
 }
@@ -43,21 +45,35 @@ Deposits::Deposits(Options options, Parts parts)
       parts_(parts),
       index_(options_.limits, parts_.find_account),
       // Fence 0 stands for a waiter.
-      table_({.first_fence = ((options_.run ? *options_.run : 0) << kFenceBits) + 1,
+      table_({.first_fence = FirstFence(options_.run ? *options_.run : 0),
               .patience = kHeartbeats * options_.limits.heartbeat,
               .longest = options_.limits.longest_lease,
               .now = options_.now,
               .sooner = [this] { clock_.Wake(); }}),
       reads_(DiskReads(options_.disk_patience)),
       clock_(table_) {
-  if (!options_.run) {
-    table_.Stop({ErrorCode::kUnavailable,
-                 fmt::format("no leases are granted until the daemon is started again: {}",
-                             options_.run.error().message)});
-  }
+  if (!options_.run) grants_none_ = options_.run.error();
+  Load();
+}
+
+void Deposits::Load() {
+  const MutexLock lock(changing_);
   std::vector<DepositRecord> records = parts_.store.Records();
   std::ranges::sort(records, {}, &DepositRecord::used);
   for (const DepositRecord& record : records) Take(record);
+}
+
+Status Deposits::Counted(const Result<uint64_t>& run) {
+  {
+    const MutexLock lock(mutex_);
+    if (!grants_none_) return Ok{};
+    if (!run) return *grants_none_ = run.error();
+  }
+  Load();
+  table_.StartAt(FirstFence(*run));
+  const MutexLock lock(mutex_);
+  grants_none_.reset();
+  return Ok{};
 }
 
 Deposits::~Deposits() {
@@ -125,6 +141,15 @@ void Deposits::Fail(WaiterId waiter) {
 }
 
 void Deposits::Enter(const CallPtr& call) {
+  std::optional<Error> grants_none;
+  {
+    const MutexLock lock(mutex_);
+    grants_none = grants_none_;
+  }
+  if (grants_none) {
+    return TellNews(*call, Error{ErrorCode::kUnavailable,
+                                 fmt::format("no leases are granted: {}", grants_none->message)});
+  }
   table_.Enter(call->waiter, call->claim.key, call->wait, [this, call](LeaseNews news) {
     if (const auto* grant = std::get_if<LeaseGrant>(&news)) return Granted(call, *grant);
     TellNews(*call, std::move(news));

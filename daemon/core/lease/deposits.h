@@ -63,8 +63,8 @@ class Deposits {
     /// How long one read of the disk may take.
     std::chrono::milliseconds disk_patience{5'000};
     /// Number of this run of the daemon over this store, greater than that of each run before, so
-    /// that no fence is given out twice. An error: the number is not known, and callers that want a
-    /// lease are told so.
+    /// that no fence is given out twice. An error: the number is not known yet (Counted), and
+    /// callers that want a lease are told so.
     Result<uint64_t> run = uint64_t{0};
     /// Groups whose deposits the nodes share, by gid: the name is the same on all nodes.
     std::map<gid_t, std::string> shared_groups = {};
@@ -87,6 +87,10 @@ class Deposits {
   ~Deposits();
   Deposits(const Deposits&) = delete;
   Deposits& operator=(const Deposits&) = delete;
+
+  /// Grants leases from now on if none are granted yet and the number of this run is known. Loads
+  /// what the store holds again, which waits for the disk. Returns why no leases are granted.
+  Status Counted(const Result<uint64_t>& run);
 
   [[nodiscard]] WaiterId NewSeat() { return table_.NewSeat(); }
   /// Tells the caller of the deposit or of its lease, perhaps before this returns; otherwise the
@@ -172,6 +176,8 @@ class Deposits {
   bool DropLost(const Digest& key, uint64_t addition);
   void NoteUse(const Digest& key);
   [[nodiscard]] Status CheckFits(uint64_t size) const;
+  /// Counts what the store holds, and evicts what exceeds the limits.
+  void Load() EXCLUDES(changing_);
   void Take(const DepositRecord& record) REQUIRES(changing_);
 
   const Options options_;
@@ -183,6 +189,7 @@ class Deposits {
   LeaseTable table_;
   BlockingPool reads_;
   Mutex mutex_;
+  std::optional<Error> grants_none_ GUARDED_BY(mutex_);      // why no leases are granted yet
   std::unordered_set<WaiterId> reading_ GUARDED_BY(mutex_);  // callers that wait for the disk
   // Callers that wait for the other nodes.
   std::unordered_map<WaiterId, std::stop_source> asking_ GUARDED_BY(mutex_);

@@ -228,6 +228,11 @@ std::optional<LeaseTable::Time> LeaseTable::Pass() {
   return next;
 }
 
+void LeaseTable::StartAt(uint64_t fence) {
+  const MutexLock lock(mutex_);
+  next_fence_ = fence;
+}
+
 void LeaseTable::Stop(const Error& why) {
   Told told;
   {

@@ -103,6 +103,8 @@ class LeaseTable {
 
   /// Does what has become due. Returns when to call it again; none: not until `sooner` is called.
   std::optional<Time> Pass();
+  /// The next lease has this fence. No lease has been granted yet.
+  void StartAt(uint64_t fence);
   /// Tells all waiters, and all later callers, this error, and all holders that they lost their
   /// lease.
   void Stop(const Error& why);

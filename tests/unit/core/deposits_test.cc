@@ -133,6 +133,26 @@ TEST_CASE("the numbers of leases grow over a restart") {
   scene.deposits.Leave(scene.waiter);
 }
 
+TEST_CASE("leases are granted, and deposits known, once the run of the daemon is counted") {
+  FakeDepositStore store;
+  Scene(store).Deposit(Claim("a"), "bytes");
+  store.unreadable = true;
+  const Error full{ErrorCode::kUnavailable, "the disk is full"};
+  Scene scene(store, {.run = full});
+  CHECK(scene.Ask(Claim("b")) == "refused");
+  CHECK(scene.deposits.Counted(full).error().message == full.message);
+  store.unreadable = false;
+  CHECK(scene.deposits.Counted(uint64_t{7}).ok());
+  CHECK(scene.Ask(Claim("a")) == "bytes");
+  CHECK(scene.Ask(Claim("b")) == "lease");
+  CHECK(scene.fence >> 40 == 7);
+  scene.deposits.Leave(scene.waiter);
+  CHECK(scene.deposits.Counted(uint64_t{8}).ok());
+  CHECK(scene.Ask(Claim("b")) == "lease");
+  CHECK(scene.fence >> 40 == 7);
+  scene.deposits.Leave(scene.waiter);
+}
+
 TEST_CASE("a corrupt deposit is a miss, and forgotten") {
   FakeDepositStore store;
   Scene scene(store);

@@ -47,6 +47,7 @@ class FakeDepositStore final : public DepositStore {
   std::vector<DepositRecord> Records() override {
     const std::lock_guard lock(mutex_);
     std::vector<DepositRecord> records;
+    if (unreadable) return records;
     for (const auto& [key, deposit] : deposits_) records.push_back(deposit.first);
     return records;
   }

@@ -45,7 +45,7 @@ struct Run {
                       .eviction_log = eviction_log,
                       .log = log,
                       .store_problem = [this] { return store_fails ? "no space" : ""; },
-                      .lease_problem = {},
+                      .lease_problem = [] { return std::string(); },
                       .tell_problem =
                           [this](std::string problem) {
                             const std::lock_guard lock(mutex);
