@@ -127,8 +127,10 @@ std::string KeptReleases::PathOf(const KnownRelease& release) const {
 
 Status KeptReleases::Reserve(Account account, const KnownRelease& release) {
   const MutexLock lock(mutex_);
+  HeldInAll places;
+  for (const auto& [other, bytes] : incoming_) places.Add(other, 1);
   const uint64_t own = incoming_.count(account);
-  if (own >= kIncoming.Most(account, own, incoming_.size())) {
+  if (own >= kIncoming.Most(account, own, places)) {
     return Overloaded("other releases are being received: try again in a few seconds");
   }
   uint64_t in_all = 0;
