@@ -38,8 +38,8 @@ struct SnapshotItem {
 // Values: integers are little endian, nothing is padded.
 //
 //   snapshot = head records index tail
-//   head     = "CCCLSNAP" version            version: u32, 2
-//   records  = the stored bytes of each item, one after the other in the order of the index
+//   head     = "CCCLSNAP" version            version: u32, 3; 2: no compile times, otherwise the
+//   same records  = the stored bytes of each item, one after the other in the order of the index
 //   index    = count * item                  ascending by kind, then by key, none twice
 //   item     = kind key stored_bytes bytes sha256 toolchain text text text
 //   kind     = u8                            SnapshotKind
@@ -49,7 +49,9 @@ struct SnapshotItem {
 //   tail     = index_bytes count index_sha256 sha256 "CCCLEND\n"
 //   index_bytes = u64, count = u32
 //   index_sha256 = of the index, sha256 = of all bytes before it
-inline constexpr std::string_view kSnapshotHead("CCCLSNAP\2\0\0\0", 12);
+inline constexpr std::string_view kSnapshotHead("CCCLSNAP\3\0\0\0", 12);
+/// Read and never written: readers of it refuse records that tell their compile times.
+inline constexpr std::string_view kSnapshotHeadUntimed("CCCLSNAP\2\0\0\0", 12);
 inline constexpr std::string_view kSnapshotEnd = "CCCLEND\n";
 inline constexpr size_t kSnapshotTailBytes = 8 + 4 + 32 + 32 + 8;
 inline constexpr size_t kLeastSnapshotItemBytes = 1 + 32 + 8 + 8 + 32 + 32 + 3;

@@ -94,7 +94,8 @@ std::variant<SnapshotReader, std::string> SnapshotReader::Open(const SnapshotByt
   const std::string_view begin(head.data(), present);
   if (!begin.starts_with(kMagic.substr(0, present))) return "it is no snapshot file";
   if (bytes.size() < head.size() + end.size()) return std::string(kCutOff);
-  if (begin != kSnapshotHead) return "its version is one that this program does not know";
+  const auto known = begin == kSnapshotHead ? kSnapshotHead : kSnapshotHeadUntimed;
+  if (begin != known) return "its version is one that this program does not know";
   if (std::string wrong = bytes.Read(bytes.size() - end.size(), end); !wrong.empty()) return wrong;
   SnapshotTail tail;
   Digest sha256;
@@ -103,7 +104,7 @@ std::variant<SnapshotReader, std::string> SnapshotReader::Open(const SnapshotByt
       tail.count > kMaxSnapshotRecords) {
     return std::string(kAltered);
   }
-  SnapshotReader reader(bytes, tail, sha256);
+  SnapshotReader reader(bytes, known, tail, sha256);
   if (std::string wrong = reader.CheckIndex(); !wrong.empty()) return wrong;
   return reader;
 }
@@ -155,7 +156,7 @@ std::string SnapshotReader::Hash(uint64_t offset, uint64_t size, Hasher* one, Ha
 
 std::string SnapshotReader::Verify() const {
   Hasher whole;
-  whole.Append(kSnapshotHead);
+  whole.Append(head_);
   std::string wrong;
   const std::string unread = ForEach([&](const SnapshotItem& item, uint64_t offset) {
     Hasher record;

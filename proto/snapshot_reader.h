@@ -68,8 +68,9 @@ class SnapshotReader {
                                  std::string* stored) const;
 
  private:
-  SnapshotReader(const SnapshotBytes& bytes, const SnapshotTail& tail, const Digest& sha256)
-      : bytes_(&bytes), tail_(tail), sha256_(sha256) {}
+  SnapshotReader(const SnapshotBytes& bytes, std::string_view head, const SnapshotTail& tail,
+                 const Digest& sha256)
+      : bytes_(&bytes), head_(head), tail_(tail), sha256_(sha256) {}
 
   [[nodiscard]] uint64_t index_offset() const {
     return bytes_->size() - kSnapshotTailBytes - tail_.index_bytes;
@@ -79,6 +80,7 @@ class SnapshotReader {
   [[nodiscard]] std::string Hash(uint64_t offset, uint64_t size, Hasher* one, Hasher* other) const;
 
   const SnapshotBytes* bytes_;
+  std::string_view head_;  ///< a constant
   SnapshotTail tail_;
   Digest sha256_;
   uint64_t record_bytes_ = 0;

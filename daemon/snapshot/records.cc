@@ -30,7 +30,7 @@ std::optional<Closure> DecodeClosure(std::string_view bytes) {
 // Returns whether the parts are sound. The digests of parts go to clients as they are, so they are
 // not accepted from a stranger without a check.
 bool IsSound(const Artifact& artifact) {
-  return artifact.compile_time.count() == 0 && !artifact.parts.empty() &&
+  return artifact.compile_time <= kMaxCompileTimeOfRecord && !artifact.parts.empty() &&
          std::ranges::all_of(artifact.parts, [](const ArtifactPart& part) {
            return Sha256(part.bytes) == part.sha256;
          });
@@ -41,12 +41,14 @@ bool IsSound(const Artifact& artifact) {
 //   record   = fingerprint closure entry
 //   fingerprint = 32 bytes
 //   closure  = text               a manifest of this one closure; empty: there is none
-//   entry    = text               docs/internals/entry-format.md; compile_time is 0
+//   entry    = text               docs/internals/entry-format.md; compile_time is 0 if
+//                                 not known, at most kMaxCompileTimeOfRecord
 std::string EncodeArtifactRecord(const ArtifactRecord& record) {
   std::string closure;
   if (!record.closure.entries.empty()) closure = EncodeManifest({{{.closure = record.closure}}});
   Artifact artifact = *record.artifact;
-  artifact.compile_time = {};
+  artifact.compile_time =
+      std::min<std::chrono::microseconds>(artifact.compile_time, kMaxCompileTimeOfRecord);
   const std::string entry = EncodeEntry(record.key(), artifact);
   return ByteWriter().Bytes(record.fingerprint.View()).Text(closure).Text(entry).Joined();
 }

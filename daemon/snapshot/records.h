@@ -22,6 +22,10 @@ inline constexpr uint64_t kMaxRecordBytes = (64u << 20) + (64u << 10);
 /// the record, the compressed record, and the kept form.
 inline constexpr uint64_t kCopiesOfRecord = 5;
 
+/// The longest compile time that a record tells; a longer one is told as this. Each hit counts what
+/// the record says, and those who insert records may say anything.
+inline constexpr std::chrono::hours kMaxCompileTimeOfRecord{1};
+
 /// The record of one artifact in a snapshot, before compression. It includes what the key is made
 /// of. So an artifact is never found under a key that it was not made for, and builds find the key.
 struct ArtifactRecord {
@@ -33,8 +37,7 @@ struct ArtifactRecord {
   [[nodiscard]] Digest key() const { return KeyOf(fingerprint, closure); }
 };
 
-/// docs/internals/snapshot-format.md has the layout byte by byte. The compile time is left out: it
-/// is no part of the result and differs each time.
+/// docs/internals/snapshot-format.md has the layout byte by byte.
 [[nodiscard]] std::string EncodeArtifactRecord(const ArtifactRecord& record);
 
 /// Returns none if anything is malformed, or if the key differs from that of the index. `bytes` is

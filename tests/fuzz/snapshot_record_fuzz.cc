@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Records of artifacts as a snapshot may hold them.
 #include <cassert>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -18,6 +19,8 @@ using cccl_cache::daemon::ArtifactRecord;
 
 ArtifactRecord Record(bool with_closure) {
   auto artifact = std::make_shared<cccl_cache::daemon::Artifact>();
+  // Seeds of both kinds: with a compile time, and without one.
+  if (with_closure) artifact->compile_time = std::chrono::seconds(4);
   artifact->parts = {{cccl_cache::ArtifactKind::kCubin, "cubin", cccl_cache::Sha256("cubin")}};
   ArtifactRecord record{cccl_cache::Sha256("fingerprint"), {}, artifact};
   if (with_closure) {
@@ -41,6 +44,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const auto record = cccl_cache::daemon::DecodeArtifactRecord(key, input);
     if (!record) continue;
     assert(record->key() == key);
+    assert(record->artifact->compile_time <= cccl_cache::daemon::kMaxCompileTimeOfRecord);
     assert(EncodeArtifactRecord(*record) == input);
     assert(record->closure.entries.size() <= cccl_cache::daemon::kMaxClosureNames);
     for (const cccl_cache::daemon::ArtifactPart& part : record->artifact->parts) {

@@ -42,8 +42,9 @@ class Shelf:
     def fill(self, *builds, name="kernels.snap", key=None, place=None):
         """Puts what these builds give on a shelf, from a node that is gone afterwards. Returns the snapshot's path."""
         maker = self.make_daemon(name=f"maker-{name}", roots=(self.toolkit.root,)).start()
-        for source, *options in builds:
-            assert maker.build_json(source, *options)["outcome"] == "built"
+        answers = [maker.build_json(source, *options) for source, *options in builds]
+        assert {answer["outcome"] for answer in answers} == {"built"}
+        self.compile_us = sum(answer["timing"]["compile_us"] for answer in answers)
         path = (place or self.place) / name
         maker.cli("snapshot", "create", str(path))
         maker.stop()
@@ -78,6 +79,8 @@ def test_a_build_on_a_shelf_is_a_hit_of_which_nothing_is_copied(shelf, toolkit):
     assert found(answer) == ("hit", "shelf")
     assert contents
     assert found(node.build_json(SOURCE)) == ("hit", "memory")
+    assert 0 < count(node, "saved_seconds_total") <= 2 * shelf.compile_us / 1e6
+    assert count(node, "saved_unknown_total") == 0
     assert toolkit.arrivals("compiled") == 1
     assert node.stats()["hits_total"]["shelf"] == 1
     assert count(node, "entries") == 0

@@ -62,8 +62,8 @@ constexpr CounterInfo kCounters[] = {
     {Counter::kSavedMicroseconds, "saved_seconds_total", "",
      "Compile time saved by hits and joins.", kPerMicrosecond},
     {Counter::kSavedUnknown, "saved_unknown_total", "",
-     "Hits and joins that saved_seconds_total leaves out: a result from a snapshot or a shelf does "
-     "not tell how long its compile took."},
+     "Hits and joins that saved_seconds_total leaves out: a result from an older snapshot does not "
+     "tell how long its compile took."},
     {Counter::kEvictions, "evictions_total", "", "Entries evicted to stay within the store limit."},
     {Counter::kDeposits, "deposits_total", "", "Deposits made by clients."},
     {Counter::kDepositHits, "deposit_hits_total", "",

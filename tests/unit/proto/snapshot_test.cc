@@ -101,6 +101,14 @@ TEST_CASE("an empty snapshot is whole") {
   CHECK(ReadAll(bytes).empty());
 }
 
+/// The same file as this, as version 2 had it.
+std::string Untimed(std::string bytes) {
+  constexpr size_t kEnd = sizeof(Digest::bytes) + kSnapshotEnd.size();
+  bytes.replace(0, kSnapshotHead.size(), kSnapshotHeadUntimed);
+  const Digest sha256 = Sha256(std::string_view(bytes).substr(0, bytes.size() - kEnd));
+  return bytes.replace(bytes.size() - kEnd, sizeof(Digest::bytes), sha256.View());
+}
+
 TEST_CASE("a snapshot has the same bytes in every release") {
   SnapshotItem deposit;
   deposit.kind = SnapshotKind::kDeposit;
@@ -109,7 +117,9 @@ TEST_CASE("a snapshot has the same bytes in every release") {
   deposit.name_space = "cuda.compute";
   const std::string bytes = Write({{Item("artifact"), "stored"}, {deposit, "other"}});
   CHECK(bytes.size() == 12 + 11 + (116 + 9) + (116 + 12) + 84);
-  CHECK(Sha256(bytes).Hex() == "bcfdcb0af76eb5d9ae2d1c8113176d56eda52f6107e1be8c79a2597c1c957907");
+  CHECK(Sha256(bytes).Hex() == "1e9a4d90dfb698413790687c23217890f048c9ec4478f3184a6a80651d9d5127");
+  CHECK(Sha256(Untimed(bytes)).Hex() ==
+        "bcfdcb0af76eb5d9ae2d1c8113176d56eda52f6107e1be8c79a2597c1c957907");
 }
 
 TEST_CASE("a snapshot that was cut off anywhere is refused") {
@@ -169,6 +179,15 @@ TEST_CASE("the reason says whether it is a snapshot at all, and of which version
   CHECK(WrongWith("x") == "it is no snapshot file");
   CHECK(WrongWith("{\"a\": \"short file\"}") == "it is no snapshot file");
   CHECK(WrongWith(std::string(kSnapshotHead.substr(0, 5))).starts_with("it ends in the middle"));
+}
+
+TEST_CASE("a snapshot of the version before is read and verified") {
+  const std::string bytes = Untimed(Write(SomeRecords(3)));
+  CHECK(WrongWith(bytes).empty());
+  CHECK(ReadAll(bytes) == ReadAll(Write(SomeRecords(3))));
+  std::string altered = bytes;
+  ++altered[kSnapshotHead.size()];
+  CHECK_FALSE(WrongWith(altered).empty());
 }
 
 TEST_CASE("an index that is sealed and wrong is refused") {

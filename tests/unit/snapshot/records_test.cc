@@ -44,9 +44,32 @@ TEST_CASE("a record comes back under the key that it was made for") {
   }
 }
 
-TEST_CASE("how long a compile took is no part of a record") {
-  CHECK(EncodeArtifactRecord(Record(std::chrono::seconds(1))) ==
-        EncodeArtifactRecord(Record(std::chrono::seconds(2))));
+std::chrono::microseconds TimeFrom(const std::string& bytes) {
+  const auto back = DecodeArtifactRecord(Record().key(), bytes);
+  REQUIRE(back);
+  return back->artifact->compile_time;
+}
+
+TEST_CASE("a record tells how long the compile took, 0 if that is not known, or the longest time") {
+  for (const std::chrono::microseconds time :
+       {std::chrono::microseconds(0), std::chrono::microseconds(4'300'000),
+        std::chrono::microseconds(kMaxCompileTimeOfRecord)}) {
+    CHECK(TimeFrom(EncodeArtifactRecord(Record(time))) == time);
+  }
+  CHECK(TimeFrom(EncodeArtifactRecord(Record(std::chrono::hours(1000)))) ==
+        kMaxCompileTimeOfRecord);
+}
+
+TEST_CASE("a record of a longer compile than any is none") {
+  for (const auto time :
+       {std::chrono::microseconds(kMaxCompileTimeOfRecord) + std::chrono::microseconds(1),
+        std::chrono::microseconds::max()}) {
+    const ArtifactRecord record = Record(time);
+    const std::string entry = EncodeEntry(record.key(), *record.artifact);
+    const std::string forged =
+        ByteWriter().Bytes(record.fingerprint.View()).Text("").Text(entry).Joined();
+    CHECK_FALSE(DecodeArtifactRecord(record.key(), forged));
+  }
 }
 
 TEST_CASE("a record is none under a key of other inputs") {
