@@ -38,8 +38,8 @@ struct SnapshotItem {
 // Values: integers are little endian, nothing is padded.
 //
 //   snapshot = head records index tail
-//   head     = "CCCLSNAP" version            version: u32, 3; 2: no compile times, otherwise the
-//   same records  = the stored bytes of each item, one after the other in the order of the index
+//   head     = "CCCLSNAP" version            version: u32, 3; 2 is the same without compile times
+//   records  = the stored bytes of each item, one after the other in the order of the index
 //   index    = count * item                  ascending by kind, then by key, none twice
 //   item     = kind key stored_bytes bytes sha256 toolchain text text text
 //   kind     = u8                            SnapshotKind
