@@ -22,6 +22,12 @@ constexpr size_t kMaxRead = size_t{64} << 10;
 /// some fifteen hierarchies.
 constexpr size_t kMaxControlGroup = kMaxRead - 1;
 
+/// A container may make control groups below its own. Once all accounts are taken, those of a place
+/// in the tree that has more than this part of them give way first.
+constexpr size_t kShares = 16;
+/// Places deeper than this are not told apart there.
+constexpr int kMaxLevels = 32;
+
 /// Two at most are used up by one call.
 constexpr uid_t kMaxNumbers = 0x7ffffff0;
 
@@ -67,6 +73,26 @@ std::string_view ShortNameOf(std::string_view control_group) {
   if (control_group.ends_with('\n')) control_group.remove_suffix(1);
   const std::string_view line = control_group.substr(control_group.rfind('\n') + 1);
   return line.substr(line.size() - std::min(line.size(), kShown));
+}
+
+/// Returns the longest path of a control group: some of its hierarchies may not be in use.
+std::string_view LongestPathOf(std::string_view control_group) {
+  std::string_view longest;
+  while (auto line = TakeLine(control_group)) {
+    // number:controllers:path
+    const std::string_view path = line->substr(std::min(line->size(), line->find(":/") + 1));
+    if (path.size() > longest.size()) longest = path;
+  }
+  return longest;
+}
+
+bool IsBelow(std::string_view path, std::string_view parent) {
+  return path.starts_with(parent) && (path.size() == parent.size() || path[parent.size()] == '/');
+}
+
+/// Returns the child of the parent on the way to the path, or the parent if the path ends there.
+std::string BranchOf(std::string_view path, std::string_view parent) {
+  return std::string(path.substr(0, path.find('/', parent.size() + 1)));
 }
 
 }  // namespace
@@ -115,7 +141,7 @@ void Containers::Identify(const std::optional<ContainerMark>& mark, Peer& peer) 
   {
     const MutexLock lock(mutex_);
     const uid_t next = next_;
-    Group* group = GroupOf(Sha256(mark->control_group));
+    Group* group = GroupOf(mark->control_group);
     if (group == nullptr) group = &others_;
     const User* user = UserOf(*group, name);
     if (user == nullptr) return;
@@ -141,12 +167,19 @@ Account Containers::AccountOf(uid_t user) const {
   return found == numbers_.end() ? Account::OfUntoldContainers() : found->second.account;
 }
 
-Containers::Group* Containers::GroupOf(const Digest& control_group) {
-  auto found = groups_.find(control_group);
+Containers::Group* Containers::GroupOf(std::string_view control_group) {
+  const Digest name = Sha256(control_group);
+  auto found = groups_.find(name);
   if (found == groups_.end()) {
     if (!HasNumbers()) return nullptr;
-    if (groups_.size() >= limits_.accounts && !RemoveOldest(groups_)) return nullptr;
-    found = groups_.emplace(control_group, Group{Account(NextNumber())}).first;
+    const std::string_view path = LongestPathOf(control_group);
+    if (groups_.size() >= limits_.accounts) {
+      const auto forgotten = GroupToForget(path);
+      if (forgotten == groups_.end()) return nullptr;
+      for (const auto& [digest, user] : forgotten->second.users) numbers_.erase(user.number);
+      groups_.erase(forgotten);
+    }
+    found = groups_.emplace(name, Group{Account(NextNumber()), std::string(path)}).first;
   }
   found->second.last_use = ++uses_;
   return &found->second;
@@ -156,7 +189,7 @@ Containers::User* Containers::UserOf(Group& group, const Digest& name) {
   auto found = group.users.find(name);
   if (found == group.users.end()) {
     if (!HasNumbers()) return nullptr;
-    if (group.users.size() >= limits_.users_per_account && !RemoveOldest(group.users)) {
+    if (group.users.size() >= limits_.users_per_account && !RemoveOldestUser(group)) {
       return nullptr;
     }
     const uid_t number = NextNumber();
@@ -176,22 +209,62 @@ bool Containers::IsConnected(const User& user) const {
   return numbers_.at(user.number).held.use_count() > 1;
 }
 
-void Containers::Forget(const Group& group) {
-  for (const auto& [name, user] : group.users) Forget(user);
+Containers::Groups::iterator Containers::GroupToForget(std::string_view path) {
+  struct Branch {
+    size_t accounts = 0;
+    Groups::iterator oldest;  // without connections
+  };
+  const size_t few = std::max<size_t>(limits_.accounts / kShares, 1);
+  std::string parent;
+  for (int level = 0; level < kMaxLevels; ++level) {
+    std::map<std::string, Branch> branches;
+    const auto branch_of = [&](std::string_view of) {
+      return &branches.try_emplace(BranchOf(of, parent), Branch{0, groups_.end()}).first->second;
+    };
+    for (auto each = groups_.begin(); each != groups_.end(); ++each) {
+      if (!IsBelow(each->second.path, parent)) continue;
+      Branch& branch = *branch_of(each->second.path);
+      ++branch.accounts;
+      if (IsConnected(each->second)) continue;
+      const bool older =
+          branch.oldest == groups_.end() || each->second.last_use < branch.oldest->second.last_use;
+      if (older) branch.oldest = each;
+    }
+    const Branch* const own = IsBelow(path, parent) ? branch_of(path) : nullptr;
+    if (own != nullptr) ++branch_of(path)->accounts;
+    // The largest; of those with few accounts, the one that has not been seen for longest.
+    const std::string* largest = nullptr;
+    const Branch* found = nullptr;
+    for (const auto& [name, branch] : branches) {
+      if (branch.oldest == groups_.end()) continue;
+      const size_t size = std::max(branch.accounts, few);
+      const size_t found_size = found == nullptr ? 0 : std::max(found->accounts, few);
+      const bool older = found != nullptr && size == found_size &&
+                         branch.oldest->second.last_use < found->oldest->second.last_use;
+      if (size <= found_size && !older) continue;
+      largest = &name;
+      found = &branch;
+    }
+    if (found == nullptr) return groups_.end();
+    // It may not take from those that have less than the accounts around it.
+    if (own != nullptr && own->accounts > std::max(found->accounts, few)) return groups_.end();
+    if (found->accounts <= few || *largest == parent) return found->oldest;
+    parent = *largest;
+    if (level + 1 == kMaxLevels) return found->oldest;
+  }
+  return groups_.end();
 }
 
-void Containers::Forget(const User& user) { numbers_.erase(user.number); }
-
-template <typename Map>
-bool Containers::RemoveOldest(Map& map) {
-  auto oldest = map.end();
-  for (auto each = map.begin(); each != map.end(); ++each) {
-    const bool older = oldest == map.end() || each->second.last_use < oldest->second.last_use;
+bool Containers::RemoveOldestUser(Group& group) {
+  auto oldest = group.users.end();
+  for (auto each = group.users.begin(); each != group.users.end(); ++each) {
+    const bool older =
+        oldest == group.users.end() || each->second.last_use < oldest->second.last_use;
     if (older && !IsConnected(each->second)) oldest = each;
   }
-  if (oldest == map.end()) return false;
-  Forget(oldest->second);
-  map.erase(oldest);
+  if (oldest == group.users.end()) return false;
+  numbers_.erase(oldest->second.number);
+  group.users.erase(oldest);
   return true;
 }
 

@@ -73,6 +73,7 @@ class Containers {
   };
   struct Group {
     Account account;
+    std::string path = {};              ///< the longest of its control group's
     std::map<Digest, User> users = {};  ///< by root mount and uid
     uint64_t last_use = 0;
   };
@@ -81,24 +82,25 @@ class Containers {
     std::shared_ptr<const void> held;  ///< others hold it while connections are open
   };
 
+  using Groups = std::map<Digest, Group>;
+
   /// Returns null if no account is free.
-  [[nodiscard]] Group* GroupOf(const Digest& control_group) REQUIRES(mutex_);
+  [[nodiscard]] Group* GroupOf(std::string_view control_group) REQUIRES(mutex_);
+  /// Returns the account that gives way to a new one at this path, or the end.
+  [[nodiscard]] Groups::iterator GroupToForget(std::string_view path) REQUIRES(mutex_);
   /// Returns null if no number is free.
   [[nodiscard]] User* UserOf(Group& group, const Digest& name) REQUIRES(mutex_);
   [[nodiscard]] bool IsConnected(const Group& group) const REQUIRES(mutex_);
   [[nodiscard]] bool IsConnected(const User& user) const REQUIRES(mutex_);
-  void Forget(const Group& group) REQUIRES(mutex_);
-  void Forget(const User& user) REQUIRES(mutex_);
-  /// Removes the least recently used of these without connections. Returns false if there is none.
-  template <typename Map>
-  bool RemoveOldest(Map& map) REQUIRES(mutex_);
+  /// Removes the least recently used user without connections. Returns false if there is none.
+  bool RemoveOldestUser(Group& group) REQUIRES(mutex_);
   [[nodiscard]] bool HasNumbers() const REQUIRES(mutex_);
   [[nodiscard]] uid_t NextNumber() REQUIRES(mutex_) { return next_++; }
 
   const Limits limits_;
   Report report_;
   mutable Mutex mutex_;
-  std::map<Digest, Group> groups_ GUARDED_BY(mutex_);                  // by the control group
+  Groups groups_ GUARDED_BY(mutex_);                                   // by the control group
   Group others_ GUARDED_BY(mutex_) = {Account::OfUntoldContainers()};  // beyond the limit
   std::map<uid_t, Number> numbers_ GUARDED_BY(mutex_);                 // of all users above
   uint64_t uses_ GUARDED_BY(mutex_) = 0;

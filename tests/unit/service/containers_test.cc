@@ -104,6 +104,38 @@ TEST_CASE("the least recently seen container without connections gives way to a 
   CHECK(Identified(containers, Container(4)).account() != Account::OfUntoldContainers());
 }
 
+TEST_CASE("a container that makes control groups takes no accounts of those that have few") {
+  Containers containers({.accounts = 32, .users_per_account = 2});
+  std::vector<uid_t> others;
+  for (int i = 0; i < 16; ++i) others.push_back(Identified(containers, Container(i)).uid);
+  std::vector<std::shared_ptr<const void>> connections;
+  const auto make = [&](int number) {
+    return Identified(containers, ContainerMark{"5:cpu:/\n1:name=systemd:/pods/bad/" +
+                                                    std::to_string(number) + "\n0::/\n",
+                                                "25 0:27 / overlay"});
+  };
+  for (int i = 0; i < 100; ++i) static_cast<void>(make(i));
+  const Peer late = Identified(containers, Container(16));
+  CHECK_FALSE(late.account() == Account::OfUntoldContainers());
+  for (int i = 100; i < 200; ++i) connections.push_back(containers.Hold(make(i).uid));
+  CHECK(make(200).account() == Account::OfUntoldContainers());
+  CHECK(containers.AccountOf(late.uid) == late.account());
+  for (int i = 0; i < 16; ++i) CHECK(Identified(containers, Container(i)).uid == others[i]);
+}
+
+TEST_CASE("control groups of one container give way to each other by their last use") {
+  Containers containers({.accounts = 32, .users_per_account = 2});
+  const Peer old = Identified(containers, Container(1));
+  for (int i = 0; i < 31; ++i) {
+    static_cast<void>(Identified(containers, {{"0::/jobs/" + std::to_string(i) + "\n", "r"}}));
+  }
+  const Peer one = Identified(containers, {{"0::/pods/2/a\n", "r"}});
+  const Peer other = Identified(containers, {{"0::/pods/2/b\n", "r"}});
+  CHECK(Identified(containers, {{"0::/pods/2/a\n", "r"}}).uid == one.uid);
+  CHECK(Identified(containers, {{"0::/pods/2/b\n", "r"}}).uid == other.uid);
+  CHECK(Identified(containers, Container(1)).uid == old.uid);
+}
+
 TEST_CASE("an account's least recently seen user without connections gives way to a new one") {
   Containers containers({.accounts = 2, .users_per_account = 2});
   const uid_t first = Identified(containers, Container(1), 1).uid;
