@@ -168,8 +168,8 @@ Expected<Preloaded> FindPreloaded(const fs::path& standins) {
 
 /// An auditor has the loader lay out the memory of threads before it knows what the program needs.
 /// Then libraries with variables of threads that are found there, such as jemalloc's and
-/// tcmalloc's, find room for some 1,700 bytes only. Preloaded stand-ins take a part of the room that
-/// libraries have that a program opens. Keeps all that is set.
+/// tcmalloc's, find room for some 1,700 bytes only. Preloaded stand-ins take a part of the room
+/// that libraries have that a program opens. Keeps all that is set.
 void AddRoomForThreads(Variables* variables) {
   constexpr const char* kTunables = "GLIBC_TUNABLES";
   constexpr std::string_view kRoom = "glibc.rtld.optional_static_tls=";
