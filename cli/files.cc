@@ -231,7 +231,7 @@ Expected<Done> OutputFile::Begin() {
   }
   const int cause = errno;
   in_place_ =
-      FileDescriptor(openat(directory_.get(), name_.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC));
+      FileDescriptor(openat(directory_.get(), name_.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
   struct stat status {};
   const bool is_file = fstat(in_place_.get(), &status) == 0 && S_ISREG(status.st_mode);
   if (is_file) file_ = FileDescriptor(memfd_create("output", MFD_CLOEXEC));
@@ -275,15 +275,13 @@ bool OutputFile::Overwrite(std::optional<mode_t> mode) {
   struct stat old {};
   struct stat written {};
   if (fstat(in_place_.get(), &old) != 0 || fstat(file_.get(), &written) != 0) return false;
-  if (mode && fchmod(in_place_.get(), *mode) != 0) return false;
-  if (written.st_size > 0) {
-    errno = posix_fallocate(in_place_.get(), 0, written.st_size);
-    if (errno != 0) {
-      const int cause = errno;
-      const bool as_before = ftruncate(in_place_.get(), old.st_size) == 0;
-      errno = as_before ? cause : errno;
-      return false;
-    }
+  // Some file systems can't reserve room: glibc then reads a byte of each block, and writes it.
+  int cause = written.st_size > 0 ? posix_fallocate(in_place_.get(), 0, written.st_size) : 0;
+  if (cause == 0 && mode && fchmod(in_place_.get(), *mode) != 0) cause = errno;
+  if (cause != 0) {
+    const bool as_before = ftruncate(in_place_.get(), old.st_size) == 0;
+    errno = as_before ? cause : errno;
+    return false;
   }
   off_t from = 0;
   while (from < written.st_size) {

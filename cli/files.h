@@ -54,7 +54,8 @@ class OutputFile {
 
   /// Makes the draft beside the file, or in memory where the directory takes none.
   Expected<Done> Begin();
-  /// Overwrites the file where it is. It keeps its contents if there is no room for the new ones.
+  /// Overwrites the file where it is. It keeps its contents and its mode if there is no room for
+  /// the new contents, or if another user owns it and `mode` is to be set.
   [[nodiscard]] bool Overwrite(std::optional<mode_t> mode);
 
   const std::string path_;    ///< as given, for messages

@@ -3,6 +3,9 @@
 #include "cli/files.h"
 
 #include <fcntl.h>
+#include <sched.h>
+#include <sys/fsuid.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -206,6 +209,66 @@ TEST_CASE("a file that may be written in a directory that may not is overwritten
   CHECK(Contents(path) == "new");
   CHECK(std::filesystem::status(path).permissions() == std::filesystem::perms(0640));
   CHECK(FilesIn(directory.path()) == 1);
+}
+
+namespace {
+
+/// An output over a file in a directory that its owner may not write, on a file system of its own.
+struct Overwritten {
+  bool begun = false;
+  std::string error;
+  std::string contents;
+  std::filesystem::perms mode{};
+};
+
+Overwritten OverwriteOn(const char* type, const char* options, const std::string& contents) {
+  const cccl_cache::daemon::TemporaryDirectory directory;
+  Overwritten result;
+  bool mounted = false;
+  // In a name space of its own, which ends with the thread.
+  std::thread([&] {
+    constexpr uid_t kOther = 65534;
+    const std::string path = directory / "out";
+    mounted = unshare(CLONE_NEWNS) == 0 &&
+              mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+              mount("none", directory.path().c_str(), type, 0, options) == 0;
+    if (!mounted) return;
+    std::ofstream(path) << "something longer";
+    mounted = chown(path.c_str(), kOther, kOther) == 0 && chmod(path.c_str(), 0600) == 0 &&
+              chmod(directory.path().c_str(), 0555) == 0;
+    setfsuid(kOther);
+    auto file = OutputFile::Create(path);
+    result.begun = file.ok() && write(file->fd(), contents.data(), contents.size()) ==
+                                    static_cast<ssize_t>(contents.size());
+    if (result.begun) {
+      const auto finished = file->Finish(Until::kInPlace, 0640);
+      const std::string error = finished.ok() ? "" : finished.error().message;
+      result.error = error.substr(std::min(error.size(), error.rfind(':')));
+    }
+    setfsuid(0);
+    result.contents = Contents(path);
+    result.mode = std::filesystem::status(path).permissions();
+  }).join();
+  if (!mounted) FAIL("this root may not mount: a container needs CAP_SYS_ADMIN");
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("a file is overwritten where the file system can't reserve room", "[root]") {
+  const Overwritten file = OverwriteOn("ramfs", nullptr, "new");
+  CHECK(file.begun);
+  CHECK(file.error == "");
+  CHECK(file.contents == "new");
+  CHECK(file.mode == std::filesystem::perms(0640));
+}
+
+TEST_CASE("a file keeps its contents and its mode if there is no room for others", "[root]") {
+  const Overwritten file = OverwriteOn("tmpfs", "size=64k", std::string(1'000'000, 'n'));
+  CHECK(file.begun);
+  CHECK(file.error == ": No space left on device");
+  CHECK(file.contents == "something longer");
+  CHECK(file.mode == std::filesystem::perms(0600));
 }
 
 TEST_CASE("an open file is written to by its name in /proc, whatever was opened") {
