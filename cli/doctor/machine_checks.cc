@@ -168,9 +168,17 @@ Check CheckRun() {
     if (value != nullptr && *value != '\0') check.seen += "; " + std::string(name) + " is set";
   }
   const Ended ended = Try({"/bin/true"}, *variables, STDERR_FILENO, kLoaderPatience);
-  if (ended.output.empty()) return check;
+  if (ended.output.empty() && ended.status == 0) return check;
   check.verdict = CheckVerdict::kWarning;
-  check.seen += "; a program under it says: " + ended.output.substr(0, ended.output.find('\n'));
+  check.seen += "; a program under it ";
+  if (ended.output.empty()) {
+    check.seen += HowItEnded(ended.status);
+    check.way_out =
+        "take the other libraries out of LD_PRELOAD and LD_AUDIT one by one, or run programs with "
+        "--how preload";
+    return check;
+  }
+  check.seen += "says: " + ended.output.substr(0, ended.output.find('\n'));
   check.way_out =
       "take what that names out of LD_PRELOAD or LD_AUDIT; or for a larger static TLS block: "
       "export "

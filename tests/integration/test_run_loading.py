@@ -285,3 +285,23 @@ def test_doctor_tries_whether_a_program_starts_under_run(allocator, directory):
                        environment={"PATH": "/nowhere", "LD_PRELOAD": str(preloaded), "GLIBC_TUNABLES": tunables})
         [check] = [each for each in json.loads(done.stdout)["checks"] if each["name"] == "run"]
         assert check["verdict"] == verdict and ("static TLS" in check["seen"]) == (verdict == "warning"), check
+
+
+CRASHES = """
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+__attribute__((constructor)) static void crash(void) {
+  const char* libraries = getenv("LD_PRELOAD");
+  if (libraries && strstr(libraries, "cccl_cache_exec")) raise(SIGSEGV);
+}
+"""
+
+
+def test_doctor_warns_if_a_program_crashes_under_run(directory):
+    library = directory / "libcrashes.so"
+    subprocess.run(["cc", "-x", "c", "-", "-shared", "-fPIC", "-o", library], input=CRASHES, text=True, check=True)
+    done = run_cli("--json", "--socket", directory / "nothing", "doctor", check=False,
+                   environment={"PATH": "/nowhere", "LD_PRELOAD": str(library)})
+    [check] = [each for each in json.loads(done.stdout)["checks"] if each["name"] == "run"]
+    assert check["verdict"] == "warning" and check["seen"].endswith("a program under it crashed (signal 11)"), check
