@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a user inserted is answered to that user, before what all share, and to nobody else.
 #include <catch2/catch.hpp>
+#include <chrono>
+#include <memory>
 #include <string>
 
 #include "daemon/core/build/coordinator.h"
@@ -87,6 +89,20 @@ TEST_CASE("what is inserted for all is every user's hit, and is not replaced") {
   CHECK(BytesOf(bench.BuildOne("a", kAlice)) == "all's");
   CHECK(BytesOf(bench.BuildOne("a", kBob)) == "all's");
   CHECK(bench.Count(Counter::kCompiles) == 0);
+}
+
+TEST_CASE("a hit saves what its compile took, and one of unknown time is counted apart") {
+  const auto known = KnownFrom(SourceAsOutput);
+  for (const std::chrono::microseconds time :
+       {std::chrono::microseconds(0), std::chrono::microseconds(4321)}) {
+    CoordinatorBench bench(SourceAsOutput);
+    auto inserted = std::make_shared<Artifact>(*Made("all's"));
+    inserted->compile_time = time;
+    REQUIRE(bench.coordinator->cache().Insert(known.fingerprint, {}, inserted));
+    CHECK(bench.BuildOne("a", kAlice).outcome == Outcome::kHit);
+    CHECK(bench.Count(Counter::kSavedMicroseconds) == static_cast<uint64_t>(time.count()));
+    CHECK(bench.Count(Counter::kSavedUnknown) == (time.count() == 0 ? 1 : 0));
+  }
 }
 
 /// A disk that takes nothing.
