@@ -61,7 +61,7 @@ SharedEntry ManifestOf(const ArtifactRecord& record) {
 
 /// A directory of snapshots, what is asked of it, and what came of that.
 struct Bench {
-  explicit Bench(Cluster* others = nullptr) : others(others) {}
+  explicit Bench(Cluster* behind = nullptr) : others(behind) {}
 
   void Put(const std::string& name, const std::vector<ArtifactRecord>& records,
            const SigningKey& key = kKey) {
