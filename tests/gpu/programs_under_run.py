@@ -133,8 +133,60 @@ def cuda_compute(number):
     assert int(result[0]) == int(data.sum())
 
 
+def cudnn_attention(number):
+    """cuDNN makes its programs by __nvrtcCPEx, as in the next two."""
+    import torch
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+
+    found = []
+    for backend in (SDPBackend.CUDNN_ATTENTION, SDPBackend.MATH):
+        torch.manual_seed(0)
+        given = [torch.randn(2, 8, 64 + 64 * number, 64, device="cuda", dtype=torch.float16, requires_grad=True)
+                 for _ in range(3)]
+        with sdpa_kernel(backend):
+            result = torch.nn.functional.scaled_dot_product_attention(*given, is_causal=True)
+            result.sum().backward()
+        found.append([result, *(each.grad for each in given)])
+    for ours, theirs in zip(*found):
+        assert torch.allclose(ours, theirs, rtol=1e-2, atol=1e-2)
+
+
+def cudnn_convolution(number):
+    import torch
+
+    torch.backends.cudnn.benchmark = True
+    torch.manual_seed(0)
+    layer = torch.nn.Conv2d(32, 64, 3, padding=1)
+    x = torch.randn(4 + number, 32, 56, 56)
+    on_gpu = layer.cuda().half()(x.cuda().half().to(memory_format=torch.channels_last))
+    assert torch.allclose(on_gpu.float().cpu(), layer.float().cpu()(x), rtol=1e-2, atol=1e-2)
+
+
+def cudnn_graph(number):
+    import cudnn
+    import torch
+
+    torch.manual_seed(0)
+    a, b, bias = (torch.randn(*shape, device="cuda", dtype=torch.float16)
+                  for shape in ((1, 64 * number, 128), (1, 128, 256), (1, 1, 256)))
+    result = torch.empty(1, 64 * number, 256, device="cuda", dtype=torch.float16)
+    handle = cudnn.create_handle()
+    graph = cudnn.pygraph(handle=handle, io_data_type=cudnn.data_type.HALF,
+                          intermediate_data_type=cudnn.data_type.FLOAT, compute_data_type=cudnn.data_type.FLOAT)
+    inputs = [graph.tensor_like(each) for each in (a, b, bias)]
+    product = graph.matmul(name="product", A=inputs[0], B=inputs[1])
+    output = graph.gelu(name="gelu", input=graph.bias(name="bias", input=product, bias=inputs[2]))
+    output.set_output(True).set_data_type(cudnn.data_type.HALF)
+    graph.build([cudnn.heur_mode.A])
+    workspace = torch.empty(graph.get_workspace_size(), device="cuda", dtype=torch.uint8)
+    graph.execute({inputs[0]: a, inputs[1]: b, inputs[2]: bias, output: result}, workspace, handle=handle)
+    torch.cuda.synchronize()
+    assert torch.allclose(result, torch.nn.functional.gelu(a @ b + bias), rtol=2e-2, atol=2e-1)
+
+
 BY_NAME = {program.__name__: program
-           for program in (cupy, jiterator, triton, inductor, jax, cuda_core, numba, cuda_compute)}
+           for program in (cupy, jiterator, triton, inductor, jax, cuda_core, numba, cuda_compute, cudnn_attention,
+                           cudnn_convolution, cudnn_graph)}
 
 
 def measure(name, number):
