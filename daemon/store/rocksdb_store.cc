@@ -120,8 +120,8 @@ void StoreWriter::Failed(DatabaseError error) {
 void StoreWriter::Succeeded() {
   if (failure_) {
     report_("the cache's database can be written again");
-    parts_.run.Count(parts_.directory);
   }
+  parts_.run.Count(parts_.directory);
   failure_.reset();
   parts_.slot.SetFailure(std::nullopt);
   retry_delay_ = milliseconds(0);

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <filesystem>
 #include <mutex>
 #include <set>
 
@@ -15,6 +16,8 @@
 
 namespace cccl_cache::daemon::rocksdb_store_test {
 namespace {
+
+namespace fs = std::filesystem;
 
 using Catch::Matchers::Contains;
 using store_test::Fill;
@@ -40,6 +43,21 @@ TEST_CASE("the disk tier answers at once what was put, written or not") {
   CHECK(Same(*store->Get(Key(7)), *Numbered(7, 30'000)));
   CHECK(store->size().bytes > 50 * 30'000);
   CHECK(store->size().bytes < 50 * 31'000);
+}
+
+TEST_CASE(
+    "a run that could not be counted is counted once it can be, though all writes succeeded") {
+  StoreScene store;
+  store.Close();
+  fs::rename(store.state() + "/runs", store.state() + "/aside");
+  fs::create_directory(store.state() + "/runs");
+  store.Reopen();
+  CHECK_FALSE(store->run());
+  fs::remove(store.state() + "/runs");
+  fs::rename(store.state() + "/aside", store.state() + "/runs");
+  store->Put(Key(1), Numbered(1, 300));
+  REQUIRE(WaitUntil([&] { return store->run().ok(); }));
+  CHECK(*store->run() == 2);
 }
 
 TEST_CASE("restart_keeps_entries") {
