@@ -9,8 +9,11 @@
 #include <vector>
 
 #include "base/codec.h"
+#include "daemon/core/lease/deposit.h"
 #include "daemon/core/model/account.h"
+#include "daemon/store/deposit_table.h"
 #include "daemon/store/rows.h"
+#include "daemon/store/write_queue.h"
 
 namespace cccl_cache::daemon {
 namespace {
@@ -62,6 +65,16 @@ std::optional<DatabaseError> DropOf(Database& database, Column column) {
   }
 }
 
+std::optional<DatabaseError> DropDeposits(Database& database) {
+  StoredDeposits stored;
+  if (auto error = ReadDepositRecords(database, stored)) return error;
+  WriteQueue::DepositChanges removed;
+  for (const DepositRecord& record : stored.records) {
+    if (IsContainerUser(record.uid)) removed[record.key] = {};
+  }
+  return WriteDeposits(database, removed);
+}
+
 }  // namespace
 
 std::optional<DatabaseError> RowsOfEarlierContainers::DropOnce(Database& database) {
@@ -70,6 +83,7 @@ std::optional<DatabaseError> RowsOfEarlierContainers::DropOnce(Database& databas
        {Column::kAnswered, Column::kPrivate, Column::kPrivateOrder, Column::kPrivateUsage}) {
     if (auto error = DropOf(database, column)) return error;
   }
+  if (auto error = DropDeposits(database)) return error;
   done_ = true;
   return std::nullopt;
 }

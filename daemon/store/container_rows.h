@@ -8,8 +8,7 @@
 
 namespace cccl_cache::daemon {
 
-/// The rows that users of containers left in an earlier run, apart from deposits
-/// (RocksdbDeposits::Records). Their numbers may mean others now
+/// The rows that users of containers left in an earlier run. Their numbers may mean others now
 /// (docs/internals/decisions/0067). Used by one thread at a time.
 class RowsOfEarlierContainers {
  public:

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "daemon/core/lease/deposit.h"
-#include "daemon/core/model/account.h"
 
 namespace cccl_cache::daemon {
 namespace {
@@ -104,11 +103,6 @@ std::vector<DepositRecord> RocksdbDeposits::Records() {
   if (database && ReadDepositRecords(*database, stored)) statistics_.Add(Counter::kStoreErrors);
   statistics_.Add(Counter::kCorruptEntries, stored.broken.size());
   for (const Digest& key : stored.broken) Remove(key);
-  for (const DepositRecord& record : stored.records) {
-    if (IsContainerUser(record.uid)) Remove(record.key);
-  }
-  std::erase_if(stored.records,
-                [](const DepositRecord& record) { return IsContainerUser(record.uid); });
   return std::move(stored.records);
 }
 

@@ -33,8 +33,7 @@ struct StoredDeposits {
 
 /// The deposits on disk. Thread-safe. Writes go through the queue to the store's writer thread, and
 /// Get finds what is queued. Contents that do not verify are counted; the caller removes them, like
-/// all that are not found. Records drops the deposits of users of containers, which are of an
-/// earlier run (container_rows.h).
+/// all that are not found.
 class RocksdbDeposits final : public DepositStore {
  public:
   /// The arguments must outlive the object.

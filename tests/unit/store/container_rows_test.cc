@@ -60,6 +60,13 @@ TEST_CASE("what users of containers left in an earlier run is dropped, and nothi
   CHECK(OwnersOfDeposits(scene) == std::vector{kAlice});
 }
 
+TEST_CASE("deposits of containers of this run stay when the deposits on the disk are read again") {
+  StoreScene scene;
+  REQUIRE(scene->deposits().Put(Record(1, kContained), std::make_shared<const std::string>("a")));
+  CHECK(WaitUntil([&] { return OwnersOfDeposits(scene) == std::vector{kContained}; }));
+  CHECK(OwnersOfDeposits(scene) == std::vector{kContained});
+}
+
 TEST_CASE("what users of containers left in an earlier run counts no more") {
   StoreScene scene;
   RocksdbStoreOptions options;
