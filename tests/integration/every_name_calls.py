@@ -4,7 +4,6 @@
 a program can observe: one line for each call.
 
     every_name_calls.py LIBNVRTC LIBNVJITLINK
-    every_name_calls.py names
 
 Knows nothing of the cache."""
 
@@ -84,8 +83,8 @@ class Library:
         size = ctypes.c_size_t(12345)
         self.call(name.replace("#", "Size"), program, ctypes.byref(size))
         buffer = ctypes.create_string_buffer(b"\xee" * (size.value + 1))
+        self.call(name.replace("#", ""), program, buffer)
         if size.value != 12345:
-            self.call(name.replace("#", ""), program, buffer)
             say(size.value and (own_bytes or (size.value, hashlib.sha256(buffer.raw).hexdigest())))
         return buffer.raw[:size.value]
 
@@ -211,19 +210,17 @@ def links_by_all_names(linker, contents):
 
     link_by(linker, plain, contents, b"-ptx", path=b"/absent")
     major, minor = NUMBER(), NUMBER()
-    say(linker.library.nvJitLinkVersion(ctypes.byref(major), ctypes.byref(minor)), major, minor)
+    say("nvJitLinkVersion", linker.library.nvJitLinkVersion(ctypes.byref(major), ctypes.byref(minor)), major, minor)
     if linker.has("__nvJitLinkAPI"):
         function = linker.library.__getattr__("__nvJitLinkAPI")
         function.restype, function.argtypes = POINTER, (ctypes.c_uint,)
-        say("no such function", function(0))
+        say("__nvJitLinkAPI", function(0))
         adds = ctypes.CFUNCTYPE(NUMBER, POINTER, TEXT, ctypes.c_size_t, TEXT)
         link_by(linker, plain, contents, bitcode=adds(function(ADDS_BITCODE)))
         say(function(ADDS_BITCODE) == function(ADDS_BITCODE))
 
 
 def main():
-    if sys.argv[1] == "names":
-        return say(*NVRTC, "nvJitLinkVersion", "__nvJitLinkAPI", *(f"nvJitLink{name}" for name in LINK))
     nvrtc, linker = Library(sys.argv[1]), Library(sys.argv[2])
     programs_of_all_kinds(nvrtc)
     functions_without_a_program(nvrtc)
