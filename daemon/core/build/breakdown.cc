@@ -45,6 +45,11 @@ class Family {
   std::vector<LabelledStatistic>& to_;
 };
 
+/// Returns the account whose row counts for this one.
+Account RowAccountOf(Account account) {
+  return account.IsContainers() ? Account::OfUntoldContainers() : account;
+}
+
 std::string OfUser(std::string_view user) { return fmt::format("user=\"{}\"", user); }
 
 std::string OfCodegen(std::string_view kind, std::string_view toolchain) {
@@ -102,7 +107,7 @@ void BuildBreakdown::Add(const BuildRecord& record) {
                                                 : kError;
   const Codegen codegen{NameOf(record.kind), LabelOf(result)};
   const MutexLock lock(mutex_);
-  Row& account = RowOf(rows_.accounts, record.peer.account(), kMaxAccounts, rows_.other_accounts);
+  Row& account = RowOfAccount(record.peer.account());
   Row& toolchain = RowOf(rows_.codegens, codegen, kMaxCodegens, rows_.other_codegens);
   for (Row* row : {&account, &toolchain}) {
     ++row->outcomes[outcome];
@@ -124,10 +129,14 @@ void BuildBreakdown::Add(const BuildRecord& record) {
 
 void BuildBreakdown::Add(Account account, DepositUse use) {
   const MutexLock lock(mutex_);
-  Row& row = RowOf(rows_.accounts, account, kMaxAccounts, rows_.other_accounts);
+  Row& row = RowOfAccount(account);
   ++row.deposits[use == DepositUse::kFound    ? "hit"
                  : use == DepositUse::kJoined ? "joined"
                                               : "built"];
+}
+
+BuildBreakdown::Row& BuildBreakdown::RowOfAccount(Account account) {
+  return RowOf(rows_.accounts, RowAccountOf(account), kMaxAccounts, rows_.other_accounts);
 }
 
 void BuildBreakdown::Clear() {
@@ -152,7 +161,9 @@ std::vector<LabelledStatistic> BuildBreakdown::Take(std::optional<Account> only)
   {
     const MutexLock lock(mutex_);
     for (const auto& [account, row] : rows_.accounts) {
-      if (!only || *only == account) users.emplace_back(OfUser(account.Label()), row);
+      if (!only || (*only == account && !account.IsContainers())) {
+        users.emplace_back(OfUser(account.Label()), row);
+      }
     }
     const bool others =
         !rows_.other_accounts.outcomes.empty() || !rows_.other_accounts.deposits.empty();

@@ -56,7 +56,8 @@ struct LabelledStatistic {
 [[nodiscard]] std::string ToolchainLabel(const std::string& version, const Digest& id);
 
 /// Totals of the answered builds by the account that asked and by kind and toolchain, and how long
-/// they took: since the daemon started, or since the last Clear. Thread-safe.
+/// they took: since the daemon started, or since the last Clear. All accounts of containers count
+/// as one, because they come and go for as long as the daemon runs. Thread-safe.
 class BuildBreakdown {
  public:
   void Add(const BuildRecord& record);
@@ -66,7 +67,8 @@ class BuildBreakdown {
   using Codegen = std::pair<std::string_view, std::string>;  ///< kind and toolchain
   /// Returns the mean duration of the compiles of each kind and toolchain.
   [[nodiscard]] std::map<Codegen, std::chrono::microseconds> MeanCompiles() const;
-  /// Returns the statistics by toolchain, and those of one account, or of all if none is given.
+  /// Returns the statistics by toolchain, and those of one account, or of all if none is given. A
+  /// container has none of its own.
   [[nodiscard]] std::vector<LabelledStatistic> Take(std::optional<Account> only) const;
 
  private:
@@ -85,6 +87,8 @@ class BuildBreakdown {
     DurationHistogram hits;
     DurationHistogram queue;
   };
+
+  [[nodiscard]] Row& RowOfAccount(Account account) REQUIRES(mutex_);
 
   mutable Mutex mutex_;
   Rows rows_ GUARDED_BY(mutex_);

@@ -134,6 +134,21 @@ TEST_CASE("users beyond the bound share a row, which administrators see") {
   }
 }
 
+TEST_CASE("containers share a row, however many there were, and none of them sees it") {
+  BuildBreakdown breakdown;
+  for (uid_t i = 0; i < 2000; ++i) {
+    Add(breakdown, kFirstContainerUser + i, Answered(Outcome::kHit, 0s));
+  }
+  Add(breakdown, 7, Answered(Outcome::kHit, 0s));
+  const auto taken = Taken(breakdown);
+  CHECK(taken.at("builds_by_user_total{user=\"containers\",outcome=\"hit\"}") == 2000);
+  CHECK(taken.at("builds_by_user_total{user=\"7\",outcome=\"hit\"}") == 1);
+  for (const Account container : {Account(kFirstContainerUser), Account::OfUntoldContainers()}) {
+    CHECK(Taken(breakdown, container).count("compile_seconds_by_user_total{user=\"containers\"}") ==
+          0);
+  }
+}
+
 TEST_CASE("nothing is left after Clear") {
   BuildBreakdown breakdown;
   Add(breakdown, 7, Answered(Outcome::kBuilt, 2s));
