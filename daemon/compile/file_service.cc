@@ -201,14 +201,14 @@ bool FileService::Close() {
 void HungReads::Begin(Account account) {
   const MutexLock lock(mutex_);
   ++of_[account];
-  ++count_;
+  count_.Add(account, 1);
 }
 
 void HungReads::End(Account account) {
   const MutexLock lock(mutex_);
   const auto user = of_.find(account);
   if (--user->second == 0) of_.erase(user);
-  --count_;
+  count_.Remove(account, 1);
 }
 
 bool HungReads::Full(Account account) const {
@@ -220,7 +220,7 @@ bool HungReads::Full(Account account) const {
 
 size_t HungReads::count() const {
   const MutexLock lock(mutex_);
-  return count_;
+  return count_.in_all;
 }
 
 }  // namespace cccl_cache::daemon

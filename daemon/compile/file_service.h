@@ -37,7 +37,7 @@ class HungReads {
  private:
   mutable Mutex mutex_;
   std::map<Account, size_t> of_ GUARDED_BY(mutex_);  // no zeros
-  size_t count_ GUARDED_BY(mutex_) = 0;
+  HeldInAll count_ GUARDED_BY(mutex_);
 };
 
 /// The hung reads of one user. Threads that hang hold the table by shared_ptr: it may outlive its

@@ -133,17 +133,20 @@ Status KeptReleases::Reserve(Account account, const KnownRelease& release) {
   if (own >= kIncoming.Most(account, own, places)) {
     return Overloaded("other releases are being received: try again in a few seconds");
   }
-  uint64_t in_all = 0;
+  // All containers give as one account, because their numbers do not outlive a run.
+  const Account payer = account.IsContainers() ? Account::OfUntoldContainers() : account;
+  HeldInAll held;
   uint64_t mine = 0;
-  for (const auto& [other, bytes] : incoming_) in_all += bytes;
+  for (const auto& [other, bytes] : incoming_) held.Add(other, bytes);
   for (const KnownRelease& kept : options_.known) {
     const std::optional<uid_t> giver = GiverOf(PathOf(kept));
     // The one in place of which this one would be kept does not count.
     if (!giver || &kept == &release) continue;
-    in_all += kept.bytes();
-    if (options_.find_account(*giver).value_or(Account(*giver)) == account) mine += kept.bytes();
+    const Account owner = OwnerOf(*giver);
+    held.Add(owner, kept.bytes());
+    if (owner == payer) mine += kept.bytes();
   }
-  const uint64_t most = options_.bytes.Most(account, mine, in_all);
+  const uint64_t most = options_.bytes.Most(payer, mine, held);
   if (mine + release.bytes() > most) {
     return Overloaded(fmt::format(
         "release {} takes {} MiB, and {} MiB are left for {}: an administrator can remove releases "
@@ -153,6 +156,11 @@ Status KeptReleases::Reserve(Account account, const KnownRelease& release) {
   }
   incoming_[account] = release.bytes();
   return Ok{};
+}
+
+Account KeptReleases::OwnerOf(uid_t giver) const {
+  if (IsContainerUser(giver)) return Account::OfUntoldContainers();
+  return options_.find_account(giver).value_or(Account(giver));
 }
 
 void KeptReleases::Release(Account account) {

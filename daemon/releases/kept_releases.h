@@ -55,6 +55,7 @@ class KeptReleases final : public Releases {
   [[nodiscard]] std::string PathOf(const KnownRelease& release) const;
   /// Counts the release as incoming, if there is room for it.
   [[nodiscard]] Status Reserve(Account account, const KnownRelease& release);
+  [[nodiscard]] Account OwnerOf(uid_t giver) const;
   void Release(Account account);
   /// Puts a complete release in its place and has it identified. Callers that give the same one at
   /// the same time share that.

@@ -36,7 +36,7 @@ void RemoteOutbox::Finish() {
 
 uint64_t RemoteOutbox::bytes() const {
   const MutexLock lock(mutex_);
-  return bytes_;
+  return bytes_.in_all;
 }
 
 void RemoteOutbox::Write(std::string name, const SharedEntry& entry, const ArtifactPtr& artifact,
@@ -49,7 +49,7 @@ void RemoteOutbox::Write(std::string name, const SharedEntry& entry, const Artif
     return statistics_.Add(Counter::kRemoteWritesFailed);
   }
   bytes_of_[account] += bytes;
-  bytes_ += bytes;
+  bytes_.Add(account, bytes);
   waiting_.push_back({.name = std::move(name),
                       .entry = entry,
                       .artifact = artifact,
@@ -120,7 +120,7 @@ void RemoteOutbox::EndWrite(const Sent& sent, bool written) {
   {
     const MutexLock lock(mutex_);
     unanswered_.erase(sent.number);
-    bytes_ -= sent.bytes;
+    bytes_.Remove(sent.account, sent.bytes);
     if ((bytes_of_[sent.account] -= sent.bytes) == 0) bytes_of_.erase(sent.account);
     const uint64_t oldest = unanswered_.empty() ? UINT64_MAX : *unanswered_.begin();
     for (; !held_.empty() && held_.front().after < oldest; held_.pop_front())

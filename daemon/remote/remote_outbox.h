@@ -89,7 +89,7 @@ class RemoteOutbox {
   CondVar changed_;
   std::deque<Outgoing> waiting_ GUARDED_BY(mutex_);
   std::map<Account, uint64_t> bytes_of_ GUARDED_BY(mutex_);  // only those that have some
-  uint64_t bytes_ GUARDED_BY(mutex_) = 0;
+  HeldInAll bytes_ GUARDED_BY(mutex_);
   uint64_t last_write_ GUARDED_BY(mutex_) = 0;
   std::set<uint64_t> unanswered_ GUARDED_BY(mutex_);  ///< writes
   std::deque<Held> held_ GUARDED_BY(mutex_);

@@ -64,8 +64,7 @@ Status FairQueue::Add(uint64_t item, Account account, BuildPriority priority) {
                    kRetryQueued};
     }
     const Allowance allowance{bounds_.per_uid, bounds_.total};
-    HeldInAll held(waiting_.size());
-    held.in_containers = waiting_in_containers_;
+    const HeldInAll held{waiting_.size(), waiting_in_containers_};
     if (!known && mine >= allowance.Most(account, mine, held)) {
       return Error{ErrorCode::kOverloaded,
                    fmt::format("{} of at most {} builds wait already; to let more wait, raise "
@@ -236,9 +235,9 @@ void FairQueue::ServeRelief(std::stop_token stop) {
   while (!stop.stop_requested()) {
     const auto relieved = Relieved();
     if (const auto* account = std::get_if<Account>(&relieved)) {
-      ++busy_relief_slots_;
+      busy_relief_slots_.Add(*account, 1);
       RunNextOf(*account);
-      --busy_relief_slots_;
+      busy_relief_slots_.Remove(*account, 1);
     } else {
       changed_.WaitUntil(mutex_, stop, std::get<Clock::time_point>(relieved),
                          [this, seen = changes_]() REQUIRES(mutex_) { return changes_ != seen; });

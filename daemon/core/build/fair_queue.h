@@ -127,7 +127,7 @@ class FairQueue {
   size_t waiting_in_containers_ GUARDED_BY(mutex_) = 0;      ///< places in lines of containers
   size_t running_ GUARDED_BY(mutex_) = 0;
   size_t busy_slots_ GUARDED_BY(mutex_) = 0;
-  size_t busy_relief_slots_ GUARDED_BY(mutex_) = 0;
+  HeldInAll busy_relief_slots_ GUARDED_BY(mutex_);
   uint64_t last_number_ GUARDED_BY(mutex_) = 0;
   uint64_t turns_ GUARDED_BY(mutex_) = 0;    ///< of all lines so far
   uint64_t changes_ GUARDED_BY(mutex_) = 0;  ///< of what waits and runs

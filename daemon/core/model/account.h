@@ -56,8 +56,6 @@ class Account {
 
 /// The amount that all accounts hold of a resource. A plain value.
 struct HeldInAll {
-  HeldInAll(uint64_t all = 0) : in_all(all) {}  // NOLINT: implicit
-
   void Add(Account account, uint64_t amount) {
     in_all += amount;
     if (account.IsContainers()) in_containers += amount;
@@ -67,7 +65,7 @@ struct HeldInAll {
     if (account.IsContainers()) in_containers -= amount;
   }
 
-  uint64_t in_all;
+  uint64_t in_all = 0;
   uint64_t in_containers = 0;  ///< what the accounts of containers hold of it
 };
 

@@ -150,7 +150,7 @@ bool IdleJobs::Add(Account account, size_t bytes, Job job) {
     User& user = users_[account];
     user.jobs.push_back({account, bytes, std::move(job)});
     user.bytes += bytes;
-    ++waiting_;
+    waiting_.Add(account, 1);
   }
   changed_.NotifyOne();
   return true;
@@ -189,7 +189,7 @@ IdleJobs::Waiting IdleJobs::TakeNext() {
   Waiting next = std::move(user->second.jobs.front());
   user->second.jobs.pop_front();
   user->second.bytes -= next.bytes;
-  --waiting_;
+  waiting_.Remove(next.account, 1);
   if (user->second.jobs.empty()) users_.erase(user);
   return next;
 }
@@ -197,18 +197,18 @@ IdleJobs::Waiting IdleJobs::TakeNext() {
 void IdleJobs::PutBack(Waiting job) {
   User& user = users_[job.account];
   user.bytes += job.bytes;
+  waiting_.Add(job.account, 1);
   user.jobs.push_front(std::move(job));
-  ++waiting_;
 }
 
 void IdleJobs::Work(std::stop_token stop) {
   MutexLock lock(mutex_);
-  while (changed_.Wait(mutex_, stop, [this]() REQUIRES(mutex_) { return waiting_ > 0; })) {
+  while (changed_.Wait(mutex_, stop, [this]() REQUIRES(mutex_) { return waiting_.in_all > 0; })) {
     while (!stop.stop_requested() && !HasRoom()) {
       changed_.WaitFor(mutex_, stop, kLookAgain, [] { return false; });
     }
     if (stop.stop_requested()) return;
-    if (waiting_ == 0) continue;  // another thread took it
+    if (waiting_.in_all == 0) continue;  // another thread took it
     Waiting next = TakeNext();
     const auto running = running_.emplace(running_.end());
     lock.Unlock();

@@ -62,7 +62,7 @@ class IdleJobs {
   /// Returns how many jobs wait or run.
   [[nodiscard]] size_t size() const {
     const MutexLock lock(mutex_);
-    return waiting_ + running_.size();
+    return waiting_.in_all + running_.size();
   }
 
   /// Stops running jobs and drops waiting ones. After it only TakeSlot calls `busy`.
@@ -92,7 +92,7 @@ class IdleJobs {
   mutable Mutex mutex_;
   CondVar changed_;
   std::map<Account, User> users_ GUARDED_BY(mutex_);  // those that have jobs
-  size_t waiting_ GUARDED_BY(mutex_) = 0;
+  HeldInAll waiting_ GUARDED_BY(mutex_);
   size_t taken_ GUARDED_BY(mutex_) = 0;                     // slots
   Account served_ GUARDED_BY(mutex_) = Account(0);          // whose job was taken last
   std::list<std::stop_source> running_ GUARDED_BY(mutex_);  // the newest last

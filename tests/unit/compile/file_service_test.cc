@@ -240,5 +240,15 @@ TEST_CASE("reads of all users that hang have a bound of their own, with a part k
   CHECK_FALSE(reads.Full(Account(1000)));
 }
 
+TEST_CASE("reads of containers that hang leave half of the bound to others") {
+  HungReads reads;
+  for (uid_t i = 0; i < 100; ++i) {
+    const Account container(kFirstContainerUser + i);
+    while (!reads.Full(container)) reads.Begin(container);
+  }
+  CHECK(reads.count() <= HungReads::kMax / 2);
+  CHECK_FALSE(reads.Full(Account(1)));
+}
+
 }  // namespace
 }  // namespace cccl_cache::daemon::file_service_test

@@ -244,6 +244,20 @@ TEST_CASE("root has a relief slot although other users hold all that they may ha
   CHECK(recorder.Wait(7).size() == 7);
 }
 
+TEST_CASE("containers have at most half of the relief slots") {
+  Recorder recorder;
+  FairQueue queue({.slots = 1, .relief_slots = 4, .relief_after = std::chrono::milliseconds(1)},
+                  [&](uint64_t item) { recorder.Run(item); });
+  for (uint64_t i = 1; i <= 6; ++i) {
+    CHECK(queue.Add(i, Account(kFirstContainerUser + static_cast<uid_t>(i))).ok());
+  }
+  CHECK(recorder.Wait(3).size() == 3);  // a slot, and two of four for relief
+  CHECK(queue.Add(100, Account(7)).ok());
+  CHECK(recorder.Wait(4).back() == 100);
+  recorder.Release();
+  CHECK(recorder.Wait(7).size() == 7);
+}
+
 TEST_CASE("a user leaves room in the queue for others, and all leave some for root") {
   Line line(100, 16);
   uint64_t item = 0;

@@ -127,6 +127,14 @@ TEST_CASE("idle jobs of a user are bounded in number and in what they keep, othe
   CHECK(line.Finish(4) == std::vector<uid_t>{1, 3, 4, 1});
 }
 
+TEST_CASE("idle jobs of containers take at most half of the places") {
+  Line line({.waiting_per_uid = 256, .bytes_per_uid = 100, .waiting = 16});
+  for (uid_t i = 0; i < 16; ++i) line.Add(kFirstContainerUser + i, 0);
+  line.Add(1, 0);
+  CHECK(line.jobs.size() == 1 + 8 + 1);  // one of them runs
+  CHECK(line.Finish(2).size() == 8 + 1);
+}
+
 TEST_CASE("the end of the daemon stops the job that runs and drops those that wait") {
   std::promise<void> started;
   std::atomic<int> ran{0};

@@ -299,6 +299,25 @@ TEST_CASE("all users' releases stay within the limit, what is on its way include
   CHECK(scene.Receive(0, kNvrtc).ok());  // a part is kept for root
 }
 
+TEST_CASE("containers' releases take at most half of the limit") {
+  Scene scene({.per_account = 1 << 20, .in_all = 5000});
+  const uid_t container = cccl_cache::kFirstContainerUser + 1;
+  CHECK(Add(scene, container) == "added");
+  CHECK(scene.Receive(container + 1, kNvrtc).error().code == ErrorCode::kOverloaded);
+  CHECK(scene.Receive(kAlice, kNvrtc).ok());
+}
+
+TEST_CASE("containers give releases as one user, in the next run as well") {
+  Scene scene({.per_account = 2000, .in_all = 1 << 20});
+  const uid_t container = cccl_cache::kFirstContainerUser + 1;
+  CHECK(Add(scene, container) == "added");
+  for (int run = 0; run < 2; ++run) {
+    CHECK(scene.Receive(container + 1, kNvrtc).error().code == ErrorCode::kOverloaded);
+    scene.Restart();
+  }
+  CHECK(scene.Receive(kAlice, kNvrtc).ok());
+}
+
 TEST_CASE("a daemon without room for releases takes none, nor from the overflow uid") {
   Scene none({.per_account = 1 << 20, .in_all = 0});
   CHECK(Add(none, kAlice) == "denied");

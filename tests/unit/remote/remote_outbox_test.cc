@@ -74,6 +74,16 @@ TEST_CASE("a user whose entries fill the outbox leaves room for those of others"
   CHECK(got.starts_with("SET bob"));
 }
 
+TEST_CASE("entries of containers fill at most half of the outbox") {
+  Scene scene;
+  for (uid_t i = 0; i < 20; ++i)
+    scene.Write(Account(cccl_cache::kFirstContainerUser + i), "contained");
+  CHECK(scene.Refused() >= 15);
+  const uint64_t refused = scene.Refused();
+  scene.Write(kAlice, "alice");
+  CHECK(scene.Refused() == refused);
+}
+
 TEST_CASE("an entry that is removed right after it was given does not stay") {
   Scene scene;
   scene.Write(kAlice, "alice");
