@@ -85,6 +85,9 @@ class Walk {
       if (names_.back() == "..") return Refused(path + ": " + std::strerror(ENOENT));
       path += "/" + names_.back();
     }
+    if (OthersWrite() && !rules_.makes_missing) {
+      return Refused(path + " is missing, and other users could make it");
+    }
     return {std::move(path), "", false};
   }
 
@@ -103,16 +106,16 @@ class Walk {
     return lstat("/", &status_) == 0;
   }
 
+  [[nodiscard]] bool OthersWrite() const { return (status_.st_mode & (S_IWGRP | S_IWOTH)) != 0; }
+
   /// Returns why other users could replace what lies in the directory that the walk stands in.
   [[nodiscard]] std::string WhyReplaceable() const {
     const bool last = names_.empty();
     if (!IsOwnOrRoot(status_.st_uid) && !(last && rules_.given_away && by_root_)) {
       return Spelled() + " belongs to another user";
     }
-    const bool group_writes = (status_.st_mode & S_IWGRP) != 0 &&
-                              !(rules_.own_group != nullptr && rules_.own_group(status_.st_gid));
     const bool protects = (status_.st_mode & S_ISVTX) != 0 && !last;
-    if ((group_writes || (status_.st_mode & S_IWOTH) != 0) && !protects) {
+    if (OthersWrite() && !protects) {
       return Spelled() + " can be written by other users";
     }
     return "";

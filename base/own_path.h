@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <sys/types.h>
-
 #include <string>
 #include <string_view>
 
@@ -17,15 +15,18 @@ struct FollowedDirectory {
 };
 
 struct OwnDirectoryRules {
-  /// Returns whether a directory that this group can write is the user's alone. Null: none is.
-  bool (*own_group)(gid_t group) = nullptr;
+  /// The caller makes what is missing, and follows the path again: another user may have made it
+  /// first where a directory is sticky.
+  bool makes_missing = false;
   /// The directory itself may belong to another user if only root can have given it away.
   bool given_away = false;
 };
 
 /// Follows an absolute path to a directory once, link by link. Each directory on the way and each
 /// link must belong to root or this user, and only these may write the directories, but for sticky
-/// ones above the last. So no other user can change where the returned path leads: use that one.
+/// ones above the last. What is missing below a sticky one is refused: others could make it. No
+/// group is the user's alone, because a client can't ask for its members in every process. So no
+/// other user can change where the returned path leads: use that one.
 [[nodiscard]] FollowedDirectory OwnDirectory(std::string_view path,
                                              const OwnDirectoryRules& rules = {});
 

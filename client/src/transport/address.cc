@@ -4,6 +4,7 @@
 
 #include <limits.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -35,28 +36,29 @@ struct Place {
 
 /// `given_away`: the directory may belong to the service's user, because only root can have given
 /// it away. The socket itself may be a link, which then leads to another such place.
-Place Follow(std::string socket, bool given_away) {
+Place Follow(const std::string& spelled, bool given_away) {
   constexpr int kMaxLinks = 8;
+  std::string socket = spelled;
   for (int links = 0;; ++links) {
     const size_t slash = socket.rfind('/');
     FollowedDirectory directory =
         OwnDirectory(slash == 0 ? "/" : socket.substr(0, slash), {.given_away = given_away});
-    Place place{std::move(directory.path) + socket.substr(slash), std::move(directory.refusal)};
+    if (!directory.refusal.empty()) return {spelled, std::move(directory.refusal)};
+    const std::string followed = std::move(directory.path) + socket.substr(slash);
     struct stat status;
-    if (!place.refusal.empty() || lstat(place.socket.c_str(), &status) != 0 ||
-        !S_ISLNK(status.st_mode)) {
-      return place;
+    if (lstat(followed.c_str(), &status) != 0 || !S_ISLNK(status.st_mode)) {
+      // Others can't change the links of the spelled path either.
+      return {followed.size() < sizeof(sockaddr_un::sun_path) ? followed : spelled, ""};
     }
     char target[PATH_MAX];
-    const ssize_t length = readlink(place.socket.c_str(), target, sizeof(target));
+    const ssize_t length = readlink(followed.c_str(), target, sizeof(target));
     const bool own = status.st_uid == 0 || status.st_uid == geteuid();
     if (length <= 0 || !own || links == kMaxLinks) {
-      return {place.socket, place.socket + " is a link of another user, or leads nowhere"};
+      return {spelled, followed + " is a link of another user, or leads nowhere"};
     }
     const std::string_view name(target, static_cast<size_t>(length));
-    socket = name.starts_with('/')
-                 ? std::string(name)
-                 : place.socket.substr(0, place.socket.rfind('/') + 1).append(name);
+    socket = name.starts_with('/') ? std::string(name)
+                                   : followed.substr(0, followed.rfind('/') + 1).append(name);
   }
 }
 

@@ -70,8 +70,9 @@ Status CheckUpToRoot(const std::filesystem::path& directory, std::string_view da
 }
 
 /// Follows a path once, as the daemon's user.
-Result<FollowedDirectory> Follow(const std::string& directory, std::string_view danger) {
-  FollowedDirectory followed = OwnDirectory(directory, {.own_group = &IsOwnGroup});
+Result<FollowedDirectory> Follow(const std::string& directory, const OwnDirectoryRules& rules,
+                                 std::string_view danger) {
+  FollowedDirectory followed = OwnDirectory(directory, rules);
   if (followed.refusal.empty()) return followed;
   return Error{ErrorCode::kDenied,
                fmt::format("{}, so others than root and this user could {}: choose another "
@@ -83,12 +84,12 @@ Result<FollowedDirectory> Follow(const std::string& directory, std::string_view 
 
 Result<std::string> MakeOwnDirectory(const std::string& directory, mode_t mode,
                                      std::string_view danger) {
-  Result<FollowedDirectory> followed = Follow(directory, danger);
+  Result<FollowedDirectory> followed = Follow(directory, {.makes_missing = true}, danger);
   if (!followed) return followed.error();
   if (followed->exists) return std::move(followed->path);
   if (Status made = MakeDirectories(followed->path, mode); !made) return made.error();
   // Another user may have been the first in a sticky directory.
-  followed = Follow(followed->path, danger);
+  followed = Follow(followed->path, {}, danger);
   if (!followed) return followed.error();
   return std::move(followed->path);
 }

@@ -81,11 +81,13 @@ Status ClearTheWay(const std::string& path, const sockaddr_un& address) {
   return Ok{};
 }
 
+std::string TemporaryName(const std::string& path) { return fmt::format("{}.{}", path, getpid()); }
+
 /// Binds under a temporary name, and renames the file when it is complete. So a client sees either
 /// no socket or one that listens, with its own mode and group. The caller holds a lock on the
 /// directory, so only one daemon at a time does this.
 Status BindAs(int fd, const ListenOptions& options) {
-  const std::string temporary = fmt::format("{}.{}", options.path, getpid());
+  const std::string temporary = TemporaryName(options.path);
   auto address = AddressOf(temporary);
   if (!address) return address.error();
   unlink(temporary.c_str());
@@ -188,7 +190,9 @@ Result<ListeningSocket> ListeningSocket::Bind(const ListenOptions& given) {
       MakeOwnDirectory(spelled.parent_path(), mode, "put a socket of their own there");
   if (!directory) return directory.error();
   ListenOptions options = given;
-  options.path = std::filesystem::path(*directory) / spelled.filename();
+  const std::string followed = std::filesystem::path(*directory) / spelled.filename();
+  // Where that is too long, the spelled path: others can't change its links either.
+  if (AddressOf(TemporaryName(followed))) options.path = followed;
   auto address = AddressOf(options.path);
   if (!address) return address.error();
   // Held from the check of a stale file to the rename, so of two daemons that start at once, one

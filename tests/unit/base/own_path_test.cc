@@ -71,6 +71,19 @@ TEST_CASE("a path on which another user's link or directory stands is refused", 
   CHECK_FALSE(OwnDirectory(root / "real", {.given_away = true}).refusal.empty());
 }
 
+TEST_CASE("what is missing below a sticky directory is refused, unless the caller makes it") {
+  const TemporaryDirectory root;
+  create_directories(root / "sticky");
+  REQUIRE(chmod((root / "sticky").c_str(), 01777) == 0);
+  const FollowedDirectory missing = OwnDirectory(root / "sticky/new/newer");
+  CHECK(missing.refusal.find("sticky/new/newer is missing") != std::string::npos);
+  const FollowedDirectory made = OwnDirectory(root / "sticky/new/newer", {.makes_missing = true});
+  CHECK(made.refusal.empty());
+  CHECK_FALSE(made.exists);
+  REQUIRE(chmod((root / "sticky").c_str(), 0755) == 0);
+  CHECK(OwnDirectory(root / "sticky/new").refusal.empty());
+}
+
 TEST_CASE("a home has one socket for this boot of this node, which fits into an address") {
   const std::string path = SocketBelowHome("/home/a");
   CHECK(path == SocketBelowHome("/home/a"));

@@ -227,6 +227,35 @@ TEST_CASE("another user's directory is not trusted, but root may give the system
   CHECK_FALSE(FindSocket(places.search).ok());
 }
 
+TEST_CASE("a socket's directory that other users could make is not trusted") {
+  const TemporaryDirectory root;
+  REQUIRE(chmod(root.path().c_str(), 01777) == 0);
+  const auto found = FindSocket({"", "", "", root / "absent/socket", ""});
+  REQUIRE_FALSE(found.ok());
+  CHECK(Has(found.error().message, "the socket " + root / "absent/socket" + " is not used"));
+  CHECK(Has(found.error().message, "is missing, and other users could make it"));
+}
+
+TEST_CASE("a socket that is not trusted is named as it was spelled") {
+  Fixture places;
+  std::filesystem::remove(places.systems.path());
+  REQUIRE(chmod((places.root / "user").c_str(), 0777) == 0);
+  const auto found = FindSocket(places.search);
+  REQUIRE_FALSE(found.ok());
+  CHECK(Has(found.error().message, "the socket " + places.users.path() + " is not used"));
+}
+
+TEST_CASE("a path that is too long for an address without its links is left as it was spelled") {
+  Fixture places;
+  const std::string link = places.root / "link";
+  const std::string deep = places.root / std::string(100, 'd');
+  std::filesystem::create_directory(deep);
+  std::filesystem::create_directory_symlink(deep, link);
+  const Place users(link + "/cccl-cached", link + "/cccl-cached/socket");
+  places.search.runtime_directory = link;
+  CHECK(*FindSocket(places.search) == link + "/cccl-cached/socket");
+}
+
 TEST_CASE("what is not there is left to connecting, which says so best") {
   const TemporaryDirectory root;
   const SocketSearch search{"", "", "", root / "absent/socket", ""};
