@@ -107,24 +107,23 @@ int RunAsChild(const std::vector<std::string>& words, const Variables& variables
   return WIFEXITED(status) ? WEXITSTATUS(status) : kSignalled + WTERMSIG(status);
 }
 
-/// Returns the socket that was named; empty: none was, and the usual ones are tried.
-std::string NamedSocket(const CommonOptions& common) {
-  if (!common.socket.empty()) return common.socket;
-  const char* named = std::getenv("CCCL_CACHE_SOCKET");
-  return named == nullptr ? "" : named;
+/// Returns why a client reaches no daemon, and the remedy; empty: it reaches one.
+std::string NoDaemon(const CommonOptions& common) {
+  constexpr std::chrono::milliseconds kPatience{100};
+  Expected<Client> client =
+      Client::Open({.socket = common.socket, .fallback = CCCL_CACHE_FALLBACK_ERROR});
+  if (!client.ok()) return client.error().message;
+  const Expected<Client::Info> info = client->GetInfo(kPatience);
+  if (info.ok() || info.error().status != CCCL_CACHE_NO_DAEMON) return "";
+  return info.error().message;
 }
 
 /// Says at a terminal that nothing will be cached: where no report does.
-void TellIfNoDaemon(const CommonOptions& common, const std::string& socket) {
-  constexpr std::chrono::milliseconds kPatience{100};
+void TellIfNoDaemon(const CommonOptions& common) {
   if (isatty(STDERR_FILENO) == 0) return;
-  Expected<Client> client =
-      Client::Open({.socket = common.socket, .fallback = CCCL_CACHE_FALLBACK_ERROR});
-  if (client.ok()) {
-    const Expected<Client::Info> info = client->GetInfo(kPatience);
-    if (info.ok() || info.error().status != CCCL_CACHE_NO_DAEMON) return;
-  }
-  const std::string line = "cccl-cache: not cached: no daemon. " + StartADaemon(socket) + "\n";
+  const std::string why = NoDaemon(common);
+  if (why.empty()) return;
+  const std::string line = "cccl-cache: not cached: " + why + "\n";
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
 }
 
@@ -136,9 +135,8 @@ int Run(const CommonOptions& common, const RunOptions& options) {
   auto set = VariablesOf(options, common);
   if (const int* failed = std::get_if<int>(&set)) return *failed;
   Variables& variables = std::get<Variables>(set);
-  const std::string socket = NamedSocket(common);
   if (options.report.empty() && !common.json) {
-    if (!variables.empty()) TellIfNoDaemon(common, socket);
+    if (!variables.empty()) TellIfNoDaemon(common);
     return Start(common.program, variables);
   }
   Expected<RunReport> report = RunReport::Make();
@@ -149,7 +147,8 @@ int Run(const CommonOptions& common, const RunOptions& options) {
   variables.emplace_back(interpose::ProcessCounts::kVariable, report->directory());
   const int code = RunAsChild(common.program, variables);
   const bool each = options.report == "each";
-  const std::string text = common.json ? report->Json(each) : report->Text(each, socket);
+  const std::string text =
+      common.json ? report->Json(each) : report->Text(each, [&common] { return NoDaemon(common); });
   // Standard output is the program's.
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
   return code;

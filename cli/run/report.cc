@@ -188,10 +188,10 @@ std::string Verdict(const RunCounts& counts) {
 }
 
 /// Returns what to do next, in lines of their own; empty: nothing.
-std::string WaysOut(const RunCounts& counts, const std::string& socket) {
+std::string WaysOut(const RunCounts& counts, const std::function<std::string()>& no_daemon) {
   std::string text;
   if (counts.forwarded[static_cast<size_t>(interpose::Reason::kNoDaemon)] > 0) {
-    text += "  " + StartADaemon(socket) + "\n";
+    if (const std::string why = no_daemon(); !why.empty()) text += "  " + why + "\n";
   }
   if (!counts.refusal.empty()) {
     const bool all = Forwarded(counts) == counts.calls;
@@ -224,13 +224,6 @@ void Write(const RunCounts& counts, JsonWriter* json) {
 }
 
 }  // namespace
-
-std::string StartADaemon(const std::string& socket) {
-  if (!socket.empty()) {
-    return "None listens at " + socket + ". Start one there: cccl-cached --socket " + socket;
-  }
-  return "Start one: systemctl --user start cccl-cached.socket, or: python -m cccl_cache serve";
-}
 
 Expected<RunReport> RunReport::Make() {
   if (!MayMakeFile(sizeof(ProcessCounts))) {
@@ -271,10 +264,10 @@ std::vector<RunCounts> RunReport::Read() const {
   return list;
 }
 
-std::string RunReport::Text(bool each, const std::string& socket) const {
+std::string RunReport::Text(bool each, const std::function<std::string()>& no_daemon) const {
   const std::vector<RunCounts> processes = Read();
   const RunCounts sum = Sum(processes);
-  std::string text = std::string(kPrefix) + Verdict(sum) + "\n" + WaysOut(sum, socket);
+  std::string text = std::string(kPrefix) + Verdict(sum) + "\n" + WaysOut(sum, no_daemon);
   if (!each || processes.empty()) return text;
   for (const RunCounts& one : processes) {
     text += kPrefix + one.program + " " + std::to_string(one.pid) + ": " + Line(one) + "\n";

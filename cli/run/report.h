@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,9 +32,6 @@ struct RunCounts {
   std::string uncacheable_reason;  ///< of the first one
 };
 
-/// Returns how to start the daemon that is missing. `socket`: the one that was named; empty: none.
-[[nodiscard]] std::string StartADaemon(const std::string& socket);
-
 /// A directory in which the processes of a run leave their counts; removed with the object.
 class RunReport {
  public:
@@ -45,8 +43,9 @@ class RunReport {
 
   [[nodiscard]] const std::string& directory() const { return directory_; }
   /// Returns the report, which begins with a sentence that is its verdict: `each`, with a line for
-  /// each process. `socket`: the one that was named; empty: none was.
-  [[nodiscard]] std::string Text(bool each, const std::string& socket) const;
+  /// each process. `no_daemon` returns why a client reaches none; empty: it does. It is called only
+  /// where that is the reason of a call.
+  [[nodiscard]] std::string Text(bool each, const std::function<std::string()>& no_daemon) const;
   [[nodiscard]] std::string Json(bool each) const;
 
  private:

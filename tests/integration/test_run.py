@@ -8,6 +8,7 @@ import os
 import pathlib
 import re
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -120,6 +121,18 @@ def test_the_report_begins_with_its_verdict(daemon, program, directory):
     assert f"cccl-cached --socket {directory}/nothing" in nowhere
 
 
+def test_the_report_tells_why_a_socket_is_not_used(program, directory):
+    place = directory / "open/cccl-cached"
+    place.mkdir(parents=True)
+    place.chmod(0o777)
+    environment = {"XDG_RUNTIME_DIR": str(place.parent), "HOME": str(directory), "CCCL_CACHE_SOCKET": ""}
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(place / "socket"))
+        words = ("run", "--report", "--", program(), library_of(PLACES.cuda13))
+        told = run_cli(*words, environment=environment).stderr.decode()
+    assert f"\n  the socket {place}/socket is not used, because {place} can be written by other users" in told, told
+
+
 def test_the_report_names_the_command_that_adds_an_unknown_library(make_daemon, program):
     daemon = knowing(make_daemon(roots=(PLACES.cuda13,)).start())
     library = library_of(PLACES.cuda12)
@@ -146,7 +159,7 @@ def test_at_a_terminal_a_program_without_a_daemon_is_told_so_once(directory):
         return done.stdout, text.decode()
 
     output, told = said("--", PLACES.cli, "run", "--", "echo", "made")
-    assert output == b"made\n" and told.count("not cached: no daemon") == told.count("\n") == 1
+    assert output == b"made\n" and told.count("not cached: no cccl-cached listens on") == told.count("\n") == 1
     assert f"cccl-cached --socket {directory}/nothing" in told
 
 
