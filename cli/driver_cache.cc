@@ -48,7 +48,7 @@ std::string Directory() {
 
 /// Opens a directory that only this user and root can write. Returns an invalid descriptor for any
 /// other: another user must not decide what this user's programs load.
-FileDescriptor OwnDirectory(const std::string& path) {
+FileDescriptor OpenOwnDirectory(const std::string& path) {
   FileDescriptor directory(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat found = {};
   const bool own = directory.valid() && fstat(directory.get(), &found) == 0 &&
@@ -99,7 +99,7 @@ uint32_t DriverMemory::Version(const std::function<uint32_t()>& ask) const {
 }
 
 uint32_t DriverMemory::Kept() const {
-  const FileDescriptor directory = OwnDirectory(directory_);
+  const FileDescriptor directory = OpenOwnDirectory(directory_);
   if (!directory.valid()) return 0;
   const std::string contents = Beginning(FileDescriptor(
       openat(directory.get(), kFile, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)));
@@ -114,7 +114,7 @@ uint32_t DriverMemory::Kept() const {
 void DriverMemory::Keep(uint32_t version) const {
   mkdir(directory_.substr(0, directory_.rfind('/')).c_str(), 0700);
   mkdir(directory_.c_str(), 0700);
-  const FileDescriptor directory = OwnDirectory(directory_);
+  const FileDescriptor directory = OpenOwnDirectory(directory_);
   if (!directory.valid()) return;
   // Under a name of its own until it is whole: another command may be reading or writing the same.
   const std::string draft = kFile + ('.' + std::to_string(getpid()));

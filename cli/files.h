@@ -35,7 +35,7 @@ namespace cccl_cache::cli {
 /// reader sees the old one, or none. "-": standard output as it is. A link stays, and what it leads
 /// to is replaced or made; a device or a pipe is written to where it is. In directories that others
 /// can write, a link or a pipe may be a trap: one that neither root, the caller nor the directory's
-/// owner made is itself replaced, as fs.protected_symlinks would have it.
+/// owner made is itself replaced.
 class OutputFile {
  public:
   [[nodiscard]] static Expected<OutputFile> Create(const std::string& given);

@@ -49,7 +49,7 @@ std::string MappedFile(const void* code) {
   return found;
 }
 
-std::string OwnDirectory() {
+std::string DirectoryOfLibrary() {
   const auto* own_code = reinterpret_cast<const void*>(&FindLocalCompiler);
   Dl_info own = {};
   std::string path;
@@ -176,7 +176,7 @@ Expected<std::string> FindLocalCompiler(const std::string& named) {
     if (access(named.c_str(), X_OK) == 0) return named;
     return Missing(named);
   }
-  const std::string directory = OwnDirectory();
+  const std::string directory = DirectoryOfLibrary();
   std::string tried;
   for (const char* place : kPlaces) {
     const std::string path = directory + place;

@@ -14,9 +14,6 @@ namespace {
 
 Error LeaseLeft() { return {ErrorCode::kCancelled, "the caller left, and with it its lease"}; }
 
-/// The gid that stands for the groups of other user namespaces, as kOverflowUid does for their
-/// users.
-
 }  // namespace
 
 AcquireCall::AcquireCall(BuildBackend& backend, const Peer& peer, CallStream& stream)
