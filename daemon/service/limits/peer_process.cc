@@ -43,20 +43,18 @@ pid_t NumberOf(const FileDescriptor& process) {
   return pid > 0 ? pid : 0;
 }
 
-/// A process's mount namespace and root. While both processes live, equal numbers are the same
-/// namespace and mount.
-using Place = std::tuple<dev_t, ino_t, uint32_t, uint32_t, uint64_t, uint64_t>;
+/// Numbers of a file. While both are in use, equal numbers are the same file on the same mount.
+using Place = std::tuple<uint32_t, uint32_t, uint64_t, uint64_t>;
 
-std::optional<Place> PlaceOf(const std::string& directory) {
-  struct stat space {};
-  struct statx root {};
-  if (stat((directory + "/ns/mnt").c_str(), &space) != 0 ||
-      statx(AT_FDCWD, (directory + "/root").c_str(), 0, STATX_INO | STATX_MNT_ID, &root) != 0 ||
-      (root.stx_mask & STATX_MNT_ID) == 0) {
+/// Follows a link in /proc. The file system that it leads to is not asked: it may be one in user
+/// space that never answers.
+std::optional<Place> PlaceOf(const std::string& link) {
+  struct statx found {};
+  if (statx(AT_FDCWD, link.c_str(), AT_STATX_DONT_SYNC, STATX_INO | STATX_MNT_ID, &found) != 0 ||
+      (found.stx_mask & STATX_MNT_ID) == 0) {
     return std::nullopt;
   }
-  return Place{space.st_dev,       space.st_ino, root.stx_dev_major,
-               root.stx_dev_minor, root.stx_ino, root.stx_mnt_id};
+  return Place{found.stx_dev_major, found.stx_dev_minor, found.stx_ino, found.stx_mnt_id};
 }
 
 }  // namespace
@@ -88,8 +86,12 @@ bool PeerProcess::IsAlive() const {
 }
 
 bool PeerProcess::SeesSameFiles() const {
-  const std::optional<Place> own = PlaceOf("/proc/self");
-  return own && own == PlaceOf(directory_) && IsAlive();
+  // The root is looked at only where the peer can have no mounts that this process does not have.
+  for (const char* link : {"/ns/mnt", "/root"}) {
+    const std::optional<Place> own = PlaceOf(std::string("/proc/self") + link);
+    if (!own || own != PlaceOf(directory_ + link)) return false;
+  }
+  return IsAlive();
 }
 
 }  // namespace cccl_cache::daemon

@@ -13,7 +13,8 @@ namespace cccl_cache::daemon {
 
 /// The process that connected to a socket. It may be gone. What was read below its directory was
 /// its own if it is alive afterwards, because its number was not reused until then. Only /proc is
-/// touched, which waits for no disk and no other process. Not thread-safe.
+/// asked, which waits for no disk and no other process; of the peer's root, only what the kernel
+/// remembers. Not thread-safe.
 class PeerProcess {
  public:
   /// Returns the process that the kernel recorded (SO_PEERPIDFD, since Linux 6.5). None: the kernel
