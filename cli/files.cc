@@ -108,27 +108,30 @@ enum class Way { kReplace, kWriteTo, kWriteToOpenFile };
 struct Target {
   Place place;
   Way way;
+  FileDescriptor there;  ///< O_PATH; what was judged, if it is written to
 };
 
-/// Follows links as far as they may lead: each is judged and read by one descriptor of it.
+/// Follows links as far as they may lead: each is judged and read by one descriptor of it. Whatever
+/// else a stranger put there is replaced, like a file.
 Expected<Target> FollowLinks(const std::string& path) {
   constexpr int kMaxLinks = 40;  // as many as the system follows
   Expected<Place> place = PlaceOf(AT_FDCWD, path);
   for (int i = 0; i < kMaxLinks; ++i) {
     if (!place.ok()) return CantCreate(path);
     const int directory = place->directory.get();
-    const FileDescriptor there(
-        openat(directory, place->name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    FileDescriptor there(openat(directory, place->name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
     struct stat status {};
     if (!there.valid() || fstat(there.get(), &status) != 0 || S_ISREG(status.st_mode)) {
-      return Target{*std::move(place), Way::kReplace};
+      return Target{*std::move(place), Way::kReplace, {}};
     }
-    const bool is_link = S_ISLNK(status.st_mode);
-    if ((is_link || S_ISFIFO(status.st_mode)) && !MayLead(status, directory)) {
-      return Target{*std::move(place), Way::kReplace};
+    const bool is_device = S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode);  // of root's making
+    if (!is_device && !MayLead(status, directory)) {
+      return Target{*std::move(place), Way::kReplace, {}};
     }
-    if (!is_link) return Target{*std::move(place), Way::kWriteTo};
-    if (IsOpenFile(there.get())) return Target{*std::move(place), Way::kWriteToOpenFile};
+    if (!S_ISLNK(status.st_mode)) {
+      return Target{*std::move(place), Way::kWriteTo, std::move(there)};
+    }
+    if (IsOpenFile(there.get())) return Target{*std::move(place), Way::kWriteToOpenFile, {}};
     place = PlaceOf(directory, TextOf(there.get()));
   }
   errno = ELOOP;
@@ -213,10 +216,13 @@ Expected<OutputFile> OutputFile::Create(const std::string& given) {
     if (!begun.ok()) return begun.error();
     return made;
   }
-  // A pipe, a device: what was put in its place would not be what it is.
-  const int follow = target->way == Way::kWriteToOpenFile ? 0 : O_NOFOLLOW;
-  made.file_ = FileDescriptor(openat(made.directory_.get(), made.name_.c_str(),
-                                     O_WRONLY | O_TRUNC | O_NOCTTY | O_CLOEXEC | follow));
+  // A pipe, a device: what was put in its place would not be what it is. It is opened by the
+  // descriptor that was judged, for its name may have another file by now.
+  constexpr int kExisting = O_WRONLY | O_TRUNC | O_NOCTTY | O_CLOEXEC;
+  made.file_ = FileDescriptor(
+      target->way == Way::kWriteTo
+          ? open(("/proc/self/fd/" + std::to_string(target->there.get())).c_str(), kExisting)
+          : openat(made.directory_.get(), made.name_.c_str(), kExisting));
   if (!made.file_.valid()) return CantCreate(given);
   return made;
 }

@@ -74,6 +74,8 @@ Connection::Connection(FileDescriptor socket, std::chrono::milliseconds patience
     : socket_(std::move(socket)),
       number_(socket_.Get()),
       owner_(getpid()),
+      user_(geteuid()),
+      group_(getegid()),
       patience_(patience),
       keep_alive_(KeepAlive::Clock::now(), {}) {}
 
@@ -154,7 +156,7 @@ Connection::Progress Connection::ReceiveBytes(Call* call) {
 }
 
 bool Connection::Usable() {
-  if (!owned() || broken_) return false;
+  if (!owned() || broken_ || geteuid() != user_ || getegid() != group_) return false;
   Recheck();
   while (true) {
     const Progress progress = Receive(nullptr);

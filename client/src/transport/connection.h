@@ -76,7 +76,8 @@ class Connection {
   [[nodiscard]] bool going_away() const { return session_.going_away(); }
   /// Returns whether the connection can be kept for another call.
   [[nodiscard]] bool Reusable() const { return !broken_ && !session_.going_away(); }
-  /// Returns whether another call may be sent now. Reads what the server has sent meanwhile.
+  /// Returns whether another call may be sent now: not after the program became another user, for
+  /// the daemon goes by the one that connected. Reads what the server has sent meanwhile.
   [[nodiscard]] bool Usable();
 
  private:
@@ -106,6 +107,8 @@ class Connection {
   int number_;            ///< as verified last
   bool verified_ = true;  ///< since the program ran last
   const pid_t owner_;
+  const uid_t user_;
+  const gid_t group_;
   const std::chrono::milliseconds patience_;
   Http2Session session_;
   ByteChain output_;

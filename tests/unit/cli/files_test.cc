@@ -282,7 +282,8 @@ TEST_CASE("an open file is written to by its name in /proc, whatever was opened"
   for (const int end : ends) close(end);
 }
 
-TEST_CASE("a stranger's link or pipe is replaced, the directory's owner's is followed", "[root]") {
+TEST_CASE("a stranger's link, pipe or socket is replaced, the directory's owner's link is followed",
+          "[root]") {
   const cccl_cache::daemon::TemporaryDirectory directory;
   const std::string precious = directory.Write("precious", "old");
   const std::string shared = directory / "shared";
@@ -293,7 +294,9 @@ TEST_CASE("a stranger's link or pipe is replaced, the directory's owner's is fol
   REQUIRE(chmod(shared.c_str(), 01777) == 0);
   std::filesystem::create_symlink(precious, link);
   REQUIRE(mkfifo(pipe.c_str(), 0666) == 0);
-  for (const std::string& trap : {link, pipe}) {
+  const std::string socket = shared + "/socket";
+  REQUIRE(mknod(socket.c_str(), S_IFSOCK | 0666, 0) == 0);
+  for (const std::string& trap : {link, pipe, socket}) {
     REQUIRE(lchown(trap.c_str(), kStranger, kStranger) == 0);
     REQUIRE(WriteFile(trap, "new").ok());
     CHECK(std::filesystem::symlink_status(trap).type() == std::filesystem::file_type::regular);

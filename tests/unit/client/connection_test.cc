@@ -298,6 +298,31 @@ TEST_CASE("an idle connection whose number the program took is dropped, its new 
   CHECK(own.Untouched());
 }
 
+TEST_CASE("an idle connection is dropped once the program has become another user", "[root]") {
+  const TemporaryDirectory directory;
+  const ScriptedServer idle(directory / "socket",
+                            [](int fd, int) { ScriptedServer::ReadToEnd(fd); });
+  ConnectionPool pool;
+  pool.Give(*Connection::Open(directory / "socket"));
+  auto connection = pool.Take();
+  REQUIRE(connection != nullptr);
+  constexpr uint32_t kOther = 65533;
+  SECTION("its user") {
+    pool.Give(std::move(connection));
+    REQUIRE(seteuid(kOther) == 0);
+    connection = pool.Take();
+    REQUIRE(seteuid(0) == 0);
+  }
+  SECTION("its group") {
+    const gid_t before = getegid();
+    pool.Give(std::move(connection));
+    REQUIRE(setegid(kOther) == 0);
+    connection = pool.Take();
+    REQUIRE(setegid(before) == 0);
+  }
+  CHECK(connection == nullptr);
+}
+
 TEST_CASE("a call whose connection's number the program took is lost, its new file untouched") {
   const TemporaryDirectory directory;
   const ScriptedServer idle(directory / "socket",
