@@ -140,7 +140,7 @@ bool IsStandIn(const std::filesystem::path& library) {
   return std::filesystem::exists(around / "libcccl_cache_audit.so", ignored);
 }
 
-/// What a path names, or what lies below it.
+/// The compiler libraries that a path names, or that lie below it.
 struct Compilers {
   std::vector<std::string> libraries;  ///< of libnvrtc and libnvJitLink, each once
   size_t stand_ins = 0;                ///< which were passed over

@@ -75,8 +75,8 @@ enum class Counter : uint8_t {
   kCount,
 };
 
-/// What a caller came to that asked for a deposit: it was there, another caller made it meanwhile,
-/// or the caller made it.
+/// How a caller came by a deposit: it was there, another caller made it meanwhile, or the caller
+/// made it.
 enum class DepositUse : uint8_t { kFound, kJoined, kMade };
 
 /// How one counter is shown. docs/internals/protocol.md lists the names, which scripts rely on.

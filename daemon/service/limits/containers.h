@@ -20,8 +20,8 @@
 
 namespace cccl_cache::daemon {
 
-/// What tells a container from others. A container can leave neither its control group nor, while
-/// it is in this one, take the root mount of another.
+/// The signs that tell a container from others. A container can leave neither its control group
+/// nor, while it is in this one, take the root mount of another.
 struct ContainerMark {
   std::string control_group;  ///< the text of /proc/PID/cgroup
   std::string root;           ///< number, device, root and source of the mount at "/"

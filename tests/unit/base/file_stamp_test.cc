@@ -179,7 +179,7 @@ struct Described {
   struct statx status {};
 };
 
-/// What ext4, XFS and f2fs say of their files, and an overlay over them.
+/// As ext4, XFS and f2fs describe their files, and an overlay over them.
 void DescribeAsOnDisk(struct statx* status) {
   status->stx_mask |= kStatxDirectIo;
   status->stx_attributes_mask |= STATX_ATTR_NODUMP;

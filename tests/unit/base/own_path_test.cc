@@ -35,7 +35,7 @@ TEST_CASE("a path through the user's own links leads to a path without any") {
   CHECK(found.path == root / "real/inner");
 }
 
-TEST_CASE("what does not exist yet stands behind the path that was followed") {
+TEST_CASE("names that do not exist yet are appended to the path that was followed") {
   const TemporaryDirectory root;
   create_directories(root / "real");
   create_directory_symlink(root / "real", root / "link");

@@ -284,7 +284,7 @@ struct Own {
 
 }  // namespace
 
-TEST_CASE("an idle connection whose number the program took is dropped, its new file untouched") {
+TEST_CASE("an idle connection is dropped if the program took its number, the new file untouched") {
   const TemporaryDirectory directory;
   const ScriptedServer idle(directory / "socket",
                             [](int fd, int) { ScriptedServer::ReadToEnd(fd); });
@@ -323,7 +323,7 @@ TEST_CASE("an idle connection is dropped once the program has become another use
   CHECK(connection == nullptr);
 }
 
-TEST_CASE("a call whose connection's number the program took is lost, its new file untouched") {
+TEST_CASE("a call is lost if the program took its connection's number, the new file untouched") {
   const TemporaryDirectory directory;
   const ScriptedServer idle(directory / "socket",
                             [](int fd, int) { ScriptedServer::ReadToEnd(fd); });

@@ -101,7 +101,7 @@ TEST_CASE("who waits goes on when there is something, or when the time is over")
   CHECK_FALSE(later.Passed());
 }
 
-TEST_CASE("a set whose number the program took for one of its own is replaced by another") {
+TEST_CASE("a set is replaced by another if the program took its number for a file of its own") {
   Scene scene;
   scene.readiness->Watch(scene.sockets[0], false);
   const int number = scene.readiness->fd();
@@ -119,7 +119,7 @@ TEST_CASE("a set whose number the program took for one of its own is replaced by
   CHECK(close(number) == 0);  // it was left open
 }
 
-TEST_CASE("a timer whose number the program took for one of its own is not set") {
+TEST_CASE("a timer is not set if the program took its number for a file of its own") {
   Scene scene;
   const int own = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
   const int number = OtherTimer(own);

@@ -74,7 +74,7 @@ TEST_CASE("a hit whose compile time is not known saves nothing, and is counted a
   CHECK(taken.at("saved_seconds_by_user_total{user=\"7\"}") == 2);
 }
 
-TEST_CASE("deposits count for their user, who need have no builds") {
+TEST_CASE("deposits count for their user, with builds or without") {
   BuildBreakdown breakdown;
   breakdown.Add(Account(7), DepositUse::kFound);
   breakdown.Add(Account(7), DepositUse::kFound);

@@ -60,7 +60,7 @@ std::string PartOfDev() {
 
 }  // namespace
 
-TEST_CASE("what /proc, /sys and /dev have is given to nobody, and what they lack is absent") {
+TEST_CASE("names in /proc, /sys and /dev are refused if they exist, and else absent") {
   FileTree tree;
   const auto [place, entry] =
       GENERATE(table<std::string, std::string>({{"/proc", "version"},
@@ -131,7 +131,7 @@ TEST_CASE("files on another file system below /dev are files") {
   fs::remove_all(place);
 }
 
-TEST_CASE("the daemon's own directories are given to nobody, whatever they are called") {
+TEST_CASE("files in the daemon's own directories are refused, whatever name leads there") {
   FileTree tree;
   tree.Write("state/db/CURRENT", "secret");
   tree.Write("include/a.h", "");
@@ -173,7 +173,7 @@ TEST_CASE("a directory is refused also where it was renamed to") {
   CheckRefused(*files, {1, "there.h"});
 }
 
-TEST_CASE("what is refused is refused under other mounts too", "[root]") {
+TEST_CASE("places that are refused are refused under other mounts too", "[root]") {
   RequireRoot();
   FileTree tree;
   tree.Write("state/there.h", "secret");

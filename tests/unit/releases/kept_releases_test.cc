@@ -253,7 +253,7 @@ TEST_CASE("a user receives one release at a time, all users together some, and r
   CHECK(Add(scene, kAlice - 1) == "added");
 }
 
-TEST_CASE("users who give the same release at the same time all have it, put in its place once") {
+TEST_CASE("a release that users give at the same time is put in its place once, and all have it") {
   Scene scene;
   std::vector<std::unique_ptr<IncomingRelease>> incoming;
   for (uid_t uid = kAlice; uid < kAlice + 3; ++uid) {

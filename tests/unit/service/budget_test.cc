@@ -144,7 +144,7 @@ TEST_CASE("containers together have at most a half of everything, and others the
     }
     CHECK(of_others >= of_containers * 7 / 8);  // all but the reserve of root
     CHECK(budget.Take(Account(0), resource).ok());
-    // What they give back, others may have.
+    // Others may have the room that they give back.
     held.clear();
     CHECK(budget.Take(Account::OfUntoldContainers(), resource).ok());
   }
