@@ -5,8 +5,10 @@
 #include <atomic>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/file_descriptor.h"
@@ -43,14 +45,14 @@ struct Installation {
   bool operator==(const Installation& other) const;
 };
 
-/// Watches by inotify the names that were looked up and the directories that were listed. There is
-/// one instance per identified installation. It is made before the survey, so it sees every change
-/// since.
+/// Watches by inotify the names that were looked up and the directories that were listed, and by
+/// the table of mounts that nothing is mounted there or taken away. There is one instance per
+/// identified installation. It is made before the survey, so it sees every change since.
 ///
 /// The kernel queues an event before the system call that caused it returns. So Changed() sees
-/// every change that ended before the call. inotify can't show writes through an earlier mapping,
-/// another host's writes, or a mount on top; the comparison of stamps finds those. Thread-safe once
-/// the survey is over.
+/// every change that ended before the call, but not a mount that came and went since the last one.
+/// Nor are writes through an earlier mapping shown, or another host's; the comparison of stamps
+/// finds those. Thread-safe once the survey is over.
 class InstallationWatch final : public LookupObserver {
  public:
   InstallationWatch();
@@ -58,8 +60,8 @@ class InstallationWatch final : public LookupObserver {
   void OnLookup(const std::string& directory, const std::string& name) override;
   void OnListing(const std::string& directory) override;
 
-  /// Returns false if the kernel refused a watch (fs.inotify.max_user_watches, max_user_instances);
-  /// then Changed() means nothing.
+  /// Returns false if the kernel refused a watch (fs.inotify.max_user_watches, max_user_instances)
+  /// or there is no /proc; then Changed() means nothing.
   [[nodiscard]] bool complete() const { return complete_; }
   /// Returns whether anything changed; once true, it stays true.
   [[nodiscard]] bool Changed();
@@ -68,18 +70,32 @@ class InstallationWatch final : public LookupObserver {
   struct Directory {
     bool listed = false;  ///< true: a change of any name counts
     std::set<std::string, std::less<>> names;
+    /// Tells whether this name in the directory counts.
+    [[nodiscard]] bool Has(std::string_view name) const;
+  };
+  struct Mount {
+    std::string point;
+    std::string line;  ///< of the table: its numbers, device, root and point
+    bool operator==(const Mount&) const = default;
   };
 
   Directory* Add(const std::string& directory);
   void Drain() REQUIRES(mutex_);
   [[nodiscard]] bool Counts(int watch, uint32_t mask, const char* name) const;
+  /// Returns the table of mounts; none if it can't be read.
+  [[nodiscard]] std::optional<std::vector<Mount>> ReadMounts() const;
+  [[nodiscard]] bool MountsChanged() REQUIRES(mutex_);
+  /// Returns whether it is or would be on top of something that is watched.
+  [[nodiscard]] bool Counts(const Mount& mount) const;
 
   const FileDescriptor inotify_;
+  const FileDescriptor mount_table_;
   bool complete_ = true;
   std::map<int, Directory> directories_;  ///< keyed by watch; constant after the survey
-
+  std::map<std::string, int> watches_;    ///< by path; several may be one directory
   std::atomic<bool> changed_{false};
-  Mutex mutex_;  ///< held by the one reader of inotify_
+  Mutex mutex_;                                   ///< held by the one reader of the descriptors
+  std::vector<Mount> mounts_ GUARDED_BY(mutex_);  ///< before the survey; once compared, what counts
 };
 
 }  // namespace cccl_cache::daemon

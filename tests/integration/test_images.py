@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 import pytest
-from images import Images
+from images import Images, output
 from places import PLACES
 from standin import StandIn, ptx
 
@@ -51,6 +51,32 @@ def test_the_daemon_has_a_toolchain_of_its_own_for_each_image(make_daemon, image
     images.show(toolkit(ONE))
     daemon.start()
     assert daemon.build_json(PROGRAM)["key"] == first["key"]
+
+
+@pytest.mark.parametrize("part", ("include", "lib/libnvrtc.so.13"))
+def test_what_is_mounted_over_a_part_of_a_toolchain_makes_it_another_at_once(make_daemon, directory, part):
+    """And what was there before makes it the former one."""
+    for name, contents in toolkit(ONE).items():
+        for place in ("root", "other"):
+            file = directory / place / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(contents)
+    root, other = directory / "root", directory / "other"
+    header, library = other / "include/cuda_runtime.h", other / "lib/libnvrtc.so.13"
+    header.write_bytes(header.read_bytes() + b"#define OTHER\n")
+    library.write_bytes(library.read_bytes() + TWO)
+    source = f"#include <cuda_runtime.h>\n{PROGRAM}"
+    daemon = make_daemon(roots=(str(root),)).start()
+    first = daemon.build_json(source)
+    assert first["outcome"] == "built"
+    output("mount", "--bind", other / part, root / part)
+    try:
+        second = daemon.build_json(source)
+    finally:
+        output("umount", "--lazy", root / part)
+    assert second["outcome"] == "built" and second["key"] != first["key"]
+    third = daemon.build_json(source)
+    assert (third["outcome"], third["key"]) == ("hit", first["key"])
 
 
 def test_a_program_has_the_header_of_the_image_that_is_mounted(lasting, images, directory):

@@ -2,12 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/toolchain/installation.h"
 
+#include <sched.h>
+#include <sys/mount.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <string>
+#include <thread>
 
 #include "daemon/toolchain/finder.h"
 #include "daemon/toolchain/survey.h"
+#include "tests/support/root.h"
 #include "tests/unit/toolchain/toolchain_fixture.h"
 
 namespace installation_test {
@@ -77,6 +82,73 @@ TEST_CASE("what is no part of the installation may change") {
   tree.Write("new", "");
   tree.Directory("real/cuda/include/__pycache__");
   CHECK_FALSE(toolkit.watch.Changed());
+}
+
+TEST_CASE("a mount on top of an installation is a change, and one beside it is none", "[root]") {
+  RequireRoot();
+  bool mounted = false;
+  // In a name space of its own, which ends with the thread.
+  std::thread([&] {
+    if (unshare(CLONE_NEWNS) != 0 ||
+        mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
+      return;
+    }
+    WatchedToolkit toolkit;
+    TempTree other;
+    other.Write("file", "!");
+    other.Directory("a place");
+    const auto bind = [](const std::string& from, const std::string& to) {
+      return mount(from.c_str(), to.c_str(), nullptr, MS_BIND, nullptr) == 0;
+    };
+    toolkit.tree.Directory("real/other");
+    if (!bind(other.Path("a place"), toolkit.tree.Path("real/other"))) return;
+    CHECK_FALSE(toolkit.watch.Changed());
+    umount2(toolkit.tree.Path("real/other").c_str(), MNT_DETACH);
+    CHECK_FALSE(toolkit.watch.Changed());
+    for (const char* name : {"real", "real/cuda/include", "real/cuda/include/cccl"}) {
+      WatchedToolkit again;
+      const std::string place = again.tree.Path(name);
+      mounted = bind(other.Path("a place"), place);
+      if (!mounted) return;
+      INFO(name);
+      CHECK(again.watch.Changed());
+      umount2(place.c_str(), MNT_DETACH);
+      CHECK(again.watch.Changed());
+    }
+    for (const char* name :
+         {"real/cuda/include/cuda_runtime.h", "real/cuda/lib/libnvrtc.so.13.0.88"}) {
+      WatchedToolkit again;
+      mounted = bind(other.Path("file"), again.tree.Path(name));
+      if (!mounted) return;
+      INFO(name);
+      CHECK(again.watch.Changed());
+      umount2(again.tree.Path(name).c_str(), MNT_DETACH);
+    }
+  }).join();
+  REQUIRE(mounted);
+}
+
+TEST_CASE("an installation that is seen again is changed when what hid it goes", "[root]") {
+  RequireRoot();
+  bool hidden = false;
+  std::thread([&] {
+    TempTree tree;
+    tree.Toolkit("cuda", 13, 0);
+    tree.Toolkit("with space", 13, 0);
+    const std::string place = tree.Path("with space");
+    hidden = unshare(CLONE_NEWNS) == 0 &&
+             mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+             mount(tree.Path("cuda").c_str(), place.c_str(), nullptr, MS_BIND, nullptr) == 0;
+    if (!hidden) return;
+    const FoundInstallations found = FindInstallations(Roots({place}));
+    REQUIRE(found.installations.size() == 1);
+    InstallationWatch watch;
+    REQUIRE(TakeSurvey(found.installations.front(), geteuid(), &watch).ok());
+    CHECK_FALSE(watch.Changed());
+    umount2(place.c_str(), MNT_DETACH);
+    CHECK(watch.Changed());
+  }).join();
+  REQUIRE(hidden);
 }
 
 TEST_CASE("reading is no change") {
