@@ -218,7 +218,7 @@ Containers::Groups::iterator Containers::GroupToForget(std::string_view path) {
   std::string parent;
   for (int level = 0; level < kMaxLevels; ++level) {
     std::map<std::string, Branch> branches;
-    const auto branch_of = [&](std::string_view of) {
+    const auto branch_of = [&](std::string_view of) REQUIRES(mutex_) {
       return &branches.try_emplace(BranchOf(of, parent), Branch{0, groups_.end()}).first->second;
     };
     for (auto each = groups_.begin(); each != groups_.end(); ++each) {
