@@ -60,7 +60,7 @@ void AccountUsage::Set(uid_t uid, Account account, uint64_t amount) {
   if (const auto user = users_.find(uid); user != users_.end()) {
     const auto share = shares_.find(user->second.account);
     share->second.amount -= user->second.amount;
-    in_all_ -= user->second.amount;
+    held_.Remove(user->second.account, user->second.amount);
     share->second.smallest_first.erase({user->second.amount, uid});
     if (share->second.smallest_first.empty()) shares_.erase(share);
     users_.erase(user);
@@ -70,13 +70,13 @@ void AccountUsage::Set(uid_t uid, Account account, uint64_t amount) {
   Share& share = shares_[account];
   share.amount += amount;
   share.smallest_first.insert({amount, uid});
-  in_all_ += amount;
+  held_.Add(account, amount);
 }
 
 void AccountUsage::Clear() {
   users_.clear();
   shares_.clear();
-  in_all_ = 0;
+  held_ = {};
 }
 
 Account AccountUsage::AccountOf(uid_t uid) const {
@@ -100,15 +100,23 @@ uint64_t AccountUsage::Of(Account account) const {
 std::optional<uid_t> AccountUsage::MustGiveWay(Account account, uint64_t incoming) {
   while (true) {
     const bool own_is_full = Of(account) + incoming > limits_.per_account;
-    if (!own_is_full && in_all_ + incoming <= limits_.in_all) return std::nullopt;
-    const auto share = own_is_full ? shares_.find(account)
-                                   : std::ranges::max_element(shares_, {}, [](const auto& each) {
-                                       return each.second.amount;
-                                     });
+    if (!own_is_full && held_.in_all + incoming <= limits_.in_all) return std::nullopt;
+    const bool of_containers = ContainersHoldTooMuch(account, incoming);
+    const auto share =
+        own_is_full
+            ? shares_.find(account)
+            : std::ranges::max_element(shares_, {}, [of_containers](const auto& each) {
+                return std::pair(each.first.IsContainers() && of_containers, each.second.amount);
+              });
     if (share == shares_.end()) return std::nullopt;
     const uid_t loser = share->second.smallest_first.rbegin()->second;
     if (!FindAgain(loser)) return loser;
   }
+}
+
+bool AccountUsage::ContainersHoldTooMuch(Account account, uint64_t incoming) const {
+  const uint64_t more = account.IsContainers() ? incoming : 0;
+  return held_.in_containers + more > limits_.in_all / 2;
 }
 
 std::optional<uid_t> AccountUsage::LargestBeside(Account account, uid_t uid) const {

@@ -119,12 +119,13 @@ class AccountUsage {
   [[nodiscard]] Account AccountOf(uid_t uid) const;
   [[nodiscard]] uint64_t Of(uid_t uid) const;
   [[nodiscard]] uint64_t Of(Account account) const;
-  [[nodiscard]] uint64_t in_all() const { return in_all_; }
+  [[nodiscard]] uint64_t in_all() const { return held_.in_all; }
 
   /// Returns the uid that must give up something so that `incoming` more fits for the account. If
   /// the account is full, that is its uid that holds most. Otherwise it is the uid that holds most
-  /// in the account that holds most. The account of the returned uid was looked up again. Returns
-  /// none if `incoming` fits, or if no uid holds anything.
+  /// in the account that holds most; among those of containers if these would hold more than a half
+  /// together. The account of the returned uid was looked up again. Returns none if `incoming`
+  /// fits, or if no uid holds anything.
   [[nodiscard]] std::optional<uid_t> MustGiveWay(Account account, uint64_t incoming);
   /// Returns the uid of this account that holds most apart from `uid`, or none.
   [[nodiscard]] std::optional<uid_t> LargestBeside(Account account, uid_t uid) const;
@@ -134,6 +135,8 @@ class AccountUsage {
     Account account;
     uint64_t amount;
   };
+  [[nodiscard]] bool ContainersHoldTooMuch(Account account, uint64_t incoming) const;
+
   struct Share {
     uint64_t amount = 0;
     std::set<std::pair<uint64_t, uid_t>> smallest_first;  ///< never empty
@@ -143,7 +146,7 @@ class AccountUsage {
   const FindAccount find_account_;
   std::map<uid_t, User> users_;  // uids that hold something
   std::map<Account, Share> shares_;
-  uint64_t in_all_ = 0;
+  HeldInAll held_;
   uid_t looked_up_to_ = 0;
 };
 

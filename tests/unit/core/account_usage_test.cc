@@ -33,6 +33,20 @@ TEST_CASE("above the total the heaviest account gives way, however light its uid
   CHECK(usage.in_all() == 149);
 }
 
+TEST_CASE("containers that would hold more than a half together make room among themselves") {
+  AccountUsage usage({.per_account = 100, .in_all = 200});
+  usage.Set(1001, kBob, 90);
+  for (uid_t i = 0; i < 10; ++i) {
+    usage.Set(kFirstContainerUser + i, Account(kFirstContainerUser + i), 10);
+  }
+  CHECK_FALSE(usage.MustGiveWay(Account(kFirstContainerUser), 10));
+  const Account newcomer(kFirstContainerUser + 10);
+  const auto loser = usage.MustGiveWay(newcomer, 20);
+  REQUIRE(loser);
+  CHECK(IsContainerUser(*loser));
+  CHECK(usage.MustGiveWay(kAlice, 20) == 1001);
+}
+
 TEST_CASE("a uid whose account is not known counts as itself, and as its account once it is") {
   std::map<uid_t, Account> known;
   AccountUsage usage({.per_account = 100, .in_all = 150}, [&](uid_t uid) {
