@@ -15,6 +15,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/boot_id.h"
 #include "base/file_descriptor.h"
 
 namespace cccl_cache {
@@ -173,8 +174,7 @@ uint64_t DeviceOf(const struct statx& status) {
   return uint64_t{status.stx_dev_major} << 32 | status.stx_dev_minor;
 }
 
-StampReader::StampReader()
-    : boot_(Line("/proc/sys/kernel/random/boot_id")), write_back_ns_(KernelWriteBack()) {}
+StampReader::StampReader() : boot_(BootId()), write_back_ns_(KernelWriteBack()) {}
 
 std::optional<StampReader::Stamp> StampReader::Of(int file) {
   struct statx status {};

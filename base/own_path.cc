@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/own_path.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,12 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/file_descriptor.h"
+#include "base/boot_id.h"
 
 namespace cccl_cache {
 namespace {
 
-constexpr const char* kBootId = "/proc/sys/kernel/random/boot_id";
 constexpr size_t kBootDigits = 16;
 /// The kernel's own limit.
 constexpr int kMaxLinks = 40;
@@ -137,15 +135,10 @@ FollowedDirectory OwnDirectory(std::string_view path, const OwnDirectoryRules& r
 
 std::string SocketBelowHome(std::string_view home) {
   if (!home.starts_with('/')) return "";
-  const FileDescriptor file(open(kBootId, O_RDONLY | O_CLOEXEC));
-  char text[64];
-  const ssize_t length = file.valid() ? read(file.get(), text, sizeof(text)) : -1;
-  std::string boot;
-  for (ssize_t i = 0; i < length && boot.size() < kBootDigits; ++i) {
-    if (text[i] != '-') boot += text[i];
-  }
+  std::string boot = BootId();
+  std::erase(boot, '-');
   if (boot.size() < kBootDigits) return "";
-  return std::string(home) + "/.cccl-cached/socket-" + boot;
+  return std::string(home) + "/.cccl-cached/socket-" + boot.substr(0, kBootDigits);
 }
 
 }  // namespace cccl_cache

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/boot_id.h"
 #include "base/file_descriptor.h"
 
 namespace cccl_cache::cli {
@@ -79,12 +80,12 @@ std::string Stamp(const char* path) {
 }  // namespace
 
 DriverMemory DriverMemory::OfThisProcess() {
-  const std::string start = Beginning("/proc/sys/kernel/random/boot_id");
-  if (start.empty()) return {{}, {}};
+  const std::string boot = BootId();
+  if (boot.empty()) return {{}, {}};
   // In WSL, which has no module of the driver's, that comes from Windows while all runs on.
   const std::string files = Stamp("/etc/ld.so.cache") + Stamp("/usr/lib/wsl/lib/libcuda.so.1");
-  return {Directory(), start + Beginning("/sys/module/nvidia/version") + Mounts() + '\n' + files +
-                           '\n' + std::string(Variable("LD_LIBRARY_PATH")) + '\n' +
+  return {Directory(), boot + '\n' + Beginning("/sys/module/nvidia/version") + Mounts() + '\n' +
+                           files + '\n' + std::string(Variable("LD_LIBRARY_PATH")) + '\n' +
                            std::string(Variable("LD_PRELOAD"))};
 }
 

@@ -2,15 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/standin/kept_run.h"
 
-#include <fcntl.h>
-
 #include <algorithm>
 #include <cctype>
 #include <chrono>
 #include <utility>
 
+#include "base/boot_id.h"
 #include "base/codec.h"
-#include "base/file_descriptor.h"
 #include "client/interpose/wait.h"
 
 namespace cccl_cache::standin {
@@ -97,9 +95,7 @@ std::variant<Acquired, interpose::Reason> Ask(Client* client, const DepositKey& 
                                               const UserFacts& facts) {
   using interpose::Reason;
   // Nodes may share the directory of facts, and each has a daemon of its own.
-  const FileDescriptor boot(open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
-  const std::string node = boot.valid() ? ReadAll(boot.get()).value_or("") : "";
-  const std::string hangs = "hangs-" + Sha256(node + std::string(client->socket())).Hex();
+  const std::string hangs = "hangs-" + Sha256(BootId() + std::string(client->socket())).Hex();
   const auto known = facts.Age(hangs);
   if (known && *known < kRest) return Reason::kNoDaemon;
   if (known) facts.Put(hangs, "");  // so that other runs go on resting while this one tries

@@ -1,0 +1,12 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+namespace cccl_cache {
+
+/// Returns the kernel's id of this boot of the node, in its own spelling; empty: it does not tell.
+[[nodiscard]] std::string BootId();
+
+}  // namespace cccl_cache
