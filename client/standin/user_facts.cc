@@ -3,10 +3,12 @@
 #include "client/standin/user_facts.h"
 
 #include <fcntl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -64,9 +66,12 @@ std::optional<std::string> UserFacts::Get(const std::string& name) const {
 
 void UserFacts::Put(const std::string& name, std::string_view value) const {
   if (!kept() || !MayMakeFile(kSealBytes + value.size())) return;
-  const std::string draft = name + "." + std::to_string(getpid());
+  // Processes of two nodes, or of two containers, may have one number.
+  uint64_t random = 0;
+  if (getrandom(&random, sizeof(random), 0) != sizeof(random)) return;
+  const std::string draft = name + "." + std::to_string(random);
   const FileDescriptor file(openat(directory_.get(), draft.c_str(),
-                                   O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
+                                   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file.valid()) return;
   if (!WriteAll(file.get(), Sha256(value).View()) || !WriteAll(file.get(), value) ||
       renameat(directory_.get(), draft.c_str(), directory_.get(), name.c_str()) != 0) {
