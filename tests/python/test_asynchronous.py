@@ -4,6 +4,7 @@
 
 import asyncio
 import inspect
+import os
 
 import cccl_cache
 import pytest
@@ -19,6 +20,26 @@ def calls(kind):
 
 def test_every_call_is_there():
     assert calls(cccl_cache.AsyncClient) == calls(cccl_cache.Client)
+
+
+@pytest.mark.parametrize("more", (True, False), ids=("another build begins", "none begins"))
+def test_builds_end_though_the_program_took_the_number_of_their_descriptor(fake, more):
+    async def main():
+        client = cccl_cache.AsyncClient(fake.socket)
+        first = asyncio.ensure_future(client.build(KERNEL, arch="sm_90"))
+        await asyncio.sleep(0)
+        [builds] = client._builds.values()
+        with open(os.devnull, "rb") as null:
+            taken = builds._watched
+            os.dup2(null.fileno(), taken)
+        try:
+            if more:
+                assert (await asyncio.wait_for(client.build(KERNEL, arch="sm_80"), PATIENCE)).cubin
+            assert (await asyncio.wait_for(first, PATIENCE)).cubin
+        finally:
+            os.close(taken)
+
+    asyncio.run(main())
 
 
 def test_more_wait_for_a_lease_than_the_loop_has_threads_and_get_what_is_published(fake):

@@ -125,30 +125,53 @@ class AsyncLease:
 
 
 class _Builds:
-    """The builds of one event loop, over one batch: the loop watches its descriptor while there are any."""
+    """The builds of one event loop, over one batch: the loop watches its descriptor while there are any.
+
+    The library replaces the descriptor if the program closed it or took its number, of which the loop is not told: it
+    looks for itself now and then.
+    """
+
+    _PAUSE = 1.0
 
     def __init__(self, client: Client) -> None:
         self._batch = Batch(client._handle, client._owner)
         self._waiting: dict[int, asyncio.Future[Result]] = {}
         self._last = 0
         self._watched = -1
+        self._later: asyncio.TimerHandle | None = None
 
     async def run(self, program: Program) -> Result:
         loop = asyncio.get_running_loop()
         self._last = number = self._last + 1
         self._batch.add(program, number)
-        if not self._waiting:
-            self._watched = self._batch.fileno()
-            loop.add_reader(self._watched, self._go_on)
         future: asyncio.Future[Result] = loop.create_future()
         self._waiting[number] = future
         try:
+            if self._watched < 0 or self._watched != self._batch.fileno():
+                self._watch(loop)
+            if self._later is None:
+                self._later = loop.call_later(self._PAUSE, self._look, loop)
             return await future
         finally:
             if self._waiting.pop(number, None):
                 self._batch.cancel(number)
             if not self._waiting:
-                loop.remove_reader(self._watched)
+                self._watch(loop)
+                if self._later is not None:
+                    self._later.cancel()
+                    self._later = None
+
+    def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
+        if self._watched >= 0:
+            loop.remove_reader(self._watched)
+        self._watched = self._batch.fileno() if self._waiting else -1
+        if self._watched >= 0:
+            loop.add_reader(self._watched, self._go_on)
+
+    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._later = loop.call_later(self._PAUSE, self._look, loop)
+        self._go_on()
+        self._watch(loop)
 
     def _go_on(self) -> None:
         while finished := self._batch.next():
