@@ -82,7 +82,8 @@ void* WithRealLink(void* function) {
     }
     return WithRealLink<index + 1>(function);
   }
-  return function;
+  // As of a release that does not have it: called as it is, it would take our handle for its own.
+  return nullptr;
 }
 
 }  // namespace
