@@ -112,5 +112,5 @@ def test_a_program_observes_the_same_calls_although_the_daemon_goes_in_the_middl
         getattr(daemon, end)()
 
     observed = program.under_run(daemon.socket, once_it_compiles)
-    assert "forwarded" in observed[1]
+    assert "not served" in observed[1]
     compare(program.alone(), observed)
