@@ -3,7 +3,7 @@
 """Triton without a plug-in of ours, with the stand-in where it looks for ptxas."""
 
 import pytest
-from standin import StandIn
+from standin import LATER, StandIn
 from triton_processes import PTXAS, Node, in_step
 
 
@@ -22,9 +22,9 @@ def node(directory, fake, standin):
 
 
 def start(node, standin, count, name, **environment):
-    """Processes that share nothing of Triton's own."""
+    """Processes that share nothing of Triton's own, when the tool is old enough for its version to be kept."""
     paths = dict.fromkeys(["TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH"], str(standin.program))
-    given = {**standin.environment, **paths, **environment}
+    given = {**standin.environment, **paths, **LATER, **environment}
     return [node.start(plugin=False, **given, TRITON_CACHE_DIR=str(node.directory / f"{name}{number}"))[0]
             for number in range(count)]
 
