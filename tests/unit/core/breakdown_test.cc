@@ -63,7 +63,7 @@ TEST_CASE("builds count for their user, and for their kind and toolchain") {
   CHECK(taken.at("compile_duration_seconds_sum{" + kToolchain + "}") == 2);
 }
 
-TEST_CASE("a hit whose compile time is not known saves nothing, and is counted as such") {
+TEST_CASE("a hit of unknown compile time saves nothing and is counted apart") {
   BuildBreakdown breakdown;
   Add(breakdown, 7, Answered(Outcome::kHit, 0s));
   Add(breakdown, 7, Answered(Outcome::kHit, 0s, 2s));

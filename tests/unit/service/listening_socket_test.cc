@@ -133,7 +133,7 @@ TEST_CASE("the user's own links are followed once, and the path is the one witho
   CHECK(socket->path() == directory.path() + "/real/new/socket");
 }
 
-TEST_CASE("a link to a directory whose path is too long for an address leads to a socket there") {
+TEST_CASE("a socket is made behind a link to a directory with a path too long for an address") {
   TemporaryDirectory directory;
   const std::string deep = directory.path() + "/" + std::string(100, 'd');
   std::filesystem::create_directory(deep);

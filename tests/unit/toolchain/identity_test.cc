@@ -132,7 +132,7 @@ TEST_CASE("only the part that changed is read again") {
   CHECK(meta.writes() == writes + 1);
 }
 
-TEST_CASE("files whose stamps prove nothing are read each time") {
+TEST_CASE("a file is read each time if its stamp proves nothing") {
   const TempTree tree;
   tree.Toolkit("cuda", 13, 0);
   FakeMetaStore meta;
