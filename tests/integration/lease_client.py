@@ -12,11 +12,12 @@ from places import PLACES
 
 
 class LeaseClient:
-    """A process that acquires `value`, and waits for its turn if another one holds the lease."""
+    """A process that acquires `value`, and waits for its turn if another one holds the lease. `behind`: a program that runs
+    it, with that program's options."""
 
-    def __init__(self, daemon, value="v", of_group="", timeout_ms=int(PATIENCE * 1000), **identity):
+    def __init__(self, daemon, value="v", of_group="", timeout_ms=int(PATIENCE * 1000), behind=(), **identity):
         self.process = subprocess.Popen(
-            [PLACES.lease_client, daemon.socket, value, of_group, str(timeout_ms)], stdin=subprocess.PIPE,
+            [*behind, PLACES.lease_client, daemon.socket, value, of_group, str(timeout_ms)], stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, env={"PATH": os.environ["PATH"]}, cwd="/", **identity)
 
     def hear(self):

@@ -1,0 +1,97 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Containers of podman and crun, over this system's /usr."""
+
+import contextlib
+import pathlib
+import subprocess
+
+from patience import PATIENCE
+
+# Sees one mount of the unified hierarchy: crun takes no mixture with the first version's.
+NAMESPACE = """
+mount -t tmpfs -o mode=0755 none /run
+if mountpoint -q /sys/fs/cgroup; then umount -R /sys/fs/cgroup; fi
+mount -t cgroup2 none /sys/fs/cgroup
+mkdir "/sys/fs/cgroup/$0"
+echo ready
+exec cat
+"""
+# Locks in files: podman's others are one segment for all of the machine.
+CONFIGURATION = """
+[containers]
+default_ulimits = ["nofile=1024:1024", "nproc=1024:1024"]
+netns = "none"
+[engine]
+cgroup_manager = "cgroupfs"
+events_logger = "none"
+lock_type = "file"
+runtime = "crun"
+static_dir = "{place}/static"
+tmp_dir = "/run/libpod"
+volume_path = "{place}/volumes"
+"""
+
+
+class Podman:
+    """A podman whose files, mounts and locks are the test's own. A context: its containers and control groups end with it."""
+
+    def __init__(self, place):
+        self.place = place
+        self.group = place.parent.name
+        self.ends = contextlib.ExitStack()
+
+    def __enter__(self):
+        self.place.mkdir()
+        configuration = self.place / "containers.conf"
+        configuration.write_text(CONFIGURATION.format(place=self.place))
+        shell = subprocess.Popen(["unshare", "--mount", "--propagation", "private", "sh", "-ec", NAMESPACE, self.group],
+                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.ends.callback(shell.communicate)
+        assert shell.stdout.readline() == "ready\n"
+        self.behind = ("nsenter", f"--target={shell.pid}", "--mount")
+        self.command = (
+            *self.behind, "env", f"CONTAINERS_CONF={configuration}", "podman", "--storage-driver=vfs",
+            f"--root={self.place}/root", f"--runroot={self.place}/runroot")
+        self.ends.callback(self.remove_groups)
+        return self
+
+    def __exit__(self, *_):
+        self.ends.close()
+
+    def remove_groups(self):
+        subprocess.run([*self.behind, "find", f"/sys/fs/cgroup/{self.group}", "-depth", "-type", "d", "-exec", "rmdir", "{}", ";"],
+                       check=True)
+
+    def options(self, cgroups):
+        """`enabled`: each container has a control group, `disabled`: it stays in that of the test. The former has all
+        privileges and no limit of processes, as version 2 could limit neither where the first version has the controllers."""
+        if cgroups == "disabled":
+            return ["--cgroups=disabled"]
+        return ["--cgroups=enabled", f"--cgroup-parent=/{self.group}", "--privileged", "--pids-limit=0"]
+
+    def start(self, name, cgroups, mounts):
+        """A running container. `mounts`: by where it has them, read-only, besides /usr."""
+        root = self.place / name
+        (root / "tmp").mkdir(parents=True)
+        (root / "tmp").chmod(0o1777)
+        for link in "bin", "lib", "lib64", "sbin":
+            (root / link).symlink_to(f"usr/{link}")
+        binds = [f"--volume={source}:{target}:ro" for target, source in {"/usr": "/usr", **mounts}.items()]
+        process = subprocess.Popen(
+            [*self.command, "run", "--rm", "--interactive", f"--name={name}", *self.options(cgroups), *binds, "--rootfs", root,
+             "sh", "-c", "echo ready && exec cat"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.ends.callback(process.communicate, timeout=PATIENCE)
+        assert process.stdout.readline() == "ready\n"
+        return Container(self, name)
+
+
+class Container:
+    def __init__(self, podman, name):
+        self.podman = podman
+        self.name = name
+
+    def behind(self, uid=0):
+        """What a command line begins with that is run in it by this user."""
+        return (*self.podman.command, "exec", "--interactive", f"--user={uid}", self.name)

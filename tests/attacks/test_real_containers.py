@@ -1,0 +1,147 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Containers as podman and crun make them, without user namespaces: what they have of the daemon at the directory of its
+socket for containers, which docs/guide-shell.md has them mount, and what they don't get."""
+
+import contextlib
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import types
+
+import pytest
+from lease_client import LeaseClient, deposit
+from places import PLACES
+from running_daemon import run_cli
+from stock_requests import files_view
+
+from bystander import ATTACKER
+from podman import Podman
+
+PROJECT = pathlib.Path(__file__).parents[2]
+LIMIT = 64
+HERE = "/run/cccl-cached/socket"  # in a container, where clients look for it
+NODES = "/run/of-the-node/socket"
+CUDA = pathlib.Path("/opt/cuda")
+TAKER = PROJECT / "tests/attacks/connection_taker.py"
+CLAIMER = PROJECT / "tests/attacks/view_claimer.py"
+PROGRAM = PROJECT / "tests/integration/run_program.c"
+
+
+@pytest.fixture
+def container_socket(directory):
+    return str(directory / "containers" / "socket")
+
+
+@pytest.fixture
+def daemon(make_daemon, container_socket):
+    return make_daemon(
+        "--socket-mode", "0666", "--container-socket", container_socket, "--connection-limit", str(LIMIT),
+        "--connection-limit-per-uid", "32", roots=(PLACES.cuda13,)).start()
+
+
+@pytest.fixture
+def podman(directory):
+    with Podman(directory / "podman") as made:
+        yield made
+
+
+@pytest.fixture
+def start(podman, daemon, container_socket):
+    """Starts a container that has the daemon's socket for containers, and the tests and their programs where they are here."""
+    build = pathlib.Path(PLACES.daemon).parents[1]
+    mounts = {each: each for each in (PROJECT, build, sys.base_prefix)}
+    mounts[pathlib.Path(HERE).parent] = pathlib.Path(container_socket).parent
+
+    def started(name, cgroups="enabled", more=None):
+        return podman.start(name, cgroups, {**mounts, **(more or {})})
+
+    return started
+
+
+def heard(socket, behind=(), **keywords):
+    """The first word that a process hears that acquires the value."""
+    client = LeaseClient(types.SimpleNamespace(socket=socket), behind=behind, **keywords)
+    word = client.hear().split()[0]
+    client.end()
+    return word
+
+
+def deposits(socket, behind=()):
+    return json.loads(run_cli("--socket", socket, "--json", "deposits", "list", behind=behind, cwd="/").stdout)["deposits"]
+
+
+@pytest.mark.parametrize("uid", [0, ATTACKER])
+@pytest.mark.parametrize("cgroups", ["enabled", "disabled"])
+def test_no_container_and_no_user_of_the_host_gets_what_another_container_deposited(
+        start, daemon, container_socket, cgroups, uid):
+    first, second = (start(name, cgroups).behind(uid) for name in ("first", "second"))
+    key = deposit(types.SimpleNamespace(socket=HERE), "v", "MADE UP", behind=first)
+    assert heard(HERE, first) == "hit"
+    assert heard(HERE, second) == "lease"
+    for socket in daemon.socket, container_socket:
+        assert heard(socket, user=uid) == "lease"
+    assert [each["key"] for each in deposits(HERE, first)] == [key]
+    assert deposits(HERE, second) == []
+
+
+def test_no_container_gets_what_a_user_of_the_host_deposited(start, daemon):
+    container = start("first")
+    for uid in 0, ATTACKER:
+        deposit(daemon, "v", "OF THE HOST", user=uid)
+        assert heard(HERE, container.behind(uid)) == "lease"
+        assert heard(daemon.socket, user=uid) == "hit"
+
+
+def test_root_of_a_container_is_no_administrator_and_has_no_reserve(start, daemon):
+    """It becomes many users, and takes all connections that it gets."""
+    containers = [start(name) for name in ("first", "second")]
+    denied = run_cli("--socket", HERE, "--json", "evict", "--all", "--yes", behind=containers[0].behind(), check=False)
+    assert json.loads(denied.stdout)["error"]["status"] == "denied"
+    with contextlib.ExitStack() as ends:
+        taken = 0
+        for container in containers:
+            taker = subprocess.Popen([*container.behind(), sys.executable, TAKER, HERE, str(LIMIT)], stdin=subprocess.PIPE,
+                                     stdout=subprocess.PIPE, text=True)
+            ends.callback(taker.communicate, "")
+            taken += int(taker.stdout.readline())
+        assert 0 < taken <= LIMIT // 2
+        for user in None, ATTACKER:
+            assert daemon.cli("health", check=False, user=user, cwd="/").returncode == 0
+
+
+def test_no_file_is_read_for_a_container_that_claims_the_daemons_view(start, daemon, directory):
+    """Nor at the socket of the node, should that be mounted."""
+    file = directory / "secret.h"
+    file.write_text("// secret\n")
+    file.chmod(0o600)
+    container = start("first", more={pathlib.Path(NODES).parent: pathlib.Path(daemon.socket).parent})
+
+    places = [f"{name}={value}" for name, value in os.environ.items() if name.startswith("CCCL_CACHED_TEST_")]
+
+    def claim(socket, behind=()):
+        words = [*behind, "env", *places, sys.executable, CLAIMER, socket, files_view().SerializeToString().hex(), file]
+        return subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True).stdout
+
+    assert claim(daemon.socket) == "OUTCOME_BUILT\n"
+    for socket in HERE, NODES:
+        assert claim(socket, container.behind()).startswith("files-needed"), socket
+
+
+@pytest.mark.parametrize("uid", [0, ATTACKER])
+def test_a_program_of_a_container_is_served_under_run(start, daemon, directory, uid):
+    """The containers have a CUDA of their own, of a release that the daemon has."""
+    root = pathlib.Path(PLACES.cuda13).resolve()
+    library = next(root.rglob("libnvrtc.so.1?"))
+    program = directory / "program"
+    subprocess.run(["cc", PROGRAM, "-w", "-pthread", "-o", program, "-ldl"], check=True)
+    expected = subprocess.run([program, library], stdout=subprocess.PIPE, check=True).stdout
+    daemon.cli("toolchains")  # programs don't wait until it has read them
+    for name, counts in ("first", (0, 1)), ("second", (1, 0)):
+        container = start(name, more={program: program, CUDA: root})
+        done = run_cli("--json", "run", "--report", "--", program, CUDA / library.relative_to(root), behind=container.behind(uid))
+        report = json.loads(done.stderr)
+        assert done.stdout == expected
+        assert (report["hits"], report["compiled"]) == counts, report
