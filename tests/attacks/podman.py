@@ -8,7 +8,7 @@ import subprocess
 
 from patience import PATIENCE
 
-# Sees one mount of the unified hierarchy: crun takes no mixture with the first version's.
+# Control groups are version 2 alone there: crun takes no mixture with the first version.
 NAMESPACE = """
 mount -t tmpfs -o mode=0755 none /run
 if mountpoint -q /sys/fs/cgroup; then umount -R /sys/fs/cgroup; fi
@@ -65,7 +65,7 @@ class Podman:
 
     def options(self, cgroups):
         """`enabled`: each container has a control group, `disabled`: it stays in that of the test. The former has all
-        privileges and no limit of processes, as version 2 could limit neither where the first version has the controllers."""
+        privileges and no limit of processes, as version 2 can limit neither where the first version has the controllers."""
         if cgroups == "disabled":
             return ["--cgroups=disabled"]
         return ["--cgroups=enabled", f"--cgroup-parent=/{self.group}", "--privileged", "--pids-limit=0"]

@@ -73,18 +73,18 @@ def deposits(socket, behind=()):
     return json.loads(run_cli("--socket", socket, "--json", "deposits", "list", behind=behind, cwd="/").stdout)["deposits"]
 
 
-@pytest.mark.parametrize("uid", [0, ATTACKER])
 @pytest.mark.parametrize("cgroups", ["enabled", "disabled"])
-def test_no_container_and_no_user_of_the_host_gets_what_another_container_deposited(
-        start, daemon, container_socket, cgroups, uid):
-    first, second = (start(name, cgroups).behind(uid) for name in ("first", "second"))
-    key = deposit(types.SimpleNamespace(socket=HERE), "v", "MADE UP", behind=first)
-    assert heard(HERE, first) == "hit"
-    assert heard(HERE, second) == "lease"
-    for socket in daemon.socket, container_socket:
-        assert heard(socket, user=uid) == "lease"
-    assert [each["key"] for each in deposits(HERE, first)] == [key]
-    assert deposits(HERE, second) == []
+def test_no_container_and_no_user_of_the_host_gets_what_another_container_deposited(start, daemon, container_socket, cgroups):
+    containers = [start(name, cgroups) for name in ("first", "second")]
+    for uid in 0, ATTACKER:
+        first, second = (each.behind(uid) for each in containers)
+        key = deposit(types.SimpleNamespace(socket=HERE), "v", "MADE UP", behind=first)
+        assert heard(HERE, first) == "hit"
+        assert heard(HERE, second) == "lease"
+        for socket in daemon.socket, container_socket:
+            assert heard(socket, user=uid) == "lease"
+        assert [each["key"] for each in deposits(HERE, first)] == [key]
+        assert deposits(HERE, second) == []
 
 
 def test_no_container_gets_what_a_user_of_the_host_deposited(start, daemon):
@@ -130,8 +130,7 @@ def test_no_file_is_read_for_a_container_that_claims_the_daemons_view(start, dae
         assert claim(socket, container.behind()).startswith("files-needed"), socket
 
 
-@pytest.mark.parametrize("uid", [0, ATTACKER])
-def test_a_program_of_a_container_is_served_under_run(start, daemon, directory, uid):
+def test_programs_of_containers_are_served_under_run(start, daemon, directory):
     """The containers have a CUDA of their own, of a release that the daemon has."""
     root = pathlib.Path(PLACES.cuda13).resolve()
     library = next(root.rglob("libnvrtc.so.1?"))
@@ -139,7 +138,7 @@ def test_a_program_of_a_container_is_served_under_run(start, daemon, directory, 
     subprocess.run(["cc", PROGRAM, "-w", "-pthread", "-o", program, "-ldl"], check=True)
     expected = subprocess.run([program, library], stdout=subprocess.PIPE, check=True).stdout
     daemon.cli("toolchains")  # programs don't wait until it has read them
-    for name, counts in ("first", (0, 1)), ("second", (1, 0)):
+    for name, uid, counts in ("first", 0, (0, 1)), ("second", ATTACKER, (1, 0)):
         container = start(name, more={program: program, CUDA: root})
         done = run_cli("--json", "run", "--report", "--", program, CUDA / library.relative_to(root), behind=container.behind(uid))
         report = json.loads(done.stderr)
