@@ -8,10 +8,14 @@ tree, and a build without a daemon: result code, log, lowered names and artifact
 hold names, it is what nvJitLink makes of the LTO-IR. All headers are of time 1, as the daemon has the compiler see them
 (docs/internals/decisions/0007).
 
+With --precompiled, programs under `cccl-cache-cli run` that ask NVRTC for precompiled headers stand against raw NVRTC
+that isn't asked: the first run with these options, the second without them, which must be a hit.
+
 Run by `ctest -R corpus` with few programs; by hand with many:
 
     ctest --preset dev -R 'corpus: small' -V    # prints the command with its environment
     ... corpus.py --programs 200 --seed 7 --cuda 13
+    ... corpus.py --programs 200 --precompiled
 
 Exits with 1 and names program, state and field for each difference; --keep leaves program and outputs of these.
 """
@@ -43,6 +47,9 @@ from cccl_cache.v1 import build_pb2, build_pb2_grpc  # noqa: E402
 KINDS = {build_pb2.ARTIFACT_KIND_PTX: "ptx", build_pb2.ARTIFACT_KIND_CUBIN: "cubin", build_pb2.ARTIFACT_KIND_LTOIR: "ltoir",
          build_pb2.ARTIFACT_KIND_OPTIXIR: "optixir"}
 
+# A program that asks for precompiled headers has --pch and some of these.
+PRECOMPILED = ("--pch-dir={}", "--pch-verbose=true", "--pch-messages=true", "--instantiate-templates-in-pch=true")
+
 
 @dataclasses.dataclass
 class Answer:
@@ -54,11 +61,13 @@ class Answer:
     precompiled: bool = False
 
 
-def run_raw(job):
-    done = subprocess.run([sys.executable, RAW], input=json.dumps(job).encode(), capture_output=True, timeout=PATIENCE, cwd="/")
+def run_raw(job, behind=()):
+    """(result code, outputs, what was printed to standard error)"""
+    done = subprocess.run([*behind, sys.executable, RAW], input=json.dumps(job).encode(), capture_output=True,
+                          timeout=10 * PATIENCE, cwd="/")  # hundreds run beside other work
     assert done.returncode == 0, done.stderr.decode()
     told = json.loads(done.stdout)
-    return told["code"], {kind: base64.b64decode(data) for kind, data in told["outputs"].items()}
+    return told["code"], {kind: base64.b64decode(data) for kind, data in told["outputs"].items()}, done.stderr
 
 
 class Compilers:
@@ -84,14 +93,25 @@ class Compilers:
         return [*(f"-I{place / each}" for each in program.directories), *program.options, SEED]
 
     def raw(self, program, place):
-        code, outputs = run_raw({
+        return self.call(program, place)[0]
+
+    def call(self, program, place, behind=()):
+        """(what NVRTC answers to a process behind this program, what was printed to standard error)"""
+        code, outputs, printed = run_raw({
             "kind": "nvrtc", "root": self.root, "source": program.source, "name": str(place / program.name),
             "options": [f"-arch={program.arch}", *self.options(program, place), *(f"-I{each}" for each in self.headers)],
-            "headers": program.inline, "name_expressions": program.expressions})
+            "headers": program.inline, "name_expressions": program.expressions}, behind)
         lowered = {name.removeprefix("lowered "): text.decode() for name, text in outputs.items() if name.startswith("lowered ")}
         artifacts = {kind: text_of(data) if kind == "ptx" else data for kind, data in outputs.items() if kind in KINDS.values()}
         return Answer(code, outputs.get("log", b"").removesuffix(b"\0").decode(errors="replace"), lowered,
-                      artifacts if code == 0 else {})
+                      artifacts if code == 0 else {}), printed
+
+    def under_run(self, program, place):
+        behind = (PLACES.cli, "--socket", self.plain.socket, "--json", "run", "--report", "--")
+        answer, printed = self.call(program, place, behind)
+        report = json.loads(printed)
+        answer.outcome = "built" if report["compiled"] else "hit" if report["hits"] else f"forwarded: {report['forwarded']}"
+        return answer
 
     def ask(self, daemon, program, place):
         request = nvrtc_request(program.source, *self.options(program, place), arch=program.arch,
@@ -132,7 +152,7 @@ class Compilers:
                           told["outcome"])
 
     def linked(self, ltoir):
-        code, outputs = run_raw({"kind": "link", "root": self.root, "options": ["-arch=sm_90", "-lto"],
+        code, outputs, _ = run_raw({"kind": "link", "root": self.root, "options": ["-arch=sm_90", "-lto"],
                                  "inputs": [(3, base64.b64encode(ltoir).decode())]})
         assert code == 0
         return outputs["cubin"]
@@ -212,12 +232,28 @@ def compare(compilers, programs, directory, comparison):
         check("hit after restart", compilers.ask(compilers.plain, program, here), ("hit",))
 
 
+def compare_precompiled(compilers, programs, directory, comparison):
+    for number, (title, program) in enumerate(programs):
+        here = lay_out(program, directory / title)
+        some = [each.format(here) for bit, each in enumerate(PRECOMPILED) if number >> bit & 1]
+        asking = dataclasses.replace(program, options=("--pch", *program.options, *some))
+        expected = compilers.raw(program, here)
+        for state, each, outcome in ("under run, asking", asking, "built"), ("under run again", program, "hit"):
+            answer = compilers.under_run(each, here)
+            comparison.counts["forwarded"] += answer.outcome.startswith("forwarded")
+            comparison.check(compilers, title, each, state, expected, answer, (outcome,))
+        # Of itself: the log names files that it made.
+        differing = [each for each in compilers.differences(program, expected, compilers.raw(asking, here)) if each[0] != "log"]
+        comparison.counts["raw NVRTC differs by the options"] += bool(differing)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--programs", type=int, default=8, help="for each CUDA, families in turn (default: 8)")
     parser.add_argument("--seed", type=int, default=1, help="the same seed makes the same programs")
     parser.add_argument("--cuda", choices=("12", "13"), help="default: both")
     parser.add_argument("--family", choices=FAMILIES, action="append", help="default: all")
+    parser.add_argument("--precompiled", action="store_true", help="compare programs that ask for precompiled headers instead")
     parser.add_argument("--keep", type=pathlib.Path, help="directory for what differs")
     arguments = parser.parse_args()
     comparison = Comparison(arguments.keep)
@@ -230,7 +266,8 @@ def main():
                         for number, name in ((number, families[number % len(families)]) for number in range(arguments.programs))]
             compilers = Compilers(getattr(PLACES, f"cuda{cuda}"), pathlib.Path(place) / cuda)
             try:
-                compare(compilers, programs, pathlib.Path(place) / cuda / "programs", comparison)
+                comparing = compare_precompiled if arguments.precompiled else compare
+                comparing(compilers, programs, pathlib.Path(place) / cuda / "programs", comparison)
             finally:
                 compilers.end()
     print(f"seed {arguments.seed}:", ", ".join(f"{state} {count}" for state, count in comparison.counts.items()))
