@@ -159,7 +159,9 @@ class Soak:
     def expected_of(self, version, number, user):
         if (version, number) in self.expected:
             return self.expected[version, number]
-        return self.build(number, user, self.root_of[version], str(self.place / "none"))[2]
+        code, told, contents = self.build(number, user, self.root_of[version], str(self.place / "none"))
+        assert code == 0, f"kernel {number} without a daemon: {told}"
+        return contents
 
     def sample(self):
         while time.monotonic() < self.end:
