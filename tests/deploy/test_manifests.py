@@ -8,6 +8,7 @@ import subprocess
 
 import kubernetes_validate
 import pytest
+from conftest import ROOT
 from places import PLACES
 
 UNITS = {"": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "Mi": 2**20, "Gi": 2**30}
@@ -45,6 +46,24 @@ def test_what_is_mounted_is_there_and_all_of_it_is_mounted(pods):
     for pod in pods.values():
         mounted = {mount["name"] for container in containers(pod) for mount in container["volumeMounts"]}
         assert mounted == {volume["name"] for volume in pod["volumes"]}
+
+
+def test_no_recipe_lets_a_container_write_where_a_socket_lies():
+    """Its root could put a socket of its own there, for all others. The daemon's own container, which has the store, may."""
+    texts = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"),
+             *(each for place in ("deploy", "examples") for each in (ROOT / place).rglob("*") if each.is_file())]
+    commands = [command for text in texts for command in re.sub(r"\\\n", " ", text.read_text()).splitlines()]
+    mounts = [mount for command in commands if ":/var/lib/cccl-cached" not in command
+              for mount in re.findall(r"/run/cccl-cached[\w-]*:/[\w/-]+[:\w,+]*", command)]
+    assert len(mounts) > 1, "the guides show none: this tests nothing"
+    assert [mount for mount in mounts if not mount.endswith(":ro")] == []
+
+
+def test_pods_of_users_have_the_node_read_only(manifests):
+    pod = manifests["Pod"]["spec"]
+    of_node = {volume["name"] for volume in pod["volumes"] if "hostPath" in volume}
+    mounts = [mount for each in containers(pod) for mount in each["volumeMounts"] if mount["name"] in of_node]
+    assert mounts and all(mount.get("readOnly") for mount in mounts)
 
 
 def test_the_daemon_takes_the_configuration(manifests, configuration):
