@@ -160,12 +160,14 @@ std::variant<const Toolchain*, Reason> FindToolchain() {
   cccl_cache_toolchains* const list = std::get<cccl_cache_toolchains*>(answer);
   const size_t index = cccl_cache_toolchains_with_library(list, Bytes(RealPath()));
   const Toolchain* made = nullptr;
-  if (index != CCCL_CACHE_NO_TOOLCHAIN) {
+  const bool replaced = RealFileWasReplaced();
+  if (index != CCCL_CACHE_NO_TOOLCHAIN && !replaced) {
     made = new Toolchain{std::string(View(At(list, index).id)), ArchitecturesOf(list, index)};
   }
   cccl_cache_toolchains_free(list);
   if (made == nullptr) {
-    KeepRefusal("if NVIDIA released it: cccl-cache-cli toolchains add " + RealPath());
+    KeepRefusal(replaced ? RealPath() + " was replaced or closed after this process opened it"
+                         : "if NVIDIA released it: cccl-cache-cli toolchains add " + RealPath());
     return After(CCCL_CACHE_TOOLCHAIN_NOT_FOUND, start);
   }
   known_toolchain = made;
@@ -174,7 +176,7 @@ std::variant<const Toolchain*, Reason> FindToolchain() {
 
 /// Returns the toolchain, or why the daemon is not to be asked.
 std::variant<const Toolchain*, Reason> Ready() {
-  if (RealPath().empty() || !UsesOwnBuiltins()) return Reason::kNotItsLibrary;
+  if (RealPath().empty() || !OpenWithOwnBuiltins()) return Reason::kNotItsLibrary;
   if (rest.Resting(Clock::now())) return why_resting.load();
   if (Client() == nullptr) return After(CCCL_CACHE_NO_DAEMON, Clock::now());
   return FindToolchain();

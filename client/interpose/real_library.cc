@@ -4,14 +4,15 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <atomic>
 #include <climits>
 #include <cstddef>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <sstream>
 #include <system_error>
 #include <vector>
@@ -117,12 +118,13 @@ std::string FindRealPath() {
   return fs::canonical(Search(name, own.dli_fname), error).string();
 }
 
-/// Returns the path of the builtins beside the real libnvrtc; empty if there are none, or those of
-/// two releases.
+/// Returns the path of the builtins beside the real library; empty if there are none, or those of
+/// two releases, and for libnvJitLink, which needs none.
 std::string Builtins() {
   std::error_code error;
   std::string found;
   fs::path file;
+  if (RealPath().find("/libnvrtc") == std::string::npos) return found;
   for (fs::directory_iterator each(fs::path(RealPath()).parent_path(), error), end;
        !error && each != end; each.increment(error)) {
     const std::string name = each->path().filename().string();
@@ -156,20 +158,50 @@ std::string FoundBefore(const std::string& name) {
   return "";
 }
 
-void* Load() {
-  if (RealPath().empty()) return nullptr;
-  // Release 13.0 does not look for its builtins beside itself.
-  if (const std::string builtins = Builtins(); !builtins.empty()) {
-    dlopen(builtins.c_str(), RTLD_NOW | RTLD_LOCAL);
-  }
+/// The real library, and its file as it was when the library was opened.
+struct Opened {
+  void* library;
+  struct stat file;
+};
+
+bool IsSame(const struct stat& file, const struct stat& other) {
+  const auto same_time = [](const timespec& a, const timespec& b) {
+    return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+  };
+  return file.st_dev == other.st_dev && file.st_ino == other.st_ino &&
+         file.st_size == other.st_size && same_time(file.st_mtim, other.st_mtim) &&
+         same_time(file.st_ctim, other.st_ctim);
+}
+
+std::optional<Opened> Open() {
+  Opened opened = {};
+  if (RealPath().empty() || stat(RealPath().c_str(), &opened.file) != 0) return std::nullopt;
   // The loader knows the stand-in under the path that the program asked for. Another spelling of
   // the path leads to the real file.
   const size_t slash = RealPath().rfind('/');
   const std::string spelled = RealPath().substr(0, slash) + "/." + RealPath().substr(slash);
-  void* const library = dlopen(spelled.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return nullptr;
+  opened.library = dlopen(spelled.c_str(), RTLD_NOW | RTLD_LOCAL);
   // Forwarding to the stand-in itself would not end.
-  return dlsym(library, "cccl_cache_standin_real") == nullptr ? library : nullptr;
+  if (opened.library == nullptr || dlsym(opened.library, "cccl_cache_standin_real") != nullptr) {
+    return std::nullopt;
+  }
+  return opened;
+}
+
+/// Returns null if it can't be opened.
+const Opened* TheOpened() {
+  static std::atomic<const Opened*> kept{nullptr};
+  if (const Opened* known = kept) return known;
+  // Opening it twice at one moment gives the same handle.
+  const std::optional<Opened> opened = Open();
+  return opened ? &MadeOnce(&kept, [&] { return *opened; }) : nullptr;
+}
+
+// Where the auditor maps the stand-in, the program would have opened the real library. A preloaded
+// one is in every process, of which few do.
+__attribute__((constructor)) void OpenAsTheProgramWould() {
+  const cccl_cache::CancellationDisabled guard;
+  if (cccl_cache_standin_real[0] != '\0') TheOpened();
 }
 
 }  // namespace
@@ -179,32 +211,32 @@ const std::string& RealPath() {
   return MadeOnce(&path, FindRealPath);
 }
 
-Version RealVersion() {
-  static std::atomic<const Version*> version{nullptr};
-  return MadeOnce(&version, [] {
-    Version found;
-    const std::string name = fs::path(Builtins()).filename().string();
-    std::sscanf(name.c_str(), "libnvrtc-builtins.so.%d.%d", &found.major, &found.minor);
-    return found;
-  });
-}
-
-bool UsesOwnBuiltins() {
+bool OpenWithOwnBuiltins() {
   static std::atomic<const bool*> own{nullptr};
   return MadeOnce(&own, [] {
+    TheOpened();
     const fs::path builtins = Builtins();
     const std::string first = builtins.empty() ? "" : FoundBefore(builtins.filename());
     std::error_code error;
-    return first.empty() || fs::equivalent(first, builtins, error) ||
-           DigestOfFile(first) == DigestOfFile(builtins.string());
+    const bool same = first.empty() || fs::equivalent(first, builtins, error) ||
+                      DigestOfFile(first) == DigestOfFile(builtins.string());
+    // Release 13.0 does not look for its builtins beside itself.
+    if (!builtins.empty()) {
+      dlopen(first.empty() ? builtins.c_str() : first.c_str(), RTLD_NOW | RTLD_LOCAL);
+    }
+    return same;
   });
 }
 
+bool RealFileWasReplaced() {
+  const Opened* const opened = TheOpened();
+  struct stat now {};
+  return opened != nullptr && (stat(RealPath().c_str(), &now) != 0 || !IsSame(now, opened->file));
+}
+
 void* RealSymbol(const char* name) {
-  // Loading it twice at one moment gives the same handle.
-  static std::atomic<void*> library{nullptr};
-  if (library == nullptr) library = Load();
-  return library == nullptr ? nullptr : dlsym(library, name);
+  const Opened* const opened = TheOpened();
+  return opened == nullptr ? nullptr : dlsym(opened->library, name);
 }
 
 }  // namespace cccl_cache::interpose

@@ -7,22 +7,21 @@
 
 namespace cccl_cache::interpose {
 
-/// The library that the program would have loaded. It is loaded only when a call must be forwarded
-/// to it, and stays loaded. All functions are thread-safe, and usable after fork().
+/// The library that the program would have loaded. It is opened where the program would have opened
+/// it, and stays open: later the program may have no right to the file, no descriptor left, or
+/// another file there. Preloaded, the stand-in does not know when that is, and opens it at the
+/// first call that needs the daemon or the library. All functions are thread-safe, and usable after
+/// fork().
 
 /// Returns its path, without links; empty if nothing told it.
 [[nodiscard]] const std::string& RealPath();
-struct Version {
-  int major = 0;
-  int minor = 0;
-};
-/// Returns its version by the name of the builtins beside it, without loading it; zeros if there
-/// are none.
-[[nodiscard]] Version RealVersion();
-/// Returns whether it would load the builtins beside it, or others with the same bytes: the loader
-/// looks for them in LD_LIBRARY_PATH first.
-[[nodiscard]] bool UsesOwnBuiltins();
-/// Returns one of its functions, or null if it lacks it or can't be loaded.
+/// Opens it, and its builtins, as it does itself at its first compile. Returns whether they are
+/// those beside it, or others with the same bytes: the loader looks for them in LD_LIBRARY_PATH
+/// first.
+bool OpenWithOwnBuiltins();
+/// Returns whether its path no longer leads to the file that was opened.
+[[nodiscard]] bool RealFileWasReplaced();
+/// Returns one of its functions, or null if it lacks it or can't be opened.
 [[nodiscard]] void* RealSymbol(const char* name);
 
 /// Returns the real library's function, or null. Looks it up once. `other`: its name in releases

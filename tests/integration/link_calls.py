@@ -112,4 +112,5 @@ def main():
         Session(library, inputs, random.Random(number), lambda *words, of=number: print(of, *words, flush=True)).run()
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -113,6 +113,7 @@ NvrtcResult nvrtcDestroyProgram(NvrtcHandle* program) {
 NvrtcResult nvrtcCompileProgram(NvrtcHandle program, int count, const char* const* options) {
   const CancellationDisabled guard;
   if (!IsProgram(program)) return kInvalidProgram;
+  OpenWithOwnBuiltins();
   if (NvrtcProgram* own = Of(program)) return own->Compile(count, options);
   CountedCall call;
   call.Forward(Reason::kNotServed);
@@ -176,12 +177,7 @@ GETTERS(ProgramLog, AsItIs, log(), 1)
 
 NvrtcResult nvrtcVersion(int* major, int* minor) {
   const CancellationDisabled guard;
-  if (major == nullptr || minor == nullptr) return kInvalidInput;
-  const Version known = RealVersion();
-  if (known.major == 0) return Forward(REAL(nvrtcVersion), major, minor);
-  *major = known.major;
-  *minor = known.minor;
-  return kSuccess;
+  return Forward(REAL(nvrtcVersion), major, minor);
 }
 
 const char* nvrtcGetErrorString(NvrtcResult result) {
@@ -192,20 +188,12 @@ const char* nvrtcGetErrorString(NvrtcResult result) {
 
 NvrtcResult nvrtcGetNumSupportedArchs(int* count) {
   const CancellationDisabled guard;
-  if (count == nullptr) return kInvalidInput;
-  const std::vector<int> known = Architectures();
-  if (known.empty()) return Forward(REAL(nvrtcGetNumSupportedArchs), count);
-  *count = static_cast<int>(known.size());
-  return kSuccess;
+  return Forward(REAL(nvrtcGetNumSupportedArchs), count);
 }
 
 NvrtcResult nvrtcGetSupportedArchs(int* architectures) {
   const CancellationDisabled guard;
-  if (architectures == nullptr) return kInvalidInput;
-  const std::vector<int> known = Architectures();
-  if (known.empty()) return Forward(REAL(nvrtcGetSupportedArchs), architectures);
-  std::ranges::copy(known, architectures);
-  return kSuccess;
+  return Forward(REAL(nvrtcGetSupportedArchs), architectures);
 }
 
 NvrtcResult nvrtcSetFlowCallback(NvrtcHandle program, int (*callback)(void*, void*),
