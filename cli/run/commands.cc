@@ -215,8 +215,7 @@ void AddRunCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
   });
   command->footer(
       "Exit codes: The program's, or 126 or 127 if it can't be started, or 5 if the loader can't "
-      "be "
-      "given the cache's libraries.\n"
+      "be given the cache's libraries.\n"
       "Example: cccl-cache-cli run --report -- python train.py");
   command->callback([&common, exit_code, options] { *exit_code = Run(common, *options); });
 }
