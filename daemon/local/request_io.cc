@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
+#include <system_error>
 #include <thread>
 
 namespace cccl_cache::daemon {
@@ -82,12 +83,16 @@ bool SendError(int socket, const Error& error) {
 }
 
 void EndWithCaller(int socket) {
-  std::thread([socket] {
-    pollfd entry{.fd = socket, .events = POLLRDHUP, .revents = 0};
-    while (poll(&entry, 1, -1) < 0 && errno == EINTR) {
-    }
-    _exit(EXIT_FAILURE);
-  }).detach();
+  try {
+    std::thread([socket] {
+      pollfd entry{.fd = socket, .events = POLLRDHUP, .revents = 0};
+      while (poll(&entry, 1, -1) < 0 && errno == EINTR) {
+      }
+      _exit(EXIT_FAILURE);
+    }).detach();
+  } catch (const std::system_error&) {
+    // The system has no room for another thread: this process ends with its build.
+  }
 }
 
 }  // namespace cccl_cache::daemon

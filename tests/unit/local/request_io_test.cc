@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/file_descriptor.h"
+#include "tests/support/no_more_threads.h"
 
 namespace request_io_test {
 
@@ -102,6 +103,12 @@ TEST_CASE("the process ends when the other end of its socket is closed") {
   int status = 0;
   REQUIRE(waitpid(child, &status, 0) == child);
   CHECK(WIFEXITED(status));
+}
+
+TEST_CASE("a process that can start no thread goes on without waiting for its caller's end") {
+  Sockets sockets;
+  const NoMoreThreads none;
+  CHECK_NOTHROW(EndWithCaller(sockets.here.get()));
 }
 
 }  // namespace request_io_test
