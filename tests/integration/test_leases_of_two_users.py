@@ -38,6 +38,16 @@ def test_two_users_do_not_see_each_others_deposits(shared):
     assert LeaseClient(shared).hear().startswith("lease ")
 
 
+def test_a_lease_stays_that_of_the_user_who_acquired_it(shared):
+    """As an open file does, although the program goes on as another user."""
+    client = LeaseClient(shared)
+    assert client.hear().startswith("lease ")
+    assert client.ask(f"become {ALICE['user']}") == "became"
+    assert client.ask("publish of root") == "published"
+    assert LeaseClient(shared).hear() == "hit of root"
+    assert LeaseClient(shared, **ALICE).hear().startswith("lease ")
+
+
 def test_two_users_do_not_wait_for_each_other(shared):
     alice, bob = LeaseClient(shared, **ALICE), LeaseClient(shared, **BOB)
     assert alice.hear().startswith("lease ")

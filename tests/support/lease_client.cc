@@ -4,7 +4,7 @@
 //   lease_client SOCKET VALUE [GROUP [TIMEOUT_MS]]
 // Says "hit CONTENTS", "lease FENCE KEY", "released KEY" or "error STATUS MESSAGE"; then, of a
 // lease, for each of "publish TEXT", "publish-bytes COUNT", "publish-in-child TEXT", "abandon",
-// "fail" and "held" what came of it. Ends with its input.
+// "fail", "held" and "become UID" what came of it. Ends with its input.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -49,6 +49,8 @@ void Obey(Lease& lease, const std::string& line) {
   if (command == "publish-bytes") Publish(lease, std::string(std::stoul(argument), 'x'));
   if (command == "publish-in-child") PublishInChild(lease, argument);
   if (command == "held") Say(lease.held() ? "held" : "not held");
+  if (command == "become")
+    Say(seteuid(static_cast<uid_t>(std::stoul(argument))) == 0 ? "became" : "remained");
   if (command == "abandon") {
     lease.Abandon();
     Say("abandoned");

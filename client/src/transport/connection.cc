@@ -156,7 +156,7 @@ Connection::Progress Connection::ReceiveBytes(Call* call) {
 }
 
 bool Connection::Usable() {
-  if (!owned() || broken_ || geteuid() != user_ || getegid() != group_) return false;
+  if (!owned() || !Reusable()) return false;
   Recheck();
   while (true) {
     const Progress progress = Receive(nullptr);

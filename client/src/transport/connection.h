@@ -74,10 +74,12 @@ class Connection {
   [[nodiscard]] bool owned() const { return getpid() == owner_; }
   /// Returns whether the server takes no more calls; it finishes those that it has.
   [[nodiscard]] bool going_away() const { return session_.going_away(); }
-  /// Returns whether the connection can be kept for another call.
-  [[nodiscard]] bool Reusable() const { return !broken_ && !session_.going_away(); }
-  /// Returns whether another call may be sent now: not after the program became another user, for
-  /// the daemon goes by the one that connected. Reads what the server has sent meanwhile.
+  /// Returns whether the connection can be kept for another call: not after the program became
+  /// another user, for the daemon goes by the one that connected.
+  [[nodiscard]] bool Reusable() const {
+    return !broken_ && !session_.going_away() && geteuid() == user_ && getegid() == group_;
+  }
+  /// Returns whether another call may be sent now. Reads what the server has sent meanwhile.
   [[nodiscard]] bool Usable();
 
  private:
@@ -130,7 +132,7 @@ class ConnectionPool {
   ConnectionPool(const ConnectionPool&) = delete;
   ConnectionPool& operator=(const ConnectionPool&) = delete;
 
-  /// Returns a connection that was usable a moment ago, or null.
+  /// Returns a connection that was usable a moment ago, or null. Closes those that are not.
   std::unique_ptr<Connection> Take();
   /// Keeps it for the next call if there is room.
   void Give(std::unique_ptr<Connection> connection);

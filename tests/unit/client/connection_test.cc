@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/src/transport/connection.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -298,7 +299,7 @@ TEST_CASE("an idle connection is dropped if the program took its number, the new
   CHECK(own.Untouched());
 }
 
-TEST_CASE("an idle connection is dropped once the program has become another user", "[root]") {
+TEST_CASE("an idle connection is closed once the program has become another user", "[root]") {
   const TemporaryDirectory directory;
   const ScriptedServer idle(directory / "socket",
                             [](int fd, int) { ScriptedServer::ReadToEnd(fd); });
@@ -306,21 +307,28 @@ TEST_CASE("an idle connection is dropped once the program has become another use
   pool.Give(*Connection::Open(directory / "socket"));
   auto connection = pool.Take();
   REQUIRE(connection != nullptr);
+  const int number = connection->socket();
+  bool reusable = connection->Reusable();
+  REQUIRE(reusable);
   constexpr uint32_t kOther = 65533;
   SECTION("its user") {
-    pool.Give(std::move(connection));
     REQUIRE(seteuid(kOther) == 0);
+    reusable = connection->Reusable();
+    pool.Give(std::move(connection));
     connection = pool.Take();
     REQUIRE(seteuid(0) == 0);
   }
   SECTION("its group") {
     const gid_t before = getegid();
-    pool.Give(std::move(connection));
     REQUIRE(setegid(kOther) == 0);
+    reusable = connection->Reusable();
+    pool.Give(std::move(connection));
     connection = pool.Take();
     REQUIRE(setegid(before) == 0);
   }
+  CHECK_FALSE(reusable);
   CHECK(connection == nullptr);
+  CHECK(fcntl(number, F_GETFD) < 0);
 }
 
 TEST_CASE("a call is lost if the program took its connection's number, the new file untouched") {
