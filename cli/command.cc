@@ -216,7 +216,11 @@ std::string DescribeMisuse(const CLI::App& app, const CLI::ParseError& error) {
   } else if (!word.empty() && WantsCommand(command)) {
     text = UnknownCommand(command, word);
   } else if (!word.empty()) {
+    const std::vector<const CLI::Option*> arguments = ArgumentsOf(command);
     text = command.get_name() + " takes no argument " + word + " here";
+    if (Compiles(command) && arguments.size() == 1 && arguments[0]->count() > 0) {
+      text += ": it compiles one " + arguments[0]->get_name() + ", so run it for each";
+    }
   } else if (WantsCommand(command)) {
     text = "name a command: " + Joined(CommandNames(command), ", ");
   }

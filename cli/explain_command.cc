@@ -123,6 +123,12 @@ std::string Line(const Difference& difference) {
   return line + ", is " + Shown(difference.is, difference.is_lines) + "\n";
 }
 
+/// Whether the artifact was there once.
+bool IsDropped(cccl_cache_verdict verdict) {
+  return verdict == CCCL_CACHE_VERDICT_EVICTED || verdict == CCCL_CACHE_VERDICT_CORRUPT ||
+         verdict == CCCL_CACHE_VERDICT_SHADOW_CHECK || verdict == CCCL_CACHE_VERDICT_NOT_KEPT;
+}
+
 std::string Sentence(const Explanation& explanation) {
   const cccl_cache_explanation_info& info = explanation.info();
   const std::string since = TimeText(info.since_ms, Zone::kLocal);
@@ -193,7 +199,11 @@ int Run(const std::string& key, const CommonOptions& common) {
 
 std::string InWords(const Explanation& explanation) {
   const cccl_cache_explanation_info& info = explanation.info();
-  std::string text = Sentence(explanation) + "\n";
+  const bool back = IsDropped(info.verdict) && info.tier != CCCL_CACHE_TIER_NONE;
+  std::string text = back ? std::string("a hit now: the artifact lies in the tier ") +
+                                cccl_cache_tier_name(info.tier) + " again; before "
+                          : "";
+  text += Sentence(explanation) + "\n";
   for (const Difference& difference : explanation.differences()) text += Line(difference);
   if (info.more_differences > 0) {
     text += "  and " + std::to_string(info.more_differences) + " more\n";
@@ -207,7 +217,7 @@ std::string InWords(const Explanation& explanation) {
             cccl_cache_outcome_name(info.nearest_outcome) + " at " +
             TimeText(info.nearest_time_ms, Zone::kLocal) + "\n";
   }
-  if (info.tier != CCCL_CACHE_TIER_NONE && info.verdict != CCCL_CACHE_VERDICT_HIT) {
+  if (info.tier != CCCL_CACHE_TIER_NONE && info.verdict != CCCL_CACHE_VERDICT_HIT && !back) {
     text += std::string("now in the tier ") + cccl_cache_tier_name(info.tier) + "\n";
   }
   const std::string asked = InWords(explanation.tiers());

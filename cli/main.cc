@@ -4,6 +4,7 @@
 
 #include <CLI/App.hpp>
 #include <algorithm>
+#include <cstdio>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -69,6 +70,7 @@ int main(int argc, char** argv) {
   CommonOptions common;
   int exit_code = cccl_cache::cli::kDone;
   std::vector<std::string> words(argv + 1, argv + argc);
+  const bool alone = words.empty();
   common.explain = TakeExplain(&words);
   DropMark(&words);
   common.program = TakeProgram(&words);
@@ -76,6 +78,10 @@ int main(int argc, char** argv) {
   const bool json = std::find(words.begin(), words.end(), "--json") != words.end();
   std::reverse(words.begin(), words.end());  // as CLI11 takes them
   const auto app = cccl_cache::cli::MakeCommandTree(&common, &exit_code);
+  if (alone) {
+    std::fputs(app->help().c_str(), stderr);
+    return cccl_cache::cli::kUsage;
+  }
   try {
     app->parse(std::move(words));
   } catch (const CLI::ParseError& error) {

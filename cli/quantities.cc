@@ -36,6 +36,10 @@ std::string Count(double value) {
   return text;
 }
 
+std::string Many(double count, const std::string& one, const std::string& several) {
+  return Count(count) + " " + (count == 1 ? one : several.empty() ? one + "s" : several);
+}
+
 std::string Fixed(double value, const char* unit) {
   char text[48];
   std::snprintf(text, sizeof(text), "%.1f %s", value, unit);

@@ -16,6 +16,9 @@ namespace cccl_cache::cli {
 [[nodiscard]] std::string Number(double value);
 /// "12,480"
 [[nodiscard]] std::string Count(double value);
+/// "1 hit", "7 hits"; the plural is `one` with an s if it is not given.
+[[nodiscard]] std::string Many(double count, const std::string& one,
+                               const std::string& several = "");
 /// "2.6 ms"
 [[nodiscard]] std::string Fixed(double value, const char* unit);
 /// "2.1 GiB"

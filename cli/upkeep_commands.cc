@@ -19,9 +19,7 @@
 namespace cccl_cache::cli {
 namespace {
 
-std::string Entries(uint64_t count) {
-  return Count(static_cast<double>(count)) + (count == 1 ? " entry" : " entries");
-}
+std::string Entries(uint64_t count) { return Many(static_cast<double>(count), "entry", "entries"); }
 
 std::string Evicted(const cccl_cache_evicted& evicted) {
   return "evicted " + Entries(evicted.entries) + ", " + Bytes(static_cast<double>(evicted.bytes));

@@ -31,6 +31,19 @@ std::string ShellQuoted(const std::string& text) {
 
 std::string FishQuoted(const std::string& text) { return "'" + Escaped(text, "\\'") + "'"; }
 
+/// Returns a command line, for every shell, that prints the values of an option as the daemon knows
+/// them, a line each, within a second; empty if there is none.
+std::string AskingFor(const CLI::Option& option) {
+  const std::string toolchains = "timeout 1 cccl-cache-cli toolchains 2>/dev/null | ";
+  if (option.check_lname("arch")) {
+    return toolchains + R"(sed -n "s/^ *--arch //p" | tr -s ", " "\n" | sort -u)";
+  }
+  if (option.check_lname("toolchain")) {
+    return toolchains + R"(sed -n "s/^[* ] \([0-9.]*\) .*/\1/p" | sort -u)";
+  }
+  return "";
+}
+
 /// The names to complete: the long ones, or the short one of an option that has no other.
 Strings CompletedNames(const CLI::Option& option) {
   Strings names = NamesOf(option);
@@ -98,13 +111,14 @@ std::string BashChoices(const CLI::App& command) {
   std::string arms;
   for (const CLI::Option* option : OptionsOf(command)) {
     const Strings choices = ChoicesOf(*option);
-    if (choices.empty()) continue;
+    const std::string asking = AskingFor(*option);
+    if (choices.empty() && asking.empty()) continue;
     Strings patterns;
     for (const std::string& name : NamesOf(*option)) {
       patterns.push_back(ShellQuoted(PathOf(command) + ":" + name));
     }
-    arms +=
-        "    " + Joined(patterns, " | ") + ") words=" + ShellQuoted(Joined(choices, " ")) + " ;;\n";
+    arms += "    " + Joined(patterns, " | ") + ") words=" +
+            (asking.empty() ? ShellQuoted(Joined(choices, " ")) : "$(" + asking + ")") + " ;;\n";
   }
   return arms;
 }
@@ -119,6 +133,9 @@ std::string ZshFunction(const CLI::App& command) {
 
 /// What `_arguments` completes behind an option, or as an argument.
 std::string ZshValue(const CLI::Option& option) {
+  if (const std::string asking = AskingFor(option); !asking.empty()) {
+    return ":value:{compadd -- $(" + asking + ")}";
+  }
   const Strings choices = ChoicesOf(option);
   return ":value:" + (choices.empty() ? "_files" : "(" + Joined(choices, " ") + ")");
 }
@@ -206,7 +223,9 @@ std::string FishLines(const CLI::App& command) {
     for (const std::string& name : option->get_snames()) lines += " -s " + name;
     for (const std::string& name : option->get_lnames()) lines += " -l " + name;
     const Strings choices = ChoicesOf(*option);
-    if (!choices.empty()) {
+    if (const std::string asking = AskingFor(*option); !asking.empty()) {
+      lines += " -x -a " + FishQuoted("(" + asking + ")");
+    } else if (!choices.empty()) {
       lines += " -x -a " + FishQuoted(Joined(choices, " "));
     } else if (TakesValue(*option)) {
       lines += " -r -F";

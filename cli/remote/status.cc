@@ -78,6 +78,7 @@ std::string TextOfShelves(const Values& shelves) {
   const auto number = [&shelves](std::string_view name) { return NumberIn(shelves, name); };
   const std::string problems = number("problems");
   const std::string silent = number("silent");
+  const std::string hits = number("hits_total");
   return "Shelves   " + number("directories") + "; snapshots " + number("snapshots") +
          ", entries " + number("entries") +
          (problems == "0" ? "" : "; unusable " + problems + ": the daemon's log says why") +
@@ -85,7 +86,7 @@ std::string TextOfShelves(const Values& shelves) {
                         : "; silent " + silent + ", for " + number("silent_seconds") +
                               " s: see whether it is mounted and its server answers; the daemon's "
                               "log names it") +
-         "\nof those  " + number("hits_total") + " hits, " + number("late_total") +
+         "\nof those  " + hits + (hits == "1" ? " hit, " : " hits, ") + number("late_total") +
          " answers too late, " + number("refused_total") + " refused\n";
 }
 
@@ -100,12 +101,13 @@ std::string TextOfRedis(const Status& status) {
     refused += (refused.empty() ? "" : ", ") + count + " " + std::string(reason);
   }
   const bool signs = number("signs") != "0";
+  const std::string hits = number("hits_total");
   return "Redis     " + Connection(status) +  //
          "\nkeys      " + number("trusted_keys") + " trusted, " +
          (!signs                             ? "and this node only reads"
           : number("own_key_trusted") == "0" ? "its own not among them, and this node signs"
                                              : "and this node signs") +
-         "\nfound     " + number("hits_total") + " hits, " + number("deposits_total") +
+         "\nfound     " + hits + (hits == "1" ? " hit, " : " hits, ") + number("deposits_total") +
          " deposits, " + number("lookups_total") + " lookups, " + number("late_total") +
          " answers too late" +                                 //
          "\nrefused   " + (refused.empty() ? "0" : refused) +  //

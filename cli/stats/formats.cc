@@ -214,11 +214,6 @@ std::string Columns(const std::vector<std::string>& cells) {
   return line + "\n";
 }
 
-/// Returns "1 hit", "7 hits".
-std::string Many(double count, const std::string& one, const std::string& several = "") {
-  return Count(count) + " " + (count == 1 ? one : several.empty() ? one + "s" : several);
-}
-
 std::string Line(std::string name, const std::string& value) {
   constexpr size_t kColumn = 36;
   name.resize(std::max(name.size() + 1, kColumn), ' ');

@@ -157,7 +157,7 @@ class Session {
   }
 
   void Explain() {
-    if (!view_.selected) return ShowPage("select a flight first: Up, Down");
+    if (!view_.selected) return ShowPage("select a build first: Up, Down");
     const Expected<Explanation> explanation = client_.ExplainKey(view_.selected->key, kPatience);
     ShowPage(explanation.ok() ? InWords(*explanation) : explanation.error().message);
   }

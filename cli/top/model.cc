@@ -194,11 +194,11 @@ void AddRemote(const View& view, Page& page) {
   const auto lately = view.remote_rates.ServedInLastMinute();
   const std::string of_nodes = Count(remote.connected) + " of " + Count(remote.nodes) + " nodes ";
   page.AddWhole("remote  " + (remote.problem.empty() ? "" : of_nodes) + "connected, " +
-                Count(remote.hits) + " hits" +
+                Many(remote.hits, "hit") +
                 (lately ? " (" + Count(*lately) + " in the last minute)" : "") + ", " +
                 Count(remote.lookups) + " lookups, " + Count(remote.late) + " late, " +
                 Count(remote.refused) + " refused, outbox " + Bytes(remote.outbox_bytes) + ", " +
-                Count(remote.leases) + (remote.leases == 1 ? " lease" : " leases"));
+                Many(remote.leases, "lease"));
   if (!remote.problem.empty()) page.AddWhole("        " + remote.problem, Look::kBad);
 }
 

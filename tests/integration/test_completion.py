@@ -121,6 +121,20 @@ def test_the_values_of_options_with_choices_are_completed_for_each_command(compl
     assert complete("run", "--how", "pre") == ["preload"]
 
 
+def test_architectures_and_toolchains_are_those_that_the_daemon_has(complete, directory, monkeypatch):
+    fake = directory / "bin/cccl-cache-cli"
+    fake.parent.mkdir()
+    fake.write_text("#!/bin/sh\ncat <<'EOF'\n"
+                    "* 13.0  0123456789ab  /usr/local/cuda  (nvrtc 13.0.88)\n    --arch sm_75, sm_90\n"
+                    "  12.9  ba9876543210  /opt/cuda  (nvrtc 12.9.86)\n    --arch sm_70, sm_75\n"
+                    "not used: /opt/other: others can write it\nEOF\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{fake.parent}:{os.environ['PATH']}")
+    assert complete("build", "--arch", "sm_") == ["sm_70", "sm_75", "sm_90"]
+    assert complete("link", "--arch", "=", "sm_9") == ["sm_90"]
+    assert complete("nvvm", "--toolchain", "1") == ["12.9", "13.0"]
+
+
 def test_the_value_of_an_option_is_not_taken_for_a_command(complete):
     assert complete("--socket", "build", "sta") == ["stats"]
     assert complete("--socket", "=", "build", "sta") == ["stats"]

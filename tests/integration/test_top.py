@@ -144,7 +144,7 @@ def test_a_selected_build_is_explained(fake, toolkit):
     with waiting_builds(fake, toolkit, 1), top(fake) as terminal:
         terminal.await_shown("running", "the build")
         terminal.press(b"e")
-        terminal.await_shown("select a flight first", "the advice")
+        terminal.await_shown("select a build first", "the advice")
         terminal.press(b"\x1b[Be")  # down
         terminal.await_shown("a miss: it differs from every build before", "the explanation")
         terminal.await_shown("source", "what differs")

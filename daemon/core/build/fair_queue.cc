@@ -57,11 +57,14 @@ Status FairQueue::Add(uint64_t item, Account account, BuildPriority priority) {
     const size_t mine = line == lines_.end() ? 0 : line->second.items.size();
     if (mine >= bounds_.per_uid) {
       if (known) return Ok{};
-      return Error{ErrorCode::kOverloaded,
-                   fmt::format("{} builds of {} wait already; to let more wait, raise "
-                               "queue_limit_per_uid in the daemon's configuration",
-                               bounds_.per_uid, account.Name()),
-                   kRetryQueued};
+      return Error{
+          ErrorCode::kOverloaded,
+          fmt::format("{} already; to let more wait, raise queue_limit_per_uid in the "
+                      "daemon's configuration",
+                      bounds_.per_uid == 1
+                          ? fmt::format("1 build of {} waits", account.Name())
+                          : fmt::format("{} builds of {} wait", bounds_.per_uid, account.Name())),
+          kRetryQueued};
     }
     const Allowance allowance{bounds_.per_uid, bounds_.total};
     const HeldInAll held{waiting_.size(), waiting_in_containers_};

@@ -133,7 +133,8 @@ TEST_CASE("where a compiler is called, an unknown option may be meant for it") {
 }
 
 TEST_CASE("a word too many is named, a wrong value speaks for itself") {
-  CHECK(Has(Told({"stats", "now"}), "stats takes no argument now here"));
+  CHECK(Has(Told({"stats", "now"}), "stats takes no argument now here ("));
+  CHECK(Has(Told({"build", "a.cu", "b.cu", "--arch", "sm_90"}), "b.cu here: it compiles one FILE"));
   CHECK(Has(Told({"build", "k.cu", "--arch", "sm_90", "--emit", "elf"}),
             "\"elf\" is not one of cubin, ptx"));
 }

@@ -126,6 +126,17 @@ TEST_CASE("the tier is named once: in the sentence of a hit, else below") {
   CHECK(Told(answer).output == "a hit: the artifact lies in the tier disk\n");
 }
 
+TEST_CASE("of an entry that was dropped and came back the first words are that it is a hit") {
+  FakeExplanation answer;
+  answer.verdict = CCCL_CACHE_VERDICT_EVICTED;
+  CHECK(Told(answer).output.starts_with("evicted: "));
+  answer.tier = CCCL_CACHE_TIER_MEMORY;
+  const std::string text = Told(answer).output;
+  CHECK(text.starts_with("a hit now: the artifact lies in the tier memory"));
+  CHECK(Has(text, "evicted: "));
+  CHECK(!Has(text, "now in the tier"));
+}
+
 TEST_CASE("the tiers that were asked stand in one line, with the reasons") {
   FakeExplanation answer;
   CHECK_FALSE(Has(Told(answer).output, "asked"));

@@ -174,6 +174,14 @@ TEST_CASE("a word that nobody knows is named, with the known one that it resembl
   CHECK(Has(told({"health", "x"}), "(cccl-cache-cli health --help)"));
 }
 
+TEST_CASE("the command alone prints its help, and says that it did nothing") {
+  const cccl_cache::daemon::TemporaryDirectory directory;
+  const CliResult result = RunCli({}, directory.path());
+  CHECK(result.exit_code == 2);
+  CHECK(result.output.empty());
+  CHECK(result.errors == RunCli({"--help"}, directory.path()).output);
+}
+
 TEST_CASE("an option of the compiler that stands alone is told how to be written") {
   const cccl_cache::daemon::TemporaryDirectory directory;
   for (const char* command : {"build", "link", "nvvm"}) {
