@@ -118,6 +118,24 @@ std::string NoDaemon(const CommonOptions& common) {
   return info.error().message;
 }
 
+/// Returns what the daemon says of a library that it does not have.
+std::string OfUnknownLibrary(const std::string& library, const CommonOptions& common) {
+  constexpr std::chrono::seconds kPatience{10};  // each byte may have to be read
+  const std::string way_out = "cccl-cache-cli toolchains add " + library;
+  Expected<Client> client = Client::Open(common.socket);
+  const Expected<std::string> version =
+      client.ok() ? client->FindRelease(library, kPatience) : client.error();
+  if (version.ok() && version->empty()) return library + ": the daemon has it by now";
+  if (version.ok()) return "it is NVIDIA's " + *version + ": " + way_out;
+  const cccl_cache_status status = version.error().status;
+  if (status == CCCL_CACHE_TOOLCHAIN_NOT_FOUND || status == CCCL_CACHE_DENIED ||
+      status == CCCL_CACHE_OVERLOADED || status == CCCL_CACHE_INVALID_REQUEST) {
+    const std::string& why = version.error().message;
+    return why.starts_with(library) ? why : library + ": " + why;
+  }
+  return way_out;
+}
+
 /// Says at a terminal that nothing will be cached: where no report does.
 void TellIfNoDaemon(const CommonOptions& common) {
   if (isatty(STDERR_FILENO) == 0) return;
@@ -147,8 +165,10 @@ int Run(const CommonOptions& common, const RunOptions& options) {
   variables.emplace_back(interpose::ProcessCounts::kVariable, report->directory());
   const int code = RunAsChild(common.program, variables);
   const bool each = options.report == "each";
-  const std::string text =
-      common.json ? report->Json(each) : report->Text(each, [&common] { return NoDaemon(common); });
+  const Advisor advisor{
+      .no_daemon = [&common] { return NoDaemon(common); },
+      .unknown_library = [&common](const auto& path) { return OfUnknownLibrary(path, common); }};
+  const std::string text = common.json ? report->Json(each, advisor) : report->Text(each, advisor);
   // Standard output is the program's.
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
   return code;

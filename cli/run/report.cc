@@ -18,6 +18,7 @@
 #include "base/file_size_limit.h"
 #include "base/json.h"
 #include "cli/command.h"
+#include "cli/quantities.h"
 
 namespace cccl_cache::cli {
 namespace {
@@ -48,6 +49,8 @@ std::optional<RunCounts> ReadReport(const fs::path& path) {
   counts.saved_us = read.saved_us;
   std::ranges::copy(read.forwarded, counts.forwarded.begin());
   counts.refusal.assign(read.refusal, strnlen(read.refusal, sizeof(read.refusal)));
+  counts.unknown_library.assign(read.unknown_library,
+                                strnlen(read.unknown_library, sizeof(read.unknown_library)));
   counts.uncacheable = read.uncacheable;
   counts.uncacheable_reason.assign(
       read.uncacheable_reason, strnlen(read.uncacheable_reason, sizeof(read.uncacheable_reason)));
@@ -64,6 +67,7 @@ void Add(const RunCounts& counts, RunCounts* sum) {
   sum->forwarded_us += counts.forwarded_us;
   sum->saved_us += counts.saved_us;
   if (sum->refusal.empty()) sum->refusal = counts.refusal;
+  if (sum->unknown_library.empty()) sum->unknown_library = counts.unknown_library;
   sum->uncacheable += counts.uncacheable;
   if (sum->uncacheable_reason.empty()) sum->uncacheable_reason = counts.uncacheable_reason;
   for (size_t i = 0; i < sum->forwarded.size(); ++i) sum->forwarded[i] += counts.forwarded[i];
@@ -118,18 +122,17 @@ std::string WhyForwarded(const RunCounts& counts) {
 }
 
 std::string Line(const RunCounts& counts) {
-  return std::to_string(counts.calls) + " compiles in " + Milliseconds(counts.call_us) +
-         Saved(counts) + ": " + std::to_string(counts.hits) + " hits, " +
-         std::to_string(counts.joined) + " joined, " + std::to_string(counts.compiled) +
-         " compiled" + Uncacheable(counts) + ", " + std::to_string(counts.failed) + " failed, " +
-         std::to_string(Forwarded(counts)) + " forwarded" + WhyForwarded(counts) +
+  return Many(counts.calls, "compile") + " in " + Milliseconds(counts.call_us) + Saved(counts) +
+         ": " + Many(counts.hits, "hit") + ", " + std::to_string(counts.joined) + " joined, " +
+         std::to_string(counts.compiled) + " compiled" + Uncacheable(counts) + ", " +
+         std::to_string(counts.failed) + " failed, " + std::to_string(Forwarded(counts)) +
+         " forwarded" + WhyForwarded(counts) +
          (counts.uncacheable == 0 ? "" : "; first uncacheable: " + counts.uncacheable_reason);
 }
 
 /// Returns "4 of 4 compiles".
 std::string OfAll(uint64_t count, const RunCounts& counts) {
-  return std::to_string(count) + " of " + std::to_string(counts.calls) +
-         (counts.calls == 1 ? " compile" : " compiles");
+  return std::to_string(count) + " of " + Many(counts.calls, "compile");
 }
 
 /// Returns "daemon full: 2, call not served: 1", or one reason alone without its number.
@@ -188,10 +191,10 @@ std::string Verdict(const RunCounts& counts) {
 }
 
 /// Returns what to do next, in lines of their own; empty: nothing.
-std::string WaysOut(const RunCounts& counts, const std::function<std::string()>& no_daemon) {
+std::string WaysOut(const RunCounts& counts, const Advisor& advisor) {
   std::string text;
   if (counts.forwarded[static_cast<size_t>(interpose::Reason::kNoDaemon)] > 0) {
-    if (const std::string why = no_daemon(); !why.empty()) text += "  " + why + "\n";
+    if (const std::string why = advisor.no_daemon(); !why.empty()) text += "  " + why + "\n";
   }
   if (!counts.refusal.empty()) {
     const bool all = Forwarded(counts) == counts.calls;
@@ -247,8 +250,9 @@ RunReport::~RunReport() {
   if (!directory_.empty()) fs::remove_all(directory_, error);
 }
 
-std::vector<RunCounts> RunReport::Read() const {
+std::vector<RunCounts> RunReport::Read(const Advisor& advisor) const {
   std::map<int, RunCounts> processes;
+  std::map<std::string, std::string> told;  // of each unknown library
   std::error_code error;
   for (const fs::directory_entry& each : fs::directory_iterator(directory_, error)) {
     const std::optional<RunCounts> counts = ReadReport(each.path());
@@ -260,14 +264,21 @@ std::vector<RunCounts> RunReport::Read() const {
     Add(*counts, &process);
   }
   std::vector<RunCounts> list;
-  for (auto& [pid, counts] : processes) list.push_back(std::move(counts));
+  for (auto& [pid, counts] : processes) {
+    if (counts.refusal.empty() && !counts.unknown_library.empty()) {
+      std::string& text = told[counts.unknown_library];
+      if (text.empty()) text = advisor.unknown_library(counts.unknown_library);
+      counts.refusal = text;
+    }
+    list.push_back(std::move(counts));
+  }
   return list;
 }
 
-std::string RunReport::Text(bool each, const std::function<std::string()>& no_daemon) const {
-  const std::vector<RunCounts> processes = Read();
+std::string RunReport::Text(bool each, const Advisor& advisor) const {
+  const std::vector<RunCounts> processes = Read(advisor);
   const RunCounts sum = Sum(processes);
-  std::string text = std::string(kPrefix) + Verdict(sum) + "\n" + WaysOut(sum, no_daemon);
+  std::string text = std::string(kPrefix) + Verdict(sum) + "\n" + WaysOut(sum, advisor);
   if (!each || processes.empty()) return text;
   for (const RunCounts& one : processes) {
     text += kPrefix + one.program + " " + std::to_string(one.pid) + ": " + Line(one) + "\n";
@@ -276,8 +287,8 @@ std::string RunReport::Text(bool each, const std::function<std::string()>& no_da
          Line(sum) + "\n";
 }
 
-std::string RunReport::Json(bool each) const {
-  const std::vector<RunCounts> processes = Read();
+std::string RunReport::Json(bool each, const Advisor& advisor) const {
+  const std::vector<RunCounts> processes = Read(advisor);
   JsonWriter json = BeginAnswer();
   Write(Sum(processes), &json);
   json.Key("process_count").Integer(static_cast<int64_t>(processes.size()));

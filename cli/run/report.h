@@ -27,9 +27,19 @@ struct RunCounts {
   uint64_t forwarded_us = 0;
   uint64_t saved_us = 0;
   std::array<uint64_t, interpose::kReasonNames.size()> forwarded{};
-  std::string refusal;  ///< the first one
+  std::string refusal;          ///< the first one
+  std::string unknown_library;  ///< the first one
   uint64_t uncacheable = 0;
   std::string uncacheable_reason;  ///< of the first one
+};
+
+/// Asks the daemon for what a report says beside the counts. Each is called only where that is the
+/// reason of a call.
+struct Advisor {
+  /// Returns why a client reaches no daemon, with the way out; empty: it reaches one.
+  std::function<std::string()> no_daemon;
+  /// Returns what the daemon takes a library for that it does not have, with the way out.
+  std::function<std::string(const std::string& library)> unknown_library;
 };
 
 /// A directory in which the processes of a run leave their counts; removed with the object.
@@ -43,15 +53,14 @@ class RunReport {
 
   [[nodiscard]] const std::string& directory() const { return directory_; }
   /// Returns the report, which begins with a sentence that is its verdict: `each`, with a line for
-  /// each process. `no_daemon` returns why a client reaches none; empty: it does. It is called only
-  /// where that is the reason of a call.
-  [[nodiscard]] std::string Text(bool each, const std::function<std::string()>& no_daemon) const;
-  [[nodiscard]] std::string Json(bool each) const;
+  /// each process.
+  [[nodiscard]] std::string Text(bool each, const Advisor& advisor) const;
+  [[nodiscard]] std::string Json(bool each, const Advisor& advisor) const;
 
  private:
   explicit RunReport(std::string directory) : directory_(std::move(directory)) {}
   /// In the order of the processes' numbers.
-  [[nodiscard]] std::vector<RunCounts> Read() const;
+  [[nodiscard]] std::vector<RunCounts> Read(const Advisor& advisor) const;
 
   std::string directory_;
 };

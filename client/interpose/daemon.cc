@@ -166,8 +166,11 @@ std::variant<const Toolchain*, Reason> FindToolchain() {
   }
   cccl_cache_toolchains_free(list);
   if (made == nullptr) {
-    KeepRefusal(replaced ? RealPath() + " was replaced or closed after this process opened it"
-                         : "if NVIDIA released it: cccl-cache-cli toolchains add " + RealPath());
+    if (replaced) {
+      KeepRefusal(RealPath() + " was replaced or closed after this process opened it");
+    } else {
+      KeepUnknownLibrary(RealPath());
+    }
     return After(CCCL_CACHE_TOOLCHAIN_NOT_FOUND, start);
   }
   known_toolchain = made;

@@ -79,6 +79,12 @@ void KeepRefusal(std::string_view message) {
   text.copy(counts.refusal, sizeof(counts.refusal) - 1);
 }
 
+void KeepUnknownLibrary(std::string_view path) {
+  ProcessCounts& counts = Counts();
+  if (path.size() >= sizeof(counts.unknown_library) || counts.library_kept.exchange(true)) return;
+  path.copy(counts.unknown_library, path.size());
+}
+
 void CountUncacheable(std::string_view reason) {
   ProcessCounts& counts = Counts();
   if (counts.uncacheable++ > 0) return;

@@ -54,6 +54,8 @@ struct ProcessCounts {
   std::atomic<uint64_t> saved_us{0};
   std::atomic<uint64_t> uncacheable{0};  ///< of the compiled
   char uncacheable_reason[256] = {};     ///< of the first one
+  std::atomic<bool> library_kept{false};
+  char unknown_library[1024] = {};  ///< the first one that the daemon does not have
 };
 
 /// Counts and times one compile or link, from its beginning to the end of the object.
@@ -78,9 +80,11 @@ class CountedCall {
 /// Thread-safe, and usable after fork(): the child has counts of its own.
 [[nodiscard]] ProcessCounts& Counts();
 
-/// Keeps for the report why the first request was not served, as the daemon said, or how it will
-/// be. Thread-safe.
+/// Keeps for the report why the first request was not served, as the daemon said. Thread-safe.
 void KeepRefusal(std::string_view message);
+/// Keeps for the report the first library that the daemon does not have; `run` asks the daemon what
+/// it is, so that the program does not wait for that. Thread-safe.
+void KeepUnknownLibrary(std::string_view path);
 /// Counts a compile whose result is not kept, and keeps for the report why the first one is not.
 /// Thread-safe.
 void CountUncacheable(std::string_view reason);

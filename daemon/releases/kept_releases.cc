@@ -60,6 +60,7 @@ class KeptReleases::Incoming final : public IncomingRelease {
     return Ok{};
   }
 
+  [[nodiscard]] std::string_view version() const override { return release_.version; }
   Status Append(std::string_view bytes) override { return draft_->Append(bytes); }
   [[nodiscard]] bool Complete() const override { return draft_->Complete(); }
   Result<std::string> Finish() override { return all_.Keep(*draft_, release_, giver_); }

@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import socket
 import stat
@@ -133,12 +134,19 @@ def test_the_report_tells_why_a_socket_is_not_used(program, directory):
     assert f"\n  the socket {place}/socket is not used, because {place} can be written by other users" in told, told
 
 
-def test_the_report_names_the_command_that_adds_an_unknown_library(make_daemon, program):
+def test_the_report_says_whether_an_unknown_library_is_nvidia_s_and_what_to_do(make_daemon, program, directory):
     daemon = knowing(make_daemon(roots=(PLACES.cuda13,)).start())
     library = library_of(PLACES.cuda12)
     told = verdict(daemon.socket, program(), library)
     assert re.match(r"cccl-cache: not cached: 1 of 1 compile \([0-9.]+ s\): library unknown to daemon\.\n  ", told), told
-    assert told.endswith(f"cccl-cache-cli toolchains add {library}\n")
+    assert re.search(rf"\n  it is NVIDIA's 12\.[0-9.]+: cccl-cache-cli toolchains add {library}\n$", told), told
+    for each in (library, *library.parent.glob("libnvrtc-builtins.so.*")):
+        shutil.copy(each, directory)
+    changed = directory / library.name
+    with open(changed, "ab") as file:
+        file.write(b"not NVIDIA's")
+    told = verdict(daemon.socket, program(), changed)
+    assert f"\n  {changed}: this is none of the " in told and "--toolchain-root" in told and "toolchains add" not in told, told
 
 
 def test_json_alone_asks_for_the_report(directory):

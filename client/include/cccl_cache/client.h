@@ -224,6 +224,17 @@ class Client {
     }
     return added != 0;
   }
+  /// Returns the version of the release that AddRelease would give for this path; empty if the
+  /// daemon has it already. See cccl_cache_find_release.
+  Expected<std::string> FindRelease(std::string_view path, std::chrono::milliseconds timeout = {}) {
+    char version[32];
+    cccl_cache_error* error = nullptr;
+    if (cccl_cache_find_release(client_.get(), {path.data(), path.size()}, c::Milliseconds(timeout),
+                                version, &error) != CCCL_CACHE_OK) {
+      return TakeError(error);
+    }
+    return std::string(version);
+  }
   Expected<Info> GetInfo(std::chrono::milliseconds timeout = {}) {
     return Get<Info>(cccl_cache_get_info, timeout);
   }

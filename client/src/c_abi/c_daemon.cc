@@ -195,6 +195,19 @@ cccl_cache_status cccl_cache_add_release(cccl_cache_client* client, cccl_cache_b
   return CCCL_CACHE_OK;
 }
 
+cccl_cache_status cccl_cache_find_release(cccl_cache_client* client, cccl_cache_bytes path,
+                                          uint32_t timeout_ms, char version[32],
+                                          cccl_cache_error** error) {
+  const CancellationDisabled guard;
+  constexpr size_t kMostVersion = 31;
+  std::fill_n(version, kMostVersion + 1, '\0');
+  const auto found = cccl_cache::FindRelease(&client->daemon.channel(), std::string(ToView(path)),
+                                             After(timeout_ms));
+  if (!found.ok()) return Fail(found.error(), error);
+  found->copy(version, kMostVersion);
+  return CCCL_CACHE_OK;
+}
+
 size_t cccl_cache_toolchains_rejected_count(const cccl_cache_toolchains* toolchains) {
   return toolchains->reply->n_rejected;
 }

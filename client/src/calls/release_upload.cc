@@ -29,12 +29,20 @@ Error Unreadable(const std::string& path, const char* why) {
   return {CCCL_CACHE_INVALID_REQUEST, path + " can't be read: " + why};
 }
 
+/// Whether a library is given, or the daemon is only asked if it would take it.
+enum class Intent { kGive, kAsk };
+
+struct ReleaseAnswer {
+  bool added = false;
+  std::string version;  ///< of the release that would be taken
+};
+
 /// The request and reply of Admin.AddRelease. The files are read as the connection has room for
 /// them. Not thread-safe.
 class ReleaseUpload final : public MessageSource, public MessageSink {
  public:
-  ReleaseUpload(std::vector<std::string> files, std::vector<Digest> digests)
-      : files_(std::move(files)), digests_(std::move(digests)) {}
+  ReleaseUpload(std::vector<std::string> files, std::vector<Digest> digests, Intent intent)
+      : files_(std::move(files)), digests_(std::move(digests)), intent_(intent) {}
 
   const ByteChain* Next() override {
     message_.Clear();
@@ -42,6 +50,7 @@ class ReleaseUpload final : public MessageSource, public MessageSink {
       AppendNames();
       return &message_;
     }
+    if (intent_ == Intent::kAsk) return nullptr;
     piece_.resize(kMaxPiece);
     while (next_file_ < files_.size() || file_.valid()) {
       const ssize_t size = ReadPiece();
@@ -57,29 +66,31 @@ class ReleaseUpload final : public MessageSource, public MessageSink {
   }
 
   [[nodiscard]] bool done() const override {
-    return named_ && !file_.valid() && (failure_ || next_file_ == files_.size());
+    return named_ && !file_.valid() &&
+           (intent_ == Intent::kAsk || failure_ || next_file_ == files_.size());
   }
 
   void Restart() override {
     named_ = false;
     next_file_ = 0;
     file_.Close();
-    added_.reset();
+    answer_.reset();
   }
 
   bool Take(Message message) override {
-    if (added_) return false;
+    if (answer_) return false;
     ProtoReader reader(message.View());
-    bool added = false;
+    ReleaseAnswer answer;
     while (const uint32_t number = reader.Next()) {
-      if (number == fields::AddReleaseReply::kAdded) added = reader.Number() != 0;
+      if (number == fields::AddReleaseReply::kAdded) answer.added = reader.Number() != 0;
+      if (number == fields::AddReleaseReply::kVersion) answer.version = reader.Text();
     }
-    added_ = added;
+    answer_ = std::move(answer);
     return reader.ok();
   }
 
   /// None: the daemon's answer has not come.
-  [[nodiscard]] const std::optional<bool>& added() const { return added_; }
+  [[nodiscard]] std::optional<ReleaseAnswer>& answer() { return answer_; }
   /// Returns why the files could not be read to their end.
   [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
 
@@ -90,6 +101,7 @@ class ReleaseUpload final : public MessageSource, public MessageSink {
     CcclCache__V1__AddReleaseRequest request = CCCL_CACHE__V1__ADD_RELEASE_REQUEST__INIT;
     request.n_sha256 = names.size();
     request.sha256 = names.data();
+    request.only_ask = intent_ == Intent::kAsk ? 1 : 0;
     AppendMessage(request.base, &message_);
     named_ = true;
   }
@@ -120,18 +132,18 @@ class ReleaseUpload final : public MessageSource, public MessageSink {
 
   const std::vector<std::string> files_;
   std::vector<Digest> digests_;
+  const Intent intent_;
   bool named_ = false;
   size_t next_file_ = 0;
   FileDescriptor file_;
   std::vector<char> piece_;
   ByteChain message_;
-  std::optional<bool> added_;
+  std::optional<ReleaseAnswer> answer_;
   std::optional<Error> failure_;
 };
 
-}  // namespace
-
-Expected<bool> AddRelease(Channel* channel, const std::string& library, Deadline deadline) {
+Expected<ReleaseAnswer> OfferRelease(Channel* channel, const std::string& library, Intent intent,
+                                     Deadline deadline) {
   std::vector<std::string> files = ComponentFilesOf(library);
   if (files.empty()) {
     return Unreadable(library,
@@ -144,13 +156,27 @@ Expected<bool> AddRelease(Channel* channel, const std::string& library, Deadline
     digests.push_back(*digest);
   }
   const ByteChain nothing;
-  ReleaseUpload upload(std::move(files), std::move(digests));
+  ReleaseUpload upload(std::move(files), std::move(digests), intent);
   Expected<Done> called =
       channel->Invoke("/cccl_cache.v1.Admin/AddRelease", nothing, &upload, deadline, &upload);
   if (upload.failure()) return *upload.failure();
   if (!called.ok()) return std::move(called).error();
-  if (upload.added()) return *upload.added();
+  if (upload.answer()) return *std::move(upload.answer());
   return Error{CCCL_CACHE_PROTOCOL, "the daemon's answer to a release can't be understood"};
+}
+
+}  // namespace
+
+Expected<bool> AddRelease(Channel* channel, const std::string& library, Deadline deadline) {
+  const Expected<ReleaseAnswer> answer = OfferRelease(channel, library, Intent::kGive, deadline);
+  if (!answer.ok()) return answer.error();
+  return answer->added;
+}
+
+Expected<std::string> FindRelease(Channel* channel, const std::string& library, Deadline deadline) {
+  Expected<ReleaseAnswer> answer = OfferRelease(channel, library, Intent::kAsk, deadline);
+  if (!answer.ok()) return answer.error();
+  return std::move(answer->version);
 }
 
 }  // namespace cccl_cache

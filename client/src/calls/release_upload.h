@@ -15,4 +15,9 @@ namespace cccl_cache {
 [[nodiscard]] Expected<bool> AddRelease(Channel* channel, const std::string& library,
                                         Deadline deadline);
 
+/// Returns the version of the release of NVIDIA's that AddRelease would give; empty if the daemon
+/// has one with the same bytes. Fails as AddRelease would.
+[[nodiscard]] Expected<std::string> FindRelease(Channel* channel, const std::string& library,
+                                                Deadline deadline);
+
 }  // namespace cccl_cache

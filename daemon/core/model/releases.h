@@ -20,6 +20,9 @@ class IncomingRelease {
  public:
   virtual ~IncomingRelease() = default;
 
+  /// Returns the version of the release ("13.0.88").
+  [[nodiscard]] virtual std::string_view version() const = 0;
+
   /// Takes the next bytes of the files, one file after the other. kInvalidRequest: they are not the
   /// bytes that were announced.
   virtual Status Append(std::string_view bytes) = 0;

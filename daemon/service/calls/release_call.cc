@@ -52,6 +52,10 @@ Status AddReleaseCall::Work() {
     return Write(reply);
   }
   auto& incoming = *std::get<std::unique_ptr<IncomingRelease>>(*offer);
+  if (request.only_ask()) {
+    reply.set_version(std::string(incoming.version()));
+    return Write(reply);
+  }
   while (true) {
     if (Status appended = incoming.Append(request.data()); !appended) return appended;
     if (incoming.Complete()) break;

@@ -111,6 +111,11 @@ cccl_cache_status cccl_cache_add_release(cccl_cache_client*, cccl_cache_bytes pa
   *added = Library().has_release ? 0 : 1;
   return FakeFailure("add_release", error);
 }
+cccl_cache_status cccl_cache_find_release(cccl_cache_client*, cccl_cache_bytes, uint32_t,
+                                          char version[32], cccl_cache_error** error) {
+  *version = '\0';
+  return FakeFailure("find_release", error);
+}
 size_t cccl_cache_toolchains_count(const cccl_cache_toolchains*) {
   return Library().toolchains.size();
 }

@@ -127,6 +127,13 @@ CCCL_CACHE_API int32_t cccl_cache_files_stamp(const cccl_cache_bytes* paths, siz
 CCCL_CACHE_API cccl_cache_status cccl_cache_add_release(cccl_cache_client* client,
                                                         cccl_cache_bytes path, uint32_t timeout_ms,
                                                         int32_t* added, cccl_cache_error** error);
+/* Fills `version` with that of the release ("13.0.88") that cccl_cache_add_release would give for
+ * this path, and a zero; with an empty text if the daemon has one with these bytes. Nothing is sent
+ * but digests. Fails as cccl_cache_add_release would. */
+CCCL_CACHE_API cccl_cache_status cccl_cache_find_release(cccl_cache_client* client,
+                                                         cccl_cache_bytes path, uint32_t timeout_ms,
+                                                         char version[32],
+                                                         cccl_cache_error** error);
 CCCL_CACHE_API size_t cccl_cache_toolchains_rejected_count(const cccl_cache_toolchains* toolchains);
 CCCL_CACHE_API void cccl_cache_toolchains_rejected(const cccl_cache_toolchains* toolchains,
                                                    size_t index,
