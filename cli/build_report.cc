@@ -60,50 +60,6 @@ std::string LinkHint(const CompilePlan& plan, std::string_view log) {
          NumberOf(plan.architecture);
 }
 
-/// Returns the file that NVRTC could not open; empty if it names none.
-std::string_view MissingHeader(std::string_view log) {
-  constexpr std::string_view kBefore = "open source file \"";
-  const size_t begin = log.find(kBefore);
-  if (begin == std::string_view::npos) return {};
-  log.remove_prefix(begin + kBefore.size());
-  return log.substr(0, log.find('"'));
-}
-
-/// Whether this is a header of the standard library, to judge by its name.
-bool IsHostHeader(std::string_view name) {
-  constexpr std::string_view kOfC[] = {"assert.h", "limits.h", "math.h",   "stddef.h",
-                                       "stdint.h", "stdio.h",  "stdlib.h", "string.h"};
-  return name.find_first_of("./") == std::string_view::npos ||
-         std::find(std::begin(kOfC), std::end(kOfC), name) != std::end(kOfC);
-}
-
-std::string ProgramHint(std::string_view log) {
-  const std::string_view header = MissingHeader(log);
-  if (!header.empty() && IsHostHeader(header)) {
-    return "NVRTC has no host library: device code includes <cuda/std/...> instead, such as "
-           "<cuda/std/cstdint> for <cstdint>";
-  }
-  if (!header.empty()) {
-    return "there is no " + std::string(header) +
-           " in the source's directory, the -I directories or the toolchain's headers: add its "
-           "directory with -I";
-  }
-  // Text that is not understood makes NVRTC take what follows for host code.
-  if (Has(log, "in JIT mode") && !Has(log, "is undefined") && !Has(log, "expected a")) {
-    return "NVRTC compiles device code only, without the host code that nvcc takes: mark functions "
-           "with __device__ or __global__, and launch kernels from the program that loads them";
-  }
-  if (Has(log, "invalid value for --std")) {
-    return "--std takes c++03, c++11, c++14, c++17, c++20 or c++23, as far as the toolchain knows "
-           "it";
-  }
-  if (Has(log, "Unresolved extern function")) {
-    return "to define it in another file, compile both with --option=-rdc=true and join them with "
-           "`cccl-cache-cli link`";
-  }
-  return "";
-}
-
 /// In the words of each of the three; libNVVM has these for a wrong --arch too.
 bool NamesUnknownOption(std::string_view log) {
   return Has(log, "unrecognized option") || (Has(log, "unsupported option") && !Has(log, "-arch="));
@@ -183,7 +139,8 @@ void ShowText(std::string_view log) {
 void ExplainFailure(const BuildResult& result, const CompilePlan& plan) {
   const bool silent = result.log().empty();
   if (silent) Complain("does not compile: " + std::string(result.reason()));
-  const std::string hint = FailureHint(plan, silent ? result.reason() : result.log());
+  std::string hint = FailureHint(plan, silent ? result.reason() : result.log());
+  if (hint.empty() && plan.compiler == Compiler::kNvrtc) hint = result.hint();
   if (!hint.empty()) Complain(hint, Colour::kYellow);
 }
 
@@ -239,9 +196,6 @@ std::string FailureHint(const CompilePlan& plan, std::string_view log) {
   }
   if (plan.compiler == Compiler::kNvJitLink) {
     if (std::string hint = LinkHint(plan, log); !hint.empty()) return hint;
-  }
-  if (plan.compiler == Compiler::kNvrtc) {
-    if (std::string hint = ProgramHint(log); !hint.empty()) return hint;
   }
   if (!Has(log, "arch")) return "";
   const std::string number = NumberOf(plan.architecture);

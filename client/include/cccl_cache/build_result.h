@@ -42,6 +42,8 @@ class BuildResult {
   [[nodiscard]] std::string_view toolchain_version() const { return View(info_.toolchain_version); }
   [[nodiscard]] std::string_view log() const { return View(info_.log); }
   [[nodiscard]] std::string_view reason() const { return View(info_.reason); }
+  /// Returns what may mend CUDA C++ that does not compile, or an empty view.
+  [[nodiscard]] std::string_view hint() const { return View(info_.hint); }
   /// Returns all other fields: codes, flags, timings.
   [[nodiscard]] const cccl_cache_result_info& info() const { return info_; }
 

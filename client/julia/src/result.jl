@@ -48,15 +48,18 @@ Base.show(io::IO, result::Result) = print(io, "CcclCache.Result(:", result.outco
 """
     CompileError
 
-The code does not compile. `log` is what the compiler said; `result` holds all else that is known.
+The code does not compile. `log` is what the compiler said, `hint` what may mend it, or empty; `result` holds all else that
+is known.
 """
 struct CompileError <: Exception
     log::String
     result::Result
+    hint::String
 end
 
 function Base.showerror(io::IO, error::CompileError)
     print(io, "CcclCache.CompileError: ", isempty(error.log) ? error.result.reason : rstrip(error.log, ['\0', '\n']))
+    isempty(error.hint) || print(io, "\n", error.hint)
 end
 
 # Copies everything out of a handle of the library, and frees it.
@@ -91,7 +94,7 @@ function copied_result(handle, names)
     result = Result(Symbol(outcome), Symbol(tier), text(info.key), text(info.fingerprint), text(info.toolchain_id),
                     text(info.toolchain_version), text(info.log), text(info.reason), info.queue_us, info.compile_us,
                     info.total_us, info.request_id == 0 ? "" : string(info.request_id, base=16), artifacts, lowered_names, names)
-    info.outcome == FAILED && throw(CompileError(result.log, result))
+    info.outcome == FAILED && throw(CompileError(result.log, result, text(info.hint)))
     record_answer(result.key, nothing)
     return result
 end

@@ -109,6 +109,7 @@ struct ResultInfo
     lowered_name_count::Csize_t
     saved_us::UInt64
     request_id::UInt64
+    hint::Bytes
 end
 
 struct Artifact

@@ -56,10 +56,6 @@ class NotCachedError(Error):
     """The build would have to be compiled, and it asked for hits alone."""
 
 
-_ARCH_HINT = ('\narch is one architecture that the toolchain has, written "sm_90", or "compute_90" for PTX alone; '
-              "Client.toolchains() lists those of each toolchain")
-
-
 class CompileError(Error):
     """The code does not compile.
 
@@ -76,8 +72,7 @@ class CompileError(Error):
 
     def __init__(self, result: Result) -> None:
         text = result.log.rstrip("\0\n") or result.reason
-        hint = _ARCH_HINT if "--gpu-architecture" in text else ""
-        super().__init__(text + hint, "does-not-compile")
+        super().__init__("\n".join(filter(None, (text, result._info.hint.text()))), "does-not-compile")
         self.log = result.log
         self.result = result
 

@@ -177,6 +177,7 @@ class ResultInfo(Structure):
         ("lowered_name_count", c_size_t),
         ("saved_us", c_uint64),
         ("request_id", c_uint64),
+        ("hint", Received),
     ]
 
 

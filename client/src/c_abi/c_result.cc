@@ -1,12 +1,15 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 #include "client/src/c_abi/handles.h"
+#include "client/src/wire/build_hint.h"
 #include "client/src/wire/build_reply.h"
 
 using cccl_cache::CancellationDisabled;
 using cccl_cache::FillStruct;
 using cccl_cache::FromWire;
+using cccl_cache::HintFor;
 using cccl_cache::ToBytes;
+using cccl_cache::ToView;
 using cccl_cache::ZeroStruct;
 
 void cccl_cache_result_describe(const cccl_cache_result* result, cccl_cache_result_info* info) {
@@ -38,6 +41,9 @@ void cccl_cache_result_describe(const cccl_cache_result* result, cccl_cache_resu
   known.total_us = static_cast<uint64_t>(result->timed.total.count());
   known.artifact_count = result->timed.reply->artifact_count();
   known.lowered_name_count = fields.n_lowered_names;
+  if (known.outcome == CCCL_CACHE_FAILED) {
+    known.hint = ToBytes(HintFor(ToView(known.log.size > 0 ? known.log : known.reason)));
+  }
   FillStruct(known, info);
 }
 

@@ -91,32 +91,6 @@ TEST_CASE("an input that nvJitLink can't read is newer or damaged") {
   CHECK(FailureHint(plan, "nvvmCompileProgram error: out of registers").empty());
 }
 
-TEST_CASE("a header that NVRTC can't open is one of the host's, or its directory is missing") {
-  const CompilePlan plan = For(Compiler::kNvrtc, "sm_90");
-  for (const char* log : {"k.cu(1): error: cannot open source file \"cstdio\"",
-                          "error: could not open source file \"stdlib.h\" (no directories)"}) {
-    CHECK(Has(FailureHint(plan, log), "<cuda/std/"));
-  }
-  const std::string own = FailureHint(plan, "error: cannot open source file \"a/missing.h\"");
-  CHECK(Has(own, "no a/missing.h in"));
-  CHECK(Has(own, "-I"));
-}
-
-TEST_CASE("what nvcc takes and NVRTC refuses is told with the way to write it") {
-  const CompilePlan plan = For(Compiler::kNvrtc, "sm_90");
-  CHECK(Has(FailureHint(plan, "host functions are not allowed in JIT mode."), "device code only"));
-  CHECK(Has(FailureHint(plan, "ptxas fatal   : Unresolved extern function '_Z1gi'"), "-rdc=true"));
-  CHECK(Has(FailureHint(plan, "nvrtc: error: invalid value for --std(-std)"), "c++20"));
-}
-
-TEST_CASE("a typo is not taken for host code") {
-  const std::string host = "error: host functions are not allowed in JIT mode.\n";
-  for (const char* cause :
-       {"error: identifier \"flaot\" is undefined\n", "error: expected a \")\"\n"}) {
-    CHECK(FailureHint(For(Compiler::kNvrtc, "sm_90"), cause + host).empty());
-  }
-}
-
 TEST_CASE("code that is wrong gets no hint: the compiler said it") {
   for (const Compiler compiler : {Compiler::kNvrtc, Compiler::kNvJitLink, Compiler::kNvvm}) {
     CHECK(FailureHint(For(compiler, "sm_90"), "k.cu(1): error: expected a \";\"").empty());
@@ -207,6 +181,20 @@ TEST_CASE("code that does not compile leaves the file alone and says the log, th
     CHECK(Has(said.output, "\"outcome\": \"failed\"") == json);
   }
   CHECK(scene.Written() == "old");
+}
+
+TEST_CASE("where the command has no hint of its own, it says that of the library") {
+  Scene scene;
+  Library().result = {};
+  Library().result.outcome = CCCL_CACHE_FAILED;
+  Library().result.log = "error: no header";
+  Library().result.hint = "add it";
+  CHECK(scene.Tell().errors == "error: no header\ncccl-cache-cli: add it\n");
+  scene.plan.compiler = Compiler::kNvJitLink;
+  CHECK(scene.Tell().errors == "error: no header\n");
+  scene.plan.compiler = Compiler::kNvrtc;
+  Library().result.log = "unrecognized option --frob";
+  CHECK(Has(scene.Tell().errors, "no such option"));
 }
 
 TEST_CASE("a compiler without a word is spoken for by its error's name") {

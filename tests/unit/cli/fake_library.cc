@@ -146,6 +146,7 @@ void cccl_cache_result_describe(const cccl_cache_result* given, cccl_cache_resul
   info->key = FakeBytes(result.key);
   info->log = FakeBytes(result.log);
   info->reason = FakeBytes(result.reason);
+  info->hint = FakeBytes(result.hint);
   info->artifact_count = result.artifacts.size();
   info->lowered_name_count = result.lowered_names.size();
 }

@@ -15,6 +15,7 @@ struct FakeResult {
   cccl_cache_outcome outcome = CCCL_CACHE_BUILT;
   std::string log;
   std::string reason;
+  std::string hint;
   std::vector<std::pair<cccl_cache_artifact_kind, std::string>> artifacts;
   std::vector<std::pair<std::string, std::string>> lowered_names;
   cccl_cache_tier tier = CCCL_CACHE_TIER_NONE;

@@ -5,7 +5,9 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <string>
+#include <utility>
 
+#include "client/src/wire/build_hint.h"
 #include "client/src/wire/messages.h"
 #include "tests/unit/client/canned_replies.h"
 
@@ -13,6 +15,7 @@ namespace build_reply_test {
 
 using cccl_cache::BuildReply;
 using cccl_cache::ChunkedReply;
+using cccl_cache::HintFor;
 using cccl_cache::Message;
 
 namespace {
@@ -158,6 +161,34 @@ TEST_CASE("a call that is sent again starts its reply anew") {
   REQUIRE(sink.Take(ToMessage(DataChunk("found").SerializeAsString())));
   REQUIRE(sink.complete());
   CHECK(sink.contents()[0].View() == "found");
+}
+
+TEST_CASE("a header that NVRTC can't open is one of the host's, or its directory is missing") {
+  for (const char* log : {"k.cu(1): error: cannot open source file \"cstdio\"",
+                          "error: could not open source file \"stdlib.h\" (no directories)"}) {
+    CHECK(HintFor(log).find("<cuda/std/") != std::string::npos);
+  }
+  CHECK(HintFor("error: cannot open source file \"a/missing.h\"").find("-I") != std::string::npos);
+}
+
+TEST_CASE("what nvcc takes and NVRTC refuses is told with the way to write it") {
+  for (const auto& [log, hint] :
+       {std::pair{"host functions are not allowed in JIT mode.", "device"},
+        {"Unresolved extern function '_Z1gi'", "-rdc=true"},
+        {"nvrtc: error: invalid value for --std(-std)", "c++20"},
+        {"invalid value for --gpu-architecture (-arch)", "sm_90"}}) {
+    CHECK(HintFor(log).find(hint) != std::string::npos);
+  }
+  CHECK(HintFor("k.cu(1): error: expected a \";\"").empty());
+  CHECK(HintFor("").empty());
+}
+
+TEST_CASE("a typo is not taken for host code") {
+  const std::string host = "error: host functions are not allowed in JIT mode.\n";
+  for (const char* cause :
+       {"error: identifier \"flaot\" is undefined\n", "error: expected a \")\"\n"}) {
+    CHECK(HintFor(cause + host).empty());
+  }
 }
 
 }  // namespace build_reply_test

@@ -148,6 +148,8 @@ typedef struct cccl_cache_result_info {
                         that is not known */
   uint64_t request_id; /* the daemon's number of this request, which its log shows in hexadecimal; 0
                           if no daemon was asked */
+  cccl_cache_bytes hint; /* of CUDA C++ that does not compile: what may mend it, where the log does
+                            not say so; else empty */
 } cccl_cache_result_info;
 
 typedef struct cccl_cache_artifact {

@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/src/wire/build_hint.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace cccl_cache {
+namespace {
+
+bool Says(std::string_view log, std::string_view part) {
+  return log.find(part) != std::string_view::npos;
+}
+
+/// Returns the file that NVRTC could not open; empty if it names none.
+std::string_view MissingHeader(std::string_view log) {
+  constexpr std::string_view kBefore = "open source file \"";
+  const size_t begin = log.find(kBefore);
+  if (begin == std::string_view::npos) return {};
+  log.remove_prefix(begin + kBefore.size());
+  return log.substr(0, log.find('"'));
+}
+
+/// Whether this is a header of the standard library, to judge by its name.
+bool IsHostHeader(std::string_view name) {
+  constexpr std::string_view kOfC[] = {"assert.h", "limits.h", "math.h",   "stddef.h",
+                                       "stdint.h", "stdio.h",  "stdlib.h", "string.h"};
+  return name.find_first_of("./") == std::string_view::npos ||
+         std::find(std::begin(kOfC), std::end(kOfC), name) != std::end(kOfC);
+}
+
+}  // namespace
+
+std::string_view HintFor(std::string_view log) {
+  const std::string_view header = MissingHeader(log);
+  if (!header.empty() && IsHostHeader(header)) {
+    return "NVRTC has no host library: device code includes <cuda/std/...> instead, such as "
+           "<cuda/std/cstdint> for <cstdint>";
+  }
+  if (!header.empty()) {
+    return "that header is not in the source's directory, the -I directories or the toolchain's "
+           "headers: add its directory with -I";
+  }
+  // Text that is not understood makes NVRTC take what follows for host code.
+  if (Says(log, "in JIT mode") && !Says(log, "is undefined") && !Says(log, "expected a")) {
+    return "NVRTC compiles device code only, without the host code that nvcc takes: mark functions "
+           "with __device__ or __global__, and launch kernels from the program that loads them";
+  }
+  if (Says(log, "invalid value for --std")) {
+    return "--std takes c++03, c++11, c++14, c++17, c++20 or c++23, as far as the toolchain knows "
+           "it";
+  }
+  if (Says(log, "--gpu-architecture")) {
+    return "the architecture is one that the toolchain has, written \"sm_90\", or \"compute_90\" "
+           "for PTX alone: `cccl-cache-cli toolchains` lists them";
+  }
+  if (Says(log, "Unresolved extern function")) {
+    return "to define it in another file, compile both with -rdc=true and link them, as "
+           "`cccl-cache-cli link` does";
+  }
+  return {};
+}
+
+}  // namespace cccl_cache
