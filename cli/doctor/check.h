@@ -98,8 +98,10 @@ struct KernelFeatures {
 [[nodiscard]] Check CheckKernel(const KernelFeatures& features);
 [[nodiscard]] Check CheckDriver(const Patient& patient);
 [[nodiscard]] Check CheckRun();
-/// Runs the first python3 of `path` (as $PATH is), which must answer within `patience`.
-[[nodiscard]] Check CheckPython(const std::string& path, std::chrono::milliseconds patience);
+/// Runs the Python that `program`, the path of this one, was installed for by a wheel, else the
+/// first python3 of `path` (as $PATH is). It must answer within `patience`.
+[[nodiscard]] Check CheckPython(const std::string& program, const std::string& path,
+                                std::chrono::milliseconds patience);
 
 /// The lines for people, at most 100 columns wide as far as words allow, and the object of --json.
 [[nodiscard]] std::string ChecksText(const std::vector<Check>& checks, bool coloured);

@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <sstream>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "base/json.h"
@@ -88,7 +90,9 @@ int Examine(const CommonOptions& common) {
   checks.push_back(CheckDriver(patient));
   checks.push_back(CheckRun());
   const char* path = std::getenv("PATH");
-  checks.push_back(CheckPython(path == nullptr ? "" : path, kPythonPatience));
+  std::error_code error;
+  const std::string own = std::filesystem::read_symlink("/proc/self/exe", error).string();
+  checks.push_back(CheckPython(own, path == nullptr ? "" : path, kPythonPatience));
   const int printed =
       Print(common.json ? ChecksJson(checks) : ChecksText(checks, WantsColour(STDOUT_FILENO)));
   return CountOf(checks, CheckVerdict::kFailure) > 0 ? kCheckFailed : printed;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <filesystem>
 #include <sstream>
 #include <string_view>
 
@@ -38,15 +39,29 @@ except BaseException as error:
 print("end", flush=True)
 )";
 
-/// Returns the first python3 in the list of directories, or an empty string. Directories that are
-/// not absolute don't count: they depend on where the caller stands.
-std::string FindPython(const std::string& path) {
+/// Returns the first program of this name in the list of directories, or an empty string.
+/// Directories that are not absolute don't count: they depend on where the caller stands.
+std::string Find(const std::string& name, const std::string& path) {
   std::istringstream directories(path);
   for (std::string directory; std::getline(directories, directory, ':');) {
-    const std::string python = directory + "/python3";
-    if (directory.starts_with('/') && access(python.c_str(), X_OK) == 0) return python;
+    const std::string program = directory + "/" + name;
+    if (directory.starts_with('/') && access(program.c_str(), X_OK) == 0) return program;
   }
   return "";
+}
+
+/// Returns the Python that this program was installed for by a wheel, which puts it into
+/// PREFIX/lib/python3.11/site-packages/cccl_cache, else the first python3 of the list.
+std::string FindPython(const std::string& program, const std::string& path) {
+  const std::filesystem::path library =
+      std::filesystem::path(program).parent_path().parent_path().parent_path();
+  const std::string name = library.filename().string();
+  if (name.starts_with("python3.")) {
+    const std::string prefix = library.parent_path().parent_path().string();
+    const std::string own = Find(name, prefix + "/bin:" + path);
+    if (!own.empty()) return own;
+  }
+  return Find("python3", path);
 }
 
 struct FoundInPython {
@@ -98,9 +113,10 @@ bool IsUnderRun() {
 
 }  // namespace
 
-Check CheckPython(const std::string& path, std::chrono::milliseconds patience) {
+Check CheckPython(const std::string& program, const std::string& path,
+                  std::chrono::milliseconds patience) {
   Check check{"python"};
-  const std::string python = FindPython(path);
+  const std::string python = FindPython(program, path);
   if (python.empty()) {
     check.seen = "no python3 in PATH";
     return check;

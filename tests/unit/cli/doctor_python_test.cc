@@ -25,7 +25,8 @@ class Scene {
                std::chrono::milliseconds patience = std::chrono::minutes(1)) const {
     namespace fs = std::filesystem;
     fs::permissions(directory_.Write("python3", "#!/bin/sh\n" + script), fs::perms::all);
-    return CheckPython("relative:/nowhere:" + directory_.path(), patience);
+    return CheckPython("/usr/bin/cccl-cache-cli", "relative:/nowhere:" + directory_.path(),
+                       patience);
   }
 
  private:
@@ -44,8 +45,31 @@ constexpr const char* kAll =
 }  // namespace
 
 TEST_CASE("no python3 in PATH passes") {
-  CHECK(CheckPython("/nowhere", std::chrono::minutes(1)).verdict == CheckVerdict::kPass);
-  CHECK(CheckPython("", std::chrono::minutes(1)).verdict == CheckVerdict::kPass);
+  CHECK(CheckPython("", "/nowhere", std::chrono::minutes(1)).verdict == CheckVerdict::kPass);
+  CHECK(CheckPython("", "", std::chrono::minutes(1)).verdict == CheckVerdict::kPass);
+}
+
+TEST_CASE("a program that came with a wheel asks the Python that the wheel was installed for") {
+  namespace fs = std::filesystem;
+  const cccl_cache::daemon::TemporaryDirectory place;
+  const std::string package = place.path() + "/venv/lib/python3.11/site-packages/cccl_cache";
+  fs::create_directories(package);
+  fs::create_directories(place.path() + "/venv/bin");
+  fs::create_directories(place.path() + "/path");
+  const auto make = [&](const std::string& name, const std::string& version) {
+    fs::permissions(place.Write(name, "#!/bin/sh\necho python python " + version + "; echo end\n"),
+                    fs::perms::all);
+  };
+  make("path/python3", "3.9.9");
+  const auto seen = [&] {
+    return CheckPython(package + "/cccl-cache-cli", place.path() + "/path", std::chrono::minutes(1))
+        .seen;
+  };
+  CHECK(Has(seen(), "/path/python3 3.9.9: "));
+  make("path/python3.11", "3.11.1");
+  CHECK(Has(seen(), "/path/python3.11 3.11.1: "));
+  make("venv/bin/python3.11", "3.11.2");
+  CHECK(Has(seen(), "/venv/bin/python3.11 3.11.2: "));
 }
 
 TEST_CASE("a python3 is shown with cccl_cache and the packages that it serves") {
