@@ -102,6 +102,7 @@ def test_statistics_are_found_by_name(client):
     stats = client.stats()
     assert stats["builds_total"] >= 1
     assert set(stats["hits_total"]) == {"memory", "disk", "shelf", "remote"}
+    assert {line.split()[0] for line in str(stats).splitlines()} == set(stats.keys())
     assert stats[0] in tuple(stats)
     assert set(dict(stats)) == {each.name for each in stats}
     with pytest.raises(KeyError):

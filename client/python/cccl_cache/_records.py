@@ -108,6 +108,10 @@ class Statistics(Tuple[Statistic, ...]):
         """The names, each once."""
         return tuple(dict.fromkeys(each.name for each in self))
 
+    def __str__(self) -> str:
+        """A line each."""
+        return "\n".join(f"{f'{each.name} ({each.label})' if each.label else each.name:36} {each.value:.15g}" for each in self)
+
 
 class Difference(NamedTuple):
     """In what a build is another than an earlier one."""

@@ -9,7 +9,7 @@
 namespace cccl_cache::daemon {
 namespace {
 
-constexpr double kPerMicrosecond = 1e-6;
+constexpr double kMicroseconds = 1e6;
 
 // In the order in which people read them.
 constexpr CounterInfo kCounters[] = {
@@ -56,11 +56,11 @@ constexpr CounterInfo kCounters[] = {
     {Counter::kShadowMismatches, "shadow_mismatches_total", "",
      "Verified hits whose compile gave different bytes."},
     {Counter::kCompileMicroseconds, "compile_seconds_total", "", "Time spent compiling.",
-     kPerMicrosecond},
+     kMicroseconds},
     {Counter::kGivenUpMicroseconds, "given_up_seconds_total", "",
-     "Time spent in the compiles that given_up_total counts.", kPerMicrosecond},
+     "Time spent in the compiles that given_up_total counts.", kMicroseconds},
     {Counter::kSavedMicroseconds, "saved_seconds_total", "",
-     "Compile time saved by hits and joins.", kPerMicrosecond},
+     "Compile time saved by hits and joins.", kMicroseconds},
     {Counter::kSavedUnknown, "saved_unknown_total", "",
      "Hits and joins that saved_seconds_total leaves out: a result from an older snapshot does not "
      "tell how long its compile took."},

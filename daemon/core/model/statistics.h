@@ -85,7 +85,7 @@ struct CounterInfo {
   std::string_view name;   ///< "hits_total"
   std::string_view label;  ///< "memory"; empty: none
   std::string_view help;
-  double scale = 1;  ///< shown value = count * scale
+  double per_unit = 1;  ///< shown value = count / per_unit, in the shortest digits
 };
 
 [[nodiscard]] std::span<const CounterInfo> Counters();

@@ -106,7 +106,7 @@ v1::StatsReply DescribeStatistics(const AdminSources& sources) {
     v1::Statistic* statistic = reply.add_statistics();
     statistic->set_name(std::string(info.name));
     statistic->set_label(std::string(info.label));
-    statistic->set_value(static_cast<double>(sources.statistics.Get(info.counter)) * info.scale);
+    statistic->set_value(static_cast<double>(sources.statistics.Get(info.counter)) / info.per_unit);
     statistic->set_help(std::string(info.help));
   }
   const TierSize stored = sources.stored();
