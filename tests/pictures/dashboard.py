@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
 """Draws the panels of deploy/metrics/grafana-dashboard.json from what a Prometheus answers that has scraped a daemon under
-a small load for a while. Not by Grafana: the queries, titles, legends and places are the dashboard's, the drawing is ours."""
+a small load for a while, beside another node with the same Redis. Not by Grafana: the queries, titles, legends and places are the dashboard's, the drawing is ours."""
 
 import argparse
 import os
@@ -17,6 +17,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/integration"))
 from places import PLACES  # noqa: E402
 from plots import Figures, Plot, write_grid  # noqa: E402
+from redis_server import Redis  # noqa: E402
+from remote_nodes import Keys  # noqa: E402
 from running_daemon import Daemon  # noqa: E402
 from scraping import Prometheus, filled, metrics, panels  # noqa: E402
 
@@ -34,6 +36,13 @@ def program(number):
     return f'extern "C" __global__ void k(float* x) {{ x[threadIdx.x] *= {number}; }}\n'
 
 
+def assemble(daemon, number):
+    """A run of ptxas, which is a deposit."""
+    ptx = pathlib.Path(daemon.directory, f"{number}.ptx")
+    ptx.write_text(f".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k{number}() {{ ret; }}\n")
+    daemon.cli("run", "--", pathlib.Path(PLACES.cuda13, "bin/ptxas"), "-arch=sm_90", ptx, "-o", ptx.with_suffix(".cubin"))
+
+
 def load(daemon, seed, end):
     """One client: a few programs are asked for often, some are new, some do not compile."""
     choose = random.Random(seed)
@@ -41,6 +50,8 @@ def load(daemon, seed, end):
         number = min(int(choose.paretovariate(0.6)), PROGRAMS)
         if choose.random() < 0.1:
             number = choose.randrange(PROGRAMS, 1 << 30)
+        if choose.random() < 0.2:
+            assemble(daemon, number)
         source = program(number) if choose.random() > 0.02 else f"broken {number}\n"
         daemon.cli("build", "-", "--arch", "sm_90", "--toolchain", choose.choice(("12", "13", "13")), "-o", os.devnull,
                    input=source, check=False)
@@ -73,12 +84,21 @@ def main():
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="cccl", dir="/tmp") as place:
         os.chmod(place, 0o755)
-        daemon = Daemon(place, [PLACES.cuda13, PLACES.cuda12], "--store-limit", "8MiB").start()
+        place = pathlib.Path(place)
+        redis, keys = Redis(place).start(), Keys(place)
+        secret, public = keys.make("site.key")
+        nodes = []
+        for name in ("node", "other"):
+            directory = place / name
+            directory.mkdir()
+            nodes.append(Daemon(directory, [PLACES.cuda13, PLACES.cuda12], "--store-limit", "8MiB", "--remote-url", redis.url,
+                                "--remote-key", str(secret), "--remote-trust", str(keys.trust("trusted", public))).start())
         try:
-            with metrics(daemon, "--listen", "127.0.0.1:0") as url, Prometheus(pathlib.Path(place) / "prometheus", url) as prometheus:
+            with metrics(nodes[0], "--listen", "127.0.0.1:0") as url, Prometheus(place / "prometheus", url) as prometheus:
                 begin = time.time()
                 end = begin + given.seconds
-                clients = [threading.Thread(target=load, args=(daemon, seed, time.monotonic() + given.seconds)) for seed in range(CLIENTS)]
+                clients = [threading.Thread(target=load, args=(node, seed, time.monotonic() + given.seconds))
+                           for node, seed in zip(nodes + nodes[:1] * (CLIENTS - 1), range(CLIENTS + 1))]
                 for client in clients:
                     client.start()
                 for client in clients:
@@ -86,7 +106,9 @@ def main():
                 placed = [(drawn(panel, prometheus, begin, end), *(size * each for each, size in zip(
                     (panel["gridPos"][name] for name in "xywh"), (COLUMN, ROW, COLUMN, ROW)))) for panel in panels()]
         finally:
-            daemon.kill()
+            for node in nodes:
+                node.kill()
+            redis.stop()
     height = max(top + its_height for _, _, top, _, its_height in placed)
     write_grid(given.into / "dashboard.svg", 24 * COLUMN, height, placed)
 
