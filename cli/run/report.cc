@@ -184,7 +184,8 @@ std::string Verdict(const RunCounts& counts) {
   }
   if (counts.compiled < counts.calls) return HowTheyEnded(counts);
   return std::to_string(counts.compiled) + " compiled (" + Seconds(counts.call_us) + ")" +
-         (counts.uncacheable == 0 ? ". The next run finds them."
+         (counts.uncacheable == 0
+              ? counts.compiled == 1 ? ". The next run finds it." : ". The next run finds them."
           : counts.uncacheable == counts.compiled
               ? ", and may not be kept."
               : Uncacheable(counts) + ". The next run finds the others.");
