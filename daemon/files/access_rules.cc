@@ -43,9 +43,7 @@ bool Reach::MayRead(const struct statx& file) const {
 
 bool Reach::Allows(const struct statx& status, mode_t everybody) const {
   if (!stranger_) return true;
-  // If the daemon runs as root, its files count like others: root owns the headers that everybody
-  // includes.
-  if (own_ != 0 && status.stx_uid == own_) return false;
+  if (keeper_ != 0 && status.stx_uid == keeper_) return false;
   return (status.stx_mode & everybody) == everybody;
 }
 

@@ -18,13 +18,13 @@ namespace cccl_cache::daemon {
 
 /// The files that the daemon may open for a requester. For the daemon's own user: all that the
 /// daemon can read. For others: what everybody can read by the modes of files and directories,
-/// less what the service's user owns. All three classes of a mode must allow it: a mode that denies
+/// less what another user keeps. All three classes of a mode must allow it: a mode that denies
 /// "owner" or "group" a right is meant to keep out those users, and the requester may be one of
 /// them. Immutable.
 class Reach {
  public:
-  /// `own`: the daemon's uid.
-  Reach(FileReach reach, uid_t own) : own_(own), stranger_(reach != FileReach::kDaemons) {}
+  /// `keeper`: the user none of whose files are given to strangers; 0: none.
+  Reach(FileReach reach, uid_t keeper) : keeper_(keeper), stranger_(reach != FileReach::kDaemons) {}
 
   [[nodiscard]] bool IsStrangers() const { return stranger_; }
   [[nodiscard]] bool MaySearch(const struct statx& directory) const;
@@ -33,7 +33,7 @@ class Reach {
  private:
   [[nodiscard]] bool Allows(const struct statx& status, mode_t everybody) const;
 
-  uid_t own_;
+  uid_t keeper_;
   bool stranger_;
 };
 

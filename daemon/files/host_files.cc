@@ -89,7 +89,10 @@ std::unique_ptr<RequesterFiles> HostFileAccess::Of(const Peer& peer, RootDirecto
                             "(BuildRequest.files_view), so the daemon can't read them";
     return std::make_unique<FilesElsewhere>(std::move(directories), std::move(why));
   }
-  return std::make_unique<HostFiles>(Reach(peer.reach, options_.own_uid), std::move(directories),
+  // The service's user keeps its files from others. Root does not: it owns the headers that
+  // everybody includes.
+  const uid_t keeper = peer.uid == options_.own_uid ? 0 : options_.own_uid;
+  return std::make_unique<HostFiles>(Reach(peer.reach, keeper), std::move(directories),
                                      options_.own_places, memory_,
                                      MemoryAccount{options_.memory, peer.account()});
 }

@@ -3,6 +3,7 @@
 #include "daemon/service/peer_server.h"
 
 #include <grpcpp/server_builder.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -12,6 +13,8 @@
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "proto/daemons_rights.h"
 
 namespace cccl_cache::daemon {
 namespace {
@@ -71,6 +74,7 @@ PeerServer::PeerServer(Peer credentials, const PeerServerParts& parts,
                        std::shared_ptr<grpc::ResourceQuota> quota)
     : credentials_(std::move(credentials)),
       budget_(parts.backend.budget),
+      rights_(parts.rights),
       limits_(parts.backend.limits),
       build_(parts.backend, [this](const CallStream& stream) { return PeerOf(stream); }),
       deposit_(parts.backend, credentials_),
@@ -158,6 +162,10 @@ std::vector<std::shared_ptr<void>> PeerServer::TakeIdle() {
 Peer PeerServer::PeerOf(const CallStream& stream) const {
   Peer peer = credentials_;
   peer.pid = 0;
+  if (peer.reach == FileReach::kEverybodys && peer.uid == geteuid() &&
+      rights_.AreProvenBy(stream.Field(kRightsField))) {
+    peer.reach = FileReach::kDaemons;
+  }
   const std::string name = stream.peer();
   std::string_view digits = name;
   if (!digits.starts_with(kDescriptorPrefix)) return peer;

@@ -21,6 +21,7 @@
 #include "daemon/service/calls/services.h"
 #include "daemon/service/limits/backend.h"
 #include "daemon/service/limits/budget.h"
+#include "daemon/service/limits/daemons_rights.h"
 #include "daemon/service/transport/call_server.h"
 
 namespace cccl_cache::daemon {
@@ -32,6 +33,7 @@ struct PeerServerParts {
   const cccl_cache::v1::InfoReply& info;
   Health& health;
   const SnapshotSources& snapshots;
+  const DaemonsRights& rights;
 };
 
 /// The gRPC servers for the connections of one set of credentials. The object holds the caller's
@@ -62,6 +64,7 @@ class PeerServer {
   void Shutdown(std::chrono::system_clock::time_point deadline);
 
  private:
+  /// Returns the caller, with the reach that the call proves.
   [[nodiscard]] Peer PeerOf(const CallStream& stream) const;
   struct Served {
     Share share;  ///< released once the server has ended
@@ -77,6 +80,7 @@ class PeerServer {
 
   const Peer credentials_;
   Budget& budget_;
+  const DaemonsRights& rights_;
   const ServiceLimits& limits_;
   mutable Mutex mutex_;
   std::map<int, pid_t> pids_ GUARDED_BY(mutex_);  // by descriptor; only for the log, see Peer

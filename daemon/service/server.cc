@@ -13,7 +13,7 @@
 
 #include "daemon/service/calls/health.h"
 #include "daemon/service/limits/accounts.h"
-#include "daemon/service/limits/peer_process.h"
+#include "daemon/service/limits/daemons_rights.h"
 #include "daemon/service/peer_servers.h"
 #include "daemon/service/transport/acceptor.h"
 #include "daemon/service/transport/call_server.h"
@@ -133,7 +133,7 @@ class Server::Impl {
                options_.version},
         info_(DescribeDaemon(options_, sources.deposits.options())),
         snapshots_{sources.snapshots, call_threads_},
-        peer_servers_(PeerServerParts{backend_, admin_, info_, health_, snapshots_},
+        peer_servers_(PeerServerParts{backend_, admin_, info_, health_, snapshots_, rights_},
                       options_.limits.idle_peer_servers),
         floods_(TrafficLimitsOf(options_.limits), std::chrono::steady_clock::now) {}
 
@@ -186,10 +186,6 @@ class Server::Impl {
     if (listener.for_containers()) return accounts_.containers().Identify(socket, peer);
     peer.counted_as = accounts_.Of(peer.uid);
     peer.administrator = administrators_.Include(socket, peer);
-    if (peer.uid == geteuid()) {
-      const std::optional<PeerProcess> process = PeerProcess::Of(socket);
-      if (process && process->SeesSameFiles()) peer.reach = FileReach::kDaemons;
-    }
     // These numbers are taken, so that nothing is kept for the uids.
     if (IsContainerUser(peer.uid)) peer.uid = kOverflowUid;
   }
@@ -231,6 +227,7 @@ class Server::Impl {
   Health health_;
   BlockingPool call_threads_{kBlockingCallThreads};
   const SnapshotSources snapshots_;
+  const DaemonsRights rights_;
   PeerServers peer_servers_;
   FloodHistory floods_;  // used only on the acceptor's thread
   std::vector<ListeningSocket> listeners_;

@@ -1,15 +1,17 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Clients that claim the daemon's own view of files, which they do not have.
+"""Clients that claim the daemon's own view of files or its rights, which they do not have.
 
-test_forged_views.py SOCKET UID ENTER FILE: becomes UID behind ENTER and asks for a program that includes FILE, with the
-view of files that it had before. Prints the outcome, or the error code and the message.
+test_forged_views.py SOCKET UID ENTER FILE PID: becomes UID behind ENTER and asks for a program that includes FILE, with the
+view of files that it had before and what it can find out of the secret of the daemon with this PID. Prints the outcome, or
+the error code and the message; before it "reads" if it can open FILE as the daemon sees it.
 """
 
 import contextlib
 import ctypes
 import os
 import pathlib
+import struct
 import subprocess
 import sys
 
@@ -18,14 +20,23 @@ import pytest
 from bystander import ATTACKER
 
 SERVICE = ATTACKER + 7
-CLONE_NEWNS, CLONE_NEWUSER = 0x00020000, 0x10000000
+CLONE_NEWNS, CLONE_NEWUSER, CLONE_NEWPID = 0x00020000, 0x10000000, 0x20000000
 MS_REC, MS_PRIVATE = 0x4000, 0x40000
-PR_SET_DUMPABLE = 4
+PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 4, 38
+SYS_CAPSET, SYS_LANDLOCK_CREATE_RULESET, SYS_LANDLOCK_RESTRICT_SELF = 126, 444, 446
+CAPABILITY_VERSION_3 = 0x20080522
+LANDLOCK_READ_FILE = 1 << 2
+NO_LANDLOCK = "this kernel has no Landlock"
+RIGHTS_FIELD, RIGHTS_DESCRIPTOR, RIGHTS_LINK = "cccl-rights", 64, "/memfd:cccl-cached:"
 
 
-def claim(socket, uid, enter, file):
-    return subprocess.run(
-        [sys.executable, __file__, socket, str(uid), enter, str(file)], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+def claim(daemon, uid, enter, file, socket=None):
+    said = subprocess.run(
+        [sys.executable, __file__, socket or daemon.socket, str(uid), enter, str(file), str(daemon.process.pid)],
+        stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+    if said == NO_LANDLOCK:
+        pytest.skip(said)
+    return said
 
 
 @pytest.fixture
@@ -50,31 +61,33 @@ def header(place, owner, mode):
     return file
 
 
-@pytest.mark.parametrize("enter", ["mounts", "root", "users_and_mounts", "undumpable"])
-def test_the_daemons_uid_alone_reads_no_file_of_the_daemons(make_daemon, container_socket, directory, enter):
+def test_the_daemons_uid_alone_reads_no_file_of_the_daemons(make_daemon, container_socket, directory):
     daemon = start(make_daemon, container_socket, SERVICE)
     file = header(directory, SERVICE, 0o600)
-    assert claim(daemon.socket, SERVICE, "nothing", file) == "OUTCOME_BUILT"
-    assert claim(daemon.socket, SERVICE, "users", file) == "OUTCOME_HIT"
-    assert claim(daemon.socket, SERVICE, enter, file).startswith("files-needed"), enter
+    assert claim(daemon, SERVICE, "nothing", file) == "reads OUTCOME_BUILT"
+    # It could open the file below /proc/PID/root.
+    assert claim(daemon, SERVICE, "mounts", file) == "reads OUTCOME_HIT"
+    assert claim(daemon, SERVICE, "guess", file).startswith("reads files-needed")
+    for enter in "processes", "root", "users", "users_and_mounts", "group", "landlock":
+        assert claim(daemon, SERVICE, enter, file).startswith("files-needed"), enter
 
 
-def test_root_in_another_mount_namespace_reads_no_file_of_a_daemon_that_is_root(make_daemon, container_socket, directory):
+def test_a_confined_root_reads_no_file_of_a_daemon_that_is_root(make_daemon, container_socket, directory):
     daemon = start(make_daemon, container_socket)
-    file = header(directory, 0, 0o600)
-    assert claim(daemon.socket, 0, "nothing", file) == "OUTCOME_BUILT"
-    for enter in "mounts", "root", "users_and_mounts":
-        assert claim(daemon.socket, 0, enter, file).startswith("files-needed"), enter
+    file = header(directory, ATTACKER, 0o600)
+    assert claim(daemon, 0, "nothing", file) == "reads OUTCOME_BUILT"
+    for enter in "processes", "root", "users_and_mounts", "capabilities", "landlock":
+        assert claim(daemon, 0, enter, file).startswith("files-needed"), enter
 
 
 @pytest.mark.parametrize("uid", [None, SERVICE], ids=["root", "service"])
 def test_no_file_is_read_for_a_client_at_a_container_socket(make_daemon, container_socket, directory, uid):
     daemon = start(make_daemon, container_socket, uid)
     file = header(directory, 0, 0o644)
-    assert claim(daemon.socket, ATTACKER, "nothing", file) == "OUTCOME_BUILT"
+    assert claim(daemon, ATTACKER, "nothing", file) == "OUTCOME_BUILT"
     for caller in 0, SERVICE, ATTACKER:
         for enter in "nothing", "mounts":
-            assert claim(container_socket, caller, enter, file).startswith("files-needed"), (caller, enter)
+            assert claim(daemon, caller, enter, file, container_socket).removeprefix("reads ").startswith("files-needed"), (caller, enter)
 
 
 def test_the_configuration_is_given_to_no_client(make_daemon, container_socket, directory):
@@ -85,19 +98,52 @@ def test_the_configuration_is_given_to_no_client(make_daemon, container_socket, 
     daemon = start(make_daemon, container_socket, flags=("--config", str(configuration)))
     for caller in 0, ATTACKER:
         for file in configuration, directory / "link":
-            assert "no build gets files from" in claim(daemon.socket, caller, "nothing", file)
+            assert "no build gets files from" in claim(daemon, caller, "nothing", file)
 
 
 def enter(name):
     libc = ctypes.CDLL(None)
-    flags = {"mounts": CLONE_NEWNS, "users": CLONE_NEWUSER, "users_and_mounts": CLONE_NEWUSER | CLONE_NEWNS}.get(name, 0)
+    flags = {"mounts": CLONE_NEWNS, "processes": CLONE_NEWNS | CLONE_NEWPID, "users": CLONE_NEWUSER,
+             "users_and_mounts": CLONE_NEWUSER | CLONE_NEWNS}.get(name, 0)
     if flags:
         assert libc.unshare(flags) == 0
-    if name == "mounts":
+    if flags & CLONE_NEWNS and not flags & CLONE_NEWUSER:
         assert libc.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None) == 0
+    if name == "processes":
+        if child := os.fork():
+            os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        assert libc.mount(b"proc", b"/proc", b"proc", 0, None) == 0
+    if name == "root":
+        os.chroot("/tmp")
+    if name == "group":
+        os.setresgid(ATTACKER, ATTACKER, ATTACKER)
+    if name == "capabilities":
+        assert libc.syscall(SYS_CAPSET, struct.pack("Ii", CAPABILITY_VERSION_3, 0), bytes(24)) == 0
+    if name == "landlock":
+        rules = libc.syscall(SYS_LANDLOCK_CREATE_RULESET, struct.pack("Q", LANDLOCK_READ_FILE), 8, 0)
+        if rules < 0:
+            sys.exit(print(NO_LANDLOCK))
+        assert libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+        assert libc.syscall(SYS_LANDLOCK_RESTRICT_SELF, rules, 0) == 0
 
 
-def run(socket, uid, name, file):
+def secret_of(pid):
+    """As proto/daemons_rights.h has it: empty where the kernel does not tell it."""
+    try:
+        link = os.readlink(f"/proc/{pid}/fd/{RIGHTS_DESCRIPTOR}")
+    except OSError:
+        return ""
+    assert link.startswith(RIGHTS_LINK), link
+    return link.removeprefix(RIGHTS_LINK).removesuffix(" (deleted)")
+
+
+def reads(pid, file):
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/root{file}"):
+        return True
+    return False
+
+
+def run(socket, uid, name, file, pid):
     sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "integration"))
     import grpc
     from stock_requests import nvrtc_request
@@ -106,22 +152,27 @@ def run(socket, uid, name, file):
 
     request = nvrtc_request(f'#include "{file}"\nextern "C" __global__ void k() {{}}\n')
     os.chdir("/")
-    if name == "mounts":
-        enter(name)
-    if name == "root":
+    first_as_root = name in ("mounts", "processes", "root", "group")
+    if name in ("root", "landlock"):
         # Has all modules loaded before they can't be found any more.
         with contextlib.suppress(grpc.RpcError):
             build_pb2_grpc.BuildStub(grpc.insecure_channel("unix:nowhere")).Build(request, timeout=60)
-        os.chroot("/tmp")
+    if first_as_root:
+        enter(name)
     os.setgroups([])
     os.setresuid(uid, uid, uid)  # the group stays the daemon's
     # As a program that this user started.
-    assert ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, name != "undumpable", 0, 0, 0) == 0
-    if name.startswith("users"):
+    assert ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) == 0
+    if not first_as_root:
         enter(name)
+    secret = "0" * 64 if name == "guess" else secret_of(pid)
     channel = grpc.insecure_channel(f"unix:{socket[1:]}")  # a relative name leads there from any root
+    if reads(pid, file):
+        print("reads", end=" ")
     try:
-        print(build_pb2.Outcome.Name(build_pb2_grpc.BuildStub(channel).Build(request, timeout=60).outcome))
+        reply = build_pb2_grpc.BuildStub(channel).Build(
+            request, timeout=60, metadata=[(RIGHTS_FIELD, secret)] if secret else [])
+        print(build_pb2.Outcome.Name(reply.outcome))
     except grpc.RpcError as error:
         print(f"{dict(error.trailing_metadata()).get('cccl-error')}: {error.details()}")
 

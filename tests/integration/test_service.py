@@ -90,6 +90,10 @@ def test_a_listening_socket_that_is_handed_over_works_as_well(make_daemon, direc
         daemon.process = process
         daemon.socket = path
         assert daemon.build_json(KERNEL)["outcome"] == "built"
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(path)
+            told = client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+            assert int.from_bytes(told[:4], sys.byteorder) == process.pid  # whom clients look into for its secret
         process.send_signal(signal.SIGTERM)
         assert process.wait(PATIENCE) == 0
     assert os.path.exists(path)  # it was not ours to remove

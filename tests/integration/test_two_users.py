@@ -36,10 +36,10 @@ def test_two_users_share_what_was_compiled_from_equal_inputs(shared, directory):
     assert second["artifacts"] == first["artifacts"]
 
 
-def build_beside_a_header(daemon, place, **keywords):
+def build_beside_a_header(daemon, place, before=(), **keywords):
     """Of k.cu in a directory with local.h, which the daemon is to find there by itself."""
     return run_cli(
-        "--socket", daemon.socket, "--json", "build", "-", "--name", str(place / "k.cu"), "--arch", "sm_90", "-o",
+        "--socket", daemon.socket, "--json", *before, "build", "-", "--name", str(place / "k.cu"), "--arch", "sm_90", "-o",
         os.devnull, input=HEADER_FROM_OUTSIDE, cwd="/", check=False, **keywords,
     )
 
@@ -52,6 +52,8 @@ def test_two_users_are_told_apart(shared, directory):
     (place / "local.h").write_text("// here\n")
     assert json.loads(build_beside_a_header(shared, place).stdout)["outcome"] == "built"
     assert json.loads(build_beside_a_header(shared, place).stdout)["outcome"] == "hit"
+    # An explanation asks for no file.
+    assert json.loads(build_beside_a_header(shared, place, before=("explain", "--")).stdout)["verdict"] == "hit"
     other = build_beside_a_header(shared, place, user=ALICE)
     assert other.returncode == 4
     assert f"{place / 'local.h'}: Permission denied".encode() in other.stderr

@@ -9,11 +9,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
 #include "client/src/transport/address.h"
+#include "proto/daemons_rights.h"
 
 namespace cccl_cache {
 namespace {
@@ -43,6 +45,20 @@ Error ConnectError(const std::string& path, int error) {
   }
 }
 
+/// Returns the secret of the daemon that listens, if the kernel tells it to this process.
+std::string DaemonsSecret(int socket) {
+  ucred daemon{};
+  socklen_t size = sizeof(daemon);
+  const bool known = getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &daemon, &size) == 0;
+  if (!known || daemon.uid != geteuid() || daemon.pid == 0) return {};
+  std::array<char, 128> link;
+  const ssize_t length = readlink(
+      ("/proc/" + std::to_string(daemon.pid) + "/fd/" + std::to_string(kRightsDescriptor)).c_str(),
+      link.data(), link.size());
+  if (length < 0) return {};
+  return std::string(RightsIn({link.data(), static_cast<size_t>(length)}));
+}
+
 }  // namespace
 
 Expected<std::unique_ptr<Connection>> Connection::Open(const std::string& path,
@@ -63,10 +79,12 @@ Expected<std::unique_ptr<Connection>> Connection::Open(const std::string& path,
   if (connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
     return ConnectError(path, errno);
   }
+  std::string secret = DaemonsSecret(socket.get());
   std::unique_ptr<Connection> connection(new Connection(std::move(socket), patience));
   if (!connection->session_.ok()) {
     return Error{CCCL_CACHE_UNAVAILABLE, "no memory for a connection to cccl-cached at " + path};
   }
+  connection->session_.Prove(std::move(secret));
   return connection;
 }
 

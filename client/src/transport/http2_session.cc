@@ -8,6 +8,8 @@
 #include <array>
 #include <string>
 
+#include "proto/daemons_rights.h"
+
 namespace cccl_cache {
 namespace {
 
@@ -161,17 +163,19 @@ Http2Session::~Http2Session() = default;
 
 void Http2Session::Start(Call* call) {
   const std::string timeout = Timeout(call->deadline());
-  const std::array<nghttp2_nv, 8> fields = {
+  const std::array<nghttp2_nv, 9> fields = {
       Field(":method", "POST"),          Field(":scheme", "http"),
       Field(":path", call->path()),      Field(":authority", "localhost"),
       Field("te", "trailers"),           Field("content-type", "application/grpc"),
       Field("user-agent", "cccl-cache"), Field("grpc-timeout", timeout),
+      Field(kRightsField, rights_),
   };
   nghttp2_data_provider body = {};
   body.read_callback = Callbacks::OnReadBody;
   call_ = call;
   const int32_t id =
-      nghttp2_submit_request(session_.get(), nullptr, fields.data(), fields.size(), &body, nullptr);
+      nghttp2_submit_request(session_.get(), nullptr, fields.data(),
+                             fields.size() - (rights_.empty() ? 1 : 0), &body, nullptr);
   // Negative: the stream ids are used up; a new connection starts over.
   if (id < 0) {
     going_away_ = true;

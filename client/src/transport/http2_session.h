@@ -3,7 +3,9 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "client/src/transport/byte_chain.h"
 #include "client/src/transport/call.h"
@@ -24,6 +26,8 @@ class Http2Session {
   /// False: out of memory. Then no other function may be called.
   [[nodiscard]] bool ok() const { return session_ != nullptr; }
 
+  /// Sends this in the head of each call from now on; empty: nothing (proto/daemons_rights.h).
+  void Prove(std::string rights) { rights_ = std::move(rights); }
   /// Starts a call. Its reply goes to `call` until Forget.
   void Start(Call* call);
   void Forget();
@@ -53,6 +57,7 @@ class Http2Session {
   std::unique_ptr<nghttp2_session, Deleter> session_;
   Call* call_ = nullptr;
   ByteChain* output_ = nullptr;
+  std::string rights_;
   bool established_ = false;
   bool going_away_ = false;
 };

@@ -157,7 +157,7 @@ inline constexpr uid_t kOverflowUid = 65534;
 inline constexpr gid_t kOverflowGid = 65534;
 
 /// The files that the daemon may open by path on a peer's behalf. What a client says about itself
-/// never decides this (docs/internals/decisions/0066).
+/// without a proof never decides this (docs/internals/decisions/0066).
 enum class FileReach : uint8_t {
   kNone,        ///< none: the peer's paths lead elsewhere, so it sends its files
   kEverybodys,  ///< what everybody may read
@@ -172,7 +172,7 @@ struct Peer {
   std::vector<gid_t> groups;   ///< supplementary, sorted
   pid_t pid = 0;               ///< for logs and views only: pids are reused, so no decision uses it
   bool administrator = false;  ///< set at accept (service/limits/accounts.h)
-  FileReach reach = FileReach::kEverybodys;  ///< set at accept (service/limits/peer_process.h)
+  FileReach reach = FileReach::kEverybodys;  ///< of each call (service/limits/daemons_rights.h)
   std::optional<Account> counted_as = std::nullopt;  ///< none: the uid's own account
 
   [[nodiscard]] Account account() const { return counted_as.value_or(Account(uid)); }

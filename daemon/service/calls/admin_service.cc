@@ -279,8 +279,9 @@ void AnswerToolchains(Toolchains& toolchains, uint32_t driver_version, UnaryCall
 AdminService::AdminService(BuildBackend& backend, const Peer& peer, PeerOf peer_of,
                            const AdminSources& sources) {
   const Account account = peer.account();
-  Serve("/cccl_cache.v1.Admin/Explain",
-        [&backend, peer](CallStream& stream) { new ExplainCall(backend, peer, stream); });
+  Serve("/cccl_cache.v1.Admin/Explain", [&backend, peer_of](CallStream& stream) {
+    new ExplainCall(backend, peer_of(stream), stream);
+  });
   Serve(
       "/cccl_cache.v1.Admin/Stats",
       UnaryCall::Maker<v1::StatsRequest>(

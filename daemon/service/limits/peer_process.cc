@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -14,7 +13,6 @@
 #include <cerrno>
 #include <charconv>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 // Linux 6.5; Debian 12's headers don't know it.
@@ -43,20 +41,6 @@ pid_t NumberOf(const FileDescriptor& process) {
   return pid > 0 ? pid : 0;
 }
 
-/// Numbers of a file. While both are in use, equal numbers are the same file on the same mount.
-using Place = std::tuple<uint32_t, uint32_t, uint64_t, uint64_t>;
-
-/// Follows a link in /proc. The file system that it leads to is not asked: it may be one in user
-/// space that never answers.
-std::optional<Place> PlaceOf(const std::string& link) {
-  struct statx found {};
-  if (statx(AT_FDCWD, link.c_str(), AT_STATX_DONT_SYNC, STATX_INO | STATX_MNT_ID, &found) != 0 ||
-      (found.stx_mask & STATX_MNT_ID) == 0) {
-    return std::nullopt;
-  }
-  return Place{found.stx_dev_major, found.stx_dev_minor, found.stx_ino, found.stx_mnt_id};
-}
-
 }  // namespace
 
 std::optional<PeerProcess> PeerProcess::Of(FileDescriptor process) {
@@ -83,15 +67,6 @@ std::optional<PeerProcess> PeerProcess::OfSocketOrPid(int socket, pid_t pid) {
 bool PeerProcess::IsAlive() const {
   pollfd ended{process_.get(), POLLIN, 0};
   return poll(&ended, 1, 0) == 0;
-}
-
-bool PeerProcess::SeesSameFiles() const {
-  // The root is looked at only where the peer can have no mounts that this process does not have.
-  for (const char* link : {"/ns/mnt", "/root"}) {
-    const std::optional<Place> own = PlaceOf(std::string("/proc/self") + link);
-    if (!own || own != PlaceOf(directory_ + link)) return false;
-  }
-  return IsAlive();
 }
 
 }  // namespace cccl_cache::daemon

@@ -13,8 +13,7 @@ namespace cccl_cache::daemon {
 
 /// The process that connected to a socket. It may be gone. What was read below its directory was
 /// its own if it is alive afterwards, because its number was not reused until then. Only /proc is
-/// asked, which waits for no disk and no other process; of the peer's root, only what the kernel
-/// remembers. Not thread-safe.
+/// asked, which waits for no disk and no other process. Not thread-safe.
 class PeerProcess {
  public:
   /// Returns the process that the kernel recorded (SO_PEERPIDFD, since Linux 6.5). None: the kernel
@@ -27,11 +26,6 @@ class PeerProcess {
   /// Returns its directory: "/proc/4711".
   [[nodiscard]] const std::string& directory() const { return directory_; }
   [[nodiscard]] bool IsAlive() const;
-
-  /// Returns whether the process is in this process's mount namespace and has the same root, so
-  /// that its paths lead to the same files. Also false if the system does not tell: the process
-  /// has another uid or gid, or is not dumpable.
-  [[nodiscard]] bool SeesSameFiles() const;
 
  private:
   [[nodiscard]] static std::optional<PeerProcess> Of(FileDescriptor process);

@@ -237,6 +237,10 @@ Result<std::vector<ListeningSocket>> ListeningSocket::FromSystemd() {
         fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) != 0) {
       return SystemError("cannot set up the socket that was handed over as", std::to_string(fd));
     }
+    // So that the kernel names this process to clients, who look into it for its secret.
+    if (listen(fd, kBacklog) != 0) {
+      return SystemError("cannot listen on the socket that was handed over as", std::to_string(fd));
+    }
     const auto index = static_cast<size_t>(fd - kFirstSystemdFd);
     const bool for_containers = index < names.size() && names[index] == kContainerName;
     result.push_back(ListeningSocket(FileDescriptor(fd), PathOf(fd), for_containers));

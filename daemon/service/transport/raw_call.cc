@@ -13,6 +13,13 @@ void CallStream::Await(grpc::AsyncGenericService& service, grpc::ServerCompletio
   service.RequestCall(&context_, &messages_, &queue, &queue, &arrived);
 }
 
+std::string_view CallStream::Field(std::string_view name) const {
+  const auto& fields = context_.client_metadata();
+  const auto found = fields.find(grpc::string_ref(name.data(), name.size()));
+  if (found == fields.end()) return {};
+  return {found->second.data(), found->second.size()};
+}
+
 void CallStream::StartRead(grpc::ByteBuffer* message) {
   operations_.fetch_add(1);
   messages_.Read(message, static_cast<Completion*>(&read_));

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 namespace cccl_cache::daemon {
@@ -46,6 +47,8 @@ class CallStream {
 
   [[nodiscard]] const std::string& method() const { return context_.method(); }
   [[nodiscard]] std::string peer() const { return context_.peer(); }
+  /// Returns the value of a field in the call's head; empty: the client sent none.
+  [[nodiscard]] std::string_view Field(std::string_view name) const;
   [[nodiscard]] grpc::ServerContextBase& context() { return context_; }
 
   // The same as in RawCall.

@@ -38,6 +38,20 @@ TEST_CASE("only a peer that proved to be the daemon's user reads what the daemon
   }
 }
 
+TEST_CASE(
+    "a peer of the daemon's user reads what everybody may without a proof, others nothing of it") {
+  FileTree tree;
+  tree.Write("include/a.h", "open");
+  const bool root = geteuid() == 0;  // may give the file away
+  const uid_t service = root ? 54320 : geteuid();
+  if (root) REQUIRE(chown(tree.Path("include/a.h").c_str(), service, service) == 0);
+  HostFileAccess access({.own_places = {}, .own_uid = service, .own_view = kView});
+  const RootDirectories directories{{tree.Path("include")}, "", kView};
+  CHECK(access.Of(PeerOf(service), directories)->Look({0, "a.h"}).ok());
+  CHECK(ErrorOf(access.Of(PeerOf(service + 1), directories)->Look({0, "a.h"})).code ==
+        ErrorCode::kFilesNeeded);
+}
+
 TEST_CASE("no file is opened for a peer without files here, whatever view it claims") {
   FileTree tree;
   tree.Write("include/a.h", "open");
