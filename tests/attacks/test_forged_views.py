@@ -27,7 +27,6 @@ SYS_CAPSET, SYS_LANDLOCK_CREATE_RULESET, SYS_LANDLOCK_RESTRICT_SELF = 126, 444, 
 CAPABILITY_VERSION_3 = 0x20080522
 LANDLOCK_READ_FILE = 1 << 2
 NO_LANDLOCK = "this kernel has no Landlock"
-RIGHTS_FIELD, RIGHTS_DESCRIPTOR, RIGHTS_LINK = "cccl-rights", 64, "/memfd:cccl-cached:"
 
 
 def claim(daemon, uid, enter, file, socket=None):
@@ -127,16 +126,6 @@ def enter(name):
         assert libc.syscall(SYS_LANDLOCK_RESTRICT_SELF, rules, 0) == 0
 
 
-def secret_of(pid):
-    """As proto/daemons_rights.h has it: empty where the kernel does not tell it."""
-    try:
-        link = os.readlink(f"/proc/{pid}/fd/{RIGHTS_DESCRIPTOR}")
-    except OSError:
-        return ""
-    assert link.startswith(RIGHTS_LINK), link
-    return link.removeprefix(RIGHTS_LINK).removesuffix(" (deleted)")
-
-
 def reads(pid, file):
     with contextlib.suppress(OSError), open(f"/proc/{pid}/root{file}"):
         return True
@@ -146,7 +135,7 @@ def reads(pid, file):
 def run(socket, uid, name, file, pid):
     sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "integration"))
     import grpc
-    from stock_requests import nvrtc_request
+    from stock_requests import nvrtc_request, rights_of
 
     from cccl_cache.v1 import build_pb2, build_pb2_grpc
 
@@ -165,13 +154,12 @@ def run(socket, uid, name, file, pid):
     assert ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) == 0
     if not first_as_root:
         enter(name)
-    secret = "0" * 64 if name == "guess" else secret_of(pid)
+    rights = [("cccl-rights", "0" * 64)] if name == "guess" else rights_of(pid)
     channel = grpc.insecure_channel(f"unix:{socket[1:]}")  # a relative name leads there from any root
     if reads(pid, file):
         print("reads", end=" ")
     try:
-        reply = build_pb2_grpc.BuildStub(channel).Build(
-            request, timeout=60, metadata=[(RIGHTS_FIELD, secret)] if secret else [])
+        reply = build_pb2_grpc.BuildStub(channel).Build(request, timeout=60, metadata=rights)
         print(build_pb2.Outcome.Name(reply.outcome))
     except grpc.RpcError as error:
         print(f"{dict(error.trailing_metadata()).get('cccl-error')}: {error.details()}")

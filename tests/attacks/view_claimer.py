@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""view_claimer.py SOCKET VIEW FILE: asks for a program that includes FILE, and claims VIEW, in hexadecimal, as its view of
-files. Prints the outcome, or the error code and the message."""
+"""view_claimer.py SOCKET VIEW FILE: asks for a program that includes FILE, claims VIEW, in hexadecimal, as its view of
+files, and sends what proof it has of the daemon's rights. Prints the outcome, or the error code and the message."""
 
 import pathlib
 import sys
@@ -9,7 +9,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "integration"))
 
 import grpc  # noqa: E402
-from stock_requests import nvrtc_request  # noqa: E402
+from stock_requests import listener_of, nvrtc_request, rights_of  # noqa: E402
 
 from cccl_cache.v1 import build_pb2, build_pb2_grpc  # noqa: E402
 
@@ -18,7 +18,8 @@ def claim(socket, view, file):
     request = nvrtc_request(f'#include "{file}"\nextern "C" __global__ void k() {{}}\n')
     request.files_view.ParseFromString(bytes.fromhex(view))
     try:
-        reply = build_pb2_grpc.BuildStub(grpc.insecure_channel(f"unix:{socket}")).Build(request, timeout=60)
+        stub = build_pb2_grpc.BuildStub(grpc.insecure_channel(f"unix:{socket}"))
+        reply = stub.Build(request, timeout=60, metadata=rights_of(listener_of(socket)))
         return build_pb2.Outcome.Name(reply.outcome)
     except grpc.RpcError as error:
         return f"{dict(error.trailing_metadata()).get('cccl-error')}: {error.details()}"

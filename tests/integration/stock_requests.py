@@ -4,6 +4,7 @@
 
 import ctypes
 import os
+import socket
 import struct
 
 from places import PLACES  # noqa: F401
@@ -12,6 +13,7 @@ from cccl_cache.v1 import build_pb2  # noqa: E402
 
 STATX_MNT_ID, STATX_MNT_ID_UNIQUE = 0x1000, 0x4000
 STX_MNT_ID_OFFSET = 144
+RIGHTS_DESCRIPTOR, RIGHTS_LINK = 64, "/memfd:cccl-cached:"
 
 
 def root_mount():
@@ -32,6 +34,23 @@ def files_view():
         mount_namespace=os.stat("/proc/thread-self/ns/mnt").st_ino,
         root_device=os.major(status.st_dev) << 32 | os.minor(status.st_dev), root_inode=status.st_ino,
         root_mount=root_mount())
+
+
+def listener_of(path):
+    """The pid of the process that listens, 0 where this process can't see it."""
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(path)
+        return struct.unpack("3i", client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]
+
+
+def rights_of(pid):
+    """What a call sends to be read for with the rights of the daemon of this pid, as far as the kernel tells."""
+    try:
+        link = os.readlink(f"/proc/{pid}/fd/{RIGHTS_DESCRIPTOR}")
+    except OSError:
+        return []
+    assert link.startswith(RIGHTS_LINK), link
+    return [("cccl-rights", link.removeprefix(RIGHTS_LINK).removesuffix(" (deleted)"))]
 
 
 def nvrtc_request(source, *options, arch="sm_90", name="kernel.cu", headers=(), **fields):
