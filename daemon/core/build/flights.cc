@@ -322,16 +322,20 @@ bool Flights::HasLanded(const BuildPlan& plan, uid_t uid, const Manifest* known)
 void Flights::LooksOutside(uint64_t flight, const BuildPlan& plan, const Caller& caller) {
   const uid_t uid = caller.peer.uid;
   parts_.cache.NoteLooksOutside(plan, caller.peer.account());
-  if (parts_.cluster != nullptr) parts_.cluster->LooksOutside(plan.flight, uid);
+  if (parts_.cluster != nullptr) {
+    // On another node the number of a user of a container is another user's.
+    parts_.cluster->LooksOutside(plan.flight, IsContainerUser(uid) ? kOverflowUid : uid);
+  }
   for (BuildPtr& waiter : parts_.table.TakeOthers(flight, uid, FlightOfUser(plan, caller))) {
     start_again_(std::move(waiter));
   }
 }
 
 void Flights::LooksOutsideElsewhere(uint64_t flight, const BuildPlan& plan, uid_t uid) {
-  // Two people who have the overflow uid are two users.
+  // Two people who have the overflow uid are two users, and so are those of two nodes' containers.
   constexpr auto kNoUser = static_cast<uid_t>(-1);
-  const Peer peer{.uid = uid == kOverflowUid ? kNoUser : uid};
+  const bool nobody_here = uid == kOverflowUid || IsContainerUser(uid);
+  const Peer peer{.uid = nobody_here ? kNoUser : uid};
   parts_.cache.NoteLooksOutside(plan, peer.account());
   for (BuildPtr& waiter : parts_.table.TakeOthers(flight, peer.uid, FlightOfUser(plan, peer))) {
     start_again_(std::move(waiter));

@@ -117,7 +117,7 @@ class Cluster {
   /// cluster's, and then not after Close has returned.
   virtual void Peek(Question question, std::function<void(Peeked)> told) = 0;
   /// Tells nodes that wait for a compile of this node, by Question::compile, that it waits for
-  /// files of one user.
+  /// files of one user. The overflow uid: of a user that no other node has.
   virtual void LooksOutside(const Digest& compile, uid_t uid) = 0;
   /// Gives an entry to the other nodes. It may be dropped.
   /// `account`: that of the user whose build made it.

@@ -204,6 +204,27 @@ TEST_CASE("other nodes are told when a compile comes to wait for files of one us
   CHECK(cluster.outside.begin()->second == testing::kAlice.uid);
 }
 
+TEST_CASE("numbers of containers' users stay on their node") {
+  const Peer contained{.uid = kFirstContainerUser};
+  FakeCluster cluster;
+  Node there(cluster, IncludesLocal);
+  there.bench.files.disk->Write("/home/someone/local.h", "one");
+  there.Start("a", contained);
+  cluster.Last().asker.compile();
+  CHECK(there.Answer().outcome == Outcome::kBuilt);
+  REQUIRE(cluster.outside.size() == 1);
+  CHECK(cluster.outside.begin()->second == kOverflowUid);
+  // A node that does send them holds up no container here.
+  Node here(cluster);
+  here.Start("b", contained);
+  const FakeCluster::Asked first = cluster.Last(2);
+  first.asker.looks_outside(contained.uid);
+  const FakeCluster::Asked alone = cluster.Last(3);
+  CHECK(alone.question.compile != first.question.compile);
+  alone.asker.compile();
+  CHECK(here.Answer().outcome == Outcome::kBuilt);
+}
+
 TEST_CASE("no user waits for a compile of another node that waits for files of another user") {
   FakeCluster cluster;
   Node node(cluster);
