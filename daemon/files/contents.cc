@@ -28,6 +28,15 @@ struct CountedBytes {
 /// How long a large file waits for room. The requester's other files release theirs meanwhile.
 constexpr std::chrono::seconds kPatience{30};
 
+/// Writes back what is dirty of a file, however late the kernel would: a store through a mapping
+/// changes the file's ctime after that. Returns false if the disk refuses. Does nothing through an
+/// overlay, whose pages are those of another file.
+bool WriteBack(int file) {
+  constexpr unsigned kAndWait =
+      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+  return sync_file_range(file, 0, 0, kAndWait) == 0;
+}
+
 /// Reads all bytes of a file from its start. `expected` is the size that it seems to have.
 /// kChanging: it has more than that, and more than the size up to which files are not charged.
 Reached<std::string> ReadWhole(int file, uint64_t expected) {
@@ -109,16 +118,18 @@ Reached<FileContents> ContentsReader::ReadOpen(int contents, FileSystem file_sys
     }
     share = *std::move(taken);
   }
+  const ContentStamp stamp = ContentStamp::Of(before);
+  const bool proves =
+      StampsProve(file_system, before) && LiesStill(stamp, begin) && WriteBack(contents);
   Reached<std::string> read = ReadWhole(contents, before.stx_size);
   if (const auto* obstacle = std::get_if<PathError>(&read)) return *obstacle;
   if (const int error = StatusAt(contents, "", &after); error != 0) return PathError::Of(error);
-  const ContentStamp stamp = ContentStamp::Of(before);
   if (ContentStamp::Of(after) != stamp) return PathError{PathError::Kind::kChanging};
   const auto counted = std::make_shared<const CountedBytes>(
       CountedBytes{std::move(share), std::get<std::string>(std::move(read))});
   std::shared_ptr<const std::string> bytes(counted, &counted->bytes);
   const Digest digest = Sha256(*bytes);
-  if (StampsProve(file_system, before) && LiesStill(stamp, begin)) {
+  if (proves) {
     memory_.digests.Remember(stamp, {digest, HasAccessList(contents)});
   }
   return FileContents{digest, std::move(bytes), before};

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -90,6 +91,20 @@ TEST_CASE("a digest is not remembered before the file's pages are written back")
   CHECK_FALSE(remembered(kHour));
   CHECK_FALSE(remembered(std::nullopt));
   CHECK(remembered(0));
+}
+
+TEST_CASE("a store through a mapping is noticed, however late the kernel writes pages back") {
+  FileTree tree;
+  tree.Write("include/a.h", "0");
+  const FileDescriptor file(open(tree.Path("include/a.h").c_str(), O_RDWR | O_CLOEXEC));
+  void* const mapped = mmap(nullptr, 1, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+  REQUIRE(mapped != MAP_FAILED);
+  for (const char text : {'1', '2', '3'}) {
+    *static_cast<char*>(mapped) = text;
+    tree.Settle("include/a.h");
+    CHECK(tree.Own({"include"})->Look({0, "a.h"})->digest == Sha256(std::string(1, text)));
+  }
+  munmap(mapped, 1);
 }
 
 TEST_CASE("a rewrite of the same size with the old time set back is noticed") {
