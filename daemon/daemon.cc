@@ -162,7 +162,9 @@ Daemon::Daemon(Parts parts)
                     .answered = &parts.stores.disk->answered(),
                     .own = &parts.stores.disk->own(),
                     .sent_contents = sent_contents_,
-                    .cluster = FirstOf(shelves_.get(), redis_.get())},
+                    .cluster = FirstOf(shelves_.get(), redis_.get()),
+                    .find_account =
+                        [&accounts = parts.accounts](uid_t uid) { return accounts.OfStored(uid); }},
                    parts.configuration.builds),
       deposits_(
           {.limits = parts.configuration.deposits,

@@ -31,7 +31,7 @@ BuildCoordinator::BuildCoordinator(Parts parts, const BuildLimits& limits)
     : parts_(std::move(parts)),
       limits_(limits),
       cache_(parts_.tiers, parts_.eviction_log, {limits.remember_failures, limits.quarantine},
-             parts_.own, parts_.cluster),
+             parts_.own, parts_.cluster, parts_.find_account),
       history_(kHistoryBytes),
       responder_({table_, parts_.statistics, history_, parts_.answered, parts_.observe}),
       explainer_(cache_, history_, parts_.eviction_log, parts_.answered),

@@ -56,7 +56,8 @@ class BuildCoordinator {
     PrivateEntries* own = nullptr;       ///< one user's entries, asked first; null: none
     /// Contents of files that callers sent; null: no caller sends any.
     std::shared_ptr<SentContents> sent_contents = nullptr;
-    Cluster* cluster = nullptr;  ///< other nodes, asked before a compile; null: none
+    Cluster* cluster = nullptr;     ///< other nodes, asked before a compile; null: none
+    FindAccount find_account = {};  ///< empty: each uid counts as itself
   };
 
   BuildCoordinator(Parts parts, const BuildLimits& limits);

@@ -72,13 +72,14 @@ SharedEntry ManifestEntryOf(const BuildPlan& plan) {
 }
 
 BuildCache::BuildCache(std::vector<Tier*> tiers, EvictionLog& eviction_log,
-                       const Lifetimes& lifetimes, PrivateEntries* own, Cluster* cluster)
+                       const Lifetimes& lifetimes, PrivateEntries* own, Cluster* cluster,
+                       FindAccount find_account)
     : tiers_(std::move(tiers)),
       at_once_(MemoryTiers(tiers_)),
       own_(own),
       cluster_(cluster),
       eviction_log_(eviction_log),
-      manifests_(tiers_, own),
+      manifests_(tiers_, own, std::move(find_account)),
       failures_(lifetimes.failures, kFailureBytes, Clock::now),
       quarantine_(lifetimes.quarantine, kQuarantineBytes, Clock::now),
       looks_outside_(kExpectationLifetime, kExpectationBytes, Clock::now),

@@ -99,9 +99,10 @@ class BuildCache {
 
   /// `tiers` are in the order in which they are asked. The tiers, the eviction log, `own` and
   /// `cluster` must outlive the cache. `own` may be null: no user has entries of its own. `cluster`
-  /// may be null: nothing is given to other nodes.
+  /// may be null: nothing is given to other nodes. `find_account`: as Manifest::Add has it.
   BuildCache(std::vector<Tier*> tiers, EvictionLog& eviction_log, const Lifetimes& lifetimes,
-             PrivateEntries* own = nullptr, Cluster* cluster = nullptr);
+             PrivateEntries* own = nullptr, Cluster* cluster = nullptr,
+             FindAccount find_account = {});
 
   /// Returns an artifact for one user as a finished result. The user's own entries come before the
   /// shared ones. Copies what it finds into the tiers above.

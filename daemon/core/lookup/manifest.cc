@@ -3,6 +3,7 @@
 #include "daemon/core/lookup/manifest.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "base/codec.h"
@@ -14,6 +15,7 @@ namespace {
 //
 //   manifest = u32 version, u32 count, count * closure
 //   closure  = u8 shows_paths, u8 owned, [u32 uid if owned], u32 count, count * entry
+//              (a uid of a user of a container counts as none, and is not written)
 //   entry    = u32 root, text name, u8 kind, [32 bytes digest if a file or the toolchain's],
 //              [u32 same_as unless absent]
 constexpr uint32_t kManifestVersion = 4;
@@ -45,6 +47,7 @@ ClosureEntry TakeEntry(ByteReader& reader, uint32_t place) {
 KnownClosure TakeClosure(ByteReader& reader) {
   KnownClosure known{.closure = {}, .shows_paths = reader.Flag()};
   if (reader.Flag()) known.owner = reader.Take<uint32_t>();
+  if (known.owner && IsContainerUser(*known.owner)) known.owner.reset();
   const size_t count = reader.Count(kEntryMinimum);
   if (count > kMaxClosureNames) {
     reader.Fail();
@@ -60,22 +63,63 @@ KnownClosure TakeClosure(ByteReader& reader) {
   return known;
 }
 
+/// The part of a bounded total that one closure takes.
+struct Part {
+  std::optional<Account> account;  ///< none: the closure has no owner
+  uint64_t amount = 0;
+};
+
+/// Returns which of the parts, the newest first, must go so that all are within the limit: the
+/// oldest of the account that has most. Returns none if all fit.
+std::optional<size_t> MustGo(std::span<const Part> parts, uint64_t limit) {
+  const auto of_container = [](const Part& part) {
+    return part.account && part.account->IsContainers();
+  };
+  std::map<std::optional<Account>, uint64_t> held;
+  uint64_t in_all = 0;
+  uint64_t in_containers = 0;
+  for (const Part& part : parts) {
+    held[part.account] += part.amount;
+    in_all += part.amount;
+    if (of_container(part)) in_containers += part.amount;
+  }
+  if (in_all <= limit) return std::nullopt;
+  const auto weight = [&](const Part& part) {
+    return std::pair(in_containers > limit / 2 && of_container(part), held[part.account]);
+  };
+  size_t loser = parts.size() - 1;
+  for (size_t i = loser; i-- > 0;) {
+    if (weight(parts[i]) > weight(parts[loser])) loser = i;
+  }
+  return loser;
+}
+
 }  // namespace
 
-void Manifest::Add(KnownClosure closure) {
+void Manifest::Add(KnownClosure closure, const FindAccount& find_account) {
   std::erase_if(closures, [&](const auto& known) { return known.closure == closure.closure; });
-  const std::optional<uid_t> owner = closure.owner;
   closures.insert(closures.begin(), std::move(closure));
-  size_t of_owner = 0;
-  std::erase_if(closures, [&](const KnownClosure& known) {
-    return owner && known.owner == owner && ++of_owner > kMaxClosuresOfOwner;
-  });
-  if (closures.size() > kMaxClosures) closures.resize(kMaxClosures);
-  uint64_t bytes = 0;
-  const auto too_much = std::ranges::find_if(closures, [&](const KnownClosure& known) {
-    return (bytes += BytesOf(known.closure)) > kMaxBytes;
-  });
-  closures.erase(too_much, closures.end());
+  std::vector<Part> counts;
+  std::vector<Part> bytes;
+  for (const KnownClosure& known : closures) {
+    std::optional<Account> account;
+    if (known.owner && find_account) account = find_account(*known.owner);
+    if (known.owner && !account) account = Account(*known.owner);
+    counts.push_back({account, 1});
+    bytes.push_back({account, BytesOf(known.closure)});
+  }
+  const auto drop = [&](size_t place) {
+    for (auto* parts : {&counts, &bytes}) parts->erase(parts->begin() + place);
+    closures.erase(closures.begin() + place);
+  };
+  const std::optional<Account> own = counts.front().account;
+  const auto is_own = [&](const Part& part) { return own && part.account == own; };
+  for (size_t held = std::ranges::count_if(counts, is_own); held > kMaxClosuresOfAccount; --held) {
+    const auto oldest = std::find_if(counts.rbegin(), counts.rend(), is_own);
+    drop(counts.rend() - oldest - 1);
+  }
+  while (const auto loser = MustGo(counts, kMaxClosures)) drop(*loser);
+  while (const auto loser = MustGo(bytes, kMaxBytes)) drop(*loser);
 }
 
 const KnownClosure* Manifest::FindTrue(RequesterFiles& files,
@@ -123,8 +167,9 @@ std::string EncodeManifest(const Manifest& manifest) {
   ByteWriter writer;
   writer.Put(kManifestVersion).Count(manifest.closures.size());
   for (const KnownClosure& known : manifest.closures) {
-    writer.Put(known.shows_paths).Put(known.owner.has_value());
-    if (known.owner) writer.Put<uint32_t>(*known.owner);
+    const bool owned = known.owner && !IsContainerUser(*known.owner);
+    writer.Put(known.shows_paths).Put(owned);
+    if (owned) writer.Put<uint32_t>(*known.owner);
     writer.Count(known.closure.entries.size());
     for (const ClosureEntry& entry : known.closure.entries) Put(writer, entry);
   }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "daemon/core/closure/closure.h"
+#include "daemon/core/model/account.h"
 #include "daemon/core/model/artifact.h"
 #include "daemon/core/model/toolchain.h"
 #include "proto/digest.h"
@@ -53,7 +54,8 @@ struct KnownClosure {
   Closure closure;
   /// The output shows the names of its files. It is cached under the real names, not under these.
   bool shows_paths = false;
-  /// The uid whose compile had it last; none: it came with a snapshot.
+  /// The uid whose compile had it last; none: it came from elsewhere. Not stored if it is a user of
+  /// a container, whose number means another in the next run of the daemon.
   std::optional<uid_t> owner = std::nullopt;
   /// Key of its artifact. Not stored, but computed once where the fingerprint is known
   /// (ManifestTable): hashing thousands of names takes longer than all the rest of a hit.
@@ -69,10 +71,10 @@ struct KnownClosure {
 /// key of its own: it is verified, bounded and evicted like them.
 struct Manifest {
   static constexpr size_t kMaxClosures = 64;
-  /// For one owner: a user who edits headers evicts that user's older closures, not others'. Those
-  /// without an owner are bounded by kMaxClosures alone.
-  static constexpr size_t kMaxClosuresOfOwner = 8;
-  /// For all closures together, as BytesOf counts. One closure fits in any case.
+  /// For one account: a user who edits headers evicts that user's older closures, not others'.
+  /// Those without an owner are bounded by kMaxClosures alone.
+  static constexpr size_t kMaxClosuresOfAccount = 8;
+  /// For all closures together, as BytesOf counts. One closure alone fits in any case.
   static constexpr uint64_t kMaxBytes = 32u << 20;
 
   std::vector<KnownClosure> closures;
@@ -81,9 +83,12 @@ struct Manifest {
   /// manifest's entry.
   std::chrono::microseconds compile_time{0};
 
-  /// Puts the closure in front, whether it was listed before or not. Drops the oldest if its owner
-  /// has too many, if there are too many in all, or if they take too many bytes.
-  void Add(KnownClosure closure);
+  /// Puts the closure in front, whether it was listed before or not. If its account has too many,
+  /// drops the oldest of these. If there are too many in all, or if they take too many bytes, drops
+  /// the oldest of the account that has most; among those of containers if these would have more
+  /// than a half together. Those without an owner count as one account. `find_account` may be
+  /// empty: each uid counts as itself.
+  void Add(KnownClosure closure, const FindAccount& find_account = {});
 
   /// Returns the first of the requester's own closures that is true in these files, else the first
   /// of others', or null. `whose`: one element for each closure. Blocks as long as the disk does.

@@ -16,23 +16,37 @@ namespace {
 constexpr size_t kMaxDecodedBytes = 16 << 20;
 constexpr size_t kDecodedBytes = 512;
 
-/// Returns the manifest with more closures, as the tiers keep it.
-ArtifactPtr EntryWith(Manifest manifest, std::span<const KnownClosure> closures,
-                      std::chrono::microseconds compile_time) {
-  for (const KnownClosure& closure : closures) manifest.Add(closure);
+constexpr size_t kOwnersBytes = 8 << 20;  // 4,096 closures of each account
+constexpr std::chrono::hours kOwnersLifetime{24};
+
+}  // namespace
+
+ManifestTable::ManifestTable(std::vector<Tier*> tiers, PrivateEntries* own,
+                             FindAccount find_account)
+    : tiers_(std::move(tiers)),
+      at_once_(MemoryTiers(tiers_)),
+      own_(own),
+      find_account_(std::move(find_account)),
+      of_containers_(kOwnersLifetime, kOwnersBytes, std::chrono::steady_clock::now),
+      decoded_({.max_bytes = kMaxDecodedBytes}) {}
+
+void ManifestTable::NoteOwners(const Digest& fingerprint, std::span<const KnownClosure> closures) {
+  for (const KnownClosure& known : closures) {
+    if (!known.owner || !IsContainerUser(*known.owner)) continue;
+    const auto found = find_account_ ? find_account_(*known.owner) : std::nullopt;
+    of_containers_.Remember(KeyOf(fingerprint, known.closure),
+                            found.value_or(Account(*known.owner)), *known.owner, 0);
+  }
+}
+
+ArtifactPtr ManifestTable::EntryWith(Manifest manifest, std::span<const KnownClosure> closures,
+                                     microseconds compile_time) const {
+  for (const KnownClosure& closure : closures) manifest.Add(closure, find_account_);
   auto entry = std::make_shared<Artifact>();
   entry->log = EncodeManifest(manifest);
   entry->compile_time = std::max(manifest.compile_time, compile_time);
   return entry;
 }
-
-}  // namespace
-
-ManifestTable::ManifestTable(std::vector<Tier*> tiers, PrivateEntries* own)
-    : tiers_(std::move(tiers)),
-      at_once_(MemoryTiers(tiers_)),
-      own_(own),
-      decoded_({.max_bytes = kMaxDecodedBytes}) {}
 
 std::shared_ptr<const Manifest> ManifestTable::Find(const Digest& fingerprint) {
   const ManifestPtr found = FindIn(tiers_, fingerprint);
@@ -96,7 +110,10 @@ ManifestTable::ManifestPtr ManifestTable::Decode(const Digest& place, const Dige
     manifest = *std::move(held);
     manifest.compile_time = entry->compile_time;
   }
-  for (KnownClosure& known : manifest.closures) known.key = KeyOf(fingerprint, known.closure);
+  for (KnownClosure& known : manifest.closures) {
+    known.key = KeyOf(fingerprint, known.closure);
+    if (!known.owner) known.owner = of_containers_.Find(known.key);
+  }
   auto decoded = std::make_shared<const Manifest>(std::move(manifest));
   const size_t bytes = kDecodedBytes + entry->log.size();
   if (bytes > kMaxDecodedBytes / 4) return decoded;
@@ -148,6 +165,7 @@ ArtifactPtr ManifestTable::ForOtherNodes(const Digest& fingerprint) {
 
 void ManifestTable::AddInMemory(const Digest& fingerprint, std::span<const KnownClosure> closures,
                                 microseconds compile_time, const Manifest* known) {
+  NoteOwners(fingerprint, closures);
   const auto entry_after = [&](const ArtifactPtr& before) {
     if (before != nullptr)
       return EntryWith(*Decode(fingerprint, fingerprint, before), closures, compile_time);

@@ -11,7 +11,9 @@
 #include "base/lru.h"
 #include "base/mutex.h"
 #include "daemon/core/lookup/manifest.h"
+#include "daemon/core/model/account.h"
 #include "daemon/core/model/artifact.h"
+#include "daemon/core/model/expiring_cache.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/tier.h"
 #include "proto/digest.h"
@@ -21,8 +23,10 @@ namespace cccl_cache::daemon {
 /// The manifests of all fingerprints, in the tiers. Thread-safe.
 class ManifestTable {
  public:
-  /// The tiers and users' own entries, which may be null, must outlive the table.
-  explicit ManifestTable(std::vector<Tier*> tiers, PrivateEntries* own = nullptr);
+  /// The tiers and users' own entries, which may be null, must outlive the table. `find_account`:
+  /// as Manifest::Add has it.
+  explicit ManifestTable(std::vector<Tier*> tiers, PrivateEntries* own = nullptr,
+                         FindAccount find_account = {});
 
   /// Returns the shared manifest with the keys of all closures. Never null; empty if nothing is
   /// known.
@@ -62,6 +66,11 @@ class ManifestTable {
     ManifestPtr manifest;
   };
   using Lru = PerUserLru<Digest, Decoded, DigestHash>;
+  /// Records which of these closures are of users of containers.
+  void NoteOwners(const Digest& fingerprint, std::span<const KnownClosure> closures);
+  /// Returns the manifest with more closures, as the tiers keep it.
+  [[nodiscard]] ArtifactPtr EntryWith(Manifest manifest, std::span<const KnownClosure> closures,
+                                      std::chrono::microseconds compile_time) const;
   /// Returns the manifest, or null if none of these tiers has one.
   [[nodiscard]] ManifestPtr FindIn(const std::vector<Tier*>& tiers, const Digest& fingerprint);
   /// Returns the shared manifest as the tiers in memory keep it, or null.
@@ -75,6 +84,8 @@ class ManifestTable {
   const std::vector<Tier*> tiers_;
   const std::vector<Tier*> at_once_;
   PrivateEntries* const own_;
+  const FindAccount find_account_;
+  ExpiringCache<uid_t> of_containers_;  ///< owners that entries do not name, by closures' keys
   /// One mutex for each first byte of a fingerprint. Additions to one fingerprint run one at a
   /// time, so that none gets lost.
   std::array<Mutex, 256> adding_;

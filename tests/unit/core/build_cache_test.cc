@@ -180,6 +180,23 @@ TEST_CASE("of what can't be kept, nothing is") {
   CHECK_FALSE(scene.cache.FailureOf(*plan));
 }
 
+TEST_CASE("the number that a container's user had is nobody's closures' after a restart") {
+  constexpr uid_t kContained = kFirstContainerUser;
+  Scene scene;
+  FlightResult flight_result = Compiled();
+  flight_result.looked_outside = true;
+  flight_result.closure = OneFile();
+  const auto plan = Plan("a", kContained);
+  scene.cache.Keep(*plan, {.uid = kContained}, flight_result, nullptr);
+  const auto manifest = scene.cache.SharedManifestInMemory(*plan);
+  CHECK(scene.cache.WhoseClosures(*manifest, kContained) == std::vector{ClosureOf::kRequester});
+  CHECK(scene.cache.WhoseClosures(*manifest, kAlice) == std::vector{ClosureOf::kOthers});
+  BuildCache next_run({&scene.upper, &scene.lower}, scene.eviction_log, {});
+  const auto read = next_run.SharedManifestInMemory(*plan);
+  REQUIRE(read->closures.size() == 1);
+  CHECK(next_run.WhoseClosures(*read, kContained) == std::vector{ClosureOf::kOthers});
+}
+
 TEST_CASE("a failure is remembered for everybody, if it came from the request alone") {
   Scene scene;
   const auto plan = Plan("a");

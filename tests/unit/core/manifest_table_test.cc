@@ -130,6 +130,21 @@ TEST_CASE("a merge of many closures of another node comes to an end, and loses n
   CHECK(merged->closures.back().owner == uid_t{1000});
 }
 
+TEST_CASE("a user of a container owns a closure in memory only, and in this run only") {
+  MapTier memory(TierName::kMemory);
+  MapTier disk(TierName::kDisk);
+  constexpr uid_t kContained = kFirstContainerUser + 1;
+  KnownClosure owned = OneFile("a");
+  owned.owner = kContained;
+  ManifestTable table({&memory, &disk});
+  table.Add(kFingerprint, owned, kTime);
+  table.Add(kFingerprint, OneFile("b"), kTime);
+  memory.Clear();
+  CHECK(table.Find(kFingerprint)->closures.back().owner == kContained);
+  ManifestTable next_run({&memory, &disk});
+  CHECK(next_run.Find(kFingerprint)->closures.back().owner == std::nullopt);
+}
+
 TEST_CASE("an entry that holds no manifest counts as none") {
   MapTier memory(TierName::kMemory);
   memory.Put(ManifestKey(kFingerprint), testing::MakeArtifact("x", "not a manifest"));

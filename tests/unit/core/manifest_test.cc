@@ -8,6 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "base/codec.h"
+#include "daemon/core/model/account.h"
+
 namespace cccl_cache::daemon::manifest_test {
 namespace {
 
@@ -50,13 +53,81 @@ TEST_CASE("a user's newer closures push out that user's older ones and nobody el
   for (uid_t uid = 0; uid < 10; ++uid)
     manifest.Add({OneFile(std::to_string(uid)).closure, false, uid});
   for (int i = 100; i < 150; ++i) manifest.Add({OneFile(std::to_string(i)).closure, false, 5});
-  CHECK(manifest.closures.size() == 9 + Manifest::kMaxClosuresOfOwner);
+  CHECK(manifest.closures.size() == 9 + Manifest::kMaxClosuresOfAccount);
   CHECK(manifest.closures.front().closure == OneFile("149").closure);
   CHECK(manifest.closures.back().owner == uid_t{0});
   for (uid_t uid = 10; uid < 200; ++uid) {
     manifest.Add({OneFile(std::to_string(uid)).closure, false, uid});
   }
   CHECK(manifest.closures.size() == Manifest::kMaxClosures);
+}
+
+/// The accounts of a node: user 1000 has subordinate uids, and so has each of its containers.
+std::optional<Account> AccountOf(uid_t uid) {
+  if (IsContainerUser(uid)) return Account(kFirstContainerUser + uid % 16);
+  return Account(uid >= 100'000 ? 1000 : uid);
+}
+
+/// Adds closures of one user that no other has.
+void AddMany(Manifest& manifest, uid_t uid, int count) {
+  for (int i = 0; i < count; ++i) {
+    manifest.Add({OneFile(std::to_string(uid) + "/" + std::to_string(i)).closure, false, uid},
+                 AccountOf);
+  }
+}
+
+size_t CountOf(const Manifest& manifest, uid_t uid) {
+  return std::ranges::count(manifest.closures, std::optional(uid), &KnownClosure::owner);
+}
+
+TEST_CASE("a user with many uids pushes out its own closures and nobody else's") {
+  Manifest manifest;
+  AddMany(manifest, 4002, 1);
+  for (uid_t uid = 100'000; uid < 100'100; ++uid) AddMany(manifest, uid, 1);
+  CHECK(CountOf(manifest, 4002) == 1);
+  CHECK(manifest.closures.size() == 1 + Manifest::kMaxClosuresOfAccount);
+}
+
+TEST_CASE("containers push out each other's closures, not those of users of the node") {
+  Manifest manifest;
+  const uid_t other = kFirstContainerUser + 15;
+  AddMany(manifest, other, 1);
+  for (uid_t uid = 1000; uid < 1005; ++uid) AddMany(manifest, uid, 8);
+  // Fifteen containers, each with uids of its own choice.
+  for (uid_t i = 0; i < 15; ++i) {
+    for (uid_t uid = 16; uid < 160; uid += 16) AddMany(manifest, kFirstContainerUser + uid + i, 8);
+  }
+  CHECK(manifest.closures.size() == Manifest::kMaxClosures);
+  for (uid_t uid = 1000; uid < 1005; ++uid) CHECK(CountOf(manifest, uid) >= 6);
+  CHECK(CountOf(manifest, other) == 1);
+  AddMany(manifest, other, 1);
+  CHECK(CountOf(manifest, other) == 1);
+}
+
+TEST_CASE("where there are too many, the oldest of the account that has most goes") {
+  Manifest manifest;
+  AddMany(manifest, 5, 1);
+  AddMany(manifest, 6, 8);
+  for (size_t i = 9; i < Manifest::kMaxClosures; ++i) AddMany(manifest, 2000 + i, 1);
+  AddMany(manifest, 7, 2);
+  CHECK(CountOf(manifest, 5) == 1);
+  CHECK(CountOf(manifest, 6) == 6);
+  CHECK(CountOf(manifest, 7) == 2);
+}
+
+TEST_CASE("the number of a container's user is neither written nor read") {
+  Manifest manifest = Example();
+  constexpr uid_t kUser = 1'234'567;
+  manifest.closures[0].owner = kUser;
+  const std::string of_user = EncodeManifest(manifest);
+  const auto bytes = [](uid_t uid) { return ByteWriter().Put<uint32_t>(uid).Joined(); };
+  std::string of_container = of_user;  // as versions wrote it that did not tell the two apart
+  of_container.replace(of_container.find(bytes(kUser)), 4, bytes(kFirstContainerUser + 7));
+  manifest.closures[0].owner.reset();
+  CHECK(DecodeManifest(of_container) == manifest);
+  const std::string without = EncodeManifest(manifest);
+  manifest.closures[0].owner = kFirstContainerUser + 7;
+  CHECK(EncodeManifest(manifest) == without);
 }
 
 TEST_CASE("a manifest says more than another if it has a closure more, whatever the order") {
@@ -193,6 +264,19 @@ TEST_CASE("the oldest closures go where all together take too much") {
   CHECK(DecodeManifest(EncodeManifest(manifest)) == manifest);
   manifest.closures.push_back(Names(4'096, kMaxClosureNameBytes / 4'096));
   CHECK_FALSE(DecodeManifest(EncodeManifest(manifest)));
+}
+
+TEST_CASE("long closures of one user push out that user's, not the short ones of another") {
+  Manifest manifest;
+  manifest.Add({OneFile("short").closure, false, 1000});
+  for (const char first : {'a', 'b', 'c'}) {
+    KnownClosure known = Names(4'096, kMaxClosureNameBytes / 4'096, first);
+    known.owner = 1001;
+    manifest.Add(known);
+  }
+  REQUIRE(manifest.closures.size() == 2);
+  CHECK(manifest.closures[0].closure.entries[0].name.below.front() == 'c');
+  CHECK(manifest.closures[1].owner == uid_t{1000});
 }
 
 TEST_CASE("an inode of a manifest can't be that of a later entry") {
