@@ -12,11 +12,12 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// Keys are uniform, so a run of neighbours is a fair sample. The oldest quarter of the sample is
+// Keys are uniform, so a run of neighbours is a fair sample. The oldest part of the sample is
 // dropped.
 constexpr size_t kSample = 512;
-constexpr size_t kDroppedAtOnce = kSample / 4;
-constexpr int kRounds = 64;
+constexpr size_t kDroppedPart = 4;
+/// Samples of one write, besides one for each row: that drops as many rows as come, at least.
+constexpr size_t kRounds = 64;
 
 bool HasRow(Database& database, std::string_view key) {
   return database.Read(Column::kAnswered, key, [](std::string_view) {}) == Database::Found::kYes;
@@ -41,13 +42,29 @@ std::optional<DatabaseError> AnsweredTable::Commit(Database& database, Plan plan
     if (count > 0) value = ByteWriter().Put(count).Joined();
     plan.writes.push_back({Column::kAnswered, UserRowPrefix(uid), std::move(value)});
   }
-  return database.Write(plan.writes);
+  if (auto error = database.Write(plan.writes)) return error;
+  for (const auto& [uid, count] : plan.counts) {
+    if (uid != kAll) usage_.Set(uid, count);
+  }
+  return std::nullopt;
+}
+
+void AnsweredTable::CountAll(Database& database) {
+  usage_.Clear();
+  std::vector<uid_t> users;
+  ReadUsers(database, &users);
+  for (const uid_t uid : users) {
+    Plan plan;
+    usage_.Set(uid, CountOf(database, uid, plan));
+  }
+  counted_ = true;
 }
 
 std::optional<DatabaseError> AnsweredTable::Write(Database& database, const Rows& rows) {
   if (rows.empty()) return std::nullopt;
+  if (!counted_) CountAll(database);
   Plan plan;
-  std::map<uid_t, std::string> latest;
+  std::map<uid_t, Digest> latest;
   for (const auto& [place, build] : rows) {
     const auto& [uid, key] = place;
     std::string row = UserRowKey(uid, key);
@@ -55,31 +72,25 @@ std::optional<DatabaseError> AnsweredTable::Write(Database& database, const Rows
       plan.counts[uid] = CountOf(database, uid, plan) + 1;
       plan.counts[kAll] = CountOf(database, kAll, plan) + 1;
     }
-    latest[uid] = row;
+    latest[uid] = key;
     plan.writes.push_back({Column::kAnswered, std::move(row), EncodeAnswered(build)});
   }
   if (auto error = Commit(database, std::move(plan))) return error;
-  for (const auto& [uid, row] : latest) {
-    if (auto error = Trim(database, uid, row, limits_.per_user)) return error;
-  }
-  return Trim(database, kAll, latest.begin()->second, limits_.in_all);
-}
-
-std::optional<DatabaseError> AnsweredTable::Trim(Database& database, uid_t uid,
-                                                 const std::string& start, uint64_t limit) {
-  const std::string prefix = uid == kAll ? "" : UserRowPrefix(uid);
-  for (int round = 0; round < kRounds; ++round) {
-    Plan plan;
-    const uint64_t count = CountOf(database, uid, plan);
-    if (count <= limit) break;
-    if (auto error = DropOldest(database, prefix, start, count - limit)) return error;
+  usage_.FindSomeAgain();
+  size_t rounds = rows.size() + kRounds;
+  for (const auto& [uid, key] : latest) {
+    while (const auto loser = usage_.MustGiveWay(usage_.AccountOf(uid), 0)) {
+      if (rounds-- == 0) return std::nullopt;
+      if (auto error = DropOldest(database, *loser, key)) return error;
+    }
   }
   return std::nullopt;
 }
 
-std::optional<DatabaseError> AnsweredTable::DropOldest(Database& database,
-                                                       const std::string& prefix,
-                                                       const std::string& start, uint64_t surplus) {
+std::optional<DatabaseError> AnsweredTable::DropOldest(Database& database, uid_t uid,
+                                                       const Digest& start) {
+  const std::string prefix = UserRowPrefix(uid);
+  const std::string first = UserRowKey(uid, start);
   std::vector<std::pair<std::chrono::sys_seconds, std::string>> sample;
   const auto collect = [&](std::string_view key, std::string_view value) {
     if (!key.starts_with(prefix)) return false;
@@ -88,21 +99,30 @@ std::optional<DatabaseError> AnsweredTable::DropOldest(Database& database,
     }
     return sample.size() < kSample;
   };
-  if (auto error = database.Scan(Column::kAnswered, start, collect)) return error;
-  const auto until_start = [&](std::string_view key, std::string_view value) {
-    return key < start && collect(key, value);
+  if (auto error = database.Scan(Column::kAnswered, first, collect)) return error;
+  const auto until_first = [&](std::string_view key, std::string_view value) {
+    return key < first && collect(key, value);
   };
   if (sample.size() < kSample) {
-    if (auto error = database.Scan(Column::kAnswered, prefix, until_start)) return error;
+    if (auto error = database.Scan(Column::kAnswered, prefix, until_first)) return error;
   }
   std::sort(sample.begin(), sample.end());
-  sample.resize(std::min<uint64_t>({sample.size(), surplus, kDroppedAtOnce}));
   Plan plan;
+  const uint64_t count = CountOf(database, uid, plan);
+  // A count without rows is wrong.
+  uint64_t dropped = count;
+  if (!sample.empty()) {
+    const auto above = [](uint64_t held, uint64_t limit) { return held - std::min(held, limit); };
+    const uint64_t surplus = std::max(above(usage_.Of(usage_.AccountOf(uid)), limits_.per_account),
+                                      above(usage_.in_all(), limits_.in_all));
+    const uint64_t part = (sample.size() + kDroppedPart - 1) / kDroppedPart;
+    sample.resize(std::clamp<uint64_t>(surplus, 1, part));
+    dropped = std::min<uint64_t>(count, sample.size());
+  }
+  const uint64_t in_all = CountOf(database, kAll, plan);
+  plan.counts[uid] = count - dropped;
+  plan.counts[kAll] = in_all - std::min(in_all, dropped);
   for (auto& [last, key] : sample) {
-    for (const uid_t counted : {*UserOfRow(key), kAll}) {
-      const uint64_t count = CountOf(database, counted, plan);
-      plan.counts[counted] = count - std::min<uint64_t>(count, 1);
-    }
     plan.writes.push_back({Column::kAnswered, std::move(key), std::nullopt});
   }
   return Commit(database, std::move(plan));

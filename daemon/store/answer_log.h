@@ -13,27 +13,30 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "daemon/core/model/account.h"
 #include "daemon/core/model/tier.h"
 #include "daemon/store/database.h"
 #include "proto/digest.h"
 
 namespace cccl_cache::daemon {
 
-/// The builds that each user was answered with, as rows of the database. Write is for the writer
-/// thread only; the other functions are thread-safe.
+/// The builds that each user was answered with, as rows of the database. Write and Reopened are for
+/// the writer thread only; the other functions are thread-safe.
 class AnsweredTable {
  public:
-  struct Limits {
-    uint64_t per_user = 65'536;
-    uint64_t in_all = 524'288;
-  };
+  using Limits = AccountUsage::Limits;
+  static constexpr Limits kLimits{.per_account = 65'536, .in_all = 524'288};
   using Rows = std::map<std::pair<uid_t, Digest>, AnsweredBuild>;
 
-  explicit AnsweredTable(Limits limits) : limits_(limits) {}
+  /// `find_account`: as AccountUsage has it.
+  explicit AnsweredTable(const Limits& limits, FindAccount find_account = {})
+      : limits_(limits), usage_(limits, std::move(find_account)) {}
 
-  /// Writes the rows. A user over the `per_user` limit loses the oldest rows of a sample; so do all
-  /// users together over `in_all`.
+  /// Writes the rows. Where that is too much, uids lose the oldest rows of a sample, those that
+  /// AccountUsage::MustGiveWay names.
   [[nodiscard]] std::optional<DatabaseError> Write(Database& database, const Rows& rows);
+  /// The next Write is to a database that was opened since the last one.
+  void Reopened() { counted_ = false; }
 
   /// Adds the user's rows to `rows`.
   static void Read(Database& database, uid_t uid, Rows* rows);
@@ -50,16 +53,17 @@ class AnsweredTable {
     std::map<uid_t, uint64_t> counts;
   };
   [[nodiscard]] static uint64_t CountOf(Database& database, uid_t uid, Plan& plan);
-  [[nodiscard]] static std::optional<DatabaseError> Commit(Database& database, Plan plan);
-  /// Drops up to `surplus` of the oldest rows with `prefix`, from a sample that begins at `start`.
-  [[nodiscard]] static std::optional<DatabaseError> DropOldest(Database& database,
-                                                               const std::string& prefix,
-                                                               const std::string& start,
-                                                               uint64_t surplus);
-  [[nodiscard]] static std::optional<DatabaseError> Trim(Database& database, uid_t uid,
-                                                         const std::string& start, uint64_t limit);
+  [[nodiscard]] std::optional<DatabaseError> Commit(Database& database, Plan plan);
+  /// Drops some of the uid's oldest rows, from a sample that begins near `start`: at least one, at
+  /// most as many as are too many.
+  [[nodiscard]] std::optional<DatabaseError> DropOldest(Database& database, uid_t uid,
+                                                        const Digest& start);
+  /// Reads how many rows each uid has.
+  void CountAll(Database& database);
 
   const Limits limits_;
+  AccountUsage usage_;  // agrees with the counts in the database, once counted_
+  bool counted_ = false;
 };
 
 /// Answered builds in the database, and those that wait to be written there. Bounded: a build that

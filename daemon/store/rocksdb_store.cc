@@ -162,6 +162,7 @@ void StoreWriter::Reopen() {
   }
   if (auto error = parts_.earlier.DropOnce(*opened->database)) return Failed(*std::move(error));
   parts_.own.Load(*opened->database);
+  parts_.answered_table.Reopened();
   parts_.slot.Set(std::move(opened->database));
 }
 
@@ -228,7 +229,7 @@ RocksdbStore::RocksdbStore(RocksdbStoreOptions options, std::unique_ptr<StateDir
       queue_(options.queue_bytes),
       deposits_(slot_, queue_, statistics),
       answered_(slot_),
-      answered_table_(AnsweredTable::Limits{}),
+      answered_table_(AnsweredTable::kLimits, options.private_limits.find_account),
       own_(options.private_limits, slot_, options.memory, statistics) {}
 
 RocksdbStore::~RocksdbStore() {

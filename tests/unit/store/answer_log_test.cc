@@ -6,9 +6,11 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <memory>
+#include <utility>
 #include <variant>
 #include <vector>
 
+#include "base/codec.h"
 #include "daemon/core/model/account.h"
 #include "daemon/store/rows.h"
 #include "tests/unit/store/store_fixtures.h"
@@ -87,7 +89,8 @@ TEST_CASE("nothing is noted of the overflow uid") {
 
 /// A table over a database of its own.
 struct Table {
-  explicit Table(AnsweredTable::Limits limits) : table(limits) {
+  explicit Table(const AnsweredTable::Limits& limits, FindAccount find_account = {})
+      : table(limits, std::move(find_account)) {
     auto opened = Database::Open(directory / "database", {.limit_bytes = 16 << 20});
     REQUIRE(std::holds_alternative<std::unique_ptr<Database>>(opened));
     database = std::move(std::get<0>(opened));
@@ -109,7 +112,7 @@ struct Table {
 };
 
 TEST_CASE("a user has no more rows than the limit, and the oldest go") {
-  Table table({.per_user = 100, .in_all = 10'000});
+  Table table({.per_account = 100, .in_all = 10'000});
   table.Write(kAlice, 0, 60, 100);
   table.Write(kBob, 0, 100, 1);
   table.Write(kAlice, 1000, 60, 200);
@@ -120,22 +123,68 @@ TEST_CASE("a user has no more rows than the limit, and the oldest go") {
 }
 
 TEST_CASE("a row that is written again is not counted again") {
-  Table table({.per_user = 10, .in_all = 100});
+  Table table({.per_account = 10, .in_all = 100});
   for (int i = 0; i < 50; ++i) table.Write(kAlice, 0, 10, 100 + i);
   CHECK(table.Of(kAlice).size() == 10);
 }
 
-TEST_CASE("all users together have no more than the limit") {
-  Table table({.per_user = 100, .in_all = 150});
-  for (uid_t uid = 1; uid <= 5; ++uid) table.Write(uid, 0, 50, uid);
+TEST_CASE("all users together have no more than the limit, and who has most loses the oldest") {
+  Table table({.per_account = 100, .in_all = 150});
+  table.Write(1, 0, 10, 1);
+  table.Write(2, 0, 80, 100);
+  for (uint64_t i = 0; i < 60; i += 20) table.Write(2, 1000 + i, 20, 200);
+  for (uid_t uid = 3; uid <= 5; ++uid) table.Write(uid, 0, 30, uid);
   size_t rows = 0;
   for (uid_t uid = 1; uid <= 5; ++uid) rows += table.Of(uid).size();
   CHECK(rows == 150);
-  CHECK(table.Of(5).size() == 50);
+  CHECK(table.Of(1).size() == 10);
+  CHECK(table.Of(5).size() == 30);
+  for (const auto& [place, build] : table.Of(2)) {
+    CHECK(build.last == std::chrono::sys_seconds(seconds(200)));
+  }
+}
+
+/// User 1000 has subordinate uids; so has each container.
+std::optional<Account> AccountOf(uid_t uid) {
+  if (IsContainerUser(uid)) return Account(kFirstContainerUser + uid % 16);
+  return Account(uid >= 100'000 && uid < 200'000 ? kAlice : uid);
+}
+
+TEST_CASE("many uids of one user have no more rows than that user may have, over restarts too") {
+  Table table({.per_account = 50, .in_all = 200}, AccountOf);
+  table.Write(kBob, 0, 40, 1);
+  for (uid_t uid = 100'000; uid < 100'100; ++uid) {
+    table.Write(uid, 0, 3);
+    if (uid % 10 == 0) table.table.Reopened();
+  }
+  size_t rows = 0;
+  for (uid_t uid = 100'000; uid < 100'100; ++uid) rows += table.Of(uid).size();
+  CHECK(rows == 50);
+  CHECK(table.Of(kBob).size() == 40);
+}
+
+TEST_CASE("rows of containers push out each other's, not those of users of the node") {
+  Table table({.per_account = 40, .in_all = 200}, AccountOf);
+  for (uid_t uid = 1; uid <= 3; ++uid) table.Write(uid, 0, 33, 1);
+  for (uid_t i = 0; i < 15; ++i) {
+    for (uid_t uid = 16; uid < 80; uid += 16) table.Write(kFirstContainerUser + uid + i, 0, 40);
+  }
+  for (uid_t uid = 1; uid <= 3; ++uid) CHECK(table.Of(uid).size() == 33);
+}
+
+TEST_CASE("a count without rows keeps no other rows from being dropped") {
+  Table table({.per_account = 10, .in_all = 20});
+  const ColumnWrite write{Column::kAnswered, UserRowPrefix(kBob),
+                          ByteWriter().Put<uint64_t>(1000).Joined()};
+  REQUIRE_FALSE(table.database->Write({&write, 1}));
+  table.Write(kBob, 0, 1);
+  table.Write(kAlice, 0, 15);
+  CHECK(table.Of(kAlice).size() == 10);
+  CHECK(table.Of(kBob).size() <= 1);
 }
 
 TEST_CASE("a user's rows are that user's, whole, and those of users beside it stay out of them") {
-  Table table({});
+  Table table(AnsweredTable::kLimits);
   table.Write(kAlice, 0, 3);
   table.Write(kAlice + 1, 3, 2);
   table.Write(kAlice - 1, 5, 1);
@@ -145,7 +194,7 @@ TEST_CASE("a user's rows are that user's, whole, and those of users beside it st
 }
 
 TEST_CASE("what is read is added to what is there") {
-  Table table({});
+  Table table(AnsweredTable::kLimits);
   table.Write(kAlice, 0, 1);
   AnsweredTable::Rows rows;
   rows[{kBob, Key(7)}] = Build(7);
@@ -154,7 +203,7 @@ TEST_CASE("what is read is added to what is there") {
 }
 
 TEST_CASE("users are those that have rows, whatever their numbers") {
-  Table table({});
+  Table table(AnsweredTable::kLimits);
   const auto users = [&] {
     std::vector<uid_t> found;
     AnsweredTable::ReadUsers(*table.database, &found);
@@ -167,7 +216,7 @@ TEST_CASE("users are those that have rows, whatever their numbers") {
 }
 
 TEST_CASE("a row that can't be read is left out, and those after it are not") {
-  Table table({});
+  Table table(AnsweredTable::kLimits);
   table.Write(kAlice, 0, 3);
   const ColumnWrite write{Column::kAnswered, UserRowKey(kAlice, Key(1)), "broken"};
   REQUIRE_FALSE(table.database->Write({&write, 1}));
