@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 
 namespace cccl_cache::daemon {
 namespace {
@@ -78,6 +80,9 @@ Status FairQueue::Add(uint64_t item, Account account, BuildPriority priority) {
     if (line == lines_.end()) {
       rotation_.push_back(account);
       lines_[account].last_turn = turns_;
+      for (const uint64_t group : account.way()) {
+        ++groups_.try_emplace(group, Group{0, turns_}).first->second.lines;
+      }
     }
     Waiting& waiting = waiting_[item];
     if (!known) {
@@ -112,6 +117,9 @@ void FairQueue::RemoveFromLines(std::map<uint64_t, Waiting>::iterator item) {
     line->second.items.erase(place);
     if (account.IsContainers()) --waiting_in_containers_;
     if (!line->second.items.empty()) continue;
+    for (const uint64_t group : line->first.way()) {
+      if (--groups_.at(group).lines == 0) groups_.erase(group);
+    }
     lines_.erase(line);
     rotation_.remove(account);
   }
@@ -186,9 +194,26 @@ FairQueue::Next FairQueue::NextOf(Account account) const {
 }
 
 Account FairQueue::NextInRotation() const {
-  const auto urgent = std::ranges::find_if(
-      rotation_, [&](Account account) REQUIRES(mutex_) { return NextOf(account).is_urgent; });
-  return urgent == rotation_.end() ? rotation_.front() : *urgent;
+  std::vector<Account> ready;
+  std::ranges::copy_if(rotation_, std::back_inserter(ready),
+                       [this](Account account)
+                           REQUIRES(mutex_) { return NextOf(account).is_urgent; });
+  if (ready.empty()) ready.assign(rotation_.begin(), rotation_.end());
+  const auto user = std::ranges::find_if_not(ready, &Account::IsContainers);
+  const bool containers_had_theirs =
+      containers_had_last_turn_ ||
+      busy_slots_.in_containers >= std::max<size_t>(bounds_.slots / 2, 1);
+  if (user != ready.end() && (user == ready.begin() || containers_had_theirs)) return *user;
+  std::erase_if(ready, std::not_fn(&Account::IsContainers));
+  return *std::ranges::min_element(
+      ready, {}, [this](Account account) REQUIRES(mutex_) { return LastTurns(account); });
+}
+
+std::vector<uint64_t> FairQueue::LastTurns(Account account) const {
+  std::vector<uint64_t> turns;
+  for (const uint64_t group : account.way()) turns.push_back(groups_.at(group).last_turn);
+  turns.push_back(lines_.at(account).last_turn);
+  return turns;
 }
 
 uint64_t FairQueue::TakeNextOf(Account account) {
@@ -200,6 +225,8 @@ uint64_t FairQueue::TakeNextOf(Account account) {
   }
   Line& line = lines_.at(account);
   line.last_turn = ++turns_;
+  for (const uint64_t group : account.way()) groups_.at(group).last_turn = turns_;
+  containers_had_last_turn_ = account.IsContainers();
   for (Rank worse = next->second.lines.at(account).rank + 1; worse <= kWarmUpRank; ++worse) {
     ++line.passed_over[static_cast<size_t>(worse)];
   }
@@ -227,9 +254,10 @@ void FairQueue::ServeSlot(std::stop_token stop) {
   const MutexLock lock(mutex_);
   while (added_.Wait(mutex_, stop, [this]() REQUIRES(mutex_) { return !waiting_.empty(); })) {
     if (stop.stop_requested()) return;
-    ++busy_slots_;
-    RunNextOf(NextInRotation());
-    --busy_slots_;
+    const Account next = NextInRotation();
+    busy_slots_.Add(next, 1);
+    RunNextOf(next);
+    busy_slots_.Remove(next, 1);
   }
 }
 
@@ -251,9 +279,9 @@ void FairQueue::ServeRelief(std::stop_token stop) {
 std::variant<Account, FairQueue::Clock::time_point> FairQueue::Relieved() const {
   const Clock::time_point now = Clock::now();
   Clock::time_point next = now + std::chrono::hours(1);
-  if (busy_slots_ < bounds_.slots) return next;
+  if (busy_slots_.in_all < bounds_.slots) return next;
   const Allowance allowance{1, bounds_.relief_slots};
-  for (const Account account : rotation_) {
+  for (const Account& account : rotation_) {
     if (running_of_.contains(account)) continue;
     if (allowance.Most(account, 0, busy_relief_slots_) == 0) continue;
     const Clock::time_point due = NextOf(account).relief_due;

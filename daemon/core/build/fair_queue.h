@@ -32,6 +32,11 @@ namespace cccl_cache::daemon {
 /// `turns_of_others` turns of other lines has its own. So all move, on a busy node as well, and a
 /// thousand old warm-ups are still warm-ups.
 ///
+/// Containers: while a user of the node waits, they have no two turns after each other, and no more
+/// than half of the slots. Their turns are shared along the way to their control groups: those
+/// below one group take turns for what that group gets. So a container that makes groups gains no
+/// turn.
+///
 /// Relief: if items of others hold all slots (their disk hangs), an account that has nothing
 /// running and waits for long gets one of a few relief slots. Thread-safe.
 class FairQueue {
@@ -87,6 +92,10 @@ class FairQueue {
     std::array<uint64_t, kRanks> passed_over = {};  ///< turns that better ranks had since
     uint64_t last_turn = 0;                         ///< of this line; of all when it began
   };
+  struct Group {
+    size_t lines = 0;        ///< of the accounts below
+    uint64_t last_turn = 0;  ///< of these; of all when the first one's line began
+  };
   struct Waiting {
     std::map<Account, Place> lines;
     uint64_t number = 0;
@@ -104,6 +113,9 @@ class FairQueue {
   Next NextOf(Account account) const REQUIRES(mutex_);
   /// Returns the account whose turn it is. Requires that something waits.
   Account NextInRotation() const REQUIRES(mutex_);
+  /// Returns when the control groups on the way to the account had their last turn, and the account
+  /// itself. Of two accounts, the lower one is to have its turn first.
+  std::vector<uint64_t> LastTurns(Account account) const REQUIRES(mutex_);
   /// Runs the account's next item, without the lock.
   void RunNextOf(Account account) REQUIRES(mutex_);
   /// Returns the account to relieve now, or else when to look again.
@@ -120,14 +132,16 @@ class FairQueue {
   mutable Mutex mutex_;
   CondVar added_;    ///< an item was added, for one slot
   CondVar changed_;  ///< for one relief slot, which then knows when to look
-  std::map<Account, Line> lines_ GUARDED_BY(mutex_);  ///< no empty lines
-  std::list<Account> rotation_ GUARDED_BY(mutex_);    ///< the accounts of lines_
+  std::map<Account, Line> lines_ GUARDED_BY(mutex_);     ///< no empty lines
+  std::list<Account> rotation_ GUARDED_BY(mutex_);       ///< the accounts of lines_
+  std::map<uint64_t, Group> groups_ GUARDED_BY(mutex_);  ///< on the ways of lines_
   std::map<uint64_t, Waiting> waiting_ GUARDED_BY(mutex_);
   std::map<Account, size_t> running_of_ GUARDED_BY(mutex_);  ///< no zeros
   size_t waiting_in_containers_ GUARDED_BY(mutex_) = 0;      ///< places in lines of containers
   size_t running_ GUARDED_BY(mutex_) = 0;
-  size_t busy_slots_ GUARDED_BY(mutex_) = 0;
+  HeldInAll busy_slots_ GUARDED_BY(mutex_);
   HeldInAll busy_relief_slots_ GUARDED_BY(mutex_);
+  bool containers_had_last_turn_ GUARDED_BY(mutex_) = false;
   uint64_t last_number_ GUARDED_BY(mutex_) = 0;
   uint64_t turns_ GUARDED_BY(mutex_) = 0;    ///< of all lines so far
   uint64_t changes_ GUARDED_BY(mutex_) = 0;  ///< of what waits and runs

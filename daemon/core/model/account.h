@@ -4,12 +4,15 @@
 
 #include <sys/types.h>
 
+#include <algorithm>
+#include <array>
 #include <compare>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,16 +33,25 @@ namespace cccl_cache::daemon {
 /// (docs/internals/decisions/0029). A plain value.
 class Account {
  public:
+  /// Control groups on the way to a container's, each as a number, the outermost first; zeros after
+  /// the last. Those that lie deeper are left out.
+  using Way = std::array<uint64_t, 8>;
+
   constexpr explicit Account(uid_t uid) : number_(uid) {}
+  constexpr Account(uid_t number, const Way& way) : number_(number), way_(way) {}
   /// Returns the one account of all uids that have no name and are no user's subordinate uids.
   static constexpr Account OfNameless() { return Account(static_cast<uid_t>(-1)); }
 
   /// Returns the one account of all users of containers that have none of their own.
-  static constexpr Account OfUntoldContainers() { return Account(static_cast<uid_t>(-2)); }
+  static constexpr Account OfUntoldContainers() { return {static_cast<uid_t>(-2), Way{1}}; }
 
   /// Returns whether users of containers are counted here. All such accounts together get at most a
   /// half of every resource.
   [[nodiscard]] constexpr bool IsContainers() const { return IsContainerUser(number_); }
+  /// Returns the way to a container's control group without zeros; empty for other accounts.
+  [[nodiscard]] std::span<const uint64_t> way() const {
+    return std::span(way_).first(static_cast<size_t>(std::ranges::find(way_, 0) - way_.begin()));
+  }
   /// Returns whether this is root's or the daemon's own account. A part of every resource is
   /// reserved for these two.
   [[nodiscard]] bool privileged() const;
@@ -48,10 +60,16 @@ class Account {
   /// Returns the name to show in statistics: "1000", "container-3".
   [[nodiscard]] std::string Label() const;
 
-  friend constexpr auto operator<=>(Account, Account) = default;
+  friend constexpr auto operator<=>(const Account& one, const Account& other) {
+    return one.number_ <=> other.number_;
+  }
+  friend constexpr bool operator==(const Account& one, const Account& other) {
+    return one.number_ == other.number_;
+  }
 
  private:
   uid_t number_;
+  Way way_ = {};
 };
 
 /// The amount that all accounts hold of a resource. A plain value.

@@ -196,7 +196,7 @@ void Budget::Give(Account account, Resource resource, uint64_t amount) {
     }
     Serve(account, resource, served);
     // Others may have waited for the bound on all accounts, or for what this one leaves free.
-    for (const Account other : Keys(waiting_[index])) Serve(other, resource, served);
+    for (const Account& other : Keys(waiting_[index])) Serve(other, resource, served);
   }
   for (auto& [give, share] : served) give(std::move(share));
 }

@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <utility>
+#include <vector>
 
 #include "base/file_descriptor.h"
 #include "daemon/service/limits/peer_process.h"
@@ -28,8 +30,8 @@ constexpr size_t kShares = 16;
 /// Places deeper than this are not told apart there.
 constexpr int kMaxLevels = 32;
 
-/// Two at most are used up by one call.
-constexpr uid_t kMaxNumbers = 0x7ffffff0;
+/// A place without accounts that had fewer numbers is forgotten.
+constexpr uint64_t kManyNumbers = uint64_t{1} << 20;
 
 /// Returns the beginning of the file; empty: it can't be read.
 std::string BeginningOf(const std::string& path) {
@@ -75,19 +77,53 @@ std::string_view ShortNameOf(std::string_view control_group) {
   return line.substr(line.size() - std::min(line.size(), kShown));
 }
 
-/// Returns the longest path of a control group: some of its hierarchies may not be in use.
-std::string_view LongestPathOf(std::string_view control_group) {
-  std::string_view longest;
+bool IsBelow(std::string_view path, std::string_view parent) {
+  return path.starts_with(parent) && (path.size() == parent.size() || path[parent.size()] == '/');
+}
+
+/// Returns the paths of a control group in all hierarchies, one after the other, as one path. Those
+/// that an earlier one begins with are left out.
+std::string PathOf(std::string_view control_group) {
+  std::string whole;
+  std::vector<std::string_view> earlier;
   while (auto line = TakeLine(control_group)) {
     // number:controllers:path
     const std::string_view path = line->substr(std::min(line->size(), line->find(":/") + 1));
-    if (path.size() > longest.size()) longest = path;
+    const auto holds = [path](std::string_view each) { return IsBelow(each, path); };
+    if (path.size() < 2 || std::ranges::any_of(earlier, holds)) continue;
+    earlier.push_back(path);
+    whole += path;
   }
-  return longest;
+  return whole;
 }
 
-bool IsBelow(std::string_view path, std::string_view parent) {
-  return path.starts_with(parent) && (path.size() == parent.size() || path[parent.size()] == '/');
+/// Returns the path of the slice that systemd made for a user of this node, in which the sessions
+/// of the user lie with all control groups that they make. None: it lies on no such way.
+std::optional<std::string_view> SliceOfUser(std::string_view path) {
+  constexpr std::string_view kUser = "/user-";
+  constexpr std::string_view kSlice = ".slice";
+  for (size_t begin = path.find(kUser); begin != std::string_view::npos;
+       begin = path.find(kUser, begin + 1)) {
+    const size_t end = std::min(path.find('/', begin + 1), path.size());
+    std::string_view number = path.substr(begin + kUser.size(), end - begin - kUser.size());
+    if (!number.ends_with(kSlice)) continue;
+    number.remove_suffix(kSlice.size());
+    const bool is_number = number.find_first_not_of("0123456789") == std::string_view::npos;
+    if (is_number && !number.empty()) return path.substr(0, end);
+  }
+  return std::nullopt;
+}
+
+Account::Way WayTo(std::string_view path) {
+  Account::Way way = {};
+  size_t end = 0;
+  for (uint64_t& group : way) {
+    if (end >= path.size()) break;
+    end = std::min(path.find('/', end + 1), path.size());
+    const Digest digest = Sha256(path.substr(0, end));
+    std::memcpy(&group, digest.bytes.data(), sizeof(group));
+  }
+  return way;
 }
 
 /// Returns the child of the parent on the way to the path, or the parent if the path ends there.
@@ -134,6 +170,8 @@ void Containers::Identify(const std::optional<ContainerMark>& mark, Peer& peer) 
   peer.administrator = false;
   if (!mark || uid == kOverflowUid) return;
   Hasher hasher;
+  // Accounts may be shared by control groups.
+  hasher.AppendValue("control group", mark->control_group);
   hasher.AppendValue("root", mark->root);
   hasher.AppendValue("uid", uid);
   const Digest name = hasher.Finish();
@@ -142,8 +180,7 @@ void Containers::Identify(const std::optional<ContainerMark>& mark, Peer& peer) 
     const MutexLock lock(mutex_);
     const uid_t next = next_;
     Group* group = GroupOf(mark->control_group);
-    if (group == nullptr) group = &others_;
-    const User* user = UserOf(*group, name);
+    const User* user = group == nullptr ? nullptr : UserOf(*group, name);
     if (user == nullptr) return;
     peer.uid = user->number;
     peer.counted_as = group->account;
@@ -168,18 +205,22 @@ Account Containers::AccountOf(uid_t user) const {
 }
 
 Containers::Group* Containers::GroupOf(std::string_view control_group) {
+  const std::string whole_path = PathOf(control_group);
+  std::string_view path = whole_path;
+  if (const auto slice = SliceOfUser(path)) path = control_group = *slice;
   const Digest name = Sha256(control_group);
   auto found = groups_.find(name);
   if (found == groups_.end()) {
-    if (!HasNumbers()) return nullptr;
-    const std::string_view path = LongestPathOf(control_group);
+    const Account::Way way = WayTo(path);
+    if (!HasNumbers(Account(0, way))) return nullptr;
     if (groups_.size() >= limits_.accounts) {
       const auto forgotten = GroupToForget(path);
-      if (forgotten == groups_.end()) return nullptr;
-      for (const auto& [digest, user] : forgotten->second.users) numbers_.erase(user.number);
-      groups_.erase(forgotten);
+      if (forgotten == groups_.end()) return &others_;
+      Forget(forgotten);
     }
-    found = groups_.emplace(name, Group{Account(NextNumber()), std::string(path)}).first;
+    const Account account(NextNumber(Account(0, way)), way);
+    for (const uint64_t place : account.way()) ++places_[place].accounts;
+    found = groups_.emplace(name, Group{account, std::string(path)}).first;
   }
   found->second.last_use = ++uses_;
   return &found->second;
@@ -188,11 +229,11 @@ Containers::Group* Containers::GroupOf(std::string_view control_group) {
 Containers::User* Containers::UserOf(Group& group, const Digest& name) {
   auto found = group.users.find(name);
   if (found == group.users.end()) {
-    if (!HasNumbers()) return nullptr;
+    if (!HasNumbers(group.account)) return nullptr;
     if (group.users.size() >= limits_.users_per_account && !RemoveOldestUser(group)) {
       return nullptr;
     }
-    const uid_t number = NextNumber();
+    const uid_t number = NextNumber(group.account);
     numbers_.emplace(number, Number{group.account, std::make_shared<const char>()});
     found = group.users.emplace(name, User{number, 0}).first;
   }
@@ -268,6 +309,29 @@ bool Containers::RemoveOldestUser(Group& group) {
   return true;
 }
 
-bool Containers::HasNumbers() const { return next_ < kFirstContainerUser + kMaxNumbers; }
+void Containers::Forget(Groups::iterator group) {
+  for (const auto& [digest, user] : group->second.users) numbers_.erase(user.number);
+  for (const uint64_t each : group->second.account.way()) {
+    const auto place = places_.find(each);
+    if (--place->second.accounts == 0 && place->second.given < kManyNumbers) places_.erase(place);
+  }
+  groups_.erase(group);
+}
+
+bool Containers::HasNumbers(const Account& account) const {
+  const uint64_t left = limits_.numbers - (next_ - kFirstContainerUser);
+  uint64_t given = 0;
+  for (const uint64_t each : account.way()) {
+    const auto place = places_.find(each);
+    if (place != places_.end()) given += place->second.given;
+  }
+  // Two at most are used up by one call.
+  return left > given + 1;
+}
+
+uid_t Containers::NextNumber(const Account& account) {
+  for (const uint64_t each : account.way()) ++places_[each].given;
+  return next_++;
+}
 
 }  // namespace cccl_cache::daemon

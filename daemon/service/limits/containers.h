@@ -37,12 +37,14 @@ struct ContainerMark {
 /// Tells the users of containers from each other, and from the users of this node, for whom the
 /// same uids stand (docs/internals/decisions/0067). Each uid of each container gets a number of its
 /// own, which takes the place of the uid for all that is kept. The numbers are never given twice.
-/// Thread-safe; waits for nothing but /proc.
+/// Who uses up many leaves others enough: as long as fewer are left than all control groups on the
+/// way to its own had together, a container gets none. Thread-safe; waits for nothing but /proc.
 class Containers {
  public:
   struct Limits {
     size_t accounts = 256;           ///< control groups at a time that have an account of their own
     size_t users_per_account = 256;  ///< uids at a time of the containers of one account
+    uint32_t numbers = 0x7ffffff0;   ///< in all
   };
   using Report = std::function<void(std::string_view text)>;
 
@@ -73,9 +75,13 @@ class Containers {
   };
   struct Group {
     Account account;
-    std::string path = {};              ///< the longest of its control group's
+    std::string path = {};              ///< its control group's in all hierarchies
     std::map<Digest, User> users = {};  ///< by root mount and uid
     uint64_t last_use = 0;
+  };
+  struct Place {
+    size_t accounts = 0;  ///< at it and below
+    uint64_t given = 0;   ///< numbers
   };
   struct Number {
     Account account;
@@ -84,7 +90,7 @@ class Containers {
 
   using Groups = std::map<Digest, Group>;
 
-  /// Returns null if no account is free.
+  /// Returns the group for those beyond the limit if no account is free, null if no number is.
   [[nodiscard]] Group* GroupOf(std::string_view control_group) REQUIRES(mutex_);
   /// Returns the account that gives way to a new one at this path, or the end.
   [[nodiscard]] Groups::iterator GroupToForget(std::string_view path) REQUIRES(mutex_);
@@ -94,8 +100,9 @@ class Containers {
   [[nodiscard]] bool IsConnected(const User& user) const REQUIRES(mutex_);
   /// Removes the least recently used user without connections. Returns false if there is none.
   bool RemoveOldestUser(Group& group) REQUIRES(mutex_);
-  [[nodiscard]] bool HasNumbers() const REQUIRES(mutex_);
-  [[nodiscard]] uid_t NextNumber() REQUIRES(mutex_) { return next_++; }
+  void Forget(Groups::iterator group) REQUIRES(mutex_);
+  [[nodiscard]] bool HasNumbers(const Account& account) const REQUIRES(mutex_);
+  [[nodiscard]] uid_t NextNumber(const Account& account) REQUIRES(mutex_);
 
   const Limits limits_;
   Report report_;
@@ -103,6 +110,7 @@ class Containers {
   Groups groups_ GUARDED_BY(mutex_);                                   // by the control group
   Group others_ GUARDED_BY(mutex_) = {Account::OfUntoldContainers()};  // beyond the limit
   std::map<uid_t, Number> numbers_ GUARDED_BY(mutex_);                 // of all users above
+  std::map<uint64_t, Place> places_ GUARDED_BY(mutex_);                // on the ways of accounts
   uint64_t uses_ GUARDED_BY(mutex_) = 0;
   uid_t next_ GUARDED_BY(mutex_) = kFirstContainerUser;
 };

@@ -129,7 +129,7 @@ TEST_CASE("users beyond the bound share a row, which administrators see") {
   CHECK(taken.at("builds_by_user_total{user=\"1000\",outcome=\"hit\"}") == 1);
   CHECK(taken.at("builds_by_user_total{user=\"others\",outcome=\"hit\"}") == 3000 - 1024);
   // Of others' totals a user learns nothing, neither one beyond the bound nor one without a name.
-  for (const Account user : {Account(3999), Account::OfNameless()}) {
+  for (const Account& user : {Account(3999), Account::OfNameless()}) {
     CHECK(Taken(breakdown, user).count("compile_seconds_by_user_total{user=\"others\"}") == 0);
   }
 }
@@ -143,7 +143,7 @@ TEST_CASE("containers share a row, however many there were, and none of them see
   const auto taken = Taken(breakdown);
   CHECK(taken.at("builds_by_user_total{user=\"containers\",outcome=\"hit\"}") == 2000);
   CHECK(taken.at("builds_by_user_total{user=\"7\",outcome=\"hit\"}") == 1);
-  for (const Account container : {Account(kFirstContainerUser), Account::OfUntoldContainers()}) {
+  for (const Account& container : {Account(kFirstContainerUser), Account::OfUntoldContainers()}) {
     CHECK(Taken(breakdown, container).count("compile_seconds_by_user_total{user=\"containers\"}") ==
           0);
   }

@@ -90,7 +90,7 @@ struct Scene {
   }
   /// Teaches all kinds that a test uses, while nothing runs.
   void Know(const std::vector<uint64_t>& sizes) {
-    for (const Account account : {kAnn, kBob, kCarl, Account(0)}) {
+    for (const Account& account : {kAnn, kBob, kCarl, Account(0)}) {
       for (const uint64_t size : sizes) Learn(KindOf(size, account), size * kUnit);
     }
   }

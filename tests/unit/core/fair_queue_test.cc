@@ -6,6 +6,7 @@
 
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <optional>
 
 namespace cccl_cache::daemon::fair_queue_test {
 namespace {
@@ -17,7 +18,12 @@ class Recorder {
     std::unique_lock lock(mutex_);
     order_.push_back(item);
     changed_.notify_all();
-    changed_.wait(lock, [this] { return released_; });
+    changed_.wait(lock, [&] { return released_ || item == ended_; });
+  }
+  void End(uint64_t item) {
+    std::lock_guard lock(mutex_);
+    ended_ = item;
+    changed_.notify_all();
   }
   void Release() {
     std::lock_guard lock(mutex_);
@@ -34,6 +40,7 @@ class Recorder {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<uint64_t> order_;
+  std::optional<uint64_t> ended_;
   bool released_ = false;
 };
 
@@ -242,6 +249,53 @@ TEST_CASE("root has a relief slot although other users hold all that they may ha
   CHECK(queue.waiting() == 2);
   recorder.Release();
   CHECK(recorder.Wait(7).size() == 7);
+}
+
+Account Container(uid_t number, const Account::Way& way = {}) {
+  return {kFirstContainerUser + number, way};
+}
+
+TEST_CASE("containers have every other turn at most while a user of the node waits") {
+  Line line;
+  for (uid_t i : {1, 2, 3, 4}) CHECK(line.queue.Add(i, Container(i)).ok());
+  for (uint64_t item : {10, 11, 12}) CHECK(line.queue.Add(item, Account(7)).ok());
+  line.recorder.Release();
+  CHECK(line.recorder.Wait(8) == std::vector<uint64_t>{1000, 1, 10, 2, 11, 3, 12, 4});
+}
+
+TEST_CASE("a container has no more turns than each user of the node") {
+  Line line;
+  for (uint64_t item : {1, 2}) CHECK(line.queue.Add(item, Container(1)).ok());
+  for (uint64_t item : {10, 11}) CHECK(line.queue.Add(item, Account(7)).ok());
+  for (uint64_t item : {20, 21}) CHECK(line.queue.Add(item, Account(8)).ok());
+  line.recorder.Release();
+  CHECK(line.recorder.Wait(7) == std::vector<uint64_t>{1000, 1, 10, 20, 2, 11, 21});
+}
+
+TEST_CASE("containers start no more in half of the slots while a user of the node waits") {
+  Recorder recorder;
+  FairQueue queue({.slots = 4, .relief_slots = 0}, [&](uint64_t item) { recorder.Run(item); });
+  for (uid_t i : {1, 2}) CHECK(queue.Add(i, Container(i)).ok());
+  recorder.Wait(2);
+  for (uint64_t item : {10, 11}) CHECK(queue.Add(item, Account(7)).ok());
+  recorder.Wait(4);
+  CHECK(queue.Add(3, Container(3)).ok());
+  CHECK(queue.Add(12, Account(7)).ok());
+  recorder.End(10);
+  CHECK(recorder.Wait(5).back() == 12);
+  recorder.End(1);
+  CHECK(recorder.Wait(6).back() == 3);
+  recorder.Release();
+}
+
+TEST_CASE("control groups below one group share its turns") {
+  Line line;
+  uint64_t item = 0;
+  for (uid_t i : {1, 2, 3}) CHECK(line.queue.Add(++item, Container(i, {50, 51, i})).ok());
+  for (uid_t i : {4, 4, 4}) CHECK(line.queue.Add(++item, Container(i, {50, 52})).ok());
+  for (uid_t i : {5, 6}) CHECK(line.queue.Add(++item, Container(i, {60, i})).ok());
+  line.recorder.Release();
+  CHECK(line.recorder.Wait(9) == std::vector<uint64_t>{1000, 4, 7, 1, 8, 5, 2, 6, 3});
 }
 
 TEST_CASE("containers have at most half of the relief slots") {

@@ -123,7 +123,7 @@ TEST_CASE("containers of root do not count as root, nor those of the daemon's us
   std::set<Account> all;
   for (const uid_t uid : {100'007, 165'537, 300'001}) all.insert(accounts.Of(uid));
   CHECK(all == std::set{Account(100'000), Account(165'536), Account(300'000)});
-  for (const Account account : all) CHECK_FALSE(account.privileged());
+  for (const Account& account : all) CHECK_FALSE(account.privileged());
 }
 
 TEST_CASE("a range whose owner is unknown is an account of its own") {

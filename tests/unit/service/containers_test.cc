@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -73,6 +74,38 @@ TEST_CASE("all users and mounts of a control group are one account") {
   CHECK(Identified(containers, Container(1, "26 0:28 / overlay"), 1000).account() == one);
   CHECK(Identified(containers, Container(2)).account() != one);
   CHECK(containers.AccountOf(Identified(containers, Container(1)).uid) == one);
+}
+
+TEST_CASE("all control groups of the sessions of a user of the node are one account") {
+  Containers containers;
+  const auto of = [&](const std::string& path) {
+    return Identified(containers, {{"0::" + path + "\n", "r"}});
+  };
+  const Peer one = of("/user.slice/user-1000.slice/session-2.scope");
+  const Peer other = of("/user.slice/user-1000.slice/user@1000.service/app.slice/mine");
+  CHECK(other.account() == one.account());
+  CHECK(other.uid != one.uid);
+  CHECK(of("/user.slice/user-1000.slice").account() == one.account());
+  CHECK_FALSE(of("/user.slice/user-1001.slice/session-3.scope").account() == one.account());
+  CHECK_FALSE(of("/user.slice/user-x.slice/a").account() ==
+              of("/user.slice/user-x.slice/b").account());
+}
+
+TEST_CASE("an account tells the way to its control group") {
+  Containers containers;
+  const auto way_of = [&](const std::string& path) {
+    const std::string group = "7:pids:/\n4:memory:/pods\n1:name=systemd:/\n0::" + path + "\n";
+    const Account account = Identified(containers, {{group, "r"}}).account();
+    return std::vector(account.way().begin(), account.way().end());
+  };
+  const auto one = way_of("/pods/a/x");
+  const auto other = way_of("/pods/b/x");
+  REQUIRE(one.size() == 4);  // "/pods/pods/a/x"
+  REQUIRE(other.size() == 4);
+  CHECK(one[1] == other[1]);
+  CHECK(one[2] != other[2]);
+  CHECK(one[3] != other[3]);
+  CHECK(way_of("/1/2/3/4/5/6/7/8/9") == way_of("/1/2/3/4/5/6/7/8/10"));
 }
 
 TEST_CASE("users of containers that can't be told have nothing of their own, and one account") {
@@ -146,6 +179,30 @@ TEST_CASE("an account's least recently seen user without connections gives way t
   const auto other = containers.Hold(third);
   CHECK(Identified(containers, Container(1), 2).uid == kOverflowUid);
   CHECK(second != third);
+}
+
+TEST_CASE("a container that uses up numbers leaves others some") {
+  Containers containers({.accounts = 4, .users_per_account = 2, .numbers = 1000});
+  const auto used_up_by = [&](const std::string& name) {
+    uid_t uid = 0;
+    const auto next = [&] {
+      // Also by control groups of its own.
+      const std::string below = uid % 2 == 0 ? "" : "/" + std::to_string(uid);
+      return Identified(containers, ContainerMark{"0::/pods/" + name + below + "\n", "r"}, ++uid);
+    };
+    std::set<uid_t> numbers;
+    for (Peer peer = next(); peer.uid != kOverflowUid; peer = next()) {
+      CHECK(numbers.insert(peer.uid).second);
+    }
+    return numbers.size();
+  };
+  const size_t first = used_up_by("bad");
+  CHECK(first > 100);
+  const Peer good = Identified(containers, Container(1));
+  CHECK(IsContainerUser(good.uid));
+  CHECK(used_up_by("worse") > 10);
+  CHECK(IsContainerUser(Identified(containers, Container(2)).uid));
+  CHECK(Identified(containers, ContainerMark{"0::/pods/bad\n", "r"}, 100'000).uid == kOverflowUid);
 }
 
 TEST_CASE("a new user of a container is reported once, by control group and number") {
