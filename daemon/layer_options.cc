@@ -85,13 +85,20 @@ uint64_t CompileMemoryOf(const Configuration& configuration, uint64_t usable) {
   return std::max(usable / 4, usable - std::min(usable, others));
 }
 
-std::vector<std::string> OwnPlacesOf(const LoadedConfiguration& loaded,
-                                     const Surroundings& surroundings) {
+std::vector<std::string> PrivatePlacesOf(const LoadedConfiguration& loaded,
+                                         const Surroundings& surroundings) {
   const RemoteSettings& remote = loaded.values.remote;
   std::vector<std::string> places = {loaded.values.state_dir, loaded.file, remote.key,
                                      remote.password_file,
                                      surroundings.Variable("CREDENTIALS_DIRECTORY")};
   places.insert(places.end(), remote.trust.begin(), remote.trust.end());
+  std::erase(places, "");
+  return places;
+}
+
+std::vector<std::string> OwnPlacesOf(const LoadedConfiguration& loaded,
+                                     const Surroundings& surroundings) {
+  std::vector<std::string> places = PrivatePlacesOf(loaded, surroundings);
   std::istringstream made(surroundings.Variable("RUNTIME_DIRECTORY"));
   for (std::string each; std::getline(made, each, ':');) places.push_back(each);
   std::erase(places, "");

@@ -35,9 +35,12 @@ namespace cccl_cache::daemon {
 /// this is what the results in memory, precompiled headers, and an eighth for all else leave of
 /// `usable` bytes, and a quarter at least.
 [[nodiscard]] uint64_t CompileMemoryOf(const Configuration& configuration, uint64_t usable);
-/// Returns the directories and files that are the daemon's alone: its state, what systemd made for
-/// its socket, its credentials, the files that the settings name, and the configuration file. A
-/// directory that merely holds the socket may belong to others.
+/// Returns the directories and files that nobody else may see or change: the daemon's state, its
+/// credentials, the files that the settings name, and the configuration file.
+[[nodiscard]] std::vector<std::string> PrivatePlacesOf(const LoadedConfiguration& loaded,
+                                                       const Surroundings& surroundings);
+/// Returns these and what systemd made for the daemon's socket. A directory that merely holds the
+/// socket may belong to others.
 [[nodiscard]] std::vector<std::string> OwnPlacesOf(const LoadedConfiguration& loaded,
                                                    const Surroundings& surroundings);
 /// Returns `socket`, then the sockets for containers. kInvalidRequest: there is no such group.

@@ -192,7 +192,9 @@ int Serve(Startup startup, const Signals& signals, std::vector<ListeningSocket> 
   if (!stores) return Refuse(stores.error(), kCannotServe);
   Result<std::vector<ListeningSocket>> sockets = Listen(std::move(handed_over), *listen_options);
   if (!sockets) return Refuse(sockets.error(), kCannotServe);
-  if (const Status apart = ListeningSocket::CheckApart(*sockets); !apart) {
+  const Status apart =
+      ListeningSocket::CheckApart(*sockets, PrivatePlacesOf(startup.loaded, startup.surroundings));
+  if (!apart) {
     return Refuse(OfSetting("container_socket", apart.error()), kBadConfiguration);
   }
   Daemon daemon({.configuration = configuration,

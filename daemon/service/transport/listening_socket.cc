@@ -15,8 +15,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <sstream>
 #include <string_view>
+#include <utility>
 
 #include "daemon/core/model/own_directory.h"
 
@@ -172,6 +174,43 @@ std::string PathOf(int fd) {
   return std::string(address.sun_path, strnlen(address.sun_path, sizeof(address.sun_path)));
 }
 
+namespace fs = std::filesystem;
+
+/// Device and inode: the same for a directory and for what is mounted from it (mount --bind).
+using FileId = std::pair<dev_t, ino_t>;
+
+std::optional<FileId> IdOf(const fs::path& path) {
+  struct stat info;
+  if (lstat(path.c_str(), &info) != 0) return std::nullopt;
+  return FileId(info.st_dev, info.st_ino);
+}
+
+/// Returns the file itself, without links, and all directories on the way to it.
+std::vector<fs::path> WayTo(const std::string& file) {
+  std::vector<fs::path> way;
+  if (file.empty()) return way;
+  std::error_code ignored;
+  for (fs::path path = fs::weakly_canonical(file, ignored); !path.empty();
+       path = path.parent_path()) {
+    way.push_back(path);
+    if (path == path.root_path()) break;
+  }
+  return way;
+}
+
+/// Returns the directory without links, and what lies in it; not all, if that is much.
+std::vector<fs::path> SeenIn(const fs::path& directory) {
+  constexpr size_t kMost = 4096;
+  std::error_code error;
+  std::vector<fs::path> seen = {fs::weakly_canonical(directory, error)};
+  constexpr auto kSkip = fs::directory_options::skip_permission_denied;
+  for (fs::recursive_directory_iterator each(seen.front(), kSkip, error), end;
+       !error && each != end && seen.size() < kMost; each.increment(error)) {
+    seen.push_back(each->path());
+  }
+  return seen;
+}
+
 }  // namespace
 
 ListeningSocket::ListeningSocket(FileDescriptor fd, std::string path, bool for_containers)
@@ -248,22 +287,27 @@ Result<std::vector<ListeningSocket>> ListeningSocket::FromSystemd() {
   return result;
 }
 
-Status ListeningSocket::CheckApart(const std::vector<ListeningSocket>& sockets) {
-  namespace fs = std::filesystem;
-  std::error_code ignored;
-  for (const ListeningSocket& inner : sockets) {
-    const fs::path socket = fs::weakly_canonical(inner.path(), ignored);
-    for (const ListeningSocket& outer : sockets) {
-      if (inner.for_containers() || !outer.for_containers()) continue;
-      if (inner.path().empty() || outer.path().empty()) continue;
-      const fs::path directory = fs::weakly_canonical(outer.path(), ignored).parent_path();
-      const auto [end, rest] =
-          std::mismatch(directory.begin(), directory.end(), socket.begin(), socket.end());
-      if (end != directory.end()) continue;
+Status ListeningSocket::CheckApart(const std::vector<ListeningSocket>& sockets,
+                                   std::vector<std::string> private_places) {
+  for (const ListeningSocket& socket : sockets) {
+    if (!socket.for_containers()) private_places.push_back(socket.path());
+  }
+  std::map<FileId, std::string> found_in;  // what leads to a private place
+  for (const std::string& place : private_places) {
+    for (const auto& directory : WayTo(place)) {
+      if (const auto id = IdOf(directory)) found_in.emplace(*id, place);
+    }
+  }
+  for (const ListeningSocket& socket : sockets) {
+    if (!socket.for_containers() || socket.path().empty()) continue;
+    for (const fs::path& seen : SeenIn(fs::path(socket.path()).parent_path())) {
+      const auto id = IdOf(seen);
+      const auto found = id ? found_in.find(*id) : found_in.end();
+      if (found == found_in.end()) continue;
       return Error{ErrorCode::kInvalidRequest,
-                   fmt::format("{} is for containers, which would find {} in the same directory: "
-                               "put it into a directory that holds nothing else",
-                               outer.path(), inner.path())};
+                   fmt::format("{} is for containers, which would find {} in its directory, at or "
+                               "below {}: put it into a directory that holds nothing else",
+                               socket.path(), found->second, seen.string())};
     }
   }
   return Ok{};

@@ -41,9 +41,11 @@ class ListeningSocket {
   /// (FileDescriptorName=) is "container" is for containers.
   [[nodiscard]] static Result<std::vector<ListeningSocket>> FromSystemd();
 
-  /// Checks that a directory with a socket for containers neither is nor holds that of another
-  /// socket, which the containers would find in it. kInvalidRequest names both.
-  [[nodiscard]] static Status CheckApart(const std::vector<ListeningSocket>& sockets);
+  /// Checks that containers find neither another socket nor one of the daemon's private places in
+  /// the directory of a socket for them: that these don't lie there, nor are mounted there.
+  /// kInvalidRequest names both.
+  [[nodiscard]] static Status CheckApart(const std::vector<ListeningSocket>& sockets,
+                                         std::vector<std::string> private_places);
 
   ListeningSocket(ListeningSocket&& other) noexcept { *this = std::move(other); }
   ListeningSocket& operator=(ListeningSocket&& other) noexcept;

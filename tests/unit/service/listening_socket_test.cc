@@ -3,6 +3,8 @@
 #include "daemon/service/transport/listening_socket.h"
 
 #include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -17,6 +19,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "tests/support/root.h"
 #include "tests/unit/service/running_server.h"
@@ -291,21 +294,58 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a directory with a socket for containers neither is nor holds that of the node's") {
+TEST_CASE(
+    "the directory of a socket for containers neither is nor holds a place that is not theirs") {
   const TemporaryDirectory directory;
-  const auto apart = [&](const std::string& node, const std::string& containers) {
+  const auto apart = [&](const std::string& node, const std::string& containers,
+                         const std::string& place) {
     std::vector<ListeningSocket> sockets;
     sockets.push_back(ListeningSocket::Bind({.path = directory / node}).value());
     sockets.push_back(
         ListeningSocket::Bind({.path = directory / containers, .for_containers = true}).value());
-    return ListeningSocket::CheckApart(sockets).ok();
+    return ListeningSocket::CheckApart(sockets, {directory / place}).ok();
   };
-  CHECK(apart("a/socket", "b/socket"));
-  CHECK(apart("a/socket", "a/b/socket"));
-  CHECK_FALSE(apart("a/socket", "a/other"));
-  CHECK_FALSE(apart("a/b/socket", "a/other"));
+  CHECK(apart("a/socket", "b/socket", "state"));
+  CHECK(apart("a/socket", "a/b/socket", "state"));
+  CHECK_FALSE(apart("a/socket", "a/other", "state"));
+  CHECK_FALSE(apart("a/b/socket", "a/other", "state"));
+  CHECK_FALSE(apart("a/socket", "b/socket", "b/not/made"));
   std::filesystem::create_directory_symlink(directory / "a", directory / "link");
-  CHECK_FALSE(apart("a/socket", "link/other"));
+  CHECK_FALSE(apart("a/socket", "link/other", "state"));
+  CHECK_FALSE(apart("c/socket", "b/socket", "link/../b/key"));
+}
+
+TEST_CASE("what is mounted into the directory of a socket for containers is found there") {
+  const TemporaryDirectory directory;
+  for (const char* each : {"a", "b/of-a", "c", "key"}) {
+    std::filesystem::create_directories(directory / each);
+  }
+  // A mount namespace is a process's; a child's ends with it. Without the right to make one, no
+  // mounts are tried.
+  const pid_t child = fork();
+  if (child == 0) {
+    const auto bind = [&](const char* from, const char* to) {
+      return mount((directory / from).c_str(), (directory / to).c_str(), nullptr, MS_BIND, nullptr);
+    };
+    if (unshare(CLONE_NEWNS) != 0 || mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr)) {
+      _exit(0);
+    }
+    std::vector<ListeningSocket> sockets;
+    sockets.push_back(ListeningSocket::Bind({.path = directory / "a/socket"}).value());
+    sockets.push_back(
+        ListeningSocket::Bind({.path = directory / "b/socket", .for_containers = true}).value());
+    const auto apart = [&](const char* place) {
+      return ListeningSocket::CheckApart(sockets, {directory / place}).ok();
+    };
+    int wrong = apart("key") ? 0 : 1;
+    if (bind("a", "b/of-a") != 0 || apart("key")) wrong |= 2;
+    umount((directory / "b/of-a").c_str());
+    if (bind("b", "c") != 0 || apart("c/key") || !apart("key")) wrong |= 4;
+    _exit(wrong);
+  }
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
 }
 
 TEST_CASE("descriptors that are not listening Unix stream sockets are refused") {
