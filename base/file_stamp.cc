@@ -3,7 +3,6 @@
 #include "base/file_stamp.h"
 
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,6 +16,7 @@
 
 #include "base/boot_id.h"
 #include "base/file_descriptor.h"
+#include "base/file_system_magic.h"
 
 namespace cccl_cache {
 namespace {
@@ -24,16 +24,6 @@ namespace {
 constexpr int64_t kSecond = 1'000'000'000;
 /// Two ticks of the slowest kernel clock, 100 Hz.
 constexpr int64_t kTwoTicks = 20'000'000;
-
-// Not in linux/magic.h, or not in those of old kernels.
-constexpr uint32_t kBtrfsMagic = 0x9123683e;
-constexpr uint32_t kXfsMagic = 0x58465342;
-constexpr uint32_t kZfsMagic = 0x2fc12fc1;
-constexpr uint32_t kF2fsMagic = 0xf2f52010;
-constexpr uint32_t kBcachefsMagic = 0xca451a4e;
-constexpr uint32_t kConfigfsMagic = 0x62656570;
-constexpr uint32_t kMqueueMagic = 0x19800202;
-constexpr uint32_t kFuseControlMagic = 0x65735543;
 
 int64_t Nanoseconds(const struct statx_timestamp& time) {
   return time.tv_sec * kSecond + time.tv_nsec;

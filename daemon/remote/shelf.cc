@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -20,6 +19,7 @@
 #include <variant>
 
 #include "base/file_descriptor.h"
+#include "base/file_stamp.h"
 #include "daemon/core/lookup/manifest.h"
 #include "daemon/core/model/result.h"
 #include "daemon/snapshot/records.h"
@@ -43,22 +43,10 @@ Error Unusable(std::string why) { return {ErrorCode::kUnavailable, std::move(why
 /// It stays unusable until it changes.
 Error Refused(std::string why) { return {ErrorCode::kInvalidRequest, std::move(why)}; }
 
-/// Differs when a file was changed or replaced, if the file system keeps times.
-using FileIdentity = std::array<int64_t, 7>;
-
-FileIdentity IdentityOf(const struct stat& status) {
-  return {static_cast<int64_t>(status.st_dev),
-          static_cast<int64_t>(status.st_ino),
-          status.st_size,
-          status.st_mtim.tv_sec,
-          status.st_mtim.tv_nsec,
-          status.st_ctim.tv_sec,
-          status.st_ctim.tv_nsec};
-}
-
 struct OpenFile {
   FileDescriptor descriptor;
-  FileIdentity identity;
+  /// Differs when the file was changed or replaced, if the file system keeps times.
+  ContentStamp stamp;
   uint64_t bytes = 0;
 };
 
@@ -66,38 +54,47 @@ struct OpenFile {
 // in /proc is this file, whatever the path has become.
 Result<OpenFile> OpenRegular(const std::string& path) {
   const FileDescriptor named(open(path.c_str(), O_PATH | O_CLOEXEC));
-  struct stat status = {};
-  if (!named.valid() || fstat(named.get(), &status) != 0) return Unusable(std::strerror(errno));
-  if (!S_ISREG(status.st_mode)) return Unusable("it is no regular file");
+  struct statx status = {};
+  if (!named.valid() || StatusAt(named.get(), "", &status) != 0) {
+    return Unusable(std::strerror(errno));
+  }
+  if (!S_ISREG(status.stx_mode)) return Unusable("it is no regular file");
   const std::string link = fmt::format("/proc/self/fd/{}", named.get());
   OpenFile file{FileDescriptor(open(link.c_str(), O_RDONLY | O_CLOEXEC)), {}, 0};
   if (!file.descriptor.valid() && errno == ENOENT) return Unusable("/proc is not mounted here");
   // Before this, an attribute of a network's file system may be an old one.
-  if (!file.descriptor.valid() || fstat(file.descriptor.get(), &status) != 0) {
+  if (!file.descriptor.valid() || StatusAt(file.descriptor.get(), "", &status) != 0) {
     return Unusable(std::strerror(errno));
   }
-  file.identity = IdentityOf(status);
-  file.bytes = status.st_size;
+  file.stamp = ContentStamp::Of(status);
+  file.bytes = status.stx_size;
   return file;
+}
+
+/// Returns the stamp of the file that the path leads to, or the errno.
+std::variant<ContentStamp, int> StampAt(const std::string& path) {
+  const FileDescriptor file(open(path.c_str(), O_PATH | O_CLOEXEC));
+  struct statx status = {};
+  if (!file.valid() || StatusAt(file.get(), "", &status) != 0) return errno;
+  return ContentStamp::Of(status);
 }
 
 /// Returns whether a look at the path would find this file. So it is where the file system can't
 /// tell for now.
-bool IsStillAt(const std::string& path, const FileIdentity& identity) {
-  struct stat status = {};
-  if (stat(path.c_str(), &status) != 0) return errno != ENOENT && errno != ENOTDIR;
-  return IdentityOf(status) == identity;
+bool IsStillAt(const std::string& path, const ContentStamp& stamp) {
+  const auto found = StampAt(path);
+  if (const int* error = std::get_if<int>(&found)) return *error != ENOENT && *error != ENOTDIR;
+  return std::get<ContentStamp>(found) == stamp;
 }
 
 std::string SignatureOf(const std::string& path) { return path + std::string(kSignatureSuffix); }
 
 /// Returns what both files are now, as far as they are there.
-std::vector<int64_t> IdentitiesAt(const std::string& path) {
-  std::vector<int64_t> both;
+std::vector<ContentStamp> StampsAt(const std::string& path) {
+  std::vector<ContentStamp> both;
   for (const std::string& file : {path, SignatureOf(path)}) {
-    struct stat status = {};
-    if (stat(file.c_str(), &status) != 0) continue;
-    std::ranges::copy(IdentityOf(status), std::back_inserter(both));
+    const auto found = StampAt(file);
+    if (const auto* stamp = std::get_if<ContentStamp>(&found)) both.push_back(*stamp);
   }
   return both;
 }
@@ -119,8 +116,8 @@ class SignedSnapshot {
 
   /// Returns whether a look at the path would find the same files.
   [[nodiscard]] bool IsStill(const std::string& path) const {
-    return path == path_ && IsStillAt(path, identity_) &&
-           IsStillAt(SignatureOf(path), signature_identity_);
+    return path == path_ && IsStillAt(path, stamp_) &&
+           IsStillAt(SignatureOf(path), signature_stamp_);
   }
   [[nodiscard]] const PublicKey& signer() const { return signer_; }
   [[nodiscard]] uint64_t entries() const { return rows_.size(); }
@@ -148,7 +145,7 @@ class SignedSnapshot {
   };
 
   SignedSnapshot(std::string path, OpenFile file, SnapshotFile bytes)
-      : path_(std::move(path)), file_(std::move(file)), bytes_(bytes), identity_(file_.identity) {}
+      : path_(std::move(path)), file_(std::move(file)), bytes_(bytes), stamp_(file_.stamp) {}
 
   Status Index(const SnapshotSignature& signature, uint64_t entry_limit);
   void AddRow(const SnapshotItem& item, uint64_t offset, const Digest& fingerprint);
@@ -161,8 +158,8 @@ class SignedSnapshot {
   const std::string path_;
   const OpenFile file_;
   const SnapshotFile bytes_;
-  const FileIdentity identity_;
-  FileIdentity signature_identity_ = {};
+  const ContentStamp stamp_;
+  ContentStamp signature_stamp_ = {};
   std::optional<SnapshotReader> reader_;
   PublicKey signer_;
   std::vector<Row> rows_;               ///< ascending by key
@@ -206,7 +203,7 @@ Result<std::shared_ptr<const SignedSnapshot>> SignedSnapshot::Open(const std::st
   if (const auto* why = std::get_if<std::string>(&bytes)) return named(path, Unusable(*why));
   std::shared_ptr<SignedSnapshot> snapshot(
       new SignedSnapshot(path, *std::move(file), std::get<SnapshotFile>(bytes)));
-  snapshot->signature_identity_ = signature_file->identity;
+  snapshot->signature_stamp_ = signature_file->stamp;
   if (const Status indexed = snapshot->Index(*signature, rules.entry_limit); !indexed) {
     return named(path, indexed.error());
   }
@@ -336,7 +333,7 @@ void Shelf::Add(const std::string& path, const Rules& rules, const Shelf* before
     }
     const auto known = std::ranges::find(before->unusable_, path, &Unusable::path);
     if (known != before->unusable_.end() && known->trusted == rules.trusted &&
-        known->identity == IdentitiesAt(path)) {
+        known->stamps == StampsAt(path)) {
       return AddUnusable(path, rules, known->problem);
     }
   }
@@ -361,7 +358,7 @@ void Shelf::Add(const std::string& path, const Rules& rules, const Shelf* before
 
 void Shelf::AddUnusable(const std::string& path, const Rules& rules, std::string problem) {
   problems_.push_back(problem);
-  unusable_.push_back({path, rules.trusted, IdentitiesAt(path), std::move(problem)});
+  unusable_.push_back({path, rules.trusted, StampsAt(path), std::move(problem)});
 }
 
 bool Shelf::HoldsAny(const std::vector<SharedEntry>& entries) const {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/file_stamp.h"
 #include "daemon/core/model/artifact.h"
 #include "daemon/core/model/cluster.h"
 #include "daemon/remote/trust_list.h"
@@ -52,7 +53,7 @@ class Shelf {
   struct Unusable {
     std::string path;
     std::shared_ptr<const TrustList> trusted;
-    std::vector<int64_t> identity;
+    std::vector<ContentStamp> stamps;
     std::string problem;
   };
   void Add(const std::string& path, const Rules& rules, const Shelf* before);

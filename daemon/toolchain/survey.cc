@@ -17,15 +17,17 @@
 #include <string_view>
 #include <utility>
 
+#include "base/file_system_magic.h"
+
 namespace cccl_cache::daemon {
 namespace {
 
-/// Returns whether inotify tells of every change on the path's file system: ext, xfs, btrfs, zfs,
-/// f2fs, bcachefs, tmpfs, overlay, and images, squashfs and erofs, in which nothing changes.
+/// Returns whether inotify tells of every change on the path's file system: on those that no other
+/// host and no program changes, and in images, squashfs and erofs, in which nothing changes.
 bool ChangesAreReported(const std::string& path) {
   static constexpr std::array<uint32_t, 10> kLocal = {
-      0xef53,     0x58465342, 0x9123683e, 0x2fc12fc1, 0xf2f52010,
-      0xca451a4e, 0x01021994, 0x794c7630, 0x73717368, 0xe0f5e1e2};
+      EXT4_SUPER_MAGIC, kXfsMagic,   kBtrfsMagic,           kZfsMagic,      kF2fsMagic,
+      kBcachefsMagic,   TMPFS_MAGIC, OVERLAYFS_SUPER_MAGIC, SQUASHFS_MAGIC, kErofsMagic};
   struct statfs file_system {};
   if (statfs(path.c_str(), &file_system) != 0) return false;
   return std::ranges::find(kLocal, static_cast<uint32_t>(file_system.f_type)) != kLocal.end();

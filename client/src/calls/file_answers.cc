@@ -5,7 +5,6 @@
 #include <cccl_cache/v1/build.pb-c.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/magic.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -21,6 +20,7 @@
 #include <vector>
 
 #include "base/file_descriptor.h"
+#include "base/file_stamp.h"
 #include "base/wire.h"
 #include "client/src/wire/messages.h"
 #include "proto/field_numbers.h"
@@ -109,18 +109,7 @@ bool SameStamp(const struct statx& one, const struct statx& other) {
 bool IsPseudoFile(int file) {
   struct statfs system {};
   if (fstatfs(file, &system) != 0) return true;
-  switch (static_cast<uint32_t>(system.f_type)) {
-    case PROC_SUPER_MAGIC:
-    case SYSFS_MAGIC:
-    case DEBUGFS_MAGIC:
-    case TRACEFS_MAGIC:
-    case SECURITYFS_MAGIC:
-    case CGROUP_SUPER_MAGIC:
-    case CGROUP2_SUPER_MAGIC:
-      return true;
-    default:
-      return false;
-  }
+  return KindOf(system, {}) == FileSystem::kKernel;
 }
 
 // Returns 0 or the errno. Stops when the file exceeds the limit.
