@@ -3,6 +3,7 @@
 #include "daemon/service/transport/grpc_log.h"
 
 #include <fmt/format.h>
+#include <google/protobuf/stubs/logging.h>
 #include <grpc/support/log.h>
 
 #include <algorithm>
@@ -17,7 +18,7 @@ namespace {
 
 constexpr size_t kMaxText = 300;
 /// The start of the line that gRPC writes before it calls abort(). The process ends before a log's
-/// thread could write it.
+/// thread could write it, as after a fatal message of protobuf.
 constexpr std::string_view kLastLine = "assertion failed";
 
 struct Reporter {
@@ -25,7 +26,7 @@ struct Reporter {
   std::function<void(std::string_view)> report GUARDED_BY(mutex);
 };
 
-/// gRPC's hook is a bare function. Never destroyed: gRPC's threads outlive all objects.
+/// The hooks are bare functions. Never destroyed: gRPC's threads outlive all objects.
 Reporter& CurrentReporter() {
   static Reporter& reporter = *new Reporter;
   return reporter;
@@ -38,15 +39,24 @@ std::string Printable(std::string_view text) {
   return printable;
 }
 
-void TakeMessage(gpr_log_func_args* args) {
-  const std::string_view file = args->file;
-  const std::string text = fmt::format("{}:{} {}", file.substr(file.find_last_of('/') + 1),
-                                       args->line, Printable(args->message));
-  if (std::string_view(args->message).starts_with(kLastLine))
-    std::fputs((text + "\n").c_str(), stderr);
+void Tell(std::string_view file, int line, std::string_view message, bool is_last) {
+  const std::string text =
+      fmt::format("{}:{} {}", file.substr(file.find_last_of('/') + 1), line, Printable(message));
+  if (is_last) std::fputs((text + "\n").c_str(), stderr);
   Reporter& reporter = CurrentReporter();
   const MutexLock lock(reporter.mutex);
   if (reporter.report) reporter.report(text);
+}
+
+void TakeMessage(gpr_log_func_args* args) {
+  const std::string_view message = args->message;
+  Tell(args->file, args->line, message, message.starts_with(kLastLine));
+}
+
+void TakeProtobufMessage(google::protobuf::LogLevel level, const char* file, int line,
+                         const std::string& message) {
+  if (level < google::protobuf::LOGLEVEL_ERROR) return;
+  Tell(file, line, message, level == google::protobuf::LOGLEVEL_FATAL);
 }
 
 }  // namespace
@@ -57,6 +67,7 @@ GrpcLog::GrpcLog(std::function<void(std::string_view)> report) {
   reporter.report = std::move(report);
   gpr_set_log_verbosity(GPR_LOG_SEVERITY_ERROR);
   gpr_set_log_function(&TakeMessage);
+  google::protobuf::SetLogHandler(&TakeProtobufMessage);
 }
 
 GrpcLog::~GrpcLog() {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/service/transport/grpc_log.h"
 
+#include <google/protobuf/wrappers.pb.h>
 #include <grpc/support/log.h>
 
 #include <catch2/catch.hpp>
@@ -17,6 +18,15 @@ TEST_CASE("errors of gRPC are told, lesser messages are not") {
   gpr_log("src/core/parser.cc", 12, GPR_LOG_SEVERITY_ERROR, "a field is %s", "invalid");
   gpr_log("src/core/parser.cc", 13, GPR_LOG_SEVERITY_INFO, "something happened");
   CHECK(told == std::vector<std::string>{"parser.cc:12 a field is invalid"});
+}
+
+TEST_CASE("errors of protobuf are told there too") {
+  std::vector<std::string> told;
+  const GrpcLog log([&told](std::string_view text) { told.emplace_back(text); });
+  google::protobuf::StringValue message;
+  CHECK_FALSE(message.ParseFromString("\x0a\x01\xff"));
+  REQUIRE(told.size() == 1);
+  CHECK(told[0].find("invalid UTF-8") != std::string::npos);
 }
 
 TEST_CASE("what a client can write into gRPC's log is one short printable line") {
