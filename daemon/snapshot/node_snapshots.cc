@@ -79,9 +79,13 @@ Result<std::shared_ptr<void>> Places::Take(Account account, const std::stop_toke
 }
 
 bool Places::IsNext(Account account) const {
-  if (inside_.size() >= count_) return false;
-  const auto next = std::ranges::find_if(
-      waiting_, [&](Account each) REQUIRES(mutex_) { return !inside_.contains(each); });
+  HeldInAll held;
+  for (const Account& each : inside_) held.Add(each, 1);
+  const auto may_enter = [&](Account each) REQUIRES(mutex_) {
+    const uint64_t own = inside_.count(each);
+    return own < allowance_.Most(each, own, held);
+  };
+  const auto next = std::ranges::find_if(waiting_, may_enter);
   return next != waiting_.end() && *next == account;
 }
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <list>
 #include <memory>
@@ -26,23 +26,23 @@
 
 namespace cccl_cache::daemon {
 
-/// Limits how many users work on snapshots at once. A user takes one place at a time, and places go
-/// in turn, so that no user is starved by others who keep coming back. Thread-safe; must outlive
-/// the places that it gave.
+/// Limits how many accounts work on snapshots at once, by an allowance with one place for each.
+/// Places go in turn, so that no account is starved by others who keep coming back. Thread-safe;
+/// must outlive the places that it gave.
 class Places {
  public:
-  explicit Places(size_t count) : count_(count) {}
+  explicit Places(uint64_t count) : allowance_{.per_account = 1, .in_all = count} {}
 
-  /// Waits for a place behind those who waited before. The place is given back when the last copy
-  /// of the pointer goes. kOverloaded: this user waits for one already; kCancelled: the caller
-  /// left.
+  /// Waits for a place behind those who waited before and may have it. The place is given back when
+  /// the last copy of the pointer goes. kOverloaded: this account waits for one already;
+  /// kCancelled: the caller left.
   [[nodiscard]] Result<std::shared_ptr<void>> Take(Account account, const std::stop_token& left);
 
  private:
   [[nodiscard]] bool IsNext(Account account) const REQUIRES(mutex_);
   void GiveBack(Account account);
 
-  const size_t count_;
+  const Allowance allowance_;
   Mutex mutex_;
   CondVar changed_;
   std::list<Account> waiting_ GUARDED_BY(mutex_);  ///< in order, each account once
@@ -94,7 +94,7 @@ class NodeSnapshots final : public Snapshots {
 
   const Parts parts_;
   // Each place may cost a file of the largest size on the disk, and a record in memory.
-  Places users_{4};
+  Places users_{5};           ///< one is root's and the daemon's user's
   Places administrators_{2};  ///< never kept waiting by other users
 };
 

@@ -334,6 +334,26 @@ TEST_CASE("a user has one place, and holds up nobody behind it") {
   CHECK(again.place.get().ok());
 }
 
+TEST_CASE("containers have half of the places, and keep out no user of the host") {
+  Places places(5);
+  std::stop_source at_once;
+  at_once.request_stop();
+  std::vector<Place> taken;
+  const auto finds_one = [&](uid_t uid) {
+    auto place = places.Take(Account(uid), at_once.get_token());
+    if (place) taken.push_back(*std::move(place));
+    return place.ok();
+  };
+  CHECK(finds_one(kFirstContainerUser));
+  CHECK(finds_one(kFirstContainerUser + 1));
+  CHECK_FALSE(finds_one(kFirstContainerUser + 2));
+  Waiting third(places, kFirstContainerUser + 2);
+  CHECK(finds_one(1));
+  CHECK(finds_one(2));
+  taken.erase(taken.begin());
+  CHECK(third.place.get().ok());
+}
+
 TEST_CASE("who has waited longest is next, and not who comes again") {
   Places places(1);
   Place first = TakeNow(places, 1);
