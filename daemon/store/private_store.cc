@@ -241,21 +241,25 @@ Result<Inserted> PrivateStore::Put(uid_t uid, const Digest& key, const ArtifactP
 Status PrivateStore::MakeRoom(Database& database, uid_t uid, const PrivateUsage& incoming) {
   usage_.FindSomeAgain();
   const Account account = usage_.AccountOf(uid);
+  // Drops nothing for an entry that would not fit even then.
+  bool could_fit = incoming.bytes <= std::min(limits_.per_user, limits_.in_all);
   while (true) {
     Plan now;
-    const uint64_t own = TotalOf(database, uid, now).bytes;
     // A database that was recreated has other totals.
-    usage_.Set(uid, account, own);
-    const uint64_t mine = usage_.Of(account);
-    const uint64_t all = TotalOf(database, kAll, now).bytes;
-    const bool mine_fits = mine + incoming.bytes <= limits_.per_user;
-    if (mine_fits && all + incoming.bytes <= limits_.in_all) return Ok{};
-    const uint64_t surplus = mine_fits ? incoming.bytes : mine + incoming.bytes - limits_.per_user;
-    // Drops nothing for an entry that would not fit even then.
-    const bool could_fit = incoming.bytes <= limits_.per_user &&
-                           all - std::min(all, mine) + incoming.bytes <= limits_.in_all;
-    if (could_fit && DropOldest(database, uid, surplus, incoming.generation)) continue;
-    if (could_fit && DropOldestBeside(database, account, uid, surplus)) continue;
+    usage_.Set(uid, account, TotalOf(database, uid, now).bytes);
+    const std::optional<uid_t> loser = usage_.MustGiveWay(account, incoming.bytes);
+    if (could_fit && !loser) return Ok{};
+    const uint64_t mine = usage_.Of(account) + incoming.bytes;
+    const uint64_t all = usage_.in_all() + incoming.bytes;
+    const bool mine_fits = mine <= limits_.per_user;
+    const uint64_t surplus = mine_fits ? all - limits_.in_all : mine - limits_.per_user;
+    if (could_fit && usage_.AccountOf(*loser) == account) {
+      could_fit = DropOldest(database, uid, surplus, incoming.generation) ||
+                  DropOldestBeside(database, account, uid, surplus);
+    } else if (could_fit) {
+      could_fit = DropOldestOfAnother(database, *loser, surplus);
+    }
+    if (could_fit) continue;
     if (!mine_fits) {
       return Error{ErrorCode::kOverloaded,
                    fmt::format("{} may have {} bytes of entries of its own, and this is more: "
@@ -265,7 +269,7 @@ Status PrivateStore::MakeRoom(Database& database, uid_t uid, const PrivateUsage&
     return Error{ErrorCode::kOverloaded,
                  fmt::format("the entries that users inserted for themselves take {} of at most "
                              "{} bytes: raise private_limit",
-                             all, limits_.in_all)};
+                             usage_.in_all(), limits_.in_all)};
   }
 }
 
@@ -275,14 +279,18 @@ bool PrivateStore::DropOldestBeside(Database& database, Account account, uid_t u
   const auto other = usage_.LargestBeside(account, uid);
   if (!other) return false;
   if (usage_.FindAgain(*other)) return true;  // it is another account's, so this one has less
-  const uint64_t held = usage_.Of(*other);
-  if (!DropOldest(database, *other, surplus, std::numeric_limits<uint64_t>::max())) {
+  return DropOldestOfAnother(database, *other, surplus);
+}
+
+bool PrivateStore::DropOldestOfAnother(Database& database, uid_t uid, uint64_t surplus) {
+  const uint64_t held = usage_.Of(uid);
+  if (!DropOldest(database, uid, surplus, std::numeric_limits<uint64_t>::max())) {
     // Either the disk refuses, or this uid has nothing in a recreated database.
-    const auto total = ReadUsage(database, UserRowPrefix(*other));
+    const auto total = ReadUsage(database, UserRowPrefix(uid));
     if (!total) return false;
-    usage_.Set(*other, total->bytes);
+    usage_.Set(uid, total->bytes);
   }
-  return usage_.Of(*other) < held;
+  return usage_.Of(uid) < held;
 }
 
 PrivateUsage& PrivateStore::TotalOf(Database& database, uid_t uid, Plan& plan) {

@@ -132,6 +132,9 @@ class PrivateStore final : public PrivateEntries {
   /// Drops the oldest entries of the uid of the account, other than `uid`, that has the most.
   [[nodiscard]] bool DropOldestBeside(Database& database, Account account, uid_t uid,
                                       uint64_t surplus) REQUIRES(changing_);
+  /// Drops the oldest entries of a uid that inserts nothing just now. Returns false if none went.
+  [[nodiscard]] bool DropOldestOfAnother(Database& database, uid_t uid, uint64_t surplus)
+      REQUIRES(changing_);
   void Forget(uid_t uid, const Digest& key);
   /// Reads the keys of a user's entries, unless they are known or a change is in progress.
   void LearnKeys(Database& database, uid_t uid);

@@ -101,7 +101,7 @@ struct Allowance {
 };
 
 /// Finds the account of a uid that is known from a stored row only. Returns none if the account is
-/// not known yet. Never blocks; may be called under any lock.
+/// not known yet, or not any more. Never blocks; may be called under any lock.
 using FindAccount = std::function<std::optional<Account>(uid_t)>;
 
 /// Counts how much of one resource each uid holds, and the uids of each account together. Names the

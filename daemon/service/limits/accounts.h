@@ -41,7 +41,8 @@ class Accounts {
   [[nodiscard]] Account Of(uid_t uid);
   /// Returns the account of a uid that only a stored row names, or none if its name is not known
   /// yet. The first call starts the search for the name. Never blocks. Also for the numbers that
-  /// stand for users of containers.
+  /// stand for users of containers; none once they are forgotten, so that what they left behind
+  /// stays on their account (AccountUsage).
   [[nodiscard]] std::optional<Account> OfStored(uid_t uid);
   /// Returns the accounts of containers.
   [[nodiscard]] Containers& containers() { return containers_; }

@@ -198,10 +198,10 @@ std::shared_ptr<const void> Containers::Hold(uid_t user) {
   return found == numbers_.end() ? nullptr : found->second.held;
 }
 
-Account Containers::AccountOf(uid_t user) const {
+std::optional<Account> Containers::AccountOf(uid_t user) const {
   const MutexLock lock(mutex_);
   const auto found = numbers_.find(user);
-  return found == numbers_.end() ? Account::OfUntoldContainers() : found->second.account;
+  return found == numbers_.end() ? std::nullopt : std::optional(found->second.account);
 }
 
 Containers::Group* Containers::GroupOf(std::string_view control_group) {

@@ -65,8 +65,9 @@ class Containers {
   /// the user's meanwhile.
   [[nodiscard]] std::shared_ptr<const void> Hold(uid_t user);
 
-  /// Returns the account of a number, which may be of an earlier run. May be called under any lock.
-  [[nodiscard]] Account AccountOf(uid_t user) const;
+  /// Returns the account of a number, or none if the number stands for nobody any more. May be
+  /// called under any lock.
+  [[nodiscard]] std::optional<Account> AccountOf(uid_t user) const;
 
  private:
   struct User {

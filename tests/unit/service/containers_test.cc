@@ -128,7 +128,7 @@ TEST_CASE("the least recently seen container without connections gives way to a 
   CHECK(Identified(containers, Container(3)).uid == third.uid);
   const Peer again = Identified(containers, Container(2));  // in place of 3
   CHECK(again.uid != second.uid);
-  CHECK(containers.AccountOf(third.uid) == Account::OfUntoldContainers());
+  CHECK(containers.AccountOf(third.uid) == std::nullopt);
   auto other = containers.Hold(again.uid);
   const Peer late = Identified(containers, Container(4));
   CHECK(late.account() == Account::OfUntoldContainers());

@@ -193,17 +193,39 @@ TEST_CASE("nothing goes for another part of the same insertion") {
   CHECK(Has(scene, kAlice, 2));
 }
 
-TEST_CASE("one user's entries never go for another's") {
-  StoreScene scene(Limited(10 * kBytes, 2 * kBytes + 2'000));
+TEST_CASE("once all have too much, the oldest of who has most go for a newcomer's") {
+  StoreScene scene(Limited(10 * kBytes, 3 * kBytes + 3'000));
+  REQUIRE(Put(scene, kBob, 1, 1));
   REQUIRE(Put(scene, kAlice, 1, 1));
   REQUIRE(Put(scene, kAlice, 2, 2));
-  const Result<Inserted> refused = Put(scene, kBob, 3, 3);
-  REQUIRE_FALSE(refused);
-  CHECK(refused.error().code == ErrorCode::kOverloaded);
-  REQUIRE(Put(scene, kAlice, 4, 4));
+  REQUIRE(Put(scene, 1001, 3, 3));
   CHECK_FALSE(Has(scene, kAlice, 1));
   CHECK(Has(scene, kAlice, 2));
-  CHECK(Has(scene, kAlice, 4));
+  CHECK(Has(scene, kBob, 1));
+  CHECK(Has(scene, 1001, 3));
+}
+
+TEST_CASE("an insertion drops nothing of its own once it has most itself") {
+  StoreScene scene(Limited(10 * kBytes, 3 * kBytes + 3'000));
+  REQUIRE(Put(scene, kAlice, 1, 1));
+  for (uint64_t i = 1; i <= 2; ++i) REQUIRE(Put(scene, kBob, i, 7));
+  const Result<Inserted> refused = Put(scene, kBob, 3, 7);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == ErrorCode::kOverloaded);
+  CHECK(refused.error().message.find("raise private_limit") != std::string::npos);
+  CHECK(Has(scene, kAlice, 1));
+  for (uint64_t i = 1; i <= 2; ++i) CHECK(Has(scene, kBob, i));
+}
+
+TEST_CASE("containers give way to users of the host while they have more than half") {
+  StoreScene scene(Limited(3 * kBytes + 3'000, 4 * kBytes + 4'000));
+  const uid_t other = kFirstContainerUser + 1;
+  for (uint64_t i = 1; i <= 3; ++i) REQUIRE(Put(scene, kFirstContainerUser, i, i));
+  REQUIRE(Put(scene, other, 1, 1));
+  for (uint64_t i = 1; i <= 2; ++i) REQUIRE(Put(scene, kAlice, i, i));
+  REQUIRE(Put(scene, other, 2, 2));
+  for (uint64_t i = 1; i <= 2; ++i) CHECK(Has(scene, kAlice, i));
+  CHECK_FALSE(Has(scene, kFirstContainerUser, 2));
 }
 
 TEST_CASE("many uids of one account together hold one share, also over a restart") {
@@ -234,8 +256,9 @@ TEST_CASE("an entry that can't be kept anyway pushes out nothing") {
   StoreScene scene(limits);
   REQUIRE(Put(scene, kAlice, 1, 1));
   for (uint64_t i = 0; i < 2; ++i) REQUIRE(Put(scene, kBob, i, i + 1));
-  CHECK_FALSE(scene->own().Put(100'000, Key(2), Numbered(2, 2 * kBytes), 2).ok());
+  CHECK_FALSE(scene->own().Put(100'000, Key(2), Numbered(2, 4 * kBytes), 2).ok());
   CHECK(Has(scene, kAlice, 1));
+  for (uint64_t i = 0; i < 2; ++i) CHECK(Has(scene, kBob, i));
 }
 
 TEST_CASE("an entry that is inserted again counts once, also over a restart") {
