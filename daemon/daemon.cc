@@ -222,6 +222,8 @@ Daemon::Daemon(Parts parts)
                      return shelves_ == nullptr ? std::nullopt : std::optional(shelves_->gauges());
                    },
                .report_cut_off = [this](std::string_view text) { cut_offs_.Write(text); },
+               .report_lost_socket =
+                   [this](std::string_view text) { log_.Write(LogLevel::kError, "socket", text); },
                .alive = AliveOf(parts, coordinator_)}),
       housekeeping_(
           {.toolchains = toolchains_,

@@ -8,9 +8,11 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "daemon/service/calls/health.h"
 #include "daemon/service/limits/accounts.h"
 #include "daemon/service/limits/daemons_rights.h"
@@ -100,6 +102,7 @@ class Server::Impl {
       : options_(std::move(options)),
         statistics_(sources.statistics),
         report_cut_off_(std::move(sources.report_cut_off)),
+        report_lost_socket_(std::move(sources.report_lost_socket)),
         alive_(std::move(sources.alive)),
         accounts_(sources.accounts),
         administrators_(options_.admin_group),
@@ -159,13 +162,18 @@ class Server::Impl {
               peer_servers_.EndIdle();
               floods_.Forget();
               alive_();
-            }};
+            },
+        .tell_problem = [this](std::string problem) { NoteSockets(std::move(problem)); }};
     acceptor_ =
         std::make_unique<Acceptor>(std::move(listeners_), options_.tick, std::move(callbacks));
     return acceptor_->Start();
   }
 
-  void SetProblem(std::string problem) { health_.SetProblem(std::move(problem)); }
+  void SetProblem(std::string problem) {
+    const MutexLock lock(problem_mutex_);
+    problem_ = std::move(problem);
+    TellHealth();
+  }
 
   void StoppingSoon() { health_.SetServing(false); }
 
@@ -203,6 +211,21 @@ class Server::Impl {
     return traffic;
   }
 
+  void NoteSockets(std::string problem) {
+    {
+      const MutexLock lock(problem_mutex_);
+      if (problem == problem_of_sockets_) return;
+      problem_of_sockets_ = problem;
+      TellHealth();
+    }
+    if (!problem.empty()) report_lost_socket_(problem);
+  }
+
+  void TellHealth() REQUIRES(problem_mutex_) {
+    const bool both = !problem_.empty() && !problem_of_sockets_.empty();
+    health_.SetProblem(problem_ + (both ? "; " : "") + problem_of_sockets_);
+  }
+
   void NoteCutOff(const Peer& peer, const FrameRule* rule) {
     statistics_.Add(Counter::kCutOff);
     if (rule->is_attack) floods_.NoteCutOff(peer.account(), peer.uid);
@@ -213,6 +236,7 @@ class Server::Impl {
   const ServerOptions options_;
   Statistics& statistics_;
   const std::function<void(std::string_view)> report_cut_off_;
+  const std::function<void(std::string_view)> report_lost_socket_;
   const std::function<void()> alive_;
   Accounts& accounts_;
   const Administrators administrators_;
@@ -225,6 +249,9 @@ class Server::Impl {
   AdminSources admin_;
   const cccl_cache::v1::InfoReply info_;
   Health health_;
+  Mutex problem_mutex_;
+  std::string problem_ GUARDED_BY(problem_mutex_);  ///< of what SetProblem tells
+  std::string problem_of_sockets_ GUARDED_BY(problem_mutex_);
   BlockingPool call_threads_{kBlockingCallThreads};
   const SnapshotSources snapshots_;
   const DaemonsRights rights_;

@@ -65,6 +65,9 @@ struct ServerSources {
   /// Called on the acceptor's thread when a connection was cut off. The text tells the operator
   /// why.
   std::function<void(std::string_view)> report_cut_off;
+  /// Called on the acceptor's thread when clients don't find the daemon's sockets any more. The
+  /// text tells why; health tells it, too.
+  std::function<void(std::string_view)> report_lost_socket;
   /// Called on the acceptor's thread at least every two `tick`, while it can accept connections.
   std::function<void()> alive;
 };

@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What keeps the daemon from its work is told by `health`, `health --ready` and gRPC's health service."""
 
+import contextlib
 import json
 import os
+import socket
 import subprocess
 
 import grpc
 import pytest
-from conftest import wait_for
+from conftest import PATIENCE, wait_for
 from database import flip_a_bit
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
@@ -51,6 +53,23 @@ def test_no_toolchain(make_daemon, directory):
     empty.mkdir()
     daemon = make_daemon(roots=(str(empty),)).start()
     await_problem(daemon, "no toolchain")
+
+
+def test_a_socket_for_containers_that_one_of_them_has_replaced(make_daemon, directory):
+    """Root in a container can, which has the directory and may write to it. It can't pass on to the daemon what it receives."""
+    place = directory / "containers"
+    daemon = make_daemon("--container-socket", str(place / "socket")).start()
+    (place / "socket").rename(place / "moved")
+    with socket.socket(socket.AF_UNIX) as own, socket.socket(socket.AF_UNIX) as relay:
+        own.bind(str(place / "socket"))
+        relay.connect(str(place / "moved"))
+        relay.settimeout(PATIENCE)
+        with contextlib.suppress(ConnectionResetError):
+            assert relay.recv(1) == b""
+    await_problem(daemon, "mount the directory read-only (:ro)")
+    wait_for(lambda: f"error socket: its socket for containers is not at {place}/socket" in daemon.log_text(), "a line in the log")
+    with pytest.raises(ConnectionRefusedError), socket.socket(socket.AF_UNIX) as again:
+        again.connect(str(place / "moved"))
 
 
 @pytest.fixture

@@ -146,14 +146,38 @@ void Acceptor::Run() {
     }
     if (now - last_tick < tick_interval_) continue;
     last_tick = now;
+    CheckListeners();
     callbacks_.tick();
   }
+}
+
+size_t Acceptor::IndexOf(const ListeningSocket& listener) const {
+  return static_cast<size_t>(&listener - listeners_.data());
+}
+
+void Acceptor::CheckListeners() {
+  std::vector<std::string> problems = closed_;
+  for (ListeningSocket& listener : listeners_) {
+    const std::string problem = listener.Problem();
+    if (problem.empty()) continue;
+    problems.push_back(problem);
+    if (!listener.for_containers()) continue;
+    closed_.push_back(problem);
+    for (const auto& [id, watched] : connections_) {
+      if (watched.listener == IndexOf(listener)) shutdown(watched.socket.get(), SHUT_RDWR);
+    }
+    const ListeningSocket closed = std::move(listener);
+  }
+  callbacks_.tell_problem(fmt::format("{}", fmt::join(problems, "; ")));
 }
 
 void Acceptor::AcceptSome(const ListeningSocket& listener) {
   for (int i = 0; i < kAtOnce; ++i) {
     FileDescriptor socket(accept4(listener.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (socket.valid()) {
+      // Who comes by another path may pass on what others send to whoever is at the socket's.
+      if (listener.for_containers()) CheckListeners();
+      if (listener.fd() < 0) return closer_.Close(std::move(socket));
       Adopt(std::move(socket), listener);
       continue;
     }
@@ -195,8 +219,8 @@ void Acceptor::Adopt(FileDescriptor socket, const ListeningSocket& listener) {
     ended_.push_back(std::move(guarded));
     return closer_.Close(std::move(watched));
   }
-  connections_.emplace(
-      id, Watched{std::move(watched), std::move(connection), std::move(guarded), *std::move(peer)});
+  connections_.emplace(id, Watched{std::move(watched), std::move(connection), std::move(guarded),
+                                   *std::move(peer), IndexOf(listener)});
 }
 
 void Acceptor::Ended(uint64_t id) {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -48,8 +49,9 @@ class Connection {
 };
 
 /// Accepts connections on Unix sockets on a thread of its own, identifies the peers, and notices
-/// when a connection has ended. GuardSocket checks the bytes that clients send. Start and Stop must
-/// be called from one thread. All callbacks run on the acceptor's thread.
+/// when a connection has ended. GuardSocket checks the bytes that clients send. A listener for
+/// containers is closed once its path leads elsewhere, with its connections. Start and Stop must be
+/// called from one thread. All callbacks run on the acceptor's thread.
 class Acceptor {
  public:
   struct Callbacks {
@@ -63,6 +65,8 @@ class Acceptor {
     /// A connection was cut off because its client broke this rule.
     std::function<void(const Peer&, const FrameRule* rule)> cut_off;
     std::function<void()> tick;
+    /// Called at least before each tick with what is wrong with the listeners; empty: nothing.
+    std::function<void(std::string)> tell_problem;
   };
 
   /// Calls `tick` at least every two `tick_interval`.
@@ -82,6 +86,7 @@ class Acceptor {
     std::unique_ptr<Connection> connection;
     std::shared_ptr<GuardedSocket> guarded;
     Peer peer;
+    size_t listener;  ///< its place among these
   };
 
   [[nodiscard]] Status Watch(int fd, uint32_t events, uint64_t id);
@@ -90,8 +95,12 @@ class Acceptor {
   void Adopt(FileDescriptor socket, const ListeningSocket& listener);
   void Ended(uint64_t id);
   void TurnAway(int listener);
+  [[nodiscard]] size_t IndexOf(const ListeningSocket& listener) const;
+  /// Closes those for containers that are not at their paths any more, with their connections.
+  void CheckListeners();
 
-  std::vector<ListeningSocket> listeners_;
+  std::vector<ListeningSocket> listeners_;  ///< without descriptors: those that were closed
+  std::vector<std::string> closed_;         ///< why these were closed
   const std::chrono::milliseconds tick_interval_;
   const Callbacks callbacks_;
   FileDescriptor epoll_;

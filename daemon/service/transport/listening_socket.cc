@@ -166,6 +166,12 @@ Status CheckNames(const std::vector<std::string>& names, size_t count) {
   return Ok{};
 }
 
+std::optional<std::pair<dev_t, ino_t>> FileAt(const std::string& path) {
+  struct stat info;
+  if (lstat(path.c_str(), &info) != 0) return std::nullopt;
+  return std::pair(info.st_dev, info.st_ino);
+}
+
 std::string PathOf(int fd) {
   sockaddr_un address{};
   socklen_t size = sizeof(address);
@@ -219,6 +225,7 @@ ListeningSocket::ListeningSocket(FileDescriptor fd, std::string path, bool for_c
   // Connections inherit the option from their listener. Kernels before 6.16 don't know it.
   const int no = 0;
   setsockopt(fd_.get(), SOL_SOCKET, SO_PASSRIGHTS, &no, sizeof(no));
+  file_ = FileAt(path_);
 }
 
 Result<ListeningSocket> ListeningSocket::Bind(const ListenOptions& given) {
@@ -244,12 +251,9 @@ Result<ListeningSocket> ListeningSocket::Bind(const ListenOptions& given) {
   FileDescriptor fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd.valid()) return SystemError("cannot make a socket for", options.path);
   if (auto bound = BindAs(fd.get(), options); !bound) return bound.error();
-  struct stat info;
-  if (lstat(options.path.c_str(), &info) != 0) return SystemError("cannot look at", options.path);
   ListeningSocket result(std::move(fd), options.path, options.for_containers);
+  if (!result.file_) return SystemError("cannot look at", options.path);
   result.made_ = true;
-  result.device_ = info.st_dev;
-  result.inode_ = info.st_ino;
   return result;
 }
 
@@ -318,19 +322,29 @@ ListeningSocket& ListeningSocket::operator=(ListeningSocket&& other) noexcept {
   std::swap(path_, other.path_);
   std::swap(for_containers_, other.for_containers_);
   std::swap(made_, other.made_);
-  std::swap(device_, other.device_);
-  std::swap(inode_, other.inode_);
+  std::swap(file_, other.file_);
   return *this;
 }
 
 ListeningSocket::~ListeningSocket() {
-  if (made_) Unlink();
+  if (made_ && IsInPlace()) unlink(path_.c_str());
 }
 
-void ListeningSocket::Unlink() {
-  struct stat info;
-  if (lstat(path_.c_str(), &info) != 0) return;
-  if (info.st_dev == device_ && info.st_ino == inode_) unlink(path_.c_str());
+bool ListeningSocket::IsInPlace() const { return !file_ || FileAt(path_) == file_; }
+
+std::string ListeningSocket::Problem() const {
+  if (IsInPlace()) return {};
+  const std::string_view again =
+      made_ ? "restart the daemon" : "restart the unit of the socket and the daemon";
+  if (!for_containers_) {
+    return fmt::format("its socket is not at {} any more, so clients find another or none: {}",
+                       path_, again);
+  }
+  return fmt::format(
+      "its socket for containers is not at {} any more, and it serves none there now, because one "
+      "of them may have put its own in that place: remove what is there, have containers mount the "
+      "directory read-only (:ro), and {}",
+      path_, again);
 }
 
 }  // namespace cccl_cache::daemon

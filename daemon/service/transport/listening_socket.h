@@ -56,17 +56,19 @@ class ListeningSocket {
   [[nodiscard]] const std::string& path() const { return path_; }
   /// Returns whether its peers are in containers (ListenOptions::for_containers).
   [[nodiscard]] bool for_containers() const { return for_containers_; }
+  /// Returns why clients don't find it at its path, with the way out; empty: they do. Whoever can
+  /// write the directory may have put another file there, as root of a container can that has it.
+  [[nodiscard]] std::string Problem() const;
 
  private:
   ListeningSocket(FileDescriptor fd, std::string path, bool for_containers);
-  void Unlink();
+  [[nodiscard]] bool IsInPlace() const;
 
   FileDescriptor fd_;
   std::string path_;
   bool for_containers_ = false;
   bool made_ = false;
-  dev_t device_ = 0;
-  ino_t inode_ = 0;
+  std::optional<std::pair<dev_t, ino_t>> file_ = std::nullopt;  ///< at the path; none: not seen
 };
 
 }  // namespace cccl_cache::daemon

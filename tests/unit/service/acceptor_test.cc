@@ -81,7 +81,8 @@ TEST_CASE("the acceptor counts calls of a connection that ended until its server
                            return std::make_unique<NotedConnection>(ended);
                          },
                      .cut_off = [](const Peer&, const FrameRule*) {},
-                     .tick = [] {}});
+                     .tick = [] {},
+                     .tell_problem = [](const std::string&) {}});
   REQUIRE(acceptor.Start().ok());
   FileDescriptor client(ConnectRaw(path));
   FileDescriptor served = admitted.get_future().get();
@@ -94,6 +95,45 @@ TEST_CASE("the acceptor counts calls of a connection that ended until its server
   CHECK_FALSE(traffic->OpenCall(later));
   served.Close();
   CHECK(Eventually([&] { return traffic->OpenCall(later); }));
+}
+
+TEST_CASE("a listener for containers is closed once another socket is in its place") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path() + "/socket";
+  const std::string moved = directory.path() + "/moved";
+  auto listener = ListeningSocket::Bind({path, 0600, {}, /*for_containers=*/true});
+  REQUIRE(listener.ok());
+  std::vector<ListeningSocket> listeners;
+  listeners.push_back(std::move(*listener));
+  std::promise<void> admitted;
+  std::promise<std::string> told;
+  std::atomic<bool> ended = false;
+  const auto traffic = std::make_shared<UserTraffic>(TrafficLimits{}, FrameRules::Clock::now());
+  Acceptor acceptor(std::move(listeners), std::chrono::hours(1),
+                    {.identify = [](int, const ListeningSocket&, Peer&) {},
+                     .traffic_of = [&traffic](const Peer&) { return traffic; },
+                     .admit =
+                         [&](FileDescriptor, const Peer&) {
+                           admitted.set_value();
+                           return std::make_unique<NotedConnection>(ended);
+                         },
+                     .cut_off = [](const Peer&, const FrameRule*) {},
+                     .tick = [] {},
+                     .tell_problem =
+                         [&told](const std::string& problem) {
+                           if (!problem.empty()) told.set_value(problem);
+                         }});
+  REQUIRE(acceptor.Start().ok());
+  const FileDescriptor before(ConnectRaw(path));
+  admitted.get_future().get();
+  REQUIRE(rename(path.c_str(), moved.c_str()) == 0);
+  const auto other = ListeningSocket::Bind({path, 0600, {}});
+  REQUIRE(other.ok());
+  const FileDescriptor relay(ConnectRaw(moved));  // as one that passes on what others send
+  CHECK(IsClosedByPeer(relay.get()));
+  CHECK(IsClosedByPeer(before.get()));
+  CHECK(told.get_future().get().find("read-only") != std::string::npos);
+  CHECK(ConnectRaw(moved) == -1);
 }
 
 }  // namespace

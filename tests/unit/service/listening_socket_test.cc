@@ -208,6 +208,24 @@ TEST_CASE("a socket file that another daemon made meanwhile is not removed") {
   CHECK(std::filesystem::exists(path));
 }
 
+TEST_CASE("a socket that clients don't find at its path tells so") {
+  TemporaryDirectory directory;
+  const std::string path = directory.path() + "/socket";
+  const std::string moved = directory.path() + "/moved";
+  auto socket = ListeningSocket::Bind({path, 0600, {}});
+  REQUIRE(socket.ok());
+  CHECK(socket->Problem().empty());
+  REQUIRE(rename(path.c_str(), moved.c_str()) == 0);
+  CHECK(socket->Problem().find("restart the daemon") != std::string::npos);
+  {
+    const auto other = ListeningSocket::Bind({path, 0600, {}});
+    REQUIRE(other.ok());
+    CHECK_FALSE(socket->Problem().empty());
+  }
+  REQUIRE(rename(moved.c_str(), path.c_str()) == 0);
+  CHECK(socket->Problem().empty());
+}
+
 /// FromSystemd takes descriptors from 3 on, which this process uses for other things: so it runs in
 /// a child. The child's exit code says what it found.
 int FromSystemdInChild(const std::string& path, const std::string& count, int type,
