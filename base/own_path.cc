@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -139,6 +140,22 @@ std::string SocketBelowHome(std::string_view home) {
   std::erase(boot, '-');
   if (boot.size() < kBootDigits) return "";
   return std::string(home) + "/.cccl-cached/socket-" + boot.substr(0, kBootDigits);
+}
+
+std::string CacheDirectory() {
+  // As the base directory specification has it: a relative one does not count.
+  for (const auto& [variable, below] :
+       {std::pair("XDG_CACHE_HOME", "/cccl-cache"), std::pair("HOME", "/.cache/cccl-cache")}) {
+    const char* base = secure_getenv(variable);
+    if (base != nullptr && *base == '/') return std::string(base) + below;
+  }
+  return "";
+}
+
+void MakeLastDirectories(const std::string& path, size_t count) {
+  if (count == 0 || !path.starts_with('/')) return;
+  MakeLastDirectories(path.substr(0, path.rfind('/')), count - 1);
+  mkdir(path.c_str(), S_IRWXU);
 }
 
 }  // namespace cccl_cache

@@ -36,4 +36,12 @@ struct OwnDirectoryRules {
 /// does not tell its boot id.
 [[nodiscard]] std::string SocketBelowHome(std::string_view home);
 
+/// Returns the user's directory for what can be found out again: XDG_CACHE_HOME/cccl-cache or
+/// HOME/.cache/cccl-cache. Empty: neither is an absolute path.
+[[nodiscard]] std::string CacheDirectory();
+
+/// Makes those of the last `count` directories of an absolute path that are missing, each for this
+/// user alone, whatever the umask. Nothing above them is made.
+void MakeLastDirectories(const std::string& path, size_t count);
+
 }  // namespace cccl_cache

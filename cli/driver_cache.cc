@@ -13,6 +13,7 @@
 
 #include "base/boot_id.h"
 #include "base/file_descriptor.h"
+#include "base/own_path.h"
 
 namespace cccl_cache::cli {
 namespace {
@@ -36,15 +37,6 @@ std::string Beginning(const char* path) {
 std::string_view Variable(const char* name) {
   const char* value = secure_getenv(name);
   return value == nullptr ? "" : value;
-}
-
-/// As the base directory specification has it: a relative one does not count.
-std::string Directory() {
-  const std::string_view cache = Variable("XDG_CACHE_HOME");
-  const std::string_view home = Variable("HOME");
-  if (cache.starts_with('/')) return std::string(cache) + "/cccl-cache";
-  if (home.starts_with('/')) return std::string(home) + "/.cache/cccl-cache";
-  return {};
 }
 
 /// Opens a directory that only this user and root can write. Returns an invalid descriptor for any
@@ -84,9 +76,9 @@ DriverMemory DriverMemory::OfThisProcess() {
   if (boot.empty()) return {{}, {}};
   // In WSL, which has no module of the driver's, that comes from Windows while all runs on.
   const std::string files = Stamp("/etc/ld.so.cache") + Stamp("/usr/lib/wsl/lib/libcuda.so.1");
-  return {Directory(), boot + '\n' + Beginning("/sys/module/nvidia/version") + Mounts() + '\n' +
-                           files + '\n' + std::string(Variable("LD_LIBRARY_PATH")) + '\n' +
-                           std::string(Variable("LD_PRELOAD"))};
+  return {CacheDirectory(), boot + '\n' + Beginning("/sys/module/nvidia/version") + Mounts() +
+                                '\n' + files + '\n' + std::string(Variable("LD_LIBRARY_PATH")) +
+                                '\n' + std::string(Variable("LD_PRELOAD"))};
 }
 
 uint32_t DriverMemory::Version(const std::function<uint32_t()>& ask) const {
@@ -113,8 +105,7 @@ uint32_t DriverMemory::Kept() const {
 
 // The next command asks again where this fails.
 void DriverMemory::Keep(uint32_t version) const {
-  mkdir(directory_.substr(0, directory_.rfind('/')).c_str(), 0700);
-  mkdir(directory_.c_str(), 0700);
+  MakeLastDirectories(directory_, 2);
   const FileDescriptor directory = OpenOwnDirectory(directory_);
   if (!directory.valid()) return;
   // Under a name of its own until it is whole: another command may be reading or writing the same.

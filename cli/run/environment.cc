@@ -54,14 +54,10 @@ bool IsPlain(const fs::path& path) {
   return path.native().find_first_of(" :;$") == std::string::npos;
 }
 
-/// Returns the path of a link to `directory` in "cccl-cache-run" below `place`, a directory of this
-/// user's own that is made for it; empty if there can be none.
-fs::path LinkBelow(const fs::path& place, const fs::path& directory) {
-  std::error_code error;
-  fs::create_directories(place, error);
-  const fs::path made = place / "cccl-cache-run";
-  mkdir(made.c_str(), S_IRWXU);
-  const FollowedDirectory links = OwnDirectory(made.native());
+/// Returns the path of a link to `directory` in `made`, a directory of this user's own; empty if
+/// there can be none.
+fs::path LinkIn(const std::string& made, const fs::path& directory) {
+  const FollowedDirectory links = OwnDirectory(made);
   struct stat status;
   if (!links.refusal.empty() || !IsPlain(links.path) || lstat(links.path.c_str(), &status) != 0 ||
       status.st_uid != geteuid() || (status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
@@ -70,6 +66,7 @@ fs::path LinkBelow(const fs::path& place, const fs::path& directory) {
   // The same name each time: a `run` within another one knows its libraries by it.
   fs::path link = fs::path(links.path) / Sha256(directory.native()).Hex().substr(0, 16);
   if (symlink(directory.c_str(), link.c_str()) != 0 && errno != EEXIST) return {};
+  std::error_code error;
   return fs::read_symlink(link, error) == directory ? link : fs::path();
 }
 
@@ -77,12 +74,19 @@ fs::path LinkBelow(const fs::path& place, const fs::path& directory) {
 /// path of a list comes from here.
 Expected<fs::path> NameForLists(const fs::path& directory) {
   if (IsPlain(directory)) return directory;
-  const std::string home = Variable("HOME");
+  struct Place {
+    const char* variable;
+    const char* below;
+    size_t makes;  ///< last directories that are made if they are missing
+  };
   // The first is there on all nodes that a job script runs on, and after the user has logged out.
-  for (const std::string& place : {Variable("XDG_CACHE_HOME"), home.empty() ? "" : home + "/.cache",
-                                   Variable("XDG_RUNTIME_DIR")}) {
-    if (!place.starts_with('/')) continue;
-    if (fs::path link = LinkBelow(place, directory); !link.empty()) return link;
+  for (const Place& place :
+       {Place{"XDG_CACHE_HOME", "/cccl-cache-run", 2}, Place{"HOME", "/.cache/cccl-cache-run", 2},
+        Place{"XDG_RUNTIME_DIR", "/cccl-cache-run", 1}}) {
+    const std::string base = Variable(place.variable);
+    if (!base.starts_with('/')) continue;
+    MakeLastDirectories(base + place.below, place.makes);
+    if (fs::path link = LinkIn(base + place.below, directory); !link.empty()) return link;
   }
   return Error{CCCL_CACHE_UNAVAILABLE,
                "the loader would split " + directory.string() +

@@ -12,9 +12,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
-#include <filesystem>
 
 #include "base/file_size_limit.h"
+#include "base/own_path.h"
 #include "proto/digest.h"
 
 namespace cccl_cache::standin {
@@ -24,7 +24,6 @@ constexpr size_t kSealBytes = sizeof(Digest::bytes);
 
 /// Returns the directory if it is this user's, and others can't write there.
 FileDescriptor OpenOwn(const std::string& path) {
-  mkdir(path.c_str(), 0700);
   FileDescriptor directory(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat status;
   if (!directory.valid() || fstat(directory.get(), &status) != 0 || status.st_uid != geteuid() ||
@@ -39,17 +38,14 @@ FileDescriptor OpenOwn(const std::string& path) {
 UserFacts::UserFacts() {
   const char* runtime = secure_getenv("XDG_RUNTIME_DIR");
   if (runtime != nullptr && *runtime == '/') {
-    directory_ = OpenOwn(std::string(runtime) + "/cccl-cache");
+    const std::string place = std::string(runtime) + "/cccl-cache";
+    MakeLastDirectories(place, 1);
+    directory_ = OpenOwn(place);
   }
-  // Where digests of files are kept (client/src/calls/file_digest.cc).
-  const char* cache = secure_getenv("XDG_CACHE_HOME");
-  const char* home = secure_getenv("HOME");
-  std::string place = cache == nullptr ? "" : cache;
-  if (place.empty() && home != nullptr) place = std::string(home) + "/.cache";
-  if (kept() || !place.starts_with('/')) return;
-  std::error_code error;
-  std::filesystem::create_directories(place += "/cccl-cache", error);
-  directory_ = OpenOwn(place + "/facts");
+  std::string place = kept() ? "" : CacheDirectory();
+  if (place.empty()) return;
+  MakeLastDirectories(place += "/facts", 3);
+  directory_ = OpenOwn(place);
 }
 
 std::optional<std::string> UserFacts::Get(const std::string& name) const {

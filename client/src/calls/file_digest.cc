@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <filesystem>
 #include <string_view>
 #include <vector>
@@ -16,6 +15,7 @@
 #include "base/file_descriptor.h"
 #include "base/file_size_limit.h"
 #include "base/file_stamp.h"
+#include "base/own_path.h"
 #include "proto/component_id.h"
 
 namespace cccl_cache {
@@ -32,25 +32,15 @@ std::string NameOf(const StampReader& reader, const ContentStamp& stamp) {
   return Sha256("['/']" + Sha256(reader.TextOf(stamp) + "\n").Hex()).Hex();
 }
 
-/// Returns the directory of kept digests; empty if the user has no place for it.
-std::string Directory() {
-  const char* cache = secure_getenv("XDG_CACHE_HOME");
-  if (cache != nullptr && *cache != '\0') return std::string(cache) + "/cccl-cache/digests";
-  const char* home = secure_getenv("HOME");
-  return home == nullptr ? "" : std::string(home) + "/.cache/cccl-cache/digests";
-}
-
 bool OnlyThisUserWrites(const struct stat& status) {
   return status.st_uid == geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
 /// Opens the directory of kept digests; an invalid descriptor if others could change what it holds.
 FileDescriptor OpenDirectory() {
-  const std::string path = Directory();
+  std::string path = CacheDirectory();
   if (path.empty()) return FileDescriptor();
-  std::error_code error;
-  fs::create_directories(fs::path(path).parent_path(), error);
-  mkdir(path.c_str(), S_IRWXU);
+  MakeLastDirectories(path += "/digests", 3);
   FileDescriptor directory(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat status {};
   if (fstat(directory.get(), &status) != 0 || !OnlyThisUserWrites(status)) return FileDescriptor();

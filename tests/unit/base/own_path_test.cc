@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <filesystem>
 
 #include "tests/support/root.h"
@@ -14,7 +15,9 @@
 
 namespace own_path_test {
 
+using cccl_cache::CacheDirectory;
 using cccl_cache::FollowedDirectory;
+using cccl_cache::MakeLastDirectories;
 using cccl_cache::OwnDirectory;
 using cccl_cache::SocketBelowHome;
 using cccl_cache::daemon::RequireRoot;
@@ -92,6 +95,35 @@ TEST_CASE("a home has one socket for this boot of this node, which fits into an 
   CHECK(path.size() + 50 < sizeof(sockaddr_un::sun_path));
   CHECK(SocketBelowHome("").empty());
   CHECK(SocketBelowHome("relative").empty());
+}
+
+TEST_CASE("what is missing is made for this user alone, whatever the umask, and nothing above it") {
+  const TemporaryDirectory root;
+  const mode_t before = umask(0);
+  MakeLastDirectories(root / "home/.cache/cccl-cache", 2);
+  CHECK_FALSE(std::filesystem::exists(root / "home"));
+  create_directories(root / "home");
+  MakeLastDirectories(root / "home/.cache/cccl-cache", 2);
+  umask(before);
+  for (const char* made : {"home/.cache", "home/.cache/cccl-cache"}) {
+    CHECK(std::filesystem::status(root / made).permissions() == std::filesystem::perms::owner_all);
+  }
+  MakeLastDirectories("relative/inner", 2);
+  CHECK_FALSE(std::filesystem::exists("relative"));
+}
+
+TEST_CASE("only an absolute path holds the user's directory of what can be found out again") {
+  const std::string home = getenv("HOME");
+  setenv("XDG_CACHE_HOME", "relative", 1);
+  CHECK(CacheDirectory() == home + "/.cache/cccl-cache");
+  setenv("XDG_CACHE_HOME", "/caches", 1);
+  CHECK(CacheDirectory() == "/caches/cccl-cache");
+  unsetenv("XDG_CACHE_HOME");
+  for (const char* none : {"", ".", "relative"}) {
+    setenv("HOME", none, 1);
+    CHECK(CacheDirectory().empty());
+  }
+  setenv("HOME", home.c_str(), 1);
 }
 
 }  // namespace own_path_test
