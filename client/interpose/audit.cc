@@ -5,6 +5,7 @@
 // which file that was. A library whose names are those of no known level is left alone. The loader
 // holds its lock during each of these calls, so there is one at a time. The auditor has a C library
 // of its own and no C++ runtime; it hooks no calls, so it costs nothing once a library is loaded.
+#include <fcntl.h>
 #include <limits.h>
 #include <link.h>
 #include <sys/auxv.h>
@@ -73,6 +74,13 @@ int FindOwnPath(dl_phdr_info* object, size_t, void* path) {
   return 0;
 }
 
+/// Asks as the loader will: access() goes by the real user, and knows nothing of Landlock.
+bool CanRead(const char* path) {
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file >= 0) close(file);
+  return file >= 0;
+}
+
 /// Returns whether this process is a part of the cache itself, which a program may have started.
 bool IsOwnProgram() {
   const auto* path = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
@@ -106,7 +114,7 @@ extern "C" __attribute__((visibility("default"))) char* la_objsearch(const char*
   // One stand-in serves one file: another of the same level is the program's own business.
   if (service.mapped && std::strcmp(service.real, real) != 0) return unchanged;
   StandInOf(level, standin);
-  if (access(standin, R_OK) != 0) return unchanged;
+  if (!CanRead(standin) || !CanRead(real)) return unchanged;
   // Searches that load nothing come here too: the file counts once the stand-in is mapped.
   std::strcpy(service.asked, name);
   std::strcpy(service.real, real);

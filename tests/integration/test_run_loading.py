@@ -220,6 +220,14 @@ def test_where_no_link_to_such_an_installation_is_safe_run_and_env_refuse(instal
     assert check["verdict"] == "warning" and str(prefix) in check["seen"]
 
 
+def test_a_program_that_may_not_read_the_installation_any_more_opens_the_library_as_without_run(daemon_of_both, installation):
+    assert os.stat(installation).st_mode & 0o077 == 0
+    code = f"import ctypes, os; os.seteuid(65534); ctypes.CDLL({str(library_of(PLACES.cuda13))!r})"
+    done = subprocess.run([f"{installation}/cli/cccl-cache-cli", "--socket", daemon_of_both.socket, "run", "--", "python3", "-c", code],
+                          capture_output=True, timeout=PATIENCE)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 # Variables of threads that are found without a call, 3,000 bytes: jemalloc 5.3 has 2,632.
 ROOM = "__thread char room[3000] __attribute__((tls_model(\"initial-exec\")));\nchar* find(int at) { return room + at; }\n"
 IN_USE = "char* find(int);\nint main(void) { return *find(2999); }\n"
