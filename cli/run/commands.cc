@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -82,14 +83,26 @@ sigset_t PassedOn() {
   return signals;
 }
 
+/// A terminal sends its signals to both processes, but for the one that it is gone: that goes to
+/// the leader of the session.
+bool CameToBoth(const siginfo_t& came) {
+  return came.si_code == SI_KERNEL && (came.si_signo != SIGHUP || getsid(0) != getpid());
+}
+
 /// Runs the program as a child and passes signals on. Returns its exit code.
 int RunAsChild(const std::vector<std::string>& words, const Variables& variables) {
   const sigset_t signals = PassedOn();
   sigset_t before;
-  signal(SIGCHLD, SIG_DFL);
+  // Where children are ignored, none has a status.
+  const auto of_children = signal(SIGCHLD, SIG_DFL);
   sigprocmask(SIG_BLOCK, &signals, &before);
+  const pid_t self = getpid();
   const pid_t child = fork();
   if (child == 0) {
+    // SIGKILL can't be passed on.
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != self) _exit(kSignalled + SIGKILL);
+    signal(SIGCHLD, of_children);
     sigprocmask(SIG_SETMASK, &before, nullptr);
     _exit(Start(words, variables));
   }
@@ -101,8 +114,7 @@ int RunAsChild(const std::vector<std::string>& words, const Variables& variables
   while (waitpid(child, &status, WNOHANG) == 0) {
     siginfo_t came;
     if (sigwaitinfo(&signals, &came) < 0 || came.si_signo == SIGCHLD) continue;
-    // A terminal sends its own to both.
-    if (came.si_code != SI_KERNEL) kill(child, came.si_signo);
+    if (!CameToBoth(came)) kill(child, came.si_signo);
   }
   return WIFEXITED(status) ? WEXITSTATUS(status) : kSignalled + WTERMSIG(status);
 }

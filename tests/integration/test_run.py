@@ -6,7 +6,9 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import pty
 import re
+import select
 import shutil
 import signal
 import socket
@@ -219,11 +221,42 @@ def test_signals_reach_the_program_also_with_a_report(directory):
         assert running.stderr.read().startswith(b"cccl-cache: this program compiled nothing that `run` serves: NVRTC")
 
 
+@pytest.mark.parametrize("end", ["its terminal goes", "it is killed"])
+def test_a_program_does_not_outlive_a_run_with_a_report(directory, end):
+    script = ("trap '' HUP; " if end == "it is killed" else "") + "echo $$; exec sleep 600"
+    leader, terminal = pty.fork()
+    if leader == 0:
+        os.execv(PLACES.cli, [PLACES.cli, "--socket", str(directory / "nothing"), "run", "--report", "--", "sh", "-c", script])
+    with open(terminal, "rb", buffering=0) as screen:
+        program = os.pidfd_open(int(screen.readline()))
+        if end == "it is killed":
+            os.kill(leader, signal.SIGKILL)
+            assert select.select([program], [], [], PATIENCE)[0]
+    ended = select.select([program], [], [], PATIENCE)[0]
+    if not ended:
+        signal.pidfd_send_signal(program, signal.SIGKILL)
+    os.waitpid(leader, 0)
+    os.close(program)
+    assert ended
+
+
+def test_children_that_the_caller_ignores_are_ignored_in_the_program_too(directory):
+    code = "import signal, sys; print(signal.getsignal(signal.SIGCHLD).name); sys.exit(3)"
+    done = subprocess.run([PLACES.cli, "--socket", directory / "nothing", "run", "--report", "--", sys.executable, "-c", code],
+                          preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN), capture_output=True, timeout=PATIENCE)
+    assert (done.returncode, done.stdout) == (3, b"SIG_IGN\n")
+
+
 def test_digests_are_kept_where_only_the_user_writes(daemon, program, directory):
-    words = ("sh", "-c", 'umask 002; exec "$@"', "sh", program(), library_of(PLACES.cuda12))
-    under_run(daemon.socket, *words, XDG_CACHE_HOME=directory / "cache")
-    kept = directory / "cache/cccl-cache/digests"
-    assert stat.S_IMODE(kept.stat().st_mode) == 0o700 and any(kept.iterdir())
+    home = directory / "home"
+    words = ("sh", "-c", 'umask 0; exec "$@"', "sh", program(), library_of(PLACES.cuda12))
+    under_run(daemon.socket, *words, HOME=home)
+    assert not home.exists()
+    home.mkdir()
+    under_run(daemon.socket, *words, HOME=home)
+    kept = home / ".cache/cccl-cache/digests"
+    assert any(kept.iterdir())
+    assert [stat.S_IMODE(each.stat().st_mode) for each in (kept, *kept.parents[:2])] == [0o700] * 3
 
 
 def test_no_digest_is_kept_behind_a_link(daemon, program, directory):
