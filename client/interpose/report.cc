@@ -12,23 +12,29 @@
 
 #include "base/file_descriptor.h"
 #include "base/file_size_limit.h"
+#include "base/owner_process.h"
 #include "proto/options.h"
 
 namespace cccl_cache::interpose {
 namespace {
 
+/// Counts in a file that parent and child both map.
+struct OwnCounts : ProcessCounts {
+  const OwnerProcess process;
+};
+
 /// Returns counts in a new file of the report's directory; null if there is none.
-ProcessCounts* MapCounts() {
+OwnCounts* MapCounts() {
   const char* directory = secure_getenv(ProcessCounts::kVariable);
-  if (directory == nullptr || !MayMakeFile(sizeof(ProcessCounts))) return nullptr;
+  if (directory == nullptr || !MayMakeFile(sizeof(OwnCounts))) return nullptr;
   std::string name = std::string(directory) + "/XXXXXX";
   const FileDescriptor file(mkostemp(name.data(), O_CLOEXEC));
   // Without its room on the disk a file that is mapped ends the program when the disk is full.
-  if (!file.valid() || posix_fallocate(file.get(), 0, sizeof(ProcessCounts)) != 0) return nullptr;
+  if (!file.valid() || posix_fallocate(file.get(), 0, sizeof(OwnCounts)) != 0) return nullptr;
   void* const memory =
-      mmap(nullptr, sizeof(ProcessCounts), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+      mmap(nullptr, sizeof(OwnCounts), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
   if (memory == MAP_FAILED) return nullptr;
-  auto* const counts = new (memory) ProcessCounts;
+  auto* const counts = new (memory) OwnCounts;
   counts->pid = getpid();
   const FileDescriptor comm(open("/proc/self/comm", O_RDONLY | O_CLOEXEC));
   const ssize_t size = read(comm.get(), counts->program, sizeof(counts->program) - 1);
@@ -60,14 +66,12 @@ ProcessCounts& Counts() {
   static ProcessCounts unreported;
   static std::atomic<ProcessCounts*> kept{nullptr};
   ProcessCounts* known = kept.load();
-  if (known != nullptr && known->pid == getpid()) return *known;
+  if (known == &unreported) return unreported;
+  if (known != nullptr && static_cast<OwnCounts*>(known)->process.IsThis()) return *known;
   // The first call of this process. Of two threads that come here at one moment, one has a file
   // that stays empty.
   ProcessCounts* made = MapCounts();
-  if (made == nullptr) {
-    made = &unreported;
-    made->pid = getpid();
-  }
+  if (made == nullptr) made = &unreported;
   return kept.compare_exchange_strong(known, made) ? *made : *known;
 }
 

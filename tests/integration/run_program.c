@@ -7,7 +7,8 @@
  * ("exits"), after it has closed the library and opened it again ("closes"), or with the library
  * argv[2] ("both"); or after it has given all descriptors but the standard ones to files and
  * connections of its own: by closing them first ("closes-all"), in a child too, as daemons do
- * ("daemonizes"), or by dup2 ("takes-all"). Their contents must be what it wrote itself. */
+ * ("daemonizes"), or by dup2 ("takes-all"). Their contents must be what it wrote itself. Or again, at
+ * the same time as children that have its process number, in namespaces of their own ("namesakes"). */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -15,8 +16,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sched.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -183,6 +187,35 @@ static int compile_after_taking_all(void) {
   return code;
 }
 
+/* Returns whether the PTX is the same, each of three times. */
+static int makes(const char* factor, const char* expected, size_t expected_size) {
+  int same = 1;
+  for (int i = 0; i < 3; ++i) {
+    char* ptx = NULL;
+    size_t size = 0;
+    same &= make(factor, NULL, &ptx, &size) == 0 && size == expected_size &&
+            memcmp(ptx, expected, size) == 0;
+    free(ptx);
+  }
+  return same;
+}
+
+static int compile_beside_namesakes(void) {
+  char *mine = NULL, *childs = NULL;
+  size_t size = 0, childs_size = 0;
+  int code = make("-DFACTOR=2.0f", NULL, &mine, &size);
+  if (code == 0) code = make("-DFACTOR=3.0f", NULL, &childs, &childs_size);
+  if (code == 0 && getpid() != 1) code = 20;
+  for (int i = 0; code == 0 && i < 200; ++i) {
+    const pid_t child = syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, NULL, NULL, NULL, NULL);
+    if (child == 0) _exit(makes("-DFACTOR=3.0f", childs, childs_size) ? 0 : 21);
+    if (!makes("-DFACTOR=2.0f", mine, size)) code = 22;
+    int status = 0;
+    if (waitpid(child, &status, 0) != child || status != 0) code = 23;
+  }
+  return code;
+}
+
 #ifndef LINKED
 static void* compile_cancelled(void* path) {
   char* ptx = NULL;
@@ -222,6 +255,7 @@ int main(int argc, char** argv) {
   int code = compile("-DFACTOR=2.0f", strcmp(mode, "slowly") == 0 ? "-DSLOW" : NULL);
   if (strcmp(mode, "exits") == 0) atexit(compile_at_exit);
   if (code == 0 && strcmp(mode, "threads") == 0) code = compile_in_threads();
+  if (code == 0 && strcmp(mode, "namesakes") == 0) code = compile_beside_namesakes();
   if (code == 0 && strcmp(mode, "forks") == 0) {
     const pid_t child = fork();
     if (child == 0) _exit(compile("-DFACTOR=3.0f", NULL));

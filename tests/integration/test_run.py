@@ -278,6 +278,13 @@ def test_a_program_goes_on_compiling(daemon, program, nvrtc, mode):
     assert served(report) == (0, 2)
 
 
+def test_a_child_that_has_its_parents_process_number_gets_its_own_results(daemon, program):
+    """Each is process 1 of a namespace of its own."""
+    alone_there = ["unshare", "--fork", "--pid", *([] if os.geteuid() == 0 else ["--user", "--map-root-user"])]
+    words = (program(), library_of(PLACES.cuda13))
+    assert under_run(daemon.socket, *alone_there, *words, "namesakes")[0] == alone(*words)
+
+
 @pytest.mark.parametrize(("mode", "compiled"), [("closes-all", 2), ("daemonizes", 3), ("takes-all", None)])
 def test_a_program_that_closes_all_descriptors_keeps_its_next_files_and_connections(daemon, program, mode, compiled):
     words = (program(), library_of(PLACES.cuda13), mode)

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/src/calls/batch.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -77,7 +75,6 @@ BuildBatch::BuildBatch(DaemonStub* daemon, Fallback* fallback, ResultCache* memo
                        Readiness readiness)
     : daemon_(*daemon),
       fallback_(*fallback),
-      owner_(getpid()),
       readiness_(std::move(readiness)),
       builds_(memory),
       asked_(daemon, fallback, &builds_, &readiness_,

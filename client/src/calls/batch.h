@@ -2,9 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <sys/types.h>
-#include <unistd.h>
-
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/owner_process.h"
 #include "cccl_cache/expected.h"
 #include "client/src/calls/batch_ledger.h"
 #include "client/src/calls/daemon_builds.h"
@@ -108,11 +106,11 @@ class BuildBatch {
   /// Handles a build that the daemon did not complete: starts the local compiler, or fails the
   /// build.
   void Fail(uint64_t number, Error error);
-  [[nodiscard]] bool owned() const { return getpid() == owner_; }
+  [[nodiscard]] bool owned() const { return owner_.IsThis(); }
 
   DaemonStub& daemon_;
   Fallback& fallback_;
-  const pid_t owner_;
+  const OwnerProcess owner_;
   Readiness readiness_;
   BuildLedger builds_;
   DaemonBuilds asked_;

@@ -122,10 +122,7 @@ const ByteChain* DepositConversation::Next() {
 
 HeldLease::HeldLease(OpenCall open, std::unique_ptr<DepositConversation> conversation,
                      std::string socket)
-    : conversation_(std::move(conversation)),
-      open_(std::move(open)),
-      socket_(std::move(socket)),
-      owner_(getpid()) {
+    : conversation_(std::move(conversation)), open_(std::move(open)), socket_(std::move(socket)) {
   int ends[2];
   const bool paired = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0;
   if (paired) {
@@ -144,7 +141,7 @@ HeldLease::HeldLease(OpenCall open, std::unique_ptr<DepositConversation> convers
 
 HeldLease::~HeldLease() { Abandon(); }
 
-bool HeldLease::held() const { return !over_ && !ended_ && getpid() == owner_; }
+bool HeldLease::held() const { return !over_ && !ended_ && owner_.IsThis(); }
 
 void* HeldLease::RunThread(void* self) {
   static_cast<HeldLease*>(self)->KeepAlive();
@@ -182,7 +179,7 @@ void HeldLease::Converse(const Deadline& deadline) {
 }
 
 Expected<Done> HeldLease::Publish(std::string_view contents, Deadline deadline) {
-  if (getpid() != owner_) {
+  if (!owner_.IsThis()) {
     return Error{CCCL_CACHE_LEASE_LOST,
                  "the lease is held by the process that forked this one: acquire it here"};
   }
@@ -220,7 +217,7 @@ Expected<Done> HeldLease::Outcome(bool said) const {
 }
 
 void HeldLease::GiveUp(bool failed) {
-  if (getpid() != owner_ || over_.exchange(true)) return;
+  if (!owner_.IsThis() || over_.exchange(true)) return;
   StopThread();
   conversation_->SayAbandonment(failed);
   Converse(Deadline::After(kFarewell));

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <pthread.h>
-#include <sys/types.h>
 
 #include <atomic>
 #include <chrono>
@@ -12,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/owner_process.h"
 #include "base/verified_descriptor.h"
 #include "cccl_cache/expected.h"
 #include "client/src/transport/byte_chain.h"
@@ -111,7 +111,7 @@ class HeldLease {
   const std::unique_ptr<DepositConversation> conversation_;
   const OpenCall open_;
   const std::string socket_;
-  const pid_t owner_;
+  const OwnerProcess owner_;
   // A socket pair: an eventfd can't be told from one of the program's.
   VerifiedDescriptor wake_;   ///< shut down to wake the thread
   VerifiedDescriptor woken_;  ///< of the thread

@@ -91,7 +91,6 @@ Expected<std::unique_ptr<Connection>> Connection::Open(const std::string& path,
 Connection::Connection(FileDescriptor socket, std::chrono::milliseconds patience)
     : socket_(std::move(socket)),
       number_(socket_.Get()),
-      owner_(getpid()),
       user_(geteuid()),
       group_(getegid()),
       patience_(patience),

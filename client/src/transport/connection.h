@@ -3,7 +3,6 @@
 #pragma once
 
 #include <sys/types.h>
-#include <unistd.h>
 
 #include <array>
 #include <atomic>
@@ -13,6 +12,7 @@
 #include <string_view>
 
 #include "base/file_descriptor.h"
+#include "base/owner_process.h"
 #include "base/poll.h"
 #include "base/verified_descriptor.h"
 #include "cccl_cache/expected.h"
@@ -71,7 +71,7 @@ class Connection {
   void Recheck() { verified_ = false; }
 
   /// Returns whether this process opened the connection.
-  [[nodiscard]] bool owned() const { return getpid() == owner_; }
+  [[nodiscard]] bool owned() const { return owner_.IsThis(); }
   /// Returns whether the server takes no more calls; it finishes those that it has.
   [[nodiscard]] bool going_away() const { return session_.going_away(); }
   /// Returns whether the connection can be kept for another call: not after the program became
@@ -108,7 +108,7 @@ class Connection {
   const VerifiedDescriptor socket_;
   int number_;            ///< as verified last
   bool verified_ = true;  ///< since the program ran last
-  const pid_t owner_;
+  const OwnerProcess owner_;
   const uid_t user_;
   const gid_t group_;
   const std::chrono::milliseconds patience_;

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <sys/types.h>
-#include <unistd.h>
 
 #include <string>
 
+#include "base/owner_process.h"
 #include "base/verified_descriptor.h"
 #include "cccl_cache/expected.h"
 
@@ -28,7 +28,7 @@ class SpawnedProcess {
   }
 
   /// Returns whether this process started the child.
-  [[nodiscard]] bool owned() const { return getpid() == owner_; }
+  [[nodiscard]] bool owned() const { return owner_.IsThis(); }
 
   /// Kills it unless it has ended, and returns how it ended: "exit status 1", "signal 11".
   std::string End();
@@ -37,7 +37,7 @@ class SpawnedProcess {
   explicit SpawnedProcess(pid_t pid);
 
   pid_t pid_;  ///< 0: reaped
-  const pid_t owner_ = getpid();
+  const OwnerProcess owner_;
   bool gone_ = false;         ///< the host program reaped it: its pid may be reused
   VerifiedDescriptor pidfd_;  ///< invalid on kernels before 6.9
 };

@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "base/owner_process.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <new>
+
+namespace cccl_cache {
+namespace {
+
+/// The number of this process. In a child it is 0 at first.
+using Number = std::atomic<uint64_t>;
+
+constinit Number unmarked = 0;  ///< stands for a number that no page keeps
+constinit std::atomic<Number*> own{nullptr};
+/// How many there were: of this process, and of those whose memory it has a copy of.
+constinit std::atomic<uint64_t> numbers{0};
+
+/// Returns a place that the kernel clears in a child's copy.
+Number* MapNumber() {
+  void* const page =
+      mmap(nullptr, sizeof(Number), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) return nullptr;
+  if (madvise(page, sizeof(Number), MADV_WIPEONFORK) == 0) return new (page) Number(0);
+  munmap(page, sizeof(Number));
+  return nullptr;
+}
+
+Number* Place() {
+  if (Number* known = own.load(std::memory_order_acquire)) return known;
+  Number* made = MapNumber();
+  if (made == nullptr) {
+    made = &unmarked;
+    pthread_atfork(nullptr, nullptr, [] { ++numbers; });
+  }
+  Number* known = nullptr;
+  if (own.compare_exchange_strong(known, made)) return made;
+  if (made != &unmarked) munmap(made, sizeof(Number));
+  return known;
+}
+
+}  // namespace
+
+uint64_t OwnerProcess::Current() {
+  Number* const place = Place();
+  if (place == &unmarked) return numbers << 32 | static_cast<uint32_t>(getpid());
+  uint64_t number = place->load(std::memory_order_relaxed);
+  if (number != 0) return number;
+  const uint64_t next = ++numbers;
+  return place->compare_exchange_strong(number, next) ? next : number;
+}
+
+}  // namespace cccl_cache
