@@ -2,14 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // libcccl_cache_exec.so, for LD_PRELOAD. Where a program is about to start ptxas, nvlink or
 // tileiras, it starts cccl-cache-ptxas instead and names the tool to it, wherever the tool lies and
-// however the program found it. All else goes to the next library's function of the same name. A
+// however the program found it. All else goes to the next library's function of the same name, and
+// so does a call for which cccl-cache-ptxas can't be started: in another root, by another user. A
 // function here may run between vfork() and exec: it allocates nothing, takes no lock, and writes
 // to its own stack only. Like the auditor it needs no C++ runtime.
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <link.h>
 #include <spawn.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstdarg>
@@ -25,7 +29,8 @@ constexpr char kStandIn[] = "cccl-cache-ptxas";
 constexpr char kTileiras[] = "tileiras";
 constexpr const char* kTools[] = {"ptxas", "ptxas-blackwell", "nvlink", kTileiras};
 
-char standin[PATH_MAX];  ///< beside this library; empty: there is none
+char standin[PATH_MAX];         ///< beside this library; empty: there is none
+const ElfW(Ehdr) * own_header;  ///< of this library: programs of this machine have a similar one
 
 /// A function that the program would have called without this library. It is looked up when the
 /// library is loaded: a child of a process with threads must not ask the loader.
@@ -74,38 +79,63 @@ __attribute__((constructor)) void Initialize() {
   *std::strrchr(path, '/') = '\0';
   if (std::strlen(path) + sizeof(kStandIn) >= sizeof(standin)) return;
   std::strcat(std::strcat(path, "/"), kStandIn);
+  own_header = static_cast<const ElfW(Ehdr)*>(own.dli_fbase);
   if (access(path, X_OK) == 0) std::strcpy(standin, path);
 }
 
+/// Programs pass null where headers say that they may not, and compilers believe the headers.
+template <typename Pointer>
+bool IsNull(Pointer pointer) {
+  asm("" : "+r"(pointer));
+  return pointer == nullptr;
+}
+
 bool HasNameOfTool(const char* path) {
-  if (standin[0] == '\0' || path == nullptr) return false;
+  if (standin[0] == '\0' || IsNull(path)) return false;
   for (const char* tool : kTools) {
     if (HasName(path, tool)) return true;
   }
   return false;
 }
 
-/// Returns whether a program can be started by this path.
-bool IsProgram(const char* path) {
+/// Returns whether a file can be started by this path.
+bool IsExecutable(const char* path) {
   struct stat status;
   return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
 }
 
-bool IsTool(const char* path) { return HasNameOfTool(path) && IsProgram(path); }
+/// Returns whether the file is a program of this machine. What is none is left to the kernel and to
+/// shells: a script without a first line that says so, a damaged file. By system calls, which are
+/// no cancellation points.
+bool IsProgram(const char* path) {
+  const long file = syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  ElfW(Ehdr) header = {};
+  const long size = syscall(SYS_pread64, file, &header, sizeof(header), 0L);
+  syscall(SYS_close, file);
+  return size == sizeof(header) &&
+         std::memcmp(header.e_ident, own_header->e_ident, EI_VERSION + 1) == 0 &&
+         (header.e_type == ET_EXEC || header.e_type == ET_DYN) &&
+         header.e_machine == own_header->e_machine && header.e_phentsize == own_header->e_phentsize;
+}
+
+bool IsTool(const char* path) {
+  return HasNameOfTool(path) && IsExecutable(path) && IsProgram(path);
+}
 
 using Path = char[PATH_MAX];
 
 /// Finds a tool as execvp() does. Returns false if it is none, or if there is none.
 bool Find(const char* name, Path& found) {
   if (!HasNameOfTool(name) || std::strlen(name) >= sizeof(found)) return false;
-  if (std::strchr(name, '/') != nullptr) return IsProgram(std::strcpy(found, name));
+  if (std::strchr(name, '/') != nullptr) return IsTool(std::strcpy(found, name));
   const char* directory = std::getenv("PATH");
   while (directory != nullptr) {
     const size_t length = std::strcspn(directory, ":");
     if (length + std::strlen(name) + 2 < sizeof(found)) {
       std::memcpy(found, length == 0 ? "." : directory, length == 0 ? 1 : length);
       found[length == 0 ? 1 : length] = '\0';
-      if (IsProgram(std::strcat(std::strcat(found, "/"), name))) return true;
+      if (IsExecutable(std::strcat(std::strcat(found, "/"), name))) return IsProgram(found);
     }
     directory = directory[length] == '\0' ? nullptr : directory + length + 1;
   }
@@ -113,8 +143,10 @@ bool Find(const char* name, Path& found) {
 }
 
 /// Calls `start` with the stand-in and its words: those of the tool, behind the tool's path.
+/// Returns what `start` does, or -1 without a call if there are no words.
 template <typename Start>
 int StartStandIn(const char* tool, char* const* words, Start start) {
+  if (IsNull(words) || words[0] == nullptr) return -1;
   size_t count = 0;
   while (words[count] != nullptr) ++count;
   auto** all = static_cast<char**>(__builtin_alloca((count + 4) * sizeof(char*)));
@@ -123,6 +155,21 @@ int StartStandIn(const char* tool, char* const* words, Start start) {
   all[2] = const_cast<char*>(tool);
   std::memcpy(all + 3, words, (count + 1) * sizeof(char*));
   return start(standin, all);
+}
+
+/// Returns if the stand-in can't be started here.
+void ReplaceByStandIn(const char* tool, char* const* words, char* const* variables) {
+  StartStandIn(tool, words, [&](const char* program, char* const* all) {
+    return next_execve(program, all, variables);
+  });
+}
+
+/// Returns whether the stand-in was started.
+bool SpawnStandIn(pid_t* child, const char* tool, const posix_spawn_file_actions_t* actions,
+                  const posix_spawnattr_t* attributes, char* const* words, char* const* variables) {
+  return StartStandIn(tool, words, [&](const char* program, char* const* all) {
+           return next_posix_spawn(child, program, actions, attributes, all, variables);
+         }) == 0;
 }
 
 /// Calls `start` with the words of a call such as execl(), which end with a null, and with what is
@@ -143,10 +190,8 @@ int WithWords(const char* first, va_list* list, Start start) {
 }  // namespace
 
 EXPORTED int execve(const char* path, char* const* words, char* const* variables) noexcept {
-  if (!IsTool(path)) return next_execve(path, words, variables);
-  return StartStandIn(path, words, [&](const char* program, char* const* all) {
-    return next_execve(program, all, variables);
-  });
+  if (IsTool(path)) ReplaceByStandIn(path, words, variables);
+  return next_execve(path, words, variables);
 }
 
 EXPORTED int execv(const char* path, char* const* words) noexcept {
@@ -155,7 +200,7 @@ EXPORTED int execv(const char* path, char* const* words) noexcept {
 
 EXPORTED int execvpe(const char* name, char* const* words, char* const* variables) noexcept {
   Path tool;
-  if (Find(name, tool)) return execve(tool, words, variables);
+  if (Find(name, tool)) ReplaceByStandIn(tool, words, variables);
   return next_execvpe(name, words, variables);
 }
 
@@ -185,18 +230,16 @@ EXPORTED int execle(const char* path, const char* first, ...) noexcept {
 EXPORTED int posix_spawn(pid_t* child, const char* path, const posix_spawn_file_actions_t* actions,
                          const posix_spawnattr_t* attributes, char* const* words,
                          char* const* variables) {
-  if (!IsTool(path)) {
-    return next_posix_spawn(child, path, actions, attributes, words, variables);
-  }
-  return StartStandIn(path, words, [&](const char* program, char* const* all) {
-    return next_posix_spawn(child, program, actions, attributes, all, variables);
-  });
+  if (IsTool(path) && SpawnStandIn(child, path, actions, attributes, words, variables)) return 0;
+  return next_posix_spawn(child, path, actions, attributes, words, variables);
 }
 
 EXPORTED int posix_spawnp(pid_t* child, const char* name, const posix_spawn_file_actions_t* actions,
                           const posix_spawnattr_t* attributes, char* const* words,
                           char* const* variables) {
   Path tool;
-  if (Find(name, tool)) return posix_spawn(child, tool, actions, attributes, words, variables);
+  if (Find(name, tool) && SpawnStandIn(child, tool, actions, attributes, words, variables)) {
+    return 0;
+  }
   return next_posix_spawnp(child, name, actions, attributes, words, variables);
 }

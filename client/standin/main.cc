@@ -42,6 +42,7 @@ using cccl_cache::interpose::Reason;
 using namespace cccl_cache::standin;  // NOLINT: the program's own
 
 constexpr int kCantStart = 127;
+constexpr int kSignalled = 128;  ///< with the signal's number, as shells say it
 constexpr std::chrono::milliseconds kPublish{2000};
 
 /// Ends this process as the tool ended.
@@ -49,8 +50,14 @@ constexpr std::chrono::milliseconds kPublish{2000};
   if (WIFSIGNALED(status)) {
     const rlimit none = {0, 0};  // the tool has left its core file
     setrlimit(RLIMIT_CORE, &none);
-    signal(WTERMSIG(status), SIG_DFL);
-    raise(WTERMSIG(status));
+    const int number = WTERMSIG(status);
+    signal(number, SIG_DFL);
+    sigset_t unblocked;
+    sigemptyset(&unblocked);
+    sigaddset(&unblocked, number);
+    sigprocmask(SIG_UNBLOCK, &unblocked, nullptr);
+    raise(number);
+    _exit(kSignalled + number);  // process 1 of a namespace takes no signal from itself
   }
   _exit(WEXITSTATUS(status));
 }

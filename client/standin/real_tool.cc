@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -30,7 +31,11 @@ constexpr std::string_view kElf("\177ELF", 4);
 bool IsOther(const std::string& path) {
   struct stat own;
   struct stat status;
-  if (stat("/proc/self/exe", &own) != 0 || stat(path.c_str(), &status) != 0) return false;
+  const auto* started = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+  if (stat("/proc/self/exe", &own) != 0 && (started == nullptr || stat(started, &own) != 0)) {
+    return false;
+  }
+  if (stat(path.c_str(), &status) != 0) return false;
   return S_ISREG(status.st_mode) && access(path.c_str(), X_OK) == 0 &&
          (status.st_dev != own.st_dev || status.st_ino != own.st_ino);
 }
@@ -188,7 +193,8 @@ std::optional<Ending> RealTool::Run(char** arguments) const {
   if (child < 0) return std::nullopt;
   if (child == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(127);
+    // 0: where children are in a namespace of their own, the parent is not.
+    if (const pid_t now = getppid(); now != parent && now != 0) _exit(127);
     dup2(out->to.get(), STDOUT_FILENO);
     dup2(err->to.get(), STDERR_FILENO);
     execv(path_.c_str(), arguments);

@@ -19,6 +19,8 @@ static void become(const char* way, const char* name, char** w) {
   if (strcmp(way, "execvpe") == 0) execvpe(name, w, environ);
   if (strcmp(way, "execl") == 0) execl(name, w[0], w[1], w[2], w[3], w[4], NULL);
   if (strcmp(way, "execlp") == 0) execlp(name, w[0], w[1], w[2], w[3], w[4], NULL);
+  if (strcmp(way, "no words") == 0) execve(name, (char*[]){NULL}, environ);
+  if (strcmp(way, "null") == 0) execve(name, NULL, environ);
   if (strcmp(way, "execle") == 0) execle(name, w[0], w[1], w[2], w[3], w[4], NULL, environ);
   _exit(100 + errno);
 }

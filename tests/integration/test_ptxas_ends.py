@@ -62,6 +62,12 @@ def test_a_run_that_fails_lets_all_who_wait_go_on_at_once(standin, fake, gate):
 
 def test_a_tool_that_a_signal_ends_ends_the_stand_in_so(standin, fake):
     assert standin.run(*WORDS, "o", ENDS="signal").status == -signal.SIGSEGV
+    blocked = standin.run("--block-signal", standin.program, *WORDS, "o", program="/usr/bin/env", ENDS="signal")
+    assert blocked.status == -signal.SIGSEGV
+    # Process 1 of a namespace takes no signal from itself.
+    own = ["--pid", *([] if os.geteuid() == 0 else ["--user", "--map-root-user"])]
+    first = standin.run("--fork", *own, standin.program, *WORDS, "o", program="/usr/bin/unshare", ENDS="signal")
+    assert first.status == 128 + signal.SIGSEGV
     assert fake.stats()["deposits"] == 0
     check_works(standin)
 
@@ -86,6 +92,11 @@ def test_where_the_real_one_cant_write_or_read_the_same_is_said(standin):
     for words in ([*WORDS, "no/directory/o"], [*WORDS, "."], ["none.ptx", "-arch=sm_90", "-o", "o"], [".", "-arch=sm_90", "-o", "o"]):
         said = standin.run(*words)
         assert said == standin.run_real(*words) and said.status != 0
+
+
+def test_a_tool_whose_children_would_be_in_a_namespace_of_their_own_runs(standin):
+    own = ["--pid", *([] if os.geteuid() == 0 else ["--user", "--map-root-user"])]
+    assert standin.run(*own, standin.program, *WORDS, "o", program="/usr/bin/unshare") == (0, b"", b"")
 
 
 def test_a_parent_that_ignores_its_children_and_closed_descriptors_change_nothing(standin):

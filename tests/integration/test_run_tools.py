@@ -130,13 +130,72 @@ def test_a_tool_that_is_missing_fails_as_without_run(tools):
         assert tools.under_run(*words).returncode == tools.alone(*words).returncode > 100
 
 
+@pytest.mark.parametrize("contents", [b"echo a script", b"#!/no/such/interpreter", b"", b"\x7fELF" + bytes(96)],
+                         ids=["no interpreter", "missing interpreter", "empty", "damaged"])
+def test_what_is_no_program_is_left_to_the_kernel_and_to_shells(tools, contents):
+    tools.ptxas.write_bytes(contents)
+    for way, name in [(way, tools.ptxas) for way in BY_PATH + BY_NAME] + [(way, "ptxas") for way in BY_NAME]:
+        words = (tools.starter, way, name, "a", "b", "c", "d")
+        done, expected = tools.under_run(*words), tools.alone(*words)
+        assert (done.returncode, done.stdout) == (expected.returncode, expected.stdout), way
+
+
+def test_a_tool_that_is_started_without_words_is_the_real_one(tools):
+    for number, way in enumerate(("no words", "null"), 1):
+        words = (tools.starter, way, tools.ptxas, "a")
+        assert tools.under_run(*words).returncode == tools.alone(*words).returncode
+        assert tools.runs() == 2 * number
+
+
+START_WITHOUT_STANDIN = """
+import os, subprocess, sys
+subprocess.run(["mount", "--bind", "/dev/null", sys.argv[1]], check=True)
+words = ["ptxas", "-arch=sm_90", "k.ptx", "-o", "made"]
+for child in (os.posix_spawn(sys.argv[2], words, os.environ), os.posix_spawnp("ptxas", words, os.environ)):
+    assert os.waitpid(child, 0)[1] == 0
+for start in (lambda: os.execv(sys.argv[2], words), lambda: os.execvp("ptxas", words)):
+    child = os.fork()
+    if child == 0:
+        start()
+    assert os.waitpid(child, 0)[1] == 0
+"""
+OWN_MOUNTS = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--user", "--map-root-user"])]
+
+
+def test_where_the_stand_in_cant_be_started_the_tool_is(tools):
+    """As in another root, or for another user."""
+    done = tools.under_run(*OWN_MOUNTS, sys.executable, "-c", START_WITHOUT_STANDIN, PLACES.standin, tools.ptxas)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert tools.runs() == 4
+
+
+def test_without_proc_the_tool_is_found(tools):
+    command = f"mount -t tmpfs none /proc && exec {tools.starter} execv {tools.ptxas} -arch=sm_90 k.ptx -o made"
+    assert tools.under_run(*OWN_MOUNTS, "sh", "-c", command).returncode == 0
+    assert (tools.directory / "made").read_bytes()[:4] == b"\x7fELF"
+
+
+TELLS = """
+#include <stdio.h>
+#include <string.h>
+extern char** environ;
+int main(int count, char** words) {
+  for (int i = 0; i < count; ++i) printf("<%s>", words[i]);
+  for (char** each = environ; *each; ++each) {
+    if (strncmp(*each, "LD_", 3) && strncmp(*each, "CCCL_", 5) && strncmp(*each, "GLIBC_TUNABLES=", 15)) puts(*each);
+  }
+}
+"""
+
+
 def test_the_tool_has_the_words_and_the_variables_that_it_was_given(tools):
-    tools.ptxas.write_text('#!/bin/sh\necho "$0"; printf "<%s>" "$@"; env | grep -vE "^(LD_|CCCL_|GLIBC_TUNABLES=|_=)" | sort\n')
-    tools.ptxas.chmod(0o755)
+    tools.ptxas.unlink()
+    subprocess.run(["cc", "-x", "c", "-", "-o", tools.ptxas], input=TELLS.encode(), check=True)
     words = (tools.starter, "execvp", "ptxas", "with blank", "", "--for", "x")
     done = tools.under_run(*words)
-    assert done.stdout == tools.alone(*words).stdout
-    assert done.stdout.startswith(f"{tools.ptxas}\n<with blank><><--for><x>".encode())
+    expected = tools.alone(*words).stdout.replace(b"<ptxas>", f"<{tools.ptxas}>".encode())
+    assert sorted(done.stdout.splitlines()) == sorted(expected.splitlines())
+    assert done.stdout.startswith(f"<{tools.ptxas}><with blank><><--for><x>".encode())
 
 
 def test_a_link_to_the_stand_in_that_a_user_made_still_finds_the_tool(tools):
