@@ -74,8 +74,9 @@ class Session:
         arguments = self.choice.choice((
             (None, OK, None, 0, None, None), (ctypes.byref(other), None, None, 0, None, None),
             (ctypes.byref(other), OK, None, -1, None, None), (ctypes.byref(other), OK, None, 1, None, None),
+            (ctypes.byref(other), OK, None, 2, strings([b"", b""]), strings([b"a.h", b"a.h"])),
         ))
-        self.say("create wrongly", self.call("nvrtcCreateProgram", *arguments), other.value)
+        self.say("create wrongly", self.call("nvrtcCreateProgram", *arguments), other.value is not None)
 
     def add_expression(self):
         self.say("expression", self.call("nvrtcAddNameExpression", self.program, self.choice.choice(EXPRESSIONS)))

@@ -78,6 +78,12 @@ NvrtcResult Copy(std::string_view contents, size_t ending, char* out) {
   return kSuccess;
 }
 
+bool OneIsTwice(const char* const* names, int count) {
+  std::vector<std::string_view> sorted(names, names + count);
+  std::ranges::sort(sorted);
+  return std::ranges::adjacent_find(sorted) != sorted.end();
+}
+
 }  // namespace
 
 NvrtcResult nvrtcCreateProgram(NvrtcHandle* program, const char* source, const char* name,
@@ -91,6 +97,10 @@ NvrtcResult nvrtcCreateProgram(NvrtcHandle* program, const char* source, const c
   for (int i = 0; i < header_count; ++i) {
     if (headers[i] == nullptr || header_names[i] == nullptr) return kInvalidInput;
     given.push_back({header_names[i], headers[i]});
+  }
+  if (OneIsTwice(header_names, header_count)) {
+    return Forward(REAL(nvrtcCreateProgram), program, source, name, header_count, headers,
+                   header_names);
   }
   auto made = std::make_unique<NvrtcProgram>(source, name, std::move(given));
   if (NvrtcHandle handle = programs.Add(std::move(made))) {
