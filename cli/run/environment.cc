@@ -177,7 +177,7 @@ Expected<Preloaded> FindPreloaded(const fs::path& standins) {
 void AddRoomForThreads(Variables* variables) {
   constexpr const char* kTunables = "GLIBC_TUNABLES";
   constexpr std::string_view kRoom = "glibc.rtld.optional_static_tls=";
-  constexpr unsigned long kBytes = 4096;  // of each thread; jemalloc 5.3 takes 2,632
+  constexpr unsigned long kBytes = 3200;  // of each thread; jemalloc 5.3 takes 2,632
   std::istringstream parts(Variable(kTunables));
   std::string tunables;
   for (std::string part; std::getline(parts, part, ':');) {

@@ -268,7 +268,7 @@ def test_a_library_that_a_program_opens_finds_as_much_room_as_without_run(direct
 
 def test_tunables_that_are_set_stay_and_more_room_for_threads_too(allocator):
     room, other = "glibc.rtld.optional_static_tls", "glibc.malloc.arena_max=2"
-    for before, after in ((other, f"{other}:{room}=4096"), (f"{room}=100:{other}", f"{other}:{room}=4096"),
+    for before, after in ((other, f"{other}:{room}=3200"), (f"{room}=100:{other}", f"{other}:{room}=3200"),
                           (f"{room}=1000000:{other}", f"{room}=1000000:{other}")):
         done = run_cli("run", "--", "sh", "-c", "echo $GLIBC_TUNABLES", environment={"GLIBC_TUNABLES": before})
         assert done.stdout.decode() == after + "\n"
