@@ -254,15 +254,18 @@ def test_programs_with_an_allocator_of_their_own_start(allocator):
         assert (done.returncode, done.stderr) == (0, b"")
 
 
+@pytest.mark.parametrize("allocator, size", [("", 1700), ("libjemalloc.so.2", 1664)])
 @pytest.mark.parametrize("how", ["audit", "preload"])
-def test_a_library_that_a_program_opens_finds_as_much_room_as_without_run(directory, how):
+def test_a_library_that_a_program_opens_finds_as_much_room_as_without_run(directory, how, allocator, size):
     library, opens = directory / "library.so", directory / "opens"
-    subprocess.run(["cc", "-x", "c", "-", "-shared", "-fPIC", "-o", library], input=ROOM.replace("3000", "1700"), text=True, check=True)
+    subprocess.run(["cc", "-x", "c", "-", "-shared", "-fPIC", "-o", library], input=ROOM.replace("3000", str(size)), text=True,
+                   check=True)
     source = '#include <dlfcn.h>\nint main(int count, char** words) { return dlopen(words[1], RTLD_NOW) == 0; }\n'
     subprocess.run(["cc", "-x", "c", "-", "-o", opens, "-ldl"], input=source, text=True, check=True)
-    subprocess.run([opens, library], check=True)
+    preloaded = {"LD_PRELOAD": allocator} if allocator else {}
+    subprocess.run([opens, library], env=preloaded, check=True)
     done = run_cli("run", "--how", how, "--", opens, library, check=False,
-                   environment={"LD_LIBRARY_PATH": str(library_of(PLACES.cuda13).parent)})
+                   environment={"LD_LIBRARY_PATH": str(library_of(PLACES.cuda13).parent), **preloaded})
     assert done.returncode == 0
 
 
