@@ -296,6 +296,41 @@ def test_a_program_that_closes_all_descriptors_keeps_its_next_files_and_connecti
         assert (ptx, report["compiled"]) == (alone(*words), compiled)
 
 
+LEAVES = """
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+static int leave(void*, void*) { throw 5; }
+int main(int, char** words) {
+  void* library = dlopen(words[1], RTLD_NOW);
+  auto create = (int (*)(void*, const char*, const char*, int, void*, void*))dlsym(library, "nvrtcCreateProgram");
+  auto set = (int (*)(void*, int (*)(void*, void*), void*))dlsym(library, "nvrtcSetFlowCallback");
+  auto compile = (int (*)(void*, int, void*))dlsym(library, "nvrtcCompileProgram");
+  void* program = nullptr;
+  create(&program, "__global__ void k() {}", nullptr, 0, nullptr, nullptr);
+  set(program, leave, nullptr);
+  try {
+    compile(program, 0, nullptr);
+  } catch (int thrown) {
+    int state = 0;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+    printf("thrown %d, cancellation %d\\n", thrown, state == PTHREAD_CANCEL_ENABLE);
+  }
+  fflush(stdout);
+  _exit(0);
+}
+"""
+
+
+def test_an_exception_leaves_a_callback_as_without(daemon, nvrtc, directory):
+    program = directory / "leaves"
+    subprocess.run(["c++", "-x", "c++", "-", "-o", program, "-ldl"], input=LEAVES.encode(), check=True)
+    expected = alone(program, nvrtc)
+    assert expected == b"thrown 5, cancellation 1\n"
+    assert run_cli("--socket", daemon.socket, "run", "--", program, nvrtc).stdout == expected
+
+
 def test_a_thread_that_is_cancelled_while_it_compiles_ends_as_without(daemon, program, nvrtc, directory):
     words = (program(), nvrtc, "cancelled")
     expected = alone(*words)

@@ -121,13 +121,20 @@ NvrtcResult nvrtcDestroyProgram(NvrtcHandle* program) {
 }
 
 NvrtcResult nvrtcCompileProgram(NvrtcHandle program, int count, const char* const* options) {
-  const CancellationDisabled guard;
-  if (!IsProgram(program)) return kInvalidProgram;
-  OpenWithOwnBuiltins();
-  if (NvrtcProgram* own = Of(program)) return own->Compile(count, options);
-  CountedCall call;
-  call.Forward(Reason::kNotServed);
-  return Forward(REAL(nvrtcCompileProgram), program, count, options);
+  decltype(&nvrtcCompileProgram) compile = nullptr;
+  NvrtcHandle real = nullptr;
+  {
+    const CancellationDisabled guard;
+    if (!IsProgram(program)) return kInvalidProgram;
+    OpenWithOwnBuiltins();
+    real = RealOf(program);
+    if (real == nullptr) return Of(program)->Compile(count, options);
+    CountedCall call;
+    call.Forward(Reason::kNotServed);
+    compile = REAL(nvrtcCompileProgram);
+  }
+  // The program's flow callback may leave it by an exception: this frame has nothing to clean up.
+  return Forward(compile, real, count, options);
 }
 
 NvrtcResult nvrtcAddNameExpression(NvrtcHandle program, const char* expression) {

@@ -42,7 +42,7 @@ NvrtcResult NvrtcProgram::Compile(int count, const char* const* options) {
                        std::find(options, options + count, nullptr) != options + count;
   std::optional<Reason> forwarded = Reason::kNotServed;
   // A second compile leaves some of what the first one made, so one library does both.
-  if (real_ == nullptr && !compiled() && !misused) {
+  if (!compiled() && !misused) {
     forwarded = CompileInDaemon({options, options + count});
   }
   if (!forwarded) return code_;
