@@ -224,7 +224,7 @@ def test_status_and_doctor_tell_what_is_on_the_shelves(shelf):
     assert status["hits_total"] == 1
     shown = node.cli("remote", "status").stdout.decode()
     assert "Shelves   1; snapshots 1, entries 1; unusable 1" in shown
-    assert "\nof those  1 hits, 0 answers too late, 0 refused\n" in shown
+    assert "\nof those  1 hit, 0 answers too late, 0 refused\n" in shown
     checks = {check["name"]: check for check in json.loads(node.cli("--json", "doctor", check=False).stdout)["checks"]}
     assert checks["shelves"]["verdict"] == "warning"
     assert checks["shelves"]["seen"] == "snapshots: 1, entries: 1, unusable: 1"
