@@ -18,13 +18,12 @@
 
 #include "base/cancellation.h"
 #include "client/interpose/level.h"
+#include "client/interpose/real_mark.h"
 
 namespace {
 
 using namespace cccl_cache::interpose;  // NOLINT: this file is of that namespace but for its
                                         // exports
-
-constexpr uintptr_t kStandIn = 0x5ca1ab1e;  ///< cookie of a stand-in
 
 /// For each level, what its stand-in is mapped for.
 struct Service {
@@ -100,13 +99,13 @@ extern "C" __attribute__((visibility("default"))) unsigned la_version(unsigned v
 }
 
 extern "C" __attribute__((visibility("default"))) char* la_objsearch(const char* name,
-                                                                     uintptr_t* cookie, unsigned) {
+                                                                     uintptr_t*, unsigned) {
   // A thread that ended here would leave the loader locked.
   const cccl_cache::CancellationDisabled guard;
   static StandInPath standin;
   char real[PATH_MAX];
   char* const unchanged = const_cast<char*>(name);
-  if (*cookie == kStandIn || !IsServed(name) || realpath(name, real) == nullptr) return unchanged;
+  if (!IsServed(name) || HasRealMark(name) || realpath(name, real) == nullptr) return unchanged;
   if (std::strncmp(real, directory, std::strlen(directory)) == 0) return unchanged;
   const size_t level = LevelOf(real);
   if (level == kLevelCount || std::strlen(name) >= PATH_MAX) return unchanged;
@@ -122,13 +121,12 @@ extern "C" __attribute__((visibility("default"))) char* la_objsearch(const char*
 }
 
 extern "C" __attribute__((visibility("default"))) unsigned la_objopen(link_map* map, Lmid_t,
-                                                                      uintptr_t* cookie) {
+                                                                      uintptr_t*) {
   const cccl_cache::CancellationDisabled guard;
   if (!IsServed(map->l_name)) return 0;
   for (size_t level = 0; level < kLevelCount; ++level) {
     if (services[level].real[0] == '\0' || !Tell(map, level)) continue;
     services[level].mapped = true;
-    *cookie = kStandIn;
   }
   return 0;
 }

@@ -13,6 +13,8 @@
 #include <cstdint>
 #include <cstring>
 
+extern "C" __attribute__((visibility("hidden"))) const ElfW(Ehdr) __ehdr_start;  // by the linker
+
 // The feature levels of NVIDIA's libraries, and how to find that of a file. Uses no C++ runtime:
 // the auditor has none.
 
@@ -30,7 +32,8 @@ inline constexpr Level kLevels[] = {
 };
 inline constexpr size_t kLevelCount = sizeof(kLevels) / sizeof(*kLevels);
 
-/// A library's file, mapped to be read.
+/// A library's file, mapped to be read. One for another machine, which the loader passes over, has
+/// nothing in it.
 class ElfFile {
  public:
   explicit ElfFile(const char* path) {
@@ -39,7 +42,7 @@ class ElfFile {
     if (fd >= 0 && fstat(fd, &status) == 0 && status.st_size > off_t(sizeof(ElfW(Ehdr)))) {
       size_ = static_cast<size_t>(status.st_size);
       data_ = static_cast<const char*>(mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, fd, 0));
-      if (data_ == MAP_FAILED || std::memcmp(data_, ELFMAG, SELFMAG) != 0) Close();
+      if (data_ == MAP_FAILED || !IsForThisMachine()) Close();
     }
     if (fd >= 0) close(fd);
   }
@@ -87,6 +90,11 @@ class ElfFile {
     if (data_ == nullptr || count == 0 || offset > size_) return nullptr;
     if (count > (size_ - offset) / sizeof(T)) return nullptr;
     return reinterpret_cast<const T*>(data_ + offset);
+  }
+  [[nodiscard]] bool IsForThisMachine() const {
+    const auto* header = reinterpret_cast<const ElfW(Ehdr)*>(data_);
+    return std::memcmp(header->e_ident, __ehdr_start.e_ident, EI_VERSION + 1) == 0 &&
+           header->e_machine == __ehdr_start.e_machine;
   }
   void Close() {
     if (data_ != nullptr && data_ != MAP_FAILED) munmap(const_cast<char*>(data_), size_);

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/cancellation.h"
+#include "client/interpose/real_mark.h"
 #include "client/src/calls/file_digest.h"
 
 // The auditor writes the path before any of the program's code can call the stand-in.
@@ -176,10 +177,9 @@ bool IsSame(const struct stat& file, const struct stat& other) {
 std::optional<Opened> Open() {
   Opened opened = {};
   if (RealPath().empty() || stat(RealPath().c_str(), &opened.file) != 0) return std::nullopt;
-  // The loader knows the stand-in under the path that the program asked for. Another spelling of
-  // the path leads to the real file.
-  const size_t slash = RealPath().rfind('/');
-  const std::string spelled = RealPath().substr(0, slash) + "/." + RealPath().substr(slash);
+  // The loader knows the stand-in under the path that the program asked for.
+  std::string spelled = RealPath();
+  spelled.insert(spelled.rfind('/'), kRealMark);
   opened.library = dlopen(spelled.c_str(), RTLD_NOW | RTLD_LOCAL);
   // Forwarding to the stand-in itself would not end.
   if (opened.library == nullptr || dlsym(opened.library, "cccl_cache_standin_real") != nullptr) {

@@ -91,6 +91,36 @@ def test_a_copy_of_the_daemons_library_is_served(daemon, program, directory):
     assert served(report) == (0, 1)
 
 
+OWN_DLOPEN = """#define _GNU_SOURCE
+#include <dlfcn.h>
+void* dlopen(const char* name, int how) {
+  void* library = ((void* (*)(const char*, int))dlsym(RTLD_NEXT, "dlopen"))(name, how);
+  return library;
+}
+"""
+
+
+@pytest.mark.parametrize("socket", ["of the daemon", "of none"])
+def test_a_dlopen_that_a_preloaded_library_has_leads_to_the_real_library_too(daemon_of_both, program, directory, socket):
+    own = directory / "own.so"
+    subprocess.run(["cc", "-x", "c", "-", "-shared", "-fPIC", "-o", own], input=OWN_DLOPEN, text=True, check=True)
+    words = (program(), library_of(PLACES.cuda12))
+    asked = daemon_of_both.socket if socket == "of the daemon" else directory / "none"
+    made, report = under_run(asked, *words, LD_PRELOAD=str(own))
+    assert (made, report["calls"]) == (alone(*words), 1)
+
+
+def test_a_library_for_another_machine_is_passed_over_as_without_run(daemon_of_both, program, directory):
+    nvrtc = library_of(PLACES.cuda12)
+    other = bytearray(nvrtc.read_bytes())
+    other[18:20] = (183).to_bytes(2, "little")  # e_machine: aarch64
+    (directory / nvrtc.name).write_bytes(other)
+    words = (program(), nvrtc.name)
+    searched = {"LD_LIBRARY_PATH": f"{directory}:{nvrtc.parent}"}
+    made, report = under_run(daemon_of_both.socket, *words, **searched)
+    assert (made, sum(served(report))) == (alone(*words, **searched), 1)
+
+
 @pytest.fixture
 def other_builtins(directory):
     """The builtins of CUDA 12 in another build."""

@@ -5,6 +5,7 @@
 import asyncio
 import concurrent.futures
 import gc
+import copy
 import hashlib
 import json
 import os
@@ -86,6 +87,13 @@ def test_names_need_not_be_utf8_and_a_log_can_always_be_printed(client):
 def test_a_wrong_architecture_is_told_how_it_is_written(client, arch):
     with pytest.raises(cccl_cache.CompileError, match='written "sm_90"'):
         client.build(KERNEL, arch=arch, options=["-DVALUE=1"])
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, pickle.dumps])
+def test_a_client_is_not_copied_and_stays_usable(client, copied):
+    with pytest.raises(TypeError, match="make one there"):
+        copied(client)
+    assert client.build(KERNEL, arch="sm_90", options=["-DVALUE=1"]).cubin
 
 
 def test_what_does_not_compile_is_said_in_another_process_too(client):

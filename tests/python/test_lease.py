@@ -3,7 +3,9 @@
 """Leases and deposits from Python."""
 
 import concurrent.futures
+import copy
 import os
+import pickle
 import socket
 
 import cccl_cache
@@ -56,6 +58,14 @@ def test_a_lease_whose_descriptors_the_program_closed_is_lost_and_its_next_conne
         finally:
             os._exit(code)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_a_lease_is_not_copied_and_stays_held(client, copied):
+    with client.lease(SPACE, {"copied": copied.__name__}) as lease:
+        with pytest.raises(TypeError, match="one owner"):
+            copied(lease)
+        assert lease.held
 
 
 def test_who_waits_gets_what_is_published(client):

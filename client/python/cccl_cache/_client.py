@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from types import TracebackType
-    from typing import Any
+    from typing import Any, NoReturn
 
     from ._lease import Lease
     from ._programs import Emit, LinkInput, NvvmModule, Program, Text
@@ -45,6 +45,9 @@ class _Handle:
 
     def __del__(self, close: Any = _close) -> None:
         close(self.value)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a client can't be copied, nor sent to another process: make one there")
 
 
 class Client:

@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from types import TracebackType
-    from typing import Any, Union
+    from typing import Any, NoReturn, Union
 
     Value = Union[bytes, str, int]
 
@@ -122,6 +122,9 @@ class Lease:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
         self.abandon()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a lease can't be copied, nor sent to another process: it has one owner")
 
     def __del__(self, free: Any = _lease_free) -> None:
         free(self._lease)
