@@ -98,8 +98,8 @@ extern "C" __attribute__((visibility("default"))) unsigned la_version(unsigned v
   return version < LAV_CURRENT ? version : LAV_CURRENT;
 }
 
-extern "C" __attribute__((visibility("default"))) char* la_objsearch(const char* name,
-                                                                     uintptr_t*, unsigned) {
+extern "C" __attribute__((visibility("default"))) char* la_objsearch(const char* name, uintptr_t*,
+                                                                     unsigned) {
   // A thread that ended here would leave the loader locked.
   const cccl_cache::CancellationDisabled guard;
   static StandInPath standin;
