@@ -17,6 +17,11 @@
 #include "client/src/transport/address.h"
 #include "proto/daemons_rights.h"
 
+// Linux 6.5; Debian 12's headers don't know it.
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
+
 namespace cccl_cache {
 namespace {
 
@@ -45,6 +50,19 @@ Error ConnectError(const std::string& path, int error) {
   }
 }
 
+/// Returns whether the process that began to listen is alive, so that its number is not another's.
+/// Before Linux 6.5 the kernel does not tell, and it is taken for alive.
+bool ListenerLives(int socket) {
+  int number = -1;
+  socklen_t size = sizeof(number);
+  if (getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &number, &size) != 0) {
+    return errno == ENOPROTOOPT;
+  }
+  const FileDescriptor process(number);
+  pollfd ended{process.get(), POLLIN, 0};
+  return poll(&ended, 1, 0) == 0;
+}
+
 /// Returns the secret of the daemon that listens, if the kernel tells it to this process.
 std::string DaemonsSecret(int socket) {
   ucred daemon{};
@@ -55,7 +73,7 @@ std::string DaemonsSecret(int socket) {
   const ssize_t length = readlink(
       ("/proc/" + std::to_string(daemon.pid) + "/fd/" + std::to_string(kRightsDescriptor)).c_str(),
       link.data(), link.size());
-  if (length < 0) return {};
+  if (length < 0 || !ListenerLives(socket)) return {};
   return std::string(RightsIn({link.data(), static_cast<size_t>(length)}));
 }
 
