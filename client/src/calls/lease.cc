@@ -150,6 +150,7 @@ void* HeldLease::RunThread(void* self) {
 
 void HeldLease::KeepAlive() {
   Call* call = open_.call.get();
+  open_.connection->Recheck();  // the program has run since this thread was made
   while (!stop_ && !call->ended()) {
     const Deadline next = Deadline::After(conversation_->heartbeat());
     // Its other end reports the end of wake_, for ever if the program took the number of that.
