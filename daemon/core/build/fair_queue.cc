@@ -33,18 +33,18 @@ int64_t RankOf(BuildPriority priority) {
 }  // namespace
 
 FairQueue::FairQueue(const Bounds& bounds, Run run) : bounds_(bounds), run_(std::move(run)) {
-  slots_.reserve(bounds_.slots + bounds_.relief_slots);
-  for (size_t i = 0; i < bounds_.slots; ++i) {
-    slots_.emplace_back([this](std::stop_token stop) { ServeSlot(stop); });
+  // As many may run at once: those that leave their slots, and those that come in their place.
+  const size_t most = bounds_.slots + bounds_.relief_slots + bounds_.parked;
+  threads_.reserve(most + 1);
+  for (size_t i = 0; i < most; ++i) {
+    threads_.emplace_back([this](std::stop_token stop) { Serve(stop); });
   }
-  for (size_t i = 0; i < bounds_.relief_slots; ++i) {
-    slots_.emplace_back([this](std::stop_token stop) { ServeRelief(stop); });
-  }
+  threads_.emplace_back([this](std::stop_token stop) { LookOut(stop); });
 }
 
 void FairQueue::Close() {
-  for (std::jthread& slot : slots_) slot.request_stop();
-  slots_.clear();
+  for (std::jthread& thread : threads_) thread.request_stop();
+  threads_.clear();
 }
 
 Status FairQueue::Add(uint64_t item, Account account, BuildPriority priority) {
@@ -141,13 +141,13 @@ size_t FairQueue::waiting() const {
 
 size_t FairQueue::running() const {
   const MutexLock lock(mutex_);
-  return running_;
+  return running_.size();
 }
 
 void FairQueue::Describe(std::optional<Account> only, BuildActivity* activity) const {
   const MutexLock lock(mutex_);
   activity->slots = bounds_.slots;
-  activity->running = running_;
+  activity->running = running_.size();
   activity->queued = waiting_.size();
   std::map<Account, AccountActivity> accounts;
   const auto of = [&accounts](Account account) -> AccountActivity& {
@@ -193,12 +193,17 @@ FairQueue::Next FairQueue::NextOf(Account account) const {
   return next;
 }
 
-Account FairQueue::NextInRotation() const {
+std::optional<Account> FairQueue::NextInRotation() const {
+  const auto may_start = [this](Account account)
+                             REQUIRES(mutex_) { return MayTakeFreeSlot(account); };
+  std::vector<Account> all;
+  std::ranges::copy_if(rotation_, std::back_inserter(all), may_start);
+  if (all.empty()) return std::nullopt;
   std::vector<Account> ready;
-  std::ranges::copy_if(rotation_, std::back_inserter(ready),
-                       [this](Account account)
-                           REQUIRES(mutex_) { return NextOf(account).is_urgent; });
-  if (ready.empty()) ready.assign(rotation_.begin(), rotation_.end());
+  std::ranges::copy_if(all, std::back_inserter(ready), [this](Account account) REQUIRES(mutex_) {
+    return NextOf(account).is_urgent;
+  });
+  if (ready.empty()) ready = std::move(all);
   const auto user = std::ranges::find_if_not(ready, &Account::IsContainers);
   const bool containers_had_theirs =
       containers_had_last_turn_ ||
@@ -235,51 +240,157 @@ uint64_t FairQueue::TakeNextOf(Account account) {
   return item;
 }
 
-void FairQueue::RunNextOf(Account account) {
+void FairQueue::RunNext(const Turn& turn) {
+  const Account account = turn.account;
   const uint64_t item = TakeNextOf(account);
-  ++running_;
+  const auto running = running_.insert(running_.end(), Running{item, account, turn.busy});
+  running->waits = std::make_shared<Waits>(*this, *running);
+  turn.busy.Add(account, 1);
   ++running_of_[account];
   ++changes_;
   changed_.NotifyOne();
+  const std::shared_ptr<Waits> waits = running->waits;
   mutex_.unlock();
   run_(item);
+  waits->Close();
   mutex_.lock();
-  --running_;
+  turn.busy.Remove(account, 1);
+  running_.erase(running);
   if (--running_of_[account] == 0) running_of_.erase(account);
   ++changes_;
   changed_.NotifyOne();
 }
 
-void FairQueue::ServeSlot(std::stop_token stop) {
+bool FairQueue::MayPark(Account account) const {
+  const auto found = parked_of_.find(account);
+  const size_t mine = found == parked_of_.end() ? 0 : found->second;
+  const Allowance allowance{bounds_.parked_per_account, bounds_.parked};
+  return mine < allowance.Most(account, mine, parked_);
+}
+
+bool FairQueue::MayTakeFreeSlot(Account account) const {
+  return busy_slots_.in_all + 1 < bounds_.slots || !parked_of_.contains(account) ||
+         MayPark(account);
+}
+
+void FairQueue::SetParked(Running& running, bool parked) {
+  const Account account = running.account;
+  running.parked = parked;
+  if (parked) {
+    running.busy.Remove(account, 1);
+    parked_.Add(account, 1);
+    ++parked_of_[account];
+  } else {
+    running.busy.Add(account, 1);
+    parked_.Remove(account, 1);
+    if (--parked_of_[account] == 0) parked_of_.erase(account);
+  }
+  ++changes_;
+  changed_.NotifyOne();
+  added_.NotifyOne();
+}
+
+FairQueue::Clock::time_point FairQueue::ParkWaiting() {
+  const Clock::time_point now = Clock::now();
+  Clock::time_point next = now + std::chrono::hours(1);
+  for (Running& running : running_) {
+    if (running.parked) continue;
+    const auto due = running.waits_since.value_or(now) + bounds_.park_after - running.waited;
+    if (due > now) {
+      next = std::min(next, due);
+    } else if (running.waits_since && MayPark(running.account)) {
+      SetParked(running, true);
+    } else if (running.waits_since) {
+      next = std::min(next, now + bounds_.park_after);
+    }
+  }
+  return next;
+}
+
+void FairQueue::BeginWait(Running& running) {
   const MutexLock lock(mutex_);
-  while (added_.Wait(mutex_, stop, [this]() REQUIRES(mutex_) { return !waiting_.empty(); })) {
+  running.waits_since = Clock::now();
+  if (running.waited >= bounds_.park_after && MayPark(running.account)) SetParked(running, true);
+}
+
+void FairQueue::EndWait(Running& running) {
+  const MutexLock lock(mutex_);
+  running.waited += Clock::now() - *running.waits_since;
+  running.waits_since.reset();
+  if (running.parked) SetParked(running, false);
+}
+
+void FairQueue::Waits::Begin(const void* who) {
+  const MutexLock lock(mutex_);
+  if (running_ == nullptr) return;
+  if (who_ != nullptr) queue_.EndWait(*running_);
+  who_ = who;
+  queue_.BeginWait(*running_);
+}
+
+void FairQueue::Waits::End(const void* who) {
+  const MutexLock lock(mutex_);
+  if (running_ == nullptr || who_ != who) return;
+  who_ = nullptr;
+  queue_.EndWait(*running_);
+}
+
+void FairQueue::Waits::Close() {
+  const MutexLock lock(mutex_);
+  if (who_ != nullptr) queue_.EndWait(*running_);
+  running_ = nullptr;
+}
+
+std::shared_ptr<FairQueue::Waits> FairQueue::WaitsOf(uint64_t item) const {
+  const MutexLock lock(mutex_);
+  return std::ranges::find(running_, item, &Running::item)->waits;
+}
+
+std::optional<FairQueue::Turn> FairQueue::NextTurn() {
+  if (busy_slots_.in_all < bounds_.slots) {
+    if (const auto next = NextInRotation()) return Turn{*next, busy_slots_};
+    return std::nullopt;
+  }
+  const auto relieved = Relieved();
+  if (const auto* account = std::get_if<Account>(&relieved)) {
+    return Turn{*account, busy_relief_slots_};
+  }
+  return std::nullopt;
+}
+
+void FairQueue::Serve(std::stop_token stop) {
+  const MutexLock lock(mutex_);
+  std::optional<Turn> turn;
+  while (added_.Wait(mutex_, stop, [this, &turn]() REQUIRES(mutex_) {
+    const auto next = NextTurn();
+    turn.reset();
+    if (next) turn.emplace(*next);
+    return next.has_value();
+  })) {
     if (stop.stop_requested()) return;
-    const Account next = NextInRotation();
-    busy_slots_.Add(next, 1);
-    RunNextOf(next);
-    busy_slots_.Remove(next, 1);
+    RunNext(*turn);
   }
 }
 
-void FairQueue::ServeRelief(std::stop_token stop) {
+void FairQueue::LookOut(std::stop_token stop) {
   const MutexLock lock(mutex_);
   while (!stop.stop_requested()) {
+    Clock::time_point next = ParkWaiting();
     const auto relieved = Relieved();
-    if (const auto* account = std::get_if<Account>(&relieved)) {
-      busy_relief_slots_.Add(*account, 1);
-      RunNextOf(*account);
-      busy_relief_slots_.Remove(*account, 1);
+    if (const auto* due = std::get_if<Clock::time_point>(&relieved)) {
+      next = std::min(next, *due);
     } else {
-      changed_.WaitUntil(mutex_, stop, std::get<Clock::time_point>(relieved),
-                         [this, seen = changes_]() REQUIRES(mutex_) { return changes_ != seen; });
+      added_.NotifyOne();
     }
+    changed_.WaitUntil(mutex_, stop, next,
+                       [this, seen = changes_]() REQUIRES(mutex_) { return changes_ != seen; });
   }
 }
 
 std::variant<Account, FairQueue::Clock::time_point> FairQueue::Relieved() const {
   const Clock::time_point now = Clock::now();
   Clock::time_point next = now + std::chrono::hours(1);
-  if (busy_slots_.in_all < bounds_.slots) return next;
+  if (busy_slots_.in_all < bounds_.slots || bounds_.relief_slots == 0) return next;
   const Allowance allowance{1, bounds_.relief_slots};
   for (const Account& account : rotation_) {
     if (running_of_.contains(account)) continue;

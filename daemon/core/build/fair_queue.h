@@ -9,6 +9,7 @@
 #include <functional>
 #include <list>
 #include <map>
+#include <memory>
 #include <optional>
 #include <thread>
 #include <variant>
@@ -37,8 +38,12 @@ namespace cccl_cache::daemon {
 /// below one group take turns for what that group gets. So a container that makes groups gains no
 /// turn.
 ///
-/// Relief: if items of others hold all slots (their disk hangs), an account that has nothing
-/// running and waits for long gets one of a few relief slots. Thread-safe.
+/// Parking: an item that has waited for its requester's files for `park_after` in all leaves its
+/// slot each time that it waits on, and goes on beside the slots as soon as it can. An account that
+/// has as many items parked as it may does not take the last free slot.
+///
+/// Relief: if items of others hold all slots, an account that has nothing running and waits for
+/// long gets one of a few relief slots. Thread-safe.
 class FairQueue {
  public:
   using Clock = std::chrono::steady_clock;
@@ -49,13 +54,19 @@ class FairQueue {
     size_t relief_slots = 4;
     std::chrono::milliseconds relief_after{1000};
     std::chrono::milliseconds warm_up_relief_after{30'000};
+    size_t parked_per_account = 2;
+    size_t parked = 16;
+    std::chrono::milliseconds park_after{1000};
     uint64_t turns_to_rise = 8;
     uint64_t turns_of_others = 64;
   };
   using Run = std::function<void(uint64_t item)>;
 
-  /// `run` is called on a slot's own thread, one item at a time per slot, never under the queue's
-  /// lock.
+  /// Told when an item that runs waits for its requester. Does nothing once the item has ended, and
+  /// may outlive the queue. Thread-safe.
+  class Waits;
+
+  /// `run` is called on a thread of its own for each item that runs, never under the queue's lock.
   FairQueue(const Bounds& bounds, Run run);
   ~FairQueue() { Close(); }
   FairQueue(const FairQueue&) = delete;
@@ -71,6 +82,9 @@ class FairQueue {
   Status Add(uint64_t item, Account account, BuildPriority priority = BuildPriority::kNormal);
   /// Takes the item out of all lines. Returns false if it did not wait (any more).
   bool Remove(uint64_t item);
+
+  /// Requires that the item runs.
+  [[nodiscard]] std::shared_ptr<Waits> WaitsOf(uint64_t item) const;
 
   [[nodiscard]] size_t waiting() const;
   [[nodiscard]] size_t running() const;
@@ -107,17 +121,42 @@ class FairQueue {
     Clock::time_point relief_due = Clock::time_point::max();  ///< of the first to have one
   };
 
-  void ServeSlot(std::stop_token stop);
-  void ServeRelief(std::stop_token stop);
+  /// An item that runs.
+  struct Running {
+    uint64_t item;
+    Account account;
+    HeldInAll& busy;  ///< the kind of slot that it holds unless it is parked
+    std::optional<Clock::time_point> waits_since = std::nullopt;  ///< for its requester
+    Clock::duration waited{0};                                    ///< before that
+    bool parked = false;
+    std::shared_ptr<Waits> waits = nullptr;
+  };
+  struct Turn {
+    Account account;
+    HeldInAll& busy;
+  };
+
+  void Serve(std::stop_token stop);
+  /// Parks what waits for long, and wakes a thread when relief is due.
+  void LookOut(std::stop_token stop);
+  /// Returns what to run now, if anything.
+  std::optional<Turn> NextTurn() REQUIRES(mutex_);
   /// Returns the first item of the account, whose line is not empty.
   Next NextOf(Account account) const REQUIRES(mutex_);
-  /// Returns the account whose turn it is. Requires that something waits.
-  Account NextInRotation() const REQUIRES(mutex_);
+  /// Returns the account whose turn it is for a free slot, if there is one.
+  std::optional<Account> NextInRotation() const REQUIRES(mutex_);
   /// Returns when the control groups on the way to the account had their last turn, and the account
   /// itself. Of two accounts, the lower one is to have its turn first.
   std::vector<uint64_t> LastTurns(Account account) const REQUIRES(mutex_);
   /// Runs the account's next item, without the lock.
-  void RunNextOf(Account account) REQUIRES(mutex_);
+  void RunNext(const Turn& turn) REQUIRES(mutex_);
+  [[nodiscard]] bool MayPark(Account account) const REQUIRES(mutex_);
+  [[nodiscard]] bool MayTakeFreeSlot(Account account) const REQUIRES(mutex_);
+  void SetParked(Running& running, bool parked) REQUIRES(mutex_);
+  void BeginWait(Running& running);
+  void EndWait(Running& running);
+  /// Parks what has waited for long enough and may be parked. Returns when to look again.
+  Clock::time_point ParkWaiting() REQUIRES(mutex_);
   /// Returns the account to relieve now, or else when to look again.
   std::variant<Account, Clock::time_point> Relieved() const REQUIRES(mutex_);
   /// Takes the account's next item out of all lines and returns it; the account's turn is over.
@@ -130,23 +169,42 @@ class FairQueue {
   const Run run_;
 
   mutable Mutex mutex_;
-  CondVar added_;    ///< an item was added, for one slot
-  CondVar changed_;  ///< for one relief slot, which then knows when to look
+  CondVar added_;    ///< there may be something to run, for one thread
+  CondVar changed_;  ///< for the one that looks out, which then knows when to look
   std::map<Account, Line> lines_ GUARDED_BY(mutex_);     ///< no empty lines
   std::list<Account> rotation_ GUARDED_BY(mutex_);       ///< the accounts of lines_
   std::map<uint64_t, Group> groups_ GUARDED_BY(mutex_);  ///< on the ways of lines_
   std::map<uint64_t, Waiting> waiting_ GUARDED_BY(mutex_);
-  std::map<Account, size_t> running_of_ GUARDED_BY(mutex_);  ///< no zeros
+  std::map<Account, size_t> running_of_ GUARDED_BY(mutex_);  ///< no zeros; parked ones count
+  std::map<Account, size_t> parked_of_ GUARDED_BY(mutex_);   ///< no zeros
   size_t waiting_in_containers_ GUARDED_BY(mutex_) = 0;      ///< places in lines of containers
-  size_t running_ GUARDED_BY(mutex_) = 0;
+  std::list<Running> running_ GUARDED_BY(mutex_);
   HeldInAll busy_slots_ GUARDED_BY(mutex_);
   HeldInAll busy_relief_slots_ GUARDED_BY(mutex_);
+  HeldInAll parked_ GUARDED_BY(mutex_);
   bool containers_had_last_turn_ GUARDED_BY(mutex_) = false;
   uint64_t last_number_ GUARDED_BY(mutex_) = 0;
   uint64_t turns_ GUARDED_BY(mutex_) = 0;    ///< of all lines so far
   uint64_t changes_ GUARDED_BY(mutex_) = 0;  ///< of what waits and runs
 
-  std::vector<std::jthread> slots_;  // last: threads end before what they use
+  std::vector<std::jthread> threads_;  // last: threads end before what they use
+};
+
+class FairQueue::Waits {
+ public:
+  Waits(FairQueue& queue, Running& running) : queue_(queue), running_(&running) {}
+
+  /// `who` stands for what waits. Only what began last counts: an earlier one was given up.
+  void Begin(const void* who);
+  void End(const void* who);
+  void Close();  ///< the item has ended
+
+ private:
+  FairQueue& queue_;  ///< alive while `running_` is set
+
+  Mutex mutex_;  ///< locked before that of the queue
+  Running* running_ GUARDED_BY(mutex_);
+  const void* who_ GUARDED_BY(mutex_) = nullptr;  ///< waits; null: nothing does
 };
 
 }  // namespace cccl_cache::daemon

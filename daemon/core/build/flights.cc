@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <utility>
 #include <vector>
@@ -87,6 +89,42 @@ bool Matches(const Build& waiter, const BuildPlan& plan, const FlightResult& fli
   if (!flight_result.uncacheable_reason.empty() && !waiter.joined_before_start) return false;
   return !flight_result.toolchain_changed || waiter.restarts >= kMaxRestarts;
 }
+
+/// A requester's files for a compile that leaves its slot while it waits for them.
+class WaitedFor final : public RequesterFiles {
+ public:
+  WaitedFor(std::unique_ptr<RequesterFiles> files, std::shared_ptr<FairQueue::Waits> waits)
+      : files_(std::move(files)), waits_(std::move(waits)) {}
+
+  void Expect(std::span<const ExpectedFile> expected) override {
+    const Wait wait(*this);
+    files_->Expect(expected);
+  }
+  Result<SeenFile> Look(const FileName& name) override {
+    const Wait wait(*this);
+    return files_->Look(name);
+  }
+  Result<SeenFile> Compare(const FileName& name, const Digest& digest) override {
+    const Wait wait(*this);
+    return files_->Compare(name, digest);
+  }
+  Result<Contents> Read(const FileName& name) override {
+    const Wait wait(*this);
+    return files_->Read(name);
+  }
+
+ private:
+  struct Wait {
+    explicit Wait(const WaitedFor& who) : files(who) { files.waits_->Begin(&files); }
+    ~Wait() { files.waits_->End(&files); }
+    Wait(const Wait&) = delete;
+    Wait& operator=(const Wait&) = delete;
+    const WaitedFor& files;
+  };
+
+  const std::unique_ptr<RequesterFiles> files_;
+  const std::shared_ptr<FairQueue::Waits> waits_;
+};
 
 CompileRunner::Parts WithOwn(CompileRunner::Parts parts, PreamblePool* preambles,
                              CompileMemory* memory) {
@@ -299,6 +337,9 @@ void Flights::Run(uint64_t flight) {
   CompileOrder order{.caller = caller, .callers = {flight, [this, flight] {
                                                      return parts_.table.AccountsOf(flight);
                                                    }}};
+  order.around_files = [waits = queue_.WaitsOf(flight)](std::unique_ptr<RequesterFiles> files) {
+    return std::make_unique<WaitedFor>(std::move(files), waits);
+  };
   if (!plan.include_view) {
     order.first_question = [this, flight, caller, kept = started->plan] {
       LooksOutside(flight, *kept, caller);

@@ -25,7 +25,10 @@ bool IsOfPreamble(const Error& error) {
 std::unique_ptr<RequesterFiles> OpenFilesOf(const CompileOrder& order,
                                             const RootDirectories& directories, FileAccess& access,
                                             const std::shared_ptr<SentContents>& sent) {
-  if (order.recalled == nullptr) return OpenFiles(access, order.caller, directories);
+  if (order.recalled == nullptr) {
+    auto files = OpenFiles(access, order.caller, directories);
+    return order.around_files ? order.around_files(std::move(files)) : std::move(files);
+  }
   const Peer& peer = order.caller.peer;
   return WithToolchain(std::make_unique<RecalledFiles>(
                            order.recalled, directories,

@@ -44,6 +44,8 @@ struct CompileOrder {
   /// Called at the first question about a file outside the toolchain, before it is answered, on the
   /// thread that answers it. May be empty.
   std::function<void()> first_question = {};
+  /// Wraps the caller's files, to see when they are waited for. May be empty.
+  std::function<std::unique_ptr<RequesterFiles>(std::unique_ptr<RequesterFiles>)> around_files = {};
   CompilePurpose purpose = CompilePurpose::kCaller;
   CompileMemory::Callers callers = {};
   /// Recorded files, used instead of the caller's; null: the caller's are read as they are now.

@@ -4,9 +4,14 @@
 
 #include <sys/resource.h>
 
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <memory>
 #include <optional>
+#include <thread>
+
+#include "tests/support/wait_until.h"
 
 namespace cccl_cache::daemon::fair_queue_test {
 namespace {
@@ -310,6 +315,129 @@ TEST_CASE("containers have at most half of the relief slots") {
   CHECK(recorder.Wait(4).back() == 100);
   recorder.Release();
   CHECK(recorder.Wait(7).size() == 7);
+}
+
+// Items from 100 on wait for their requester, once it is released as long as they run.
+struct Waiters {
+  explicit Waiters(size_t slots, size_t relief_slots = 0)
+      : queue({.slots = slots,
+               .relief_slots = relief_slots,
+               .relief_after = std::chrono::milliseconds(1),
+               .parked_per_account = 2,
+               .parked = 8,
+               .park_after = std::chrono::milliseconds(1)},
+              [this](uint64_t item) {
+                const auto waits = item < 100 ? nullptr : queue.WaitsOf(item);
+                if (waits != nullptr) waits->Begin(this);
+                recorder.Run(item);
+                if (waits != nullptr) waits->End(this);
+              }) {}
+  ~Waiters() { recorder.Release(); }
+  Recorder recorder;
+  FairQueue queue;
+};
+
+TEST_CASE("items that wait for their requesters leave their slots to others") {
+  Waiters waiters(1);
+  for (const uid_t uid : {1, 2, 3, 4}) CHECK(waiters.queue.Add(100 + uid, Account(uid)).ok());
+  CHECK(waiters.recorder.Wait(4).size() == 4);
+  CHECK(waiters.queue.Add(9, Account(9)).ok());
+  CHECK(waiters.recorder.Wait(5).back() == 9);
+  CHECK(waiters.queue.running() == 5);
+}
+
+TEST_CASE("items in relief slots that wait for their requesters leave them too") {
+  Waiters waiters(1, 1);
+  CHECK(waiters.queue.Add(1, Account(1)).ok());
+  waiters.recorder.Wait(1);
+  for (const uid_t uid : {2, 3, 4}) CHECK(waiters.queue.Add(100 + uid, Account(uid)).ok());
+  CHECK(waiters.recorder.Wait(4).size() == 4);
+  CHECK(waiters.queue.Add(9, Account(9)).ok());
+  CHECK(waiters.recorder.Wait(5).back() == 9);
+}
+
+TEST_CASE("who has all parked that it may leaves the last free slot to others") {
+  Waiters waiters(2);
+  for (uint64_t item = 100; item < 106; ++item) CHECK(waiters.queue.Add(item, Account(7)).ok());
+  CHECK(waiters.recorder.Wait(3).size() == 3);
+  CHECK(waiters.queue.Add(9, Account(9)).ok());
+  CHECK(waiters.recorder.Wait(4).back() == 9);
+  CHECK(waiters.queue.waiting() == 3);
+  waiters.recorder.Release();
+  CHECK(waiters.recorder.Wait(7).size() == 7);
+}
+
+TEST_CASE("containers have at most half of the parked items") {
+  Waiters waiters(1);
+  for (uid_t i = 1; i <= 6; ++i) CHECK(waiters.queue.Add(100 + i, Container(i)).ok());
+  CHECK(waiters.recorder.Wait(5).size() == 5);  // four are parked, one holds the slot
+  CHECK(waiters.queue.waiting() == 1);
+  waiters.recorder.Release();
+  CHECK(waiters.recorder.Wait(6).size() == 6);
+}
+
+TEST_CASE("an item goes on beside those that took its slot, and then they take no more") {
+  Recorder recorder;
+  std::atomic<FairQueue::Waits*> waits = nullptr;
+  FairQueue queue({.slots = 1, .relief_slots = 0, .park_after = std::chrono::milliseconds(1)},
+                  [&](uint64_t item) {
+                    const auto mine = queue.WaitsOf(item);
+                    if (item == 1) mine->Begin(&recorder);
+                    if (item == 1) waits = mine.get();
+                    recorder.Run(item);
+                  });
+  CHECK(queue.Add(1, Account(1)).ok());
+  CHECK(queue.Add(2, Account(2)).ok());
+  CHECK(recorder.Wait(2) == std::vector<uint64_t>{1, 2});
+  waits.load()->End(&recorder);
+  CHECK(queue.Add(3, Account(3)).ok());
+  recorder.End(2);
+  CHECK(WaitUntil([&] { return queue.running() == 1; }));
+  CHECK(queue.waiting() == 1);
+  // It has waited for long: what it waits for from now on leaves the slot at once.
+  waits.load()->Begin(&recorder);
+  CHECK(recorder.Wait(3).back() == 3);
+  recorder.Release();
+}
+
+TEST_CASE("waits that are short each leave the slot once they are long in all") {
+  std::atomic<bool> other_ran = false;
+  std::atomic<bool> ran_beside = false;
+  FairQueue queue({.slots = 1, .relief_slots = 0, .park_after = std::chrono::milliseconds(100)},
+                  [&](uint64_t item) {
+                    if (item == 2) {
+                      other_ran = true;
+                      return;
+                    }
+                    const auto waits = queue.WaitsOf(item);
+                    for (int answers = 0; answers < 20'000 && !other_ran; ++answers) {
+                      waits->Begin(&queue);
+                      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                      waits->End(&queue);
+                    }
+                    ran_beside = other_ran.load();
+                  });
+  CHECK(queue.Add(1, Account(1)).ok());
+  CHECK(queue.Add(2, Account(2)).ok());
+  CHECK(WaitUntil([&] { return queue.running() + queue.waiting() == 0; }));
+  CHECK(ran_beside);
+}
+
+TEST_CASE("what waits on after its item has ended changes nothing") {
+  std::shared_ptr<FairQueue::Waits> waits;
+  {
+    Recorder recorder;
+    recorder.Release();
+    FairQueue queue({.slots = 1}, [&](uint64_t item) {
+      waits = queue.WaitsOf(item);
+      waits->Begin(&recorder);
+      recorder.Run(item);
+    });
+    for (uint64_t item : {1, 2, 3}) CHECK(queue.Add(item, Account(7)).ok());
+    CHECK(recorder.Wait(3).size() == 3);
+  }
+  waits->End(&waits);
+  waits->Begin(&waits);
 }
 
 TEST_CASE("a user leaves room in the queue for others, and all leave some for root") {

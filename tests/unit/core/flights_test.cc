@@ -254,6 +254,23 @@ TEST_CASE("once a compile asks for files, users whose files they are not go thei
   CHECK(scene.compiler.started() == 3);
 }
 
+TEST_CASE("a compile whose requester's disk hangs leaves its slot to others") {
+  Scene scene(
+      [](const CompileJob& job, int call) {
+        if (job.requester == kAlice.uid) static_cast<void>(job.files->Ask("/cccl-root-0/a.h"));
+        return SourceAsOutput(job, call);
+      },
+      {.slots = 1, .relief_slots = 0, .park_after = std::chrono::milliseconds(1)});
+  scene.files.disk->Hang();
+  scene.Join("a");
+  REQUIRE(scene.compiler.WaitUntilStarted(1));
+  scene.Join("b", kBob);
+  CHECK(scene.Answer(0).outcome == Outcome::kBuilt);
+  CHECK(WaitUntil([&] { return scene.flights->Gauges().in_flight == 1; }));
+  scene.files.disk->Wake();
+  CHECK(scene.Answer(1).outcome == Outcome::kBuilt);
+}
+
 TEST_CASE("what was made of one directory's files is no answer to the same user in another") {
   Scene scene(AsksFor("/cccl-root-0/a.h"));
   scene.compiler.Shut();
