@@ -180,7 +180,7 @@ TEST_CASE("of what can't be kept, nothing is") {
   CHECK_FALSE(scene.cache.FailureOf(*plan));
 }
 
-TEST_CASE("the number that a container's user had is nobody's closures' after a restart") {
+TEST_CASE("after a restart the number of a container's user owns no closures") {
   constexpr uid_t kContained = kFirstContainerUser;
   Scene scene;
   FlightResult flight_result = Compiled();

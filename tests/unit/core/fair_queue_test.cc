@@ -356,7 +356,7 @@ TEST_CASE("items in relief slots that wait for their requesters leave them too")
   CHECK(waiters.recorder.Wait(5).back() == 9);
 }
 
-TEST_CASE("who has all parked that it may leaves the last free slot to others") {
+TEST_CASE("an account that may park no more leaves the last free slot to others") {
   Waiters waiters(2);
   for (uint64_t item = 100; item < 106; ++item) CHECK(waiters.queue.Add(item, Account(7)).ok());
   CHECK(waiters.recorder.Wait(3).size() == 3);

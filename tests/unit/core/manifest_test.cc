@@ -80,7 +80,7 @@ size_t CountOf(const Manifest& manifest, uid_t uid) {
   return std::ranges::count(manifest.closures, std::optional(uid), &KnownClosure::owner);
 }
 
-TEST_CASE("a user with many uids pushes out its own closures and nobody else's") {
+TEST_CASE("a user with many uids pushes out its own closures and no other user's") {
   Manifest manifest;
   AddMany(manifest, 4002, 1);
   for (uid_t uid = 100'000; uid < 100'100; ++uid) AddMany(manifest, uid, 1);

@@ -128,7 +128,7 @@ TEST_CASE("a row that is written again is not counted again") {
   CHECK(table.Of(kAlice).size() == 10);
 }
 
-TEST_CASE("all users together have no more than the limit, and who has most loses the oldest") {
+TEST_CASE("all users have no more than the limit, and the user with most loses the oldest") {
   Table table({.per_account = 100, .in_all = 150});
   table.Write(1, 0, 10, 1);
   table.Write(2, 0, 80, 100);

@@ -193,7 +193,7 @@ TEST_CASE("nothing goes for another part of the same insertion") {
   CHECK(Has(scene, kAlice, 2));
 }
 
-TEST_CASE("once all have too much, the oldest of who has most go for a newcomer's") {
+TEST_CASE("once all have too much, the oldest of the largest account go for a newcomer's") {
   StoreScene scene(Limited(10 * kBytes, 3 * kBytes + 3'000));
   REQUIRE(Put(scene, kBob, 1, 1));
   REQUIRE(Put(scene, kAlice, 1, 1));
