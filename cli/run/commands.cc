@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +17,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/end_with_parent.h"
 #include "cli/command.h"
 #include "cli/quantities.h"
 #include "cli/run/environment.h"
@@ -100,8 +100,7 @@ int RunAsChild(const std::vector<std::string>& words, const Variables& variables
   const pid_t child = fork();
   if (child == 0) {
     // SIGKILL can't be passed on.
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != self) _exit(kSignalled + SIGKILL);
+    if (!EndWithParent(self)) _exit(kSignalled + SIGKILL);
     signal(SIGCHLD, of_children);
     sigprocmask(SIG_SETMASK, &before, nullptr);
     _exit(Start(words, variables));

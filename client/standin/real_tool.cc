@@ -6,7 +6,6 @@
 #include <poll.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/end_with_parent.h"
 #include "base/file_descriptor.h"
 #include "base/file_stamp.h"
 #include "client/src/calls/file_digest.h"
@@ -192,9 +192,7 @@ std::optional<Ending> RealTool::Run(char** arguments) const {
   const pid_t child = fork();
   if (child < 0) return std::nullopt;
   if (child == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    // 0: where children are in a namespace of their own, the parent is not.
-    if (const pid_t now = getppid(); now != parent && now != 0) _exit(127);
+    if (!EndWithParent(parent)) _exit(127);
     dup2(out->to.get(), STDOUT_FILENO);
     dup2(err->to.get(), STDERR_FILENO);
     execv(path_.c_str(), arguments);

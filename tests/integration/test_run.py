@@ -240,6 +240,13 @@ def test_a_program_does_not_outlive_a_run_with_a_report(directory, end):
     assert ended
 
 
+def test_a_report_starts_the_program_also_where_children_have_a_namespace_of_their_own(directory):
+    own = ["--pid", *([] if os.geteuid() == 0 else ["--user", "--map-root-user"])]
+    done = subprocess.run(["unshare", *own, PLACES.cli, "--socket", directory / "nothing", "run", "--report", "--", "true"],
+                          capture_output=True, timeout=PATIENCE)
+    assert done.returncode == 0, done.stderr.decode()
+
+
 def test_children_that_the_caller_ignores_are_ignored_in_the_program_too(directory):
     code = "import signal, sys; print(signal.getsignal(signal.SIGCHLD).name); sys.exit(3)"
     done = subprocess.run([PLACES.cli, "--socket", directory / "nothing", "run", "--report", "--", sys.executable, "-c", code],

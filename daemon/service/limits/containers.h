@@ -37,8 +37,8 @@ struct ContainerMark {
 /// Tells the users of containers from each other, and from the users of this node, for whom the
 /// same uids stand (docs/internals/decisions/0067). Each uid of each container gets a number of its
 /// own, which takes the place of the uid for all that is kept. The numbers are never given twice.
-/// Who uses up many leaves others enough: as long as fewer are left than all control groups on the
-/// way to its own had together, a container gets none. Thread-safe; waits for nothing but /proc.
+/// A container gets none while fewer are left than all control groups on the way to its own had
+/// together, so one that uses up many leaves others enough. Thread-safe; waits for /proc alone.
 class Containers {
  public:
   struct Limits {

@@ -175,7 +175,7 @@ void Acceptor::AcceptSome(const ListeningSocket& listener) {
   for (int i = 0; i < kAtOnce; ++i) {
     FileDescriptor socket(accept4(listener.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (socket.valid()) {
-      // Who comes by another path may pass on what others send to whoever is at the socket's.
+      // A peer that came by another path may have taken the socket's place, to pass calls on.
       if (listener.for_containers()) CheckListeners();
       if (listener.fd() < 0) return closer_.Close(std::move(socket));
       Adopt(std::move(socket), listener);

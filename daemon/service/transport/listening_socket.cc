@@ -166,10 +166,13 @@ Status CheckNames(const std::vector<std::string>& names, size_t count) {
   return Ok{};
 }
 
-std::optional<std::pair<dev_t, ino_t>> FileAt(const std::string& path) {
+/// Device and inode: the same for a directory and for what is mounted from it (mount --bind).
+using FileId = std::pair<dev_t, ino_t>;
+
+std::optional<FileId> FileAt(const std::string& path) {
   struct stat info;
   if (lstat(path.c_str(), &info) != 0) return std::nullopt;
-  return std::pair(info.st_dev, info.st_ino);
+  return FileId(info.st_dev, info.st_ino);
 }
 
 std::string PathOf(int fd) {
@@ -181,15 +184,6 @@ std::string PathOf(int fd) {
 }
 
 namespace fs = std::filesystem;
-
-/// Device and inode: the same for a directory and for what is mounted from it (mount --bind).
-using FileId = std::pair<dev_t, ino_t>;
-
-std::optional<FileId> IdOf(const fs::path& path) {
-  struct stat info;
-  if (lstat(path.c_str(), &info) != 0) return std::nullopt;
-  return FileId(info.st_dev, info.st_ino);
-}
 
 /// Returns the file itself, without links, and all directories on the way to it.
 std::vector<fs::path> WayTo(const std::string& file) {
@@ -299,13 +293,13 @@ Status ListeningSocket::CheckApart(const std::vector<ListeningSocket>& sockets,
   std::map<FileId, std::string> found_in;  // what leads to a private place
   for (const std::string& place : private_places) {
     for (const auto& directory : WayTo(place)) {
-      if (const auto id = IdOf(directory)) found_in.emplace(*id, place);
+      if (const auto id = FileAt(directory.string())) found_in.emplace(*id, place);
     }
   }
   for (const ListeningSocket& socket : sockets) {
     if (!socket.for_containers() || socket.path().empty()) continue;
     for (const fs::path& seen : SeenIn(fs::path(socket.path()).parent_path())) {
-      const auto id = IdOf(seen);
+      const auto id = FileAt(seen.string());
       const auto found = id ? found_in.find(*id) : found_in.end();
       if (found == found_in.end()) continue;
       return Error{ErrorCode::kInvalidRequest,
