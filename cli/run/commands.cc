@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -89,7 +90,7 @@ bool CameToBoth(const siginfo_t& came) {
   return came.si_code == SI_KERNEL && (came.si_signo != SIGHUP || getsid(0) != getpid());
 }
 
-/// Runs the program as a child and passes signals on. Returns its exit code.
+/// Runs the program as a child and passes signals on. Returns its status, as waitpid() does.
 int RunAsChild(const std::vector<std::string>& words, const Variables& variables) {
   const sigset_t signals = PassedOn();
   sigset_t before;
@@ -107,7 +108,7 @@ int RunAsChild(const std::vector<std::string>& words, const Variables& variables
   }
   if (child < 0) {
     Complain(std::string("can't start a process: ") + std::strerror(errno));
-    return kOther;
+    return W_EXITCODE(kOther, 0);
   }
   int status = 0;
   while (waitpid(child, &status, WNOHANG) == 0) {
@@ -115,7 +116,23 @@ int RunAsChild(const std::vector<std::string>& words, const Variables& variables
     if (sigwaitinfo(&signals, &came) < 0 || came.si_signo == SIGCHLD) continue;
     if (!CameToBoth(came)) kill(child, came.si_signo);
   }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : kSignalled + WTERMSIG(status);
+  return status;
+}
+
+/// Ends this process by the signal that ended the program, if one did: the caller sees then what it
+/// sees of the program alone. Returns an exit code: the program's, or that of shells where the
+/// signal has no effect, as on the first process of a container.
+int EndAs(int status) {
+  if (WIFEXITED(status)) return WEXITSTATUS(status);
+  const int by = WTERMSIG(status);
+  prctl(PR_SET_DUMPABLE, 0);  // the program has left its core file
+  signal(by, SIG_DFL);
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, by);
+  raise(by);
+  sigprocmask(SIG_UNBLOCK, &signals, nullptr);
+  return kSignalled + by;
 }
 
 /// Returns why a client reaches no daemon, and the remedy; empty: it reaches one.
@@ -156,6 +173,21 @@ void TellIfNoDaemon(const CommonOptions& common) {
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
 }
 
+/// Runs the program and says what became of its compiles. Returns its status, as waitpid() does.
+int RunAndReport(const CommonOptions& common, const RunOptions& options, Variables variables,
+                 RunReport report) {
+  variables.emplace_back(interpose::ProcessCounts::kVariable, report.directory());
+  const int status = RunAsChild(common.program, variables);
+  const bool each = options.report == "each";
+  const Advisor advisor{
+      .no_daemon = [&common] { return NoDaemon(common); },
+      .unknown_library = [&common](const auto& path) { return OfUnknownLibrary(path, common); }};
+  const std::string text = common.json ? report.Json(each, advisor) : report.Text(each, advisor);
+  // Standard output is the program's.
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+  return status;
+}
+
 int Run(const CommonOptions& common, const RunOptions& options) {
   if (common.program.empty()) return FailUsage("run: name the program to run", common);
   if (!options.report.empty() && options.report != "all" && options.report != "each") {
@@ -173,16 +205,9 @@ int Run(const CommonOptions& common, const RunOptions& options) {
     Complain("there is no report: " + report.error().message, Colour::kYellow);
     return Start(common.program, variables);
   }
-  variables.emplace_back(interpose::ProcessCounts::kVariable, report->directory());
-  const int code = RunAsChild(common.program, variables);
-  const bool each = options.report == "each";
-  const Advisor advisor{
-      .no_daemon = [&common] { return NoDaemon(common); },
-      .unknown_library = [&common](const auto& path) { return OfUnknownLibrary(path, common); }};
-  const std::string text = common.json ? report->Json(each, advisor) : report->Text(each, advisor);
-  // Standard output is the program's.
-  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
-  return code;
+  // The report's files are gone before this process is.
+  const int status = RunAndReport(common, options, std::move(variables), *std::move(report));
+  return EndAs(status);
 }
 
 /// Quotes a value for a shell.
@@ -245,7 +270,8 @@ void AddRunCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
         "PROGRAM", [](const std::vector<std::string>&) {}, "Program with its arguments, behind --");
   });
   command->footer(
-      "Exit codes: The program's, or 126 or 127 if it can't be started, or 5 if the loader can't "
+      "Exit codes: The program's (a signal that ends it ends `run` too), or 126 or 127 if it can't "
+      "be started, or 5 if the loader can't "
       "be given the cache's libraries.\n"
       "Example: cccl-cache-cli run --report -- python train.py");
   command->callback([&common, exit_code, options] { *exit_code = Run(common, *options); });

@@ -221,6 +221,26 @@ def test_signals_reach_the_program_also_with_a_report(directory):
         assert running.stderr.read().startswith(b"cccl-cache: this program compiled nothing that `run` serves: NVRTC")
 
 
+@pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGSEGV, signal.SIGKILL])
+def test_a_signal_that_ends_the_program_ends_a_run_with_a_report_too(directory, by):
+    temporary = directory / "temporary"
+    temporary.mkdir()
+    words = [PLACES.cli, "--socket", directory / "nothing", "run", "--report", "--", "sh", "-c", f"kill -{int(by)} $$"]
+    running = subprocess.Popen(["sh", "-c", 'ulimit -c "$(ulimit -H -c)"; exec "$@"', "sh", *words], cwd=directory,
+                               stderr=subprocess.PIPE, env={**os.environ, "TMPDIR": str(temporary)})
+    assert running.stderr.read().startswith(b"cccl-cache: this program compiled nothing")
+    status = os.waitpid(running.pid, 0)[1]
+    # Without a second core file.
+    assert (os.WTERMSIG(status), os.WCOREDUMP(status), list(temporary.iterdir())) == (by, False, [])
+
+
+def test_where_no_signal_ends_run_its_exit_code_tells_of_the_programs(directory):
+    """As on the first process of a container."""
+    own = ["--pid", "--fork", *([] if os.geteuid() == 0 else ["--user", "--map-root-user"])]
+    words = [PLACES.cli, "--socket", directory / "nothing", "run", "--report", "--", "sh", "-c", "kill -TERM $$"]
+    assert subprocess.run(["unshare", *own, *words], capture_output=True, timeout=PATIENCE).returncode == 128 + signal.SIGTERM
+
+
 @pytest.mark.parametrize("end", ["its terminal goes", "it is killed"])
 def test_a_program_does_not_outlive_a_run_with_a_report(directory, end):
     script = ("trap '' HUP; " if end == "it is killed" else "") + "echo $$; exec sleep 600"
