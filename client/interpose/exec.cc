@@ -16,7 +16,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdarg>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -83,15 +85,31 @@ __attribute__((constructor)) void Initialize() {
   if (access(path, X_OK) == 0) std::strcpy(standin, path);
 }
 
-/// Programs pass null where headers say that they may not, and compilers believe the headers.
-template <typename Pointer>
-bool IsNull(Pointer pointer) {
-  asm("" : "+r"(pointer));
-  return pointer == nullptr;
+/// Returns whether the program may read this byte. The kernel looks at a mask of signals before it
+/// sees that it is told no way to use it.
+bool CanBeRead(const void* byte) {
+  const uintptr_t mask = reinterpret_cast<uintptr_t>(byte) / sizeof(uint64_t) * sizeof(uint64_t);
+  constexpr int kNoWay = -1;
+  // A null would be no mask.
+  return mask != 0 && (syscall(SYS_rt_sigprocmask, kNoWay, mask, nullptr, sizeof(uint64_t)) == 0 ||
+                       errno != EFAULT);
+}
+
+/// Returns whether the program may read a text or a list up to its end, a null element. Without
+/// this library it is the kernel that reads it, and that answers EFAULT.
+template <typename Element>
+bool CanBeReadToItsEnd(const Element* list) {
+  constexpr uintptr_t kPage = 4096;
+  if (reinterpret_cast<uintptr_t>(list) % sizeof(Element) != 0) return false;
+  for (const Element* each = list;; ++each) {
+    const bool on_new_page = each == list || reinterpret_cast<uintptr_t>(each) % kPage == 0;
+    if (on_new_page && !CanBeRead(each)) return false;
+    if (*each == Element()) return true;
+  }
 }
 
 bool HasNameOfTool(const char* path) {
-  if (standin[0] == '\0' || IsNull(path)) return false;
+  if (standin[0] == '\0' || !CanBeReadToItsEnd(path)) return false;
   for (const char* tool : kTools) {
     if (HasName(path, tool)) return true;
   }
@@ -143,10 +161,10 @@ bool Find(const char* name, Path& found) {
 }
 
 /// Calls `start` with the stand-in and its words: those of the tool, behind the tool's path.
-/// Returns what `start` does, or -1 without a call if there are no words.
+/// Returns what `start` does, or -1 without a call if there are no words to be read.
 template <typename Start>
 int StartStandIn(const char* tool, char* const* words, Start start) {
-  if (IsNull(words) || words[0] == nullptr) return -1;
+  if (!CanBeReadToItsEnd(words) || words[0] == nullptr) return -1;
   size_t count = 0;
   while (words[count] != nullptr) ++count;
   auto** all = static_cast<char**>(__builtin_alloca((count + 4) * sizeof(char*)));

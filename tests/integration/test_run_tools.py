@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`cccl-cache-cli run`: a ptxas that the program starts goes to the daemon, however it is found and started."""
 
+import errno
 import json
 import os
 import pathlib
@@ -141,10 +142,22 @@ def test_what_is_no_program_is_left_to_the_kernel_and_to_shells(tools, contents)
 
 
 def test_a_tool_that_is_started_without_words_is_the_real_one(tools):
-    for number, way in enumerate(("no words", "null"), 1):
+    for number, way in enumerate(("no words", "execl without words", "null"), 1):
         words = (tools.starter, way, tools.ptxas, "a")
         assert tools.under_run(*words).returncode == tools.alone(*words).returncode
         assert tools.runs() == 2 * number
+
+
+def test_pointers_that_lead_nowhere_have_the_same_effect_as_without_run(tools):
+    wrong = [("bad", "a"), ("unending", "a"), (tools.ptxas, "bad words"), (tools.ptxas, "unending words"),
+             (tools.ptxas, "bad variables")]
+    failed = 0
+    for way in BY_PATH + BY_NAME:
+        for words in wrong:
+            expected = tools.alone(tools.starter, way, *words, "b", "c", "d").returncode
+            assert tools.under_run(tools.starter, way, *words, "b", "c", "d").returncode == expected, (way, words)
+            failed += expected == 100 + errno.EFAULT
+    assert failed > 20
 
 
 START_WITHOUT_STANDIN = """
