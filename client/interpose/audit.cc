@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // libcccl_cache_audit.so, for LD_AUDIT (rtld-audit(7)). Where the loader is about to map NVIDIA's
 // libnvrtc or libnvJitLink, it maps the stand-in of the same feature level instead, and tells it
-// which file that was. A library whose names are those of no known level is left alone. The loader
+// which file that was. A library whose names are those of no known level is left alone, and so are
+// all where the C library is too old for the stand-ins: this file must load there. The loader
 // holds its lock during each of these calls, so there is one at a time. The auditor has a C library
 // of its own and no C++ runtime; it hooks no calls, so it costs nothing once a library is loaded.
 #include <fcntl.h>
@@ -17,6 +18,7 @@
 #include <cstring>
 
 #include "base/cancellation.h"
+#include "client/interpose/elf_file.h"
 #include "client/interpose/level.h"
 #include "client/interpose/real_mark.h"
 
@@ -32,6 +34,7 @@ struct Service {
   bool mapped;
 };
 Service services[kLevelCount];
+char own_path[PATH_MAX];   ///< without links
 char directory[PATH_MAX];  ///< of this file and of the stand-ins' folders
 
 using StandInPath = char[PATH_MAX + 64];
@@ -73,6 +76,14 @@ int FindOwnPath(dl_phdr_info* object, size_t, void* path) {
   return 0;
 }
 
+/// Returns whether LD_PRELOAD names the library that redirects tools, and this process can't have
+/// it. That would end the program.
+bool IsTooNew(const char* name) {
+  const char* slash = std::strrchr(name, '/');
+  return slash != nullptr && std::strcmp(slash, "/libcccl_cache_exec.so") == 0 &&
+         !CLibrarySuffices(name);
+}
+
 /// Asks as the loader will: access() goes by the real user, and knows nothing of Landlock.
 bool CanRead(const char* path) {
   const int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -93,7 +104,8 @@ bool IsOwnProgram() {
 extern "C" __attribute__((visibility("default"))) unsigned la_version(unsigned version) {
   const cccl_cache::CancellationDisabled guard;
   if (IsOwnProgram()) return 0;
-  if (dl_iterate_phdr(FindOwnPath, directory) == 0) return 0;
+  if (dl_iterate_phdr(FindOwnPath, own_path) == 0) return 0;
+  std::strcpy(directory, own_path);
   *std::strrchr(directory, '/') = '\0';
   return version < LAV_CURRENT ? version : LAV_CURRENT;
 }
@@ -105,6 +117,8 @@ extern "C" __attribute__((visibility("default"))) char* la_objsearch(const char*
   static StandInPath standin;
   char real[PATH_MAX];
   char* const unchanged = const_cast<char*>(name);
+  // This one needs little and does nothing there; the loader reports a library that it can't have.
+  if (IsTooNew(name)) return own_path;
   if (!IsServed(name) || HasRealMark(name) || realpath(name, real) == nullptr) return unchanged;
   if (std::strncmp(real, directory, std::strlen(directory)) == 0) return unchanged;
   const size_t level = LevelOf(real);
@@ -113,7 +127,7 @@ extern "C" __attribute__((visibility("default"))) char* la_objsearch(const char*
   // One stand-in serves one file: another of the same level is the program's own business.
   if (service.mapped && std::strcmp(service.real, real) != 0) return unchanged;
   StandInOf(level, standin);
-  if (!CanRead(standin) || !CanRead(real)) return unchanged;
+  if (!CanRead(standin) || !CanRead(real) || !CLibrarySuffices(standin)) return unchanged;
   // Searches that load nothing come here too: the file counts once the stand-in is mapped.
   std::strcpy(service.asked, name);
   std::strcpy(service.real, real);

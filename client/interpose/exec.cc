@@ -23,6 +23,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "client/interpose/elf_file.h"
+
 #define EXPORTED extern "C" __attribute__((visibility("default")))
 
 namespace {
@@ -31,8 +33,7 @@ constexpr char kStandIn[] = "cccl-cache-ptxas";
 constexpr char kTileiras[] = "tileiras";
 constexpr const char* kTools[] = {"ptxas", "ptxas-blackwell", "nvlink", kTileiras};
 
-char standin[PATH_MAX];         ///< beside this library; empty: there is none
-const ElfW(Ehdr) * own_header;  ///< of this library: programs of this machine have a similar one
+char standin[PATH_MAX];  ///< beside this library; empty: there is none
 
 /// A function that the program would have called without this library. It is looked up when the
 /// library is loaded: a child of a process with threads must not ask the loader.
@@ -81,8 +82,9 @@ __attribute__((constructor)) void Initialize() {
   *std::strrchr(path, '/') = '\0';
   if (std::strlen(path) + sizeof(kStandIn) >= sizeof(standin)) return;
   std::strcat(std::strcat(path, "/"), kStandIn);
-  own_header = static_cast<const ElfW(Ehdr)*>(own.dli_fbase);
-  if (access(path, X_OK) == 0) std::strcpy(standin, path);
+  if (access(path, X_OK) == 0 && cccl_cache::interpose::CLibrarySuffices(path)) {
+    std::strcpy(standin, path);
+  }
 }
 
 /// Returns whether the program may read this byte. The kernel looks at a mask of signals before it
@@ -128,13 +130,13 @@ bool IsExecutable(const char* path) {
 bool IsProgram(const char* path) {
   const long file = syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return false;
+  const ElfW(Ehdr)& own = __ehdr_start;  // of this library
   ElfW(Ehdr) header = {};
   const long size = syscall(SYS_pread64, file, &header, sizeof(header), 0L);
   syscall(SYS_close, file);
-  return size == sizeof(header) &&
-         std::memcmp(header.e_ident, own_header->e_ident, EI_VERSION + 1) == 0 &&
+  return size == sizeof(header) && std::memcmp(header.e_ident, own.e_ident, EI_VERSION + 1) == 0 &&
          (header.e_type == ET_EXEC || header.e_type == ET_DYN) &&
-         header.e_machine == own_header->e_machine && header.e_phentsize == own_header->e_phentsize;
+         header.e_machine == own.e_machine && header.e_phentsize == own.e_phentsize;
 }
 
 bool IsTool(const char* path) {

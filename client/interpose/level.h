@@ -2,18 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <elf.h>
-#include <fcntl.h>
-#include <link.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
-extern "C" __attribute__((visibility("hidden"))) const ElfW(Ehdr) __ehdr_start;  // by the linker
+#include "client/interpose/elf_file.h"
 
 // The feature levels of NVIDIA's libraries, and how to find that of a file. Uses no C++ runtime:
 // the auditor has none.
@@ -31,79 +24,6 @@ inline constexpr Level kLevels[] = {
 #include "levels.inc"
 };
 inline constexpr size_t kLevelCount = sizeof(kLevels) / sizeof(*kLevels);
-
-/// A library's file, mapped to be read. One for another machine, which the loader passes over, has
-/// nothing in it.
-class ElfFile {
- public:
-  explicit ElfFile(const char* path) {
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    struct stat status {};
-    if (fd >= 0 && fstat(fd, &status) == 0 && status.st_size > off_t(sizeof(ElfW(Ehdr)))) {
-      size_ = static_cast<size_t>(status.st_size);
-      data_ = static_cast<const char*>(mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, fd, 0));
-      if (data_ == MAP_FAILED || !IsForThisMachine()) Close();
-    }
-    if (fd >= 0) close(fd);
-  }
-  ~ElfFile() { Close(); }
-  ElfFile(const ElfFile&) = delete;
-  ElfFile& operator=(const ElfFile&) = delete;
-
-  /// Calls `visit(name, address)` for each symbol that the library exports.
-  template <typename Visit>
-  void ForEachExport(Visit visit) const {
-    const auto* header = At<ElfW(Ehdr)>(0, 1);
-    const auto* sections =
-        header == nullptr ? nullptr : At<ElfW(Shdr)>(header->e_shoff, header->e_shnum);
-    for (size_t i = 0; sections != nullptr && i < header->e_shnum; ++i) {
-      const ElfW(Shdr)& section = sections[i];
-      if (section.sh_type != SHT_DYNSYM || section.sh_link >= header->e_shnum) continue;
-      const size_t count = section.sh_size / sizeof(ElfW(Sym));
-      const ElfW(Shdr)& texts = sections[section.sh_link];
-      const auto* symbols = At<ElfW(Sym)>(section.sh_offset, count);
-      const auto* text = At<char>(texts.sh_offset, texts.sh_size);
-      if (symbols == nullptr || text == nullptr || text[texts.sh_size - 1] != '\0') return;
-      for (size_t j = 0; j < count; ++j) {
-        const ElfW(Sym)& symbol = symbols[j];
-        if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx == SHN_ABS) continue;
-        if (symbol.st_name < texts.sh_size) visit(text + symbol.st_name, symbol.st_value);
-      }
-    }
-  }
-
-  /// Returns where the dynamic section lies, from the library's base; 0 if it has none.
-  [[nodiscard]] ElfW(Addr) DynamicSection() const {
-    const auto* header = At<ElfW(Ehdr)>(0, 1);
-    const auto* segments =
-        header == nullptr ? nullptr : At<ElfW(Phdr)>(header->e_phoff, header->e_phnum);
-    for (size_t i = 0; segments != nullptr && i < header->e_phnum; ++i) {
-      if (segments[i].p_type == PT_DYNAMIC) return segments[i].p_vaddr;
-    }
-    return 0;
-  }
-
- private:
-  /// Null if it is not in the file, or if there is none.
-  template <typename T>
-  const T* At(uint64_t offset, uint64_t count) const {
-    if (data_ == nullptr || count == 0 || offset > size_) return nullptr;
-    if (count > (size_ - offset) / sizeof(T)) return nullptr;
-    return reinterpret_cast<const T*>(data_ + offset);
-  }
-  [[nodiscard]] bool IsForThisMachine() const {
-    const auto* header = reinterpret_cast<const ElfW(Ehdr)*>(data_);
-    return std::memcmp(header->e_ident, __ehdr_start.e_ident, EI_VERSION + 1) == 0 &&
-           header->e_machine == __ehdr_start.e_machine;
-  }
-  void Close() {
-    if (data_ != nullptr && data_ != MAP_FAILED) munmap(const_cast<char*>(data_), size_);
-    data_ = nullptr;
-  }
-
-  const char* data_ = nullptr;
-  size_t size_ = 0;
-};
 
 inline bool Exports(const Level& level, const char* name) {
   const char* each = level.names;

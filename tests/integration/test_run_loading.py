@@ -121,6 +121,19 @@ def test_a_library_for_another_machine_is_passed_over_as_without_run(daemon_of_b
     assert (made, sum(served(report))) == (alone(*words, **searched), 1)
 
 
+def test_a_program_over_an_older_c_library_starts_and_is_not_served(daemon_of_both, program):
+    """As in a container, to which the installation is mounted."""
+    nvrtc, older = library_of(PLACES.cuda13), pathlib.Path(__file__).parents[2] / ".toolchains/debian11"
+    libc, stdcxx = (next(older.rglob(name)) for name in ("libc.so.6", "libstdc++.so.6"))
+    searched = f"{libc.parent}:{stdcxx.parent}:{nvrtc.parent}"
+    loader = next(libc.parent.glob("ld-linux*"))
+    linked = (libc, libc.with_name("libdl.so.2"), libc.with_name("libpthread.so.0"), loader)
+    words = (program("-nodefaultlibs", *linked, "-lc_nonshared", f"-Wl,--dynamic-linker={loader}"), nvrtc)
+    expected = alone(*words, LD_LIBRARY_PATH=searched)
+    made, report = under_run(daemon_of_both.socket, "env", f"LD_LIBRARY_PATH={searched}", *words, how="audit")
+    assert (made, report["calls"]) == (expected, 0)
+
+
 @pytest.fixture
 def other_builtins(directory):
     """The builtins of CUDA 12 in another build."""
