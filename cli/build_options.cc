@@ -118,6 +118,8 @@ int FailBuild(Error error, const CompilePlan& plan, const CommonOptions& common)
   const bool could_be_local = !plan.local_fallback && !common.explain;
   if (error.status == CCCL_CACHE_NO_DAEMON && could_be_local) {
     error.message += "; --fallback local compiles without one";
+  } else if (error.status == CCCL_CACHE_OVERLOADED && could_be_local) {
+    error.message += "; --fallback local compiles without waiting";
   }
   return Fail(error, common);
 }

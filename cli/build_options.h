@@ -77,7 +77,8 @@ int Report(const Explanation& explanation, const CommonOptions& common);
 /// The same in words, as text that stands for itself.
 [[nodiscard]] std::string InWords(const Explanation& explanation);
 
-/// Like Fail. Without a daemon it also names the options that compile without one.
+/// Like Fail. If there is no daemon, or it is too busy, also names the option that compiles without
+/// one.
 int FailBuild(Error error, const CompilePlan& plan, const CommonOptions& common);
 
 /// Reports an error of the command line (kUsage) or of the machine (kOther); returns that exit

@@ -140,9 +140,10 @@ std::string Sentence(const Explanation& explanation) {
     case CCCL_CACHE_VERDICT_NEVER_SEEN:
       if (of_key) {
         return "a miss when it was compiled at " + since +
-               ": no earlier build of yours resembled it, as far as the daemon remembers";
+               ": the daemon remembered no earlier build of yours with this name, source or input";
       }
-      return "never seen: no earlier build of yours resembles it, as far as the daemon remembers";
+      return "never seen: the daemon remembers no earlier build of yours with this name, source or "
+             "input";
     case CCCL_CACHE_VERDICT_DIFFERS:
       if (of_key) {
         return "a miss when it was compiled at " + since +

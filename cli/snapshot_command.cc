@@ -267,8 +267,9 @@ void AddFilterOptions(CLI::App* command, SnapshotOptions* options) {
   AddMoment(command, "--before", &options->before, &filter.until,
             "Only entries last used before then");
   command->add_option("--namespace", filter.name_space, "Only deposits of this namespace");
-  command->add_option("--key", filter.keys,
-                      "Only entries with this key, as build --json and deposits list tell it");
+  command->add_option(
+      "--key", filter.keys,
+      "Only entries with this key, all 64 digits, as build -v and deposits list print it");
   command->add_option("--uid", filter.uids, "Results of this user (for administrators)");
   command->add_flag("--all-users", filter.all_users, "Results of all users (for administrators)");
 }

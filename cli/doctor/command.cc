@@ -139,9 +139,8 @@ void AddDoctorCommand(CLI::App* app, const CommonOptions& common, int* exit_code
       "doctor", "Find out why nothing is cached: check the daemon, this machine and its Python");
   command->group("Daemon");
   command->footer(
-      "Compiles a tiny program through the daemon, twice. Where nodes share results, also checks "
-      "the "
-      "connection to Redis, its clock and the keys.\n"
+      "Compiles a tiny program through the daemon, twice, which stats counts. Where nodes share "
+      "results, also checks the connection to Redis, its clock and the keys.\n"
       "Exit codes: 0 no check failed, 1 a check failed, 2 usage, 5 any other error.\n"
       "Example: cccl-cache-cli doctor --json > for-support.json");
   command->callback([&common, exit_code] { *exit_code = Examine(common); });

@@ -285,6 +285,9 @@ std::string StatsSummary(const cccl_cache_stats* stats, std::string_view socket,
   });
   const std::string remote =
       remote_away ? "Remote    not connected: the daemon's log says why\n" : "";
+  const double oversized = Sum(all, "oversized_total");
+  const std::string too_large =
+      oversized == 0 ? "" : ", " + Count(oversized) + " too large to keep";
   const double waiting = Sum(all, "waiting_for_memory");
   const std::string for_memory = waiting == 0 ? "" : " (" + Count(waiting) + " wait for memory)";
   return "cccl-cached " + std::string(View(cccl_cache_stats_version(stats))) + " at " +
@@ -298,9 +301,9 @@ std::string StatsSummary(const cccl_cache_stats* stats, std::string_view socket,
          Duration(Sum(all, "compile_seconds_total")) + "\n" + deposits + "Stored    " +
          Use(Sum(all, "bytes"), Sum(all, "store_limit_bytes")) + " in " +
          Many(Sum(all, "entries"), "entry", "entries") + ", " + count("evictions_total") +
-         " evicted; deposits " + Bytes(Sum(all, "deposit_bytes")) + "\n" + remote + "Now       " +
-         count("in_flight") + " compiling" + for_memory + ", " + count("queued") + " queued, " +
-         Many(Sum(all, "clients"), "connection") + "\n" + "Problem   " +
+         " evicted" + too_large + "; deposits " + Bytes(Sum(all, "deposit_bytes")) + "\n" + remote +
+         "Now       " + count("in_flight") + " compiling" + for_memory + ", " + count("queued") +
+         " queued, " + Many(Sum(all, "clients"), "connection") + "\n" + "Problem   " +
          (problem.empty() ? "none" : std::string(problem)) + "   (-v: all counters)\n";
 }
 

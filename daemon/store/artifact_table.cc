@@ -111,7 +111,10 @@ std::optional<DatabaseError> ArtifactTable::Apply(Database& database,
   for (const auto& [key, artifact] : batch.artifacts) {
     Entry entry{key, EncodeEntry(key, *artifact), {}};
     entry.record = {entry.bytes.size() + kEntryOverhead, artifact->compile_time, Now(), 0};
-    if (entry.record.bytes > options_.limit_bytes) continue;
+    if (entry.record.bytes > options_.limit_bytes) {
+      statistics_.Add(Counter::kTooLarge);
+      continue;
+    }
     // In portions, so that a batch never needs more room than a small part of the store.
     if (incoming + entry.record.bytes > options_.limit_bytes / 16) {
       if (auto error = WriteEntries(database, std::exchange(entries, {}))) return error;

@@ -65,7 +65,8 @@ class ArtifactTable {
   /// `recount` is set.
   [[nodiscard]] std::optional<DatabaseError> Load(Database& database, bool recount);
 
-  /// Makes room for the batch and writes it. Leaves out an entry that is larger than the limit.
+  /// Makes room for the batch and writes it. Leaves out an entry that is larger than the limit,
+  /// and counts it.
   [[nodiscard]] std::optional<DatabaseError> Apply(Database& database,
                                                    const WriteQueue::Batch& batch);
   [[nodiscard]] std::optional<DatabaseError> RecordUses(Database& database,

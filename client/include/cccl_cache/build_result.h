@@ -53,7 +53,8 @@ class BuildResult {
     for (size_t i = 0; i < info_.artifact_count; ++i) artifacts.push_back(At(i));
     return artifacts;
   }
-  /// Returns the contents of the artifact of that kind, or an empty view.
+  /// Returns the contents of the artifact of that kind, or an empty view: NVRTC makes a cubin only
+  /// for --gpu-architecture=sm_NN.
   [[nodiscard]] std::string_view artifact(Kind kind) const {
     for (size_t i = 0; i < info_.artifact_count; ++i) {
       if (const Artifact found = At(i); found.kind == kind) return found.contents;

@@ -80,9 +80,9 @@ Expected<std::string> WantedKeys(const cccl_cache_snapshot_filter& filter) {
     const std::string_view hex = ToView(filter.keys[i]);
     const std::optional<Digest> key = Digest::FromHex(hex);
     if (!key) {
-      return Error{CCCL_CACHE_INVALID_REQUEST, "keys of the filter: \"" +
-                                                   std::string(hex.substr(0, 80)) +
-                                                   "\" is no key, which has 64 hexadecimal digits"};
+      return Error{CCCL_CACHE_INVALID_REQUEST,
+                   "keys of the filter: \"" + std::string(hex.substr(0, 80)) +
+                       "\" is no whole key, which has 64 hexadecimal digits"};
     }
     wanted.append(key->View());
   }

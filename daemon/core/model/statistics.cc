@@ -65,6 +65,8 @@ constexpr CounterInfo kCounters[] = {
      "Hits and joins that saved_seconds_total leaves out: a result from an older snapshot does not "
      "tell how long its compile took."},
     {Counter::kEvictions, "evictions_total", "", "Entries evicted to stay within the store limit."},
+    {Counter::kTooLarge, "oversized_total", "",
+     "Entries not written to disk because each is larger than the store limit."},
     {Counter::kDeposits, "deposits_total", "", "Deposits made by clients."},
     {Counter::kDepositHits, "deposit_hits_total", "",
      "Acquire calls that found a deposit at once, on this node or in Redis."},

@@ -47,6 +47,7 @@ enum class Counter : uint8_t {
   kSavedMicroseconds,
   kSavedUnknown,
   kEvictions,
+  kTooLarge,
   kDeposits,
   kDepositHits,
   kDepositWaits,

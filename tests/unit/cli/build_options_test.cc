@@ -117,7 +117,7 @@ TEST_CASE("what is wrong with the machine is no wrong command line") {
   CHECK(Listen([&] { return FailPlan(error, {}); }).exit_code == kOther);
 }
 
-TEST_CASE("without a daemon the way to compile without one is named, unless it is of no use") {
+TEST_CASE("the way to compile without a daemon is named where there is none, or a busy one") {
   const Error none = {CCCL_CACHE_NO_DAEMON, "nobody listens"};
   const std::string hint = "nobody listens; --fallback local compiles without one";
   const auto errors = [&](const CompilePlan& plan, const CommonOptions& common) {
@@ -130,8 +130,13 @@ TEST_CASE("without a daemon the way to compile without one is named, unless it i
   local.local_fallback = true;
   CHECK_FALSE(Has(errors(local, {}), "--fallback"));
   CHECK_FALSE(Has(errors({}, {.explain = true}), "--fallback"));
-  const Error denied = {CCCL_CACHE_DENIED, "not you"};
-  CHECK_FALSE(Has(Listen([&] { return FailBuild(denied, {}, {}); }).errors, "--fallback"));
+  const auto errors_of = [](const Error& error, const CompilePlan& plan) {
+    return Listen([&] { return FailBuild(error, plan, {}); }).errors;
+  };
+  CHECK_FALSE(Has(errors_of({CCCL_CACHE_DENIED, "not you"}, {}), "--fallback"));
+  const Error busy = {CCCL_CACHE_OVERLOADED, "the queue is full"};
+  CHECK(Has(errors_of(busy, {}), "the queue is full; --fallback local compiles without waiting"));
+  CHECK_FALSE(Has(errors_of(busy, local), "--fallback"));
 }
 
 TEST_CASE("only --fallback local lets the client library compile by itself") {

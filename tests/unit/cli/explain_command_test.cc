@@ -107,8 +107,9 @@ TEST_CASE("why a build was a miss is told in the past tense with the time") {
   FakeExplanation answer;
   const auto [verdict, would_be, was] =
       GENERATE(table<cccl_cache_verdict, const char*, const char*>(
-          {{CCCL_CACHE_VERDICT_NEVER_SEEN, "no earlier build of yours resembles it",
-            ": no earlier build of yours resembled it"},
+          {{CCCL_CACHE_VERDICT_NEVER_SEEN,
+            "remembers no earlier build of yours with this name, source or input",
+            "remembered no earlier build of yours with this name, source or input"},
            {CCCL_CACHE_VERDICT_DIFFERS, "a miss: it differs", ": it differed from every"}}));
   answer.verdict = verdict;
   CHECK(Has(Told(answer).output, would_be));

@@ -215,14 +215,17 @@ TEST_CASE("the summary is six lines in units for people") {
   CHECK(Has(summary("no toolchain"), "Problem   no toolchain"));
   CHECK_FALSE(Has(text, "Deposits"));
   CHECK_FALSE(Has(text, "unknown"));
+  CHECK_FALSE(Has(text, "too large"));
   statistics.insert(statistics.end(), {{"saved_unknown_total", "", 2},
                                        {"deposit_hits_total", "", 6},
                                        {"deposits_total", "", 1},
+                                       {"oversized_total", "", 5},
                                        {"remote_connected", "", 0, true},
                                        {"clients", "", 1, true}});
-  for (const char* part : {"9 h 12 m of compile time, without 2 hits of unknown time, spent 2.6 s",
-                           "\nDeposits  6 hits, 0 joined another's, 1 made",
-                           "\nRemote    not connected", "1 connection\n"}) {
+  for (const char* part :
+       {"9 h 12 m of compile time, without 2 hits of unknown time, spent 2.6 s",
+        " 0 evicted, 5 too large to keep; ", "\nDeposits  6 hits, 0 joined another's, 1 made",
+        "\nRemote    not connected", "1 connection\n"}) {
     CHECK(Has(summary(""), part));
   }
   statistics[statistics.size() - 2].value = 1;

@@ -121,10 +121,11 @@ TEST_CASE("totals are known to the next run, and counted anew where they can't b
   CHECK(loaded(false).entries == 10);
 }
 
-TEST_CASE("what is larger than the limit is left out") {
+TEST_CASE("an entry larger than the limit is left out and counted") {
   Scene scene(10'000);
   scene.Write(1, 1, 20'000);
   CHECK_FALSE(scene.Holds(1));
+  CHECK(scene.statistics.Get(Counter::kTooLarge) == 1);
   CHECK(scene.table.size().entries == 0);
 }
 
