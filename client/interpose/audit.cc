@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <link.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -84,11 +85,14 @@ bool IsTooNew(const char* name) {
          !CLibrarySuffices(name);
 }
 
-/// Asks as the loader will: access() goes by the real user, and knows nothing of Landlock.
-bool CanRead(const char* path) {
+/// Asks as the loader will: access() goes by the real user, and knows nothing of Landlock. A file
+/// system that is mounted noexec has files that can be read and not mapped.
+bool CanMap(const char* path) {
   const int file = open(path, O_RDONLY | O_CLOEXEC);
-  if (file >= 0) close(file);
-  return file >= 0;
+  if (file < 0) return false;
+  void* const byte = mmap(nullptr, 1, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 0);
+  close(file);
+  return byte != MAP_FAILED && munmap(byte, 1) == 0;
 }
 
 /// Returns whether this process is a part of the cache itself, which a program may have started.
@@ -127,7 +131,7 @@ extern "C" __attribute__((visibility("default"))) char* la_objsearch(const char*
   // One stand-in serves one file: another of the same level is the program's own business.
   if (service.mapped && std::strcmp(service.real, real) != 0) return unchanged;
   StandInOf(level, standin);
-  if (!CanRead(standin) || !CanRead(real) || !CLibrarySuffices(standin)) return unchanged;
+  if (!CanMap(standin) || !CanMap(real) || !CLibrarySuffices(standin)) return unchanged;
   // Searches that load nothing come here too: the file counts once the stand-in is mapped.
   std::strcpy(service.asked, name);
   std::strcpy(service.real, real);

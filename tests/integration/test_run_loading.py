@@ -10,12 +10,14 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 import tempfile
 
 import pytest
 from conftest import PATIENCE, PLACES, run_cli
 from daemon_fixtures import lasting_daemon
 from test_run import alone, daemon, knowing, library_of, nvrtc, program, served, under_run  # noqa: F401
+from test_run_tools import OWN_MOUNTS
 
 
 @pytest.fixture(scope="module")
@@ -269,6 +271,15 @@ def test_a_program_that_may_not_read_the_installation_any_more_opens_the_library
     done = subprocess.run([f"{installation}/cli/cccl-cache-cli", "--socket", daemon_of_both.socket, "run", "--", "python3", "-c", code],
                           capture_output=True, timeout=PATIENCE)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_library_on_a_file_system_without_programs_is_refused_as_without_run(daemon_of_both):
+    library = library_of(PLACES.cuda13)
+    code = f"import ctypes\ntry: ctypes.CDLL({str(library)!r})\nexcept OSError as error: print(error)"
+    mounts = 'mount --bind "$1" "$1" && mount -o remount,bind,noexec "$1" && exec "$2" -c "$3"'
+    words = (*OWN_MOUNTS, "sh", "-c", mounts, "sh", library.parent, sys.executable, code)
+    made, _ = under_run(daemon_of_both.socket, *words, how="audit")
+    assert made == alone(*words) and b"failed to map segment" in made
 
 
 # Variables of threads that are found without a call, 3,000 bytes: jemalloc 5.3 has 2,632.
