@@ -14,13 +14,9 @@
 #include <cstring>
 #include <utility>
 
+#include "base/peer_pidfd.h"
 #include "client/src/transport/address.h"
 #include "proto/daemons_rights.h"
-
-// Linux 6.5; Debian 12's headers don't know it.
-#ifndef SO_PEERPIDFD
-#define SO_PEERPIDFD 77
-#endif
 
 namespace cccl_cache {
 namespace {
@@ -53,14 +49,8 @@ Error ConnectError(const std::string& path, int error) {
 /// Returns whether the process that began to listen is alive, so that its number is not another's.
 /// Before Linux 6.5 the kernel does not tell, and it is taken for alive.
 bool ListenerLives(int socket) {
-  int number = -1;
-  socklen_t size = sizeof(number);
-  if (getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &number, &size) != 0) {
-    return errno == ENOPROTOOPT;
-  }
-  const FileDescriptor process(number);
-  pollfd ended{process.get(), POLLIN, 0};
-  return poll(&ended, 1, 0) == 0;
+  const FileDescriptor process = PeerPidfd(socket);
+  return process.valid() ? IsAlive(process) : errno == ENOPROTOOPT;
 }
 
 /// Returns the secret of the daemon that listens, if the kernel tells it to this process.

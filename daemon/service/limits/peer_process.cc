@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -15,10 +14,7 @@
 #include <string_view>
 #include <utility>
 
-// Linux 6.5; Debian 12's headers don't know it.
-#ifndef SO_PEERPIDFD
-#define SO_PEERPIDFD 77
-#endif
+#include "base/peer_pidfd.h"
 
 namespace cccl_cache::daemon {
 namespace {
@@ -50,12 +46,7 @@ std::optional<PeerProcess> PeerProcess::Of(FileDescriptor process) {
   return PeerProcess(std::move(process), fmt::format("/proc/{}", pid));
 }
 
-std::optional<PeerProcess> PeerProcess::Of(int socket) {
-  int fd = -1;
-  socklen_t size = sizeof(fd);
-  if (getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &fd, &size) != 0) return std::nullopt;
-  return Of(FileDescriptor(fd));
-}
+std::optional<PeerProcess> PeerProcess::Of(int socket) { return Of(PeerPidfd(socket)); }
 
 std::optional<PeerProcess> PeerProcess::OfSocketOrPid(int socket, pid_t pid) {
   errno = 0;
@@ -64,9 +55,6 @@ std::optional<PeerProcess> PeerProcess::OfSocketOrPid(int socket, pid_t pid) {
   return Of(FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))));
 }
 
-bool PeerProcess::IsAlive() const {
-  pollfd ended{process_.get(), POLLIN, 0};
-  return poll(&ended, 1, 0) == 0;
-}
+bool PeerProcess::IsAlive() const { return cccl_cache::IsAlive(process_); }
 
 }  // namespace cccl_cache::daemon
