@@ -28,6 +28,21 @@ def shared(make_daemon):  # noqa: F811
 
 
 @pytest.fixture
+def container_socket(directory):  # noqa: F811
+    return str(directory / "containers" / "socket")
+
+
+@pytest.fixture
+def start_with_containers(make_daemon, container_socket):  # noqa: F811
+    """Starts a daemon that takes so many connections, and half as many of each user and of all containers."""
+    def start(connections, **keywords):
+        return make_daemon(
+            "--socket-mode", "0666", "--container-socket", container_socket, "--connection-limit", str(connections),
+            "--connection-limit-per-uid", str(connections // 2), **keywords).start()
+    return start
+
+
+@pytest.fixture
 def bystander(shared):
     """Another user of `shared`, who asks for hits until the test ends."""
     with Bystander(shared) as other:

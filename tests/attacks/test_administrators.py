@@ -20,11 +20,6 @@ AS_ANOTHER = ("setpriv", f"--reuid={ATTACKER}", f"--regid={ATTACKER}", "--clear-
 
 
 @pytest.fixture
-def container_socket(directory):
-    return str(directory / "containers" / "socket")
-
-
-@pytest.fixture
 def daemon(make_daemon, container_socket):
     daemon = make_daemon(
         "--socket-mode", "0666", "--container-socket", container_socket, "--admin-group", grp.getgrgid(GROUP).gr_name,

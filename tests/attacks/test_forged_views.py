@@ -34,11 +34,6 @@ def claim(daemon, uid, enter, file, socket=None):
         stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
 
 
-@pytest.fixture
-def container_socket(directory):
-    return str(directory / "containers" / "socket")
-
-
 def start(make_daemon, container_socket, uid=None, flags=()):
     daemon = make_daemon("--socket-mode", "0666", "--container-socket", container_socket, *flags, uid=uid)
     if uid is not None:

@@ -31,15 +31,8 @@ PROGRAM = PROJECT / "tests/integration/run_program.c"
 
 
 @pytest.fixture
-def container_socket(directory):
-    return str(directory / "containers" / "socket")
-
-
-@pytest.fixture
-def daemon(make_daemon, container_socket):
-    return make_daemon(
-        "--socket-mode", "0666", "--container-socket", container_socket, "--connection-limit", str(LIMIT),
-        "--connection-limit-per-uid", "32", roots=(PLACES.cuda13,)).start()
+def daemon(start_with_containers):
+    return start_with_containers(LIMIT, roots=(PLACES.cuda13,))
 
 
 @pytest.fixture
