@@ -18,22 +18,6 @@ namespace {
 constexpr uint32_t kEvents = IN_CREATE | IN_DELETE | IN_MODIFY | IN_CLOSE_WRITE | IN_MOVED_FROM |
                              IN_MOVED_TO | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
 
-/// Returns the text without the table's escapes: a backslash and three octal digits.
-std::string Unescaped(std::string_view text) {
-  std::string plain;
-  for (size_t at = 0; at < text.size(); ++at) {
-    if (text[at] != '\\' || text.size() - at < 4) {
-      plain += text[at];
-      continue;
-    }
-    int byte = 0;
-    for (int digit = 1; digit <= 3; ++digit) byte = byte * 8 + (text[at + digit] - '0');
-    plain += static_cast<char>(byte);
-    at += 3;
-  }
-  return plain;
-}
-
 }  // namespace
 
 bool Installation::SameFiles(const Installation& other) const {
@@ -58,7 +42,7 @@ bool Installation::operator==(const Installation& other) const {
 InstallationWatch::InstallationWatch()
     : inotify_(inotify_init1(IN_NONBLOCK | IN_CLOEXEC)),
       mount_table_(open("/proc/thread-self/mountinfo", O_RDONLY | O_CLOEXEC)) {
-  std::optional<std::vector<Mount>> mounts = ReadMounts();
+  std::optional<std::vector<MountEntry>> mounts = ReadMountTable(mount_table_.get());
   complete_ = inotify_.valid() && mounts;
   const MutexLock lock(mutex_);
   if (mounts) mounts_ = *std::move(mounts);
@@ -123,35 +107,6 @@ bool InstallationWatch::Directory::Has(std::string_view name) const {
   return names.contains(name) || (listed && name != "__pycache__");
 }
 
-std::optional<std::vector<InstallationWatch::Mount>> InstallationWatch::ReadMounts() const {
-  if (!mount_table_.valid() || lseek(mount_table_.get(), 0, SEEK_SET) != 0) return std::nullopt;
-  std::string table;
-  char buffer[16 * 1024];
-  while (true) {
-    const ssize_t length = read(mount_table_.get(), buffer, sizeof(buffer));
-    if (length < 0 && errno == EINTR) continue;
-    if (length < 0) return std::nullopt;
-    if (length == 0) break;
-    table.append(buffer, static_cast<size_t>(length));
-  }
-  std::vector<Mount> mounts;
-  for (std::string_view rest = table; !rest.empty();) {
-    const std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
-    // 36 35 98:0 /root /point options
-    size_t begin = 0;
-    size_t end = 0;
-    for (int field = 0; field < 5 && end != std::string_view::npos; ++field) {
-      begin = field == 0 ? 0 : end + 1;
-      end = line.find(' ', begin);
-    }
-    if (end == std::string_view::npos) continue;
-    mounts.push_back({.point = Unescaped(line.substr(begin, end - begin)),
-                      .line = std::string(line.substr(0, end))});
-  }
-  return mounts;
-}
-
 bool InstallationWatch::MountsChanged() {
   // Since Linux 2.6.15 the table is always readable, and has an error once after each change.
   struct pollfd changed = {.fd = mount_table_.get(), .events = POLLPRI, .revents = 0};
@@ -160,15 +115,15 @@ bool InstallationWatch::MountsChanged() {
     ready = poll(&changed, 1, 0);
   } while (ready < 0 && errno == EINTR);
   if (ready == 0) return false;
-  std::optional<std::vector<Mount>> now = ReadMounts();
+  std::optional<std::vector<MountEntry>> now = ReadMountTable(mount_table_.get());
   if (ready < 0 || !now) return true;
-  const auto other = [this](const Mount& mount) { return !Counts(mount); };
+  const auto other = [this](const MountEntry& mount) { return !Counts(mount); };
   std::erase_if(mounts_, other);
   std::erase_if(*now, other);
   return *now != mounts_;
 }
 
-bool InstallationWatch::Counts(const Mount& mount) const {
+bool InstallationWatch::Counts(const MountEntry& mount) const {
   const size_t slash = mount.point.rfind('/');
   if (slash == std::string::npos || mount.point.size() == 1) return true;
   const auto watch = watches_.find(slash == 0 ? "/" : mount.point.substr(0, slash));

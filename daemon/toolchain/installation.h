@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/file_descriptor.h"
+#include "base/mount_table.h"
 #include "base/mutex.h"
 #include "daemon/core/model/toolchain.h"
 #include "daemon/core/model/trusted_path.h"
@@ -73,20 +74,13 @@ class InstallationWatch final : public LookupObserver {
     /// Tells whether this name in the directory counts.
     [[nodiscard]] bool Has(std::string_view name) const;
   };
-  struct Mount {
-    std::string point;
-    std::string line;  ///< of the table: its numbers, device, root and point
-    bool operator==(const Mount&) const = default;
-  };
 
   Directory* Add(const std::string& directory);
   void Drain() REQUIRES(mutex_);
   [[nodiscard]] bool Counts(int watch, uint32_t mask, const char* name) const;
-  /// Returns the table of mounts; none if it can't be read.
-  [[nodiscard]] std::optional<std::vector<Mount>> ReadMounts() const;
   [[nodiscard]] bool MountsChanged() REQUIRES(mutex_);
   /// Returns whether it is or would be on top of something that is watched.
-  [[nodiscard]] bool Counts(const Mount& mount) const;
+  [[nodiscard]] bool Counts(const MountEntry& mount) const;
 
   const FileDescriptor inotify_;
   const FileDescriptor mount_table_;
@@ -94,8 +88,9 @@ class InstallationWatch final : public LookupObserver {
   std::map<int, Directory> directories_;  ///< keyed by watch; constant after the survey
   std::map<std::string, int> watches_;    ///< by path; several may be one directory
   std::atomic<bool> changed_{false};
-  Mutex mutex_;                                   ///< held by the one reader of the descriptors
-  std::vector<Mount> mounts_ GUARDED_BY(mutex_);  ///< before the survey; once compared, what counts
+  Mutex mutex_;  ///< held by the one reader of the descriptors
+  std::vector<MountEntry> mounts_
+      GUARDED_BY(mutex_);  ///< before the survey; once compared, what counts
 };
 
 }  // namespace cccl_cache::daemon

@@ -20,6 +20,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/mount_table.h"
 #include "daemon/core/model/own_directory.h"
 
 // Linux 6.16; Debian 12's headers don't know it.
@@ -211,6 +212,51 @@ std::vector<fs::path> SeenIn(const fs::path& directory) {
   return seen;
 }
 
+/// Where a directory or file lies in a file system, whatever path leads there.
+struct Location {
+  fs::path seen_at;
+  std::string device;
+  fs::path path;  ///< in the file system of the device
+};
+
+bool IsWithin(const fs::path& path, const fs::path& directory) {
+  return std::ranges::mismatch(directory, path).in1 == directory.end();
+}
+
+/// Returns whether one of them is the other or a part of it.
+bool Overlap(const Location& one, const Location& other) {
+  return one.device == other.device &&
+         (IsWithin(one.path, other.path) || IsWithin(other.path, one.path));
+}
+
+/// Returns the id of the mount on which the first of these lies that exists; before Linux 5.8 none.
+std::string MountOf(const std::vector<fs::path>& way) {
+  for (const fs::path& each : way) {
+    struct statx status {};
+    if (statx(AT_FDCWD, each.c_str(), AT_SYMLINK_NOFOLLOW, STATX_MNT_ID, &status) != 0) continue;
+    if ((status.stx_mask & STATX_MNT_ID) != 0) return std::to_string(status.stx_mnt_id);
+    break;
+  }
+  return {};
+}
+
+/// Returns where the file lies, and where all lies that is mounted at it or below it.
+std::vector<Location> LocationsOf(const std::string& file, const std::vector<MountEntry>& mounts) {
+  const std::vector<fs::path> way = WayTo(file);
+  if (way.empty()) return {};
+  const std::string mount = MountOf(way);
+  std::vector<Location> locations;
+  for (const MountEntry& each : mounts) {
+    if (IsWithin(each.point, way.front())) {
+      locations.push_back({each.point, each.device, each.root});
+    } else if (each.id == mount) {
+      locations.push_back(
+          {way.front(), each.device, each.root / way.front().lexically_relative(each.point)});
+    }
+  }
+  return locations;
+}
+
 }  // namespace
 
 ListeningSocket::ListeningSocket(FileDescriptor fd, std::string path, bool for_containers)
@@ -290,22 +336,39 @@ Status ListeningSocket::CheckApart(const std::vector<ListeningSocket>& sockets,
   for (const ListeningSocket& socket : sockets) {
     if (!socket.for_containers()) private_places.push_back(socket.path());
   }
+  if (std::ranges::none_of(sockets, &ListeningSocket::for_containers)) return Ok{};
+  const FileDescriptor table(open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
+  const auto mounts = ReadMountTable(table.get());
+  if (!mounts) return SystemError("cannot read", "/proc/self/mountinfo");
   std::map<FileId, std::string> found_in;  // what leads to a private place
+  std::vector<std::pair<Location, std::string>> private_locations;
   for (const std::string& place : private_places) {
     for (const auto& directory : WayTo(place)) {
       if (const auto id = FileAt(directory.string())) found_in.emplace(*id, place);
     }
+    for (Location& each : LocationsOf(place, *mounts)) {
+      private_locations.emplace_back(std::move(each), place);
+    }
   }
   for (const ListeningSocket& socket : sockets) {
     if (!socket.for_containers() || socket.path().empty()) continue;
-    for (const fs::path& seen : SeenIn(fs::path(socket.path()).parent_path())) {
-      const auto id = FileAt(seen.string());
-      const auto found = id ? found_in.find(*id) : found_in.end();
-      if (found == found_in.end()) continue;
+    const auto found = [&socket](const std::string& place, const fs::path& seen) {
       return Error{ErrorCode::kInvalidRequest,
-                   fmt::format("{} is for containers, which would find {} in its directory, at or "
-                               "below {}: put it into a directory that holds nothing else",
-                               socket.path(), found->second, seen.string())};
+                   fmt::format("{} is for containers, which would find {} or a part of it in its "
+                               "directory, at or below {}: put it into a directory that holds "
+                               "nothing else",
+                               socket.path(), place, seen.string())};
+    };
+    const fs::path directory = fs::path(socket.path()).parent_path();
+    for (const fs::path& seen : SeenIn(directory)) {
+      const auto id = FileAt(seen.string());
+      const auto place = id ? found_in.find(*id) : found_in.end();
+      if (place != found_in.end()) return found(place->second, seen);
+    }
+    for (const Location& seen : LocationsOf(directory.string(), *mounts)) {
+      for (const auto& [location, place] : private_locations) {
+        if (Overlap(seen, location)) return found(place, seen.seen_at);
+      }
     }
   }
   return Ok{};

@@ -41,9 +41,10 @@ class ListeningSocket {
   /// (FileDescriptorName=) is "container" is for containers.
   [[nodiscard]] static Result<std::vector<ListeningSocket>> FromSystemd();
 
-  /// Checks that containers find neither another socket nor one of the daemon's private places in
-  /// the directory of a socket for them: that these don't lie there, nor are mounted there.
-  /// kInvalidRequest names both.
+  /// Checks that containers find neither another socket nor one of the daemon's private places, nor
+  /// a part of such a place, in the directory of a socket for them: that none of it lies there or
+  /// is mounted there. kInvalidRequest names both. kUnavailable: the system does not tell its
+  /// mounts.
   [[nodiscard]] static Status CheckApart(const std::vector<ListeningSocket>& sockets,
                                          std::vector<std::string> private_places);
 

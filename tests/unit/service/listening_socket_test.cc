@@ -331,11 +331,12 @@ TEST_CASE(
   std::filesystem::create_directory_symlink(directory / "a", directory / "link");
   CHECK_FALSE(apart("a/socket", "link/other", "state"));
   CHECK_FALSE(apart("c/socket", "b/socket", "link/../b/key"));
+  CHECK_FALSE(apart("c/socket", "state/part/socket", "state"));
 }
 
 TEST_CASE("what is mounted into the directory of a socket for containers is found there") {
   const TemporaryDirectory directory;
-  for (const char* each : {"a", "b/of-a", "c", "key"}) {
+  for (const char* each : {"a", "b/of-a", "c", "key", "state/part/deep", "own"}) {
     std::filesystem::create_directories(directory / each);
   }
   // A mount namespace is a process's; a child's ends with it. Without the right to make one, no
@@ -356,9 +357,23 @@ TEST_CASE("what is mounted into the directory of a socket for containers is foun
       return ListeningSocket::CheckApart(sockets, {directory / place}).ok();
     };
     int wrong = apart("key") ? 0 : 1;
-    if (bind("a", "b/of-a") != 0 || apart("key")) wrong |= 2;
-    umount((directory / "b/of-a").c_str());
+    const auto apart_beside = [&](const char* mounted, const char* place) {
+      if (bind(mounted, "b/of-a") != 0) wrong |= 2;
+      const bool is = apart(place);
+      umount((directory / "b/of-a").c_str());
+      return is;
+    };
+    if (apart_beside("a", "key")) wrong |= 2;
     if (bind("b", "c") != 0 || apart("c/key") || !apart("key")) wrong |= 4;
+    umount((directory / "c").c_str());
+    if (apart_beside("state/part", "state") || !apart_beside("own", "state")) wrong |= 8;
+    // A part that is another file system, and a part of that.
+    if (mount("none", (directory / "state/part").c_str(), "tmpfs", 0, nullptr) != 0) wrong |= 16;
+    std::filesystem::create_directory(directory / "state/part/below");
+    if (apart_beside("state/part/below", "state") || !apart_beside("own", "state")) wrong |= 32;
+    umount((directory / "state/part").c_str());
+    // The directory of the socket itself.
+    if (bind("state/part/deep", "b") != 0 || apart("state") || !apart("own")) wrong |= 64;
     _exit(wrong);
   }
   int status = -1;

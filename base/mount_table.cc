@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "base/mount_table.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <string_view>
+
+namespace cccl_cache {
+namespace {
+
+/// Returns the text without the table's escapes: a backslash and three octal digits.
+std::string Unescaped(std::string_view text) {
+  std::string plain;
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (text[at] != '\\' || text.size() - at < 4) {
+      plain += text[at];
+      continue;
+    }
+    int byte = 0;
+    for (int digit = 1; digit <= 3; ++digit) byte = byte * 8 + (text[at + digit] - '0');
+    plain += static_cast<char>(byte);
+    at += 3;
+  }
+  return plain;
+}
+
+}  // namespace
+
+std::optional<std::vector<MountEntry>> ReadMountTable(int table) {
+  if (lseek(table, 0, SEEK_SET) != 0) return std::nullopt;
+  std::string text;
+  std::array<char, 16 * 1024> buffer;
+  while (true) {
+    const ssize_t length = read(table, buffer.data(), buffer.size());
+    if (length < 0 && errno == EINTR) continue;
+    if (length < 0) return std::nullopt;
+    if (length == 0) break;
+    text.append(buffer.data(), static_cast<size_t>(length));
+  }
+  std::vector<MountEntry> mounts;
+  for (std::string_view rest = text; !rest.empty();) {
+    std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+    // 36 35 98:0 /root /point options
+    MountEntry mount;
+    for (std::string* field :
+         {&mount.id, &mount.parent, &mount.device, &mount.root, &mount.point}) {
+      const std::string_view word = line.substr(0, line.find(' '));
+      *field = Unescaped(word);
+      line.remove_prefix(std::min(line.size(), word.size() + 1));
+    }
+    if (!line.empty()) mounts.push_back(std::move(mount));
+  }
+  return mounts;
+}
+
+}  // namespace cccl_cache
