@@ -27,11 +27,12 @@ constexpr size_t kMaxControlGroup = kMaxRead - 1;
 /// A container may make control groups below its own. Once all accounts are taken, those of a place
 /// in the tree that has more than this part of them give way first.
 constexpr size_t kShares = 16;
-/// Places deeper than this are not told apart there.
-constexpr int kMaxLevels = 32;
 
 /// A place without accounts that had fewer numbers is forgotten.
 constexpr uint64_t kManyNumbers = uint64_t{1} << 20;
+
+/// Returns whether a connection of the user or group is open.
+bool IsConnected(const auto& either) { return either.connected.use_count() > 1; }
 
 /// Returns the beginning of the file; empty: it can't be read.
 std::string BeginningOf(const std::string& path) {
@@ -114,23 +115,6 @@ std::optional<std::string_view> SliceOfUser(std::string_view path) {
   return std::nullopt;
 }
 
-Account::Way WayTo(std::string_view path) {
-  Account::Way way = {};
-  size_t end = 0;
-  for (uint64_t& group : way) {
-    if (end >= path.size()) break;
-    end = std::min(path.find('/', end + 1), path.size());
-    const Digest digest = Sha256(path.substr(0, end));
-    std::memcpy(&group, digest.bytes.data(), sizeof(group));
-  }
-  return way;
-}
-
-/// Returns the child of the parent on the way to the path, or the parent if the path ends there.
-std::string BranchOf(std::string_view path, std::string_view parent) {
-  return std::string(path.substr(0, path.find('/', parent.size() + 1)));
-}
-
 }  // namespace
 
 std::optional<ContainerMark> MarkOf(std::string_view control_group, std::string_view mounts) {
@@ -175,11 +159,15 @@ void Containers::Identify(const std::optional<ContainerMark>& mark, Peer& peer) 
   hasher.AppendValue("root", mark->root);
   hasher.AppendValue("uid", uid);
   const Digest name = hasher.Finish();
+  const std::string path = PathOf(mark->control_group);
+  const auto slice = SliceOfUser(path);
+  const Digest name_of_group = Sha256(slice.value_or(mark->control_group));
+  const Places places = PlacesOf(slice.value_or(path));
   bool is_new = false;
   {
     const MutexLock lock(mutex_);
     const uid_t next = next_;
-    Group* group = GroupOf(mark->control_group);
+    Group* group = GroupOf(name_of_group, places);
     const User* user = group == nullptr ? nullptr : UserOf(*group, name);
     if (user == nullptr) return;
     peer.uid = user->number;
@@ -192,35 +180,49 @@ void Containers::Identify(const std::optional<ContainerMark>& mark, Peer& peer) 
   }
 }
 
-std::shared_ptr<const void> Containers::Hold(uid_t user) {
+Containers::Token Containers::Hold(uid_t user) {
   const MutexLock lock(mutex_);
   const auto found = numbers_.find(user);
-  return found == numbers_.end() ? nullptr : found->second.held;
+  if (found == numbers_.end()) return nullptr;
+  const Number& number = found->second;
+  return std::make_shared<const std::pair<Token, Token>>(number.group.connected,
+                                                         number.user.connected);
 }
 
 std::optional<Account> Containers::AccountOf(uid_t user) const {
   const MutexLock lock(mutex_);
   const auto found = numbers_.find(user);
-  return found == numbers_.end() ? std::nullopt : std::optional(found->second.account);
+  return found == numbers_.end() ? std::nullopt : std::optional(found->second.group.account);
 }
 
-Containers::Group* Containers::GroupOf(std::string_view control_group) {
-  const std::string whole_path = PathOf(control_group);
-  std::string_view path = whole_path;
-  if (const auto slice = SliceOfUser(path)) path = control_group = *slice;
-  const Digest name = Sha256(control_group);
+Containers::Places Containers::PlacesOf(std::string_view path) {
+  Places places = {};
+  Hasher way;
+  for (uint64_t& place : places) {
+    if (path.empty()) break;
+    const std::string_view name = path.substr(0, path.find('/', 1));
+    way.Append(name);
+    path.remove_prefix(name.size());
+    const Digest digest = Hasher(way).Finish();
+    std::memcpy(&place, digest.bytes.data(), sizeof(place));
+  }
+  return places;
+}
+
+Containers::Group* Containers::GroupOf(const Digest& name, const Places& places) {
   auto found = groups_.find(name);
   if (found == groups_.end()) {
-    const Account::Way way = WayTo(path);
+    Account::Way way;
+    std::copy_n(places.begin(), way.size(), way.begin());
     if (!HasNumbers(Account(0, way))) return nullptr;
     if (groups_.size() >= limits_.accounts) {
-      const auto forgotten = GroupToForget(path);
+      const auto forgotten = GroupToForget(places);
       if (forgotten == groups_.end()) return &others_;
       Forget(forgotten);
     }
     const Account account(NextNumber(Account(0, way)), way);
     for (const uint64_t place : account.way()) ++places_[place].accounts;
-    found = groups_.emplace(name, Group{account, std::string(path)}).first;
+    found = groups_.emplace(name, Group{account, places}).first;
   }
   found->second.last_use = ++uses_;
   return &found->second;
@@ -234,66 +236,59 @@ Containers::User* Containers::UserOf(Group& group, const Digest& name) {
       return nullptr;
     }
     const uid_t number = NextNumber(group.account);
-    numbers_.emplace(number, Number{group.account, std::make_shared<const char>()});
     found = group.users.emplace(name, User{number, 0}).first;
+    numbers_.emplace(number, Number{group, found->second});
   }
   found->second.last_use = ++uses_;
   return &found->second;
 }
 
-bool Containers::IsConnected(const Group& group) const {
-  return std::ranges::any_of(
-      group.users, [this](const auto& each) REQUIRES(mutex_) { return IsConnected(each.second); });
-}
-
-bool Containers::IsConnected(const User& user) const {
-  return numbers_.at(user.number).held.use_count() > 1;
-}
-
-Containers::Groups::iterator Containers::GroupToForget(std::string_view path) {
+Containers::Groups::iterator Containers::GroupToForget(const Places& places) {
   struct Branch {
     size_t accounts = 0;
     Groups::iterator oldest;  // without connections
   };
   const size_t few = std::max<size_t>(limits_.accounts / kShares, 1);
-  std::string parent;
-  for (int level = 0; level < kMaxLevels; ++level) {
-    std::map<std::string, Branch> branches;
-    const auto branch_of = [&](std::string_view of) REQUIRES(mutex_) {
-      return &branches.try_emplace(BranchOf(of, parent), Branch{0, groups_.end()}).first->second;
+  std::vector<Groups::iterator> below;  // the place that was reached
+  for (auto each = groups_.begin(); each != groups_.end(); ++each) below.push_back(each);
+  bool is_on_own_way = true;
+  for (size_t level = 0;; ++level) {
+    std::map<uint64_t, Branch> branches;  // zero: the account of the place itself
+    const auto branch_of = [&](uint64_t place) REQUIRES(mutex_) {
+      return &branches.try_emplace(place, Branch{0, groups_.end()}).first->second;
     };
-    for (auto each = groups_.begin(); each != groups_.end(); ++each) {
-      if (!IsBelow(each->second.path, parent)) continue;
-      Branch& branch = *branch_of(each->second.path);
+    for (const Groups::iterator each : below) {
+      Branch& branch = *branch_of(each->second.places[level]);
       ++branch.accounts;
       if (IsConnected(each->second)) continue;
       const bool older =
           branch.oldest == groups_.end() || each->second.last_use < branch.oldest->second.last_use;
       if (older) branch.oldest = each;
     }
-    const Branch* const own = IsBelow(path, parent) ? branch_of(path) : nullptr;
-    if (own != nullptr) ++branch_of(path)->accounts;
+    Branch* const own = is_on_own_way ? branch_of(places[level]) : nullptr;
+    if (own != nullptr) ++own->accounts;
     // The largest; of those with few accounts, the one that has not been seen for longest.
-    const std::string* largest = nullptr;
+    uint64_t largest = 0;
     const Branch* found = nullptr;
-    for (const auto& [name, branch] : branches) {
+    for (const auto& [place, branch] : branches) {
       if (branch.oldest == groups_.end()) continue;
       const size_t size = std::max(branch.accounts, few);
       const size_t found_size = found == nullptr ? 0 : std::max(found->accounts, few);
       const bool older = found != nullptr && size == found_size &&
                          branch.oldest->second.last_use < found->oldest->second.last_use;
       if (size <= found_size && !older) continue;
-      largest = &name;
+      largest = place;
       found = &branch;
     }
     if (found == nullptr) return groups_.end();
     // It may not take from those that have less than the accounts around it.
     if (own != nullptr && own->accounts > std::max(found->accounts, few)) return groups_.end();
-    if (found->accounts <= few || *largest == parent) return found->oldest;
-    parent = *largest;
-    if (level + 1 == kMaxLevels) return found->oldest;
+    const bool is_last = largest == 0 || level + 1 == places.size();
+    if (found->accounts <= few || is_last) return found->oldest;
+    is_on_own_way &= places[level] == largest;
+    std::erase_if(
+        below, [&](const Groups::iterator each) { return each->second.places[level] != largest; });
   }
-  return groups_.end();
 }
 
 bool Containers::RemoveOldestUser(Group& group) {

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -70,35 +71,43 @@ class Containers {
   [[nodiscard]] std::optional<Account> AccountOf(uid_t user) const;
 
  private:
+  /// The places on the way to a control group, each as a number, the outermost first; zeros after
+  /// the last. Deeper places are not told apart.
+  using Places = std::array<uint64_t, 32>;
+  /// Others hold it while connections are open.
+  using Token = std::shared_ptr<const void>;
+
   struct User {
     uid_t number;
     uint64_t last_use;
+    Token connected = std::make_shared<const char>();
   };
   struct Group {
     Account account;
-    std::string path = {};              ///< its control group's in all hierarchies
+    Places places = {};
     std::map<Digest, User> users = {};  ///< by root mount and uid
     uint64_t last_use = 0;
+    Token connected = std::make_shared<const char>();
   };
   struct Place {
     size_t accounts = 0;  ///< at it and below
     uint64_t given = 0;   ///< numbers
   };
   struct Number {
-    Account account;
-    std::shared_ptr<const void> held;  ///< others hold it while connections are open
+    const Group& group;
+    const User& user;
   };
 
   using Groups = std::map<Digest, Group>;
 
+  [[nodiscard]] static Places PlacesOf(std::string_view path);
   /// Returns the group for those beyond the limit if no account is free, null if no number is.
-  [[nodiscard]] Group* GroupOf(std::string_view control_group) REQUIRES(mutex_);
-  /// Returns the account that gives way to a new one at this path, or the end.
-  [[nodiscard]] Groups::iterator GroupToForget(std::string_view path) REQUIRES(mutex_);
+  [[nodiscard]] Group* GroupOf(const Digest& name, const Places& places) REQUIRES(mutex_);
+  /// Returns the account that gives way to a new one at these places, or the end. Looks at each
+  /// account once for each level of the tree, whatever the length of the paths.
+  [[nodiscard]] Groups::iterator GroupToForget(const Places& places) REQUIRES(mutex_);
   /// Returns null if no number is free.
   [[nodiscard]] User* UserOf(Group& group, const Digest& name) REQUIRES(mutex_);
-  [[nodiscard]] bool IsConnected(const Group& group) const REQUIRES(mutex_);
-  [[nodiscard]] bool IsConnected(const User& user) const REQUIRES(mutex_);
   /// Removes the least recently used user without connections. Returns false if there is none.
   bool RemoveOldestUser(Group& group) REQUIRES(mutex_);
   void Forget(Groups::iterator group) REQUIRES(mutex_);

@@ -24,8 +24,10 @@ namespace {
 /// How long closing one client's socket may delay the next.
 constexpr std::chrono::milliseconds kPatience{1};
 
-/// Connections accepted in a row before other events are handled.
+/// Connections accepted in a row before other events are handled. To tell containers from each
+/// other takes longer than the rest, so users of the node wait for one of theirs at most.
 constexpr int kAtOnce = 64;
+constexpr int kAtOnceOfContainers = 1;
 constexpr std::chrono::milliseconds kBreath{20};
 /// How often to look whether gRPC has closed the sockets of connections that have ended.
 constexpr std::chrono::milliseconds kReleaseInterval{10};
@@ -172,7 +174,8 @@ void Acceptor::CheckListeners() {
 }
 
 void Acceptor::AcceptSome(const ListeningSocket& listener) {
-  for (int i = 0; i < kAtOnce; ++i) {
+  const int most = listener.for_containers() ? kAtOnceOfContainers : kAtOnce;
+  for (int i = 0; i < most; ++i) {
     FileDescriptor socket(accept4(listener.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (socket.valid()) {
       // A peer that came by another path may have taken the socket's place, to pass calls on.

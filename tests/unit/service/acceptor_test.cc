@@ -136,5 +136,44 @@ TEST_CASE("a listener for containers is closed once another socket is in its pla
   CHECK(ConnectRaw(moved) == -1);
 }
 
+TEST_CASE("a user of the node waits for no more than two connections of containers") {
+  const TemporaryDirectory directory;
+  const std::string containers = directory / "containers/socket";
+  const std::string node = directory / "node/socket";
+  std::vector<ListeningSocket> listeners;
+  listeners.push_back(
+      ListeningSocket::Bind({containers, 0600, {}, /*for_containers=*/true}).value());
+  listeners.push_back(ListeningSocket::Bind({node, 0600, {}}).value());
+  constexpr size_t kOfContainers = 20;
+  std::promise<void> first;
+  std::promise<void> all_wait;
+  std::promise<void> done;
+  std::vector<bool> of_containers;
+  Acceptor acceptor(std::move(listeners), std::chrono::hours(1),
+                    {.identify =
+                         [&](int, const ListeningSocket& listener, Peer&) {
+                           of_containers.push_back(listener.for_containers());
+                           if (of_containers.size() == 1) {
+                             first.set_value();
+                             all_wait.get_future().wait();
+                           }
+                           if (of_containers.size() == kOfContainers + 1) done.set_value();
+                         },
+                     .traffic_of = [](const Peer&) { return nullptr; },
+                     .admit = [](FileDescriptor, const Peer&) { return nullptr; },
+                     .cut_off = [](const Peer&, const FrameRule*) {},
+                     .tick = [] {},
+                     .tell_problem = [](const std::string&) {}});
+  REQUIRE(acceptor.Start().ok());
+  std::vector<FileDescriptor> clients;
+  clients.emplace_back(ConnectRaw(containers));
+  first.get_future().wait();
+  while (clients.size() < kOfContainers) clients.emplace_back(ConnectRaw(containers));
+  clients.emplace_back(ConnectRaw(node));
+  all_wait.set_value();
+  done.get_future().wait();
+  CHECK(std::ranges::find(of_containers, false) - of_containers.begin() <= 2);
+}
+
 }  // namespace
 }  // namespace cccl_cache::daemon::acceptor_test

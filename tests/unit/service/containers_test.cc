@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "tests/support/allocated_bytes.h"
+
 namespace cccl_cache::daemon::containers_test {
 namespace {
 
@@ -167,6 +169,20 @@ TEST_CASE("control groups of one container give way to each other by their last 
   CHECK(Identified(containers, {{"0::/pods/2/a\n", "r"}}).uid == one.uid);
   CHECK(Identified(containers, {{"0::/pods/2/b\n", "r"}}).uid == other.uid);
   CHECK(Identified(containers, Container(1)).uid == old.uid);
+}
+
+TEST_CASE("the memory for a container does not grow with the name of its control group") {
+  const auto bytes_of = [](size_t length) {
+    const size_t before = AllocatedBytes();
+    Containers containers;
+    for (int i = 0; i < 300; ++i) {
+      const std::string path = "0::/pods/" + std::string(length, 'a') + "/" + std::to_string(i);
+      static_cast<void>(Identified(containers, {{path + "\n", "r"}}));
+    }
+    return AllocatedBytes() - before;
+  };
+  const size_t few = bytes_of(1);
+  CHECK(bytes_of(4'000) < few + few / 4);
 }
 
 TEST_CASE("an account's least recently seen user without connections gives way to a new one") {

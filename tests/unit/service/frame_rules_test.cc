@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/service/transport/frame_rules.h"
 
-#include <malloc.h>
-
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <memory>
@@ -14,20 +12,11 @@
 #include <utility>
 #include <vector>
 
+#include "tests/support/allocated_bytes.h"
 #include "tests/support/http2_frames.h"
-
-/// Of sanitizers, which replace the allocator; null without one.
-extern "C" __attribute__((weak)) size_t __sanitizer_get_current_allocated_bytes();
 
 namespace cccl_cache::daemon::frame_rules_test {
 namespace {
-
-size_t AllocatedBytes() {
-  if (__sanitizer_get_current_allocated_bytes != nullptr) {
-    return __sanitizer_get_current_allocated_bytes();
-  }
-  return mallinfo2().uordblks;
-}
 
 using std::chrono_literals::operator""s;
 
