@@ -25,7 +25,8 @@ namespace {
 constexpr std::chrono::milliseconds kPatience{1};
 
 /// Connections accepted in a row before other events are handled. To tell containers from each
-/// other takes longer than the rest, so users of the node wait for one of theirs at most.
+/// other takes longer than the rest, so a user of the node waits for two of theirs at most: one
+/// that is under way, and one that came before.
 constexpr int kAtOnce = 64;
 constexpr int kAtOnceOfContainers = 1;
 constexpr std::chrono::milliseconds kBreath{20};
