@@ -87,31 +87,36 @@ __attribute__((constructor)) void Initialize() {
   }
 }
 
-/// Returns whether the program may read this byte. The kernel looks at a mask of signals before it
-/// sees that it is told no way to use it.
-bool CanBeRead(const void* byte) {
-  const uintptr_t mask = reinterpret_cast<uintptr_t>(byte) / sizeof(uint64_t) * sizeof(uint64_t);
+/// Returns whether the program may read this pointer. The kernel looks at a mask of signals before
+/// it sees that it is told no way to use it.
+bool CanBeRead(char* const* pointer) {
+  const uintptr_t mask = reinterpret_cast<uintptr_t>(pointer) / sizeof(uint64_t) * sizeof(uint64_t);
   constexpr int kNoWay = -1;
   // A null would be no mask.
   return mask != 0 && (syscall(SYS_rt_sigprocmask, kNoWay, mask, nullptr, sizeof(uint64_t)) == 0 ||
                        errno != EFAULT);
 }
 
-/// Returns whether the program may read a text or a list up to its end, a null element. Without
-/// this library it is the kernel that reads it, and that answers EFAULT.
-template <typename Element>
-bool CanBeReadToItsEnd(const Element* list) {
+/// Returns whether the program may read a list up to its end, a null. Without this library it is
+/// the kernel that reads it, and that answers EFAULT.
+bool CanBeReadToItsEnd(char* const* list) {
   constexpr uintptr_t kPage = 4096;
-  if (reinterpret_cast<uintptr_t>(list) % sizeof(Element) != 0) return false;
-  for (const Element* each = list;; ++each) {
+  if (reinterpret_cast<uintptr_t>(list) % sizeof(*list) != 0) return false;
+  for (char* const* each = list;; ++each) {
     const bool on_new_page = each == list || reinterpret_cast<uintptr_t>(each) % kPage == 0;
     if (on_new_page && !CanBeRead(each)) return false;
-    if (*each == Element()) return true;
+    if (*each == nullptr) return true;
   }
 }
 
+/// Returns whether the program may read this text, and it is no longer than a path may be. The
+/// kernel reads just the text: tools such as valgrind report bytes beside it.
+bool CanBePath(const char* text) {
+  return access(text, F_OK) == 0 || (errno != EFAULT && errno != ENAMETOOLONG);
+}
+
 bool HasNameOfTool(const char* path) {
-  if (standin[0] == '\0' || !CanBeReadToItsEnd(path)) return false;
+  if (standin[0] == '\0' || !CanBePath(path)) return false;
   for (const char* tool : kTools) {
     if (HasName(path, tool)) return true;
   }
