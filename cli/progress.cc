@@ -23,8 +23,6 @@ namespace cccl_cache::cli {
 namespace {
 
 constexpr std::chrono::milliseconds kPeriod{500};
-/// The command may end meanwhile, and then waits for the answer.
-constexpr std::chrono::milliseconds kPatience{200};
 
 /// Counts the characters of well-formed UTF-8.
 size_t Width(std::string_view text) {
@@ -38,7 +36,7 @@ size_t TerminalColumns() {
   return known ? size.ws_col : 80;
 }
 
-std::string Seconds(uint64_t milliseconds) {
+std::string InSeconds(uint64_t milliseconds) {
   return Fixed(static_cast<double>(milliseconds) / 1000, "s");
 }
 
@@ -89,11 +87,11 @@ std::string DescribeWait(std::span<const cccl_cache_flight> flights, uint32_t ui
       flights, [](const cccl_cache_flight& each) { return each.of_this_process != 0; });
   if (own == flights.end()) return "";
   if (own->state == CCCL_CACHE_FLIGHT_RUNNING) {
-    std::string text = "compiling for " + Seconds(own->running_ms);
-    if (own->estimate_ms > 0) text += ", earlier ones took " + Seconds(own->estimate_ms);
+    std::string text = "compiling for " + InSeconds(own->running_ms);
+    if (own->estimate_ms > 0) text += ", earlier ones took " + InSeconds(own->estimate_ms);
     return text;
   }
-  std::string text = "waiting for a compiler for " + Seconds(own->age_ms);
+  std::string text = "waiting for a compiler for " + InSeconds(own->age_ms);
   // An administrator's build may have joined another user's.
   if (own->uid != uid) return text;
   const auto queued = std::ranges::count_if(flights, [uid](const cccl_cache_flight& each) {
@@ -109,6 +107,8 @@ std::function<std::string()> AsksForWait(std::string socket) {
       if (!opened.ok()) return "";
       client = std::make_shared<Client>(*std::move(opened));
     }
+    // The command may end meanwhile, and then waits for the answer.
+    constexpr std::chrono::milliseconds kPatience{200};
     const Expected<Client::Activity> activity = client->GetActivity(kPatience);
     if (!activity.ok()) return "";
     cccl_cache_activity_info totals = {.struct_size = sizeof(totals)};

@@ -23,7 +23,7 @@ constexpr uint64_t kReserve = 5;
 // The files of a smaller store are too few for that.
 constexpr uint64_t kLeastBounded = 64u << 20;
 
-std::chrono::sys_seconds Now() {
+std::chrono::sys_seconds CurrentSecond() {
   return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
 }
 
@@ -110,7 +110,8 @@ std::optional<DatabaseError> ArtifactTable::Apply(Database& database,
   uint64_t incoming = 0;
   for (const auto& [key, artifact] : batch.artifacts) {
     Entry entry{key, EncodeEntry(key, *artifact), {}};
-    entry.record = {entry.bytes.size() + kEntryOverhead, artifact->compile_time, Now(), 0};
+    entry.record = {entry.bytes.size() + kEntryOverhead, artifact->compile_time, CurrentSecond(),
+                    0};
     if (entry.record.bytes > options_.limit_bytes) {
       statistics_.Add(Counter::kTooLarge);
       continue;
@@ -227,7 +228,7 @@ std::optional<DatabaseError> ArtifactTable::EvictSome(Database& database, uint64
                                                       uint64_t limit) {
   std::vector<Candidate> candidates;
   if (auto error = NextCandidates(database, candidates)) return error;
-  const auto now = Now();
+  const auto now = CurrentSecond();
   std::sort(candidates.begin(), candidates.end(), [now](const Candidate& a, const Candidate& b) {
     return KeepValue(a.record, now) < KeepValue(b.record, now);
   });
@@ -251,7 +252,7 @@ std::optional<DatabaseError> ArtifactTable::EvictSome(Database& database, uint64
 
 std::optional<DatabaseError> ArtifactTable::NextCandidates(Database& database,
                                                            std::vector<Candidate>& candidates) {
-  const auto now = Now();
+  const auto now = CurrentSecond();
   const auto collect = [&](std::string_view key, std::string_view value) {
     UsageRecord record = DecodeUsage(value).value_or(UsageRecord{});
     const auto digest = Digest::FromBytes(key);

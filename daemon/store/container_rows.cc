@@ -19,7 +19,7 @@ namespace cccl_cache::daemon {
 namespace {
 
 /// Rows that one write drops at most.
-constexpr size_t kMaxDropped = 4096;
+constexpr size_t kMaxDroppedRows = 4096;
 
 /// Returns the amount in a row about all rows of one user.
 uint64_t AmountOf(Column column, std::string_view value) {
@@ -56,7 +56,7 @@ std::optional<DatabaseError> DropOf(Database& database, Column column) {
       if (!user || !IsContainerUser(*user)) return false;
       if (has_total && !KeyOfRow(row)) amount += AmountOf(column, value);
       writes.push_back({column, std::string(row), std::nullopt});
-      return writes.size() < kMaxDropped;
+      return writes.size() < kMaxDroppedRows;
     };
     if (auto error = database.Scan(column, UserRowPrefix(kFirstContainerUser), drop)) return error;
     if (writes.empty()) return std::nullopt;

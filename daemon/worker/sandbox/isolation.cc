@@ -36,16 +36,16 @@ constexpr int kNicer = 5;
 /// too, but bounded, so that an endless recursion ends soon.
 constexpr rlim_t kStackBytes = 64ull << 20;
 
-Error SystemError(const char* what) {
+Error IsolationError(const char* what) {
   return Error{ErrorCode::kUnavailable, std::string(what) + ": " + strerror(errno)};
 }
 
 Status Limit(__rlimit_resource resource, rlim_t value, const char* what) {
   rlimit limit;
-  if (getrlimit(resource, &limit) != 0) return SystemError(what);
+  if (getrlimit(resource, &limit) != 0) return IsolationError(what);
   if (limit.rlim_max == RLIM_INFINITY || value < limit.rlim_max) limit.rlim_max = value;
   limit.rlim_cur = limit.rlim_max;
-  if (setrlimit(resource, &limit) != 0) return SystemError(what);
+  if (setrlimit(resource, &limit) != 0) return IsolationError(what);
   return Ok{};
 }
 
@@ -72,16 +72,16 @@ Status ApplyLimits(const IsolationLimits& limits) {
 }  // namespace
 
 Status Isolate(const IsolationLimits& limits) {
-  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return SystemError("PR_SET_PDEATHSIG");
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return IsolationError("PR_SET_PDEATHSIG");
   if (getppid() != limits.zygote) {
     return Error{ErrorCode::kUnavailable, "the zygote died before its worker started"};
   }
   // The worker has a lower priority than the daemon, which answers hits meanwhile. A process
   // already at 19 can't go lower.
   [[maybe_unused]] const int niceness = nice(kNicer);
-  if (setsid() < 0) return SystemError("setsid");
-  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return SystemError("PR_SET_NO_NEW_PRIVS");
-  if (prctl(PR_SET_DUMPABLE, 0) != 0) return SystemError("PR_SET_DUMPABLE");
+  if (setsid() < 0) return IsolationError("setsid");
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return IsolationError("PR_SET_NO_NEW_PRIVS");
+  if (prctl(PR_SET_DUMPABLE, 0) != 0) return IsolationError("PR_SET_DUMPABLE");
   return ApplyLimits(limits);
 }
 
@@ -102,16 +102,16 @@ Status KeepOnly(const KeptDescriptors& kept) {
   int copies[std::size(moves)];
   for (size_t i = 0; i < std::size(moves); ++i) {
     copies[i] = moves[i].from < 0 ? -1 : fcntl(moves[i].from, F_DUPFD, kFirstFree);
-    if (copies[i] < 0 && moves[i].from >= 0) return SystemError("moving descriptors");
+    if (copies[i] < 0 && moves[i].from >= 0) return IsolationError("moving descriptors");
   }
   for (size_t i = 0; i < std::size(moves); ++i) {
     if (copies[i] < 0) {
       close(moves[i].to);
     } else if (dup2(copies[i], moves[i].to) < 0) {
-      return SystemError("moving descriptors");
+      return IsolationError("moving descriptors");
     }
   }
-  if (syscall(SYS_close_range, kFirstFree, ~0u, 0) != 0) return SystemError("close_range");
+  if (syscall(SYS_close_range, kFirstFree, ~0u, 0) != 0) return IsolationError("close_range");
   return Ok{};
 }
 
