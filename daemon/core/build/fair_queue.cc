@@ -351,10 +351,7 @@ std::optional<FairQueue::Turn> FairQueue::NextTurn() {
     if (const auto next = NextInRotation()) return Turn{*next, busy_slots_};
     return std::nullopt;
   }
-  const auto relieved = Relieved();
-  if (const auto* account = std::get_if<Account>(&relieved)) {
-    return Turn{*account, busy_relief_slots_};
-  }
+  if (const auto account = Relieved().account) return Turn{*account, busy_relief_slots_};
   return std::nullopt;
 }
 
@@ -373,33 +370,61 @@ void FairQueue::Serve(std::stop_token stop) {
 }
 
 void FairQueue::LookOut(std::stop_token stop) {
-  const MutexLock lock(mutex_);
+  MutexLock lock(mutex_);
   while (!stop.stop_requested()) {
     Clock::time_point next = ParkWaiting();
-    const auto relieved = Relieved();
-    if (const auto* due = std::get_if<Clock::time_point>(&relieved)) {
-      next = std::min(next, *due);
-    } else {
-      added_.NotifyOne();
+    const Relief relief = Relieved();
+    next = std::min(next, relief.next);
+    if (relief.account) added_.NotifyOne();
+    if (Running* const item = MustGiveWay(relief.lacking, &next)) {
+      item->gives_way = true;
+      const std::shared_ptr<Waits> waits = item->waits;
+      lock.Unlock();
+      waits->gives_way_.request_stop();
+      lock.Lock();
+      continue;
     }
     changed_.WaitUntil(mutex_, stop, next,
                        [this, seen = changes_]() REQUIRES(mutex_) { return changes_ != seen; });
   }
 }
 
-std::variant<Account, FairQueue::Clock::time_point> FairQueue::Relieved() const {
+FairQueue::Relief FairQueue::Relieved() const {
   const Clock::time_point now = Clock::now();
-  Clock::time_point next = now + std::chrono::hours(1);
-  if (busy_slots_.in_all < bounds_.slots || bounds_.relief_slots == 0) return next;
+  Relief relief{.next = now + std::chrono::hours(1)};
+  if (busy_slots_.in_all < bounds_.slots) return relief;
   const Allowance allowance{1, bounds_.relief_slots};
   for (const Account& account : rotation_) {
     if (running_of_.contains(account)) continue;
-    if (allowance.Most(account, 0, busy_relief_slots_) == 0) continue;
     const Clock::time_point due = NextOf(account).relief_due;
-    if (due <= now) return account;
-    next = std::min(next, due);
+    if (due > now) {
+      relief.next = std::min(relief.next, due);
+    } else if (allowance.Most(account, 0, busy_relief_slots_) == 0) {
+      relief.lacking.Add(account, 1);
+    } else if (!relief.account) {
+      relief.account = account;
+    }
   }
-  return next;
+  return relief;
+}
+
+FairQueue::Running* FairQueue::MustGiveWay(const HeldInAll& lacking, Clock::time_point* next) {
+  const auto leaving = std::ranges::count_if(running_, &Running::gives_way);
+  if (lacking.in_all <= static_cast<uint64_t>(leaving)) return nullptr;
+  const bool for_containers = lacking.in_all == lacking.in_containers;
+  Running* longest = nullptr;
+  Clock::time_point due = *next;
+  for (Running& running : running_) {
+    if (running.parked || running.gives_way || !running.waits_since) continue;
+    if (for_containers && !running.account.IsContainers()) continue;
+    const auto its_due = *running.waits_since + bounds_.give_way_after - running.waited;
+    if (its_due >= due) continue;
+    longest = &running;
+    due = its_due;
+  }
+  if (due <= Clock::now()) return longest;
+  *next = due;
+  return nullptr;
 }
 
 }  // namespace cccl_cache::daemon

@@ -11,8 +11,8 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <thread>
-#include <variant>
 #include <vector>
 
 #include "base/mutex.h"
@@ -43,7 +43,8 @@ namespace cccl_cache::daemon {
 /// has as many items parked as it may does not take the last free slot.
 ///
 /// Relief: if items of others hold all slots, an account that has nothing running and waits for
-/// long gets one of a few relief slots. Thread-safe.
+/// long gets one of a few relief slots. If none is left for it, an item is told to give way that
+/// holds a slot and has waited for its requester for `give_way_after` in all. Thread-safe.
 class FairQueue {
  public:
   using Clock = std::chrono::steady_clock;
@@ -57,6 +58,7 @@ class FairQueue {
     size_t parked_per_account = 2;
     size_t parked = 16;
     std::chrono::milliseconds park_after{1000};
+    std::chrono::milliseconds give_way_after{5000};
     uint64_t turns_to_rise = 8;
     uint64_t turns_of_others = 64;
   };
@@ -129,6 +131,7 @@ class FairQueue {
     std::optional<Clock::time_point> waits_since = std::nullopt;  ///< for its requester
     Clock::duration waited{0};                                    ///< before that
     bool parked = false;
+    bool gives_way = false;
     std::shared_ptr<Waits> waits = nullptr;
   };
   struct Turn {
@@ -157,8 +160,16 @@ class FairQueue {
   void EndWait(Running& running);
   /// Parks what has waited for long enough and may be parked. Returns when to look again.
   Clock::time_point ParkWaiting() REQUIRES(mutex_);
-  /// Returns the account to relieve now, or else when to look again.
-  std::variant<Account, Clock::time_point> Relieved() const REQUIRES(mutex_);
+  struct Relief {
+    std::optional<Account> account = std::nullopt;  ///< to have a relief slot now
+    HeldInAll lacking = {};       ///< accounts that are due, for which there is no slot
+    Clock::time_point next = {};  ///< when to look again
+  };
+  Relief Relieved() const REQUIRES(mutex_);
+  /// Returns the item that is to end now, so that an account without a slot gets one, or null.
+  /// Users of the node give no way to containers. Sets `next` to the time at which it may be, if
+  /// that is earlier.
+  Running* MustGiveWay(const HeldInAll& lacking, Clock::time_point* next) REQUIRES(mutex_);
   /// Takes the account's next item out of all lines and returns it; the account's turn is over.
   uint64_t TakeNextOf(Account account) REQUIRES(mutex_);
   /// The item gets this rank in the account's line unless it has a better one.
@@ -198,8 +209,13 @@ class FairQueue::Waits {
   void Begin(const void* who);
   void End(const void* who);
   void Close();  ///< the item has ended
+  /// Requested, without a lock, when the item is to end, because others need its slot.
+  [[nodiscard]] std::stop_token gives_way() const { return gives_way_.get_token(); }
 
  private:
+  friend class FairQueue;
+
+  std::stop_source gives_way_;
   FairQueue& queue_;  ///< alive while `running_` is set
 
   Mutex mutex_;  ///< locked before that of the queue

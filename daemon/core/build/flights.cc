@@ -126,6 +126,15 @@ class WaitedFor final : public RequesterFiles {
   const std::shared_ptr<FairQueue::Waits> waits_;
 };
 
+/// No time to come back is told: the caller's file system is as slow then, so it compiles by
+/// itself.
+Error GaveWay() {
+  return Error{ErrorCode::kOverloaded,
+               "this compile waited long for files of its requester, and was ended because other "
+               "users waited for its slot: compile it without the daemon, or raise jobs in the "
+               "daemon's configuration"};
+}
+
 CompileRunner::Parts WithOwn(CompileRunner::Parts parts, PreamblePool* preambles,
                              CompileMemory* memory) {
   parts.preambles = preambles;
@@ -337,7 +346,8 @@ void Flights::Run(uint64_t flight) {
   CompileOrder order{.caller = caller, .callers = {flight, [this, flight] {
                                                      return parts_.table.AccountsOf(flight);
                                                    }}};
-  order.around_files = [waits = queue_.WaitsOf(flight)](std::unique_ptr<RequesterFiles> files) {
+  const std::shared_ptr<FairQueue::Waits> waits = queue_.WaitsOf(flight);
+  order.around_files = [waits](std::unique_ptr<RequesterFiles> files) {
     return std::make_unique<WaitedFor>(std::move(files), waits);
   };
   if (!plan.include_view) {
@@ -345,7 +355,12 @@ void Flights::Run(uint64_t flight) {
       LooksOutside(flight, *kept, caller);
     };
   }
-  const FlightResult flight_result = runner_.Run(plan, order, started->stop);
+  std::stop_source end;
+  const std::stop_callback left(started->stop, [&end] { end.request_stop(); });
+  const std::stop_callback given_way(waits->gives_way(), [&end] { end.request_stop(); });
+  FlightResult flight_result = runner_.Run(plan, order, end.get_token());
+  const bool ended = flight_result.error && flight_result.error->code == ErrorCode::kCancelled;
+  if (ended && waits->gives_way().stop_requested()) flight_result.error = GaveWay();
   if (verdict == PathVerdict::kUnknown) ProveLater(*started, flight_result);
   Land(flight, started->plan, caller.peer, flight_result, known);
 }

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <thread>
 
 #include "tests/support/wait_until.h"
@@ -421,6 +422,71 @@ TEST_CASE("waits that are short each leave the slot once they are long in all") 
   CHECK(queue.Add(2, Account(2)).ok());
   CHECK(WaitUntil([&] { return queue.running() + queue.waiting() == 0; }));
   CHECK(ran_beside);
+}
+
+// Items from 100 on wait for their requester until they are to give way, or are released.
+struct Holders {
+  explicit Holders(std::chrono::milliseconds give_way_after)
+      : queue({.slots = 1,
+               .relief_slots = 1,
+               .relief_after = std::chrono::milliseconds(1),
+               .parked_per_account = 0,
+               .park_after = std::chrono::milliseconds(1),
+               .give_way_after = give_way_after},
+              [this](uint64_t item) {
+                if (item < 100) return recorder.Run(item);
+                const auto waits = queue.WaitsOf(item);
+                const auto since = FairQueue::Clock::now();
+                waits->Begin(this);
+                const std::stop_callback given_way(waits->gives_way(), [&] {
+                  waited = FairQueue::Clock::now() - since;
+                  last = item;
+                  ++gave_way;
+                  recorder.End(item);
+                });
+                recorder.Run(item);
+                waits->End(this);
+              }) {}
+  ~Holders() { recorder.Release(); }
+  Recorder recorder;
+  std::atomic<int> gave_way = 0;
+  uint64_t last = 0;
+  FairQueue::Clock::duration waited{0};
+  FairQueue queue;
+};
+
+TEST_CASE("an item that waited long for its requester gives way to an account without a slot") {
+  constexpr std::chrono::milliseconds kLong{20};
+  Holders holders(kLong);
+  for (const uid_t uid : {1, 2}) CHECK(holders.queue.Add(100 + uid, Account(uid)).ok());
+  CHECK(holders.recorder.Wait(2).size() == 2);  // the slot, and the one for relief
+  CHECK(holders.queue.Add(9, Account(9)).ok());
+  CHECK(holders.recorder.Wait(3).back() == 9);
+  CHECK(holders.gave_way == 1);
+  CHECK(holders.waited >= kLong);
+}
+
+TEST_CASE("items of users of the node give no way to containers") {
+  Holders holders(std::chrono::milliseconds(1));
+  CHECK(holders.queue.Add(101, Account(1)).ok());
+  CHECK(holders.recorder.Wait(1).size() == 1);
+  CHECK(holders.queue.Add(102, Container(2)).ok());
+  CHECK(holders.recorder.Wait(2).size() == 2);
+  CHECK(holders.queue.Add(9, Container(3)).ok());
+  CHECK(holders.recorder.Wait(3).back() == 9);
+  CHECK(holders.gave_way == 1);
+  CHECK(holders.last == 102);
+}
+
+TEST_CASE("an item that waits for its requester keeps its slot while no account lacks one") {
+  Holders holders(std::chrono::milliseconds(1));
+  CHECK(holders.queue.Add(101, Account(1)).ok());
+  CHECK(holders.recorder.Wait(1).size() == 1);
+  CHECK(holders.queue.Add(102, Account(1)).ok());  // has something running
+  CHECK(holders.queue.Add(9, Account(9)).ok());
+  CHECK(holders.recorder.Wait(2).back() == 9);
+  CHECK(holders.queue.waiting() == 1);
+  CHECK(holders.gave_way == 0);
 }
 
 TEST_CASE("what waits on after its item has ended changes nothing") {

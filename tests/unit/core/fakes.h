@@ -160,6 +160,11 @@ class FakeCompiler final : public Compiler {
         return Error{ErrorCode::kCancelled, "stopped"};
       }
     }
+    const std::stop_callback told(stop, [this] {
+      std::lock_guard lock(mutex_);
+      ++told_to_end_;
+      changed_.notify_all();
+    });
     Result<CompileOutput> output = behaviour_(job, call);
     std::lock_guard lock(mutex_);
     ++ended_;
@@ -207,6 +212,11 @@ class FakeCompiler final : public Compiler {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, kPatience, [&] { return ended_ >= calls; });
   }
+  /// Told so in the middle of their behaviour, which goes on.
+  bool WaitUntilToldToEnd(int calls) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, kPatience, [&] { return told_to_end_ >= calls; });
+  }
   bool WaitUntilCancelled(int calls) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, kPatience, [&] { return cancelled_ >= calls; });
@@ -230,6 +240,7 @@ class FakeCompiler final : public Compiler {
   int started_ = 0;
   int ended_ = 0;
   int cancelled_ = 0;
+  int told_to_end_ = 0;
   std::vector<CompileLimits> limits_;
   Precompilation precompilation_;
 };

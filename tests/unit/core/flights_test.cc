@@ -271,6 +271,30 @@ TEST_CASE("a compile whose requester's disk hangs leaves its slot to others") {
   CHECK(scene.Answer(1).outcome == Outcome::kBuilt);
 }
 
+TEST_CASE("a compile that waits for its requester is refused once others find no slot beside it") {
+  Scene scene(
+      [](const CompileJob& job, int call) {
+        if (job.requester != kAlice.uid) return SourceAsOutput(job, call);
+        static_cast<void>(job.files->Ask("/cccl-root-0/a.h"));
+        return Result<CompileOutput>(Error{ErrorCode::kCancelled, "told to end"});
+      },
+      {.slots = 1,
+       .relief_slots = 0,
+       .relief_after = std::chrono::milliseconds(1),
+       .parked_per_account = 0,
+       .give_way_after = std::chrono::milliseconds(1)});
+  scene.files.disk->Hang();
+  scene.Join("a");
+  REQUIRE(scene.compiler.WaitUntilStarted(1));
+  scene.Join("b", kBob);
+  REQUIRE(scene.compiler.WaitUntilToldToEnd(1));
+  scene.files.disk->Wake();
+  const auto answers = scene.answers.Wait(2);
+  REQUIRE_FALSE(answers[0].ok());
+  CHECK(answers[0].error().code == ErrorCode::kOverloaded);
+  CHECK(answers[1]->outcome == Outcome::kBuilt);
+}
+
 TEST_CASE("what was made of one directory's files is no answer to the same user in another") {
   Scene scene(AsksFor("/cccl-root-0/a.h"));
   scene.compiler.Shut();
