@@ -14,6 +14,7 @@
 #include <cstring>
 
 extern "C" __attribute__((visibility("hidden"))) const ElfW(Ehdr) __ehdr_start;  // by the linker
+extern "C" __attribute__((weak)) const char* gnu_get_libc_version() noexcept;    // null with musl
 
 // Uses no C++ runtime: the auditor and the library that redirects tools have none.
 
@@ -123,6 +124,7 @@ inline bool CLibrarySuffices(const char* path) {
     for (; *digit >= '0' && *digit <= '9'; ++digit) read = read * 10 + unsigned(*digit - '0');
     return read;
   };
+  if (gnu_get_libc_version == nullptr) return false;
   const unsigned minor = number(gnu_get_libc_version() + std::strlen("2."));
   if (minor >= __GLIBC_MINOR__) return true;
   bool suffices = true;
