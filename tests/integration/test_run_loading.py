@@ -14,6 +14,7 @@ import sys
 import tempfile
 
 import pytest
+import ziglang
 from conftest import PATIENCE, PLACES, run_cli
 from daemon_fixtures import lasting_daemon
 from test_run import alone, daemon, knowing, library_of, nvrtc, program, served, under_run  # noqa: F401
@@ -134,6 +135,15 @@ def test_a_program_over_an_older_c_library_starts_and_is_not_served(daemon_of_bo
     expected = alone(*words, LD_LIBRARY_PATH=searched)
     made, report = under_run(daemon_of_both.socket, "env", f"LD_LIBRARY_PATH={searched}", *words, how="audit")
     assert (made, report["calls"]) == (expected, 0)
+
+
+def test_the_library_that_redirects_tools_needs_no_function_that_musl_lacks():
+    """Or no program of musl's would start under `run`."""
+    texts = pathlib.Path(ziglang.__file__).parent / "lib/libc/musl/libc.S"
+    of_musl = set(re.findall(r"^(?:\.globl|\.weak) (\w+)", texts.read_text(), re.MULTILINE))
+    library = pathlib.Path(PLACES.standin).with_name("libcccl_cache_exec.so")
+    needed = set(re.findall(r" U (\w+)", subprocess.check_output(["nm", "-D", library], text=True)))
+    assert "dlsym" in needed and needed <= of_musl
 
 
 @pytest.fixture
