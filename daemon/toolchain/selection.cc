@@ -8,7 +8,9 @@
 #include <charconv>
 #include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace cccl_cache::daemon {
 namespace {
@@ -130,16 +132,19 @@ Result<ToolchainPtr> Choose(std::span<const ToolchainPtr> present, const Toolcha
 
 Error NotFound(const std::string& why, std::span<const ToolchainPtr> present,
                std::span<const RejectedToolchain> rejected) {
-  std::string message = why + ".";
-  message += present.empty() ? " None is present." : " Present:";
+  std::vector<std::string> there;
   for (const ToolchainPtr& toolchain : present.first(std::min(present.size(), kMaxListed))) {
-    message += fmt::format(" {} ({}, {});", toolchain->version(),
-                           toolchain->id.Hex().substr(0, kShortId), toolchain->root);
+    there.push_back(fmt::format("{} ({}, {})", toolchain->version(),
+                                toolchain->id.Hex().substr(0, kShortId), toolchain->root));
   }
-  if (!rejected.empty()) message += " Found and not used:";
+  std::vector<std::string> unused;
   for (const auto& [root, reason] : rejected.first(std::min(rejected.size(), kMaxListed))) {
-    message += fmt::format(" {}: {};", root, reason);
+    unused.push_back(fmt::format("{}: {}", root, reason));
   }
+  std::string message = why + ".";
+  message +=
+      there.empty() ? " None is present." : fmt::format(" Present: {}.", fmt::join(there, "; "));
+  if (!unused.empty()) message += fmt::format(" Found and not used: {}.", fmt::join(unused, "; "));
   message +=
       " Install one (CUDA's packages, or the wheels of NVRTC, nvJitLink and libNVVM), or name its "
       "directory to the daemon with --toolchain-root.";

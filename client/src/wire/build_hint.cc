@@ -37,6 +37,10 @@ std::string_view HintFor(std::string_view log) {
     return "NVRTC has no host library: device code includes <cuda/std/...> instead, such as "
            "<cuda/std/cstdint> for <cstdint>";
   }
+  if (!header.empty() && Says(log, "no directories in search list")) {
+    return "no directory was searched for headers: ask for CUDA's and CCCL's with "
+           "append_toolchain_headers (toolchain_headers in Python), or add a directory with -I";
+  }
   if (!header.empty()) {
     return "that header is not in the source's directory, the -I directories or the toolchain's "
            "headers: add its directory with -I";

@@ -168,7 +168,10 @@ TEST_CASE("a header that NVRTC can't open is one of the host's, or its directory
                           "error: could not open source file \"stdlib.h\" (no directories)"}) {
     CHECK(HintFor(log).find("<cuda/std/") != std::string::npos);
   }
-  CHECK(HintFor("error: cannot open source file \"a/missing.h\"").find("-I") != std::string::npos);
+  const std::string missing = "error: cannot open source file \"a/missing.h\"";
+  CHECK(HintFor(missing).starts_with("that header is not in"));
+  CHECK(HintFor(missing + " (no directories in search list)").find("append_toolchain_headers") !=
+        std::string::npos);
 }
 
 TEST_CASE("what nvcc takes and NVRTC refuses is told with the way to write it") {

@@ -120,8 +120,8 @@ TEST_CASE("the error lists those present, those not used, and the way out") {
   const Error error = NotFound("there is no toolchain of CUDA 11", Present(), rejected);
   CHECK(error.code == ErrorCode::kToolchainNotFound);
   for (const char* part :
-       {"there is no toolchain of CUDA 11. Present: 13.1 (ab0000010000, /cuda-13.1);",
-        "/opt/cuda: others can write it;", "--toolchain-root"}) {
+       {"there is no toolchain of CUDA 11. Present: 13.1 (ab0000010000, /cuda-13.1); ",
+        "). Found and not used: /opt/cuda: others can write it. Install one", "--toolchain-root"}) {
     CHECK_THAT(error.message, Catch::Contains(part));
   }
   CHECK_THAT(NotFound("there is no toolchain", {}, {}).message,
