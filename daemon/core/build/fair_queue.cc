@@ -409,9 +409,9 @@ FairQueue::Relief FairQueue::Relieved() const {
 }
 
 FairQueue::Running* FairQueue::MustGiveWay(const HeldInAll& lacking, Clock::time_point* next) {
-  const auto leaving = std::ranges::count_if(running_, &Running::gives_way);
-  if (lacking.in_all <= static_cast<uint64_t>(leaving)) return nullptr;
-  const bool for_containers = lacking.in_all == lacking.in_containers;
+  const auto leaving = static_cast<uint64_t>(std::ranges::count_if(running_, &Running::gives_way));
+  if (lacking.in_all <= leaving) return nullptr;
+  const bool for_containers = lacking.in_all - lacking.in_containers <= leaving;
   Running* longest = nullptr;
   Clock::time_point due = *next;
   for (Running& running : running_) {

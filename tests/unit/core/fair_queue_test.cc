@@ -11,6 +11,7 @@
 #include <optional>
 #include <stop_token>
 #include <thread>
+#include <utility>
 
 #include "tests/support/wait_until.h"
 
@@ -426,9 +427,9 @@ TEST_CASE("waits that are short each leave the slot once they are long in all") 
 
 // Items from 100 on wait for their requester until they are to give way, or are released.
 struct Holders {
-  explicit Holders(std::chrono::milliseconds give_way_after)
+  explicit Holders(std::chrono::milliseconds give_way_after, size_t relief_slots = 1)
       : queue({.slots = 1,
-               .relief_slots = 1,
+               .relief_slots = relief_slots,
                .relief_after = std::chrono::milliseconds(1),
                .parked_per_account = 0,
                .park_after = std::chrono::milliseconds(1),
@@ -476,6 +477,20 @@ TEST_CASE("items of users of the node give no way to containers") {
   CHECK(holders.recorder.Wait(3).back() == 9);
   CHECK(holders.gave_way == 1);
   CHECK(holders.last == 102);
+}
+
+TEST_CASE("no more items of users of the node give way than other users of the node lack slots") {
+  Holders holders(std::chrono::milliseconds(1), /*relief_slots=*/2);
+  size_t running = 0;
+  for (const auto& [item, account] :
+       {std::pair<uint64_t, Account>{101, Account(1)}, {102, Account(2)}, {3, Container(3)}}) {
+    CHECK(holders.queue.Add(item, account).ok());
+    holders.recorder.Wait(++running);
+  }
+  CHECK(holders.queue.Add(4, Container(4)).ok());  // lacks a slot, too
+  CHECK(holders.queue.Add(9, Account(9)).ok());
+  CHECK(holders.recorder.Wait(4).back() == 9);
+  CHECK(holders.gave_way == 1);
 }
 
 TEST_CASE("an item that waits for its requester keeps its slot while no account lacks one") {
