@@ -7,6 +7,8 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_C_STANDARD 11)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+# Of 16 files compiled as one each costs a quarter less than of 8, as what they include is instantiated and compiled once.
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 16)
 
 option(CCCL_CACHED_WERROR "Treat warnings in our own code as errors" OFF)
 option(CCCL_CACHED_UNIT_TESTS "Build the unit tests, which take most of the compiler's time" ON)
