@@ -121,7 +121,8 @@ extern "C" __attribute__((visibility("default"))) char* la_objsearch(const char*
   static StandInPath standin;
   char real[PATH_MAX];
   char* const unchanged = const_cast<char*>(name);
-  // This one needs little and does nothing there; the loader reports a library that it can't have.
+  // This file loads in its place, and does nothing there. Without any the loader would write an
+  // error.
   if (IsTooNew(name)) return own_path;
   if (!IsServed(name) || HasRealMark(name) || realpath(name, real) == nullptr) return unchanged;
   if (std::strncmp(real, directory, std::strlen(directory)) == 0) return unchanged;
