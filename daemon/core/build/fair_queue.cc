@@ -300,7 +300,7 @@ FairQueue::Clock::time_point FairQueue::ParkWaiting() {
       next = std::min(next, due);
     } else if (running.waits_since && MayPark(running.account)) {
       SetParked(running, true);
-    } else if (running.waits_since) {
+    } else {  // it may wait again, or be parked once others are not
       next = std::min(next, now + bounds_.park_after);
     }
   }
