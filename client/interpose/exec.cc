@@ -110,9 +110,12 @@ bool CanBeReadToItsEnd(char* const* list) {
 }
 
 /// Returns whether the program may read this text, and it is no longer than a path may be. The
-/// kernel reads just the text: tools such as valgrind report bytes beside it.
+/// kernel reads just the text: tools such as valgrind report bytes beside it. Without a directory
+/// it looks for no relative path, which execvp() would not look for either.
 bool CanBePath(const char* text) {
-  return access(text, F_OK) == 0 || (errno != EFAULT && errno != ENAMETOOLONG);
+  constexpr int kNoDirectory = -1;
+  return syscall(SYS_faccessat, kNoDirectory, text, F_OK) == 0 ||
+         (errno != EFAULT && errno != ENAMETOOLONG);
 }
 
 bool HasNameOfTool(const char* path) {
