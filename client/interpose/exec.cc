@@ -171,12 +171,15 @@ bool Find(const char* name, Path& found) {
 }
 
 /// Calls `start` with the stand-in and its words: those of the tool, behind the tool's path.
-/// Returns what `start` does, or -1 without a call if there are no words to be read.
+/// Returns what `start` does, or -1 without a call if there are no words to be read, or many: they
+/// are copied to the stack, which may be a thread's small one.
 template <typename Start>
 int StartStandIn(const char* tool, char* const* words, Start start) {
+  constexpr size_t kMost = 1024;
   if (!CanBeReadToItsEnd(words) || words[0] == nullptr) return -1;
   size_t count = 0;
   while (words[count] != nullptr) ++count;
+  if (count > kMost) return -1;
   auto** all = static_cast<char**>(__builtin_alloca((count + 4) * sizeof(char*)));
   all[0] = standin;
   all[1] = const_cast<char*>("--for");

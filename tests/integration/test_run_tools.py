@@ -160,6 +160,23 @@ def test_pointers_that_lead_nowhere_have_the_same_effect_as_without_run(tools):
     assert failed > 20
 
 
+MANY_WORDS = """
+import os, sys, threading
+def start():
+    child = os.posix_spawn(sys.argv[1], ["ptxas"] + ["x"] * 100_000, os.environ)
+    print(os.waitpid(child, 0)[1])
+threading.stack_size(256 << 10)
+threading.Thread(target=start).start()
+"""
+
+
+def test_a_thread_with_a_small_stack_starts_a_tool_with_many_words(tools):
+    words = (sys.executable, "-c", MANY_WORDS, tools.ptxas)
+    expected = tools.alone(*words)
+    assert expected.stdout
+    assert tools.under_run(*words).stdout == expected.stdout
+
+
 START_WITHOUT_STANDIN = """
 import os, subprocess, sys
 subprocess.run(["mount", "--bind", "/dev/null", sys.argv[1]], check=True)
