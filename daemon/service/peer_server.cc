@@ -39,6 +39,17 @@ size_t ServerCount() {
   return std::clamp(std::thread::hardware_concurrency() / kProcessorsPerServer, 1u, kMaxAtOnce);
 }
 
+/// Returns the descriptor of the call's connection, or -1 if it is unknown.
+int DescriptorOf(const CallStream& stream) {
+  const std::string name = stream.peer();
+  std::string_view digits = name;
+  if (!digits.starts_with(kDescriptorPrefix)) return -1;
+  digits.remove_prefix(kDescriptorPrefix.size());
+  int fd = -1;
+  std::from_chars(digits.data(), digits.data() + digits.size(), fd);
+  return fd;
+}
+
 /// Returns the names in kOwnServices and those that gRPC's own clients look for.
 std::vector<std::string> ListedServices() {
   std::vector<std::string> names(std::begin(kOwnServices), std::end(kOwnServices));
@@ -112,7 +123,8 @@ bool PeerServer::StartServer() {
                                 kMessageSlack);
   RefuseCompression(builder);
   BoundPeer(builder, *quota_);
-  auto server = CallServer::Start(builder, methods_);
+  auto server = CallServer::Start(builder, methods_,
+                                  [this](const CallStream& stream) { Look(stream); });
   if (server == nullptr) return false;
   servers_.emplace(next_server_++, Served{*std::move(share), std::move(server)});
   return true;
@@ -130,7 +142,7 @@ PeerServer::Servers::iterator PeerServer::LeastBusy() {
 
 uint64_t PeerServer::Serve(FileDescriptor socket, pid_t pid) {
   const MutexLock lock(mutex_);
-  pids_[socket.get()] = pid;
+  connections_[socket.get()] = {.pid = pid, .reach = credentials_.reach};
   auto& [number, served] = *LeastBusy();
   ++served.connections;
   served.server->Serve(std::move(socket));
@@ -159,22 +171,23 @@ std::vector<std::shared_ptr<void>> PeerServer::TakeIdle() {
   return idle;
 }
 
+void PeerServer::Look(const CallStream& stream) {
+  const MutexLock lock(mutex_);
+  const auto found = connections_.find(DescriptorOf(stream));
+  if (found == connections_.end() || std::exchange(found->second.has_called, true)) return;
+  FileReach& reach = found->second.reach;
+  if (reach == FileReach::kEverybodys && credentials_.uid == geteuid() &&
+      rights_.AreProvenBy(stream.Field(kRightsField))) {
+    reach = FileReach::kDaemons;
+  }
+}
+
 Peer PeerServer::PeerOf(const CallStream& stream) const {
   Peer peer = credentials_;
-  peer.pid = 0;
-  if (peer.reach == FileReach::kEverybodys && peer.uid == geteuid() &&
-      rights_.AreProvenBy(stream.Field(kRightsField))) {
-    peer.reach = FileReach::kDaemons;
-  }
-  const std::string name = stream.peer();
-  std::string_view digits = name;
-  if (!digits.starts_with(kDescriptorPrefix)) return peer;
-  digits.remove_prefix(kDescriptorPrefix.size());
-  int fd = -1;
-  std::from_chars(digits.data(), digits.data() + digits.size(), fd);
   const MutexLock lock(mutex_);
-  const auto found = pids_.find(fd);
-  if (found != pids_.end()) peer.pid = found->second;
+  const auto found = connections_.find(DescriptorOf(stream));
+  peer.pid = found != connections_.end() ? found->second.pid : 0;
+  if (found != connections_.end()) peer.reach = found->second.reach;
   return peer;
 }
 

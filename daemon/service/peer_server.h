@@ -64,7 +64,14 @@ class PeerServer {
   void Shutdown(std::chrono::system_clock::time_point deadline);
 
  private:
-  /// Returns the caller, with the reach that the call proves.
+  struct Connection {
+    pid_t pid;             ///< only for the log, see Peer
+    FileReach reach;       ///< of its calls
+    bool has_called = false;
+  };
+  /// Takes the proof of rights that the first call of a connection may bring.
+  void Look(const CallStream& stream);
+  /// Returns the caller, with the reach that its connection has.
   [[nodiscard]] Peer PeerOf(const CallStream& stream) const;
   struct Served {
     Share share;  ///< released once the server has ended
@@ -83,7 +90,9 @@ class PeerServer {
   const DaemonsRights& rights_;
   const ServiceLimits& limits_;
   mutable Mutex mutex_;
-  std::map<int, pid_t> pids_ GUARDED_BY(mutex_);  // by descriptor; only for the log, see Peer
+  /// By descriptor. gRPC closes it after the last call of the connection is freed, so a call finds
+  /// its own connection.
+  std::map<int, Connection> connections_ GUARDED_BY(mutex_);
   BuildService build_;
   DepositService deposit_;
   SnapshotService snapshot_;

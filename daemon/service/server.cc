@@ -88,7 +88,7 @@ class ContainersConnection final : public Connection {
 Status CheckGuard() {
   const MethodTable none;
   grpc::ServerBuilder builder;
-  const auto server = CallServer::Start(builder, none);
+  const auto server = CallServer::Start(builder, none, [](const CallStream&) {});
   if (server == nullptr) return Error{ErrorCode::kUnavailable, "gRPC could not start a server"};
   return CheckThatSocketsAreGuarded(
       [&server](FileDescriptor socket) { server->Serve(std::move(socket)); }, kGuardTimeout);

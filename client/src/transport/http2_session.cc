@@ -181,6 +181,7 @@ void Http2Session::Start(Call* call) {
     going_away_ = true;
     call->End(CallEnd::kUnsent);
   } else {
+    rights_.clear();
     call->stream_id = id;
     call->stream_open = true;
   }

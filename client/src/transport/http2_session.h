@@ -26,7 +26,7 @@ class Http2Session {
   /// False: out of memory. Then no other function may be called.
   [[nodiscard]] bool ok() const { return session_ != nullptr; }
 
-  /// Sends this in the head of each call from now on; empty: nothing (proto/daemons_rights.h).
+  /// Sends this in the head of the next call; empty: nothing (proto/daemons_rights.h).
   void Prove(std::string rights) { rights_ = std::move(rights); }
   /// Starts a call. Its reply goes to `call` until Forget.
   void Start(Call* call);

@@ -28,8 +28,8 @@ class UnknownCall final : public RawCall {
 }  // namespace
 
 std::unique_ptr<CallServer> CallServer::Start(grpc::ServerBuilder& builder,
-                                              const MethodTable& methods) {
-  std::unique_ptr<CallServer> made(new CallServer(methods));
+                                              const MethodTable& methods, Look look) {
+  std::unique_ptr<CallServer> made(new CallServer(methods, std::move(look)));
   builder.RegisterAsyncGenericService(&made->service_);
   made->queue_ = builder.AddCompletionQueue();
   made->server_ = builder.BuildAndStart();
@@ -80,6 +80,7 @@ void CallServer::Arrived(bool ok) {
   CallStream& stream = *awaited_;
   if (!ok) return Forget(stream);
   AwaitCall();
+  look_(stream);
   const auto method = methods_.find(stream.method());
   if (method != methods_.end()) {
     method->second(stream);

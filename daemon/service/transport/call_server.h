@@ -9,9 +9,11 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <thread>
 #include <unordered_map>
+#include <utility>
 
 #include "base/file_descriptor.h"
 #include "base/mutex.h"
@@ -23,10 +25,13 @@ namespace cccl_cache::daemon {
 /// calls. So a hit from memory never changes threads (docs/internals/decisions/0020). Thread-safe.
 class CallServer {
  public:
+  /// Sees each call, whatever its method, before it is served. Called on the server's thread.
+  using Look = std::function<void(const CallStream&)>;
+
   /// Serves these methods; a call of any other method is told that it does not exist. The methods
   /// must outlive the server. Returns null if gRPC or the thread could not be started.
   [[nodiscard]] static std::unique_ptr<CallServer> Start(grpc::ServerBuilder& builder,
-                                                         const MethodTable& methods);
+                                                         const MethodTable& methods, Look look);
   /// Ends all calls.
   ~CallServer();
   CallServer(const CallServer&) = delete;
@@ -47,7 +52,7 @@ class CallServer {
     CallServer& server_;
   };
 
-  explicit CallServer(const MethodTable& methods) : methods_(methods) {}
+  CallServer(const MethodTable& methods, Look look) : methods_(methods), look_(std::move(look)) {}
   void AwaitCall();
   void Arrived(bool ok);
   void Forget(CallStream& stream);
@@ -55,6 +60,7 @@ class CallServer {
   void WaitForLastCall();
 
   const MethodTable& methods_;
+  const Look look_;
   grpc::AsyncGenericService service_;
   std::unique_ptr<grpc::ServerCompletionQueue> queue_;
   std::unique_ptr<grpc::Server> server_;
