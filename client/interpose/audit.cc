@@ -125,7 +125,8 @@ extern "C" __attribute__((visibility("default"))) char* la_objsearch(const char*
   // error.
   if (IsTooNew(name)) return own_path;
   if (!IsServed(name) || HasRealMark(name) || realpath(name, real) == nullptr) return unchanged;
-  if (std::strncmp(real, directory, std::strlen(directory)) == 0) return unchanged;
+  const size_t own = std::strlen(directory);
+  if (std::strncmp(real, directory, own) == 0 && real[own] == '/') return unchanged;
   const size_t level = LevelOf(real);
   if (level == kLevelCount || std::strlen(name) >= PATH_MAX) return unchanged;
   Service& service = services[level];

@@ -339,7 +339,9 @@ Status ListeningSocket::CheckApart(const std::vector<ListeningSocket>& sockets,
   if (std::ranges::none_of(sockets, &ListeningSocket::for_containers)) return Ok{};
   const FileDescriptor table(open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
   const auto mounts = ReadMountTable(table.get());
-  if (!mounts) return SystemError("cannot read", "/proc/self/mountinfo");
+  if (!mounts)
+    return SystemError("with a socket for containers, /proc must be mounted: cannot read",
+                       "/proc/self/mountinfo");
   std::map<FileId, std::string> found_in;  // what leads to a private place
   std::vector<std::pair<Location, std::string>> private_locations;
   for (const std::string& place : private_places) {

@@ -209,9 +209,10 @@ TEST_CASE("with --json what went wrong is an object on standard output as well")
   CHECK(refused.exit_code == 4);
   CHECK(refused.output ==
         "{\n  \"format_version\": 1,\n  \"error\": {\n    \"status\": \"overloaded\",\n    "
-        "\"message\": \"the queue is "
-        "full\",\n    \"retry_ms\": 250\n  }\n}\n");
-  CHECK(Has(refused.errors, "the queue is full; come back in 250 ms"));
+        "\"message\": \"the queue is full; --fallback local compiles without waiting\",\n    "
+        "\"retry_ms\": 250\n  }\n}\n");
+  CHECK(Has(refused.errors,
+            "the queue is full; --fallback local compiles without waiting; come back in 250 ms"));
   cli.status = grpc::Status::OK;
   cli.trailers.clear();
   const CliResult unwritten =
