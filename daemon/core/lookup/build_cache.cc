@@ -191,8 +191,7 @@ bool BuildCache::LooksOutside(const BuildPlan& plan) {
 bool BuildCache::MayShowPaths(const BuildPlan& plan, uid_t uid, const KnownClosure* closure) {
   if (plan.job.request->kind() != BuildKind::kNvrtc) return false;
   if (closure != nullptr && closure->shows_paths) return true;
-  return may_show_paths_.Find(UsersKey("program", plan.fingerprint, uid)) ||
-         (plan.include_view && may_show_paths_.Find(*plan.include_view));
+  return may_show_paths_.Find(UsersKey("program", plan.fingerprint, uid)).has_value();
 }
 
 Result<Inserted> BuildCache::Insert(const Digest& fingerprint, const Closure& closure,
@@ -275,7 +274,6 @@ void BuildCache::Keep(const BuildPlan& plan, const Peer& peer, const FlightResul
     NoteShowsPaths(plan, peer, flight_result.closure, compile_time, known);
   if (flight_result.may_show_paths) {
     may_show_paths_.Remember(UsersKey("program", plan.fingerprint, uid), account, true, 0);
-    if (plan.include_view) may_show_paths_.Remember(*plan.include_view, account, true, 0);
   }
   if (flight_result.blames_input) {
     const auto died = std::make_shared<const Quarantined>(

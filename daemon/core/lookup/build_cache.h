@@ -190,8 +190,8 @@ class BuildCache {
   ExpiringCache<CompileOutput> failures_;     // by flight
   ExpiringCache<QuarantinedPtr> quarantine_;  // by uid, fingerprint and view
   ExpiringCache<bool> looks_outside_;         // fingerprints whose compiles asked for outside files
-  ExpiringCache<bool> may_show_paths_;        // fingerprints and sets of -I whose files name paths
-  ExpiringCache<bool> had_;  // by uid and key: closures that this user's builds had
+  ExpiringCache<bool> may_show_paths_;  // by uid and fingerprint: programs whose files name paths
+  ExpiringCache<bool> had_;             // by uid and key: closures that this user's builds had
 };
 
 }  // namespace cccl_cache::daemon
