@@ -49,17 +49,20 @@ def test_a_program_that_shows_a_path_is_built_to_the_same_bytes_whether_it_is_ke
     assert outcome == "uncacheable"
 
 
-@pytest.mark.parametrize("header, shown", [("#define WHERE __FILE__\n", False), (HEADER, True)],
-                         ids=["named", "shown"])
+@pytest.mark.parametrize("header, shown", [
+    ("template <class T> __device__ void g(T i) { assert(i); }\n", False),
+    ("__device__ inline int g(int x) { assert(x); return x; }\n#define f(x) g(x) + f(x)\n", True),
+    (HEADER, True),
+], ids=["an assertion that is not used", "an assertion", "__FILE__"])
 def test_a_request_for_ltoir_has_one_answer(daemon, directory, header, shown):
     """LTO-IR names files always: under canonical names, unless a path shows."""
     answers = []
     for name in ("one", "one", "another"):
         place = directory / name
         place.mkdir(exist_ok=True)
-        (place / "shows.h").write_text(header + "__device__ inline int f(int x) { return x + 1; }\n")
+        (place / "shows.h").write_text("__device__ inline int f(int x) { return x + 1; }\n" + header)
         source = place / "k.cu"
-        text = OVER_HEADER.replace("where()[sizeof(TIME)]", "f(*p)") if not shown else OVER_HEADER
+        text = OVER_HEADER if header == HEADER else OVER_HEADER.replace("where()[sizeof(TIME)]", "f(*p)")
         answers.append(build(daemon.cli, source, text, "--emit", "ltoir", "--option=-rdc=true"))
         wait_for(lambda: daemon.stats()["in_flight"] == 0, "all that is compiled")
     outcomes, artifacts = zip(*answers)

@@ -55,7 +55,7 @@ struct BuildGauges {
   size_t in_flight = 0;  ///< compiles that have a slot
   size_t queued = 0;     ///< flights waiting for a slot
   size_t waiting = 0;    ///< callers waiting for a flight
-  size_t idle_jobs = 0;  ///< path proofs and shadow checks that wait or run
+  size_t idle_jobs = 0;  ///< shadow checks that wait or run
   MemoryActivity memory;
 };
 

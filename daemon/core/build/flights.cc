@@ -18,8 +18,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Copies of the request's texts: in the request itself and twice in each of two plans.
-constexpr size_t kCopiesInProof = 5;
+// Memory for results that may be proven to show no path, of all users together.
+constexpr size_t kUnprovenBytes = 16 << 20;
+constexpr std::chrono::hours kUnprovenLifetime{24};
 // A toolchain that changes under three compiles in a row is being installed: answer, keep nothing.
 constexpr int kMaxRestarts = 3;
 // A build gives up its turn so often because others of its fingerprint ended while it was queued.
@@ -48,6 +49,13 @@ Digest FlightOfUser(const BuildPlan& plan, const Caller& caller) {
 
 bool IsAlone(const Build& waiter) {
   return IsAloneWithSentFiles(waiter.peer.uid, waiter.plan->directories);
+}
+
+Digest UnprovenKey(const BuildPlan& canonical, uid_t uid) {
+  Hasher hasher;
+  hasher.AppendValue("flight", canonical.flight.View());
+  hasher.AppendValue("uid", uid);
+  return hasher.Finish();
 }
 
 IdleJobs::Bounds SameSlots(const FairQueue::Bounds& queue) { return {.slots = queue.slots}; }
@@ -151,6 +159,7 @@ Flights::Flights(const Parts& parts, const Limits& limits, StartAgain start_agai
       preambles_(
           parts.compile.compiler, parts.compile.statistics, limits.compile, limits.preambles,
           [this] { return Busy() == 0; }, &memory_),
+      unproven_(kUnprovenLifetime, kUnprovenBytes, Clock::now),
       runner_(WithOwn(parts.compile, &preambles_, &memory_), limits.compile),
       idle_jobs_(
           SameSlots(limits.queue),
@@ -330,18 +339,6 @@ void Flights::Run(uint64_t flight) {
     }
     return;
   }
-  PathVerdict verdict = PathVerdict::kUnknown;
-  if (const auto proof = ProofBefore(*started)) {
-    const PathFinding finding =
-        RunPathProof(*proof, CompilePurpose::kCallersProof, runner_, idle_jobs_, started->stop);
-    verdict = finding.verdict;
-    if (verdict != PathVerdict::kUnknown) parts_.compile.statistics.Add(Counter::kPathProofs);
-    if (verdict == PathVerdict::kShown) NoteShown(*proof, finding);
-    if (verdict == PathVerdict::kNotShown) {
-      const auto now = parts_.cache.SharedManifestInMemory(*proof->canonical);
-      return Land(flight, proof->canonical, started->caller.peer, finding.canonical, now.get());
-    }
-  }
   const Caller& caller = started->caller;
   CompileOrder order{.caller = caller, .callers = {flight, [this, flight] {
                                                      return parts_.table.AccountsOf(flight);
@@ -358,10 +355,11 @@ void Flights::Run(uint64_t flight) {
   std::stop_source end;
   const std::stop_callback left(started->stop, [&end] { end.request_stop(); });
   const std::stop_callback given_way(waits->gives_way(), [&end] { end.request_stop(); });
+  if (LandProven(flight, *started, order, end.get_token())) return;
   FlightResult flight_result = runner_.Run(plan, order, end.get_token());
   const bool ended = flight_result.error && flight_result.error->code == ErrorCode::kCancelled;
   if (ended && waits->gives_way().stop_requested()) flight_result.error = GaveWay();
-  if (verdict == PathVerdict::kUnknown) ProveLater(*started, flight_result);
+  NoteUnproven(*started, flight_result);
   Land(flight, started->plan, caller.peer, flight_result, known);
 }
 
@@ -424,64 +422,39 @@ void Flights::Land(uint64_t flight, const std::shared_ptr<const BuildPlan>& plan
   }
 }
 
-// LTO-IR made under the real names is not what later callers are given, so this finds out first
-// whether paths show. If a build of the same program in another directory waits to be proven, this
-// one is made under canonical names: it proves both.
-std::shared_ptr<const PathProof> Flights::ProofBefore(const FlightTable::Started& started) {
+// A caller who asks for a program again, in another directory, has it compiled under canonical
+// names. That is no more than the compile that it would have had, and all later ones are hits.
+bool Flights::LandProven(uint64_t flight, const FlightTable::Started& started, CompileOrder order,
+                         const std::stop_token& stop) {
   const auto& canonical = started.to_be_proven;
-  if (canonical == nullptr) return nullptr;
-  if (NamesPathsAnyway(*canonical)) {
-    return std::make_shared<const PathProof>(
-        PathProof{started.plan, canonical, started.caller, nullptr, {}, nullptr});
+  if (canonical == nullptr) return false;
+  const auto real = unproven_.Find(UnprovenKey(*canonical, order.caller.peer.uid));
+  if (!real) return false;
+  order.purpose = CompilePurpose::kCallersProof;
+  const Peer peer = order.caller.peer;
+  const FlightResult flight_result = runner_.Run(*canonical, std::move(order), stop);
+  const PathVerdict verdict = real->Compare(*canonical, flight_result);
+  if (verdict == PathVerdict::kUnknown) return false;
+  parts_.compile.statistics.Add(Counter::kPathProofs);
+  const auto known = parts_.cache.SharedManifestInMemory(*canonical);
+  if (verdict == PathVerdict::kShown) {
+    parts_.cache.NoteShowsPaths(*canonical, peer, flight_result.closure, flight_result.compile_time,
+                                known.get());
+    return false;
   }
-  const auto open = proofs_.Take(*canonical, started.caller.peer.uid);
-  return open == nullptr ? nullptr : std::shared_ptr<const PathProof>(open, &open->proof);
+  Land(flight, canonical, peer, flight_result, known.get());
+  return true;
 }
 
-// A result made under the real paths, because its files may show them, is shared with all users
-// once it is proven that it does not show them.
-void Flights::ProveLater(const FlightTable::Started& started, const FlightResult& flight_result) {
+// LTO-IR and OptiX-IR name paths anyway, so equal ones prove nothing: they stay under real names.
+void Flights::NoteUnproven(const FlightTable::Started& started, const FlightResult& flight_result) {
   if (started.to_be_proven == nullptr || NamesPathsAnyway(*started.plan)) return;
   if (!flight_result.keepable() || !flight_result.output.succeeded) return;
-  const BuildPlan& plan = *started.plan;
-  const Caller& caller = started.caller;
-  if (!CanBeRecalled(plan, caller)) return;
-  const bool sent = caller.files != nullptr;
-  const auto open =
-      proofs_.Add({started.plan, started.to_be_proven, caller.peer, flight_result.output.artifact,
-                   flight_result.closure, sent ? Recall(plan, flight_result.closure) : nullptr});
-  if (open == nullptr) return;
-  const size_t bytes = kCopiesInProof * cccl_cache::BytesOf(*plan.job.request) +
-                       flight_result.output.artifact->Footprint() + BytesOf(flight_result.closure);
-  const bool added = idle_jobs_.Add(caller.peer.account(), bytes,
-                                    [this, open](std::stop_token stop) { Prove(open, stop); });
-  if (!added) proofs_.Remove(open);
-}
-
-void Flights::Prove(const std::shared_ptr<OpenProofs::Open>& open, const std::stop_token& stop) {
-  std::stop_source end;
-  const std::stop_callback in_the_way(stop, [&end] { end.request_stop(); });
-  const std::stop_callback taken(open->taken.get_token(), [&end] { end.request_stop(); });
-  if (end.stop_requested()) return;
-  const PathProof& proof = open->proof;
-  const PathFinding finding =
-      RunPathProof(proof, CompilePurpose::kPathProof, runner_, idle_jobs_, end.get_token());
-  if (finding.verdict != PathVerdict::kUnknown) {
-    parts_.compile.statistics.Add(Counter::kPathProofs);
-  }
-  if (finding.verdict == PathVerdict::kShown) NoteShown(proof, finding);
-  if (finding.verdict == PathVerdict::kNotShown) {
-    const Peer& peer = proof.caller.peer;
-    const auto known = parts_.cache.ManifestOf(*proof.canonical, peer.uid).shared;
-    parts_.cache.Keep(*proof.canonical, peer, finding.canonical, known.get());
-  }
-  if (!end.stop_requested()) proofs_.Remove(open);
-}
-
-void Flights::NoteShown(const PathProof& proof, const PathFinding& finding) {
-  const auto known = parts_.cache.SharedManifestInMemory(*proof.canonical);
-  parts_.cache.NoteShowsPaths(*proof.canonical, proof.caller.peer, finding.canonical.closure,
-                              finding.canonical.compile_time, known.get());
+  const Peer& peer = started.caller.peer;
+  UnprovenResult result(*started.plan, flight_result);
+  const size_t bytes = result.bytes();
+  unproven_.Remember(UnprovenKey(*started.to_be_proven, peer.uid), peer.account(),
+                     std::move(result), bytes);
 }
 
 }  // namespace cccl_cache::daemon

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <vector>
 
 #include "daemon/core/build/build.h"
@@ -16,8 +17,10 @@
 #include "daemon/core/build/responder.h"
 #include "daemon/core/lookup/build_cache.h"
 #include "daemon/core/model/cluster.h"
+#include "daemon/core/model/expiring_cache.h"
 #include "daemon/core/run/compile_runner.h"
 #include "daemon/core/run/idle_checks.h"
+#include "daemon/core/run/path_proof.h"
 #include "daemon/core/run/preamble_pool.h"
 
 namespace cccl_cache::daemon {
@@ -109,11 +112,11 @@ class Flights {
   /// answer, or it was not looked up.
   void Land(uint64_t flight, const std::shared_ptr<const BuildPlan>& plan, const Peer& peer,
             const FlightResult& flight_result, const Manifest* known);
-  /// Returns what is to be proven before the flight's callers are answered, or null.
-  [[nodiscard]] std::shared_ptr<const PathProof> ProofBefore(const FlightTable::Started& started);
-  void ProveLater(const FlightTable::Started& started, const FlightResult& flight_result);
-  void Prove(const std::shared_ptr<OpenProofs::Open>& open, const std::stop_token& stop);
-  void NoteShown(const PathProof& proof, const PathFinding& finding);
+  /// Compiles a program under canonical names whose result under the real ones is known, if there
+  /// is one of the same user. Returns whether no path shows, and the flight has ended.
+  bool LandProven(uint64_t flight, const FlightTable::Started& started, CompileOrder order,
+                  const std::stop_token& stop);
+  void NoteUnproven(const FlightTable::Started& started, const FlightResult& flight_result);
 
   const Parts parts_;
   const StartAgain start_again_;
@@ -122,7 +125,7 @@ class Flights {
   std::array<std::atomic<int64_t>, 4> usual_times_{};
   CompileMemory memory_;
   PreamblePool preambles_;
-  OpenProofs proofs_;
+  ExpiringCache<UnprovenResult> unproven_;  // by uid and flight under canonical names
   CompileRunner runner_;
   // Last, as their threads use the members above. Idle jobs and preambles ask the queue as well:
   // from the first one that is added, until Close has stopped them.

@@ -126,7 +126,7 @@ Result<bool> ClosureRecorder::Adopt(const Record& parsed) {
   }
   const MutexLock lock(mutex_);
   record_ = parsed;
-  record_.traits.parts |= request_parts_;
+  Note(request_);
   NotePastedNames("precompiled headers");
   first_of_ = std::move(places);
   for (uint32_t i = 0; i < closure.entries.size(); ++i) {
@@ -179,17 +179,24 @@ void ClosureRecorder::Scan(const FileName& name, std::string_view text) {
   if (traits.time_token.empty() && !found.time_token.empty()) {
     traits.time_token = fmt::format("{} stands in {}", found.time_token, name.below);
   }
-  traits.path_tokens = traits.path_tokens || found.path_token;
   traits.base_name_tokens = traits.base_name_tokens || found.base_name_token;
   traits.function_tokens = traits.function_tokens || found.function_token_in_code;
-  const NameParts before = traits.parts;
-  traits.parts |= PartsIn(text);
-  if (traits.parts != before) NotePastedNames(name.below);
+  const NameParts before = traits.uses.parts;
+  PathUses uses = PathUsesIn(text, IsNameOfCccl(name.below));
+  uses.as_number = uses.as_number || found.canonical_name;
+  Note(uses);
+  if (traits.uses.parts != before) NotePastedNames(name.below);
+}
+
+void ClosureRecorder::Note(const PathUses& uses) {
+  Traits& traits = record_.traits;
+  traits.uses |= uses;
+  traits.path_tokens = traits.path_tokens || traits.uses.ShowMoreThanText();
 }
 
 void ClosureRecorder::NotePastedNames(std::string_view below) {
   Traits& traits = record_.traits;
-  const TextTraits pasted = PastedNames(traits.parts);
+  const TextTraits pasted = PastedNames(traits.uses.parts);
   if (traits.time_token.empty() && !pasted.time_token.empty()) {
     traits.time_token =
         fmt::format("{} can be pasted (##) together of what stands in {} and in other texts",

@@ -14,6 +14,7 @@
 
 #include "base/mutex.h"
 #include "daemon/core/closure/closure.h"
+#include "daemon/core/closure/path_uses.h"
 #include "daemon/core/closure/source_scan.h"
 #include "daemon/core/model/compiler.h"
 #include "daemon/core/model/toolchain_places.h"
@@ -35,11 +36,11 @@ class ClosureRecorder final : public JobFiles {
   /// be pasted together from parts in several texts, the request's among them, counts as if it
   /// stood in one.
   struct Traits {
-    std::string time_token;  ///< first one found, and its file; empty: none
-    bool path_tokens = false;
+    std::string time_token;         ///< first one found, and its file; empty: none
+    bool path_tokens = false;       ///< paths may show, and not only as text
     bool base_name_tokens = false;  ///< __BASE_FILE__
     bool function_tokens = false;   ///< __PRETTY_FUNCTION__ outside a #define
-    NameParts parts;
+    PathUses uses;                  ///< in all texts
   };
   /// `first_question` is called before the first name is looked up. `path_token` is called when the
   /// first file with a path token is handed over; an error from it ends the job.
@@ -54,14 +55,14 @@ class ClosureRecorder final : public JobFiles {
     ToolchainPlaces toolchain = {};
   };
 
-  /// `request_parts`: the parts of names in the texts of the request itself.
+  /// `request`: the uses in the texts of the request itself.
   ClosureRecorder(std::unique_ptr<RequesterFiles> files, Names names, Events events,
-                  const NameParts& request_parts = {})
+                  const PathUses& request = {})
       : files_(std::move(files)),
         names_(std::move(names)),
         events_(std::move(events)),
-        request_parts_(request_parts) {
-    record_.traits.parts = request_parts;
+        request_(request) {
+    Note(request_);
   }
 
   Result<FileAnswer> Ask(std::string_view name) override;
@@ -95,13 +96,14 @@ class ClosureRecorder final : public JobFiles {
   [[nodiscard]] Status CountBytes(const RequesterFiles::Contents& contents) REQUIRES(mutex_);
   [[nodiscard]] Status CountName(const FileName& name) REQUIRES(mutex_);
   void Scan(const FileName& name, std::string_view text) REQUIRES(mutex_);
+  void Note(const PathUses& uses);
   /// Records names that can be pasted together now. `below`: the name of the file that added parts.
   void NotePastedNames(std::string_view below) REQUIRES(mutex_);
 
   const std::unique_ptr<RequesterFiles> files_;
   const Names names_;
   const Events events_;
-  const NameParts request_parts_;
+  const PathUses request_;
 
   Mutex mutex_;
   CondVar told_;

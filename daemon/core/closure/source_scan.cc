@@ -86,14 +86,6 @@ std::string JoinLines(std::string_view text) {
   }
 }
 
-// Returns the text with spliced lines joined: `text` itself if it has no backslash, else a view of
-// `joined`.
-std::string_view WithoutSplices(std::string_view text, std::string* joined) {
-  if (text.find('\\') == text.npos) return text;
-  *joined = JoinLines(text);
-  return *joined;
-}
-
 /// The lines of a text. Places must be asked for in ascending order, so that each line is looked at
 /// once.
 class Lines {
@@ -124,12 +116,16 @@ class Lines {
 
 constexpr std::string_view kTimeTokens[] = {shown_names::kDate, shown_names::kTime,
                                             shown_names::kTimestamp};
-constexpr std::string_view kPathTokens[] = {shown_names::kFile, shown_names::kBuiltinFile,
-                                            shown_names::kBaseFile, shown_names::kSourceLocation,
-                                            shown_names::kAssert,
-                                            // CCCL's macro, the only one whose expansion is a
-                                            // value.
-                                            "_CCCL_BUILTIN_FILE"};
+template <typename Words>
+bool Holds(const Words& words, std::string_view word) {
+  return std::ranges::find(words, word) != words.end();
+}
+
+constexpr auto kPathNames = std::to_array<std::string_view>(
+    {shown_names::kFile, shown_names::kBuiltinFile, shown_names::kBaseFile,
+     shown_names::kSourceLocation, shown_names::kAssert, shown_names::kAssertFail,
+     shown_names::kHostAssertFail});
+
 /// The identifier in each canonical name.
 constexpr std::string_view kCanonicalWord =
     kCanonicalPrefix.substr(1, kCanonicalPrefix.find('-') - 1);
@@ -139,7 +135,8 @@ static_assert(kCanonicalPrefix.starts_with('/') && kCanonicalPrefix.find('-') > 
 constexpr WordFilter kWatched = [] {
   WordFilter filter;
   for (const std::string_view token : kTimeTokens) filter.Add(token);
-  for (const std::string_view token : kPathTokens) filter.Add(token);
+  for (const std::string_view word : shown_names::kPathWords) filter.Add(word);
+  for (const std::string_view word : shown_names::kAssertions) filter.Add(word);
   filter.Add(shown_names::kPrettyFunction);
   filter.Add(kCanonicalWord);
   NameParts::AddNeeded(filter);
@@ -158,6 +155,12 @@ bool IsLikely(const NameParts& parts, std::string_view name) {
 
 bool IsPossible(const NameParts& parts, std::string_view name) {
   const NameParts::Needed needed = parts.NeededFor(name);
+  // Large libraries have these parts, if those of any number count.
+  constexpr size_t kFewParts = 2;
+  if (name == shown_names::kAssertFail || name == shown_names::kHostAssertFail ||
+      name == shown_names::kSourceLocation) {
+    return needed.parts <= kFewParts;
+  }
   // Any text has the letters. The text of an assertion shows as text, which is found in the output.
   if (name == shown_names::kAssert) return needed.letters == 0;
   return needed.parts != NameParts::kImpossible;
@@ -329,6 +332,12 @@ bool IsLetter(std::string_view part) { return part.size() == 1 && part != "_"; }
 
 }  // namespace
 
+std::string_view WithoutSplices(std::string_view text, std::string* joined) {
+  if (text.find('\\') == text.npos) return text;
+  *joined = JoinLines(text);
+  return *joined;
+}
+
 TextTraits ScanText(std::string_view text) {
   std::string joined;
   text = WithoutSplices(text, &joined);
@@ -338,10 +347,12 @@ TextTraits ScanText(std::string_view text) {
     if (!kWatched.MayHold(word)) return;
     const auto begin = static_cast<size_t>(word.data() - text.data());
     traits.may_paste = traits.may_paste || NameParts::IsNeeded(word);
-    traits.path_token = traits.path_token ||
-                        std::ranges::find(kPathTokens, word) != std::end(kPathTokens) ||
-                        (word == kCanonicalWord && begin > 0 &&
-                         text.substr(begin - 1).starts_with(kCanonicalPrefix));
+    traits.canonical_name =
+        traits.canonical_name || (word == kCanonicalWord && begin > 0 &&
+                                  text.substr(begin - 1).starts_with(kCanonicalPrefix));
+    traits.assertion = traits.assertion || Holds(shown_names::kAssertions, word);
+    traits.path_token = traits.path_token || traits.canonical_name ||
+                        Holds(shown_names::kPathWords, word) || word == shown_names::kAssert;
     traits.base_name_token = traits.base_name_token || word == shown_names::kBaseFile;
     if (word == shown_names::kPrettyFunction) {
       traits.function_token = true;
@@ -368,7 +379,7 @@ TextTraits PastedNames(const NameParts& parts) {
   TextTraits traits;
   const auto* const time = std::ranges::find_if(kTimeTokens, likely);
   if (time != std::end(kTimeTokens)) traits.time_token = *time;
-  traits.path_token = std::ranges::any_of(kPathTokens, possible);
+  traits.path_token = std::ranges::any_of(kPathNames, possible);
   traits.base_name_token = likely(shown_names::kBaseFile);
   traits.function_token = traits.function_token_in_code = likely(shown_names::kPrettyFunction);
   return traits;

@@ -6,6 +6,7 @@
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace cccl_cache::daemon {
@@ -21,9 +22,28 @@ constexpr std::string_view kBaseFile = "__BASE_FILE__";
 constexpr std::string_view kSourceLocation = "source_location";
 constexpr std::string_view kAssert = "assert";
 constexpr std::string_view kPrettyFunction = "__PRETTY_FUNCTION__";
+/// The function that NVRTC's assert calls, and that of a host compiler.
+constexpr std::string_view kAssertFail = "__assertfail";
+constexpr std::string_view kHostAssertFail = "__assert_fail";
 
-constexpr std::array kAll = {kDate,        kTime,           kTimestamp, kFile,          kBaseFile,
-                             kBuiltinFile, kSourceLocation, kAssert,    kPrettyFunction};
+/// Those that a program can paste together from parts and make something of.
+constexpr std::array kAll = {kDate,           kTime,        kTimestamp,      kFile,
+                             kBaseFile,       kBuiltinFile, kSourceLocation, kAssert,
+                             kPrettyFunction, kAssertFail,  kHostAssertFail};
+
+/// Names that a program can make a number of, and functions that an assertion passes a path to: a
+/// program may define one of its own.
+constexpr auto kPathWords = std::to_array<std::string_view>(
+    {kFile, kBuiltinFile, kBaseFile, kSourceLocation, kAssertFail, kHostAssertFail, "__assert_rtn",
+     "__assert2", "__ASSERT_STR_HELPER", "__builtin_source_location", "_CCCL_BUILTIN_FILE",
+     "file_name"});
+/// Macros that pass a path to a function unknown to the compiler: assert, and those of CCCL.
+constexpr auto kAssertions = std::to_array<std::string_view>(
+    {kAssert, "_CCCL_ASSERT", "_CCCL_ASSERT_HOST", "_CCCL_ASSERT_DEVICE", "_CCCL_ASSERT_IMPL_HOST",
+     "_CCCL_ASSERT_IMPL_DEVICE", "_CCCL_VERIFY", "_CCCL_THROW", "_CCCL_WARNING",
+     "_LIBCUDACXX_ASSERT", "_LIBCUDACXX_WARNING", "CubDebug", "CubDebugExit",
+     "CUDA_CUB_RET_IF_FAIL", "_CUDA_CUB_RET_IF_FAIL", "_WS_CONSTANT_ASSERT", "CUB_COMP_DEPR_IMPL",
+     "LIBCUDACXX_COMP_DEPR_IMPL", "THRUST_COMP_DEPR_IMPL"});
 }  // namespace shown_names
 
 /// A filter that rejects most words that are not in a set, by their lengths and their first and
@@ -109,10 +129,13 @@ struct TextTraits {
   /// The first of __DATE__, __TIME__, __TIMESTAMP__ that stands in the text, or empty. Points to
   /// static memory.
   std::string_view time_token;
-  /// Whether the text names something that shows where source or headers lie: __FILE__,
-  /// __builtin_FILE, __BASE_FILE__, source_location, assert, _CCCL_BUILTIN_FILE. Or it holds a
-  /// canonical name itself, which in a log could not be told from the daemon's.
+  /// Whether the text holds one of kPathWords or `assert`, which may show where source or headers
+  /// lie, or a canonical name.
   bool path_token = false;
+  /// Whether it holds one of kAssertions.
+  bool assertion = false;
+  /// Whether it holds a canonical name itself, which in a log could not be told from the daemon's.
+  bool canonical_name = false;
   /// Whether it names __BASE_FILE__, which shows the program's name wherever it stands.
   bool base_name_token = false;
   /// Whether it names __PRETTY_FUNCTION__, and whether it does so outside a #define. Headers of
@@ -125,6 +148,10 @@ struct TextTraits {
 
   bool operator==(const TextTraits&) const = default;
 };
+
+/// Returns the text with spliced lines joined: `text` itself if it has no backslash, else a view of
+/// `joined`.
+[[nodiscard]] std::string_view WithoutSplices(std::string_view text, std::string* joined);
 
 /// Returns the traits of the text. One pass over it.
 [[nodiscard]] TextTraits ScanText(std::string_view text);

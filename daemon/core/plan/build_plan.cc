@@ -9,6 +9,7 @@
 #include <string_view>
 #include <variant>
 
+#include "daemon/core/closure/path_uses.h"
 #include "daemon/core/closure/source_scan.h"
 #include "daemon/core/plan/roots.h"
 #include "proto/fingerprint.h"
@@ -41,6 +42,19 @@ NameParts PartsOf(const NvrtcProgram& program, const std::vector<ParsedOption>& 
   return parts;
 }
 
+PathUses UsesIn(const NvrtcProgram& program, const std::vector<ParsedOption>& options) {
+  constexpr std::string_view kDefine = "--define-macro=";
+  PathUses uses;
+  EachText(program, options, [&](std::string_view text) {
+    if (text.starts_with(kDefine)) {
+      uses |= PathUsesIn(fmt::format("#define {}", text.substr(kDefine.size())), false);
+    } else {
+      uses |= PathUsesIn(text, false);
+    }
+  });
+  return uses;
+}
+
 struct RequestTraits {
   TextTraits written;  // names that stand in a text
   TextTraits pasted;   // names that can be pasted together from parts
@@ -57,10 +71,14 @@ RequestTraits TraitsOf(const BuildRequest& request, const std::vector<ParsedOpti
     const TextTraits found = ScanText(text);
     if (written.time_token.empty()) written.time_token = found.time_token;
     written.path_token = written.path_token || found.path_token;
+    written.assertion = written.assertion || found.assertion;
     written.base_name_token = written.base_name_token || found.base_name_token;
     written.function_token = written.function_token || found.function_token;
     written.may_paste = written.may_paste || found.may_paste;
   });
+  if (written.assertion && !written.path_token) {
+    written.path_token = UsesIn(*program, options).ShowMoreThanText();
+  }
   if (written.may_paste) traits.pasted = PastedNames(PartsOf(*program, options));
   return traits;
 }
@@ -264,9 +282,9 @@ Result<BuildPlan> PlanBuild(std::shared_ptr<const BuildRequest> request, Toolcha
   return plan;
 }
 
-NameParts NamePartsOf(const BuildPlan& plan) {
+PathUses PathUsesOf(const BuildPlan& plan) {
   const auto* program = std::get_if<NvrtcProgram>(&plan.job.request->program);
-  return program == nullptr ? NameParts() : PartsOf(*program, plan.options);
+  return program == nullptr ? PathUses() : UsesIn(*program, plan.options);
 }
 
 std::vector<std::string> OptionsOf(const BuildRequest& request) {

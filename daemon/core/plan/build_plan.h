@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "daemon/core/closure/closure_recorder.h"
-#include "daemon/core/closure/source_scan.h"
+#include "daemon/core/closure/path_uses.h"
 #include "daemon/core/model/compiler.h"
 #include "daemon/core/model/requester_files.h"
 #include "daemon/core/model/result.h"
@@ -66,9 +66,8 @@ struct PlanOptions {
 [[nodiscard]] Result<BuildPlan> PlanBuild(std::shared_ptr<const BuildRequest> request,
                                           ToolchainPtr toolchain, const PlanOptions& options);
 
-/// Returns the parts of names in all texts of the plan's request. Its files' texts can be pasted
-/// together with them.
-[[nodiscard]] NameParts NamePartsOf(const BuildPlan& plan);
+/// Returns the uses of paths in all texts of the plan's request, which concern those in its files.
+[[nodiscard]] PathUses PathUsesOf(const BuildPlan& plan);
 
 /// Returns the options that the compiler applies: the request's own, then those that NVRTC takes
 /// from the environment.

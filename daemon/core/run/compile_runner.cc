@@ -2,9 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/core/run/compile_runner.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/mutex.h"
@@ -42,9 +45,7 @@ ClosureRecorder::Names NamesOf(const BuildPlan& plan) {
 
 CompileMemory::Urgency UrgencyOf(CompilePurpose purpose) {
   using Urgency = CompileMemory::Urgency;
-  const bool idle =
-      purpose == CompilePurpose::kPathProof || purpose == CompilePurpose::kShadowCheck;
-  return idle ? Urgency::kIdle : Urgency::kCaller;
+  return purpose == CompilePurpose::kShadowCheck ? Urgency::kIdle : Urgency::kCaller;
 }
 
 /// To look at thousands of files with known digests takes far less. Parsing takes no longer than
@@ -72,7 +73,26 @@ class Finding {
   std::optional<Result<bool>> result_ GUARDED_BY(mutex_);
 };
 
+bool MakesIntermediateCode(std::string_view option) {
+  return option.starts_with("--dlink-time-opt") || option.starts_with("--optix-ir");
+}
+
+/// Returns the plan of the same program, compiled to PTX alone.
+BuildPlan ToPtx(BuildPlan plan) {
+  constexpr std::string_view kCubin = "--gpu-architecture=sm_";
+  std::erase_if(plan.job.options, MakesIntermediateCode);
+  for (std::string& option : plan.job.options) {
+    if (!option.starts_with(kCubin)) continue;
+    option = "--gpu-architecture=compute_" + option.substr(kCubin.size());
+  }
+  return plan;
+}
+
 }  // namespace
+
+bool NamesPathsAnyway(const BuildPlan& plan) {
+  return std::ranges::any_of(plan.job.options, MakesIntermediateCode);
+}
 
 AnsweredFilesPtr Recall(const BuildPlan& plan, Closure closure) {
   return std::make_shared<const AnsweredFiles>(AnsweredFiles{plan.directories, std::move(closure)});
@@ -115,7 +135,12 @@ FlightResult CompileRunner::RunNow(const BuildPlan& plan, const CompileOrder& or
       std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - flight_result.started);
   CountJob(order.purpose, attempt.ended_for_paths, flight_result.compile_time);
   flight_result.toolchain_changed = !parts_.toolchains.Unchanged(toolchain);
+  const bool may_hold_text = attempt.record.traits.uses.as_text;
   Judge(plan, std::move(attempt), &flight_result);
+  if (order.purpose == CompilePurpose::kCaller && may_hold_text && flight_result.keepable() &&
+      flight_result.output.succeeded && !plan.path_dependent && NamesPathsAnyway(plan)) {
+    flight_result.shows_paths = PtxShowsPaths(plan, order, stop);
+  }
   const CallerFilesPtr& files = order.caller.files;
   flight_result.files_were_sent = files != nullptr;
   if (flight_result.error && files != nullptr && files->failed())
@@ -139,6 +164,19 @@ void CompileRunner::Judge(const BuildPlan& plan, Attempt attempt, FlightResult* 
     flight_result->uncacheable_reason = "the output can hold the time: " + time_token;
   }
   flight_result->shows_paths = ShowsCanonicalNames(plan, *flight_result->output.artifact);
+}
+
+// LTO-IR and OptiX-IR name files always, without meaning, and can't be searched for texts. Linking
+// LTO-IR alone would not do: it drops functions that no kernel of it calls.
+bool CompileRunner::PtxShowsPaths(const BuildPlan& plan, CompileOrder order,
+                                  const std::stop_token& stop) {
+  const BuildPlan ptx = ToPtx(plan);
+  order.purpose = CompilePurpose::kPartOfProof;
+  order.first_question = nullptr;
+  const Attempt attempt = CompileAll(ptx, order, limits_.Started(), stop);
+  parts_.statistics.Add(Counter::kPathProofs);
+  return !attempt.output || !attempt.output->succeeded ||
+         ShowsCanonicalNames(ptx, *attempt.output->artifact);
 }
 
 CompileRunner::Attempt CompileRunner::CompileWithRetry(const BuildPlan& plan,
@@ -248,7 +286,7 @@ CompileRunner::Prepared CompileRunner::Prepare(const BuildPlan& plan, const Comp
   Prepared prepared{plan.job,
                     std::make_shared<ClosureRecorder>(
                         OpenFilesOf(order, plan.directories, parts_.files, parts_.sent_contents),
-                        NamesOf(plan), std::move(events), NamePartsOf(plan)),
+                        NamesOf(plan), std::move(events), PathUsesOf(plan)),
                     ended_for_paths};
   prepared.job.requester = order.caller.peer.uid;
   prepared.job.account = order.caller.peer.account();
@@ -283,11 +321,11 @@ void CompileRunner::WantPreamble(const BuildPlan& plan, const CompileOrder& orde
   parts_.preambles->Want(
       preamble.key, later.caller.peer.account(), bytes,
       [&files = parts_.files, sent = parts_.sent_contents, job = std::move(job), later,
-       directories = plan.directories, names = NamesOf(plan), parts = NamePartsOf(plan)]() mutable {
+       directories = plan.directories, names = NamesOf(plan), uses = PathUsesOf(plan)]() mutable {
         PreamblePool::Order made{std::move(job), nullptr};
         made.recorder =
             std::make_shared<ClosureRecorder>(OpenFilesOf(later, directories, files, sent),
-                                              std::move(names), ClosureRecorder::Events{}, parts);
+                                              std::move(names), ClosureRecorder::Events{}, uses);
         made.job.requester = later.caller.peer.uid;
         made.job.account = later.caller.peer.account();
         made.job.files = made.recorder;

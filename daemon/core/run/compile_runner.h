@@ -33,8 +33,7 @@ namespace cccl_cache::daemon {
 enum class CompilePurpose {
   kCaller,
   kCallersProof,  ///< under canonical names, to see whether paths show, and to answer if none do
-  kPartOfProof,   ///< to be compared for that, and no answer
-  kPathProof,     ///< both while no caller waits for them
+  kPartOfProof,   ///< to be searched for that, and no answer
   kShadowCheck,   ///< of an entry that is kept already
 };
 
@@ -52,6 +51,9 @@ struct CompileOrder {
   AnsweredFilesPtr recalled = nullptr;
   uint64_t* peak_bytes = nullptr;  ///< as in CompileJob; set by the runner
 };
+
+/// Returns whether the plan's artifact names paths anyway, without meaning: LTO-IR and OptiX-IR.
+[[nodiscard]] bool NamesPathsAnyway(const BuildPlan& plan);
 
 /// Returns the files that a build with this closure was made of, for a compile of it without its
 /// caller.
@@ -83,6 +85,9 @@ class CompileRunner {
  private:
   /// The same without waiting for memory.
   FlightResult RunNow(const BuildPlan& plan, const CompileOrder& order, std::stop_token stop);
+  /// Returns whether the program shows paths as text, though the plan's output can't tell. Blocks
+  /// for a compile to PTX; true where that fails.
+  bool PtxShowsPaths(const BuildPlan& plan, CompileOrder order, const std::stop_token& stop);
   struct Attempt {
     Result<CompileOutput> output;
     ClosureRecorder::Record record;

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
-#include <future>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -42,86 +41,6 @@ std::string DifferenceOf(const Artifact& kept, const Artifact& again) {
                        other.sha256.Hex());
   }
   return kept.lowered_names == again.lowered_names ? "" : "other lowered names";
-}
-
-bool MakesIntermediateCode(std::string_view option) {
-  return option.starts_with("--dlink-time-opt") || option.starts_with("--optix-ir");
-}
-
-bool SameCode(const Artifact& one, const Artifact& other) {
-  return one.lowered_names == other.lowered_names &&
-         std::ranges::equal(one.parts, other.parts, [](const auto& a, const auto& b) {
-           return a.kind == b.kind && a.sha256 == b.sha256;
-         });
-}
-
-// Returns the plan of the same program, compiled to PTX alone.
-BuildPlan ToPtx(BuildPlan plan) {
-  constexpr std::string_view kCubin = "--gpu-architecture=sm_";
-  std::erase_if(plan.job.options, MakesIntermediateCode);
-  for (std::string& option : plan.job.options) {
-    if (!option.starts_with(kCubin)) continue;
-    option = "--gpu-architecture=compute_" + option.substr(kCubin.size());
-  }
-  return plan;
-}
-
-// The lengths must differ, because a program can show the length of a name alone.
-bool NamesDifferInLength(const CompileJob& one, const CompileJob& other) {
-  if (one.program_name.size() == other.program_name.size()) return false;
-  return std::ranges::equal(one.options, other.options, [](const auto& a, const auto& b) {
-    return a == b || a.size() != b.size();
-  });
-}
-
-// Compares contents alone: in which root a name is said to lie may depend on the view.
-bool SameFiles(const Closure& one, const Closure& other) {
-  const auto digests = [](const Closure& closure) {
-    std::vector<Digest> found;
-    for (const ClosureEntry& entry : closure.entries) {
-      if (entry.kind == FileKind::kFile) found.push_back(entry.digest);
-    }
-    std::ranges::sort(found);
-    return found;
-  };
-  return digests(one) == digests(other);
-}
-
-// A compile that runs at once if a slot is free, and else where its result is taken. It is stopped
-// if nobody takes it.
-class CompileAside {
- public:
-  using Compile = std::function<FlightResult(const std::stop_token& stop)>;
-
-  CompileAside(IdleJobs& idle_jobs, Compile compile, const std::stop_token& stop)
-      : idle_jobs_(idle_jobs),
-        has_slot_(idle_jobs.TakeSlot()),
-        stopped_(stop, [this] { end_.request_stop(); }),
-        // With both, it is left for later where no thread can be started.
-        result_(std::async(
-            has_slot_ ? std::launch::async | std::launch::deferred : std::launch::deferred,
-            [compile = std::move(compile), end = end_.get_token()] { return compile(end); })) {}
-  ~CompileAside() {
-    end_.request_stop();
-    if (!has_slot_) return;
-    result_ = {};  // waits for the thread
-    idle_jobs_.LeaveSlot();
-  }
-  CompileAside(const CompileAside&) = delete;
-  CompileAside& operator=(const CompileAside&) = delete;
-
-  FlightResult Take() { return result_.get(); }
-
- private:
-  IdleJobs& idle_jobs_;
-  const bool has_slot_;
-  std::stop_source end_;
-  const std::stop_callback<std::function<void()>> stopped_;
-  std::future<FlightResult> result_;
-};
-
-bool Compiled(const FlightResult& flight_result) {
-  return !flight_result.error && flight_result.output.succeeded && !flight_result.toolchain_changed;
 }
 
 }  // namespace
@@ -160,7 +79,7 @@ void IdleJobs::MakeRoom() {
   std::vector<std::stop_source> stopped;
   {
     const MutexLock lock(mutex_);
-    const size_t busy = busy_() + taken_;
+    const size_t busy = busy_();
     const size_t room = busy < bounds_.slots ? bounds_.slots - busy : 0;
     // The oldest jobs go on.
     if (running_.size() > room) {
@@ -168,18 +87,6 @@ void IdleJobs::MakeRoom() {
     }
   }
   for (std::stop_source& job : stopped) job.request_stop();
-}
-
-bool IdleJobs::TakeSlot() {
-  const MutexLock lock(mutex_);
-  if (!HasRoom()) return false;
-  ++taken_;
-  return true;
-}
-
-void IdleJobs::LeaveSlot() {
-  const MutexLock lock(mutex_);
-  --taken_;
 }
 
 IdleJobs::Waiting IdleJobs::TakeNext() {
@@ -259,73 +166,6 @@ void ShadowChecks::Check(const Sample& sample, std::stop_token stop) {
                     "makes now; {}",
                     sample.flight_result.key.Hex(), difference));
   }
-}
-
-bool NamesPathsAnyway(const BuildPlan& plan) {
-  return std::ranges::any_of(plan.job.options, MakesIntermediateCode);
-}
-
-PathFinding RunPathProof(const PathProof& proof, CompilePurpose purpose, CompileRunner& runner,
-                         IdleJobs& idle_jobs, const std::stop_token& stop) {
-  PathFinding finding;
-  if (!NamesDifferInLength(proof.real->job, proof.canonical->job)) return finding;
-  CompileOrder order{.caller = proof.caller, .purpose = purpose, .recalled = proof.recalled};
-  CompileOrder part = order;
-  if (purpose == CompilePurpose::kCallersProof) part.purpose = CompilePurpose::kPartOfProof;
-  const auto to_ptx = [&](const BuildPlan& plan) {
-    return [&runner, part, ptx = ToPtx(plan)](const std::stop_token& end) {
-      return runner.Run(ptx, part, end);
-    };
-  };
-  std::optional<CompileAside> aside_real;
-  std::optional<CompileAside> aside_canonical;
-  if (proof.artifact == nullptr) {
-    aside_real.emplace(idle_jobs, to_ptx(*proof.real), stop);
-    aside_canonical.emplace(idle_jobs, to_ptx(*proof.canonical), stop);
-  }
-  finding.canonical = runner.Run(*proof.canonical, order, stop);
-  if (!Compiled(finding.canonical)) return finding;
-  const Closure& closure = finding.canonical.closure;
-  bool same = !finding.canonical.shows_paths;
-  if (proof.artifact != nullptr) {
-    // A file that has changed since says nothing of the names.
-    if (!SameFiles(closure, proof.closure)) return finding;
-    same = same && SameCode(*proof.artifact, *finding.canonical.output.artifact);
-  } else if (same) {
-    const FlightResult real = aside_real->Take();
-    const FlightResult other = aside_canonical->Take();
-    if (!Compiled(real) || !Compiled(other)) return finding;
-    if (!SameFiles(closure, real.closure) || !SameFiles(closure, other.closure)) return finding;
-    same = !other.shows_paths && SameCode(*real.output.artifact, *other.output.artifact);
-  }
-  finding.verdict = same ? PathVerdict::kNotShown : PathVerdict::kShown;
-  return finding;
-}
-
-std::shared_ptr<OpenProofs::Open> OpenProofs::Add(PathProof proof) {
-  const auto key = std::make_pair(proof.caller.peer.uid, proof.canonical->flight);
-  const auto open = std::make_shared<Open>(Open{std::move(proof), {}});
-  const MutexLock lock(mutex_);
-  return open_.try_emplace(key, open).second ? open : nullptr;
-}
-
-std::shared_ptr<OpenProofs::Open> OpenProofs::Take(const BuildPlan& canonical, uid_t uid) {
-  std::shared_ptr<Open> open;
-  {
-    const MutexLock lock(mutex_);
-    const auto found = open_.find({uid, canonical.flight});
-    if (found == open_.end()) return nullptr;
-    open = std::move(found->second);
-    open_.erase(found);
-  }
-  open->taken.request_stop();
-  return open;
-}
-
-void OpenProofs::Remove(const std::shared_ptr<Open>& open) {
-  const MutexLock lock(mutex_);
-  const auto found = open_.find({open->proof.caller.peer.uid, open->proof.canonical->flight});
-  if (found != open_.end() && found->second == open) open_.erase(found);
 }
 
 }  // namespace cccl_cache::daemon

@@ -124,7 +124,7 @@ v1::StatsReply DescribeStatistics(const AdminSources& sources) {
   AddGauge(reply, "waiting", static_cast<double>(building.waiting),
            "Callers that wait for a compile.");
   AddGauge(reply, "idle_jobs", static_cast<double>(building.idle_jobs),
-           "Path proofs and shadow checks that run, or wait, while slots are free.");
+           "Shadow checks that run, or wait, while slots are free.");
   const MemoryActivity& memory = building.memory;
   AddGauge(reply, "compile_memory_bytes", static_cast<double>(memory.expected_bytes),
            "Memory that running compiles are expected to need, in bytes.");

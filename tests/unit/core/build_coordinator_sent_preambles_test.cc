@@ -188,21 +188,6 @@ TEST_CASE("who could send its files and does not is told so by what was parsed, 
   CHECK(scene.bench.Count(Counter::kPreambles) == 1);
 }
 
-TEST_CASE("what was made of sent files that name paths is everybody's once these do not show") {
-  Scene scene;
-  const auto built = scene.Build("int a;", "__FILE__");
-  REQUIRE(built.ok());
-  // An artifact and a manifest of each plan, once the proof has been made.
-  REQUIRE(scene.bench.disk.WaitUntilHolds(4));
-  CHECK(scene.bench.Count(Counter::kPathProofs) == 1);
-  scene.bench.files.disk->Write("/home/else/local.h", "__FILE__");
-  auto elsewhere = MakeRequest("#include \"local.h\"\nint a;");
-  elsewhere->working_directory = "/home/else";
-  const auto hit = scene.bench.Ask(elsewhere, kBob);
-  REQUIRE(hit.ok());
-  CHECK(hit->outcome == Outcome::kHit);
-}
-
 TEST_CASE("a hit over sent files is compiled again from what was sent") {
   Scene scene(1);
   SECTION("to the same") {}

@@ -28,14 +28,14 @@ ToolchainPtr SmallToolchain() {
 
 struct Job {
   explicit Job(const std::shared_ptr<FakeDisk>& disk, ClosureRecorder::Events events = {},
-               const NameParts& request_parts = {})
+               const PathUses& request = {})
       : recorder(std::make_unique<FakeRequesterFiles>(
                      disk, RootDirectories{{"/src", "/include"}, "/src"}),
                  {.roots = {{"/cccl-root-0", 0},
                             {"/cccl-root-1", 1},
                             {"/cccl-work", kWorkingDirectoryRoot}},
                   .toolchain = {SmallToolchain(), {{"/cccl-root-2", "/cuda/include", true}}}},
-                 std::move(events), request_parts) {}
+                 std::move(events), request) {}
 
   FileAnswer Ask(const std::string& name) {
     const auto answer = recorder.Ask(name);
@@ -154,8 +154,8 @@ TEST_CASE("a name is noticed that files can paste together with the request and 
   disk->Write("/include/a.h", "LE__ DATE");
   disk->Write("/include/b.h", "#define X(x) __##x");
   disk->Write("/include/c.h", "__");
-  NameParts request;
-  request.Add("__FI");
+  PathUses request;
+  request.parts.Add("__FI");
   int told = 0;
   Job job(disk, {.path_token = [&told]() -> Status {
             ++told;
@@ -182,9 +182,9 @@ TEST_CASE("a name is noticed that a job can paste together with what was parsed 
   preamble.Ask("/cccl-root-1/a.h");
   const auto parsed = preamble.recorder.Finish();
   CHECK_FALSE(parsed.traits.path_tokens);
-  NameParts request;
-  request.Add("__FI");
-  request.Add("__TI");
+  PathUses request;
+  request.parts.Add("__FI");
+  request.parts.Add("__TI");
   Job job(disk, {}, request);
   CHECK(*job.recorder.Adopt(parsed));
   const auto record = job.recorder.Finish();

@@ -340,59 +340,51 @@ BuildPtr MayShowPaths(Scene& scene, const std::string& directory,
 }
 
 TEST_CASE("a second directory's build is made under canonical names and proves both") {
-  std::promise<void> end_of_other;
-  std::shared_future<void> end = end_of_other.get_future().share();
-  Scene scene([end](const CompileJob& job, int call) {
-    const auto output = SourceAsOutput(job, call);
-    if (output->artifact->parts[0].bytes == "other") end.wait();
-    return output;
-  });
-  scene.compiler.Shut();
+  Scene scene;
   scene.Join(MayShowPaths(scene, "/tmp/tmp1"));
-  scene.Join("other");
-  scene.compiler.Open();
   CHECK(scene.Answer(0).outcome == Outcome::kBuilt);
-  REQUIRE(scene.compiler.WaitUntilStarted(2));
-  // The only slot was never free, and is not until this one waits for it: no proof was made before.
+  CHECK(scene.compiler.started() == 1);
   scene.Join(MayShowPaths(scene, "/tmp/tmp2"));
-  end_of_other.set_value();
-  const BuildAnswer second = scene.Answer(2);
+  const BuildAnswer second = scene.Answer(1);
   CHECK(second.outcome == Outcome::kBuilt);
   CHECK(second.key == MayShowPaths(scene, "/tmp/tmp3")->to_be_proven->key);
   CHECK(scene.tier.Holds(second.key));
-  CHECK(scene.compiler.started() == 3);
-  CHECK(scene.statistics.Get(Counter::kCompiles) == 3);
+  CHECK(scene.compiler.started() == 2);
   CHECK(scene.statistics.Get(Counter::kPathProofs) == 1);
 }
 
-/// LTO-IR holds the program's name, and PTX does if the program shows it.
-FakeCompiler::Behaviour NamedInLtoIr(bool shown) {
-  return [shown](const CompileJob& job, int) -> Result<CompileOutput> {
-    const bool ir = std::ranges::find(job.options, "--dlink-time-opt") != job.options.end();
-    CompileOutput output = testing::Succeed(ir || shown ? job.program_name : "code");
-    if (!ir) return output;
-    Artifact artifact = *output.artifact;
-    artifact.parts[0].kind = cccl_cache::ArtifactKind::kLtoIr;
-    output.artifact = std::make_shared<const Artifact>(std::move(artifact));
-    return output;
-  };
+TEST_CASE("a program whose path shows is built under the real names, in a second directory too") {
+  Scene scene([](const CompileJob& job, int) { return testing::Succeed(job.program_name); });
+  for (const char* place : {"/tmp/tmp1", "/tmp/tmp2"}) {
+    BuildPtr waiter = MayShowPaths(scene, place);
+    const Digest real = waiter->plan->key;
+    scene.Join(std::move(waiter));
+    CHECK(scene.Answer(place[8] - '1').key == real);
+  }
+  CHECK(scene.statistics.Get(Counter::kPathProofs) == 1);
 }
 
-TEST_CASE("LTO-IR is that under canonical names from the first answer on, unless a path shows") {
-  for (const bool shown : {false, true}) {
-    Scene scene(NamedInLtoIr(shown));
-    BuildPtr waiter = MayShowPaths(scene, "/tmp/tmp1", {"-arch=sm_90", "-dlto"});
-    const BuildPlan& plan = shown ? *waiter->plan : *waiter->to_be_proven;
-    const auto [key, name] = std::make_pair(plan.key, plan.job.program_name);
+TEST_CASE("another user's result under real names is no part of a proof") {
+  Scene scene;
+  scene.Join(MayShowPaths(scene, "/tmp/tmp1"));
+  CHECK(scene.Answer(0).outcome == Outcome::kBuilt);
+  BuildPtr waiter = MayShowPaths(scene, "/tmp/tmp2");
+  waiter->peer = kBob;
+  scene.Join(std::move(waiter));
+  CHECK(scene.Answer(1).outcome == Outcome::kBuilt);
+  CHECK(scene.statistics.Get(Counter::kPathProofs) == 0);
+}
+
+TEST_CASE("LTO-IR over files that name paths stays under the real names") {
+  Scene scene;
+  for (size_t i = 0; i < 2; ++i) {
+    BuildPtr waiter = MayShowPaths(scene, "/tmp/tmp" + std::to_string(i), {"-arch=sm_90", "-dlto"});
+    const Digest real = waiter->plan->key;
     scene.Join(std::move(waiter));
-    const BuildAnswer answer = scene.Answer(0);
-    CHECK(answer.outcome == Outcome::kBuilt);
-    CHECK(answer.key == key);
-    CHECK(answer.artifact->parts[0].bytes == name);
-    CHECK(scene.tier.Holds(key));
-    CHECK(scene.statistics.Get(Counter::kPathProofs) == 1);
-    CHECK(scene.statistics.Get(Counter::kCompiles) == (shown ? 2 : 1));
+    CHECK(scene.Answer(i).key == real);
   }
+  CHECK(scene.compiler.started() == 2);
+  CHECK(scene.statistics.Get(Counter::kPathProofs) == 0);
 }
 
 TEST_CASE("where the toolchain changes during each compile, the last is answered and not kept") {

@@ -1,0 +1,273 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/closure/path_uses.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/core/closure/cccl_lines.h"
+
+namespace cccl_cache::daemon {
+namespace {
+
+/// Names in the macros of assertions. A program that gives one of them another meaning can make a
+/// number of the path beside it.
+constexpr auto kMeanings = std::to_array<std::string_view>(
+    {"__LINE__", "__func__", "__PRETTY_FUNCTION__", "static_cast", "sizeof", "void", "char", "bool",
+     "Debug", "message", "CUB_NS_QUALIFIER", "_CCCL_PRAGMA", "_CCCL_TO_STRING",
+     "_CCCL_BUILTIN_EXPECT"});
+
+constexpr WordFilter kWatchedWords = [] {
+  WordFilter filter;
+  for (const std::string_view word : shown_names::kPathWords) filter.Add(word);
+  for (const std::string_view word : shown_names::kAssertions) filter.Add(word);
+  return filter;
+}();
+
+constexpr auto kDirectoriesOfCccl =
+    std::to_array<std::string_view>({"cub", "cuda", "nv", "thrust"});
+
+template <typename Words>
+bool IsOneOf(const Words& words, std::string_view word) {
+  return std::ranges::find(words, word) != words.end();
+}
+
+bool BeginsWord(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$';
+}
+bool InWord(char c) { return BeginsWord(c) || (c >= '0' && c <= '9'); }
+
+/// Reads a text whose spliced lines are joined, as a preprocessor divides it: comments, literals,
+/// directives, words. Where that is in doubt, `doubt` is set, and nothing counts as a comment.
+class UseReader {
+ public:
+  UseReader(std::string_view text, bool spliced, bool of_cccl)
+      : text_(text), spliced_(spliced), of_cccl_(of_cccl) {}
+
+  PathUses Read() {
+    while (at_ < text_.size()) Next();
+    EndLine();
+    uses_.doubts_assertions = uses_.doubts_assertions || depth_ != 0 || !groups_.empty();
+    return uses_;
+  }
+
+  [[nodiscard]] bool doubt() const { return doubt_; }
+
+ private:
+  /// An #if and what belongs to it.
+  struct Group {
+    int before;                ///< depth of parentheses in front of it
+    std::optional<int> after;  ///< that behind each of its branches so far
+    bool has_else = false;
+  };
+
+  [[nodiscard]] char Peek(size_t ahead = 1) const {
+    return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\n';
+  }
+
+  void Next() {
+    const char c = text_[at_];
+    if (c == '\n') {
+      EndLine();
+      ++at_;
+    } else if (BeginsWord(c)) {
+      Word();
+    } else if ((c >= '0' && c <= '9') || (c == '.' && Peek() >= '0' && Peek() <= '9')) {
+      Number();
+    } else if (c == '/' && (Peek() == '/' || Peek() == '*')) {
+      Comment();
+    } else if (c == '"' || c == '\'') {
+      Literal(c);
+    } else {
+      Sign(c);
+    }
+  }
+
+  void Sign(char c) {
+    if (c == '#' && line_.empty()) is_directive_ = true;
+    if (c == '%' && Peek() == ':') doubt_ = true;  // another spelling of #
+    if (!is_directive_ && c == '(') ++depth_;
+    if (!is_directive_ && c == ')' && --depth_ < 0) uses_.doubts_assertions = true;
+    const bool blank = c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
+    if (blank) {
+      Blank();
+    } else {
+      line_ += c;
+    }
+    ++at_;
+  }
+
+  void Blank() {
+    if (!line_.empty() && line_ != "#" && line_.back() != ' ') line_ += ' ';
+  }
+
+  void Word() {
+    const size_t begin = at_;
+    while (at_ < text_.size() && InWord(text_[at_])) ++at_;
+    const std::string_view word = text_.substr(begin, at_ - begin);
+    if (at_ < text_.size() && text_[at_] == '"' && word.ends_with('R')) return RawLiteral();
+    line_ += word;
+    if (is_directive_ && directive_.empty()) {
+      directive_ = word;
+      return BeginDirective();
+    }
+    Take(word, true);
+  }
+
+  /// A number with what belongs to it, so that its apostrophes begin no literal.
+  void Number() {
+    while (at_ < text_.size()) {
+      const char c = text_[at_];
+      const bool sign = (c == '+' || c == '-') &&
+                        std::string_view("eEpP").find(text_[at_ - 1]) != std::string_view::npos;
+      const bool separator = c == '\'' && InWord(Peek());
+      if (!InWord(c) && c != '.' && !sign && !separator) return;
+      line_ += c;
+      ++at_;
+    }
+  }
+
+  void Comment() {
+    if (Peek() == '/') {
+      at_ = std::min(text_.find('\n', at_), text_.size());
+      return;
+    }
+    const size_t end = text_.find("*/", at_ + 2);
+    // It may be part of a header's name, and no comment.
+    const bool lines = text_.substr(at_, end - at_).find('\n') != text_.npos;
+    if (end == text_.npos || (lines && is_directive_)) doubt_ = true;
+    Blank();
+    at_ = end == text_.npos ? text_.size() : end + 2;
+  }
+
+  /// Ends at the end of the line at the latest, as the compiler's do.
+  void Literal(char quote) {
+    const size_t begin = ++at_;
+    while (at_ < text_.size() && text_[at_] != quote && text_[at_] != '\n') {
+      at_ += text_[at_] == '\\' && Peek() != '\n' ? 2 : 1;
+    }
+    at_ = std::min(at_, text_.size());
+    line_ += quote;
+    line_ += quote;
+    const std::string_view contents = text_.substr(begin, at_ - begin);
+    if (at_ < text_.size() && text_[at_] == quote) ++at_;
+    // A pragma is code in a literal. It names no path without one of these, and pastes none.
+    const bool may_be_code =
+        contents.find('(') != contents.npos || contents.find("__") != contents.npos;
+    if (may_be_code) WordsIn(contents);
+  }
+
+  void RawLiteral() {
+    const size_t begin = ++at_;
+    const std::string_view rest = text_.substr(begin);
+    const std::string_view delimiter = rest.substr(0, rest.find('('));
+    const size_t size = rest.find(")" + std::string(delimiter) + "\"");
+    // In a raw literal, a backslash before a newline joins nothing.
+    if (spliced_ || size == rest.npos) doubt_ = true;
+    line_ += "\"\"";
+    at_ = size == rest.npos ? text_.size() : begin + size + delimiter.size() + 2;
+    WordsIn(rest.substr(0, size));
+  }
+
+  void WordsIn(std::string_view text) {
+    for (size_t at = 0; at < text.size();) {
+      const size_t begin = at;
+      while (at < text.size() && InWord(text[at])) ++at;
+      if (at > begin && BeginsWord(text[begin])) Take(text.substr(begin, at - begin), false);
+      if (at == begin) ++at;
+    }
+  }
+
+  void BeginDirective() {
+    if (directive_ == "include" && depth_ != 0) uses_.doubts_assertions = true;
+    if (directive_.starts_with("if")) return groups_.push_back({depth_, std::nullopt});
+    const bool end = directive_ == "endif";
+    if (!end && !directive_.starts_with("el")) return;
+    if (groups_.empty()) {
+      uses_.doubts_assertions = true;
+      return;
+    }
+    // Only one branch is compiled: parentheses count where all branches agree on them.
+    Group& group = groups_.back();
+    if (group.after.value_or(depth_) != depth_) uses_.doubts_assertions = true;
+    group.after = depth_;
+    group.has_else = group.has_else || directive_ == "else";
+    if (!end) {
+      depth_ = group.before;
+    } else {
+      if (!group.has_else && depth_ != group.before) uses_.doubts_assertions = true;
+      groups_.pop_back();
+    }
+  }
+
+  void Take(std::string_view word, bool in_code) {
+    uses_.parts.Add(word);
+    const bool defines = directive_ == "define" && !std::exchange(defined_, true);
+    if (defines && !of_cccl_ && IsOneOf(kMeanings, word)) uses_.doubts_assertions = true;
+    if (!kWatchedWords.MayHold(word)) return;
+    if (IsOneOf(shown_names::kPathWords, word)) names_path_ = true;
+    if (!IsOneOf(shown_names::kAssertions, word) || defines || !in_code) return;
+    if (is_directive_ && directive_ != "define" && directive_ != "pragma") return;
+    uses_.as_text = true;
+    // In arguments of another macro, or where it is part of one, its expansion can be made a
+    // literal and measured.
+    if (!of_cccl_ && (is_directive_ || depth_ != 0)) uses_.as_number = true;
+  }
+
+  void EndLine() {
+    if (names_path_) {
+      while (line_.ends_with(' ')) line_.pop_back();
+      const bool known = of_cccl_ && IsOneOf(kCcclLines, line_);
+      (known ? uses_.as_text : uses_.as_number) = true;
+    }
+    line_.clear();
+    directive_ = {};
+    is_directive_ = defined_ = names_path_ = false;
+  }
+
+  const std::string_view text_;
+  const bool spliced_;
+  const bool of_cccl_;
+  PathUses uses_;
+  bool doubt_ = false;
+  size_t at_ = 0;
+  int depth_ = 0;  ///< of parentheses
+  std::vector<Group> groups_;
+  // The line so far: as in kCcclLines; its directive; whether the name that it defines was read;
+  // whether it holds one of kPathWords.
+  std::string line_;
+  std::string_view directive_;
+  bool is_directive_ = false;
+  bool defined_ = false;
+  bool names_path_ = false;
+};
+
+}  // namespace
+
+PathUses PathUsesIn(std::string_view text, bool of_cccl) {
+  std::string joined;
+  UseReader reader(WithoutSplices(text, &joined), !joined.empty(), of_cccl);
+  PathUses uses = reader.Read();
+  if (of_cccl) uses.doubts_assertions = false;
+  // # and \, where the language is C++14 or older. They stand in comments, too.
+  const bool trigraphs = text.find("?\?=") != text.npos || text.find("?\?/") != text.npos;
+  if (!reader.doubt() && !trigraphs) return uses;
+  // Each word may be code, in any place.
+  const TextTraits words = ScanText(text);
+  uses.parts = PartsIn(text);
+  uses.as_number = uses.as_number || words.path_token || words.assertion;
+  uses.doubts_assertions = true;
+  return uses;
+}
+
+bool IsNameOfCccl(std::string_view below) {
+  const size_t slash = below.find('/');
+  return slash != below.npos && IsOneOf(kDirectoriesOfCccl, below.substr(0, slash));
+}
+
+}  // namespace cccl_cache::daemon

@@ -1,0 +1,30 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""That the daemon knows the lines of CCCL's releases that name paths (cccl_lines.h). CCCL_CACHED_TEST_RELEASES names more
+directories than those installed, divided by colons, each with a wheel or an archive of one release unpacked in it."""
+
+import os
+import pathlib
+import subprocess
+
+import pytest
+from conftest import PLACES
+
+TOOLCHAINS = pathlib.Path(__file__).parents[2] / ".toolchains"
+INSTALLED = [PLACES.cuda13, PLACES.cuda12, TOOLCHAINS / "cupy", TOOLCHAINS / "cuda-python", TOOLCHAINS / "cuda-python-before"]
+OTHERS = [each for each in os.environ.get("CCCL_CACHED_TEST_RELEASES", "").split(":") if each]
+
+
+def roots_of(place):
+    """The directories that a program names by -I."""
+    found = {version.parents[2] for version in pathlib.Path(place).rglob("cuda/std/version")}
+    return found | {debug.parents[1] for debug in pathlib.Path(place).rglob("cub/util_debug.cuh")}
+
+
+@pytest.mark.parametrize("place", [*INSTALLED, *OTHERS], ids=lambda place: pathlib.Path(place).name)
+def test_no_line_of_a_release_is_taken_for_more_than_text(place):
+    roots = roots_of(place)
+    assert roots
+    for root in roots:
+        done = subprocess.run([os.environ["CCCL_CACHED_TEST_PATH_USES"], root], capture_output=True, check=True)
+        assert done.stdout.decode() == "", root

@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/closure/path_uses.h"
+
+#include <catch2/catch.hpp>
+#include <string>
+#include <string_view>
+
+#include "daemon/core/closure/cccl_lines.h"
+
+namespace cccl_cache::daemon::path_uses_test {
+namespace {
+
+PathUses In(std::string_view text) { return PathUsesIn(text, false); }
+PathUses InCccl(std::string_view text) { return PathUsesIn(text, true); }
+
+bool ShowsTextAlone(const PathUses& uses) { return uses.as_text && !uses.ShowMoreThanText(); }
+
+TEST_CASE("an assertion of a file shows as text") {
+  CHECK(ShowsTextAlone(In("void f(int i) { assert(i > 0); }")));
+  CHECK(ShowsTextAlone(In("#include <cassert>\n#ifdef assert\n#endif\nvoid f() { assert (1); }")));
+  CHECK(ShowsTextAlone(In("void f() { if (g()) { assert(h(1) && \")\" && ')' /* ) */); } }")));
+  CHECK(ShowsTextAlone(
+      In("void f(int i) { assert(i < 1'000); auto c = u8'('; auto s = R\"x(()\")x\"; }")));
+  CHECK(ShowsTextAlone(In("#if A\nint f(\n#else\nint g(\n#endif\nint i) { assert(i); }")));
+  CHECK_FALSE(In("// assert(1)\n/* S(assert(1)) */ static_assert(1);").as_text);
+  CHECK_FALSE(In("#define assert(x)\n").ShowMoreThanText());
+}
+
+TEST_CASE("an assertion that another macro can make a literal of counts as a number") {
+  for (const char* text : {
+           "#define S(x) #x\n#define X(x) S(x)\nint n = sizeof(X(assert(1)));",
+           "#define BODY assert(1)\n",
+           "%:define BODY assert(1)\n",
+           "#define CALL(f) f(1)\nvoid g() { CALL(assert); }",
+           "#pragma unroll sizeof(X(assert(1)))\n",
+           "assert(1) );",
+           "( assert(1)",
+           "#if 0\n(\n#endif\nassert(1) )",
+           "assert(1) ) (",
+           "#if A\nX(\n#else\n#endif\nassert(1)\n#if A\n#else\n(\n#endif\n)",
+           "X(\n#if A\n)\n#endif\nassert(1)\n#if A\n(\n#endif\n)",
+           "void f() { assert(1); }\nint n = X(\n#include \"other.h\"\n);",
+           "#define __LINE__ 7\nvoid f() { assert(1); }",
+           "#define static_cast\nvoid f() { assert(1); }",
+           "int n = X(\\\nassert(1));",
+           "#include <a/*b>\nint n = X(assert(1)); /* */",
+           "#if __has_include(<a/*b>)\n#endif\nint n = X(assert(1)); /* */",
+           "?\?=define BODY assert(1)\n",
+           "X(\n// ?\?/\n)\nassert(1)\n// ?\?/\n(\n)",
+       }) {
+    INFO(text);
+    CHECK(In(text).ShowMoreThanText());
+  }
+}
+
+TEST_CASE("arguments that go on in another text make an assertion there a number") {
+  PathUses uses = In("void f() { assert(1); }");
+  CHECK_FALSE(uses.ShowMoreThanText());
+  uses |= In("int n = X(\n#include \"asserts.h\"\n);");
+  CHECK(uses.ShowMoreThanText());
+}
+
+TEST_CASE("a name of a path counts in code and in a pragma's literal, and not in a comment") {
+  for (const std::string word : {"__FILE__", "__builtin_FILE", "__BASE_FILE__", "source_location",
+                                 "__assertfail", "__assert_fail", "__ASSERT_STR_HELPER"}) {
+    INFO(word);
+    CHECK(In("auto x = " + word + ";").as_number);
+    CHECK(In("_Pragma(\"unroll sizeof(" + word + ")\")").as_number);
+    CHECK(In("#define X " + word + "\n").as_number);
+    CHECK(In("#error don't /*\nint n = sizeof(" + word + "); //*/").as_number);
+    CHECK(In("auto s = R\"(" + word + ")\";").as_number);
+    CHECK_FALSE(In("// " + word + "\n/* " + word + " */ int x;").as_number);
+  }
+}
+
+TEST_CASE("CCCL's lines that name a path show as text in files that stand where CCCL's do") {
+  for (const std::string_view line : kCcclLines) {
+    INFO(line);
+    CHECK(ShowsTextAlone(InCccl(line)));
+    CHECK(In(line).as_number);
+    CHECK(InCccl(std::string(line) + " + 1").as_number);
+  }
+  CHECK(ShowsTextAlone(InCccl("#  define _CCCL_BUILTIN_FILE() \\\n   __FILE__ // here\n")));
+  CHECK(InCccl("#  define _CCCL_BUILTIN_FILE() sizeof(__FILE__)\n").as_number);
+  CHECK(ShowsTextAlone(InCccl("NV_IF_TARGET(NV_IS_DEVICE, (_CCCL_ASSERT(i, \"\");))")));
+  CHECK(In("int n = X(_CCCL_ASSERT(i, \"\"));").as_number);
+}
+
+TEST_CASE("the first directory of its name says where a file stands") {
+  CHECK(IsNameOfCccl("cuda/std/array"));
+  CHECK(IsNameOfCccl("cub/cub.cuh"));
+  CHECK_FALSE(IsNameOfCccl("cub"));
+  CHECK_FALSE(IsNameOfCccl("mine/cuda/std/array"));
+}
+
+TEST_CASE("parts of names count in code alone, and in literals that may be a pragma's") {
+  const auto has = [](std::string_view text, std::string_view part) {
+    NameParts parts;
+    parts.Add(part);
+    PathUses with = In(text);
+    return (with.parts |= parts) == In(text).parts;
+  };
+  CHECK(has("C2(__FI, LE__)", "__FI"));
+  CHECK(has("_Pragma(\"unroll sizeof(C2(__FI, LE__))\")", "__FI"));
+  CHECK_FALSE(has("// __FI", "__FI"));
+  CHECK_FALSE(has("asm(\"arrive.b64 _, [%0];\");", "_"));
+}
+
+}  // namespace
+}  // namespace cccl_cache::daemon::path_uses_test
