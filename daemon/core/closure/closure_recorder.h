@@ -96,7 +96,7 @@ class ClosureRecorder final : public JobFiles {
   [[nodiscard]] Status CountBytes(const RequesterFiles::Contents& contents) REQUIRES(mutex_);
   [[nodiscard]] Status CountName(const FileName& name) REQUIRES(mutex_);
   void Scan(const FileName& name, std::string_view text) REQUIRES(mutex_);
-  void Note(const PathUses& uses);
+  void Note(const PathUses& uses) REQUIRES(mutex_);
   /// Records names that can be pasted together now. `below`: the name of the file that added parts.
   void NotePastedNames(std::string_view below) REQUIRES(mutex_);
 
