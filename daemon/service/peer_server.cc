@@ -123,8 +123,8 @@ bool PeerServer::StartServer() {
                                 kMessageSlack);
   RefuseCompression(builder);
   BoundPeer(builder, *quota_);
-  auto server = CallServer::Start(builder, methods_,
-                                  [this](const CallStream& stream) { Look(stream); });
+  auto server =
+      CallServer::Start(builder, methods_, [this](const CallStream& stream) { Look(stream); });
   if (server == nullptr) return false;
   servers_.emplace(next_server_++, Served{*std::move(share), std::move(server)});
   return true;

@@ -65,8 +65,8 @@ class PeerServer {
 
  private:
   struct Connection {
-    pid_t pid;             ///< only for the log, see Peer
-    FileReach reach;       ///< of its calls
+    pid_t pid;        ///< only for the log, see Peer
+    FileReach reach;  ///< of its calls
     bool has_called = false;
   };
   /// Takes the proof of rights that the first call of a connection may bring.
