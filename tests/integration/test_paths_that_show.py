@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds whose output shows a path, whatever is kept of them."""
 
+import base64
 import json
 
 import pytest
@@ -69,6 +70,25 @@ def test_a_request_for_ltoir_has_one_answer(daemon, directory, header, shown):
     assert outcomes == ("built", "hit", "built" if shown else "hit")
     assert artifacts[1] == artifacts[0]
     assert (artifacts[2] == artifacts[0]) == (not shown)
+
+
+CALLER = """extern "C" __device__ int f(int);
+extern "C" __global__ void k(int* p) { *p = f(*p); }
+"""
+
+
+@pytest.mark.parametrize("text", [
+    '#include "shows.h"\n',
+    '#include <cuda/std/array>\nextern "C" __device__ int f(int i) { return cuda::std::array<int, 2>{}[i]; }\n',
+], ids=["header", "libcu++"])
+def test_an_assertion_in_ltoir_without_a_kernel_names_its_file(daemon, root, directory, text):
+    (directory / "shows.h").write_text('extern "C" __device__ int f(int i) { assert(i); return i; }\n')
+    _, ltoir = build(daemon.cli, directory / "f.cu", text, "--emit", "ltoir")
+    caller = raw(kind="nvrtc", root=root, source=CALLER, name="k.cu", options=["-arch=sm_90", "-dlto"])["ltoir"]
+    ptx = raw(kind="link", root=root, options=["-arch=sm_90", "-lto", "-ptx"],
+              inputs=[[3, base64.b64encode(each).decode()] for each in (ltoir, caller)])["ptx"].decode()
+    assert "__assertfail" in ptx
+    assert ", ".join(str(each) for each in b"/cccl-root") not in ptx
 
 
 @pytest.mark.parametrize("text, option", [

@@ -77,10 +77,19 @@ bool MakesIntermediateCode(std::string_view option) {
   return option.starts_with("--dlink-time-opt") || option.starts_with("--optix-ir");
 }
 
+/// Returns whether files of the toolchain, which nothing reads for what they show, may be part.
+bool LooksInToolchain(const Closure& closure) {
+  return std::ranges::any_of(closure.entries, [](const ClosureEntry& entry) {
+    return entry.kind == FileKind::kToolchain;
+  });
+}
+
 /// Returns the plan of the same program, compiled to PTX alone.
 BuildPlan ToPtx(BuildPlan plan) {
   constexpr std::string_view kCubin = "--gpu-architecture=sm_";
   std::erase_if(plan.job.options, MakesIntermediateCode);
+  // Intermediate code holds the functions that no kernel of its own calls, too.
+  plan.job.options.emplace_back("--relocatable-device-code=true");
   for (std::string& option : plan.job.options) {
     if (!option.starts_with(kCubin)) continue;
     option = "--gpu-architecture=compute_" + option.substr(kCubin.size());
@@ -135,7 +144,8 @@ FlightResult CompileRunner::RunNow(const BuildPlan& plan, const CompileOrder& or
       std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - flight_result.started);
   CountJob(order.purpose, attempt.ended_for_paths, flight_result.compile_time);
   flight_result.toolchain_changed = !parts_.toolchains.Unchanged(toolchain);
-  const bool may_hold_text = attempt.record.traits.uses.as_text;
+  const bool may_hold_text =
+      attempt.record.traits.uses.as_text || LooksInToolchain(attempt.record.closure);
   Judge(plan, std::move(attempt), &flight_result);
   if (order.purpose == CompilePurpose::kCaller && may_hold_text && flight_result.keepable() &&
       flight_result.output.succeeded && !plan.path_dependent && NamesPathsAnyway(plan)) {
