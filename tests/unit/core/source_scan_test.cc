@@ -15,6 +15,7 @@ TEST_CASE("a time token is found as a whole identifier only") {
   CHECK(ScanText("__TIMESTAMP__").time_token == "__TIMESTAMP__");
   CHECK(ScanText("MY__DATE__").time_token == "");
   CHECK(ScanText("__DATE__S __DATE__").time_token == "__DATE__");
+  CHECK(ScanText("$__DATE__$").time_token == "__DATE__");  // $ is in no identifier of NVRTC's
   CHECK(ScanText("").time_token == "");
 }
 
@@ -88,6 +89,7 @@ TEST_CASE("a name that a paste can make of a text's identifiers is known") {
   CHECK(pasted("C3(__, DATE, __)").time_token == "__DATE__");
   CHECK(pasted("#define P __PRETTY_\nC2(P, FUNCTION__)").function_token);
   CHECK(pasted("C2(ass, ert)(x)").path_token);
+  CHECK(pasted("C2(a, ssert)(x)").path_token);
   CHECK(pasted("#define __annotate__(a) a##__\n__location__(FILE)").path_token);
   CHECK_FALSE(pasted("C2(__FI, LE__)").base_name_token);
   CHECK(pasted("C2(__FI, LE__)").time_token.empty());
