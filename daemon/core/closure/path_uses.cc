@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <filesystem>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <utility>
@@ -17,10 +19,30 @@ namespace {
 
 /// Names in the macros of assertions. A program that gives one of them another meaning can make a
 /// number of the path beside it.
-constexpr auto kMeanings = std::to_array<std::string_view>(
-    {"__LINE__", "__func__", "__PRETTY_FUNCTION__", "static_cast", "sizeof", "void", "char", "bool",
-     "Debug", "message", "CUB_NS_QUALIFIER", "_CCCL_PRAGMA", "_CCCL_TO_STRING",
-     "_CCCL_BUILTIN_EXPECT"});
+constexpr auto kMeanings = std::to_array<std::string_view>({"__LINE__",
+                                                            "__func__",
+                                                            "__PRETTY_FUNCTION__",
+                                                            "static_cast",
+                                                            "sizeof",
+                                                            "void",
+                                                            "char",
+                                                            "bool",
+                                                            "Debug",
+                                                            "message",
+                                                            "CUB_NS_QUALIFIER",
+                                                            "_CCCL_PRAGMA",
+                                                            "_CCCL_TO_STRING",
+                                                            "_CCCL_BUILTIN_EXPECT",
+                                                            "NV_IF_TARGET",
+                                                            "NV_IF_ELSE_TARGET",
+                                                            "NV_DISPATCH_TARGET",
+                                                            "if",
+                                                            "asm",
+                                                            "cub",
+                                                            "fprintf",
+                                                            "__libcpp_verbose_abort",
+                                                            "__libcpp_debug_function",
+                                                            "__libcpp_debug_info"});
 
 constexpr WordFilter kWatchedWords = [] {
   WordFilter filter;
@@ -28,6 +50,11 @@ constexpr WordFilter kWatchedWords = [] {
   for (const std::string_view word : shown_names::kAssertions) filter.Add(word);
   return filter;
 }();
+
+/// The longest delimiter of a raw literal that a compiler takes.
+constexpr size_t kMaxDelimiter = 16;
+
+constexpr auto kRawPrefixes = std::to_array<std::string_view>({"R", "LR", "uR", "UR", "u8R"});
 
 constexpr auto kDirectoriesOfCccl =
     std::to_array<std::string_view>({"cub", "cuda", "nv", "thrust"});
@@ -37,9 +64,11 @@ bool IsOneOf(const Words& words, std::string_view word) {
   return std::ranges::find(words, word) != words.end();
 }
 
-bool BeginsWord(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$';
+bool HoldsOneOf(std::string_view text, std::initializer_list<std::string_view> parts) {
+  return std::ranges::any_of(parts, [&](auto part) { return text.find(part) != text.npos; });
 }
+
+bool BeginsWord(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool InWord(char c) { return BeginsWord(c) || (c >= '0' && c <= '9'); }
 
 /// Reads a text whose spliced lines are joined, as a preprocessor divides it: comments, literals,
@@ -110,7 +139,11 @@ class UseReader {
     const size_t begin = at_;
     while (at_ < text_.size() && InWord(text_[at_])) ++at_;
     const std::string_view word = text_.substr(begin, at_ - begin);
-    if (at_ < text_.size() && text_[at_] == '"' && word.ends_with('R')) return RawLiteral();
+    if (at_ < text_.size() && text_[at_] == '"' && word.ends_with('R')) {
+      // Others are macros in front of a literal that is not raw.
+      if (!IsOneOf(kRawPrefixes, word)) doubt_ = true;
+      return RawLiteral();
+    }
     line_ += word;
     if (is_directive_ && directive_.empty()) {
       directive_ = word;
@@ -127,6 +160,9 @@ class UseReader {
                         std::string_view("eEpP").find(text_[at_ - 1]) != std::string_view::npos;
       const bool separator = c == '\'' && InWord(Peek());
       if (!InWord(c) && c != '.' && !sign && !separator) return;
+      // Before C++17, a sign behind a p begins a token of its own.
+      if (sign && BeginsWord(Peek())) doubt_ = true;
+      separates_ = separates_ || separator;
       line_ += c;
       ++at_;
     }
@@ -147,6 +183,8 @@ class UseReader {
 
   /// Ends at the end of the line at the latest, as the compiler's do.
   void Literal(char quote) {
+    // Before C++14, the apostrophe in a number begins a literal.
+    if (quote == '\'' && separates_) doubt_ = true;
     const size_t begin = ++at_;
     while (at_ < text_.size() && text_[at_] != quote && text_[at_] != '\n') {
       at_ += text_[at_] == '\\' && Peek() != '\n' ? 2 : 1;
@@ -165,8 +203,10 @@ class UseReader {
   void RawLiteral() {
     const size_t begin = ++at_;
     const std::string_view rest = text_.substr(begin);
-    const std::string_view delimiter = rest.substr(0, rest.find('('));
-    const size_t size = rest.find(")" + std::string(delimiter) + "\"");
+    const std::string_view delimiter = rest.substr(0, rest.substr(0, kMaxDelimiter + 1).find('('));
+    const size_t size = delimiter.size() > kMaxDelimiter
+                            ? rest.npos
+                            : rest.find(")" + std::string(delimiter) + "\"");
     // In a raw literal, a backslash before a newline joins nothing.
     if (spliced_ || size == rest.npos) doubt_ = true;
     line_ += "\"\"";
@@ -184,7 +224,7 @@ class UseReader {
   }
 
   void BeginDirective() {
-    if (directive_ == "include" && depth_ != 0) uses_.doubts_assertions = true;
+    if (directive_.starts_with("include") && depth_ != 0) uses_.doubts_assertions = true;
     if (directive_.starts_with("if")) return groups_.push_back({depth_, std::nullopt});
     const bool end = directive_ == "endif";
     if (!end && !directive_.starts_with("el")) return;
@@ -211,12 +251,12 @@ class UseReader {
     if (defines && !of_cccl_ && IsOneOf(kMeanings, word)) uses_.doubts_assertions = true;
     if (!kWatchedWords.MayHold(word)) return;
     if (IsOneOf(shown_names::kPathWords, word)) names_path_ = true;
-    if (!IsOneOf(shown_names::kAssertions, word) || defines || !in_code) return;
+    if (!IsOneOf(shown_names::kAssertions, word) || defines) return;
     if (is_directive_ && directive_ != "define" && directive_ != "pragma") return;
     uses_.as_text = true;
     // In arguments of another macro, or where it is part of one, its expansion can be made a
     // literal and measured.
-    if (!of_cccl_ && (is_directive_ || depth_ != 0)) uses_.as_number = true;
+    if (!of_cccl_ && (is_directive_ || depth_ != 0 || !in_code)) uses_.as_number = true;
   }
 
   void EndLine() {
@@ -227,7 +267,7 @@ class UseReader {
     }
     line_.clear();
     directive_ = {};
-    is_directive_ = defined_ = names_path_ = false;
+    is_directive_ = defined_ = names_path_ = separates_ = false;
   }
 
   const std::string_view text_;
@@ -239,12 +279,13 @@ class UseReader {
   int depth_ = 0;  ///< of parentheses
   std::vector<Group> groups_;
   // The line so far: as in kCcclLines; its directive; whether the name that it defines was read;
-  // whether it holds one of kPathWords.
+  // whether it holds one of kPathWords; whether a number in it holds an apostrophe.
   std::string line_;
   std::string_view directive_;
   bool is_directive_ = false;
   bool defined_ = false;
   bool names_path_ = false;
+  bool separates_ = false;
 };
 
 }  // namespace
@@ -254,20 +295,24 @@ PathUses PathUsesIn(std::string_view text, bool of_cccl) {
   UseReader reader(WithoutSplices(text, &joined), !joined.empty(), of_cccl);
   PathUses uses = reader.Read();
   if (of_cccl) uses.doubts_assertions = false;
-  // # and \, where the language is C++14 or older. They stand in comments, too.
-  const bool trigraphs = text.find("?\?=") != text.npos || text.find("?\?/") != text.npos;
+  // #, \, ^, [ and ], where the language is C++14 or older. They stand in comments, too.
+  const bool trigraphs = HoldsOneOf(text, {"?\?=", "?\?/", "?\?'", "?\?(", "?\?)"});
   if (!reader.doubt() && !trigraphs) return uses;
   // Each word may be code, in any place.
   const TextTraits words = ScanText(text);
   uses.parts = PartsIn(text);
-  uses.as_number = uses.as_number || words.path_token || words.assertion;
+  // Such a splice may divide any word.
+  const bool other_splices = HoldsOneOf(text, {"?\?/\n", "?\?/\r\n"});
+  uses.as_number = uses.as_number || words.path_token || words.assertion || other_splices;
   uses.doubts_assertions = true;
   return uses;
 }
 
 bool IsNameOfCccl(std::string_view below) {
-  const size_t slash = below.find('/');
-  return slash != below.npos && IsOneOf(kDirectoriesOfCccl, below.substr(0, slash));
+  // A file may be found beside the one that includes it: cuda/../mine.h.
+  const std::string name = std::filesystem::path(below).lexically_normal();
+  const size_t slash = name.find('/');
+  return slash != name.npos && IsOneOf(kDirectoriesOfCccl, std::string_view(name).substr(0, slash));
 }
 
 }  // namespace cccl_cache::daemon

@@ -21,7 +21,7 @@ TEST_CASE("an assertion of a file shows as text") {
   CHECK(ShowsTextAlone(In("#include <cassert>\n#ifdef assert\n#endif\nvoid f() { assert (1); }")));
   CHECK(ShowsTextAlone(In("void f() { if (g()) { assert(h(1) && \")\" && ')' /* ) */); } }")));
   CHECK(ShowsTextAlone(
-      In("void f(int i) { assert(i < 1'000); auto c = u8'('; auto s = R\"x(()\")x\"; }")));
+      In("void f(int i) { assert(i < 1'000);\n auto c = u8'('; auto s = R\"x(()\")x\"; }")));
   CHECK(ShowsTextAlone(In("#if A\nint f(\n#else\nint g(\n#endif\nint i) { assert(i); }")));
   CHECK_FALSE(In("// assert(1)\n/* S(assert(1)) */ static_assert(1);").as_text);
   CHECK_FALSE(In("#define assert(x)\n").ShowMoreThanText());
@@ -43,11 +43,21 @@ TEST_CASE("an assertion that another macro can make a literal of counts as a num
            "void f() { assert(1); }\nint n = X(\n#include \"other.h\"\n);",
            "#define __LINE__ 7\nvoid f() { assert(1); }",
            "#define static_cast\nvoid f() { assert(1); }",
+           "#define NV_IF_ELSE_TARGET(c, a, b) S(b)\nvoid f() { assert(1); }",
            "int n = X(\\\nassert(1));",
            "#include <a/*b>\nint n = X(assert(1)); /* */",
            "#if __has_include(<a/*b>)\n#endif\nint n = X(assert(1)); /* */",
            "?\?=define BODY assert(1)\n",
            "X(\n// ?\?/\n)\nassert(1)\n// ?\?/\n(\n)",
+           "int n = X($assert(1)$);",
+           "int n = X(a?\?/\nssert(1));",
+           "int n = 1 ?\?' sizeof(X(assert(1)));",
+           "X( ?\?) assert(1) ?\?( )",
+           "E(1'a') int n = X(assert(1)); //'",
+           "int n = X(1p+assert(1));",
+           "auto s = PREFIXR\"(\"; int n = X(assert(1)); auto t = \")\";",
+           "_Pragma(\"unroll sizeof(X(assert(1)))\")",
+           "int n = X(\n#include_next <other.h>\n); void f() { assert(1); }",
        }) {
     INFO(text);
     CHECK(In(text).ShowMoreThanText());
@@ -92,6 +102,8 @@ TEST_CASE("the first directory of its name says where a file stands") {
   CHECK(IsNameOfCccl("cub/cub.cuh"));
   CHECK_FALSE(IsNameOfCccl("cub"));
   CHECK_FALSE(IsNameOfCccl("mine/cuda/std/array"));
+  CHECK(IsNameOfCccl("cub/block/../util_ptx.cuh"));
+  CHECK_FALSE(IsNameOfCccl("cuda/../mine/a.h"));
 }
 
 TEST_CASE("parts of names count in code alone, and in literals that may be a pragma's") {
@@ -105,6 +117,14 @@ TEST_CASE("parts of names count in code alone, and in literals that may be a pra
   CHECK(has("_Pragma(\"unroll sizeof(C2(__FI, LE__))\")", "__FI"));
   CHECK_FALSE(has("// __FI", "__FI"));
   CHECK_FALSE(has("asm(\"arrive.b64 _, [%0];\");", "_"));
+}
+
+TEST_CASE("a delimiter that no compiler takes begins no raw literal") {
+  const auto with = [](const std::string& delimiter) {
+    return In("auto s = R\"" + delimiter + "()" + delimiter + "\";");
+  };
+  CHECK_FALSE(with(std::string(16, 'x')).doubts_assertions);
+  CHECK(with(std::string(17, 'x')).doubts_assertions);
 }
 
 }  // namespace
