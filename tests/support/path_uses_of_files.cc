@@ -21,7 +21,7 @@ int main(int count, char** arguments) {
       std::ifstream file(entry.path());
       const std::string text(std::istreambuf_iterator<char>(file), {});
       const std::string below = entry.path().lexically_relative(arguments[i]);
-      const PathUses uses = PathUsesIn(text, IsNameOfCccl(below));
+      const PathUses uses = PathUsesIn(text, IsOfCccl(below, text));
       if (uses.as_number) std::cout << "number " << below << "\n";
       if (uses.doubts_assertions) std::cout << "doubts " << below << "\n";
       all |= uses;

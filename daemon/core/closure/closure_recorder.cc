@@ -182,7 +182,7 @@ void ClosureRecorder::Scan(const FileName& name, std::string_view text) {
   traits.base_name_tokens = traits.base_name_tokens || found.base_name_token;
   traits.function_tokens = traits.function_tokens || found.function_token_in_code;
   const NameParts before = traits.uses.parts;
-  PathUses uses = PathUsesIn(text, IsNameOfCccl(name.below));
+  PathUses uses = PathUsesIn(text, IsOfCccl(name.below, text));
   uses.as_number = uses.as_number || found.canonical_name;
   Note(uses);
   if (traits.uses.parts != before) NotePastedNames(name.below);

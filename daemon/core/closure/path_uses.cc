@@ -308,11 +308,14 @@ PathUses PathUsesIn(std::string_view text, bool of_cccl) {
   return uses;
 }
 
-bool IsNameOfCccl(std::string_view below) {
+bool IsOfCccl(std::string_view below, std::string_view text) {
   // A file may be found beside the one that includes it: cuda/../mine.h.
   const std::string name = std::filesystem::path(below).lexically_normal();
   const size_t slash = name.find('/');
-  return slash != name.npos && IsOneOf(kDirectoriesOfCccl, std::string_view(name).substr(0, slash));
+  const std::string_view directory = std::string_view(name).substr(0, slash);
+  return slash != name.npos && IsOneOf(kDirectoriesOfCccl, directory) &&
+         HoldsOneOf(text, {"_CCCL_", "_LIBCUDACXX_", "_CUDA_VSTD", "CUB_NS_", "CUB_NAMESPACE_",
+                           "THRUST_NAMESPACE_", "_NV_TARGET_"});
 }
 
 }  // namespace cccl_cache::daemon

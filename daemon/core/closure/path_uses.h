@@ -42,7 +42,8 @@ struct PathUses {
 /// there what CCCL means by them.
 [[nodiscard]] PathUses PathUsesIn(std::string_view text, bool of_cccl);
 
-/// Returns whether a file of this name, below a directory of -I, stands where CCCL's files do.
-[[nodiscard]] bool IsNameOfCccl(std::string_view below);
+/// Returns whether a file of this name, below a directory of -I, stands where CCCL's files do, and
+/// is made of CCCL's macros. Projects have directories of the name cuda/, too.
+[[nodiscard]] bool IsOfCccl(std::string_view below, std::string_view text);
 
 }  // namespace cccl_cache::daemon

@@ -97,13 +97,15 @@ TEST_CASE("CCCL's lines that name a path show as text in files that stand where 
   CHECK(In("int n = X(_CCCL_ASSERT(i, \"\"));").as_number);
 }
 
-TEST_CASE("the first directory of its name says where a file stands") {
-  CHECK(IsNameOfCccl("cuda/std/array"));
-  CHECK(IsNameOfCccl("cub/cub.cuh"));
-  CHECK_FALSE(IsNameOfCccl("cub"));
-  CHECK_FALSE(IsNameOfCccl("mine/cuda/std/array"));
-  CHECK(IsNameOfCccl("cub/block/../util_ptx.cuh"));
-  CHECK_FALSE(IsNameOfCccl("cuda/../mine/a.h"));
+TEST_CASE("a file is CCCL's by the first directory of its name and by CCCL's macros") {
+  constexpr std::string_view kText = "_CCCL_BEGIN_NAMESPACE_CUDA_STD";
+  CHECK(IsOfCccl("cuda/std/array", kText));
+  CHECK(IsOfCccl("cub/cub.cuh", "CUB_NAMESPACE_BEGIN"));
+  CHECK(IsOfCccl("cub/block/../util_ptx.cuh", kText));
+  CHECK_FALSE(IsOfCccl("cub", kText));
+  CHECK_FALSE(IsOfCccl("mine/cuda/std/array", kText));
+  CHECK_FALSE(IsOfCccl("cuda/../mine/a.h", kText));
+  CHECK_FALSE(IsOfCccl("cuda/mine.h", "int n = sizeof(X(assert(1)));"));
 }
 
 TEST_CASE("parts of names count in code alone, and in literals that may be a pragma's") {
