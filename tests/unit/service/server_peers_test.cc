@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <memory>
@@ -16,7 +17,9 @@
 
 #include "base/file_descriptor.h"
 #include "cccl_cache/v1/admin.grpc.pb.h"
+#include "cccl_cache/v1/info.grpc.pb.h"
 #include "daemon/service/server.h"
+#include "proto/daemons_rights.h"
 #include "tests/support/root.h"
 #include "tests/unit/service/running_server.h"
 #include "tests/unit/service/stalled_calls.h"
@@ -97,6 +100,28 @@ Result<BuildAnswer> AnswerWithPeer(const cccl_cache::BuildRequest&, const Peer& 
   return MakeAnswer(text);
 }
 
+Result<BuildAnswer> AnswerWithReach(const cccl_cache::BuildRequest&, const Peer& peer) {
+  return MakeAnswer(peer.reach == FileReach::kDaemons ? "the daemon's" : "everybody's");
+}
+
+/// The secret of the daemon in this process.
+std::string Secret() {
+  std::array<char, 128> link;
+  const std::string path = "/proc/self/fd/" + std::to_string(kRightsDescriptor);
+  const ssize_t size = readlink(path.c_str(), link.data(), link.size());
+  REQUIRE(size > 0);
+  return std::string(RightsIn({link.data(), static_cast<size_t>(size)}));
+}
+
+/// The reach of a build with this secret in its head; empty: with none.
+std::string ReachOf(v1::Build::Stub& stub, const std::string& secret) {
+  grpc::ClientContext context;
+  if (!secret.empty()) context.AddMetadata(std::string(kRightsField), secret);
+  v1::BuildReply reply;
+  REQUIRE(stub.Build(&context, SmallRequest(), &reply).ok());
+  return reply.artifacts(0).contents();
+}
+
 TEST_CASE("two_users: each call is known by the credentials of its own connection", "[root]") {
   RequireRoot();
   RunningServer running;
@@ -119,6 +144,29 @@ TEST_CASE("two_users: a descriptor number that another user had before tells not
     auto stub = StubOver(ConnectAs(uid, 9, running.socket()));
     CHECK(BuildOver(*stub) == std::to_string(uid) + ":" + std::to_string(uid) + ",7,9");
   }
+}
+
+TEST_CASE("the first call of a connection proves the rights of that connection alone") {
+  RunningServer running;
+  running.builder.AnswerWith(AnswerWithReach);
+  const std::string secret = Secret();
+  const auto proven = running.BuildStub();
+  const auto other = running.BuildStub();
+  CHECK(ReachOf(*proven, secret) == "the daemon's");
+  CHECK(ReachOf(*other, "") == "everybody's");
+  CHECK(ReachOf(*proven, "") == "the daemon's");
+  CHECK(ReachOf(*other, secret) == "everybody's");
+}
+
+TEST_CASE("the first call proves the rights of a connection whatever its method") {
+  RunningServer running;
+  running.builder.AnswerWith(AnswerWithReach);
+  const auto channel = running.Connect();
+  grpc::ClientContext context;
+  context.AddMetadata(std::string(kRightsField), Secret());
+  v1::InfoReply reply;
+  REQUIRE(v1::Info::NewStub(channel)->Get(&context, {}, &reply).ok());
+  CHECK(ReachOf(*v1::Build::NewStub(channel), "") == "the daemon's");
 }
 
 TEST_CASE("two_users: an upload of one user does not exist for another", "[root]") {
