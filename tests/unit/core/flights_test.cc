@@ -254,7 +254,7 @@ TEST_CASE("once a compile asks for files, users whose files they are not go thei
   CHECK(scene.compiler.started() == 3);
 }
 
-TEST_CASE("a compile whose requester's disk hangs leaves its slot to others") {
+TEST_CASE("a compile leaves its slot to others while the disk of its requester hangs") {
   Scene scene(
       [](const CompileJob& job, int call) {
         if (job.requester == kAlice.uid) static_cast<void>(job.files->Ask("/cccl-root-0/a.h"));
@@ -353,7 +353,7 @@ TEST_CASE("a second directory's build is made under canonical names and proves b
   CHECK(scene.statistics.Get(Counter::kPathProofs) == 1);
 }
 
-TEST_CASE("a program whose path shows is built under the real names, in a second directory too") {
+TEST_CASE("a program that shows its path keeps the real names, in a second directory too") {
   Scene scene([](const CompileJob& job, int) { return testing::Succeed(job.program_name); });
   for (const char* place : {"/tmp/tmp1", "/tmp/tmp2"}) {
     BuildPtr waiter = MayShowPaths(scene, place);

@@ -27,7 +27,7 @@ std::string IncludeOf(const CompileJob& job) {
       job.options, [](const std::string& each) { return each.starts_with("--include-path="); });
 }
 
-// What comes out about a program over x.h in this directory, whose compiles give what `output`
+// The verdict on a program over x.h in this directory, whose compiles give what `output`
 // says.
 PathVerdict VerdictOn(const std::string& directory,
                       const std::function<std::string(const CompileJob& job)>& output,
