@@ -14,9 +14,9 @@ namespace cccl_cache::daemon {
 
 enum class PathVerdict { kUnknown, kShown, kNotShown };
 
-/// A result that was made under the real names, because a file of the program
-/// names paths. The result of the same program under canonical names, which have another length and
-/// other letters, proves whether paths show: if it is the same, none does.
+/// A result that was made under the real names, because a file of the program names paths. The
+/// result of the same program under canonical names, which have another length and other letters,
+/// proves whether paths show: if it is the same, none does.
 class UnprovenResult {
  public:
   UnprovenResult(const BuildPlan& real, const FlightResult& flight_result);
