@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Read-only images with equal times, mounted in turn: what a site does that replaces one by the next release."""
 
+import errno
 import os
 import pathlib
 import shutil
 import subprocess
+
+from patience import wait_for
 
 LONG_AGO = 946684800  # as reproducible images have it: one time for all files
 NUMBER = "c1b9d5a2-f162-11cf-9ece-0020afc76f16"
@@ -59,8 +62,20 @@ class Images:
         output("losetup", "--detach", self._device)
 
     def _take_away(self):
+        """Returns once the kernel has let go of the file system. Before that, mounting the device again would show the
+        former image: who still has a file open, or a copy of the mount in another namespace, keeps it."""
         while self._mounted:
             output("umount", "--lazy", self._mounted.pop())
+        wait_for(self._device_is_free, f"the end of all that use the image on {self._device}")
+
+    def _device_is_free(self):
+        try:
+            os.close(os.open(self._device, os.O_RDONLY | os.O_EXCL))
+        except OSError as error:
+            if error.errno != errno.EBUSY:
+                raise
+            return False
+        return True
 
     def _mount(self, place, *arguments):
         output("mount", *arguments, place)
