@@ -40,6 +40,8 @@ class Images:
         """Mounts an image with these files, {name: bytes}, in place of the one that was there."""
         image = self._make(files)
         self._take_away()
+        # An open file, or a copy of the mount in another namespace, would make the kernel show the former image again.
+        wait_for(self._device_is_free, f"the end of all that use the image on {self._device}")
         with open(self._medium, "r+b") as medium:
             medium.write(image.read_bytes().ljust(BYTES, b"\0"))
         output("blockdev", "--flushbufs", self._device)
@@ -62,11 +64,8 @@ class Images:
         output("losetup", "--detach", self._device)
 
     def _take_away(self):
-        """Returns once the kernel has let go of the file system. Before that, mounting the device again would show the
-        former image: who still has a file open, or a copy of the mount in another namespace, keeps it."""
         while self._mounted:
             output("umount", "--lazy", self._mounted.pop())
-        wait_for(self._device_is_free, f"the end of all that use the image on {self._device}")
 
     def _device_is_free(self):
         try:
