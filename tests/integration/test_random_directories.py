@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs that lie in another directory each time, as CuPy names them, over headers that name paths."""
 
+import concurrent.futures
 import hashlib
 import json
 import pathlib
@@ -62,6 +63,13 @@ def test_a_third_process_hits_programs_over_headers_that_name_paths(real, direct
     assert run_process(real, directory, programs=programs) == ["built"] * 2
     assert real.stats()["path_proofs_total"] == 2
     assert run_process(real, directory, programs=programs) == ["hit"] * 2
+
+
+def test_eight_processes_at_once_compile_each_program_once(real, include):
+    with concurrent.futures.ThreadPoolExecutor(8) as processes:
+        outcomes = list(processes.map(lambda _: run_process(real, include), range(8)))
+    assert [each.count("built") for each in zip(*outcomes)] == [1] * len(PROGRAMS)
+    assert real.stats()["compiles_total"] == len(PROGRAMS)
 
 
 def test_ltoir_of_a_second_process_is_that_of_the_first(real, include):
