@@ -21,6 +21,8 @@ namespace cccl_cache::daemon {
 namespace {
 
 constexpr std::chrono::milliseconds kRetryAfter{500};
+// Threads without work beyond these end at once.
+constexpr size_t kMaxIdleThreads = 4;
 
 }  // namespace
 
@@ -52,7 +54,7 @@ class BlockingPool::State {
 
   struct Added {
     TaskPtr task;
-    bool needs_thread;  ///< the caller must start one for this account
+    bool needs_thread;  ///< the caller must start one for this account: none is idle
   };
   Result<Added> Add(Account account, Look look) {
     const MutexLock lock(mutex_);
@@ -73,11 +75,13 @@ class BlockingPool::State {
     user.waiting.push_back(task);
     task->place = by_deadline_.emplace(Clock::now() + bounds_.time, task);
     if (task->place == by_deadline_.begin()) changed_.NotifyAll();
-    if (more) {
-      ++user.threads;
-      threads_.Add(account, 1);
-    }
-    return Added{task, more};
+    if (!more) return Added{task, false};
+    ++user.threads;
+    threads_.Add(account, 1);
+    if (wanted_.size() == idle_threads_) return Added{task, true};
+    wanted_.push_back(account);
+    work_.NotifyOne();
+    return Added{task, false};
   }
 
   /// Records that the thread for this account could not be started. Returns false if the task is
@@ -94,7 +98,8 @@ class BlockingPool::State {
     return false;
   }
 
-  /// Returns the next task to run. Null: none waits, and the calling thread ends.
+  /// Returns the next task to run. Null: none waits, and the calling thread serves this account no
+  /// longer.
   TaskPtr Next(Account account) {
     const MutexLock lock(mutex_);
     User& user = users_.at(account);
@@ -110,6 +115,21 @@ class BlockingPool::State {
     threads_.Remove(account, 1);
     if (--user.threads == 0) users_.erase(account);
     return nullptr;
+  }
+
+  /// Waits, for a bounded time, until an account needs a thread, and returns that account. A thread
+  /// that waits here counts for no account. Returns none if the calling thread is to end.
+  std::optional<Account> AwaitAccount() {
+    const MutexLock lock(mutex_);
+    if (closed_ || idle_threads_ == kMaxIdleThreads) return std::nullopt;
+    ++idle_threads_;
+    work_.WaitFor(mutex_, bounds_.idle_time,
+                  [this]() REQUIRES(mutex_) { return closed_ || !wanted_.empty(); });
+    --idle_threads_;
+    if (wanted_.empty()) return std::nullopt;
+    const Account account = wanted_.front();
+    wanted_.pop_front();
+    return account;
   }
 
   /// Records that the look of this task has ended and has been destroyed.
@@ -175,6 +195,7 @@ class BlockingPool::State {
     std::vector<std::function<void()>> unwanted;
     const MutexLock lock(mutex_);
     closed_ = true;
+    work_.NotifyAll();
     for (auto& [account, user] : users_) dropped[account].waiting.swap(user.waiting);
     for (const auto& [deadline, task] : by_deadline_) {
       task->over = true;
@@ -222,11 +243,15 @@ class BlockingPool::State {
   Mutex mutex_;
   CondVar idle_;
   CondVar changed_;
+  CondVar work_;  // an account is wanted_, or closed_
   bool closed_ GUARDED_BY(mutex_) = false;
   size_t running_ GUARDED_BY(mutex_) = 0;  // running calls of a `then`, `late` or `after_late`
   size_t looking_ GUARDED_BY(mutex_) = 0;  // running calls of a look
   HeldInAll threads_ GUARDED_BY(mutex_);
   std::map<Account, User> users_ GUARDED_BY(mutex_);  // users that have threads
+  size_t idle_threads_ GUARDED_BY(mutex_) = 0;
+  // Accounts that idle threads will serve, one thread each; never more than there are idle threads.
+  std::deque<Account> wanted_ GUARDED_BY(mutex_);
   ByDeadline by_deadline_ GUARDED_BY(mutex_);
   std::set<TaskPtr> late_ GUARDED_BY(mutex_);  // looks that run, and are over but for `after_late`
 };
@@ -239,11 +264,14 @@ BlockingPool::BlockingPool(const Bounds& bounds)
 void BlockingPool::Close() { state_->Close(); }
 
 void BlockingPool::Serve(State& state, Account account) {
-  while (const State::TaskPtr task = state.Next(account)) {
-    task->look();
-    task->look = nullptr;
-    state.LookEnded(task);
-    state.Finish(task, false);
+  std::optional<Account> served = account;
+  for (; served; served = state.AwaitAccount()) {
+    while (const State::TaskPtr task = state.Next(*served)) {
+      task->look();
+      task->look = nullptr;
+      state.LookEnded(task);
+      state.Finish(task, false);
+    }
   }
 }
 

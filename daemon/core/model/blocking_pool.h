@@ -18,7 +18,8 @@ namespace cccl_cache::daemon {
 
 /// Threads for calls that may hang: looks at requesters' files, reads of the daemon's own disk.
 /// Each user has a few threads, so that a mount that hangs delays no other user. Threads start when
-/// there is work and end when there is none. Thread-safe.
+/// there is work. Without work a few of them wait for the next look, of any user, and then end.
+/// Thread-safe.
 class BlockingPool {
  public:
   struct Bounds {
@@ -31,6 +32,8 @@ class BlockingPool {
     /// hanging. While all looks of a user that may run at one time hang, its waiting looks are late
     /// too, and Add refuses more. None: no such limit.
     std::optional<std::chrono::milliseconds> look_time = std::nullopt;
+    /// How long a thread without work waits for more: programs build in bursts.
+    std::chrono::milliseconds idle_time{1'000};
     bool close_awaits_looks = false;  ///< looks use objects that are destroyed after Close
   };
   struct Look {

@@ -12,6 +12,7 @@
 
 #include "tests/support/no_more_threads.h"
 #include "tests/unit/core/fakes.h"
+#include "tests/unit/core/stall.h"
 
 namespace cccl_cache::daemon::blocking_pool_test {
 namespace {
@@ -99,6 +100,91 @@ TEST_CASE("who needs a thread that can't be started is told to come back, and ot
   std::promise<void> later;
   REQUIRE(checks.Add(Account(2), {[] {}, [&] { later.set_value(); }, NeverLate}));
   CHECK(later.get_future().wait_for(kPatience) == std::future_status::ready);
+}
+
+TEST_CASE("a thread without work serves the next look, of another user too, and holds no place") {
+  BlockingPool checks({.threads_per_uid = 1, .threads = 1, .idle_time = kPatience});
+  std::promise<std::thread::id> first;
+  REQUIRE(checks.Add(Account(1),
+                     {[] {}, [&] { first.set_value(std::this_thread::get_id()); }, NeverLate}));
+  const std::thread::id thread = first.get_future().get();
+  const NoMoreThreads none;
+  std::promise<std::thread::id> second;
+  const auto add = [&] {
+    return checks.Add(Account(2),
+                      {[] {}, [&] { second.set_value(std::this_thread::get_id()); }, NeverLate});
+  };
+  // The thread is busy for a moment after `then`.
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  bool added = false;
+  while (!added && std::chrono::steady_clock::now() < deadline) added = add().ok();
+  REQUIRE(added);
+  CHECK(second.get_future().get() == thread);
+}
+
+/// Counts the threads that run Note and end after that.
+class EndedThreads {
+ public:
+  void Note() {
+    thread_local AtEnd at_end;
+    at_end.count = count_;
+  }
+  [[nodiscard]] bool Wait(int threads) const {
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    while (*count_ < threads && std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::yield();
+    }
+    return *count_ >= threads;
+  }
+  [[nodiscard]] int count() const { return *count_; }
+
+ private:
+  using Count = std::shared_ptr<std::atomic<int>>;
+  struct AtEnd {
+    ~AtEnd() { ++*count; }
+    Count count;
+  };
+  const Count count_ = std::make_shared<std::atomic<int>>(0);
+};
+
+TEST_CASE("threads without work end with the owner, which does not wait for them") {
+  EndedThreads ended;
+  std::optional<BlockingPool> checks;
+  checks.emplace(BlockingPool::Bounds{.idle_time = std::chrono::hours(1)});
+  std::promise<void> done;
+  REQUIRE(checks->Add(Account(1), {[&] { ended.Note(); }, [&] { done.set_value(); }, NeverLate}));
+  done.get_future().wait();
+  for (int i = 0; i < 1000; ++i) std::this_thread::yield();  // most likely it waits by then
+  checks.reset();
+  CHECK(ended.Wait(1));
+}
+
+TEST_CASE("a thread without work ends when its time is over") {
+  EndedThreads ended;
+  BlockingPool checks({.idle_time = std::chrono::milliseconds(1)});
+  REQUIRE(checks.Add(Account(1), {[&] { ended.Note(); }, [] {}, NeverLate}));
+  CHECK(ended.Wait(1));
+}
+
+TEST_CASE("of many threads without work a few wait for more") {
+  constexpr int kThreads = 7;
+  constexpr int kIdle = 4;
+  EndedThreads ended;
+  testing::Stall stall;
+  BlockingPool checks({.threads_per_uid = kThreads,
+                       .idle_time = std::chrono::hours(1),
+                       .close_awaits_looks = true});
+  for (int i = 0; i < kThreads; ++i) {
+    REQUIRE(checks.Add(Account(1), {[&] {
+                                      ended.Note();
+                                      stall.Enter();
+                                    },
+                                    [] {}, NeverLate}));
+  }
+  REQUIRE(stall.WaitUntilEntered(kThreads));
+  stall.End();
+  CHECK(ended.Wait(kThreads - kIdle));
+  CHECK(ended.count() == kThreads - kIdle);
 }
 
 TEST_CASE("a look that takes too long is answered without it, and only once") {
