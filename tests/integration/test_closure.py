@@ -44,14 +44,25 @@ class Checkout:
     def options(self):
         return [SEED, f"-I{self.place / 'first'}", f"-I{self.place / 'second'}"]
 
-    def build(self, *options):
-        """The outcome and the PTX."""
+    def ask(self, *options, check=True):
+        """The answer, and where the PTX is."""
         output = self.place / "out.ptx"
         done = self.daemon.cli(
             "--json", "build", str(self.source), "--arch", "sm_90", "--emit", "ptx", "-o", str(output),
-            *(f"--option={option}" for option in (*self.options(), *options)), cwd=self.place,
+            *(f"--option={option}" for option in (*self.options(), *options)), cwd=self.place, check=check,
         )
-        return json.loads(done.stdout)["outcome"], text_of(output.read_bytes())
+        return json.loads(done.stdout), output
+
+    def build(self, *options):
+        """The outcome and the PTX."""
+        told, output = self.ask(*options)
+        return told["outcome"], text_of(output.read_bytes())
+
+    def fail(self):
+        """Whether the failure was not compiled, and the log."""
+        told, _ = self.ask(check=False)
+        assert told["outcome"] == "failed", told
+        return told["remembered"], told["log"]
 
     def raw(self, *options):
         """The PTX that NVRTC gives by itself."""
@@ -244,3 +255,19 @@ def test_what_changes_no_byte_that_was_read_is_a_hit(checkout, change):
     assert outcome == "built"
     change(checkout)
     assert checkout.build() == ("hit", before)
+
+
+def test_a_program_that_does_not_compile_is_not_tried_again_until_one_of_its_headers_changes(checkout):
+    first_time, log = checkout.fail()
+    assert not first_time
+    assert "value.h" in log
+    assert checkout.fail() == (True, log)
+    checkout.write(second__value="#error of the second\n")
+    first_time, log = checkout.fail()
+    assert not first_time
+    assert f'{checkout.header("second__value")}(1)' in log
+    assert checkout.fail() == (True, log)
+    checkout.write(first__value=ONE)
+    outcome, output = checkout.build()
+    assert outcome == "built"
+    assert output == checkout.raw()

@@ -80,7 +80,8 @@ struct BuildRecord {
 enum class Step : uint8_t {
   kPlan,        ///< choose the toolchain, read the options, make the fingerprint
   kQuarantine,  ///< are the files still those that the compiler died on?
-  kMemory,      ///< a failure, an artifact or a manifest in memory; else ask the disk
+  kFailure,     ///< are they still those that the program did not compile with?
+  kMemory,      ///< an artifact or a manifest in memory; else ask the disk
   kFiles,       ///< which closure of the manifest is true in the caller's files?
   kClosure,     ///< the artifact of that closure, in memory; else ask the disk
   kArtifact,    ///< answer with it, if there is one
@@ -147,6 +148,8 @@ struct Build {
   // All of that plan.
   QuarantinedPtr quarantine;    ///< may be null
   bool is_quarantined = false;  ///< with the files as they are now
+  KnownFailurePtr failure;      ///< may be null
+  bool still_fails = false;     ///< with the files as they are now
   KnownEntry known;
   FoundClosure found;
   std::optional<FlightResult> artifact;  ///< of the closure that was found
@@ -195,6 +198,8 @@ struct Build {
     step = Step::kPlan;
     quarantine = nullptr;
     is_quarantined = false;
+    failure = nullptr;
+    still_fails = false;
     known = {};
     found = {};
     artifact.reset();

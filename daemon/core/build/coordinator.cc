@@ -110,6 +110,11 @@ void BuildCoordinator::Advance(BuildPtr build) {
         break;
       case Step::kQuarantine:
         if (build->is_quarantined) return responder_.AnswerQuarantined(std::move(build));
+        build->step = Step::kFailure;
+        if (build->failure != nullptr && !build->still_fails) return AwaitFailure(std::move(build));
+        break;
+      case Step::kFailure:
+        if (build->still_fails) return responder_.AnswerFailure(std::move(build));
         build->step = Step::kMemory;
         break;
       case Step::kMemory: {
@@ -117,9 +122,6 @@ void BuildCoordinator::Advance(BuildPtr build) {
         if (!plan.uncacheable_reason.empty()) {
           build->step = Step::kJoin;
           break;
-        }
-        if (const auto failure = cache_.FailureOf(plan)) {
-          return responder_.AnswerFailure(std::move(build), *failure);
         }
         if (const auto hit = cache_.FindInMemory(plan.key, uid)) {
           return AnswerHit(std::move(build), *hit, {});
@@ -236,6 +238,8 @@ BuildPtr BuildCoordinator::MakePlan(BuildPtr build) {
   }
   build->plan = std::make_shared<const BuildPlan>(*std::move(plan));
   build->quarantine = cache_.QuarantineOf(*build->plan, build->peer.uid);
+  build->failure = cache_.FailureOf(*build->plan, build->peer.uid);
+  build->still_fails = build->failure != nullptr && build->failure->closure.entries.empty();
   return build;
 }
 
@@ -297,6 +301,11 @@ void BuildCoordinator::AwaitDisk(BuildPtr build, Value Build::*member, Read read
 void BuildCoordinator::AwaitQuarantine(BuildPtr build) {
   auto look = [died = build->quarantine](RequesterFiles& files) { return died->IsStillSo(files); };
   AwaitFiles(std::move(build), &Build::is_quarantined, std::move(look));
+}
+
+void BuildCoordinator::AwaitFailure(BuildPtr build) {
+  auto look = [failed = build->failure](RequesterFiles& files) { return failed->IsStillSo(files); };
+  AwaitFiles(std::move(build), &Build::still_fails, std::move(look));
 }
 
 void BuildCoordinator::AwaitKnown(BuildPtr build) {

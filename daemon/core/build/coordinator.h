@@ -110,6 +110,7 @@ class BuildCoordinator {
   void AwaitToolchain(BuildPtr build);
   void AwaitPlan(BuildPtr build);
   void AwaitQuarantine(BuildPtr build);
+  void AwaitFailure(BuildPtr build);
   void AwaitKnown(BuildPtr build);
   void AwaitClosure(BuildPtr build);
   void AwaitArtifact(BuildPtr build);

@@ -82,12 +82,14 @@ void Responder::AnswerQuarantined(BuildPtr build) {
   Explain(std::move(build), {.verdict = Verdict::kFailed, .reason = died->error.message});
 }
 
-void Responder::AnswerFailure(BuildPtr build, const CompileOutput& failure) {
+void Responder::AnswerFailure(BuildPtr build) {
+  const KnownFailurePtr failed = build->failure;
   if (build->dry_run) {
-    return Explain(std::move(build), {.verdict = Verdict::kFailed, .reason = failure.Reason()});
+    return Explain(std::move(build),
+                   {.verdict = Verdict::kFailed, .reason = failed->output.Reason()});
   }
   parts_.statistics.Add(Counter::kRememberedFailures);
-  BuildAnswer answer = AnswerOf(*build->plan, failure);
+  BuildAnswer answer = AnswerOf(*build->plan, failed->output);
   answer.remembered = true;
   Answer(std::move(build), std::move(answer), false);
 }

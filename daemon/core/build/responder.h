@@ -39,8 +39,8 @@ class Responder {
   void Refuse(BuildPtr build, const Error& error);
   /// Answers that the compiler died on these very files lately.
   void AnswerQuarantined(BuildPtr build);
-  /// Answers with a compile failure that is remembered.
-  void AnswerFailure(BuildPtr build, const CompileOutput& failure);
+  /// Answers with the remembered failure of the build.
+  void AnswerFailure(BuildPtr build);
   /// Answers with an artifact from a tier: as a hit, or as the result that the build waited for.
   /// `closure`: the one that is true for the caller and led to the artifact.
   void AnswerHit(BuildPtr build, const FlightResult& hit, const Closure& closure);

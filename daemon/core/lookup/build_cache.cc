@@ -176,8 +176,25 @@ void BuildCache::NoteHad(const Digest& key, const Peer& peer) {
   had_.Remember(UsersKey("closure", key, peer.uid), peer.account(), true, 0);
 }
 
-std::optional<CompileOutput> BuildCache::FailureOf(const BuildPlan& plan) {
-  return failures_.Find(plan.flight);
+KnownFailurePtr BuildCache::FailureOf(const BuildPlan& plan, uid_t uid) {
+  if (const auto of_request = failures_.Find(plan.flight)) return *of_request;
+  return failures_.Find(UsersKey("failure", plan.flight, uid)).value_or(nullptr);
+}
+
+void BuildCache::RememberFailure(const BuildPlan& plan, const Peer& peer,
+                                 const FlightResult& flight_result) {
+  const size_t log = flight_result.output.artifact->log.size();
+  if (log > kRememberedLogBytes) return;
+  const auto remember = [&](const Digest& key, const Closure& closure) {
+    failures_.Remember(
+        key, peer.account(),
+        std::make_shared<const KnownFailure>(KnownFailure{flight_result.output, closure}),
+        log + BytesOf(closure));
+  };
+  if (!flight_result.looked_outside) return remember(plan.flight, {});
+  // The overflow uid stands for many people.
+  if (peer.uid == kOverflowUid) return;
+  remember(UsersKey("failure", plan.flight, peer.uid), flight_result.closure);
 }
 
 QuarantinedPtr BuildCache::QuarantineOf(const BuildPlan& plan, uid_t uid) {
@@ -290,9 +307,8 @@ void BuildCache::Keep(const BuildPlan& plan, const Peer& peer, const FlightResul
       manifests_.AddInMemory(plan.fingerprint, {&made, 1}, compile_time, known);
       ShareManifest(plan, account);
     }
-  } else if (const size_t log = artifact->log.size();
-             log <= kRememberedLogBytes && !flight_result.looked_outside) {
-    failures_.Remember(plan.flight, account, flight_result.output, log);
+  } else {
+    RememberFailure(plan, peer, flight_result);
   }
 }
 

@@ -46,6 +46,20 @@ struct Quarantined {
 };
 using QuarantinedPtr = std::shared_ptr<const Quarantined>;
 
+/// The output of a program that did not compile. Immutable.
+struct KnownFailure {
+  CompileOutput output;
+  /// All answers to the compiler about files; empty if it asked for none outside the toolchain.
+  Closure closure;
+
+  /// Returns whether this user's files are still the ones that the program failed with. Blocks as
+  /// long as the disk does.
+  [[nodiscard]] bool IsStillSo(RequesterFiles& files) const {
+    return FirstUntrue(closure, files, ClosureOf::kRequester) == closure.entries.size();
+  }
+};
+using KnownFailurePtr = std::shared_ptr<const KnownFailure>;
+
 /// The result of one flight, before each waiter is told.
 struct FlightResult {
   std::optional<Error> error;  ///< if none, `output` holds the result
@@ -135,9 +149,9 @@ class BuildCache {
   [[nodiscard]] std::vector<ClosureOf> WhoseClosures(const Manifest& manifest, uid_t uid);
   /// Records that a build of this user had the closure with this key.
   void NoteHad(const Digest& key, const Peer& peer);
-  /// Returns the cached compile failure of this program, if the failure came from nothing but the
-  /// request.
-  [[nodiscard]] std::optional<CompileOutput> FailureOf(const BuildPlan& plan);
+  /// Returns the cached compile failure of this program, or null: one that came from nothing but
+  /// the request, or this uid's last one. The latter counts as long as the files are the same.
+  [[nodiscard]] KnownFailurePtr FailureOf(const BuildPlan& plan, uid_t uid);
   /// Returns what the compiler died on when this uid last built this plan, or null. It counts as
   /// long as the files are the same.
   [[nodiscard]] QuarantinedPtr QuarantineOf(const BuildPlan& plan, uid_t uid);
@@ -177,6 +191,7 @@ class BuildCache {
 
  private:
   void ShareManifest(const BuildPlan& plan, Account account);
+  void RememberFailure(const BuildPlan& plan, const Peer& peer, const FlightResult& flight_result);
   [[nodiscard]] bool MayHaveOwn(uid_t uid, const Digest& key) const {
     return own_ != nullptr && own_->MayHave(uid, key);
   }
@@ -187,7 +202,7 @@ class BuildCache {
   Cluster* const cluster_;
   EvictionLog& eviction_log_;
   ManifestTable manifests_;
-  ExpiringCache<CompileOutput> failures_;     // by flight
+  ExpiringCache<KnownFailurePtr> failures_;   // by flight; over files outside: by uid as well
   ExpiringCache<QuarantinedPtr> quarantine_;  // by uid, fingerprint and view
   ExpiringCache<bool> looks_outside_;         // fingerprints whose compiles asked for outside files
   ExpiringCache<bool> may_show_paths_;  // by uid and fingerprint: programs whose files name paths

@@ -38,7 +38,8 @@ class Scene {
   /// What goes on with a waiter: it is answered, by how.
   AsyncLookups::Then Then(const std::string& how) {
     return [this, how](BuildPtr waiter) {
-      responder.AnswerFailure(std::move(waiter), testing::Fail(how));
+      waiter->failure = std::make_shared<const KnownFailure>(KnownFailure{testing::Fail(how), {}});
+      responder.AnswerFailure(std::move(waiter));
     };
   }
   /// What the only one who waits was told: how, or the error's name.

@@ -177,7 +177,7 @@ TEST_CASE("of what can't be kept, nothing is") {
   SECTION("it was found") { flight_result.tier = TierName::kMemory; }
   scene.cache.Keep(*plan, {.uid = kAlice}, flight_result, nullptr);
   CHECK_FALSE(scene.cache.Find(plan->key, kAlice));
-  CHECK_FALSE(scene.cache.FailureOf(*plan));
+  CHECK_FALSE(scene.cache.FailureOf(*plan, kAlice));
 }
 
 TEST_CASE("after a restart the number of a container's user owns no closures") {
@@ -201,21 +201,47 @@ TEST_CASE("a failure is remembered for everybody, if it came from the request al
   Scene scene;
   const auto plan = Plan("a");
   scene.cache.Keep(*plan, {.uid = kAlice}, Failed("an error"), nullptr);
-  REQUIRE(scene.cache.FailureOf(*Plan("a", kBob)));
-  CHECK(scene.cache.FailureOf(*plan)->artifact->log == "an error");
-  CHECK_FALSE(scene.cache.FailureOf(*Plan("b")));
+  REQUIRE(scene.cache.FailureOf(*Plan("a", kBob), kBob));
+  CHECK(scene.cache.FailureOf(*plan, kAlice)->output.artifact->log == "an error");
+  CHECK(scene.cache.FailureOf(*plan, kAlice)->closure.entries.empty());
+  CHECK_FALSE(scene.cache.FailureOf(*Plan("b"), kAlice));
+}
+
+TEST_CASE("a failure over files is that user's alone, and says which files they are") {
+  Scene scene;
+  const auto plan = Plan("a");
   FlightResult outside = Failed();
   outside.looked_outside = true;
-  scene.cache.Keep(*Plan("b"), {.uid = kAlice}, outside, nullptr);
-  CHECK_FALSE(scene.cache.FailureOf(*Plan("b")));
+  outside.closure = OneFile();
+  scene.cache.Keep(*plan, {.uid = kAlice}, outside, nullptr);
+  REQUIRE(scene.cache.FailureOf(*plan, kAlice));
+  CHECK(scene.cache.FailureOf(*plan, kAlice)->closure == OneFile());
+  CHECK_FALSE(scene.cache.FailureOf(*plan, kBob));
+  scene.cache.Keep(*plan, {.uid = kOverflowUid}, outside, nullptr);
+  CHECK_FALSE(scene.cache.FailureOf(*plan, kOverflowUid));
+}
+
+TEST_CASE("the files of a failure count as bytes of the user that it is remembered for") {
+  Scene scene;
+  FlightResult outside = Failed();
+  outside.looked_outside = true;
+  outside.closure.entries.assign(1000, OneFile().entries.front());
+  const auto remembered = [&](int program) {
+    return scene.cache.FailureOf(*Plan(std::to_string(program)), kAlice) != nullptr;
+  };
+  for (int i = 0; i < 1000; ++i) {
+    scene.cache.Keep(*Plan(std::to_string(i)), {.uid = kAlice}, outside, nullptr);
+  }
+  CHECK(remembered(999));
+  CHECK_FALSE(remembered(0));
 }
 
 TEST_CASE("a failure with a long log is found again rather than remembered") {
   Scene scene;
   scene.cache.Keep(*Plan("a"), {.uid = kAlice}, Failed(std::string(64 << 10, 'x')), nullptr);
-  CHECK(scene.cache.FailureOf(*Plan("a")));
+  CHECK(scene.cache.FailureOf(*Plan("a"), kAlice));
   scene.cache.Keep(*Plan("b"), {.uid = kAlice}, Failed(std::string((64 << 10) + 1, 'x')), nullptr);
-  CHECK_FALSE(scene.cache.FailureOf(*Plan("b")));
+  CHECK_FALSE(scene.cache.FailureOf(*Plan("b"), kAlice));
 }
 
 TEST_CASE("an input that the compiler died on is that user's and of that place alone") {

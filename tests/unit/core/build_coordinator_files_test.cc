@@ -128,15 +128,62 @@ TEST_CASE("files that only the client can read end the build with that, and noth
   CHECK(bench.disk.size() == 0);
 }
 
-TEST_CASE("a failure that may come from a file is not remembered") {
-  CoordinatorBench bench([](const CompileJob& job, int call) -> Result<CompileOutput> {
-    if (const auto output = IncludesLocal(job, call); !output) return output.error();
-    return Fail("local.h(1): error: no");
-  });
-  bench.files.disk->Write("/home/someone/local.h", "wrong");
-  CHECK(bench.BuildOne("a").outcome == Outcome::kFailed);
+// The same, which does not compile with a local.h that is wrong, or with none.
+Result<CompileOutput> NeedsLocal(const CompileJob& job, int call) {
+  auto output = IncludesLocal(job, call);
+  if (!output) return output;
+  const std::string& text = output->artifact->parts[0].bytes;
+  if (text == "nothing") return Fail(job.program_name + "(1): error: no local.h");
+  if (text == "from wrong") return Fail("local.h(1): error: no");
+  return output;
+}
+
+TEST_CASE("a failure over files is remembered as long as they are the same") {
+  CoordinatorBench bench(NeedsLocal);
+  const std::string header = "/home/someone/local.h";
+  bench.files.disk->Write(header, "wrong");
   CHECK_FALSE(bench.BuildOne("a").remembered);
+  const BuildAnswer again = bench.BuildOne("a");
+  CHECK(again.outcome == Outcome::kFailed);
+  CHECK(again.remembered);
+  CHECK(again.log == "local.h(1): error: no");
+  CHECK(bench.Count(Counter::kRememberedFailures) == 1);
+  bench.files.disk->Write(header, "right");
+  CHECK(TextOf(bench.BuildOne("a")) == "from right");
   CHECK(bench.compiler.started() == 2);
+  bench.files.disk->Write(header, "wrong");
+  CHECK(bench.BuildOne("a").remembered);
+}
+
+TEST_CASE("a failure for want of a file is remembered until there is one") {
+  CoordinatorBench bench(NeedsLocal);
+  CHECK_FALSE(bench.BuildOne("a").remembered);
+  CHECK(bench.BuildOne("a").remembered);
+  bench.files.disk->Write("/home/someone/local.h", "right");
+  CHECK(TextOf(bench.BuildOne("a")) == "from right");
+}
+
+TEST_CASE("a failure over files is told in the names of the user's directory that has the same") {
+  CoordinatorBench bench(NeedsLocal);
+  const auto named = [](const std::string& directory) {
+    auto request = RequestIn(directory);
+    std::get<cccl_cache::NvrtcProgram>(request->program).name = directory + "/k.cu";
+    return request;
+  };
+  CHECK(bench.Ask(named("/home/one"))->log == "/home/one/k.cu(1): error: no local.h");
+  const auto elsewhere = bench.Ask(named("/home/two"));
+  CHECK(elsewhere->remembered);
+  CHECK(elsewhere->log == "/home/two/k.cu(1): error: no local.h");
+}
+
+TEST_CASE("a failure over files is of no use to a user that has others, or to another user") {
+  CoordinatorBench bench(NeedsLocal);
+  bench.files.disk->Write("/home/someone/local.h", "wrong");
+  bench.files.disk->Write("/home/else/local.h", "right");
+  CHECK_FALSE(bench.BuildOne("a").remembered);
+  const auto elsewhere = bench.Ask(RequestIn("/home/else"));
+  CHECK(TextOf(*elsewhere) == "from right");
+  CHECK_FALSE(bench.BuildOne("a", kBob).remembered);
 }
 
 TEST_CASE("what the compiler died on is tried again once one of its files has changed") {
