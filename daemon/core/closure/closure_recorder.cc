@@ -6,8 +6,6 @@
 
 #include <utility>
 
-#include "daemon/core/closure/source_scan.h"
-
 namespace cccl_cache::daemon {
 namespace {
 
@@ -103,7 +101,7 @@ Result<FileAnswer> ClosureRecorder::Look(FileName name) {
     entry.same_as = first_of_.try_emplace(seen.inode, place).first->second;
     answer.identity = entry.same_as + 1;
   }
-  if (seen.kind == FileKind::kFile) Scan(name, *contents->bytes);
+  if (seen.kind == FileKind::kFile) Scan(name, seen.digest, *contents->bytes);
   record_.closure.entries.push_back(std::move(entry));
   places_.emplace(std::move(name), place);
   if (record_.traits.path_tokens && !shown_before && events_.path_token) {
@@ -173,8 +171,8 @@ Status ClosureRecorder::CountName(const FileName& name) {
   return Ok{};
 }
 
-void ClosureRecorder::Scan(const FileName& name, std::string_view text) {
-  const TextTraits found = ScanText(text);
+void ClosureRecorder::Scan(const FileName& name, const Digest& digest, std::string_view text) {
+  const FileTraits found = traits_.Of(name.below, digest, text);
   Traits& traits = record_.traits;
   if (traits.time_token.empty() && !found.time_token.empty()) {
     traits.time_token = fmt::format("{} stands in {}", found.time_token, name.below);
@@ -182,9 +180,7 @@ void ClosureRecorder::Scan(const FileName& name, std::string_view text) {
   traits.base_name_tokens = traits.base_name_tokens || found.base_name_token;
   traits.function_tokens = traits.function_tokens || found.function_token_in_code;
   const NameParts before = traits.uses.parts;
-  PathUses uses = PathUsesIn(text, IsOfCccl(name.below, text));
-  uses.as_number = uses.as_number || found.canonical_name;
-  Note(uses);
+  Note(found.uses);
   if (traits.uses.parts != before) NotePastedNames(name.below);
 }
 

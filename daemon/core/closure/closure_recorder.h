@@ -14,6 +14,7 @@
 
 #include "base/mutex.h"
 #include "daemon/core/closure/closure.h"
+#include "daemon/core/closure/file_traits.h"
 #include "daemon/core/closure/path_uses.h"
 #include "daemon/core/closure/source_scan.h"
 #include "daemon/core/model/compiler.h"
@@ -57,11 +58,12 @@ class ClosureRecorder final : public JobFiles {
 
   /// `request`: the uses in the texts of the request itself.
   ClosureRecorder(std::unique_ptr<RequesterFiles> files, Names names, Events events,
-                  const PathUses& request = {})
+                  const PathUses& request = {}, UsersFileTraits traits = {})
       : files_(std::move(files)),
         names_(std::move(names)),
         events_(std::move(events)),
-        request_(request) {
+        request_(request),
+        traits_(std::move(traits)) {
     Note(request_);
   }
 
@@ -95,7 +97,8 @@ class ClosureRecorder final : public JobFiles {
                                              uint32_t place) REQUIRES(mutex_);
   [[nodiscard]] Status CountBytes(const RequesterFiles::Contents& contents) REQUIRES(mutex_);
   [[nodiscard]] Status CountName(const FileName& name) REQUIRES(mutex_);
-  void Scan(const FileName& name, std::string_view text) REQUIRES(mutex_);
+  /// Records the traits of the file with this digest and text.
+  void Scan(const FileName& name, const Digest& digest, std::string_view text) REQUIRES(mutex_);
   void Note(const PathUses& uses) REQUIRES(mutex_);
   /// Records names that can be pasted together now. `below`: the name of the file that added parts.
   void NotePastedNames(std::string_view below) REQUIRES(mutex_);
@@ -104,6 +107,7 @@ class ClosureRecorder final : public JobFiles {
   const Names names_;
   const Events events_;
   const PathUses request_;
+  const UsersFileTraits traits_;
 
   Mutex mutex_;
   CondVar told_;

@@ -308,12 +308,16 @@ PathUses PathUsesIn(std::string_view text, bool of_cccl) {
   return uses;
 }
 
-bool IsOfCccl(std::string_view below, std::string_view text) {
+bool IsNamedLikeCccl(std::string_view below) {
   // A file may be found beside the one that includes it: cuda/../mine.h.
   const std::string name = std::filesystem::path(below).lexically_normal();
   const size_t slash = name.find('/');
   const std::string_view directory = std::string_view(name).substr(0, slash);
-  return slash != name.npos && IsOneOf(kDirectoriesOfCccl, directory) &&
+  return slash != name.npos && IsOneOf(kDirectoriesOfCccl, directory);
+}
+
+bool IsOfCccl(std::string_view below, std::string_view text) {
+  return IsNamedLikeCccl(below) &&
          HoldsOneOf(text, {"_CCCL_", "_LIBCUDACXX_", "_CUDA_VSTD", "CUB_NS_", "CUB_NAMESPACE_",
                            "THRUST_NAMESPACE_", "_NV_TARGET_"});
 }

@@ -45,5 +45,7 @@ struct PathUses {
 /// Returns whether a file of this name, below a directory of -I, stands where CCCL's files do, and
 /// is made of CCCL's macros. Projects have directories of the name cuda/, too.
 [[nodiscard]] bool IsOfCccl(std::string_view below, std::string_view text);
+/// Returns the part of the answer that comes from the name alone.
+[[nodiscard]] bool IsNamedLikeCccl(std::string_view below);
 
 }  // namespace cccl_cache::daemon

@@ -293,10 +293,11 @@ CompileRunner::Prepared CompileRunner::Prepare(const BuildPlan& plan, const Comp
       return Error{ErrorCode::kCancelled, "compiled again under the real paths"};
     };
   }
+  UsersFileTraits traits{known_traits_, order.caller.peer};
   Prepared prepared{plan.job,
                     std::make_shared<ClosureRecorder>(
                         OpenFilesOf(order, plan.directories, parts_.files, parts_.sent_contents),
-                        NamesOf(plan), std::move(events), PathUsesOf(plan)),
+                        NamesOf(plan), std::move(events), PathUsesOf(plan), std::move(traits)),
                     ended_for_paths};
   prepared.job.requester = order.caller.peer.uid;
   prepared.job.account = order.caller.peer.account();
@@ -331,11 +332,12 @@ void CompileRunner::WantPreamble(const BuildPlan& plan, const CompileOrder& orde
   parts_.preambles->Want(
       preamble.key, later.caller.peer.account(), bytes,
       [&files = parts_.files, sent = parts_.sent_contents, job = std::move(job), later,
-       directories = plan.directories, names = NamesOf(plan), uses = PathUsesOf(plan)]() mutable {
+       directories = plan.directories, names = NamesOf(plan), uses = PathUsesOf(plan),
+       traits = UsersFileTraits{known_traits_, order.caller.peer}]() mutable {
         PreamblePool::Order made{std::move(job), nullptr};
-        made.recorder =
-            std::make_shared<ClosureRecorder>(OpenFilesOf(later, directories, files, sent),
-                                              std::move(names), ClosureRecorder::Events{}, uses);
+        made.recorder = std::make_shared<ClosureRecorder>(
+            OpenFilesOf(later, directories, files, sent), std::move(names),
+            ClosureRecorder::Events{}, uses, std::move(traits));
         made.job.requester = later.caller.peer.uid;
         made.job.account = later.caller.peer.account();
         made.job.files = made.recorder;

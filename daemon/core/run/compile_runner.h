@@ -12,6 +12,7 @@
 
 #include "daemon/core/closure/closure.h"
 #include "daemon/core/closure/closure_recorder.h"
+#include "daemon/core/closure/file_traits.h"
 #include "daemon/core/closure/sent_files.h"
 #include "daemon/core/lookup/build_cache.h"
 #include "daemon/core/model/account.h"
@@ -120,6 +121,9 @@ class CompileRunner {
 
   const Parts parts_;
   const CompileLimits limits_;
+  // Shared with recorders, which may outlive their compiles if a disk hangs.
+  const std::shared_ptr<KnownFileTraits> known_traits_ =
+      std::make_shared<KnownFileTraits>(std::chrono::steady_clock::now);
 };
 
 /// Returns the answer of ClosureRecorder::Adopt to the record of this preamble, from a thread that

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <latch>
 #include <memory>
 #include <string>
@@ -28,14 +29,14 @@ ToolchainPtr SmallToolchain() {
 
 struct Job {
   explicit Job(const std::shared_ptr<FakeDisk>& disk, ClosureRecorder::Events events = {},
-               const PathUses& request = {})
+               const PathUses& request = {}, UsersFileTraits traits = {})
       : recorder(std::make_unique<FakeRequesterFiles>(
                      disk, RootDirectories{{"/src", "/include"}, "/src"}),
                  {.roots = {{"/cccl-root-0", 0},
                             {"/cccl-root-1", 1},
                             {"/cccl-work", kWorkingDirectoryRoot}},
                   .toolchain = {SmallToolchain(), {{"/cccl-root-2", "/cuda/include", true}}}},
-                 std::move(events), request) {}
+                 std::move(events), request, std::move(traits)) {}
 
   FileAnswer Ask(const std::string& name) {
     const auto answer = recorder.Ask(name);
@@ -147,6 +148,20 @@ TEST_CASE("a file with the time in it is noticed by name") {
   const auto record = job.recorder.Finish();
   CHECK(record.traits.time_token == "__TIME__ stands in a.h");
   CHECK_FALSE(record.traits.path_tokens);
+}
+
+TEST_CASE("a text that is known is not read again") {
+  const auto disk = std::make_shared<FakeDisk>();
+  disk->Write("/include/a.h", "text");
+  const UsersFileTraits traits{std::make_shared<KnownFileTraits>(std::chrono::steady_clock::now),
+                               {.uid = 1000, .gid = 1000}};
+  (void)traits.Of("a.h", Sha256("text"), "__TIME__ __FILE__ __BASE_FILE__");
+  Job job(disk, {}, {}, traits);
+  job.Ask("/cccl-root-1/a.h");
+  const auto found = job.recorder.Finish().traits;
+  CHECK(found.time_token == "__TIME__ stands in a.h");
+  CHECK(found.path_tokens);
+  CHECK(found.base_name_tokens);
 }
 
 TEST_CASE("a name is noticed that files can paste together with the request and with each other") {

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "daemon/core/closure/path_uses.h"
+#include "daemon/core/model/account.h"
+#include "daemon/core/model/expiring_cache.h"
+#include "proto/digest.h"
+
+namespace cccl_cache::daemon {
+
+/// The traits of one file's text that matter to the cache besides its bytes.
+struct FileTraits {
+  std::string_view time_token;          ///< as in TextTraits
+  bool base_name_token = false;         ///< __BASE_FILE__
+  bool function_token_in_code = false;  ///< __PRETTY_FUNCTION__ outside a #define
+  PathUses uses;
+};
+
+/// Returns the traits of the file with this name below a directory of -I.
+[[nodiscard]] FileTraits FileTraitsOf(std::string_view below, std::string_view text);
+
+/// The traits of files that users' programs read, for a day and in memory only, so that the text of
+/// a header is not read again for each program. Each uid has its own: the time that a compile takes
+/// tells no user that another one has the same file. Bounded in bytes, for each account and for all
+/// together. Thread-safe.
+class KnownFileTraits {
+ public:
+  explicit KnownFileTraits(Now now);
+
+  /// Returns FileTraitsOf the same, for a file of this peer. `digest`: that of the text.
+  [[nodiscard]] FileTraits Of(const Peer& peer, std::string_view below, const Digest& digest,
+                              std::string_view text);
+
+ private:
+  ExpiringCache<FileTraits> traits_;  // by uid, digest, and whether the name is like CCCL's
+};
+
+/// The traits of one user's files.
+struct UsersFileTraits {
+  std::shared_ptr<KnownFileTraits> known = nullptr;  ///< null: each text is read
+  Peer user = {};
+
+  [[nodiscard]] FileTraits Of(std::string_view below, const Digest& digest,
+                              std::string_view text) const {
+    return known == nullptr ? FileTraitsOf(below, text) : known->Of(user, below, digest, text);
+  }
+};
+
+}  // namespace cccl_cache::daemon

@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/closure/file_traits.h"
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <string>
+#include <string_view>
+
+namespace cccl_cache::daemon::file_traits_test {
+namespace {
+
+using cccl_cache::Digest;
+using cccl_cache::Sha256;
+
+const Peer kAlice{.uid = 1000, .gid = 1000};
+const Peer kBob{.uid = 1001, .gid = 1001};
+
+/// A text that names a path, and one that does not: one is known, the other comes from reading.
+constexpr std::string_view kShows = "int n = sizeof(__FILE__);";
+constexpr std::string_view kPlain = "int n;";
+const Digest kDigest = Sha256("the same");
+
+struct Scene {
+  std::atomic<std::chrono::hours> later{std::chrono::hours(0)};
+  KnownFileTraits known{[this] { return std::chrono::steady_clock::now() + later.load(); }};
+
+  /// Returns whether the file shows a path, as far as this user's builds know.
+  bool Shows(const Peer& peer, std::string_view text, const std::string& below = "a.h") {
+    return known.Of(peer, below, kDigest, text).uses.as_number;
+  }
+};
+
+TEST_CASE("all that a text shows is found in it") {
+  const FileTraits traits = FileTraitsOf(
+      "a.h", "__TIME__ __DATE__ __BASE_FILE__\nconst char* f = __PRETTY_FUNCTION__; LE__");
+  CHECK(traits.time_token == "__TIME__");
+  CHECK(traits.base_name_token);
+  CHECK(traits.function_token_in_code);
+  CHECK(traits.uses.as_number);
+  NameParts parts;
+  parts.Add("LE__");
+  CHECK(FileTraitsOf("a.h", "LE__").uses.parts == parts);
+  CHECK(FileTraitsOf("a.h", "const char* n = \"/cccl-root-0/x\";").uses.as_number);
+  CHECK_FALSE(FileTraitsOf("a.h", kPlain).uses.as_number);
+}
+
+TEST_CASE("the text of a file is read once, whatever its name, and again after a day") {
+  Scene scene;
+  CHECK(scene.Shows(kAlice, kShows));
+  CHECK(scene.Shows(kAlice, kPlain));
+  CHECK(scene.Shows(kAlice, kPlain, "copy/of/a.h"));
+  scene.later = std::chrono::hours(24);
+  CHECK_FALSE(scene.Shows(kAlice, kPlain));
+}
+
+TEST_CASE("the same text under a name of CCCL's is another file") {
+  Scene scene;
+  constexpr std::string_view kLine =
+      "#define _CCCL_BUILTIN_FILE() __FILE__\n";  // a line of CCCL's, in its own place
+  CHECK(scene.Shows(kAlice, kLine, "a.h"));
+  CHECK_FALSE(scene.Shows(kAlice, kLine, "cuda/std/__internal/a.h"));
+  CHECK(scene.Shows(kAlice, kLine, "a.h"));
+}
+
+TEST_CASE("no user's file is known of another user's builds, nor of the overflow uid's") {
+  Scene scene;
+  CHECK(scene.Shows(kAlice, kShows));
+  CHECK_FALSE(scene.Shows(kBob, kPlain));
+  const Peer many{.uid = kOverflowUid, .gid = kOverflowUid};
+  CHECK(scene.Shows(many, kShows));
+  CHECK_FALSE(scene.Shows(many, kPlain));
+}
+
+}  // namespace
+}  // namespace cccl_cache::daemon::file_traits_test
