@@ -16,6 +16,7 @@ namespace {
 using testing::AnsweringCaller;
 using testing::Answers;
 using testing::CoordinatorBench;
+using testing::Fail;
 using testing::kAlice;
 using testing::kBob;
 using testing::MakeRequest;
@@ -92,6 +93,31 @@ TEST_CASE("what is known to need files is not compiled to find that out") {
   const int started = bench.compiler.started();
   CHECK(Build(bench, kAlice).error().code == ErrorCode::kFilesNeeded);
   CHECK(bench.compiler.started() == started);
+}
+
+TEST_CASE("a failure over files that a caller sent is told to callers that send the same") {
+  CoordinatorBench bench([](const CompileJob& job, int call) -> Result<CompileOutput> {
+    auto output = IncludesLocal(job, call);
+    if (!output || output->artifact->parts[0].bytes != "from wrong") return output;
+    return Fail("local.h(1): error: no");
+  });
+  bench.files.disk->Refuse(kLocal, kClosed);
+  AnsweringCaller sender;
+  sender.files = {{kLocal, "wrong"}};
+  CHECK_FALSE(Build(bench, {kAlice, sender.exchange})->remembered);
+  CHECK(Build(bench, kAlice).error().code == ErrorCode::kFilesNeeded);
+
+  AnsweringCaller again(kAlice.uid, sender.sent);
+  again.files = sender.files;
+  const auto failed = Build(bench, {kAlice, again.exchange});
+  REQUIRE(failed.ok());
+  CHECK(failed->outcome == Outcome::kFailed);
+  CHECK(failed->remembered);
+  CHECK(again.asked == std::vector<std::string>{kLocal});  // no contents
+
+  AnsweringCaller changed(kAlice.uid, sender.sent);
+  changed.files = {{kLocal, "right"}};
+  CHECK(TextOf(*Build(bench, {kAlice, changed.exchange})) == "from right");
 }
 
 TEST_CASE("a digest that somebody heard of gets him nothing") {
