@@ -47,17 +47,37 @@ bool Reach::Allows(const struct statx& status, mode_t everybody) const {
   return (status.stx_mode & everybody) == everybody;
 }
 
-Reached<FileSystem> AccessRules::CheckSearch(int directory, const struct statx& status) {
+bool CheckedDirectories::Know(const ContentStamp& directory) {
+  const MutexLock lock(mutex_);
+  return entries_.Use(directory) != nullptr;
+}
+
+void CheckedDirectories::Remember(const ContentStamp& directory) {
+  const MutexLock lock(mutex_);
+  static_cast<void>(entries_.Insert({}, directory, {}, 0));
+}
+
+Reached<Searchable> AccessRules::CheckSearch(int directory, const struct statx& status,
+                                             int64_t now_ns) {
   if (refused_.Close(status)) return PathError{PathError::Kind::kRefused};
-  Reached<FileSystem> place = file_systems_.Of(directory, "", status);
-  if (std::holds_alternative<PathError>(place) || !reach_.IsStrangers()) return place;
-  if (!reach_.MaySearch(status) || HasAccessList(directory)) {
-    return PathError{PathError::Kind::kClientOnly};
+  const Reached<FileSystem> place = file_systems_.Of(directory, "", status);
+  if (const auto* obstacle = std::get_if<PathError>(&place)) return *obstacle;
+  Searchable searchable{std::get<FileSystem>(place)};
+  const ContentStamp stamp = ContentStamp::Of(status);
+  if (StampsProve(searchable.file_system, status) && stamp.IsSettledAt(now_ns)) {
+    searchable.stamp = stamp;
   }
-  const StrangerRights rights(true);
-  const FileDescriptor searched(openat(directory, ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!searched.valid()) return PathError::Of(errno);
-  return place;
+  if (!reach_.IsStrangers()) return searchable;
+  if (!reach_.MaySearch(status)) return PathError{PathError::Kind::kClientOnly};
+  if (searchable.stamp && checked_.Know(stamp)) return searchable;
+  if (HasAccessList(directory)) return PathError{PathError::Kind::kClientOnly};
+  {
+    const StrangerRights rights(true);
+    const FileDescriptor searched(openat(directory, ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!searched.valid()) return PathError::Of(errno);
+  }
+  if (searchable.stamp) checked_.Remember(stamp);
+  return searchable;
 }
 
 Reached<FileSystem> AccessRules::CheckTarget(int directory, const std::string& name,

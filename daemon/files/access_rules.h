@@ -5,11 +5,18 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/file_descriptor.h"
+#include "base/file_stamp.h"
+#include "base/lru.h"
+#include "base/mutex.h"
 #include "daemon/core/model/account.h"
 #include "daemon/files/file_systems.h"
 #include "daemon/files/path_error.h"
@@ -39,17 +46,43 @@ class Reach {
 
 inline constexpr uint64_t kMaxFileBytes = uint64_t{64} << 20;
 
+/// Directories that were checked for strangers, apart from their modes and owners: they have no
+/// access list, and nobody opens them. Keyed by their stamps: a new list changes the stamp. An LRU
+/// bounded in directories. Thread-safe.
+class CheckedDirectories {
+ public:
+  explicit CheckedDirectories(size_t max_directories)
+      : entries_({.max_entries = max_directories}) {}
+
+  [[nodiscard]] bool Know(const ContentStamp& directory);
+  void Remember(const ContentStamp& directory);
+
+ private:
+  Mutex mutex_;
+  PerUserLru<ContentStamp, std::monostate, ContentStampHash> entries_ GUARDED_BY(mutex_);
+};
+
+/// A directory in which names may be looked up.
+struct Searchable {
+  FileSystem file_system = FileSystem::kOther;
+  /// While it stays the same, so do the directory's names and rights. None: they may change without
+  /// it.
+  std::optional<ContentStamp> stamp = std::nullopt;
+};
+
 /// Checks each directory on the way to a requester's file, and the file itself. It always checks
 /// descriptors or entries of open directories, so that nothing can be swapped between check and
 /// use. For one build. Not thread-safe.
 class AccessRules {
  public:
-  AccessRules(Reach reach, std::vector<std::string> own_places)
-      : reach_(reach), refused_(std::move(own_places)) {}
+  /// `checked` must outlive the rules.
+  AccessRules(Reach reach, std::vector<std::string> own_places, CheckedDirectories& checked)
+      : reach_(reach), refused_(std::move(own_places)), checked_(checked) {}
 
-  /// Checks that names may be looked up in an open (O_PATH) directory. Returns the file system that
-  /// it lies on. One of the kernel's own may be looked into, but nothing in it may be given.
-  Reached<FileSystem> CheckSearch(int directory, const struct statx& status);
+  /// Checks that names may be looked up in an open (O_PATH) directory. `status` was taken at
+  /// `now_ns` or later. A file system of the kernel's own may be looked into, but nothing in it may
+  /// be given.
+  Reached<Searchable> CheckSearch(int directory, const struct statx& status, int64_t now_ns);
 
   /// Checks that `name` in `directory` ("": the descriptor itself) may be given to the requester.
   /// Returns the file system that it lies on. Not for symlinks.
@@ -67,6 +100,7 @@ class AccessRules {
   const Reach reach_;
   RefusedPlaces refused_;
   FileSystems file_systems_;
+  CheckedDirectories& checked_;
 };
 
 /// Returns whether a file or directory has a POSIX access list, which may keep out users whom its

@@ -47,10 +47,12 @@ class DigestMemory {
 /// The facts about requesters' files that are kept from one build to the next. Thread-safe.
 struct FileMemory {
   /// `max_files` is the limit of each member; some 200 bytes a file.
-  explicit FileMemory(size_t max_files) : digests(max_files), absent(max_files) {}
+  explicit FileMemory(size_t max_files)
+      : digests(max_files), absent(max_files), checked(max_files) {}
 
   DigestMemory digests;
   AbsentNames absent;
+  CheckedDirectories checked;
   /// Returns how old in nanoseconds a file must be to be remembered; see KernelWriteBack.
   std::function<std::optional<int64_t>()> write_back = [] { return KernelWriteBack(); };
 };

@@ -28,8 +28,8 @@ class HostFiles final : public RequesterFiles {
   HostFiles(Reach reach, RootDirectories directories, std::vector<std::string> own_places,
             std::shared_ptr<FileMemory> memory, MemoryAccount account = {})
       : directories_(std::move(directories)),
-        rules_(reach, std::move(own_places)),
         memory_(std::move(memory)),
+        rules_(reach, std::move(own_places), memory_->checked),
         walk_(rules_, memory_->absent),
         reader_(rules_, *memory_, std::move(account)) {}
   HostFiles(const HostFiles&) = delete;
@@ -44,8 +44,8 @@ class HostFiles final : public RequesterFiles {
   Reached<Contents> ReadOnce(const std::string& path);
 
   const RootDirectories directories_;
-  AccessRules rules_;
   const std::shared_ptr<FileMemory> memory_;  // a hanging thread may outlive the daemon
+  AccessRules rules_;
   NameWalk walk_;
   ContentsReader reader_;
 };

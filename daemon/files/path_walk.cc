@@ -21,21 +21,21 @@ constexpr int kMaxSymlinks = 40;
 /// Limit of a path in which symlinks were replaced by their targets. The kernel has no such limit;
 /// here it bounds the time of a walk.
 constexpr size_t kMaxDetour = 4 * PATH_MAX;
-/// Limit of the descriptors that one build may hold.
-constexpr size_t kMaxOpenDirectories = 256;
+/// Limit of the directories that one build remembers, and so of the descriptors that it may hold.
+constexpr size_t kMaxDirectories = 256;
 
 /// A directory's path and the name of an entry in it. The name is empty if the path ends in a name
 /// that only directories have.
 struct SplitPath {
   std::string_view directory;
-  std::string name;
+  std::string_view name;
 };
 
 SplitPath Split(std::string_view path) {
   const size_t slash = path.rfind('/');
   const std::string_view last = path.substr(slash + 1);
   if (last.empty() || last == "." || last == "..") return {path, {}};
-  return {path.substr(0, slash), std::string(last)};
+  return {path.substr(0, slash), last};
 }
 
 bool IsNumber(std::string_view name) {
@@ -78,19 +78,20 @@ size_t AbsentNames::size() const {
   return size_;
 }
 
-Reached<Place> NameWalk::Find(std::string path, Absence absence) {
+Reached<Place> NameWalk::Find(std::string_view path, Absence absence) {
   absence_ = absence;
   if (path.size() >= PATH_MAX || path.find('\0') != path.npos) return PathError{};
   if (NamesNoDescriptor(path)) return PathError{};
+  std::string followed;  // holds the path once it led over a symlink
   int symlinks = 0;
   for (;;) {
-    SplitPath split = Split(path);
-    Reached<Way> way = DirectoryAt(split.directory, symlinks);
+    const SplitPath split = Split(path);
+    const Reached<WayPtr> way = DirectoryAt(split.directory, symlinks);
     if (const auto* obstacle = std::get_if<PathError>(&way)) return *obstacle;
-    const Way& from = std::get<Way>(way);
-    Place place{.directory = from.directory, .name = std::move(split.name)};
-    if (KnownAbsent(from, place.name)) return PathError{};
-    if (IsHidden(from, place.name)) return PathError{PathError::Kind::kRefused};
+    const Way& from = *std::get<WayPtr>(way);
+    if (KnownAbsent(from, split.name)) return PathError{};
+    if (IsHidden(from, split.name)) return PathError{PathError::Kind::kRefused};
+    Place place{.directory = from.directory, .name = std::string(split.name)};
     const int directory = place.directory->get();
     if (const int error = StatusAt(directory, place.name, &place.status); error != 0) {
       return ErrorAt(from, place.name, error);
@@ -104,45 +105,53 @@ Reached<Place> NameWalk::Find(std::string path, Absence absence) {
     }
     Reached<FollowedLink> detour = Follow(from, split.directory, place.name, symlinks);
     if (const auto* obstacle = std::get_if<PathError>(&detour)) return *obstacle;
-    path = std::move(std::get<FollowedLink>(detour).path);
+    followed = std::move(std::get<FollowedLink>(detour).path);
+    path = followed;
     symlinks = std::get<FollowedLink>(detour).symlinks;
   }
 }
 
-Reached<NameWalk::Way> NameWalk::DirectoryAt(std::string_view path, int symlinks) {
+Reached<NameWalk::WayPtr> NameWalk::DirectoryAt(std::string_view path, int symlinks) {
   size_t done = path.size();
-  std::optional<Way> way;
-  while (!way && done > 0) {
+  WayPtr way;
+  while (way == nullptr && done > 0) {
     const auto known = done < PATH_MAX ? ways_.find(path.substr(0, done)) : ways_.end();
-    if (known != ways_.end()) {
+    const bool counts =
+        known != ways_.end() && (known->second != nullptr || absence_ == Absence::kRemembered);
+    if (counts) {
       way = known->second;
-      if (symlinks + way->symlinks > kMaxSymlinks) return PathError{};
+      if (way == nullptr || symlinks + way->symlinks > kMaxSymlinks) return PathError{};
     } else {
       done = path.rfind('/', done - 1);
     }
   }
-  if (!way) {
-    Reached<Way> top = Top();
+  if (way == nullptr) {
+    const Reached<WayPtr> top = Top();
     if (std::holds_alternative<PathError>(top)) return top;
-    way = std::get<Way>(top);
+    way = std::get<WayPtr>(top);
   }
   while (done < path.size()) {
     const size_t slash = path.find('/', done + 1);
     const size_t end = slash == path.npos ? path.size() : slash;
     const std::string name(path.substr(done + 1, end - done - 1));
     if (!name.empty() && name != ".") {
-      Reached<Way> next = Step(*way, path.substr(0, done), name, symlinks);
-      if (std::holds_alternative<PathError>(next)) return next;
-      way = std::get<Way>(std::move(next));
-      Remember(path.substr(0, end), *way);
+      Reached<WayPtr> next = Step(*way, path.substr(0, done), name, symlinks);
+      if (const auto* obstacle = std::get_if<PathError>(&next)) {
+        // After symlinks the path may be absent only because they were too many.
+        const bool is_absent = obstacle->kind == PathError::Kind::kAbsent && symlinks == 0;
+        if (is_absent) Remember(path.substr(0, end), nullptr);
+        return next;
+      }
+      way = std::get<WayPtr>(std::move(next));
+      Remember(path.substr(0, end), way);
     }
     done = end;
   }
-  return *std::move(way);
+  return way;
 }
 
-Reached<NameWalk::Way> NameWalk::Step(const Way& from, std::string_view prefix,
-                                      const std::string& name, int symlinks) {
+Reached<NameWalk::WayPtr> NameWalk::Step(const Way& from, std::string_view prefix,
+                                         const std::string& name, int symlinks) {
   if (KnownAbsent(from, name)) return PathError{};
   if (IsHidden(from, name)) return PathError{PathError::Kind::kRefused};
   // O_DIRECTORY makes an automounter mount the directory.
@@ -153,29 +162,30 @@ Reached<NameWalk::Way> NameWalk::Step(const Way& from, std::string_view prefix,
   const Reached<FollowedLink> followed = Follow(from, prefix, name, symlinks);
   if (const auto* obstacle = std::get_if<PathError>(&followed)) return *obstacle;
   const FollowedLink& detour = std::get<FollowedLink>(followed);
-  Reached<Way> way = DirectoryAt(detour.path, detour.symlinks);
-  if (auto* found = std::get_if<Way>(&way)) found->symlinks += detour.symlinks - symlinks;
+  const Reached<WayPtr> target = DirectoryAt(detour.path, detour.symlinks);
+  if (std::holds_alternative<PathError>(target)) return target;
+  auto way = std::make_shared<Way>(*std::get<WayPtr>(target));
+  way->symlinks += detour.symlinks - symlinks;
   return way;
 }
 
-Reached<NameWalk::Way> NameWalk::Arrive(FileDescriptor directory, int symlinks,
-                                        bool gives_nothing) {
+Reached<NameWalk::WayPtr> NameWalk::Arrive(FileDescriptor directory, int symlinks,
+                                           bool gives_nothing) {
   const int64_t now = FileTimeNow();
   struct statx status {};
   if (const int error = StatusAt(directory.get(), "", &status); error != 0) {
     return PathError::Of(error);
   }
-  const Reached<FileSystem> checked = rules_.CheckSearch(directory.get(), status);
+  const Reached<Searchable> checked = rules_.CheckSearch(directory.get(), status, now);
   if (const auto* obstacle = std::get_if<PathError>(&checked)) {
     return gives_nothing ? PathError{PathError::Kind::kRefused} : *obstacle;
   }
-  Way way{std::make_shared<const FileDescriptor>(std::move(directory)), symlinks};
-  way.gives_nothing = gives_nothing || std::get<FileSystem>(checked) == FileSystem::kKernel;
-  const ContentStamp stamp = ContentStamp::Of(status);
-  if (StampsProve(std::get<FileSystem>(checked), status) && stamp.IsSettledAt(now)) {
-    way.stamp = stamp;
-  }
-  return way;
+  const Searchable& searchable = std::get<Searchable>(checked);
+  return std::make_shared<const Way>(
+      Way{.directory = std::make_shared<const FileDescriptor>(std::move(directory)),
+          .symlinks = symlinks,
+          .stamp = searchable.stamp,
+          .gives_nothing = gives_nothing || searchable.file_system == FileSystem::kKernel});
 }
 
 bool NameWalk::KnownAbsent(const Way& from, std::string_view name) const {
@@ -193,12 +203,12 @@ PathError NameWalk::ErrorAt(const Way& from, std::string_view name, int error) {
   return refused ? PathError{PathError::Kind::kRefused} : obstacle;
 }
 
-Reached<NameWalk::Way> NameWalk::Top() {
+Reached<NameWalk::WayPtr> NameWalk::Top() {
   if (const auto known = ways_.find(std::string_view()); known != ways_.end()) return known->second;
   FileDescriptor top(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!top.valid()) return PathError{PathError::Kind::kFailed, errno};
-  Reached<Way> way = Arrive(std::move(top), 0, false);
-  if (const auto* found = std::get_if<Way>(&way)) Remember("", *found);
+  Reached<WayPtr> way = Arrive(std::move(top), 0, false);
+  if (const auto* found = std::get_if<WayPtr>(&way)) Remember("", *found);
   return way;
 }
 
@@ -217,10 +227,10 @@ Reached<NameWalk::FollowedLink> NameWalk::Follow(const Way& from, std::string_vi
   return detour;
 }
 
-void NameWalk::Remember(std::string_view path, const Way& way) {
+void NameWalk::Remember(std::string_view path, WayPtr way) {
   if (path.size() >= PATH_MAX) return;
-  if (ways_.size() >= kMaxOpenDirectories) ways_.clear();
-  ways_.insert_or_assign(std::string(path), way);
+  if (ways_.size() >= kMaxDirectories) ways_.clear();
+  ways_.insert_or_assign(std::string(path), std::move(way));
 }
 
 }  // namespace cccl_cache::daemon

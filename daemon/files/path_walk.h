@@ -61,7 +61,8 @@ struct Place {
 
 /// Resolves paths as the kernel does, ".." and symlinks included, one name at a time through
 /// descriptors, and checks each directory on the way. Directories stay open: a path's directory is
-/// opened once, and is the same one while the object lives. For one build. Not thread-safe.
+/// opened once, and is the same one while the object lives. A directory that was absent stays so
+/// for Absence::kRemembered: no name below it is looked for. For one build. Not thread-safe.
 class NameWalk {
  public:
   /// Both must outlive the walk.
@@ -73,7 +74,7 @@ class NameWalk {
     kRemembered,  ///< by the stamp of the directory when the walk first came to it
   };
   /// `path` must be absolute.
-  Reached<Place> Find(std::string path, Absence absence);
+  Reached<Place> Find(std::string_view path, Absence absence);
 
  private:
   /// An open directory that may be searched, and the number of symlinks on the way to it.
@@ -86,6 +87,7 @@ class NameWalk {
     /// is not given.
     bool gives_nothing = false;
   };
+  using WayPtr = std::shared_ptr<const Way>;
   struct PathHash {
     using is_transparent = void;
     size_t operator()(std::string_view path) const { return std::hash<std::string_view>()(path); }
@@ -97,14 +99,14 @@ class NameWalk {
     int symlinks = 0;
   };
 
-  Reached<Way> DirectoryAt(std::string_view path, int symlinks);
-  Reached<Way> Step(const Way& from, std::string_view prefix, const std::string& name,
-                    int symlinks);
-  Reached<Way> Arrive(FileDescriptor directory, int symlinks, bool gives_nothing);
-  Reached<Way> Top();
+  Reached<WayPtr> DirectoryAt(std::string_view path, int symlinks);
+  Reached<WayPtr> Step(const Way& from, std::string_view prefix, const std::string& name,
+                       int symlinks);
+  Reached<WayPtr> Arrive(FileDescriptor directory, int symlinks, bool gives_nothing);
+  Reached<WayPtr> Top();
   static Reached<FollowedLink> Follow(const Way& from, std::string_view prefix,
                                       const std::string& name, int symlinks);
-  void Remember(std::string_view path, const Way& way);
+  void Remember(std::string_view path, WayPtr way);
   [[nodiscard]] bool KnownAbsent(const Way& from, std::string_view name) const;
   /// Returns whether it is not told that the name exists: it may be that of another user's process.
   [[nodiscard]] static bool IsHidden(const Way& from, std::string_view name);
@@ -115,8 +117,9 @@ class NameWalk {
   AccessRules& rules_;
   AbsentNames& absent_;
   Absence absence_ = Absence::kAsked;  ///< mode of the search in progress
-  /// Keyed by the path as spelled, without a slash at the end; "" is /.
-  std::unordered_map<std::string, Way, PathHash, std::equal_to<>> ways_;
+  /// Keyed by the path as spelled, without a slash at the end; "" is /. Null: no directory was
+  /// there.
+  std::unordered_map<std::string, WayPtr, PathHash, std::equal_to<>> ways_;
 };
 
 }  // namespace cccl_cache::daemon

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/core/model/requester_files.h"
 
-#include <fmt/format.h>
-
 #include <map>
 #include <span>
 #include <utility>
@@ -73,7 +71,11 @@ std::string RootDirectories::PathOf(const FileName& name) const {
   const std::string& root = in_working_directory ? working_directory : roots[name.root];
   if (!root.starts_with('/')) return {};
   if (name.below.empty()) return root;
-  return fmt::format("{}{}{}", root, root.ends_with('/') ? "" : "/", name.below);
+  std::string path;
+  path.reserve(root.size() + 1 + name.below.size());
+  path = root;
+  if (!root.ends_with('/')) path += '/';
+  return path += name.below;
 }
 
 std::optional<SeenFile> SeenIn(const ToolchainHeaders& toolchain, const FileName& name) {

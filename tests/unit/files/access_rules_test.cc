@@ -22,7 +22,9 @@ namespace access_rules_test {
 
 using namespace cccl_cache::daemon;
 using Catch::Matchers::Contains;
+using cccl_cache::ContentStamp;
 using cccl_cache::FileDescriptor;
+using cccl_cache::FileTimeNow;
 using cccl_cache::Sha256;
 using cccl_cache::StatusAt;
 
@@ -33,11 +35,17 @@ using Kind = PathError::Kind;
 constexpr uid_t kOtherDaemon = 54320;
 constexpr uid_t kStranger = 54321;
 
+/// Remembers nothing.
+CheckedDirectories& Forgetful() {
+  static CheckedDirectories forgetful(0);
+  return forgetful;
+}
+
 AccessRules Own(std::vector<std::string> own_places = {}) {
-  return {Reach(FileReach::kDaemons, geteuid()), std::move(own_places)};
+  return {Reach(FileReach::kDaemons, geteuid()), std::move(own_places), Forgetful()};
 }
 AccessRules Strangers(std::vector<std::string> own_places = {}) {
-  return {Reach(FileReach::kEverybodys, kOtherDaemon), std::move(own_places)};
+  return {Reach(FileReach::kEverybodys, kOtherDaemon), std::move(own_places), Forgetful()};
 }
 
 FileDescriptor OpenPath(const std::string& path) {
@@ -55,7 +63,7 @@ struct statx StatusOf(const FileDescriptor& file) {
 /// None: it may be searched, or given.
 std::optional<Kind> SearchOf(AccessRules rules, const std::string& path) {
   const FileDescriptor directory = OpenPath(path);
-  const auto reached = rules.CheckSearch(directory.get(), StatusOf(directory));
+  const auto reached = rules.CheckSearch(directory.get(), StatusOf(directory), FileTimeNow());
   if (const auto* obstacle = std::get_if<PathError>(&reached)) return obstacle->kind;
   return std::nullopt;
 }
@@ -257,6 +265,51 @@ TEST_CASE("a stranger does not learn from a directory that not everybody may sea
     CHECK(ErrorOf(files->Read(name)).code == ErrorCode::kFilesNeeded);
   }
   CHECK(files->Look({0, ""})->kind == FileKind::kDirectory);
+}
+
+TEST_CASE("a directory that is closed to strangers is never taken for one that is absent") {
+  FileTree tree;
+  tree.Write("include/closed/sub/a.h", "");
+  tree.Mode("include/closed", 0700);
+  const auto files = tree.Strangers({"include"});
+  for (const char* name : {"closed/sub/a.h", "closed/sub/a.h", "closed/b.h", "closed/none/b.h"}) {
+    CHECK(ErrorOf(files->Look({0, name})).code == ErrorCode::kFilesNeeded);
+  }
+}
+
+TEST_CASE("a directory is checked once for strangers, and again when its rights have changed") {
+  FileTree tree;
+  tree.Write("include/a.h", "open");
+  tree.Settle("include");
+  const auto code = [&] {
+    const auto seen = tree.Strangers({"include"})->Look({0, "a.h"});
+    return seen ? std::optional<ErrorCode>() : seen.error().code;
+  };
+  CHECK(code() == std::nullopt);
+  CHECK(tree.memory->checked.Know(tree.Stamp("include")));
+  tree.ShutOut("include", kStranger);
+  CHECK(code() == ErrorCode::kFilesNeeded);
+  tree.Settle("include");
+  CHECK(code() == ErrorCode::kFilesNeeded);
+  CHECK_FALSE(tree.memory->checked.Know(tree.Stamp("include")));
+}
+
+TEST_CASE("the mode of a directory counts even if it was checked") {
+  FileTree tree;
+  tree.Write("include/a.h", "");
+  tree.Mode("include", 0700);
+  tree.Settle("include");
+  tree.memory->checked.Remember(tree.Stamp("include"));
+  CHECK(ErrorOf(tree.Strangers({"include"})->Look({0, "a.h"})).code == ErrorCode::kFilesNeeded);
+}
+
+TEST_CASE("a directory that has just changed is not remembered as checked") {
+  FileTree tree;
+  tree.Write("include/a.h", "");
+  const ContentStamp stamp = tree.Stamp("include");
+  CHECK(tree.Strangers({"include"})->Look({0, "a.h"}).ok());
+  const bool looked_in_time = !stamp.IsSettledAt(FileTimeNow());
+  if (looked_in_time) CHECK_FALSE(tree.memory->checked.Know(stamp));
 }
 
 TEST_CASE("a directory that everybody may search but not list gives its files") {

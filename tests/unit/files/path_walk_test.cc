@@ -94,6 +94,11 @@ TEST_CASE("forty symlinks are followed and not one more") {
   // Also if most of the way is known by now.
   CHECK(files->Look({0, "41" + end})->kind == FileKind::kAbsent);
   CHECK(files->Look({0, "40" + end})->kind == FileKind::kFile);
+  // Nor is what one symlink too many leads to absent for a shorter way.
+  const auto others = tree.Own({"r"});
+  CHECK(others->Look({0, "41" + end})->kind == FileKind::kAbsent);
+  CHECK(others->Look({0, "40" + end})->kind == FileKind::kFile);
+  CHECK(others->Look({0, "0" + end})->kind == FileKind::kFile);
 }
 
 TEST_CASE("symlinks that would make a path grow without end lead nowhere soon") {
@@ -115,6 +120,47 @@ TEST_CASE("a symlink that was pointed elsewhere is noticed by the next build") {
   CHECK(tree.Own({"include"})->Look({0, "a.h"})->digest == Sha256("one"));
   tree.Link("include", "two");
   CHECK(tree.Own({"include"})->Look({0, "a.h"})->digest == Sha256("two"));
+}
+
+TEST_CASE("below a directory that is absent nothing is looked for, until the next check") {
+  FileTree tree;
+  tree.Directory("include");
+  const auto files = tree.Own({"include"});
+  CHECK(files->Look({0, "sub/deep/a.h"})->kind == FileKind::kAbsent);
+  tree.Write("include/sub/deep/a.h", "now");
+  CHECK(files->Look({0, "sub/deep/a.h"})->kind == FileKind::kAbsent);
+  CHECK(files->Look({0, "sub/../sub/deep/a.h"})->kind == FileKind::kAbsent);
+  CHECK(tree.Own({"include"})->Look({0, "sub/deep/a.h"})->kind == FileKind::kFile);
+  // A compiler gets what is there.
+  CHECK(files->Read({0, "sub/deep/a.h"})->seen.kind == FileKind::kFile);
+}
+
+TEST_CASE("a directory that was absent is seen by the next check, behind a symlink too") {
+  const bool behind_symlink = GENERATE(false, true);
+  FileTree tree;
+  tree.Directory("include");
+  tree.Write("elsewhere/a.h", "elsewhere");
+  tree.Settle("include");
+  for (int check = 0; check < 2; ++check) {
+    CHECK(tree.Own({"include"})->Look({0, "sub/a.h"})->kind == FileKind::kAbsent);
+  }
+  if (behind_symlink) {
+    tree.Link("include/sub", "../elsewhere");
+  } else {
+    tree.Write("include/sub/a.h", "elsewhere");
+  }
+  CHECK(tree.Own({"include"})->Look({0, "sub/a.h"})->digest == Sha256("elsewhere"));
+}
+
+TEST_CASE("a directory that was replaced by a symlink is noticed by the next check") {
+  FileTree tree;
+  tree.Write("include/sub/a.h", "before");
+  tree.Write("elsewhere/b.h", "after");
+  CHECK(tree.Own({"include"})->Look({0, "sub/a.h"})->digest == Sha256("before"));
+  std::filesystem::rename(tree.Path("include/sub"), tree.Path("moved"));
+  tree.Link("include/sub", "../elsewhere");
+  CHECK(tree.Own({"include"})->Look({0, "sub/a.h"})->kind == FileKind::kAbsent);
+  CHECK(tree.Own({"include"})->Look({0, "sub/b.h"})->digest == Sha256("after"));
 }
 
 }  // namespace path_walk_test
