@@ -16,4 +16,10 @@ Digest ComponentId(const Digest& library, const std::optional<Digest>& builtins)
   return hasher.Finish();
 }
 
+Digest DigestOfStamps(std::span<const std::string> stamps) {
+  Hasher hasher;
+  for (const std::string& stamp : stamps) hasher.Append(stamp + "\n");
+  return hasher.Finish();
+}
+
 }  // namespace cccl_cache

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <optional>
+#include <span>
+#include <string>
 
 #include "proto/digest.h"
 
@@ -11,5 +13,9 @@ namespace cccl_cache {
 /// Returns the id of a toolchain's component (docs/internals/protocol.md) by the SHA-256 of its
 /// files: of libnvJitLink, or of libnvrtc and its builtins.
 [[nodiscard]] Digest ComponentId(const Digest& library, const std::optional<Digest>& builtins);
+
+/// Returns the digest that stands for files with these stamps (StampReader::TextOf), in this order.
+/// Of a component, the library comes before its builtins.
+[[nodiscard]] Digest DigestOfStamps(std::span<const std::string> stamps);
 
 }  // namespace cccl_cache

@@ -131,24 +131,34 @@ std::vector<int> ArchitecturesOf(const cccl_cache_toolchains* list, size_t index
   return numbers;
 }
 
-/// Asks for the daemon's toolchains. After its start it reads them, which takes seconds, and
-/// answers when it has; a program does not wait for that.
-std::variant<cccl_cache_toolchains*, Reason> GetToolchains() {
+/// Returns why the daemon can't serve now, or none if it is ready.
+std::optional<Reason> WhyNotReady() {
   cccl_cache_info* info = nullptr;
   cccl_cache_error* error = nullptr;
-  cccl_cache_status status = cccl_cache_get_info(Client(), kSilenceMs, &info, &error);
+  const cccl_cache_status status = cccl_cache_get_info(Client(), kSilenceMs, &info, &error);
   if (status != CCCL_CACHE_OK) return ReasonOf(status, error);
   cccl_cache_daemon daemon = {};
   daemon.struct_size = sizeof(daemon);
   cccl_cache_info_describe(info, &daemon);
   const bool ready = daemon.problem.size == 0;
   cccl_cache_info_free(info);
-  cccl_cache_toolchains* list = nullptr;
-  const uint32_t patience = ready ? kSilenceMs : kNotReadyMs;
-  status = cccl_cache_get_toolchains(Client(), 0, patience, &list, &error);
-  if (status == CCCL_CACHE_OK) return list;
-  const Reason reason = ReasonOf(status, error);
-  return status == CCCL_CACHE_DEADLINE && !ready ? Reason::kNotReady : reason;
+  return ready ? std::nullopt : std::optional(Reason::kNotReady);
+}
+
+/// Asks for the daemon's toolchains. After its start it reads them, which takes seconds, and
+/// answers when it has; a program does not wait for that.
+std::variant<cccl_cache_toolchains*, Reason> GetToolchains() {
+  for (const uint32_t patience : {kNotReadyMs, kSilenceMs}) {
+    cccl_cache_toolchains* list = nullptr;
+    cccl_cache_error* error = nullptr;
+    const cccl_cache_status status =
+        cccl_cache_get_toolchains(Client(), 0, patience, &list, &error);
+    if (status == CCCL_CACHE_OK) return list;
+    const Reason reason = ReasonOf(status, error);
+    if (status != CCCL_CACHE_DEADLINE) return reason;
+    if (const auto why = WhyNotReady()) return *why;
+  }
+  return Reason::kSilent;
 }
 
 std::variant<const Toolchain*, Reason> FindToolchain() {

@@ -14,8 +14,13 @@ namespace {
 
 using IdentifiedPtr = ScanResult::IdentifiedPtr;
 
-CompilerLibrary LibraryOf(const FoundFile& file, std::string version, const Digest& id) {
-  return {.path = file.path, .preload = {}, .version = std::move(version), .id = id};
+CompilerLibrary LibraryOf(const FoundFile& file, std::string version, const SurveyedPart& part,
+                          const Digest& id) {
+  return {.path = file.path,
+          .preload = {},
+          .version = std::move(version),
+          .id = id,
+          .stamp = part.component_stamp};
 }
 
 Toolchain Describe(const Installation& installation, const Survey& survey,
@@ -30,14 +35,15 @@ Toolchain Describe(const Installation& installation, const Survey& survey,
   toolchain.libdevice = installation.libdevice.path;
   const std::string version = toolchain.version();
   if (installation.nvrtc.present()) {
-    toolchain.nvrtc = LibraryOf(installation.nvrtc, version, identity.nvrtc);
+    toolchain.nvrtc = LibraryOf(installation.nvrtc, version, survey.nvrtc, identity.nvrtc);
     toolchain.nvrtc->preload = {installation.builtins.path};
   }
   if (installation.nvjitlink.present()) {
-    toolchain.nvjitlink = LibraryOf(installation.nvjitlink, version, identity.nvjitlink);
+    toolchain.nvjitlink =
+        LibraryOf(installation.nvjitlink, version, survey.nvjitlink, identity.nvjitlink);
   }
   if (installation.nvvm.present()) {
-    toolchain.nvvm = LibraryOf(installation.nvvm, version, identity.nvvm);
+    toolchain.nvvm = LibraryOf(installation.nvvm, version, survey.nvvm, identity.nvvm);
   }
   return toolchain;
 }

@@ -16,8 +16,10 @@
 #include <set>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/file_system_magic.h"
+#include "proto/component_id.h"
 
 namespace cccl_cache::daemon {
 namespace {
@@ -127,6 +129,7 @@ class Surveyor {
          {&survey_.nvrtc, &survey_.headers, &survey_.nvjitlink, &survey_.nvvm}) {
       std::ranges::sort(part->files, {}, &SurveyedFile::name);
       part->stamps = StampsOf(*part);
+      if (part != &survey_.headers) part->component_stamp = ComponentStampOf(*part);
       hasher.AppendValue("part", part->stamps.View());
     }
     for (const HeaderDirectory& headers : survey_.header_directories) {
@@ -145,6 +148,16 @@ class Surveyor {
       hasher.AppendValue("stamp", stamps_.TextOf(file.stamp));
     }
     return hasher.Finish();
+  }
+
+  [[nodiscard]] std::optional<Digest> ComponentStampOf(const SurveyedPart& part) const {
+    if (part.files.empty() || !part.stamps_prove) return std::nullopt;
+    std::vector<std::string> stamps;
+    // Sorted by name, "library" comes last.
+    for (auto file = part.files.rbegin(); file != part.files.rend(); ++file) {
+      stamps.push_back(stamps_.TextOf(file->stamp));
+    }
+    return DigestOfStamps(stamps);
   }
 
   const uid_t own_uid_;

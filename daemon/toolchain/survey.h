@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,8 @@ struct SurveyedPart {
   /// Whether the stamp of each file stands for its contents, also later and for other processes.
   bool stamps_prove = true;
   Digest stamps;  ///< digest of names and stamps; differs after the machine was booted
+  /// Of a library's part: DigestOfStamps, the library first; none: the stamps prove nothing.
+  std::optional<Digest> component_stamp;
 };
 
 /// All files of one installation with their stamps, each found to be trusted.

@@ -5,7 +5,7 @@
 import os
 
 # Tests take from here what the modules beside it define.
-from daemon_fixtures import directory, fake, lasting, make_daemon, real, toolkit  # noqa: F401
+from daemon_fixtures import directory, fake, lasting, make_daemon, package, real, toolkit  # noqa: F401
 from fake_toolkit import FakeToolkit  # noqa: F401
 from patience import PATIENCE, wait_for  # noqa: F401
 from places import PLACES  # noqa: F401

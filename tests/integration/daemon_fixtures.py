@@ -5,12 +5,17 @@
 import contextlib
 import os
 import pathlib
+import shutil
+import subprocess
+import sys
 import tempfile
 
 import pytest
 from fake_toolkit import FakeToolkit
 from places import PLACES
 from running_daemon import Daemon
+
+PYTHON = pathlib.Path(__file__).parents[2] / "client/python/cccl_cache"
 
 
 @pytest.fixture
@@ -73,3 +78,19 @@ def lasting():
     """A running daemon over CUDA 13 for all tests of a file: each has a directory of its own."""
     with lasting_daemon(PLACES.cuda13) as daemon:
         yield daemon
+
+
+@pytest.fixture
+def package(directory):
+    """The Python package with the library that was built, and a home for what is kept."""
+    site = directory / "site"
+    shutil.copytree(PYTHON, site / "cccl_cache", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(PLACES.library, site / "cccl_cache")
+
+    def ask(code, *arguments):
+        environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(site), "XDG_CACHE_HOME": str(directory / "cache"),
+                       "PYTHONDONTWRITEBYTECODE": "1"}
+        return subprocess.run([sys.executable, "-c", code, *map(str, arguments)], check=True, text=True,
+                              stdout=subprocess.PIPE, env=environment).stdout.split()
+
+    return ask

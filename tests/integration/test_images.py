@@ -5,16 +5,12 @@ and numbers: what was found out about the first one is not taken for the second.
 
 import os
 import pathlib
-import shutil
-import subprocess
-import sys
 
 import pytest
 from images import Images, output
 from places import PLACES
 from standin import StandIn, ptx
 
-PYTHON = pathlib.Path(__file__).parents[2] / "client/python/cccl_cache"
 ONE, TWO = b"release 1", b"release 2"
 PROGRAM = 'extern "C" __global__ void k() {}\n'
 
@@ -100,22 +96,6 @@ def test_a_program_has_the_header_of_the_image_that_is_mounted(lasting, images, 
     assert failed.returncode == 1
     images.show({"a.h": b"#define N 1\n"})
     assert build() == ("hit", first)
-
-
-@pytest.fixture
-def package(directory):
-    """The Python package with the library that was built, and a home for what is kept."""
-    site = directory / "site"
-    shutil.copytree(PYTHON, site / "cccl_cache", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(PLACES.library, site / "cccl_cache")
-
-    def ask(code, *arguments):
-        environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(site), "XDG_CACHE_HOME": str(directory / "cache"),
-                       "PYTHONDONTWRITEBYTECODE": "1"}
-        return subprocess.run([sys.executable, "-c", code, *map(str, arguments)], check=True, text=True,
-                              stdout=subprocess.PIPE, env=environment).stdout.split()
-
-    return ask
 
 
 def test_the_python_package_reads_a_file_of_each_image(package, images):

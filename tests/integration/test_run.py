@@ -21,6 +21,7 @@ import described_json
 import grpc
 import pytest
 from conftest import PATIENCE, PLACES, run_cli, wait_for
+from test_run_tools import OWN_MOUNTS
 
 from cccl_cache.v1 import admin_pb2, admin_pb2_grpc, info_pb2, info_pb2_grpc  # of PLACES.stubs
 
@@ -275,8 +276,9 @@ def test_children_that_the_caller_ignores_are_ignored_in_the_program_too(directo
 
 
 def test_digests_are_kept_where_only_the_user_writes(daemon, program, directory):
+    """On mounts of its own, where the daemon's stamps of the library tell a program nothing."""
     home = directory / "home"
-    words = ("sh", "-c", 'umask 0; exec "$@"', "sh", program(), library_of(PLACES.cuda12))
+    words = (*OWN_MOUNTS, "sh", "-c", 'umask 0; exec "$@"', "sh", program(), library_of(PLACES.cuda12))
     under_run(daemon.socket, *words, HOME=home)
     assert not home.exists()
     home.mkdir()
@@ -291,7 +293,8 @@ def test_no_digest_is_kept_behind_a_link(daemon, program, directory):
     elsewhere.mkdir(mode=0o700)
     (directory / "cache/cccl-cache").mkdir(parents=True)
     (directory / "cache/cccl-cache/digests").symlink_to(elsewhere)
-    _, report = under_run(daemon.socket, program(), library_of(PLACES.cuda12), XDG_CACHE_HOME=directory / "cache")
+    _, report = under_run(daemon.socket, *OWN_MOUNTS, program(), library_of(PLACES.cuda12),
+                          XDG_CACHE_HOME=directory / "cache")
     assert served(report) == (0, 1)
     assert not any(elsewhere.iterdir())
 

@@ -169,19 +169,32 @@ size_t cccl_cache_toolchains_with_library(const cccl_cache_toolchains* toolchain
                                           cccl_cache_bytes path) {
   const CancellationDisabled guard;
   const std::string library(ToView(path));
-  const std::optional<cccl_cache::Digest> id = cccl_cache::ComponentIdOf(library);
-  size_t found = CCCL_CACHE_NO_TOOLCHAIN;
-  for (size_t i = 0; id && i < toolchains->reply->n_toolchains; ++i) {
-    const CcclCache__V1__Toolchain& toolchain = *toolchains->reply->toolchains[i];
-    for (size_t j = 0; j < toolchain.n_components; ++j) {
-      const CcclCache__V1__ToolchainComponent& component = *toolchain.components[j];
-      if (component.id != id->Hex()) continue;
-      std::error_code error;
-      if (std::filesystem::equivalent(component.path, library, error)) return i;
-      found = std::min(found, i);
+  using Component = CcclCache__V1__ToolchainComponent;
+  const auto first = [&](const auto& fits) {
+    size_t found = CCCL_CACHE_NO_TOOLCHAIN;
+    for (size_t i = 0; i < toolchains->reply->n_toolchains; ++i) {
+      const CcclCache__V1__Toolchain& toolchain = *toolchains->reply->toolchains[i];
+      for (size_t j = 0; j < toolchain.n_components; ++j) {
+        const Component& component = *toolchain.components[j];
+        if (!fits(component)) continue;
+        std::error_code error;
+        if (std::filesystem::equivalent(component.path, library, error)) return i;
+        found = std::min(found, i);
+      }
     }
+    return found;
+  };
+  const std::vector<std::string> files = cccl_cache::ComponentFilesOf(library);
+  if (files.empty()) return CCCL_CACHE_NO_TOOLCHAIN;
+  if (const auto stamp = cccl_cache::StampOfFiles(files)) {
+    // The daemon read these very files, as they are now.
+    const auto same_files = [&](const Component& each) { return each.stamp == stamp->Hex(); };
+    const size_t found = first(same_files);
+    if (found != CCCL_CACHE_NO_TOOLCHAIN) return found;
   }
-  return found;
+  const std::optional<cccl_cache::Digest> id = cccl_cache::ComponentIdOf(library);
+  if (!id) return CCCL_CACHE_NO_TOOLCHAIN;
+  return first([&](const Component& each) { return each.id == id->Hex(); });
 }
 
 cccl_cache_status cccl_cache_add_release(cccl_cache_client* client, cccl_cache_bytes path,

@@ -29,7 +29,8 @@ constexpr std::string_view kBuiltins = "libnvrtc-builtins.so.";
 /// Returns the name under which the digest of one file is kept, as
 /// client/python/cccl_cache/_plugin/file_digests.py makes it.
 std::string NameOf(const StampReader& reader, const ContentStamp& stamp) {
-  return Sha256("['/']" + Sha256(reader.TextOf(stamp) + "\n").Hex()).Hex();
+  const std::string text = reader.TextOf(stamp);
+  return Sha256("['/']" + DigestOfStamps({&text, 1}).Hex()).Hex();
 }
 
 bool OnlyThisUserWrites(const struct stat& status) {
@@ -122,14 +123,14 @@ std::string BuiltinsBeside(const fs::path& library) {
 
 std::optional<Digest> StampOfFiles(std::span<const std::string> paths) {
   StampReader reader;
-  Hasher hasher;
+  std::vector<std::string> stamps;
   for (const std::string& path : paths) {
     const FileDescriptor file(open(path.c_str(), O_PATH | O_CLOEXEC));
     const auto read = file.valid() ? reader.Of(file.get()) : std::nullopt;
     if (!read || !read->proves) return std::nullopt;
-    hasher.Append(reader.TextOf(read->stamp) + "\n");
+    stamps.push_back(reader.TextOf(read->stamp));
   }
-  return hasher.Finish();
+  return DigestOfStamps(stamps);
 }
 
 std::optional<Digest> DigestOfFile(const std::string& path) {

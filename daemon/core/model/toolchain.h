@@ -66,6 +66,8 @@ struct CompilerLibrary {
   std::string version;               ///< "13.0"
   /// SHA-256 over the bytes of its files: equal files in another place give the same id.
   Digest id;
+  /// DigestOfStamps of the same files; none: their stamps prove nothing.
+  std::optional<Digest> stamp = std::nullopt;
 };
 
 /// One header directory that belongs to a toolchain.

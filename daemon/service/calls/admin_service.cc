@@ -34,6 +34,7 @@ void AddComponent(v1::Toolchain& to, const char* name, const std::optional<Compi
   component->set_version(from->version);
   component->set_id(from->id.Hex());
   component->set_path(ToUtf8(from->path));
+  if (from->stamp) component->set_stamp(from->stamp->Hex());
 }
 
 void Describe(const Toolchain& from, v1::Toolchain& to) {

@@ -193,7 +193,8 @@ TEST_CASE("toolchains are told with what they consist of, and the refused ones w
   toolchain->id = cccl_cache::Sha256("id");
   toolchain->major = 13;
   toolchain->root = "/opt/cuda";
-  toolchain->nvrtc = CompilerLibrary{"/opt/cuda/lib/libnvrtc.so", {}, "13.0", {}};
+  toolchain->nvrtc =
+      CompilerLibrary{"/opt/cuda/lib/libnvrtc.so", {}, "13.0", {}, cccl_cache::Sha256("stamp")};
   toolchain->headers = {{"/opt/cuda/include", {}}};
   toolchain->capabilities.pch = true;
   toolchain->capabilities.architectures = {75, 120};
@@ -208,6 +209,7 @@ TEST_CASE("toolchains are told with what they consist of, and the refused ones w
   CHECK_FALSE(reply.toolchains(0).selected_by_default());
   REQUIRE(reply.toolchains(0).components_size() == 1);
   CHECK(reply.toolchains(0).components(0).path() == "/opt/cuda/lib/libnvrtc.so");
+  CHECK(reply.toolchains(0).components(0).stamp() == cccl_cache::Sha256("stamp").Hex());
   CHECK(reply.toolchains(0).accepted_options(0) == "--pch");
   REQUIRE(reply.toolchains(0).architectures_size() == 2);
   CHECK(reply.toolchains(0).architectures(1) == "sm_120");

@@ -108,9 +108,9 @@ CCCL_CACHE_API cccl_cache_bytes cccl_cache_toolchains_architecture(
     const cccl_cache_toolchains* toolchains, size_t toolchain, size_t index);
 /* Returns the index of the toolchain whose compiler has the same bytes as the libnvrtc (with the
  * builtins beside it) or libnvJitLink at this path. Of several, one that is that very file is
- * preferred. CCCL_CACHE_NO_TOOLCHAIN: there is none, or the library can't be read. The first call
- * for a file reads all of it; its digest is kept in the user's cache directory where the file's
- * stamp proves what it holds. */
+ * preferred. CCCL_CACHE_NO_TOOLCHAIN: there is none, or the library can't be read. If the file's
+ * stamp does not tell that the daemon has this very file, the first call reads all of it; its
+ * digest is kept in the user's cache directory where the stamp proves what it holds. */
 CCCL_CACHE_API size_t cccl_cache_toolchains_with_library(const cccl_cache_toolchains* toolchains,
                                                          cccl_cache_bytes path);
 #define CCCL_CACHE_NO_TOOLCHAIN SIZE_MAX
