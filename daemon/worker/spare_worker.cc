@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <cstdint>
 #include <cstdlib>
 #include <fstream>
 #include <utility>
@@ -38,23 +39,23 @@ constexpr size_t kShareOfLimit = 16;
 /// The largest allocation that the allocator serves from its heap. It would serve a larger one with
 /// a mapping of its own, and give that back.
 constexpr int kMaxOfHeap = 32 << 20;
-constexpr size_t kPieceBytes = 16u << 20;
 /// Bytes touched between two checks of the socket: some ms at worst.
-constexpr size_t kStepBytes = 2u << 20;
+constexpr size_t kPieceBytes = 2u << 20;
 constexpr size_t kPageBytes = 4096;
+/// A worker has about as many bytes of the compiler's files in memory at its end.
+constexpr size_t kBytesOfFiles = 32u << 20;
+/// The C library begins a heap with 2 MiB that end anywhere.
+constexpr size_t kBytesToExtend = 4u << 20;
+/// The zygote allocates no more than a few packets from one job to another.
+constexpr size_t kBytesOfZygote = 4 * kMaxPacketBytes;
 
 bool IsReadable(int socket) {
   pollfd ready{socket, POLLIN, 0};
   return poll(&ready, 1, 0) != 0;
 }
 
-/// Touches a piece. Returns false if the socket became readable meanwhile.
-bool Touch(char* piece, int until_readable) {
-  for (size_t at = 0; at < kPieceBytes; at += kPageBytes) {
-    if (at % kStepBytes == 0 && IsReadable(until_readable)) return false;
-    static_cast<volatile char*>(piece)[at] = 0;
-  }
-  return true;
+void Touch(volatile char* piece) {
+  for (size_t at = 0; at < kPieceBytes; at += kPageBytes) piece[at] = 0;
 }
 
 }  // namespace
@@ -88,15 +89,27 @@ size_t InheritedBytes() {
   return (resident - of_files) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
 }
 
+// The memory that was touched ahead counts in a worker's peak, used or not. A quarter less each
+// time is what lets the number fall.
 void TouchedBytes::Learn(size_t worker_bytes, size_t inherited_bytes) {
-  // A quarter of a worker's growth is the compiler's own code and tables.
-  const size_t grown =
-      worker_bytes > inherited_bytes ? (worker_bytes - inherited_bytes) / 4 * 3 : 0;
-  bytes_ = std::max(grown, bytes_ / 4 * 3);
+  const size_t own = inherited_bytes + kBytesOfFiles;
+  before_ = std::exchange(last_, worker_bytes > own ? (worker_bytes - own) / 4 * 3 : 0);
 }
 
 size_t TouchedBytes::For(size_t memory_bytes) const {
-  return std::min({bytes_, kMaxBytes, memory_bytes / kShareOfLimit});
+  return std::min({last_, before_, kMaxBytes, memory_bytes / kShareOfLimit});
+}
+
+HeapSetAside SetHeapAside() {
+  HeapSetAside memory;
+  // More than is free: the allocator extends its heap, up to the end of a huge page.
+  memory[0] = std::make_unique_for_overwrite<char[]>(kBytesToExtend);
+  const uintptr_t taken = reinterpret_cast<uintptr_t>(memory[0].get()) + kBytesToExtend;
+  const uintptr_t end = reinterpret_cast<uintptr_t>(sbrk(0));
+  if (taken + kBytesOfZygote < end) {
+    memory[1] = std::make_unique_for_overwrite<char[]>(end - kBytesOfZygote - taken);
+  }
+  return memory;
 }
 
 void KeepHeap() {
@@ -107,12 +120,11 @@ void KeepHeap() {
 void TouchHeap(size_t bytes, int until_readable) {
   std::vector<void*> pieces;
   pieces.reserve(bytes / kPieceBytes + 1);
-  bool more = true;
-  while (more && pieces.size() < bytes / kPieceBytes) {
+  while (pieces.size() < bytes / kPieceBytes && !IsReadable(until_readable)) {
     void* piece = malloc(kPieceBytes);
     if (piece == nullptr) break;
     pieces.push_back(piece);
-    more = Touch(static_cast<char*>(piece), until_readable);
+    Touch(static_cast<char*>(piece));
   }
   for (void* piece : pieces) free(piece);
 }

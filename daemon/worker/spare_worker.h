@@ -4,7 +4,9 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -54,8 +56,8 @@ class SpareWorker {
 /// where /proc is not mounted.
 [[nodiscard]] size_t InheritedBytes();
 
-/// How many bytes a spare worker is to touch. The number follows what earlier workers took, and
-/// older workers count less and less.
+/// How many bytes a spare worker is to touch: as many as the last two workers both needed. So one
+/// large compile among small ones has none of them touch memory in vain.
 class TouchedBytes {
  public:
   /// Records a worker's peak, and how much of that it had at its fork, in bytes.
@@ -64,12 +66,21 @@ class TouchedBytes {
   [[nodiscard]] size_t For(size_t memory_bytes) const;
 
  private:
-  size_t bytes_ = 0;
+  size_t last_ = 0;
+  size_t before_ = 0;
 };
 
 /// Makes the allocator serve allocations from its heap and keep freed memory. To be called once,
 /// before the first fork, so that all workers have the same allocator.
 void KeepHeap();
+
+/// Memory that is allocated and never touched.
+using HeapSetAside = std::array<std::unique_ptr<char[]>, 2>;
+
+/// To be called after KeepHeap: allocates the free end of this thread's heap up to a huge page, but
+/// for what the zygote needs for itself. So what a worker allocates lies in huge pages of its own:
+/// a huge page of which the zygote had a part would be given to each worker as 512 small ones.
+[[nodiscard]] HeapSetAside SetHeapAside();
 
 /// Touches memory that the allocator will hand out later, until `bytes` are touched or the socket
 /// is readable, whichever comes first. The kernel gives a process its memory when it is first

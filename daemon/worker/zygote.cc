@@ -3,6 +3,7 @@
 #include "daemon/worker/zygote.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -20,6 +21,7 @@
 #include <cstring>
 #include <ctime>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "base/file_descriptor.h"
@@ -82,18 +84,28 @@ Result<ZygoteHello> ReceiveHello(int control) {
   return Error{ErrorCode::kUnavailable, "the daemon's first message is not a hello"};
 }
 
-Result<CompilerLibraries> LoadLibraries(const ZygoteHello& hello) {
+/// To be called on a thread of its own: a worker allocates nothing from the heap of that thread, so
+/// it does not copy, page by page, the memory that the warm-up freed (decision 22).
+Result<CompilerLibraries> LoadLibrariesHere(const ZygoteHello& hello) {
   Result<CompilerLibraries> libraries = CompilerLibraries::Load(hello);
   if (libraries && libraries->nvrtc) {
     if (Status warm = libraries->nvrtc->WarmUp(); !warm) return warm.error();
     ReservePchHeap(*libraries->nvrtc);
   }
-  if (libraries && OwnThreads() != 1) {
+  constexpr int kThreads = 2;  // this one, and the one that forks
+  if (libraries && OwnThreads() != kThreads) {
     return Error{
         ErrorCode::kUnavailable,
         "a compiler library started a thread when it was loaded: such a process can't fork"};
   }
   return libraries;
+}
+
+Result<CompilerLibraries> LoadLibraries(const ZygoteHello& hello) {
+  std::optional<Result<CompilerLibraries>> libraries;
+  std::thread([&] { libraries = LoadLibrariesHere(hello); }).join();
+  malloc_trim(0);
+  return *std::move(libraries);
 }
 
 /// The zygote never sees a client's byte, but gives up rights too: the workers that it forks have
@@ -195,6 +207,7 @@ Result<Zygote> Zygote::Start(FileDescriptor control) {
 
 Status Zygote::Prepare() {
   KeepHeap();
+  heap_set_aside_ = SetHeapAside();
   sigset_t child;
   sigemptyset(&child);
   sigaddset(&child, SIGCHLD);

@@ -68,6 +68,7 @@ class Zygote final : private SpareWorker::Role {
   std::optional<SpareWorker> spare_;  ///< for the next request
   uint64_t memory_bytes_ = 0;         ///< memory limit of the last request
   TouchedBytes touched_bytes_;
+  HeapSetAside heap_set_aside_;
 };
 
 /// Returns the number of threads of this process; 0 if /proc does not say.
