@@ -54,7 +54,8 @@ class BlockingPool::State {
 
   struct Added {
     TaskPtr task;
-    bool needs_thread;  ///< the caller must start one for this account: none is idle
+    bool needs_thread = false;  ///< the caller must start one for this account: none is idle
+    bool wakes_idle = false;    ///< the caller must call WakeIdleThread
   };
   Result<Added> Add(Account account, Look look) {
     const MutexLock lock(mutex_);
@@ -74,15 +75,16 @@ class BlockingPool::State {
                                     std::move(look.late), std::move(look.after_late)});
     user.waiting.push_back(task);
     task->place = by_deadline_.emplace(Clock::now() + bounds_.time, task);
-    if (task->place == by_deadline_.begin()) changed_.NotifyAll();
-    if (!more) return Added{task, false};
+    if (IsEarlier()) changed_.NotifyAll();
+    if (!more) return Added{task};
     ++user.threads;
     threads_.Add(account, 1);
-    if (wanted_.size() == idle_threads_) return Added{task, true};
+    if (wanted_.size() == idle_threads_) return Added{.task = task, .needs_thread = true};
     wanted_.push_back(account);
-    work_.NotifyOne();
-    return Added{task, false};
+    return Added{.task = task, .wakes_idle = true};
   }
+  /// Lets an idle thread begin. Without the lock, which that thread takes first.
+  void WakeIdleThread() { work_.NotifyOne(); }
 
   /// Records that the thread for this account could not be started. Returns false if the task is
   /// dropped because the account has no other thread. Looks that were added meanwhile, relying on
@@ -173,16 +175,20 @@ class BlockingPool::State {
 
   void WatchDeadlines(const std::stop_token& stop) {
     MutexLock lock(mutex_);
-    while (
-        changed_.Wait(mutex_, stop, [this]() REQUIRES(mutex_) { return !by_deadline_.empty(); })) {
-      const auto [deadline, next] = *by_deadline_.begin();
-      if (Clock::now() < deadline) {
-        changed_.WaitUntil(mutex_, stop, deadline, [this, until = deadline]() REQUIRES(mutex_) {
-          return by_deadline_.empty() || by_deadline_.begin()->first < until;
-        });
-        if (stop.stop_requested()) return;
+    const auto is_earlier = [this]() REQUIRES(mutex_) { return IsEarlier(); };
+    while (!stop.stop_requested()) {
+      if (by_deadline_.empty()) {
+        watched_until_ = Clock::time_point::max();
+        changed_.Wait(mutex_, stop, is_earlier);
         continue;
       }
+      const Clock::time_point deadline = by_deadline_.begin()->first;
+      if (Clock::now() < deadline) {
+        watched_until_ = deadline;
+        changed_.WaitUntil(mutex_, stop, deadline, is_earlier);
+        continue;
+      }
+      const TaskPtr next = by_deadline_.begin()->second;
       NoteHanging(next);
       lock.Unlock();
       Finish(next, true);
@@ -224,7 +230,13 @@ class BlockingPool::State {
     if (task->place->first <= deadline) return;
     by_deadline_.erase(task->place);
     task->place = by_deadline_.emplace(deadline, task);
-    if (task->place == by_deadline_.begin()) changed_.NotifyAll();
+    if (IsEarlier()) changed_.NotifyAll();
+  }
+  /// Returns whether a deadline comes before the time at which the watching thread wakes by itself.
+  /// That thread goes on to sleep when a task is over before its deadline, as nearly all are: to
+  /// wake it for each task would cost more than the task.
+  [[nodiscard]] bool IsEarlier() const REQUIRES(mutex_) {
+    return !by_deadline_.empty() && by_deadline_.begin()->first < watched_until_;
   }
   void EndWaiting(const User& user) REQUIRES(mutex_) {
     for (const TaskPtr& task : user.waiting) {
@@ -253,6 +265,7 @@ class BlockingPool::State {
   // Accounts that idle threads will serve, one thread each; never more than there are idle threads.
   std::deque<Account> wanted_ GUARDED_BY(mutex_);
   ByDeadline by_deadline_ GUARDED_BY(mutex_);
+  Clock::time_point watched_until_ GUARDED_BY(mutex_) = Clock::time_point::max();
   std::set<TaskPtr> late_ GUARDED_BY(mutex_);  // looks that run, and are over but for `after_late`
 };
 
@@ -278,6 +291,7 @@ void BlockingPool::Serve(State& state, Account account) {
 Status BlockingPool::Add(Account account, Look look) {
   const auto added = state_->Add(account, std::move(look));
   if (!added) return added.error();
+  if (added->wakes_idle) state_->WakeIdleThread();
   if (added->needs_thread) {
     try {
       // Not joined: a thread that hangs must not keep the daemon from ending.

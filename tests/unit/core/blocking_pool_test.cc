@@ -261,6 +261,21 @@ TEST_CASE("a look that takes longer than one may is late, and what stands behind
   disk.Answer();
 }
 
+TEST_CASE("a look that hangs is late, although those before it were in time") {
+  HangingDisk disk;
+  Late late;
+  BlockingPool checks({.threads_per_uid = 1, .look_time = std::chrono::milliseconds(50)});
+  for (int i = 0; i < 3; ++i) {
+    std::promise<void> ended;
+    const auto end = [&] { ended.set_value(); };
+    REQUIRE(checks.Add(Account(1), {[] {}, end, end}));
+    ended.get_future().wait();
+  }
+  REQUIRE(checks.Add(Account(1), disk.Look([] {}, late.Note())));
+  CHECK(late.Wait());
+  disk.Answer();
+}
+
 /// Whether this user is served at last: a thread may be slow to begin.
 bool IsServed(BlockingPool& checks, uid_t uid) {
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
