@@ -3,9 +3,10 @@
 //
 // bench_closures DAEMON_SOCKET DIRECTORY NAMES ROUNDS
 //
-// Hits of two programs in turn: one includes headers from DIRECTORY, half of NAMES names in a first
-// -I where they are not and half in a second where they are; the other includes none. Sides: with,
-// without.
+// Hits of three programs in turn. One includes headers from DIRECTORY, half of NAMES names in a
+// first -I where they are not and half in a second where they are. One includes headers of a
+// library as CuPy's programs do: kLibraryHeaders names in subdirectories that only the last of four
+// -I has. One includes none. Sides: with, library, without.
 #include <cccl_cache/client.h>
 
 #include <array>
@@ -14,6 +15,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <string>
 
 namespace {
@@ -22,6 +24,15 @@ using Clock = std::chrono::steady_clock;
 
 const std::string kKernel = "extern \"C\" __global__ void k() {}\n";
 
+// 4 names each, like the 272 of a CuPy program.
+constexpr int kLibraryHeaders = 68;
+constexpr int kHeadersInDirectory = 4;
+
+/// Leaves a header of an earlier run as it is: files that have just changed are read at each hit.
+void WriteOnce(const std::filesystem::path& header, int number) {
+  if (!std::filesystem::exists(header)) std::ofstream(header) << "// " << number << "\n";
+}
+
 /// Makes the headers; the text that includes them.
 std::string SourceWithHeaders(const std::filesystem::path& directory, int headers) {
   std::filesystem::create_directories(directory / "empty");
@@ -29,18 +40,36 @@ std::string SourceWithHeaders(const std::filesystem::path& directory, int header
   std::string source;
   for (int i = 0; i < headers; ++i) {
     const std::string name = "header" + std::to_string(i) + ".h";
-    std::ofstream(directory / "full" / name) << "// " << i << "\n";
+    WriteOnce(directory / "full" / name, i);
+    source += "#include <" + name + ">\n";
+  }
+  return source + kKernel;
+}
+
+/// The same of a library.
+std::string SourceWithLibrary(const std::filesystem::path& directory) {
+  for (const char* empty : {"cub", "thrust", "libcudacxx"}) {
+    std::filesystem::create_directories(directory / empty);
+  }
+  std::string source;
+  for (int i = 0; i < kLibraryHeaders; ++i) {
+    const std::string part = "library/part" + std::to_string(i / kHeadersInDirectory);
+    std::filesystem::create_directories(directory / "include" / part);
+    const std::string name = part + "/header" + std::to_string(i) + ".h";
+    WriteOnce(directory / "include" / name, i);
     source += "#include <" + name + ">\n";
   }
   return source + kKernel;
 }
 
 /// Refers to the source.
-cccl_cache::NvrtcBuild Program(const std::string& source, const std::string& directory) {
+cccl_cache::NvrtcBuild Program(const std::string& source, const std::string& directory,
+                               std::initializer_list<const char*> searched) {
   cccl_cache::NvrtcBuild build;
   build.source = source;
   build.name = "kernel.cu";
-  build.options = {"-arch=sm_90", "-I" + directory + "/empty", "-I" + directory + "/full"};
+  build.options = {"-arch=sm_90"};
+  for (const char* each : searched) build.options.push_back("-I" + directory + "/" + each);
   return build;
 }
 
@@ -65,8 +94,12 @@ int main(int argc, char** argv) {
       cccl_cache::Client::Open({.socket = argv[1], .fallback = CCCL_CACHE_FALLBACK_ERROR});
   if (!client) return 5;
   const std::string source = SourceWithHeaders(argv[2], std::atoi(argv[3]) / 2);
-  const std::array programs = {Program(source, argv[2]), Program(kKernel, argv[2])};
-  constexpr std::array kSides = {"with", "without"};
+  const std::string library = SourceWithLibrary(argv[2]);
+  const std::array programs = {
+      Program(source, argv[2], {"empty", "full"}),
+      Program(library, argv[2], {"cub", "thrust", "libcudacxx", "include"}),
+      Program(kKernel, argv[2], {"empty", "full"})};
+  constexpr std::array kSides = {"with", "library", "without"};
   for (const auto& program : programs) {
     if (!Ask(*client, program, true)) return 5;
   }

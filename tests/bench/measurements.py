@@ -17,6 +17,7 @@ from figures import Row, microseconds, milliseconds, ratio, run
 FOLDER = pathlib.Path(__file__).resolve().parent
 HIT_SIZES = ((2 << 10, "2 KB"), (180 << 10, "180 KB"), (1 << 20, "1 MB"))
 CLOSURE_NAMES = 3000
+LIBRARY_NAMES = 272  # of bench_closures' library
 STORM_CALLERS = 64
 SWARM_PROCESSES = 8
 RATE_CLIENTS = 8
@@ -216,6 +217,8 @@ def compiles(servers, cuda_root, effort):
     library, linker, options = describe(servers, socket)
     environment = {"LD_LIBRARY_PATH": str(pathlib.Path(library).parent)}
     programs = servers.build / "tests/bench"
+    closures = programs / "bench_closures", socket, servers.place / "headers", CLOSURE_NAMES
+    run(*closures, 0)  # its headers have to be 40 s old
 
     figures = run(
         programs / "bench_misses", socket, library, servers.build / "examples/raw_nvrtc", FOLDER.parents[1] / "examples/reduce.cu", effort.misses, *options,
@@ -257,11 +260,15 @@ def compiles(servers, cuda_root, effort):
             f"{bar:.2f}x" if bar else "", "0.30x" if bar else "", value <= bar if bar else None,
         )
 
-    figures = run(programs / "bench_closures", socket, servers.place / "headers", CLOSURE_NAMES, effort.hit_calls)
+    figures = run(*closures, effort.hit_calls)
     added = (statistics.median(figures["with"]) - statistics.median(figures["without"])) / 1000
     yield Row(
         f"hit, {CLOSURE_NAMES:,} names outside the toolchain: none", milliseconds(figures["with"]),
         milliseconds(figures["without"]), f"{added:+.1f} ms", "+5 ms", "+3 ms", added <= 5,
+    )
+    yield Row(
+        f"hit, {LIBRARY_NAMES} names of a library: none", microseconds(figures["library"]), microseconds(figures["without"]),
+        "", "", "200 us",
     )
 
     figures = run(
