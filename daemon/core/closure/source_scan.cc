@@ -389,8 +389,7 @@ size_t PreambleLength(std::string_view source) {
   Cursor cursor(source);
   size_t length = 0;
   size_t depth = 0;
-  bool includes = false;       // an #include stands before the cursor
-  bool kept_includes = false;  // an #include stands before `length`
+  bool includes = false;  // an #include stands between `length` and the cursor
   while (cursor.SkipBlanks(true) && !cursor.AtEnd() && cursor.Now() == '#') {
     cursor.Next();
     if (!cursor.SkipBlanks(false)) break;
@@ -402,11 +401,11 @@ size_t PreambleLength(std::string_view source) {
     if (directive == Directive::kClose) --depth;
     includes = includes || directive == Directive::kInclude;
     if (!cursor.SkipDirective()) break;
-    if (depth > 0) continue;
+    if (depth > 0 || !includes) continue;
     length = cursor.at() < source.size() ? cursor.at() : source.size();
-    kept_includes = includes;
+    includes = false;
   }
-  return kept_includes ? length : 0;
+  return length;
 }
 
 void NameParts::Add(std::string_view identifier) {

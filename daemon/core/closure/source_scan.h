@@ -165,8 +165,9 @@ struct TextTraits {
 [[nodiscard]] TextTraits PastedNames(const NameParts& parts);
 
 /// Returns how many bytes at a program's beginning hold nothing but comments, blank lines and the
-/// directives #include, #define, #undef and #if with its kin. The count ends after the last of
-/// these directives that stands in no open #if. Returns 0 if none of them is an #include. This is a
+/// directives #include, #define, #undef and #if with its kin. The count ends after the last
+/// #include of these, or after the #if that encloses it, which must be closed; macros behind it
+/// differ between programs with the same headers. Returns 0 if there is no such #include. This is a
 /// guess at what a compiler takes for the leading includes; only the compiler can confirm it.
 [[nodiscard]] size_t PreambleLength(std::string_view source);
 

@@ -109,14 +109,14 @@ TEST_CASE("what honest texts are full of makes no name") {
 /// What of the text is preamble.
 std::string Preamble(const std::string& text) { return text.substr(0, PreambleLength(text)); }
 
-TEST_CASE("a preamble ends with the last leading directive") {
-  CHECK(Preamble("#include <a>\n#define X 1\nint x;\n#include <b>\n") ==
-        "#include <a>\n#define X 1\n");
+TEST_CASE("a preamble ends with the last leading include") {
+  CHECK(Preamble("#define X 1\n#include <a>\n#define Y 1\nint x;\n#include <b>\n") ==
+        "#define X 1\n#include <a>\n");
   CHECK(Preamble("\n// c\n/* d\n e */ #include <a>\n\n// why\nint x;\n") ==
         "\n// c\n/* d\n e */ #include <a>\n");
   CHECK(Preamble("#include <a>") == "#include <a>");
-  CHECK(Preamble("#\n # /* c */ include <a>\r\n#undef Y\r\nint x;") ==
-        "#\n # /* c */ include <a>\r\n#undef Y\r\n");
+  CHECK(Preamble("#\n#undef Y\r\n # /* c */ include <a>\r\n#undef Z\r\nint x;") ==
+        "#\n#undef Y\r\n # /* c */ include <a>\r\n");
 }
 
 TEST_CASE("a program without leading includes has no preamble") {
@@ -132,6 +132,7 @@ TEST_CASE("an open condition is no part of a preamble") {
       "#ifdef X\n#include <b>\n#elif Y\n#if Z\n#define A\n#endif\n#else\n#include <c>\n#endif\n";
   CHECK(Preamble(closed + "int x;\n") == closed);
   CHECK(Preamble("#include <a>\n#endif\n#include <b>\n") == "#include <a>\n");
+  CHECK(Preamble("#include <a>\n#if X\n#define Y\n#endif\nint x;\n") == "#include <a>\n");
 }
 
 TEST_CASE("directives go on over joined lines, comments and literals") {
@@ -139,7 +140,7 @@ TEST_CASE("directives go on over joined lines, comments and literals") {
        {"#define X \\\n  int x;\n", "#define X \\\r\n  int x;\n", "#define X /* a\n int y; */ 1\n",
         "#define X \"/*\"\n", "#define X '\"'\n", "#define X \"\\\"/*\"\n", "#inc\\\nlude <b>\n",
         "#define X // y\\\n int z;\n"}) {
-    const std::string preamble = "#include <a>\n"s + directive;
+    const std::string preamble = directive + "#include <a>\n"s;
     CHECK(Preamble(preamble + "int x;\n") == preamble);
   }
 }
