@@ -36,9 +36,9 @@ class Client:
     def teach(self, source, *options, **keywords):
         """Has the preamble of a program parsed."""
         before = self.count("preambles_total")
-        reply = self.build(source, *options, **keywords)
+        for end in ("// once\n", "// again\n"):
+            self.build(source + end, *options, **keywords)
         wait_for(lambda: self.count("preambles_total") > before, "a preamble")
-        return reply
 
 
 def artifacts(reply):
@@ -65,7 +65,7 @@ def test_same_bytes_with_precompiled_headers_as_without(pair):
     with concurrent.futures.ThreadPoolExecutor(max(2, os.cpu_count() // 2)) as pool:
         for done in [pool.submit(compare, name, with_headers, without) for name in PROGRAMS]:
             done.result()
-    assert with_headers.count("pch_builds_total") == len(PROGRAMS) >= 40
+    assert with_headers.count("pch_builds_total") >= len(PROGRAMS) >= 40
 
 
 SMALL = "#include <cuda_fp16.h>\n#define TWO 2\n"
@@ -118,7 +118,7 @@ def test_name_expressions_warnings_and_errors_are_what_they_are_without(pair):
     failures = [client.build(SMALL + "int x = ;\n") for client in (with_headers, without)]
     assert failures[0].log == failures[1].log
     assert failures[0].outcome == failures[1].outcome == build_pb2.OUTCOME_FAILED
-    assert with_headers.count("compiles_total") == 3  # and not one more for the preamble
+    assert with_headers.count("compiles_total") == 4  # and not one more for the preamble
 
 
 def test_a_changed_header_of_the_preamble_is_noticed(pair, directory):
@@ -137,9 +137,37 @@ def test_a_changed_header_of_the_preamble_is_noticed(pair, directory):
     changed = with_headers.build(source(3), f"-I{include}")
     assert not changed.precompiled_headers
     assert artifacts(changed) == artifacts(without.build(source(3), f"-I{include}"))
+    assert with_headers.count("preambles_total") == 1
+    with_headers.build(source(4), f"-I{include}")
     wait_for(lambda: with_headers.count("preambles_total") == 2, "the preamble that includes the changed header")
-    again = with_headers.build(source(4), f"-I{include}")
+    again = with_headers.build(source(5), f"-I{include}")
     assert again.precompiled_headers
-    assert artifacts(again) == artifacts(without.build(source(4), f"-I{include}"))
+    assert artifacts(again) == artifacts(without.build(source(5), f"-I{include}"))
     header.write_text("#define MINE 1\n")  # what was compiled with it is a hit, whatever it was compiled with
     assert with_headers.build(source(2), f"-I{include}").outcome == build_pb2.OUTCOME_HIT
+
+
+def test_programs_in_directories_of_their_own_share_what_was_parsed(pair, directory):
+    """As CuPy names each program, macros behind its includes."""
+    with_headers, without = map(Client, pair)
+
+    def build(client, number, name):
+        kernel = f'#define NUMBER {number}\nextern "C" __global__ void k(__half* p) {{ *p = __half(NUMBER); }}\n'
+        return client.build(f'#include "mine.h"\n#include <cuda_fp16.h>\n{kernel}', "-std=c++17", f"-I{directory}/include",
+                            name=f"{directory}/{name}/k.cu")
+
+    def same(number, name):
+        reply = build(with_headers, number, name)
+        assert artifacts(reply) == artifacts(build(without, number, name)) != {}
+        return reply.precompiled_headers
+
+    for place in ("include", "private"):
+        (directory / place).mkdir()
+        (directory / place / "mine.h").write_text(f"__device__ int of_{place};\n")
+    for number in range(2):
+        same(number, f"random-{number}")
+    wait_for(lambda: with_headers.count("preambles_total") == 1, "a preamble")
+    assert same(2, "random-2")
+    assert not same(3, "private")  # has another mine.h
+    assert same(4, "random-4")
+    assert with_headers.count("preambles_total") == 1

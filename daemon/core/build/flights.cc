@@ -156,9 +156,8 @@ Flights::Flights(const Parts& parts, const Limits& limits, StartAgain start_agai
     : parts_(parts),
       start_again_(std::move(start_again)),
       memory_(limits.memory_bytes, parts.compile.statistics, [this] { idle_jobs_.MakeRoom(); }),
-      preambles_(
-          parts.compile.compiler, parts.compile.statistics, limits.compile, limits.preambles,
-          [this] { return Busy() == 0; }, &memory_),
+      preambles_(parts.compile.compiler, parts.compile.statistics, limits.compile, limits.preambles,
+                 &memory_),
       unproven_(kUnprovenLifetime, kUnprovenBytes, Clock::now),
       runner_(WithOwn(parts.compile, &preambles_, &memory_), limits.compile),
       idle_jobs_(
@@ -347,7 +346,7 @@ void Flights::Run(uint64_t flight) {
   order.around_files = [waits](std::unique_ptr<RequesterFiles> files) {
     return std::make_unique<WaitedFor>(std::move(files), waits);
   };
-  if (!plan.include_view) {
+  if (!plan.includes_outside) {
     order.first_question = [this, flight, caller, kept = started->plan] {
       LooksOutside(flight, *kept, caller);
     };

@@ -127,8 +127,8 @@ class Flights {
   PreamblePool preambles_;
   ExpiringCache<UnprovenResult> unproven_;  // by uid and flight under canonical names
   CompileRunner runner_;
-  // Last, as their threads use the members above. Idle jobs and preambles ask the queue as well:
-  // from the first one that is added, until Close has stopped them.
+  // Last, as their threads use the members above. Idle jobs ask the queue as well: from the first
+  // one that is added, until Close has stopped them.
   IdleJobs idle_jobs_;
   ShadowChecks shadow_checks_;
   FairQueue queue_;

@@ -202,7 +202,7 @@ QuarantinedPtr BuildCache::QuarantineOf(const BuildPlan& plan, uid_t uid) {
 }
 
 bool BuildCache::LooksOutside(const BuildPlan& plan) {
-  return plan.include_view || looks_outside_.Find(plan.fingerprint);
+  return plan.includes_outside || looks_outside_.Find(plan.fingerprint);
 }
 
 bool BuildCache::MayShowPaths(const BuildPlan& plan, uid_t uid, const KnownClosure* closure) {

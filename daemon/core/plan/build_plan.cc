@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <ranges>
 #include <string_view>
 #include <variant>
 
@@ -138,30 +139,20 @@ std::vector<std::string> CompilerOptions(const NvrtcProgram& program,
   return options;
 }
 
-Digest ViewOf(const BuildPlan& plan, uid_t uid) {
+// Returns the plan's view of its files, with the directories from this root on.
+Digest ViewOf(const BuildPlan& plan, uid_t uid, size_t first_root) {
   Hasher hasher;
   hasher.AppendValue("uid", uid);
   hasher.AppendValue("working directory", plan.directories.working_directory);
-  for (const std::string& root : plan.directories.roots) hasher.AppendValue("root", root);
+  for (size_t i = first_root; i < plan.directories.roots.size(); ++i) {
+    hasher.AppendValue("root", plan.directories.roots[i]);
+  }
   if (const auto& view = plan.directories.view) {
     hasher.AppendValue("mount namespace", view->mount_namespace);
     hasher.AppendValue("root's device", view->root_device);
     hasher.AppendValue("root's inode", view->root_inode);
     hasher.AppendValue("root's mount", view->root_mount);
   }
-  return hasher.Finish();
-}
-
-std::optional<Digest> IncludeViewOf(const std::vector<Root>& roots, uid_t uid) {
-  Hasher hasher;
-  hasher.AppendValue("uid", uid);
-  bool any = false;
-  for (size_t i = 1; i < roots.size(); ++i) {
-    if (roots[i].mount.trusted) continue;
-    hasher.AppendValue("root", roots[i].mount.target);
-    any = true;
-  }
-  if (!any) return std::nullopt;
   return hasher.Finish();
 }
 
@@ -268,8 +259,10 @@ Result<BuildPlan> PlanBuild(std::shared_ptr<const BuildRequest> request, Toolcha
     plan.job.visible_working_directory = kCanonicalWorkingDirectory;
     for (const ParsedOption& option : parsed) plan.job.options.push_back(option.canonical);
   }
-  plan.view = ViewOf(plan, options.uid);
-  plan.include_view = IncludeViewOf(roots, options.uid);
+  plan.view = ViewOf(plan, options.uid, 0);
+  plan.view_beside_program = ViewOf(plan, options.uid, 1);
+  plan.includes_outside = std::ranges::any_of(roots | std::views::drop(1),
+                                              [](const Root& root) { return !root.mount.trusted; });
 
   for (Root& root : roots) plan.fingerprint_roots.push_back(std::move(root.fingerprint));
   plan.fingerprint = Fingerprint({*request, toolchain->Library(kind)->id, parsed,

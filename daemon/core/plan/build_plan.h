@@ -34,8 +34,9 @@ struct BuildPlan {
   /// the file system. A result that was made from the files of one build answers another build only
   /// if these agree, or after a check.
   Digest view;
-  /// The same for only the -I directories outside the toolchain; none if there are none.
-  std::optional<Digest> include_view;
+  /// The same without the program's own directory.
+  Digest view_beside_program;
+  bool includes_outside = false;           ///< an -I names a directory outside the toolchain
   RootDirectories directories;             ///< where the requester's files lie
   std::vector<VisibleRoot> visible_roots;  ///< where the compiler sees them
   CompileJob job;

@@ -3,6 +3,7 @@
 #include "daemon/core/run/compile_runner.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -212,10 +213,13 @@ CompileRunner::Attempt CompileRunner::CompileOnce(const BuildPlan& plan, const C
   std::optional<Preamble> preamble;
   if (HasPreambles(plan, order)) preamble = PreambleOf(plan);
   if (!preamble) return CompileAll(plan, order, limits, std::move(stop));
-  std::optional<Attempt> quick = CompileRest(plan, order, *preamble, limits, stop);
+  FoundPreamble found = FindPreamble(plan, order, *preamble, limits, stop);
+  std::optional<Attempt> quick = CompileRest(plan, order, &found, limits, stop);
   if (quick) return *std::move(quick);
+  const Clock::time_point started = Clock::now();
   Attempt attempt = CompileAll(plan, order, limits, std::move(stop));
-  WantPreamble(plan, order, *preamble, attempt);
+  NoteMiss(plan, order, *preamble, found, attempt,
+           std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - started));
   return attempt;
 }
 
@@ -236,12 +240,33 @@ CompileRunner::Attempt CompileRunner::CompileAll(const BuildPlan& plan, const Co
   return Ended(prepared, parts_.compiler.Compile(prepared.job, limits, std::move(stop)));
 }
 
+CompileRunner::FoundPreamble CompileRunner::FindPreamble(const BuildPlan& plan,
+                                                         const CompileOrder& order,
+                                                         const Preamble& preamble,
+                                                         const CompileLimits& limits,
+                                                         const std::stop_token& stop) {
+  const std::array keys = {preamble.key_in_directory, preamble.key};
+  for (const Digest& key : keys) {
+    if (auto parsed = parts_.preambles->Find(key)) return {key, std::move(parsed)};
+  }
+  FoundPreamble found;
+  for (const Digest& key : keys) {
+    // The files of a caller that sends them can be had without it only once they were asked for.
+    if (order.caller.files == nullptr) {
+      WantPreamble(plan, order.caller.peer, preamble, key, nullptr);
+    }
+    found = {key, parts_.preambles->Await(key, *limits.deadline, stop)};
+    if (found.parsed != nullptr) break;
+  }
+  return found;
+}
+
 std::optional<CompileRunner::Attempt> CompileRunner::CompileRest(const BuildPlan& plan,
                                                                  const CompileOrder& order,
-                                                                 const Preamble& preamble,
+                                                                 FoundPreamble* preamble,
                                                                  const CompileLimits& limits,
                                                                  std::stop_token stop) {
-  const ParsedPreamblePtr parsed = parts_.preambles->Find(preamble.key);
+  const ParsedPreamblePtr& parsed = preamble->parsed;
   if (parsed == nullptr || NamesProgram(parsed->record.closure, plan.job)) return std::nullopt;
   if (parsed->record.asked && order.first_question) order.first_question();
   Prepared prepared = Prepare(plan, order);
@@ -253,7 +278,7 @@ std::optional<CompileRunner::Attempt> CompileRunner::CompileRest(const BuildPlan
   if (!*adopted) return Ended(prepared, adopted->error());
   if (!**adopted) {
     // A file that the caller does not send says nothing of the preamble.
-    if (sent == nullptr || !sent->failed()) parts_.preambles->Drop(preamble.key, parsed);
+    preamble->untrue = sent == nullptr || !sent->failed();
     return std::nullopt;
   }
   prepared.job.precompiled = parsed->precompiled;
@@ -263,7 +288,7 @@ std::optional<CompileRunner::Attempt> CompileRunner::CompileRest(const BuildPlan
   if (output.ok() && output->succeeded) {
     if (ShowsPreamble(*output->artifact)) {
       parts_.statistics.Add(Counter::kPchFailures);
-      parts_.preambles->Blame(preamble.key, parsed);
+      parts_.preambles->Blame(preamble->key, parsed);
       return std::nullopt;
     }
     // This is due to the program: others with the same preamble show no names.
@@ -276,8 +301,8 @@ std::optional<CompileRunner::Attempt> CompileRunner::CompileRest(const BuildPlan
   } else if (!cancelled) {
     // A compile failure, too, has to be the same as without the preamble.
     parts_.statistics.Add(Counter::kPchFailures);
-    if (!output && IsOfPreamble(output.error())) parts_.preambles->Blame(preamble.key, parsed);
-    if (!output) parts_.preambles->Drop(preamble.key, parsed);
+    if (!output && IsOfPreamble(output.error())) parts_.preambles->Blame(preamble->key, parsed);
+    if (!output) parts_.preambles->Drop(preamble->key, parsed);
     return std::nullopt;
   }
   return attempt;
@@ -317,32 +342,43 @@ CompileRunner::Attempt CompileRunner::Ended(const Prepared& prepared,
           .ended_for_paths = *prepared.ended_for_paths};
 }
 
-void CompileRunner::WantPreamble(const BuildPlan& plan, const CompileOrder& order,
-                                 const Preamble& preamble, const Attempt& attempt) {
+void CompileRunner::WantPreamble(const BuildPlan& plan, const Peer& peer, const Preamble& preamble,
+                                 const Digest& key, AnsweredFilesPtr files) {
+  CompileJob job = PreambleJob(plan.job, preamble);
+  const uint64_t bytes = BytesOf(job, plan) + (files == nullptr ? 0 : BytesOf(files->closure));
+  CompileOrder later{.caller = peer, .recalled = std::move(files)};
+  parts_.preambles->Want(key, peer.account(), bytes,
+                         [&access = parts_.files, sent = parts_.sent_contents, job = std::move(job),
+                          later, directories = plan.directories, names = NamesOf(plan),
+                          uses = PathUsesOf(plan), traits = UsersFileTraits{known_traits_, peer},
+                          for_any_directory = key == preamble.key]() mutable {
+                           PreamblePool::Order made{std::move(job), nullptr, for_any_directory};
+                           made.recorder = std::make_shared<ClosureRecorder>(
+                               OpenFilesOf(later, directories, access, sent), std::move(names),
+                               ClosureRecorder::Events{}, uses, std::move(traits));
+                           made.job.requester = later.caller.peer.uid;
+                           made.job.account = later.caller.peer.account();
+                           made.job.files = made.recorder;
+                           return made;
+                         });
+}
+
+void CompileRunner::NoteMiss(const BuildPlan& plan, const CompileOrder& order,
+                             const Preamble& preamble, const FoundPreamble& found,
+                             const Attempt& attempt, std::chrono::microseconds time) {
   const bool good =
       attempt.output.ok() && attempt.output->succeeded && attempt.record.traits.time_token.empty();
   if (!good) return;
-  CompileJob job = PreambleJob(plan.job, preamble);
-  uint64_t bytes = BytesOf(job, plan);
-  CompileOrder later{.caller = order.caller.peer};
-  if (order.caller.files != nullptr) {
-    later.recalled = Recall(plan, attempt.record.closure);
-    bytes += BytesOf(attempt.record.closure);
-  }
-  parts_.preambles->Want(
-      preamble.key, later.caller.peer.account(), bytes,
-      [&files = parts_.files, sent = parts_.sent_contents, job = std::move(job), later,
-       directories = plan.directories, names = NamesOf(plan), uses = PathUsesOf(plan),
-       traits = UsersFileTraits{known_traits_, order.caller.peer}]() mutable {
-        PreamblePool::Order made{std::move(job), nullptr};
-        made.recorder = std::make_shared<ClosureRecorder>(
-            OpenFilesOf(later, directories, files, sent), std::move(names),
-            ClosureRecorder::Events{}, uses, std::move(traits));
-        made.job.requester = later.caller.peer.uid;
-        made.job.account = later.caller.peer.account();
-        made.job.files = made.recorder;
-        return made;
-      });
+  const Closure& closure = attempt.record.closure;
+  const bool reads_own = ReadsOwnDirectory(closure);
+  // It may still be true for programs without such files.
+  const bool serves_others = reads_own && found.key == preamble.key;
+  if (found.untrue && !serves_others) parts_.preambles->Drop(found.key, found.parsed);
+  const Peer& peer = order.caller.peer;
+  const Digest& key = reads_own ? preamble.key_in_directory : preamble.key;
+  WantPreamble(plan, peer, preamble, key,
+               order.caller.files == nullptr ? nullptr : Recall(plan, closure));
+  parts_.preambles->NoteMiss(key, peer.account(), time);
 }
 
 void CompileRunner::CountJob(CompilePurpose purpose, bool given_up,

@@ -100,9 +100,19 @@ class CompileRunner {
                       std::stop_token stop);
   Attempt CompileAll(const BuildPlan& plan, const CompileOrder& order, const CompileLimits& limits,
                      std::stop_token stop);
+  /// A parsed preamble that a program may begin with.
+  struct FoundPreamble {
+    Digest key;
+    ParsedPreamblePtr parsed;  ///< null: there is none
+    bool untrue = false;       ///< the caller's files differ from those that were parsed
+  };
+  /// Waits for a preamble that is being parsed if that is expected to save time.
+  FoundPreamble FindPreamble(const BuildPlan& plan, const CompileOrder& order,
+                             const Preamble& preamble, const CompileLimits& limits,
+                             const std::stop_token& stop);
   /// Compiles what follows the preamble. Returns none if that is impossible or did not work.
   std::optional<Attempt> CompileRest(const BuildPlan& plan, const CompileOrder& order,
-                                     const Preamble& preamble, const CompileLimits& limits,
+                                     FoundPreamble* preamble, const CompileLimits& limits,
                                      std::stop_token stop);
   /// A job of the plan with files of its own.
   struct Prepared {
@@ -113,8 +123,12 @@ class CompileRunner {
   Prepared Prepare(const BuildPlan& plan, const CompileOrder& order);
   [[nodiscard]] bool HasPreambles(const BuildPlan& plan, const CompileOrder& order) const;
   static Attempt Ended(const Prepared& prepared, Result<CompileOutput> output);
-  void WantPreamble(const BuildPlan& plan, const CompileOrder& order, const Preamble& preamble,
-                    const Attempt& attempt);
+  /// `key`: one of the preamble's. `files`: as in CompileOrder::recalled.
+  void WantPreamble(const BuildPlan& plan, const Peer& peer, const Preamble& preamble,
+                    const Digest& key, AnsweredFilesPtr files);
+  /// The whole program was compiled in this time, as what was found was of no use.
+  void NoteMiss(const BuildPlan& plan, const CompileOrder& order, const Preamble& preamble,
+                const FoundPreamble& found, const Attempt& attempt, std::chrono::microseconds time);
   void Judge(const BuildPlan& plan, Attempt attempt, FlightResult* flight_result);
   void CountJob(CompilePurpose purpose, bool given_up, std::chrono::microseconds time);
   void Count(const Result<CompileOutput>& output);

@@ -48,20 +48,18 @@ bool LiesInToolchain(const CompileJob& job) {
          });
 }
 
-Digest KeyOf(const BuildPlan& plan, std::string_view text) {
+/// `view`: the plan's, with the program's own directory or without.
+Digest KeyOf(const BuildPlan& plan, const Digest& view, std::string_view text) {
   const CompileJob& job = plan.job;
   Hasher hasher;
   hasher.AppendValue("toolchain", job.toolchain->serial);
-  hasher.AppendValue("view", plan.view.View());
+  hasher.AppendValue("view", view.View());
   for (const std::string& option : job.options) {
     if (!IsSeed(option)) hasher.AppendValue("option", option);
   }
   hasher.AppendValue("program directory", DirectoryOf(job.program_name));
   hasher.AppendValue("visible working directory", job.visible_working_directory);
-  for (const Mount& mount : job.mounts) {
-    hasher.AppendValue("mount", mount.visible);
-    hasher.AppendValue("target", mount.target);
-  }
+  for (const Mount& mount : job.mounts) hasher.AppendValue("mount", mount.visible);
   for (const VisibleRoot& root : plan.visible_roots) {
     hasher.AppendValue("root", root.visible);
     hasher.AppendValue("number", root.number);
@@ -84,7 +82,10 @@ std::optional<Preamble> PreambleOf(const BuildPlan& plan) {
   if (std::ranges::any_of(plan.job.options, ShowsParsing)) return std::nullopt;
   const size_t length = PreambleLength(program->source);
   if (length == 0) return std::nullopt;
-  return Preamble{KeyOf(plan, std::string_view(program->source).substr(0, length)), length};
+  const std::string_view text = std::string_view(program->source).substr(0, length);
+  return Preamble{.key = KeyOf(plan, plan.view_beside_program, text),
+                  .key_in_directory = KeyOf(plan, plan.view, text),
+                  .length = length};
 }
 
 CompileJob PreambleJob(const CompileJob& job, const Preamble& preamble) {
@@ -132,6 +133,12 @@ bool ShowsMangledNames(const Artifact& artifact) {
   constexpr std::string_view kMangled = "::_ZN";
   static const ShownText kShown(kMangled);
   return artifact.log.find(kMangled) != std::string::npos || kShown.InStrings(artifact);
+}
+
+bool ReadsOwnDirectory(const Closure& closure) {
+  return std::ranges::any_of(closure.entries, [](const ClosureEntry& entry) {
+    return entry.name.root == 0 && entry.kind != FileKind::kAbsent;
+  });
 }
 
 bool NamesProgram(const Closure& closure, const CompileJob& job) {

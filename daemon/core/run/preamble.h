@@ -20,6 +20,9 @@ struct Preamble {
   /// gets. Builds of one key can share the parsed preamble if its files are still the same. A key
   /// belongs to one user.
   Digest key;
+  /// The same with the program's own directory. For programs that read files of this directory:
+  /// those that lie elsewhere read others.
+  Digest key_in_directory;
   size_t length = 0;  ///< bytes of the source
 };
 
@@ -44,6 +47,9 @@ struct Preamble {
 /// enumerators from a precompiled header if they are template arguments, in warnings and in what
 /// __PRETTY_FUNCTION__ gives.
 [[nodiscard]] bool ShowsMangledNames(const Artifact& artifact);
+
+/// Returns whether a compile read anything that lies in the program's own directory.
+[[nodiscard]] bool ReadsOwnDirectory(const Closure& closure);
 
 /// Returns whether the parsing of a preamble asked for the program itself: it saw another text
 /// then.

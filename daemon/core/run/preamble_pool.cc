@@ -3,14 +3,14 @@
 #include "daemon/core/run/preamble_pool.h"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 #include <vector>
+
+#include "daemon/core/run/preamble.h"
 
 namespace cccl_cache::daemon {
 namespace {
 
-constexpr std::chrono::milliseconds kLookWhetherIdle{100};
 constexpr size_t kMaxFailures = 1024;
 
 CompileLimits Within(CompileLimits limits, std::chrono::milliseconds time) {
@@ -21,13 +21,13 @@ CompileLimits Within(CompileLimits limits, std::chrono::milliseconds time) {
 }  // namespace
 
 PreamblePool::PreamblePool(Compiler& compiler, Statistics& statistics, const CompileLimits& limits,
-                           const Bounds& bounds, std::function<bool()> idle, CompileMemory* memory)
+                           const Bounds& bounds, CompileMemory* memory)
     : compiler_(compiler),
       statistics_(statistics),
       limits_(Within(limits, bounds.time)),
       bounds_(bounds),
-      idle_(std::move(idle)),
       memory_(memory),
+      missed_({.max_entries = bounds.missed, .max_entries_per_user = bounds.missed_per_uid}),
       wishes_({.max_bytes = bounds.wanted_bytes,
                .max_bytes_per_user = bounds.wanted_bytes_per_uid,
                .max_entries = bounds.wanted,
@@ -60,17 +60,42 @@ ParsedPreamblePtr PreamblePool::Find(const Digest& key) {
   return nullptr;
 }
 
+ParsedPreamblePtr PreamblePool::Await(const Digest& key, Clock::time_point deadline,
+                                      const std::stop_token& stop) {
+  {
+    const MutexLock lock(mutex_);
+    const auto* const missed = missed_.Find(key);
+    const bool soon = parsing_ ? parsing_->key == key : wishes_.Find(key) != nullptr;
+    if (missed != nullptr && soon) {
+      const Clock::time_point since = parsing_ ? parsing_->since : Clock::now();
+      const std::chrono::microseconds whole = missed->value;
+      changed_.WaitUntil(mutex_, stop, std::min(since + whole, deadline - whole),
+                         [this, &key]() REQUIRES(mutex_) { return !IsWanted(key); });
+    }
+  }
+  return Find(key);
+}
+
+bool PreamblePool::IsWanted(const Digest& key) const {
+  return wishes_.Find(key) != nullptr || (parsing_ && parsing_->key == key);
+}
+
 void PreamblePool::Want(const Digest& key, Account account, uint64_t bytes, MakeOrder make) {
   if (bounds_.bytes == 0) return;
   DropUnusable();
   Wishes::Entries gone;  // freed after the lock
   const MutexLock lock(mutex_);
-  if (kept_.Find(key) != nullptr || parsing_ == key) return;
+  if (missed_.Find(key) == nullptr || kept_.Find(key) != nullptr || IsWanted(key)) return;
   if (failed_.Find(key, Clock::now()) != nullptr) return;
-  const Wishes::Entry* const before = wishes_.Find(key);
-  const uint64_t number = before == nullptr ? ++last_number_ : before->value.number;
-  gone = wishes_.Insert(account, key, {std::move(make), before != nullptr, number}, bytes);
+  gone = wishes_.Insert(account, key, std::move(make), bytes);
   changed_.NotifyAll();
+}
+
+void PreamblePool::NoteMiss(const Digest& key, Account account, std::chrono::microseconds time) {
+  const MutexLock lock(mutex_);
+  const std::chrono::microseconds* const known = missed_.Use(key);
+  const auto shortest = known == nullptr ? time : std::min(*known, time);
+  static_cast<void>(missed_.Insert(account, key, shortest, 0));
 }
 
 // The caller of Remove holds the preamble too, so that it is not freed under the lock.
@@ -90,45 +115,28 @@ void PreamblePool::Blame(const Digest& key, const ParsedPreamblePtr& parsed) {
 
 void PreamblePool::Remove(const Digest& key, const ParsedPreamblePtr& parsed) {
   const Preambles::Entry* const found = kept_.Find(key);
-  if (found != nullptr && found->value == parsed) static_cast<void>(kept_.Remove(key));
+  if (found == nullptr || found->value != parsed) return;
+  static_cast<void>(kept_.Remove(key));
+  static_cast<void>(missed_.Remove(key));
 }
 
 void PreamblePool::Work(const std::stop_token& stop) {
-  while (!stop.stop_requested()) {
-    {
-      const MutexLock lock(mutex_);
-      const auto wished = [this]() REQUIRES(mutex_) { return wishes_.size() > 0; };
-      if (!changed_.Wait(mutex_, stop, wished)) return;
-    }
-    const std::optional<Wishes::Entry> wish = TakeWish();
-    if (wish) {
-      Keep(*wish, Parse(wish->value.make, stop));
-      statistics_.Add(Counter::kPreambles);
-    } else {
-      const MutexLock lock(mutex_);
-      changed_.WaitFor(mutex_, stop, kLookWhetherIdle, [] { return false; });
-    }
+  while (const std::optional<Wishes::Entry> wish = TakeWish(stop)) {
+    Keep(*wish, Parse(wish->value, stop));
+    statistics_.Add(Counter::kPreambles);
   }
 }
 
-std::optional<PreamblePool::Wishes::Entry> PreamblePool::TakeWish() {
-  const bool idle = idle_();
+std::optional<PreamblePool::Wishes::Entry> PreamblePool::TakeWish(const std::stop_token& stop) {
   const MutexLock lock(mutex_);
-  // Urgent wishes come first, then users in turn; of one user, the oldest comes first.
-  const auto rank = [last = last_served_](const Wishes::Entry& entry) {
-    const Wish& wish = entry.value;
-    return std::tuple(!wish.urgent, entry.user <= last, entry.user, wish.number);
-  };
-  const Wishes::Entry* next = nullptr;
-  for (const auto& [account, share] : wishes_.users()) {
-    for (const Wishes::Entry& entry : share.oldest_first) {
-      if (next == nullptr || rank(entry) < rank(*next)) next = &entry;
-    }
-  }
-  if (next == nullptr || (!next->value.urgent && !idle)) return std::nullopt;
-  parsing_ = next->key;
-  last_served_ = next->user;
-  return std::move(wishes_.Remove(*parsing_).front());
+  const auto wished = [this]() REQUIRES(mutex_) { return wishes_.size() > 0; };
+  if (!changed_.Wait(mutex_, stop, wished) || stop.stop_requested()) return std::nullopt;
+  const auto& users = wishes_.users();
+  auto next = users.upper_bound(last_served_);
+  if (next == users.end()) next = users.begin();
+  parsing_ = Parsing{next->second.oldest_first.front().key, Clock::now()};
+  last_served_ = next->first;
+  return std::move(wishes_.Remove(parsing_->key).front());
 }
 
 std::optional<ParsedPreamblePtr> PreamblePool::Parse(const MakeOrder& make,
@@ -139,6 +147,7 @@ std::optional<ParsedPreamblePtr> PreamblePool::Parse(const MakeOrder& make,
   if (!precompiled && precompiled.error().code == ErrorCode::kFilesNeeded) return std::nullopt;
   if (!precompiled || !record.traits.time_token.empty()) return nullptr;
   if (record.traits.base_name_tokens || record.traits.function_tokens) return nullptr;
+  if (order.for_any_directory && ReadsOwnDirectory(record.closure)) return nullptr;
   if (BytesOf(record.closure) > bounds_.record_bytes) return nullptr;
   return std::make_shared<const ParsedPreamble>(
       ParsedPreamble{*std::move(precompiled), std::move(record)});
@@ -161,6 +170,7 @@ void PreamblePool::Keep(const Wishes::Entry& wish, std::optional<ParsedPreambleP
   Preambles::Entries gone;  // freed after the lock
   const MutexLock lock(mutex_);
   parsing_.reset();
+  changed_.NotifyAll();
   if (!result) return;
   const ParsedPreamblePtr& parsed = *result;
   const uint64_t bytes =
@@ -170,6 +180,7 @@ void PreamblePool::Keep(const Wishes::Entry& wish, std::optional<ParsedPreambleP
     return NoteFailure(wish.key);
   }
   gone = kept_.Insert(wish.user, wish.key, parsed, bytes);
+  for (const Preambles::Entry& each : gone) static_cast<void>(missed_.Remove(each.key));
 }
 
 void PreamblePool::DropUnusable() {

@@ -31,8 +31,8 @@ struct ParsedPreamble {
 using ParsedPreamblePtr = std::shared_ptr<const ParsedPreamble>;
 
 /// Preambles by key: parsed in the background, one at a time, users in turn, and kept within
-/// bounds. If there are too many, the user who has most gives up the least recently used one. No
-/// build waits for a preamble. Thread-safe.
+/// bounds. If there are too many, the user who has most gives up the least recently used one.
+/// Thread-safe.
 class PreamblePool {
  public:
   using Clock = std::chrono::steady_clock;
@@ -41,9 +41,11 @@ class PreamblePool {
     uint64_t bytes = 1ull << 30;       ///< of those that are kept; 0: none are made
     size_t preambles = 64;             ///< kept; each holds a descriptor
     uint64_t record_bytes = 4u << 20;  ///< of one record of files; counts as its bytes
+    /// Bounds of keys that were missed.
+    size_t missed = 4096;
+    size_t missed_per_uid = 256;
     /// Bounds of wishes that wait to be parsed, and of the memory they hold. A user who has too
-    /// many gives up the one that was wished least recently; if all users together have too many,
-    /// the user who has most gives it up.
+    /// many gives up the oldest; if all users together have too many, the user who has most does.
     size_t wanted = 256;
     uint64_t wanted_bytes = 128u << 20;
     size_t wanted_per_uid = 32;
@@ -58,24 +60,32 @@ class PreamblePool {
   struct Order {
     CompileJob job;  ///< its files are the recorder
     std::shared_ptr<ClosureRecorder> recorder;
+    /// The key is that of programs in any directory: what reads files of one is not kept.
+    bool for_any_directory = false;
   };
   /// Called on the thread that parses.
   using MakeOrder = std::function<Order()>;
 
-  /// `idle` returns whether nothing else is compiled now; called several times a second, from the
-  /// first wish on. `memory`: null: preambles are parsed whatever they need.
+  /// `memory`: null: preambles are parsed whatever they need.
   PreamblePool(Compiler& compiler, Statistics& statistics, const CompileLimits& limits,
-               const Bounds& bounds, std::function<bool()> idle, CompileMemory* memory = nullptr);
+               const Bounds& bounds, CompileMemory* memory = nullptr);
   ~PreamblePool() { Stop(); }
   PreamblePool(const PreamblePool&) = delete;
   PreamblePool& operator=(const PreamblePool&) = delete;
 
   /// Returns null if it is not there.
   [[nodiscard]] ParsedPreamblePtr Find(const Digest& key);
-  /// A program of this user that begins with this preamble was compiled without it. At the first
-  /// call the preamble is parsed once nothing else is compiled. At the second it is parsed beside
-  /// other compiles, and as that program was. `bytes`: memory that `make` holds.
+  /// The same, but waits for a preamble that is being parsed, as long as that is expected to be
+  /// faster than a compile of the whole. To parse is a part of such a compile. So that is until it
+  /// has taken as long as the shortest compile of this key took. Leaves as much time before
+  /// `deadline`. Ends early if `stop` is requested.
+  [[nodiscard]] ParsedPreamblePtr Await(const Digest& key, Clock::time_point deadline,
+                                        const std::stop_token& stop);
+  /// A program of this user that begins with this preamble is compiled without it. The preamble is
+  /// parsed if one was before, since it was last dropped. `bytes`: memory that `make` holds.
   void Want(const Digest& key, Account account, uint64_t bytes, MakeOrder make);
+  /// A program of this user that begins with this preamble was compiled without it, in this time.
+  void NoteMiss(const Digest& key, Account account, std::chrono::microseconds time);
   /// Removes a preamble whose files have changed, or that was used by a build which ended in a way
   /// that says nothing of it.
   void Drop(const Digest& key, const ParsedPreamblePtr& parsed);
@@ -85,21 +95,22 @@ class PreamblePool {
   /// Sets `preambles` and `preamble_bytes`.
   void Describe(BuildActivity* activity) const;
 
-  /// Stops the parsing and calls `idle` no more.
+  /// Stops the parsing.
   void Stop();
 
  private:
-  struct Wish {
-    MakeOrder make;
-    bool urgent = false;
-    uint64_t number = 0;  ///< in the order in which they were first wished
-  };
-  using Wishes = PerUserLru<Digest, Wish, DigestHash, Account>;
+  using Wishes = PerUserLru<Digest, MakeOrder, DigestHash, Account>;
   using Preambles = PerUserLru<Digest, ParsedPreamblePtr, DigestHash, Account>;
+  struct Parsing {
+    Digest key;
+    Clock::time_point since;
+  };
 
+  /// Returns whether it is being parsed or will be.
+  [[nodiscard]] bool IsWanted(const Digest& key) const REQUIRES(mutex_);
   void Work(const std::stop_token& stop);
-  /// Returns the next wish that may be fulfilled now.
-  std::optional<Wishes::Entry> TakeWish();
+  /// Blocks until there is a wish. Returns none if `stop` was requested.
+  std::optional<Wishes::Entry> TakeWish(const std::stop_token& stop);
   /// Returns null if the preamble can't be parsed or kept. Returns none if its files can't be had
   /// any more, which says nothing of the preamble.
   [[nodiscard]] std::optional<ParsedPreamblePtr> Parse(const MakeOrder& make,
@@ -117,17 +128,17 @@ class PreamblePool {
   Statistics& statistics_;
   const CompileLimits limits_;
   const Bounds bounds_;
-  const std::function<bool()> idle_;
   CompileMemory* const memory_;  ///< may be null
 
   mutable Mutex mutex_;
   CondVar changed_;
+  /// The time of the shortest compile of each key that was missed.
+  PerUserLru<Digest, std::chrono::microseconds, DigestHash, Account> missed_ GUARDED_BY(mutex_);
   Wishes wishes_ GUARDED_BY(mutex_);
   Preambles kept_ GUARDED_BY(mutex_);
   /// Not tried again as long as they are here.
   PerUserLru<Digest, std::monostate, DigestHash> failed_ GUARDED_BY(mutex_);
-  std::optional<Digest> parsing_ GUARDED_BY(mutex_);
-  uint64_t last_number_ GUARDED_BY(mutex_) = 0;
+  std::optional<Parsing> parsing_ GUARDED_BY(mutex_);
   Account last_served_ GUARDED_BY(mutex_){0};
   std::jthread thread_;  // last: ends before what it uses
 };

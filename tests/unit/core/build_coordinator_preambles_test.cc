@@ -24,7 +24,13 @@ using testing::kBob;
 using testing::MakeRequest;
 using testing::Succeed;
 
-constexpr const char* kHeader = "/cccl-root-0/local.h";
+/// Looks beside the program, then in the directory of -I.
+Result<FileAnswer> AskForHeader(const CompileJob& job) {
+  Result<FileAnswer> header = job.files->Ask("/cccl-root-0/local.h");
+  if (!header || header->kind != FileKind::kAbsent || job.mounts.size() < 2) return header;
+  return job.files->Ask("/cccl-root-1/local.h");
+}
+
 const std::string kBegin = "#include \"local.h\"\n";
 
 /// A compiler that asks for the one header wherever it parses it: not in a job that is spared that.
@@ -34,8 +40,8 @@ class Scene {
     bench.files.disk->Write("/home/someone/local.h", "one");
     bench.compiler.SetPrecompilation(
         [this](const CompileJob& job) -> Result<std::shared_ptr<const Precompiled>> {
-          const Result<FileAnswer> header = job.files->Ask(kHeader);
-          if (!header) return header.error();
+          const std::lock_guard may_parse(held);
+          if (const auto header = AskForHeader(job); !header) return header.error();
           const std::lock_guard lock(mutex);
           last = std::make_shared<FakePrecompiled>(10);
           return std::shared_ptr<const Precompiled>(last);
@@ -45,6 +51,17 @@ class Scene {
   /// A program that begins as all here do, and how it was compiled.
   BuildAnswer Build(const std::string& rest, const Peer& peer = kAlice) {
     return bench.BuildOne(kBegin + rest, peer);
+  }
+  /// Compiles two programs that begin so, and returns when so many preambles have been parsed.
+  bool Teach(uint64_t count = 1, const Peer& peer = kAlice, const std::string& begin = kBegin) {
+    {
+      const std::lock_guard not_before_both(held);
+      for (int i = 0; i < 2; ++i) {
+        const std::string rest = "int teach" + std::to_string(++taught) + ";";
+        CHECK_FALSE(bench.BuildOne(begin + rest, peer).precompiled_headers);
+      }
+    }
+    return WaitForPreambles(count);
   }
   /// Waits until so many preambles have been parsed.
   bool WaitForPreambles(uint64_t count) {
@@ -66,6 +83,8 @@ class Scene {
   std::function<Result<CompileOutput>()> spared = [] { return Succeed("output"); };
   std::string spared_asks;  ///< the name that such a job asks for; empty: none
   std::atomic<int> jobs_spared{0};
+  int taught = 0;
+  std::mutex held;  ///< no preamble is parsed meanwhile
   std::mutex mutex;
   std::shared_ptr<FakePrecompiled> last;  // guarded by mutex
   CoordinatorBench bench{[this](const CompileJob& job, int) -> Result<CompileOutput> {
@@ -74,27 +93,24 @@ class Scene {
       if (!spared_asks.empty() && !job.files->Ask(spared_asks)) return Fail("no answer");
       return spared();
     }
-    const Result<FileAnswer> header = job.files->Ask(kHeader);
-    if (!header) return header.error();
+    if (const auto header = AskForHeader(job); !header) return header.error();
     return Succeed("output");
   }};
 };
 
-TEST_CASE("the second miss of a user with the same leading includes is spared them") {
+TEST_CASE("the third miss of a user with the same leading includes is spared them") {
   Scene scene;
-  CHECK_FALSE(scene.Build("int a;").precompiled_headers);
-  REQUIRE(scene.WaitForPreambles(1));
-  const BuildAnswer second = scene.Build("int b;");
-  CHECK(second.outcome == Outcome::kBuilt);
-  CHECK(second.precompiled_headers);
+  REQUIRE(scene.Teach());
+  const BuildAnswer third = scene.Build("int b;");
+  CHECK(third.outcome == Outcome::kBuilt);
+  CHECK(third.precompiled_headers);
   CHECK(scene.bench.Count(Counter::kPchBuilds) == 1);
-  CHECK(scene.bench.Count(Counter::kCompiles) == 2);
+  CHECK(scene.bench.Count(Counter::kCompiles) == 3);
 }
 
 TEST_CASE("a build that was spared its includes is a hit as long as they are the same") {
   Scene scene;
-  scene.Build("int a;");
-  REQUIRE(scene.WaitForPreambles(1));
+  REQUIRE(scene.Teach());
   const BuildAnswer built = scene.Build("int b;");
   REQUIRE(built.precompiled_headers);
   const BuildAnswer hit = scene.Build("int b;");
@@ -107,21 +123,18 @@ TEST_CASE("a build that was spared its includes is a hit as long as they are the
 
 TEST_CASE("a preamble with a changed header serves nobody, and is parsed anew") {
   Scene scene;
-  scene.Build("int a;");
-  REQUIRE(scene.WaitForPreambles(1));
+  REQUIRE(scene.Teach());
   scene.bench.files.disk->Write("/home/someone/local.h", "two");
   CHECK_FALSE(scene.Build("int b;").precompiled_headers);
   CHECK(scene.jobs_spared == 0);
-  REQUIRE(scene.WaitForPreambles(2));
+  REQUIRE(scene.Teach(2));
   CHECK(scene.Build("int c;").precompiled_headers);
 }
 
 TEST_CASE("another user has preambles of his own") {
   Scene scene;
-  scene.Build("int a;");
-  REQUIRE(scene.WaitForPreambles(1));
-  CHECK_FALSE(scene.Build("int b;", kBob).precompiled_headers);
-  REQUIRE(scene.WaitForPreambles(2));
+  REQUIRE(scene.Teach());
+  REQUIRE(scene.Teach(2, kBob));
   CHECK(scene.Build("int c;", kBob).precompiled_headers);
 }
 
@@ -131,26 +144,22 @@ TEST_CASE("who is kept apart has no part in preambles, and spoils none") {
   CHECK_FALSE(scene.Build("int a;", kBob).precompiled_headers);
   CHECK_FALSE(scene.Build("int b;", kBob).precompiled_headers);
   CHECK(scene.bench.Count(Counter::kPreambles) == 0);
-  scene.Build("int c;");
-  REQUIRE(scene.WaitForPreambles(1));
+  REQUIRE(scene.Teach());
   CHECK(scene.Build("int d;").precompiled_headers);
 }
 
 TEST_CASE("the overflow user has no preambles") {
   Scene scene;
   const Peer nobody{65534, 65534, {}, 9};
-  scene.Build("int a;", nobody);
-  scene.Build("int b;", nobody);
-  scene.Build("int c;");
-  REQUIRE(scene.WaitForPreambles(1));
+  for (const char* rest : {"int a;", "int b;", "int c;"}) scene.Build(rest, nobody);
+  REQUIRE(scene.Teach());
   CHECK(scene.jobs_spared == 0);
   CHECK(scene.bench.Count(Counter::kPreambles) == 1);
 }
 
 TEST_CASE("whatever goes wrong with a preamble, the build is compiled without it") {
   Scene scene;
-  scene.Build("int a;");
-  REQUIRE(scene.WaitForPreambles(1));
+  REQUIRE(scene.Teach());
   SECTION("the worker dies") {
     scene.spared = [] { return Error{ErrorCode::kWorkerCrashed, "the compiler died by SIGSEGV"}; };
   }
@@ -172,12 +181,16 @@ TEST_CASE("whatever goes wrong with a preamble, the build is compiled without it
 /// Whether the one preamble is used again after a job that was spared it came to what `spared`
 /// says.
 bool UsedAgain(Scene& scene) {
-  scene.Build("int a;");
-  REQUIRE(scene.WaitForPreambles(1));
+  REQUIRE(scene.Teach());
   CHECK_FALSE(scene.Build("int b;").precompiled_headers);
   scene.spared = [] { return Succeed("output"); };
-  scene.bench.BuildOne(kBegin + "#define ANOTHER\nint a;");
-  REQUIRE(scene.WaitForPreambles(2));
+  scene.Build("int second miss;");
+  // Preambles are parsed one after the other.
+  const std::string other = kBegin + kBegin;
+  const auto deadline = std::chrono::steady_clock::now() + testing::kPatience;
+  for (int i = 0; !scene.bench.BuildOne(other + std::to_string(i)).precompiled_headers; ++i) {
+    REQUIRE(std::chrono::steady_clock::now() < deadline);
+  }
   return scene.Build("int c;").precompiled_headers;
 }
 
@@ -185,15 +198,13 @@ TEST_CASE("an output with the preamble's name in it is thrown away, and the prea
   Scene scene;
   scene.spared = [] { return Succeed("/home/someone/cccl-cached-preamble.cu"); };
   CHECK_FALSE(UsedAgain(scene));
-  CHECK(scene.jobs_spared == 1);
   CHECK(scene.bench.Count(Counter::kPchFailures) == 1);
 }
 
 TEST_CASE("an output with a mangled name in its log is thrown away, and the preamble kept") {
   Scene scene;
   scene.spared = [] { return Succeed("output", "class n::D<n::_ZN1n1AE> is deprecated"); };
-  scene.Build("int a;");
-  REQUIRE(scene.WaitForPreambles(1));
+  REQUIRE(scene.Teach());
   const BuildAnswer whole = scene.Build("int b;");
   CHECK_FALSE(whole.precompiled_headers);
   CHECK(whole.log.empty());
@@ -207,8 +218,7 @@ TEST_CASE("an output with a mangled name in its log is thrown away, and the prea
 TEST_CASE("an output over a file that shows functions' names is thrown away") {
   Scene scene;
   scene.bench.files.disk->Write("/home/someone/late.h", "f(__PRETTY_FUNCTION__);");
-  scene.Build("int a;");
-  REQUIRE(scene.WaitForPreambles(1));
+  REQUIRE(scene.Teach());
   scene.spared_asks = "/cccl-root-0/late.h";
   CHECK_FALSE(scene.Build("int b;").precompiled_headers);
   CHECK(scene.jobs_spared == 1);
@@ -239,6 +249,67 @@ TEST_CASE("a preamble is not blamed for the time or the files, but parsed anew")
     scene.spared = [] { return Error{ErrorCode::kUnavailable, "local.h changed meanwhile"}; };
   }
   CHECK(UsedAgain(scene));
+}
+
+/// Programs over a header in a directory of -I, each in a directory of its own.
+BuildAnswer BuildIn(Scene& scene, const std::string& directory) {
+  const auto request = MakeRequest(kBegin + "int x" + std::to_string(++scene.taught) + ";");
+  auto& program = std::get<cccl_cache::NvrtcProgram>(request->program);
+  program.name = directory + "/kernel.cu";
+  program.options.emplace_back("-I/inc");
+  const auto answer = scene.bench.Ask(request);
+  REQUIRE(answer.ok());
+  return *answer;
+}
+
+TEST_CASE("programs in other directories are spared the same includes") {
+  Scene scene;
+  scene.bench.files.disk->Write("/inc/local.h", "one");
+  {
+    const std::lock_guard not_before_both(scene.held);
+    for (const char* directory : {"/one", "/two"}) BuildIn(scene, directory);
+  }
+  REQUIRE(scene.WaitForPreambles(1));
+  CHECK(BuildIn(scene, "/three").precompiled_headers);
+  SECTION("until a header changes") {
+    scene.bench.files.disk->Write("/inc/local.h", "two");
+    CHECK_FALSE(BuildIn(scene, "/three").precompiled_headers);
+    {
+      const std::lock_guard not_before_both(scene.held);
+      BuildIn(scene, "/four");
+    }
+    REQUIRE(scene.WaitForPreambles(2));
+    CHECK(BuildIn(scene, "/five").precompiled_headers);
+  }
+  SECTION("unless they have a header of their own there, which keeps it from no other") {
+    for (const char* directory : {"/private", "/secret"}) {
+      scene.bench.files.disk->Write(directory + std::string("/local.h"), directory);
+      CHECK_FALSE(BuildIn(scene, directory).precompiled_headers);
+    }
+    CHECK(BuildIn(scene, "/four").precompiled_headers);
+    {
+      const std::lock_guard not_before_both(scene.held);
+      BuildIn(scene, "/private");
+    }
+    REQUIRE(scene.WaitForPreambles(2));
+    for (const char* directory : {"/private", "/five", "/private", "/six"}) {
+      CHECK(BuildIn(scene, directory).precompiled_headers);
+    }
+    scene.bench.Stop();
+    CHECK(scene.bench.Count(Counter::kPreambles) == 2);
+  }
+}
+
+TEST_CASE("what was parsed over a header of one directory serves no other") {
+  Scene scene;
+  scene.bench.files.disk->Write("/inc/local.h", "one");
+  scene.bench.files.disk->Write("/private/local.h", "another");
+  {
+    const std::lock_guard not_before_both(scene.held);
+    for (const char* directory : {"/one", "/private"}) BuildIn(scene, directory);
+  }
+  REQUIRE(scene.WaitForPreambles(1));
+  CHECK(scene.bench.Count(Counter::kPreambleFailures) == 1);
 }
 
 TEST_CASE("a program that does not compile has no preamble parsed") {

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -26,6 +27,10 @@ class PreamblePoolScene {
         [this](const CompileJob& job) -> Result<std::shared_ptr<const Precompiled>> {
           ++parsed;
           NoteSize(job.visible_working_directory);
+          {
+            std::unique_lock lock(mutex_);
+            changed_.wait(lock, [this] { return open_; });
+          }
           for (const std::string& name : asks) {
             if (const auto answer = job.files->Ask(name); !answer) return answer.error();
           }
@@ -35,11 +40,13 @@ class PreamblePoolScene {
           last = std::make_shared<FakePrecompiled>(std::stoull(job.visible_working_directory));
           return std::shared_ptr<const Precompiled>(last);
         });
-    pool.emplace(compiler, statistics, CompileLimits{}, bounds, [this] { return idle.load(); });
+    pool.emplace(compiler, statistics, CompileLimits{}, bounds);
   }
+  ~PreamblePoolScene() { Open(); }
 
-  void Want(const std::string& key, const std::string& bytes = "100", uid_t uid = 1000,
-            uint64_t held = 0) {
+  /// A program is compiled without the preamble, as the first or as a later one.
+  void Miss(const std::string& key, const std::string& bytes = "100", uid_t uid = 1000,
+            uint64_t held = 0, std::chrono::microseconds time = {}) {
     pool->Want(cccl_cache::Sha256(key), Account(uid), held, [this, bytes] {
       PreamblePool::Order order;
       order.job.visible_working_directory = bytes;
@@ -48,6 +55,33 @@ class PreamblePoolScene {
       order.job.files = order.recorder;
       return order;
     });
+    pool->NoteMiss(cccl_cache::Sha256(key), Account(uid), time);
+  }
+  /// As many programs as it takes to have the preamble parsed.
+  void Want(const std::string& key, const std::string& bytes = "100", uid_t uid = 1000,
+            uint64_t held = 0, std::chrono::microseconds time = {}) {
+    for (int i = 0; i < 2; ++i) Miss(key, bytes, uid, held, time);
+  }
+  /// Returns once the preamble "shut in" is being parsed, whose programs take so long as a whole.
+  /// It is not done before Open.
+  bool Shut(std::chrono::microseconds time = {}) {
+    {
+      const std::lock_guard lock(mutex_);
+      open_ = false;
+    }
+    const int before = parsed;
+    Want("shut in", "100", 1000, 0, time);
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    while (parsed == before) {
+      if (std::chrono::steady_clock::now() > deadline) return false;
+      std::this_thread::yield();
+    }
+    return true;
+  }
+  void Open() {
+    const std::lock_guard lock(mutex_);
+    open_ = true;
+    changed_.notify_all();
   }
   ParsedPreamblePtr Find(const std::string& key) { return pool->Find(cccl_cache::Sha256(key)); }
   /// The bytes of each that was parsed.
@@ -65,7 +99,6 @@ class PreamblePoolScene {
     return true;
   }
 
-  std::atomic<bool> idle{true};
   std::atomic<int> parsed{0};
   std::vector<std::string> asks;  ///< the files that each asks for
   std::shared_ptr<FakePrecompiled> last;
@@ -80,6 +113,8 @@ class PreamblePoolScene {
   }
 
   std::mutex mutex_;
+  std::condition_variable changed_;
+  bool open_ = true;                // guarded by mutex_
   std::vector<std::string> sizes_;  // guarded by mutex_
 
  public:

@@ -4,6 +4,9 @@
 
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <chrono>
+#include <future>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -47,29 +50,58 @@ TEST_CASE("a preamble is asked whether it is usable without the pool's lock") {
   CHECK(scene.Find("a") != nullptr);
 }
 
-TEST_CASE("while others compile only a preamble that was missed twice is parsed") {
+TEST_CASE("a preamble that was missed once is not parsed") {
   Scene scene;
-  scene.idle = false;
-  scene.Want("once");
-  scene.Want("twice");
+  scene.Miss("once");
   scene.Want("twice");
   REQUIRE(scene.WaitForParsed(1));
   CHECK(scene.Find("twice") != nullptr);
   CHECK(scene.Find("once") == nullptr);
-  scene.idle = true;
+  scene.Miss("once");
   REQUIRE(scene.WaitForParsed(2));
   CHECK(scene.Find("once") != nullptr);
 }
 
 TEST_CASE("users take turns in having their preambles parsed") {
   Scene scene;
-  scene.idle = false;
-  for (const char* key : {"a", "b", "c"}) scene.Want(key, "100", 1000);
-  scene.Want("d", "200", 1001);
-  scene.idle = true;
-  REQUIRE(scene.WaitForParsed(4));
+  REQUIRE(scene.Shut());
+  for (const char* key : {"a", "b", "c"}) scene.Want(key, "200", 1000);
+  scene.Want("d", "300", 1001);
+  scene.Open();
+  REQUIRE(scene.WaitForParsed(5));
   CHECK(scene.Find("c") != nullptr);
-  CHECK(scene.Sizes() == std::vector<std::string>{"100", "200", "100", "100"});
+  CHECK(scene.Sizes() == std::vector<std::string>{"100", "300", "200", "200", "200"});
+}
+
+using Clock = PreamblePool::Clock;
+constexpr auto kLong = std::chrono::hours(1);
+
+TEST_CASE("a miss waits for a preamble that is being parsed") {
+  Scene scene;
+  REQUIRE(scene.Shut(kLong));
+  auto found = std::async(std::launch::async, [&] {
+    return scene.pool->Await(Sha256("shut in"), Clock::time_point::max(), {});
+  });
+  scene.Open();
+  CHECK(found.get() != nullptr);
+}
+
+TEST_CASE("a miss waits for no preamble where a compile of the whole is faster, or is all it can") {
+  Scene scene;
+  const auto shortest = GENERATE(std::chrono::hours(0), kLong);
+  REQUIRE(scene.Shut(shortest));
+  scene.Want("behind it", "100", 1000, 0, kLong);
+  const auto await = [&](const char* key, Clock::time_point deadline = Clock::time_point::max(),
+                         const std::stop_token& stop = {}) {
+    return scene.pool->Await(Sha256(key), deadline, stop);
+  };
+  CHECK(await("behind it") == nullptr);
+  CHECK(await("unknown") == nullptr);
+  CHECK(await("shut in", Clock::now() + kLong / 2) == nullptr);
+  std::stop_source stop;
+  stop.request_stop();
+  CHECK(await("shut in", Clock::time_point::max(), stop.get_token()) == nullptr);
+  if (shortest != kLong) CHECK(await("shut in") == nullptr);
 }
 
 TEST_CASE("the user who has most gives up a preamble for another's") {
@@ -142,6 +174,8 @@ TEST_CASE("the preambles unused for longest go when there are too many") {
   REQUIRE(scene.WaitForParsed(1));
   scene.Want("b");
   REQUIRE(scene.WaitForParsed(2));
+  scene.Miss("a");
+  scene.Miss("b");
   CHECK(scene.Find("a") == nullptr);
   CHECK(scene.Find("b") != nullptr);
 }
@@ -161,7 +195,8 @@ TEST_CASE("a preamble that failed or is too large is not tried again soon") {
   CHECK(scene.statistics.Get(Counter::kPreambleFailures) == 2);
 }
 
-TEST_CASE("a preamble that was dropped, or whose zygote is gone, is parsed anew") {
+TEST_CASE(
+    "a preamble that was dropped, or whose zygote is gone, is parsed after two misses again") {
   Scene scene;
   scene.Want("a");
   REQUIRE(scene.WaitForParsed(1));
@@ -170,8 +205,12 @@ TEST_CASE("a preamble that was dropped, or whose zygote is gone, is parsed anew"
   SECTION("dropped") { scene.pool->Drop(Sha256("a"), first); }
   SECTION("useless") { scene.last->Spoil(); }
   CHECK(scene.Find("a") == nullptr);
-  scene.Want("a");
+  scene.Miss("a");
+  scene.Want("b");
   REQUIRE(scene.WaitForParsed(2));
+  CHECK(scene.Find("a") == nullptr);
+  scene.Miss("a");
+  REQUIRE(scene.WaitForParsed(3));
   const ParsedPreamblePtr second = scene.Find("a");
   CHECK(second != nullptr);
   CHECK(second != first);

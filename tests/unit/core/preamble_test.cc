@@ -17,7 +17,7 @@ using cccl_cache::NvrtcProgram;
 using testing::MakeRequest;
 using testing::MakeToolchain;
 
-const std::string kBegin = "#include <a>\n#define X 1\n";
+const std::string kBegin = "#define X 1\n#include <a>\n";
 
 NvrtcProgram& ProgramOf(cccl_cache::BuildRequest& request) {
   return std::get<NvrtcProgram>(request.program);
@@ -59,9 +59,36 @@ TEST_CASE("all that the compiler gets with a preamble is in its key, and whose i
   CHECK(same != key_with([](auto& request) { ProgramOf(request).options.push_back("-DX"); }));
   CHECK(same != key_with([](auto& request) { ProgramOf(request).options.push_back("-I/inc"); }));
   CHECK(same != key_with([](auto& request) { ProgramOf(request).headers = {{"a", "text"}}; }));
-  CHECK(same != key_with([](auto& request) { ProgramOf(request).name = "/elsewhere/kernel.cu"; }));
   CHECK(same != key_with([](auto& request) { request.working_directory = "/home/else"; }));
   CHECK(same != PreambleFor(MakeRequest(kBegin + "int x;\n"), 1001)->key);
+}
+
+TEST_CASE("programs in other directories share a preamble, and have one of their own each") {
+  const auto request_in = [](const char* name, const char* option) {
+    auto request = MakeRequest(kBegin + "int x;\n");
+    ProgramOf(*request).name = name;
+    ProgramOf(*request).options.emplace_back(option);
+    return PreambleFor(request).value();
+  };
+  const Preamble one = request_in("/one/kernel.cu", "-DX");
+  const Preamble other = request_in("/other/kernel.cu", "-DX");
+  CHECK(one.key == other.key);
+  CHECK(one.key_in_directory != other.key_in_directory);
+  CHECK(one.key_in_directory != one.key);
+  CHECK(one.key_in_directory == request_in("/one/other.cu", "-DX").key_in_directory);
+  // -lineinfo: under the real paths.
+  CHECK(request_in("/one/kernel.cu", "-lineinfo").key !=
+        request_in("/other/kernel.cu", "-lineinfo").key);
+}
+
+TEST_CASE("only what lies in the program's own directory is its own") {
+  Closure closure;
+  closure.entries = {{{0, "a.h"}, FileKind::kAbsent, {}, 0},
+                     {{1, "a.h"}, FileKind::kFile, {}, 1},
+                     {{kWorkingDirectoryRoot, "b.h"}, FileKind::kFile, {}, 2}};
+  CHECK_FALSE(ReadsOwnDirectory(closure));
+  closure.entries.push_back({{0, "c.h"}, FileKind::kFile, {}, 3});
+  CHECK(ReadsOwnDirectory(closure));
 }
 
 TEST_CASE("a toolchain identified anew has preambles of its own") {

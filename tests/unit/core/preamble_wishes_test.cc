@@ -15,75 +15,60 @@ using Scene = testing::PreamblePoolScene;
 
 TEST_CASE("the user who wishes most gives up a wish for another's") {
   Scene scene({.wanted = 2});
-  scene.idle = false;
+  REQUIRE(scene.Shut());
   scene.Want("a", "1", 1000);
   scene.Want("b", "2", 1001);
   scene.Want("c", "3", 1001);
-  scene.idle = true;
-  REQUIRE(scene.WaitForParsed(2));
+  scene.Open();
+  REQUIRE(scene.WaitForParsed(3));
   CHECK(scene.Find("a") != nullptr);
   CHECK(scene.Find("c") != nullptr);
 }
 
 TEST_CASE("a user with too many wishes gives up his own oldest") {
   Scene scene({.wanted_per_uid = 2});
-  scene.idle = false;
+  REQUIRE(scene.Shut());
   scene.Want("a", "1", 1001);
   for (const char* key : {"b", "c", "d"}) scene.Want(key, "2", 1000);
-  scene.idle = true;
-  REQUIRE(scene.WaitForParsed(3));
+  scene.Open();
+  REQUIRE(scene.WaitForParsed(4));
   CHECK(scene.Find("b") == nullptr);
   for (const char* key : {"a", "c", "d"}) CHECK(scene.Find(key) != nullptr);
 }
 
 TEST_CASE("a user whose wishes keep too much in memory gives up his own oldest") {
   Scene scene({.wanted_bytes_per_uid = 100});
-  scene.idle = false;
+  REQUIRE(scene.Shut());
   scene.Want("a", "1", 1001, 100);
   scene.Want("b", "1", 1000, 30);
   scene.Want("c", "1", 1000, 50);
   scene.Want("d", "1", 1000, 50);
   scene.Want("e", "1", 1000, 101);
-  scene.idle = true;
-  REQUIRE(scene.WaitForParsed(3));
+  scene.Open();
+  REQUIRE(scene.WaitForParsed(4));
   for (const char* key : {"a", "c", "d"}) CHECK(scene.Find(key) != nullptr);
   for (const char* key : {"b", "e"}) CHECK(scene.Find(key) == nullptr);
 }
 
 TEST_CASE("if all wishes keep too much in memory, who keeps most gives up his oldest") {
   Scene scene({.wanted_bytes = 100});
-  scene.idle = false;
+  REQUIRE(scene.Shut());
   scene.Want("a", "1", 1000, 40);
   scene.Want("b", "1", 1001, 50);
   scene.Want("c", "1", 1002, 20);
-  scene.idle = true;
-  REQUIRE(scene.WaitForParsed(2));
+  scene.Open();
+  REQUIRE(scene.WaitForParsed(3));
   CHECK(scene.Find("b") == nullptr);
   for (const char* key : {"a", "c"}) CHECK(scene.Find(key) != nullptr);
 }
 
-TEST_CASE("what was missed again is parsed as it was then") {
-  Scene scene;
-  scene.idle = false;
-  scene.Want("a", "100");
-  scene.Want("a", "200");
+TEST_CASE("of a user who missed too many preambles, the oldest miss is forgotten") {
+  Scene scene({.missed_per_uid = 1});
+  for (const char* key : {"a", "b", "a"}) scene.Miss(key);
+  scene.Want("c");
   REQUIRE(scene.WaitForParsed(1));
-  CHECK(scene.Sizes() == std::vector<std::string>{"200"});
-}
-
-TEST_CASE("a wish that is repeated keeps what it keeps then") {
-  Scene scene({.wanted_bytes_per_uid = 100});
-  scene.idle = false;
-  scene.Want("once", "1", 1000, 60);
-  scene.Want("once more", "1", 1001, 60);
-  scene.Want("other", "1", 1000, 40);
-  // "once" goes for it: it is the older one.
-  scene.Want("other", "1", 1000, 50);
-  REQUIRE(scene.WaitForParsed(1));
-  scene.idle = true;
-  REQUIRE(scene.WaitForParsed(2));
-  CHECK(scene.Find("once") == nullptr);
-  CHECK(scene.Find("once more") != nullptr);
+  CHECK(scene.Find("a") == nullptr);
+  CHECK(scene.Find("c") != nullptr);
 }
 
 TEST_CASE("a preamble whose files are not to be had is wished for again at once") {
