@@ -183,13 +183,13 @@ KnownFailurePtr BuildCache::FailureOf(const BuildPlan& plan, uid_t uid) {
 
 void BuildCache::RememberFailure(const BuildPlan& plan, const Peer& peer,
                                  const FlightResult& flight_result) {
-  const size_t log = flight_result.output.artifact->log.size();
-  if (log > kRememberedLogBytes) return;
+  const Artifact& artifact = *flight_result.output.artifact;
+  if (artifact.log.size() > kRememberedLogBytes) return;
   const auto remember = [&](const Digest& key, const Closure& closure) {
     failures_.Remember(
         key, peer.account(),
         std::make_shared<const KnownFailure>(KnownFailure{flight_result.output, closure}),
-        log + BytesOf(closure));
+        artifact.Footprint() + BytesOf(closure));
   };
   if (!flight_result.looked_outside) return remember(plan.flight, {});
   // The overflow uid stands for many people.

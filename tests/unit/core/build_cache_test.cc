@@ -236,6 +236,16 @@ TEST_CASE("the files of a failure count as bytes of the user that it is remember
   CHECK_FALSE(remembered(0));
 }
 
+TEST_CASE("all that a worker says of a failure counts as bytes of the user, lowered names too") {
+  Scene scene;
+  auto artifact = std::make_shared<Artifact>();
+  artifact->lowered_names = {{"f<int>", std::string(16 << 20, 'x')}};
+  FlightResult failed = Failed();
+  failed.output.artifact = artifact;
+  scene.cache.Keep(*Plan("a"), {.uid = kAlice}, failed, nullptr);
+  CHECK_FALSE(scene.cache.FailureOf(*Plan("a"), kAlice));
+}
+
 TEST_CASE("a failure with a long log is found again rather than remembered") {
   Scene scene;
   scene.cache.Keep(*Plan("a"), {.uid = kAlice}, Failed(std::string(64 << 10, 'x')), nullptr);
