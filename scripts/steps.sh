@@ -13,9 +13,10 @@ fail() {
 
 # check_words FORM... -- WORD...: ends the script before it installs anything. For --help it prints the comment that the
 # script begins with; for a word that no FORM allows it names that word, with status 2. A FORM is `--name` for an option,
-# `--name=` for one with a value, `word` for that word, and `WORD` for every word that is no option.
+# `--name=` for one with a value, `--name=one|two` for one with one of these values, `word` for that word, and `WORD` for
+# every word that is no option.
 check_words() {
-  local forms=' ' word value=''
+  local forms=' ' word value='' values=''
   for word in "$@"; do
     [[ $word == -- ]] && break
     forms+="$word "
@@ -24,12 +25,16 @@ check_words() {
   shift
   for word in "$@"; do
     if [[ $value ]]; then
+      if [[ $values && "|$values|" != *"|$word|"* ]]; then
+        echo "${0##*/}: $value takes ${values//|/, }, not $word: see scripts/${0##*/} --help" >&2
+        exit 2
+      fi
       value=''
     elif [[ $word == -h || $word == --help ]]; then
       sed -n '/^#!/d; /^# SPDX/d; /^#/!q; s/^# \{0,1\}//p' "scripts/${0##*/}"
       exit 0
-    elif [[ $forms == *" $word= "* ]]; then
-      value=$word
+    elif [[ $forms =~ \ "$word"=([^ ]*)\  ]]; then
+      value=$word values=${BASH_REMATCH[1]}
     elif [[ $word == -* || ! $forms =~ \ [A-Z]+\  ]] && [[ $forms != *" $word "* ]]; then
       echo "${0##*/}: unknown argument $word: see scripts/${0##*/} --help" >&2
       exit 2

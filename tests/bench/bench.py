@@ -8,6 +8,7 @@ import pathlib
 import signal
 import sys
 
+import first
 import load
 import measurements
 import two_builds
@@ -15,7 +16,7 @@ from figures import Effort
 from servers import Servers
 
 
-PARTS = ("hits", "python", "processes", "restarts", "load", "compiles", "run")
+PARTS = ("hits", "python", "processes", "restarts", "load", "compiles", "run", "first")
 
 
 def arguments():
@@ -59,6 +60,8 @@ def rows(servers, given):
         yield from measurements.compiles(servers, given.cuda, effort)
     if "run" in wanted:
         yield from measurements.under_run(servers, given.cuda, effort)
+    if "first" in wanted:
+        yield from first.first(servers, given.cuda, effort)
 
 
 def table(found):

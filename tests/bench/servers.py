@@ -101,14 +101,21 @@ class Servers:
         """The state directory of a daemon, whether it has been started or not."""
         return self.place / f"{name}.state"
 
-    def daemon(self, name, toolchain_root, *options, build=None):
-        """A daemon that knows this toolchain alone, of this build directory or another."""
+    def remove(self, name):
+        """Stops it, and removes what it kept: the next one of this name begins with nothing."""
+        server = self._server(name)
+        server.stop()
+        self.running.remove(server)
+        shutil.rmtree(self.state(name), ignore_errors=True)
+
+    def daemon(self, name, toolchain_root, *options, build=None, within=None):
+        """A daemon that knows this toolchain alone, of this build directory or another; `within` a control group."""
         path = self.place / name / "socket"
         command = [
             (build or self.build) / "daemon/cccl-cached", "--socket", path, "--state-dir", self.state(name),
             "--toolchain-search", "roots", "--toolchain-root", toolchain_root, "--log-level", "warning", *options,
         ]
-        return self._start(name, command, path)
+        return self._start(name, within.command(command) if within else command, path)
 
     def echo(self):
         path = self.place / "echo.sock"

@@ -21,12 +21,12 @@ class Scripts(unittest.TestCase):
             (self.place / name).write_text(f"#!/bin/sh\necho {name} >>{self.place}/begun\nexit 1\n")
             (self.place / name).chmod(0o755)
 
-    def run_script(self, script, word):
+    def run_script(self, script, *words):
         begun = self.place / "begun"
         begun.unlink(missing_ok=True)
-        done = subprocess.run([script, word], capture_output=True, text=True, check=False, timeout=50,
+        done = subprocess.run([script, *words], capture_output=True, text=True, check=False, timeout=50,
                               env={**os.environ, "PATH": f"{self.place}:{os.environ['PATH']}"})
-        self.assertFalse(begun.exists(), f"{script.name} {word} begins to install, or to build")
+        self.assertFalse(begun.exists(), f"{script.name} {' '.join(words)} begins to install, or to build")
         return done
 
     def test_every_script_prints_its_help(self):
@@ -42,6 +42,12 @@ class Scripts(unittest.TestCase):
                 done = self.run_script(script, "--no-such-word")
                 self.assertEqual((done.returncode, done.stdout), (2, ""))
                 self.assertIn("--help" if "usage" not in done.stderr else "usage", done.stderr)
+
+    def test_a_value_that_an_option_does_not_take_is_refused(self):
+        done = self.run_script(ROOT / "scripts/bench", "--quick", "--only", "hits", "--only", "no-such-part")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        for word in ("first", "no-such-part", "--help"):
+            self.assertIn(word, done.stderr)
 
 
 if __name__ == "__main__":

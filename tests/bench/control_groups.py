@@ -1,0 +1,49 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Processor time of whole trees of processes, ended ones included."""
+
+import os
+import pathlib
+import time
+
+PATIENCE = 10.0  # seconds; only ever spent if a process does not end
+
+
+def hierarchy():
+    """Where the kernel accounts processor time, and the file and unit in which it says so: of control groups v2, else of v1."""
+    mounts = [line.split()[1:4] for line in pathlib.Path("/proc/mounts").read_text().splitlines()]
+    for path, kind, options in sorted(mounts, key=lambda mount: mount[1] != "cgroup2"):
+        if kind == "cgroup2":
+            return pathlib.Path(path), "cpu.stat", 1e6
+        if kind == "cgroup" and "cpuacct" in options.split(","):
+            return pathlib.Path(path), "cpuacct.usage", 1e9
+    raise RuntimeError("no control groups are mounted, by which processor time is counted")
+
+
+class ControlGroup:
+    """A new group, removed at the end. Its processes have ended by then, or are about to."""
+
+    def __init__(self, name):
+        root, self.file, self.per_second = hierarchy()
+        self.path = root / f"cccl-cached-bench-{os.getpid()}-{name}"
+        try:
+            self.path.mkdir()
+        except OSError as error:
+            raise RuntimeError(f"{self.path} can't be made: run this part as root, where control groups may be made") from error
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        deadline = time.monotonic() + PATIENCE
+        while (self.path / "cgroup.procs").read_text() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        self.path.rmdir()
+
+    def command(self, words):
+        """The same command, in this group from its beginning."""
+        return ["sh", "-c", 'echo 0 >"$0/cgroup.procs" && exec "$@"', self.path, *words]
+
+    def seconds(self):
+        """Processor time of all that ever ran here."""
+        return int((self.path / self.file).read_text().replace("usage_usec ", "").split()[0]) / self.per_second
