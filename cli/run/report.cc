@@ -54,6 +54,7 @@ std::optional<RunCounts> ReadReport(const fs::path& path) {
   counts.uncacheable = read.uncacheable;
   counts.uncacheable_reason.assign(
       read.uncacheable_reason, strnlen(read.uncacheable_reason, sizeof(read.uncacheable_reason)));
+  counts.precompiled_headers = read.precompiled_headers;
   return counts;
 }
 
@@ -69,6 +70,7 @@ void Add(const RunCounts& counts, RunCounts* sum) {
   if (sum->refusal.empty()) sum->refusal = counts.refusal;
   if (sum->unknown_library.empty()) sum->unknown_library = counts.unknown_library;
   sum->uncacheable += counts.uncacheable;
+  sum->precompiled_headers += counts.precompiled_headers;
   if (sum->uncacheable_reason.empty()) sum->uncacheable_reason = counts.uncacheable_reason;
   for (size_t i = 0; i < sum->forwarded.size(); ++i) sum->forwarded[i] += counts.forwarded[i];
 }
@@ -121,11 +123,17 @@ std::string WhyForwarded(const RunCounts& counts) {
          (counts.refusal.empty() ? "" : "; first request not served: " + counts.refusal);
 }
 
+/// Returns ", 12 of them with precompiled headers"; nothing if none used any.
+std::string WithHeaders(const RunCounts& counts) {
+  if (counts.precompiled_headers == 0) return "";
+  return ", " + std::to_string(counts.precompiled_headers) + " of them with precompiled headers";
+}
+
 std::string Line(const RunCounts& counts) {
   return Many(counts.calls, "compile") + " in " + Milliseconds(counts.call_us) + Saved(counts) +
          ": " + Many(counts.hits, "hit") + ", " + std::to_string(counts.joined) + " joined, " +
-         std::to_string(counts.compiled) + " compiled" + Uncacheable(counts) + ", " +
-         std::to_string(counts.failed) + " failed, " + std::to_string(Forwarded(counts)) +
+         std::to_string(counts.compiled) + " compiled" + Uncacheable(counts) + WithHeaders(counts) +
+         ", " + std::to_string(counts.failed) + " failed, " + std::to_string(Forwarded(counts)) +
          " forwarded" + WhyForwarded(counts) +
          (counts.uncacheable == 0 ? "" : "; first uncacheable: " + counts.uncacheable_reason);
 }
@@ -158,7 +166,7 @@ std::string HowTheyEnded(const RunCounts& counts) {
     if (count > 0) text += ", " + std::to_string(count) + " " + how;
   };
   add(counts.joined, "joined");
-  add(counts.compiled, "compiled" + Uncacheable(counts));
+  add(counts.compiled, "compiled" + Uncacheable(counts) + WithHeaders(counts));
   add(counts.failed, "failed");
   add(forwarded, "not served (" + Reasons(counts) + ")");
   if (counts.calls > ended) add(counts.calls - ended, "not finished");
@@ -183,7 +191,8 @@ std::string Verdict(const RunCounts& counts) {
            ".";
   }
   if (counts.compiled < counts.calls) return HowTheyEnded(counts);
-  return std::to_string(counts.compiled) + " compiled (" + Seconds(counts.call_us) + ")" +
+  return std::to_string(counts.compiled) + " compiled (" + Seconds(counts.call_us) +
+         WithHeaders(counts) + ")" +
          (counts.uncacheable == 0
               ? counts.compiled == 1 ? ". The next run finds it." : ". The next run finds them."
           : counts.uncacheable == counts.compiled
@@ -220,6 +229,7 @@ void Write(const RunCounts& counts, JsonWriter* json) {
   json->Key("refusal").String(counts.refusal);
   number("uncacheable", counts.uncacheable);
   json->Key("uncacheable_reason").String(counts.uncacheable_reason);
+  number("precompiled_headers", counts.precompiled_headers);
   json->Key("forwarded").BeginObject();
   for (size_t i = 0; i < kReasonNames.size(); ++i) {
     json->Key(kReasonNames[i]).Integer(static_cast<int64_t>(counts.forwarded[i]));

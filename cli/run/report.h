@@ -31,6 +31,7 @@ struct RunCounts {
   std::string unknown_library;  ///< the first one
   uint64_t uncacheable = 0;
   std::string uncacheable_reason;  ///< of the first one
+  uint64_t precompiled_headers = 0;
 };
 
 /// Asks the daemon for what a report says beside the counts. Each is called only where that is the

@@ -254,6 +254,7 @@ std::variant<Answer, Reason> Ask(const cccl_cache_link& program) {
 void Count(const cccl_cache_result_info& info) {
   ProcessCounts& counts = Counts();
   if (info.saved_us > info.total_us) counts.saved_us += info.saved_us - info.total_us;
+  if (info.precompiled_headers != 0) ++counts.precompiled_headers;
   switch (info.outcome) {
     case CCCL_CACHE_HIT:
       ++counts.hits;

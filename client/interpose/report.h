@@ -55,7 +55,8 @@ struct ProcessCounts {
   std::atomic<uint64_t> uncacheable{0};  ///< of the compiled
   char uncacheable_reason[256] = {};     ///< of the first one
   std::atomic<bool> library_kept{false};
-  char unknown_library[1024] = {};  ///< the first one that the daemon does not have
+  char unknown_library[1024] = {};               ///< the first one that the daemon does not have
+  std::atomic<uint64_t> precompiled_headers{0};  ///< of the compiled: those that used some
 };
 
 /// Counts and times one compile or link, from its beginning to the end of the object.

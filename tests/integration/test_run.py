@@ -105,6 +105,28 @@ def test_the_report_tells_the_time_that_hits_saved(daemon, program):
     assert re.fullmatch(r"cccl-cache: 1 of 1 compile was a hit: 0\.[0-9]+ s in place of [0-9.]+ s\.\n", told), told
 
 
+SIX_PROGRAMS_OVER_A_HEADER = """
+import ctypes, sys
+nvrtc = ctypes.CDLL(sys.argv[1])
+options = (ctypes.c_char_p * 2)(b"-arch=sm_90", b"-I" + sys.argv[2].encode())
+for number in range(6):
+    program = ctypes.c_void_p()
+    source = b"#include <cuda_fp16.h>\\n__global__ void k(__half* p) { *p = __half(%d); }" % number
+    assert nvrtc.nvrtcCreateProgram(ctypes.byref(program), source, b"k.cu", 0, None, None) == 0
+    assert nvrtc.nvrtcCompileProgram(program, 2, options) == 0
+"""
+
+
+def test_the_report_counts_compiles_with_precompiled_headers(daemon, directory):
+    script = directory / "six.py"
+    script.write_text(SIX_PROGRAMS_OVER_A_HEADER)
+    before = daemon.stats()["pch_builds_total"]
+    words = (sys.executable, script, library_of(PLACES.cuda13), f"{PLACES.cuda13}/include")
+    _, report = under_run(daemon.socket, *words)
+    assert served(report) == (0, 6)
+    assert report["precompiled_headers"] == daemon.stats()["pch_builds_total"] - before
+
+
 def verdict(socket, *words, options=("--report",), **environment):
     """What the report says, on standard error."""
     return run_cli("--socket", socket, "run", *options, "--", *words, environment=environment).stderr.decode()
