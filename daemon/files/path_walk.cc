@@ -229,7 +229,11 @@ Reached<NameWalk::FollowedLink> NameWalk::Follow(const Way& from, std::string_vi
 
 void NameWalk::Remember(std::string_view path, WayPtr way) {
   if (path.size() >= PATH_MAX) return;
-  if (ways_.size() >= kMaxDirectories) ways_.clear();
+  if (ways_.size() >= kMaxDirectories) {
+    // An absent directory pushes out no open one.
+    if (way == nullptr) return;
+    ways_.clear();
+  }
   ways_.insert_or_assign(std::string(path), std::move(way));
 }
 

@@ -135,6 +135,19 @@ TEST_CASE("below a directory that is absent nothing is looked for, until the nex
   CHECK(files->Read({0, "sub/deep/a.h"})->seen.kind == FileKind::kFile);
 }
 
+TEST_CASE("a directory stays the same one for a check, however many others are absent") {
+  FileTree tree;
+  tree.Write("include/sub/a.h", "before");
+  const auto files = tree.Own({"include"});
+  CHECK(files->Look({0, "sub/a.h"})->digest == Sha256("before"));
+  for (int i = 0; i < 300; ++i) {
+    CHECK(files->Look({0, fmt::format("absent{}/a.h", i)})->kind == FileKind::kAbsent);
+  }
+  std::filesystem::rename(tree.Path("include/sub"), tree.Path("moved"));
+  tree.Write("include/sub/a.h", "after");
+  CHECK(files->Look({0, "sub/a.h"})->digest == Sha256("before"));
+}
+
 TEST_CASE("a directory that was absent is seen by the next check, behind a symlink too") {
   const bool behind_symlink = GENERATE(false, true);
   FileTree tree;
