@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <ranges>
 #include <string_view>
 #include <variant>
 
@@ -207,6 +206,7 @@ void PlanNvrtc(const std::vector<ParsedOption>& parsed, const PlanOptions& optio
     const auto number = static_cast<uint32_t>(plan->directories.roots.size());
     plan->client_prefixes.push_back(root.client_prefix);
     plan->directories.roots.push_back(root.mount.target);
+    plan->includes_outside = plan->includes_outside || (number > 0 && !root.mount.trusted);
     if (!root.mount.visible.empty()) plan->visible_roots.push_back({root.mount.visible, number});
     if (root.mount.trusted || !plan->path_dependent) job.mounts.push_back(root.mount);
   }
@@ -261,8 +261,6 @@ Result<BuildPlan> PlanBuild(std::shared_ptr<const BuildRequest> request, Toolcha
   }
   plan.view = ViewOf(plan, options.uid, 0);
   plan.view_beside_program = ViewOf(plan, options.uid, 1);
-  plan.includes_outside = std::ranges::any_of(roots | std::views::drop(1),
-                                              [](const Root& root) { return !root.mount.trusted; });
 
   for (Root& root : roots) plan.fingerprint_roots.push_back(std::move(root.fingerprint));
   plan.fingerprint = Fingerprint({*request, toolchain->Library(kind)->id, parsed,
