@@ -51,24 +51,6 @@ def test_a_client_elsewhere_is_spared_headers_that_it_sent_before(make_daemon, e
     assert hit["outcome"] == "hit"
 
 
-def test_what_names_paths_but_does_not_show_them_is_everybodys(make_daemon, directory, elsewhere):
-    daemon = make_daemon(roots=(PLACES.cuda13,)).start()
-    names_path = ONE + "#define WHERE __FILE__\n"
-    tree(elsewhere.inside, value=names_path)
-    built, cubin = elsewhere.build(daemon)
-    assert built["outcome"] == "built"
-    tree(directory / "here", value=names_path)
-    # Compiled under canonical names, which proves that the paths do not show.
-    here, same = build_here(daemon, directory / "here")
-    assert (here["outcome"], same) == ("built", cubin)
-    assert daemon.stats()["path_proofs_total"] == 1
-    again, same = elsewhere.build(daemon)
-    assert (again["outcome"], again["key"], same) == ("hit", here["key"], cubin)
-    tree(directory / "there", value=names_path)
-    there, same = build_here(daemon, directory / "there")
-    assert (there["outcome"], there["key"], same) == ("hit", here["key"], cubin)
-
-
 def test_what_shows_its_path_stays_under_it(make_daemon, directory, elsewhere):
     daemon = make_daemon(roots=(PLACES.cuda13,)).start()
     shows = ONE + "__device__ const char* where = __FILE__;\n"

@@ -156,9 +156,6 @@ struct Build {
 
   std::optional<Comparison> comparison;  ///< of a dry run, with the user's earlier builds
 
-  /// The plan under canonical names, if `plan` has the real ones only because paths may show.
-  std::shared_ptr<const BuildPlan> to_be_proven;
-  std::shared_ptr<const Manifest> known_of_that;  ///< of that plan, for all users, when looked up
   /// A compile of its files under canonical names showed paths, so it needs the real ones. Noted
   /// here because not every build leaves a manifest that says so.
   bool shows_paths = false;
@@ -189,7 +186,6 @@ struct Build {
   void StartAgain() {
     toolchain = nullptr;
     real_names = false;
-    to_be_proven = nullptr;
     PlanAgain();
   }
 

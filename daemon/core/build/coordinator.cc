@@ -365,10 +365,6 @@ bool BuildCoordinator::NeedsRealNames(const Build& build) {
 }
 
 void BuildCoordinator::PlanUnderRealNames(Build& build) {
-  const KnownClosure* const closure = build.found.closure;
-  const bool known_to_show = build.shows_paths || (closure != nullptr && closure->shows_paths);
-  build.to_be_proven = known_to_show ? nullptr : build.plan;
-  build.known_of_that = build.known.manifest.shared;
   build.real_names = true;
   build.PlanAgain();
 }

@@ -116,8 +116,6 @@ std::optional<FlightTable::Started> FlightTable::Begin(uint64_t flight) {
   return Started{.plan = first.plan,
                  .caller = {first.peer, first.files},
                  .manifest = first.known.manifest.shared,
-                 .to_be_proven = first.to_be_proven,
-                 .known_of_that = first.known_of_that,
                  .stop = found->second.stop.get_token(),
                  .overtaken = first.overtaken};
 }

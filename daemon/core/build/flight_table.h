@@ -72,8 +72,6 @@ class FlightTable {
     std::shared_ptr<const BuildPlan> plan;
     Caller caller;                             ///< the one that waits longest
     std::shared_ptr<const Manifest> manifest;  ///< what all users knew when this caller looked
-    std::shared_ptr<const BuildPlan> to_be_proven;
-    std::shared_ptr<const Manifest> known_of_that;
     std::stop_token stop;
     int overtaken = 0;  ///< of that caller
   };

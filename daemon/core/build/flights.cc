@@ -18,9 +18,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Memory for results that may be proven to show no path, of all users together.
-constexpr size_t kUnprovenBytes = 16 << 20;
-constexpr std::chrono::hours kUnprovenLifetime{24};
 // A toolchain that changes under three compiles in a row is being installed: answer, keep nothing.
 constexpr int kMaxRestarts = 3;
 // A build gives up its turn so often because others of its fingerprint ended while it was queued.
@@ -49,13 +46,6 @@ Digest FlightOfUser(const BuildPlan& plan, const Caller& caller) {
 
 bool IsAlone(const Build& waiter) {
   return IsAloneWithSentFiles(waiter.peer.uid, waiter.plan->directories);
-}
-
-Digest UnprovenKey(const BuildPlan& canonical, uid_t uid) {
-  Hasher hasher;
-  hasher.AppendValue("flight", canonical.flight.View());
-  hasher.AppendValue("uid", uid);
-  return hasher.Finish();
 }
 
 IdleJobs::Bounds SameSlots(const FairQueue::Bounds& queue) { return {.slots = queue.slots}; }
@@ -158,7 +148,6 @@ Flights::Flights(const Parts& parts, const Limits& limits, StartAgain start_agai
       memory_(limits.memory_bytes, parts.compile.statistics, [this] { idle_jobs_.MakeRoom(); }),
       preambles_(parts.compile.compiler, parts.compile.statistics, limits.compile, limits.preambles,
                  &memory_),
-      unproven_(kUnprovenLifetime, kUnprovenBytes, Clock::now),
       runner_(WithOwn(parts.compile, &preambles_, &memory_), limits.compile),
       idle_jobs_(
           SameSlots(limits.queue),
@@ -217,13 +206,13 @@ BuildActivity Flights::Activity(const Peer& peer) const {
 // names paths.
 Digest Flights::KeyFor(const Build& waiter) {
   const BuildPlan& plan = *waiter.plan;
-  const bool under_real_names = waiter.to_be_proven != nullptr || waiter.shows_paths;
-  if (waiter.restarts == 0 && !under_real_names && !parts_.cache.LooksOutside(plan)) {
+  const bool of_view = waiter.restarts > 0 || waiter.real_names;
+  if (!of_view && !parts_.cache.LooksOutside(plan)) {
     return plan.flight;
   }
   if (waiter.files != nullptr && IsAlone(waiter)) return FlightOfCaller(waiter);
-  return waiter.restarts > 0 || under_real_names ? FlightOfView(plan, waiter.files)
-                                                 : FlightOfUser(plan, {waiter.peer, waiter.files});
+  return of_view ? FlightOfView(plan, waiter.files)
+                 : FlightOfUser(plan, {waiter.peer, waiter.files});
 }
 
 void Flights::Join(BuildPtr waiter) {
@@ -325,12 +314,8 @@ void Flights::Run(uint64_t flight) {
   const uid_t uid = started->caller.peer.uid;
   const Manifest* const known = started->manifest.get();
   idle_jobs_.MakeRoom();
-  const auto& canonical = started->to_be_proven;
-  const bool landed =
-      plan.uncacheable_reason.empty() && started->overtaken < kMaxOvertaken &&
-      (HasLanded(plan, uid, known) ||
-       (canonical != nullptr && HasLanded(*canonical, uid, started->known_of_that.get())));
-  if (landed) {
+  if (plan.uncacheable_reason.empty() && started->overtaken < kMaxOvertaken &&
+      HasLanded(plan, uid, known)) {
     for (BuildPtr& waiter : parts_.table.Finish(flight)) {
       waiter->if_found = Outcome::kJoined;
       ++waiter->overtaken;
@@ -354,11 +339,9 @@ void Flights::Run(uint64_t flight) {
   std::stop_source end;
   const std::stop_callback left(started->stop, [&end] { end.request_stop(); });
   const std::stop_callback given_way(waits->gives_way(), [&end] { end.request_stop(); });
-  if (LandProven(flight, *started, order, end.get_token())) return;
   FlightResult flight_result = runner_.Run(plan, order, end.get_token());
   const bool ended = flight_result.error && flight_result.error->code == ErrorCode::kCancelled;
   if (ended && waits->gives_way().stop_requested()) flight_result.error = GaveWay();
-  NoteUnproven(*started, flight_result);
   Land(flight, started->plan, caller.peer, flight_result, known);
 }
 
@@ -402,10 +385,6 @@ void Flights::Land(uint64_t flight, const std::shared_ptr<const BuildPlan>& plan
     NoteTime(plan->job.request->kind(), flight_result.compile_time);
   }
   for (BuildPtr& waiter : parts_.table.Finish(flight)) {
-    const auto& canonical = waiter->to_be_proven;
-    if (canonical != nullptr && canonical->flight == plan->flight) {
-      waiter->plan = canonical;
-    }
     if (Matches(*waiter, *plan, flight_result)) {
       parts_.responder.AnswerFlight(std::move(waiter), flight_result);
     } else if (waiter->restarts >= kMaxRestarts) {
@@ -419,41 +398,6 @@ void Flights::Land(uint64_t flight, const std::shared_ptr<const BuildPlan>& plan
       start_again_(std::move(waiter));
     }
   }
-}
-
-// A caller who asks for a program again, in another directory, has it compiled under canonical
-// names. That is no more than the compile that it would have had, and all later ones are hits.
-bool Flights::LandProven(uint64_t flight, const FlightTable::Started& started, CompileOrder order,
-                         const std::stop_token& stop) {
-  const auto& canonical = started.to_be_proven;
-  if (canonical == nullptr) return false;
-  const auto real = unproven_.Find(UnprovenKey(*canonical, order.caller.peer.uid));
-  if (!real) return false;
-  order.purpose = CompilePurpose::kCallersProof;
-  const Peer peer = order.caller.peer;
-  const FlightResult flight_result = runner_.Run(*canonical, std::move(order), stop);
-  const PathVerdict verdict = real->Compare(*canonical, flight_result);
-  if (verdict == PathVerdict::kUnknown) return false;
-  parts_.compile.statistics.Add(Counter::kPathProofs);
-  const auto known = parts_.cache.SharedManifestInMemory(*canonical);
-  if (verdict == PathVerdict::kShown) {
-    parts_.cache.NoteShowsPaths(*canonical, peer, flight_result.closure, flight_result.compile_time,
-                                known.get());
-    return false;
-  }
-  Land(flight, canonical, peer, flight_result, known.get());
-  return true;
-}
-
-// LTO-IR and OptiX-IR name paths anyway, so equal ones prove nothing: they stay under real names.
-void Flights::NoteUnproven(const FlightTable::Started& started, const FlightResult& flight_result) {
-  if (started.to_be_proven == nullptr || NamesPathsAnyway(*started.plan)) return;
-  if (!flight_result.keepable() || !flight_result.output.succeeded) return;
-  const Peer& peer = started.caller.peer;
-  UnprovenResult result(*started.plan, flight_result);
-  const size_t bytes = result.bytes();
-  unproven_.Remember(UnprovenKey(*started.to_be_proven, peer.uid), peer.account(),
-                     std::move(result), bytes);
 }
 
 }  // namespace cccl_cache::daemon

@@ -20,7 +20,6 @@
 #include "daemon/core/model/expiring_cache.h"
 #include "daemon/core/run/compile_runner.h"
 #include "daemon/core/run/idle_checks.h"
-#include "daemon/core/run/path_proof.h"
 #include "daemon/core/run/preamble_pool.h"
 
 namespace cccl_cache::daemon {
@@ -114,9 +113,6 @@ class Flights {
             const FlightResult& flight_result, const Manifest* known);
   /// Compiles a program under canonical names whose result under the real ones is known, if there
   /// is one of the same user. Returns whether no path shows, and the flight has ended.
-  bool LandProven(uint64_t flight, const FlightTable::Started& started, CompileOrder order,
-                  const std::stop_token& stop);
-  void NoteUnproven(const FlightTable::Started& started, const FlightResult& flight_result);
 
   const Parts parts_;
   const StartAgain start_again_;
@@ -125,7 +121,6 @@ class Flights {
   std::array<std::atomic<int64_t>, 4> usual_times_{};
   CompileMemory memory_;
   PreamblePool preambles_;
-  ExpiringCache<UnprovenResult> unproven_;  // by uid and flight under canonical names
   CompileRunner runner_;
   // Last, as their threads use the members above. Idle jobs ask the queue as well: from the first
   // one that is added, until Close has stopped them.

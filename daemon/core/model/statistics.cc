@@ -32,7 +32,8 @@ constexpr CounterInfo kCounters[] = {
     {Counter::kPreambleFailures, "preamble_failures_total", "",
      "Headers that could not be precompiled or kept."},
     {Counter::kPathProofs, "path_proofs_total", "",
-     "Programs compiled in another way as well to learn whether their output shows paths."},
+     "Programs compiled to PTX as well, which is searched for paths because their output can't "
+     "be."},
     {Counter::kMemoryWaits, "memory_waits_total", "",
      "Compiles that had a slot and waited until their memory fitted compile_memory_limit."},
     {Counter::kRememberedFailures, "remembered_failures_total", "",

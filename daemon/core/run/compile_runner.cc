@@ -182,7 +182,7 @@ void CompileRunner::Judge(const BuildPlan& plan, Attempt attempt, FlightResult* 
 bool CompileRunner::PtxShowsPaths(const BuildPlan& plan, CompileOrder order,
                                   const std::stop_token& stop) {
   const BuildPlan ptx = ToPtx(plan);
-  order.purpose = CompilePurpose::kPartOfProof;
+  order.purpose = CompilePurpose::kPathSearch;
   order.first_question = nullptr;
   const Attempt attempt = CompileAll(ptx, order, limits_.Started(), stop);
   parts_.statistics.Add(Counter::kPathProofs);
@@ -225,7 +225,7 @@ CompileRunner::Attempt CompileRunner::CompileOnce(const BuildPlan& plan, const C
 
 bool CompileRunner::HasPreambles(const BuildPlan& plan, const CompileOrder& order) const {
   const Caller& caller = order.caller;
-  // Proofs and shadow checks are about what the compiler makes of the whole program.
+  // The other purposes are about what the compiler makes of the whole program.
   if (parts_.preambles == nullptr || order.purpose != CompilePurpose::kCaller) return false;
   if (parts_.compiler.KeepsApart(*plan.job.toolchain, caller.peer.account())) return false;
   if (caller.files == nullptr) return caller.peer.uid != kOverflowUid;
@@ -386,7 +386,7 @@ void CompileRunner::CountJob(CompilePurpose purpose, bool given_up,
   if (given_up) {
     parts_.statistics.Add(Counter::kGivenUp);
     parts_.statistics.Add(Counter::kGivenUpMicroseconds, time.count());
-  } else if (purpose == CompilePurpose::kCaller || purpose == CompilePurpose::kCallersProof) {
+  } else if (purpose == CompilePurpose::kCaller) {
     parts_.statistics.Add(Counter::kCompiles);
     parts_.statistics.Add(Counter::kCompileMicroseconds, time.count());
   } else if (purpose == CompilePurpose::kShadowCheck) {

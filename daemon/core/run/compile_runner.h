@@ -33,9 +33,8 @@ namespace cccl_cache::daemon {
 /// The purpose of a compile. Only those for callers count as compiles.
 enum class CompilePurpose {
   kCaller,
-  kCallersProof,  ///< under canonical names, to see whether paths show, and to answer if none do
-  kPartOfProof,   ///< to be searched for that, and no answer
-  kShadowCheck,   ///< of an entry that is kept already
+  kPathSearch,   ///< to be searched for paths, and no answer
+  kShadowCheck,  ///< of an entry that is kept already
 };
 
 /// The caller and the purpose of a compile.

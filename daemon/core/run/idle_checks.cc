@@ -18,7 +18,7 @@ namespace cccl_cache::daemon {
 namespace {
 
 constexpr std::chrono::milliseconds kLookAgain{100};
-// As many callers may compile at once, and each may leave a proof behind.
+// Enough for a node with more slots: few hits are checked.
 constexpr size_t kMaxThreads = 32;
 
 // Copies of the request's texts: in the request itself and twice in its plan.

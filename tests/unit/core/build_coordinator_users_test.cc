@@ -48,8 +48,8 @@ TEST_CASE("what one user's headers show costs nobody else a hit") {
     REQUIRE(shows.ok());
     CHECK(shows->outcome == Outcome::kBuilt);
   }
-  // Artifacts and manifests under the real paths, and the manifest that says why.
-  REQUIRE(bench.disk.WaitUntilHolds(5));
+  // Artifacts and manifests under the real paths.
+  REQUIRE(bench.disk.WaitUntilHolds(4));
 
   const auto here = bench.Ask(RequestIn("/home/here"));
   REQUIRE(here.ok());

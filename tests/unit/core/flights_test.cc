@@ -326,65 +326,28 @@ TEST_CASE("who came while a compile ran that had files outside has joined it, no
 }
 
 /// A caller in this directory, as one whose headers are known to name paths.
-BuildPtr MayShowPaths(Scene& scene, const std::string& directory,
-                      const std::vector<std::string>& options = {"-arch=sm_90"}) {
+BuildPtr MayShowPaths(Scene& scene, const std::string& directory) {
   auto request = MakeRequest("a");
   request->working_directory = directory;
   auto& program = std::get<cccl_cache::NvrtcProgram>(request->program);
   program.name = directory + "/a.cu";
-  program.options = options;
   BuildPtr waiter = testing::MakeWaiter(scene.table, request, kAlice, scene.answers.Collect());
-  waiter->to_be_proven = waiter->plan;
+  waiter->real_names = true;
   waiter->plan = testing::MakePlan(request, {.uid = kAlice.uid, .force_path_dependent = true});
   return waiter;
 }
 
-TEST_CASE("a second directory's build is made under canonical names and proves both") {
+TEST_CASE("a program over files that name paths is compiled for each directory") {
   Scene scene;
-  scene.Join(MayShowPaths(scene, "/tmp/tmp1"));
-  CHECK(scene.Answer(0).outcome == Outcome::kBuilt);
-  CHECK(scene.compiler.started() == 1);
-  scene.Join(MayShowPaths(scene, "/tmp/tmp2"));
-  const BuildAnswer second = scene.Answer(1);
-  CHECK(second.outcome == Outcome::kBuilt);
-  CHECK(second.key == MayShowPaths(scene, "/tmp/tmp3")->to_be_proven->key);
-  CHECK(scene.tier.Holds(second.key));
-  CHECK(scene.compiler.started() == 2);
-  CHECK(scene.statistics.Get(Counter::kPathProofs) == 1);
-}
-
-TEST_CASE("a program that shows its path keeps the real names, in a second directory too") {
-  Scene scene([](const CompileJob& job, int) { return testing::Succeed(job.program_name); });
-  for (const char* place : {"/tmp/tmp1", "/tmp/tmp2"}) {
+  for (const char* place : {"/tmp/tmp1", "/tmp/tmp2", "/tmp/tmp3"}) {
     BuildPtr waiter = MayShowPaths(scene, place);
     const Digest real = waiter->plan->key;
     scene.Join(std::move(waiter));
-    CHECK(scene.Answer(place[8] - '1').key == real);
+    const BuildAnswer answer = scene.Answer(place[8] - '1');
+    CHECK(answer.outcome == Outcome::kBuilt);
+    CHECK(answer.key == real);
   }
-  CHECK(scene.statistics.Get(Counter::kPathProofs) == 1);
-}
-
-TEST_CASE("another user's result under real names is no part of a proof") {
-  Scene scene;
-  scene.Join(MayShowPaths(scene, "/tmp/tmp1"));
-  CHECK(scene.Answer(0).outcome == Outcome::kBuilt);
-  BuildPtr waiter = MayShowPaths(scene, "/tmp/tmp2");
-  waiter->peer = kBob;
-  scene.Join(std::move(waiter));
-  CHECK(scene.Answer(1).outcome == Outcome::kBuilt);
-  CHECK(scene.statistics.Get(Counter::kPathProofs) == 0);
-}
-
-TEST_CASE("LTO-IR over files that name paths stays under the real names") {
-  Scene scene;
-  for (size_t i = 0; i < 2; ++i) {
-    BuildPtr waiter = MayShowPaths(scene, "/tmp/tmp" + std::to_string(i), {"-arch=sm_90", "-dlto"});
-    const Digest real = waiter->plan->key;
-    scene.Join(std::move(waiter));
-    CHECK(scene.Answer(i).key == real);
-  }
-  CHECK(scene.compiler.started() == 2);
-  CHECK(scene.statistics.Get(Counter::kPathProofs) == 0);
+  CHECK(scene.compiler.started() == 3);
 }
 
 TEST_CASE("where the toolchain changes during each compile, the last is answered and not kept") {
