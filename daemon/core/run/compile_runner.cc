@@ -184,7 +184,7 @@ bool CompileRunner::PtxShowsPaths(const BuildPlan& plan, CompileOrder order,
   const BuildPlan ptx = ToPtx(plan);
   order.purpose = CompilePurpose::kPathSearch;
   order.first_question = nullptr;
-  const Attempt attempt = CompileAll(ptx, order, limits_.Started(), stop);
+  const Attempt attempt = CompileOnce(ptx, order, limits_.Started(), stop);
   parts_.statistics.Add(Counter::kPathProofs);
   return !attempt.output || !attempt.output->succeeded ||
          ShowsCanonicalNames(ptx, *attempt.output->artifact);
@@ -225,8 +225,8 @@ CompileRunner::Attempt CompileRunner::CompileOnce(const BuildPlan& plan, const C
 
 bool CompileRunner::HasPreambles(const BuildPlan& plan, const CompileOrder& order) const {
   const Caller& caller = order.caller;
-  // The other purposes are about what the compiler makes of the whole program.
-  if (parts_.preambles == nullptr || order.purpose != CompilePurpose::kCaller) return false;
+  // Shadow checks are about what the compiler makes of the whole program.
+  if (parts_.preambles == nullptr || order.purpose == CompilePurpose::kShadowCheck) return false;
   if (parts_.compiler.KeepsApart(*plan.job.toolchain, caller.peer.account())) return false;
   if (caller.files == nullptr) return caller.peer.uid != kOverflowUid;
   return parts_.sent_contents != nullptr &&

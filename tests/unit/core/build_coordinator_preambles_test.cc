@@ -312,6 +312,28 @@ TEST_CASE("what was parsed over a header of one directory serves no other") {
   CHECK(scene.bench.Count(Counter::kPreambleFailures) == 1);
 }
 
+TEST_CASE("LTO-IR is compiled as a whole, and the PTX that is searched for its paths is not") {
+  Scene scene;
+  scene.bench.files.disk->Write("/home/someone/local.h", "void f() { assert(1); }");
+  const auto build = [&](const std::string& rest) {
+    auto request = MakeRequest(kBegin + rest);
+    std::get<NvrtcProgram>(request->program).options = {"-arch=sm_90", "-dlto"};
+    const auto answer = scene.bench.Ask(std::move(request));
+    REQUIRE(answer.ok());
+    CHECK(answer->outcome == Outcome::kBuilt);
+    CHECK_FALSE(answer->precompiled_headers);
+  };
+  {
+    const std::lock_guard not_before_both(scene.held);
+    build("int a;");
+    build("int b;");
+  }
+  REQUIRE(scene.WaitForPreambles(1));
+  build("int c;");
+  CHECK(scene.jobs_spared == 1);
+  CHECK(scene.bench.Count(Counter::kPathProofs) == 3);
+}
+
 TEST_CASE("a program that does not compile has no preamble parsed") {
   CoordinatorBench bench([](const CompileJob&, int) { return Fail("error"); });
   bench.BuildOne(kBegin + "int a;");
