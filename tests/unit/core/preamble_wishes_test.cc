@@ -62,7 +62,7 @@ TEST_CASE("if all wishes keep too much in memory, who keeps most gives up his ol
   for (const char* key : {"a", "c"}) CHECK(scene.Find(key) != nullptr);
 }
 
-TEST_CASE("of a user who missed too many preambles, the oldest miss is forgotten") {
+TEST_CASE("the oldest of too many misses of a user is forgotten") {
   Scene scene({.missed_per_uid = 1});
   for (const char* key : {"a", "b", "a"}) scene.Miss(key);
   scene.Want("c");
