@@ -34,8 +34,10 @@ class Shelf:
             *flags, name=name, roots=(self.toolkit.root,)).start()
 
     def node(self, name, *flags, **keywords):
-        """The same, once it has looked at the shelf, on which something lies."""
+        """The same, once it has looked at the shelf, on which something lies, and has compilers ready: while a file on FUSE
+        that it has open does not answer, it starts no process (decision 55)."""
         node = self.start(name, *flags, **keywords)
+        node.cli("toolchains")
         wait_for(lambda: count(node, "shelf_snapshots") + count(node, "shelf_problems") > 0, "the look at the shelf")
         return node
 
