@@ -28,38 +28,6 @@ def joined(daemon, callers):
     return daemon.stats()["waiting"] >= callers
 
 
-class LastPlace:
-    """Shows when a caller has left: of a daemon with `--call-limit-per-uid` the last free place is taken, so that
-    another call is refused until a caller's place is free; it is freed once the caller was taken out of its flight."""
-
-    def __init__(self, daemon, toolkit):
-        self.channel = daemon.channel()
-        self.stub = build_pb2_grpc.BuildStub(self.channel)
-        wait_for(lambda: self._hold(toolkit), "the last place")
-        assert not self.is_free()
-
-    def _hold(self, toolkit):
-        """False if a call that has ended is counted still."""
-        self.held = self.stub.Build.future(nvrtc_request("//fake: wait-for last-place\n"))
-        wait_for(lambda: self.held.done() or toolkit.arrivals("last-place"), "a compile at last-place")
-        return not self.held.done()
-
-    def is_free(self):
-        try:
-            return bool(self.stub.Build(nvrtc_request("")))
-        except grpc.RpcError as error:
-            assert error.code() == grpc.StatusCode.RESOURCE_EXHAUSTED, error
-            return False
-
-    def await_leave(self):
-        wait_for(self.is_free, "a caller's leave")
-
-    def close(self, toolkit):
-        toolkit.open("last-place")
-        self.held.result(60)
-        self.channel.close()
-
-
 def test_one_compile_for_many_callers_64_processes(fake, toolkit, directory):
     (directory / "k.cu").write_text(WAITING)
     callers = [start_cli(fake, directory, number) for number in range(64)]
@@ -117,49 +85,46 @@ def test_one_compile_for_many_callers_1000_in_one_process(fake, toolkit):
     assert fake.stats()["compiles_total"] == 1
 
 
-def test_last_waiter_cancels(make_daemon, toolkit):
-    daemon = make_daemon("--call-limit-per-uid", "3", "--jobs", "3", roots=(toolkit.root,)).start()
-    with daemon.channel() as channel:
+def await_leave(daemon, left):
+    """What the daemon counts once no more than `left` callers wait."""
+    return wait_for(lambda: (counts := daemon.stats())["waiting"] == left and counts, "a caller's leave")
+
+
+def test_last_waiter_cancels(fake, toolkit):
+    with fake.channel() as channel:
         stub = build_pb2_grpc.BuildStub(channel)
         calls = [stub.Build.future(nvrtc_request(WAITING)) for _ in range(2)]
         toolkit.await_arrivals("gate", 1)
-        wait_for(lambda: joined(daemon, 2), "two callers")
-        place = LastPlace(daemon, toolkit)
+        wait_for(lambda: joined(fake, 2), "two callers")
         calls[0].cancel()
-        place.await_leave()
-        wait_for(lambda: daemon.stats()["in_flight"] == 2, "theirs and that of the last place, and no other")
-        assert daemon.stats()["cancelled_total"] == 0
+        counts = await_leave(fake, 1)
+        assert (counts["in_flight"], counts["cancelled_total"]) == (1, 0)
         calls[1].cancel()
-        wait_for(lambda: daemon.stats()["in_flight"] == 1, "the compile's end")
-        assert daemon.stats()["cancelled_total"] == 1
-        place.close(toolkit)
+        wait_for(lambda: fake.stats()["in_flight"] == 0, "the compile's end")
+        wait_for(lambda: fake.stats()["cancelled_total"] == 1, "the compile to count as cancelled")
         # The key is free: the next caller gets a compile of its own.
         again = stub.Build.future(nvrtc_request(WAITING))
         toolkit.await_arrivals("gate", 2)
         toolkit.open("gate")
         assert again.result(60).outcome == build_pb2.OUTCOME_BUILT
-        assert daemon.stats()["compiles_total"] == 4  # theirs, two for the last place, and this
+        assert fake.stats()["compiles_total"] == 2
 
 
-def test_leader_leaves(make_daemon, toolkit, directory):
-    daemon = make_daemon("--call-limit-per-uid", "10", "--jobs", "3", roots=(toolkit.root,)).start()
+def test_leader_leaves(fake, toolkit, directory):
     (directory / "k.cu").write_text(WAITING)
-    leader = start_cli(daemon, directory, "leader")
+    leader = start_cli(fake, directory, "leader")
     toolkit.await_arrivals("gate", 1)
-    followers = [start_cli(daemon, directory, number) for number in range(8)]
-    wait_for(lambda: joined(daemon, 9), "nine callers")
-    place = LastPlace(daemon, toolkit)
+    followers = [start_cli(fake, directory, number) for number in range(8)]
+    wait_for(lambda: joined(fake, 9), "nine callers")
     leader.kill()
     leader.wait()
-    place.await_leave()
-    place.close(toolkit)
-    compiles = daemon.stats()["compiles_total"]
+    await_leave(fake, 8)
     toolkit.open("gate")
     for follower in followers:
         assert follower.wait(60) == 0, follower.stderr.read()
     assert len({(directory / f"out{number}").read_bytes() for number in range(8)}) == 1
-    statistics = daemon.stats()
-    assert (statistics["compiles_total"], statistics["cancelled_total"]) == (compiles + 1, 0)
+    counts = fake.stats()
+    assert (counts["compiles_total"], counts["cancelled_total"]) == (1, 0)
     for process in (leader, *followers):
         process.stdout.close()
         process.stderr.close()
