@@ -104,11 +104,16 @@ def _encode(words):
     return b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in words)
 
 
-def free_port():
-    """A port of the loopback that was free a moment ago."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+@contextlib.contextmanager
+def free_ports(count):
+    """Ports of the loopback that no other program is given meanwhile. A server that sets SO_REUSEADDR, as Redis does, can
+    listen there."""
+    with contextlib.ExitStack() as held:
+        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            each.bind(("127.0.0.1", 0))
+        yield [each.getsockname()[1] for each in sockets]
 
 
 class Master(Redis):
@@ -121,11 +126,11 @@ class Master(Redis):
         self.port = self.bus = None
 
     def start(self):
-        self.port, self.bus = free_port(), free_port()
-        port = ("--port", "0", "--tls-port", str(self.port), "--tls-cluster", "yes", *self.tls) if self.tls else ("--port", str(self.port))
-        super().start(
-            *port, "--bind", "127.0.0.1", "--cluster-enabled", "yes", "--cluster-port", str(self.bus),
-            "--cluster-require-full-coverage", "no", "--cluster-node-timeout", "1000")
+        with free_ports(2) as (self.port, self.bus):
+            port = ("--port", "0", "--tls-port", str(self.port), "--tls-cluster", "yes", *self.tls) if self.tls else ("--port", str(self.port))
+            super().start(
+                *port, "--bind", "127.0.0.1", "--cluster-enabled", "yes", "--cluster-port", str(self.bus),
+                "--cluster-require-full-coverage", "no", "--cluster-node-timeout", "1000")
         self.id = self.ask("CLUSTER", "MYID").decode()
         return self
 

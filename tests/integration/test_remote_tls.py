@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 from conftest import wait_for
-from redis_server import Redis, RedisCluster, free_port
+from redis_server import Redis, RedisCluster, free_ports
 from remote_nodes import (  # noqa: F401
     await_connected, await_shared, built, count, keys, make_node, site, write_one_for_each)
 
@@ -48,9 +48,9 @@ def add_user(redis):
 @pytest.fixture
 def redis(directory, server):
     """Over TLS with a password; its Unix socket is the test's own."""
-    port = free_port()
     redis = Redis(directory)
-    redis.start("--port", "0", "--tls-port", str(port), "--bind", "127.0.0.1", *server.settings(server.certificate))
+    with free_ports(1) as (port,):
+        redis.start("--port", "0", "--tls-port", str(port), "--bind", "127.0.0.1", *server.settings(server.certificate))
     add_user(redis)
     redis.tls_url = f"rediss://cccl@127.0.0.1:{port}"
     yield redis
@@ -120,6 +120,6 @@ def test_a_node_of_a_cluster_whose_certificate_is_not_trusted_is_not_told_the_pa
         return "TLS failed" in node.cli("remote", "status").stdout.decode()
 
     wait_for(refused, "the refusal in the status")
-    assert (count(node, "remote_nodes"), count(node, "remote_nodes_connected")) == (3, 2)
+    wait_for(lambda: (count(node, "remote_nodes"), count(node, "remote_nodes_connected")) == (3, 2), "the other two")
     assert b"cmdstat_auth" in cluster.masters[1].ask("INFO", "commandstats")
     assert b"cmdstat_auth" not in cluster.masters[2].ask("INFO", "commandstats")
