@@ -9,7 +9,7 @@ import shutil
 import signal
 import threading
 
-from conftest import PLACES, FakeToolkit, wait_for
+from conftest import PATIENCE, PLACES, FakeToolkit, wait_for
 
 KERNEL = 'extern "C" __global__ void k(int* p) { *p = 1; }\n'
 
@@ -158,7 +158,7 @@ def test_sigterm_ends_the_first_identification(make_daemon, directory):
 
     wait_for(is_read, "the daemon to read the header")
     daemon.process.send_signal(signal.SIGTERM)
-    assert daemon.process.wait(10) == 0  # about one second, on a machine that is not busy
+    assert daemon.process.wait(PATIENCE) == 0  # about one second, on a machine that is not busy
     asker.join(60)
     assert results[0].returncode != 0
     assert "is not used" not in daemon.log_text()
