@@ -14,7 +14,7 @@ import time
 import described_json
 import grpc
 
-from patience import PATIENCE
+from patience import PATIENCE, wait_for
 from places import PLACES
 
 
@@ -73,6 +73,10 @@ class Daemon:
 
     def log_text(self):
         return self.log.read_text(errors="replace") if self.log.exists() else ""
+
+    def await_log(self, words):
+        """Returns once the log holds these words: a thread of its own writes it, maybe after what it tells of is answered."""
+        wait_for(lambda: words in self.log_text(), f"{words!r} in the log")
 
     def stop(self):
         """Ends it in order; returns its exit code."""

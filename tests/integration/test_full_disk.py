@@ -60,7 +60,7 @@ def test_a_daemon_that_starts_on_a_full_disk_builds_and_uses_the_disk_once_it_ha
     assert daemon.build_json(KERNEL)["outcome"] == "built"
     assert daemon.build_json(KERNEL)["outcome"] == "hit"
     assert is_denied_a_lease(daemon, "v")
-    assert "no leases are granted" in daemon.log_text()
+    daemon.await_log("no leases are granted")
     for command in (("evict", "--all", "--yes"), ("verify",)):
         done = daemon.cli(*command, check=False)
         assert done.returncode != 0 and "is full: make room" in str(done.stderr), done.stderr
@@ -85,7 +85,7 @@ def test_a_daemon_whose_count_of_runs_is_damaged_builds_and_grants_no_leases(sta
     daemon.start()
     assert daemon.build_json(KERNEL)["outcome"] == "hit"
     assert is_denied_a_lease(daemon, "v")
-    assert f"{runs} holds no number" in daemon.log_text()
+    daemon.await_log(f"{runs} holds no number")
     assert daemon.stop() == 0
     runs.unlink()
     daemon.start()

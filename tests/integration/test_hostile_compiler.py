@@ -223,7 +223,8 @@ def test_a_worker_is_confined_while_it_compiles(shared, toolkit):
 
 def test_the_sandbox_in_force_is_in_the_log(shared):
     shared.build_json(GOOD, cwd="/", user=MALLORY)
-    assert "sandbox: Landlock ABI" in shared.log_text() and "and seccomp" in shared.log_text()
+    shared.await_log("sandbox: Landlock ABI")
+    assert "and seccomp" in shared.log_text()
 
 
 KERNEL = (
@@ -272,16 +273,17 @@ def test_the_compilers_themselves_notice_nothing(make_daemon, root):
     """Threads, headers of the toolchain, all outputs, in each sandbox and in none: the same bytes and closures."""
     full = make_daemon("--socket-mode", "0666", roots=(root,), name="full").start()
     expected = outputs(full, MALLORY)
-    assert all(expected) and "sandbox: Landlock" in full.log_text()
+    assert all(expected)
+    full.await_log("sandbox: Landlock")
     closed = behind(make_daemon("--socket-mode", "0666", roots=(root,), name="closed"))
     *answers, with_line_table = outputs(closed, MALLORY)
     assert answers == expected[:-1]
     assert without_line_tables(with_line_table) == without_line_tables(expected[-1])  # these hold times of headers
-    assert "sandbox: seccomp alone" in closed.log_text()
+    closed.await_log("sandbox: seccomp alone")
     assert closed.build_json(KERNEL, "--std", "c++17", user=MALLORY + 1, cwd="/")["outcome"] == "hit"
     none = behind(make_daemon("--socket-mode", "0666", roots=(root,), name="none"), "--nor-seccomp")
     assert outputs(none, None) == expected
-    assert "sandbox: none" in none.log_text()
+    none.await_log("sandbox: none")
 
 
 @pytest.fixture
@@ -293,7 +295,7 @@ def without_landlock(make_daemon, toolkit):
 @pytest.mark.parametrize("attack", ATTACKS_BY_NAME)
 def test_without_landlock_a_worker_opens_nothing(without_landlock, toolkit, directory, attack):
     zygotes = zygotes_of(without_landlock)
-    assert "sandbox: seccomp alone" in without_landlock.log_text()
+    without_landlock.await_log("sandbox: seccomp alone")
     command = attack.format(toolkit=toolkit.root, state=without_landlock.state, directory=directory)
     assert attempt(without_landlock, command) == "EACCES"
     assert KILLED in attempt(without_landlock, f"connect-unix {without_landlock.socket}")
@@ -338,13 +340,14 @@ def test_a_program_has_one_key_with_landlock_and_without(make_daemon):
     told = [daemon.build_json(source, user=MALLORY, cwd="/") for daemon in (full, closed)]
     assert [each["outcome"] for each in told] == ["built", "built"]
     assert told[0]["key"] == told[1]["key"]
-    assert "sandbox: seccomp alone" in closed.log_text()
+    closed.await_log("sandbox: seccomp alone")
 
 
 def test_without_any_sandbox_nobody_else_is_served(make_daemon, toolkit):
     daemon = behind(make_daemon("--socket-mode", "0666", roots=(toolkit.root,)), "--nor-seccomp")
     assert daemon.build_json(GOOD)["outcome"] == "built"
-    assert "sandbox: none" in daemon.log_text() and "are not compiled" in daemon.log_text()
+    daemon.await_log("sandbox: none")
+    daemon.await_log("are not compiled")
     refused = daemon.cli(
         "build", "-", "--arch", "sm_90", "-o", os.devnull, input=GOOD + "// other\n", user=MALLORY, cwd="/", check=False,
     )

@@ -364,7 +364,7 @@ def test_remote_status_says_whether_it_is_connected_and_what_was_shared(make_nod
     wait_for(lambda: f"not connected to {redis.url}: " in node.cli("remote", "status").stdout.decode(),
              "the loss of the connection")
     assert json.loads(node.cli("--json", "remote", "status").stdout)["problem"]
-    assert "remote" in node.log_text()
+    node.await_log("remote")
 
 
 def doctor(node):

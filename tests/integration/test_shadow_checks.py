@@ -54,8 +54,8 @@ def test_a_hit_that_is_compiled_to_other_bytes_is_counted_logged_and_dropped(che
     statistics = checked.stats()
     assert statistics["shadow_checks_total"] == 1
     assert statistics["shadow_mismatches_total"] == 1
-    told = re.findall(f"{key} .*kept ([0-9a-f]{{64}}), compiled again ([0-9a-f]{{64}})", checked.log_text())
-    ((was, made),) = told
+    line = f"{key} .*kept ([0-9a-f]{{64}}), compiled again ([0-9a-f]{{64}})"
+    ((was, made),) = wait_for(lambda: re.findall(line, checked.log_text()), "the mismatch in the log")
     assert was in kept
     assert made not in kept
     again = checked.build_json(UNLIKE)

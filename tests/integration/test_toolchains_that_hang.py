@@ -37,7 +37,7 @@ def identity(daemon, *arguments):
 def test_a_change_on_a_remote_file_system_is_noticed(make_daemon, toolkit, remote):
     daemon = make_daemon(roots=(toolkit.root,)).start()
     before = identity(daemon)
-    assert "comparing all its files" in daemon.log_text()
+    daemon.await_log("comparing all its files")
     remote.contents = b"// two\n"
     remote.since += 1
     wait_for(lambda: identity(daemon) != before, "the change's being noticed")
@@ -90,7 +90,7 @@ def test_with_inotify_used_up_changes_are_noticed(make_daemon, toolkit):
                'echo 0 > /proc/sys/user/max_inotify_watches && exec "$@"', "sh")
     daemon = make_daemon(roots=(toolkit.root,), launcher=without).start()
     before = identity(daemon)
-    assert "fs.inotify.max_user_watches" in daemon.log_text()
+    daemon.await_log("fs.inotify.max_user_watches")
     assert json.loads(daemon.cli("--json", "build", "-", "--arch", "sm_90", "-o", os.devnull, input=KERNEL).stdout)[
         "outcome"] == "hit"
     header = pathlib.Path(toolkit.root, "include", "cuda_runtime.h")
