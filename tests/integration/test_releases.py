@@ -214,7 +214,7 @@ def test_a_daemon_killed_during_an_upload_starts_without_it(daemon, venv):
     library = files(venv)[0].read_bytes()
     with daemon.channel() as channel:
         going = admin_pb2_grpc.AdminStub(channel).AddRelease.future(
-            pieces(digests(files(venv)), library[: len(library) // 2]), timeout=PATIENCE
+            held_open(pieces(digests(files(venv)), library[: len(library) // 2])), timeout=PATIENCE
         )
         wait_for(lambda: [each for each in kept(daemon) if each.startswith("draft.")], "a draft")
         daemon.kill()
