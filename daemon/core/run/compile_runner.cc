@@ -150,7 +150,7 @@ FlightResult CompileRunner::RunNow(const BuildPlan& plan, const CompileOrder& or
   Judge(plan, std::move(attempt), &flight_result);
   if (order.purpose == CompilePurpose::kCaller && may_hold_text && flight_result.keepable() &&
       flight_result.output.succeeded && !plan.path_dependent && NamesPathsAnyway(plan)) {
-    flight_result.shows_paths = PtxShowsPaths(plan, order, stop);
+    flight_result.shows_paths = PtxShowsPaths(plan, order, flight_result.closure, stop);
   }
   const CallerFilesPtr& files = order.caller.files;
   flight_result.files_were_sent = files != nullptr;
@@ -179,15 +179,16 @@ void CompileRunner::Judge(const BuildPlan& plan, Attempt attempt, FlightResult* 
 
 // LTO-IR and OptiX-IR name files always, without meaning, and can't be searched for texts. Linking
 // LTO-IR alone would not do: it drops functions that no kernel of it calls.
-bool CompileRunner::PtxShowsPaths(const BuildPlan& plan, CompileOrder order,
+bool CompileRunner::PtxShowsPaths(const BuildPlan& plan, CompileOrder order, const Closure& closure,
                                   const std::stop_token& stop) {
   const BuildPlan ptx = ToPtx(plan);
   order.purpose = CompilePurpose::kPathSearch;
   order.first_question = nullptr;
   const Attempt attempt = CompileOnce(ptx, order, limits_.Started(), stop);
   parts_.statistics.Add(Counter::kPathProofs);
-  return !attempt.output || !attempt.output->succeeded ||
-         ShowsCanonicalNames(ptx, *attempt.output->artifact);
+  if (!attempt.output || !attempt.output->succeeded) return true;
+  // PTX of files that changed meanwhile says nothing.
+  return attempt.record.closure != closure || ShowsCanonicalNames(ptx, *attempt.output->artifact);
 }
 
 CompileRunner::Attempt CompileRunner::CompileWithRetry(const BuildPlan& plan,

@@ -86,8 +86,9 @@ class CompileRunner {
   /// The same without waiting for memory.
   FlightResult RunNow(const BuildPlan& plan, const CompileOrder& order, std::stop_token stop);
   /// Returns whether the program shows paths as text, though the plan's output can't tell. Blocks
-  /// for a compile to PTX; true where that fails.
-  bool PtxShowsPaths(const BuildPlan& plan, CompileOrder order, const std::stop_token& stop);
+  /// for a compile to PTX; true where that fails or reads other files than `closure`.
+  bool PtxShowsPaths(const BuildPlan& plan, CompileOrder order, const Closure& closure,
+                     const std::stop_token& stop);
   struct Attempt {
     Result<CompileOutput> output;
     ClosureRecorder::Record record;

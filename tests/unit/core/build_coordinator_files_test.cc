@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -267,6 +268,35 @@ TEST_CASE("an output that shows a path unforeseen is built though nothing of it 
     CHECK(TextOf(answer) == "kernel.cu in /home/someone");
   }
   CHECK(bench.Count(Counter::kMisses) == 0);
+}
+
+TEST_CASE("LTO-IR is not judged by the PTX of a file that changed meanwhile") {
+  const std::string live = "void f(int i) { assert(i); }";
+  const std::string dead = "void f(int i) { assert(true); }";
+  std::function<void(const std::string&)> write;
+  CoordinatorBench bench([&](const CompileJob& job, int call) -> Result<CompileOutput> {
+    const Result<CompileOutput> output = IncludesLocal(job, call);
+    if (!output) return output;
+    if (std::ranges::count(job.options, "--relocatable-device-code=true") != 0) {
+      const bool shows = output->artifact->parts[0].bytes == "from " + live;
+      return Succeed(shows ? job.program_name : "no path");
+    }
+    if (call == 1) write(dead);
+    // LTO-IR can't be searched for names.
+    return Succeed(job.program_name.starts_with('/') ? "canonical" : "real");
+  });
+  write = [&](const std::string& text) { bench.files.disk->Write("/home/someone/local.h", text); };
+  const auto build = [&] {
+    auto request = RequestIn("/home/someone");
+    std::get<NvrtcProgram>(request->program).options = {"-arch=sm_90", "-dlto"};
+    const auto answer = bench.Ask(std::move(request));
+    REQUIRE(answer.ok());
+    return TextOf(*answer);
+  };
+  write(live);
+  build();
+  write(live);
+  CHECK(build() == "real");
 }
 
 TEST_CASE("a follower whose files lie elsewhere is not given what was made of the leader's") {
