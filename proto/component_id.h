@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "proto/digest.h"
 
@@ -17,5 +18,10 @@ namespace cccl_cache {
 /// Returns the digest that stands for files with these stamps (StampReader::TextOf), in this order.
 /// Of a component, the library comes before its builtins.
 [[nodiscard]] Digest DigestOfStamps(std::span<const std::string> stamps);
+
+/// In place of a toolchain's id, a build may name a library that the toolchain has: by this mark,
+/// DigestOfStamps, a comma, and ComponentId. Either digest may be empty. A daemon that does not
+/// know the mark refuses such an id.
+inline constexpr std::string_view kLibraryMark = "library:";
 
 }  // namespace cccl_cache

@@ -112,7 +112,7 @@ struct NvvmProgram {
 
 /// At most one is set; none: the newest toolchain that the client's driver can load.
 struct ToolchainSelector {
-  std::string id;
+  std::string id;  ///< or a library in its place: kLibraryMark
   std::string version;
   uint32_t major = 0;
 };

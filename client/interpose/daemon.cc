@@ -27,7 +27,7 @@ constexpr uint32_t kNotReadyMs = 50;
 /// The daemon's toolchain with the real library.
 struct Toolchain {
   std::string id;
-  std::vector<int> architectures;
+  std::optional<std::vector<int>> architectures;  ///< none: the daemon was not asked for them
 };
 
 // Neither is ever freed: exit handlers may compile, and another thread may be in a call.
@@ -161,9 +161,8 @@ std::variant<cccl_cache_toolchains*, Reason> GetToolchains() {
   return Reason::kSilent;
 }
 
+/// Finds the toolchain among those of the daemon.
 std::variant<const Toolchain*, Reason> FindToolchain() {
-  const Toolchain* known = known_toolchain;
-  if (known != nullptr) return known;
   const Clock::time_point start = Clock::now();
   const auto answer = GetToolchains();
   if (const Reason* why = std::get_if<Reason>(&answer)) return After(*why, start);
@@ -187,12 +186,12 @@ std::variant<const Toolchain*, Reason> FindToolchain() {
   return made;
 }
 
-/// Returns the toolchain, or why the daemon is not to be asked.
-std::variant<const Toolchain*, Reason> Ready() {
+/// Returns why the daemon is not to be asked now, or none if it is.
+std::optional<Reason> WhyNotAsked() {
   if (RealPath().empty() || !OpenWithOwnBuiltins()) return Reason::kNotItsLibrary;
   if (rest.Resting(Clock::now())) return why_resting.load();
   if (Client() == nullptr) return After(CCCL_CACHE_NO_DAEMON, Clock::now());
-  return FindToolchain();
+  return std::nullopt;
 }
 
 /// Says why no answer came in time: a daemon that answers another question still compiles.
@@ -205,33 +204,45 @@ Reason AfterDeadline(bool bounded, Clock::time_point asked) {
   return Reason::kTooSlow;
 }
 
+/// One question for a build.
+struct Question {
+  std::string toolchain_id;
+  cccl_cache_build_options options{};
+  Clock::time_point start;
+  cccl_cache_answer answer{};
+};
+
+/// Asks it. The answer is in the question then.
 template <typename Program, typename Call>
-std::variant<Answer, Reason> AskBy(Call call, const Program& program) {
-  const auto ready = Ready();
-  if (const Reason* why = std::get_if<Reason>(&ready)) return *why;
-  cccl_cache_build_options options = {};
+cccl_cache_status Send(Call call, const Program& program, Question* question) {
+  cccl_cache_build_options& options = question->options;
   options.struct_size = sizeof(options);
-  options.toolchain_id = Bytes(std::get<const Toolchain*>(ready)->id);
+  options.toolchain_id = Bytes(question->toolchain_id);
   options.as_this_process = 1;
   if (const auto wait = RunWait()) {
     options.timeout_ms = static_cast<uint32_t>(wait->count());
     options.on_miss = wait->count() > 0 ? CCCL_CACHE_ON_MISS_FINISH : CCCL_CACHE_ON_MISS_REFUSE;
   }
-  const Clock::time_point start = Clock::now();
-  cccl_cache_answer answer = {};
-  answer.struct_size = sizeof(answer);
-  const cccl_cache_status status = call(Client(), &program, &options, &answer);
+  question->start = Clock::now();
+  question->answer.struct_size = sizeof(question->answer);
+  return call(Client(), &program, &options, &question->answer);
+}
+
+/// Returns the result that came, or why none did. Call it once for each answer.
+std::variant<Answer, Reason> Take(cccl_cache_status status, const Question& question) {
   if (status != CCCL_CACHE_OK) {
-    Reason reason = ReasonOf(status, answer.error);
+    Reason reason = ReasonOf(status, question.answer.error);
     // It gave its toolchains to this user, so it denies a file.
     if (reason == Reason::kDenied) reason = Reason::kRefused;
     // The daemon may have another version of the library by now.
     if (status == CCCL_CACHE_TOOLCHAIN_NOT_FOUND) known_toolchain = nullptr;
-    if (status == CCCL_CACHE_DEADLINE) return AfterDeadline(options.timeout_ms > 0, start);
-    return After(reason, start);
+    if (status == CCCL_CACHE_DEADLINE) {
+      return AfterDeadline(question.options.timeout_ms > 0, question.start);
+    }
+    return After(reason, question.start);
   }
   rest.Answered();
-  Answer given{.result = Result(answer.result)};
+  Answer given{.result = Result(question.answer.result)};
   given.info.struct_size = sizeof(given.info);
   cccl_cache_result_describe(given.result.get(), &given.info);
   // It failed in the daemon's own hands.
@@ -239,6 +250,43 @@ std::variant<Answer, Reason> AskBy(Call call, const Program& program) {
     return Reason::kRefused;
   }
   return given;
+}
+
+/// Builds by the first question to the daemon, which names the library. None: the daemon does not
+/// know it by that, is too old for such a question, or refuses the build or this user.
+template <typename Program, typename Call>
+std::optional<std::variant<Answer, Reason>> AskFirst(Call call, const Program& program) {
+  Question question{.toolchain_id = ToolchainIdByLibrary(RealComponent())};
+  if (question.toolchain_id.empty() || RealFileWasReplaced()) return std::nullopt;
+  const cccl_cache_status status = Send(call, program, &question);
+  if (status == CCCL_CACHE_TOOLCHAIN_NOT_FOUND || status == CCCL_CACHE_INVALID_REQUEST ||
+      status == CCCL_CACHE_DENIED) {
+    cccl_cache_error_free(question.answer.error);
+    return std::nullopt;
+  }
+  auto taken = Take(status, question);
+  if (const auto* given = std::get_if<Answer>(&taken)) {
+    const Toolchain* none = nullptr;
+    const auto* const made =
+        new Toolchain{std::string(View(given->info.toolchain_id)), std::nullopt};
+    if (!known_toolchain.compare_exchange_strong(none, made)) delete made;
+  }
+  return taken;
+}
+
+template <typename Program, typename Call>
+std::variant<Answer, Reason> AskBy(Call call, const Program& program) {
+  if (const auto why = WhyNotAsked()) return *why;
+  const Toolchain* toolchain = known_toolchain;
+  if (toolchain == nullptr) {
+    if (auto answered = AskFirst(call, program)) return *std::move(answered);
+    const auto found = FindToolchain();
+    if (const Reason* why = std::get_if<Reason>(&found)) return *why;
+    toolchain = std::get<const Toolchain*>(found);
+  }
+  Question question{.toolchain_id = toolchain->id};
+  const cccl_cache_status status = Send(call, program, &question);
+  return Take(status, question);
 }
 
 }  // namespace
@@ -275,9 +323,14 @@ void Count(const cccl_cache_result_info& info) {
 }
 
 std::vector<int> Architectures() {
-  const auto ready = Ready();
-  const auto* toolchain = std::get_if<const Toolchain*>(&ready);
-  return toolchain == nullptr ? std::vector<int>() : (*toolchain)->architectures;
+  if (WhyNotAsked()) return {};
+  const Toolchain* toolchain = known_toolchain;
+  if (toolchain == nullptr || !toolchain->architectures) {
+    const auto found = FindToolchain();
+    if (std::holds_alternative<Reason>(found)) return {};
+    toolchain = std::get<const Toolchain*>(found);
+  }
+  return *toolchain->architectures;
 }
 
 }  // namespace cccl_cache::interpose

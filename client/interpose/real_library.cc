@@ -19,7 +19,6 @@
 
 #include "base/cancellation.h"
 #include "client/interpose/real_mark.h"
-#include "client/src/calls/file_digest.h"
 
 // The auditor writes the path before any of the program's code can call the stand-in.
 extern "C" __attribute__((visibility("default"))) char cccl_cache_standin_real[PATH_MAX];
@@ -119,26 +118,6 @@ std::string FindRealPath() {
   return fs::canonical(Search(name, own.dli_fname), error).string();
 }
 
-/// Returns the path of the builtins beside the real library; empty if there are none, or those of
-/// two releases, and for libnvJitLink, which needs none.
-std::string Builtins() {
-  std::error_code error;
-  std::string found;
-  fs::path file;
-  if (RealPath().find("/libnvrtc") == std::string::npos) return found;
-  for (fs::directory_iterator each(fs::path(RealPath()).parent_path(), error), end;
-       !error && each != end; each.increment(error)) {
-    const std::string name = each->path().filename().string();
-    if (!name.starts_with("libnvrtc-builtins.so.")) continue;
-    const fs::path real = fs::canonical(each->path(), error);
-    if (!file.empty() && real != file) return "";
-    file = real;
-    // The shortest name is that of the release; others add the number of a build.
-    if (found.empty() || each->path().string().size() < found.size()) found = each->path().string();
-  }
-  return found;
-}
-
 /// Returns the file that the loader takes for this name before it looks beside the library that
 /// asks for it; empty if there is none.
 std::string FoundBefore(const std::string& name) {
@@ -211,11 +190,16 @@ const std::string& RealPath() {
   return MadeOnce(&path, FindRealPath);
 }
 
+const Component& RealComponent() {
+  static std::atomic<const Component*> component{nullptr};
+  return MadeOnce(&component, [] { return ComponentOf(RealPath()); });
+}
+
 bool OpenWithOwnBuiltins() {
   static std::atomic<const bool*> own{nullptr};
   return MadeOnce(&own, [] {
     TheOpened();
-    const fs::path builtins = Builtins();
+    const fs::path builtins = RealComponent().builtins;
     const std::string first = builtins.empty() ? "" : FoundBefore(builtins.filename());
     std::error_code error;
     const bool same = first.empty() || fs::equivalent(first, builtins, error) ||

@@ -5,6 +5,8 @@
 #include <atomic>
 #include <string>
 
+#include "client/src/calls/file_digest.h"
+
 namespace cccl_cache::interpose {
 
 /// The library that the program would have loaded. It is opened where the program would have opened
@@ -15,6 +17,8 @@ namespace cccl_cache::interpose {
 
 /// Returns its path, without links; empty if nothing told it.
 [[nodiscard]] const std::string& RealPath();
+/// Returns its files, as they lay beside each other when this was first called.
+[[nodiscard]] const Component& RealComponent();
 /// Opens it, and its builtins, as it does itself at its first compile. Returns whether they are
 /// those beside it, or others with the same bytes: the loader looks for them in LD_LIBRARY_PATH
 /// first.

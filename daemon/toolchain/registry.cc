@@ -385,10 +385,13 @@ std::optional<Result<ToolchainPtr>> ToolchainRegistry::Select(const ToolchainSel
       if (verdict == Verdict::kExpired) return std::nullopt;
     } else if (chosen.error().code != ErrorCode::kToolchainNotFound) {
       return chosen;
-    } else if (!snapshot->found.unsettled &&
-               Clock::now() - snapshot->taken_at < options_.unknown_interval) {
+    } else if (IsByLibrary(selector) ||
+               (!snapshot->found.unsettled &&
+                Clock::now() - snapshot->taken_at < options_.unknown_interval)) {
       return NotFound(chosen.error().message, snapshot->For(selector), snapshot->found.rejected);
     }
+  } else if (IsByLibrary(selector)) {
+    return NotFound("the daemon still looks for toolchains", {}, {});
   }
   if (scans_->Stopped()) return Stopping();
   if (auto why = scans_->Hangs()) return *std::move(why);

@@ -57,6 +57,10 @@ Result<ToolchainPtr> First(std::span<const ToolchainPtr> present, const Toolchai
   return Missing(fmt::format("there is no {}", what));
 }
 
+bool IsDigestOrEmpty(std::string_view text) {
+  return text.empty() || Digest::FromHex(text).has_value();
+}
+
 Result<ToolchainPtr> ById(std::span<const ToolchainPtr> present, const ToolchainWish& wish) {
   std::string prefix = wish.selector.id;
   std::ranges::transform(prefix, prefix.begin(),
@@ -78,6 +82,26 @@ Result<ToolchainPtr> ById(std::span<const ToolchainPtr> present, const Toolchain
                                Quoted(wish.selector.id), matching));
   }
   return First(present, wish, "toolchain " + Quoted(wish.selector.id), fits);
+}
+
+/// Prefers a library that is that very file to one with the same bytes elsewhere.
+Result<ToolchainPtr> ByLibrary(std::span<const ToolchainPtr> present, const ToolchainWish& wish) {
+  const std::string_view known = std::string_view(wish.selector.id).substr(kLibraryMark.size());
+  const size_t comma = known.find(',');
+  const std::string_view stamp = known.substr(0, comma);
+  const std::string_view id = comma == known.npos ? "" : known.substr(comma + 1);
+  if (!IsDigestOrEmpty(stamp) || !IsDigestOrEmpty(id)) {
+    return Invalid(fmt::format("toolchain id {} is not of the form {}STAMP,ID",
+                               Quoted(wish.selector.id), kLibraryMark));
+  }
+  Result<ToolchainPtr> chosen = Missing("no toolchain has the program's library");
+  for (const ToolchainPtr& toolchain : present) {
+    const CompilerLibrary* const library = toolchain->Library(wish.kind);
+    if (library == nullptr) continue;
+    if (library->stamp && library->stamp->Hex() == stamp) return toolchain;
+    if (!chosen.ok() && library->id.Hex() == id) chosen = toolchain;
+  }
+  return chosen;
 }
 
 Result<ToolchainPtr> ByVersion(std::span<const ToolchainPtr> present, const ToolchainWish& wish) {
@@ -113,6 +137,7 @@ Result<ToolchainPtr> ForDriver(std::span<const ToolchainPtr> present, const Tool
 
 Result<ToolchainPtr> Choose(std::span<const ToolchainPtr> present, const ToolchainWish& wish) {
   const ToolchainSelector& selector = wish.selector;
+  if (IsByLibrary(selector)) return ByLibrary(present, wish);
   if (!selector.id.empty()) return ById(present, wish);
   if (!selector.version.empty()) return ByVersion(present, wish);
   if (selector.major != 0) {

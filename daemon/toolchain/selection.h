@@ -7,6 +7,7 @@
 
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/toolchain.h"
+#include "proto/component_id.h"
 #include "proto/request.h"
 
 namespace cccl_cache::daemon {
@@ -20,6 +21,11 @@ struct ToolchainWish {
 
 /// The least number of hexadecimal digits that may abbreviate an id.
 inline constexpr size_t kShortestId = 8;
+
+/// Returns whether it names a toolchain by what the client knows of a library of its own.
+[[nodiscard]] inline bool IsByLibrary(const ToolchainSelector& selector) {
+  return selector.id.starts_with(kLibraryMark);
+}
 
 /// Returns the toolchain that serves a request, as described at Toolchains::Select. `present` is
 /// newest first; of equal versions the first in search order wins. kInvalidRequest: the selector is

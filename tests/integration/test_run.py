@@ -23,7 +23,7 @@ import pytest
 from conftest import PATIENCE, PLACES, run_cli, wait_for
 from test_run_tools import OWN_MOUNTS
 
-from cccl_cache.v1 import admin_pb2, admin_pb2_grpc, info_pb2, info_pb2_grpc  # of PLACES.stubs
+from cccl_cache.v1 import admin_pb2, admin_pb2_grpc, build_pb2_grpc, info_pb2, info_pb2_grpc  # of PLACES.stubs
 
 SOURCE = pathlib.Path(__file__).with_name("run_program.c")
 PACKAGES = pathlib.Path(__file__).parents[2] / ".toolchains/cuda-python"
@@ -401,7 +401,11 @@ def test_a_stopped_daemon_costs_a_process_about_a_second(daemon, program, nvrtc)
 
 
 def test_a_daemon_that_still_reads_its_toolchains_costs_no_second(directory, program):
-    class Answers(info_pb2_grpc.InfoServicer, admin_pb2_grpc.AdminServicer):
+    class Answers(info_pb2_grpc.InfoServicer, admin_pb2_grpc.AdminServicer, build_pb2_grpc.BuildServicer):
+        def Build(self, request, context):
+            context.set_trailing_metadata((("cccl-error", "toolchain-not-found"),))
+            context.abort(grpc.StatusCode.FAILED_PRECONDITION, "the daemon still looks for toolchains")
+
         def Get(self, request, context):
             return info_pb2.InfoReply(version="0.1.0", problem="it still looks for toolchains")
 
@@ -413,6 +417,7 @@ def test_a_daemon_that_still_reads_its_toolchains_costs_no_second(directory, pro
     server = grpc.server(concurrent.futures.ThreadPoolExecutor())
     info_pb2_grpc.add_InfoServicer_to_server(Answers(), server)
     admin_pb2_grpc.add_AdminServicer_to_server(Answers(), server)
+    build_pb2_grpc.add_BuildServicer_to_server(Answers(), server)
     server.add_insecure_port(f"unix:{directory}/socket")
     server.start()
     words = (program(), library_of(PLACES.cuda13))
@@ -422,6 +427,63 @@ def test_a_daemon_that_still_reads_its_toolchains_costs_no_second(directory, pro
     assert ptx == alone(*words)
     assert report["forwarded"]["daemon not ready"] == 1
     assert report["call_us"] - report["forwarded_us"] < 500_000
+
+
+class Recorded(grpc.GenericRpcHandler):
+    """A server before a daemon: passes calls on, and notes their names. `older`: refuses builds by a library."""
+
+    def __init__(self, path, daemon, older=False):
+        self.calls = []
+        self._older = older
+        self._channel = grpc.insecure_channel(f"unix:{daemon.socket}")
+        self._server = grpc.server(concurrent.futures.ThreadPoolExecutor(), handlers=[self])
+        self._server.add_insecure_port(f"unix:{path}")
+
+    def __enter__(self):
+        self._server.start()
+        return self
+
+    def __exit__(self, *_):
+        self._server.stop(None).wait()
+        self._channel.close()
+
+    def service(self, details):
+        name = details.method.rsplit("/", 1)[1]
+
+        def call(request, context):
+            self.calls.append(name)
+            try:
+                if self._older and b"library:" in request:
+                    raise grpc.RpcError
+                return self._channel.unary_unary(details.method)(request)
+            except grpc.RpcError as error:
+                known = isinstance(error, grpc.Call)
+                context.set_trailing_metadata(error.trailing_metadata() if known else (("cccl-error", "invalid-request"),))
+                context.abort(error.code() if known else grpc.StatusCode.INVALID_ARGUMENT, "refused")
+
+        return grpc.unary_unary_rpc_method_handler(call)
+
+
+def test_a_first_hit_takes_one_question(daemon, program, directory):
+    words = (program(), library_of(PLACES.cuda13))
+    with Recorded(directory / "socket", daemon) as recorded:
+        for outcome in ((0, 1), (1, 0)):
+            _, report = under_run(directory / "socket", *words)
+            assert served(report) == outcome
+        assert recorded.calls == ["Build", "Build"]
+        # On other mounts the stamps are others. The first process keeps a digest, which tells the second's library.
+        twice = (*OWN_MOUNTS, "sh", "-c", '"$@" && "$@"', "sh", *words)
+        recorded.calls.clear()
+        _, report = under_run(directory / "socket", *twice, XDG_CACHE_HOME=directory)
+        assert (served(report), recorded.calls) == ((2, 0), ["Build", "Toolchains", "Build", "Build"])
+
+
+def test_a_daemon_that_takes_no_builds_by_a_library_is_asked_for_its_toolchains(daemon, program, directory):
+    words = (program(), library_of(PLACES.cuda13))
+    with Recorded(directory / "socket", daemon, older=True) as recorded:
+        ptx, report = under_run(directory / "socket", *words)
+        assert (ptx, served(report)) == (alone(*words), (0, 1))
+        assert recorded.calls == ["Build", "Toolchains", "Build"]
 
 
 def test_threads_compile_at_the_same_time(daemon, program, nvrtc):

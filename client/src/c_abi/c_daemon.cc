@@ -184,7 +184,7 @@ size_t cccl_cache_toolchains_with_library(const cccl_cache_toolchains* toolchain
     }
     return found;
   };
-  const std::vector<std::string> files = cccl_cache::ComponentFilesOf(library);
+  const std::vector<std::string> files = cccl_cache::ComponentOf(library).files;
   if (files.empty()) return CCCL_CACHE_NO_TOOLCHAIN;
   if (const auto stamp = cccl_cache::StampOfFiles(files)) {
     // The daemon read these very files, as they are now.

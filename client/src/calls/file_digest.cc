@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/src/calls/file_digest.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -24,13 +26,13 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kMaxKept = 512;
+constexpr std::string_view kNvrtcLibrary = "libnvrtc.so";
 constexpr std::string_view kBuiltins = "libnvrtc-builtins.so.";
 
-/// Returns the name under which the digest of one file is kept, as
+/// Returns the name under which the digest of a file with this stamp is kept, as
 /// client/python/cccl_cache/_plugin/file_digests.py makes it.
-std::string NameOf(const StampReader& reader, const ContentStamp& stamp) {
-  const std::string text = reader.TextOf(stamp);
-  return Sha256("['/']" + DigestOfStamps({&text, 1}).Hex()).Hex();
+std::string NameOf(const std::string& stamp) {
+  return Sha256("['/']" + DigestOfStamps({&stamp, 1}).Hex()).Hex();
 }
 
 bool OnlyThisUserWrites(const struct stat& status) {
@@ -41,8 +43,15 @@ bool OnlyThisUserWrites(const struct stat& status) {
 FileDescriptor OpenDirectory() {
   std::string path = CacheDirectory();
   if (path.empty()) return FileDescriptor();
-  MakeLastDirectories(path += "/digests", 3);
-  FileDescriptor directory(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  path += "/digests";
+  const auto open_it = [&] {
+    return FileDescriptor(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  };
+  FileDescriptor directory = open_it();
+  if (!directory.valid()) {
+    MakeLastDirectories(path, 3);
+    directory = open_it();
+  }
   struct stat status {};
   if (fstat(directory.get(), &status) != 0 || !OnlyThisUserWrites(status)) return FileDescriptor();
   return directory;
@@ -104,71 +113,127 @@ std::optional<Digest> DigestOfContents(int file) {
   }
 }
 
-/// Returns the one file that the names of builtins beside libnvrtc lead to; empty if there is none,
-/// or more than one.
-std::string BuiltinsBeside(const fs::path& library) {
-  std::error_code error;
-  std::string found;
-  for (fs::directory_iterator each(library.parent_path(), error), end; !error && each != end;
-       each.increment(error)) {
-    if (!each->path().filename().string().starts_with(kBuiltins)) continue;
-    const std::string real = fs::canonical(each->path(), error).string();
-    if (real.empty() || (!found.empty() && real != found)) return "";
-    found = real;
+/// Digests of files, kept in the user's cache directory under the files' stamps. For one moment, as
+/// StampReader is. Not thread-safe.
+class Digests {
+ public:
+  /// Returns the stamp of the file at a path as a text; none if it proves nothing.
+  std::optional<std::string> StampOf(const std::string& path) {
+    const FileDescriptor file(open(path.c_str(), O_PATH | O_CLOEXEC));
+    const auto read = file.valid() ? stamps_.Of(file.get()) : std::nullopt;
+    if (!read || !read->proves) return std::nullopt;
+    return stamps_.TextOf(read->stamp);
   }
-  return found;
+
+  /// Returns the digest that was kept under a stamp.
+  std::optional<Digest> Kept(const std::string& stamp) {
+    return Directory().valid() ? ReadKept(Directory(), NameOf(stamp)) : std::nullopt;
+  }
+
+  /// Returns the digest of the file at a path. Reads the file if its digest is not kept.
+  std::optional<Digest> Of(const std::string& path) {
+    const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    const auto before = file.valid() ? stamps_.Of(file.get()) : std::nullopt;
+    if (!before) return std::nullopt;
+    const std::string stamp = stamps_.TextOf(before->stamp);
+    if (before->proves) {
+      if (auto kept = Kept(stamp)) return kept;
+    }
+    const std::optional<Digest> digest = DigestOfContents(file.get());
+    const auto after = stamps_.Of(file.get());
+    if (!digest || !after || after->stamp != before->stamp) return std::nullopt;
+    if (before->proves && Directory().valid()) Keep(Directory(), NameOf(stamp), *digest);
+    return digest;
+  }
+
+ private:
+  const FileDescriptor& Directory() {
+    if (!directory_) directory_ = OpenDirectory();
+    return *directory_;
+  }
+
+  StampReader stamps_;
+  std::optional<FileDescriptor> directory_;  ///< invalid: digests are not kept
+};
+
+/// Returns the names in a directory that begin with this.
+std::vector<std::string> NamesIn(const std::string& directory, std::string_view begin) {
+  std::vector<std::string> names;
+  const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(directory.c_str()), closedir);
+  while (const dirent* const entry = open == nullptr ? nullptr : readdir(open.get())) {
+    if (std::string_view(entry->d_name).starts_with(begin)) names.emplace_back(entry->d_name);
+  }
+  return names;
+}
+
+/// `contents`: of the library and, of libnvrtc, the builtins.
+Digest ComponentIdOf(const std::vector<Digest>& contents) {
+  return ComponentId(contents[0], contents.size() > 1 ? std::optional(contents[1]) : std::nullopt);
 }
 
 }  // namespace
 
 std::optional<Digest> StampOfFiles(std::span<const std::string> paths) {
-  StampReader reader;
+  Digests digests;
   std::vector<std::string> stamps;
   for (const std::string& path : paths) {
-    const FileDescriptor file(open(path.c_str(), O_PATH | O_CLOEXEC));
-    const auto read = file.valid() ? reader.Of(file.get()) : std::nullopt;
-    if (!read || !read->proves) return std::nullopt;
-    stamps.push_back(reader.TextOf(read->stamp));
+    auto stamp = digests.StampOf(path);
+    if (!stamp) return std::nullopt;
+    stamps.push_back(*std::move(stamp));
   }
   return DigestOfStamps(stamps);
 }
 
-std::optional<Digest> DigestOfFile(const std::string& path) {
-  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  StampReader reader;
-  const auto before = file.valid() ? reader.Of(file.get()) : std::nullopt;
-  if (!before) return std::nullopt;
-  const std::string name = before->proves ? NameOf(reader, before->stamp) : "";
-  const FileDescriptor directory = before->proves ? OpenDirectory() : FileDescriptor();
-  if (directory.valid()) {
-    if (auto kept = ReadKept(directory, name)) return kept;
-  }
-  const std::optional<Digest> digest = DigestOfContents(file.get());
-  const auto after = reader.Of(file.get());
-  if (!digest || !after || after->stamp != before->stamp) return std::nullopt;
-  if (directory.valid()) Keep(directory, name, *digest);
-  return digest;
-}
+std::optional<Digest> DigestOfFile(const std::string& path) { return Digests().Of(path); }
 
-std::vector<std::string> ComponentFilesOf(const std::string& library) {
+Component ComponentOf(const std::string& library) {
   std::error_code error;
-  const fs::path real = fs::canonical(library, error);
+  const std::string real = fs::canonical(library, error).string();
   if (error) return {};
-  if (!real.filename().string().starts_with("libnvrtc.so")) return {real.string()};
-  const std::string builtins = BuiltinsBeside(real);
-  if (builtins.empty()) return {};
-  return {real.string(), builtins};
+  const size_t name = real.rfind('/') + 1;
+  if (!std::string_view(real).substr(name).starts_with(kNvrtcLibrary)) return {.files = {real}};
+  Component component;
+  std::string builtins;
+  for (const std::string& each : NamesIn(real.substr(0, name), kBuiltins)) {
+    std::string path = real.substr(0, name) + each;
+    const std::string leads_to = fs::canonical(path, error).string();
+    if (leads_to.empty() || (!builtins.empty() && leads_to != builtins)) return {};
+    builtins = leads_to;
+    if (component.builtins.empty() || path.size() < component.builtins.size()) {
+      component.builtins = std::move(path);
+    }
+  }
+  if (!builtins.empty()) component.files = {real, builtins};
+  return component;
 }
 
 std::optional<Digest> ComponentIdOf(const std::string& library) {
+  Digests digests;
   std::vector<Digest> contents;
-  for (const std::string& file : ComponentFilesOf(library)) {
-    const std::optional<Digest> digest = DigestOfFile(file);
+  for (const std::string& file : ComponentOf(library).files) {
+    const std::optional<Digest> digest = digests.Of(file);
     if (!digest) return std::nullopt;
     contents.push_back(*digest);
   }
   if (contents.empty()) return std::nullopt;
-  return ComponentId(contents[0], contents.size() > 1 ? std::optional(contents[1]) : std::nullopt);
+  return ComponentIdOf(contents);
+}
+
+std::string ToolchainIdByLibrary(const Component& component) {
+  Digests digests;
+  std::vector<std::string> stamps;
+  std::vector<Digest> contents;
+  for (const std::string& file : component.files) {
+    auto stamp = digests.StampOf(file);
+    if (!stamp) return "";
+    if (const auto digest = digests.Kept(*stamp)) contents.push_back(*digest);
+    stamps.push_back(*std::move(stamp));
+  }
+  if (stamps.empty()) return "";
+  std::string id(kLibraryMark);
+  id += DigestOfStamps(stamps).Hex() + ",";
+  if (contents.size() == stamps.size()) id += ComponentIdOf(contents).Hex();
+  return id;
 }
 
 }  // namespace cccl_cache

@@ -21,14 +21,27 @@ namespace cccl_cache {
 /// that another process does not read the file again. Thread-safe.
 [[nodiscard]] std::optional<Digest> DigestOfFile(const std::string& path);
 
-/// Returns the files that make up a compiler: the libnvrtc or libnvJitLink at this path, without
-/// links, then libnvrtc's builtins. Empty if the builtins beside libnvrtc are not those of one
-/// release.
-[[nodiscard]] std::vector<std::string> ComponentFilesOf(const std::string& library);
+/// The files that make up a compiler.
+struct Component {
+  /// The libnvrtc or libnvJitLink, without links, then libnvrtc's builtins.
+  std::vector<std::string> files;
+  /// The path beside libnvrtc under which its builtins are loaded: of several names the shortest,
+  /// which is that of the release. Others add the number of a build.
+  std::string builtins;
+};
+
+/// Returns the component whose library lies at this path. Empty if it can't be read, or if the
+/// builtins beside libnvrtc are not those of one release.
+[[nodiscard]] Component ComponentOf(const std::string& library);
 
 /// Returns the id of the daemon's component (docs/internals/protocol.md) that has the same files as
 /// the libnvrtc or libnvJitLink at this path; none if they can't be read, or if the builtins beside
 /// libnvrtc are not those of one release. Thread-safe.
 [[nodiscard]] std::optional<Digest> ComponentIdOf(const std::string& library);
+
+/// Returns the id (kLibraryMark) by which a build names the daemon's toolchain with the same files.
+/// Reads none of them: tells their digests if they are kept. Empty: their stamps prove nothing.
+/// Thread-safe.
+[[nodiscard]] std::string ToolchainIdByLibrary(const Component& component);
 
 }  // namespace cccl_cache

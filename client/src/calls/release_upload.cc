@@ -144,7 +144,7 @@ class ReleaseUpload final : public MessageSource, public MessageSink {
 
 Expected<ReleaseAnswer> OfferRelease(Channel* channel, const std::string& library, Intent intent,
                                      Deadline deadline) {
-  std::vector<std::string> files = ComponentFilesOf(library);
+  std::vector<std::string> files = ComponentOf(library).files;
   if (files.empty()) {
     return Unreadable(library,
                       "it is not there, or not with the builtins of one release beside it");

@@ -135,7 +135,8 @@ class Toolchains {
   /// Returns the toolchain that serves a request, which always has the library for `kind`. That is
   /// the one the selector names, else the newest whose version is not above the driver's, else the
   /// newest whose major is not, else the newest. Returns nothing if files have to be looked at
-  /// first; call again when WhenKnown calls back.
+  /// first; call again when WhenKnown calls back. A selector by a library waits for no toolchain to
+  /// be found.
   ///
   /// Errors: kToolchainNotFound lists those present; kUnavailable: a file system hangs.
   ///

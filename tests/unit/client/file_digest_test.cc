@@ -17,11 +17,13 @@
 namespace file_digest_test {
 
 using cccl_cache::ComponentIdOf;
+using cccl_cache::ComponentOf;
 using cccl_cache::Digest;
 using cccl_cache::DigestOfFile;
 using cccl_cache::Hasher;
 using cccl_cache::Sha256;
 using cccl_cache::StampOfFiles;
+using cccl_cache::ToolchainIdByLibrary;
 using cccl_cache::daemon::TemporaryDirectory;
 namespace fs = std::filesystem;
 
@@ -95,6 +97,18 @@ TEST_CASE("the digest of a file that has just changed is not kept") {
   CHECK_FALSE(DigestOfFile(scene.directory / "nothing"));
 }
 
+TEST_CASE("a toolchain is named by a library's stamp, and by its digest once that is kept") {
+  const Scene scene;
+  const std::string by_stamp = "library:" + StampOfFiles(std::vector<std::string>{kOldFile})->Hex();
+  const std::string young = scene.directory.Write("libnvJitLink.so.13", "bytes");
+  CHECK(ToolchainIdByLibrary(ComponentOf(kOldFile)) == by_stamp + ",");
+  const auto id = ComponentIdOf(kOldFile);
+  REQUIRE(id);
+  CHECK(ToolchainIdByLibrary(ComponentOf(kOldFile)) == by_stamp + "," + id->Hex());
+  CHECK(ToolchainIdByLibrary(ComponentOf(young)).empty());
+  CHECK(ToolchainIdByLibrary(ComponentOf(scene.directory / "nothing")).empty());
+}
+
 TEST_CASE("a library has the id that the daemon computes for its files") {
   const Scene scene;
   const TemporaryDirectory& directory = scene.directory;
@@ -106,6 +120,19 @@ TEST_CASE("a library has the id that the daemon computes for its files") {
   CHECK(ComponentIdOf(nvrtc) == IdOf({{"builtins", "builtins"}, {"library", "compiler"}}));
   directory.Write("libnvrtc-builtins.so.13.1", "others");
   CHECK_FALSE(ComponentIdOf(nvrtc));
+}
+
+TEST_CASE("builtins are loaded by the shortest of the names that lead to them") {
+  const TemporaryDirectory directory;
+  const std::string nvrtc = directory.Write("libnvrtc.so.13", "compiler");
+  CHECK(ComponentOf(nvrtc).files.empty());
+  const std::string builtins = directory.Write("libnvrtc-builtins.so.13.0.88", "builtins");
+  fs::create_symlink("libnvrtc-builtins.so.13.0.88", directory / "libnvrtc-builtins.so.13.0");
+  CHECK(ComponentOf(nvrtc).files == std::vector{nvrtc, builtins});
+  CHECK(ComponentOf(nvrtc).builtins == directory / "libnvrtc-builtins.so.13.0");
+  directory.Write("libnvrtc-builtins.so.13.1", "others");
+  CHECK(ComponentOf(nvrtc).files.empty());
+  CHECK(ComponentOf(nvrtc).builtins.empty());
 }
 
 }  // namespace file_digest_test

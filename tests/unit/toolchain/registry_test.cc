@@ -11,6 +11,7 @@ namespace registry_test {
 using namespace cccl_cache::daemon;
 using cccl_cache::BuildKind;
 using cccl_cache::ToolchainSelector;
+using namespace std::string_literals;
 
 namespace {
 
@@ -107,6 +108,39 @@ TEST_CASE("digits that fit two toolchains, too few, or that are none, are a bad 
   CHECK(Chosen({.id = "ab00000"}) == "invalid-request");
   CHECK(Chosen({.id = "xb000002"}) == "invalid-request");
   CHECK(Chosen({.id = std::string(65, 'a')}) == "invalid-request");
+}
+
+TEST_CASE("a toolchain may be named by its library: by that very file, else by the same bytes") {
+  const cccl_cache::Digest bytes = cccl_cache::Sha256("bytes");
+  const auto with = [&](int minor, std::string_view stamp, const cccl_cache::Digest& id) {
+    Toolchain toolchain = *Make(13, minor, 0);
+    toolchain.nvrtc->id = id;
+    if (!stamp.empty()) toolchain.nvrtc->stamp = cccl_cache::Sha256(stamp);
+    return std::make_shared<const Toolchain>(toolchain);
+  };
+  const std::vector<ToolchainPtr> present = {with(4, "", cccl_cache::Sha256("others")),
+                                             with(3, "copy", bytes), with(2, "file", bytes)};
+  const auto chosen = [&](const std::string& known, BuildKind kind = BuildKind::kNvrtc) {
+    const cccl_cache::ToolchainSelector selector{.id = "library:" + known};
+    const auto found = Choose(present, {selector, 0, kind});
+    return found.ok() ? (*found)->version() : std::string(Name(found.error().code));
+  };
+  const std::string file = cccl_cache::Sha256("file").Hex();
+  const std::string elsewhere = cccl_cache::Sha256("elsewhere").Hex();
+  CHECK(chosen(file + "," + bytes.Hex()) == "13.2");
+  CHECK(chosen(file + ",") == "13.2");
+  CHECK(chosen(elsewhere + "," + bytes.Hex()) == "13.3");
+  CHECK(chosen("," + bytes.Hex()) == "13.3");
+  for (const std::string& unknown :
+       {elsewhere + "," + elsewhere, elsewhere + ",", ","s, bytes.Hex() + ","}) {
+    CAPTURE(unknown);
+    CHECK(chosen(unknown) == "toolchain-not-found");
+  }
+  CHECK(chosen(file + ",", BuildKind::kLink) == "toolchain-not-found");
+  for (const std::string& malformed : {file.substr(1) + ",", file + ",x", file + ",,"}) {
+    CAPTURE(malformed);
+    CHECK(chosen(malformed) == "invalid-request");
+  }
 }
 
 TEST_CASE("the named toolchain serves or none does") {

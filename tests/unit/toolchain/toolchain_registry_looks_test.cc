@@ -110,6 +110,30 @@ TEST_CASE("an unknown toolchain is looked for, but not each time") {
   }
 }
 
+TEST_CASE(
+    "a library that no known toolchain has is told at once, also before the first look ends") {
+  Node node;
+  std::promise<void> read;
+  ChangeDuringLook meta([&] { read.get_future().wait(); });
+  RegistryOptions options = OnlyWhenAsked(Roots({node.tree.Path("cuda")}));
+  options.unknown_interval = std::chrono::milliseconds(0);
+  ToolchainRegistry registry(options, meta, node.compiler, [](const ToolchainReport&) {});
+  const std::string unknown = "library:," + cccl_cache::Sha256("unknown").Hex();
+  const auto select = [&](const std::string& id) {
+    const auto chosen = registry.Select({.id = id}, 0, BuildKind::kNvrtc);
+    if (!chosen) return std::string("waits");
+    return chosen->ok() ? (**chosen)->version() : std::string(Name(chosen->error().code));
+  };
+  CHECK(select(unknown) == "toolchain-not-found");
+  CHECK(select("12345678") == "waits");
+  read.set_value();
+  const std::vector<ToolchainPtr> present = registry.Present();
+  REQUIRE(present.size() == 1);
+  CHECK(select(unknown) == "toolchain-not-found");
+  CHECK(select("12345678") == "waits");
+  CHECK(select("library:," + present[0]->nvrtc->id.Hex()) == "13.0");
+}
+
 TEST_CASE("a toolchain that changes while it is identified is waited for, not told to be absent") {
   Node node;
   ChangeDuringLook meta([&] { node.tree.Write("cuda/lib/libnvrtc.so.13", "COMPILER"); });
