@@ -58,9 +58,7 @@ def pour(connections, pieces):
     for each in connections:
         each.setblocking(False)
     while waiting and time.monotonic() < end:
-        readable, writable, _ = select.select(list(waiting), list(waiting), [], 1)
-        if not readable and not writable:
-            break
+        _, writable, _ = select.select([], list(waiting), [], 1)
         for each in writable:
             try:
                 count = each.send(waiting[each][0])
