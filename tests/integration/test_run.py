@@ -447,6 +447,11 @@ class Recorded(grpc.GenericRpcHandler):
         self._server.stop(None).wait()
         self._channel.close()
 
+    def told(self):
+        """Without the question whether the daemon is ready, which follows one that took 50 ms and is then asked again."""
+        calls = [call for call in self.calls if call != "Get"]
+        return [call for i, call in enumerate(calls) if call != "Toolchains" or calls[i - 1] != call]
+
     def service(self, details):
         name = details.method.rsplit("/", 1)[1]
 
@@ -470,12 +475,12 @@ def test_a_first_hit_takes_one_question(daemon, program, directory):
         for outcome in ((0, 1), (1, 0)):
             _, report = under_run(directory / "socket", *words)
             assert served(report) == outcome
-        assert recorded.calls == ["Build", "Build"]
+        assert recorded.told() == ["Build", "Build"]
         # On other mounts the stamps are others. The first process keeps a digest, which tells the second's library.
         twice = (*OWN_MOUNTS, "sh", "-c", '"$@" && "$@"', "sh", *words)
         recorded.calls.clear()
         _, report = under_run(directory / "socket", *twice, XDG_CACHE_HOME=directory)
-        assert (served(report), recorded.calls) == ((2, 0), ["Build", "Toolchains", "Build", "Build"])
+        assert (served(report), recorded.told()) == ((2, 0), ["Build", "Toolchains", "Build", "Build"])
 
 
 def test_a_daemon_that_takes_no_builds_by_a_library_is_asked_for_its_toolchains(daemon, program, directory):
@@ -483,7 +488,7 @@ def test_a_daemon_that_takes_no_builds_by_a_library_is_asked_for_its_toolchains(
     with Recorded(directory / "socket", daemon, older=True) as recorded:
         ptx, report = under_run(directory / "socket", *words)
         assert (ptx, served(report)) == (alone(*words), (0, 1))
-        assert recorded.calls == ["Build", "Toolchains", "Build"]
+        assert recorded.told() == ["Build", "Toolchains", "Build"]
 
 
 def test_threads_compile_at_the_same_time(daemon, program, nvrtc):
