@@ -377,8 +377,11 @@ void CompileRunner::NoteMiss(const BuildPlan& plan, const CompileOrder& order,
   if (found.untrue && !serves_others) parts_.preambles->Drop(found.key, found.parsed);
   const Peer& peer = order.caller.peer;
   const Digest& key = reads_own ? preamble.key_in_directory : preamble.key;
-  WantPreamble(plan, peer, preamble, key,
-               order.caller.files == nullptr ? nullptr : Recall(plan, closure));
+  const bool files_are_sent = order.caller.files != nullptr;
+  // If there was none to be found, the next miss will ask for it, and be the first to use it.
+  if (files_are_sent || found.parsed != nullptr) {
+    WantPreamble(plan, peer, preamble, key, files_are_sent ? Recall(plan, closure) : nullptr);
+  }
   parts_.preambles->NoteMiss(key, peer.account(), time);
 }
 

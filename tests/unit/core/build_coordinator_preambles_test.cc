@@ -81,7 +81,8 @@ class Scene {
 
   /// What a job that is spared its preamble comes to.
   std::function<Result<CompileOutput>()> spared = [] { return Succeed("output"); };
-  std::string spared_asks;  ///< the name that such a job asks for; empty: none
+  std::function<void()> when_whole = [] {};  ///< called in each job that is not spared it
+  std::string spared_asks;                   ///< the name that such a job asks for; empty: none
   std::atomic<int> jobs_spared{0};
   int taught = 0;
   std::mutex held;  ///< no preamble is parsed meanwhile
@@ -93,6 +94,7 @@ class Scene {
       if (!spared_asks.empty() && !job.files->Ask(spared_asks)) return Fail("no answer");
       return spared();
     }
+    when_whole();
     if (const auto header = AskForHeader(job); !header) return header.error();
     return Succeed("output");
   }};
@@ -106,6 +108,20 @@ TEST_CASE("the third miss of a user with the same leading includes is spared the
   CHECK(third.precompiled_headers);
   CHECK(scene.bench.Count(Counter::kPchBuilds) == 1);
   CHECK(scene.bench.Count(Counter::kCompiles) == 3);
+}
+
+TEST_CASE("nothing is parsed for two programs that are compiled at the same time") {
+  Scene scene;
+  scene.when_whole = [&] { static_cast<void>(scene.bench.compiler.WaitUntilStarted(2)); };
+  {
+    const std::jthread other(
+        [&] { static_cast<void>(scene.bench.Ask(MakeRequest(kBegin + "int a;"))); });
+    scene.Build("int b;");
+  }
+  // Preambles are parsed one after the other, those that were asked for earlier first.
+  REQUIRE(scene.Teach(1, kAlice, kBegin + kBegin));
+  CHECK(scene.bench.BuildOne(kBegin + kBegin + "int c;").precompiled_headers);
+  CHECK(scene.bench.Count(Counter::kPreambles) == 1);
 }
 
 TEST_CASE("a build that was spared its includes is a hit as long as they are the same") {
