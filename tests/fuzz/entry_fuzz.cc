@@ -56,7 +56,9 @@ std::vector<std::string> cccl_cached_fuzz::Seeds() {
                     "\x7f"
                     "ELF",
                     cccl_cache::Sha256("cubin")}};
-  return {Body({}), Body(failure), Body(success)};
+  Artifact intermediate;
+  intermediate.parts = {{cccl_cache::ArtifactKind::kLtoIr, "ir", cccl_cache::Sha256("ir"), true}};
+  return {Body({}), Body(failure), Body(success), Body(intermediate)};
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a compile gives that was spared its leading includes is what it gives without, byte for byte."""
 
+import base64
 import concurrent.futures
 import os
 
 import pytest
 from conftest import PATIENCE, PLACES, build_pb2, build_pb2_grpc, nvrtc_request, wait_for
 from programs_over_headers import PROGRAMS
+from raw import SEED, raw
 
 WITH = ("--pch-memory-limit", "4GiB")
 WITHOUT = ("--pch-memory-limit", "0")
@@ -89,8 +91,32 @@ def test_same_bytes_under_other_options(pair, options):
     assert spared.log == whole.log
 
 
-@pytest.mark.parametrize(("options", "is_searched"), [
-    (("-dlto", "-rdc=true"), True), (("--dlink-time-opt",), True), (("--optix-ir",), True), (("-G",), False)])
+def linked(ltoir):
+    """What nvJitLink makes of this alone."""
+    return [
+        raw(kind="link", root=PLACES.cuda13, options=["-arch=sm_90", "-lto", *options],
+            inputs=[[3, base64.b64encode(ltoir).decode()]])
+        for options in ((), ("-ptx",))
+    ]
+
+
+@pytest.mark.parametrize("options", [("-dlto", "-rdc=true"), ("--dlink-time-opt",)])
+def test_ltoir_has_precompiled_headers_from_the_second_program_on_and_links_to_raw_nvrtcs_code(pair, options):
+    with_headers, without = map(Client, pair)
+    assert not with_headers.build(small(1), *options).precompiled_headers
+    wait_for(lambda: with_headers.count("preambles_total") == 1, "the preamble that the first program's PTX waits for")
+    spared, whole = with_headers.build(small(2), *options), without.build(small(2), *options)
+    assert spared.precompiled_headers
+    assert spared.key == whole.key
+    (ltoir,), (of_whole,) = artifacts(spared).values(), artifacts(whole).values()
+    of_raw = raw(kind="nvrtc", root=PLACES.cuda13, source=small(2), name="kernel.cu",
+                 options=["-arch=sm_90", f"-I{PLACES.cuda13}/include", SEED, *options])["ltoir"]
+    assert linked(ltoir) == linked(of_whole) == linked(of_raw)
+    assert with_headers.count("pch_builds_total") == 1
+    assert with_headers.count("preambles_total") == 1
+
+
+@pytest.mark.parametrize(("options", "is_searched"), [(("--optix-ir",), True), (("-G",), False)])
 def test_code_that_shows_how_it_was_parsed_is_made_without_precompiled_headers(pair, options, is_searched):
     """Its bytes may be others than without (decision 12). The PTX that is searched for paths in its place has some."""
     with_headers, without = map(Client, pair)

@@ -23,7 +23,9 @@ namespace {
 //   log     = text
 //   parts   = u32 count, count * part  at most kMaxParts
 //   part    = kind sha256 text         the digest is that of the text's bytes
-//   kind    = u8                       ArtifactKind; stored, so values never change
+//   kind    = u8                       ArtifactKind, or 5: LTO-IR compiled with a precompiled
+//   header;
+//                                      stored, so values never change
 //   names   = u32 count, count * (text text)      name expression, lowered name; at most kMaxListed
 //   checksum = SHA-256 of all bytes before it
 //
@@ -35,6 +37,8 @@ constexpr std::string_view kMagic = "CCCLENT\n";
 constexpr uint32_t kEntryVersion = 1;
 // One of each kind.
 constexpr uint32_t kMaxParts = 4;
+constexpr auto kFirstKind = static_cast<uint8_t>(ArtifactKind::kPtx);
+constexpr uint8_t kPrecompiledLtoIr = 5;
 constexpr size_t kPartMinimum = 1 + sizeof(Digest::bytes) + ByteReader::kEmptyText;
 constexpr size_t kNameMinimum = 2 * ByteReader::kEmptyText;
 
@@ -52,12 +56,22 @@ std::optional<std::string_view> VerifiedBody(const Digest& key_asked, std::strin
   return sealed.substr(kMagic.size() + sizeof(kEntryVersion) + sizeof(Digest::bytes));
 }
 
+uint8_t StoredKind(const ArtifactPart& part) {
+  return part.precompiled ? kPrecompiledLtoIr : static_cast<uint8_t>(part.kind);
+}
+
+void DecodeKind(ByteReader& body, ArtifactPart& part) {
+  const uint8_t kind = body.TakeEnum(kFirstKind, kPrecompiledLtoIr);
+  part.precompiled = kind == kPrecompiledLtoIr;
+  part.kind = part.precompiled ? ArtifactKind::kLtoIr : static_cast<ArtifactKind>(kind);
+}
+
 void DecodeParts(ByteReader& body, Artifact& artifact) {
   const size_t count = body.Count(kPartMinimum);
   if (count > kMaxParts) return body.Fail();
   artifact.parts.resize(count);
   for (ArtifactPart& part : artifact.parts) {
-    part.kind = body.TakeEnum(ArtifactKind::kPtx, ArtifactKind::kOptixIr);
+    DecodeKind(body, part);
     part.sha256 = Digest{body.Sha256()};
     part.bytes = body.Text();
   }
@@ -81,7 +95,7 @@ std::string EncodeEntry(const Digest& key, const Artifact& artifact) {
   writer.Put<uint64_t>(artifact.compile_time.count()).Text(artifact.log);
   writer.Count(artifact.parts.size());
   for (const ArtifactPart& part : artifact.parts) {
-    writer.Put(part.kind).Bytes(part.sha256.View()).Text(part.bytes);
+    writer.Put(StoredKind(part)).Bytes(part.sha256.View()).Text(part.bytes);
   }
   writer.Count(artifact.lowered_names.size());
   for (const auto& [expression, lowered] : artifact.lowered_names) {

@@ -22,6 +22,9 @@ struct ArtifactPart {
   ArtifactKind kind = ArtifactKind::kPtx;
   std::string bytes;
   Digest sha256;  ///< of bytes
+  /// LTO-IR that was compiled with a precompiled header. Its bytes may differ from those of a
+  /// compile of the whole; the PTX that nvJitLink makes of it does not.
+  bool precompiled = false;
 };
 
 /// Everything that one compile produced. Immutable once made: shared between threads as

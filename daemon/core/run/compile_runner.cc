@@ -44,9 +44,13 @@ ClosureRecorder::Names NamesOf(const BuildPlan& plan) {
   return {plan.visible_roots, {plan.job.toolchain, plan.job.mounts}};
 }
 
+bool IsIdle(CompilePurpose purpose) {
+  return purpose == CompilePurpose::kShadowCheck || purpose == CompilePurpose::kShadowLink;
+}
+
 CompileMemory::Urgency UrgencyOf(CompilePurpose purpose) {
   using Urgency = CompileMemory::Urgency;
-  return purpose == CompilePurpose::kShadowCheck ? Urgency::kIdle : Urgency::kCaller;
+  return IsIdle(purpose) ? Urgency::kIdle : Urgency::kCaller;
 }
 
 /// To look at thousands of files with known digests takes far less. Parsing takes no longer than
@@ -74,10 +78,6 @@ class Finding {
   std::optional<Result<bool>> result_ GUARDED_BY(mutex_);
 };
 
-bool MakesIntermediateCode(std::string_view option) {
-  return option.starts_with("--dlink-time-opt") || option.starts_with("--optix-ir");
-}
-
 /// Returns whether files of the toolchain, which nothing reads for what they show, may be part.
 bool LooksInToolchain(const Closure& closure) {
   return std::ranges::any_of(closure.entries, [](const ClosureEntry& entry) {
@@ -87,22 +87,25 @@ bool LooksInToolchain(const Closure& closure) {
 
 /// Returns the plan of the same program, compiled to PTX alone.
 BuildPlan ToPtx(BuildPlan plan) {
-  constexpr std::string_view kCubin = "--gpu-architecture=sm_";
-  std::erase_if(plan.job.options, MakesIntermediateCode);
-  // Intermediate code holds the functions that no kernel of its own calls, too.
-  plan.job.options.emplace_back("--relocatable-device-code=true");
-  for (std::string& option : plan.job.options) {
-    if (!option.starts_with(kCubin)) continue;
-    option = "--gpu-architecture=compute_" + option.substr(kCubin.size());
-  }
+  plan.job.options = OptionsToPtx(std::move(plan.job.options));
   return plan;
 }
 
-}  // namespace
-
-bool NamesPathsAnyway(const BuildPlan& plan) {
-  return std::ranges::any_of(plan.job.options, MakesIntermediateCode);
+/// Returns the order of a compile whose output is searched, beside that of the caller's own.
+CompileOrder ToSearch(CompileOrder order) {
+  order.purpose = CompilePurpose::kPathSearch;
+  order.first_question = nullptr;
+  return order;
 }
+
+/// Returns the artifact with its LTO-IR marked.
+ArtifactPtr MadeWithPreamble(const Artifact& artifact) {
+  auto marked = std::make_shared<Artifact>(artifact);
+  for (ArtifactPart& part : marked->parts) part.precompiled = part.kind == ArtifactKind::kLtoIr;
+  return marked;
+}
+
+}  // namespace
 
 AnsweredFilesPtr Recall(const BuildPlan& plan, Closure closure) {
   return std::make_shared<const AnsweredFiles>(AnsweredFiles{plan.directories, std::move(closure)});
@@ -147,9 +150,13 @@ FlightResult CompileRunner::RunNow(const BuildPlan& plan, const CompileOrder& or
   flight_result.toolchain_changed = !parts_.toolchains.Unchanged(toolchain);
   const bool may_hold_text =
       attempt.record.traits.uses.as_text || LooksInToolchain(attempt.record.closure);
+  const std::optional<bool> ptx_shows_paths = attempt.ptx_shows_paths;
   Judge(plan, std::move(attempt), &flight_result);
-  if (order.purpose == CompilePurpose::kCaller && may_hold_text && flight_result.keepable() &&
-      flight_result.output.succeeded && !plan.path_dependent && NamesPathsAnyway(plan)) {
+  if (ptx_shows_paths) {
+    flight_result.shows_paths = *ptx_shows_paths;
+  } else if (order.purpose == CompilePurpose::kCaller && may_hold_text &&
+             flight_result.keepable() && flight_result.output.succeeded && !plan.path_dependent &&
+             MakesIntermediateCode(plan.job)) {
     flight_result.shows_paths = PtxShowsPaths(plan, order, flight_result.closure, stop);
   }
   const CallerFilesPtr& files = order.caller.files;
@@ -179,12 +186,10 @@ void CompileRunner::Judge(const BuildPlan& plan, Attempt attempt, FlightResult* 
 
 // LTO-IR and OptiX-IR name files always, without meaning, and can't be searched for texts. Linking
 // LTO-IR alone would not do: it drops functions that no kernel of it calls.
-bool CompileRunner::PtxShowsPaths(const BuildPlan& plan, CompileOrder order, const Closure& closure,
-                                  const std::stop_token& stop) {
+bool CompileRunner::PtxShowsPaths(const BuildPlan& plan, const CompileOrder& order,
+                                  const Closure& closure, const std::stop_token& stop) {
   const BuildPlan ptx = ToPtx(plan);
-  order.purpose = CompilePurpose::kPathSearch;
-  order.first_question = nullptr;
-  const Attempt attempt = CompileOnce(ptx, order, limits_.Started(), stop);
+  const Attempt attempt = CompileOnce(ptx, ToSearch(order), limits_.Started(), stop);
   parts_.statistics.Add(Counter::kPathProofs);
   if (!attempt.output || !attempt.output->succeeded) return true;
   // PTX of files that changed meanwhile says nothing.
@@ -227,7 +232,7 @@ CompileRunner::Attempt CompileRunner::CompileOnce(const BuildPlan& plan, const C
 bool CompileRunner::HasPreambles(const BuildPlan& plan, const CompileOrder& order) const {
   const Caller& caller = order.caller;
   // Shadow checks are about what the compiler makes of the whole program.
-  if (parts_.preambles == nullptr || order.purpose == CompilePurpose::kShadowCheck) return false;
+  if (parts_.preambles == nullptr || IsIdle(order.purpose)) return false;
   if (parts_.compiler.KeepsApart(*plan.job.toolchain, caller.peer.account())) return false;
   if (caller.files == nullptr) return caller.peer.uid != kOverflowUid;
   return parts_.sent_contents != nullptr &&
@@ -297,7 +302,17 @@ std::optional<CompileRunner::Attempt> CompileRunner::CompileRest(const BuildPlan
       parts_.statistics.Add(Counter::kPchFailures);
       return std::nullopt;
     }
-    parts_.statistics.Add(Counter::kPchBuilds);
+    if (MakesIntermediateCode(plan.job)) {
+      const BuildPlan ptx = ToPtx(plan);
+      const std::optional<Attempt> shown =
+          CompileRest(ptx, ToSearch(order), preamble, limits, std::move(stop));
+      parts_.statistics.Add(Counter::kPathProofs);
+      if (!shown || !shown->output || !shown->output->succeeded) return std::nullopt;
+      if (shown->record.closure != attempt.record.closure) return std::nullopt;
+      attempt.ptx_shows_paths = ShowsCanonicalNames(ptx, *shown->output->artifact);
+      output->artifact = MadeWithPreamble(*output->artifact);
+    }
+    if (order.purpose == CompilePurpose::kCaller) parts_.statistics.Add(Counter::kPchBuilds);
     output.value().precompiled_headers = true;
   } else if (!cancelled) {
     // A compile failure, too, has to be the same as without the preamble.
@@ -332,7 +347,7 @@ CompileRunner::Prepared CompileRunner::Prepare(const BuildPlan& plan, const Comp
     prepared.job.files = prepared.recorder;
   }
   prepared.job.peak_bytes = order.peak_bytes;
-  prepared.job.background = order.purpose == CompilePurpose::kShadowCheck;
+  prepared.job.background = IsIdle(order.purpose);
   return prepared;
 }
 

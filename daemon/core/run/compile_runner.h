@@ -35,6 +35,7 @@ enum class CompilePurpose {
   kCaller,
   kPathSearch,   ///< to be searched for paths, and no answer
   kShadowCheck,  ///< of an entry that is kept already
+  kShadowLink,   ///< the same, to see what its LTO-IR links to
 };
 
 /// The caller and the purpose of a compile.
@@ -51,9 +52,6 @@ struct CompileOrder {
   AnsweredFilesPtr recalled = nullptr;
   uint64_t* peak_bytes = nullptr;  ///< as in CompileJob; set by the runner
 };
-
-/// Returns whether the plan's artifact names paths anyway, without meaning: LTO-IR and OptiX-IR.
-[[nodiscard]] bool NamesPathsAnyway(const BuildPlan& plan);
 
 /// Returns the files that a build with this closure was made of, for a compile of it without its
 /// caller.
@@ -87,13 +85,15 @@ class CompileRunner {
   FlightResult RunNow(const BuildPlan& plan, const CompileOrder& order, std::stop_token stop);
   /// Returns whether the program shows paths as text, though the plan's output can't tell. Blocks
   /// for a compile to PTX; true where that fails or reads other files than `closure`.
-  bool PtxShowsPaths(const BuildPlan& plan, CompileOrder order, const Closure& closure,
+  bool PtxShowsPaths(const BuildPlan& plan, const CompileOrder& order, const Closure& closure,
                      const std::stop_token& stop);
   struct Attempt {
     Result<CompileOutput> output;
     ClosureRecorder::Record record;
     bool ended_for_paths = false;
     bool blames_input = false;
+    /// Whether the program shows paths as text, if the output can't tell and its PTX was searched.
+    std::optional<bool> ptx_shows_paths = std::nullopt;
   };
   Attempt CompileWithRetry(const BuildPlan& plan, const CompileOrder& order, std::stop_token stop);
   Attempt CompileOnce(const BuildPlan& plan, const CompileOrder& order, const CompileLimits& limits,
@@ -110,7 +110,8 @@ class CompileRunner {
   FoundPreamble FindPreamble(const BuildPlan& plan, const CompileOrder& order,
                              const Preamble& preamble, const CompileLimits& limits,
                              const std::stop_token& stop);
-  /// Compiles what follows the preamble. Returns none if that is impossible or did not work.
+  /// Compiles what follows the preamble. Returns none if that is impossible or did not work. Blocks
+  /// for LTO-IR until the same was compiled to PTX, and searched for what a preamble may spoil.
   std::optional<Attempt> CompileRest(const BuildPlan& plan, const CompileOrder& order,
                                      FoundPreamble* preamble, const CompileLimits& limits,
                                      std::stop_token stop);

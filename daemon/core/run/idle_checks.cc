@@ -30,17 +30,23 @@ bool Repeatable(const BuildPlan& plan) {
          plan.job.toolchain->capabilities.random_seed;
 }
 
-// Returns what differs, for a person; empty if nothing does.
-std::string DifferenceOf(const Artifact& kept, const Artifact& again) {
-  if (kept.parts.size() != again.parts.size()) return "another number of outputs";
-  for (size_t i = 0; i < kept.parts.size(); ++i) {
-    const ArtifactPart& one = kept.parts[i];
-    const ArtifactPart& other = again.parts[i];
-    if (one.kind == other.kind && one.sha256 == other.sha256) continue;
-    return fmt::format("output {}: kept {}, compiled again {}", i, one.sha256.Hex(),
-                       other.sha256.Hex());
+// Returns the plan that links this LTO-IR alone to PTX, with the toolchain and for the architecture
+// of the plan that it was compiled by.
+BuildPlan ToLink(BuildPlan plan, const std::string& ltoir) {
+  constexpr std::string_view kArchitecture = "--gpu-architecture";
+  LinkProgram link;
+  link.inputs = {{LinkInputType::kLtoIr, "program", ltoir}};
+  auto request = std::make_shared<BuildRequest>();
+  request->program = std::move(link);
+  plan.job.request = std::move(request);
+  std::vector<std::string> options = {"-lto", "-ptx"};
+  for (const std::string& option : plan.job.options) {
+    if (option.starts_with(kArchitecture)) {
+      options.push_back("-arch" + option.substr(kArchitecture.size()));
+    }
   }
-  return kept.lowered_names == again.lowered_names ? "" : "other lowered names";
+  plan.job.options = std::move(options);
+  return plan;
 }
 
 }  // namespace
@@ -148,15 +154,43 @@ void ShadowChecks::Consider(const Hit& hit) {
                            std::stop_token stop) { Check(sample, std::move(stop)); });
 }
 
+std::string ShadowChecks::DifferenceOf(const Sample& sample, const Artifact& again,
+                                       const CompileOrder& order, const std::stop_token& stop) {
+  const Artifact& kept = *sample.flight_result.output.artifact;
+  if (kept.parts.size() != again.parts.size()) return "another number of outputs";
+  for (size_t i = 0; i < kept.parts.size(); ++i) {
+    const ArtifactPart& one = kept.parts[i];
+    const ArtifactPart& other = again.parts[i];
+    if (one.kind == other.kind && one.sha256 == other.sha256) continue;
+    const bool may_differ = one.precompiled && other.kind == one.kind;
+    if (may_differ && LinkAlike(*sample.plan, one, other, order, stop)) continue;
+    return fmt::format("output {}: kept {}, compiled again {}", i, one.sha256.Hex(),
+                       other.sha256.Hex());
+  }
+  return kept.lowered_names == again.lowered_names ? "" : "other lowered names";
+}
+
+bool ShadowChecks::LinkAlike(const BuildPlan& plan, const ArtifactPart& kept,
+                             const ArtifactPart& again, CompileOrder order,
+                             const std::stop_token& stop) {
+  order.purpose = CompilePurpose::kShadowLink;
+  const FlightResult one = parts_.runner.Run(ToLink(plan, kept.bytes), order, stop);
+  const FlightResult other = parts_.runner.Run(ToLink(plan, again.bytes), order, stop);
+  if (one.error || other.error || one.toolchain_changed || other.toolchain_changed) return true;
+  if (!one.output.succeeded || !other.output.succeeded) return false;
+  return std::ranges::equal(one.output.artifact->parts, other.output.artifact->parts, {},
+                            &ArtifactPart::sha256, &ArtifactPart::sha256);
+}
+
 void ShadowChecks::Check(const Sample& sample, std::stop_token stop) {
   CompileOrder order{.caller = sample.peer, .purpose = CompilePurpose::kShadowCheck};
   if (sample.files_were_sent) order.recalled = sample.answered;
-  const FlightResult again = parts_.runner.Run(*sample.plan, order, std::move(stop));
+  const FlightResult again = parts_.runner.Run(*sample.plan, order, stop);
   // A compile that was ended, or a file that changed or is gone, says nothing of the entry.
   if (again.error || again.toolchain_changed || again.closure != sample.answered->closure) return;
-  const Artifact& kept = *sample.flight_result.output.artifact;
-  const std::string difference = again.output.succeeded ? DifferenceOf(kept, *again.output.artifact)
-                                                        : "it does not compile any more";
+  const std::string difference = again.output.succeeded
+                                     ? DifferenceOf(sample, *again.output.artifact, order, stop)
+                                     : "it does not compile any more";
   if (difference.empty()) return;
   parts_.cache.Drop(sample.flight_result.key);
   parts_.statistics.Add(Counter::kShadowMismatches);

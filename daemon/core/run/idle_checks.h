@@ -92,8 +92,9 @@ class IdleJobs {
 };
 
 /// Compiles a sample of the hits again while no caller waits for a compile, and compares the bytes.
-/// An entry that differs was wrong, or its compiler is not deterministic: it is dropped, counted
-/// and reported with both digests. Thread-safe.
+/// If LTO-IR that was compiled with a precompiled header has other bytes, the PTX is compared to
+/// which each is linked alone. An entry that differs was wrong, or its compiler is not
+/// deterministic: it is dropped, counted and reported with both digests. Thread-safe.
 class ShadowChecks {
  public:
   struct Parts {
@@ -127,6 +128,14 @@ class ShadowChecks {
     bool files_were_sent;
   };
   void Check(const Sample& sample, std::stop_token stop);
+  /// Returns what differs, for a person; empty if nothing does, or if that can't be said now.
+  [[nodiscard]] std::string DifferenceOf(const Sample& sample, const Artifact& again,
+                                         const CompileOrder& order, const std::stop_token& stop);
+  /// Returns whether nvJitLink makes the same PTX of both, or can't be asked now. If it refuses one
+  /// of them, they are not alike.
+  [[nodiscard]] bool LinkAlike(const BuildPlan& plan, const ArtifactPart& kept,
+                               const ArtifactPart& again, CompileOrder order,
+                               const std::stop_token& stop);
 
   const Parts parts_;
   const uint64_t every_;

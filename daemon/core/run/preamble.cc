@@ -21,11 +21,23 @@ constexpr std::string_view kPreambleName = "cccl-cached-preamble.cu";
 constexpr std::string_view kSeed = "-frandom-seed=";
 bool IsSeed(std::string_view option) { return option.starts_with(kSeed); }
 
-/// Output written before the optimizer is done shows the order in which templates were
-/// instantiated, and debug information shows under which names. Neither is the same with a parsed
+bool IsLtoIr(std::string_view option) { return option.starts_with("--dlink-time-opt"); }
+bool IsOptixIr(std::string_view option) { return option.starts_with("--optix-ir"); }
+bool IsIntermediateCode(std::string_view option) { return IsLtoIr(option) || IsOptixIr(option); }
+
+/// OptiX-IR is written before the optimizer is done, so it shows the order in which templates were
+/// instantiated. Debug information shows under which names. Neither is the same with a parsed
 /// preamble (docs/internals/decisions/0012).
 bool ShowsParsing(std::string_view option) {
-  return option == "--dlink-time-opt" || option == "--optix-ir" || option == "--device-debug";
+  return IsOptixIr(option) || option == "--device-debug";
+}
+
+bool MakesLtoIr(const CompileJob& job) { return std::ranges::any_of(job.options, IsLtoIr); }
+
+/// Returns the options under which the preamble is parsed. The compiler takes one that was parsed
+/// for PTX also for LTO-IR. So the compile to LTO-IR and that to PTX, which is searched, share one.
+std::vector<std::string> OptionsToParse(const CompileJob& job) {
+  return MakesLtoIr(job) ? OptionsToPtx(job.options) : job.options;
 }
 
 /// Returns the directory with its slash, or nothing if none is named.
@@ -54,7 +66,7 @@ Digest KeyOf(const BuildPlan& plan, const Digest& view, std::string_view text) {
   Hasher hasher;
   hasher.AppendValue("toolchain", job.toolchain->serial);
   hasher.AppendValue("view", view.View());
-  for (const std::string& option : job.options) {
+  for (const std::string& option : OptionsToParse(job)) {
     if (!IsSeed(option)) hasher.AppendValue("option", option);
   }
   hasher.AppendValue("program directory", DirectoryOf(job.program_name));
@@ -80,12 +92,29 @@ std::optional<Preamble> PreambleOf(const BuildPlan& plan) {
   if (!plan.uncacheable_reason.empty() || LiesInToolchain(plan.job)) return std::nullopt;
   if (plan.base_name_token || plan.function_token) return std::nullopt;
   if (std::ranges::any_of(plan.job.options, ShowsParsing)) return std::nullopt;
+  if (MakesLtoIr(plan.job) && !plan.job.toolchain->nvjitlink) return std::nullopt;
   const size_t length = PreambleLength(program->source);
   if (length == 0) return std::nullopt;
   const std::string_view text = std::string_view(program->source).substr(0, length);
   return Preamble{.key = KeyOf(plan, plan.view_beside_program, text),
                   .key_in_directory = KeyOf(plan, plan.view, text),
                   .length = length};
+}
+
+bool MakesIntermediateCode(const CompileJob& job) {
+  return std::ranges::any_of(job.options, IsIntermediateCode);
+}
+
+std::vector<std::string> OptionsToPtx(std::vector<std::string> options) {
+  constexpr std::string_view kCubin = "--gpu-architecture=sm_";
+  std::erase_if(options, IsIntermediateCode);
+  options.emplace_back("--relocatable-device-code=true");
+  for (std::string& option : options) {
+    if (option.starts_with(kCubin)) {
+      option = "--gpu-architecture=compute_" + option.substr(kCubin.size());
+    }
+  }
+  return options;
 }
 
 CompileJob PreambleJob(const CompileJob& job, const Preamble& preamble) {
@@ -95,6 +124,7 @@ CompileJob PreambleJob(const CompileJob& job, const Preamble& preamble) {
       NvrtcProgram{.source = program.source.substr(0, preamble.length), .headers = program.headers};
   CompileJob result = job;
   result.request = std::move(request);
+  result.options = OptionsToParse(job);
   // A client's seed is in no key of the builds that use the result, so it must not reach a compiler
   // here.
   for (std::string& option : result.options) {

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "daemon/core/closure/closure.h"
 #include "daemon/core/model/artifact.h"
@@ -28,9 +30,16 @@ struct Preamble {
 
 /// Returns none if the program includes nothing, the toolchain's NVRTC has no precompiled headers,
 /// or the result is not kept anyway. Returns none as well if the parsed part can show the program's
-/// name, or the program its functions' names. The same holds if the output (LTO-IR, OptiX-IR, with
-/// -G) could have other bytes than without a preamble.
+/// name, or the program its functions' names. The same holds if the output could differ from that
+/// without a preamble: OptiX-IR, with -G, and LTO-IR that no nvJitLink could be asked about.
 [[nodiscard]] std::optional<Preamble> PreambleOf(const BuildPlan& plan);
+
+/// Returns whether the job makes LTO-IR or OptiX-IR, which name paths anyway, without meaning.
+[[nodiscard]] bool MakesIntermediateCode(const CompileJob& job);
+
+/// Returns the options that compile the same program to PTX alone, in place of intermediate code.
+/// The PTX is relocatable: like these, it holds the functions that no kernel of its own calls.
+[[nodiscard]] std::vector<std::string> OptionsToPtx(std::vector<std::string> options);
 
 /// Returns the job that parses the preamble of this one: that part of its text, under a base name
 /// that no program has. It keeps nothing of the request alive.

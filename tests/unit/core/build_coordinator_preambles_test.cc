@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
@@ -10,11 +11,14 @@
 
 #include "daemon/core/build/coordinator.h"
 #include "daemon/core/model/compiler.h"
+#include "tests/support/wait_until.h"
 #include "tests/unit/core/coordinator_bench.h"
 
 namespace cccl_cache::daemon::build_coordinator_preambles_test {
 namespace {
 
+using cccl_cache::ArtifactKind;
+using cccl_cache::NvrtcProgram;
 using testing::Answers;
 using testing::CoordinatorBench;
 using testing::Fail;
@@ -328,26 +332,87 @@ TEST_CASE("what was parsed over a header of one directory serves no other") {
   CHECK(scene.bench.Count(Counter::kPreambleFailures) == 1);
 }
 
-TEST_CASE("LTO-IR is compiled as a whole, and the PTX that is searched for its paths is not") {
-  Scene scene;
-  scene.bench.files.disk->Write("/home/someone/local.h", "void f() { assert(1); }");
-  const auto build = [&](const std::string& rest) {
+bool MakesLtoIr(const CompileJob& job) {
+  return std::ranges::count(job.options, "--dlink-time-opt") > 0;
+}
+
+CompileOutput Succeed(ArtifactKind kind, const std::string& bytes) {
+  CompileOutput output = Succeed("");
+  auto artifact = std::make_shared<Artifact>();
+  artifact->parts = {{kind, bytes, cccl_cache::Sha256(bytes)}};
+  output.artifact = std::move(artifact);
+  return output;
+}
+
+/// LTO-IR as its compiler makes it with and without a preamble, and the PTX that is searched.
+class LtoIrScene {
+ public:
+  /// A program over a header that may show its path.
+  BuildAnswer Build(const std::string& rest, const std::string& option = "-dlto") {
     auto request = MakeRequest(kBegin + rest);
-    std::get<NvrtcProgram>(request->program).options = {"-arch=sm_90", "-dlto"};
-    const auto answer = scene.bench.Ask(std::move(request));
+    std::get<NvrtcProgram>(request->program).options = {"-arch=sm_90", option};
+    const auto answer = bench.Ask(std::move(request));
     REQUIRE(answer.ok());
     CHECK(answer->outcome == Outcome::kBuilt);
-    CHECK_FALSE(answer->precompiled_headers);
-  };
-  {
-    const std::lock_guard not_before_both(scene.held);
-    build("int a;");
-    build("int b;");
+    return *answer;
   }
-  REQUIRE(scene.WaitForPreambles(1));
-  build("int c;");
-  CHECK(scene.jobs_spared == 1);
-  CHECK(scene.bench.Count(Counter::kPathProofs) == 3);
+
+  std::string ptx = "ptx";  ///< of a job that is spared its preamble
+  int spared_ptx = 0;
+  CoordinatorBench bench{[this](const CompileJob& job, int) -> Result<CompileOutput> {
+    if (const auto header = AskForHeader(job); !header) return header.error();
+    const bool spared = job.precompiled != nullptr;
+    if (MakesLtoIr(job)) return Succeed(ArtifactKind::kLtoIr, spared ? "spared" : "whole");
+    if (!spared) return Succeed(ArtifactKind::kPtx, "ptx");
+    ++spared_ptx;
+    return Succeed(ArtifactKind::kPtx, ptx);
+  }};
+  LtoIrScene() {
+    bench.files.disk->Write("/home/someone/local.h", "void f() { assert(1); }");
+    bench.compiler.SetPrecompilation(
+        [](const CompileJob& job) -> Result<std::shared_ptr<const Precompiled>> {
+          CHECK_FALSE(MakesLtoIr(job));
+          if (const auto header = AskForHeader(job); !header) return header.error();
+          return std::shared_ptr<const Precompiled>(std::make_shared<FakePrecompiled>(10));
+        });
+  }
+};
+
+TEST_CASE("the first LTO-IR has its includes parsed for the PTX that is searched, and for others") {
+  LtoIrScene scene;
+  CHECK_FALSE(scene.Build("int a;").precompiled_headers);
+  REQUIRE(WaitUntil([&] { return scene.bench.Count(Counter::kPreambles) == 1; }));
+  const BuildAnswer answer = scene.Build("int b;");
+  CHECK(answer.precompiled_headers);
+  REQUIRE(answer.artifact->parts.size() == 1);
+  CHECK(answer.artifact->parts[0].bytes == "spared");
+  CHECK(answer.artifact->parts[0].precompiled);
+  CHECK(scene.spared_ptx >= 1);
+  CHECK(scene.bench.Count(Counter::kPathProofs) == 2);
+  CHECK(scene.bench.Count(Counter::kPchBuilds) == 1);
+  CHECK_FALSE(scene.Build("int b;", "-optix-ir").precompiled_headers);
+}
+
+TEST_CASE("LTO-IR whose PTX shows what a preamble spoils is compiled as a whole, and not marked") {
+  LtoIrScene scene;
+  scene.Build("int a;");
+  REQUIRE(WaitUntil([&] { return scene.bench.Count(Counter::kPreambles) == 1; }));
+  SECTION("the name under which it was parsed") { scene.ptx = "cccl-cached-preamble.cu"; }
+  SECTION("mangled names") { scene.ptx = ".b8 s[] = {58, 58, 95, 90, 78, 49}"; }
+  const BuildAnswer answer = scene.Build("int b;");
+  CHECK_FALSE(answer.precompiled_headers);
+  CHECK(answer.artifact->parts[0].bytes == "whole");
+  CHECK_FALSE(answer.artifact->parts[0].precompiled);
+}
+
+TEST_CASE("LTO-IR with a preamble is compiled under the real paths if its PTX shows one") {
+  LtoIrScene scene;
+  scene.Build("int a;");
+  REQUIRE(WaitUntil([&] { return scene.bench.Count(Counter::kPreambles) == 1; }));
+  scene.ptx = "/cccl-root-0/local.h";
+  const auto paths = scene.bench.Count(Counter::kCompiles);
+  scene.Build("int b;");
+  CHECK(scene.bench.Count(Counter::kCompiles) == paths + 2);
 }
 
 TEST_CASE("a program that does not compile has no preamble parsed") {

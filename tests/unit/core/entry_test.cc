@@ -54,6 +54,18 @@ TEST_CASE("an entry gives back exactly what was put in") {
   CHECK(decoded->compile_time == sample.compile_time);
 }
 
+TEST_CASE("LTO-IR compiled with a precompiled header stays marked, and no other is") {
+  for (const bool precompiled : {true, false}) {
+    Artifact artifact = Sample();
+    artifact.parts[1] = {ArtifactKind::kLtoIr, "ir", Sha256("ir"), precompiled};
+    const ArtifactPtr decoded = DecodeEntry(kKey, EncodeEntry(kKey, artifact));
+    REQUIRE(decoded);
+    CHECK(decoded->parts[1].kind == ArtifactKind::kLtoIr);
+    CHECK(decoded->parts[1].precompiled == precompiled);
+    CHECK_FALSE(decoded->parts[0].precompiled);
+  }
+}
+
 TEST_CASE("an artifact without parts, names or log is an entry too") {
   const ArtifactPtr decoded = DecodeEntry(kKey, EncodeEntry(kKey, Artifact{}));
   REQUIRE(decoded);
@@ -125,7 +137,7 @@ TEST_CASE("more names than a request can ask for, or more parts than there are k
 
 TEST_CASE("an unknown kind of artifact is a miss") {
   Artifact artifact = Sample();
-  for (int kind : {0, 5, 255}) {
+  for (int kind : {0, 6, 255}) {
     artifact.parts[0].kind = static_cast<ArtifactKind>(kind);
     CHECK_FALSE(DecodeEntry(kKey, EncodeEntry(kKey, artifact)));
   }

@@ -22,6 +22,7 @@
 namespace cccl_cache::daemon::idle_checks_test {
 namespace {
 
+using cccl_cache::ArtifactKind;
 using testing::CoordinatorBench;
 using testing::Fail;
 using testing::FakeCompiler;
@@ -225,6 +226,96 @@ TEST_CASE("a hit is checked without precompiled headers, though there are some")
   bench.Stop();
   CHECK(precompiled == std::vector{true, false});
   CHECK(bench.Count(Counter::kShadowChecks) == 1);
+}
+
+/// A compiler of LTO-IR whose bytes differ with a preamble and without.
+struct LtoIrScene {
+  /// Compiles two programs over the same includes, and asks for the second one again. Returns once
+  /// that hit was checked.
+  void Check() {
+    static constexpr int kJobs = 2 + 2 + 1;  // of the programs with their PTX, and of the check
+    for (const char* rest : {"int first;", "int second;"}) {
+      REQUIRE(Ask(rest).precompiled_headers == (precompiles && rest == std::string("int second;")));
+      REQUIRE(WaitFor([&] { return bench.Count(Counter::kPreambles) == 1; }));
+    }
+    CHECK(Ask("int second;").outcome == Outcome::kHit);
+    REQUIRE(bench.compiler.WaitUntilEnded(kJobs + (precompiles ? 2 : 0)));
+    bench.Stop();
+    CHECK(bench.Count(Counter::kShadowChecks) == 1);
+  }
+  BuildAnswer Ask(const std::string& rest) {
+    auto request = MakeRequest("#include \"local.h\"\n" + rest);
+    std::get<cccl_cache::NvrtcProgram>(request->program).options = {"-arch=sm_90a", "-dlto"};
+    const auto answer = bench.Ask(std::move(request));
+    REQUIRE(answer.ok());
+    return *answer;
+  }
+  Result<CompileOutput> Link(const CompileJob& job) const {
+    const auto& link = std::get<cccl_cache::LinkProgram>(job.request->program);
+    CHECK(job.options == std::vector<std::string>{"-lto", "-ptx", "-arch=sm_90a"});
+    CHECK(job.background);
+    return link.inputs.at(0).contents == "spared" ? of_spared : Of(ArtifactKind::kPtx, "ptx");
+  }
+  Result<CompileOutput> Compile(const CompileJob& job, int call) {
+    if (job.request->kind() == cccl_cache::BuildKind::kLink) return Link(job);
+    if (const auto header = job.files->Ask("/cccl-root-0/local.h"); !header) return header.error();
+    if (std::ranges::count(job.options, "--dlink-time-opt") == 0) {
+      return Of(ArtifactKind::kPtx, "ptx");
+    }
+    if (job.precompiled != nullptr) return Of(ArtifactKind::kLtoIr, "spared");
+    return Of(ArtifactKind::kLtoIr, precompiles ? "whole" : std::to_string(call));
+  }
+  static CompileOutput Of(ArtifactKind kind, const std::string& bytes) {
+    auto artifact = std::make_shared<Artifact>();
+    artifact->parts = {{kind, bytes, cccl_cache::Sha256(bytes)}};
+    CompileOutput output;
+    output.succeeded = true;
+    output.artifact = std::move(artifact);
+    return output;
+  }
+
+  explicit LtoIrScene(bool with_preambles = true) : precompiles(with_preambles) {
+    bench.files.disk->Write("/home/someone/local.h", "void f() { assert(1); }");
+    bench.compiler.SetPrecompilation(
+        [this](const CompileJob& job) -> Result<std::shared_ptr<const Precompiled>> {
+          if (!precompiles) return Error{ErrorCode::kUnavailable, "nothing is kept"};
+          if (const auto header = job.files->Ask("/cccl-root-0/local.h"); !header) {
+            return header.error();
+          }
+          return std::shared_ptr<const Precompiled>(std::make_shared<FakePrecompiled>(10));
+        });
+  }
+  const bool precompiles;
+  Result<CompileOutput> of_spared = Of(ArtifactKind::kPtx, "ptx");  ///< what a link makes
+  CoordinatorBench bench{[this](const CompileJob& job, int call) { return Compile(job, call); },
+                         {.shadow_check_every = 1}};
+};
+
+TEST_CASE("LTO-IR of a preamble is kept if it links to the PTX of the whole program's") {
+  LtoIrScene scene;
+  scene.Check();
+  CHECK(scene.bench.Count(Counter::kShadowMismatches) == 0);
+}
+
+TEST_CASE("LTO-IR of a preamble says nothing if its link was ended") {
+  LtoIrScene scene;
+  scene.of_spared = Error{ErrorCode::kTimedOut, "above the limit"};
+  scene.Check();
+  CHECK(scene.bench.Count(Counter::kShadowMismatches) == 0);
+}
+
+TEST_CASE("LTO-IR of a preamble that links to other PTX, or to none, is dropped") {
+  LtoIrScene scene;
+  SECTION("other PTX") { scene.of_spared = LtoIrScene::Of(ArtifactKind::kPtx, "other"); }
+  SECTION("none") { scene.of_spared = Fail("refused"); }
+  scene.Check();
+  CHECK(scene.bench.Count(Counter::kShadowMismatches) == 1);
+}
+
+TEST_CASE("LTO-IR without a preamble is compared by its bytes, whatever it links to") {
+  LtoIrScene scene(false);
+  scene.Check();
+  CHECK(scene.bench.Count(Counter::kShadowMismatches) == 1);
 }
 
 TEST_CASE("a hit of a compiler that takes no seed is not checked: its bytes differ each time") {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "tests/unit/core/fakes.h"
 
@@ -114,10 +115,34 @@ TEST_CASE("what can't be parsed ahead has no preamble") {
   CHECK_FALSE(PreambleOf(*Plan(MakeRequest(kBegin + "int x;\n"), 1000, old)));
 }
 
-TEST_CASE(
-    "what yields LTO-IR, OptiX-IR or debug information has no preamble, however it is spelled") {
-  for (const char* option :
-       {"-dlto", "--dlink-time-opt", "-optix-ir", "--optix-ir", "-G", "--device-debug"}) {
+TEST_CASE("LTO-IR has the preamble of the relocatable PTX of the same program") {
+  const auto preamble_with = [](std::vector<std::string> options, ToolchainPtr toolchain) {
+    auto request = MakeRequest(kBegin + "int x;\n");
+    ProgramOf(*request).options = std::move(options);
+    const Result<BuildPlan> plan = Plan(request, 1000, std::move(toolchain));
+    REQUIRE(plan.ok());
+    std::optional<Preamble> preamble = PreambleOf(*plan);
+    if (preamble) {
+      for (const std::string& option : PreambleJob(plan->job, *preamble).options) {
+        CHECK(option.find("dlink-time-opt") == std::string::npos);
+      }
+    }
+    return preamble;
+  };
+  const auto ptx = preamble_with({"-arch=compute_90", "-rdc=true"}, MakeToolchain());
+  REQUIRE(ptx);
+  for (const char* option : {"-dlto", "--dlink-time-opt"}) {
+    CHECK(preamble_with({"-arch=sm_90", option}, MakeToolchain())->key == ptx->key);
+    CHECK(preamble_with({"-arch=sm_80", option}, MakeToolchain())->key != ptx->key);
+  }
+  auto without_linker = std::make_shared<Toolchain>(*MakeToolchain());
+  without_linker->nvjitlink.reset();
+  CHECK_FALSE(preamble_with({"-arch=sm_90", "-dlto"}, without_linker));
+  CHECK(preamble_with({"-arch=sm_90"}, without_linker));
+}
+
+TEST_CASE("what yields OptiX-IR or debug information has no preamble, however it is spelled") {
+  for (const char* option : {"-optix-ir", "--optix-ir", "-G", "--device-debug"}) {
     INFO(option);
     auto request = MakeRequest(kBegin + "int x;\n");
     ProgramOf(*request).options.emplace_back(option);
