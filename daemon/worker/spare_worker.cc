@@ -91,9 +91,10 @@ size_t InheritedBytes() {
 
 // The memory that was touched ahead counts in a worker's peak, used or not. A quarter less each
 // time is what lets the number fall.
-void TouchedBytes::Learn(size_t worker_bytes, size_t inherited_bytes) {
+void TouchedBytes::Learn(size_t worker_bytes, size_t inherited_bytes, bool has_pch) {
   const size_t own = inherited_bytes + kBytesOfFiles;
-  before_ = std::exchange(last_, worker_bytes > own ? (worker_bytes - own) / 4 * 3 : 0);
+  const bool has_own = !has_pch && worker_bytes > own;
+  before_ = std::exchange(last_, has_own ? (worker_bytes - own) / 4 * 3 : 0);
 }
 
 size_t TouchedBytes::For(size_t memory_bytes) const {

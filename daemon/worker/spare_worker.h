@@ -60,8 +60,9 @@ class SpareWorker {
 /// large compile among small ones has none of them touch memory in vain.
 class TouchedBytes {
  public:
-  /// Records a worker's peak, and how much of that it had at its fork, in bytes.
-  void Learn(size_t worker_bytes, size_t inherited_bytes);
+  /// Records a worker's peak, and how much of that it had at its fork, in bytes. `has_pch`: most of
+  /// its memory is a precompiled header, and little its heap.
+  void Learn(size_t worker_bytes, size_t inherited_bytes, bool has_pch = false);
   /// Returns the bytes to touch for a job that may have `memory_bytes` in all.
   [[nodiscard]] size_t For(size_t memory_bytes) const;
 

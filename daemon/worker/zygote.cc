@@ -247,12 +247,12 @@ Result<bool> Zygote::TakeRequest() {
     return Error{ErrorCode::kUnavailable, "the daemon's message is not a spawn request"};
   }
   memory_bytes_ = request->memory_bytes;
-  Spawn(*std::move(packet));
+  Spawn(*std::move(packet), request->pch != PchUse::kNone);
   return true;
 }
 
-void Zygote::Spawn(Packet packet) {
-  Worker worker;
+void Zygote::Spawn(Packet packet, bool has_pch) {
+  Worker worker{.has_pch = has_pch};
   const pid_t pid = StartWorker(packet, worker);
   FileDescriptor& status = packet.fds[2];
   if (pid < 0) return Report(status.get(), SpawnFailed{std::string("fork: ") + strerror(errno)});
@@ -332,12 +332,12 @@ void Zygote::ReapWorkers() {
     if (spare_ && spare_->pid() == pid) spare_.reset();
     const auto worker = workers_.find(pid);
     if (worker == workers_.end()) continue;
-    const auto& [refused_memory, status] = worker->second;
+    const auto& [has_pch, refused_memory, status] = worker->second;
     Report(status.get(), Exited{.wait_status = wait_status,
                                 .peak_resident_bytes = ResidentBytes(usage),
                                 .cpu_time = CpuTime(usage),
                                 .refused_memory = refused_memory.noted()});
-    touched_bytes_.Learn(ResidentBytes(usage), InheritedBytes());
+    touched_bytes_.Learn(ResidentBytes(usage), InheritedBytes(), has_pch);
     workers_.erase(worker);
     // The fork does not happen while the job runs: it would take processor time from the job, or
     // from the daemon that answers its questions.

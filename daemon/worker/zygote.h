@@ -43,9 +43,10 @@ class Zygote final : private SpareWorker::Role {
   [[nodiscard]] Status Prepare();
   /// Returns false if the daemon has closed the socket.
   [[nodiscard]] Result<bool> TakeRequest();
-  void Spawn(Packet packet);
+  void Spawn(Packet packet, bool has_pch);
   struct Worker {
-    RefusedMemory refused_memory;
+    bool has_pch = false;
+    RefusedMemory refused_memory = {};
     FileDescriptor status = {};  ///< socket
   };
   /// Returns the worker's pid; negative if the system refuses the fork.

@@ -146,6 +146,12 @@ TEST_CASE("nothing is touched for small compiles, nor after one large compile am
   CHECK(touched.For(8192 * kMiB) == 0);
 }
 
+TEST_CASE("nothing is touched for compiles with precompiled headers, which are no part of a heap") {
+  TouchedBytes touched;
+  for (int i = 0; i < 2; ++i) touched.Learn(460 * kMiB, 60 * kMiB, true);
+  CHECK(touched.For(8192 * kMiB) == 0);
+}
+
 TEST_CASE("memory that was touched in vain is touched less and less, though workers have it") {
   TouchedBytes touched;
   for (int i = 0; i < 2; ++i) touched.Learn(260 * kMiB, 60 * kMiB);
