@@ -33,6 +33,7 @@ struct Toolchain {
 // Neither is ever freed: exit handlers may compile, and another thread may be in a call.
 std::atomic<cccl_cache_client*> open_client{nullptr};
 std::atomic<const Toolchain*> known_toolchain{nullptr};
+std::atomic<bool> asked_by_library{false};
 CircuitBreaker rest;
 std::atomic<Reason> why_resting{Reason::kNoDaemon};
 
@@ -253,9 +254,11 @@ std::variant<Answer, Reason> Take(cccl_cache_status status, const Question& ques
 }
 
 /// Builds by the first question to the daemon, which names the library. None: the daemon does not
-/// know it by that, is too old for such a question, or refuses the build or this user.
+/// know it by that, is too old for such a question, or refuses the build or this user; or it was
+/// asked so before.
 template <typename Program, typename Call>
 std::optional<std::variant<Answer, Reason>> AskFirst(Call call, const Program& program) {
+  if (asked_by_library.exchange(true)) return std::nullopt;
   Question question{.toolchain_id = ToolchainIdByLibrary(RealComponent())};
   if (question.toolchain_id.empty() || RealFileWasReplaced()) return std::nullopt;
   const cccl_cache_status status = Send(call, program, &question);
@@ -265,7 +268,8 @@ std::optional<std::variant<Answer, Reason>> AskFirst(Call call, const Program& p
     return std::nullopt;
   }
   auto taken = Take(status, question);
-  if (const auto* given = std::get_if<Answer>(&taken)) {
+  const auto* given = std::get_if<Answer>(&taken);
+  if (given != nullptr && given->info.toolchain_id.size > 0) {
     const Toolchain* none = nullptr;
     const auto* const made =
         new Toolchain{std::string(View(given->info.toolchain_id)), std::nullopt};

@@ -426,7 +426,7 @@ def test_a_daemon_that_still_reads_its_toolchains_costs_no_second(directory, pro
     server.stop(None).wait()
     assert ptx == alone(*words)
     assert report["forwarded"]["daemon not ready"] == 1
-    assert report["call_us"] - report["forwarded_us"] < 500_000
+    assert report["call_us"] - report["forwarded_us"] < 1_000_000
 
 
 class Recorded(grpc.GenericRpcHandler):
@@ -453,10 +453,9 @@ class Recorded(grpc.GenericRpcHandler):
         return [call for i, call in enumerate(calls) if call != "Toolchains" or calls[i - 1] != call]
 
     def service(self, details):
-        name = details.method.rsplit("/", 1)[1]
+        self.calls.append(details.method.rsplit("/", 1)[1])
 
         def call(request, context):
-            self.calls.append(name)
             try:
                 if self._older and b"library:" in request:
                     raise grpc.RpcError

@@ -40,7 +40,8 @@ bool OnlyThisUserWrites(const struct stat& status) {
 }
 
 /// Opens the directory of kept digests; an invalid descriptor if others could change what it holds.
-FileDescriptor OpenDirectory() {
+/// `make`: makes it if it is not there.
+FileDescriptor OpenDirectory(bool make) {
   std::string path = CacheDirectory();
   if (path.empty()) return FileDescriptor();
   path += "/digests";
@@ -48,7 +49,7 @@ FileDescriptor OpenDirectory() {
     return FileDescriptor(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   };
   FileDescriptor directory = open_it();
-  if (!directory.valid()) {
+  if (make && !directory.valid()) {
     MakeLastDirectories(path, 3);
     directory = open_it();
   }
@@ -127,7 +128,8 @@ class Digests {
 
   /// Returns the digest that was kept under a stamp.
   std::optional<Digest> Kept(const std::string& stamp) {
-    return Directory().valid() ? ReadKept(Directory(), NameOf(stamp)) : std::nullopt;
+    if (!directory_) directory_ = OpenDirectory(/*make=*/false);
+    return directory_->valid() ? ReadKept(*directory_, NameOf(stamp)) : std::nullopt;
   }
 
   /// Returns the digest of the file at a path. Reads the file if its digest is not kept.
@@ -142,16 +144,13 @@ class Digests {
     const std::optional<Digest> digest = DigestOfContents(file.get());
     const auto after = stamps_.Of(file.get());
     if (!digest || !after || after->stamp != before->stamp) return std::nullopt;
-    if (before->proves && Directory().valid()) Keep(Directory(), NameOf(stamp), *digest);
+    if (!before->proves) return digest;
+    if (!directory_->valid()) directory_ = OpenDirectory(/*make=*/true);
+    if (directory_->valid()) Keep(*directory_, NameOf(stamp), *digest);
     return digest;
   }
 
  private:
-  const FileDescriptor& Directory() {
-    if (!directory_) directory_ = OpenDirectory();
-    return *directory_;
-  }
-
   StampReader stamps_;
   std::optional<FileDescriptor> directory_;  ///< invalid: digests are not kept
 };

@@ -23,8 +23,7 @@ namespace {
 //   log     = text
 //   parts   = u32 count, count * part  at most kMaxParts
 //   part    = kind sha256 text         the digest is that of the text's bytes
-//   kind    = u8                       ArtifactKind, or 5: LTO-IR compiled with a precompiled
-//   header;
+//   kind    = u8                       ArtifactKind; 5: LTO-IR made with a precompiled header;
 //                                      stored, so values never change
 //   names   = u32 count, count * (text text)      name expression, lowered name; at most kMaxListed
 //   checksum = SHA-256 of all bytes before it

@@ -67,7 +67,8 @@ struct CompileJob {
   std::shared_ptr<JobFiles> files;
   /// The text that the compiler need not parse again, or null. The same compiler object made it for
   /// a job that differs only in the program's text and base name, in name expressions and in the
-  /// seed. This program begins with its text.
+  /// seed; for LTO-IR also a job that makes relocatable PTX with the same options otherwise. This
+  /// program begins with its text.
   std::shared_ptr<const Precompiled> precompiled;
   /// Raised to the most bytes of memory that a worker of this job had, by the thread that calls
   /// Compile or Precompile. Null: not wanted.

@@ -190,10 +190,16 @@ bool CompileRunner::PtxShowsPaths(const BuildPlan& plan, const CompileOrder& ord
                                   const Closure& closure, const std::stop_token& stop) {
   const BuildPlan ptx = ToPtx(plan);
   const Attempt attempt = CompileOnce(ptx, ToSearch(order), limits_.Started(), stop);
+  return ShowsPaths(ptx, attempt, closure).value_or(true);
+}
+
+std::optional<bool> CompileRunner::ShowsPaths(const BuildPlan& ptx, const Attempt& attempt,
+                                              const Closure& closure) {
   parts_.statistics.Add(Counter::kPathProofs);
-  if (!attempt.output || !attempt.output->succeeded) return true;
+  if (!attempt.output || !attempt.output->succeeded) return std::nullopt;
   // PTX of files that changed meanwhile says nothing.
-  return attempt.record.closure != closure || ShowsCanonicalNames(ptx, *attempt.output->artifact);
+  if (attempt.record.closure != closure) return std::nullopt;
+  return ShowsCanonicalNames(ptx, *attempt.output->artifact);
 }
 
 CompileRunner::Attempt CompileRunner::CompileWithRetry(const BuildPlan& plan,
@@ -305,11 +311,10 @@ std::optional<CompileRunner::Attempt> CompileRunner::CompileRest(const BuildPlan
     if (MakesIntermediateCode(plan.job)) {
       const BuildPlan ptx = ToPtx(plan);
       const std::optional<Attempt> shown =
-          CompileRest(ptx, ToSearch(order), preamble, limits, std::move(stop));
-      parts_.statistics.Add(Counter::kPathProofs);
-      if (!shown || !shown->output || !shown->output->succeeded) return std::nullopt;
-      if (shown->record.closure != attempt.record.closure) return std::nullopt;
-      attempt.ptx_shows_paths = ShowsCanonicalNames(ptx, *shown->output->artifact);
+          CompileRest(ptx, ToSearch(order), preamble, limits_.Started(), std::move(stop));
+      if (!shown) return std::nullopt;
+      attempt.ptx_shows_paths = ShowsPaths(ptx, *shown, attempt.record.closure);
+      if (!attempt.ptx_shows_paths) return std::nullopt;
       output->artifact = MadeWithPreamble(*output->artifact);
     }
     if (order.purpose == CompilePurpose::kCaller) parts_.statistics.Add(Counter::kPchBuilds);

@@ -95,6 +95,10 @@ class CompileRunner {
     /// Whether the program shows paths as text, if the output can't tell and its PTX was searched.
     std::optional<bool> ptx_shows_paths = std::nullopt;
   };
+  /// Returns whether the compile of a program to PTX shows its paths as text, and counts it; none
+  /// if it failed or read other files than `closure`.
+  std::optional<bool> ShowsPaths(const BuildPlan& ptx, const Attempt& attempt,
+                                 const Closure& closure);
   Attempt CompileWithRetry(const BuildPlan& plan, const CompileOrder& order, std::stop_token stop);
   Attempt CompileOnce(const BuildPlan& plan, const CompileOrder& order, const CompileLimits& limits,
                       std::stop_token stop);

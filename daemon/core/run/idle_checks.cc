@@ -173,6 +173,8 @@ std::string ShadowChecks::DifferenceOf(const Sample& sample, const Artifact& aga
 bool ShadowChecks::LinkAlike(const BuildPlan& plan, const ArtifactPart& kept,
                              const ArtifactPart& again, CompileOrder order,
                              const std::stop_token& stop) {
+  // Another toolchain with the same NVRTC made the entry.
+  if (!plan.job.toolchain->nvjitlink) return true;
   order.purpose = CompilePurpose::kShadowLink;
   const FlightResult one = parts_.runner.Run(ToLink(plan, kept.bytes), order, stop);
   const FlightResult other = parts_.runner.Run(ToLink(plan, again.bytes), order, stop);

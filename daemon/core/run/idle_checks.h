@@ -131,8 +131,8 @@ class ShadowChecks {
   /// Returns what differs, for a person; empty if nothing does, or if that can't be said now.
   [[nodiscard]] std::string DifferenceOf(const Sample& sample, const Artifact& again,
                                          const CompileOrder& order, const std::stop_token& stop);
-  /// Returns whether nvJitLink makes the same PTX of both, or can't be asked now. If it refuses one
-  /// of them, they are not alike.
+  /// Returns whether nvJitLink makes the same PTX of both, or can't be asked: the toolchain has
+  /// none, or the link ended early. If it refuses one of them, they are not alike.
   [[nodiscard]] bool LinkAlike(const BuildPlan& plan, const ArtifactPart& kept,
                                const ArtifactPart& again, CompileOrder order,
                                const std::stop_token& stop);

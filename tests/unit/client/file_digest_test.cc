@@ -99,9 +99,12 @@ TEST_CASE("the digest of a file that has just changed is not kept") {
 
 TEST_CASE("a toolchain is named by a library's stamp, and by its digest once that is kept") {
   const Scene scene;
-  const std::string by_stamp = "library:" + StampOfFiles(std::vector<std::string>{kOldFile})->Hex();
+  const auto stamp = StampOfFiles(std::vector<std::string>{kOldFile});
+  REQUIRE(stamp);
+  const std::string by_stamp = "library:" + stamp->Hex();
   const std::string young = scene.directory.Write("libnvJitLink.so.13", "bytes");
   CHECK(ToolchainIdByLibrary(ComponentOf(kOldFile)) == by_stamp + ",");
+  CHECK_FALSE(fs::exists(scene.directory / "cccl-cache"));
   const auto id = ComponentIdOf(kOldFile);
   REQUIRE(id);
   CHECK(ToolchainIdByLibrary(ComponentOf(kOldFile)) == by_stamp + "," + id->Hex());

@@ -238,8 +238,13 @@ struct LtoIrScene {
       REQUIRE(Ask(rest).precompiled_headers == (precompiles && rest == std::string("int second;")));
       REQUIRE(WaitFor([&] { return bench.Count(Counter::kPreambles) == 1; }));
     }
+    if (!links) {
+      auto other = std::make_shared<Toolchain>(*MakeToolchain());
+      other->nvjitlink.reset();
+      bench.toolchains.Replace(std::move(other));
+    }
     CHECK(Ask("int second;").outcome == Outcome::kHit);
-    REQUIRE(bench.compiler.WaitUntilEnded(kJobs + (precompiles ? 2 : 0)));
+    REQUIRE(bench.compiler.WaitUntilEnded(kJobs + (precompiles && links ? 2 : 0)));
     bench.Stop();
     CHECK(bench.Count(Counter::kShadowChecks) == 1);
   }
@@ -286,6 +291,7 @@ struct LtoIrScene {
         });
   }
   const bool precompiles;
+  bool links = true;  ///< whether the toolchain of the hit has nvJitLink
   Result<CompileOutput> of_spared = Of(ArtifactKind::kPtx, "ptx");  ///< what a link makes
   CoordinatorBench bench{[this](const CompileJob& job, int call) { return Compile(job, call); },
                          {.shadow_check_every = 1}};
@@ -300,6 +306,14 @@ TEST_CASE("LTO-IR of a preamble is kept if it links to the PTX of the whole prog
 TEST_CASE("LTO-IR of a preamble says nothing if its link was ended") {
   LtoIrScene scene;
   scene.of_spared = Error{ErrorCode::kTimedOut, "above the limit"};
+  scene.Check();
+  CHECK(scene.bench.Count(Counter::kShadowMismatches) == 0);
+}
+
+TEST_CASE("LTO-IR of a preamble is not judged by a toolchain that has no nvJitLink") {
+  LtoIrScene scene;
+  scene.links = false;
+  scene.of_spared = Fail("no library");
   scene.Check();
   CHECK(scene.bench.Count(Counter::kShadowMismatches) == 0);
 }
