@@ -33,6 +33,7 @@ struct Toolchain {
 // Neither is ever freed: exit handlers may compile, and another thread may be in a call.
 std::atomic<cccl_cache_client*> open_client{nullptr};
 std::atomic<const Toolchain*> known_toolchain{nullptr};
+// Set by the one call of this process that names its library.
 std::atomic<bool> asked_by_library{false};
 CircuitBreaker rest;
 std::atomic<Reason> why_resting{Reason::kNoDaemon};

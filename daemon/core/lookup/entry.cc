@@ -38,6 +38,7 @@ constexpr uint32_t kEntryVersion = 1;
 constexpr uint32_t kMaxParts = 4;
 constexpr auto kFirstKind = static_cast<uint8_t>(ArtifactKind::kPtx);
 constexpr uint8_t kPrecompiledLtoIr = 5;
+static_assert(static_cast<uint8_t>(ArtifactKind::kOptixIr) + 1 == kPrecompiledLtoIr);
 constexpr size_t kPartMinimum = 1 + sizeof(Digest::bytes) + ByteReader::kEmptyText;
 constexpr size_t kNameMinimum = 2 * ByteReader::kEmptyText;
 

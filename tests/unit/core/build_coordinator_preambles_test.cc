@@ -393,7 +393,7 @@ TEST_CASE("the first LTO-IR has its includes parsed for the PTX that is searched
   CHECK_FALSE(scene.Build("int b;", "-optix-ir").precompiled_headers);
 }
 
-TEST_CASE("LTO-IR whose PTX shows what a preamble spoils is compiled as a whole, and not marked") {
+TEST_CASE("LTO-IR is made without a preamble, unmarked, if a preamble changes names in its PTX") {
   LtoIrScene scene;
   scene.Build("int a;");
   REQUIRE(WaitUntil([&] { return scene.bench.Count(Counter::kPreambles) == 1; }));
