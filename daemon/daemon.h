@@ -11,14 +11,13 @@
 
 #include "daemon/compile/worker_compiler.h"
 #include "daemon/configuration/configuration.h"
-#include "daemon/core/build/breakdown.h"
-#include "daemon/core/build/coordinator.h"
-#include "daemon/core/build/recent_failures.h"
 #include "daemon/core/closure/sent_files.h"
+#include "daemon/core/coordinator/breakdown.h"
+#include "daemon/core/coordinator/coordinator.h"
+#include "daemon/core/coordinator/recent_failures.h"
 #include "daemon/core/lease/deposits.h"
 #include "daemon/core/lookup/eviction_log.h"
 #include "daemon/core/model/account.h"
-#include "daemon/core/model/job_memory.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/statistics.h"
 #include "daemon/files/host_files.h"
@@ -37,6 +36,7 @@
 #include "daemon/store/memory_store.h"
 #include "daemon/store/rocksdb_store.h"
 #include "daemon/store/store_upkeep.h"
+#include "daemon/system/job_memory.h"
 #include "daemon/toolchain/registry.h"
 
 namespace cccl_cache::daemon {

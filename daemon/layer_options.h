@@ -14,13 +14,13 @@
 
 #include "daemon/configuration/configuration.h"
 #include "daemon/configuration/load.h"
-#include "daemon/core/model/job_memory.h"
 #include "daemon/core/model/limits.h"
 #include "daemon/core/model/result.h"
 #include "daemon/remote/remote_cluster.h"
 #include "daemon/remote/shelves.h"
 #include "daemon/remote/trust_list.h"
 #include "daemon/service/transport/listening_socket.h"
+#include "daemon/system/job_memory.h"
 
 /// Translates the configuration into the options of each layer.
 namespace cccl_cache::daemon {

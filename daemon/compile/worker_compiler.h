@@ -16,9 +16,9 @@
 #include "daemon/compile/zygote_pool.h"
 #include "daemon/core/model/activity.h"
 #include "daemon/core/model/compiler.h"
-#include "daemon/core/model/job_memory.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/toolchain.h"
+#include "daemon/system/job_memory.h"
 
 namespace cccl_cache::daemon {
 

@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "daemon/configuration/configuration.h"
 #include "daemon/configuration/settings.h"
-#include "daemon/core/model/own_directory.h"
+#include "daemon/system/own_directory.h"
 
 namespace cccl_cache::daemon {
 namespace {

@@ -13,10 +13,10 @@
 #include "base/file_stamp.h"
 #include "base/lru.h"
 #include "base/mutex.h"
-#include "daemon/core/model/job_memory.h"
 #include "daemon/files/access_rules.h"
 #include "daemon/files/path_error.h"
 #include "daemon/files/path_walk.h"
+#include "daemon/system/job_memory.h"
 #include "proto/digest.h"
 
 namespace cccl_cache::daemon {

@@ -11,12 +11,12 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/core/model/job_memory.h"
 #include "daemon/core/model/requester_files.h"
 #include "daemon/files/access_rules.h"
 #include "daemon/files/contents.h"
 #include "daemon/files/path_error.h"
 #include "daemon/files/path_walk.h"
+#include "daemon/system/job_memory.h"
 
 namespace cccl_cache::daemon {
 

@@ -11,7 +11,7 @@
 #include <cstdlib>
 
 #include "base/file_descriptor.h"
-#include "daemon/core/model/trusted_path.h"
+#include "daemon/system/trusted_path.h"
 #include "daemon/toolchain/survey.h"
 #include "proto/digest.h"
 

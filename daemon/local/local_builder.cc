@@ -18,7 +18,7 @@
 #include "daemon/compile/protocol/job.h"
 #include "daemon/compile/verdict.h"
 #include "daemon/compile/zygote.h"
-#include "daemon/core/build/responder.h"
+#include "daemon/core/coordinator/responder.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/plan/build_plan.h"
 #include "daemon/worker/compilers/compiler_jobs.h"

@@ -7,7 +7,7 @@
 
 #include "daemon/compile/worker_compiler.h"
 #include "daemon/configuration/configuration.h"
-#include "daemon/core/build/coordinator.h"
+#include "daemon/core/coordinator/coordinator.h"
 #include "daemon/core/lookup/eviction_log.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/statistics.h"

@@ -13,7 +13,7 @@
 #include "base/mutex.h"
 #include "base/token_bucket.h"
 #include "daemon/configuration/configuration.h"
-#include "daemon/core/build/coordinator.h"
+#include "daemon/core/coordinator/coordinator.h"
 
 namespace cccl_cache::daemon {
 

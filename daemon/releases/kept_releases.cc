@@ -11,7 +11,7 @@
 #include <system_error>
 #include <utility>
 
-#include "daemon/core/model/own_directory.h"
+#include "daemon/system/own_directory.h"
 
 namespace cccl_cache::daemon {
 namespace {

@@ -25,10 +25,10 @@
 #include <utility>
 
 #include "base/text.h"
-#include "daemon/core/model/random.h"
 #include "daemon/remote/event_handles.h"
 #include "daemon/remote/redis_dialer.h"
 #include "daemon/remote/redis_tls.h"
+#include "daemon/system/random.h"
 
 namespace cccl_cache::daemon {
 namespace {

@@ -12,7 +12,7 @@
 #include <variant>
 
 #include "base/text.h"
-#include "daemon/core/model/random.h"
+#include "daemon/system/random.h"
 
 namespace cccl_cache::daemon {
 namespace {

@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "daemon/core/model/blocking_pool.h"
 #include "daemon/core/model/cluster.h"
 #include "daemon/core/model/statistics.h"
 #include "daemon/remote/shelf.h"
 #include "daemon/remote/trust_list.h"
+#include "daemon/system/blocking_pool.h"
 
 namespace cccl_cache::daemon {
 

@@ -18,8 +18,8 @@
 #include <variant>
 
 #include "base/file_descriptor.h"
-#include "daemon/core/model/own_directory.h"
-#include "daemon/core/model/trusted_path.h"
+#include "daemon/system/own_directory.h"
+#include "daemon/system/trusted_path.h"
 
 namespace cccl_cache::daemon {
 namespace {

@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/core/build/breakdown.h"
-#include "daemon/core/build/coordinator.h"
-#include "daemon/core/build/recent_failures.h"
 #include "daemon/core/closure/sent_files.h"
+#include "daemon/core/coordinator/breakdown.h"
+#include "daemon/core/coordinator/coordinator.h"
+#include "daemon/core/coordinator/recent_failures.h"
 #include "daemon/core/lease/deposits.h"
 #include "daemon/core/model/account.h"
 #include "daemon/core/model/activity.h"

@@ -23,7 +23,7 @@
 
 #include "base/file_descriptor.h"
 #include "base/text.h"
-#include "daemon/core/model/own_directory.h"
+#include "daemon/system/own_directory.h"
 
 namespace cccl_cache::daemon {
 namespace {

@@ -15,7 +15,7 @@
 #include "base/mount_table.h"
 #include "base/mutex.h"
 #include "daemon/core/model/toolchain.h"
-#include "daemon/core/model/trusted_path.h"
+#include "daemon/system/trusted_path.h"
 
 namespace cccl_cache::daemon {
 

@@ -14,11 +14,11 @@
 #include <thread>
 #include <vector>
 
-#include "daemon/core/model/blocking_pool.h"
 #include "daemon/core/model/compiler.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/tier.h"
 #include "daemon/core/model/toolchain.h"
+#include "daemon/system/blocking_pool.h"
 #include "daemon/toolchain/layout.h"
 #include "daemon/toolchain/scanner.h"
 #include "daemon/toolchain/selection.h"

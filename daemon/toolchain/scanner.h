@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/core/model/blocking_pool.h"
 #include "daemon/core/model/compiler.h"
 #include "daemon/core/model/tier.h"
 #include "daemon/core/model/toolchain.h"
+#include "daemon/system/blocking_pool.h"
 #include "daemon/toolchain/capability_probe.h"
 #include "daemon/toolchain/identity.h"
 #include "daemon/toolchain/installation.h"

@@ -15,10 +15,10 @@
 
 #include "base/file_stamp.h"
 #include "base/mutex.h"
-#include "daemon/core/model/blocking_pool.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/toolchain.h"
-#include "daemon/core/model/trusted_path.h"
+#include "daemon/system/blocking_pool.h"
+#include "daemon/system/trusted_path.h"
 #include "daemon/toolchain/installation.h"
 #include "proto/digest.h"
 

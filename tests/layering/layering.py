@@ -13,8 +13,9 @@ SOURCES = {".h", ".cc", ".c", ".cpp"}
 ROOTS = ("base", "proto", "daemon", "client", "cli")
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 
-CORE = tuple(f"daemon/core/{part}/" for part in ("model", "closure", "plan", "lookup", "run", "build", "explain", "lease"))
-MODEL, CLOSURE, PLAN, LOOKUP, RUN, BUILD, EXPLAIN, LEASE = CORE
+CORE = tuple(f"daemon/core/{part}/" for part in ("model", "closure", "plan", "lookup", "run", "coordinator", "explain", "lease"))
+MODEL, CLOSURE, PLAN, LOOKUP, RUN, COORDINATOR, EXPLAIN, LEASE = CORE
+SYSTEM = "daemon/system/"
 PROTOCOL = "daemon/compile/protocol/"
 WORKER_FILES = "daemon/worker/files/"
 SERVICE = tuple(f"daemon/service/{part}/" for part in ("transport", "limits", "wire", "calls"))
@@ -29,37 +30,38 @@ LAYERS = {
     "daemon/core/closure": (MODEL,),
     "daemon/core/plan": (MODEL, CLOSURE),
     "daemon/core/lookup": (MODEL, CLOSURE, PLAN),
-    "daemon/core/run": (MODEL, CLOSURE, PLAN, LOOKUP),
+    "daemon/core/run": (SYSTEM, MODEL, CLOSURE, PLAN, LOOKUP),
     "daemon/core/explain": (MODEL, CLOSURE, PLAN, LOOKUP),
-    "daemon/core/build": (MODEL, CLOSURE, PLAN, LOOKUP, RUN, EXPLAIN),
-    "daemon/core/lease": (MODEL,),
-    "daemon/files": (MODEL,),
-    "daemon/releases": (MODEL,),
+    "daemon/core/coordinator": (SYSTEM, MODEL, CLOSURE, PLAN, LOOKUP, RUN, EXPLAIN),
+    "daemon/core/lease": (SYSTEM, MODEL),
+    "daemon/system": (MODEL,),
+    "daemon/files": (SYSTEM, MODEL),
+    "daemon/releases": (SYSTEM, MODEL),
     "daemon/snapshot": (MODEL, CLOSURE, LOOKUP, LEASE),
-    "daemon/store": (MODEL, LOOKUP, LEASE),
-    "daemon/remote": (MODEL, LOOKUP, "daemon/snapshot/records.h"),
-    "daemon/toolchain": (MODEL,),
+    "daemon/store": (SYSTEM, MODEL, LOOKUP, LEASE),
+    "daemon/remote": (SYSTEM, MODEL, LOOKUP, "daemon/snapshot/records.h"),
+    "daemon/toolchain": (SYSTEM, MODEL),
     "daemon/compile/protocol": (MODEL,),
-    "daemon/compile": (PROTOCOL, MODEL),
+    "daemon/compile": (PROTOCOL, SYSTEM, MODEL),
     "daemon/worker": ("daemon/worker/", PROTOCOL, MODEL),
     "daemon/worker/compilers": (WORKER_FILES, PROTOCOL, MODEL),
     "daemon/worker/sandbox": (WORKER_FILES, PROTOCOL, MODEL),
     "daemon/worker/files": (PROTOCOL, MODEL),
-    "daemon/service": (*SERVICE, *CORE),
-    "daemon/service/transport": (MODEL,),
-    "daemon/service/limits": CORE,
+    "daemon/service": (*SERVICE, SYSTEM, *CORE),
+    "daemon/service/transport": (SYSTEM, MODEL),
+    "daemon/service/limits": (SYSTEM, *CORE),
     "daemon/service/wire": CORE,
-    "daemon/service/calls": (TRANSPORT, LIMITS, WIRE, *CORE),
-    "daemon/configuration": (MODEL,),
-    "daemon/process": ("daemon/configuration/", MODEL, BUILD),
+    "daemon/service/calls": (TRANSPORT, LIMITS, WIRE, SYSTEM, *CORE),
+    "daemon/configuration": (SYSTEM, MODEL),
+    "daemon/process": ("daemon/configuration/", MODEL, COORDINATOR),
     # One build without a daemon: of the service its messages alone, of the worker what calls the compilers.
     "daemon/local": (
         "daemon/toolchain/", "daemon/files/", "daemon/compile/", "daemon/worker/compilers/", WIRE, "daemon/configuration/",
-        "daemon/process/", *CORE,
+        "daemon/process/", SYSTEM, *CORE,
     ),
     "daemon": (
         "daemon/compile/", "daemon/configuration/", "daemon/files/", "daemon/process/", "daemon/releases/", "daemon/service/",
-        "daemon/remote/", "daemon/snapshot/", "daemon/store/", "daemon/toolchain/", *CORE,
+        "daemon/remote/", "daemon/snapshot/", "daemon/store/", "daemon/system/", "daemon/toolchain/", *CORE,
     ),
     "client/include": (),
     "client/src": (),
@@ -77,6 +79,7 @@ LAYERS = {
 
 DAEMON_BUT_WORKER = (
     "daemon/core/",
+    "daemon/system/",
     "daemon/files/",
     "daemon/releases/",
     "daemon/snapshot/",

@@ -13,7 +13,7 @@ class Layering(unittest.TestCase):
     def test_arrows_down_are_allowed(self):
         for path, header in (
             ("daemon/store/a.cc", "daemon/core/model/tier.h"),
-            ("daemon/core/build/a.cc", "daemon/core/lookup/manifest.h"),
+            ("daemon/core/coordinator/a.cc", "daemon/core/lookup/manifest.h"),
             ("daemon/service/calls/a.cc", "daemon/service/wire/build_reply.h"),
             ("daemon/core/a.cc", "proto/digest.h"),
             ("cli/a.cc", "base/text.h"),
@@ -34,7 +34,7 @@ class Layering(unittest.TestCase):
             ("daemon/core/a.cc", "daemon/store/rocksdb_store.h"),
             ("daemon/core/a.h", "daemon/main.h"),
             ("daemon/core/model/a.h", "daemon/core/closure/closure.h"),
-            ("daemon/core/run/a.cc", "daemon/core/build/flights.h"),
+            ("daemon/core/run/a.cc", "daemon/core/coordinator/flights.h"),
             ("daemon/service/transport/a.cc", "daemon/service/calls/build_call.h"),
             ("daemon/toolchain/a.cc", "daemon/core/lookup/manifest.h"),
             ("client/src/transport/a.cc", "client/src/wire/build_reply.h"),

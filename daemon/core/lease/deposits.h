@@ -23,11 +23,11 @@
 #include "daemon/core/lease/lease_table.h"
 #include "daemon/core/model/account.h"
 #include "daemon/core/model/artifact.h"
-#include "daemon/core/model/blocking_pool.h"
 #include "daemon/core/model/cluster.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/statistics.h"
 #include "daemon/core/model/tier.h"
+#include "daemon/system/blocking_pool.h"
 
 namespace cccl_cache::daemon {
 

@@ -16,7 +16,6 @@
 #include "daemon/core/closure/sent_files.h"
 #include "daemon/core/lookup/build_cache.h"
 #include "daemon/core/model/account.h"
-#include "daemon/core/model/blocking_pool.h"
 #include "daemon/core/model/compiler.h"
 #include "daemon/core/model/requester_files.h"
 #include "daemon/core/model/result.h"
@@ -27,6 +26,7 @@
 #include "daemon/core/run/compile_memory.h"
 #include "daemon/core/run/preamble.h"
 #include "daemon/core/run/preamble_pool.h"
+#include "daemon/system/blocking_pool.h"
 
 namespace cccl_cache::daemon {
 

@@ -9,13 +9,12 @@
 #include <vector>
 
 #include "cccl_cache/v1/admin.pb.h"
-#include "daemon/core/build/breakdown.h"
-#include "daemon/core/build/coordinator.h"
-#include "daemon/core/build/recent_failures.h"
+#include "daemon/core/coordinator/breakdown.h"
+#include "daemon/core/coordinator/coordinator.h"
+#include "daemon/core/coordinator/recent_failures.h"
 #include "daemon/core/lease/deposits.h"
 #include "daemon/core/model/account.h"
 #include "daemon/core/model/activity.h"
-#include "daemon/core/model/blocking_pool.h"
 #include "daemon/core/model/cluster.h"
 #include "daemon/core/model/releases.h"
 #include "daemon/core/model/statistics.h"
@@ -25,6 +24,7 @@
 #include "daemon/service/calls/services.h"
 #include "daemon/service/limits/backend.h"
 #include "daemon/service/transport/raw_call.h"
+#include "daemon/system/blocking_pool.h"
 
 namespace cccl_cache::daemon {
 

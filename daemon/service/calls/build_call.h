@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "base/mutex.h"
-#include "daemon/core/build/coordinator.h"
+#include "daemon/core/coordinator/coordinator.h"
 #include "daemon/core/model/account.h"
 #include "daemon/core/model/requester_files.h"
 #include "daemon/core/model/result.h"

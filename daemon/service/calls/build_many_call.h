@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-#include "daemon/core/build/coordinator.h"
+#include "daemon/core/coordinator/coordinator.h"
 #include "daemon/core/model/account.h"
 #include "daemon/core/model/result.h"
 #include "daemon/service/calls/stream_call.h"

@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "daemon/core/model/account.h"
-#include "daemon/core/model/blocking_pool.h"
 #include "daemon/core/model/releases.h"
 #include "daemon/core/model/result.h"
 #include "daemon/service/calls/blocking_call.h"
 #include "daemon/service/limits/backend.h"
+#include "daemon/system/blocking_pool.h"
 
 namespace cccl_cache::daemon {
 

@@ -9,13 +9,13 @@
 
 #include "cccl_cache/v1/snapshot.pb.h"
 #include "daemon/core/model/account.h"
-#include "daemon/core/model/blocking_pool.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/snapshots.h"
 #include "daemon/service/calls/blocking_call.h"
 #include "daemon/service/limits/backend.h"
 #include "daemon/service/limits/budget.h"
 #include "daemon/service/transport/raw_call.h"
+#include "daemon/system/blocking_pool.h"
 #include "proto/digest.h"
 
 namespace cccl_cache::daemon {

@@ -6,11 +6,11 @@
 
 #include "cccl_cache/v1/admin.pb.h"
 #include "daemon/core/model/account.h"
-#include "daemon/core/model/blocking_pool.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/upkeep.h"
 #include "daemon/service/calls/blocking_call.h"
 #include "daemon/service/limits/backend.h"
+#include "daemon/system/blocking_pool.h"
 
 namespace cccl_cache::daemon {
 

@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
-#include "daemon/core/build/coordinator.h"
 #include "daemon/core/closure/file_exchange.h"
+#include "daemon/core/coordinator/coordinator.h"
 #include "daemon/core/model/account.h"
 #include "daemon/service/calls/stream_call.h"
 #include "daemon/service/limits/backend.h"

@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "base/mutex.h"
-#include "daemon/core/build/coordinator.h"
 #include "daemon/core/closure/sent_files.h"
+#include "daemon/core/coordinator/coordinator.h"
 #include "daemon/core/explain/explainer.h"
 #include "daemon/core/lease/deposits.h"
 #include "daemon/core/model/limits.h"

@@ -11,7 +11,7 @@
 #include <array>
 #include <string>
 
-#include "daemon/core/model/random.h"
+#include "daemon/system/random.h"
 #include "proto/daemons_rights.h"
 
 namespace cccl_cache::daemon {

@@ -21,7 +21,7 @@
 #include <utility>
 
 #include "base/mount_table.h"
-#include "daemon/core/model/own_directory.h"
+#include "daemon/system/own_directory.h"
 
 // Linux 6.16; Debian 12's headers don't know it.
 #ifndef SO_PASSRIGHTS

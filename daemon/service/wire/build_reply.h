@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "daemon/core/build/coordinator.h"
+#include "daemon/core/coordinator/coordinator.h"
 
 /// BuildReply of build.proto, byte for byte what the generated code would write.
 namespace cccl_cache::daemon {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "daemon/core/build/coordinator.h"
+#include "daemon/core/coordinator/coordinator.h"
 #include "proto/request.h"
 
 namespace cccl_cache::daemon {

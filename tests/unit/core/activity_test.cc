@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "daemon/core/build/coordinator.h"
+#include "daemon/core/coordinator/coordinator.h"
 #include "tests/unit/core/coordinator_bench.h"
 
 namespace cccl_cache::daemon::activity_test {

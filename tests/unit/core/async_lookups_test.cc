@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/build/async_lookups.h"
+#include "daemon/core/coordinator/async_lookups.h"
 
 #include <atomic>
 #include <catch2/catch.hpp>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/model/blocking_pool.h"
+#include "daemon/system/blocking_pool.h"
 
 #include <atomic>
 #include <catch2/catch.hpp>

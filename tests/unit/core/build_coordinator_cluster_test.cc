@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/core/build/coordinator.h"
+#include "daemon/core/coordinator/coordinator.h"
 #include "daemon/core/model/compiler.h"
 #include "tests/unit/core/coordinator_bench.h"
 #include "tests/unit/core/fake_cluster.h"

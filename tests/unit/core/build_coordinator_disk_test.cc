@@ -9,8 +9,8 @@
 
 #include "daemon/core/explain/explainer.h"
 #include "daemon/core/lookup/manifest.h"
-#include "daemon/core/model/blocking_pool.h"
 #include "daemon/core/model/compiler.h"
+#include "daemon/system/blocking_pool.h"
 #include "tests/unit/core/coordinator_bench.h"
 #include "tests/unit/core/stall.h"
 

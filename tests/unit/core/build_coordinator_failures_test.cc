@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "daemon/core/build/coordinator.h"
+#include "daemon/core/coordinator/coordinator.h"
 #include "tests/unit/core/coordinator_bench.h"
 
 namespace cccl_cache::daemon::build_coordinator_failures_test {

@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "daemon/core/build/coordinator.h"
+#include "daemon/core/coordinator/coordinator.h"
 #include "tests/unit/core/coordinator_bench.h"
 
 namespace cccl_cache::daemon::build_coordinator_flights_test {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "daemon/core/build/coordinator.h"
+#include "daemon/core/coordinator/coordinator.h"
 #include "tests/unit/core/answering_caller.h"
 #include "tests/unit/core/coordinator_bench.h"
 #include "tests/unit/core/fake_cluster.h"

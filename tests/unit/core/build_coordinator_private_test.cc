@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "daemon/core/build/coordinator.h"
+#include "daemon/core/coordinator/coordinator.h"
 #include "daemon/core/lookup/build_cache.h"
 #include "daemon/core/lookup/manifest.h"
 #include "daemon/core/model/compiler.h"

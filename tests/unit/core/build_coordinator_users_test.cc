@@ -5,7 +5,7 @@
 #include <string>
 #include <thread>
 
-#include "daemon/core/build/coordinator.h"
+#include "daemon/core/coordinator/coordinator.h"
 #include "daemon/core/model/compiler.h"
 #include "tests/unit/core/coordinator_bench.h"
 

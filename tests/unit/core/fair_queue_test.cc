@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/build/fair_queue.h"
+#include "daemon/core/coordinator/fair_queue.h"
 
 #include <sys/resource.h>
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/core/build/coordinator.h"
+#include "daemon/core/coordinator/coordinator.h"
 #include "daemon/core/model/compiler.h"
 #include "daemon/core/model/tier.h"
 #include "daemon/core/model/toolchain.h"

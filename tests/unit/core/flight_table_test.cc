@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/build/flight_table.h"
+#include "daemon/core/coordinator/flight_table.h"
 
 #include <catch2/catch.hpp>
 

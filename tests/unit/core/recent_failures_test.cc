@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/build/recent_failures.h"
+#include "daemon/core/coordinator/recent_failures.h"
 
 #include <catch2/catch.hpp>
 #include <chrono>

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "daemon/core/build/flight_table.h"
+#include "daemon/core/coordinator/flight_table.h"
 #include "daemon/core/plan/build_plan.h"
 #include "tests/unit/core/fakes.h"
 

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/core/build/coordinator.h"
+#include "daemon/core/coordinator/coordinator.h"
 #include "daemon/core/model/releases.h"
 #include "daemon/core/model/snapshots.h"
 #include "daemon/core/model/toolchain.h"

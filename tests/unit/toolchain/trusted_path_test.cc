@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/model/trusted_path.h"
+#include "daemon/system/trusted_path.h"
 
 #include <unistd.h>
 

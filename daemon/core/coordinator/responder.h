@@ -5,8 +5,8 @@
 #include <functional>
 #include <utility>
 
-#include "daemon/core/build/build.h"
-#include "daemon/core/build/flight_table.h"
+#include "daemon/core/coordinator/build.h"
+#include "daemon/core/coordinator/flight_table.h"
 #include "daemon/core/lookup/history.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/statistics.h"

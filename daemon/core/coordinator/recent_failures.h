@@ -14,7 +14,7 @@
 
 #include "base/lru.h"
 #include "base/mutex.h"
-#include "daemon/core/build/build.h"
+#include "daemon/core/coordinator/build.h"
 #include "daemon/core/model/account.h"
 
 namespace cccl_cache::daemon {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/build/responder.h"
+#include "daemon/core/coordinator/responder.h"
 
 #include <algorithm>
 #include <chrono>
@@ -8,8 +8,8 @@
 #include <string>
 #include <utility>
 
-#include "daemon/core/model/random.h"
 #include "daemon/core/plan/roots.h"
+#include "daemon/system/random.h"
 
 namespace cccl_cache::daemon {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "daemon/core/build/build.h"
+#include "daemon/core/coordinator/build.h"
 #include "daemon/core/model/activity.h"
 #include "proto/digest.h"
 

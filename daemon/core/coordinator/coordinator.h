@@ -10,12 +10,12 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/core/build/async_lookups.h"
-#include "daemon/core/build/build.h"
-#include "daemon/core/build/flight_table.h"
-#include "daemon/core/build/flights.h"
-#include "daemon/core/build/responder.h"
 #include "daemon/core/closure/sent_files.h"
+#include "daemon/core/coordinator/async_lookups.h"
+#include "daemon/core/coordinator/build.h"
+#include "daemon/core/coordinator/flight_table.h"
+#include "daemon/core/coordinator/flights.h"
+#include "daemon/core/coordinator/responder.h"
 #include "daemon/core/explain/explainer.h"
 #include "daemon/core/lookup/build_cache.h"
 #include "daemon/core/lookup/eviction_log.h"

@@ -11,10 +11,10 @@
 #include <stop_token>
 #include <vector>
 
-#include "daemon/core/build/build.h"
-#include "daemon/core/build/fair_queue.h"
-#include "daemon/core/build/flight_table.h"
-#include "daemon/core/build/responder.h"
+#include "daemon/core/coordinator/build.h"
+#include "daemon/core/coordinator/fair_queue.h"
+#include "daemon/core/coordinator/flight_table.h"
+#include "daemon/core/coordinator/responder.h"
 #include "daemon/core/lookup/build_cache.h"
 #include "daemon/core/model/cluster.h"
 #include "daemon/core/model/expiring_cache.h"

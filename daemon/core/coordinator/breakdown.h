@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "daemon/core/build/build.h"
+#include "daemon/core/coordinator/build.h"
 #include "daemon/core/model/account.h"
 #include "daemon/core/model/statistics.h"
 

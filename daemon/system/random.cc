@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/model/random.h"
+#include "daemon/system/random.h"
 
 #include <sys/random.h>
 

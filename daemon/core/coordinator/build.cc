@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/build/build.h"
+#include "daemon/core/coordinator/build.h"
 
 namespace cccl_cache::daemon {
 

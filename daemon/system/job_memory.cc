@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/model/job_memory.h"
+#include "daemon/system/job_memory.h"
 
 #include <fmt/format.h>
 

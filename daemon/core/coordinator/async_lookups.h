@@ -5,11 +5,11 @@
 #include <chrono>
 #include <functional>
 
-#include "daemon/core/build/build.h"
-#include "daemon/core/build/flight_table.h"
-#include "daemon/core/build/responder.h"
-#include "daemon/core/model/blocking_pool.h"
+#include "daemon/core/coordinator/build.h"
+#include "daemon/core/coordinator/flight_table.h"
+#include "daemon/core/coordinator/responder.h"
 #include "daemon/core/model/result.h"
+#include "daemon/system/blocking_pool.h"
 
 namespace cccl_cache::daemon {
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/build/flight_table.h"
+#include "daemon/core/coordinator/flight_table.h"
 
 #include <algorithm>
 #include <set>
@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "daemon/core/build/breakdown.h"
+#include "daemon/core/coordinator/breakdown.h"
 
 namespace cccl_cache::daemon {
 

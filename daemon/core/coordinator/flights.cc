@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/build/flights.h"
+#include "daemon/core/coordinator/flights.h"
 
 #include <algorithm>
 #include <chrono>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/model/own_directory.h"
+#include "daemon/system/own_directory.h"
 
 #include <fmt/format.h>
 #include <grp.h>
