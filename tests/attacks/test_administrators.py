@@ -81,7 +81,7 @@ def test_nobody_keeps_the_store_at_the_socket_for_containers_or_from_a_user_name
     assert status(daemon.socket, AS_A_MEMBER) == "done"
 
 
-def test_what_root_inserts_from_a_container_is_for_itself(daemon, container_socket, directory):
+def test_inserts_by_root_in_a_container_are_for_itself(daemon, container_socket, directory):
     file = directory / "all.snap"
     daemon.cli("snapshot", "create", str(file))
     told = json.loads(run_cli("--socket", container_socket, "--json", "snapshot", "insert", str(file), cwd="/").stdout)

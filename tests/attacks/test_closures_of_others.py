@@ -103,7 +103,7 @@ def test_a_client_answers_for_names_outside_that_its_own_header_holds(daemon, ho
 
 
 def test_a_first_hit_from_another_users_closure_is_asked_for_by_searches(daemon):
-    """What honest callers pay: 600 headers in the last of five directories, 3,000 names."""
+    """Times what honest callers pay: 600 headers in the last of five directories, 3,000 names."""
     names = [f"header_{i}.h" for i in range(600)]
     options = [f"-I/tree/{i}" for i in range(5)]
     tree = {f"/tree/4/{name}": f"#define X{i} {i}\n" for i, name in enumerate(names)}

@@ -17,7 +17,7 @@ UNREAD = 240  # MiB: what gRPC and the service hold of as many calls as a user m
     ("rapid_reset", 5 << 20), ("pings", 10 << 20), ("settings", 10 << 20), ("tiny_data", 50 << 20),
     ("tiny_messages", 50 << 20), ("long_announcement", 5 << 20),
 ])
-def test_who_sends_no_calls_but_frames_is_cut_off(shared, bystander, name, most_sent):
+def test_a_client_that_sends_frames_but_no_calls_is_cut_off(shared, bystander, name, most_sent):
     before, _ = memory(shared.process.pid)
     done = attack(shared, name)
     peak, _ = bystander.report(f"{name}, {done}")
@@ -29,14 +29,14 @@ def test_who_sends_no_calls_but_frames_is_cut_off(shared, bystander, name, most_
 
 @pytest.mark.parametrize("name", [
     "up_to_the_bound", "rapid_reset_of_many", "again_and_again", "unread_answers"])
-def test_what_many_connections_may_send_each_is_bounded_for_their_user(shared, bystander, name):
+def test_the_frames_of_many_connections_are_bounded_for_their_user(shared, bystander, name):
     before, _ = memory(shared.process.pid)
     done = attack(shared, name)
     peak, _ = bystander.report(f"{name}, {done}")
     assert peak - before < (UNREAD if name == "unread_answers" else GROWTH)
 
 
-def test_who_is_cut_off_again_and_again_is_refused_for_a_while_and_others_are_not(shared, bystander):
+def test_a_user_that_is_cut_off_again_and_again_is_refused_for_a_while_and_others_are_not(shared, bystander):
     done = attack(shared, "again_and_again")
     bystander.report(f"again_and_again, {done}")
     assert shared.stats()["connections_cut_off_total"] < 20

@@ -42,7 +42,7 @@ def test_each_manifest_is_one_of_kubernetes(manifests, version):
         kubernetes_validate.validate(manifest, version, strict=True)
 
 
-def test_what_is_mounted_is_there_and_all_of_it_is_mounted(pods):
+def test_each_mount_has_a_volume_and_each_volume_a_mount(pods):
     for pod in pods.values():
         mounted = {mount["name"] for container in containers(pod) for mount in container["volumeMounts"]}
         assert mounted == {volume["name"] for volume in pod["volumes"]}
@@ -116,7 +116,7 @@ def test_pods_get_the_directory_of_the_socket_without_administrators(image, pods
     assert of_the_daemon[str(pathlib.Path(image.flag("--socket")).parent)] != paths["cccl-cached"]
 
 
-def test_what_is_asked_of_the_daemon_is_what_the_command_line_takes(image, pods, fake):
+def test_the_probes_are_commands_that_the_client_takes(image, pods, fake):
     [daemon] = pods["daemon"]["containers"]
     probes = [daemon[probe]["exec"]["command"] for probe in ("startupProbe", "readinessProbe", "livenessProbe")]
     for program, *arguments in [*probes, image.health]:

@@ -120,7 +120,7 @@ def test_nodes_that_die_with_leases_cost_one_compile_each():
     assert figures["compiles"] <= KERNELS + figures["nodes_died"] + figures["waits_in_vain"]
 
 
-def test_what_is_on_a_shelf_is_asked_of_no_redis():
+def test_entries_on_a_shelf_are_not_asked_of_redis():
     assert play(Scenario(**ALL_SAME, shelf_share=1.0))["commands"] == 0
     half = play(Scenario(**ALL_SAME, shelf_share=0.5))
     assert half["compiles"] == KERNELS / 2

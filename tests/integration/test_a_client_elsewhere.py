@@ -50,7 +50,7 @@ def test_a_client_in_a_mount_namespace_of_its_own_gets_what_others_get(shared, d
     assert (here["outcome"], here["key"], same) == ("hit", built["key"], cubin)
 
 
-def test_what_was_built_by_path_is_a_hit_elsewhere(shared, directory, elsewhere):
+def test_a_build_by_path_is_a_hit_elsewhere(shared, directory, elsewhere):
     tree(directory / "here", value=ONE)
     here, cubin = build_here(shared, directory / "here")
     assert here["outcome"] == "built"
@@ -244,7 +244,7 @@ def test_a_client_that_is_killed_in_the_middle_leaves_nothing_behind(shared, cal
 
 
 @pytest.mark.parametrize("message", [b"", b"\xff" * 100], ids=["nothing", "garbage"])
-def test_what_does_not_begin_with_a_build_is_refused_with_the_reason(shared, call, message):
+def test_a_stream_that_does_not_begin_with_a_build_is_refused_with_the_reason(shared, call, message):
     with shared.channel() as channel:
         talk = channel.stream_stream("/cccl_cache.v1.Build/BuildWithFiles")
         with pytest.raises(grpc.RpcError) as error:

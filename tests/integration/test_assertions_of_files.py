@@ -52,7 +52,7 @@ def test_a_program_over_a_header_whose_assertions_are_not_live_is_one_in_all_dir
       "s += j * j; return s; }\n"}, CALLS),
 ), ids=("in a literal", "a macro of it in a literal", "a macro of a header in a literal", "in the request", "its file in a literal",
         "arguments that end in its file", "own function", "own function with a pasted name", "own macro", "a pragma"))
-def test_what_a_program_makes_of_an_assertion_is_raw_nvrtcs(lasting, place, headers, source):  # noqa: F811
+def test_assertions_give_the_output_of_raw_nvrtc(lasting, place, headers, source):  # noqa: F811
     check_each_directory(lasting, place, source, headers=headers)
 
 
@@ -105,6 +105,6 @@ class Puzzle:
 
 
 @pytest.mark.parametrize("seed", range(int(os.environ.get("CCCL_CACHED_TEST_PUZZLES", "6"))))
-def test_whatever_a_program_does_with_assertions_the_output_is_raw_nvrtcs(lasting, place, seed):  # noqa: F811
+def test_random_programs_with_assertions_give_the_output_of_raw_nvrtc(lasting, place, seed):  # noqa: F811
     puzzle = Puzzle(random.Random(seed))
     check_each_directory(lasting, place, puzzle.source, headers=puzzle.headers)

@@ -95,7 +95,7 @@ LTOIR_THAT_IS_NONE = {
 
 @pytest.mark.parametrize("breaking", LTOIR_THAT_IS_NONE)
 def test_broken_ltoir_does_not_link(real, directory, breaking):
-    """What nvJitLink says of it is its own, and never what to do."""
+    """The message is nvJitLink's own, without advice."""
     whole, broken = directory / "whole.ltoir", directory / "x.ltoir"
     real.cli("build", "-", "--arch", "sm_90", "--emit", "ltoir", "-o", str(whole), input=KERNEL)
     broken.write_bytes(LTOIR_THAT_IS_NONE[breaking](whole.read_bytes()))

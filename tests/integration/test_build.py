@@ -55,7 +55,7 @@ def test_a_result_is_not_lost_because_standard_output_is_closed(fake, directory)
     assert "cut off" not in fake.log_text()
 
 
-def test_what_went_well_is_green_and_what_did_not_is_red_but_for_those_who_want_no_colours(fake, directory):
+def test_success_is_green_and_failure_is_red_unless_colours_are_turned_off(fake, directory):
     (directory / "k.cu").write_text(KERNEL)
     build = ("--socket", fake.socket, "build", str(directory / "k.cu"), "--arch", "sm_90", "-o", os.devnull)
     wrong = ("--socket", str(directory / "none"), "health")

@@ -124,7 +124,7 @@ def test_a_program_that_closes_all_descriptors_keeps_its_next_connections_and_bu
 
 
 def test_no_connection_takes_the_place_of_a_standard_stream_that_the_program_closed(fake):
-    """What the program writes there would go to the daemon."""
+    """The program's output there would go to the daemon."""
     said = run_python(f"""
         import os
         from c_client import Batch, Client

@@ -133,7 +133,7 @@ def test_all_frees_the_disk_of_everybodys_entries_and_deposits(shared, place):
     assert outcomes(shared, range(3, 6), user=ALICE) == ["built"] * 3
 
 
-def test_what_a_user_inserted_for_itself_is_evicted_by_its_key(shared, place):
+def test_an_entry_that_a_user_inserted_for_itself_is_evicted_by_its_key(shared, place):
     key = build(shared, 1)["key"]
     snapshot(shared, "create", place / "file")
     snapshot(shared, "insert", place / "file", user=ALICE)

@@ -122,7 +122,7 @@ def test_an_added_directory_is_named_and_none_behind_it(place):
     assert "directory empty/: not there before\n" in done.stdout.decode()
 
 
-def test_what_is_never_kept_is_told_with_the_reason(place):
+def test_a_build_that_is_never_kept_is_told_with_the_reason(place):
     place.write("k.cu", KERNEL + "// __TIME__\nconst char* t = __TIME__;\n")
     assert place.explain()["verdict"] == "uncacheable"
     built = place.build()
@@ -168,7 +168,7 @@ def test_a_corrupt_entry_is_told_with_the_time(place):
     assert place.daemon.stats()["corrupt_entries_total"] == 1
 
 
-def test_what_became_of_an_entry_is_known_after_a_restart(place):
+def test_the_fate_of_an_entry_is_known_after_a_restart(place):
     """The history of builds is not, but why this one is no hit."""
     place.write("k.cu", KERNEL + "//fake: output-size 20000\n")
     key = place.build()["key"]

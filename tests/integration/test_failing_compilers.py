@@ -28,7 +28,7 @@ def assert_goes_on(daemon):
 
 @pytest.mark.parametrize("command, tries", [("crash", 1), ("abort", 1), ("recurse", 1), ("exit 7", 2)])
 def test_crashing_compiler(fake, command, tries):
-    """What died twice by its own signal is in quarantine for this uid; what may have been the machine's fault is not."""
+    """A build that died twice by its own signal is in quarantine for this uid; one that the machine may have killed is not."""
     error, name = ask(fake, f"//fake: {command}\n")
     assert error.code() == grpc.StatusCode.INTERNAL, error
     assert name == "worker-crashed"
@@ -103,7 +103,7 @@ extern "C" __global__ void k(int* p) {
     ("700MiB", "__device__ char table[45u << 20] = {1};\n"),  # the same, far below the limit
 ], ids=["among headers", "in the program", "without a word", "in one large piece"])
 def test_nvrtc_without_memory_is_exhausted_and_not_remembered(make_daemon, directory, limit, program):
-    """What it says and does then is NVRTC's own: the fake compiler only repeats it."""
+    """The messages and the exit are NVRTC's own: the fake compiler only repeats it."""
     daemon = make_daemon("--worker-memory-limit", limit, roots=(PLACES.cuda13,)).start()
     source = directory / "large.cu"
     source.write_text(program)

@@ -50,7 +50,7 @@ def test_the_daemon_has_a_toolchain_of_its_own_for_each_image(make_daemon, image
 
 
 @pytest.mark.parametrize("part", ("include", "lib/libnvrtc.so.13"))
-def test_what_is_mounted_over_a_part_of_a_toolchain_makes_it_another_at_once(make_daemon, directory, part):
+def test_a_mount_over_a_part_of_a_toolchain_makes_it_another_at_once(make_daemon, directory, part):
     """And what was there before makes it the former one."""
     for name, contents in toolkit(ONE).items():
         for place in ("root", "other"):

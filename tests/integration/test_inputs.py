@@ -75,7 +75,7 @@ def test_a_path_that_shows_is_part_of_the_key(fake, directory):
 
 
 @pytest.mark.parametrize("limit, output", (("256KiB", ""), ("2MiB", "//fake: output-size 3M\n")))
-def test_what_is_larger_than_one_message_of_the_daemon_goes_ahead_and_in_chunks(make_daemon, directory, limit, output):
+def test_an_input_larger_than_one_message_of_the_daemon_goes_ahead_and_in_chunks(make_daemon, directory, limit, output):
     daemon = make_daemon("--message-limit", limit).start()
     text = output + "//" + 3_000_000 * "x" + "\n" + KERNEL
     assert [build(daemon, directory, text)["outcome"] for _ in range(2)] == ["built", "hit"]

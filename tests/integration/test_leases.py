@@ -81,7 +81,7 @@ def test_a_stock_client_that_knows_no_releases_gets_the_lease_of_who_failed(daem
         assert next(call).HasField("lease")
 
 
-def test_who_has_as_many_leases_as_a_user_may_waits_for_one_to_end(daemon):
+def test_a_user_with_all_its_leases_taken_waits_for_one_to_end(daemon):
     """Sixty-four are held; six more callers are served as those end."""
     held = [LeaseClient(daemon, str(number)) for number in range(64)]
     assert all(client.hear().startswith("lease ") for client in held)
@@ -295,7 +295,7 @@ def test_a_restart_keeps_deposits(daemon):
 
 
 def test_a_deposit_that_was_written_survives_the_daemon_killed(daemon):
-    """What `published` promises of a daemon that is killed: it is written without delay, not before the answer."""
+    """A published deposit survives a kill of the daemon: it is written without delay, not before the answer."""
     key = deposit(daemon, "v", "kept over a kill")
     wait_for(lambda: any(b"kept over a kill" in file.read_bytes() for file in database_files(daemon)), "the write")
     daemon.kill()

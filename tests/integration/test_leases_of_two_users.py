@@ -63,7 +63,7 @@ def test_members_of_a_group_who_name_it_share(shared):
 
 
 def test_a_group_with_very_many_members_is_found_by_its_name(shared, directory):
-    """What stands in the machine's list of groups is longer than any buffer that one begins with."""
+    """The entry in the machine's list of groups is longer than any initial buffer."""
     groups = directory / "group"
     groups.write_text(f"large:x:60001:{','.join(f'member-{number}' for number in range(20_000))}\n")
     alone = ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" /etc/group && exec "$@"', str(groups)]
@@ -83,7 +83,7 @@ def test_members_of_a_group_wait_for_one_lease(shared):
     assert LeaseClient(shared, of_group="60001", **ALICE).hear() == "hit by bob"
 
 
-def test_who_is_not_in_a_group_is_denied_whatever_lies_there(shared):
+def test_a_user_outside_a_group_is_denied_whether_or_not_it_has_a_deposit(shared):
     answers = [LeaseClient(shared, of_group="60001", **CAROL).hear()]
     deposit(shared, "v", "for the group", of_group="60001", **ALICE)
     answers.append(LeaseClient(shared, of_group="60001", **CAROL).hear())

@@ -218,7 +218,7 @@ def test_freeing_a_batch_ends_its_compiles(daemon, toolkit):
     client.close()
 
 
-def test_what_is_too_large_for_a_message_goes_and_comes_all_the_same(batch):
+def test_builds_too_large_for_a_message_are_sent_and_answered_all_the_same(batch):
     large = "// " + "x" * (20 << 20) + "\n//fake: output-size 18M\n"
     for tag in range(3):
         batch.add(f"// {tag % 2}\n" + large, tag)

@@ -51,7 +51,7 @@ def test_a_client_elsewhere_is_spared_headers_that_it_sent_before(make_daemon, e
     assert hit["outcome"] == "hit"
 
 
-def test_what_shows_its_path_stays_under_it(make_daemon, directory, elsewhere):
+def test_a_build_that_shows_its_path_stays_under_it(make_daemon, directory, elsewhere):
     daemon = make_daemon(roots=(PLACES.cuda13,)).start()
     shows = ONE + "__device__ const char* where = __FILE__;\n"
     tree(elsewhere.inside, value=shows)

@@ -60,7 +60,7 @@ def test_a_pasted_name_of_the_program_comes_out_right_with_precompiled_headers(m
     ("__device__ unsigned long t = hash_of(C3(C2(__, DA), C2(TE, __)));\n", {}),
     ('#include "h.h"\n__device__ char t[] = C3(ONE, ME__);\n', {"h.h": "#define ONE __TI\n"}),
 ), ids=("text", "number", "with a header"))
-def test_what_holds_a_pasted_time_is_not_kept(lasting, place, source, headers):
+def test_a_program_that_pastes_a_time_is_not_kept(lasting, place, source, headers):
     for header, text in headers.items():
         (place / "x" / header).write_text(text)
     program = place / "x" / "f.cu"
@@ -119,7 +119,7 @@ class Puzzle:
 
 
 @pytest.mark.parametrize("seed", range(int(os.environ.get("CCCL_CACHED_TEST_PUZZLES", "8"))))
-def test_whatever_way_the_pieces_come_the_output_is_raw_nvrtcs(lasting, place, seed):
+def test_names_pasted_in_random_ways_give_the_output_of_raw_nvrtc(lasting, place, seed):
     puzzle = Puzzle(random.Random(seed))
     check_each_directory(lasting, place, puzzle.source, *puzzle.options, headers={"h.h": puzzle.header})
 

@@ -151,7 +151,7 @@ def test_the_name_by_which_the_tool_is_called_is_in_what_it_makes(standin):
     ["a.ptx", "-o", "o", "--no-such-option"], ["a.ptx", "-o", "o", "-O", "3", "-arch=sm_90"], ["a.ptx", "-o", "o", "-split-compile=2"],
     ["-ias", ptx(), "-o", "o"], ["--list-version"],
 ], ids=lambda words: " ".join(words)[:40])
-def test_what_is_not_known_is_the_real_ones(standin, words):
+def test_an_unknown_use_is_left_to_the_real_ptxas(standin, words):
     for name in ("a.ptx", "b.ptx"):
         (standin.work / name).write_text(ptx(name[0]))
     (standin.work / "options").write_text("-arch=sm_90")

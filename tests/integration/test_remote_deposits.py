@@ -46,7 +46,7 @@ def test_members_on_another_node_are_handed_it(node):
     assert count(two, "remote_deposits_total") == 1
 
 
-def test_who_is_no_member_or_names_no_group_is_handed_nothing(node):
+def test_a_user_that_is_no_member_or_names_no_group_is_handed_nothing(node):
     one, two = node("one"), node("two")
     share(one)
     assert "54323 was not in group" in of_group(two, **CAROL)
@@ -55,7 +55,7 @@ def test_who_is_no_member_or_names_no_group_is_handed_nothing(node):
     assert count(two, "remote_lookups_total") == 0
 
 
-def test_what_is_private_or_of_another_group_stays_on_its_node(node, redis):
+def test_deposits_that_are_private_or_of_another_group_stay_on_their_node(node, redis):
     one, both = node("one"), node("both", "--remote-deposits", OTHER.gr_name)
     deposit(one, "v", "of alice", **ALICE)
     deposit(one, "v", "of the others", of_group=str(OTHER.gr_gid), **BOB)
@@ -75,7 +75,7 @@ def test_a_node_that_does_not_list_the_group_takes_and_gives_nothing(node, group
     assert count(two, "remote_writes_total") == 0
 
 
-def test_what_its_user_removes_is_gone_from_redis(node):
+def test_a_deposit_that_its_user_removes_is_gone_from_redis(node):
     one, two = node("one"), node("two")
     share(one)
     [key] = [each["key"] for each in listed(one, user=54321)]
@@ -85,7 +85,7 @@ def test_what_its_user_removes_is_gone_from_redis(node):
     assert of_group(two, **BOB).startswith("lease ")
 
 
-def test_what_a_stranger_signed_is_not_taken(node, keys):
+def test_a_deposit_signed_by_a_stranger_is_not_taken(node, keys):
     stranger, public = keys.make("stranger.key")
     one, two = node("one", key=stranger, trust=keys.trust("strangers", public)), node("two")
     share(one)

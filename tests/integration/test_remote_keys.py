@@ -91,7 +91,7 @@ def test_trusted_keys_are_listed_with_their_comments_until_they_are_revoked(plac
     assert remote("keys", *chosen).stdout == b"no keys\n"
 
 
-def test_what_a_person_wrote_into_the_list_stays(place):
+def test_lines_that_a_person_wrote_into_the_list_stay(place):
     listed = place / "list"
     listed.write_text(f"# rack 1\n\n  ed25519 {key_in(place / 'one.pub')}   first\n# rack 2")
     remote("trust", place / "two.pub", "--list", listed)

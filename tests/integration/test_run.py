@@ -603,7 +603,7 @@ assert nvrtc.nvrtcCompileProgram(program, 2, [b"-arch=sm_90", b"--time=" + sys.a
 """
 
 
-def test_what_the_real_library_compiled_does_not_come_with_the_advice_to_compile_here(daemon, directory):
+def test_a_compile_by_the_real_library_comes_without_the_advice_to_compile_here(daemon, directory):
     times = directory / "times.csv"
     _, report = under_run(daemon.socket, sys.executable, "-c", WITH_FILES, times, PYTHONPATH=str(PACKAGES),
                           LD_LIBRARY_PATH=str(library_of(PLACES.cuda13).parent))

@@ -133,7 +133,7 @@ def test_a_tool_that_is_missing_fails_as_without_run(tools):
 
 @pytest.mark.parametrize("contents", [b"echo a script", b"#!/no/such/interpreter", b"", b"\x7fELF" + bytes(96)],
                          ids=["no interpreter", "missing interpreter", "empty", "damaged"])
-def test_what_is_no_program_is_left_to_the_kernel_and_to_shells(tools, contents):
+def test_a_file_that_is_no_program_is_left_to_the_kernel_and_to_shells(tools, contents):
     tools.ptxas.write_bytes(contents)
     for way, name in [(way, tools.ptxas) for way in BY_PATH + BY_NAME] + [(way, "ptxas") for way in BY_NAME]:
         words = (tools.starter, way, name, "a", "b", "c", "d")

@@ -63,7 +63,7 @@ def test_a_hit_that_is_compiled_to_other_bytes_is_counted_logged_and_dropped(che
     assert digest(again) not in kept
 
 
-def test_what_a_check_dropped_stays_so_after_a_restart(checked):
+def test_an_entry_that_a_check_dropped_stays_dropped_after_a_restart(checked):
     drop(checked)
     assert checked.stop() == 0
     checked.start()

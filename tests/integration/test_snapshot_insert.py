@@ -73,7 +73,7 @@ def test_builds_over_headers_hit_where_the_headers_are_the_same(shared, fresh, p
     assert over(fresh, "another", "// same", ALICE) == "built"
 
 
-def test_what_a_user_inserts_serves_that_user_alone(shared, fresh, place):
+def test_entries_that_a_user_inserts_serve_that_user_alone(shared, fresh, place):
     build(shared, 1)
     file = place / "a.snap"
     snapshot(shared, "create", file)
@@ -86,7 +86,7 @@ def test_what_a_user_inserts_serves_that_user_alone(shared, fresh, place):
     assert fresh.stats()["compiles_total"] == 1
 
 
-def test_what_an_administrator_inserts_serves_everybody(shared, fresh, place):
+def test_entries_that_an_administrator_inserts_serve_everybody(shared, fresh, place):
     build(shared, 1)
     file = place / "a.snap"
     snapshot(shared, "create", file)
@@ -98,7 +98,7 @@ def test_what_an_administrator_inserts_serves_everybody(shared, fresh, place):
     assert fresh.stats()["compiles_total"] == 0
 
 
-def test_what_a_user_inserted_gets_into_no_administrators_file(shared, fresh, place):
+def test_entries_that_a_user_inserted_get_into_no_administrators_file(shared, fresh, place):
     """Or it would be everybody's once that one is inserted elsewhere."""
     build(shared, 1)
     file = place / "a.snap"
@@ -144,7 +144,7 @@ def test_a_file_that_is_not_whole_is_refused_with_the_reason(fresh, place, broke
 
 
 def test_the_daemon_verifies_by_itself(fresh, place, broken):
-    """What a client of another make sends is looked at from end to end as well."""
+    """A snapshot from a client of another make is verified from end to end as well."""
     contents = (place / "whole.snap").read_bytes()
     with fresh.channel() as channel:
         stub = snapshot_pb2_grpc.SnapshotStub(channel)

@@ -59,7 +59,7 @@ def test_a_snapshot_of_the_same_has_the_same_bytes(shared, place, make_daemon, t
     assert one == other
 
 
-def test_what_others_were_answered_is_not_exported(shared, place):
+def test_answers_to_others_are_not_exported(shared, place):
     mine, both = build(shared, 1, user=ALICE), build(shared, 2, user=ALICE)
     other = build(shared, 3, user=BOB)
     assert build(shared, 2, user=BOB)["outcome"] == "hit"
@@ -156,7 +156,7 @@ def test_a_delta_holds_exactly_what_is_new(shared, place):
     assert keys(shared, delta) == sorted(new)
 
 
-def test_what_was_answered_is_known_after_a_restart_and_a_kill(shared, place):
+def test_earlier_answers_are_known_after_a_restart_and_a_kill(shared, place):
     answered = [build(shared, number)["key"] for number in range(3)]
     file = place / "a.snap"
     shared.stop()
@@ -169,7 +169,7 @@ def test_what_was_answered_is_known_after_a_restart_and_a_kill(shared, place):
     assert keys(shared, file) == sorted(answered)
 
 
-def test_what_is_not_kept_any_more_is_counted(make_daemon, toolkit, place):
+def test_entries_that_are_no_longer_kept_are_counted(make_daemon, toolkit, place):
     daemon = make_daemon("--store-limit", "4MiB", "--memory-limit", "1MiB", roots=(toolkit.root,)).start()
     for number in range(40):
         daemon.build_json(f"// {number}\n//fake: output-size 300000\n")

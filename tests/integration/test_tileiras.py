@@ -118,7 +118,7 @@ def test_where_tileiras_looks_for_files_elsewhere_the_run_is_its_own(standin, fa
     assert fake.stats()["leases_failed_total"] == 0
 
 
-def test_what_is_not_known_is_the_real_ones(standin, fake):
+def test_an_unknown_use_is_left_to_the_real_tileiras(standin, fake):
     (standin.work / "options").write_text("-O2")
     inputs = set(standin.work.iterdir())
 

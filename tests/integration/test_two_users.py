@@ -98,7 +98,7 @@ def test_a_program_without_headers_is_built_from_below_a_closed_home(shared, dir
 
 
 def test_a_fifo_of_another_uid_is_not_opened(shared, directory):
-    """Whoever opens it waits for ever."""
+    """A process that opens it waits for ever."""
     os.mkfifo(directory / "local.h", 0o666)
     (directory / "local.h").chmod(0o666)
     done = build_beside_a_header(shared, directory, user=ALICE)
@@ -189,7 +189,7 @@ def test_a_user_is_told_nothing_of_what_others_built(shared):
 
 
 def test_no_preamble_of_the_overflow_user_is_kept(make_daemon):
-    """Whoever has no uid here has that one: it may be anybody."""
+    """A user without a uid here has that one: it may be anybody."""
     daemon = make_daemon("--pch-memory-limit", "4GiB", "--socket-mode", "0666", roots=(PLACES.cuda13,)).start()
 
     def build(header, value, user):

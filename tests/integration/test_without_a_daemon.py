@@ -165,7 +165,7 @@ def test_a_toolchain_is_hashed_and_probed_once(alone):
     assert alone.facts() == facts
 
 
-def test_what_others_could_have_written_about_toolchains_is_not_believed(alone):
+def test_toolchain_facts_that_others_could_have_written_are_not_believed(alone):
     first = alone.build(GOOD)
     for fact in alone.facts():
         fact.write_bytes(fact.read_bytes()[:-32] + bytes(32) if "files" in fact.name else b"000")

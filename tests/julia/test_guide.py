@@ -22,7 +22,7 @@ def test_the_ptx_of_a_second_session_hits(depot, lasting):
     assert first[1] == second[1]
 
 
-def test_what_a_program_makes_is_deposited(depot, lasting):
+def test_the_result_of_a_program_is_deposited(depot, lasting):
     for example in (EXAMPLES[2], EXAMPLES[2].replace('"what was made"  #', 'error("made again")  #')):
         assert depot.run(example, lasting.socket).stdout == "what was made\n"
 

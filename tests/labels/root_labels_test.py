@@ -22,7 +22,7 @@ def complaints(label, text, beside=""):
 
 
 class RootLabels(unittest.TestCase):
-    def test_what_needs_root_and_has_no_label_is_found(self):
+    def test_a_test_that_needs_root_and_has_no_label_is_found(self):
         for text in (
             DEMANDS_ROOT,
             "def test(daemon):\n    daemon.cli('stats', user=65534)\n",
@@ -39,7 +39,7 @@ class RootLabels(unittest.TestCase):
         self.assertIn("lacks ROOT: fixtures.py:3", complaints("", text, beside=DEMANDS_ROOT)[0])
         self.assertEqual(complaints(" ROOT", text, beside=DEMANDS_ROOT), [])
 
-    def test_what_others_can_do_needs_no_label(self):
+    def test_a_test_that_any_user_can_run_needs_no_label(self):
         for text in (
             "def test(daemon):\n    daemon.cli('stats', user=None)\n",
             "import os\ndef test(d):\n    user = 1 if os.geteuid() == 0 else None\n    d.cli('stats', user=user)\n",

@@ -49,7 +49,7 @@ def linked_by_the_bindings(parts):
 
 @pytest.mark.parametrize("caller", [by_the_plug_in, by_the_bindings])
 @pytest.mark.parametrize("callee", [by_the_plug_in, by_the_bindings])
-def test_what_either_compiled_is_linked_by_either(client, caller, callee):
+def test_code_that_either_compiled_is_linked_by_either(client, caller, callee):
     parts = [("caller", caller(client, CALLER)), ("callee", callee(client, CALLEE))]
     made = client.link([(name, contents, "ltoir") for name, contents in parts], arch="sm_90", options=["-lto"])
     assert linked_by_the_bindings(parts) == made.cubin

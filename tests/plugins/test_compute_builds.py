@@ -212,7 +212,7 @@ def test_without_a_daemon_the_program_builds_and_is_told_why():
     assert outcome(cache) == {"builds": 1, "errors": {"ConnectionError: nobody there": 1}}
 
 
-def test_what_was_built_without_an_answer_is_not_asked_for_again():
+def test_a_build_that_got_no_answer_is_not_asked_for_again():
     cache = builds(Broken())
     first = construct(cache, "built")
     assert construct(cache, "built").build_results is first.build_results
@@ -246,7 +246,7 @@ def test_a_process_that_waited_in_vain_waits_briefly_until_the_daemon_answers(er
     assert leases.waits == [120.0, 1.0, 1.0, 120.0]
 
 
-def test_what_has_no_identity_is_built_and_the_reason_is_told():
+def test_an_algorithm_without_an_identity_is_built_and_the_reason_is_told():
     cache = builds(Leases())
     assert construct(cache, None).text is None
     assert outcome(cache) == {"builds": 1, "not_cached": {"no identity": 1}}

@@ -58,7 +58,7 @@ def test_operators_that_differ_in_one_thing_have_different_identities(pair):
     + [(numpy.float32, numpy.float64), (int, float)],
     ids=repr,
 )
-def test_what_is_captured_or_global_is_part_of_the_identity(one, other):
+def test_captured_and_global_values_are_part_of_the_identity(one, other):
     make = "def make(K):\n  def f(a): return a + K\n  return f"
     inner = "def f(a):\n  g = lambda x: x + K\n  return g(a)"
     assert identity(define(make, "make")(one)) != identity(define(make, "make")(other))
@@ -102,7 +102,7 @@ SAME = {
 
 
 @pytest.mark.parametrize("text, again, one, other", SAME.values(), ids=SAME.keys())
-def test_what_does_not_reach_the_code_is_left_out(text, again, one, other):
+def test_values_that_do_not_reach_the_code_are_left_out(text, again, one, other):
     assert variant(text, **one) == variant(again, **other)
 
 
@@ -162,7 +162,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("source, values, reason", REFUSED.values(), ids=REFUSED.keys())
-def test_what_has_no_identity_is_refused_with_the_reason(source, values, reason):
+def test_an_operator_without_an_identity_is_refused_with_the_reason(source, values, reason):
     with pytest.raises(Refused, match=reason):
         variant(source, **values)
 

@@ -342,7 +342,7 @@ def _debugged():
 
 
 @pytest.mark.parametrize("make, reason", REFUSED.values(), ids=REFUSED.keys())
-def test_what_has_no_identity_is_not_cached_and_the_reason_is_told(make, reason):
+def test_a_call_without_an_identity_is_not_cached_and_the_reason_is_told(make, reason):
     assert key(make) is None
     assert any(reason in told for told in plugin.status()["not_cached"])
 

@@ -43,14 +43,14 @@ def test_the_second_process_builds_nothing(fake, restarted):
     assert not second["status"]["errors"] and not second["status"]["not_cached"]
 
 
-def test_what_was_built_for_a_capability_serves_a_device_that_has_it(fake):
+def test_a_build_for_a_capability_serves_a_device_that_has_it(fake):
     first = finish(start(fake, "transform"))
     second = finish(start(fake, "here"))
     assert second["calls"] == [] and second["status"]["hits"] == 1
     assert second["made"]["here"] == first["made"]["transform"]
 
 
-def test_what_was_built_for_another_device_is_not_built_again(fake):
+def test_a_build_for_another_device_is_not_made_again(fake):
     first = finish(start(fake, "transform"))
     second = finish(start(fake, "elsewhere"))
     assert second["status"]["errors"] == {}

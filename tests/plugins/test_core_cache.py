@@ -71,7 +71,7 @@ def cache(leases):
         yield cache
 
 
-def test_what_is_stored_is_found_under_text_and_bytes(cache):
+def test_a_stored_value_is_found_under_text_and_bytes(cache):
     with pytest.raises(KeyError):
         cache["key"]
     cache["key"] = b"contents"
@@ -124,7 +124,7 @@ def test_closing_gives_leases_back(leases):
     assert not leases.held.locked()
 
 
-def test_what_is_there_already_stays(cache):
+def test_an_existing_entry_stays(cache):
     cache["key"] = b"first"
     cache["key"] = b"second"
     assert cache["key"] == b"first"
@@ -177,7 +177,7 @@ def test_clearing_removes_what_is_kept_in_this_scope_alone(cache, leases):
     assert leases.removed == ["cuda.coreNone", "key", "cuda.core4"]
 
 
-def test_what_the_daemon_keeps_is_removed(fake):
+def test_an_entry_in_the_daemon_is_removed(fake):
     def connect():
         return cccl_cache.Client(fake.socket)
 

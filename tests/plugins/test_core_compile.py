@@ -129,7 +129,7 @@ def test_nvvm_ir_is_compiled(client, asked):
     assert b".entry f" in bytes(code.code) and len(asked) == 1
 
 
-def test_what_does_not_compile_raises_with_the_log(client):
+def test_a_program_that_does_not_compile_raises_with_the_log(client):
     with pytest.raises(cccl_cache.CompileError, match="nowhere"):
         cccl_cache.core.compile("__global__ void f() { nowhere(); }", "c++", options=options(), client=client)
 
@@ -151,7 +151,7 @@ def test_without_a_daemon_the_process_compiles(tmp_path, alone, caplog):
     assert list(code.symbol_mapping) == ["scale<float>"]
 
 
-def test_what_this_release_does_not_know_is_the_process_own(client, asked, monkeypatch):
+def test_a_compile_that_this_release_does_not_know_is_left_to_the_process(client, asked, monkeypatch):
     def unknown(self, *_):
         raise AttributeError("another release calls it otherwise")
 

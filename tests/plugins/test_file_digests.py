@@ -62,7 +62,7 @@ def test_equal_contents_elsewhere_have_an_equal_digest(tmp_path):
     assert contents_digest(str(tmp_path / "one")) == contents_digest(str(tmp_path / "other"))
 
 
-def test_what_a_linked_directory_holds_counts(tmp_path, settled):
+def test_the_contents_of_a_linked_directory_count(tmp_path, settled):
     header = write(tmp_path / "elsewhere/x.h", "1")
     (tmp_path / "tree").mkdir()
     (tmp_path / "tree/linked").symlink_to(tmp_path / "elsewhere")
@@ -99,7 +99,7 @@ def test_a_second_look_reads_no_file(tmp_path, settled, reads):
     assert len(reads) == 1
 
 
-def test_what_changed_just_now_is_read_again(tmp_path, reads):
+def test_a_file_that_changed_just_now_is_read_again(tmp_path, reads):
     file = tmp_path / "library.so"
     file.write_text("1")
     contents_digest(str(file))

@@ -124,7 +124,7 @@ def test_a_graph_keeps_what_it_uses_until_it_is_destroyed(said):
     assert "wait" in said()
 
 
-def test_what_an_update_replaced_is_given_back(said):
+def test_resources_that_an_update_replaced_are_given_back(said):
     value, other = integer(), integer()
     kept = weakref.ref(value)
     node = add(value, 1)
@@ -216,7 +216,7 @@ def test_addresses_need_a_size():
     (lambda: EmptyNode([None]), TypeError, "None"),
     (lambda: EmptyNode(["start"]), TypeError, "a str is given where a node is wanted"),
 ])
-def test_what_cannot_be_built_is_refused_with_the_reason(node, error, word):
+def test_a_graph_that_cannot_be_built_is_refused_with_the_reason(node, error, word):
     with pytest.raises(error, match=word):
         node().build()
 

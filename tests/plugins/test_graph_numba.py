@@ -75,7 +75,7 @@ def test_a_function_is_compiled_once_for_equal_types():
     (whole_grid, [DeviceArray(1)], ValueError, "cooperative"),
     (cuda.jit(debug=True, opt=False)(plain), [DeviceArray(1), (1, 2), True], ValueError, "debug=True"),
 ])
-def test_what_a_graph_can_not_launch_is_refused_with_the_reason(kernel, args, error, word):
+def test_a_kernel_that_a_graph_can_not_launch_is_refused_with_the_reason(kernel, args, error, word):
     with pytest.raises(error, match=word):
         KernelNode(kernel, args).build()
 

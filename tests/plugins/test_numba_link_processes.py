@@ -86,7 +86,7 @@ def test_without_a_daemon_each_process_generates(directory, backend):
     assert answer["errors"]
 
 
-def test_what_nvmath_generates_is_generated_once(real):
+def test_code_that_nvmath_generates_is_generated_once(real):
     first, second = (run(real, "numba-cuda", 0, "nvmath") for _ in range(2))
     assert counts(first) == GENERATED and counts(second) == HIT
     assert first["cubin"] == second["cubin"]

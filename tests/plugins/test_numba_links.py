@@ -334,7 +334,7 @@ def test_a_signature_that_does_not_fit_is_refused(numba, signature, said):
 
 
 @pytest.mark.parametrize("code, said", [(b"\xff\xfe\x00", "no code"), (7, "not a int"), ([None], "not a NoneType")])
-def test_what_is_no_code_is_refused(numba, code, said):
+def test_an_input_that_is_no_code_is_refused(numba, code, said):
     with pytest.raises(TypeError, match=said):
         numba.cubin(kernel_of(Given(code)), numba.types.float32[::1])
 

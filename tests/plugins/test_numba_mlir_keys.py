@@ -124,7 +124,7 @@ KEYLESS = type("Keyless", (), {name: vars(Scale)[name] for name in vars(Scale) i
 @pytest.mark.parametrize("names, said", [
     ({"f": {"a": 1}, "value": "len(f)"}, "a dict can change"),
     ({"f": KEYLESS(3), "value": "f(data[1])"}, "no __numba_cuda_link_key__ describes")])
-def test_what_has_no_identity_is_compiled_here(names, said):
+def test_a_kernel_without_an_identity_is_compiled_here(names, said):
     try:
         _, _, reasons = kernel(**names)
     except Exception:
@@ -162,7 +162,7 @@ def captured_kernel(data):
 
 @pytest.mark.parametrize("method, whole", [
     (lambda self: b"same", True), (lambda self, *kinds: b"same", True), (lambda self, kind: b"same", False)])
-def test_what_an_object_generates_has_a_key_with_and_without_the_types_of_a_call(method, whole):
+def test_code_that_an_object_generates_has_a_key_with_and_without_the_types_of_a_call(method, whole):
     scale = type("Keyed", (Scale,), {"__numba_cuda_link_key__": method})(5)
     make = lambda: kernel("scale(data[1])", scale=scale)  # noqa: E731
     first, second = make(), make()

@@ -34,7 +34,7 @@ def test_numbers_and_the_order_of_modules_do_not_count():
     assert first.name(kernel) == second.name(other_kernel) != kernel
 
 
-def test_what_a_callee_of_a_callee_does_counts():
+def test_a_callee_of_a_callee_counts():
     (one, kernel, _), (other, other_kernel, _) = program(10), program(10, body="unreachable")
     assert renamed(one).name(kernel) != renamed(other).name(other_kernel)
 
@@ -63,7 +63,7 @@ def test_equal_functions_with_variables_of_their_own_stay_two():
     [module("f", 1), module("f", 1, body="unreachable")],
     [module("f", 1, name("g", 2)), module("g", 2, name("f", 1))],
 ])
-def test_what_is_not_understood_is_left_alone(texts):
+def test_code_that_is_not_understood_is_left_alone(texts):
     assert renamed(texts) is None
 
 

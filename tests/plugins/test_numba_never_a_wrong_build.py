@@ -180,7 +180,7 @@ def test_equal_closures_are_one_kernel_and_others_are_not():
         assert compiled(lambda: capturing(72)) != first
 
 
-def test_what_a_kernel_is_compiled_from_may_not_change_meanwhile(monkeypatch):
+def test_the_sources_of_a_kernel_may_not_change_meanwhile(monkeypatch):
     scope = {"G": 45}
     exec("def k(a): a[0] = G", scope)
     bind = numba_device.dispatcher._Kernel.bind
@@ -221,7 +221,7 @@ def test_a_kernel_without_an_identity_says_why(reached, reason):
 @pytest.mark.parametrize("options, reason", [
     ({"debug": True, "opt": False}, "it is compiled for debugging"), ({"lineinfo": True}, "it has the lines of its source"),
 ])
-def test_what_names_the_source_is_left_to_numba(options, reason):
+def test_a_kernel_that_names_its_source_is_left_to_numba(options, reason):
     def k(a):
         a[0] = 1
 

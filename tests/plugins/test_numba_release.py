@@ -22,7 +22,7 @@ CHANGED = [
 ]
 
 
-def test_what_was_tested_is_pinned_and_told():
+def test_the_tested_releases_are_pinned_and_told():
     pins = dict(re.findall(r"^([\w-]+)==(\S+)", (ROOT / "scripts/locks/numba.txt").read_text(), re.M))
     assert (pins["numba-cuda"],) == TESTED and (pins["numba"],) == TESTED_NUMBA
     [line] = re.findall(r"^pip install (.*numba-cuda.*)", (ROOT / "docs/guide-numba-cuda.md").read_text(), re.M)

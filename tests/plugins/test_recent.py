@@ -5,7 +5,7 @@
 from cccl_cache._plugin.recent import Recent
 
 
-def test_what_was_used_last_is_kept():
+def test_the_most_recently_used_entries_are_kept():
     recent = Recent(2)
     for key in "ab":
         assert recent.keep(key, key.upper()) == key.upper()

@@ -42,7 +42,7 @@ def test_a_group_names_no_file_elsewhere(name):
 
 
 @pytest.mark.parametrize("packed", [b"", b"no group", pack(FILES)[:-5], pack({})[:4]])
-def test_what_is_no_group_is_refused(packed):
+def test_an_object_that_is_no_group_is_refused(packed):
     with pytest.raises(ValueError, match="damaged"):
         unpack(packed)
 
@@ -89,7 +89,7 @@ def test_a_manifest_that_is_torn_is_none(place, torn):
     assert place.group("f.json") is None
 
 
-def test_what_killed_processes_left_is_removed_once_it_is_old(place):
+def test_files_that_killed_processes_left_are_removed_once_they_are_old(place):
     stages = os.path.join(os.path.dirname(place.path), ".cccl-cache")
     for name in ("old", "new"):
         os.makedirs(os.path.join(stages, name))

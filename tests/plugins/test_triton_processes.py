@@ -155,7 +155,7 @@ def test_a_daemon_that_hangs_costs_a_bounded_wait(node, fake):
     fake.process.send_signal(signal.SIGCONT)
 
 
-def test_what_was_left_half_written_comes_whole_from_the_daemon(node):
+def test_an_entry_that_was_left_half_written_comes_whole_from_the_daemon(node):
     [first] = node.start()
     made = in_step([first], [1, 2, 3])
     groups = sorted(node.cache.glob("*/__grp__scale.json"))
@@ -171,7 +171,7 @@ def test_what_was_left_half_written_comes_whole_from_the_daemon(node):
 
 
 @pytest.mark.parametrize("mode", ["TRITON_ALWAYS_COMPILE", "TRITON_KERNEL_OVERRIDE"])
-def test_what_is_not_in_tritons_key_stays_here(node, fake, mode):
+def test_a_build_with_inputs_outside_tritons_key_stays_here(node, fake, mode):
     [process] = node.start(**{mode: "1"})
     assert len(process.ask("compile", 1)) == 64
     assert counts(process)["published"] == 0

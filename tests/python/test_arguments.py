@@ -44,7 +44,7 @@ def refused(message):
     ({"timeout": "5"}, "timeout must be a number of seconds, not '5' (str)"),
     ({"priority": 1}, "priority must be a str, not 1 (int)"),
 ])
-def test_what_a_build_can_not_take_is_named(client, given, message):
+def test_an_argument_that_a_build_can_not_take_is_named(client, given, message):
     with refused(message):
         client.build(**{"source": KERNEL, "arch": "sm_90", **given})
 
@@ -56,7 +56,7 @@ def test_what_a_build_can_not_take_is_named(client, given, message):
     ({"inputs": [None]}, "each of inputs must be str or bytes, not None (NoneType)"),
     ({"inputs": [(5, b"")]}, "the name of an input must be a str, not 5 (int)"),
 ])
-def test_what_a_link_can_not_take_is_named(client, given, message):
+def test_an_argument_that_a_link_can_not_take_is_named(client, given, message):
     with refused(message):
         client.link(**{"inputs": [b"cubin"], "arch": "sm_90", **given})
 
@@ -67,12 +67,12 @@ def test_what_a_link_can_not_take_is_named(client, given, message):
     ({"lazy_modules": [(5, "")]}, "the name of a module must be a str, not 5 (int)"),
     ({"options": "-opt=0"}, "options must be a sequence of str, not '-opt=0' (str)"),
 ])
-def test_what_nvvm_can_not_take_is_named(client, given, message):
+def test_an_argument_that_nvvm_can_not_take_is_named(client, given, message):
     with refused(message):
         client.nvvm(**{"modules": ["define"], "arch": "compute_90", **given})
 
 
-def test_what_runs_is_a_program(client):
+def test_an_argument_that_is_no_program_is_refused(client):
     with refused("program must be a Build, Link or Nvvm, not 'x' (str)"):
         client.run("x")
     with refused("each program must be a Build, Link or Nvvm, not 'x' (str)"):
@@ -112,7 +112,7 @@ def test_a_generator_is_a_sequence():
     ("org.example", {5: "a"}, None, "each name in fields must be a str, not 5 (int)"),
     ("org.example", {"a": 1}, 5, "group must be a str, not 5 (int)"),
 ])
-def test_what_a_lease_can_not_take_is_named(client, namespace, fields, group, message):
+def test_an_argument_that_a_lease_can_not_take_is_named(client, namespace, fields, group, message):
     with refused(message):
         client.lease(namespace, fields, group=group)
 

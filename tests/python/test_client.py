@@ -57,7 +57,7 @@ def test_a_build_and_its_hit_have_the_same_bytes(client):
     assert first.timing.compile_us > 0 and second.timing.compile_us == 0
 
 
-def test_what_is_asked_for_is_what_comes(client):
+def test_the_requested_artifact_is_the_one_that_comes(client):
     made = client.build(KERNEL, arch="sm_90", options=["-DVALUE=1"], emit=("cubin", "ptx"))
     assert set(made.artifacts) == {"cubin", "ptx"}
     assert b".visible .entry f" in made.ptx
@@ -67,7 +67,7 @@ def test_what_is_asked_for_is_what_comes(client):
     assert set(ptx.artifacts) == {"ptx"}
 
 
-def test_what_does_not_compile_raises_with_the_log(client):
+def test_a_program_that_does_not_compile_raises_with_the_log(client):
     with pytest.raises(cccl_cache.CompileError, match="undefined") as raised:
         client.build("__global__ void f() { nowhere(); }", arch="sm_90", name="wrong.cu")
     assert "wrong.cu(1)" in raised.value.log
@@ -96,7 +96,7 @@ def test_a_client_is_not_copied_and_stays_usable(client, copied):
     assert client.build(KERNEL, arch="sm_90", options=["-DVALUE=1"]).cubin
 
 
-def test_what_does_not_compile_is_said_in_another_process_too(client):
+def test_a_failed_compile_is_told_in_another_process_too(client):
     with pytest.raises(cccl_cache.CompileError) as raised:
         client.build("__global__ void f() { nowhere(); }", arch="sm_90", name="wrong.cu")
     told = pickle.loads(pickle.dumps(raised.value))
@@ -250,7 +250,7 @@ def test_many_builds_need_no_thread(fake):
     assert len(threads) == 1
 
 
-def test_who_leaves_many_builds_early_ends_those_that_are_left(fake, toolkit):
+def test_a_program_that_leaves_many_builds_early_ends_those_that_are_left(fake, toolkit):
     finished = cccl_cache.Client(fake.socket).build_many(
         cccl_cache.Build(each, arch="sm_90") for each in ["//fake: wait-for left\n", "//fake: output-size 10\n"])
     assert next(finished)[0] == 1

@@ -74,7 +74,7 @@ def test_every_public_name_is_there_and_others_are_not():
         cccl_cache.Lese
 
 
-def test_what_a_build_or_a_lease_is_shows(client):
+def test_the_representation_of_a_build_or_a_lease_shows_its_state(client):
     assert repr(cccl_cache.Build(KERNEL, arch="sm_90", emit="ptx")) == "<cccl_cache.Build sm_90 ptx>"
     assert repr(cccl_cache.Link([b""], arch="sm_80")) == "<cccl_cache.Link sm_80 cubin>"
     assert repr(cccl_cache.Nvvm([b""], arch="compute_90")) == "<cccl_cache.Nvvm compute_90 ptx>"

@@ -25,7 +25,7 @@ def waiters(client):
     return gauge
 
 
-def test_what_one_publishes_the_next_is_handed(client):
+def test_a_value_that_one_publishes_is_handed_to_the_next(client):
     with client.lease(SPACE, {"a": 1, "b": "text", "c": b"\0bytes"}) as lease:
         assert lease.contents is None and lease.held
         lease.publish(b"made\0here")
@@ -68,7 +68,7 @@ def test_a_lease_is_not_copied_and_stays_held(client, copied):
         assert lease.held
 
 
-def test_who_waits_gets_what_is_published(client):
+def test_a_waiter_gets_the_published_value(client):
     with client.lease(SPACE, {"a": 1}) as lease, concurrent.futures.ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(client.lease, SPACE, {"a": 1})
         wait_for(lambda: waiters(client) == 1, "a caller that waits for the lease")
@@ -102,7 +102,7 @@ def test_deposits_are_listed_and_removed(client):
     assert client.deposits() == ()
 
 
-def test_who_waits_is_released_when_the_holder_fails(client):
+def test_a_waiter_is_released_when_the_holder_fails(client):
     with client.lease(SPACE, {"a": 1}) as lease, concurrent.futures.ThreadPoolExecutor(2) as pool:
         assert not lease.released
         waiting = [pool.submit(client.lease, SPACE, {"a": 1}) for _ in range(2)]

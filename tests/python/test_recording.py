@@ -94,7 +94,7 @@ def test_a_recording_holds_what_its_block_was_answered_by_any_client(client, fak
     assert keys < keys_in(file)
 
 
-def test_what_does_not_compile_is_not_recorded(real, directory):
+def test_a_program_that_does_not_compile_is_not_recorded(real, directory):
     client = cccl_cache.Client(real.socket)
     with cccl_cache.record(directory / "block.snap", client=client) as recording:
         with pytest.raises(cccl_cache.CompileError):
@@ -146,7 +146,7 @@ def test_a_daemon_is_warmed_again_after_a_day_and_after_a_restart(carried, make_
     assert cccl_cache.warm(carried, client=another) and len(inserted) == 2
 
 
-def test_what_can_not_be_inserted_raises_nothing(carried, fresh, directory, caplog):
+def test_a_record_that_can_not_be_inserted_raises_nothing(carried, fresh, directory, caplog):
     caplog.set_level("INFO", "cccl_cache")
     assert not cccl_cache.warm(directory / "nowhere.snap", client=fresh)
     carried.write_bytes(b"cut off")

@@ -25,7 +25,7 @@ def fresh(make_daemon, toolkit):
     return cccl_cache.Client(make_daemon(roots=(toolkit.root,), name="fresh").start().socket)
 
 
-def test_what_one_daemon_compiled_is_a_hit_of_another(client, fresh, directory):
+def test_a_compile_of_one_daemon_is_a_hit_of_another(client, fresh, directory):
     built = [build(client, number) for number in range(3)]
     file = directory / "kernels.snap"
     made = client.snapshot(file)
@@ -50,7 +50,7 @@ def test_a_delta_holds_what_is_new_and_filters_narrow_both(client, directory):
         assert client.snapshot(directory / "some", **filters).records == records, filters
 
 
-def test_what_was_deposited_goes_along(client, fresh, directory):
+def test_deposits_go_along(client, fresh, directory):
     with client.lease("org.example", {"code": "1"}) as lease:
         lease.publish(b"what a client made")
     build(client, 1)
@@ -86,7 +86,7 @@ def test_a_file_that_was_altered_is_refused_with_the_reason(client, fresh, direc
 
 
 def test_nothing_but_the_file_itself_is_written(client, directory):
-    """Whatever somebody put beside it, a link stays a link and a pipe a pipe."""
+    """Files that others put beside it keep their kind: a link stays a link and a pipe a pipe."""
     build(client, 1)
     other, target, link = directory / "other", directory / "target", directory / "link"
     other.write_text("another's")

@@ -5,7 +5,7 @@ const NAMESPACE = "org.example.test"
 
 unique_fields() = ["source" => string(unique_number()), "sm" => 90, "version" => v"1.2.3", "bytes" => UInt8[0, 255]]
 
-@testset "what one session publishes the next one finds" begin
+@testset "a deposit of one session is found by the next one" begin
     fields = unique_fields()
     lease = CcclCache.acquire(asking(), NAMESPACE, fields)
     @test lease.contents === nothing

@@ -49,7 +49,7 @@ end
     @test CcclCache.insert!(CcclCache.Cache(0, UInt8[])) == 0
 end
 
-@testset "what is no snapshot is refused each time, and what was inserted is not sent again" begin
+@testset "a file that is no snapshot is refused each time, and an inserted one is not sent again" begin
     contents = rand(Random.RandomDevice(), UInt8, 100)
     no_snapshot = CcclCache.Cache(1, contents)
     for _ in 1:2

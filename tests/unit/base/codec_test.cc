@@ -16,7 +16,7 @@ namespace {
 
 enum class Letter : uint8_t { kA = 1, kB = 2, kC = 3 };
 
-TEST_CASE("what a writer writes a reader reads") {
+TEST_CASE("a reader returns the values that a writer wrote") {
   const std::string big(100'000, 'b');
   ByteWriter writer;
   writer.Put<uint8_t>(7).CText(big).Put(0x89abcdef).Text("").Put(0x0123456789abcdef);

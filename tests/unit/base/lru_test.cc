@@ -197,7 +197,7 @@ class Model {
   std::vector<Entry> entries_;
 };
 
-TEST_CASE("whatever is done, the cache holds what its rules say") {
+TEST_CASE("the cache holds the entries that its rules allow after any sequence of calls") {
   const auto limits = GENERATE(
       Cache::Limits{.max_bytes = 60, .max_bytes_per_user = 30},
       Cache::Limits{.max_entries = 12, .max_entries_per_user = 5},

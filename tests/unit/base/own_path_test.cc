@@ -74,7 +74,7 @@ TEST_CASE("a path on which another user's link or directory stands is refused", 
   CHECK_FALSE(OwnDirectory(root / "real", {.given_away = true}).refusal.empty());
 }
 
-TEST_CASE("what is missing below a sticky directory is refused, unless the caller makes it") {
+TEST_CASE("a missing directory below a sticky one is refused, unless the caller makes it") {
   const TemporaryDirectory root;
   create_directories(root / "sticky");
   REQUIRE(chmod((root / "sticky").c_str(), 01777) == 0);
@@ -97,7 +97,9 @@ TEST_CASE("a home has one socket for this boot of this node, which fits into an 
   CHECK(SocketBelowHome("relative").empty());
 }
 
-TEST_CASE("what is missing is made for this user alone, whatever the umask, and nothing above it") {
+TEST_CASE(
+    "missing directories are made for this user alone, whatever the umask, and nothing above "
+    "them") {
   const TemporaryDirectory root;
   const mode_t before = umask(0);
   MakeLastDirectories(root / "home/.cache/cccl-cache", 2);

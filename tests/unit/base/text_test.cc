@@ -15,7 +15,7 @@ TEST_CASE("well-formed text stays as it is") {
   }
 }
 
-TEST_CASE("what is not UTF-8 becomes question marks, byte by byte") {
+TEST_CASE("bytes that are not UTF-8 become question marks, byte by byte") {
   CHECK(ToUtf8("a\xE9z") == "a?z");
   CHECK(ToUtf8("\xC0\xAF") == "??");            // overlong
   CHECK(ToUtf8("\xED\xA0\x80") == "???");       // surrogate
@@ -32,7 +32,7 @@ TEST_CASE("a text is cut between characters, and what is no character anywhere")
   CHECK(CutAtCharacter("\xE9\xE9\xE9", 2) == "\xE9\xE9");
 }
 
-TEST_CASE("what could steer a terminal becomes question marks") {
+TEST_CASE("characters that could steer a terminal become question marks") {
   CHECK(Printable("plain \u00e9\u20ac") == "plain \u00e9\u20ac");
   CHECK(Printable("a\x1b[2J\n\t\x7f\x80z") == "a?[2J????z");
   CHECK(Printable("\u0080\u009b\u009f\u00a0") == "???\u00a0");

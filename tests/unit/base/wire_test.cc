@@ -105,7 +105,7 @@ TEST_CASE("no length is believed beyond the message that it is in") {
   CHECK_FALSE(ReadsWell(std::string("\x12\xff\xff\xff\xff\x0f", 6)));
 }
 
-TEST_CASE("what is no protobuf is not well formed") {
+TEST_CASE("bytes that are no protobuf are not well formed") {
   CHECK(ReadsWell(""));
   CHECK_FALSE(ReadsWell(std::string("\x00", 1)));            // field 0
   CHECK_FALSE(ReadsWell(std::string("\x0b\x0c", 2)));        // a group
@@ -180,7 +180,7 @@ TEST_CASE("numbers are written as they are read") {
   }
 }
 
-TEST_CASE("what is empty is left out, but for a message") {
+TEST_CASE("empty fields are left out, but for a message") {
   CHECK(ProtoWriter().Number(1, 0).Bytes(2, "").Take().empty());
   CHECK(ProtoWriter().Message(3, "").Take() == std::string("\x1a\x00", 2));
 }

@@ -112,7 +112,7 @@ TEST_CASE("a named toolchain leaves the driver out, and a wrong name is a wrong 
   CHECK(Listen([&] { return FailPlan(wrong.error(), {}); }).exit_code == kUsage);
 }
 
-TEST_CASE("what is wrong with the machine is no wrong command line") {
+TEST_CASE("a fault of the machine is no wrong command line") {
   const Error error = {CCCL_CACHE_UNAVAILABLE, "no driver"};
   CHECK(Listen([&] { return FailPlan(error, {}); }).exit_code == kOther);
 }
@@ -190,7 +190,7 @@ TEST_CASE("without a name the choice is the daemon's") {
   CHECK(options.toolchain_id.empty());
 }
 
-TEST_CASE("what is none of these is refused with what would be one") {
+TEST_CASE("an unknown form of toolchain is refused with the known ones") {
   for (const std::string& spec :
        {std::string("newest"), std::string("12."), std::string(".9"), std::string("12.9.1"),
         std::string("0123abc"), std::string("0123ABCD"), std::string(65, 'a'), std::string("-1"),

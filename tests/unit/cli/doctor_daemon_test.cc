@@ -63,7 +63,7 @@ TEST_CASE("a socket that can't be connected to fails, and the way out says what 
   CHECK(Has(JudgeSocket("/s", "the system's", ENOENT).way_out, "sudo systemctl start"));
 }
 
-TEST_CASE("whom a socket does not admit is told where its mode is set") {
+TEST_CASE("a user that a socket does not admit is told where its mode is set") {
   CHECK(Has(JudgeSocket("/s", "the system's", EACCES).way_out, "SocketMode="));
   CHECK(Has(JudgeSocket("/s", "--socket", EACCES).way_out, "socket_mode"));
 }
@@ -223,7 +223,7 @@ TEST_CASE("a daemon that does not tell its statistics has no age, and a warning 
   CHECK(Has(store.seen, "not known"));
 }
 
-TEST_CASE("what is about the daemon is skipped without one") {
+TEST_CASE("checks about the daemon are skipped without one") {
   Patient patient;
   CHECK(CheckDaemon(&patient, false).verdict == CheckVerdict::kSkipped);
   CHECK(CheckToolchains(patient).verdict == CheckVerdict::kSkipped);

@@ -70,7 +70,7 @@ TEST_CASE("another library that is loaded before all others may be another drive
   unsetenv("XDG_CACHE_HOME");
 }
 
-TEST_CASE("what is not a version is not taken for one") {
+TEST_CASE("a text that is not a version is not taken for one") {
   Scene scene;
   scene.Ask("one start");
   for (const char* contents : {"", "13000", "one start", "-1\none start", "99999999999\none start",
@@ -103,7 +103,7 @@ TEST_CASE("a directory that others can write to is not asked, and nothing is put
   CHECK(scene.asked == 2);
 }
 
-TEST_CASE("what a link in its place leads to stays as it is") {
+TEST_CASE("the target of a link in its place stays as it is") {
   Scene scene;
   const std::string other = scene.directory.Write("other", "precious");
   std::filesystem::create_directories(scene.place);

@@ -56,7 +56,7 @@ TEST_CASE("a pipe, which has no size, is read to its end") {
   CHECK(*contents == large);
 }
 
-TEST_CASE("what can't be read is named with the reason") {
+TEST_CASE("a file that can't be read is named with the reason") {
   const cccl_cache::daemon::TemporaryDirectory directory;
   const std::string absent = directory / "absent";
   CHECK(ReadFile(absent).error().message == "can't read " + absent + ": No such file or directory");
@@ -64,7 +64,7 @@ TEST_CASE("what can't be read is named with the reason") {
         "can't read " + directory.path() + ": Is a directory");
 }
 
-TEST_CASE("what is written replaces the file, and a device that is full is named") {
+TEST_CASE("a written file replaces the old one, and a device that is full is named") {
   const cccl_cache::daemon::TemporaryDirectory directory;
   const std::string path = directory.Write("out", "something longer");
   REQUIRE(WriteFile(path, "new").ok());
@@ -127,7 +127,7 @@ TEST_CASE("readers see the old file until the new one is finished") {
   CHECK(FilesIn(directory.path()) == 1);
 }
 
-TEST_CASE("what was never finished leaves nothing behind, also after a move") {
+TEST_CASE("a file that was never finished leaves nothing behind, also after a move") {
   const cccl_cache::daemon::TemporaryDirectory directory;
   const std::string path = directory / "out";
   {

@@ -181,7 +181,7 @@ TEST_CASE("a moment may be told by how long ago it was") {
   CHECK(Seconds("7d") == 1'000'000'000 - 7 * 86400);
 }
 
-TEST_CASE("what is no moment is not taken for one") {
+TEST_CASE("a text that is no moment is not taken for one") {
   for (const char* text : {"", "d", "7w", "7dd", "-7d", "0d", "2001-13-01", "2001-09-09T",
                            "2001-09-09 01:46", "yesterday", "99999999999999d", "1.5h"}) {
     INFO(text);

@@ -37,7 +37,8 @@ bool Has(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("who looks for a daemon in vain is told which socket was tried and who named it") {
+TEST_CASE(
+    "a client that finds no daemon is told which socket was tried and where its name came from") {
   const TemporaryDirectory directory;
   SocketSearch search;
   search.named_path = directory / "named";
@@ -54,7 +55,7 @@ TEST_CASE("who looks for a daemon in vain is told which socket was tried and who
   CHECK(Has(Told(search, ""), "or the program)"));
 }
 
-TEST_CASE("who looks for a daemon in vain is told what is there instead, and how to start one") {
+TEST_CASE("a client that finds no daemon is told what is there instead, and how to start one") {
   const TemporaryDirectory directory;
   SocketSearch search;
   search.system_path = directory / "absent";
@@ -256,7 +257,7 @@ TEST_CASE("a path that is too long for an address without its links is left as i
   CHECK(*FindSocket(places.search) == link + "/cccl-cached/socket");
 }
 
-TEST_CASE("what is not there is left to connecting, which says so best") {
+TEST_CASE("a missing socket is left to connecting, which says so best") {
   const TemporaryDirectory root;
   const SocketSearch search{"", "", "", root / "absent/socket", ""};
   CHECK(FindSocket(search).ok());

@@ -38,7 +38,7 @@ const std::string kKey = "/home/you/.ssh/key";
 
 }  // namespace
 
-TEST_CASE("what lies below a build's directories may be asked for") {
+TEST_CASE("files below a build's directories may be asked for") {
   Program program;
   program.options = {
       "-I/opt/one",   "--include-path=/opt/two", "-I", "three", "-I../four", "-arch=sm_90",

@@ -106,7 +106,7 @@ TEST_CASE("a build whose files the daemon can't open tells them over a call of i
   CHECK(CubinOf(batch.Next()) == "what the header says");
 }
 
-TEST_CASE("what is too large for a message is sent ahead, and nobody waits for it but its build") {
+TEST_CASE("a build too large for a message is sent ahead, and no other build waits for it") {
   std::promise<void> let;
   auto allowed = let.get_future().share();
   StandInAnswers answers;

@@ -22,7 +22,7 @@ using cccl_cache::Client;
 using cccl_cache::daemon::TemporaryDirectory;
 using namespace std::chrono_literals;
 
-TEST_CASE("what a daemon left unanswered when it went is asked of the next one") {
+TEST_CASE("builds that a daemon left unanswered are asked of the next one") {
   std::atomic<bool> asked{false};
   std::atomic<bool> is_next{false};
   std::promise<void> both_asked;
@@ -147,7 +147,7 @@ TEST_CASE("a build that there is never room for ends at its own deadline, and sa
   CHECK(finished->result.error().message.find("for a reason") != std::string::npos);
 }
 
-TEST_CASE("what can't be a matter of waiting is not waited for") {
+TEST_CASE("a refusal without a time to come back is not waited for") {
   StandInAnswers answers;
   answers.many = [&](auto*, Many* stream) {
     v1::BuildManyRequest request;

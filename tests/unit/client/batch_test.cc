@@ -128,7 +128,7 @@ TEST_CASE("the descriptor of a batch is readable when a build has finished") {
   CHECK(CubinOf(finished) == "late");
 }
 
-TEST_CASE("what has finished already keeps the descriptor readable") {
+TEST_CASE("a finished build keeps the descriptor readable") {
   StandInAnswers answers;
   answers.many = Echo;
   BatchScene scene(answers);

@@ -174,7 +174,7 @@ TEST_CASE("a header that NVRTC can't open is one of the host's, or its directory
         std::string::npos);
 }
 
-TEST_CASE("what nvcc takes and NVRTC refuses is told with the way to write it") {
+TEST_CASE("an option of nvcc that NVRTC refuses is told with the way to write it") {
   for (const auto& [log, hint] :
        {std::pair{"host functions are not allowed in JIT mode.", "device"},
         {"Unresolved extern function '_Z1gi'", "-rdc=true"},

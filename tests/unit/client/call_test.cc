@@ -84,7 +84,7 @@ TEST_CASE("a body is sent in pieces, and its end is known") {
   CHECK_FALSE(scene.call->TakeMore());
 }
 
-TEST_CASE("what a source has to say follows the body, until it has said all") {
+TEST_CASE("the further messages of a source follow the body, until it has no more") {
   Sayings source;
   Scene scene(&source);
   source.left = {"more"};
@@ -201,7 +201,8 @@ TEST_CASE("a name that is not known falls back to gRPC's code") {
   CHECK(classify("no number") == CCCL_CACHE_PROTOCOL);
 }
 
-TEST_CASE("what gRPC itself refuses as too much is too large a message, and no overload") {
+TEST_CASE(
+    "a message that gRPC itself refuses as too large is too large a message, and no overload") {
   GrpcStatus status;
   status.AddField("grpc-status", "8");
   status.AddField("grpc-message", "larger than max");

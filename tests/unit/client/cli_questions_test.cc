@@ -149,7 +149,7 @@ TEST_CASE("the socket may be named before and after the command") {
   CHECK(RunCli({"stats", "--socket=" + cli.daemon.socket()}, place).exit_code == 0);
 }
 
-TEST_CASE("what a result is called without -o the help says") {
+TEST_CASE("the help says the name of a result without -o") {
   const cccl_cache::daemon::TemporaryDirectory directory;
   CHECK(Has(RunCli({"link", "--help"}, directory.path()).output, "(default: linked.cubin"));
   CHECK(Has(RunCli({"build", "--help"}, directory.path()).output, "(default: the name of the in"));

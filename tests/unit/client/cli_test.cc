@@ -135,7 +135,7 @@ TEST_CASE("code that does not compile is exit 1, its log on stderr, the old file
   CHECK(Contents(cli.directory / "o") == "old");
 }
 
-TEST_CASE("what a compiler says of options and inputs comes with what to write") {
+TEST_CASE("a compiler's words about options and inputs come with what to write") {
   Fixture cli;
   cli.directory.Write("k", "k");
   const auto told = [&](const char* command, Words words, const char* log) {

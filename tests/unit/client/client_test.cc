@@ -77,7 +77,7 @@ TEST_CASE("a hit comes with its bytes and everything that the daemon says of it"
   CHECK(seen.wanted(0) == v1::ARTIFACT_KIND_CUBIN);
 }
 
-TEST_CASE("what a newer daemon says and this library does not know is unknown") {
+TEST_CASE("an enum value of a newer daemon that this library does not know is unknown") {
   const TemporaryDirectory directory;
   StandInAnswers answers;
   int number = 0;

@@ -81,7 +81,7 @@ TEST_CASE("a deposit comes in pieces and is there once all of it has come") {
   CHECK_FALSE(talk.granted());
 }
 
-TEST_CASE("what a daemon of ours never says about a deposit is refused") {
+TEST_CASE("an answer about a deposit that a daemon of ours never gives is refused") {
   DepositConversation talk;
   SECTION("more than it announced") {
     CHECK(Take(talk, Found(2)));

@@ -133,8 +133,7 @@ TEST_CASE("each verdict has a sentence of its own") {
   CHECK(std::unique(sentences.begin(), sentences.end()) == sentences.end());
 }
 
-TEST_CASE(
-    "what explain is not asked for right is a wrong command line, and it says what it wants") {
+TEST_CASE("a wrong use of explain is a wrong command line, and the error says what it wants") {
   Fixture cli;
   CHECK(cli.Run({"explain", "--", "build"}).exit_code == 2);
   const auto told = [&](const Words& words) {

@@ -106,7 +106,7 @@ TEST_CASE("an error of the compile here comes with the reason for it") {
   CHECK(Has(result.error().message, "no cccl-cached listens"));
 }
 
-TEST_CASE("what is refused here as well is told once") {
+TEST_CASE("an error that a local compile gives as well is told once") {
   Scene scene;
   const StandInDaemon daemon(scene.socket, Refuses("invalid-request", "no such option"));
   WriteFakeCompiler(scene.directory, AnswerError("invalid-request", "no such option"));
@@ -130,7 +130,7 @@ TEST_CASE("an error of the compile here is the daemon's only if it says the same
   CHECK(Has(after("", " [request 7f]"), "[request 7f]"));
 }
 
-TEST_CASE("what the daemon refuses is compiled here") {
+TEST_CASE("a build that the daemon refuses is compiled here") {
   const std::string name =
       GENERATE("overloaded", "unavailable", "denied", "files-needed", "toolchain-not-found",
                "invalid-request", "timed-out", "out-of-memory", "cancelled", "of a later version");
@@ -143,7 +143,7 @@ TEST_CASE("what the daemon refuses is compiled here") {
   CHECK(Has(result->reason(), "the daemon's reason"));
 }
 
-TEST_CASE("what is compiled here does not come with the advice to do so") {
+TEST_CASE("a local compile does not come with the advice to compile here") {
   Scene scene;
   const std::string advice(cccl_cache::kLocalBuildAdvice);
   const StandInDaemon daemon(scene.socket,
@@ -154,7 +154,7 @@ TEST_CASE("what is compiled here does not come with the advice to do so") {
   CHECK_FALSE(Has(result->reason(), "fallback"));
 }
 
-TEST_CASE("what the compiler died of is not tried here") {
+TEST_CASE("a build that the compiler died of is not tried here") {
   Scene scene;
   const StandInDaemon daemon(scene.socket, Refuses("worker-crashed"));
   const auto result = scene.Build();

@@ -58,7 +58,7 @@ TEST_CASE("links are followed, and are one inode") {
   CHECK(LookAtOwnFile(directory / "copy", false).inode != file.inode);
 }
 
-TEST_CASE("what is not there is absent") {
+TEST_CASE("a missing file is absent") {
   const TemporaryDirectory directory;
   Write(directory / "a.h", "text");
   std::filesystem::create_symlink("nowhere", directory / "dangling");
@@ -91,7 +91,7 @@ TEST_CASE("nothing but regular files is opened") {
   }
 }
 
-TEST_CASE("what is too large to be sent is refused") {
+TEST_CASE("a file that is too large to be sent is refused") {
   const TemporaryDirectory directory;
   const std::string path = directory / "large";
   Write(path, "");
@@ -101,7 +101,7 @@ TEST_CASE("what is too large to be sent is refused") {
   CHECK(found.reason.find("64 MiB") != std::string::npos);
 }
 
-TEST_CASE("who may not read a file is told what to do about it", "[root]") {
+TEST_CASE("a user that may not read a file is told what to do about it", "[root]") {
   cccl_cache::daemon::RequireRoot();
   const TemporaryDirectory directory;  // open to its owner alone
   Write(directory / "a.h", "text");

@@ -99,7 +99,7 @@ TEST_CASE("a reply of 16 MB arrives whole, also after a small one") {
   }
 }
 
-TEST_CASE("what makes a request too large is sent ahead, the rest goes along") {
+TEST_CASE("the parts that make a request too large are sent ahead, the rest goes along") {
   const TemporaryDirectory directory;
   Uploads uploads;
   const std::string large = SomeBytes(20 << 20);

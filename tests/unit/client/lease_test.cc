@@ -88,7 +88,7 @@ v1::DepositDescription Described(const std::string& key) {
 
 }  // namespace
 
-TEST_CASE("what was deposited is handed out with its key") {
+TEST_CASE("a deposit is handed out with its key") {
   Scene scene;
   scene.acquire = [](const v1::DepositKey& key, Scene::Stream* stream) {
     CHECK(key.namespace_() == "org.example");
@@ -195,7 +195,7 @@ TEST_CASE("a holder says that it failed, and holds the lease no longer") {
   CHECK(lease.Publish("made").error().status == CCCL_CACHE_LEASE_LOST);
 }
 
-TEST_CASE("who is released by another's failure has a lease that is not held") {
+TEST_CASE("a waiter that is released by another's failure has a lease that is not held") {
   Scene scene;
   scene.acquire = [](const v1::DepositKey&, Scene::Stream* stream) {
     v1::AcquireReply reply;

@@ -92,7 +92,8 @@ TEST_CASE("the descriptor of a batch tells of a build that was compiled here") {
   REQUIRE(finished);
 }
 
-TEST_CASE("what the daemon refuses is compiled here, and the rest of the batch is its own") {
+TEST_CASE(
+    "a build that the daemon refuses is compiled here, and the rest of the batch is its own") {
   Scene scene(AnswerLocal());
   StandInAnswers answers;
   answers.many = [](auto*, auto* stream) {
@@ -126,7 +127,7 @@ TEST_CASE("what the daemon refuses is compiled here, and the rest of the batch i
   }
 }
 
-TEST_CASE("what the daemon takes too long for is taken from it, and compiled here") {
+TEST_CASE("a build that takes the daemon too long is taken from it, and compiled here") {
   Scene scene(AnswerLocal());
   std::promise<void> cancelled;
   StandInAnswers answers;

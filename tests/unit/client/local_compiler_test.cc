@@ -90,7 +90,7 @@ TEST_CASE("cccl-cache-compile that dies is a crash, and how it died is told") {
         CCCL_CACHE_WORKER_CRASHED);
 }
 
-TEST_CASE("what is not an answer is not taken for one") {
+TEST_CASE("bytes that are not an answer are not taken for one") {
   Scene scene;
   CHECK(scene.ErrorOf(ReadRequest() + "printf '\\001junk' >&0\n").status == CCCL_CACHE_PROTOCOL);
   CHECK(scene
@@ -142,7 +142,7 @@ TEST_CASE("a program that never waits for its children can build without a daemo
   CHECK(error.status == CCCL_CACHE_WORKER_CRASHED);
 }
 
-TEST_CASE("what can't be run is named") {
+TEST_CASE("a compiler that can't be run is named") {
   Scene scene;
   RequestMessage request;
   const auto reply = LocalCompiler::Start(scene.directory / "none", &request);

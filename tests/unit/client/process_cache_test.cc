@@ -60,7 +60,7 @@ struct ClosedBuilds {
 
 }  // namespace
 
-TEST_CASE("what this process was answered it is not answered by the daemon again") {
+TEST_CASE("a build that this process was answered is not answered by the daemon again") {
   ClosedBuilds builds;
   Client client = *Client::Open(builds.daemon.socket());
   const auto first = client.Build(NvrtcBuild{.source = "a"});

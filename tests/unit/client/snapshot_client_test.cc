@@ -150,7 +150,7 @@ TEST_CASE("a delta is made from a snapshot, and what is none is refused before a
   CHECK(scene.messages == 0);
 }
 
-TEST_CASE("what is no snapshot is neither inserted, listed nor verified") {
+TEST_CASE("a file that is no snapshot is neither inserted, listed nor verified") {
   Scene scene;
   REQUIRE(write(scene.fd, "no snapshot", 11) == 11);
   CHECK(scene.client->snapshots().Insert(scene.fd).error().status == CCCL_CACHE_INVALID_REQUEST);

@@ -52,7 +52,7 @@ struct Scene {
 
 }  // namespace
 
-TEST_CASE("what comes is written as it comes, and the summary ends it") {
+TEST_CASE("chunks are written as they come, and the summary ends the download") {
   const Scene scene;
   SnapshotDownload download(scene.fd);
   CHECK(download.Take(Received(Data("abc"))));
@@ -82,7 +82,7 @@ TEST_CASE("a call that is sent again writes the file anew, from where it began")
   CHECK(download.Result().ok());
 }
 
-TEST_CASE("what went into a pipe can't be written anew") {
+TEST_CASE("bytes that went into a pipe can't be written again") {
   std::array<int, 2> pipe_ends{};
   REQUIRE(pipe2(pipe_ends.data(), O_CLOEXEC) == 0);
   SnapshotDownload untouched(pipe_ends[1]);
@@ -106,7 +106,7 @@ TEST_CASE("a disk that is full ends the call with that reason") {
   close(full);
 }
 
-TEST_CASE("what is damaged is refused") {
+TEST_CASE("a damaged message is refused") {
   const Scene scene;
   SnapshotDownload download(scene.fd);
   CHECK_FALSE(download.Take(Received("\x0a\x05x")));

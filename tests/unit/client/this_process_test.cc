@@ -118,7 +118,7 @@ struct Says {
 
 }  // namespace
 
-TEST_CASE("what the program asks for counts before the environment") {
+TEST_CASE("the program's own choice counts before the environment") {
   const Says says("5");
   CHECK(*MemoryLimit(7) == 7);
   CHECK(*MemoryLimit(CCCL_CACHE_OFF) == 0);

@@ -111,7 +111,7 @@ TEST_CASE("where nobody listens a daemon is waited for only if it was there a mo
   CHECK(pace.was_there(kStart + 29s));
 }
 
-TEST_CASE("who said when to come again is not asked before, whoever else is answered") {
+TEST_CASE("a daemon that said when to come again is not asked before, whoever else is answered") {
   Backoff pace;
   pace.Postponed(kStart, 200ms);
   pace.Postponed(kStart, 100ms);
@@ -138,7 +138,7 @@ constexpr KeepAlive::Clock::time_point kSilenceStart{1h};
 
 }  // namespace
 
-TEST_CASE("who says nothing for long is asked, and given up when it is silent as long again") {
+TEST_CASE("a silent server is asked, and given up when it is silent as long again") {
   KeepAlive silence(kSilenceStart, 600s);
   CHECK(silence.until() == kSilenceStart + 5s);
   CHECK(silence.At(kSilenceStart + 4999ms) == Means::kNothingYet);
@@ -147,7 +147,7 @@ TEST_CASE("who says nothing for long is asked, and given up when it is silent as
   CHECK(silence.At(kSilenceStart + 10s) == Means::kGone);
 }
 
-TEST_CASE("whatever is said, all begins anew") {
+TEST_CASE("any message of the server restarts the wait") {
   KeepAlive silence(kSilenceStart, 600s);
   CHECK(silence.At(kSilenceStart + 5s) == Means::kAsk);
   silence.Broken(kSilenceStart + 6s);
@@ -155,7 +155,7 @@ TEST_CASE("whatever is said, all begins anew") {
   CHECK(silence.At(kSilenceStart + 11s) == Means::kAsk);
 }
 
-TEST_CASE("who was stopped itself asks before it gives up, and waits for the answer") {
+TEST_CASE("a client that was stopped itself asks before it gives up, and waits for the answer") {
   KeepAlive silence(kSilenceStart, 600s);
   CHECK(silence.At(kSilenceStart + 1h) == Means::kAsk);
   CHECK(silence.At(kSilenceStart + 1h + 4s) == Means::kNothingYet);
@@ -176,8 +176,7 @@ TEST_CASE("a client that bounds the silence gives up at that, however long the c
   CHECK(silence.At(kSilenceStart + 600ms) == Means::kGone);
 }
 
-TEST_CASE(
-    "what is to come sooner has its server asked sooner, what may come later changes nothing") {
+TEST_CASE("a nearer deadline has its server asked sooner, a later one changes nothing") {
   KeepAlive silence(kSilenceStart, 600s);
   silence.Hurry(kSilenceStart + 1s, 4s);
   CHECK(silence.until() == kSilenceStart + 2s);
@@ -186,7 +185,7 @@ TEST_CASE(
   CHECK(silence.At(kSilenceStart + 3s) == Means::kGone);
 }
 
-TEST_CASE("who is asked already is given up no later for what is to come sooner") {
+TEST_CASE("a server that is asked already is given up no later for a nearer deadline") {
   KeepAlive silence(kSilenceStart, 600s);
   CHECK(silence.At(kSilenceStart + 5s) == Means::kAsk);
   silence.Hurry(kSilenceStart + 9s, 8s);

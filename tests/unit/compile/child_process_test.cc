@@ -144,7 +144,7 @@ TEST_CASE("a program that can't be run is an error that names it and the cause")
   CHECK_THAT(started.error().message, Contains("/nowhere/worker: No such file or directory"));
 }
 
-TEST_CASE("what a wait status says has a name, or at least a number") {
+TEST_CASE("a wait status has a name, or at least a number") {
   CHECK(DescribeWaitStatus(W_EXITCODE(3, 0)) == "exit status 3");
   CHECK(DescribeWaitStatus(W_EXITCODE(0, SIGKILL)) == "SIGKILL");
   CHECK(DescribeWaitStatus(W_EXITCODE(0, 40)) == "signal 40");

@@ -63,7 +63,7 @@ TEST_CASE("a program that is spared its beginning comes to the same bytes") {
   }
 }
 
-TEST_CASE("what was parsed already is not asked for again") {
+TEST_CASE("parsed includes are not asked for again") {
   RealNvrtc nvrtc;
   const auto precompiled = nvrtc.Precompile(JobOf(nvrtc, kBegin));
   REQUIRE(precompiled.ok());

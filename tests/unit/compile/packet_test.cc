@@ -153,7 +153,7 @@ TEST_CASE("an answer that contradicts itself is none") {
   for (const std::string& packet : bad) CHECK_FALSE(DecodeFileAnswer(packet).ok());
 }
 
-TEST_CASE("what does not fit into the first packet of an answer comes in full ones") {
+TEST_CASE("the bytes that do not fit into the first packet of an answer come in full ones") {
   const uint64_t size = 3 * kMaxPacketBytes;
   const size_t first = BytesInFirstPacket(size);
   CHECK(first == kMaxPacketBytes - kFileAnswerHeaderBytes);

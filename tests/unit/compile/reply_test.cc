@@ -62,7 +62,7 @@ TEST_CASE("memory for a frame is taken before its first byte, and only if it is 
   CHECK(taken == std::vector<uint64_t>{5, 6});
 }
 
-TEST_CASE("what begins with anything but a frame's header is an error") {
+TEST_CASE("a reply that begins with anything but a frame's header is an error") {
   ReplyBuffer buffer(100);
   CHECK_FALSE(buffer.Append(std::string(kFrameHeaderBytes, 'x')).ok());
 }

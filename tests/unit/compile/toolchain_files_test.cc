@@ -115,7 +115,7 @@ TEST_CASE("two names of one header have one identity, and no other file has it")
   CHECK(files.Ask("/cccl-root-1/cub/cub.cuh")->identity != identity);
 }
 
-TEST_CASE("what a symlink in the toolchain leads to is the toolchain's own") {
+TEST_CASE("the target of a symlink in the toolchain is the toolchain's own") {
   const Scene scene;
   fs::create_directory_symlink(scene.root + "/store", scene.headers + "/store");
   ToolchainFiles files = scene.Files();
@@ -123,7 +123,7 @@ TEST_CASE("what a symlink in the toolchain leads to is the toolchain's own") {
   CHECK(scene.others->asked.empty());
 }
 
-TEST_CASE("what does not lie in the toolchain is for the job's files to answer") {
+TEST_CASE("a file outside the toolchain is for the job's files to answer") {
   const Scene scene;
   fs::create_directory_symlink(scene.root + "/store", scene.headers + "/store");
   ToolchainFiles files = scene.Files();

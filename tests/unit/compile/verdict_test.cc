@@ -122,7 +122,7 @@ TEST_CASE("a compile failure is an output, unless it is want of memory") {
         ErrorCode::kOutOfMemory);
 }
 
-TEST_CASE("whatever ends badly after memory was refused is want of memory") {
+TEST_CASE("any bad end after memory was refused is want of memory") {
   const auto refused = [](SessionEnd end) {
     end.exited->refused_memory = true;
     return CodeOf(std::move(end));

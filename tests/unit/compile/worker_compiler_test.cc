@@ -205,7 +205,8 @@ TEST_CASE("a background job's worker takes only what nothing else wants, and ano
   CHECK(policy_of(false) == SCHED_OTHER);
 }
 
-TEST_CASE("what a worker says is an answer only if it is one frame and the worker exits in order") {
+TEST_CASE(
+    "a worker's bytes are an answer only if they are one frame and the worker exits in order") {
   CompileFixture fixture;
   for (const char* source :
        {"//fake: flood", "//fake: say CCRF", "//fake: exit 0", "//fake: exit 3"}) {
@@ -348,7 +349,8 @@ void Write(const PchDraft& draft, const std::string& text) {
   REQUIRE(write(draft.fd(), text.data(), text.size()) == static_cast<ssize_t>(text.size()));
 }
 
-TEST_CASE("what a worker wrote is read by each worker from its beginning, and changed by none") {
+TEST_CASE(
+    "memory that a worker wrote is read by each worker from its beginning, and changed by none") {
   PchDraft draft = Make();
   Write(draft, "parsed");
   const auto sealed = Sealed(std::move(draft));
@@ -364,7 +366,7 @@ TEST_CASE("what a worker wrote is read by each worker from its beginning, and ch
   }
 }
 
-TEST_CASE("whoever still has a sealed header open for writing can't change it") {
+TEST_CASE("a process that still has a sealed header open for writing can't change it") {
   PchDraft draft = Make();
   Write(draft, "parsed");
   const FileDescriptor kept(fcntl(draft.fd(), F_DUPFD_CLOEXEC, 0));

@@ -168,7 +168,7 @@ TEST_CASE("a worker without a handle is not accepted") {
   CHECK(stage.Run().cause == Cause::kZygoteLost);
 }
 
-TEST_CASE("what is no status message loses the zygote") {
+TEST_CASE("a message that is no status loses the zygote") {
   Stage stage;
   REQUIRE(SendPacket(stage.zygote.get(), "nonsense").ok());
   CHECK(stage.Run().cause == Cause::kZygoteLost);

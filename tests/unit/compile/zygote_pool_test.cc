@@ -125,7 +125,8 @@ constexpr uid_t kMallory = 1001;
 constexpr uid_t kAnn = 1002;
 
 TEST_CASE(
-    "who crashed a compile has zygotes of its own, and its next crashes cost others nothing") {
+    "a user that crashed a compile has zygotes of its own, and its next crashes cost others "
+    "nothing") {
   CompileFixture fixture;
   CHECK_FALSE(CompilesFor(fixture, kMallory, "//fake: crash"));
   REQUIRE(CompilesFor(fixture, kAnn));
@@ -138,7 +139,7 @@ TEST_CASE(
   CHECK(ChildrenOf().size() == 2);
 }
 
-TEST_CASE("who crashed a compile long ago shares the zygote of all") {
+TEST_CASE("a user that crashed a compile long ago shares the zygote of all") {
   CompileFixture fixture({.kept_apart = std::chrono::milliseconds(0)});
   CHECK_FALSE(CompilesFor(fixture, kMallory, "//fake: crash"));
   REQUIRE(CompilesFor(fixture, kMallory));

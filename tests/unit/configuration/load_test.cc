@@ -139,7 +139,7 @@ TEST_CASE("without a place for the socket or the state the daemon can't start") 
   CHECK(CheckComplete(*Load({}, User()), User()).ok());
 }
 
-TEST_CASE("what is printed is a configuration file that says the same") {
+TEST_CASE("the printed configuration is a configuration file that says the same") {
   const auto loaded =
       Load({"--toolchain-root", "/a", "--jobs", "5", "--socket-mode", "0640"}, User());
   REQUIRE(loaded.ok());

@@ -105,7 +105,7 @@ TEST_CASE("a wrong choice is answered with the right ones") {
         "\"loud\" is none of: error, warning, info, debug");
 }
 
-TEST_CASE("what is shown is read back as the same value") {
+TEST_CASE("a shown value is read back as the same value") {
   for (const uint64_t size : {1ull, 1000ull, 1024ull, 4ull << 30, (4ull << 30) + 1, 3ull << 40}) {
     CHECK(*SizeFormat::Parse(SizeFormat::Show(size)) == size);
   }

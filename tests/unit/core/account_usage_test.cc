@@ -67,7 +67,8 @@ TEST_CASE("a uid whose account is not known counts as itself, and as its account
   CHECK(usage.Of(kAlice) == 91);
 }
 
-TEST_CASE("whoever would give way is looked at again, and nobody has to if that makes room") {
+TEST_CASE(
+    "the account that would give way is looked at again, and none has to if that makes room") {
   Account owner = kAlice;
   AccountUsage usage({.per_account = 100, .in_all = 1'000}, [&](uid_t uid) {
     return uid >= kFirst ? std::optional(owner) : std::nullopt;
@@ -80,7 +81,7 @@ TEST_CASE("whoever would give way is looked at again, and nobody has to if that 
   CHECK(usage.Of(kAlice) == 75);
 }
 
-TEST_CASE("what a uid holds moves with it to another account") {
+TEST_CASE("the bytes that a uid holds move with it to another account") {
   AccountUsage usage({.per_account = 100, .in_all = 150});
   usage.Set(kFirst, Account::OfNameless(), 40);
   usage.Set(kFirst, kAlice, 50);

@@ -22,7 +22,7 @@ TEST_CASE("all that an artifact holds counts as its memory") {
   CHECK(artifact.Footprint() >= before + kBytes - std::string().capacity());
 }
 
-TEST_CASE("what is reserved for a text counts like the text") {
+TEST_CASE("bytes reserved for a text count like the text") {
   Artifact artifact;
   artifact.log.reserve(10'000);
   CHECK(artifact.Footprint() >= 10'000);

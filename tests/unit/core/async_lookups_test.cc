@@ -75,7 +75,7 @@ TEST_CASE("a build goes on when its files were looked at, and no thread that bro
   CHECK(scene.Told() == "looked");
 }
 
-TEST_CASE("who leaves while it is parked is gone: nothing follows the look") {
+TEST_CASE("a caller that leaves while its look-up is parked is gone: nothing follows the look") {
   Stall stall;
   Scene scene;
   std::atomic<int> followed = 0;
@@ -131,7 +131,7 @@ TEST_CASE("a caller that sends its files is not held up by a disk that hangs, no
   hangs->End();
 }
 
-TEST_CASE("what is read of the disk goes on with that") {
+TEST_CASE("an artifact read of the disk goes on with that") {
   Scene scene;
   scene.looks.AtDisk(
       scene.Waits(), [] {}, scene.Then("read"), scene.Then("without"));

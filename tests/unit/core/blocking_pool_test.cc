@@ -35,7 +35,7 @@ class HangingDisk {
   std::shared_future<void> answer_ = promise_.get_future().share();
 };
 
-TEST_CASE("what follows a look runs after it") {
+TEST_CASE("the follower of a look runs after it") {
   std::promise<int> done;
   BlockingPool checks({});
   int looked = 0;
@@ -57,7 +57,7 @@ TEST_CASE("a disk that hangs holds up its own user alone") {
   disk.Answer();
 }
 
-TEST_CASE("who has too many checks waiting is told to come back") {
+TEST_CASE("a user with too many checks waiting is told to come back") {
   HangingDisk disk;
   BlockingPool checks({.threads_per_uid = 1, .waiting_per_uid = 2, .threads = 16});
   std::optional<Error> refused;
@@ -81,7 +81,7 @@ TEST_CASE("a user gets no thread while others have them all") {
   disk.Answer();
 }
 
-TEST_CASE("who needs a thread that can't be started is told to come back, and others go on") {
+TEST_CASE("a user whose thread can't be started is told to come back, and others go on") {
   HangingDisk disk;
   BlockingPool checks({.threads_per_uid = 2, .waiting_per_uid = 2, .threads = 16});
   std::promise<void> done;
@@ -200,7 +200,7 @@ TEST_CASE("a look that takes too long is answered without it, and only once") {
         std::future_status::timeout);
 }
 
-TEST_CASE("what a look held is let go as soon as it has been followed") {
+TEST_CASE("the objects that a look held are let go as soon as it has been followed") {
   BlockingPool checks({});
   const auto held = std::make_shared<int>(7);
   REQUIRE(checks.Add(Account(1), {[held] {}, [held] {}, [held] { NeverLate(); }}));
@@ -211,7 +211,7 @@ TEST_CASE("what a look held is let go as soon as it has been followed") {
   CHECK(held.use_count() == 1);
 }
 
-TEST_CASE("what would have followed a look that hangs is gone with the owner") {
+TEST_CASE("the follower of a look that hangs is gone with the owner") {
   HangingDisk disk;
   const auto held = std::make_shared<int>(7);
   {
@@ -222,7 +222,7 @@ TEST_CASE("what would have followed a look that hangs is gone with the owner") {
   disk.Answer();
 }
 
-TEST_CASE("what hangs does not keep the owner from ending, and nothing follows it") {
+TEST_CASE("a look that hangs does not keep the owner from ending, and nothing follows it") {
   HangingDisk disk;
   const auto followed = std::make_shared<std::promise<void>>();
   {
@@ -288,7 +288,8 @@ bool IsServed(BlockingPool& checks, uid_t uid) {
   return false;
 }
 
-TEST_CASE("who has a thread that does not hang is served, and so are all once the disk answers") {
+TEST_CASE(
+    "a user with a thread that does not hang is served, and so are all once the disk answers") {
   HangingDisk disk;
   Late first;
   Late second;
@@ -317,7 +318,7 @@ TEST_CASE("the end of a look that was late is told to those who ask for it") {
   CHECK(ended.Wait());
 }
 
-TEST_CASE("what is to follow a late look is gone with the owner, or once the look is in time") {
+TEST_CASE("the follower of a late look is gone with the owner, or once the look is in time") {
   HangingDisk disk;
   const auto held = std::make_shared<int>(7);
   {

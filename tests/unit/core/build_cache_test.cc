@@ -67,7 +67,7 @@ std::string BytesOf(const std::optional<FlightResult>& flight_result) {
   return flight_result ? flight_result->output.artifact->parts.at(0).bytes : "-";
 }
 
-TEST_CASE("what lies in a lower tier is found as a hit there, and from then on above it") {
+TEST_CASE("an entry of a lower tier is found as a hit there, and from then on above it") {
   Scene scene;
   scene.lower.Put(kKey, MakeArtifact("disk"));
   CHECK_FALSE(scene.cache.FindInMemory(kKey));
@@ -82,7 +82,7 @@ TEST_CASE("what lies in a lower tier is found as a hit there, and from then on a
   CHECK(scene.cache.FindInMemory(kKey)->tier == TierName::kMemory);
 }
 
-TEST_CASE("what lies in an upper tier is not put into the lower one by being found") {
+TEST_CASE("an entry of an upper tier is not put into the lower one by being found") {
   Scene scene;
   scene.upper.Put(kKey, MakeArtifact("memory"));
   CHECK(BytesOf(scene.cache.Find(kKey, kAlice)) == "memory");
@@ -308,7 +308,7 @@ TEST_CASE("a closure that is known to show paths says so for whoever it is true"
   CHECK_FALSE(scene.cache.MayShowPaths(*MakePlan(link), kAlice, &shows));
 }
 
-TEST_CASE("what shows paths is written down as that, and its artifact is not kept") {
+TEST_CASE("a build that shows paths is written down as that, and its artifact is not kept") {
   Scene scene;
   const auto plan = Plan("a");
   FlightResult flight_result = Compiled();
@@ -322,7 +322,7 @@ TEST_CASE("what shows paths is written down as that, and its artifact is not kep
   CHECK_FALSE(scene.cache.Find(KeyOf(plan->fingerprint, OneFile()), kAlice));
 }
 
-TEST_CASE("what was not known of a disk stays there as it is") {
+TEST_CASE("a disk whose manifest was not read stays as it is") {
   Scene scene;
   const auto plan = Plan("a");
   FlightResult flight_result = Compiled();
@@ -369,7 +369,8 @@ class FullTier final : public Tier {
   void Remove(const Digest&) override {}
 };
 
-TEST_CASE("what the disk does not take was not inserted, and the error says what to do") {
+TEST_CASE(
+    "an artifact that the disk does not take was not inserted, and the error says what to do") {
   FullTier disk;
   EvictionLog eviction_log;
   BuildCache cache({&disk}, eviction_log, {});
@@ -379,7 +380,7 @@ TEST_CASE("what the disk does not take was not inserted, and the error says what
   CHECK_THAT(inserted.error().message, Contains("insert the file again once it has room"));
 }
 
-TEST_CASE("what a user inserts for itself is that user's, with the files it is found by") {
+TEST_CASE("a build that a user inserts for itself is that user's, with the files it is found by") {
   Scene scene;
   const auto plan = Plan("a");
   const auto insert = [&] {
@@ -408,7 +409,7 @@ TEST_CASE("of a user who has a manifest of its own nothing is told at once") {
   CHECK(scene.cache.ManifestOf(*plan, kAlice).all->closures.size() == 2);
 }
 
-TEST_CASE("what a shadow check found wrong is gone everywhere, and why is known") {
+TEST_CASE("an entry that a shadow check found wrong is gone everywhere, and why is known") {
   Scene scene;
   scene.upper.Put(kKey, MakeArtifact("wrong"));
   scene.lower.Put(kKey, MakeArtifact("wrong"));

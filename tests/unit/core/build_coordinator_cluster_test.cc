@@ -79,7 +79,7 @@ TEST_CASE("a build that another node compiled is a hit of the remote tier, and t
   CHECK(node.bench.disk.size() == 1);
 }
 
-TEST_CASE("what lies on a shelf is kept in memory, and not copied to the disk") {
+TEST_CASE("an entry of a shelf is kept in memory, and not copied to the disk") {
   FakeCluster cluster;
   CompileElsewhere(cluster, "a");
   cluster.tier = TierName::kShelf;
@@ -183,7 +183,7 @@ TEST_CASE("a manifest that comes while the build is compiled leaves the compile 
   CHECK(TextOf(node.Answer()) == "from two");
 }
 
-TEST_CASE("what is compiled for the cluster names no user of this node") {
+TEST_CASE("a compile for the cluster names no user of this node") {
   FakeCluster cluster;
   CompileElsewhere(cluster, "a", IncludesLocal, "one");
   REQUIRE(cluster.entries().size() == 2);

@@ -69,7 +69,7 @@ TEST_CASE("a disk that stalls holds up no thread of who asks, and nothing that i
   CHECK(scene.answers.Wait(2).at(1)->tier == TierName::kDisk);
 }
 
-TEST_CASE("who has entries of his own is answered with what is in memory as others are") {
+TEST_CASE("a user with private entries is answered with what is in memory as others are") {
   Scene scene;
   REQUIRE(scene.bench.own.Put(kAlice.uid, cccl_cache::Sha256("another"), nullptr, 1));
   scene.bench.BuildOne("in memory");
@@ -94,7 +94,8 @@ TEST_CASE("one user's reads of a disk that stalls are few, and keep nobody else 
   for (const auto& answer : scene.answers.Wait(kMax + 3)) CHECK(answer->tier == TierName::kDisk);
 }
 
-TEST_CASE("who leaves while the disk is read for it is not answered, and nothing is compiled") {
+TEST_CASE(
+    "a caller that leaves while the disk is read for it is not answered, and nothing is compiled") {
   Scene scene;
   scene.StallDisk();
   const auto ticket = scene.Ask("new");
@@ -106,7 +107,8 @@ TEST_CASE("who leaves while the disk is read for it is not answered, and nothing
   CHECK(scene.bench.compiler.started() == 0);
 }
 
-TEST_CASE("what a disk that stalls does not tell is compiled, on slots that it does not hold") {
+TEST_CASE(
+    "a build that a stalled disk does not tell is compiled, on slots that the disk does not hold") {
   Scene scene(kShort);
   scene.KeepOnDisk("kept");
   scene.StallDisk();
@@ -159,7 +161,7 @@ Result<CompileOutput> IncludesLocal(const CompileJob& job, int) {
   return Succeed(*local->contents);
 }
 
-TEST_CASE("what is built over files while the disk stalls is known, and the disk forgets nothing") {
+TEST_CASE("a build over files while the disk stalls is known, and the disk forgets nothing") {
   const std::string local = "/home/someone/local.h";
   CoordinatorBench before(IncludesLocal);
   before.files.disk->Write(local, "one");

@@ -187,7 +187,7 @@ TEST_CASE("a failure over files is of no use to a user that has others, or to an
   CHECK_FALSE(bench.BuildOne("a", kBob).remembered);
 }
 
-TEST_CASE("what the compiler died on is tried again once one of its files has changed") {
+TEST_CASE("a build that the compiler died on is tried again once one of its files has changed") {
   CoordinatorBench bench([](const CompileJob& job, int call) -> Result<CompileOutput> {
     auto output = IncludesLocal(job, call);
     if (!output || output->artifact->parts[0].bytes != "from deadly") return output;
@@ -372,7 +372,8 @@ TEST_CASE("a toolchain that changes under every compile is answered and not kept
   CHECK(bench.disk.size() == 0);
 }
 
-TEST_CASE("who has started again too often is never given what was made of another's files") {
+TEST_CASE(
+    "a build that has started again too often is never given what was made of another's files") {
   CoordinatorBench* the_bench = nullptr;
   CoordinatorBench bench([&](const CompileJob& job, int call) -> Result<CompileOutput> {
     if (call <= 3) {

@@ -118,7 +118,7 @@ TEST_CASE("a full line is refused with a hint, and hits are still answered") {
   CHECK(answers.Wait(5).size() == 5);
 }
 
-TEST_CASE("who asks for an uncacheable build after its compile began gets a compile of its own") {
+TEST_CASE("a caller of an uncacheable build after its compile began gets a compile of its own") {
   CoordinatorBench bench(SourceAsOutput);
   bench.compiler.Shut();
   Answers answers;

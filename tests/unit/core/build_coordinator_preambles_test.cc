@@ -158,7 +158,7 @@ TEST_CASE("another user has preambles of his own") {
   CHECK(scene.Build("int c;", kBob).precompiled_headers);
 }
 
-TEST_CASE("who is kept apart has no part in preambles, and spoils none") {
+TEST_CASE("a user that is kept apart has no part in preambles, and spoils none") {
   Scene scene;
   scene.bench.compiler.KeepApart(kBob.account());
   CHECK_FALSE(scene.Build("int a;", kBob).precompiled_headers);
@@ -177,7 +177,7 @@ TEST_CASE("the overflow user has no preambles") {
   CHECK(scene.bench.Count(Counter::kPreambles) == 1);
 }
 
-TEST_CASE("whatever goes wrong with a preamble, the build is compiled without it") {
+TEST_CASE("a build is compiled without its preamble if anything goes wrong with that") {
   Scene scene;
   REQUIRE(scene.Teach());
   SECTION("the worker dies") {
@@ -320,7 +320,7 @@ TEST_CASE("programs in other directories are spared the same includes") {
   }
 }
 
-TEST_CASE("what was parsed over a header of one directory serves no other") {
+TEST_CASE("a preamble parsed over a header of one directory serves no other") {
   Scene scene;
   scene.bench.files.disk->Write("/inc/local.h", "one");
   scene.bench.files.disk->Write("/private/local.h", "another");

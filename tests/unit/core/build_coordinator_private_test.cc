@@ -40,7 +40,7 @@ Result<CompileOutput> ReadsOneFile(const CompileJob& job, int) {
   return Succeed("compiled");
 }
 
-TEST_CASE("what a user inserted is that user's hit and nobody else's") {
+TEST_CASE("a build that a user inserted is that user's hit and no other's") {
   const auto key = KnownFrom(SourceAsOutput).key;
   CoordinatorBench bench(SourceAsOutput);
   REQUIRE(bench.own.Put(kBob.uid, key, Made("bob's"), 1));
@@ -80,7 +80,7 @@ TEST_CASE("an own entry over files is a hit where the files are the same") {
   CHECK(BytesOf(bench.BuildOne("a", kBob)) == "compiled");
 }
 
-TEST_CASE("what is inserted for all is every user's hit, and is not replaced") {
+TEST_CASE("a build that is inserted for all is every user's hit, and is not replaced") {
   const auto known = KnownFrom(SourceAsOutput);
   CoordinatorBench bench(SourceAsOutput);
   BuildCache& cache = bench.coordinator->cache();
@@ -115,7 +115,7 @@ class FullTier final : public Tier {
   void Remove(const cccl_cache::Digest&) override {}
 };
 
-TEST_CASE("what finds no room is an error, not something that was there") {
+TEST_CASE("an insert that finds no room is an error, not something that was there") {
   FullTier full;
   EvictionLog eviction_log;
   BuildCache cache({&full}, eviction_log, {});

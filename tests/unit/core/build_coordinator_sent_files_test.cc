@@ -84,7 +84,7 @@ TEST_CASE("a build over files that its caller sends has the key that it has by p
   CHECK(other->key != built->key);
 }
 
-TEST_CASE("what is known to need files is not compiled to find that out") {
+TEST_CASE("a build known to need files is not compiled to find that out") {
   CoordinatorBench bench(IncludesLocal);
   bench.files.disk->Refuse(kLocal, kClosed);
   AnsweringCaller sender;
@@ -205,7 +205,7 @@ TEST_CASE("a closure that was true for a user once is asked for together the nex
   CHECK(second.batches == std::vector<size_t>{3});
 }
 
-TEST_CASE("who waits for a leader that sends nothing any more starts again with his own files") {
+TEST_CASE("a waiter whose leader sends nothing any more starts again with its own files") {
   CoordinatorBench bench(IncludesLocal, {.slots = 1});
   bench.files.disk->Refuse(kLocal, kClosed);
   bench.compiler.Shut();
@@ -227,7 +227,7 @@ TEST_CASE("who waits for a leader that sends nothing any more starts again with 
   CHECK_FALSE(leaders.Wait(1).at(0).ok());
 }
 
-TEST_CASE("who sends files does not take over that others could not") {
+TEST_CASE("a client that sends files does not take over a compile that others could not finish") {
   CoordinatorBench bench(IncludesLocal, {.slots = 1});
   bench.files.disk->Refuse(kLocal, kClosed);
   bench.compiler.Shut();
@@ -297,7 +297,7 @@ TEST_CASE("two who share an overflow uid are never answered with each other's fi
   CHECK(TextOf(*pair.second) == "from victim");
 }
 
-TEST_CASE("who says nothing of his paths is not answered with files that another call sent") {
+TEST_CASE("a client that names no paths is not answered with files that another call sent") {
   AnsweringCaller sender;
   sender.files = {{kLocal, "elsewhere"}};
   const Pair pair = BuildTogether(MakeRequest("a"), {kAlice, sender.exchange}, kAlice);

@@ -115,7 +115,8 @@ class Scene {
   }
 };
 
-TEST_CASE("who sends its files is spared leading includes that were parsed once it was gone") {
+TEST_CASE(
+    "a client that sends its files is spared leading includes that were parsed once it was gone") {
   Scene scene;
   REQUIRE(scene.Teach("one"));
   CHECK(scene.IsSpared("int b;", "one"));
@@ -143,7 +144,7 @@ TEST_CASE("the same files sent by another user are another preamble") {
   CHECK(scene.IsSpared("int c;", "one", kBob));
 }
 
-TEST_CASE("who sends files of nobody in particular has no preambles") {
+TEST_CASE("a client that sends files as the overflow user has no preambles") {
   Scene scene;
   for (const char* rest : {"int a;", "int b;"}) {
     CHECK(scene.Build(rest, "one", kAlice, false).ok());
@@ -177,7 +178,7 @@ TEST_CASE("a caller that does not tell what its files are now costs no preamble"
   CHECK(scene.bench.Count(Counter::kPreambles) == 1);
 }
 
-TEST_CASE("who could send its files and does not is told so by what was parsed, which stays") {
+TEST_CASE("a client that does not send its files gets files-needed, and the preamble is kept") {
   Scene scene;
   REQUIRE(scene.Teach("one"));
   const int started = scene.bench.compiler.started();

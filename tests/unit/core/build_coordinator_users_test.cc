@@ -36,7 +36,7 @@ std::shared_ptr<cccl_cache::BuildRequest> RequestIn(const std::string& directory
   return request;
 }
 
-TEST_CASE("what one user's headers show costs nobody else a hit") {
+TEST_CASE("headers of one user that show their paths cost no other user a hit") {
   CoordinatorBench bench(ShowsWhatIsNamed);
   for (const char* place : {"/home/mallory", "/home/mallory/two"}) {
     bench.files.disk->Write(std::string(place) + "/local.h", "__FILE__");
@@ -62,7 +62,7 @@ TEST_CASE("what one user's headers show costs nobody else a hit") {
   CHECK(again->outcome == Outcome::kHit);
 }
 
-TEST_CASE("what a file of one place ended with is not told to who waits with files of another") {
+TEST_CASE("an error from one user's files is not returned to waiters with other files") {
   CoordinatorBench bench(ShowsWhatIsNamed);
   bench.files.disk->Refuse("/home/here/local.h", {ErrorCode::kTimedOut, "the disk hung"});
   bench.files.disk->Write("/home/there/local.h", "plain");
@@ -78,7 +78,7 @@ TEST_CASE("what a file of one place ended with is not told to who waits with fil
   CHECK(answer->artifact->parts[0].bytes == "from plain");
 }
 
-TEST_CASE("who leaves while his files are looked at leaves nothing behind") {
+TEST_CASE("a caller that leaves while its files are looked at leaves nothing behind") {
   CoordinatorBench bench(ShowsWhatIsNamed);
   bench.files.disk->Write("/home/someone/local.h", "plain");
   CHECK(bench.BuildOne("a").outcome == Outcome::kBuilt);
@@ -100,7 +100,7 @@ TEST_CASE("who leaves while his files are looked at leaves nothing behind") {
   CHECK(answers.size() == 0);
 }
 
-TEST_CASE("who waits for a disk that hangs is answered when the daemon ends") {
+TEST_CASE("a waiter on a disk that hangs is answered when the daemon ends") {
   CoordinatorBench bench(ShowsWhatIsNamed);
   bench.files.disk->Write("/home/someone/local.h", "plain");
   CHECK(bench.BuildOne("a").outcome == Outcome::kBuilt);

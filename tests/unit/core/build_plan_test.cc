@@ -222,7 +222,7 @@ TEST_CASE("no option of the daemon's becomes the value of a last option that lac
   }
 }
 
-TEST_CASE("what the client's environment adds is part of the build") {
+TEST_CASE("the additions of the client's environment are part of the build") {
   auto request = Request("k.cu", {});
   std::get<NvrtcProgram>(request->program).environment = {{"NVRTC_APPEND_FLAGS", " -DA=1  -DB "},
                                                           {"NVRTCWIZ", "3153394"}};

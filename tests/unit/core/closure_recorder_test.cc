@@ -73,7 +73,7 @@ TEST_CASE("a compiler that looks for ever more names in the toolchain is ended")
   CHECK(job.recorder.Finish().closure.entries.size() == static_cast<size_t>(names));
 }
 
-TEST_CASE("what a job is answered is recorded, by root and relative name") {
+TEST_CASE("the answers to a job are recorded, by root and relative name") {
   const auto disk = std::make_shared<FakeDisk>();
   disk->Write("/include/a.h", "a");
   disk->Write("/opt/b.h", "b");
@@ -226,7 +226,7 @@ TEST_CASE("the first question and the first file that names a path are told, eac
   CHECK(tokens == 1);
 }
 
-TEST_CASE("what the files refuse ends the job") {
+TEST_CASE("a refusal of the files ends the job") {
   const auto disk = std::make_shared<FakeDisk>();
   disk->Refuse("/include/a.h", {ErrorCode::kDenied, "a FIFO"});
   Job job(disk);
@@ -284,7 +284,7 @@ TEST_CASE("once the closure was taken no first question is being told, or will b
   CHECK(late.recorder.Ask("/cccl-root-1/a.h").error().code == ErrorCode::kCancelled);
 }
 
-TEST_CASE("what was answered to the parsing of a preamble comes first in a job that goes on") {
+TEST_CASE("the answers to the parsing of a preamble come first in a job that goes on") {
   const auto disk = std::make_shared<FakeDisk>();
   disk->Write("/include/a.h", "a", 7);
   disk->Write("/include/link.h", "a", 7);

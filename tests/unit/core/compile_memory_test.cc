@@ -191,7 +191,8 @@ TEST_CASE("a compile that several users wait for starts as soon as it may for on
   CHECK(later->WaitUntilStarted());
 }
 
-TEST_CASE("what one user's compiles needed holds up no other user who wants the same build") {
+TEST_CASE(
+    "the memory that one user's compiles needed holds up no other user who wants the same build") {
   Scene scene;
   scene.Know({700});
   const auto ann = scene.Runs(700);
@@ -200,7 +201,7 @@ TEST_CASE("what one user's compiles needed holds up no other user who wants the 
   CHECK(wanted->WaitUntilStarted());
 }
 
-TEST_CASE("what waits for most of the memory leaves the reserve to other users") {
+TEST_CASE("a compile that waits for most of the memory leaves the reserve to other users") {
   Scene scene;
   scene.Know({100, 300, 900});
   const auto ann = scene.Runs(300);
@@ -315,7 +316,7 @@ TEST_CASE("a compile that is cancelled while it waits for memory lets those behi
   CHECK(scene.memory.activity().waiting == 0);
 }
 
-TEST_CASE("what a kind is expected to need rises at once and falls little by little") {
+TEST_CASE("the expected need of a kind rises at once and falls little by little") {
   Scene scene;
   const Kind kind = KindNamed("a");
   scene.Learn(kind, 1600);

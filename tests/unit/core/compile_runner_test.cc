@@ -195,7 +195,7 @@ TEST_CASE("a preamble that waits to be parsed does not keep the request") {
   CHECK(parsed);
 }
 
-TEST_CASE("what a wish keeps of sent files counts as its bytes") {
+TEST_CASE("the sent files that a wish keeps count as its bytes") {
   const std::string name(2000, 'x');
   FakeToolchains toolchains;
   FakeCompiler compiler([&](const CompileJob& job, int call) -> Result<CompileOutput> {

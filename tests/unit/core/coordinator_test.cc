@@ -136,7 +136,7 @@ TEST_CASE("a build does not wait for ever for a toolchain that keeps changing") 
   CHECK(answers.Wait(1)[0].error().code == ErrorCode::kUnavailable);
 }
 
-TEST_CASE("who leaves while its toolchain is identified is not answered") {
+TEST_CASE("a caller that leaves while its toolchain is identified is not answered") {
   CoordinatorBench bench(SourceAsOutput);
   Answers answers;
   bench.toolchains.NeedLooks(1);

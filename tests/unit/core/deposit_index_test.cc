@@ -39,7 +39,7 @@ TEST_CASE("a full quota: the user's own least recently used deposits go, nobody 
   CHECK_FALSE(index.Find(Key(1)));
 }
 
-TEST_CASE("what all have together is bounded: whoever has most gives way") {
+TEST_CASE("the bytes of all users together are bounded: the largest user gives way") {
   DepositIndex index({.bytes_per_uid = 8 * kCharge, .bytes = 8 * kCharge});
   for (int i = 0; i < 6; ++i) CHECK(index.Add(Record(i, 1)).empty());
   for (int i = 10; i < 12; ++i) CHECK(index.Add(Record(i, 2)).empty());
@@ -89,7 +89,7 @@ TEST_CASE("small deposits count as much as larger ones") {
   CHECK(index.Add(Record(2, 1, 1)) == std::vector{Key(0)});
 }
 
-TEST_CASE("what is larger than a quota does not fit") {
+TEST_CASE("a deposit larger than a quota does not fit") {
   const DepositIndex index({.bytes_per_uid = 3 * kCharge, .bytes = 2 * kCharge});
   CHECK(index.Fits(2 * kCharge));
   CHECK_FALSE(index.Fits(2 * kCharge + 1));

@@ -22,7 +22,7 @@ DepositRecord Record() {
           .used = std::chrono::sys_seconds(std::chrono::seconds(1'700'000'100))};
 }
 
-TEST_CASE("what a stored deposit looks like does not change") {
+TEST_CASE("the form of a stored deposit does not change") {
   CHECK(Sha256(EncodeDepositContents(Sha256("key"), std::string("a\0b", 3))).Hex() ==
         "38a5ed5e9ef43ef4fc7b145db544a79fb4bb421703af527f9d5a0cf7eddcff65");
   CHECK(Sha256(EncodeDepositRecord(Record())).Hex() ==

@@ -66,7 +66,7 @@ struct Scene {
   uint64_t fence = 0;
 };
 
-TEST_CASE("what was published is found, and counted") {
+TEST_CASE("a published deposit is found, and counted") {
   FakeDepositStore store;
   Scene scene(store);
   scene.Deposit(Claim("a"), "bytes");
@@ -78,7 +78,7 @@ TEST_CASE("what was published is found, and counted") {
   CHECK(scene.deposits.gauges().leases.held == 0);
 }
 
-TEST_CASE("what is inserted is its user's, as if it were deposited with the same fields") {
+TEST_CASE("an inserted deposit is its user's, as if it were deposited with the same fields") {
   FakeDepositStore store;
   Scene scene(store);
   const auto fields = cccl_cache::DepositFieldsDigest({{"a", "1"}});
@@ -96,7 +96,7 @@ TEST_CASE("what is inserted is its user's, as if it were deposited with the same
   CHECK(scene.deposits.List(1, std::nullopt, 9).front().fields == fields);
 }
 
-TEST_CASE("what does not fit, or finds no room, is not inserted") {
+TEST_CASE("a deposit that does not fit, or finds no room, is not inserted") {
   FakeDepositStore store;
   Scene scene(store, {.limits = {.bytes_per_uid = 1 << 20}});
   const auto large = std::make_shared<const std::string>(2 << 20, 'x');
@@ -204,7 +204,7 @@ TEST_CASE("a full quota drops the oldest deposits from the store, too") {
   CHECK(scene.statistics.Get(Counter::kDepositEvictions) == 1);
 }
 
-TEST_CASE("what is larger than the quota is refused with the setting's name") {
+TEST_CASE("a deposit larger than the quota is refused with the setting's name") {
   FakeDepositStore store;
   Scene scene(store, {.limits = {.bytes_per_uid = DepositIndex::kLeastCharge}});
   REQUIRE(scene.Ask(Claim("a")) == "lease");
@@ -227,7 +227,7 @@ TEST_CASE("limits that were lowered hold after a restart") {
   CHECK(store.size() == 2);
 }
 
-TEST_CASE("who gets the lease after it was published elsewhere is handed that") {
+TEST_CASE("a caller that gets the lease after it was published elsewhere is handed that deposit") {
   FakeDepositStore store;
   Scene scene(store);
   scene.Deposit(Claim("a"), "bytes");
@@ -264,7 +264,8 @@ TEST_CASE("a disk that stalls holds up no thread of who asks for a deposit") {
   REQUIRE(answer.wait_for(testing::kPatience) == std::future_status::ready);
 }
 
-TEST_CASE("who asks a disk that stalls is told so, though others of the same user hold its reads") {
+TEST_CASE(
+    "a caller of a disk that stalls is told so, though others of the same user hold its reads") {
   FakeDepositStore store;
   testing::Stall stall;
   Scene scene(store, {.disk_patience = milliseconds(20)});
@@ -285,7 +286,7 @@ TEST_CASE("who asks a disk that stalls is told so, though others of the same use
   stall.End();
 }
 
-TEST_CASE("who leaves while the disk is read for it keeps no lease") {
+TEST_CASE("a caller that leaves while the disk is read for it keeps no lease") {
   FakeDepositStore store;
   testing::Stall stall;
   // A holder that says nothing is no holder soon, but for this long.
@@ -362,7 +363,8 @@ TEST_CASE("a removal under way removes nothing that is published meanwhile") {
   CHECK(scene.Ask(Claim("a")) == "anew");
 }
 
-TEST_CASE("what the store has no room for is handed to who waits, and pushes nothing out") {
+TEST_CASE(
+    "a deposit that the store has no room for is handed to the waiters, and pushes nothing out") {
   FakeDepositStore store;
   Scene scene(store, {.limits = {.bytes_per_uid = DepositIndex::kLeastCharge}});
   scene.Deposit(Claim("kept"), "kept");
@@ -437,7 +439,7 @@ void DepositElsewhere(testing::FakeCluster& nodes, const DepositClaim& claim,
   nodes.reachable = true;
 }
 
-TEST_CASE("what one node's member of a shared group deposits, another node's is handed") {
+TEST_CASE("a deposit of one node's group member is handed to another node's") {
   testing::FakeCluster nodes;
   DepositElsewhere(nodes, OfGroup(7, "a"), "bytes", {{7, "lab"}});
   Node other(nodes, {{9, "lab"}});
@@ -531,7 +533,8 @@ TEST_CASE("if the caller that asks leaves, the next one asks") {
   CHECK(first.Contents() == "bytes");
 }
 
-TEST_CASE("who removes a deposit takes it back from the other nodes, and no other user does") {
+TEST_CASE(
+    "a user that removes a deposit takes it back from the other nodes, and no other user does") {
   testing::FakeCluster nodes;
   Node node(nodes, {{7, "lab"}});
   nodes.reachable = false;
@@ -542,7 +545,7 @@ TEST_CASE("who removes a deposit takes it back from the other nodes, and no othe
   CHECK(nodes.entries().empty());
 }
 
-TEST_CASE("what other nodes give counts on the quota of the user who asked") {
+TEST_CASE("deposits of other nodes count on the quota of the user who asked") {
   testing::FakeCluster nodes;
   constexpr uint64_t kOne = DepositIndex::kLeastCharge;
   for (const char* name : {"a", "b", "c"}) {

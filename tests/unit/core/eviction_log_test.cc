@@ -34,7 +34,7 @@ TEST_CASE("many evictions push out no corrupt entry") {
   CHECK(found->cause == EvictionCause::kCorrupt);
 }
 
-TEST_CASE("what departs again counts from then on") {
+TEST_CASE("an entry that departs again counts from then on") {
   EvictionLog eviction_log(2);
   eviction_log.Note(Key(1), EvictionCause::kEvicted);
   eviction_log.Note(Key(1), EvictionCause::kEvicted);
@@ -44,7 +44,7 @@ TEST_CASE("what departs again counts from then on") {
   CHECK(eviction_log.Find(Key(2))->cause == EvictionCause::kShadowCheck);
 }
 
-TEST_CASE("what was serialised is known after a restart, with cause and time") {
+TEST_CASE("serialised evictions are known after a restart, with cause and time") {
   EvictionLog before;
   before.Note(Key(1), EvictionCause::kEvicted);
   before.Note(Key(2), EvictionCause::kCorrupt);
@@ -63,7 +63,7 @@ TEST_CASE("what was serialised is known after a restart, with cause and time") {
   CHECK(after.Serialize() == before.Serialize());
 }
 
-TEST_CASE("what is serialised is bounded for each cause, and the last ones stay") {
+TEST_CASE("the number of serialised evictions is bounded for each cause, and the last ones stay") {
   EvictionLog before;
   constexpr int kMax = static_cast<int>(EvictionLog::kSerialisedPerCause);
   before.Note(Key(0), EvictionCause::kCorrupt);
@@ -76,7 +76,7 @@ TEST_CASE("what is serialised is bounded for each cause, and the last ones stay"
   CHECK(after.Find(Key(kMax + 1)));
 }
 
-TEST_CASE("what this run noted is not overwritten by what an earlier one did") {
+TEST_CASE("notes of this run are not overwritten by those of an earlier one") {
   EvictionLog before;
   before.Note(Key(1), EvictionCause::kEvicted);
   EvictionLog after;

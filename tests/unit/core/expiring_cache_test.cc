@@ -36,7 +36,7 @@ TEST_CASE("a failure is remembered for its lifetime and no longer") {
   CHECK_FALSE(memory.Find(Sha256("a")));
 }
 
-TEST_CASE("what has expired makes room before anything else") {
+TEST_CASE("an expired entry makes room before anything else") {
   Clock::time_point now{};
   ExpiringCache<int> memory(std::chrono::seconds(60), kCapacity, [&] { return now; });
   memory.Remember(Key(kAlice, 1), kAlice, 1, kShare / 2);

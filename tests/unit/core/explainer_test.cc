@@ -92,7 +92,8 @@ void Forget(CoordinatorBench& bench) {
   bench.disk.Clear();
 }
 
-TEST_CASE("what was never built is never seen, then a hit, and nothing is compiled for it") {
+TEST_CASE(
+    "a program that was never built is never seen, then a hit, and nothing is compiled for it") {
   CoordinatorBench bench(SourceAsOutput);
   CHECK(Explain(bench, "a").verdict == Verdict::kNeverSeen);
   bench.BuildOne("a");
@@ -190,7 +191,7 @@ TEST_CASE("a user is told nothing of what others built") {
   CHECK_FALSE(other.nearest);
 }
 
-TEST_CASE("what left a tier is told with the time and the cause") {
+TEST_CASE("an entry that left a tier is told with the time and the cause") {
   CoordinatorBench bench(SourceAsOutput);
   const BuildAnswer built = bench.BuildOne("a");
   Forget(bench);
@@ -222,7 +223,7 @@ TEST_CASE("an artifact or a manifest of a build with files that was evicted is t
   CHECK(Explain(bench, "a").verdict == Verdict::kEvicted);
 }
 
-TEST_CASE("what is never kept is told with the reason, by the request or by a file") {
+TEST_CASE("a build that is never kept is told with the reason, by the request or by a file") {
   CoordinatorBench bench(IncludesLocal);
   const Explanation by_request = Explain(bench, "const char* t = __TIME__;");
   CHECK(by_request.verdict == Verdict::kUncacheable);
@@ -238,7 +239,7 @@ TEST_CASE("what is never kept is told with the reason, by the request or by a fi
   CHECK(Explain(bench, "a").verdict == Verdict::kNeverSeen);
 }
 
-TEST_CASE("what does not compile is told so") {
+TEST_CASE("a program that does not compile is told so") {
   CoordinatorBench bench(
       [](const CompileJob&, int) -> Result<CompileOutput> { return Fail("error"); });
   const BuildAnswer failed = bench.BuildOne("a");
@@ -247,7 +248,7 @@ TEST_CASE("what does not compile is told so") {
   CHECK(Explain(bench, "b").verdict == Verdict::kNeverSeen);
 }
 
-TEST_CASE("what the compiler died on is told, as long as its files are the same") {
+TEST_CASE("a program that the compiler died on is told, as long as its files are the same") {
   CoordinatorBench bench([](const CompileJob& job, int call) -> Result<CompileOutput> {
     const auto output = IncludesLocal(job, call);
     if (!output) return output.error();

@@ -81,7 +81,7 @@ TEST_CASE("users take turns whatever the length of their lines") {
   CHECK(order == std::vector<uint64_t>{1000, 1, 10, 2, 3});
 }
 
-TEST_CASE("what runs and waits is told for all accounts, or for one") {
+TEST_CASE("running and waiting items are told for all accounts, or for one") {
   Line line;
   for (uint64_t item : {1, 2}) CHECK(line.queue.Add(item, Account(7)).ok());
   CHECK(line.queue.Add(2, Account(8)).ok());
@@ -110,7 +110,7 @@ TEST_CASE("an item that two users wait for runs once, at the better place") {
   CHECK(line.queue.waiting() == 0);
 }
 
-TEST_CASE("who has nothing running is not held up for long by slots that others hold") {
+TEST_CASE("an account with nothing running is not held up for long by slots that others hold") {
   Recorder recorder;
   FairQueue queue({.slots = 1, .relief_slots = 1, .relief_after = std::chrono::milliseconds(1)},
                   [&](uint64_t item) { recorder.Run(item); });
@@ -504,7 +504,7 @@ TEST_CASE("an item that waits for its requester keeps its slot while no account 
   CHECK(holders.gave_way == 0);
 }
 
-TEST_CASE("what waits on after its item has ended changes nothing") {
+TEST_CASE("a wait that goes on after its item has ended changes nothing") {
   std::shared_ptr<FairQueue::Waits> waits;
   {
     Recorder recorder;

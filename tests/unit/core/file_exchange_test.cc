@@ -117,7 +117,7 @@ TEST_CASE("nothing is kept for the uid that stands for many") {
   CHECK_FALSE(caller.sent->WasSent(65534, Sha256("text")));
 }
 
-TEST_CASE("what the caller does not send is an error of its own") {
+TEST_CASE("a file that the caller does not send is an error of its own") {
   AnsweringCaller caller;
   caller.refused = {{"/p/include/a.h", "Permission denied"}};
   const auto read = caller.exchange->Open(DirectoriesIn("/p"))->Read({1, "a.h"});
@@ -161,7 +161,7 @@ struct Asking {
   std::thread waits;
 };
 
-TEST_CASE("whoever waits is told when the caller is gone") {
+TEST_CASE("each waiter is told when the caller is gone") {
   Asking asking(true);
   asking.exchange->End(Error{ErrorCode::kCancelled, "left"});
   asking.waits.join();

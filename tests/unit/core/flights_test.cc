@@ -106,7 +106,8 @@ FakeCompiler::Behaviour AsksFor(const std::string& name) {
   };
 }
 
-TEST_CASE("who asks for the same while it is compiled waits for that compile, whoever it is") {
+TEST_CASE(
+    "a second caller of a build that is being compiled waits for that compile, whoever it is") {
   Scene scene;
   scene.compiler.Shut();
   scene.Join("a");
@@ -154,7 +155,7 @@ TEST_CASE("a hit waits for no memory") {
   scene.compiler.Open();
 }
 
-TEST_CASE("what landed between a look-up and the joining is a hit, and compiled no more") {
+TEST_CASE("a flight that landed between a look-up and the joining is a hit, and compiled no more") {
   Scene scene;
   BuildPtr waiter = scene.Waits("a");
   scene.tier.Put(waiter->plan->key, testing::MakeArtifact("landed"));
@@ -295,7 +296,7 @@ TEST_CASE("a compile that waits for its requester is refused once others find no
   CHECK(answers[1]->outcome == Outcome::kBuilt);
 }
 
-TEST_CASE("what was made of one directory's files is no answer to the same user in another") {
+TEST_CASE("a result over one directory's files is no answer to the same user in another") {
   Scene scene(AsksFor("/cccl-root-0/a.h"));
   scene.compiler.Shut();
   scene.Join("a");
@@ -311,7 +312,7 @@ TEST_CASE("what was made of one directory's files is no answer to the same user 
   CHECK(scene.compiler.started() == 1);
 }
 
-TEST_CASE("who came while a compile ran that had files outside has joined it, not hit") {
+TEST_CASE("a caller that came while a compile ran that had files outside has joined it, not hit") {
   Scene scene(AsksFor("/cccl-root-0/a.h"));
   scene.compiler.Shut();
   scene.Join("a");
@@ -365,7 +366,7 @@ TEST_CASE("where the toolchain changes during each compile, the last is answered
   CHECK(scene.tier.size() == 0);
 }
 
-TEST_CASE("who may find an answer now, for another flight landed meanwhile, starts again") {
+TEST_CASE("a waiter that may find an answer now, because another flight landed, starts again") {
   Scene scene;
   BuildPtr waiter = scene.Waits("a");
   // When it was looked up, nothing was known.
@@ -379,7 +380,8 @@ TEST_CASE("who may find an answer now, for another flight landed meanwhile, star
   CHECK(scene.compiler.started() == 0);
 }
 
-TEST_CASE("what landed meanwhile over the toolchain's headers alone is answered without a slot") {
+TEST_CASE(
+    "a build that landed meanwhile over the toolchain's headers alone is answered without a slot") {
   Scene scene;
   scene.compiler.Shut();
   scene.Join("runs");

@@ -55,7 +55,7 @@ TEST_CASE("nothing is remembered for the uid that stands for many users") {
   CHECK(history.Of(65534).empty());
 }
 
-TEST_CASE("who builds much pushes out his own oldest builds, not those of others") {
+TEST_CASE("a user with many builds pushes out its own oldest builds, not those of others") {
   BuildHistory history(64 << 10);
   history.Add(kBob, Account(kBob), Numbered(0));
   for (int i = 1; i <= 1000; ++i) history.Add(kAlice, Account(kAlice), Numbered(i));
@@ -225,7 +225,7 @@ TEST_CASE("a file has the name that the client gives it, whatever lies under no 
   CHECK(ClientPath(build, {kWorkingDirectoryRoot, "x.h"}) == "x.h");
 }
 
-TEST_CASE("what is kept is kept as that") {
+TEST_CASE("built and joined builds are kept, others are not") {
   PastBuild build;
   CHECK(build.kept());
   build.outcome = Outcome::kJoined;

@@ -31,7 +31,8 @@ struct Scene {
   }
 };
 
-TEST_CASE("what one user holds is bounded, and given back with the last copy of a share") {
+TEST_CASE(
+    "the bytes that one user holds are bounded, and given back with the last copy of a share") {
   Scene scene;
   std::optional<JobMemory::Share> share = *scene.memory->Take(kAnn, 60, kNow);
   std::optional<JobMemory::Share> copy = share;

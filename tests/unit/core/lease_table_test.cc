@@ -85,7 +85,7 @@ TEST_CASE("the first one gets the lease, and all others what it publishes") {
   CHECK(scene.table.gauges().waiting == 0);
 }
 
-TEST_CASE("who holds on for too long while others wait loses the lease, alive or not") {
+TEST_CASE("a holder that holds on for too long while others wait loses the lease, alive or not") {
   Scene scene;
   Caller holder(scene, "a");
   Caller next(scene, "a");
@@ -385,7 +385,7 @@ TEST_CASE("each waits as long as it said, and no longer") {
   CHECK(patient.told == "found bytes ");
 }
 
-TEST_CASE("who got the lease is not bound by how long it wanted to wait") {
+TEST_CASE("a new holder is not bound by how long it wanted to wait") {
   Scene scene;
   Caller first(scene, "a");
   Caller second(scene, "a", {scene.now + milliseconds(10)});
@@ -529,7 +529,7 @@ TEST_CASE("a clock that sleeps until something is due is woken by what is due ea
   CHECK(IsTold<Error>(scene.Enter(SteadyClock::now() + milliseconds(1))));
 }
 
-TEST_CASE("what becomes due one after another is told, each in its turn") {
+TEST_CASE("events that become due one after another are told, each in its turn") {
   LeaseClockScene scene(milliseconds(1));
   auto first = scene.Enter();
   auto second = scene.Enter();
@@ -539,7 +539,7 @@ TEST_CASE("what becomes due one after another is told, each in its turn") {
   CHECK(IsTold<LeaseLost>(std::move(third)));
 }
 
-TEST_CASE("who wakes a clock that is awake is not forgotten") {
+TEST_CASE("a wake-up of a clock that is awake is not forgotten") {
   std::atomic<LeaseClock*> clock = nullptr;
   std::atomic<int> rounds = 0;
   std::promise<void> looked_again;

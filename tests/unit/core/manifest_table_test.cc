@@ -163,7 +163,7 @@ TEST_CASE("a manifest is worth as much as the most expensive artifact that it le
   CHECK(worth() == std::chrono::milliseconds(9));
 }
 
-TEST_CASE("what a user's own manifest waits for holds up nobody else") {
+TEST_CASE("a wait for a user's own manifest holds up no other user") {
   MapTier memory(TierName::kMemory);
   testing::FakePrivateEntries own;
   ManifestTable table({&memory}, &own);

@@ -144,7 +144,7 @@ TEST_CASE("a manifest says more than another if it has a closure more, whatever 
   CHECK(now.SaysMoreThan(before));
 }
 
-TEST_CASE("what is learnt last of a closure counts") {
+TEST_CASE("the latest entry learnt of a closure counts") {
   Manifest manifest;
   manifest.Add(OneFile("a"));
   KnownClosure shows = OneFile("a");

@@ -118,7 +118,7 @@ TEST_CASE("the user who has most gives up a preamble for another's") {
   for (const char* key : {"b", "c", "d"}) CHECK(scene.Find(key) != nullptr);
 }
 
-TEST_CASE("what a preamble remembers about files counts as its bytes") {
+TEST_CASE("the files that a preamble remembers count as its bytes") {
   const std::string name = "/" + std::string(600, 'x');
   Scene scene({.bytes = 1000});
   scene.asks = {name};

@@ -99,7 +99,7 @@ TEST_CASE("a toolchain identified anew has preambles of its own") {
   CHECK(PreambleOf(*Plan(request))->key != PreambleOf(*Plan(request, 1000, other))->key);
 }
 
-TEST_CASE("what can't be parsed ahead has no preamble") {
+TEST_CASE("a program that can't be parsed ahead has no preamble") {
   CHECK_FALSE(PreambleFor(MakeRequest("int x;\n")));
   CHECK_FALSE(PreambleFor(MakeRequest(kBegin + "const char* t = __TIME__;\n")));
   const auto inside = MakeRequest(kBegin + "int x;\n");
@@ -141,7 +141,7 @@ TEST_CASE("LTO-IR has the preamble of the relocatable PTX of the same program") 
   CHECK(preamble_with({"-arch=sm_90"}, without_linker));
 }
 
-TEST_CASE("what yields OptiX-IR or debug information has no preamble, however it is spelled") {
+TEST_CASE("a build of OptiX-IR or with debug information has no preamble, however it is spelled") {
   for (const char* option : {"-optix-ir", "--optix-ir", "-G", "--device-debug"}) {
     INFO(option);
     auto request = MakeRequest(kBegin + "int x;\n");

@@ -86,7 +86,7 @@ TEST_CASE("all who wait for one compile of a user are one failure, and each user
   CHECK(failures.Take(User(9)).size() == 2);
 }
 
-TEST_CASE("what did not fail, or is only remembered, is no failure") {
+TEST_CASE("a build that did not fail, or is only remembered, is no failure") {
   RecentFailures failures;
   BuildAnswer answer = DoesNotCompile("error");
   answer.remembered = true;

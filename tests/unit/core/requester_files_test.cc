@@ -39,7 +39,7 @@ TEST_CASE("a name lies nowhere if its root does, or is none") {
 const Peer kAlice{1000, 1000, {}, 1};
 const Error kClosed{ErrorCode::kFilesNeeded, "closed"};
 
-TEST_CASE("what the daemon may open is read there, the rest is asked for") {
+TEST_CASE("files that the daemon may open are read there, the rest is asked for") {
   FakeFileAccess access;
   access.disk->Write("/p/src/open.h", "the daemon's");
   access.disk->Refuse("/p/include/closed.h", kClosed);
@@ -61,7 +61,7 @@ TEST_CASE("without a caller's files the error stays") {
   CHECK(files->Read({1, "closed.h"}).error().code == ErrorCode::kFilesNeeded);
 }
 
-TEST_CASE("what nobody is given is not asked for either") {
+TEST_CASE("a file that is given to no user is not asked for either") {
   FakeFileAccess access;
   access.disk->Refuse("/p/include/fifo", {ErrorCode::kDenied, "a FIFO"});
   AnsweringCaller caller;

@@ -55,14 +55,14 @@ struct Scene {
                        [this](const BuildRecord& record) { logged = record.request_id; }}};
 };
 
-TEST_CASE("what a user is told is noted before it is told") {
+TEST_CASE("an answer is noted before its user is told") {
   Scene scene;
   scene.responder.AnswerHit(scene.Waits(), Scene::Hit(), {});
   CHECK(scene.noted_before_told == 1);
   CHECK(scene.answered.Of(kAlice.uid).front().key == Scene::Hit().key);
 }
 
-TEST_CASE("what a user left before it was told is not noted") {
+TEST_CASE("an answer to a user that left before is not noted") {
   Scene scene;
   BuildPtr waiter = scene.Waits();
   scene.table.Leave(waiter->ticket);
@@ -127,7 +127,7 @@ TEST_CASE("an answer names what was built, by which toolchain") {
   CHECK(answer.reason.empty());
 }
 
-TEST_CASE("what does not compile is an answer with the compiler's own word for it") {
+TEST_CASE("a program that does not compile is an answer with the compiler's own word for it") {
   const BuildAnswerScene scene;
   const BuildAnswer answer = AnswerOf(*scene.waiter.plan, testing::Fail("an error"));
   CHECK(answer.outcome == Outcome::kFailed);
@@ -145,13 +145,13 @@ TEST_CASE("one of those who waited has built it, the others have joined") {
   CHECK(scene.Answer().outcome == Outcome::kJoined);
 }
 
-TEST_CASE("who joined a compile that ran has not waited for a slot") {
+TEST_CASE("a caller that joined a compile that ran has not waited for a slot") {
   BuildAnswerScene scene;
   scene.waiter.joined = scene.flight_result.started + microseconds(1);
   CHECK(scene.Answer().queue_time == microseconds(0));
 }
 
-TEST_CASE("what can't be kept says why, also to those who joined") {
+TEST_CASE("a result that can't be kept says why, also to the callers that joined") {
   BuildAnswerScene scene;
   scene.waiter.leads = GENERATE(true, false);
   SECTION("for what the compile met") {
@@ -166,7 +166,7 @@ TEST_CASE("what can't be kept says why, also to those who joined") {
   CHECK_FALSE(scene.Answer().closed);
 }
 
-TEST_CASE("what failed is a failure for everybody, whether it could be kept or not") {
+TEST_CASE("a failed compile is a failure for every caller, whether it could be kept or not") {
   BuildAnswerScene scene;
   scene.waiter.leads = GENERATE(true, false);
   scene.flight_result.output = testing::Fail("an error");
@@ -185,7 +185,7 @@ TEST_CASE("a result that is made of files is known by these, and is not closed")
   CHECK_FALSE(scene.Answer().closed);
 }
 
-TEST_CASE("who is told to wait is told for what") {
+TEST_CASE("a caller that is told to wait is told for what") {
   CHECK(KeepsChanging().code == ErrorCode::kUnavailable);
   CHECK_THAT(KeepsChanging().message, Contains("try again"));
   const Error hangs = FilesHang(std::chrono::milliseconds(1500));

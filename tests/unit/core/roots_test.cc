@@ -171,7 +171,7 @@ TEST_CASE("a text shows in PTX by its numbers, as string constants are written t
   CHECK_FALSE(text.In(Of(ArtifactKind::kCubin, "47, 97")));
 }
 
-TEST_CASE("what stands in a string of PTX is told from what stands in its text") {
+TEST_CASE("a name in a string of PTX is told from one in its text") {
   const ShownText text("/a");
   CHECK(text.InStrings(Of(ArtifactKind::kPtx, "{47, 97}")));
   CHECK(text.InStrings(Of(ArtifactKind::kPtx, "{47,97}")));

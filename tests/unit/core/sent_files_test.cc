@@ -110,7 +110,7 @@ TEST_CASE("contents that are gone, or that somebody else sent, are not there") {
   CHECK(files.Read({0, "x.h"}).error().code == ErrorCode::kFilesNeeded);
 }
 
-TEST_CASE("what the daemon opened itself it opens again, if it is the same still") {
+TEST_CASE("files that the daemon opened itself are opened again, if they are the same still") {
   Scene scene;
   FakeFileAccess open;
   open.disk->Write("/p/include/y.h", "y");

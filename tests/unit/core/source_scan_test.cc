@@ -95,7 +95,7 @@ TEST_CASE("a name that a paste can make of a text's identifiers is known") {
   CHECK(pasted("C2(__FI, LE__)").time_token.empty());
 }
 
-TEST_CASE("what honest texts are full of makes no name") {
+TEST_CASE("ordinary texts make no names") {
   const TextTraits pasted =
       PastedNames(PartsIn("FI(A, T) template <class D, class E> s[a] = e(r, t); // TIME, as it's"));
   CHECK(pasted.time_token.empty());
@@ -145,7 +145,7 @@ TEST_CASE("directives go on over joined lines, comments and literals") {
   }
 }
 
-TEST_CASE("what is no directive of these ends a preamble") {
+TEST_CASE("a line that is none of these directives ends a preamble") {
   for (const char* line :
        {"#pragma once\n", "#error x\n", "#line 3\n", "# 12 \"a\"\n", "#import <b>\n",
         "#includes <b>\n", "#define X /* a\n", "%: include <b>\n"}) {

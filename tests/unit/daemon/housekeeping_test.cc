@@ -124,7 +124,7 @@ TEST_CASE("entries found damaged are a problem, and so are reads that failed") {
   }
 }
 
-TEST_CASE("what did not change is not written") {
+TEST_CASE("a table that did not change is not written") {
   Facts facts;
   { const Run run(facts); }
   CHECK(facts.puts == 0);

@@ -60,7 +60,7 @@ TEST_CASE("a name is looked for in vain once, and again when its directory has c
   CHECK(look("sub/b.h") == FileKind::kFile);
 }
 
-TEST_CASE("what is remembered as absent is believed for a closure, never for a compile") {
+TEST_CASE("a name remembered as absent is believed for a closure, never for a compile") {
   FileTree tree;
   tree.Directory("include");
   tree.Write("include/a.h", "there");

@@ -122,7 +122,7 @@ TEST_CASE("only regular files of a bounded size are given") {
   CHECK(TargetOf(Own(), tree.Path("file")) == Kind::kTooLarge);
 }
 
-TEST_CASE("what is too large and closed tells a stranger nothing of its size") {
+TEST_CASE("a closed file that is too large tells a stranger nothing of its size") {
   FileTree tree;
   tree.Write("file", "");
   std::filesystem::resize_file(tree.Path("file"), kMaxFileBytes + 1);
@@ -145,7 +145,7 @@ TEST_CASE("nothing in the daemon's own directories, /dev and the kernel's file s
   }
 }
 
-TEST_CASE("what may be given is opened for reading by the descriptor that was judged") {
+TEST_CASE("a file that may be given is opened for reading by the descriptor that was judged") {
   FileTree tree;
   tree.Write("a.h", "judged");
   const FileDescriptor judged = OpenPath(tree.Path("a.h"));
@@ -177,7 +177,7 @@ TEST_CASE("a stranger's file is opened without the daemon's rights, and not by a
       Own().OpenContents(OpenPath(tree.Path("listed")).get())));
 }
 
-TEST_CASE("what was open and can't be opened again is a failure, never taken for absent") {
+TEST_CASE("a file that was open and can't be opened again is a failure, never taken for absent") {
   const auto contents = Own().OpenContents(-1);
   REQUIRE(std::holds_alternative<PathError>(contents));
   CHECK(std::get<PathError>(contents).kind == Kind::kFailed);
@@ -361,7 +361,7 @@ TEST_CASE("the daemon's own user gets whatever the daemon can read") {
   CHECK(tree.Own({"private"})->Look({0, "a.h"})->digest == Sha256("closed"));
 }
 
-TEST_CASE("what the daemon itself can't reach, its user's client must send") {
+TEST_CASE("a file that the daemon itself can't reach is for its user's client to send") {
   FileTree tree;
   tree.Write("private/a.h", "closed");
   tree.Write("include/a.h", "closed");

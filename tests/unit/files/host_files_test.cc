@@ -95,7 +95,7 @@ TEST_CASE("a directory is seen as one, a root itself too") {
   CHECK(read->bytes == nullptr);
 }
 
-TEST_CASE("what is not there is absent") {
+TEST_CASE("a missing file is absent") {
   FileTree tree;
   tree.Write("include/a.h", "");
   tree.Link("include/dangling.h", "nowhere.h");

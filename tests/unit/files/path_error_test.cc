@@ -29,7 +29,7 @@ TEST_CASE("a name that leads nowhere is absent, as it is to a compiler") {
   CHECK(PathError::Of(error).kind == Kind::kAbsent);
 }
 
-TEST_CASE("what the daemon may not look at only the client can") {
+TEST_CASE("a file that the daemon may not look at is for the client alone") {
   const int error = GENERATE(EACCES, EPERM);
   CHECK(PathError::Of(error).kind == Kind::kClientOnly);
 }
@@ -41,14 +41,14 @@ TEST_CASE("all else is a failure, and never taken for absent") {
   CHECK(obstacle.error == error);
 }
 
-TEST_CASE("what is not open to everybody is for a client to send, or for its user to open") {
+TEST_CASE("a file that is not open to everybody is for a client to send, or for its user to open") {
   const Error error = Explained({Kind::kClientOnly});
   CHECK(error.code == ErrorCode::kFilesNeeded);
   CHECK_THAT(error.message, Contains("a client that may read it sends it"));
   CHECK_THAT(error.message, Contains("If you may not") && Contains("chmod"));
 }
 
-TEST_CASE("what is given to nobody is denied with the way out") {
+TEST_CASE("a file that is given to no user is denied with the way out") {
   const Error refused = Explained({Kind::kRefused});
   CHECK(refused.code == ErrorCode::kDenied);
   CHECK_THAT(refused.message, Contains("Take it out of the include directories"));
@@ -60,7 +60,7 @@ TEST_CASE("what is given to nobody is denied with the way out") {
   CHECK_THAT(large.message, Contains("larger than 64 MiB") && Contains("split it"));
 }
 
-TEST_CASE("what may pass is to be tried again") {
+TEST_CASE("a file whose fault may pass is to be tried again") {
   const Error changing = Explained({Kind::kChanging});
   CHECK(changing.code == ErrorCode::kUnavailable);
   CHECK_THAT(changing.message, Contains("build when its writer is done"));

@@ -88,7 +88,8 @@ TEST_CASE("an executable that is run through a link finds the worker of where it
   CHECK(installed.Found(installed.Path("link")) == worker);
 }
 
-TEST_CASE("what can't be run is no worker, and the error names each place that was looked at") {
+TEST_CASE(
+    "a file that can't be run is no worker, and the error names each place that was looked at") {
   const Installed installed("bin/daemon");
   const std::string file = installed.AddWorker("bin/cccl-cached-worker", false);
   const std::string error = installed.Found();

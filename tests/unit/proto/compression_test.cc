@@ -8,7 +8,7 @@
 namespace cccl_cache::compression_test {
 namespace {
 
-TEST_CASE("what was compressed comes back, and is smaller") {
+TEST_CASE("compressed bytes come back, and are fewer") {
   const std::string text(100'000, 'x');
   const std::string stored = *Compress(text, kFastCompression);
   CHECK(stored.size() < text.size() / 100);

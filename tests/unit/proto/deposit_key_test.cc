@@ -25,7 +25,7 @@ TEST_CASE("the keys of deposits are the same on every machine and in every versi
         "a7fc97665c1c620ea16a10660cb9070a9497976bdb64b075c85d8ae2cbd3cc37");
 }
 
-TEST_CASE("what a deposit is does not depend on whose it is, its key does") {
+TEST_CASE("the identity of a deposit does not depend on its user, its key does") {
   const Digest identity = DepositIdentity("n", DepositFieldsDigest({{"a", "1"}}));
   CHECK(DepositKey(kUser, identity) == DepositKey(kUser, "n", {{"a", "1"}}));
   CHECK(DepositKey(kGroup, identity) == DepositKey(kGroup, "n", {{"a", "1"}}));

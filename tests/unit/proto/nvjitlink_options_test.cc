@@ -7,7 +7,7 @@ namespace {
 
 constexpr BuildKind kLink = BuildKind::kLink;
 
-TEST_CASE("what every linking client passes stays as it was written") {
+TEST_CASE("the options that every linking client passes stay as they were written") {
   const Texts options{"-arch=sm_90",
                       "-lto",
                       "-O3",

@@ -94,7 +94,9 @@ TEST_CASE("a refused option is refused in every spelling, with and without a val
   }
 }
 
-TEST_CASE("what is refused for its files the compiler itself takes, a NUL it does not") {
+TEST_CASE(
+    "an option refused for its files is one that the compiler itself takes, one with a NUL is "
+    "not") {
   const auto taken = [](const Texts& options) {
     const auto refused = std::get<RefusedOption>(ParseOptions(kNvrtc, options));
     const bool says_so = refused.reason.find("--fallback local") != std::string::npos;

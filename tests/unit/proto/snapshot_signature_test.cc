@@ -30,7 +30,7 @@ std::string WhyNot(std::string_view bytes,
   return why == nullptr ? "" : *why;
 }
 
-TEST_CASE("what was signed comes back") {
+TEST_CASE("signed bytes come back") {
   const auto decoded = DecodeSnapshotSignature(EncodeSnapshotSignature(Example(), kKey), TrustsAll);
   REQUIRE(std::holds_alternative<SnapshotSignature>(decoded));
   CHECK(std::get<SnapshotSignature>(decoded) == Example());

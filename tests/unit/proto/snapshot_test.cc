@@ -81,7 +81,7 @@ Records ReadAll(const std::string& bytes) {
   return records;
 }
 
-TEST_CASE("what was written is read, in order") {
+TEST_CASE("written records are read, in order") {
   const Records written = SomeRecords(5);
   const Records read = ReadAll(Write(written));
   REQUIRE(read.size() == written.size());
@@ -276,7 +276,7 @@ TEST_CASE("an index larger than the buffer is read whole") {
   CHECK(ReadAll(bytes).size() == many.size());
 }
 
-TEST_CASE("who takes no more ends the writing") {
+TEST_CASE("a receiver that takes no more ends the writing") {
   int calls = 0;
   SnapshotWriter writer([&](std::string_view) { return ++calls < 2; });
   CHECK_FALSE(writer.Add(Item("a"), "stored"));

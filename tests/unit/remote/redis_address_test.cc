@@ -62,7 +62,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("what is no address of a Redis is refused with the forms that are") {
+TEST_CASE("a text that is no address of a Redis is refused with the forms that are") {
   for (const std::string url : {"",
                                 "host",
                                 "http://host",

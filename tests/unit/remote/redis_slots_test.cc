@@ -48,7 +48,7 @@ TEST_CASE("a redirect names a slot and a node") {
   CHECK(same->node.host.empty());
 }
 
-TEST_CASE("what is no redirect, or a malformed one, is followed nowhere") {
+TEST_CASE("a reply that is no redirect, or a malformed one, is followed nowhere") {
   for (const std::string error :
        {"ERR unknown command", "MOVED", "MOVED 1", "MOVED 1 ", "MOVED 16384 host:1",
         "MOVED -1 host:1", "MOVED x host:1", "MOVED 1 host", "MOVED 1 host:0", "MOVED 1 host:65536",

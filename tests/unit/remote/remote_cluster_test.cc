@@ -126,7 +126,7 @@ const std::string kAsk = "GETRANGE cccl-cached:a:" + kArtifact.key.Hex();
 const std::string kAskManifest = "GETRANGE cccl-cached:m:" + kManifest.key.Hex();
 const std::string kLease = "cccl-cached:l:" + kCompile.Hex();
 
-TEST_CASE("what another node wrote is found, and no lease is asked for") {
+TEST_CASE("an entry of another node is found, and no lease is asked for") {
   Scene scene;
   scene.Ask();
   scene.Expect(kAsk, Written());

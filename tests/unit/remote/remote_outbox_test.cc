@@ -92,7 +92,7 @@ TEST_CASE("an entry that is removed right after it was given does not stay") {
   CHECK(scene.peer.Next().starts_with("DEL alice"));
 }
 
-TEST_CASE("what was written makes room for more of the same user") {
+TEST_CASE("a finished write makes room for more of the same user") {
   Scene scene;
   for (int i = 0; i < 20; ++i) scene.Write(kAlice, "alice");
   const uint64_t refused = scene.Refused();

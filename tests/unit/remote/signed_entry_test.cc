@@ -203,7 +203,7 @@ TEST_CASE("an entry may be as large as the caller allows, and no larger") {
   CHECK(Refused(Signed(), kName, rules) == EntryRefusal::kTooLarge);
 }
 
-TEST_CASE("what a trusted node signed and is no entry is refused") {
+TEST_CASE("bytes that a trusted node signed and are no entry are refused") {
   for (const std::string& raw : {std::string("text"), EncodeEntry(Sha256("another"), Sample())}) {
     CHECK(Refused(SignedLie(static_cast<uint32_t>(raw.size()), Compressed(raw))) ==
           EntryRefusal::kCorrupt);

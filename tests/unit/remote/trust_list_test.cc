@@ -104,7 +104,7 @@ TEST_CASE("a trust list in a directory that others can write is refused, also be
   CHECK(TrustList::Load({link}).ok());
 }
 
-TEST_CASE("what is no file is refused and not waited for") {
+TEST_CASE("a path that is no file is refused and not waited for") {
   const TemporaryDirectory directory;
   const std::string pipe = directory / "pipe";
   REQUIRE(mkfifo(pipe.c_str(), 0644) == 0);

@@ -145,7 +145,7 @@ TEST_CASE("lines that are none are skipped") {
   CHECK(accounts.Of(400'009) == Account(1000));
 }
 
-TEST_CASE("who gets subordinate uids while the daemon runs is known by them") {
+TEST_CASE("a user that gets subordinate uids while the daemon runs is known by them") {
   Machine machine;
   machine.WriteSubordinateUids("");
   Accounts accounts(machine.Sources());

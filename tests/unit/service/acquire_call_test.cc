@@ -94,7 +94,7 @@ bool WaitForWaiters(RunningServer& running, size_t count) {
   return true;
 }
 
-TEST_CASE("what one caller publishes is handed to those who wait, and to who comes later") {
+TEST_CASE("a deposit that one caller publishes is handed to those who wait, and to later callers") {
   RunningServer running;
   Talk holder(running);
   REQUIRE(holder.GetsLease());
@@ -190,7 +190,7 @@ TEST_CASE("fenced: a publication under another number is refused") {
   CHECK(running.deposits.gauges().kept.entries == 0);
 }
 
-TEST_CASE("what the holder of a lease may not say ends its call with the reason") {
+TEST_CASE("a wrong message of a lease's holder ends its call with the reason") {
   RunningServer running;
   Talk holder(running);
   REQUIRE(holder.GetsLease());
@@ -307,7 +307,7 @@ TEST_CASE("a caller that leaves while its user has all leases takes none") {
   CHECK(stays.GetsLease());
 }
 
-TEST_CASE("what is touched is not the least recently used") {
+TEST_CASE("a touched deposit is not the least recently used") {
   Deposits::Options options;
   options.limits.bytes_per_uid = 2 * DepositIndex::kLeastCharge;
   RunningServer running({}, options);
@@ -408,7 +408,7 @@ TEST_CASE("a daemon that stops tells holders that their lease is lost, and other
   CHECK(waits.Error() == "unavailable");
 }
 
-TEST_CASE("what a user deposited is listed in pages, and removed") {
+TEST_CASE("a user's deposits are listed in pages, and removed") {
   RunningServer running;
   for (int i = 0; i < 3; ++i) {
     Talk holder(running, std::to_string(i));
@@ -465,7 +465,7 @@ DepositAsk AskFor(std::optional<uint32_t> gid = std::nullopt) {
   return ask;
 }
 
-TEST_CASE("who names no group asks for what is his alone") {
+TEST_CASE("a caller that names no group asks for its private deposits alone") {
   const auto claim = ClaimOf(AskFor(), kPeer);
   REQUIRE(claim.ok());
   CHECK(claim->uid == 1000);

@@ -53,7 +53,7 @@ TEST_CASE("a question arrives with all its fields") {
   CHECK_FALSE(std::get<DepositAsk>(*Decode(Ask(0))).gid);
 }
 
-TEST_CASE("what the holder of a lease says is told apart") {
+TEST_CASE("messages of a lease's holder are told apart") {
   v1::AcquireRequest heartbeat;
   heartbeat.mutable_heartbeat();
   CHECK(std::holds_alternative<LeaseHeartbeat>(*Decode(heartbeat)));
@@ -124,7 +124,7 @@ TEST_CASE("a message larger than a piece is refused with the way out") {
   CHECK(Decode(full).ok());
 }
 
-TEST_CASE("what is damaged or not UTF-8 is no message") {
+TEST_CASE("bytes that are damaged or not UTF-8 are no message") {
   for (const std::string& damaged :
        {std::string("\xff"), std::string("\x0a\x05x"), std::string("\x0a\x03\x0a\x01\xff", 5)}) {
     auto bytes = BufferOf(damaged);
@@ -143,7 +143,7 @@ TEST_CASE("a lease is told with its number, its key and how often it wants to be
   CHECK(reply.lease().key() == key.Hex());
 }
 
-TEST_CASE("what was found is announced, then sent where it lies") {
+TEST_CASE("a found deposit is announced, then sent where it lies") {
   const auto key = cccl_cache::Sha256("key");
   const auto found = MessageIn<v1::AcquireReply>(EncodeFound(6, key));
   CHECK(found.found().size() == 6);

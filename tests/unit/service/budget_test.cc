@@ -179,7 +179,7 @@ TEST_CASE("streams of builds that say nothing leave half of the bytes to others"
   CHECK(std::accumulate(taken.begin(), taken.end(), size_t{0}) <= 5);
 }
 
-TEST_CASE("what is more than a user may ever have gives no hint when to come back") {
+TEST_CASE("a request for more than a user may ever have gives no hint when to come back") {
   Budget budget(FewCalls());
   const auto refused = budget.Take(Account(1), Resource::kCalls, 3);
   REQUIRE_FALSE(refused.ok());
@@ -241,7 +241,7 @@ TEST_CASE("equal bytes that lie elsewhere count for themselves") {
   CHECK(budget.Used(Resource::kBytes) == 2000);
 }
 
-TEST_CASE("who reads too much at one time is refused, and nobody else") {
+TEST_CASE("a user that reads too much at one time is refused, and no other") {
   ServiceLimits limits;
   limits.bytes_in_flight_per_uid = 1500;
   Budget budget(limits);

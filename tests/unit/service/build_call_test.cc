@@ -415,7 +415,7 @@ TEST_CASE("an answer that comes at once is handed on once") {
   CHECK_FALSE(pending->Cancel());
 }
 
-TEST_CASE("who leaves while waiting leaves the build and hears nothing") {
+TEST_CASE("a caller that leaves while waiting leaves the build and hears nothing") {
   FakeBuilder builder;
   auto pending = std::make_shared<PendingBuild>(builder);
   int answers = 0;
@@ -427,7 +427,7 @@ TEST_CASE("who leaves while waiting leaves the build and hears nothing") {
   CHECK_FALSE(pending->Cancel());
 }
 
-TEST_CASE("who left before the start asks for nothing") {
+TEST_CASE("a caller that left before the start asks for nothing") {
   FakeBuilder builder;
   auto pending = std::make_shared<PendingBuild>(builder);
   CHECK_FALSE(pending->Cancel());

@@ -330,7 +330,7 @@ TEST_CASE("the bytes of a stream's builds are counted") {
   CHECK(Ask(*other, request).error == "overloaded");
 }
 
-TEST_CASE("what the next message of a stream can hold is counted before it comes") {
+TEST_CASE("the bytes that the next message of a stream can hold are counted before it comes") {
   ServiceLimits limits;
   limits.bytes_in_flight_per_uid = 2 * limits.message_bytes + 100'000;
   RunningServer running(limits);

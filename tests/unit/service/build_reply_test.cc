@@ -18,7 +18,7 @@ v1::BuildReply Parsed(const std::string& bytes) {
   return reply;
 }
 
-TEST_CASE("what an answer does not have is not in its reply") {
+TEST_CASE("fields that an answer does not have are not in its reply") {
   const v1::BuildReply reply = Parsed(EncodeReplyHead(BuildAnswer{}));
   CHECK(reply.key().empty());
   CHECK(reply.fingerprint().empty());

@@ -175,7 +175,7 @@ TEST_CASE("zero bytes are refused by the name of the field") {
         }).starts_with("nvrtc.source: holds a zero byte"));
 }
 
-TEST_CASE("what is too long is refused by the name of the field and the limit") {
+TEST_CASE("a field that is too long is refused by its name and the limit") {
   ServiceLimits limits;
   limits.name_bytes = 10;
   limits.option_bytes = 20;
@@ -379,7 +379,7 @@ TEST_CASE("texts and contents are handed on, and counted") {
   CHECK(scene.fields.bytes() == 4 + 2 + 4 + 8);
 }
 
-TEST_CASE("what is too long is refused by the name of the field and both sizes") {
+TEST_CASE("a field that is too long is refused by its name and both sizes") {
   Scene name;
   CHECK(name.fields.Name("name", "k2.cu") == "k2.cu");
   CHECK(name.Wrong() == "name: 5 bytes long, at most 4 are allowed");

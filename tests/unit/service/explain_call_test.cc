@@ -86,7 +86,7 @@ TEST_CASE("a build is explained, now or later, and errors have their names") {
   CHECK(Ask(running, Kernel()).status.ok());
 }
 
-TEST_CASE("who leaves while files hang is let go, and the late answer goes nowhere") {
+TEST_CASE("a caller that leaves while files hang is let go, and the late answer goes nowhere") {
   RunningServer running;
   const Answer answer = Ask(running, Kernel(), std::chrono::seconds(1));
   CHECK(answer.status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED);

@@ -298,7 +298,7 @@ TEST_CASE("a user whose connections dropped more calls than may be cancelled wai
   CHECK(of_user->Connect(now + std::chrono::milliseconds(1'030)));
 }
 
-TEST_CASE("what a large message earned is no leave for many small frames") {
+TEST_CASE("the credit of a large message is no leave for many small frames") {
   Client client;
   REQUIRE(client.Open());
   REQUIRE(client.Send(Frame(kDataFrame, 0, MessagePrefix(16 << 20))));

@@ -29,7 +29,7 @@ TEST_CASE("errors of protobuf are told there too") {
   CHECK(told[0].find("invalid UTF-8") != std::string::npos);
 }
 
-TEST_CASE("what a client can write into gRPC's log is one short printable line") {
+TEST_CASE("a client's text in gRPC's log is one short printable line") {
   std::string told;
   const GrpcLog log([&told](std::string_view text) { told = text; });
   gpr_log("a.cc", 1, GPR_LOG_SEVERITY_ERROR, "value=x\n2026 warning\x1b[31m\x9b\x7f");

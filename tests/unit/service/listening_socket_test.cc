@@ -334,7 +334,7 @@ TEST_CASE(
   CHECK_FALSE(apart("c/socket", "state/part/socket", "state"));
 }
 
-TEST_CASE("what is mounted into the directory of a socket for containers is found there") {
+TEST_CASE("mounts in the directory of a socket for containers are found") {
   const TemporaryDirectory directory;
   for (const char* each : {"a", "b/of-a", "c", "key", "state/part/deep", "own"}) {
     std::filesystem::create_directories(directory / each);

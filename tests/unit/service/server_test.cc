@@ -137,7 +137,7 @@ TEST_CASE("a problem is told by info, and by health under the name of readiness"
         std::string::npos);
 }
 
-TEST_CASE("who watches health hears of each change and does not hold up the end") {
+TEST_CASE("a watcher of health hears of each change and does not hold up the end") {
   namespace health = grpc::health::v1;
   RunningServer running;
   auto stub = health::Health::NewStub(running.Connect());

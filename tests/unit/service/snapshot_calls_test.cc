@@ -40,7 +40,7 @@ TEST_CASE("every field of a filter arrives") {
   CHECK(filter->only_wanted);
 }
 
-TEST_CASE("what a filter does not name narrows nothing") {
+TEST_CASE("fields that a filter does not name narrow nothing") {
   const auto filter = FromProto({});
   REQUIRE(filter.ok());
   CHECK_FALSE(filter->since);

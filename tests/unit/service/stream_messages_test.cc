@@ -154,7 +154,7 @@ TEST_CASE("some fields that nobody knows are skipped, many are refused") {
   CHECK(RefusalOf(some + field).ends_with("it is damaged"));
 }
 
-TEST_CASE("what breaks off is damaged") {
+TEST_CASE("a stream that breaks off is damaged") {
   for (const std::string& bytes :
        {std::string("\x12\x05x"), std::string("\x1a\x05x"), std::string("\x12"),
         std::string("\x12\x02\x08"), std::string("\x5b"), std::string("\x12\x01\x0c")}) {
@@ -208,7 +208,7 @@ TEST_CASE("a message about both or about nothing is refused") {
   }
 }
 
-TEST_CASE("what is damaged is refused, and so are more fields than a message has") {
+TEST_CASE("damaged messages are refused, and so are more fields than a message has") {
   auto build = Tagged(1);
   build.mutable_build();
   const std::string whole = build.SerializeAsString();

@@ -144,7 +144,7 @@ TEST_CASE("a build that asks for nothing is answered at once") {
   CHECK(talk.stream->Finish().ok());
 }
 
-TEST_CASE("what a caller may not say ends its call with the reason") {
+TEST_CASE("a message that a caller may not send ends its call with the reason") {
   RunningServer running;
   const ReadingBuilds builds(running, "/p/a.h");
   Conversation talk(running);
@@ -176,7 +176,7 @@ TEST_CASE("what a caller may not say ends its call with the reason") {
   CHECK(Trailer(talk.context, "cccl-error") == "invalid-request");
 }
 
-TEST_CASE("what does not begin with a build is refused") {
+TEST_CASE("a stream that does not begin with a build is refused") {
   RunningServer running;
   auto stub = running.BuildStub();
   grpc::ClientContext context;

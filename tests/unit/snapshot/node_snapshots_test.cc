@@ -122,7 +122,7 @@ struct Scene {
                            .await_room = [] {}}};
 };
 
-TEST_CASE("what a user inserts is kept for that user alone") {
+TEST_CASE("an entry that a user inserts is kept for that user alone") {
   Scene scene;
   const auto kept = scene.Insert(kBob, SnapshotNamed({"one"}));
   REQUIRE(kept.ok());
@@ -133,7 +133,7 @@ TEST_CASE("what a user inserts is kept for that user alone") {
   CHECK(scene.disk.size() == 0);
 }
 
-TEST_CASE("what a user inserts again is told to be there already") {
+TEST_CASE("an entry that a user inserts again is told to be there already") {
   Scene scene;
   REQUIRE(scene.Insert(kBob, SnapshotNamed({"one"})).ok());
   const auto again = scene.Insert(kBob, SnapshotNamed({"one", "two"}));
@@ -142,7 +142,7 @@ TEST_CASE("what a user inserts again is told to be there already") {
   CHECK(again->left_out == 1);
 }
 
-TEST_CASE("what an administrator inserts is kept for everybody") {
+TEST_CASE("an entry that an administrator inserts is kept for everybody") {
   Scene scene;
   const auto kept = scene.Insert(0, SnapshotNamed({"one", "two"}));
   REQUIRE(kept.ok());
@@ -202,7 +202,7 @@ TEST_CASE("deposits beyond a user's quota are refused whole, and push nothing ou
   CHECK(scene.Insert(kBob, testing::SnapshotOf(most))->records == most.size());
 }
 
-TEST_CASE("what users inserted never gets into an administrator's file") {
+TEST_CASE("entries that users inserted never get into an administrator's file") {
   Scene scene;
   scene.Answer(kBob, "one");
   scene.Answer(kBob, "two");
@@ -215,7 +215,7 @@ TEST_CASE("what users inserted never gets into an administrator's file") {
   CHECK(OutputsIn(scene.Create(0, {.uids = {kBob}})) == Names{"what all have"});
 }
 
-TEST_CASE("what a record takes in memory is counted while it is made and taken in") {
+TEST_CASE("the memory of a record is counted while it is made and taken in") {
   Scene scene;
   const std::string output(100'000, 'x');
   scene.Answer(kBob, "one");
@@ -236,7 +236,7 @@ TEST_CASE("what a record takes in memory is counted while it is made and taken i
   CHECK(kept.error().code == ErrorCode::kOverloaded);
 }
 
-TEST_CASE("what a deposit takes in memory is counted as well") {
+TEST_CASE("the memory of a deposit is counted as well") {
   Scene scene;
   const auto bytes = std::make_shared<const std::string>(100'000, 'x');
   REQUIRE(scene.deposits.Insert(kBob, "n", cccl_cache::Sha256("fields"), bytes).ok());
@@ -247,7 +247,7 @@ TEST_CASE("what a deposit takes in memory is counted as well") {
   CHECK(scene.most_held > 2 * bytes->size());
 }
 
-TEST_CASE("what is too large for a record is left out") {
+TEST_CASE("an entry that is too large for a record is left out") {
   Scene scene;
   scene.Answer(kBob, "large");
   scene.Answer(kBob, "small");
@@ -354,7 +354,7 @@ TEST_CASE("containers have half of the places, and keep out no user of the host"
   CHECK(third.place.get().ok());
 }
 
-TEST_CASE("who has waited longest is next, and not who comes again") {
+TEST_CASE("the longest waiting caller is next, not one that comes again") {
   Places places(1);
   Place first = TakeNow(places, 1);
   Waiting second(places, 2);
@@ -367,7 +367,7 @@ TEST_CASE("who has waited longest is next, and not who comes again") {
   CHECK(again.place.get().ok());
 }
 
-TEST_CASE("who leaves the line makes room in it") {
+TEST_CASE("a caller that leaves the queue makes room in it") {
   Places places(1);
   Place first = TakeNow(places, 1);
   Waiting gone(places, 2);

@@ -87,7 +87,7 @@ TEST_CASE("all records of a whole snapshot are kept") {
   CHECK(receiver.kept == Names{"one", "three", "two"});
 }
 
-TEST_CASE("what was there already is counted apart") {
+TEST_CASE("entries that were there already are counted apart") {
   Receiver receiver;
   receiver.there = true;
   const auto received = receiver.Receive(SnapshotNamed({"one", "two"}));
@@ -253,7 +253,7 @@ TEST_CASE("where there is no room the reason is told, and how far it went") {
         "2 of the snapshot's 3 entries are there, the others not: full");
 }
 
-TEST_CASE("what is being received has no name on the disk") {
+TEST_CASE("a file that is being received has no name on the disk") {
   TemporaryDirectory directory;
   auto spool = SpoolFile::Create(directory.path());
   REQUIRE(spool);

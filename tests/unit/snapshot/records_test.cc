@@ -114,7 +114,7 @@ TEST_CASE("a record of more names than a compiler is answered about is none") {
   CHECK_FALSE(DecodeArtifactRecord(record.key(), EncodeArtifactRecord(record)));
 }
 
-TEST_CASE("what is no output of a compiler is no record") {
+TEST_CASE("an entry that is no output of a compiler is no record") {
   const auto empty = std::make_shared<Artifact>();
   const ArtifactRecord record{Sha256("fingerprint"), {}, empty};
   CHECK_FALSE(DecodeArtifactRecord(record.key(), EncodeArtifactRecord(record)));

@@ -102,7 +102,7 @@ TEST_CASE("keys that are wanted narrow the choice to what this user was answered
   CHECK(scene.Choose({.only_wanted = true}).empty());
 }
 
-TEST_CASE("what a compiler made belongs to no namespace") {
+TEST_CASE("a compiler's output belongs to no namespace") {
   Scene scene;
   CHECK(scene.Choose({.name_space = "julia"}).empty());
 }

@@ -31,7 +31,7 @@ AnsweredBuild Build(uint64_t number, int64_t last = 100) {
           "sm_90",     std::chrono::sys_seconds(seconds(last))};
 }
 
-TEST_CASE("what was answered is there at once, and after a restart") {
+TEST_CASE("an answer is there at once, and after a restart") {
   store_test::StoreScene store;
   store->answered().Note(kAlice, Build(2));
   store->answered().Note(kAlice, Build(1));
@@ -193,7 +193,7 @@ TEST_CASE("a user's rows are that user's, whole, and those of users beside it st
   for (uint64_t i = 0; i < 3; ++i) CHECK(rows.at({kAlice, Key(i)}) == Build(i));
 }
 
-TEST_CASE("what is read is added to what is there") {
+TEST_CASE("the answers that are read are added to those that are there") {
   Table table(AnsweredTable::kLimits);
   table.Write(kAlice, 0, 1);
   AnsweredTable::Rows rows;

@@ -76,7 +76,7 @@ TEST_CASE("an artifact that is written again takes the place of the one before")
   CHECK(scene.table.size().bytes == scene.UsageOf(1).bytes);
 }
 
-TEST_CASE("what is dropped is gone with its usage, and what is not there is dropped in vain") {
+TEST_CASE("a dropped artifact is gone with its usage, and dropping a missing one does nothing") {
   Scene scene;
   scene.Write(1, 2);
   scene.Drop(1);
@@ -143,7 +143,7 @@ TEST_CASE("the limit is kept however much comes, and who goes is told and counte
   for (const Digest& key : scene.on_evict) CHECK_FALSE(ArtifactTable::Holds(*scene.database, key));
 }
 
-TEST_CASE("what is used elsewhere stays when others go") {
+TEST_CASE("an artifact that is used elsewhere stays when others go") {
   constexpr uint64_t kUsed = 5;
   Scene scene(100'000, [](const Digest& key) { return key == Key(kUsed); });
   scene.Write(0, 10, 1000);

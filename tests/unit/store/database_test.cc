@@ -15,7 +15,7 @@ namespace {
 
 using Kind = DatabaseError::Kind;
 
-TEST_CASE("what is written is read, also once the database was closed and opened") {
+TEST_CASE("written rows are read, also once the database was closed and opened") {
   store_test::OpenDatabase database;
   database.Put(Column::kMeta, "name", "value");
   const std::string large(100'000, 'x');

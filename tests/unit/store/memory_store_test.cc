@@ -62,7 +62,7 @@ TEST_CASE("a second put under one key replaces the first in the memory tier") {
   CHECK(store.size().bytes < 5000);
 }
 
-TEST_CASE("what is removed from the memory tier takes no room") {
+TEST_CASE("an entry that is removed from the memory tier takes no room") {
   MemoryStore store(100'000);
   store.Put(Key(1), Numbered(1, 10'000));
   store.Remove(Key(1));

@@ -66,7 +66,7 @@ TEST_CASE("a private entry is its user's alone, at once and after a restart") {
   }
 }
 
-TEST_CASE("who inserts again is told that it was there, and has the new one") {
+TEST_CASE("a user that inserts again is told that it was there, and has the new one") {
   StoreScene scene;
   CHECK(*Put(scene, kAlice, 1) == Inserted::kNow);
   CHECK(*scene->own().Put(kAlice, Key(1), Numbered(2, 300), 2) == Inserted::kBefore);
@@ -74,7 +74,7 @@ TEST_CASE("who inserts again is told that it was there, and has the new one") {
   CHECK(*Put(scene, kBob, 1) == Inserted::kNow);
 }
 
-TEST_CASE("what is private, another's and shared under one key do not meet") {
+TEST_CASE("private entries, another user's and shared ones under one key do not meet") {
   StoreScene scene;
   scene->Put(Key(1), Numbered(11, 300));
   REQUIRE(scene->own().Put(kAlice, Key(1), Numbered(12, 300), 1));
@@ -99,7 +99,7 @@ TEST_CASE("a private entry in use is answered from memory, and from nobody else'
   CHECK(Same(*scene->own().Get(kAlice, Key(1)).artifact, *Numbered(2, 300)));
 }
 
-TEST_CASE("what a user inserted last is found, whoever reads meanwhile") {
+TEST_CASE("a user's latest insert is found, whoever reads meanwhile") {
   MemoryStore memory(64 << 20);
   RocksdbStoreOptions options;
   options.memory = &memory;
@@ -144,7 +144,7 @@ TEST_CASE("the entry of another key in a private one's place is a miss") {
   CHECK_FALSE(Has(scene, kAlice, 1));
 }
 
-TEST_CASE("what a user inserted first goes for what that user inserts last") {
+TEST_CASE("a user's oldest insert goes for its latest") {
   StoreScene scene(Limited(3 * kBytes + 3'000, 100 * kBytes));
   for (uint64_t i = 1; i <= 3; ++i) REQUIRE(Put(scene, kAlice, i, i));
   REQUIRE(Put(scene, kBob, 1));
@@ -299,7 +299,7 @@ TEST_CASE("which entries a user has is known once one of them was looked for") {
   }
 }
 
-TEST_CASE("what is inserted is known, and what goes for it is known to be gone") {
+TEST_CASE("an inserted entry is known, and one that goes for it is known to be gone") {
   RocksdbStoreOptions options;
   options.private_limits = {.per_user = 1'500, .in_all = 1 << 20};
   StoreScene scene(options);
@@ -318,7 +318,7 @@ TEST_CASE("what is inserted is known, and what goes for it is known to be gone")
   CHECK_FALSE((MayHave(scene, 1) && MayHave(scene, 2)));
 }
 
-TEST_CASE("who has too many is asked for each of them, and others are not") {
+TEST_CASE("a user with too many entries is asked for each of them, and others are not") {
   RocksdbStoreOptions options;
   options.private_limits.known_keys = {.per_user = 1, .in_all = 10};
   StoreScene scene(options);
@@ -344,7 +344,7 @@ TEST_CASE("of all users together so many keys are known and no more") {
   CHECK_FALSE(keys.MayHave(1002, Key(3)));
 }
 
-TEST_CASE("what is not known any more may be there") {
+TEST_CASE("an entry that is not known any more may be there") {
   PrivateKeys keys({});
   keys.Learn(kAlice, {Key(1)});
   CHECK_FALSE(keys.MayHave(kAlice, Key(2)));

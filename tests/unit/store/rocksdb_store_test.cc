@@ -77,7 +77,7 @@ TEST_CASE("restart_keeps_entries") {
   CHECK(store.statistics.Get(Counter::kStoreErrors) == 0);
 }
 
-TEST_CASE("what waits when the store closes is written") {
+TEST_CASE("entries that wait when the store closes are written") {
   StoreScene store;
   Fill(*store, 0, 2000);
   store.Reopen();
@@ -95,7 +95,7 @@ TEST_CASE("a put under a key that is there replaces it and counts once") {
   CHECK(Same(*store->Get(Key(1)), *Numbered(2, 20'000)));
 }
 
-TEST_CASE("what is removed from the disk tier is gone, written or not") {
+TEST_CASE("an entry that is removed from the disk tier is gone, written or not") {
   StoreScene store;
   Fill(*store, 0, 10);
   REQUIRE(store.WaitForEntries(10));
@@ -147,7 +147,7 @@ TEST_CASE("the disk tier keeps within its limit, and what is dear to compile sta
   CHECK(dear + cheap + 1 == static_cast<int>(store->size().entries));
 }
 
-TEST_CASE("what is evicted is told, key by key") {
+TEST_CASE("evictions are told, key by key") {
   std::mutex mutex;
   std::set<cccl_cache::Digest> evicted;
   StoreScene store({.limit_bytes = 1 << 20, .on_evict = [&](const auto& key, EvictionCause cause) {

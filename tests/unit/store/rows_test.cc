@@ -43,7 +43,7 @@ TEST_CASE("rows stand in the order of users") {
   CHECK(UserRowKey(higher - 1, Key(1)) < UserRowPrefix(higher));
 }
 
-TEST_CASE("what is no row names no user and no build") {
+TEST_CASE("bytes that are no row name no user and no build") {
   CHECK_FALSE(UserOfRow(""));
   CHECK_FALSE(UserOfRow("abc"));
   CHECK_FALSE(KeyOfRow("abc"));
@@ -52,7 +52,7 @@ TEST_CASE("what is no row names no user and no build") {
   CHECK_FALSE(KeyOfRow(row + "x"));
 }
 
-TEST_CASE("what is encoded comes back but for the key, which stands in the row's") {
+TEST_CASE("encoded entries come back but for the key, which stands in the row's") {
   const auto decoded = DecodeAnswered(EncodeAnswered(Build()));
   REQUIRE(decoded);
   CHECK(*decoded == Build());
@@ -99,7 +99,7 @@ TEST_CASE("a user's rows stand in the order of insertion, after those of users b
   CHECK(OrderRowKey(kUid, later, Key(1)) < OrderRowKey(kUid + 1, 0, Key(1)));
 }
 
-TEST_CASE("what is no such row is none") {
+TEST_CASE("bytes that are no such row are none") {
   const std::string row = OrderRowKey(kUid, 1, Key(1));
   for (size_t size = 0; size < row.size(); ++size) CHECK_FALSE(DecodeOrderRow(row.substr(0, size)));
   CHECK_FALSE(DecodeOrderRow(row + "x"));
@@ -133,7 +133,7 @@ TEST_CASE("a usage record of another length or with impossible times is none") {
   CHECK_FALSE(DecodeTotals(""));
 }
 
-TEST_CASE("what costs more to compile is worth more") {
+TEST_CASE("a build that costs more to compile is worth more") {
   // One whose compile time is not known is worth one of a second.
   CHECK(KeepValue({1000, microseconds(0), kNow, 0}, kNow + seconds(60)) ==
         KeepValue({1000, seconds(1), kNow, 0}, kNow + seconds(60)));
@@ -141,12 +141,12 @@ TEST_CASE("what costs more to compile is worth more") {
         KeepValue({1000, microseconds(1000), kNow, 0}, kNow + seconds(60)));
 }
 
-TEST_CASE("what takes more bytes is worth less") {
+TEST_CASE("a build that takes more bytes is worth less") {
   CHECK(KeepValue({2000, microseconds(1000), kNow, 0}, kNow + seconds(60)) <
         KeepValue({1000, microseconds(1000), kNow, 0}, kNow + seconds(60)));
 }
 
-TEST_CASE("what was not used for longer is worth less") {
+TEST_CASE("a build that was not used for longer is worth less") {
   CHECK(KeepValue({1000, microseconds(1000), kNow - seconds(100), 0}, kNow) <
         KeepValue({1000, microseconds(1000), kNow - seconds(10), 0}, kNow));
 }

@@ -16,7 +16,7 @@ using store_test::Numbered;
 
 constexpr milliseconds kNow{0};
 
-TEST_CASE("what is queued is found until it is written") {
+TEST_CASE("a queued write is found until it is written") {
   WriteQueue queue(1 << 20);
   const ArtifactPtr artifact = Numbered(1, 1000);
   REQUIRE(queue.Put(Key(1), artifact));
@@ -142,7 +142,7 @@ TEST_CASE("an empty queue gives an empty batch after the timeout, and at once wh
   CHECK(queue.closed());
 }
 
-TEST_CASE("what is queued when the queue closes can still be taken") {
+TEST_CASE("writes that are queued when the queue closes can still be taken") {
   WriteQueue queue(1 << 20);
   REQUIRE(queue.Put(Key(1), Numbered(1, 10)));
   queue.Close();
@@ -150,7 +150,8 @@ TEST_CASE("what is queued when the queue closes can still be taken") {
   CHECK(queue.Next(std::chrono::hours(1)).artifacts.contains(Key(1)));
 }
 
-TEST_CASE("what is dropped before it was written is never written, and deleted if it was") {
+TEST_CASE(
+    "an entry that is dropped before it was written is never written, and deleted if it was") {
   WriteQueue queue(1 << 20);
   REQUIRE(queue.Put(Key(1), Numbered(1, 1000)));
   REQUIRE(queue.Put(Key(2), Numbered(2, 1000)));

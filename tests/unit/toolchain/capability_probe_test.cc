@@ -23,7 +23,7 @@ constexpr std::chrono::hours kTryAgain{1};
 
 }  // namespace
 
-TEST_CASE("what an NVRTC rejects is not among its capabilities") {
+TEST_CASE("options that an NVRTC rejects are not among its capabilities") {
   FakeMetaStore meta;
   FakeCompiler compiler;
   compiler.rejected_options = {"-frandom-seed=cccl", "--pch-messages=false"};

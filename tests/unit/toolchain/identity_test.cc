@@ -212,7 +212,7 @@ TEST_CASE("a file that is another than was surveyed has no digest") {
   CHECK_FALSE(DigestOfFile(file, {}));
 }
 
-TEST_CASE("what can't be read as a file has no digest") {
+TEST_CASE("a path that can't be read as a file has no digest") {
   TempTree tree;
   tree.Directory("directory");
   CHECK_FALSE(DigestOfFile(Surveyed(tree.Path("directory")), {}));
@@ -222,7 +222,7 @@ TEST_CASE("what can't be read as a file has no digest") {
   CHECK_FALSE(DigestOfFile(Surveyed(tree.Path("fifo")), stop.get_token()));
 }
 
-TEST_CASE("who is told to stop reads no further") {
+TEST_CASE("a reader that is told to stop reads no further") {
   TempTree tree;
   tree.Write("file", "abc");
   std::stop_source stop;

@@ -72,7 +72,7 @@ TEST_CASE("a change is known as soon as it was made") {
   CHECK(toolkit.watch.Changed());
 }
 
-TEST_CASE("what is no part of the installation may change") {
+TEST_CASE("files that are no part of the installation may change") {
   WatchedToolkit toolkit;
   const TempTree& tree = toolkit.tree;
   tree.Write("real/cuda/lib/libcublas.so.13", "a stray file beside the libraries");

@@ -61,7 +61,7 @@ TEST_CASE("a distribution's places are told from the root of the file system") {
   CHECK(layout.libdevice == Names{"usr/lib/cuda", ""});
 }
 
-TEST_CASE("what a person named comes first, and finding nothing in it is worth a word") {
+TEST_CASE("a path that a person named comes first, and finding nothing in it is worth a word") {
   TempTree tree;
   tree.Directory("parent/cuda-13");
   SearchPlaces places;
@@ -157,7 +157,7 @@ TEST_CASE("headers of another major are left out, those that tell none are not")
   CHECK(found(""));
 }
 
-TEST_CASE("what only looks like the header that tells the version tells none") {
+TEST_CASE("a file that only looks like the header that tells the version tells none") {
   TempTree tree;
   tree.Write("cuda/include/cuda_runtime.h", "");
   tree.Directory("cuda/include/cuda_runtime_api.h");

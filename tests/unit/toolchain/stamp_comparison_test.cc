@@ -71,7 +71,7 @@ class Call {
 
 }  // namespace
 
-TEST_CASE("what is known of files that hang is told at once") {
+TEST_CASE("known facts of files that hang are told at once") {
   SlowFiles files;
   BlockingPool threads(OneThread(kPatience));
   const auto comparison = files.Comparison();
@@ -103,7 +103,7 @@ TEST_CASE("files that don't answer for too long are said to hang, until they ans
     REQUIRE(done.Came());
     CHECK(other->Known() == Verdict::kSame);
   }
-  SECTION("whoever asks meanwhile is told at once, and starts no second thread") {
+  SECTION("a second caller is answered at once meanwhile, and starts no second thread") {
     Call again;
     comparison->Begin(threads, 1, again.Function());
     REQUIRE(again.Came());

@@ -183,7 +183,7 @@ TEST_CASE("all files below a directory are visited, under their names in it") {
         std::set{tree.Path("include"), tree.Path("include/cub"), tree.Path("include/cub/deep")});
 }
 
-TEST_CASE("what a link leads to counts under the link's name") {
+TEST_CASE("the target of a link counts under the link's name") {
   TempTree tree;
   tree.Write("elsewhere/b.h", "");
   tree.Link("include/a.h", "../elsewhere/b.h");

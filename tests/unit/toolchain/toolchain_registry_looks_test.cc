@@ -305,7 +305,7 @@ TEST_CASE("a stop ends the first look, and whoever waits for it") {
   CHECK(called);
 }
 
-TEST_CASE("what was known serves on after a stop") {
+TEST_CASE("known toolchains serve on after a stop") {
   Node node;
   TestedRegistry registry(Roots({node.tree.Path("cuda")}), node.meta, node.compiler);
   const ToolchainPtr toolchain = registry.Only();

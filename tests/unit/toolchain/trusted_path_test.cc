@@ -109,7 +109,7 @@ TEST_CASE("a link that another user put into a sticky directory is not followed"
   CheckDenied(Follow(tree, "shared/link/file"), tree.Path("shared/link"));
 }
 
-TEST_CASE("what does not exist, loops, or is no directory on the way is unavailable") {
+TEST_CASE("a path that does not exist, loops, or goes through no directory is unavailable") {
   const TempTree tree;
   tree.Write("file", "");
   tree.Link("loop", "loop");
@@ -121,7 +121,7 @@ TEST_CASE("what does not exist, loops, or is no directory on the way is unavaila
   }
 }
 
-TEST_CASE("what is neither file nor directory is not trusted") {
+TEST_CASE("a path that is neither file nor directory is not trusted") {
   const TempTree tree;
   REQUIRE(mkfifo(tree.Path("fifo").c_str(), 0600) == 0);
   CheckDenied(Follow(tree, "fifo"), tree.Path("fifo"));
@@ -142,21 +142,22 @@ std::optional<std::string> Why(uid_t owner, mode_t mode, PathRole role = PathRol
 
 }  // namespace
 
-TEST_CASE("what root or the daemon's user alone can write is trusted") {
+TEST_CASE("a path that root or the daemon's user alone can write is trusted") {
   const uid_t owner = GENERATE(uid_t{0}, kOwn);
   CHECK_FALSE(Why(owner, S_IFREG | 0755));
   CHECK_FALSE(Why(owner, S_IFDIR | 0755, PathRole::kHolder));
   CHECK_FALSE(Why(owner, S_IFDIR | 0755, PathRole::kPassedThrough));
 }
 
-TEST_CASE("what another user owns is not trusted, whatever its mode") {
+TEST_CASE("a path that another user owns is not trusted, whatever its mode") {
   const auto role = GENERATE(PathRole::kFile, PathRole::kHolder, PathRole::kPassedThrough);
   const auto why = Why(kOther, S_IFDIR | S_ISVTX | 0555, role);
   REQUIRE(why);
   CHECK_THAT(*why, Contains("/opt/x belongs to uid 1001") && Contains("chown -R root"));
 }
 
-TEST_CASE("what a group or everybody can write is not trusted, and the error tells the mode") {
+TEST_CASE(
+    "a path that a group or everybody can write is not trusted, and the error tells the mode") {
   const mode_t mode = GENERATE(0775, 0757);
   const auto why = Why(0, S_IFREG | mode);
   REQUIRE(why);

@@ -13,7 +13,7 @@ namespace {
 const std::string kToolkit = std::string(FAKE_TOOLCHAINS) + "/fake_cuda13";
 const std::string kNvrtc = kToolkit + "/lib/libnvrtc.so.13";
 
-TEST_CASE("what a toolchain has is loaded, what it lacks is empty") {
+TEST_CASE("libraries that a toolchain has are loaded, those that it lacks are empty") {
   ZygoteHello hello;
   hello.nvvm = LibraryFiles{.path = kToolkit + "/nvvm/lib64/libnvvm.so.4"};
   hello.libdevice = kToolkit + "/nvvm/libdevice/libdevice.10.bc";

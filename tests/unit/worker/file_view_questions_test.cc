@@ -73,7 +73,7 @@ struct Scene {
 
 }  // namespace
 
-TEST_CASE("what lies outside is what the daemon answers, whatever the disk says") {
+TEST_CASE("files outside are what the daemon answers, whatever the disk says") {
   Scene scene;
   CHECK(scene.Read("/cccl-root-0/mine.h") == "mine");
   CHECK(scene.Read("/cccl-root-0/none.h") == kNone);

@@ -142,7 +142,7 @@ TEST_CASE("going up out of the toolchain leads outside") {
   CHECK(scene.asked() == Names{"/cccl-root-1/../user/mine.h"});
 }
 
-TEST_CASE("what a symlink in the toolchain leads to is the toolchain's own, wherever it lies") {
+TEST_CASE("the target of a symlink in the toolchain is the toolchain's own, wherever it lies") {
   Scene scene;
   scene.directory.Write("store/block/sort.h", "sort");
   scene.directory.Write("store/config.h", "config");
@@ -171,8 +171,7 @@ TEST_CASE("going up out of where a symlink of the toolchain leads is outside") {
   CHECK(scene.asked() == Names{"/cccl-root-1/sub/../other.h", "/cccl-root-1/sub/.."});
 }
 
-TEST_CASE(
-    "what lies beside a directory of the toolchain is outside, whoever asked for that before") {
+TEST_CASE("a file beside a directory of the toolchain is outside, whoever asked for that before") {
   Scene scene;
   FileView& view = scene.view;
   Exists(view, scene.trusted);
@@ -190,7 +189,7 @@ TEST_CASE("the target of a symlink is outside under its own name") {
   CHECK(scene.asked() == Names{scene.user + "/mine.h"});
 }
 
-TEST_CASE("what Python left in the toolchain is outside: it is not part of its identity") {
+TEST_CASE("Python's files in the toolchain are outside: they are not part of its identity") {
   Scene scene;
   scene.directory.Write("trusted/__pycache__/top.h", "cached");
   FileView& view = scene.view;

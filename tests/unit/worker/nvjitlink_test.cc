@@ -40,7 +40,7 @@ TEST_CASE("PTX is known by its first statement, whatever comments stand before i
   CHECK(LinkInputTypeOf("/* endless .version") == LinkInputType::kUnspecified);
 }
 
-TEST_CASE("what says nothing of itself stays unspecified") {
+TEST_CASE("a text of no known form stays unspecified") {
   for (const char* text : {"", "x",
                            "\x7f"
                            "EL",

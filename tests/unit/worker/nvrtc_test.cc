@@ -125,7 +125,7 @@ TEST_CASE("a program without a name has NVRTC's own") {
   CHECK(fake.calls.find("source as null") != std::string::npos);
 }
 
-TEST_CASE("what the release can't make, or did not, is no part of the reply") {
+TEST_CASE("the outputs that the release can't make, or did not, are no part of the reply") {
   const WorkerReply both = RunNvrtcJob(Job(), Library());
   REQUIRE(both.parts.size() == 2);
   CHECK(both.parts[0] == WorkerReply::Part{ArtifactKind::kPtx, "ptx"});

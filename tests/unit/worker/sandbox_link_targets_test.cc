@@ -34,7 +34,7 @@ TEST_CASE("directories without links are what they are") {
   CHECK(WithLinkTargets({scene.directory / "absent"}) == Places{scene.directory / "absent"});
 }
 
-TEST_CASE("what links lead to is added by its real path, files and directories") {
+TEST_CASE("the targets of links are added by their real paths, files and directories") {
   const Scene scene;
   scene.Link("file", "../elsewhere/deep/file.h");
   CHECK(scene.Found() ==
@@ -64,7 +64,7 @@ TEST_CASE("a link that leads inside, nowhere, or to all there is adds nothing") 
   CHECK(scene.Found() == Places{scene.directory / "cuda"});
 }
 
-TEST_CASE("what the kernel makes up is never added") {
+TEST_CASE("files that the kernel makes up are never added") {
   const Scene scene;
   scene.Link("process", "/proc/self");
   scene.Link("devices", "/dev");

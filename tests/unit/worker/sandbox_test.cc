@@ -213,7 +213,7 @@ TEST_CASE("a compiler's own means work in the sandbox") {
   }
 }
 
-TEST_CASE("what only an attacker would do ends the process") {
+TEST_CASE("calls that only an attacker would make end the process") {
   const Sandbox sandbox = Scene().Prepared();
   const long parent = getpid();
   const std::pair<const char*, std::function<long()>> attempts[] = {
@@ -234,7 +234,7 @@ TEST_CASE("what only an attacker would do ends the process") {
   }
 }
 
-TEST_CASE("what a filter can't check, or nobody needs, does not exist") {
+TEST_CASE("calls that a filter can't check, or that have no user, do not exist") {
   const Sandbox sandbox = Scene().Prepared();
   CHECK(Sandboxed(sandbox, [] { return JobOutcome(syscall(SYS_clone3, nullptr, 0)); }) == ENOSYS);
   CHECK(Sandboxed(sandbox, [] {

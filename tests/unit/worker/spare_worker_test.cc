@@ -112,8 +112,7 @@ TEST_CASE("memory is touched as far as is asked, and none when there is somethin
   CHECK(PeakBytes() - before >= 500 * kMiB);
 }
 
-TEST_CASE(
-    "what a fork has in memory at once is what this process wrote, not what it read of files") {
+TEST_CASE("the memory of a fork is at once what this process wrote, not what it read of files") {
   const TemporaryDirectory place;
   const std::string contents(64 * kMiB, 'x');
   const FileDescriptor file(open(place.Write("file", contents).c_str(), O_RDONLY | O_CLOEXEC));

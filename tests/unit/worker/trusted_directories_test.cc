@@ -32,7 +32,7 @@ TEST_CASE("a path counts by its letters, up to the whole name of a directory") {
   CHECK_FALSE(trusted.Contain("/cuda"));
 }
 
-TEST_CASE("what the survey leaves out is not trusted") {
+TEST_CASE("a directory that the survey leaves out is not trusted") {
   const TrustedDirectories trusted({"/cuda/include"});
   CHECK_FALSE(trusted.Contain("/cuda/include/__pycache__/a.h"));
   CHECK_FALSE(trusted.Contain("/cuda/include/a/__pycache__"));
@@ -67,7 +67,7 @@ TEST_CASE("where an entry's link leads is trusted with all below it, as the surv
   CHECK(scene.trusted.Judge(scene.directory / "cuda/include/link/er") == Verdict::kTrusted);
 }
 
-TEST_CASE("who goes up behind a link is where the link led, and that was not surveyed") {
+TEST_CASE("a path up behind a link is where the link led, and that was not surveyed") {
   Scene scene;
   fs::create_directory_symlink(scene.directory / "elsewhere/deep/er",
                                scene.directory / "cuda/include/link");
@@ -76,7 +76,7 @@ TEST_CASE("who goes up behind a link is where the link led, and that was not sur
   CHECK(scene.trusted.Judge(scene.directory / "cuda/include/sub/..") == Verdict::kTrusted);
 }
 
-TEST_CASE("who goes up behind a link and stays below where it led is still trusted") {
+TEST_CASE("a path up behind a link that stays below where it led is still trusted") {
   Scene scene;
   fs::create_directory_symlink(scene.directory / "elsewhere/deep",
                                scene.directory / "cuda/include/link");
