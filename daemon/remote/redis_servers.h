@@ -20,7 +20,7 @@
 
 namespace cccl_cache::daemon {
 
-/// One Redis, or the masters of a Redis cluster (docs/internals/decisions/0054), each behind a
+/// One Redis, or the masters of a Redis cluster (docs/internals/decisions/0053), each behind a
 /// RedisLink. Every command is for one key and goes to the node that has it. That there is a
 /// cluster, and who has what, is learned from redirects. A node whose answers are slow several
 /// times in a row is left alone until it is connected again. Thread-safe; no call waits.

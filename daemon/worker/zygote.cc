@@ -85,7 +85,7 @@ Result<ZygoteHello> ReceiveHello(int control) {
 }
 
 /// To be called on a thread of its own: a worker allocates nothing from the heap of that thread, so
-/// it does not copy, page by page, the memory that the warm-up freed (decision 22).
+/// it does not copy, page by page, the memory that the warm-up freed (decision 10).
 Result<CompilerLibraries> LoadLibrariesHere(const ZygoteHello& hello) {
   Result<CompilerLibraries> libraries = CompilerLibraries::Load(hello);
   if (libraries && libraries->nvrtc) {

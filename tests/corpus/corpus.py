@@ -6,7 +6,7 @@ Raw NVRTC compiles each program in a process of its own (it keeps --restrict for
 stand the daemon's miss, hit, hit after a restart, a miss with precompiled headers, the program from a copied
 tree, and a build without a daemon: result code, log, lowered names and artifacts, byte for byte. Of LTO-IR and OptiX-IR, which
 hold names, it is what nvJitLink makes of the LTO-IR. All headers are of time 1, as the daemon has the compiler see them
-(docs/internals/decisions/0007).
+(docs/internals/decisions/0036).
 
 With --precompiled, programs under `cccl-cache-cli run` that ask NVRTC for precompiled headers stand against raw NVRTC
 that isn't asked: the first run with these options, the second without them, which must be a hit.

@@ -112,7 +112,7 @@ def test_same_bytes_as_raw_nvrtc(real, root, directory, name, text, headers):
 
 
 def test_same_bytes_as_raw_where_paths_show(real, root, directory):
-    """Under a name that points to no file: raw NVRTC writes a file's time into the line table (decision 7)."""
+    """Under a name that points to no file: raw NVRTC writes a file's time into the line table (decision 36)."""
     source = directory / "lines.cu"
     source.write_text(PLAIN)
     name = "/nowhere/src/lines.cu"

@@ -35,7 +35,7 @@ class Shelf:
 
     def node(self, name, *flags, **keywords):
         """The same, once it has looked at the shelf, on which something lies, and has compilers ready: while a file on FUSE
-        that it has open does not answer, it starts no process (decision 55)."""
+        that it has open does not answer, it starts no process (decision 19)."""
         node = self.start(name, *flags, **keywords)
         node.cli("toolchains")
         wait_for(lambda: count(node, "shelf_snapshots") + count(node, "shelf_problems") > 0, "the look at the shelf")

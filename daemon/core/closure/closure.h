@@ -58,7 +58,7 @@ inline constexpr uint64_t kMaxClosureNameBytes = 16u << 20;
 /// of others' closures are asked one after the other, up to the first that differs. Their contents
 /// are asked only once all names before are true. So others' closures neither tell the caller other
 /// users' names nor make it open files that its own compile would not ask for
-/// (docs/internals/decisions/0027).
+/// (docs/internals/decisions/0015).
 enum class ClosureOf { kRequester, kOthers };
 
 /// Returns the index of the first entry that does not match these files, or could not be looked at.

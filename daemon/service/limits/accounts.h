@@ -58,7 +58,7 @@ class Accounts {
 };
 
 /// Decides which peers may administer the daemon: root, the daemon's own user and the members of
-/// one group, if they run in the daemon's own user namespace (docs/internals/decisions/0030).
+/// one group, if they run in the daemon's own user namespace (docs/internals/decisions/0066).
 /// Thread-safe.
 class Administrators {
  public:

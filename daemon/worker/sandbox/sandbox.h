@@ -39,7 +39,7 @@ class LandlockRules {
 };
 
 /// The confinement of a worker, as far as this kernel supports it
-/// (docs/internals/decisions/0010-sandbox-without-landlock.md):
+/// (docs/internals/decisions/0010-workers.md):
 ///   kReadsToolchain   Landlock and seccomp: reads beneath the readable directories
 ///   kOpensNothing     seccomp alone: even the toolchain's headers must be handed over
 ///   kNone             no seccomp, and Landlock or not: only for the daemon's own user
