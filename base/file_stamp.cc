@@ -11,12 +11,12 @@
 #include <cerrno>
 #include <charconv>
 #include <initializer_list>
-#include <string_view>
 #include <system_error>
 
 #include "base/boot_id.h"
 #include "base/file_descriptor.h"
 #include "base/file_system_magic.h"
+#include "base/whole_file.h"
 
 namespace cccl_cache {
 namespace {
@@ -31,11 +31,9 @@ int64_t Nanoseconds(const struct statx_timestamp& time) {
 
 /// Returns the first bytes of a file of the kernel's, without the end of its line.
 std::string Line(const std::string& path) {
-  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  char bytes[64];
-  const ssize_t size = file.valid() ? read(file.get(), bytes, sizeof(bytes)) : 0;
-  const std::string_view text(bytes, size < 0 ? 0 : static_cast<size_t>(size));
-  return std::string(text.substr(0, text.find('\n')));
+  constexpr size_t kMost = 64;
+  const std::string text = ReadFileAt(path, kMost).value_or("");
+  return text.substr(0, text.find('\n'));
 }
 
 bool HasUniqueMount(const struct statx& status) {

@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <cstddef>
 #include <string_view>
+
+#include "base/whole_file.h"
 
 namespace cccl_cache {
 namespace {
@@ -33,17 +33,10 @@ std::string Unescaped(std::string_view text) {
 
 std::optional<std::vector<MountEntry>> ReadMountTable(int table) {
   if (lseek(table, 0, SEEK_SET) != 0) return std::nullopt;
-  std::string text;
-  std::array<char, 16 * 1024> buffer;
-  while (true) {
-    const ssize_t length = read(table, buffer.data(), buffer.size());
-    if (length < 0 && errno == EINTR) continue;
-    if (length < 0) return std::nullopt;
-    if (length == 0) break;
-    text.append(buffer.data(), static_cast<size_t>(length));
-  }
+  const std::optional<std::string> text = ReadAll(table);
+  if (!text) return std::nullopt;
   std::vector<MountEntry> mounts;
-  for (std::string_view rest = text; !rest.empty();) {
+  for (std::string_view rest = *text; !rest.empty();) {
     std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(rest.size(), line.size() + 1));
     // 36 35 98:0 /root /point options

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "base/whole_file.h"
 #include "cli/command_tree.h"
 
 namespace cccl_cache::cli {
@@ -172,16 +173,9 @@ std::string WrongKey(const std::string& given) {
 }
 
 int Print(std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = write(STDOUT_FILENO, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) {
-      Complain(std::string("can't write to standard output: ") + std::strerror(errno));
-      return kOther;
-    }
-    text.remove_prefix(static_cast<size_t>(written));
-  }
-  return kDone;
+  if (WriteAll(STDOUT_FILENO, text)) return kDone;
+  Complain(std::string("can't write to standard output: ") + std::strerror(errno));
+  return kOther;
 }
 
 JsonWriter BeginAnswer() {

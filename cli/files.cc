@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "base/file_descriptor.h"
+#include "base/whole_file.h"
 
 namespace cccl_cache::cli {
 namespace {
@@ -27,35 +28,6 @@ namespace {
 Error Failed(const char* what, const std::string& path) {
   return {CCCL_CACHE_UNAVAILABLE,
           std::string("can't ") + what + " " + path + ": " + strerror(errno)};
-}
-
-Expected<std::string> ReadAll(int fd, const std::string& path) {
-  struct stat status;
-  std::string contents;
-  // The size is a hint only: pipes have none, and a file may grow.
-  const bool sized = fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
-  contents.resize(sized ? static_cast<size_t>(status.st_size) + 1 : size_t{1} << 16);
-  size_t filled = 0;
-  while (true) {
-    const ssize_t size = read(fd, contents.data() + filled, contents.size() - filled);
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0) return Failed("read", path);
-    if (size == 0) break;
-    filled += static_cast<size_t>(size);
-    if (filled == contents.size()) contents.resize(contents.size() * 2);
-  }
-  contents.resize(filled);
-  return contents;
-}
-
-Expected<Done> WriteAll(int fd, std::string_view contents, const std::string& path) {
-  while (!contents.empty()) {
-    const ssize_t size = write(fd, contents.data(), contents.size());
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0) return Failed("write", path);
-    contents.remove_prefix(static_cast<size_t>(size));
-  }
-  return Done{};
 }
 
 std::string_view LastComponent(std::string_view path) {
@@ -165,17 +137,19 @@ Expected<Done> Replace(const std::string& path, std::string_view contents, Outpu
                        std::optional<mode_t> mode) {
   Expected<OutputFile> file = OutputFile::Create(path);
   if (!file.ok()) return file.error();
-  Expected<Done> written = WriteAll(file->fd(), contents, path == "-" ? "standard output" : path);
-  return written.ok() ? file->Finish(until, mode) : written;
+  if (!WriteAll(file->fd(), contents)) {
+    return Failed("write", path == "-" ? "standard output" : path);
+  }
+  return file->Finish(until, mode);
 }
 
 }  // namespace
 
 Expected<std::string> ReadFile(const std::string& path) {
-  if (path == "-") return ReadAll(STDIN_FILENO, "standard input");
-  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.valid()) return Failed("read", path);
-  return ReadAll(file.get(), path);
+  const bool standard = path == "-";
+  std::optional<std::string> bytes = standard ? ReadAll(STDIN_FILENO) : ReadFileAt(path);
+  if (!bytes) return Failed("read", standard ? "standard input" : path);
+  return *std::move(bytes);
 }
 
 Expected<Done> WriteFile(const std::string& path, std::string_view contents) {

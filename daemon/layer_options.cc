@@ -3,37 +3,26 @@
 #include "daemon/layer_options.h"
 
 #include <fmt/format.h>
-#include <grp.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <sstream>
 #include <vector>
+
+#include "base/group.h"
 
 namespace cccl_cache::daemon {
 namespace {
 
-constexpr size_t kMaxGroup = size_t{1} << 28;  // bytes, with the names of its members
-constexpr uint64_t kMaxFile = 64ull << 20;     // largest file that is read of a requester, in bytes
+constexpr uint64_t kMaxFile = 64ull << 20;  // largest file that is read of a requester, in bytes
 
 /// Returns none if the setting has no value.
 Result<std::optional<gid_t>> FindGroup(std::string_view setting, const std::string& name) {
   if (name.empty()) return std::optional<gid_t>();
-  group entry{};
-  group* found = nullptr;
-  // The buffer must have room for all members of the group.
-  std::vector<char> buffer(1 << 16);
-  while (getgrnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found) == ERANGE &&
-         buffer.size() < kMaxGroup) {
-    buffer.resize(2 * buffer.size());
-  }
-  if (found == nullptr) {
-    return Error{ErrorCode::kInvalidRequest,
-                 fmt::format("{}: this machine has no group \"{}\": make it with groupadd, or name "
-                             "another one",
-                             setting, name)};
-  }
-  return std::optional<gid_t>(found->gr_gid);
+  if (const std::optional<gid_t> found = GroupNamed(name)) return found;
+  return Error{ErrorCode::kInvalidRequest,
+               fmt::format("{}: this machine has no group \"{}\": make it with groupadd, or name "
+                           "another one",
+                           setting, name)};
 }
 
 Result<std::optional<RemoteCluster::Options>> RedisOf(const Configuration& configuration) {

@@ -268,6 +268,16 @@ std::string_view PassedOptions::Refusal(OptionReceiver receiver, std::string_vie
   return {};
 }
 
+void AppendWords(std::string_view text, std::vector<std::string>* options) {
+  while (true) {
+    const size_t begin = text.find_first_not_of(' ');
+    if (begin == text.npos) return;
+    const size_t end = std::min(text.find(' ', begin), text.size());
+    options->emplace_back(text.substr(begin, end - begin));
+    text.remove_prefix(end);
+  }
+}
+
 std::string_view PassedOptions::AssemblerRefusal(std::string_view value) {
   const bool is_value = assembler_awaits_value_;
   assembler_awaits_value_ = !is_value && Contains(kAssemblerValueOptions, value);

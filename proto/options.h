@@ -101,6 +101,10 @@ struct RefusedOption {
 [[nodiscard]] std::variant<std::vector<ParsedOption>, RefusedOption> ParseOptions(
     BuildKind kind, std::span<const std::string> options);
 
+/// Appends the words of NVRTC_APPEND_FLAGS as NVRTC separates them: by blanks alone, not by tabs
+/// and newlines.
+void AppendWords(std::string_view text, std::vector<std::string>* options);
+
 // Shared by the three tables. Only they and options.cc use it.
 
 /// A string literal as a template argument.

@@ -19,6 +19,7 @@
 #include "base/file_descriptor.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "base/whole_file.h"
 #include "cli/files.h"
 #include "proto/digest.h"
 #include "proto/signature.h"
@@ -64,9 +65,8 @@ Expected<Done> MakeKeyFile(const std::string& path, std::string_view contents, m
     return Error{CCCL_CACHE_UNAVAILABLE, "can't make " + path + ": " + std::strerror(errno)};
   };
   if (!file.valid()) return failed();
-  const bool written =
-      write(file.get(), contents.data(), contents.size()) == static_cast<ssize_t>(contents.size());
-  if (written && fchmod(file.get(), mode) == 0 && fsync(file.get()) == 0) return Done{};
+  if (WriteAll(file.get(), contents) && fchmod(file.get(), mode) == 0 && fsync(file.get()) == 0)
+    return Done{};
   const Error error = failed();
   unlink(path.c_str());
   return error;

@@ -20,6 +20,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/whole_file.h"
 #include "client/interpose/report.h"
 #include "client/standin/command_line.h"
 #include "client/standin/kept_run.h"
@@ -35,7 +36,9 @@ using cccl_cache::Deposit;
 using cccl_cache::Digest;
 using cccl_cache::FileDescriptor;
 using cccl_cache::Lease;
+using cccl_cache::ReadAll;
 using cccl_cache::Sha256;
+using cccl_cache::WriteAll;
 using cccl_cache::interpose::CountedCall;
 using cccl_cache::interpose::Counts;
 using cccl_cache::interpose::Reason;

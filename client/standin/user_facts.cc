@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -15,6 +14,7 @@
 
 #include "base/file_size_limit.h"
 #include "base/own_path.h"
+#include "base/whole_file.h"
 #include "proto/digest.h"
 
 namespace cccl_cache::standin {
@@ -87,34 +87,6 @@ std::optional<std::chrono::seconds> UserFacts::Age(const std::string& name) cons
   const time_t age = std::time(nullptr) - status.st_mtime;
   if (age < 0) return std::nullopt;
   return std::chrono::seconds(age);
-}
-
-std::optional<std::string> ReadAll(int file) {
-  std::string bytes;
-  struct stat status;
-  if (fstat(file, &status) != 0) return std::nullopt;
-  size_t length = 0;
-  bytes.resize(static_cast<size_t>(status.st_size) + 1);  // one more, to see the end
-  while (true) {
-    const ssize_t got = read(file, bytes.data() + length, bytes.size() - length);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return std::nullopt;
-    length += static_cast<size_t>(got);
-    if (got == 0) break;
-    if (length == bytes.size()) bytes.resize(2 * length);
-  }
-  bytes.resize(length);
-  return bytes;
-}
-
-bool WriteAll(int file, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = write(file, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    bytes.remove_prefix(static_cast<size_t>(written));
-  }
-  return true;
 }
 
 }  // namespace cccl_cache::standin

@@ -33,9 +33,4 @@ class UserFacts {
   FileDescriptor directory_;
 };
 
-/// Returns the rest of a file from where the descriptor stands. Nothing: it can't be read.
-[[nodiscard]] std::optional<std::string> ReadAll(int file);
-/// Returns false on an error.
-[[nodiscard]] bool WriteAll(int file, std::string_view bytes);
-
 }  // namespace cccl_cache::standin

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -14,6 +13,7 @@
 #include <system_error>
 
 #include "base/file_descriptor.h"
+#include "base/whole_file.h"
 #include "daemon/core/model/toolchain.h"
 
 namespace cccl_cache::daemon {
@@ -29,18 +29,6 @@ constexpr off_t kMaxHeaderBytes = 64 << 20;
 Error CannotRead(const std::string& path, int error) {
   return Error{ErrorCode::kUnavailable,
                fmt::format("reading the toolchain's {}: {}", path, strerror(error))};
-}
-
-Result<FileAnswer> ReadAll(const FileDescriptor& file, const std::string& path, off_t size) {
-  auto contents = std::make_shared<std::string>(static_cast<size_t>(size), '\0');
-  for (size_t done = 0; done < contents->size();) {
-    const ssize_t part = read(file.get(), contents->data() + done, contents->size() - done);
-    if (part < 0 && errno == EINTR) continue;
-    if (part < 0) return CannotRead(path, errno);
-    if (part == 0) contents->resize(done);  // it became shorter: the toolchain has changed
-    done += static_cast<size_t>(part);
-  }
-  return FileAnswer{.kind = FileKind::kFile, .identity = 0, .contents = std::move(contents)};
 }
 
 /// Returns whether a path lies in the toolchain by its spelling at each step: also before and after
@@ -105,9 +93,10 @@ Result<FileAnswer> ToolchainFiles::Read(const std::string& path) {
   if (S_ISDIR(status.st_mode)) return FileAnswer{FileKind::kDirectory, IdentityOf(inode), nullptr};
   if (!S_ISREG(status.st_mode)) return FileAnswer{};
   if (status.st_size > kMaxHeaderBytes) return CannotRead(path, EFBIG);
-  Result<FileAnswer> answer = ReadAll(file, path, status.st_size);
-  if (answer) answer->identity = IdentityOf(inode);
-  return answer;
+  std::optional<std::string> contents = ReadAll(file.get(), static_cast<size_t>(status.st_size));
+  if (!contents) return CannotRead(path, errno);
+  return FileAnswer{FileKind::kFile, IdentityOf(inode),
+                    std::make_shared<const std::string>(*std::move(contents))};
 }
 
 uint64_t ToolchainFiles::IdentityOf(std::pair<uint64_t, uint64_t> inode) {

@@ -2,17 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/compile/zygote_pool.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <utility>
 #include <vector>
 
-#include "base/file_descriptor.h"
+#include "base/whole_file.h"
 #include "daemon/compile/protocol/frame.h"
 
 namespace cccl_cache::daemon {
@@ -31,12 +29,9 @@ Error TimeUp() {
 
 /// Returns the resident memory of a process, or 0 if it is gone. The kernel answers from counters.
 uint64_t ResidentBytes(pid_t pid) {
-  const FileDescriptor statm(
-      open(fmt::format("/proc/{}/statm", pid).c_str(), O_RDONLY | O_CLOEXEC));
-  std::array<char, 128> text;
-  const ssize_t size = statm.valid() ? read(statm.get(), text.data(), text.size()) : 0;
-  const char* const end = text.data() + std::max<ssize_t>(size, 0);
-  const char* const second = std::find(static_cast<const char*>(text.data()), end, ' ');
+  const std::string text = ReadFileAt(fmt::format("/proc/{}/statm", pid)).value_or("");
+  const char* const end = text.data() + text.size();
+  const char* const second = std::find(text.data(), end, ' ');
   uint64_t pages = 0;
   if (second != end) std::from_chars(second + 1, end, pages);
   return pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));

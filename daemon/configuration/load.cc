@@ -8,11 +8,11 @@
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <sstream>
 #include <vector>
 
 #include "base/text.h"
+#include "base/whole_file.h"
 #include "daemon/configuration/configuration.h"
 #include "daemon/configuration/settings.h"
 #include "daemon/system/own_directory.h"
@@ -84,16 +84,9 @@ Status Apply(const std::vector<Assignment>& assignments, bool of_file,
 }
 
 Result<std::string> ReadText(const std::string& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf()) || file.bad()) {
-    // An empty file also makes the insertion fail, and is a valid configuration.
-    if (file.is_open() && file.peek() == std::ifstream::traits_type::eof() && !file.bad()) {
-      return std::string();
-    }
-    return Bad(fmt::format("{}: can't be read: {}", path, std::strerror(errno)));
-  }
-  return text.str();
+  std::optional<std::string> text = ReadFileAt(path);
+  if (!text) return Bad(fmt::format("{}: can't be read: {}", path, std::strerror(errno)));
+  return *std::move(text);
 }
 
 /// Returns what to append to the parser's message if the line gives a bare number with a unit.

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/file_stamp.h"
+#include "base/whole_file.h"
 #include "daemon/files/access_rules.h"
 
 namespace cccl_cache::daemon {
@@ -35,29 +36,6 @@ bool WriteBack(int file) {
   constexpr unsigned kAndWait =
       SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
   return sync_file_range(file, 0, 0, kAndWait) == 0;
-}
-
-/// Reads all bytes of a file from its start. `expected` is the size that it seems to have.
-/// kChanging: it has more than that, and more than the size up to which files are not charged.
-Reached<std::string> ReadWhole(int file, uint64_t expected) {
-  const uint64_t most = std::max(expected, kLargeFileBytes);
-  std::string bytes;
-  size_t length = 0;
-  for (;;) {
-    // One byte more than expected, so that the end of the file shows.
-    if (length == bytes.size()) {
-      if (length > most) return PathError{PathError::Kind::kChanging};
-      bytes.resize(std::clamp<uint64_t>(2 * length, expected + 1, most + 1));
-    }
-    const ssize_t got =
-        pread(file, bytes.data() + length, bytes.size() - length, static_cast<off_t>(length));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return PathError{PathError::Kind::kFailed, errno};
-    if (got == 0) break;
-    length += static_cast<size_t>(got);
-  }
-  bytes.resize(length);
-  return bytes;
 }
 
 }  // namespace
@@ -121,12 +99,16 @@ Reached<FileContents> ContentsReader::ReadOpen(int contents, FileSystem file_sys
   const ContentStamp stamp = ContentStamp::Of(before);
   const bool proves =
       StampsProve(file_system, before) && LiesStill(stamp, begin) && WriteBack(contents);
-  Reached<std::string> read = ReadWhole(contents, before.stx_size);
-  if (const auto* obstacle = std::get_if<PathError>(&read)) return *obstacle;
+  // What exceeds both the size that was charged and the size up to which no file is charged shows
+  // by one byte.
+  const uint64_t most = std::max<uint64_t>(before.stx_size, kLargeFileBytes);
+  std::optional<std::string> read = ReadAll(contents, most + 1);
+  if (!read) return PathError{PathError::Kind::kFailed, errno};
+  if (read->size() > most) return PathError{PathError::Kind::kChanging};
   if (const int error = StatusAt(contents, "", &after); error != 0) return PathError::Of(error);
   if (ContentStamp::Of(after) != stamp) return PathError{PathError::Kind::kChanging};
-  const auto counted = std::make_shared<const CountedBytes>(
-      CountedBytes{std::move(share), std::get<std::string>(std::move(read))});
+  const auto counted =
+      std::make_shared<const CountedBytes>(CountedBytes{std::move(share), *std::move(read)});
   std::shared_ptr<const std::string> bytes(counted, &counted->bytes);
   const Digest digest = Sha256(*bytes);
   if (proves) {

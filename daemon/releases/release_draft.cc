@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
@@ -16,6 +15,8 @@
 #include <filesystem>
 #include <system_error>
 #include <utility>
+
+#include "base/whole_file.h"
 
 namespace cccl_cache::daemon {
 namespace {
@@ -32,16 +33,6 @@ Error Unwritable(int error) {
 FileDescriptor NewFile(const std::string& path) {
   return FileDescriptor(
       open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, S_IRUSR));
-}
-
-bool WriteAll(int file, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t size = write(file, bytes.data(), bytes.size());
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0) return false;
-    bytes.remove_prefix(static_cast<size_t>(size));
-  }
-  return true;
 }
 
 /// Writes the entries of a directory to the disk. Some file systems can't.
@@ -125,12 +116,12 @@ Status ReleaseDraft::MoveTo(const std::string& path, uid_t giver) {
 std::optional<uid_t> GiverOf(const std::string& path) {
   const FileDescriptor file(
       open((path + std::string(kGiver)).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  std::array<char, 16> text{};
-  const ssize_t size = read(file.get(), text.data(), text.size());
-  if (size <= 0) return std::nullopt;
+  constexpr size_t kMost = 16;
+  const std::string text = ReadAll(file.get(), kMost).value_or("");
+  const char* const end = text.data() + text.size();
   uid_t uid = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + size, uid);
-  if (error != std::errc() || end != text.data() + size) return std::nullopt;
+  const auto [after, error] = std::from_chars(text.data(), end, uid);
+  if (error != std::errc() || after != end) return std::nullopt;
   return uid;
 }
 

@@ -18,6 +18,7 @@
 #include <variant>
 
 #include "base/file_descriptor.h"
+#include "base/whole_file.h"
 #include "daemon/system/own_directory.h"
 #include "daemon/system/trusted_path.h"
 
@@ -76,21 +77,6 @@ std::optional<Error> WhyNot(const std::string& file, const std::filesystem::path
   return std::nullopt;
 }
 
-/// Reads at most a byte more than a file of keys may have.
-Result<std::string> ReadBounded(int fd, const std::string& file) {
-  std::string text(kMaxKeyFileBytes + 1, '\0');
-  size_t filled = 0;
-  while (filled < text.size()) {
-    const ssize_t size = read(fd, text.data() + filled, text.size() - filled);
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0) return Unreadable(file, errno);
-    if (size == 0) break;
-    filled += static_cast<size_t>(size);
-  }
-  text.resize(filled);
-  return text;
-}
-
 /// Finds the file, and checks that strangers can put no other in its place. Directories where they
 /// can add files are passed, as long as each link and file there is root's or this user's: a secret
 /// that Kubernetes mounts is such a directory.
@@ -123,7 +109,10 @@ Result<std::string> ReadTrusted(const std::string& file, const Forbidden& forbid
   struct stat status {};
   if (!opened.valid() || fstat(opened.get(), &status) != 0) return Unreadable(file, errno);
   if (auto why = WhyNot(file, *followed, status, forbidden)) return *std::move(why);
-  return ReadBounded(opened.get(), file);
+  // A byte more than a file of keys may have, so that a longer one is refused.
+  std::optional<std::string> text = ReadAll(opened.get(), kMaxKeyFileBytes + 1);
+  if (!text) return Unreadable(file, errno);
+  return *std::move(text);
 }
 
 Error Wrong(std::string message) { return {ErrorCode::kInvalidRequest, std::move(message)}; }

@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/whole_file.h"
+
 namespace cccl_cache::daemon {
 namespace {
 
@@ -30,13 +32,7 @@ Result<SpoolFile> SpoolFile::Create(const std::string& directory) {
 }
 
 Status SpoolFile::Append(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t size = write(file_.get(), bytes.data(), bytes.size());
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0) return Unwritable(errno);
-    bytes.remove_prefix(static_cast<size_t>(size));
-  }
-  return Ok{};
+  return WriteAll(file_.get(), bytes) ? Status(Ok{}) : Unwritable(errno);
 }
 
 }  // namespace cccl_cache::daemon

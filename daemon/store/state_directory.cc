@@ -23,6 +23,7 @@
 
 #include "base/file_descriptor.h"
 #include "base/text.h"
+#include "base/whole_file.h"
 #include "daemon/system/own_directory.h"
 
 namespace cccl_cache::daemon {
@@ -102,9 +103,8 @@ int Replace(const std::string& path, const std::string& text) {
   const FileDescriptor file(
       open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file.valid()) return errno;
-  errno = ENOSPC;  // a short write means a full disk
-  if (write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
-      fsync(file.get()) != 0 || rename(draft.c_str(), path.c_str()) != 0) {
+  if (!WriteAll(file.get(), text) || fsync(file.get()) != 0 ||
+      rename(draft.c_str(), path.c_str()) != 0) {
     return errno;
   }
   const std::string directory = path.substr(0, path.rfind('/'));
@@ -118,12 +118,12 @@ Result<uint64_t> FormerRuns(const std::string& directory) {
   const std::string path = directory + "/runs";
   const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   if (!file.valid() && errno == ENOENT) return uint64_t{0};
-  std::array<char, 32> text{};
-  const ssize_t size = file.valid() ? read(file.get(), text.data(), text.size()) : -1;
-  if (size < 0) return Unusable(directory, "its file runs cannot be read", errno);
+  constexpr size_t kMost = 32;
+  const auto text = file.valid() ? ReadAll(file.get(), kMost) : std::nullopt;
+  if (!text) return Unusable(directory, "its file runs cannot be read", errno);
   uint64_t number = 0;
-  const char* const end = text.data() + size;
-  const auto [after, error] = std::from_chars(text.data(), end, number);
+  const char* const end = text->data() + text->size();
+  const auto [after, error] = std::from_chars(text->data(), end, number);
   const bool whole = error == std::errc() && (after == end || (*after == '\n' && after + 1 == end));
   if (whole && number < kMaxRuns) return number;
   return Error{ErrorCode::kUnavailable,

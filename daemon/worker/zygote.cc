@@ -25,6 +25,7 @@
 #include <utility>
 
 #include "base/file_descriptor.h"
+#include "base/whole_file.h"
 #include "daemon/worker/files/real_files.h"
 #include "daemon/worker/spare_worker.h"
 #include "daemon/worker/worker.h"
@@ -168,15 +169,10 @@ void RestoreSignals() {
 /// Returns the number after `label` in /proc/self/status; 0 if there is none.
 uint64_t StatusNumber(std::string_view label) {
   const FileDescriptor file(real_files::Open("/proc/self/status", O_RDONLY | O_CLOEXEC, 0));
-  if (!file.valid()) return 0;
-  char text[8192];
-  const ssize_t length = read(file.get(), text, sizeof(text) - 1);
-  if (length <= 0) return 0;
-  text[length] = '\0';
-  const std::string_view all(text, static_cast<size_t>(length));
-  const size_t line = all.find(label);
-  if (line == std::string_view::npos) return 0;
-  return strtoull(text + line + label.size(), nullptr, 10);
+  const std::string text = ReadAll(file.get()).value_or("");
+  const size_t line = text.find(label);
+  if (line == std::string::npos) return 0;
+  return strtoull(text.c_str() + line + label.size(), nullptr, 10);
 }
 
 }  // namespace

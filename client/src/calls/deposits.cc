@@ -2,15 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/src/calls/deposits.h"
 
-#include <grp.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <limits>
 #include <utility>
 #include <vector>
 
+#include "base/group.h"
 #include "base/wire.h"
 #include "client/src/wire/messages.h"
 #include "proto/field_numbers.h"
@@ -92,8 +90,6 @@ Error NulInName() {
 /// The protocol's bound for a request without a build, and the bytes that surround one key in it.
 constexpr size_t kMaxTouched = 4096;
 constexpr size_t kAroundKey = 4;
-
-constexpr size_t kMaxGroup = size_t{1} << 28;  // bytes, with the names of its members
 
 }  // namespace
 
@@ -196,19 +192,9 @@ Expected<uint32_t> FindGroup(const std::string& name) {
   const char* end = name.data() + name.size();
   const auto parsed = std::from_chars(name.data(), end, number);
   if (parsed.ec == std::errc{} && parsed.ptr == end) return number;
-  group entry = {};
-  group* found = nullptr;
-  // All members of the group must fit.
-  std::vector<char> buffer(1 << 16);
-  while (getgrnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found) == ERANGE &&
-         buffer.size() < kMaxGroup) {
-    buffer.resize(2 * buffer.size());
-  }
-  if (found == nullptr) {
-    return Error{CCCL_CACHE_INVALID_REQUEST, "this machine has no group \"" + name +
-                                                 "\": name another one, or give its number"};
-  }
-  return static_cast<uint32_t>(found->gr_gid);
+  if (const std::optional<gid_t> found = GroupNamed(name)) return uint32_t{*found};
+  return Error{CCCL_CACHE_INVALID_REQUEST,
+               "this machine has no group \"" + name + "\": name another one, or give its number"};
 }
 
 }  // namespace cccl_cache

@@ -21,6 +21,7 @@
 
 #include "base/file_descriptor.h"
 #include "base/file_stamp.h"
+#include "base/whole_file.h"
 #include "base/wire.h"
 #include "client/src/wire/messages.h"
 #include "proto/field_numbers.h"
@@ -112,24 +113,6 @@ bool IsPseudoFile(int file) {
   return KindOf(system, {}) == FileSystem::kKernel;
 }
 
-// Returns 0 or the errno. Stops when the file exceeds the limit.
-int ReadWhole(int file, uint64_t expected, std::string* bytes) {
-  size_t length = 0;
-  while (length <= kMaxBytes) {
-    // One more than expected, so that the end shows.
-    if (length == bytes->size()) {
-      bytes->resize(std::clamp<uint64_t>(2 * length, expected + 1, kMaxBytes + 1));
-    }
-    const ssize_t got = read(file, bytes->data() + length, bytes->size() - length);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return errno;
-    if (got == 0) break;
-    length += static_cast<size_t>(got);
-  }
-  bytes->resize(length);
-  return 0;
-}
-
 // Returns none if the file changed during the read.
 std::optional<OwnFile> ReadRegular(const std::string& path, bool contents) {
   // It was a regular file a moment ago. If it is a FIFO now, O_NONBLOCK avoids a wait for its
@@ -147,8 +130,9 @@ std::optional<OwnFile> ReadRegular(const std::string& path, bool contents) {
   OwnFile file;
   file.kind = OwnFile::Kind::kRegular;
   if (before.stx_size <= kMaxBytes) {
-    const int error = ReadWhole(opened.get(), before.stx_size, &file.contents);
-    if (error != 0) return Refused(std::strerror(error));
+    std::optional<std::string> read = ReadAll(opened.get(), kMaxBytes + 1);
+    if (!read) return Refused(std::strerror(errno));
+    file.contents = *std::move(read);
   }
   if (before.stx_size > kMaxBytes || file.contents.size() > kMaxBytes) {
     return Refused("it is larger than 64 MiB, the most that is read of one file: split it");
@@ -181,17 +165,6 @@ CcclCache__V1__FileKind KindOf(OwnFile::Kind kind) {
       break;
   }
   return CCCL_CACHE__V1__FILE_KIND__FILE_KIND_REFUSED;
-}
-
-void AppendWords(std::string_view text, std::vector<std::string>* words) {
-  constexpr std::string_view kBlanks = " \t\n";
-  while (true) {
-    const size_t begin = text.find_first_not_of(kBlanks);
-    if (begin == text.npos) return;
-    const size_t end = std::min(text.find_first_of(kBlanks, begin), text.size());
-    words->emplace_back(text.substr(begin, end - begin));
-    text.remove_prefix(end);
-  }
 }
 
 std::optional<AskableFiles::Program> ProgramOf(const RequestMessage& request) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "base/whole_file.h"
 #include "base/wire.h"
 #include "client/src/wire/messages.h"
 #include "proto/field_numbers.h"
@@ -84,18 +85,11 @@ bool SnapshotDownload::Take(Message message) {
 }
 
 bool SnapshotDownload::Write(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t size = write(fd_, bytes.data(), bytes.size());
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0) {
-      failure_ = Error{CCCL_CACHE_UNAVAILABLE,
-                       std::string("the snapshot can't be written: ") + std::strerror(errno)};
-      return false;
-    }
-    wrote_ = true;
-    bytes.remove_prefix(static_cast<size_t>(size));
-  }
-  return true;
+  wrote_ = wrote_ || !bytes.empty();
+  if (WriteAll(fd_, bytes)) return true;
+  failure_ = Error{CCCL_CACHE_UNAVAILABLE,
+                   std::string("the snapshot can't be written: ") + std::strerror(errno)};
+  return false;
 }
 
 Expected<SnapshotSummary> SnapshotDownload::Result() const {

@@ -218,17 +218,6 @@ constexpr std::string_view kAppendFlags = "NVRTC_APPEND_FLAGS";
 constexpr std::string_view kSwitch = "NVRTCWIZ";
 constexpr std::string_view kSwitchedOn = "3153394";
 
-// Words end at blanks alone, not at tabs and newlines.
-void AppendWords(std::string_view text, std::vector<std::string>* words) {
-  while (true) {
-    const size_t begin = text.find_first_not_of(' ');
-    if (begin == text.npos) return;
-    const size_t end = std::min(text.find(' ', begin), text.size());
-    words->emplace_back(text.substr(begin, end - begin));
-    text.remove_prefix(end);
-  }
-}
-
 }  // namespace
 
 Result<BuildPlan> PlanBuild(std::shared_ptr<const BuildRequest> request, ToolchainPtr toolchain,

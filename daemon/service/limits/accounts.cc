@@ -113,16 +113,9 @@ std::vector<Range> ReadRanges(const Accounts::Sources& sources) {
   return ranges;
 }
 
-std::string TextOf(const std::string& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-/// Returns whether the map holds all ids, as that of the first user namespace does.
+/// Returns whether the map of a process holds all ids, as that of the first user namespace does.
 bool HoldsAll(const std::string& map) {
-  std::istringstream words(map);
+  std::ifstream words(map);
   uint64_t first = 1;
   uint64_t outside = 1;
   uint64_t count = 0;
@@ -140,9 +133,7 @@ bool IsInOwnUserNamespace(const std::string& directory) {
   // maps. The map of a container holds only a part of the ids.
   if (errno != EACCES || geteuid() == 0) return false;
   for (const char* map : {"/uid_map", "/gid_map"}) {
-    if (!HoldsAll(TextOf(std::string("/proc/self") + map)) || !HoldsAll(TextOf(directory + map))) {
-      return false;
-    }
+    if (!HoldsAll(std::string("/proc/self") + map) || !HoldsAll(directory + map)) return false;
   }
   return true;
 }

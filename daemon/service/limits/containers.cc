@@ -2,17 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/service/limits/containers.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <utility>
 #include <vector>
 
-#include "base/file_descriptor.h"
+#include "base/whole_file.h"
 #include "daemon/service/limits/peer_process.h"
 
 namespace cccl_cache::daemon {
@@ -34,23 +31,9 @@ constexpr uint64_t kManyNumbers = uint64_t{1} << 20;
 /// Returns whether a connection of the user or group is open.
 bool IsConnected(const auto& either) { return either.connected.use_count() > 1; }
 
-/// Returns the beginning of the file; empty: it can't be read.
-std::string BeginningOf(const std::string& path) {
-  std::string text(kMaxRead, '\0');
-  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  size_t filled = 0;
-  while (file.valid() && filled < text.size()) {
-    const ssize_t got = read(file.get(), text.data() + filled, text.size() - filled);
-    if (got <= 0) break;
-    filled += static_cast<size_t>(got);
-  }
-  text.resize(filled);
-  return text;
-}
-
 std::optional<ContainerMark> ReadMark(const PeerProcess& process) {
-  auto mark = MarkOf(BeginningOf(process.directory() + "/cgroup"),
-                     BeginningOf(process.directory() + "/mountinfo"));
+  auto mark = MarkOf(ReadFileAt(process.directory() + "/cgroup", kMaxRead).value_or(""),
+                     ReadFileAt(process.directory() + "/mountinfo", kMaxRead).value_or(""));
   if (!process.IsAlive()) return std::nullopt;
   return mark;
 }

@@ -2,19 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/service/limits/peer_process.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <charconv>
 #include <string_view>
 #include <utility>
 
 #include "base/peer_pidfd.h"
+#include "base/whole_file.h"
 
 namespace cccl_cache::daemon {
 namespace {
@@ -23,12 +21,8 @@ namespace {
 /// /proc may show another pid namespace than this process's own, so the pid that the socket tells
 /// is no name in it.
 pid_t NumberOf(const FileDescriptor& process) {
-  const std::string path = fmt::format("/proc/self/fdinfo/{}", process.get());
-  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  std::array<char, 1024> bytes;
-  const ssize_t size = read(file.get(), bytes.data(), bytes.size());
-  if (size <= 0) return 0;
-  const std::string_view text(bytes.data(), static_cast<size_t>(size));
+  const std::string text =
+      ReadFileAt(fmt::format("/proc/self/fdinfo/{}", process.get())).value_or("");
   constexpr std::string_view kName = "\nPid:\t";
   const size_t found = text.find(kName);
   if (found == std::string_view::npos) return 0;

@@ -3,20 +3,19 @@
 #include "daemon/worker/compilers/compiler_jobs.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
 #include "base/file_descriptor.h"
+#include "base/whole_file.h"
 #include "daemon/worker/files/real_files.h"
 
 namespace cccl_cache::daemon {
 namespace {
 
-constexpr off_t kMaxLibdeviceBytes = 64 << 20;
+constexpr size_t kMaxLibdeviceBytes = 64 << 20;
 
 Result<std::string> ReadLibdevice(const std::string& path) {
   const auto error = [&](const char* reason) {
@@ -25,20 +24,10 @@ Result<std::string> ReadLibdevice(const std::string& path) {
   const int opened = real_files::Open(path.c_str(), O_RDONLY | O_CLOEXEC, 0);
   if (opened < 0) return error(strerror(-opened));
   const FileDescriptor file(opened);
-  struct stat status;
-  if (real_files::Stat(file.get(), &status) != 0 || status.st_size > kMaxLibdeviceBytes) {
-    return error("it is not a libdevice");
-  }
-  std::string bytes(static_cast<size_t>(status.st_size), '\0');
-  size_t length = 0;
-  while (length < bytes.size()) {
-    const ssize_t part = read(file.get(), bytes.data() + length, bytes.size() - length);
-    if (part < 0 && errno == EINTR) continue;
-    if (part < 0) return error(strerror(errno));
-    if (part == 0) return error("it became shorter");
-    length += static_cast<size_t>(part);
-  }
-  return bytes;
+  std::optional<std::string> bytes = ReadAll(file.get(), kMaxLibdeviceBytes + 1);
+  if (!bytes) return error(strerror(errno));
+  if (bytes->size() > kMaxLibdeviceBytes) return error("it is not a libdevice");
+  return *std::move(bytes);
 }
 
 template <typename Library>

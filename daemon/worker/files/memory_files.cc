@@ -12,6 +12,7 @@
 #include <new>
 #include <utility>
 
+#include "base/whole_file.h"
 #include "daemon/worker/files/real_files.h"
 
 namespace cccl_cache::daemon {
@@ -77,12 +78,7 @@ int OpenInMemory(FileDescriptor memory, std::string_view contents) {
   // A write past the limit would kill the process by a signal.
   if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || contents.size() > limit.rlim_cur) return -EFBIG;
   if (!memory.valid()) return -EMFILE;
-  for (std::string_view left = contents; !left.empty();) {
-    const ssize_t written = write(memory.get(), left.data(), left.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return -errno;
-    left.remove_prefix(static_cast<size_t>(written));
-  }
+  if (!WriteAll(memory.get(), contents)) return -errno;
   constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL;
   if (fcntl(memory.get(), F_ADD_SEALS, kSeals) != 0) return -errno;
   if (lseek(memory.get(), 0, SEEK_SET) != 0) return -errno;

@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <grp.h>
+#include <sys/types.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cccl_cache {
+
+/// Returns the id of the group with this name on this machine. Thread-safe.
+[[nodiscard]] inline std::optional<gid_t> GroupNamed(const std::string& name) {
+  constexpr size_t kMaxBytes = size_t{1} << 28;
+  group entry = {};
+  group* found = nullptr;
+  // All members of the group must fit.
+  std::vector<char> buffer(1 << 16);
+  while (getgrnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found) == ERANGE &&
+         buffer.size() < kMaxBytes) {
+    buffer.resize(2 * buffer.size());
+  }
+  return found == nullptr ? std::nullopt : std::optional(found->gr_gid);
+}
+
+}  // namespace cccl_cache
