@@ -19,23 +19,22 @@ class AsyncLookups {
  public:
   using Then = std::function<void(BuildPtr)>;
   struct Timeouts {
-    std::chrono::milliseconds look{120'000};  ///< for a look, its wait in the queue included
+    std::chrono::milliseconds look{120'000};  ///< for a look, including its wait in the queue
     std::chrono::milliseconds disk{5'000};    ///< for one read of the disk
   };
 
   /// The table and the responder must outlive it.
   AsyncLookups(FlightTable& table, Responder& responder, const Timeouts& patience);
 
-  /// `look` looks at the caller's files and may hang for ever, so it may use only what it owns. If
-  /// it takes too long, or too many looks are queued before it, the build is answered with an
-  /// error.
+  /// Runs `look`, which reads the caller's files. It may hang for ever, so it may use only what it
+  /// owns. If it takes too long, or too many looks are queued, the build ends with an error.
   void AtFiles(BuildPtr build, std::function<void()> look, Then then);
-  /// `work` computes something and uses only what it owns. If too much work is queued before it,
-  /// or it is not done in time, the build is refused.
+  /// Runs `work`, a computation that uses only what it owns. If too much work is queued, or it
+  /// takes too long, the build is refused.
   void Compute(BuildPtr build, std::function<void()> work, Then then);
-  /// `read` reads the disk, and Close waits for it. If the disk does not answer in time or too many
-  /// reads are queued, the build goes on as if the disk held nothing, without what `read` would
-  /// have given; a dry run is answered with an error.
+  /// Runs `read`, which reads the disk; Close waits for it. If the disk does not answer in time or
+  /// too many reads are queued, `without` continues the build as if the disk held nothing. A dry
+  /// run ends with an error.
   void AtDisk(BuildPtr build, std::function<void()> read, Then then, Then without);
   /// Returns once no `then` runs and none will follow; waits for a read of the disk in progress.
   /// Parked builds stay parked.

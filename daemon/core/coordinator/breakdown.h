@@ -41,9 +41,8 @@ class DurationHistogram {
   std::chrono::microseconds sum_{0};
 };
 
-/// One statistic with labels as OpenMetrics writes them: `kind="nvrtc",outcome="hit"`. One whose
-/// name ends in `_bucket` is part of a histogram, as those in `_sum` and `_count` of its family
-/// are.
+/// One statistic with labels as OpenMetrics writes them: `kind="nvrtc",outcome="hit"`. Names that
+/// end in `_bucket`, `_sum` and `_count` are parts of a histogram.
 struct LabelledStatistic {
   std::string name;
   std::string labels;
@@ -51,8 +50,8 @@ struct LabelledStatistic {
   std::string_view help = {};  ///< only with the first of a family
 };
 
-/// Returns how statistics name a toolchain: "13.0 1f2e3d4c". Two installations of one version
-/// differ in the id. Free of what a label has to escape.
+/// Returns the name of a toolchain in statistics: "13.0 1f2e3d4c". Two installations of one version
+/// differ in the id. Has no characters that a label has to escape.
 [[nodiscard]] std::string ToolchainLabel(const std::string& version, const Digest& id);
 
 /// Totals of the answered builds by the account that asked and by kind and toolchain, and how long
@@ -76,7 +75,7 @@ class BuildBreakdown {
     std::map<std::string_view, uint64_t> outcomes;  ///< keys are literals
     std::chrono::microseconds saved{0};
     uint64_t saved_unknown = 0;  ///< hits and joins whose compile time is not known
-    std::map<std::string_view, uint64_t> deposits;  ///< by what a caller came to; keys are literals
+    std::map<std::string_view, uint64_t> deposits;  ///< by outcome; keys are literals
     DurationHistogram compiles;
   };
   struct Rows {

@@ -45,7 +45,7 @@ struct BuildAnswer {
   bool closed = false;               ///< kept, and made from the request and its toolchain alone
   std::chrono::microseconds queue_time{0};
   std::chrono::microseconds compile_time{0};
-  /// The compile that this caller did without; 0: there was none, or it is not known.
+  /// The compile time that this caller saved; 0: none, or unknown.
   std::chrono::microseconds saved_time{0};
   uint64_t request_id = 0;  ///< names the request in the log; 0: none
 };
@@ -65,28 +65,28 @@ struct BuildRecord {
   BuildKind kind = BuildKind::kNvrtc;
   std::chrono::microseconds total_time{0};
   const Result<BuildAnswer>& result;
-  bool leads = false;       ///< the compile that the answer comes from was made for it
+  bool leads = false;       ///< its own compile gave the answer
   uint64_t request_id = 0;  ///< as in the answer
 };
 
-/// The words for the log and for statistics.
+/// Returns the names for the log and for statistics.
 [[nodiscard]] std::string_view NameOf(BuildKind kind);
 [[nodiscard]] std::string_view NameOf(Outcome outcome);
 [[nodiscard]] std::string_view NameOf(TierName tier);
 
-/// The next thing to do for a build. BuildCoordinator::Advance goes through them in this order,
-/// and from kJoin back to kPlan if the output shows paths. A step that rests on an awaited value
-/// finds it in the build.
+/// The next thing to do for a build. BuildCoordinator::Advance goes through them in this order, and
+/// from kJoin back to kPlan if the output shows paths. An awaited value lies in the build when its
+/// step runs.
 enum class Step : uint8_t {
   kPlan,        ///< choose the toolchain, read the options, make the fingerprint
-  kQuarantine,  ///< are the files still those that the compiler died on?
-  kFailure,     ///< are they still those that the program did not compile with?
+  kQuarantine,  ///< have the files changed since the compiler died on them?
+  kFailure,     ///< have they changed since the compile failed?
   kMemory,      ///< an artifact or a manifest in memory; else ask the disk
   kFiles,       ///< which closure of the manifest is true in the caller's files?
   kClosure,     ///< the artifact of that closure, in memory; else ask the disk
   kArtifact,    ///< answer with it, if there is one
   kJoin,        ///< a miss: wait in a flight
-  kElsewhere,   ///< of a build that is not to be compiled: do other nodes have it?
+  kElsewhere,   ///< a build that may not be compiled: do other nodes have it?
   kExplain,     ///< of a dry run: say why it is a miss
 };
 
@@ -94,7 +94,7 @@ enum class Step : uint8_t {
 struct KnownEntry {
   std::optional<FlightResult> hit = std::nullopt;
   UsersManifest manifest = {};
-  /// Of a dry run: that of other nodes, once `manifest` has no closure that is true. May be null.
+  /// Dry run only: the manifest of other nodes, once no closure of `manifest` is true. May be null.
   std::shared_ptr<const Manifest> elsewhere = nullptr;
 
   /// Returns the manifest whose closures are compared with the caller's files; may be null.
@@ -109,14 +109,14 @@ struct FoundClosure {
   std::optional<Error> files_needed = std::nullopt;  ///< the error that the compile would end with
 };
 
-/// Makes a build a question: it is answered at the point where it would be compiled, and nothing is
-/// compiled, kept, counted or logged for it.
+/// Marks a build as a dry run: it is answered before its compile would begin, and nothing is
+/// compiled, kept, counted or logged.
 struct DryRun {
   Explainer::Done done;
   std::vector<TierLook> elsewhere = {};  ///< what other nodes answered
 };
 
-/// The questions to other nodes of a build that takes no lease.
+/// The questions that a build without a lease asked other nodes.
 struct AskedElsewhere {
   std::optional<Digest> last;  ///< the artifact of the last one
   int times = 0;
@@ -156,8 +156,8 @@ struct Build {
 
   std::optional<Comparison> comparison;  ///< of a dry run, with the user's earlier builds
 
-  /// A compile of its files under canonical names showed paths, so it needs the real ones. Noted
-  /// here because not every build leaves a manifest that says so.
+  /// A compile of its files under canonical names showed paths, so it needs the real ones. Kept
+  /// here because not every build leaves a manifest that records it.
   bool shows_paths = false;
 
   AskedElsewhere asked_elsewhere;
@@ -171,7 +171,7 @@ struct Build {
     TierName tier = TierName::kRemote;
   };
   std::optional<FromElsewhere> from_elsewhere;
-  /// Its outcome if a tier holds its result: no longer a hit once it waited for that compile.
+  /// The outcome if a tier holds its result; no longer a hit after it waited for that compile.
   Outcome if_found = Outcome::kHit;
   bool leads = false;  ///< its flight: the compile is made for it
   bool joined_before_start = false;
@@ -182,14 +182,14 @@ struct Build {
     return dry_run == nullptr && request->on_miss != MissAction::kRefuse;
   }
 
-  /// Looks all up again, from the toolchain on.
+  /// Starts over, from the choice of the toolchain.
   void StartAgain() {
     toolchain = nullptr;
     real_names = false;
     PlanAgain();
   }
 
-  /// Forgets all that hangs on the plan, and goes back to kPlan.
+  /// Drops all values that depend on the plan, and returns to kPlan.
   void PlanAgain() {
     step = Step::kPlan;
     quarantine = nullptr;

@@ -15,9 +15,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A build waits so often in a row for a toolchain that changed again while it was identified.
+// Maximum waits of a build, in a row, for a toolchain that changed again while it was identified.
 constexpr int kMaxRescans = 4;
-// A build that is not to be compiled asks other nodes so often, as one that is compiled does: each
+// Maximum questions to other nodes of a build that may not be compiled, as of one that is: each
 // manifest and each change of names may lead to another artifact.
 constexpr int kMaxAskedElsewhere = 8;
 // Memory for the builds that `explain` compares with, of all users together.
@@ -96,9 +96,9 @@ BuildCoordinator::Ticket BuildCoordinator::Enter(BuildPtr build) {
   return ticket;
 }
 
-// The story of a build, step by step. A step that has to wait hands the build over and returns: the
-// thread that gets the awaited value goes on here, at the step that the build was left at. Never
-// blocks, and holds no lock across a step.
+// The way of a build, step by step. A step that has to wait hands the build over and returns. The
+// thread that gets the awaited value continues here, at the same step. Never blocks, and holds no
+// lock across a step.
 void BuildCoordinator::Advance(BuildPtr build) {
   const uid_t uid = build->peer.uid;
   while (true) switch (build->step) {
@@ -156,7 +156,8 @@ void BuildCoordinator::Advance(BuildPtr build) {
         build->step = Step::kJoin;
         const KnownClosure* const closure = build->found.closure;
         if (closure == nullptr) break;
-        // A caller whose files are opened by path is asked for nothing, so its hits need no note.
+        // The daemon asks no questions about files that it opens by path, so such hits need no
+        // note.
         if (build->files != nullptr && !IsOfToolchain(closure->closure)) {
           cache_.NoteHad(closure->key, build->peer);
         }
@@ -180,7 +181,7 @@ void BuildCoordinator::Advance(BuildPtr build) {
           PlanUnderRealNames(*build);
           break;
         }
-        // Its result would serve no later caller.
+        // Its result can't serve a later caller.
         if (!build->plan->uncacheable_reason.empty()) table_.EndWithCaller(build->ticket);
         if (build->MayBeCompiled()) return flights_.Join(std::move(build));
         build->step = Step::kElsewhere;
@@ -257,8 +258,8 @@ void BuildCoordinator::AwaitToolchain(BuildPtr build) {
                               });
 }
 
-// Plans on another thread. Scanning and hashing a large request here would hold up this user's
-// other calls, for one thread serves them all.
+// Plans on another thread: scanning and hashing a large request here would delay this user's other
+// calls, which one thread serves.
 void BuildCoordinator::AwaitPlan(BuildPtr build) {
   const auto plan = std::make_shared<std::optional<Result<BuildPlan>>>();
   auto work = [plan, request = build->request, toolchain = build->toolchain,
@@ -343,13 +344,14 @@ std::optional<FlightResult> BuildCoordinator::ReadArtifact(const Digest& key, ui
 
 void BuildCoordinator::AwaitClosure(BuildPtr build) {
   const std::shared_ptr<const Manifest> manifest = build->known.ToCompare();
-  // The others send what the daemon lacks, or only want to know.
+  // Other callers send the files that the daemon lacks, or make a dry run.
   const bool must_be_readable = build->files == nullptr && build->dry_run == nullptr;
   auto look = [manifest, whose = cache_.WhoseClosures(*manifest, build->peer.uid),
                must_be_readable](RequesterFiles& files) {
     FoundClosure found{.closure = manifest->FindTrue(files, whose)};
     if (found.closure == nullptr && must_be_readable) {
-      // Up to this error, the compiler would get the same answers as before.
+      // Until this error the compiler would get the recorded answers, so its next question is known
+      // too.
       found.files_needed = FilesNeededFor(manifest->closures.front().closure, files);
     }
     return found;
@@ -403,7 +405,7 @@ void BuildCoordinator::AwaitElsewhere(BuildPtr build) {
   });
 }
 
-// Keeps what other nodes have, and looks the build up again if that may make it a hit.
+// Keeps the entries of other nodes, and looks the build up again if they may make it a hit.
 void BuildCoordinator::TakeElsewhere(BuildPtr build, const Cluster::Peeked& peeked) {
   const Digest key = *build->asked_elsewhere.last;
   const ArtifactPtr artifact = peeked.found.empty() ? nullptr : peeked.found.front();
@@ -459,7 +461,7 @@ void BuildCoordinator::AwaitComparison(BuildPtr build) {
 
 void BuildCoordinator::AnswerHit(BuildPtr build, const FlightResult& hit, const Closure& closure) {
   if (build->dry_run) return responder_.Explain(std::move(build), explainer_.OfHit(hit.tier));
-  // An artifact that a user inserted says nothing of what other users have, so it is not checked.
+  // An artifact that a user inserted is that user's alone, so it is not checked.
   if (!hit.private_to_user) flights_.Hit(*build, hit, closure);
   responder_.AnswerHit(std::move(build), hit, closure);
 }

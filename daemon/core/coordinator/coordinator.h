@@ -52,7 +52,7 @@ class BuildCoordinator {
     EvictionLog& eviction_log;   ///< what the tiers dropped, and who looks for it
     Responder::Observe observe;  ///< called once per answered build; may be empty
     std::function<void(std::string_view)> report = {};  ///< messages for the operator
-    AnsweredBuilds* answered = nullptr;  ///< notes who was answered with what; null: none
+    AnsweredBuilds* answered = nullptr;  ///< records which user got which result; null: none
     PrivateEntries* own = nullptr;       ///< one user's entries, asked first; null: none
     /// Contents of files that callers sent; null: no caller sends any.
     std::shared_ptr<SentContents> sent_contents = nullptr;
@@ -70,13 +70,13 @@ class BuildCoordinator {
   /// never under a lock of the coordinator; after Leave it may or may not run.
   Ticket Start(std::shared_ptr<const BuildRequest> request, const Caller& caller, Done done);
 
-  /// The caller no longer waits. If the last waiter leaves a flight, its compile is cancelled. A
-  /// build that finishes on a miss goes on, and keeps `done` till its end.
-  /// Unknown and finished tickets are ignored.
+  /// The caller no longer waits. When the last waiter leaves a flight, its compile is cancelled. A
+  /// build with on_miss = finish continues, and keeps `done` until its end. Unknown and finished
+  /// tickets are ignored.
   void Leave(Ticket ticket) { flights_.Leave(ticket); }
 
-  /// Answers whether this build would be a hit, and why not: a dry run, which goes the same way up
-  /// to the flight that it would join. `done` runs once, as for Start.
+  /// Answers whether this build would be a hit, and if not, why: a dry run, which ends before it
+  /// would join a flight. `done` runs once, as for Start.
   Ticket Explain(std::shared_ptr<const BuildRequest> request, const Peer& peer,
                  Explainer::Done done);
   /// Answers why a key was compiled: see Explainer::OfKey. `done` runs once, on a thread that reads
@@ -95,7 +95,7 @@ class BuildCoordinator {
   void Drain(std::chrono::milliseconds deadline);
 
   [[nodiscard]] BuildGauges Gauges() const { return flights_.Gauges(); }
-  /// Returns what waits and runs, as this peer may see it.
+  /// Returns the waiting and running builds that this peer may see.
   [[nodiscard]] BuildActivity Activity(const Peer& peer) const { return flights_.Activity(peer); }
 
   /// Returns the cache of builds, which lives as long as the coordinator.
@@ -106,7 +106,7 @@ class BuildCoordinator {
   BuildPtr MakePlan(BuildPtr build);
   Ticket Enter(BuildPtr build);
 
-  // Each hands the build over until something is there, and then advances it.
+  // Each parks the build until its value arrives, and then advances it.
   void AwaitToolchain(BuildPtr build);
   void AwaitPlan(BuildPtr build);
   void AwaitQuarantine(BuildPtr build);
@@ -116,7 +116,7 @@ class BuildCoordinator {
   void AwaitArtifact(BuildPtr build);
   void AwaitElsewhere(BuildPtr build);
   void AwaitComparison(BuildPtr build);
-  /// Advances the build once `look` at the caller's files has given this member its value.
+  /// Advances the build once `look`, which reads the caller's files, has set this member.
   template <typename Value, typename Look>
   void AwaitFiles(BuildPtr build, Value Build::*member, Look look);
   /// The same for a read of the daemon's disk; a disk that does not answer gives an empty value.
@@ -130,12 +130,12 @@ class BuildCoordinator {
   std::optional<FlightResult> ReadArtifact(const Digest& key, uid_t uid, bool dry_run);
   bool NeedsRealNames(const Build& build);
   static void PlanUnderRealNames(Build& build);
-  /// Returns whether other nodes are to be asked what they have for a build that is not compiled.
+  /// Returns whether to ask other nodes for the result of a build that may not be compiled.
   bool AsksElsewhere(Build& build) const;
-  /// Returns what is told of other nodes where only a key is known.
+  /// Returns the finding about other nodes if only a key is known.
   [[nodiscard]] TierLook NotAskedElsewhere() const;
   void TakeElsewhere(BuildPtr build, const Cluster::Peeked& peeked);
-  /// Keeps nothing of it.
+  /// Keeps no entry of other nodes.
   void ExplainElsewhere(BuildPtr build, Cluster::Peeked peeked);
   void AnswerHit(BuildPtr build, const FlightResult& hit, const Closure& closure);
 

@@ -33,7 +33,7 @@ int64_t RankOf(BuildPriority priority) {
 }  // namespace
 
 FairQueue::FairQueue(const Bounds& bounds, Run run) : bounds_(bounds), run_(std::move(run)) {
-  // As many may run at once: those that leave their slots, and those that come in their place.
+  // As many may run at once: parked items, and those that got their slots.
   const size_t most = bounds_.slots + bounds_.relief_slots + bounds_.parked;
   threads_.reserve(most + 1);
   for (size_t i = 0; i < most; ++i) {
@@ -162,7 +162,7 @@ void FairQueue::Describe(std::optional<Account> only, BuildActivity* activity) c
 
 void FairQueue::Line::Add(const Place& place, uint64_t item) {
   const auto oldest = items.lower_bound({place.rank, 0});
-  // Turns that passed over earlier items of this rank do not count for this one.
+  // Turns that passed over earlier items of this rank do not age this one.
   if (oldest == items.end() || oldest->first.rank != place.rank) {
     passed_over[static_cast<size_t>(place.rank)] = 0;
   }
@@ -176,7 +176,7 @@ FairQueue::Next FairQueue::NextOf(Account account) const {
   for (auto oldest = line.items.begin(); oldest != line.items.end();
        oldest = line.items.lower_bound({oldest->first.rank + 1, 0})) {
     const auto& [place, item] = *oldest;
-    // Nobody waits for a warm-up.
+    // No caller waits for a warm-up.
     const auto relief_after =
         place.rank < kWarmUpRank ? bounds_.relief_after : bounds_.warm_up_relief_after;
     next.relief_due = std::min(next.relief_due, waiting_.at(item).since + relief_after);
@@ -300,7 +300,7 @@ FairQueue::Clock::time_point FairQueue::ParkWaiting() {
       next = std::min(next, due);
     } else if (running.waits_since && MayPark(running.account)) {
       SetParked(running, true);
-    } else {  // it may wait again, or be parked once others are not
+    } else {  // it may wait again, or be parked when a place is free
       next = std::min(next, now + bounds_.park_after);
     }
   }

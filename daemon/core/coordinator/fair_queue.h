@@ -23,28 +23,26 @@
 
 namespace cccl_cache::daemon {
 
-/// Items that wait for one of a fixed number of slots. Each account has a line of its own, ordered
-/// by priority and then by age, and the slots serve the lines in rotation. A line that holds
-/// nothing but warm-ups has its turn only if all lines do. An item that several users wait for
-/// stands in each of their lines and runs once, at the best of its places.
+/// Items that wait for one of a fixed number of slots. Each account has its own queue, ordered by
+/// priority and then by age, and the slots serve the queues in rotation. A queue of warm-ups alone
+/// gets a turn only if all queues are such. An item that several users wait for is in each of their
+/// queues and runs once, at the best of its places.
 ///
-/// Ageing: the oldest item of a priority rises by one each time that better ones of its line had
-/// `turns_to_rise` turns while none of that priority had one. A line of warm-ups that saw
-/// `turns_of_others` turns of other lines has its own. So all move, on a busy node as well, and a
-/// thousand old warm-ups are still warm-ups.
+/// Ageing: after `turns_to_rise` turns of higher priorities in its queue, the oldest waiting item
+/// moves up one priority. After `turns_of_others` turns of other queues, a queue of warm-ups gets a
+/// turn. So every item advances on a busy node, and many old warm-ups stay warm-ups.
 ///
-/// Containers: while a user of the node waits, they have no two turns after each other, and no more
-/// than half of the slots. Their turns are shared along the way to their control groups: those
-/// below one group take turns for what that group gets. So a container that makes groups gains no
-/// turn.
+/// Containers: while a user of the node waits, containers get no two turns in a row, and at most
+/// half of the slots. They share turns along the tree of control groups: the groups below one group
+/// take turns for its share. So a container that makes groups gains no turn.
 ///
-/// Parking: an item that has waited for its requester's files for `park_after` in all leaves its
-/// slot each time that it waits on, and goes on beside the slots as soon as it can. An account that
-/// has as many items parked as it may does not take the last free slot.
+/// Parking: after an item has waited for its requester's files for `park_after` in all, each
+/// further wait frees its slot, and it continues without a slot. An account with its maximum of
+/// parked items does not take the last free slot.
 ///
-/// Relief: if items of others hold all slots, an account that has nothing running and waits for
-/// long gets one of a few relief slots. If none is left for it, an item is told to give way that
-/// holds a slot and has waited for its requester for `give_way_after` in all. Thread-safe.
+/// Relief: if items of others hold all slots, an account without a running item gets one of a few
+/// relief slots after a while. If none is left, an item that holds a slot and has waited for its
+/// requester for `give_way_after` in all is told to end. Thread-safe.
 class FairQueue {
  public:
   using Clock = std::chrono::steady_clock;
@@ -64,8 +62,8 @@ class FairQueue {
   };
   using Run = std::function<void(uint64_t item)>;
 
-  /// Told when an item that runs waits for its requester. Does nothing once the item has ended, and
-  /// may outlive the queue. Thread-safe.
+  /// Receives the beginning and end of a running item's waits for its requester. Does nothing once
+  /// the item has ended, and may outlive the queue. Thread-safe.
   class Waits;
 
   /// `run` is called on a thread of its own for each item that runs, never under the queue's lock.
@@ -77,12 +75,11 @@ class FairQueue {
   /// Starts no more items, and returns when the running ones have returned. Called by one thread.
   void Close();
 
-  /// Adds the item to the account's line. An item that waits there already rises if this priority
-  /// is higher. One that waits in another line stays there too, and then a full line is no error:
-  /// the item only gets no better place. Returns kOverloaded if the item is new and the line or the
-  /// queue is full.
+  /// Adds the item to the account's queue. An item that waits there already rises if this priority
+  /// is higher. One that waits in another account's queue stays there too; for it a full queue is
+  /// no error. Returns kOverloaded if the item is new and the account's queue or the whole is full.
   Status Add(uint64_t item, Account account, BuildPriority priority = BuildPriority::kNormal);
-  /// Takes the item out of all lines. Returns false if it did not wait (any more).
+  /// Removes the item from all queues. Returns false if it did not wait (any more).
   bool Remove(uint64_t item);
 
   /// Requires that the item runs.
@@ -106,11 +103,11 @@ class FairQueue {
 
     std::map<Place, uint64_t> items;
     std::array<uint64_t, kRanks> passed_over = {};  ///< turns that better ranks had since
-    uint64_t last_turn = 0;                         ///< of this line; of all when it began
+    uint64_t last_turn = 0;                         ///< of this queue; of all when it began
   };
   struct Group {
     size_t lines = 0;        ///< of the accounts below
-    uint64_t last_turn = 0;  ///< of these; of all when the first one's line began
+    uint64_t last_turn = 0;  ///< of these; of all when the first queue began
   };
   struct Waiting {
     std::map<Account, Place> lines;
@@ -140,11 +137,11 @@ class FairQueue {
   };
 
   void Serve(std::stop_token stop);
-  /// Parks what waits for long, and wakes a thread when relief is due.
+  /// Parks items that wait for long, and wakes a thread when relief is due.
   void LookOut(std::stop_token stop);
-  /// Returns what to run now, if anything.
+  /// Returns the next item to run now, if any.
   std::optional<Turn> NextTurn() REQUIRES(mutex_);
-  /// Returns the first item of the account, whose line is not empty.
+  /// Returns the first item of the account, whose queue is not empty.
   Next NextOf(Account account) const REQUIRES(mutex_);
   /// Returns the account whose turn it is for a free slot, if there is one.
   std::optional<Account> NextInRotation() const REQUIRES(mutex_);
@@ -158,21 +155,21 @@ class FairQueue {
   void SetParked(Running& running, bool parked) REQUIRES(mutex_);
   void BeginWait(Running& running);
   void EndWait(Running& running);
-  /// Parks what has waited for long enough and may be parked. Returns when to look again.
+  /// Parks the items that have waited for long enough and may be parked. Returns the time of the
+  /// next check.
   Clock::time_point ParkWaiting() REQUIRES(mutex_);
   struct Relief {
     std::optional<Account> account = std::nullopt;  ///< to have a relief slot now
-    HeldInAll lacking = {};       ///< accounts that are due, for which there is no slot
-    Clock::time_point next = {};  ///< when to look again
+    HeldInAll lacking = {};                         ///< accounts that are due and find no slot
+    Clock::time_point next = {};                    ///< time of the next check
   };
   Relief Relieved() const REQUIRES(mutex_);
-  /// Returns the item that is to end now, so that an account without a slot gets one, or null.
-  /// Users of the node give no way to containers. Sets `next` to the time at which it may be, if
-  /// that is earlier.
+  /// Returns the item to end now, so that an account gets a slot, or null. Items of the node's
+  /// users don't end for containers. Lowers `next` to the time at which an item may have to end.
   Running* MustGiveWay(const HeldInAll& lacking, Clock::time_point* next) REQUIRES(mutex_);
-  /// Takes the account's next item out of all lines and returns it; the account's turn is over.
+  /// Removes the account's next item from all queues and returns it; the account's turn is over.
   uint64_t TakeNextOf(Account account) REQUIRES(mutex_);
-  /// The item gets this rank in the account's line unless it has a better one.
+  /// Gives the item this rank in the account's queue unless it has a better one.
   void Raise(Waiting& waiting, Account account, Rank rank) REQUIRES(mutex_);
   void RemoveFromLines(std::map<uint64_t, Waiting>::iterator item) REQUIRES(mutex_);
 
@@ -181,22 +178,22 @@ class FairQueue {
 
   mutable Mutex mutex_;
   CondVar added_;    ///< there may be something to run, for one thread
-  CondVar changed_;  ///< for the one that looks out, which then knows when to look
-  std::map<Account, Line> lines_ GUARDED_BY(mutex_);     ///< no empty lines
+  CondVar changed_;  ///< wakes LookOut, which computes its next check
+  std::map<Account, Line> lines_ GUARDED_BY(mutex_);     ///< no empty queues
   std::list<Account> rotation_ GUARDED_BY(mutex_);       ///< the accounts of lines_
   std::map<uint64_t, Group> groups_ GUARDED_BY(mutex_);  ///< on the ways of lines_
   std::map<uint64_t, Waiting> waiting_ GUARDED_BY(mutex_);
   std::map<Account, size_t> running_of_ GUARDED_BY(mutex_);  ///< no zeros; parked ones count
   std::map<Account, size_t> parked_of_ GUARDED_BY(mutex_);   ///< no zeros
-  size_t waiting_in_containers_ GUARDED_BY(mutex_) = 0;      ///< places in lines of containers
+  size_t waiting_in_containers_ GUARDED_BY(mutex_) = 0;      ///< places in queues of containers
   std::list<Running> running_ GUARDED_BY(mutex_);
   HeldInAll busy_slots_ GUARDED_BY(mutex_);
   HeldInAll busy_relief_slots_ GUARDED_BY(mutex_);
   HeldInAll parked_ GUARDED_BY(mutex_);
   bool containers_had_last_turn_ GUARDED_BY(mutex_) = false;
   uint64_t last_number_ GUARDED_BY(mutex_) = 0;
-  uint64_t turns_ GUARDED_BY(mutex_) = 0;    ///< of all lines so far
-  uint64_t changes_ GUARDED_BY(mutex_) = 0;  ///< of what waits and runs
+  uint64_t turns_ GUARDED_BY(mutex_) = 0;    ///< of all queues so far
+  uint64_t changes_ GUARDED_BY(mutex_) = 0;  ///< of waiting and running items
 
   std::vector<std::jthread> threads_;  // last: threads end before what they use
 };
@@ -205,7 +202,7 @@ class FairQueue::Waits {
  public:
   Waits(FairQueue& queue, Running& running) : queue_(queue), running_(&running) {}
 
-  /// `who` stands for what waits. Only what began last counts: an earlier one was given up.
+  /// `who` identifies the wait. Only the last one that began counts: an earlier one was given up.
   void Begin(const void* who);
   void End(const void* who);
   void Close();  ///< the item has ended

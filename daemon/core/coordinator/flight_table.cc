@@ -295,7 +295,7 @@ std::vector<FlightActivity> FlightTable::List(const Peer& asker, size_t* more) c
   for (auto each = all.begin(); each != shown; ++each) {
     const CompileJob& job = each->plan->job;
     const bool runs = each->begun != Time::max();
-    // That it ran before this user came would tell that others compile the same.
+    // An earlier start would show this user that others compile the same.
     const Time since = all_users ? each->begun : std::max(each->begun, each->joined);
     flights.push_back({.key = each->plan->key,
                        .kind = std::string(NameOf(job.request->kind())),

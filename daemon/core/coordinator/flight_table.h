@@ -23,18 +23,17 @@ class FlightTable {
  public:
   using Ticket = Build::Ticket;
 
-  /// Returns a ticket for a new caller. `finishes`: its build goes on when the caller leaves, as if
-  /// it were to be answered.
+  /// Returns a ticket for a new caller. `finishes`: its build continues when the caller leaves.
   Ticket Open(bool finishes = false);
-  /// Ends the ticket of a caller that is about to be answered. Returns false if the caller left, so
-  /// that no answer is wanted.
+  /// Ends the ticket of a caller that is about to be answered. Returns false if the caller has
+  /// left.
   bool Close(Ticket ticket);
 
-  /// The ticket's build finishes no more without its caller.
+  /// From now on the ticket's build ends when its caller leaves.
   void EndWithCaller(Ticket ticket);
 
-  /// Keeps a waiter that waits in no flight, for something that may never come. The waiter is gone
-  /// if the caller left or leaves meanwhile.
+  /// Keeps a build that waits outside of flights, for a value that may never come. It is dropped if
+  /// the caller left or leaves meanwhile.
   void Park(BuildPtr waiter);
   /// Returns null if the caller left or the table is being emptied.
   [[nodiscard]] BuildPtr TakeParked(Ticket ticket);
@@ -43,27 +42,27 @@ class FlightTable {
     uint64_t flight = 0;  ///< 0: the caller left before
     bool leads = false;   ///< the flight is new
     bool started = false;
-    bool asking = false;    ///< it asks other nodes first, so it has no place in the queue yet
+    bool asking = false;    ///< it asks other nodes first, and is not queued yet
     std::stop_token ended;  ///< requested when the flight has its result or is given up
   };
   struct NewFlight {
-    /// If not, it takes no waiter in once its compile has begun: the next caller gets a flight of
-    /// its own.
+    /// If false, no waiter joins once its compile has begun: the next caller gets a flight of its
+    /// own.
     bool shared = true;
     bool asking = false;
   };
-  /// Adds the waiter to the flight of this key, or to a new one. Takes the waiter over, also if the
+  /// Adds the waiter to the flight of this key, or to a new one. Takes ownership, also if the
   /// caller left.
   Joined Join(BuildPtr waiter, const Digest& key, NewFlight if_new);
 
-  /// A waiter of a flight that asks no other nodes any more.
+  /// A waiter of a flight that has finished asking other nodes.
   struct Unqueued {
     Ticket ticket = 0;
     Account account;
     BuildPriority priority = BuildPriority::kNormal;
-    bool missed = false;  ///< only now it is known that no tier has its result
+    bool missed = false;  ///< no tier has its result, which is known only now
   };
-  /// From now on the waiters of this flight are to be in the queue. Returns all that it has.
+  /// From now on the waiters of this flight must be queued. Returns the present ones.
   std::vector<Unqueued> EndAsking(uint64_t flight);
   /// Returns whether the flight's compile has begun, or it is gone.
   [[nodiscard]] bool HasBegun(uint64_t flight) const;
@@ -71,7 +70,7 @@ class FlightTable {
   struct Started {
     std::shared_ptr<const BuildPlan> plan;
     Caller caller;                             ///< the one that waits longest
-    std::shared_ptr<const Manifest> manifest;  ///< what all users knew when this caller looked
+    std::shared_ptr<const Manifest> manifest;  ///< the shared manifest when this caller looked
     std::stop_token stop;
     int overtaken = 0;  ///< of that caller
   };
@@ -81,12 +80,12 @@ class FlightTable {
   /// Returns the accounts that wait in the flight, each once.
   [[nodiscard]] std::vector<Account> AccountsOf(uint64_t flight) const;
 
-  /// Takes the waiters of other uids out of the flight and returns them. From now on `key` joins
-  /// the flight. A flight that has no waiter left is cancelled and gone.
+  /// Removes the waiters of other uids from the flight and returns them. From now on builds join it
+  /// by `key`. A flight without waiters is cancelled and gone.
   std::vector<BuildPtr> TakeOthers(uint64_t flight, uid_t uid, const Digest& key);
 
-  /// Ends the flight and returns its remaining waiters. If its compile still runs, because the
-  /// flight was answered otherwise, that is cancelled.
+  /// Ends the flight and returns its remaining waiters. A compile that still runs, because another
+  /// answer came first, is cancelled.
   std::vector<BuildPtr> Finish(uint64_t flight);
 
   struct Left {
@@ -95,21 +94,22 @@ class FlightTable {
     BuildPtr waiter;
   };
   /// The caller waits no longer and will not be answered. If it led its flight, the next waiter
-  /// leads. A waiter that finishes stays, unless the flight has another one of its account.
+  /// leads. A build with on_miss = finish keeps its place, unless its account has another such
+  /// build in the flight.
   Left Leave(Ticket ticket);
-  /// Takes the waiter out of its flight, to be answered otherwise, unless the flight's compile has
-  /// begun. The ticket stays open.
+  /// Removes the waiter from its flight, to be answered in another way, unless the flight's compile
+  /// has begun. The ticket stays open.
   Left TakeOutOfLine(Ticket ticket);
 
   /// Returns how many callers wait in flights, leaders included.
   [[nodiscard]] size_t Waiting() const;
-  /// Returns flights, those that run first, then those that were joined first: all of them for an
-  /// administrator, else those with waiters of the asker's uid, as if it were alone. For
-  /// kOverflowUid, none. `*more`: how many are left out.
+  /// Returns running flights, then the others by their first join: all for an administrator, else
+  /// those with waiters of the asker's uid, showing only these. For kOverflowUid, none. `*more`:
+  /// number of flights left out.
   [[nodiscard]] std::vector<FlightActivity> List(const Peer& asker, size_t* more) const;
-  /// Returns the request of a waiter of this uid in a flight whose plan has this key, or null.
-  /// Null for kOverflowUid, whose waiters are other people's. kInvalidRequest: several keys of such
-  /// plans begin with the prefix.
+  /// Returns the request of a waiter of this uid in a flight whose plan has this key, or null. Null
+  /// for kOverflowUid, which stands for many people. kInvalidRequest: several keys of such plans
+  /// begin with the prefix.
   [[nodiscard]] Result<std::shared_ptr<const BuildRequest>> RequestOf(const DigestPrefix& key,
                                                                       uid_t uid) const;
 
@@ -117,7 +117,7 @@ class FlightTable {
   void CancelAll();
   /// Returns all waiters, parked ones included; they are in no flight any more.
   std::vector<BuildPtr> TakeAll();
-  /// Returns true as soon as no caller waits for an answer, false at the deadline.
+  /// Blocks until no caller waits for an answer (true) or the deadline (false).
   bool WaitUntilIdle(std::chrono::milliseconds deadline);
 
  private:
@@ -134,7 +134,7 @@ class FlightTable {
   struct TicketState {
     uint64_t flight = 0;
     bool finishes = false;
-    bool left = false;  ///< the caller; unless it finishes, the build ends where it is found next
+    bool left = false;  ///< the caller left; a build without `finishes` ends when it is next found
     BuildPtr parked = nullptr;
 
     [[nodiscard]] bool ends() const { return left && !finishes; }
@@ -145,8 +145,8 @@ class FlightTable {
   /// Requires a ticket that waits in a flight.
   Left RemoveWaiter(Ticket ticket, uint64_t id, std::stop_source* stop) REQUIRES(mutex_);
   void StopJoining(uint64_t id, Flight* flight) REQUIRES(mutex_);
-  /// Returns whether the flight of this ticket, if it waits in one, has another waiter of its
-  /// account that finishes.
+  /// Returns whether the flight of this ticket has another build with on_miss = finish of its
+  /// account.
   [[nodiscard]] bool IsFinishedForAnother(Ticket ticket, const TicketState& state) const
       REQUIRES(mutex_);
 

@@ -20,12 +20,11 @@ using Clock = std::chrono::steady_clock;
 
 // A toolchain that changes under three compiles in a row is being installed: answer, keep nothing.
 constexpr int kMaxRestarts = 3;
-// A build gives up its turn so often because others of its fingerprint ended while it was queued.
-// If their results did not serve it three times, they seldom will: they have other headers.
+// How often a build gives up its turn because another flight of its fingerprint ended while it was
+// queued. If three results did not serve it, they have other headers.
 constexpr int kMaxOvertaken = 3;
-// A build's flights ask so often at most what shelves and other nodes have: for manifests, of which
-// each place may have another one, for the artifact of the closure that is true, and for both again
-// under the real names.
+// Maximum questions of a build to shelves and other nodes: for manifests, which differ between
+// places, for the artifact of the true closure, and for both again under the real names.
 constexpr int kMaxAsked = 8;
 
 Digest FlightOfView(const BuildPlan& plan, const CallerFilesPtr& files) {
@@ -66,7 +65,7 @@ bool SameFiles(const Build& waiter, const BuildPlan& plan, bool sent) {
   return waiter.plan->view == plan.view;
 }
 
-// Returns whether a compile of the waiter's own files shows the names under which it saw them.
+// Returns whether the output of a compile of the waiter's own files shows their names.
 bool ShowsPathsOf(const Build& waiter, const BuildPlan& plan, const FlightResult& flight_result) {
   return flight_result.shows_paths &&
          (!flight_result.looked_outside || SameFiles(waiter, plan, flight_result.files_were_sent));
@@ -88,7 +87,7 @@ bool Matches(const Build& waiter, const BuildPlan& plan, const FlightResult& fli
   return !flight_result.toolchain_changed || waiter.restarts >= kMaxRestarts;
 }
 
-/// A requester's files for a compile that leaves its slot while it waits for them.
+/// A requester's files. While they are awaited, the compile frees its slot.
 class WaitedFor final : public RequesterFiles {
  public:
   WaitedFor(std::unique_ptr<RequesterFiles> files, std::shared_ptr<FairQueue::Waits> waits)
@@ -124,8 +123,8 @@ class WaitedFor final : public RequesterFiles {
   const std::shared_ptr<FairQueue::Waits> waits_;
 };
 
-/// No time to come back is told: the caller's file system is as slow then, so it compiles by
-/// itself.
+/// The error has no retry time, so the caller compiles by itself: its file system will be as slow
+/// later.
 Error GaveWay() {
   return Error{ErrorCode::kOverloaded,
                "this compile waited long for files of its requester, and was ended because other "
@@ -181,8 +180,8 @@ void Flights::Hit(const Build& waiter, const FlightResult& hit, const Closure& c
 
 void Flights::Leave(Build::Ticket ticket) {
   const FlightTable::Left left = parts_.table.Leave(ticket);
-  // A flight that others wait for keeps its place in the line of the caller that left. Taking it
-  // out would race with a new Join of the same user.
+  // A flight with other waiters keeps its place in the queue of the caller that left: removing it
+  // would race with a new Join of the same user.
   if (!left.last) return;
   queue_.Remove(left.flight);
   parts_.compile.statistics.Add(Counter::kCancelled);
@@ -281,9 +280,9 @@ bool Flights::AskCluster(const FlightTable::Joined& joined, Wanted wanted) {
                          plan = kept](uid_t uid) { LooksOutsideElsewhere(flight, *plan, uid); }});
 }
 
-// Keeps what another node compiled, as if it had been here all along, and looks the waiters up
-// again: which artifact is theirs depends on their own files. A manifest alone does not end a
-// compile that has begun, for none of its closures may be true here.
+// Keeps another node's entries in the own tiers and looks the waiters up again, because the right
+// artifact depends on each waiter's files. A manifest alone does not end a running compile: perhaps
+// none of its closures is true here.
 bool Flights::TakeFromCluster(uint64_t flight, const Wanted& wanted, const Cluster::Found& found) {
   const ArtifactPtr& artifact = found.entries.front();
   const ArtifactPtr& manifest = found.entries.back();
@@ -299,7 +298,7 @@ bool Flights::TakeFromCluster(uint64_t flight, const Wanted& wanted, const Clust
 }
 
 void Flights::NoteTime(BuildKind kind, std::chrono::microseconds time) {
-  constexpr int64_t kWeight = 16;  // of what is remembered, against a compile that took less
+  constexpr int64_t kWeight = 16;  // of the remembered time against a shorter compile
   std::atomic<int64_t>& usual = usual_times_[static_cast<size_t>(kind)];
   const int64_t before = usual.load(std::memory_order_relaxed);
   const int64_t less = std::max<int64_t>(0, before - time.count());
@@ -354,12 +353,12 @@ bool Flights::HasLanded(const BuildPlan& plan, uid_t uid, const Manifest* known)
   return now != nullptr && now->SaysMoreThan(*known);
 }
 
-// From now on this flight waits for files of one user, so waiters of other users start again.
+// From now on this flight depends on one user's files, so waiters of other users start again.
 void Flights::LooksOutside(uint64_t flight, const BuildPlan& plan, const Caller& caller) {
   const uid_t uid = caller.peer.uid;
   parts_.cache.NoteLooksOutside(plan, caller.peer.account());
   if (parts_.cluster != nullptr) {
-    // On another node the number of a user of a container is another user's.
+    // Container users have other numbers on other nodes.
     parts_.cluster->LooksOutside(plan.flight, IsContainerUser(uid) ? kOverflowUid : uid);
   }
   for (BuildPtr& waiter : parts_.table.TakeOthers(flight, uid, FlightOfUser(plan, caller))) {
@@ -368,7 +367,7 @@ void Flights::LooksOutside(uint64_t flight, const BuildPlan& plan, const Caller&
 }
 
 void Flights::LooksOutsideElsewhere(uint64_t flight, const BuildPlan& plan, uid_t uid) {
-  // Two people who have the overflow uid are two users, and so are those of two nodes' containers.
+  // The overflow uid stands for many users, also for those of other nodes' containers.
   constexpr auto kNoUser = static_cast<uid_t>(-1);
   const bool nobody_here = uid == kOverflowUid || IsContainerUser(uid);
   const Peer peer{.uid = nobody_here ? kNoUser : uid};
@@ -390,7 +389,7 @@ void Flights::Land(uint64_t flight, const std::shared_ptr<const BuildPlan>& plan
     } else if (waiter->restarts >= kMaxRestarts) {
       parts_.responder.Answer(std::move(waiter), KeepsChanging());
     } else {
-      // A caller that leaves its files unsent is answered or gone, so this can't go on for ever.
+      // A caller that does not send its files gets an answer or is gone, so this ends.
       if (flight_result.failed_files == nullptr) ++waiter->restarts;
       if (ShowsPathsOf(*waiter, *plan, flight_result)) waiter->shows_paths = true;
       if (flight_result.keepable())

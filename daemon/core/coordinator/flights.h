@@ -24,8 +24,8 @@
 
 namespace cccl_cache::daemon {
 
-/// Builds of which nothing is known, from joining to the result. Callers that ask for the same
-/// build wait for one compile. Thread-safe.
+/// Misses, from joining a flight to the result. Callers of the same build wait for one compile.
+/// Thread-safe.
 class Flights {
  public:
   struct Parts {
@@ -43,7 +43,7 @@ class Flights {
     PreamblePool::Bounds preambles;
     uint64_t memory_bytes = 0;  ///< as in BuildLimits
   };
-  /// Looks a waiter's build up again, because the result it waited for was no answer to it.
+  /// Looks a waiter's build up again, because the flight's result does not fit its files.
   using StartAgain = std::function<void(BuildPtr)>;
 
   /// The parts must outlive the flights.
@@ -61,15 +61,15 @@ class Flights {
   /// If the last waiter leaves a flight, its compile is cancelled.
   void Leave(Build::Ticket ticket);
 
-  /// Takes a hit that is being answered, and what it was made of: it may be a sample to be checked.
+  /// Reports a hit with its closure: it may become the sample of a shadow check.
   void Hit(const Build& waiter, const FlightResult& hit, const Closure& closure);
 
-  /// Returns how long compiles of this kind took at most, lately; 0: unknown.
+  /// Returns the maximum duration of recent compiles of this kind; 0: unknown.
   [[nodiscard]] std::chrono::microseconds UsualTime(BuildKind kind) const {
     return std::chrono::microseconds(
         usual_times_[static_cast<size_t>(kind)].load(std::memory_order_relaxed));
   }
-  /// Returns what waits and runs, as this peer may see it.
+  /// Returns the waiting and running builds that this peer may see.
   [[nodiscard]] BuildActivity Activity(const Peer& peer) const;
   [[nodiscard]] BuildGauges Gauges() const {
     return {queue_.running(), queue_.waiting(), parts_.table.Waiting(), idle_jobs_.size(),
@@ -78,7 +78,7 @@ class Flights {
 
  private:
   Digest KeyFor(const Build& waiter);
-  /// Returns whether this caller's files can be had without it, if it sends them.
+  /// Returns whether a job can get this caller's files without the caller.
   [[nodiscard]] bool CanBeRecalled(const BuildPlan& plan, const Caller& caller) const;
   [[nodiscard]] size_t Busy() const {
     const size_t waiting = queue_.waiting();  // first: what runs meanwhile counts below
@@ -96,9 +96,9 @@ class Flights {
   };
   /// Returns whether other nodes are asked for this flight.
   bool AskCluster(const FlightTable::Joined& joined, Wanted wanted);
-  /// Returns whether what they had ended the flight.
+  /// Returns whether these entries ended the flight.
   bool TakeFromCluster(uint64_t flight, const Wanted& wanted, const Cluster::Found& found);
-  /// Puts a flight that asked other nodes, in vain, into the queue.
+  /// Queues a flight that asked other nodes in vain.
   void EndAsking(uint64_t flight);
   void Enqueue(uint64_t flight, const FlightTable::Unqueued& waiter);
   void NoteTime(BuildKind kind, std::chrono::microseconds time);
@@ -107,8 +107,8 @@ class Flights {
   void LooksOutside(uint64_t flight, const BuildPlan& plan, const Caller& caller);
   /// The same for a flight that waits for the compile of another node.
   void LooksOutsideElsewhere(uint64_t flight, const BuildPlan& plan, uid_t uid);
-  /// `known`: what all users knew of the fingerprint when the leader looked; null: the disk did not
-  /// answer, or it was not looked up.
+  /// `known`: the shared manifest when the leader looked; null: the disk did not answer, or it was
+  /// not looked up.
   void Land(uint64_t flight, const std::shared_ptr<const BuildPlan>& plan, const Peer& peer,
             const FlightResult& flight_result, const Manifest* known);
   /// Compiles a program under canonical names whose result under the real ones is known, if there
@@ -116,8 +116,7 @@ class Flights {
 
   const Parts parts_;
   const StartAgain start_again_;
-  /// For each kind, how long its compiles took at most, in microseconds: older ones count ever
-  /// less. 0: unknown.
+  /// Decaying maximum of each kind's compile times, in microseconds. 0: unknown.
   std::array<std::atomic<int64_t>, 4> usual_times_{};
   CompileMemory memory_;
   PreamblePool preambles_;

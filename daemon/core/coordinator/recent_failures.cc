@@ -13,11 +13,11 @@ namespace {
 constexpr size_t kMaxText = 256;
 constexpr size_t kMaxSearched = 64 << 10;
 
-/// Returns the line of a compiler's log that says what is wrong, or the first line.
+/// Returns the line of a compiler's log with the first error, or the first line.
 std::string TellingLine(std::string_view log) {
   log = log.substr(0, kMaxSearched);
-  // A name that is not known is often the cause of the errors above it. Names and warnings hold the
-  // bare word, too.
+  // An undefined name is often the cause of the errors above it. The bare word also stands in names
+  // and warnings.
   size_t error = log.find("is undefined");
   if (error == std::string_view::npos) error = log.find("error:");
   if (error == std::string_view::npos) error = log.find("error");
@@ -25,8 +25,8 @@ std::string TellingLine(std::string_view log) {
   return ToUtf8(CutAtCharacter(log.substr(0, log.find('\n')), kMaxText));
 }
 
-/// Returns whether the client answers this error by itself: it sends what is missing, comes again,
-/// asked for hits alone, or has left.
+/// Returns whether the client handles this error: it sends files, retries, asked for hits alone, or
+/// has left.
 bool IsAnsweredByClient(ErrorCode code) {
   return code == ErrorCode::kFilesNeeded || code == ErrorCode::kUploadNeeded ||
          code == ErrorCode::kNotCached || code == ErrorCode::kOverloaded ||

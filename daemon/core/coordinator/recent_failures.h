@@ -32,12 +32,12 @@ struct Failure {
 /// The last failures of each account. Thread-safe.
 class RecentFailures {
  public:
-  /// Maximum number that is kept of one account, and that is listed.
+  /// Maximum number of an account's failures that are kept, and maximum that Take returns.
   static constexpr size_t kMax = 20;
 
-  /// Ignores builds that did not fail, failures that are only remembered, and errors that clients
-  /// answer by themselves. A build that leads no flight takes the place of an equal failure, so
-  /// that one compile with many waiters does not drive out all others.
+  /// Ignores successful builds, remembered failures, and errors that clients handle. A build that
+  /// does not lead its flight replaces an equal failure, so that one compile with many waiters does
+  /// not displace all others.
   void Add(const BuildRecord& record);
   /// Returns the newest failures first: all of this uid, or those of all users for an
   /// administrator. Failures of other uids have no text, because it quotes what they compile.

@@ -14,7 +14,7 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// Returns the architecture as the compiler was told it; empty if it was not.
+// Returns the architecture among the options; empty if there is none.
 std::string ArchOf(const BuildPlan& plan) {
   const auto names_arch = [](const ParsedOption& option) {
     return option.rule != nullptr &&

@@ -37,7 +37,7 @@ class Responder {
   /// Answers with an error that the request, or too many requests, caused, and counts it as
   /// refused.
   void Refuse(BuildPtr build, const Error& error);
-  /// Answers that the compiler died on these very files lately.
+  /// Answers that the compiler recently died on these files.
   void AnswerQuarantined(BuildPtr build);
   /// Answers with the remembered failure of the build.
   void AnswerFailure(BuildPtr build);
@@ -50,15 +50,15 @@ class Responder {
   void Explain(BuildPtr build, Explanation explanation);
 
  private:
-  /// `kept`: the artifact is kept, so that the user who is answered with it may export it.
+  /// `kept`: the artifact is kept, so the user may export it.
   void Answer(BuildPtr build, Result<BuildAnswer> result, bool kept);
   void Record(const Build& build, const BuildAnswer& answer, const FlightResult& flight_result);
 
-  /// Notes that this user is answered with an artifact that is kept.
+  /// Records that this user received a kept artifact.
   void NoteAnswered(const Build& build, const Digest& key);
 
-  /// Returns the number of a request for its caller and the log. Numbers of one daemon and of the
-  /// next are different, and do not tell how many requests there were between two.
+  /// Returns the number of a request for its caller and the log. Numbers are unique also across
+  /// restarts, and do not reveal the count of requests between them.
   [[nodiscard]] uint64_t IdOf(Build::Ticket ticket) const;
 
   const Parts parts_;
