@@ -89,6 +89,12 @@ JsonWriter& JsonWriter::Integer(int64_t number) {
   return *this;
 }
 
+JsonWriter& JsonWriter::Unsigned(uint64_t number) {
+  Separate();
+  text_ += Digits(number);
+  return *this;
+}
+
 JsonWriter& JsonWriter::Number(double number) {
   constexpr double kExact = 9007199254740992.0;  // 2^53
   if (!std::isfinite(number)) number = 0;

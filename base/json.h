@@ -25,6 +25,7 @@ class JsonWriter {
 
   JsonWriter& String(std::string_view text);
   JsonWriter& Integer(int64_t number);
+  JsonWriter& Unsigned(uint64_t number);
   /// Writes a number, without a fraction if it is integral.
   JsonWriter& Number(double number);
   JsonWriter& Boolean(bool value);

@@ -3,6 +3,7 @@
 #include "base/wire.h"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 #include <utility>
 
@@ -26,6 +27,18 @@ uint32_t ProtoReader::Next() {
 }
 
 uint64_t ProtoReader::Number() { return Begin(kVarint) ? Varint(kMaxVarint) : 0; }
+
+double ProtoReader::Real() {
+  uint64_t bits = 0;
+  if (!Begin(kFixed64) || left_ < sizeof(bits)) {
+    Fail();
+    return 0;
+  }
+  for (size_t i = 0; i < sizeof(bits); ++i) {
+    bits |= static_cast<uint64_t>(static_cast<uint8_t>(Take(1).front())) << (8 * i);
+  }
+  return std::bit_cast<double>(bits);
+}
 
 std::string ProtoReader::Bytes() {
   std::string bytes;

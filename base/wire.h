@@ -34,6 +34,7 @@ class ProtoReader {
 
   /// These return the value of the current field. At most one may be called, once.
   [[nodiscard]] uint64_t Number();
+  [[nodiscard]] double Real();
   [[nodiscard]] std::string Bytes();
   /// Returns bytes that must be UTF-8.
   [[nodiscard]] std::string Text();

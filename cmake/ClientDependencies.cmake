@@ -13,6 +13,9 @@ file(MAKE_DIRECTORY ${client_includes})
 # client_headers(TARGET MODULE HEADERS): the headers of a pkg-config module, a folder or one of them.
 function(client_headers target module headers)
   pkg_get_variable(includes ${module} includedir)
+  if(NOT includes)
+    set(includes /usr/include)  # nlohmann_json's file names no place
+  endif()
   if(NOT EXISTS ${includes}/${headers})
     string(APPEND includes /${CMAKE_HOST_SYSTEM_PROCESSOR}-linux-gnu)  # Debian's place for headers of one architecture
   endif()
@@ -52,6 +55,8 @@ add_library(tomlplusplus::tomlplusplus INTERFACE IMPORTED GLOBAL)
 client_headers(tomlplusplus::tomlplusplus tomlplusplus toml++)
 add_library(CLI11::CLI11 INTERFACE IMPORTED GLOBAL)
 client_headers(CLI11::CLI11 CLI11 CLI)
+add_library(nlohmann_json::nlohmann_json INTERFACE IMPORTED GLOBAL)
+client_headers(nlohmann_json::nlohmann_json nlohmann_json nlohmann)
 
 # Debian's archive has the C++ interface of GCC's runtime, so it is compiled here.
 add_library(cccl_cache_fmt STATIC ${CMAKE_CURRENT_LIST_DIR}/fmt_library.cc)

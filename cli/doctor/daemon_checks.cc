@@ -14,6 +14,7 @@
 #include <random>
 
 #include "base/file_descriptor.h"
+#include "cli/daemon_answers.h"
 #include "cli/doctor/check.h"
 #include "cli/quantities.h"
 
@@ -135,21 +136,13 @@ void AskToolchains(Client* client, uint32_t driver_version, DaemonAnswers* answe
   }
 }
 
-Error AskStatistics(Client* client, DaemonAnswers* answers) {
-  const Expected<Client::Stats> stats = client->GetStats(kAnswerPatience);
+Error TakeStatistics(Client* client, DaemonAnswers* answers) {
+  const Expected<Statistics> stats = AskStatistics(*client, kAnswerPatience);
   if (!stats.ok()) return stats.error();
   answers->statistics.clear();
-  for (size_t i = 0; i < cccl_cache_stats_count(stats->get()); ++i) {
-    cccl_cache_statistic one = {};
-    one.struct_size = sizeof(one);
-    cccl_cache_stats_item(stats->get(), i, &one);
-    answers->statistics[std::string(View(one.name))] += one.value;
-  }
-  cccl_cache_remote remote = {};
-  remote.struct_size = sizeof(remote);
-  cccl_cache_stats_remote(stats->get(), &remote);
-  answers->remote_address = View(remote.address);
-  answers->remote_problem = View(remote.problem);
+  for (const Statistic& each : stats->statistics) answers->statistics[each.name] += each.value;
+  answers->remote_address = stats->remote.address;
+  answers->remote_problem = stats->remote.problem;
   return {CCCL_CACHE_OK, ""};
 }
 
@@ -161,7 +154,7 @@ Expected<DaemonAnswers> Ask(Client* client, uint32_t driver_version) {
   // Before the daemon's problem: that it still looks for toolchains ends meanwhile.
   AskToolchains(client, driver_version, &answers);
   if (Error error = AskInfo(client, &answers); error.status != CCCL_CACHE_OK) return error;
-  static_cast<void>(AskStatistics(client, &answers));  // CheckStore asks again
+  static_cast<void>(TakeStatistics(client, &answers));  // CheckStore asks again
   return answers;
 }
 
@@ -342,7 +335,7 @@ Check CheckStore(Patient* patient) {
   DaemonAnswers& answers = *patient->daemon;
   // Again: the test build was to be written.
   static_cast<void>(AskInfo(&*patient->client, &answers));
-  const Error error = AskStatistics(&*patient->client, &answers);
+  const Error error = TakeStatistics(&*patient->client, &answers);
   // The counters are never reset: only the problem says that it can't be written now. Others are
   // about entries, and the check of the daemon shows them.
   if (answers.problem.find("its store can't be written") != std::string::npos) {

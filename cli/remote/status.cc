@@ -8,7 +8,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "cccl_cache/client.h"
+#include "cli/daemon_answers.h"
 
 namespace cccl_cache::cli {
 namespace {
@@ -19,7 +19,7 @@ constexpr std::string_view kShelfPrefix = "shelf_";
 using Values = std::map<std::string, double, std::less<>>;
 
 /// The daemon's Redis and shelves, as it tells of them.
-struct Status {
+struct RemoteStatus {
   std::string address;  ///< empty: an older daemon
   std::string problem;  ///< why a node is not connected
   /// Statistics by name, without the prefix; none if the daemon has no Redis, or no shelves.
@@ -32,25 +32,16 @@ std::string NumberIn(const Values& values, std::string_view name) {
   return std::to_string(found == values.end() ? 0 : static_cast<uint64_t>(found->second));
 }
 
-Status Of(const cccl_cache_stats* stats) {
-  cccl_cache_remote remote = {};
-  remote.struct_size = sizeof(remote);
-  cccl_cache_stats_remote(stats, &remote);
-  Status status{std::string(View(remote.address)), std::string(View(remote.problem))};
+RemoteStatus Of(const Statistics& stats) {
+  RemoteStatus status{stats.remote.address, stats.remote.problem};
   auto& [address, problem, values, shelves] = status;
-  for (size_t index = 0; index < cccl_cache_stats_count(stats); ++index) {
-    cccl_cache_statistic each = {};
-    each.struct_size = sizeof(each);
-    cccl_cache_stats_item(stats, index, &each);
-    const std::string_view name = View(each.name);
-    if (name.starts_with(kRemotePrefix))
-      values.emplace(name.substr(kRemotePrefix.size()), each.value);
-    if (name.starts_with(kShelfPrefix))
-      shelves.emplace(name.substr(kShelfPrefix.size()), each.value);
-    if (name == "shelves") shelves["directories"] = each.value;
+  for (const auto& [name, label, value, gauge, help, labels] : stats.statistics) {
+    if (name.starts_with(kRemotePrefix)) values.emplace(name.substr(kRemotePrefix.size()), value);
+    if (name.starts_with(kShelfPrefix)) shelves.emplace(name.substr(kShelfPrefix.size()), value);
+    if (name == "shelves") shelves["directories"] = value;
     if (name != "hits_total") continue;
-    if (View(each.label) == "remote") values["hits_total"] = each.value;
-    if (View(each.label) == "shelf") shelves["hits_total"] = each.value;
+    if (label == "remote") values["hits_total"] = value;
+    if (label == "shelf") shelves["hits_total"] = value;
   }
   if (!values.contains("connected")) values.clear();
   if (!shelves.contains("directories")) shelves.clear();
@@ -58,7 +49,7 @@ Status Of(const cccl_cache_stats* stats) {
 }
 
 /// "connected to redis://10.0.0.1:6379"
-std::string Connection(const Status& status) {
+std::string Connection(const RemoteStatus& status) {
   const std::string to = status.address.empty() ? "" : " to " + status.address;
   const std::string problem = Printable(status.problem);
   if (status.values.at("connected") == 0) {
@@ -90,7 +81,7 @@ std::string TextOfShelves(const Values& shelves) {
          " answers too late, " + number("refused_total") + " refused\n";
 }
 
-std::string TextOfRedis(const Status& status) {
+std::string TextOfRedis(const RemoteStatus& status) {
   const auto& values = status.values;
   const auto number = [&values](std::string_view name) { return NumberIn(values, name); };
   std::string refused;
@@ -117,7 +108,7 @@ std::string TextOfRedis(const Status& status) {
          " waits for another node, " + number("waits_in_vain_total") + " in vain\n";
 }
 
-std::string Text(const Status& status) {
+std::string Text(const RemoteStatus& status) {
   const std::string redis =
       status.values.empty()
           ? "no Redis is configured: --remote-url, or remote_url in the daemon's configuration\n"
@@ -128,9 +119,9 @@ std::string Text(const Status& status) {
 int ShowStatus(const CommonOptions& common) {
   Expected<Client> client = Client::Open(common.socket);
   if (!client.ok()) return Fail(client.error(), common);
-  const Expected<Client::Stats> stats = client->GetStats();
+  const Expected<Statistics> stats = AskStatistics(*client);
   if (!stats.ok()) return Fail(stats.error(), common);
-  const Status status = Of(stats->get());
+  const RemoteStatus status = Of(*stats);
   if (!common.json) return Print(Text(status));
   JsonWriter json = BeginAnswer();
   const bool configured = !status.values.empty();

@@ -42,16 +42,16 @@ std::string Problem(Client& client) {
 
 /// Prints a line for each interval, until the daemon no longer answers or the program is ended.
 int Watch(Client& client, double seconds, const CommonOptions& common) {
-  Expected<Client::Stats> before = client.GetStats();
+  Expected<Statistics> before = AskStatistics(client);
   if (!before.ok()) return Fail(before.error(), common);
   for (int line = 0;; ++line) {
     const auto start = std::chrono::steady_clock::now();
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-    Expected<Client::Stats> now = client.GetStats();
+    Expected<Statistics> now = AskStatistics(client);
     if (!now.ok()) return Fail(now.error(), common);
     const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
     const std::string header = line % kLinesPerHeader == 0 ? StatsRatesHeader() : "";
-    const int printed = Print(header + StatsRates(before->get(), now->get(), passed.count()));
+    const int printed = Print(header + StatsRates(*before, *now, passed.count()));
     if (printed != kDone) return printed;
     before = std::move(now);
   }
@@ -78,24 +78,23 @@ int Run(const StatsOptions& options, const CommonOptions& common) {
   if (!client.ok()) return Fail(client.error(), common);
   if (watch) return Watch(*client, seconds, common);
   if (options.zero) {
-    const Expected<bool> zeroed = client->ZeroStats();
+    const Expected<std::string> zeroed = client->Query("zero-stats");
     return zeroed.ok() ? Print("all totals are zero now\n") : Fail(zeroed.error(), common);
   }
   const bool detailed = options.openmetrics || options.prometheus || !options.by.empty();
-  const Expected<Client::Stats> stats = detailed ? client->GetDetailedStats() : client->GetStats();
+  const Expected<Statistics> stats =
+      detailed ? AskDetailedStatistics(*client) : AskStatistics(*client);
   if (!stats.ok()) return Fail(stats.error(), common);
   if (!options.by.empty()) {
-    return Print(common.json ? StatsTableJson(stats->get(), options.by)
-                             : StatsTable(stats->get(), options.by));
+    return Print(common.json ? StatsTableJson(*stats, options.by) : StatsTable(*stats, options.by));
   }
-  if (options.openmetrics) return Print(StatsOpenMetrics(stats->get(), /*by_user=*/true));
-  if (options.prometheus) return Print(StatsPrometheus(stats->get(), /*by_user=*/false));
-  if (common.json) return Print(StatsJson(stats->get()));
-  if (options.verbose) return Print(StatsText(stats->get()));
+  if (options.openmetrics) return Print(StatsOpenMetrics(*stats, /*by_user=*/true));
+  if (options.prometheus) return Print(StatsPrometheus(*stats, /*by_user=*/false));
+  if (common.json) return Print(StatsJson(*stats));
+  if (options.verbose) return Print(StatsText(*stats));
   const std::string problem = Problem(*client);
   const bool coloured = !problem.empty() && WantsColour(STDOUT_FILENO);
-  return Print(
-      StatsSummary(stats->get(), client->socket(), Painted(problem, Colour::kRed, coloured)));
+  return Print(StatsSummary(*stats, client->socket(), Painted(problem, Colour::kRed, coloured)));
 }
 
 }  // namespace

@@ -10,38 +10,16 @@
 #include <vector>
 
 #include "base/json.h"
-#include "cccl_cache/client.h"
 #include "cli/command.h"
 #include "cli/quantities.h"
 
 namespace cccl_cache::cli {
 namespace {
 
-struct Statistic {
-  std::string_view name;
-  std::string_view label;
-  double value;
-  bool gauge;
-  std::string_view help;
-  std::string_view labels;
-};
-
-std::vector<Statistic> All(const cccl_cache_stats* stats) {
-  std::vector<Statistic> all;
-  for (size_t i = 0; i < cccl_cache_stats_count(stats); ++i) {
-    cccl_cache_statistic given = {};
-    given.struct_size = sizeof(given);
-    cccl_cache_stats_item(stats, i, &given);
-    all.push_back({View(given.name), View(given.label), given.value, given.gauge != 0,
-                   View(given.help), View(given.labels)});
-  }
-  return all;
-}
-
 /// Those of one name stand together, in the order in which the daemon named them first.
-std::vector<Statistic> Grouped(const cccl_cache_stats* stats) {
-  std::vector<Statistic> all = All(stats);
-  std::vector<std::string_view> names;
+Statistics Grouped(Statistics stats) {
+  std::vector<Statistic>& all = stats.statistics;
+  std::vector<std::string> names;
   for (const Statistic& each : all) {
     if (std::find(names.begin(), names.end(), each.name) == names.end()) names.push_back(each.name);
   }
@@ -49,22 +27,13 @@ std::vector<Statistic> Grouped(const cccl_cache_stats* stats) {
     return std::find(names.begin(), names.end(), a.name) <
            std::find(names.begin(), names.end(), b.name);
   });
-  return all;
-}
-
-/// Returns the sum over one tier, or over all tiers.
-double Sum(const std::vector<Statistic>& all, std::string_view name, std::string_view tier = {}) {
-  double sum = 0;
-  for (const Statistic& each : all) {
-    if (each.name == name && (tier.empty() || each.label == tier)) sum += each.value;
-  }
-  return sum;
+  return stats;
 }
 
 /// Returns the share of builds that were served without a compile.
-std::string HitRate(const std::vector<Statistic>& all) {
-  const double saved = Sum(all, "hits_total") + Sum(all, "joins_total");
-  const double asked = saved + Sum(all, "compiles_total");
+std::string HitRate(const Statistics& all) {
+  const double saved = all.Sum("hits_total") + all.Sum("joins_total");
+  const double asked = saved + all.Sum("compiles_total");
   return asked > 0 ? Fixed(100 * saved / asked, "%") : "none yet";
 }
 
@@ -101,7 +70,7 @@ std::string_view LabelOf(const Statistic& statistic, std::string_view name) {
 /// Returns all statistics as text for Prometheus, family by family, within one in the daemon's
 /// order: the parts of one histogram stand together. OpenMetrics names the family of
 /// a counter without `_total`, and knows a type for versions.
-std::string Exposition(const cccl_cache_stats* stats, bool by_user, bool openmetrics) {
+std::string Exposition(const Statistics& stats, bool by_user, bool openmetrics) {
   std::vector<std::string> order;
   std::map<std::string, std::string> families;
   const auto declare = [&](const std::string& name, std::string_view help, std::string_view type) {
@@ -111,9 +80,8 @@ std::string Exposition(const cccl_cache_stats* stats, bool by_user, bool openmet
   };
   const std::string build = kMetricPrefix + std::string(openmetrics ? "build" : "build_info");
   families[build] = declare(build, "Version of the daemon.", openmetrics ? "info" : "gauge") +
-                    kMetricPrefix + "build_info{version=\"" +
-                    std::string(View(cccl_cache_stats_version(stats))) + "\"} 1\n";
-  const std::vector<Statistic> all = All(stats);
+                    kMetricPrefix + "build_info{version=\"" + stats.version + "\"} 1\n";
+  const std::vector<Statistic>& all = stats.statistics;
   const auto has = [&all](const std::string& name) {
     return std::any_of(all.begin(), all.end(), [&](const auto& each) { return each.name == name; });
   };
@@ -177,7 +145,7 @@ struct Row {
 using Rows = std::vector<std::pair<std::string, Row>>;
 
 /// Returns the rows, the one with most builds first.
-Rows RowsBy(const cccl_cache_stats* stats, std::string_view by) {
+Rows RowsBy(const Statistics& stats, std::string_view by) {
   const bool user = by == "user";
   const std::vector<std::string_view> names =
       user ? std::vector<std::string_view>{"builds_by_user_total", "compile_seconds_by_user_total",
@@ -187,7 +155,7 @@ Rows RowsBy(const cccl_cache_stats* stats, std::string_view by) {
                  "builds_by_toolchain_total", "compile_duration_seconds_sum",
                  "saved_seconds_by_toolchain_total", "saved_unknown_by_toolchain_total"};
   std::map<std::string, Row> rows;
-  for (const Statistic& each : Grouped(stats)) {
+  for (const Statistic& each : stats.statistics) {
     if (std::find(names.begin(), names.end(), each.name) == names.end()) continue;
     const std::string_view key = LabelOf(each, by);
     rows[key.empty() ? "none" : std::string(key)].Add(each);
@@ -222,8 +190,8 @@ std::string Line(std::string name, const std::string& value) {
 
 }  // namespace
 
-std::string StatsJson(const cccl_cache_stats* stats) {
-  const std::vector<Statistic> all = Grouped(stats);
+std::string StatsJson(const Statistics& stats) {
+  const std::vector<Statistic> all = Grouped(stats).statistics;
   JsonWriter json = BeginAnswer();
   for (size_t i = 0; i < all.size(); ++i) {
     const bool labelled = !all[i].label.empty();
@@ -235,82 +203,81 @@ std::string StatsJson(const cccl_cache_stats* stats) {
     json.Number(all[i].value);
     if (last && labelled) json.EndObject();
   }
-  json.Key("version").String(View(cccl_cache_stats_version(stats)));
+  json.Key("version").String(stats.version);
   return json.EndObject().Finish();
 }
 
-std::string StatsOpenMetrics(const cccl_cache_stats* stats, bool by_user) {
+std::string StatsOpenMetrics(const Statistics& stats, bool by_user) {
   return Exposition(stats, by_user, /*openmetrics=*/true) + "# EOF\n";
 }
 
-std::string StatsPrometheus(const cccl_cache_stats* stats, bool by_user) {
+std::string StatsPrometheus(const Statistics& stats, bool by_user) {
   return Exposition(stats, by_user, /*openmetrics=*/false);
 }
 
-std::string StatsText(const cccl_cache_stats* stats) {
-  const std::vector<Statistic> all = Grouped(stats);
-  std::string text = Line("version", std::string(View(cccl_cache_stats_version(stats))));
-  for (const Statistic& each : all) {
+std::string StatsText(const Statistics& stats) {
+  const Statistics all = Grouped(stats);
+  std::string text = Line("version", stats.version);
+  for (const Statistic& each : all.statistics) {
     const std::string tier = each.label.empty() ? "" : " (" + std::string(each.label) + ")";
     text += Line(std::string(each.name) + tier, Number(each.value));
   }
   return text + Line("hit rate", HitRate(all) + "  (hits and joins, of hits, joins and compiles)");
 }
 
-std::string StatsSummary(const cccl_cache_stats* stats, std::string_view socket,
+std::string StatsSummary(const Statistics& stats, std::string_view socket,
                          std::string_view problem) {
-  const std::vector<Statistic> all = Grouped(stats);
-  const auto count = [&all](std::string_view name, std::string_view tier = {}) {
-    return Count(Sum(all, name, tier));
+  const auto count = [&stats](std::string_view name, std::string_view tier = {}) {
+    return Count(stats.Sum(name, tier));
   };
   const auto tier_of = [&](std::string_view there, std::string_view tier) {
-    if (Sum(all, there) == 0) return std::string();
+    if (stats.Sum(there) == 0) return std::string();
     return ", " + std::string(tier) + " " + count("hits_total", tier);
   };
   const std::string shared =
       tier_of("shelves", "shelf") + tier_of("remote_lookups_total", "remote");
-  const double unknown = Sum(all, "saved_unknown_total");
+  const double unknown = stats.Sum("saved_unknown_total");
   const std::string without =
       unknown == 0 ? "" : ", without " + Many(unknown, "hit") + " of unknown time";
-  const double made = Sum(all, "deposits_total");
-  const double found = Sum(all, "deposit_hits_total");
-  const double joined = Sum(all, "deposit_waits_total");
+  const double made = stats.Sum("deposits_total");
+  const double found = stats.Sum("deposit_hits_total");
+  const double joined = stats.Sum("deposit_waits_total");
   std::string deposits;
   if (made + found + joined > 0) {
     deposits = "Deposits  " + Many(found, "hit") + ", " + Count(joined) + " joined another's, " +
                Count(made) + " made (by Triton, numba-cuda, cuda.compute, ptxas, ...)\n";
   }
-  const bool remote_away = std::any_of(all.begin(), all.end(), [](const Statistic& each) {
-    return each.name == "remote_connected" && each.value == 0;
-  });
+  const bool remote_away = std::any_of(
+      stats.statistics.begin(), stats.statistics.end(),
+      [](const Statistic& each) { return each.name == "remote_connected" && each.value == 0; });
   const std::string remote =
       remote_away ? "Remote    not connected: the daemon's log says why\n" : "";
-  const double oversized = Sum(all, "oversized_total");
+  const double oversized = stats.Sum("oversized_total");
   const std::string too_large =
       oversized == 0 ? "" : ", " + Count(oversized) + " too large to keep";
-  const double waiting = Sum(all, "waiting_for_memory");
+  const double waiting = stats.Sum("waiting_for_memory");
   const std::string for_memory = waiting == 0 ? "" : " (" + Count(waiting) + " wait for memory)";
-  return "cccl-cached " + std::string(View(cccl_cache_stats_version(stats))) + " at " +
-         std::string(socket) + ", up " + Duration(Sum(all, "uptime_seconds")) + "\n" +
-         "Builds    " + count("builds_total") + ": " + Many(Sum(all, "hits_total"), "hit") +
-         " (memory " + count("hits_total", "memory") + ", disk " + count("hits_total", "disk") +
-         shared + "), " + count("joins_total") + " joined another's compile, " +
-         count("compiles_total") + " compiled, " + count("compile_failures_total") +
-         " failed; hit rate " + HitRate(all) + "\n" + "Saved     " +
-         Duration(Sum(all, "saved_seconds_total")) + " of compile time" + without + ", spent " +
-         Duration(Sum(all, "compile_seconds_total")) + "\n" + deposits + "Stored    " +
-         Use(Sum(all, "bytes"), Sum(all, "store_limit_bytes")) + " in " +
-         Many(Sum(all, "entries"), "entry", "entries") + ", " + count("evictions_total") +
-         " evicted" + too_large + "; deposits " + Bytes(Sum(all, "deposit_bytes")) + "\n" + remote +
-         "Now       " + count("in_flight") + " compiling" + for_memory + ", " + count("queued") +
-         " queued, " + Many(Sum(all, "clients"), "connection") + "\n" + "Problem   " +
-         (problem.empty() ? "none" : std::string(problem)) + "   (-v: all counters)\n";
+  return "cccl-cached " + stats.version + " at " + std::string(socket) + ", up " +
+         Duration(stats.Sum("uptime_seconds")) + "\n" + "Builds    " + count("builds_total") +
+         ": " + Many(stats.Sum("hits_total"), "hit") + " (memory " + count("hits_total", "memory") +
+         ", disk " + count("hits_total", "disk") + shared + "), " + count("joins_total") +
+         " joined another's compile, " + count("compiles_total") + " compiled, " +
+         count("compile_failures_total") + " failed; hit rate " + HitRate(stats) + "\n" +
+         "Saved     " + Duration(stats.Sum("saved_seconds_total")) + " of compile time" + without +
+         ", spent " + Duration(stats.Sum("compile_seconds_total")) + "\n" + deposits +
+         "Stored    " + Use(stats.Sum("bytes"), stats.Sum("store_limit_bytes")) + " in " +
+         Many(stats.Sum("entries"), "entry", "entries") + ", " + count("evictions_total") +
+         " evicted" + too_large + "; deposits " + Bytes(stats.Sum("deposit_bytes")) + "\n" +
+         remote + "Now       " + count("in_flight") + " compiling" + for_memory + ", " +
+         count("queued") + " queued, " + Many(stats.Sum("clients"), "connection") + "\n" +
+         "Problem   " + (problem.empty() ? "none" : std::string(problem)) +
+         "   (-v: all counters)\n";
 }
 
-std::string StatsTable(const cccl_cache_stats* stats, std::string_view by) {
+std::string StatsTable(const Statistics& stats, std::string_view by) {
   const Rows rows = RowsBy(stats, by);
   if (rows.empty()) {
-    const std::vector<Statistic> all = All(stats);
+    const std::vector<Statistic>& all = stats.statistics;
     const bool detailed = std::any_of(all.begin(), all.end(),
                                       [](const Statistic& each) { return !each.labels.empty(); });
     return detailed ? "no builds since the daemon started\n"
@@ -341,7 +308,7 @@ std::string StatsTable(const cccl_cache_stats* stats, std::string_view by) {
   return text;
 }
 
-std::string StatsTableJson(const cccl_cache_stats* stats, std::string_view by) {
+std::string StatsTableJson(const Statistics& stats, std::string_view by) {
   JsonWriter json = BeginAnswer();
   json.Key("by").String(by).Key("rows").BeginArray();
   for (const auto& [key, row] : RowsBy(stats, by)) {
@@ -355,7 +322,7 @@ std::string StatsTableJson(const cccl_cache_stats* stats, std::string_view by) {
     json.Key("deposit_hits").Number(row.deposit_hits);
     json.Key("deposits_made").Number(row.deposits_made).EndObject();
   }
-  json.EndArray().Key("version").String(View(cccl_cache_stats_version(stats)));
+  json.EndArray().Key("version").String(stats.version);
   return json.EndObject().Finish();
 }
 
@@ -364,13 +331,10 @@ std::string StatsRatesHeader() {
                   "stored"});
 }
 
-std::string StatsRates(const cccl_cache_stats* before, const cccl_cache_stats* now,
-                       double seconds) {
-  const std::vector<Statistic> old = Grouped(before);
-  const std::vector<Statistic> all = Grouped(now);
+std::string StatsRates(const Statistics& before, const Statistics& now, double seconds) {
   // Totals sink when they are set to zero or the daemon loses its state.
   const auto more = [&](std::string_view name) {
-    return std::max(0.0, Sum(all, name) - Sum(old, name));
+    return std::max(0.0, now.Sum(name) - before.Sum(name));
   };
   const double saved = more("hits_total") + more("joins_total");
   const double asked = saved + more("compiles_total");
@@ -379,8 +343,7 @@ std::string StatsRates(const cccl_cache_stats* before, const cccl_cache_stats* n
   };
   return Columns({rate("builds_total"), rate("hits_total"), rate("joins_total"),
                   rate("compiles_total"), asked > 0 ? Fixed(100 * saved / asked, "%") : "-",
-                  Count(Sum(all, "in_flight")), Count(Sum(all, "queued")),
-                  Bytes(Sum(all, "bytes"))});
+                  Count(now.Sum("in_flight")), Count(now.Sum("queued")), Bytes(now.Sum("bytes"))});
 }
 
 }  // namespace cccl_cache::cli

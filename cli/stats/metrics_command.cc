@@ -66,10 +66,10 @@ void AnswerMetrics(evhttp_request* request, void* context) {
   };
   Expected<Client> client = Client::Open(metrics.socket);
   if (!client.ok()) return fail(client.error());
-  const Expected<Client::Stats> stats = client->GetDetailedStats(kDaemonPatience);
+  const Expected<Statistics> stats = AskDetailedStatistics(*client, kDaemonPatience);
   if (!stats.ok()) return fail(stats.error());
   Answer(request, HTTP_OK, "application/openmetrics-text; version=1.0.0; charset=utf-8",
-         StatsOpenMetrics(stats->get(), metrics.by_user));
+         StatsOpenMetrics(*stats, metrics.by_user));
 }
 
 void AnswerOthers(evhttp_request* request, void* /*context*/) {

@@ -48,9 +48,9 @@ constexpr const char* kHelp =
 Expected<top::Sample> Ask(Client& client) {
   const Expected<Client::Activity> activity = client.GetActivity(kPatience);
   if (!activity.ok()) return activity.error();
-  const Expected<Client::Stats> stats = client.GetStats(kPatience);
+  const Expected<Statistics> stats = AskStatistics(client, kPatience);
   if (!stats.ok()) return stats.error();
-  return top::Read(activity->get(), stats->get());
+  return top::Read(activity->get(), *stats);
 }
 
 /// The program between two keys.

@@ -283,43 +283,30 @@ bool IsRefusal(std::string_view name) {
   return std::ranges::find(kReasons, name) != kReasons.end();
 }
 
-std::optional<Remote> ReadRemote(const cccl_cache_stats* stats) {
-  cccl_cache_remote connection = {};
-  connection.struct_size = sizeof(connection);
-  cccl_cache_stats_remote(stats, &connection);
-  if (connection.address.size == 0) return std::nullopt;
-  Remote remote{.problem = Text(connection.problem)};
-  for (size_t i = 0; i < cccl_cache_stats_count(stats); ++i) {
-    cccl_cache_statistic each = {};
-    each.struct_size = sizeof(each);
-    cccl_cache_stats_item(stats, i, &each);
-    const std::string_view name = cccl_cache::View(each.name);
-    if (name == "hits_total" && cccl_cache::View(each.label) == "remote") remote.hits = each.value;
-    if (name == "remote_nodes") remote.nodes = each.value;
-    if (name == "remote_nodes_connected") remote.connected = each.value;
-    if (name == "remote_lookups_total") remote.lookups = each.value;
-    if (name == "remote_late_total") remote.late = each.value;
-    if (name == "remote_unwritten_bytes") remote.outbox_bytes = each.value;
-    if (name == "remote_leases_held") remote.leases = each.value;
-    if (IsRefusal(name)) remote.refused += each.value;
+std::optional<Remote> ReadRemote(const Statistics& stats) {
+  if (stats.remote.address.empty()) return std::nullopt;
+  Remote remote{.problem = stats.remote.problem,
+                .nodes = stats.Sum("remote_nodes"),
+                .connected = stats.Sum("remote_nodes_connected"),
+                .hits = stats.Sum("hits_total", "remote"),
+                .lookups = stats.Sum("remote_lookups_total"),
+                .late = stats.Sum("remote_late_total"),
+                .outbox_bytes = stats.Sum("remote_unwritten_bytes"),
+                .leases = stats.Sum("remote_leases_held")};
+  for (const Statistic& each : stats.statistics) {
+    if (IsRefusal(each.name)) remote.refused += each.value;
   }
   return remote;
 }
 
 }  // namespace
 
-Sample Read(const cccl_cache_activity* activity, const cccl_cache_stats* stats) {
+Sample Read(const cccl_cache_activity* activity, const Statistics& stats) {
   Sample sample;
-  sample.version = Text(cccl_cache_stats_version(stats));
-  for (size_t i = 0; i < cccl_cache_stats_count(stats); ++i) {
-    cccl_cache_statistic each = {};
-    each.struct_size = sizeof(each);
-    cccl_cache_stats_item(stats, i, &each);
-    const std::string_view name = cccl_cache::View(each.name);
-    if (name == "uptime_seconds") sample.uptime = each.value;
-    if (name == "hits_total" || name == "joins_total") sample.served += each.value;
-    if (name == "compiles_total") sample.compiled = each.value;
-  }
+  sample.version = stats.version;
+  sample.uptime = stats.Sum("uptime_seconds");
+  sample.served = stats.Sum("hits_total") + stats.Sum("joins_total");
+  sample.compiled = stats.Sum("compiles_total");
   sample.remote = ReadRemote(stats);
   sample.totals.struct_size = sizeof(sample.totals);
   cccl_cache_activity_describe(activity, &sample.totals);

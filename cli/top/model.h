@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cccl_cache/client_c.h"
+#include "cli/daemon_answers.h"
 
 /// What `top` shows, without a terminal. Texts are as the daemon gave them, until Layout.
 namespace cccl_cache::cli::top {
@@ -83,7 +83,7 @@ struct Sample {
   std::optional<Remote> remote;  ///< none: no Redis is configured
 };
 
-[[nodiscard]] Sample Read(const cccl_cache_activity* activity, const cccl_cache_stats* stats);
+[[nodiscard]] Sample Read(const cccl_cache_activity* activity, const Statistics& stats);
 [[nodiscard]] std::string Json(const Sample& sample);
 
 /// The share of builds that were served without a compile, over the last minute.

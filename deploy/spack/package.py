@@ -39,6 +39,7 @@ class CcclCached(CMakePackage):
     depends_on("spdlog@1.10:")
     depends_on("cli11@2.1: ~precompiled")
     depends_on("tomlplusplus@3.3:")
+    depends_on("nlohmann-json@3.11:")
     depends_on("hiredis@0.14:")
     depends_on("openssl@3:")
     # Archives of these go into the client library and the programs. Their recipes make both kinds of library.

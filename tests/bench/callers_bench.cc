@@ -13,6 +13,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -59,15 +60,12 @@ bool AskDaemon(cccl_cache::Client& client, const std::string& text) {
 double Compiles(const std::string& socket) {
   auto client = cccl_cache::Client::Open({.socket = socket, .fallback = CCCL_CACHE_FALLBACK_ERROR});
   if (!client) return -1;
-  const auto stats = client->GetStats();
+  const auto stats = client->Query("stats");
   if (!stats) return -1;
-  for (size_t i = 0; i < cccl_cache_stats_count(stats->get()); ++i) {
-    cccl_cache_statistic statistic = {};
-    statistic.struct_size = sizeof(statistic);
-    cccl_cache_stats_item(stats->get(), i, &statistic);
-    if (cccl_cache::View(statistic.name) == "compiles_total") return statistic.value;
-  }
-  return -1;
+  const size_t named = stats->find("\"compiles_total\"");
+  const size_t value = stats->find("\"value\": ", named);
+  if (value == std::string::npos) return -1;
+  return std::strtod(stats->c_str() + value + std::strlen("\"value\": "), nullptr);
 }
 
 bool RunDaemon(const char* side, const std::string& socket, const Programs& programs,

@@ -112,6 +112,7 @@ ADAPTERS = (
     (r"openssl/.*", ("daemon/remote/",)),
     (r"spdlog/.*", ("daemon/process/log.cc",)),
     (r"toml\+\+/.*", ("daemon/configuration/load.cc",)),
+    (r"nlohmann/.*", ("cli/daemon_answers.cc",)),
     (r"CLI/.*", ("cli/", "daemon/configuration/command_line.cc")),
     (r"fmt/.*", (*DAEMON_BUT_WORKER, "cli/")),
     (r"seccomp\.h|linux/(seccomp|landlock|filter)\.h", ("daemon/worker/",)),

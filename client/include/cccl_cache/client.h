@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -179,29 +180,41 @@ class Client {
     return serving != 0;
   }
 
+  /// Receives the answer to a question so far.
+  using Progress = std::function<void(std::string_view json)>;
+
+  /// Returns the daemon's answer to a question about itself, as JSON: see cccl_cache_query.
+  Expected<std::string> Query(const char* question, const std::vector<std::string>& arguments = {},
+                              std::chrono::milliseconds timeout = {},
+                              const Progress& progress = {}) {
+    const std::vector<cccl_cache_bytes> given = c::All(arguments);
+    cccl_cache_query_options options = {};
+    options.struct_size = sizeof(options);
+    options.arguments = given.data();
+    options.argument_count = given.size();
+    options.timeout_ms = c::Milliseconds(timeout);
+    if (progress) {
+      options.progress = [](cccl_cache_bytes so_far, void* context) {
+        (*static_cast<const Progress*>(context))(View(so_far));
+      };
+      options.context = const_cast<Progress*>(&progress);
+    }
+    cccl_cache_json* answer = nullptr;
+    cccl_cache_error* error = nullptr;
+    if (cccl_cache_query(client_.get(), question, &options, &answer, &error) != CCCL_CACHE_OK) {
+      return TakeError(error);
+    }
+    const Handle<cccl_cache_json, cccl_cache_json_free> owner(answer);
+    return std::string(View(cccl_cache_json_text(answer)));
+  }
+
   using Activity = Handle<cccl_cache_activity, cccl_cache_activity_free>;
-  using Stats = Handle<cccl_cache_stats, cccl_cache_stats_free>;
   using Toolchains = Handle<cccl_cache_toolchains, cccl_cache_toolchains_free>;
   using Info = Handle<cccl_cache_info, cccl_cache_info_free>;
 
-  Expected<Stats> GetStats(std::chrono::milliseconds timeout = {}) {
-    return Get<Stats>(cccl_cache_get_stats, timeout);
-  }
-  /// The same with statistics that have labels: see cccl_cache_get_detailed_stats.
-  Expected<Stats> GetDetailedStats(std::chrono::milliseconds timeout = {}) {
-    return Get<Stats>(cccl_cache_get_detailed_stats, timeout);
-  }
   /// Returns what the daemon does now: see cccl_cache_get_activity.
   Expected<Activity> GetActivity(std::chrono::milliseconds timeout = {}) {
     return Get<Activity>(cccl_cache_get_activity, timeout);
-  }
-  /// Sets all totals to zero, for administrators. Returns true.
-  Expected<bool> ZeroStats(std::chrono::milliseconds timeout = {}) {
-    cccl_cache_error* error = nullptr;
-    if (cccl_cache_zero_stats(client_.get(), c::Milliseconds(timeout), &error) != CCCL_CACHE_OK) {
-      return TakeError(error);
-    }
-    return true;
   }
   /// Returns the daemon's toolchains. `driver_version` is as in BuildOptions: the default toolchain
   /// depends on it.

@@ -29,5 +29,6 @@
 #include "cccl_cache/c/lease.h"
 #include "cccl_cache/c/link.h"
 #include "cccl_cache/c/loaded.h"
+#include "cccl_cache/c/query.h"
 #include "cccl_cache/c/snapshot.h"
 #include "cccl_cache/c/upkeep.h"

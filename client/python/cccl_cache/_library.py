@@ -9,7 +9,7 @@ import ctypes
 import os
 import reprlib
 import sys
-from ctypes import (CDLL, POINTER, Structure, byref, c_char_p, c_double, c_int, c_int32, c_size_t, c_uint32, c_uint64,
+from ctypes import (CDLL, POINTER, Structure, byref, c_char_p, c_int, c_int32, c_size_t, c_uint32, c_uint64,
                     c_void_p, string_at)
 
 TYPE_CHECKING = False
@@ -237,15 +237,14 @@ class Difference(Structure):
     ]
 
 
-class Statistic(Structure):
+class QueryOptions(Structure):
     _fields_ = [
         ("struct_size", c_size_t),
-        ("name", Received),
-        ("label", Received),
-        ("value", c_double),
-        ("gauge", c_int32),
-        ("help", Received),
-        ("labels", Received),
+        ("arguments", POINTER(Given)),
+        ("argument_count", c_size_t),
+        ("timeout_ms", c_uint32),
+        ("progress", c_void_p),
+        ("context", c_void_p),
     ]
 
 

@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from ctypes import byref, c_char_p, c_int, c_int32, c_size_t, c_uint32, c_void_p
+import json
+from ctypes import byref, c_char_p, c_int, c_int32, c_size_t, c_uint32, c_void_p, sizeof
 
 from . import _library
 from ._errors import call, take_error
@@ -24,10 +25,9 @@ _check_health = function("check_health", c_int, c_void_p, c_uint32, c_void_p, c_
 _get_info = function("get_info", c_int, c_void_p, c_uint32, c_void_p, c_void_p)
 _info_describe = function("info_describe", None, c_void_p, c_void_p)
 _info_free = function("info_free", None, c_void_p)
-_get_stats = function("get_stats", c_int, c_void_p, c_uint32, c_void_p, c_void_p)
-_stats_count = function("stats_count", c_size_t, c_void_p)
-_stats_item = function("stats_item", None, c_void_p, c_size_t, c_void_p)
-_stats_free = function("stats_free", None, c_void_p)
+_query = function("query", c_int, c_void_p, c_char_p, c_void_p, c_void_p, c_void_p)
+_json_text = function("json_text", Received, c_void_p)
+_json_free = function("json_free", None, c_void_p)
 _get_toolchains = function("get_toolchains", c_int, c_void_p, c_uint32, c_uint32, c_void_p, c_void_p)
 _toolchains_count = function("toolchains_count", c_size_t, c_void_p)
 _toolchains_item = function("toolchains_item", None, c_void_p, c_size_t, c_void_p)
@@ -66,17 +66,19 @@ def health(client: int, socket: str, timeout: float | None) -> Health:
         _info_free(info)
 
 
-def stats(client: int, timeout: float | None) -> Statistics:
-    found = call(_get_stats, client, milliseconds(timeout))
+def query(client: int, question: str, timeout: float | None, *arguments: str) -> dict[str, Any]:
+    """The answer to a question that client_c.h lists. Each of the arguments is "NAME=VALUE"."""
+    options = _library.QueryOptions(sizeof(_library.QueryOptions), *_library.texts(arguments), milliseconds(timeout))
+    answer = call(_query, client, question.encode(), byref(options))
     try:
-        return Statistics(_statistic(found, index) for index in range(_stats_count(found)))
+        return dict(json.loads(_json_text(answer).bytes()))
     finally:
-        _stats_free(found)
+        _json_free(answer)
 
 
-def _statistic(stats: int, index: int) -> Statistic:
-    item = describe(_stats_item, _library.Statistic, stats, index)
-    return Statistic(item.name.text(), item.label.text(), item.value, bool(item.gauge), item.help.text())
+def stats(client: int, timeout: float | None) -> Statistics:
+    return Statistics(Statistic(each["name"], each["label"], float(each["value"]), each["gauge"], each["help"])
+                      for each in query(client, "stats", timeout)["statistics"])
 
 
 def toolchains(client: int, timeout: float | None) -> Toolchains:

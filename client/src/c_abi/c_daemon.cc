@@ -28,65 +28,7 @@ const CcclCache__V1__Toolchain* At(const cccl_cache_toolchains* toolchains, size
   return toolchains->reply->toolchains[index];
 }
 
-cccl_cache_status GetStats(cccl_cache_client* client, bool detailed, uint32_t timeout_ms,
-                           cccl_cache_stats** stats, cccl_cache_error** error) {
-  auto reply = client->daemon.Stats(detailed, After(timeout_ms));
-  if (!reply.ok()) return Fail(std::move(reply).error(), error);
-  *stats = new cccl_cache_stats{*std::move(reply)};
-  return CCCL_CACHE_OK;
-}
-
 }  // namespace
-
-cccl_cache_status cccl_cache_get_stats(cccl_cache_client* client, uint32_t timeout_ms,
-                                       cccl_cache_stats** stats, cccl_cache_error** error) {
-  const CancellationDisabled guard;
-  return GetStats(client, /*detailed=*/false, timeout_ms, stats, error);
-}
-
-cccl_cache_status cccl_cache_get_detailed_stats(cccl_cache_client* client, uint32_t timeout_ms,
-                                                cccl_cache_stats** stats,
-                                                cccl_cache_error** error) {
-  const CancellationDisabled guard;
-  return GetStats(client, /*detailed=*/true, timeout_ms, stats, error);
-}
-
-cccl_cache_status cccl_cache_zero_stats(cccl_cache_client* client, uint32_t timeout_ms,
-                                        cccl_cache_error** error) {
-  const CancellationDisabled guard;
-  const auto done = client->daemon.ZeroStats(After(timeout_ms));
-  return done.ok() ? CCCL_CACHE_OK : Fail(done.error(), error);
-}
-
-size_t cccl_cache_stats_count(const cccl_cache_stats* stats) { return stats->reply->n_statistics; }
-
-void cccl_cache_stats_item(const cccl_cache_stats* stats, size_t index,
-                           cccl_cache_statistic* statistic) {
-  if (index >= stats->reply->n_statistics) return ZeroStruct(statistic);
-  const CcclCache__V1__Statistic& fields = *stats->reply->statistics[index];
-  cccl_cache_statistic known = {};
-  known.name = ToBytes(fields.name);
-  known.label = ToBytes(fields.label);
-  known.value = fields.value;
-  known.gauge = fields.gauge;
-  known.help = ToBytes(fields.help);
-  known.labels = ToBytes(fields.labels);
-  FillStruct(known, statistic);
-}
-
-cccl_cache_bytes cccl_cache_stats_version(const cccl_cache_stats* stats) {
-  return ToBytes(stats->reply->version);
-}
-
-void cccl_cache_stats_remote(const cccl_cache_stats* stats, cccl_cache_remote* remote) {
-  const CcclCache__V1__RemoteTier* const fields = stats->reply->remote;
-  cccl_cache_remote known = {};
-  known.address = ToBytes(fields == nullptr ? "" : fields->address);
-  known.problem = ToBytes(fields == nullptr ? "" : fields->problem);
-  FillStruct(known, remote);
-}
-
-void cccl_cache_stats_free(cccl_cache_stats* stats) { delete stats; }
 
 cccl_cache_status cccl_cache_get_toolchains(cccl_cache_client* client, uint32_t driver_version,
                                             uint32_t timeout_ms, cccl_cache_toolchains** toolchains,

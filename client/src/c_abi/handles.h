@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -32,8 +33,8 @@ struct cccl_cache_result {
   cccl_cache::TimedReply timed;
 };
 
-struct cccl_cache_stats {
-  cccl_cache::MessagePtr<CcclCache__V1__StatsReply> reply;
+struct cccl_cache_json {
+  std::string text;
 };
 
 struct cccl_cache_activity {

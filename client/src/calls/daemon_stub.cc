@@ -39,9 +39,6 @@ Expected<MessagePtr<T>> Unpack(T* (*unpack)(ProtobufCAllocator*, size_t, const u
 void MessageDeleter::operator()(CcclCache__V1__ExplainReply* reply) const {
   cccl_cache__v1__explain_reply__free_unpacked(reply, nullptr);
 }
-void MessageDeleter::operator()(CcclCache__V1__StatsReply* reply) const {
-  cccl_cache__v1__stats_reply__free_unpacked(reply, nullptr);
-}
 void MessageDeleter::operator()(CcclCache__V1__ActivityReply* reply) const {
   cccl_cache__v1__activity_reply__free_unpacked(reply, nullptr);
 }
@@ -138,30 +135,12 @@ Expected<MessagePtr<CcclCache__V1__ExplainReply>> DaemonStub::ExplainKey(std::st
                 "a question why");
 }
 
-Expected<MessagePtr<CcclCache__V1__StatsReply>> DaemonStub::Stats(bool detailed,
-                                                                  Deadline deadline) {
-  CcclCache__V1__StatsRequest request = CCCL_CACHE__V1__STATS_REQUEST__INIT;
-  request.detailed = detailed;
-  ByteChain body;
-  AppendMessage(request.base, &body);
-  return Unpack(cccl_cache__v1__stats_reply__unpack,
-                Unary("/cccl_cache.v1.Admin/Stats", body, deadline), "a question for statistics");
-}
-
 Expected<MessagePtr<CcclCache__V1__ActivityReply>> DaemonStub::Activity(Deadline deadline) {
   ByteChain body;
   AppendEmptyMessage(&body);
   return Unpack(cccl_cache__v1__activity_reply__unpack,
                 Unary("/cccl_cache.v1.Admin/Activity", body, deadline),
                 "a question for its activity");
-}
-
-Expected<bool> DaemonStub::ZeroStats(Deadline deadline) {
-  ByteChain body;
-  AppendEmptyMessage(&body);
-  const Expected<Message> message = Unary("/cccl_cache.v1.Admin/ZeroStats", body, deadline);
-  if (!message.ok()) return message.error();
-  return true;
 }
 
 Expected<MessagePtr<CcclCache__V1__ToolchainsReply>> DaemonStub::Toolchains(uint32_t driver_version,

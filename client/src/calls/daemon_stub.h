@@ -31,7 +31,6 @@ struct TimedReply {
 /// Deleter of messages that protobuf-c unpacked.
 struct MessageDeleter {
   void operator()(CcclCache__V1__ExplainReply* reply) const;
-  void operator()(CcclCache__V1__StatsReply* reply) const;
   void operator()(CcclCache__V1__ActivityReply* reply) const;
   void operator()(CcclCache__V1__ToolchainsReply* reply) const;
   void operator()(CcclCache__V1__InfoReply* reply) const;
@@ -62,10 +61,7 @@ class DaemonStub {
   Expected<MessagePtr<CcclCache__V1__ExplainReply>> ExplainKey(std::string_view key,
                                                                Deadline deadline);
 
-  Expected<MessagePtr<CcclCache__V1__StatsReply>> Stats(bool detailed, Deadline deadline);
   Expected<MessagePtr<CcclCache__V1__ActivityReply>> Activity(Deadline deadline);
-  /// Returns true.
-  Expected<bool> ZeroStats(Deadline deadline);
   Expected<MessagePtr<CcclCache__V1__ToolchainsReply>> Toolchains(uint32_t driver_version,
                                                                   Deadline deadline);
   Expected<MessagePtr<CcclCache__V1__InfoReply>> Info(Deadline deadline);

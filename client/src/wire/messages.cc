@@ -59,6 +59,11 @@ void AppendMessage(const ProtobufCMessage& message, ByteChain* body) {
   protobuf_c_message_pack_to_buffer(&message, &buffer.base);
 }
 
+void AppendMessage(std::string_view message, ByteChain* body) {
+  AppendPrefix(message.size(), body);
+  body->Copy(message);
+}
+
 void AppendBytesMessage(uint32_t field, std::string_view bytes, ByteChain* body) {
   const std::string head = ProtoWriter().Head(field, bytes.size()).Take();
   AppendPrefix(head.size() + bytes.size(), body);

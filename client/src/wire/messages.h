@@ -26,6 +26,9 @@ inline constexpr size_t kMaxPiece = size_t{1} << 20;
 /// copied: they and the message must outlive the chain.
 void AppendMessage(const ProtobufCMessage& message, ByteChain* body);
 
+/// Appends a message that is encoded already, which is copied.
+void AppendMessage(std::string_view message, ByteChain* body);
+
 /// The same for a message with one field of bytes (UploadChunk), and for one without fields.
 void AppendBytesMessage(uint32_t field, std::string_view bytes, ByteChain* body);
 void AppendEmptyMessage(ByteChain* body);

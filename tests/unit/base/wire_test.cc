@@ -50,6 +50,20 @@ TEST_CASE("a message is read field by field, in whatever pieces it came") {
   CHECK(reader.ok());
 }
 
+TEST_CASE("a real number is read from its eight bytes, and fewer are an error") {
+  const std::string bytes("\x09\x00\x00\x00\x00\x00\x00\xf8\x3f", 9);
+  const auto read = [](std::string_view message) {
+    const auto pieces = OneByOne(message);
+    ProtoReader reader(pieces);
+    CHECK(reader.Next() == kNumber);
+    const double value = reader.Real();
+    return reader.ok() ? value : -1;
+  };
+  CHECK(read(bytes) == 1.5);
+  CHECK(read(std::string_view(bytes).substr(0, 8)) == -1);
+  CHECK(read(ProtoWriter().Number(kNumber, 7).bytes()) == -1);
+}
+
 TEST_CASE("fields that nobody reads are skipped, of each type") {
   const std::string bytes = ProtoWriter()
                                 .Number(9, UINT64_MAX)

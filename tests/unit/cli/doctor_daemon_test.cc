@@ -214,7 +214,7 @@ TEST_CASE("a daemon that does not tell its statistics has no age, and a warning 
   Scene scene;
   Library().statistics = {{"uptime_seconds", "", 9, true}};
   CHECK(Has(scene.Daemon().seen, ", up 9"));
-  Library().failures = {{"get_stats", CCCL_CACHE_DEADLINE}};
+  Library().failures = {{"stats", CCCL_CACHE_DEADLINE}};
   const Check daemon = scene.Daemon();
   CHECK(daemon.verdict == CheckVerdict::kPass);
   CHECK_FALSE(Has(daemon.seen, "up "));

@@ -3,10 +3,15 @@
 // The functions of the C interface that ask the daemon about itself, and those about snapshots.
 #include <unistd.h>
 
+#include <nlohmann/json.hpp>
+#include <string_view>
+
 #include "tests/unit/cli/fake_library.h"
 
 struct cccl_cache_activity {};
-struct cccl_cache_stats {};
+struct cccl_cache_json {
+  std::string text;
+};
 struct cccl_cache_deposits {};
 struct cccl_cache_toolchains {};
 struct cccl_cache_info {};
@@ -16,7 +21,28 @@ namespace {
 const std::string kVersion = "1.2.3";
 const std::string kPlace = "/cuda";
 const std::string kNvrtc = "nvrtc";
-const std::string kHelp = "What it counts.";
+
+nlohmann::json Statistics() {
+  nlohmann::json answer = {{"statistics", nlohmann::json::array()}, {"version", kVersion}};
+  for (const FakeStatistic& each : Library().statistics) {
+    answer["statistics"].push_back({{"name", each.name},
+                                    {"label", each.label},
+                                    {"value", each.value},
+                                    {"gauge", each.gauge},
+                                    {"help", "What it counts."},
+                                    {"labels", each.labels}});
+  }
+  if (!Library().remote_address.empty()) {
+    answer["remote"] = {{"address", Library().remote_address},
+                        {"problem", Library().remote_problem}};
+  }
+  return answer;
+}
+
+nlohmann::json AnswerTo(std::string_view question) {
+  if (question == "stats") return Statistics();
+  return nlohmann::json::object();
+}
 
 template <typename Answer>
 cccl_cache_status Ask(const char* function, Answer** answer, cccl_cache_error** error) {
@@ -43,34 +69,17 @@ cccl_cache_status WriteSnapshot(const char* function, int fd,
 
 }  // namespace
 
-cccl_cache_status cccl_cache_get_stats(cccl_cache_client*, uint32_t, cccl_cache_stats** stats,
-                                       cccl_cache_error** error) {
-  return Ask("get_stats", stats, error);
+cccl_cache_status cccl_cache_query(cccl_cache_client*, const char* question,
+                                   const cccl_cache_query_options*, cccl_cache_json** answer,
+                                   cccl_cache_error** error) {
+  const cccl_cache_status failure = FakeFailure(question, error);
+  if (failure == CCCL_CACHE_OK) *answer = new cccl_cache_json{AnswerTo(question).dump()};
+  return failure;
 }
-cccl_cache_status cccl_cache_get_detailed_stats(cccl_cache_client*, uint32_t,
-                                                cccl_cache_stats** stats,
-                                                cccl_cache_error** error) {
-  return Ask("get_detailed_stats", stats, error);
+cccl_cache_bytes cccl_cache_json_text(const cccl_cache_json* answer) {
+  return FakeBytes(answer->text);
 }
-cccl_cache_status cccl_cache_zero_stats(cccl_cache_client*, uint32_t, cccl_cache_error** error) {
-  return FakeFailure("zero_stats", error);
-}
-size_t cccl_cache_stats_count(const cccl_cache_stats*) { return Library().statistics.size(); }
-void cccl_cache_stats_item(const cccl_cache_stats*, size_t index, cccl_cache_statistic* item) {
-  const FakeStatistic& fake = Library().statistics[index];
-  item->name = FakeBytes(fake.name);
-  item->label = FakeBytes(fake.label);
-  item->value = fake.value;
-  item->gauge = fake.gauge ? 1 : 0;
-  item->help = FakeBytes(kHelp);
-  item->labels = FakeBytes(fake.labels);
-}
-cccl_cache_bytes cccl_cache_stats_version(const cccl_cache_stats*) { return FakeBytes(kVersion); }
-void cccl_cache_stats_remote(const cccl_cache_stats*, cccl_cache_remote* remote) {
-  remote->address = FakeBytes(Library().remote_address);
-  remote->problem = FakeBytes(Library().remote_problem);
-}
-void cccl_cache_stats_free(cccl_cache_stats* stats) { delete stats; }
+void cccl_cache_json_free(cccl_cache_json* answer) { delete answer; }
 
 cccl_cache_status cccl_cache_list_deposits(cccl_cache_client*, uint32_t,
                                            cccl_cache_deposits** deposits,

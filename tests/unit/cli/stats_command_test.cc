@@ -46,7 +46,7 @@ TEST_CASE("stats refuses two formats at once, and asks nobody") {
 
 TEST_CASE("stats --watch prints rates until the daemon no longer answers") {
   const FreshLibrary fresh;
-  Library().failures = {{"get_stats", CCCL_CACHE_NO_DAEMON}};
+  Library().failures = {{"stats", CCCL_CACHE_NO_DAEMON}};
   Library().calls_before_failure = 3;
   const Said said = RunCommand({"stats", "--watch=0.01"});
   CHECK(said.exit_code == 3);
@@ -57,8 +57,8 @@ TEST_CASE("stats --watch prints rates until the daemon no longer answers") {
 TEST_CASE("stats --zero says whether it may") {
   const FreshLibrary fresh;
   CHECK(RunCommand({"stats", "--zero"}).exit_code == 0);
-  CHECK(Library().called == "zero_stats");
-  Library().failures = {{"zero_stats", CCCL_CACHE_DENIED}};
+  CHECK(Library().called == "zero-stats");
+  Library().failures = {{"zero-stats", CCCL_CACHE_DENIED}};
   CHECK(RunCommand({"stats", "--zero"}).exit_code == 4);
 }
 
@@ -94,7 +94,7 @@ TEST_CASE("stats --by shows a row for each, the one with most builds first") {
 
 TEST_CASE("stats passes on why there is no answer") {
   const FreshLibrary fresh;
-  Library().failures = {{"get_stats", CCCL_CACHE_DENIED}};
+  Library().failures = {{"stats", CCCL_CACHE_DENIED}};
   CHECK(RunCommand({"stats"}).exit_code == 4);
   Library().failures = {{"open", CCCL_CACHE_NO_DAEMON}};
   CHECK(RunCommand({"stats"}).exit_code == 3);
@@ -102,12 +102,17 @@ TEST_CASE("stats passes on why there is no answer") {
 
 namespace {
 
+Statistics Answered() {
+  auto client = cccl_cache::Client::Open();
+  return *AskStatistics(*client);
+}
+
 /// What `format` makes of these, in the order in which a daemon named them.
-std::string Formatted(std::string (*format)(const cccl_cache_stats*),
+std::string Formatted(std::string (*format)(const Statistics&),
                       std::vector<FakeStatistic> statistics) {
   const FreshLibrary fresh;
   Library().statistics = std::move(statistics);
-  return format(cccl_cache::Client::Open()->GetStats()->get());
+  return format(Answered());
 }
 
 const std::vector<FakeStatistic> kApart = {{"hits_total", "memory", 3},
@@ -115,7 +120,7 @@ const std::vector<FakeStatistic> kApart = {{"hits_total", "memory", 3},
                                            {"hits_total", "disk", 4},
                                            {"entries", "", 9, true}};
 
-std::string OpenMetrics(const cccl_cache_stats* stats) {
+std::string OpenMetrics(const Statistics& stats) {
   return StatsOpenMetrics(stats, /*by_user=*/false);
 }
 
@@ -199,7 +204,7 @@ TEST_CASE("the summary is six lines in units for people") {
   const auto summary = [&](std::string_view problem) {
     const FreshLibrary fresh;
     Library().statistics = statistics;
-    return StatsSummary(cccl_cache::Client::Open()->GetStats()->get(), "/s", problem);
+    return StatsSummary(Answered(), "/s", problem);
   };
   const std::string text = summary("");
   CHECK(std::ranges::count(text, '\n') == 6);

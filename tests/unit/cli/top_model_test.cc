@@ -95,7 +95,7 @@ TEST_CASE("a Redis that nodes share has a line, and none where there is no such 
                           {"remote_untrusted_total", "", 2},  {"remote_corrupt_total", "", 3},
                           {"remote_unwritten_bytes", "", 0},  {"remote_leases_held", "", 1}};
   auto client = Client::Open();
-  view.sample = Read(nullptr, client->GetStats()->get());
+  view.sample = Read(nullptr, *AskStatistics(*client));
   CHECK(Has(Text(view),
             "remote  connected, 1,204 hits, 1,410 lookups, 3 late, 5 refused, outbox 0 bytes, 1 "
             "lease\n"));
@@ -241,7 +241,7 @@ TEST_CASE("top --once prints what there is, and with --json as an object") {
 
 TEST_CASE("top --once ends with the code of what went wrong") {
   const FreshLibrary fresh;
-  const char* const function = GENERATE("get_activity", "get_stats");
+  const char* const function = GENERATE("get_activity", "stats");
   Library().failures = {{function, CCCL_CACHE_NO_DAEMON}};
   CHECK(RunCommand({"top", "--once"}).exit_code == kNoDaemon);
 }

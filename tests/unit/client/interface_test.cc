@@ -132,7 +132,6 @@ TEST_CASE("an index that is not below the count is answered with nothing, by eac
     *reply = HitWithCubin("c");
     return grpc::Status::OK;
   };
-  answers.stats = [](auto*) { return grpc::Status::OK; };
   answers.toolchains = [](const auto&, v1::ToolchainsReply* reply) {
     reply->add_toolchains();
     return grpc::Status::OK;
@@ -156,12 +155,6 @@ TEST_CASE("an index that is not below the count is answered with nothing, by eac
   CHECK(zeros_from(cccl_cache_lowered_name(),
                    [&](auto* item) { cccl_cache_result_lowered_name(result, 0, item); }));
   cccl_cache_result_free(result);
-
-  cccl_cache_stats* stats = nullptr;
-  REQUIRE(cccl_cache_get_stats(client, 0, &stats, nullptr) == CCCL_CACHE_OK);
-  CHECK(zeros_from(cccl_cache_statistic(),
-                   [&](auto* item) { cccl_cache_stats_item(stats, 0, item); }));
-  cccl_cache_stats_free(stats);
 
   cccl_cache_toolchains* toolchains = nullptr;
   REQUIRE(cccl_cache_get_toolchains(client, 0, 0, &toolchains, nullptr) == CCCL_CACHE_OK);
@@ -301,22 +294,14 @@ TEST_CASE("an error need not be taken, and freeing nothing does nothing") {
   cccl_cache_close(nullptr);
   cccl_cache_error_free(nullptr);
   cccl_cache_result_free(nullptr);
-  cccl_cache_stats_free(nullptr);
+  cccl_cache_json_free(nullptr);
   cccl_cache_toolchains_free(nullptr);
   cccl_cache_info_free(nullptr);
 }
 
-TEST_CASE("the daemon is asked for its health, statistics, toolchains and limits") {
+TEST_CASE("the daemon is asked for its health, toolchains and limits") {
   const TemporaryDirectory directory;
   StandInAnswers answers;
-  answers.stats = [](v1::StatsReply* reply) {
-    v1::Statistic* hits = reply->add_statistics();
-    hits->set_name("hits_total");
-    hits->set_label("memory");
-    hits->set_value(7);
-    reply->set_version("1.2.3");
-    return grpc::Status::OK;
-  };
   answers.toolchains = [](const v1::ToolchainsRequest& request, v1::ToolchainsReply* reply) {
     v1::Toolchain* toolchain = reply->add_toolchains();
     toolchain->set_version("13.0");
@@ -337,15 +322,6 @@ TEST_CASE("the daemon is asked for its health, statistics, toolchains and limits
   const StandInDaemon daemon(directory / "socket", answers);
   auto client = Client::Open(daemon.socket());
   CHECK(*client->Health());
-
-  const auto stats = client->GetStats();
-  REQUIRE(stats.ok());
-  cccl_cache_statistic statistic = {};
-  statistic.struct_size = sizeof(statistic);
-  cccl_cache_stats_item(stats->get(), 0, &statistic);
-  CHECK(View(statistic.label) == "memory");
-  CHECK(statistic.value == 7);
-  CHECK(View(cccl_cache_stats_version(stats->get())) == "1.2.3");
 
   const auto toolchains = client->GetToolchains(12040);
   REQUIRE(toolchains.ok());
@@ -371,15 +347,6 @@ TEST_CASE("the daemon is asked for its health, statistics, toolchains and limits
   cccl_cache_info_describe(info->get(), &about);
   CHECK(about.uid == 77);
   CHECK(about.message_bytes == 16);
-}
-
-TEST_CASE("a call that the daemon does not know says that it is older") {
-  const TemporaryDirectory directory;
-  const StandInDaemon daemon(directory / "socket", {});
-  const auto stats = Client::Open(daemon.socket())->GetStats();
-  REQUIRE_FALSE(stats.ok());
-  CHECK(stats.error().status == CCCL_CACHE_PROTOCOL);
-  CHECK(stats.error().message.find("older") != std::string::npos);
 }
 
 TEST_CASE(

@@ -10,53 +10,8 @@
 extern "C" {
 #endif
 
-typedef struct cccl_cache_stats cccl_cache_stats;
 typedef struct cccl_cache_toolchains cccl_cache_toolchains;
 typedef struct cccl_cache_info cccl_cache_info;
-
-typedef struct cccl_cache_statistic {
-  size_t struct_size;
-  cccl_cache_bytes name;
-  cccl_cache_bytes label; /* the tier for hits_total, otherwise empty */
-  double value;
-  int32_t gauge; /* not 0: a current value, not a total */
-  cccl_cache_bytes help;
-  /* Only in detailed statistics, as OpenMetrics writes them: kind="nvrtc",outcome="hit". Then only
-   * the first statistic of a name has `help`. */
-  cccl_cache_bytes labels;
-} cccl_cache_statistic;
-
-CCCL_CACHE_API cccl_cache_status cccl_cache_get_stats(cccl_cache_client* client,
-                                                      uint32_t timeout_ms, cccl_cache_stats** stats,
-                                                      cccl_cache_error** error);
-/* The same with statistics by user, kind and toolchain, and histograms, since the daemon started.
- * Of those by user, administrators get all and others only their own. An older daemon has none. */
-CCCL_CACHE_API cccl_cache_status cccl_cache_get_detailed_stats(cccl_cache_client* client,
-                                                               uint32_t timeout_ms,
-                                                               cccl_cache_stats** stats,
-                                                               cccl_cache_error** error);
-/* Sets all totals to zero. CCCL_CACHE_DENIED if the caller is no administrator. */
-CCCL_CACHE_API cccl_cache_status cccl_cache_zero_stats(cccl_cache_client* client,
-                                                       uint32_t timeout_ms,
-                                                       cccl_cache_error** error);
-CCCL_CACHE_API size_t cccl_cache_stats_count(const cccl_cache_stats* stats);
-/* Fills the struct. The fields are zero if `index` is not below the count. */
-CCCL_CACHE_API void cccl_cache_stats_item(const cccl_cache_stats* stats, size_t index,
-                                          cccl_cache_statistic* statistic);
-/* Returns the daemon's version. Valid as long as the statistics. */
-CCCL_CACHE_API cccl_cache_bytes cccl_cache_stats_version(const cccl_cache_stats* stats);
-
-/* The Redis that the nodes of a cluster share. */
-typedef struct cccl_cache_remote {
-  size_t struct_size;
-  cccl_cache_bytes address; /* without a password; empty: none is configured */
-  cccl_cache_bytes problem; /* why a node is not connected, with the way out; empty: all are */
-} cccl_cache_remote;
-
-/* Fills the struct. Valid as long as the statistics. */
-CCCL_CACHE_API void cccl_cache_stats_remote(const cccl_cache_stats* stats,
-                                            cccl_cache_remote* remote);
-CCCL_CACHE_API void cccl_cache_stats_free(cccl_cache_stats* stats);
 
 typedef struct cccl_cache_toolchain {
   size_t struct_size;

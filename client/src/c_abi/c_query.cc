@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "client/src/c_abi/handles.h"
+#include "client/src/transport/byte_chain.h"
+#include "client/src/transport/call.h"
+#include "client/src/wire/message_json.h"
+#include "client/src/wire/messages.h"
+#include "proto/message_tables.h"
+
+using cccl_cache::After;
+using cccl_cache::CancellationDisabled;
+using cccl_cache::Fail;
+using cccl_cache::ReadStruct;
+using cccl_cache::ToBytes;
+
+namespace tables = cccl_cache::tables;
+
+namespace {
+
+struct Question {
+  std::string_view name;
+  const char* method;
+  const cccl_cache::MessageTable& request;
+  const cccl_cache::MessageTable& reply;
+  std::chrono::milliseconds timeout = std::chrono::seconds(30);
+};
+
+constexpr Question kQuestions[] = {
+    {"stats", "/cccl_cache.v1.Admin/Stats", tables::kStatsRequest, tables::kStatsReply},
+    {"zero-stats", "/cccl_cache.v1.Admin/ZeroStats", tables::kZeroStatsRequest,
+     tables::kZeroStatsReply},
+};
+
+/// The replies of a call as JSON: one, or several with the numbers so far, of which the last one is
+/// the answer. Not thread-safe.
+class LastReply final : public cccl_cache::MessageSink {
+ public:
+  LastReply(const cccl_cache::MessageTable& table, const cccl_cache_query_options& options)
+      : table_(table), options_(options) {}
+
+  void Restart() override { last_.reset(); }
+  bool Take(cccl_cache::Message message) override {
+    last_ = cccl_cache::ToJson(message.View(), table_);
+    if (last_ && options_.progress != nullptr) options_.progress(ToBytes(*last_), options_.context);
+    return last_.has_value();
+  }
+
+  /// None: no reply has come.
+  [[nodiscard]] std::optional<std::string>& last() { return last_; }
+
+ private:
+  const cccl_cache::MessageTable& table_;
+  const cccl_cache_query_options& options_;
+  std::optional<std::string> last_;
+};
+
+}  // namespace
+
+cccl_cache_status cccl_cache_query(cccl_cache_client* client, const char* question,
+                                   const cccl_cache_query_options* given, cccl_cache_json** answer,
+                                   cccl_cache_error** error) {
+  const CancellationDisabled guard;
+  const cccl_cache_query_options options = ReadStruct(given);
+  const std::string_view name(question);
+  const Question* const asked = std::ranges::find(kQuestions, name, &Question::name);
+  if (asked == std::end(kQuestions)) {
+    return Fail({CCCL_CACHE_INVALID_REQUEST, "\"" + std::string(name) + "\" is no question"},
+                error);
+  }
+  const auto request =
+      cccl_cache::FromArguments({options.arguments, options.argument_count}, asked->request);
+  if (!request.ok()) return Fail(request.error(), error);
+  cccl_cache::ByteChain body;
+  cccl_cache::AppendMessage(*request, &body);
+  LastReply replies(asked->reply, options);
+  auto called = client->daemon.channel().Invoke(asked->method, body, &replies,
+                                                After(options.timeout_ms, asked->timeout));
+  if (!called.ok()) return Fail(std::move(called).error(), error);
+  if (!replies.last())
+    return Fail(cccl_cache::NotUnderstood("\"" + std::string(name) + "\""), error);
+  *answer = new cccl_cache_json{*std::move(replies.last())};
+  return CCCL_CACHE_OK;
+}
+
+cccl_cache_bytes cccl_cache_json_text(const cccl_cache_json* answer) {
+  return ToBytes(answer->text);
+}
+
+void cccl_cache_json_free(cccl_cache_json* answer) { delete answer; }

@@ -1,0 +1,139 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/src/wire/message_json.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <vector>
+
+#include "base/json.h"
+#include "base/wire.h"
+
+namespace cccl_cache {
+namespace {
+
+/// A value as it came; its field tells which member it is.
+struct Value {
+  uint64_t number = 0;
+  double real = 0;
+  std::string_view bytes{};  ///< of a text or a message
+};
+
+Value Read(MessageField::Kind kind, ProtoReader* reader) {
+  switch (kind) {
+    case MessageField::kText:
+    case MessageField::kMessage:
+      return {.bytes = reader->View()};
+    case MessageField::kReal:
+      return {.real = reader->Real()};
+    default:
+      return {.number = reader->Number()};
+  }
+}
+
+std::string_view NameOf(const MessageField& field, uint64_t number) {
+  const auto found = std::ranges::find(field.values, number, &EnumValue::number);
+  return found == field.values.end() ? "unknown" : found->name;
+}
+
+bool WriteMessage(std::string_view message, const MessageTable& table, JsonWriter* json);
+
+bool Write(const MessageField& field, const Value& value, JsonWriter* json) {
+  switch (field.kind) {
+    case MessageField::kText:
+      json->String(value.bytes);
+      break;
+    case MessageField::kNumber:
+      json->Unsigned(value.number);
+      break;
+    case MessageField::kReal:
+      json->Number(value.real);
+      break;
+    case MessageField::kBoolean:
+      json->Boolean(value.number != 0);
+      break;
+    case MessageField::kEnum:
+      json->String(NameOf(field, value.number));
+      break;
+    case MessageField::kMessage:
+      return WriteMessage(value.bytes, *field.message, json);
+  }
+  return true;
+}
+
+bool WriteMessage(std::string_view message, const MessageTable& table, JsonWriter* json) {
+  std::vector<std::vector<Value>> values(table.fields.size());
+  ProtoReader reader(message);
+  while (const uint32_t number = reader.Next()) {
+    const auto field = std::ranges::find(table.fields, number, &MessageField::number);
+    if (field == table.fields.end()) continue;
+    auto& found = values[static_cast<size_t>(field - table.fields.begin())];
+    if (!field->repeated) found.clear();
+    found.push_back(Read(field->kind, &reader));
+  }
+  if (!reader.ok()) return false;
+  bool sound = true;
+  json->BeginObject();
+  for (size_t i = 0; i < values.size(); ++i) {
+    const MessageField& field = table.fields[i];
+    if (field.repeated) {
+      json->Key(field.name).BeginArray();
+      for (const Value& value : values[i]) sound &= Write(field, value, json);
+      json->EndArray();
+    } else if (!values[i].empty() || field.kind != MessageField::kMessage) {
+      json->Key(field.name);
+      sound &= Write(field, values[i].empty() ? Value() : values[i].front(), json);
+    }
+  }
+  json->EndObject();
+  return sound;
+}
+
+/// Appends the field. Returns false if the text is no value of it.
+bool Append(const MessageField& field, std::string_view text, ProtoWriter* writer) {
+  uint64_t number = 0;
+  switch (field.kind) {
+    case MessageField::kText:
+      writer->Bytes(field.number, text);
+      return true;
+    case MessageField::kBoolean:
+      writer->Number(field.number, text == "true" ? 1 : 0);
+      return text == "true" || text == "false";
+    case MessageField::kNumber: {
+      const char* const end = text.data() + text.size();
+      const auto [after, error] = std::from_chars(text.data(), end, number);
+      writer->Number(field.number, number);
+      return error == std::errc() && after == end;
+    }
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+std::optional<std::string> ToJson(std::string_view message, const MessageTable& table) {
+  JsonWriter json;
+  if (!WriteMessage(message, table, &json)) return std::nullopt;
+  return json.Finish();
+}
+
+Expected<std::string> FromArguments(std::span<const cccl_cache_bytes> arguments,
+                                    const MessageTable& table) {
+  ProtoWriter writer;
+  for (const cccl_cache_bytes& each : arguments) {
+    const std::string_view argument(each.data, each.size);
+    const size_t equals = std::min(argument.find('='), argument.size());
+    const std::string_view value = argument.substr(std::min(equals + 1, argument.size()));
+    const auto field =
+        std::ranges::find(table.fields, argument.substr(0, equals), &MessageField::name);
+    if (field == table.fields.end() || !Append(*field, value, &writer)) {
+      return Error{CCCL_CACHE_INVALID_REQUEST,
+                   "\"" + std::string(argument) + "\" is no argument of this question"};
+    }
+  }
+  return writer.Take();
+}
+
+}  // namespace cccl_cache
