@@ -12,14 +12,14 @@ namespace cccl_cache::daemon {
 namespace {
 
 // Returns the end of the search that begins at `first`: a compiler that does not find a name in one
-// root asks for it in the next. The entries of a search say no more than its first one, so they are
-// asked for together.
+// root asks for it in the next. The further entries of a search disclose no more than its first
+// one, so the caller is asked for all of them together.
 size_t EndOfSearch(const Closure& closure, size_t first) {
   const std::vector<ClosureEntry>& entries = closure.entries;
   bool absent = entries[first].kind == FileKind::kAbsent;
   size_t end = first + 1;
   for (; end < entries.size(); ++end) {
-    if (entries[end].name.root == kToolchainRoot) continue;  // no caller is asked for it
+    if (entries[end].name.root == kToolchainRoot) continue;  // callers are not asked for it
     if (!absent || entries[end].name.below != entries[first].name.below) break;
     absent = entries[end].kind == FileKind::kAbsent;
   }

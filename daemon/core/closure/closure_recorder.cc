@@ -9,7 +9,7 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// The most bytes of files that one job may read. A whole CCCL tree has 25 MB.
+// Maximum bytes of files that one job may read. A whole CCCL tree has 25 MB.
 constexpr uint64_t kMaxBytes = 512u << 20;
 
 // A toolkit has some 200 entries, and a program looks up a few hundred more names there in vain.
@@ -19,10 +19,10 @@ constexpr size_t kMaxLooksInToolchain = 4096;
 // The first identity beyond those that a closure can have, which are indices plus one.
 constexpr uint64_t kFirstImplied = kMaxClosureNames + 1;
 
-// Returns whether the name's answer is implied. NVRTC asks whether the program's directory and its
-// working directory exist, whatever the program is. If the daemon looked at them, no user with a
-// closed home directory could build anything. A program would also differ when it is built from
-// another place. Names below these directories show whether they exist.
+// Returns whether the name's answer is implied. NVRTC always asks whether the program's directory
+// and its working directory exist. If the daemon looked at them, users with a closed home directory
+// could not build, and a program built from another place would differ. Names below these
+// directories show whether they exist.
 bool IsImplied(const FileName& name) {
   return name.below.empty() && (name.root == 0 || name.root == kWorkingDirectoryRoot);
 }

@@ -29,13 +29,12 @@ struct VisibleRoot {
 };
 
 /// The files of one job. Looks names up in the requester's files, and records the answers. Contents
-/// of files are not kept: a name that is asked again is read again, and must be as before.
-/// Thread-safe: Finish may take the closure while a call still hangs.
+/// are not kept: a name that is asked again is read again, and must be unchanged. Thread-safe:
+/// Finish may take the closure while a call still hangs.
 class ClosureRecorder final : public JobFiles {
  public:
-  /// The traits of the files' texts that matter to the cache besides their bytes. A name that can
-  /// be pasted together from parts in several texts, the request's among them, counts as if it
-  /// stood in one.
+  /// Properties of the files' texts that matter to the cache besides their bytes. A name that can
+  /// be pasted together from parts in several texts, including the request's, counts as found.
   struct Traits {
     std::string time_token;         ///< first one found, and its file; empty: none
     bool path_tokens = false;       ///< paths may show, and not only as text
@@ -76,14 +75,14 @@ class ClosureRecorder final : public JobFiles {
     Traits traits;
     bool asked = false;  ///< a question outside the toolchain came, answered or not
   };
-  /// Called before a job that begins with a text parsed from these answers to another job. If all
-  /// of them are still true, they become the first answers of this job. Returns false if they are
-  /// not; this recorder must not be used then. An error ends the job: that of the path token's
-  /// event, or kFilesNeeded, which the job would run into. Blocks as long as the disk does, and
-  /// uses only what it owns. The caller calls the first question's event itself.
+  /// Called before a job that begins with a preamble, with the answers of its parse. If all of them
+  /// are still true, they become the first answers of this job. If not, returns false, and this
+  /// recorder must not be used. An error ends the job: that of the path token's event, or
+  /// kFilesNeeded, which the job would meet too. Blocks as long as the disk does, and uses only
+  /// what it owns. The caller calls the first question's event itself.
   [[nodiscard]] Result<bool> Adopt(const Record& parsed);
   /// Ends all answers and returns the record. No first_question event starts from now on; waits for
-  /// one that is running.
+  /// a running one.
   [[nodiscard]] Record Finish();
 
  private:

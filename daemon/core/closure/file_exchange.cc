@@ -11,7 +11,7 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// The daemon reads at most as much of one file when it opens the file itself.
+// The same limit as for a file that the daemon opens itself.
 constexpr uint64_t kMaxFileBytes = 64u << 20;
 constexpr size_t kMaxRefusalBytes = 512;
 // Bounds of one message's questions.
@@ -36,8 +36,8 @@ class FileExchange::Files final : public RequesterFiles {
       if (!looked_.contains(*file.name)) unknown.push_back(file.name);
     }
     Gather(unknown, false);
-    // A claimed digest that agrees must be proven by the contents. One that differs is believed: it
-    // proves only that the caller has another file.
+    // A claimed digest that agrees must be proven by the contents. One that differs needs no proof:
+    // the caller has another file.
     std::vector<const FileName*> unproven;
     for (const ExpectedFile& file : expected) {
       if (file.digest != nullptr && IsClaimed(*file.name, *file.digest)) {
@@ -71,13 +71,13 @@ class FileExchange::Files final : public RequesterFiles {
  private:
   struct Looked {
     Result<SeenFile> seen;
-    bool proven = true;  ///< false: a file whose digest the caller only claims
+    bool proven = true;  ///< false: the caller only claims the digest
   };
 
   QuestionPtr MakeQuestion(const FileName& name, bool contents) const {
     auto question = std::make_shared<Question>();
     question->asked = {directories_.PathOf(name), contents};
-    // The name lies nowhere, so it is absent.
+    // The name has no path, so it is absent.
     if (question->asked.path.empty()) question->answer = Contents{};
     return question;
   }

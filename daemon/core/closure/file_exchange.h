@@ -35,12 +35,12 @@ struct CallerAnswer {
   uint64_t size = 0;  ///< bytes; of a file
   /// Set for a file, unless its contents follow.
   std::optional<Digest> digest = std::nullopt;
-  /// The reason why the caller does not tell; empty: it does.
+  /// The reason of a refusal; empty: not refused.
   std::string refusal = {};
 };
 
 /// Questions to one caller about its files, and the answers, one after the other. A thread that
-/// asks waits; the thread that carries the questions to the caller never does. Thread-safe. Held by
+/// asks waits; the thread that sends the questions to the caller never does. Thread-safe. Held by
 /// shared_ptr, because a thread may still wait when the call is over.
 class FileExchange final : public CallerFiles, public std::enable_shared_from_this<FileExchange> {
  public:
@@ -50,8 +50,8 @@ class FileExchange final : public CallerFiles, public std::enable_shared_from_th
     std::chrono::milliseconds patience{30'000};        ///< since the caller last sent something
   };
 
-  /// `asked` is called, without a lock, when there are questions to be taken. It must stay callable
-  /// as long as the exchange lives.
+  /// `asked` is called, without a lock, when Take has questions. It must stay callable as long as
+  /// the exchange lives.
   FileExchange(const Options& options, std::shared_ptr<SentContents> sent,
                std::function<void()> asked)
       : options_(options), sent_(std::move(sent)), asked_(std::move(asked)) {}
@@ -59,11 +59,11 @@ class FileExchange final : public CallerFiles, public std::enable_shared_from_th
   std::unique_ptr<RequesterFiles> Open(RootDirectories directories) override;
   [[nodiscard]] bool failed() const override;
 
-  // For the thread that carries questions and answers.
+  // For the thread that sends questions and receives answers.
 
-  /// Returns the next questions, at most one message's worth; empty: there is none to ask now.
+  /// Returns the next questions, at most one message's worth; empty: none now.
   [[nodiscard]] std::vector<CallerQuestion> Take();
-  /// Returns whether questions were taken that are not answered yet.
+  /// Returns whether taken questions are unanswered.
   [[nodiscard]] bool awaits_answers() const;
   /// Returns the bytes received of contents that are not complete yet.
   [[nodiscard]] uint64_t incomplete_bytes() const;
@@ -72,8 +72,7 @@ class FileExchange final : public CallerFiles, public std::enable_shared_from_th
   [[nodiscard]] Status Answer(CallerAnswer answer);
   /// Takes the next bytes of the contents that the last answer announced.
   [[nodiscard]] Status Append(std::string_view contents);
-  /// Ends the exchange: there will be no more answers, and each waiter gets `why`. The first reason
-  /// counts.
+  /// Ends the exchange: each waiter gets `why`, and no answers follow. The first reason counts.
   void End(Error why);
 
  private:

@@ -23,10 +23,10 @@ struct FileTraits {
 /// Returns the traits of the file with this name below a directory of -I.
 [[nodiscard]] FileTraits FileTraitsOf(std::string_view below, std::string_view text);
 
-/// The traits of files that users' programs read, for a day and in memory only, so that the text of
-/// a header is not read again for each program. Each uid has its own: the time that a compile takes
-/// tells no user that another one has the same file. Bounded in bytes, for each account and for all
-/// together. Thread-safe.
+/// The traits of files that users' programs read, for a day and in memory only, so that a header's
+/// text is not scanned again for each program. Each uid has its own: otherwise the time of a
+/// compile would disclose that another user has the same file. Bounded in bytes, for each account
+/// and for all together. Thread-safe.
 class KnownFileTraits {
  public:
   explicit KnownFileTraits(Now now);

@@ -17,8 +17,8 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// Names in the macros of assertions. A program that gives one of them another meaning can make a
-/// number of the path beside it.
+/// Names in the macros of assertions. A program that redefines one of them can make a number of the
+/// path beside it.
 constexpr auto kMeanings = std::to_array<std::string_view>({"__LINE__",
                                                             "__func__",
                                                             "__PRETTY_FUNCTION__",
@@ -88,10 +88,10 @@ class UseReader {
   [[nodiscard]] bool doubt() const { return doubt_; }
 
  private:
-  /// An #if and what belongs to it.
+  /// An #if with its branches.
   struct Group {
     int before;                ///< depth of parentheses in front of it
-    std::optional<int> after;  ///< that behind each of its branches so far
+    std::optional<int> after;  ///< depth behind each of its branches so far
     bool has_else = false;
   };
 
@@ -152,7 +152,7 @@ class UseReader {
     Take(word, true);
   }
 
-  /// A number with what belongs to it, so that its apostrophes begin no literal.
+  /// A number with its suffix and separators, so that its apostrophes begin no literal.
   void Number() {
     while (at_ < text_.size()) {
       const char c = text_[at_];
@@ -298,7 +298,7 @@ PathUses PathUsesIn(std::string_view text, bool of_cccl) {
   // #, \, ^, [ and ], where the language is C++14 or older. They stand in comments, too.
   const bool trigraphs = HoldsOneOf(text, {"?\?=", "?\?/", "?\?'", "?\?(", "?\?)"});
   if (!reader.doubt() && !trigraphs) return uses;
-  // Each word may be code, in any place.
+  // Any word may be code.
   const TextTraits words = ScanText(text);
   uses.parts = PartsIn(text);
   // Such a splice may divide any word.

@@ -14,8 +14,8 @@ struct PathUses {
   /// Assertions and CCCL's macros like them. They pass a path to a function that the compiler does
   /// not know, so an output shows the whole path as text, or nothing of it.
   bool as_text = false;
-  /// Anything else: the length of a path, a hash of it, a part of it. Or the text holds a canonical
-  /// name itself.
+  /// Other uses: the length of a path, a hash of it, a part of it. Or the text itself holds a
+  /// canonical name.
   bool as_number = false;
   /// An assertion in any text of the program may be more than text: arguments of a macro may begin
   /// or end in another text than this, or a name in the macro of assertions has another meaning.
@@ -23,7 +23,8 @@ struct PathUses {
   /// The parts of names (NameParts) in the code.
   NameParts parts;
 
-  /// Returns whether what a compile shows of paths can be more than text. For those of all texts.
+  /// Returns whether a compile may show more of paths than text. For the uses in all texts
+  /// together.
   [[nodiscard]] bool ShowMoreThanText() const {
     return as_number || (as_text && doubts_assertions);
   }
@@ -38,12 +39,12 @@ struct PathUses {
 };
 
 /// Returns the uses in one file, or in another whole text that the preprocessor sees. Comments do
-/// not count. `of_cccl`: the file stands where CCCL's files do, so that macros like assertions mean
-/// there what CCCL means by them.
+/// not count. `of_cccl`: the file lies where CCCL's files do, so macros like assertions have CCCL's
+/// meaning.
 [[nodiscard]] PathUses PathUsesIn(std::string_view text, bool of_cccl);
 
-/// Returns whether a file of this name, below a directory of -I, stands where CCCL's files do, and
-/// is made of CCCL's macros. Projects have directories of the name cuda/, too.
+/// Returns whether a file of this name, below a directory of -I, lies where CCCL's files do and
+/// uses CCCL's macros. Other projects have directories named cuda/, too.
 [[nodiscard]] bool IsOfCccl(std::string_view below, std::string_view text);
 /// Returns the part of the answer that comes from the name alone.
 [[nodiscard]] bool IsNamedLikeCccl(std::string_view below);

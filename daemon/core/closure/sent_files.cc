@@ -12,7 +12,7 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// One account may hold an eighth of each. That is enough for all that a build reads of a CCCL tree,
+// One account may hold an eighth of each: enough for the files of a CCCL tree that a build reads,
 // and for the digests of several trees.
 constexpr size_t kContentsBytes = 256u << 20;
 constexpr size_t kDigestBytes = 64u << 20;
@@ -43,7 +43,7 @@ void SentContents::Keep(uid_t uid, Account account, const Digest& digest,
   if (uid == kOverflowUid) return;
   const Digest key = UsersKey(uid, digest);
   sent_.Remember(key, account, true, 0);
-  // One entry that stands for all of this user's, for SentAny.
+  // For SentAny: one entry that represents all of this user's.
   if (const Digest any = UsersKey(uid, {}); !sent_.Find(any)) sent_.Remember(any, account, true, 0);
   const size_t size = bytes->size();
   contents_.Remember(key, account, std::move(bytes), size);

@@ -17,8 +17,8 @@
 namespace cccl_cache::daemon {
 
 /// A cache of contents that users sent, for a limited time and in memory only, so that each travels
-/// once. A digest from a user counts only if that user sent the contents. So no user gets anything
-/// for a digest known from elsewhere. Bounded in bytes, for each account and for all together.
+/// once. A digest from a user counts only if that user sent the contents, so a digest from
+/// elsewhere is worth nothing. Bounded in bytes, for each account and for all together.
 /// Thread-safe.
 class SentContents {
  public:
@@ -45,11 +45,11 @@ struct AnsweredFiles {
 };
 using AnsweredFilesPtr = std::shared_ptr<const AnsweredFiles>;
 
-/// The files outside the toolchain of a caller that sent them and may be gone, as one of its builds
-/// was answered about them. The same names exist and are the same inodes. Contents are those that
-/// the caller's user sent lately, or those that still lie where the daemon may open them.
+/// The sent files of a caller that may be gone, as its build recorded them: the same names exist
+/// and are the same inodes. Contents are those that the user sent recently, or those of files that
+/// the daemon may open itself.
 ///
-/// kFilesNeeded: the build was not answered about that path, or the contents are gone.
+/// kFilesNeeded: the build did not ask for that path, or the contents are gone.
 class RecalledFiles final : public RequesterFiles {
  public:
   struct Sources {
@@ -59,8 +59,8 @@ class RecalledFiles final : public RequesterFiles {
     std::unique_ptr<RequesterFiles> daemons;
   };
 
-  /// `directories`: those under which the names are asked for now. They may differ from those of
-  /// the answered build, as long as the paths are the same.
+  /// `directories`: the roots of the present questions. They may differ from those of the answered
+  /// build, as long as the paths are the same.
   RecalledFiles(AnsweredFilesPtr answered, RootDirectories directories, Sources sources);
 
   Result<SeenFile> Look(const FileName& name) override;

@@ -26,7 +26,7 @@ constexpr std::string_view kPrettyFunction = "__PRETTY_FUNCTION__";
 constexpr std::string_view kAssertFail = "__assertfail";
 constexpr std::string_view kHostAssertFail = "__assert_fail";
 
-/// Those that a program can paste together from parts and make something of.
+/// Names that a program can paste together from parts and use.
 constexpr std::array kAll = {kDate,           kTime,        kTimestamp,      kFile,
                              kBaseFile,       kBuiltinFile, kSourceLocation, kAssert,
                              kPrettyFunction, kAssertFail,  kHostAssertFail};
@@ -91,9 +91,9 @@ class NameParts {
   /// Returns what it takes to paste one of the names above out of two or more parts.
   [[nodiscard]] Needed NeededFor(std::string_view name) const;
 
-  /// Returns whether the identifier is one that each paste of a name needs: a part with an
-  /// underscore, or an ending of `assert`. The only exception is `assert` pasted from single
-  /// letters. Few texts have such an identifier.
+  /// Returns whether each paste of a name needs such an identifier: a part with an underscore, or
+  /// an ending of `assert`. Exception: `assert` pasted from single letters. Few texts have such an
+  /// identifier.
   [[nodiscard]] static bool IsNeeded(std::string_view identifier);
   /// Adds every identifier for which IsNeeded is true.
   static constexpr void AddNeeded(WordFilter& filter) {
@@ -122,7 +122,7 @@ class NameParts {
   std::bitset<kMaxParts> found_;
 };
 
-/// The things besides code that a text can make a compiler put into its output. ScanText looks for
+/// Tokens by which a text can make a compiler's output depend on more than code. ScanText looks for
 /// whole identifiers anywhere, in comments and strings too. A false alarm costs a hit; an oversight
 /// gives a wrong hit.
 struct TextTraits {

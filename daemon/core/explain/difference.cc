@@ -41,7 +41,7 @@ std::vector<std::string> Missing(const std::vector<std::string>& some,
   return missing;
 }
 
-// Compares texts that only one side has; two texts of the same name are one that changed.
+// Compares texts that only one side has; two texts of the same name count as one changed text.
 void CompareTexts(DifferenceField field, const std::vector<std::string>& was,
                   const std::vector<std::string>& is, std::vector<Difference>* differences) {
   const std::vector<std::string> gone = Missing(was, is);
@@ -126,7 +126,7 @@ std::vector<Difference> InTheRequest(const PastBuild& was, const PastBuild& is) 
 }
 
 void CompareFiles(const PastBuild& was, const PastBuild& is, std::vector<Difference>* differences) {
-  // Equal numbers stand for the same places only in the same search order.
+  // Equal numbers mean the same places only in the same search order.
   const bool same_roots = was.client_prefixes.size() == is.client_prefixes.size();
   const auto name_in = [&](const PastBuild& build, const FileName& name) {
     return same_roots ? fmt::format("{}:{}", name.root, name.below) : ClientPath(build, name);
@@ -137,7 +137,7 @@ void CompareFiles(const PastBuild& was, const PastBuild& is, std::vector<Differe
   }
   for (const ClosureEntry& entry : is.closure->entries) {
     const auto found = before.find(name_in(is, entry.name));
-    // A file that was not asked for before follows from something else that differs.
+    // A file that was not asked for before is a consequence of another difference.
     if (found == before.end()) continue;
     const ClosureEntry& old = *found->second;
     Difference difference{DifferenceField::kHeader, ClientPath(is, entry.name),
@@ -164,7 +164,7 @@ bool Resembles(const PastBuild& build, const PastBuild& other) {
   return build.program == other.program || build.source.digest == other.source.digest;
 }
 
-// Returns how unlikely it is that the same build was meant.
+// Returns the distance that this difference adds between two builds.
 size_t WeightOf(const Difference& difference) {
   switch (difference.field) {
     case DifferenceField::kSource:
@@ -193,7 +193,7 @@ size_t WeightOf(const std::vector<Difference>& differences) {
   return weight + (elsewhere ? 1 : 0);
 }
 
-// If only one of them depends on its paths, something else that differs made it so.
+// If only one of them depends on its paths, another difference is the cause.
 bool BothShowPaths(const PastBuild& was, const PastBuild& is) {
   return was.path_dependent && is.path_dependent;
 }
@@ -218,8 +218,8 @@ bool SamePlace(const PastBuild& was, const SearchDirectory& old, const PastBuild
 // Longer search orders are compared number by number.
 constexpr size_t kMaxAligned = 64;
 
-// Costs of an alignment: one directory taken for another, and one that is new or gone. Two that
-// differ in the same places have rather changed than come and gone.
+// Costs of an alignment: one directory replaced by another, and one added or removed. A changed
+// directory is cheaper than one removed and one added.
 constexpr size_t kRenamed = 1;
 constexpr size_t kChanged = 10;
 constexpr size_t kAlone = 10;

@@ -38,30 +38,28 @@ struct Difference {
   bool operator==(const Difference&) const = default;
 };
 
-/// Returns in what `is` differs from the earlier build `was`, the lightest difference first.
-/// Compares headers only if both closures are known.
+/// Returns the differences of `is` from the earlier build `was`, the smallest first. Compares
+/// headers only if both closures are known.
 [[nodiscard]] std::vector<Difference> Differences(const PastBuild& was, const PastBuild& is);
 
-/// Returns why paths are among these differences: which options of `is` make its output show them.
-/// Empty if no directory is among them, or if one of the outputs does not show paths.
+/// Returns which options of `is` make its output show paths, if directories are among these
+/// differences. Empty if none is, or if one of the outputs does not show paths.
 [[nodiscard]] std::string WhyPathsCount(const PastBuild& was, const PastBuild& is,
                                         std::span<const Difference> differences);
 
-/// Returns, of these builds, the newest first, the one that `build` differs least from, or null if
-/// there is none. Only a build that was kept and resembles it counts: of the same kind, with the
-/// same program name or contents.
+/// Returns the build, of these (newest first), with the least difference from `build`, or null.
+/// Only kept builds of the same kind with the same program name or contents count.
 [[nodiscard]] PastBuildPtr Nearest(std::span<const PastBuildPtr> builds, const PastBuild& build);
 
-/// Returns in what these files differ from the past build's closure: at most `most` differences.
-/// Blocks as long as the disk does.
+/// Returns the differences between these files and the past build's closure, at most `most`. Blocks
+/// as long as the disk does.
 [[nodiscard]] std::vector<Difference> FilesChangedSince(const PastBuild& was, RequesterFiles& files,
                                                         size_t most);
 
-/// Returns in what the directories of two builds differ as far as their fingerprints know them.
-/// Paths are compared only if both outputs show paths. The search orders are compared as sequences:
-/// a directory that was added or removed is reported by its own name, and those that follow it are
-/// not. A working directory that differs is reported once, and not again for each directory below
-/// it. Pure.
+/// Returns the differences between the directories of two builds, as far as fingerprints cover
+/// them. Paths are compared only if both outputs show paths. The search orders are compared as
+/// sequences: an added or removed directory is reported, those that follow it are not. A different
+/// working directory is reported once, and not for each directory below it. Pure.
 [[nodiscard]] std::vector<Difference> DirectoryDifferences(const PastBuild& was,
                                                            const PastBuild& is);
 

@@ -15,7 +15,7 @@ namespace cccl_cache::daemon {
 namespace {
 
 constexpr size_t kMaxDifferences = 32;
-// A user who edited a header looks for that one; a whole other checkout need not be listed.
+// Enough to find an edited header; a different checkout need not be listed in full.
 constexpr size_t kMaxFiles = 8;
 
 constexpr const char* kNotCompared =
@@ -25,7 +25,7 @@ constexpr const char* kNotCompared =
 
 EarlierBuild NameOf(const PastBuild& build) { return {build.key, build.outcome, build.time}; }
 
-// Explains in what `is` differs from the earlier build `was`, if in anything.
+// Adds the differences of `is` from the earlier build `was`, if there are any.
 void Tell(std::vector<Difference> differences, const PastBuild& was, const PastBuild& is,
           Explanation* explanation) {
   explanation->verdict = differences.empty() ? Verdict::kNotKept : Verdict::kDiffers;
@@ -42,7 +42,7 @@ Verdict VerdictOf(EvictionCause cause) {
   return cause == EvictionCause::kShadowCheck ? Verdict::kShadowCheck : Verdict::kEvicted;
 }
 
-// Returns the build's own reason for not being kept, if it was not.
+// Returns the reason why the build was not kept, or none if it was.
 std::optional<Explanation> OwnReason(const PastBuild& build) {
   if (build.kept()) return std::nullopt;
   Explanation explanation;

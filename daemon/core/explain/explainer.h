@@ -35,7 +35,7 @@ enum class Verdict : uint8_t {
   kUncacheable = 7,  ///< `reason` says why it is never kept
   kFailed = 8,       ///< it does not compile; `reason` says why
   kNotKept = 9,      ///< it was built before, and its entry is gone
-  /// No remembered build of this user has this key, and the user was given no artifact of this key.
+  /// No remembered build of this user has this key, and the user received no artifact of it.
   kUnknownKey = 10,
 };
 
@@ -50,15 +50,15 @@ struct EarlierBuild {
 struct Explanation {
   Verdict verdict = Verdict::kNeverSeen;
   TierName tier = TierName::kNone;  ///< where the artifact lies now
-  /// What each tier has, in the order in which a build asks them, up to the one that has it. None:
-  /// no tier is asked.
+  /// The finding of each tier, in the order in which a build asks them, up to the one that has it.
+  /// Empty: no tier is asked.
   std::vector<TierLook> tiers;
   std::string reason;
-  /// When the entry went. For a key that nothing happened to: when it was compiled.
+  /// When the entry was dropped. For a key without such an event: when it was compiled.
   std::optional<std::chrono::system_clock::time_point> since;
   std::optional<EarlierBuild> nearest;
-  std::vector<Difference> differences;  ///< the most telling ones
-  size_t more_differences = 0;          ///< how many were left out
+  std::vector<Difference> differences;  ///< the most important ones
+  size_t more_differences = 0;          ///< number left out
 };
 
 /// A build that is a miss, beside the user's earlier builds.
@@ -69,17 +69,17 @@ struct Comparison {
   std::vector<Difference> since_same;     ///< files that changed since then
   std::vector<Difference> since_nearest;  ///< the same
 
-  /// Looks for files that changed. Blocks as long as the caller's disk does, and uses nothing else.
+  /// Finds changed files. Blocks as long as the caller's disk does, and uses only what it owns.
   void LookAt(RequesterFiles& files);
 };
 
-/// So many keys that begin alike are counted.
+/// Maximum number of keys with one prefix that are counted.
 inline constexpr size_t kMaxCountedKeys = 16;
-/// Returns the error for a prefix with which `count` keys begin that the user knows.
+/// Returns the error for a prefix of `count` keys of this user.
 [[nodiscard]] Error SeveralKeys(const DigestPrefix& prefix, size_t count);
 
-/// Says why a build was, or would be, compiled. A user is told only of own builds, and of entries
-/// whose inputs the user presents. Thread-safe.
+/// Explains why a build was, or would be, compiled. A user learns only of own builds, and of
+/// entries whose inputs the user presents. Thread-safe.
 class Explainer {
  public:
   using Done = std::function<void(Result<Explanation>)>;
@@ -111,7 +111,7 @@ class Explainer {
   [[nodiscard]] Explanation OfWholeKey(const Digest& key, uid_t uid) const;
   /// For a key that the history does not have.
   [[nodiscard]] Explanation Answered(const Digest& key, uid_t uid) const;
-  /// Returns what became of an entry that is there no more.
+  /// Returns the reason why an entry is gone.
   [[nodiscard]] std::optional<Explanation> GoneSince(const Digest& key) const;
   [[nodiscard]] std::optional<Explanation> GoneSince(const BuildPlan& plan,
                                                      const Manifest* manifest,

@@ -18,7 +18,7 @@
 
 namespace cccl_cache::daemon {
 
-/// The bytes of a deposit, shared by all callers that they are handed to.
+/// The bytes of a deposit, shared by all callers that get them.
 using DepositContents = std::shared_ptr<const std::string>;
 
 /// Description of a deposit, without its contents.
@@ -27,7 +27,7 @@ struct DepositRecord {
   uid_t uid = 0;  ///< the depositor: its account is charged, and it may list and remove the deposit
   DepositScope scope;
   std::string name_space;
-  Digest fields;  ///< digest of what it was made from; with the namespace, its identity
+  Digest fields;  ///< digest of the fields; with the namespace, its identity
   uint64_t size = 0;
   std::chrono::sys_seconds made{};
   std::chrono::sys_seconds used{};  ///< roughly: see DepositIndex::Use
@@ -42,7 +42,7 @@ class DepositStore {
  public:
   virtual ~DepositStore() = default;
 
-  /// Returns null if it is not there or does not verify, kUnavailable if the disk does not give it.
+  /// Returns null if it is missing or does not verify, kUnavailable if the disk can't be read.
   virtual Result<DepositContents> Get(const Digest& key) = 0;
   /// The same without waiting for a disk. If this returns null, the disk may still have it.
   virtual DepositContents FindInMemory(const Digest& key) = 0;

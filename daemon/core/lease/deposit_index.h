@@ -21,14 +21,13 @@
 
 namespace cccl_cache::daemon {
 
-/// Records which deposits are kept and whose they are, and chooses which to evict. The bytes of
-/// each account are bounded, and those of all accounts together. To make room for a deposit, its
-/// account's own least recently used ones are evicted, then those of the account that has most. So
-/// no user evicts what others use. Within an account, the user who has most loses them.
-/// Thread-safe.
+/// Records the kept deposits with their owners, and chooses which to evict. The bytes of each
+/// account are bounded, and those of all together. To make room for a deposit, its account's own
+/// least recently used ones are evicted, then those of the account that has most. So no user evicts
+/// deposits that others use. Within an account, the user who has most loses them. Thread-safe.
 class DepositIndex {
  public:
-  /// Least number of bytes that a deposit counts, so that a million empty ones are not free.
+  /// Minimum charge of a deposit in bytes, so that a million empty ones are not free.
   static constexpr uint64_t kLeastCharge = 16 << 10;
 
   /// `find_account` may be empty: each uid counts as itself.
@@ -37,22 +36,21 @@ class DepositIndex {
 
   /// Returns whether a deposit of this size, in bytes, may be kept at all.
   [[nodiscard]] bool Fits(uint64_t size) const;
-  /// Returns the bytes that a deposit of this size counts.
+  /// Returns the charge of a deposit of this size, in bytes.
   [[nodiscard]] static uint64_t Charge(uint64_t size) { return std::max(size, kLeastCharge); }
   /// Adds the deposit as the most recently used one, in place of one of the same key. Returns the
   /// keys that were evicted for it, or its own key if it does not fit at all.
   [[nodiscard]] std::vector<Digest> Add(const DepositRecord& record);
-  /// Returns the number of the addition it came with; a later addition of the same key has another.
+  /// Returns the number of the addition that made it; a later addition of the same key has another.
   [[nodiscard]] std::optional<uint64_t> Find(const Digest& key) const;
   /// Marks the deposit as used. Returns its record if that is to be written: once an hour.
   [[nodiscard]] std::optional<DepositRecord> Use(const Digest& key, std::chrono::sys_seconds now);
-  /// Returns false, and does nothing, if another addition has replaced that one, or nothing is
-  /// there.
+  /// Returns false, and does nothing, if another addition replaced it, or there is no deposit.
   [[nodiscard]] bool Remove(const Digest& key, uint64_t addition);
-  /// Returns what was removed, or none, and does nothing, unless this user deposited it.
+  /// Returns the removed record. Returns none, and does nothing, unless this user deposited it.
   [[nodiscard]] std::optional<DepositRecord> RemoveOwn(const Digest& key, uid_t uid);
-  /// Returns what this user deposited, in the order of the keys: at most `count`, from the first
-  /// one behind `after`, or from the first one if `after` is none.
+  /// Returns this user's deposits in the order of the keys: at most `count`, after the key `after`
+  /// or from the first one.
   [[nodiscard]] std::vector<DepositRecord> List(uid_t uid, const std::optional<Digest>& after,
                                                 size_t count) const;
   /// Returns the users who deposited anything, ascending.
@@ -64,7 +62,7 @@ class DepositIndex {
     DepositRecord record;
     uint64_t addition = 0;
   };
-  // `usage_` says who loses what, because it counts the uids of an account together.
+  // `usage_` selects the uid that loses one, because it counts the uids of an account together.
   using Lru = PerUserLru<Digest, Kept, DigestHash, uid_t>;
 
   void Drop(const Digest& key) REQUIRES(mutex_);

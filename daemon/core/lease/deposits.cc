@@ -44,7 +44,7 @@ Deposits::Deposits(Options options, Parts parts)
     : options_(std::move(options)),
       parts_(parts),
       index_(options_.limits, parts_.find_account),
-      // Fence 0 stands for a waiter.
+      // Fence 0 means a waiter.
       table_({.first_fence = FirstFence(options_.run ? *options_.run : 0),
               .patience = kHeartbeats * options_.limits.heartbeat,
               .longest = options_.limits.longest_lease,
@@ -119,7 +119,8 @@ void Deposits::DiskRead(const CallPtr& call, DepositContents found) {
     return call->tell(DepositFound{std::move(found)});
   }
   Enter(call);
-  // A caller that left while the disk was read had no place then: it leaves the table now.
+  // A caller that left while the disk was read had no place in the table then, so it leaves the
+  // table now.
   if (!StopReading(call->waiter)) table_.Leave(call->waiter);
 }
 
@@ -158,8 +159,8 @@ void Deposits::Enter(const CallPtr& call) {
 
 void Deposits::Granted(const CallPtr& call, const LeaseGrant& grant) {
   if (!index_.Find(call->claim.key)) return AskCluster(call, grant);
-  // It was published after the first look and before this lease. A caller that does not know of its
-  // lease can't renew it.
+  // It was published between the first look-up and this lease. The caller can't renew a lease that
+  // it does not know yet.
   table_.SuspendTimeout(call->waiter);
   const auto go_without = [this, call, grant] { GoWithout(*call, grant); };
   const auto found = std::make_shared<DepositFound>();
@@ -184,8 +185,8 @@ void Deposits::AskCluster(const CallPtr& call, const LeaseGrant& grant) {
   const auto name = SharedNameOf(call->claim.scope, IdentityOf(call->claim));
   if (!name) return TellNews(*call, grant);
   table_.SuspendTimeout(call->waiter);
-  // Ended by the first answer, or when the caller leaves: once the caller has its lease, a later
-  // answer is of no use.
+  // Stopped by the first answer, or when the caller leaves: after the caller has its lease, an
+  // answer is useless.
   std::stop_source ended;
   {
     const MutexLock lock(mutex_);
@@ -378,7 +379,7 @@ bool Deposits::Remove(const Digest& key, uid_t uid) {
     if (!removed) return false;
     parts_.store.Remove(key);
   }
-  // Or the next caller would be handed it again.
+  // Otherwise the next caller would get it again.
   const auto name = SharedNameOf(removed->scope, IdentityOf(*removed));
   if (name) parts_.cluster->Forget(*name);
   return true;

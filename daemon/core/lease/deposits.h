@@ -31,7 +31,7 @@
 
 namespace cccl_cache::daemon {
 
-/// One caller's request for a deposit. The key was made from the scope, so knowing it is no way to
+/// One caller's request for a deposit. The key covers the scope, so a known key gives no access to
 /// another's deposit.
 struct DepositClaim {
   Digest key;
@@ -40,17 +40,17 @@ struct DepositClaim {
   DepositScope scope;
   std::string name_space;
   Digest fields;
-  std::chrono::milliseconds wait{0};  ///< longest wait for the lease or the deposit; 0: without end
+  std::chrono::milliseconds wait{0};  ///< maximum wait for the lease or the deposit; 0: no limit
   bool accepts_release = false;       ///< see LeaseTable::Wait
 };
 
-/// Numbers of what is kept, held and waited for now.
+/// Present numbers of deposits, leases and waiters.
 struct DepositGauges {
   TierSize kept;
   LeaseTable::Gauges leases;
 };
 
-/// Keeps what only clients can make. Hands out a deposit that is there. If none is there, grants a
+/// Keeps deposits, which clients make. Returns an existing deposit; if there is none, grants a
 /// lease to one caller and lets the others wait. Thread-safe. Every waiter must have left before
 /// the object ends.
 class Deposits {
@@ -60,11 +60,11 @@ class Deposits {
 
   struct Options {
     DepositLimits limits;
-    /// How long one read of the disk may take.
+    /// Time limit of one disk read.
     std::chrono::milliseconds disk_patience{5'000};
     /// Number of this run of the daemon over this store, greater than that of each run before, so
-    /// that no fence is given out twice. An error: the number is not known yet (Counted), and
-    /// callers that want a lease are told so.
+    /// that fences are unique. An error: the number is not known yet (Counted), and callers that
+    /// need a lease get the error.
     Result<uint64_t> run = uint64_t{0};
     /// Groups whose deposits the nodes share, by gid: the name is the same on all nodes.
     std::map<gid_t, std::string> shared_groups = {};
@@ -77,33 +77,33 @@ class Deposits {
     Statistics& statistics;
     FindAccount find_account = {};  ///< as DepositIndex has it
     Cluster* cluster = nullptr;     ///< the other nodes; null: there are none
-    /// Counts what a caller came to, on any thread. May be null.
+    /// Counts the outcome of a call, on any thread. May be null.
     std::function<void(Account account, DepositUse use)> note = {};
   };
 
-  /// Loads what the store holds; what exceeds the limits is evicted.
+  /// Loads the store's records; deposits above the limits are evicted.
   Deposits(Options options, Parts parts);
   /// Closes the cluster.
   ~Deposits();
   Deposits(const Deposits&) = delete;
   Deposits& operator=(const Deposits&) = delete;
 
-  /// Grants leases from now on if none are granted yet and the number of this run is known. Loads
-  /// what the store holds again, which waits for the disk. Returns why no leases are granted.
+  /// Starts to grant leases, if it does not yet, once the number of this run is known. Loads the
+  /// store's records again, which waits for the disk. Returns why no leases are granted.
   Status Counted(const Result<uint64_t>& run);
 
   [[nodiscard]] WaiterId NewSeat() { return table_.NewSeat(); }
-  /// Tells the caller of the deposit or of its lease, perhaps before this returns; otherwise the
-  /// caller waits. A deposit that is only on the disk is read on threads of this user's.
+  /// Gives the caller the deposit or a lease, perhaps before this returns; otherwise the caller
+  /// waits. A deposit that is only on the disk is read on this user's threads.
   void Acquire(WaiterId waiter, const DepositClaim& claim, Tell tell);
   /// The contract of these is that of LeaseTable.
   void Leave(WaiterId waiter);
   void Fail(WaiterId waiter);
   [[nodiscard]] bool Beat(WaiterId waiter) { return table_.Beat(waiter); }
   void Postpone(WaiterId waiter) { table_.Postpone(waiter); }
-  /// Keeps what the holder made and hands it to all waiters. LeaseLost: the caller holds the lease
-  /// no more, or the number is another's. kOverloaded: the deposit is larger than a user's quota;
-  /// the lease is still held.
+  /// Keeps the holder's contents and gives them to all waiters. LeaseLost: the caller no longer
+  /// holds the lease, or the number is another's. kOverloaded: the deposit is larger than a user's
+  /// quota; the lease is still held.
   using Publication = std::variant<Ok, LeaseLost, Error>;
   [[nodiscard]] Publication Publish(WaiterId waiter, uint64_t fence, const DepositClaim& claim,
                                     const DepositFound& made);
@@ -118,23 +118,24 @@ class Deposits {
     return table_.List(only, more);
   }
   [[nodiscard]] std::vector<uid_t> Users() const { return index_.Users(); }
-  /// Returns false if this user deposited nothing under the key. What nodes share is taken back.
+  /// Returns false if this user has no deposit under the key. Also removes it from the other nodes'
+  /// Redis.
   [[nodiscard]] bool Remove(const Digest& key, uid_t uid);
   /// Marks the deposit as used, if there is one. Never waits for a disk.
   void Touch(const Digest& key) { NoteUse(key); }
 
   /// Returns the contents of a deposit that List named; this does not count as a use. Returns null
-  /// if it is there no more or can't be read. Reads the disk.
+  /// if it is gone or can't be read. Reads the disk.
   [[nodiscard]] DepositContents Read(const Digest& key);
   /// Reads a deposit from the disk, and drops it if it does not verify. Returns false if it was
-  /// dropped, kUnavailable if the disk does not give it: then it is kept.
+  /// dropped, kUnavailable if the disk can't be read: then it is kept.
   [[nodiscard]] Result<bool> Verify(const Digest& key);
-  /// Keeps, for this user alone, what was deposited elsewhere. kOverloaded: it is larger than a
-  /// user's quota. kUnavailable: there is no room now.
+  /// Keeps another daemon's deposit for this user alone. kOverloaded: it is larger than a user's
+  /// quota. kUnavailable: there is no room now.
   [[nodiscard]] Result<Inserted> Insert(uid_t uid, const std::string& name_space,
                                         const Digest& fields, DepositContents contents);
 
-  /// Ends all waiting and all leases: every caller is told that the daemon stops.
+  /// Ends all waits and leases: every caller gets the error that the daemon stops.
   void Stop();
 
   [[nodiscard]] const Options& options() const { return options_; }
@@ -151,17 +152,17 @@ class Deposits {
   };
   using CallPtr = std::shared_ptr<const Call>;
   void AskDisk(const CallPtr& call);
-  /// `found`: what the disk has under the call's key; may be null.
+  /// `found`: the disk's contents under the call's key; may be null.
   void DiskRead(const CallPtr& call, DepositContents found);
   void Enter(const CallPtr& call);
   void Granted(const CallPtr& call, const LeaseGrant& grant);
   void GoWithout(const Call& call, const LeaseGrant& grant);
-  /// Asks the other nodes before the caller is told of its lease, if they share such deposits.
+  /// Asks the other nodes, if they share such deposits, before the caller gets its lease.
   void AskCluster(const CallPtr& call, const LeaseGrant& grant);
   void TakeFromCluster(const Call& call, const LeaseGrant& grant, const ArtifactPtr& entry);
   /// Ends the question that this caller's lease waits for, if there is one.
   void StopAsking(WaiterId waiter);
-  /// Returns the name that the deposit has on all nodes; none: it stays on this one.
+  /// Returns the deposit's name on all nodes; none: it stays on this one.
   [[nodiscard]] std::optional<SharedEntry> SharedNameOf(const DepositScope& scope,
                                                         const Digest& identity) const;
   void Keep(const DepositClaim& claim, const DepositContents& contents);
@@ -176,14 +177,14 @@ class Deposits {
   bool DropLost(const Digest& key, uint64_t addition);
   void NoteUse(const Digest& key);
   [[nodiscard]] Status CheckFits(uint64_t size) const;
-  /// Counts what the store holds, and evicts what exceeds the limits.
+  /// Counts the store's deposits, and evicts those above the limits.
   void Load() EXCLUDES(changing_);
   void Take(const DepositRecord& record) REQUIRES(changing_);
 
   const Options options_;
   const Parts parts_;
-  /// Held while index and store are changed together, so that no caller removes what another one
-  /// publishes under the same key. Nothing waits for a disk meanwhile.
+  /// Held while index and store are changed together, so that a removal does not hit another
+  /// caller's publication under the same key. No holder waits for a disk.
   Mutex changing_;
   DepositIndex index_;
   LeaseTable table_;

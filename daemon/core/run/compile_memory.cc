@@ -15,8 +15,8 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// Calls `add` with the rest of each line that is an #include. Comments do not matter: this says
-/// only which programs are alike.
+/// Calls `add` with the rest of each line that is an #include. It only groups similar programs, so
+/// comments do not matter.
 template <typename Add>
 void ForEachInclude(std::string_view source, Add add) {
   constexpr std::string_view kBlanks = " \t";
@@ -62,7 +62,7 @@ std::optional<CompileMemory::Running> CompileMemory::Start(const Kind& kind, std
                                                            Urgency urgency,
                                                            const Callers& callers) {
   MutexLock lock(mutex_);
-  // With the lock, so that AddCaller finds the waiter or its account is among these.
+  // Under the lock, so that AddCaller finds the waiter, or its account is among these.
   std::vector<Account> accounts = callers.accounts ? callers.accounts() : std::vector<Account>();
   if (accounts.empty()) accounts.push_back(kind.account);
   Waiter waiter{
@@ -84,7 +84,7 @@ std::optional<CompileMemory::Running> CompileMemory::Start(const Kind& kind, std
   }
   if (!waiter.taken) {
     waiters_.erase(place);
-    Admit();  // those that waited behind it
+    Admit();  // waiters behind this one
     return std::nullopt;
   }
   return std::optional<Running>(std::in_place, *this, kind, *waiter.taken);
@@ -154,7 +154,7 @@ std::optional<CompileMemory::Taken> CompileMemory::OfReserve(const Waiter& waite
   const Account account = BestOf(waiter);
   const Use use = UseOf(account);
   const uint64_t free = reserve_.free();
-  // One account's compiles say nothing of another's.
+  // An estimate from another account does not count.
   const bool ordinary = waiter.known_to != account || waiter.bytes <= kUnknownBytes;
   if (use.compiles == 0 && ordinary) {
     return Taken{&reserve_, std::min(waiter.bytes, free / 2), account};
@@ -236,7 +236,7 @@ void CompileMemory::End(const Running& running) {
 }
 
 void CompileMemory::Learn(Account account, const Digest& kind, const Running& running) {
-  constexpr uint64_t kWeight = 16;  // of what is remembered, against a compile that needed less
+  constexpr uint64_t kWeight = 16;  // of the remembered peak against a smaller one
   const uint64_t peak = running.peak_bytes;
   if (uint64_t* const known = needed_.Use(kind)) {
     if (peak > *known) {

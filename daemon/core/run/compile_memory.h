@@ -21,36 +21,36 @@
 
 namespace cccl_cache::daemon {
 
-/// Starts compiles only while the memory that they are expected to need fits a limit. What earlier
-/// compiles of a kind needed is what the next one is expected to need. Thread-safe.
+/// Starts compiles only while their expected memory fits a limit. The estimate for a compile comes
+/// from earlier compiles of its kind. Thread-safe.
 ///
-/// Three quarters of the limit are shared by all compiles. One that needs more counts as three
-/// quarters, so each can run. First come callers' compiles of accounts that have none running: an
-/// account whose last one just ended is behind the others. Then come other callers' compiles by
-/// age, then those that no caller waits for. A caller's compile that does not fit is passed by at
-/// most `kMaxPassedBy` others of its rank or below, and by `kMaxPassedByAny` of any rank.
+/// Three quarters of the limit are shared by all compiles. A compile that needs more counts as
+/// three quarters, so each can run. First come compiles of accounts without a running one (an
+/// account whose last compile just ended comes behind the others), then other callers' compiles by
+/// age, then compiles without a waiting caller. At most `kMaxPassedBy` compiles of its rank or
+/// below, and `kMaxPassedByAny` of any rank, overtake a caller's compile that does not fit.
 ///
 /// The last quarter is a reserve for callers' compiles that would have to wait for the shared part:
-/// of accounts with little running, of root, and of the daemon's own user. An account with none
-/// running starts an ordinary compile at once, whatever runs and waits: an unknown one, or one that
-/// needs no more than `kUnknownBytes`.
+/// of accounts with little running, of root, and of the daemon's own user. An account without a
+/// running compile may always start one of at most `kUnknownBytes` (also the estimate for unknown
+/// compiles).
 class CompileMemory {
  public:
   enum class Urgency {
     kCaller,  ///< a caller waits for it
     kIdle,    ///< no caller does
   };
-  /// The callers that wait for a compile, those that come later included.
+  /// The present and future callers of a compile.
   struct Callers {
     uint64_t flight;                                 ///< as in AddCaller
     std::function<std::vector<Account>()> accounts;  ///< called once; may be empty
   };
-  /// Compiles that need about as much memory as each other, all of one account: what is expected of
-  /// a user's compiles is learned from that user's alone.
+  /// Compiles of one account that need about the same memory. A user's estimates come from that
+  /// user's compiles alone.
   struct Kind {
     Account account;
-    Digest kind;      ///< with the headers that the program includes, and its size
-    Digest any_like;  ///< all of this compiler; used for kinds that are not known
+    Digest kind;      ///< includes the program's headers and its size
+    Digest any_like;  ///< all of this compiler; used for unknown kinds
   };
   /// A part of the limit.
   struct Part {
@@ -61,9 +61,9 @@ class CompileMemory {
   struct Taken {
     Part* of = nullptr;
     uint64_t bytes = 0;
-    std::optional<Account> account;  ///< whose use it is; none: idle
+    std::optional<Account> account;  ///< the account that is charged; none: idle
   };
-  /// A compile that may run. Its memory is free again when this is destroyed. Used by one thread.
+  /// A compile that may run. The destructor frees its memory. Used by one thread.
   class Running {
    public:
     Running(CompileMemory& memory, const Kind& kind, const Taken& taken)
@@ -72,8 +72,8 @@ class CompileMemory {
     Running(const Running&) = delete;
     Running& operator=(const Running&) = delete;
 
-    uint64_t peak_bytes = 0;  ///< as in CompileJob; 0: nothing is learned
-    bool ended = false;       ///< by itself, so that `peak_bytes` is all that it needs
+    uint64_t peak_bytes = 0;  ///< as in CompileJob; 0: no new estimate
+    bool ended = false;       ///< not stopped, so `peak_bytes` is its full need
 
    private:
     friend class CompileMemory;
@@ -91,7 +91,7 @@ class CompileMemory {
   static constexpr uint64_t kUnknownBytes = 512ull << 20;
 
   /// `limit`: in bytes; 0: none. `make_room` is called when a caller's compile has to wait, on its
-  /// thread and without a lock: it ends idle ones that can begin again later. May be empty.
+  /// thread and without a lock. It stops idle compiles, which begin again later. May be empty.
   CompileMemory(uint64_t limit, Statistics& statistics, std::function<void()> make_room = {});
   CompileMemory(const CompileMemory&) = delete;
   CompileMemory& operator=(const CompileMemory&) = delete;
@@ -99,13 +99,13 @@ class CompileMemory {
   /// Returns the kind of a job for this account. One pass over its text.
   [[nodiscard]] static Kind KindOf(const CompileJob& job, Account account);
 
-  /// Blocks until the compile may start. Returns none if `stop` was requested first. What is
-  /// learned is the kind's; who may start, and whose memory it is, the best placed of all callers
-  /// decides.
+  /// Blocks until the compile may start. Returns none if `stop` was requested first. Its peak
+  /// updates the kind's estimate. Its rank and the charged account are those of the best placed
+  /// caller.
   [[nodiscard]] std::optional<Running> Start(const Kind& kind, std::stop_token stop,
                                              Urgency urgency = Urgency::kCaller,
                                              const Callers& callers = {});
-  /// Another account waits for the compile of this flight, if that waits for memory.
+  /// Adds an account that waits for this flight's compile, if the compile waits for memory.
   void AddCaller(uint64_t flight, Account account);
 
   /// Returns the memory in bytes that a compile of this kind is expected to need.
@@ -122,9 +122,9 @@ class CompileMemory {
     std::vector<Account> accounts;  ///< of the callers; at least one
     Urgency urgency;
     uint64_t bytes;
-    std::optional<Account> known_to;  ///< `bytes` is what this account's of its kind needed
+    std::optional<Account> known_to;  ///< the account whose compiles gave the estimate `bytes`
     size_t passed_by = 0;
-    std::optional<Taken> taken = {};  ///< it may start
+    std::optional<Taken> taken = {};  ///< set once it may start
   };
   using Waiters = std::list<Waiter*>;
   struct Use {
@@ -134,20 +134,20 @@ class CompileMemory {
 
   [[nodiscard]] uint64_t ExpectedOf(const Kind& kind) const REQUIRES(mutex_);
   [[nodiscard]] Use UseOf(Account account) const REQUIRES(mutex_);
-  /// Returns the caller's account that has least running.
+  /// Returns the account, of its callers', with the least running.
   [[nodiscard]] Account BestOf(const Waiter& waiter) const REQUIRES(mutex_);
   [[nodiscard]] Rank RankOf(const Waiter& waiter) const REQUIRES(mutex_);
-  /// Returns what the compile takes of either part if it starts now; none: it waits on.
+  /// Returns the compile's share of either part if it may start now; none: it keeps waiting.
   [[nodiscard]] std::optional<Taken> OfShared(const Waiter& waiter) REQUIRES(mutex_);
   [[nodiscard]] std::optional<Taken> OfReserve(const Waiter& waiter) REQUIRES(mutex_);
   /// Lets the next waiter take its memory and returns it, or the end if none may start now.
   Waiters::iterator Next() REQUIRES(mutex_);
-  /// Lets all waiters start that may.
+  /// Starts all waiters that may start.
   void Admit() REQUIRES(mutex_);
   /// Puts this account's waiters behind all others.
   void PutLast(Account account) REQUIRES(mutex_);
   void End(const Running& running);
-  /// Larger needs count at once, smaller ones little by little.
+  /// A larger need raises the estimate at once; a smaller one lowers it gradually.
   void Learn(Account account, const Digest& kind, const Running& running) REQUIRES(mutex_);
 
   const uint64_t limit_;

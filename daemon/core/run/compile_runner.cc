@@ -20,7 +20,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Returns whether the preamble may be the cause of the error, rather than the time or the files.
+/// Returns whether the preamble, and not the time or the files, may have caused the error.
 bool IsOfPreamble(const Error& error) {
   return error.code == ErrorCode::kWorkerCrashed || error.code == ErrorCode::kOutOfMemory ||
          error.useless_precompiled;
@@ -53,11 +53,11 @@ CompileMemory::Urgency UrgencyOf(CompilePurpose purpose) {
   return IsIdle(purpose) ? Urgency::kIdle : Urgency::kCaller;
 }
 
-/// To look at thousands of files with known digests takes far less. Parsing takes no longer than
-/// this.
+/// Limit on the comparison of a preamble's files: thousands of known digests take far less, and
+/// parsing takes no longer.
 constexpr std::chrono::milliseconds kPatience{1'000};
 
-/// Passes the result of a look to a thread that may still wait for it. Thread-safe.
+/// Passes the result of a comparison to a thread that may have stopped waiting. Thread-safe.
 class Finding {
  public:
   void Put(Result<bool> result) {
@@ -78,7 +78,7 @@ class Finding {
   std::optional<Result<bool>> result_ GUARDED_BY(mutex_);
 };
 
-/// Returns whether files of the toolchain, which nothing reads for what they show, may be part.
+/// Returns whether files of the toolchain, which are not scanned for paths, may be part.
 bool LooksInToolchain(const Closure& closure) {
   return std::ranges::any_of(closure.entries, [](const ClosureEntry& entry) {
     return entry.kind == FileKind::kToolchain;
@@ -91,7 +91,7 @@ BuildPlan ToPtx(BuildPlan plan) {
   return plan;
 }
 
-/// Returns the order of a compile whose output is searched, beside that of the caller's own.
+/// Returns the order of a second compile, whose output is searched for paths.
 CompileOrder ToSearch(CompileOrder order) {
   order.purpose = CompilePurpose::kPathSearch;
   order.first_question = nullptr;
@@ -184,8 +184,8 @@ void CompileRunner::Judge(const BuildPlan& plan, Attempt attempt, FlightResult* 
   flight_result->shows_paths = ShowsCanonicalNames(plan, *flight_result->output.artifact);
 }
 
-// LTO-IR and OptiX-IR name files always, without meaning, and can't be searched for texts. Linking
-// LTO-IR alone would not do: it drops functions that no kernel of it calls.
+// LTO-IR and OptiX-IR always hold file names, without meaning, and can't be searched for texts.
+// Linking LTO-IR alone would not help: it drops functions that no kernel of it calls.
 bool CompileRunner::PtxShowsPaths(const BuildPlan& plan, const CompileOrder& order,
                                   const Closure& closure, const std::stop_token& stop) {
   const BuildPlan ptx = ToPtx(plan);
@@ -197,7 +197,7 @@ std::optional<bool> CompileRunner::ShowsPaths(const BuildPlan& ptx, const Attemp
                                               const Closure& closure) {
   parts_.statistics.Add(Counter::kPathProofs);
   if (!attempt.output || !attempt.output->succeeded) return std::nullopt;
-  // PTX of files that changed meanwhile says nothing.
+  // PTX of files that changed meanwhile proves nothing.
   if (attempt.record.closure != closure) return std::nullopt;
   return ShowsCanonicalNames(ptx, *attempt.output->artifact);
 }
@@ -237,7 +237,7 @@ CompileRunner::Attempt CompileRunner::CompileOnce(const BuildPlan& plan, const C
 
 bool CompileRunner::HasPreambles(const BuildPlan& plan, const CompileOrder& order) const {
   const Caller& caller = order.caller;
-  // Shadow checks are about what the compiler makes of the whole program.
+  // Shadow checks compare compiles of the whole program.
   if (parts_.preambles == nullptr || IsIdle(order.purpose)) return false;
   if (parts_.compiler.KeepsApart(*plan.job.toolchain, caller.peer.account())) return false;
   if (caller.files == nullptr) return caller.peer.uid != kOverflowUid;
@@ -263,7 +263,7 @@ CompileRunner::FoundPreamble CompileRunner::FindPreamble(const BuildPlan& plan,
   }
   FoundPreamble found;
   for (const Digest& key : keys) {
-    // The files of a caller that sends them can be had without it only once they were asked for.
+    // The daemon has the files of a caller that sends them only after it asked for them.
     if (order.caller.files == nullptr) {
       WantPreamble(plan, order.caller.peer, preamble, key, nullptr);
     }
@@ -289,7 +289,7 @@ std::optional<CompileRunner::Attempt> CompileRunner::CompileRest(const BuildPlan
   if (!adopted) return std::nullopt;
   if (!*adopted) return Ended(prepared, adopted->error());
   if (!**adopted) {
-    // A file that the caller does not send says nothing of the preamble.
+    // A file that the caller does not send does not count against the preamble.
     preamble->untrue = sent == nullptr || !sent->failed();
     return std::nullopt;
   }
@@ -303,7 +303,7 @@ std::optional<CompileRunner::Attempt> CompileRunner::CompileRest(const BuildPlan
       parts_.preambles->Blame(preamble->key, parsed);
       return std::nullopt;
     }
-    // This is due to the program: others with the same preamble show no names.
+    // The program causes this: others with the same preamble show no names.
     if (attempt.record.traits.function_tokens || ShowsMangledNames(*output->artifact)) {
       parts_.statistics.Add(Counter::kPchFailures);
       return std::nullopt;
@@ -347,7 +347,8 @@ CompileRunner::Prepared CompileRunner::Prepare(const BuildPlan& plan, const Comp
                     ended_for_paths};
   prepared.job.requester = order.caller.peer.uid;
   prepared.job.account = order.caller.peer.account();
-  // Linkers and libNVVM are given all that they read. A worker that asks for a file was taken over.
+  // Linkers and libNVVM get all their inputs in the request. A worker that asks for a file was
+  // taken over.
   if (plan.job.request->kind() == BuildKind::kNvrtc) {
     prepared.job.files = prepared.recorder;
   }
@@ -398,7 +399,7 @@ void CompileRunner::NoteMiss(const BuildPlan& plan, const CompileOrder& order,
   const Peer& peer = order.caller.peer;
   const Digest& key = reads_own ? preamble.key_in_directory : preamble.key;
   const bool files_are_sent = order.caller.files != nullptr;
-  // If there was none to be found, the next miss will ask for it, and be the first to use it.
+  // If there was none, the next miss requests it and is the first to use it.
   if (files_are_sent || found.parsed != nullptr) {
     WantPreamble(plan, peer, preamble, key, files_are_sent ? Recall(plan, closure) : nullptr);
   }

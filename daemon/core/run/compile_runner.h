@@ -30,12 +30,12 @@
 
 namespace cccl_cache::daemon {
 
-/// The purpose of a compile. Only those for callers count as compiles.
+/// The purpose of a compile. Statistics count only compiles for callers.
 enum class CompilePurpose {
   kCaller,
   kPathSearch,   ///< to be searched for paths, and no answer
   kShadowCheck,  ///< of an entry that is kept already
-  kShadowLink,   ///< the same, to see what its LTO-IR links to
+  kShadowLink,   ///< the same, to compare what its LTO-IR links to
 };
 
 /// The caller and the purpose of a compile.
@@ -44,20 +44,19 @@ struct CompileOrder {
   /// Called at the first question about a file outside the toolchain, before it is answered, on the
   /// thread that answers it. May be empty.
   std::function<void()> first_question = {};
-  /// Wraps the caller's files, to see when they are waited for. May be empty.
+  /// Wraps the caller's files, to observe waits for them. May be empty.
   std::function<std::unique_ptr<RequesterFiles>(std::unique_ptr<RequesterFiles>)> around_files = {};
   CompilePurpose purpose = CompilePurpose::kCaller;
   CompileMemory::Callers callers = {};
-  /// Recorded files, used instead of the caller's; null: the caller's are read as they are now.
+  /// Recorded files, used instead of the caller's; null: the caller's present files are read.
   AnsweredFilesPtr recalled = nullptr;
   uint64_t* peak_bytes = nullptr;  ///< as in CompileJob; set by the runner
 };
 
-/// Returns the files that a build with this closure was made of, for a compile of it without its
-/// caller.
+/// Returns the files of a build with this closure, for a compile without its caller.
 [[nodiscard]] AnsweredFilesPtr Recall(const BuildPlan& plan, Closure closure);
 
-/// Runs a flight's compile and judges what it means for the cache. Thread-safe.
+/// Runs a flight's compile and decides whether and how the result may be cached. Thread-safe.
 class CompileRunner {
  public:
   struct Parts {
@@ -68,7 +67,7 @@ class CompileRunner {
     PreamblePool* preambles = nullptr;  ///< null: none are kept
     BlockingPool* checks = nullptr;     ///< looks at the files of preambles; set if `preambles` is
     BlockingPool* sent_checks = nullptr;  ///< the same for callers that send their files
-    /// Null: callers that send their files get nothing that is done without the caller.
+    /// Null: no background work for callers that send their files.
     std::shared_ptr<SentContents> sent_contents = nullptr;
     CompileMemory* memory = nullptr;  ///< null: compiles start whatever they need
   };
@@ -83,8 +82,8 @@ class CompileRunner {
  private:
   /// The same without waiting for memory.
   FlightResult RunNow(const BuildPlan& plan, const CompileOrder& order, std::stop_token stop);
-  /// Returns whether the program shows paths as text, though the plan's output can't tell. Blocks
-  /// for a compile to PTX; true where that fails or reads other files than `closure`.
+  /// Returns whether the program shows paths as text, for outputs that can't be searched. Blocks
+  /// for a compile to PTX; true if that fails or reads other files than `closure`.
   bool PtxShowsPaths(const BuildPlan& plan, const CompileOrder& order, const Closure& closure,
                      const std::stop_token& stop);
   struct Attempt {
@@ -92,7 +91,7 @@ class CompileRunner {
     ClosureRecorder::Record record;
     bool ended_for_paths = false;
     bool blames_input = false;
-    /// Whether the program shows paths as text, if the output can't tell and its PTX was searched.
+    /// Whether the searched PTX shows paths as text; none: no PTX was searched.
     std::optional<bool> ptx_shows_paths = std::nullopt;
   };
   /// Returns whether the compile of a program to PTX shows its paths as text, and counts it; none
@@ -110,12 +109,12 @@ class CompileRunner {
     ParsedPreamblePtr parsed;  ///< null: there is none
     bool untrue = false;       ///< the caller's files differ from those that were parsed
   };
-  /// Waits for a preamble that is being parsed if that is expected to save time.
+  /// Waits for a preamble that is being parsed if the wait is expected to save time.
   FoundPreamble FindPreamble(const BuildPlan& plan, const CompileOrder& order,
                              const Preamble& preamble, const CompileLimits& limits,
                              const std::stop_token& stop);
-  /// Compiles what follows the preamble. Returns none if that is impossible or did not work. Blocks
-  /// for LTO-IR until the same was compiled to PTX, and searched for what a preamble may spoil.
+  /// Compiles the rest behind the preamble. Returns none if that is impossible or failed. For
+  /// LTO-IR, first compiles to PTX and searches that for names that a preamble may spoil.
   std::optional<Attempt> CompileRest(const BuildPlan& plan, const CompileOrder& order,
                                      FoundPreamble* preamble, const CompileLimits& limits,
                                      std::stop_token stop);
@@ -131,7 +130,7 @@ class CompileRunner {
   /// `key`: one of the preamble's. `files`: as in CompileOrder::recalled.
   void WantPreamble(const BuildPlan& plan, const Peer& peer, const Preamble& preamble,
                     const Digest& key, AnsweredFilesPtr files);
-  /// The whole program was compiled in this time, as what was found was of no use.
+  /// The whole program was compiled in this time, because the found preamble was of no use.
   void NoteMiss(const BuildPlan& plan, const CompileOrder& order, const Preamble& preamble,
                 const FoundPreamble& found, const Attempt& attempt, std::chrono::microseconds time);
   void Judge(const BuildPlan& plan, Attempt attempt, FlightResult* flight_result);

@@ -87,7 +87,7 @@ void IdleJobs::MakeRoom() {
     const MutexLock lock(mutex_);
     const size_t busy = busy_();
     const size_t room = busy < bounds_.slots ? bounds_.slots - busy : 0;
-    // The oldest jobs go on.
+    // The oldest jobs continue.
     if (running_.size() > room) {
       stopped.assign(std::next(running_.begin(), static_cast<ptrdiff_t>(room)), running_.end());
     }
@@ -188,7 +188,7 @@ void ShadowChecks::Check(const Sample& sample, std::stop_token stop) {
   CompileOrder order{.caller = sample.peer, .purpose = CompilePurpose::kShadowCheck};
   if (sample.files_were_sent) order.recalled = sample.answered;
   const FlightResult again = parts_.runner.Run(*sample.plan, order, stop);
-  // A compile that was ended, or a file that changed or is gone, says nothing of the entry.
+  // A stopped compile, or a changed or missing file, proves nothing about the entry.
   if (again.error || again.toolchain_changed || again.closure != sample.answered->closure) return;
   const std::string difference = again.output.succeeded
                                      ? DifferenceOf(sample, *again.output.artifact, order, stop)

@@ -27,8 +27,8 @@
 
 namespace cccl_cache::daemon {
 
-/// Compiles that no caller waits for, run on slots that callers leave free, users in turn. A job
-/// that is in a caller's way is stopped and begins again later. Thread-safe.
+/// Compiles without a waiting caller, run on free slots, users in turn. When a caller needs the
+/// slot, the job is stopped and begins again later. Thread-safe.
 class IdleJobs {
  public:
   struct Bounds {
@@ -40,8 +40,8 @@ class IdleJobs {
   /// Runs again, from its beginning, if it was stopped for a caller.
   using Job = std::function<void(std::stop_token stop)>;
 
-  /// `busy` returns how many slots callers want now, all if they want memory; called several times
-  /// a second.
+  /// `busy` returns the number of slots that callers need now, or all slots if they need memory;
+  /// called several times a second.
   IdleJobs(const Bounds& bounds, std::function<size_t()> busy);
   ~IdleJobs() { Stop(); }
   IdleJobs(const IdleJobs&) = delete;
@@ -51,7 +51,7 @@ class IdleJobs {
   /// this user or of all users.
   bool Add(Account account, size_t bytes, Job job);
 
-  /// Stops jobs in the way of what callers want now.
+  /// Stops jobs whose slots callers need now.
   void MakeRoom();
 
   /// Returns how many jobs wait or run.
@@ -91,10 +91,10 @@ class IdleJobs {
   std::vector<std::jthread> threads_;                       // last: end before what they use
 };
 
-/// Compiles a sample of the hits again while no caller waits for a compile, and compares the bytes.
-/// If LTO-IR that was compiled with a precompiled header has other bytes, the PTX is compared to
-/// which each is linked alone. An entry that differs was wrong, or its compiler is not
-/// deterministic: it is dropped, counted and reported with both digests. Thread-safe.
+/// Compiles a sample of the hits again on idle slots, and compares the bytes. If LTO-IR from a
+/// precompiled header has other bytes, both are linked alone to PTX, which is compared. If the
+/// entry differs, it was wrong or its compiler is not deterministic: it is dropped, counted and
+/// reported with both digests. Thread-safe.
 class ShadowChecks {
  public:
   struct Parts {
@@ -113,8 +113,8 @@ class ShadowChecks {
     std::shared_ptr<const BuildPlan> plan;
     const Peer& peer;  ///< the caller that is answered
     const FlightResult& flight_result;
-    const Closure& closure;  ///< what the hit was made of
-    bool files_were_sent;    ///< by the peer: the check takes them to be what they were
+    const Closure& closure;  ///< of the hit
+    bool files_were_sent;    ///< by the peer: the check uses them as they were sent
   };
   void Consider(const Hit& hit);
 
@@ -128,11 +128,12 @@ class ShadowChecks {
     bool files_were_sent;
   };
   void Check(const Sample& sample, std::stop_token stop);
-  /// Returns what differs, for a person; empty if nothing does, or if that can't be said now.
+  /// Returns the differences, for a person; empty if there is none, or if it can't be determined
+  /// now.
   [[nodiscard]] std::string DifferenceOf(const Sample& sample, const Artifact& again,
                                          const CompileOrder& order, const std::stop_token& stop);
-  /// Returns whether nvJitLink makes the same PTX of both, or can't be asked: the toolchain has
-  /// none, or the link ended early. If it refuses one of them, they are not alike.
+  /// Returns whether nvJitLink makes the same PTX of both. True also if it can't be asked: the
+  /// toolchain has none, or the link ended early. False if it refuses one of them.
   [[nodiscard]] bool LinkAlike(const BuildPlan& plan, const ArtifactPart& kept,
                                const ArtifactPart& again, CompileOrder order,
                                const std::stop_token& stop);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kPreambleName = "cccl-cached-preamble.cu";
 
-/// Differs with each source. It matters for what the compiler makes, not for what it parses.
+/// Differs with each source. It affects code generation, not parsing.
 constexpr std::string_view kSeed = "-frandom-seed=";
 bool IsSeed(std::string_view option) { return option.starts_with(kSeed); }
 
@@ -25,9 +25,9 @@ bool IsLtoIr(std::string_view option) { return option.starts_with("--dlink-time-
 bool IsOptixIr(std::string_view option) { return option.starts_with("--optix-ir"); }
 bool IsIntermediateCode(std::string_view option) { return IsLtoIr(option) || IsOptixIr(option); }
 
-/// OptiX-IR is written before the optimizer is done, so it shows the order in which templates were
-/// instantiated. Debug information shows under which names. Neither is the same with a parsed
-/// preamble (docs/internals/decisions/0012).
+/// OptiX-IR is written before the optimizer is done, so it shows the order of template
+/// instantiations. Debug information shows their names. Both differ with a parsed preamble
+/// (docs/internals/decisions/0012).
 bool ShowsParsing(std::string_view option) {
   return IsOptixIr(option) || option == "--device-debug";
 }
@@ -45,9 +45,8 @@ std::string_view DirectoryOf(std::string_view name) { return name.substr(0, name
 
 std::string_view BaseNameOf(std::string_view name) { return name.substr(name.rfind('/') + 1); }
 
-/// Returns whether the program lies in one of the toolchain's own directories. Names there are in
-/// no closure one by one, so no check could tell whether the program was included by its own
-/// preamble.
+/// Returns whether the program lies in one of the toolchain's own directories. Closures don't list
+/// names there one by one, so no check could find that the preamble included the program itself.
 bool LiesInToolchain(const CompileJob& job) {
   const std::string_view directory = DirectoryOf(job.program_name);
   const auto lies_in = [&](const std::string& other) { return directory.starts_with(other + "/"); };
@@ -125,8 +124,8 @@ CompileJob PreambleJob(const CompileJob& job, const Preamble& preamble) {
   CompileJob result = job;
   result.request = std::move(request);
   result.options = OptionsToParse(job);
-  // A client's seed is in no key of the builds that use the result, so it must not reach a compiler
-  // here.
+  // The keys of builds that use the result do not cover a client's seed, so no seed may reach the
+  // compiler here.
   for (std::string& option : result.options) {
     if (IsSeed(option)) option = std::string(kSeed).append(kPreambleName);
   }
@@ -159,7 +158,7 @@ bool ShowsPreamble(const Artifact& artifact) {
 }
 
 bool ShowsMangledNames(const Artifact& artifact) {
-  // Debug information has mangled names without that as well.
+  // Debug information has mangled names in any case.
   constexpr std::string_view kMangled = "::_ZN";
   static const ShownText kShown(kMangled);
   return artifact.log.find(kMangled) != std::string::npos || kShown.InStrings(artifact);

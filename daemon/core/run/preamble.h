@@ -18,27 +18,25 @@ namespace cccl_cache::daemon {
 
 /// A program's leading includes, as far as they can be parsed ahead for others.
 struct Preamble {
-  /// Digest of all that the compiler gets except what follows the preamble, and of whose files it
-  /// gets. Builds of one key can share the parsed preamble if its files are still the same. A key
-  /// belongs to one user.
+  /// Digest of the compiler's input up to the preamble's end, and of the user and view of the
+  /// files. Builds of one key can share the parsed preamble if its files are still the same.
   Digest key;
-  /// The same with the program's own directory. For programs that read files of this directory:
-  /// those that lie elsewhere read others.
+  /// The same with the program's own directory, for programs that read files in it.
   Digest key_in_directory;
   size_t length = 0;  ///< bytes of the source
 };
 
 /// Returns none if the program includes nothing, the toolchain's NVRTC has no precompiled headers,
-/// or the result is not kept anyway. Returns none as well if the parsed part can show the program's
-/// name, or the program its functions' names. The same holds if the output could differ from that
-/// without a preamble: OptiX-IR, with -G, and LTO-IR that no nvJitLink could be asked about.
+/// or the result is not kept. Returns none also if the output could differ from that without a
+/// preamble: if the parsed part may show the program's name, or the program its functions' names;
+/// for OptiX-IR, with -G, and for LTO-IR without an nvJitLink.
 [[nodiscard]] std::optional<Preamble> PreambleOf(const BuildPlan& plan);
 
 /// Returns whether the job makes LTO-IR or OptiX-IR, which name paths anyway, without meaning.
 [[nodiscard]] bool MakesIntermediateCode(const CompileJob& job);
 
 /// Returns the options that compile the same program to PTX alone, in place of intermediate code.
-/// The PTX is relocatable: like these, it holds the functions that no kernel of its own calls.
+/// The PTX is relocatable: like intermediate code, it holds functions that no kernel calls.
 [[nodiscard]] std::vector<std::string> OptionsToPtx(std::vector<std::string> options);
 
 /// Returns the job that parses the preamble of this one: that part of its text, under a base name
@@ -48,8 +46,8 @@ struct Preamble {
 /// Returns the bytes that such a job and the plan's directories hold, besides what is shared.
 [[nodiscard]] uint64_t BytesOf(const CompileJob& preamble_job, const BuildPlan& plan);
 
-/// Returns whether the output shows the name under which preambles are parsed. The compiler then
-/// put the program's name where no scan of the text foresaw it, and it is the wrong name.
+/// Returns whether the output shows the name under which preambles are parsed. Then the compiler
+/// wrote the program's name where the scan of the text did not expect it, and wrote the wrong one.
 [[nodiscard]] bool ShowsPreamble(const Artifact& artifact);
 
 /// Returns whether the log or a string of the PTX shows a mangled name. The compiler mangles
@@ -60,8 +58,7 @@ struct Preamble {
 /// Returns whether a compile read anything that lies in the program's own directory.
 [[nodiscard]] bool ReadsOwnDirectory(const Closure& closure);
 
-/// Returns whether the parsing of a preamble asked for the program itself: it saw another text
-/// then.
+/// Returns whether the parse of a preamble opened the program itself, which had another text then.
 [[nodiscard]] bool NamesProgram(const Closure& closure, const CompileJob& job);
 
 }  // namespace cccl_cache::daemon

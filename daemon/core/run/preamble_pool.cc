@@ -98,7 +98,7 @@ void PreamblePool::NoteMiss(const Digest& key, Account account, std::chrono::mic
   static_cast<void>(missed_.Insert(account, key, shortest, 0));
 }
 
-// The caller of Remove holds the preamble too, so that it is not freed under the lock.
+// The caller of Remove holds the preamble too, so it is not freed under the lock.
 
 void PreamblePool::Drop(const Digest& key, const ParsedPreamblePtr& parsed) {
   const MutexLock lock(mutex_);

@@ -23,7 +23,7 @@
 
 namespace cccl_cache::daemon {
 
-/// A parsed preamble, and what was answered about files meanwhile.
+/// A parsed preamble, and the answers about files during the parse.
 struct ParsedPreamble {
   std::shared_ptr<const Precompiled> precompiled;
   ClosureRecorder::Record record;
@@ -44,13 +44,13 @@ class PreamblePool {
     /// Bounds of keys that were missed.
     size_t missed = 4096;
     size_t missed_per_uid = 256;
-    /// Bounds of wishes that wait to be parsed, and of the memory they hold. A user who has too
-    /// many gives up the oldest; if all users together have too many, the user who has most does.
+    /// Bounds of waiting requests for a parse, and of their memory. Above its own bound a user
+    /// loses its oldest request; above the total, the user who has most does.
     size_t wanted = 256;
     uint64_t wanted_bytes = 128u << 20;
     size_t wanted_per_uid = 32;
     uint64_t wanted_bytes_per_uid = 32u << 20;
-    /// To parse one preamble, if a compile has no less.
+    /// Time limit of one parse, unless that of a compile is shorter.
     std::chrono::milliseconds time{30'000};
     /// How long a preamble that could not be parsed, or is too large, is not tried again.
     std::chrono::seconds retry{600};
@@ -60,7 +60,8 @@ class PreamblePool {
   struct Order {
     CompileJob job;  ///< its files are the recorder
     std::shared_ptr<ClosureRecorder> recorder;
-    /// The key is that of programs in any directory: what reads files of one is not kept.
+    /// The key is that of programs in any directory: a preamble that reads files of one is not
+    /// kept.
     bool for_any_directory = false;
   };
   /// Called on the thread that parses.
@@ -75,21 +76,21 @@ class PreamblePool {
 
   /// Returns null if it is not there.
   [[nodiscard]] ParsedPreamblePtr Find(const Digest& key);
-  /// The same, but waits for a preamble that is being parsed, as long as that is expected to be
-  /// faster than a compile of the whole. To parse is a part of such a compile. So that is until it
-  /// has taken as long as the shortest compile of this key took. Leaves as much time before
-  /// `deadline`. Ends early if `stop` is requested.
+  /// The same, but waits for a preamble that is being parsed, as long as the wait is expected to be
+  /// shorter than a compile of the whole program: until the parse has taken as long as the shortest
+  /// compile of this key. Leaves as much time before `deadline`. Ends early if `stop` is requested.
   [[nodiscard]] ParsedPreamblePtr Await(const Digest& key, Clock::time_point deadline,
                                         const std::stop_token& stop);
-  /// A program of this user that begins with this preamble is compiled without it. The preamble is
-  /// parsed if one was before, since it was last dropped. `bytes`: memory that `make` holds.
+  /// Reports a miss: a program of this user that begins with this preamble is compiled without it.
+  /// From the second miss since the last drop on, the preamble is parsed. `bytes`: memory that
+  /// `make` holds.
   void Want(const Digest& key, Account account, uint64_t bytes, MakeOrder make);
-  /// A program of this user that begins with this preamble was compiled without it, in this time.
+  /// Reports the time of such a compile.
   void NoteMiss(const Digest& key, Account account, std::chrono::microseconds time);
-  /// Removes a preamble whose files have changed, or that was used by a build which ended in a way
-  /// that says nothing of it.
+  /// Removes a preamble because its files have changed, or after a build whose end proves nothing
+  /// about it.
   void Drop(const Digest& key, const ParsedPreamblePtr& parsed);
-  /// Removes a preamble because a build that used it failed due to it. It is not tried again soon.
+  /// Removes a preamble that made a build fail. It is not tried again soon.
   void Blame(const Digest& key, const ParsedPreamblePtr& parsed);
 
   /// Sets `preambles` and `preamble_bytes`.
@@ -109,16 +110,16 @@ class PreamblePool {
   /// Returns whether it is being parsed or will be.
   [[nodiscard]] bool IsWanted(const Digest& key) const REQUIRES(mutex_);
   void Work(const std::stop_token& stop);
-  /// Blocks until there is a wish. Returns none if `stop` was requested.
+  /// Blocks until there is a request for a parse. Returns none if `stop` was requested.
   std::optional<Wishes::Entry> TakeWish(const std::stop_token& stop);
-  /// Returns null if the preamble can't be parsed or kept. Returns none if its files can't be had
-  /// any more, which says nothing of the preamble.
+  /// Returns null if the preamble can't be parsed or kept. Returns none if its files are no longer
+  /// available, which does not count against the preamble.
   [[nodiscard]] std::optional<ParsedPreamblePtr> Parse(const MakeOrder& make,
                                                        const std::stop_token& stop);
   [[nodiscard]] Result<std::shared_ptr<const Precompiled>> Precompile(CompileJob& job,
                                                                       const std::stop_token& stop);
   void Keep(const Wishes::Entry& wish, std::optional<ParsedPreamblePtr> result);
-  /// Drops the preambles that are not usable. Asks each without mutex_: the answer may end a
+  /// Drops the preambles that are not usable. Asks each without mutex_, because usable() may end a
   /// process.
   void DropUnusable();
   void Remove(const Digest& key, const ParsedPreamblePtr& parsed) REQUIRES(mutex_);
