@@ -66,7 +66,7 @@ struct ServerSources {
   /// why.
   std::function<void(std::string_view)> report_cut_off;
   /// Called on the acceptor's thread when clients don't find the daemon's sockets any more. The
-  /// text tells why; health tells it, too.
+  /// text gives the reason, which health reports, too.
   std::function<void(std::string_view)> report_lost_socket;
   /// Called on the acceptor's thread at least every two `tick`, while it can accept connections.
   std::function<void()> alive;

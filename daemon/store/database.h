@@ -50,7 +50,7 @@ struct DatabaseError {
   std::string message;
 };
 
-/// Returns the error of a call that needs the database, which did not give what it was asked for.
+/// Converts a failed database read to the error for the caller.
 [[nodiscard]] Error CannotRead(const DatabaseError& error);
 
 /// One change: puts the value, or deletes the key if there is no value.
@@ -95,11 +95,11 @@ class Database {
   }
   /// Drops what reads have left in memory, so that the next ones read the files.
   void DropCache();
-  /// Gives back the disk space of deleted rows at once. Takes the longer the more rows are left.
-  /// `stop` ends it early, with an error.
+  /// Frees the disk space of deleted rows at once. Takes longer the more rows are left. `stop` ends
+  /// it early, with an error.
   [[nodiscard]] std::optional<DatabaseError> Compact(Column column, const std::stop_token& stop);
 
-  /// Returns the bytes of the files of a column, what is deleted and not given back yet included.
+  /// Returns the bytes of a column's files, including deleted rows that still take space.
   [[nodiscard]] uint64_t FileBytes(Column column);
   /// Writes the oldest files with large values anew, without what was deleted from them. Takes as
   /// long as writing a sixteenth of the column, and as much space while it runs.

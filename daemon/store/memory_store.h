@@ -21,7 +21,7 @@ namespace cccl_cache::daemon {
 /// ns; artifacts are freed outside of it.
 class MemoryStore final : public Tier {
  public:
-  /// Told of the use of an entry, at most once an hour for each. Called on any thread, without a
+  /// Called for the use of an entry, at most once an hour for each. Called on any thread, without a
   /// lock. May be empty.
   using OnUse = std::function<void(const Digest&)>;
 
@@ -32,7 +32,7 @@ class MemoryStore final : public Tier {
 
   TierName name() const override { return TierName::kMemory; }
   ArtifactPtr Get(const Digest& key) override;
-  /// Tells a slower tier which entries are in use, although that tier is never asked for them.
+  /// Lets a slower tier know which entries are in use, although that tier is not asked for them.
   bool Holds(const Digest& key) override;
   /// Does not keep an artifact that is larger than the whole limit.
   void Put(const Digest& key, ArtifactPtr artifact) override;
@@ -51,7 +51,7 @@ class MemoryStore final : public Tier {
   struct Kept {
     ArtifactPtr artifact;
     std::chrono::sys_seconds used;
-    std::chrono::sys_seconds told;  ///< the last use that on_use_ was told of
+    std::chrono::sys_seconds told;  ///< the last use that on_use_ reported
   };
   using Lru = PerUserLru<Digest, Kept, DigestHash>;
   [[nodiscard]] static std::chrono::sys_seconds WallTime();

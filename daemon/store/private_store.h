@@ -108,7 +108,7 @@ class PrivateStore final : public PrivateEntries {
   /// Returns the user's entries in the order of their keys, at most `most`, from the first whose
   /// key's bytes are not below `from`.
   [[nodiscard]] Result<std::vector<Listed>> List(uid_t uid, std::string_view from, size_t most);
-  /// Drops those of the entries that the user has. Returns what went.
+  /// Drops the given entries that the user has. Returns their size.
   [[nodiscard]] Result<TierSize> Remove(uid_t uid, std::span<const Digest> keys);
   /// Reads an entry from the disk, and drops it if it does not verify.
   [[nodiscard]] Soundness Verify(uid_t uid, const Digest& key);

@@ -168,8 +168,8 @@ class RocksdbStore final : public Tier, public MetaStore {
   [[nodiscard]] Result<std::vector<ArtifactTable::Listed>> List(std::string_view from, size_t most);
   /// Returns the keys of entries that wait to be written.
   [[nodiscard]] std::vector<Digest> Queued() const { return queue_.ArtifactKeys(); }
-  /// Evicts those of the entries that are here, and returns once they are off the disk. At most
-  /// kMaxEvicted keys, each once. Returns what went.
+  /// Evicts the entries that it holds, and returns once they are off the disk. At most kMaxEvicted
+  /// keys, each once. Returns the size of the evicted entries.
   static constexpr size_t kMaxEvicted = 1024;
   [[nodiscard]] Result<TierSize> Evict(std::span<const Digest> keys);
   /// Reads an entry from the disk, and drops it if it does not verify.

@@ -23,8 +23,8 @@ using std::chrono::sys_seconds;
 /// How many entries are held in memory at a time.
 constexpr size_t kPortion = RocksdbStore::kMaxEvicted;
 
-/// Tells a caller how far a call is: after a second, and then about once in each hundredth of the
-/// time so far, so that a long call sends few messages.
+/// Reports a call's progress to its caller: after a second, and then about once in each hundredth
+/// of the time so far, so that a long call sends few messages.
 template <typename Numbers>
 class Reporter {
  public:
@@ -56,7 +56,7 @@ void Add(TierSize& to, const TierSize& size) {
   to.bytes += size.bytes;
 }
 
-/// Where a list goes on behind this key.
+/// Returns the start of the next portion after this key.
 std::string Behind(const Digest& key) { return std::string(key.View()) + '\0'; }
 
 /// Calls `use` with each portion of the written entries. An error of `use` ends it.

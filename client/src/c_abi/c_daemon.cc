@@ -129,7 +129,7 @@ size_t cccl_cache_toolchains_with_library(const cccl_cache_toolchains* toolchain
   const std::vector<std::string> files = cccl_cache::ComponentOf(library).files;
   if (files.empty()) return CCCL_CACHE_NO_TOOLCHAIN;
   if (const auto stamp = cccl_cache::StampOfFiles(files)) {
-    // The daemon read these very files, as they are now.
+    // Equal stamps: the daemon read the same files.
     const auto same_files = [&](const Component& each) { return each.stamp == stamp->Hex(); };
     const size_t found = first(same_files);
     if (found != CCCL_CACHE_NO_TOOLCHAIN) return found;

@@ -14,8 +14,8 @@
 
 namespace cccl_cache {
 
-/// A build as it was asked for, and what `as_this_process` adds to it, as of now. What it hands out
-/// lives as long as it and what it was made from.
+/// A build with the additions of `as_this_process`, as of now. Its results live as long as it and
+/// its arguments.
 template <typename Program>
 class AsThisProcess {
  public:

@@ -96,7 +96,7 @@ class Exchange {
   [[nodiscard]] bool silent() const { return call_.end() == CallEnd::kSilent; }
   /// Returns the error of a call that neither went well nor was lost.
   [[nodiscard]] Error ToError(const std::string& socket) const;
-  /// Shortens the keep-alive: the call now also waits for something that is due within that time.
+  /// Shortens the keep-alive: the call now also waits for an answer that is due within that time.
   void Hurry(std::chrono::milliseconds left) { connection_->Hurry(left); }
   /// Returns when to call Advance even if nothing is received.
   [[nodiscard]] KeepAlive::Clock::time_point doubts_at() const { return connection_->doubts_at(); }

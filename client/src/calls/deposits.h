@@ -35,7 +35,7 @@ struct FoundDeposit {
   std::string contents;
 };
 
-/// The holder of the lease failed: this caller holds none, and is to go on without it.
+/// The holder of the lease failed: this caller has no lease, and continues without one.
 struct ReleasedLease {
   std::string key;
 };

@@ -39,7 +39,7 @@ bool OnlyThisUserWrites(const struct stat& status) {
   return status.st_uid == geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-/// Opens the directory of kept digests; an invalid descriptor if others could change what it holds.
+/// Opens the directory of kept digests; an invalid descriptor if others could change its files.
 /// `make`: makes it if it is not there.
 FileDescriptor OpenDirectory(bool make) {
   std::string path = CacheDirectory();

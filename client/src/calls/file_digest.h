@@ -11,9 +11,8 @@
 
 namespace cccl_cache {
 
-/// Returns a digest that stands for the contents of the files at these paths: while it stays the
-/// same, so do they, also for other processes. None: no stamp proves that (StampReader).
-/// Thread-safe.
+/// Returns a digest of the stamps of the files at these paths: while it stays the same, the
+/// contents do, also for other processes. None: no stamp proves that (StampReader). Thread-safe.
 [[nodiscard]] std::optional<Digest> StampOfFiles(std::span<const std::string> paths);
 
 /// Returns the SHA-256 of a file's bytes; none if the file can't be read or changes meanwhile. The
@@ -40,7 +39,7 @@ struct Component {
 [[nodiscard]] std::optional<Digest> ComponentIdOf(const std::string& library);
 
 /// Returns the id (kLibraryMark) by which a build names the daemon's toolchain with the same files.
-/// Reads none of them: tells their digests if they are kept. Empty: their stamps prove nothing.
+/// Reads no file: includes their digests if they are kept. Empty: their stamps prove nothing.
 /// Thread-safe.
 [[nodiscard]] std::string ToolchainIdByLibrary(const Component& component);
 

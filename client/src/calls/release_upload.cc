@@ -58,7 +58,7 @@ class ReleaseUpload final : public MessageSource, public MessageSink {
         AppendPiece(static_cast<size_t>(size));
         return &message_;
       }
-      // If it can't be read, the daemon is told so by the missing bytes: the call ends here.
+      // If it can't be read, the call ends here, and the missing bytes make the daemon refuse.
       if (size < 0) return nullptr;
       file_.Close();
     }

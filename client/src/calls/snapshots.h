@@ -85,8 +85,8 @@ class SnapshotUpload final : public MessageSource, public MessageSink {
 
   /// Valid once the call has ended well.
   [[nodiscard]] Expected<SnapshotSummary> Result() const;
-  /// Returns why the file could not be read to its end. The daemon then received less, and refused
-  /// it.
+  /// Returns why the file could not be read to its end. The daemon then refused the incomplete
+  /// file.
   [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
 
  private:

@@ -59,8 +59,8 @@ class Attempts {
     }
   }
 
-  /// Returns whether to ask again, because the daemon may be stopping and the next one be there
-  /// soon: it says so, or ends a call that came too late. Once: a daemon that stops accepts no more
+  /// Returns whether to ask again, because the daemon is stopping and the next one may start soon:
+  /// the daemon says so, or ended a late call. At most once: a stopping daemon accepts no more
   /// connections.
   bool AskTheNext(const Error& error) {
     const bool stops = error.status == CCCL_CACHE_CANCELLED ||

@@ -37,9 +37,9 @@ class Channel {
   Expected<Done> Invoke(std::string_view path, const ByteChain& body, MessageSink* sink,
                         Deadline deadline, MessageSource* source = nullptr);
 
-  /// Opens a call that may go on. Returns the call once the body is sent and `settled` holds after
-  /// the received messages; returns without it if the call has ended well. The call is retried,
-  /// also if the daemon said that it stops.
+  /// Opens a call that may continue. Returns the call once the body is sent and `settled` is true
+  /// after the received messages; returns without it if the call has ended well. The call is
+  /// retried, also if the daemon said that it stops.
   Expected<OpenCall> Open(std::string_view path, const ByteChain& body, MessageSink* sink,
                           MessageSource* source, Deadline deadline,
                           const std::function<bool()>& settled);

@@ -46,14 +46,14 @@ Error ConnectError(const std::string& path, int error) {
   }
 }
 
-/// Returns whether the process that began to listen is alive, so that its number is not another's.
-/// Before Linux 6.5 the kernel does not tell, and it is taken for alive.
+/// Returns whether the listening process is alive, so that its pid was not reused. Before Linux 6.5
+/// this is unknown, and the result is true.
 bool ListenerLives(int socket) {
   const FileDescriptor process = PeerPidfd(socket);
   return process.valid() ? IsAlive(process) : errno == ENOPROTOOPT;
 }
 
-/// Returns the secret of the daemon that listens, if the kernel tells it to this process.
+/// Returns the secret of the listening daemon, if the kernel shows it to this process.
 std::string DaemonsSecret(int socket) {
   ucred daemon{};
   socklen_t size = sizeof(daemon);

@@ -56,7 +56,7 @@ class Connection {
   /// until doubts_at().
   bool Advance(Call* call);
   [[nodiscard]] KeepAlive::Clock::time_point doubts_at() const { return keep_alive_.until(); }
-  /// The call now also waits for something that is due within that time.
+  /// The call now also waits for an answer that is due within that time.
   void Hurry(std::chrono::milliseconds left) { keep_alive_.Hurry(KeepAlive::Clock::now(), left); }
   /// Returns the socket, or -1 if the program took its number.
   [[nodiscard]] int socket() { return Socket(); }
@@ -74,8 +74,8 @@ class Connection {
   [[nodiscard]] bool owned() const { return owner_.IsThis(); }
   /// Returns whether the server takes no more calls; it finishes those that it has.
   [[nodiscard]] bool going_away() const { return session_.going_away(); }
-  /// Returns whether the connection can be kept for another call: not after the program became
-  /// another user, for the daemon goes by the one that connected.
+  /// Returns whether the connection can be kept for another call: not after the program changed its
+  /// user, because the daemon uses the credentials at connect time.
   [[nodiscard]] bool Reusable() const {
     return !broken_ && !session_.going_away() && geteuid() == user_ && getegid() == group_;
   }

@@ -12,9 +12,9 @@
 
 namespace cccl_cache {
 
-/// One descriptor that is readable when something can be done: when one of the watched sockets is
-/// ready, or a moment has come. For poll(2) and the like of the program; a forked child may only
-/// close it. If the program took the numbers of its descriptors, it makes others and leaves those
+/// One descriptor that is readable when progress is possible: when a watched socket is ready, or a
+/// set time has come. For the program's poll(2) and the like; a forked child may only close it. If
+/// the program reused the numbers of its descriptors, it opens new ones and leaves the program's
 /// alone. Not thread-safe.
 class Readiness {
  public:

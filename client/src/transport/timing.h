@@ -43,9 +43,9 @@ class Deadline {
   Clock::time_point moment_;
 };
 
-/// Says when to retry, and how many builds may be in progress at once. A daemon that is overloaded
-/// or stopping names the time itself. While it is gone, pauses double, for as long as a restart may
-/// take. A value type.
+/// Computes when to retry, and how many builds may be in progress at once. An overloaded or
+/// stopping daemon names the time itself. While no daemon answers, pauses double, for as long as a
+/// restart may take. A value type.
 class Backoff {
  public:
   using Moment = std::chrono::steady_clock::time_point;
@@ -117,7 +117,7 @@ class KeepAlive {
             std::chrono::milliseconds most = kMax)
       : patience_(std::min(PatienceFor(left), most)), until_(now + patience_) {}
 
-  /// The call now also waits for something that is due within `left`.
+  /// The call now also waits for an answer that is due within `left`.
   void Hurry(Clock::time_point now, std::chrono::milliseconds left) {
     patience_ = std::min(patience_, PatienceFor(left));
     until_ = std::min(until_, now + patience_);

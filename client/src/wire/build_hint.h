@@ -6,8 +6,8 @@
 
 namespace cccl_cache {
 
-/// Returns what may mend CUDA C++ that did not compile, in words of NVRTC's options, by what NVRTC
-/// said; empty if its words say it. For every client, so that all say the same. Thread-safe.
+/// Returns advice on NVRTC's options for CUDA C++ that did not compile, from NVRTC's log; empty if
+/// the log says enough. The same for all clients. Thread-safe.
 [[nodiscard]] std::string_view HintFor(std::string_view log);
 
 }  // namespace cccl_cache

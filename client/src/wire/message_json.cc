@@ -13,7 +13,7 @@
 namespace cccl_cache {
 namespace {
 
-/// A value as it came; its field tells which member it is.
+/// A value as received; its field selects the member.
 struct Value {
   uint64_t number = 0;
   double real = 0;

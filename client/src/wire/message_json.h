@@ -13,9 +13,9 @@
 
 namespace cccl_cache {
 
-/// Returns a message as a JSON object with each field of the table, under its name. A message that
-/// is not there has no key; an enum is the name of its value, "unknown" if a newer daemon gave it.
-/// None: the bytes are no such message.
+/// Returns a message as a JSON object with each field of the table, under its name. An absent
+/// message has no key; an enum is the name of its value, "unknown" for a newer daemon's. None: the
+/// bytes are malformed.
 [[nodiscard]] std::optional<std::string> ToJson(std::string_view message,
                                                 const MessageTable& table);
 

@@ -21,7 +21,7 @@ struct ChainBuffer {
   ByteChain* chain;
 };
 
-// protobuf-c hands over each field by itself: what it made up is small, what is large is ours.
+// protobuf-c passes each field by itself: its own pieces are small, the large ones are ours.
 void AppendPiece(ProtobufCBuffer* buffer, size_t size, const uint8_t* data) {
   ByteChain* chain = reinterpret_cast<ChainBuffer*>(buffer)->chain;
   const std::string_view piece(reinterpret_cast<const char*>(data), size);

@@ -136,7 +136,7 @@ bool LeaseTable::Beat(WaiterId waiter) {
     // A holder that publishes can't lose the lease any more.
     if (place->publishing) return true;
     const std::optional<Time> before = place->due;
-    // A holder that had to wait begins now, and has as long as any other.
+    // A postponed holder begins now, with the full time of any other.
     if (std::exchange(place->postponed, false)) place->until = options_.now() + options_.longest;
     Renew(waiter, *place);
     earlier = !before || *place->due < *before;
@@ -181,7 +181,7 @@ void LeaseTable::Publish(WaiterId waiter, const DepositFound& found) {
   {
     const MutexLock lock(mutex_);
     const auto place = places_.find(waiter);
-    // All callers were told when the table was stopped.
+    // Stop has answered all callers.
     if (place == places_.end()) return;
     assert(place->second.publishing);
     const auto line = lines_.find(place->second.key);
@@ -277,7 +277,7 @@ std::vector<FlightActivity> LeaseTable::List(std::optional<uid_t> only, size_t* 
       ++*more;
       continue;
     }
-    // That it was held before this user came would tell that others make the same.
+    // An earlier grant would show this user that others make the same.
     const Time since = only ? std::max(holder.granted, first->came) : holder.granted;
     leases.push_back({.key = key,
                       .kind = first->wait.name_space,

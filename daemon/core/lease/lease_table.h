@@ -25,31 +25,32 @@
 
 namespace cccl_cache::daemon {
 
-/// The caller is to make what is missing. The fence is greater than that of every lease before.
+/// The caller holds the lease and must make the deposit. The fence is greater than that of every
+/// earlier lease.
 struct LeaseGrant {
   uint64_t fence = 0;
 };
 
-/// The deposit that was asked for.
+/// The requested deposit.
 struct DepositFound {
   DepositContents contents;
 };
 
-/// The holder has lost its lease: another caller may hold it, and what this one makes is refused.
+/// The holder has lost its lease: another caller may hold it, and a publication is refused.
 struct LeaseLost {
   std::string why;  ///< for a person: the cause and the way out
 };
 
-/// The holder failed. The caller waits no longer: it is to go on without a lease.
+/// The holder failed. The caller stops waiting and continues without a lease.
 struct LeaseReleased {};
 
-/// News that a caller is told once, and after a grant a second time if it loses the lease.
+/// The answer to a caller: sent once, and after a grant a second time if the lease is lost.
 using LeaseNews = std::variant<LeaseGrant, DepositFound, LeaseLost, LeaseReleased, Error>;
 
 /// Leases and their waiters: each key has one holder, and the others wait in the order of arrival.
-/// A holder loses the lease to the next waiter if it leaves or says nothing for too long. The same
-/// happens if it holds on for too long while others wait. A waiter costs an entry here and no
-/// thread. Thread-safe; callers are told on the thread that brought the news, without a lock held.
+/// A holder loses the lease to the next waiter if it leaves, sends nothing for too long, or keeps
+/// the lease for too long while others wait. A waiter costs an entry here and no thread.
+/// Thread-safe; callers are answered on the thread that caused the event, without a lock held.
 class LeaseTable {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -58,10 +59,10 @@ class LeaseTable {
 
   struct Options {
     uint64_t first_fence = 1;
-    std::chrono::milliseconds patience{15'000};  ///< how long a holder may go without renewing
-    std::chrono::milliseconds longest{600'000};  ///< how long it may hold what others wait for
+    std::chrono::milliseconds patience{15'000};  ///< maximum time between two renewals
+    std::chrono::milliseconds longest{600'000};  ///< maximum time while others wait
     Now now = std::chrono::steady_clock::now;
-    /// Called, without a lock held, when Pass is to be called earlier than it returned. May be
+    /// Called, without a lock held, when Pass must be called earlier than it returned. May be
     /// empty.
     std::function<void()> sooner = {};
   };
@@ -72,41 +73,41 @@ class LeaseTable {
   /// Returns an id for one waiter, to be used with one Enter.
   [[nodiscard]] WaiterId NewSeat();
   struct Wait {
-    std::optional<Time> until = std::nullopt;  ///< a caller that waits longer is told kTimedOut
-    bool accepts_release = false;              ///< without it, the caller is not told LeaseReleased
+    std::optional<Time> until = std::nullopt;  ///< at this time the wait ends with kTimedOut
+    bool accepts_release = false;              ///< false: the caller never gets LeaseReleased
     uid_t uid = 0;                             ///< these two only for List
     std::string name_space = {};
   };
-  /// Tells the caller of its lease, perhaps before this returns. If it must wait, it is told
-  /// nothing yet.
+  /// Queues the caller for the key. Calls `tell` with the lease, perhaps before this returns;
+  /// otherwise the caller waits.
   void Enter(WaiterId waiter, const Digest& key, const Wait& wait, Tell tell);
-  /// The caller is gone: it is told nothing more, except what is being told just now. Does nothing
-  /// if the waiter has no place any more.
+  /// The caller has left: `tell` is not called again, but a call in progress may still run. Does
+  /// nothing if the waiter has no place any more.
   void Leave(WaiterId waiter);
-  /// The holder leaves because it can't make the deposit: all waiters that accept it are told
+  /// The holder leaves because it can't make the deposit: all waiters that accept it get
   /// LeaseReleased. The lease goes to the first of the others.
   void Fail(WaiterId waiter);
 
   /// Renews the holder's lease. Returns false if it holds none any more.
   [[nodiscard]] bool Beat(WaiterId waiter);
-  /// Lifts the limit on the holder's silence until its next Beat, because it was not told of its
-  /// lease yet. The limit on holding what others wait for stays.
+  /// Lifts the limit on the holder's silence until its next Beat, because it does not know of its
+  /// lease yet. The limit on holding it while others wait stays.
   void SuspendTimeout(WaiterId waiter);
-  /// The same for a holder that can't be told of its lease before something else is free. It is
-  /// told kTimedOut when its wait is over.
+  /// The same for a holder that must first wait for another resource. It gets kTimedOut when its
+  /// wait is over.
   void Postpone(WaiterId waiter);
   /// The holder begins to publish: the lease can't be lost any more, and must be ended with
   /// Publish. Returns false if the lease is lost already or has another number.
   [[nodiscard]] bool StartPublishing(WaiterId waiter, uint64_t fence);
-  /// Ends the lease: all waiters are handed this deposit.
+  /// Ends the lease: all waiters get this deposit.
   void Publish(WaiterId waiter, const DepositFound& found);
 
-  /// Does what has become due. Returns when to call it again; none: not until `sooner` is called.
+  /// Ends the waits and leases that are due. Returns the time of the next call; none: when `sooner`
+  /// is called.
   std::optional<Time> Pass();
-  /// The next lease has this fence. No lease has been granted yet.
+  /// Sets the fence of the next lease. No lease may have been granted yet.
   void StartAt(uint64_t fence);
-  /// Tells all waiters, and all later callers, this error, and all holders that they lost their
-  /// lease.
+  /// Answers all waiters, and all later callers, with this error; all holders lose their lease.
   void Stop(const Error& why);
 
   struct Gauges {
@@ -114,8 +115,8 @@ class LeaseTable {
     size_t waiting = 0;
   };
   [[nodiscard]] Gauges gauges() const;
-  /// Returns held leases: those that this uid holds or waits for, as if it were alone, or all if
-  /// none is given. Adds how many are left out to `*more`.
+  /// Returns held leases: those that this uid holds or waits for, showing only its own waiters, or
+  /// all if no uid is given. Adds the number of leases left out to `*more`.
   [[nodiscard]] std::vector<FlightActivity> List(std::optional<uid_t> only, size_t* more) const;
 
  private:
@@ -128,7 +129,7 @@ class LeaseTable {
     Time until{};             // of a holder: the end of the lease if others wait
     Time came{};
     Time granted{};          // of a holder
-    bool postponed = false;  // it holds the lease and waits nevertheless
+    bool postponed = false;  // it holds the lease and waits for another resource
     bool publishing = false;
 
     [[nodiscard]] bool waits() const { return fence == 0 || postponed; }
@@ -140,12 +141,12 @@ class LeaseTable {
   using Told = std::vector<std::pair<Tell, LeaseNews>>;
 
   void Grant(WaiterId waiter, Told& told) REQUIRES(mutex_);
-  /// Tells a waiter its last news, and removes it.
+  /// Sends a waiter its last answer, and removes it.
   void Dismiss(WaiterId waiter, LeaseNews news, Told& told) REQUIRES(mutex_);
   void SetDue(WaiterId waiter, Place& place, std::optional<Time> due) REQUIRES(mutex_);
   /// Restarts the holder's timeout.
   void Renew(WaiterId waiter, Place& place) REQUIRES(mutex_);
-  /// A waiter joined this line: limits the holder to its longest lease.
+  /// A waiter joined this queue: limits the holder to its longest lease.
   void AskForRelease(const Line& line) REQUIRES(mutex_);
   [[nodiscard]] bool OthersWaitFor(const Place& place) const REQUIRES(mutex_) {
     return !lines_.at(place.key).waiting.empty();
@@ -166,14 +167,14 @@ class LeaseTable {
   std::set<std::pair<Time, WaiterId>> due_ GUARDED_BY(mutex_);
 };
 
-/// The one thread that calls Pass of a lease table; it sleeps until something is due. Thread-safe.
+/// The one thread that calls Pass of a lease table. It sleeps until a timeout is due. Thread-safe.
 /// The table must outlive it.
 class LeaseClock {
  public:
   explicit LeaseClock(LeaseTable& table)
       : table_(table), thread_([this](const std::stop_token& stop) { Run(stop); }) {}
 
-  /// Wakes the thread: something is due earlier than it was.
+  /// Wakes the thread: the next timeout is earlier than before.
   void Wake();
 
  private:

@@ -128,7 +128,7 @@ void AcquireCall::Abandon(bool failed) {
 }
 
 void AcquireCall::TakeNews(const LeaseNews& news) {
-  // If the news is a lease, the lease goes to the next waiter when this call is done.
+  // If the answer is a lease, the lease goes to the next waiter when this call is done.
   if (ended()) return;
   if (const auto* grant = std::get_if<LeaseGrant>(&news)) {
     TakeLease(*grant);
@@ -153,7 +153,7 @@ void AcquireCall::TakeLease(const LeaseGrant& grant) {
                         [this, events = events(), grant](Share given) {
                           auto lease = std::make_shared<Share>(std::move(given));
                           events->Post([this, grant, lease] {
-                            // If the wait is over, the caller was told, or is being told.
+                            // If the wait is over, the caller was answered, or is being answered.
                             if (!ended() && backend_.deposits.Beat(seat_))
                               HoldLease(grant, std::move(*lease));
                           });

@@ -17,7 +17,7 @@
 
 namespace cccl_cache::daemon {
 
-/// One call of Acquire. News of the lease arrives on other callers' threads. The first message
+/// One call of Acquire. Events of the lease arrive on other callers' threads. The first message
 /// waits for its turn like any request. The call reads nothing while its caller waits for the
 /// lease. A holder may send at any time, so the number of holders is bounded. A caller beyond the
 /// bound waits for another lease of its user to end.
@@ -30,7 +30,7 @@ class AcquireCall final : public StreamCall {
   void OnMessage(grpc::ByteBuffer& message) override;
   void OnHalfClose() override;
   void OnSpace() override;
-  /// A call that has ended takes no lease that becomes free, whenever its client reads the answer.
+  /// A call that has ended takes no further lease, whenever its client reads the answer.
   void OnGone() override;
   [[nodiscard]] Status TakeKey(grpc::ByteBuffer& message);
   [[nodiscard]] Status TakeWord(grpc::ByteBuffer& message);
@@ -56,7 +56,7 @@ class AcquireCall final : public StreamCall {
   uint64_t offset_ = 0;  ///< bytes of `found_` that are sent already
 };
 
-/// Returns the peer's claim for what it asks, in the scope that it may use. kDenied: it names a
+/// Returns the peer's claim for its request, in the scope that it may use. kDenied: it names a
 /// group that the kernel does not list for it.
 [[nodiscard]] Result<DepositClaim> ClaimOf(const DepositAsk& ask, const Peer& peer);
 

@@ -195,7 +195,7 @@ void DescribeFlights(const AdminSources& sources, const Peer& peer, BuildActivit
     v1::Flight& to = *reply.add_flights();
     Describe(flight, to);
     const auto mean = means.find({flight.kind, flight.toolchain});
-    // 0 says that none is known.
+    // 0 means unknown.
     if (mean != means.end()) to.set_estimate_ms(std::max<uint64_t>(1, Milliseconds(mean->second)));
   }
   for (const FlightActivity& lease : sources.deposits.Leases(only, &activity.more_flights)) {

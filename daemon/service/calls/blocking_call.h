@@ -53,8 +53,7 @@ class BlockingCall : public RawCall {
   /// Does all work of the call, on its thread. The call ends with the returned status.
   virtual Status Work() = 0;
 
-  /// Reads the next message. Errors: the caller left, the caller is too slow, or the bytes are no
-  /// such message.
+  /// Reads the next message. Errors: the caller left or is too slow, or the bytes are malformed.
   [[nodiscard]] Status Read(google::protobuf::MessageLite& message);
   [[nodiscard]] Status Write(const google::protobuf::MessageLite& message);
 

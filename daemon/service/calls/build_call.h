@@ -39,12 +39,12 @@ class PendingBuild {
                                   std::shared_ptr<const BuildRequest> request, const Caller& caller,
                                   Answer answer);
 
-  /// Tells that the caller leaves. Returns true if that ended the wait: `answer` will not run.
+  /// Reports that the caller leaves. Returns true if that ended the wait: `answer` will not run.
   /// Returns false if `answer` has run or is running, or if Start is still to come and will return
   /// false.
   [[nodiscard]] bool Cancel();
 
-  /// Keeps these until the builder has done with the build: one that finishes goes on without its
+  /// Keeps these until the builder has finished with the build, which may continue without its
   /// caller. Call it once, after Cancel returned true.
   void Hold(Share call, Share bytes);
 

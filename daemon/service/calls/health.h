@@ -21,15 +21,15 @@ inline constexpr std::string_view kOwnServices[] = {"cccl_cache.v1.Build", "cccl
 /// The health service's name for readiness: the daemon serves, and has no problem.
 inline constexpr std::string_view kReadyService = "ready";
 
-/// Holds whether the daemon serves and is ready, and the watchers that are told of a change.
-/// Thread-safe; must outlive its watchers.
+/// Holds whether the daemon serves and is ready, and notifies watchers of changes. Thread-safe;
+/// must outlive its watchers.
 class Health {
  public:
   /// No method of a watcher may call Health before it returns.
   class Watcher {
    public:
     virtual void Notify(bool serving, bool ready) = 0;
-    /// The daemon stops: no further change will be told.
+    /// The daemon stops: no further notifications.
     virtual void Stop() = 0;
 
    protected:

@@ -58,7 +58,7 @@ Status CheckOwner(uid_t uid) {
                "uid 65534 stands for many users, so nothing is deposited for it"};
 }
 
-/// Returns the keys of these deposits as far as the peer may ask for them.
+/// Returns the keys of the deposits that the peer may ask for.
 Result<std::vector<Digest>> KeysOf(const v1::TouchDepositsRequest& request, const Peer& peer) {
   std::vector<Digest> keys;
   for (const v1::DepositKey& message : request.keys()) {

@@ -73,8 +73,7 @@ class Budget {
   /// on the thread that releases one. No lock is held then. Those of one account are served in the
   /// order of `waiter`, a number of the caller's choice.
   void Await(Account account, Resource resource, uint64_t waiter, Given given);
-  /// The waiter is gone: it is given nothing more, except what is being given just now. Does
-  /// nothing if it does not wait.
+  /// Removes a waiter. A `given` in progress may still run. Does nothing if it does not wait.
   void Withdraw(Account account, Resource resource, uint64_t waiter);
   /// Returns how much all accounts use now.
   [[nodiscard]] uint64_t Used(Resource resource) const;
@@ -88,7 +87,7 @@ class Budget {
   [[nodiscard]] uint64_t Most(Account account, size_t index) const REQUIRES(mutex_);
   [[nodiscard]] uint64_t UsedBy(Account account, size_t index) const REQUIRES(mutex_);
   Share Count(Account account, Resource resource, uint64_t amount) REQUIRES(mutex_);
-  /// Takes what the waiters of this account may have.
+  /// Takes the shares that this account's waiters may have.
   void Serve(Account account, Resource resource, Served& served) REQUIRES(mutex_);
 
   const std::array<Allowance, static_cast<size_t>(Resource::kCount)> allowances_;

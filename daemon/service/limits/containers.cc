@@ -15,7 +15,7 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// The most that is read of one text. The mount at "/" is among a container's first mounts.
+/// Maximum bytes read of one text. The mount at "/" is among a container's first mounts.
 constexpr size_t kMaxRead = size_t{64} << 10;
 /// Longer names of control groups are not told apart. A path has at most 4,096 bytes, and there are
 /// some fifteen hierarchies.
@@ -65,8 +65,8 @@ bool IsBelow(std::string_view path, std::string_view parent) {
   return path.starts_with(parent) && (path.size() == parent.size() || path[parent.size()] == '/');
 }
 
-/// Returns the paths of a control group in all hierarchies, one after the other, as one path. Those
-/// that an earlier one begins with are left out.
+/// Returns the paths of a control group in all hierarchies, one after the other, as one path. Paths
+/// that are a prefix of an earlier one are left out.
 std::string PathOf(std::string_view control_group) {
   std::string whole;
   std::vector<std::string_view> earlier;
@@ -130,7 +130,7 @@ void Containers::Identify(const std::optional<ContainerMark>& mark, Peer& peer) 
   const uid_t uid = peer.uid;
   peer.uid = kOverflowUid;
   peer.counted_as = Account::OfUntoldContainers();
-  // Groups are as little this node's as uids are.
+  // Like its uid, its groups are not those of this node.
   peer.gid = kOverflowGid;
   peer.groups.clear();
   peer.reach = FileReach::kNone;

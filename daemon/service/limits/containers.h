@@ -21,8 +21,8 @@
 
 namespace cccl_cache::daemon {
 
-/// The signs that tell a container from others. A container can leave neither its control group
-/// nor, while it is in this one, take the root mount of another.
+/// The properties that identify a container. A container cannot leave its control group, nor take
+/// the root mount of another container in it.
 struct ContainerMark {
   std::string control_group;  ///< the text of /proc/PID/cgroup
   std::string root;           ///< number, device, root and source of the mount at "/"
@@ -35,11 +35,11 @@ struct ContainerMark {
 [[nodiscard]] std::optional<ContainerMark> MarkOf(std::string_view control_group,
                                                   std::string_view mounts);
 
-/// Tells the users of containers from each other, and from the users of this node, for whom the
-/// same uids stand (docs/internals/decisions/0067). Each uid of each container gets a number of its
-/// own, which takes the place of the uid for all that is kept. The numbers are never given twice.
-/// A container gets none while fewer are left than all control groups on the way to its own had
-/// together, so one that uses up many leaves others enough. Thread-safe; waits for /proc alone.
+/// Distinguishes the users of containers from each other, and from users of this node with the same
+/// uids (docs/internals/decisions/0067). Each uid of each container gets a number of its own, which
+/// replaces the uid everywhere. Numbers are never reused. A container gets none while fewer are
+/// left than all control groups on the way to its own had together, so one that uses up many leaves
+/// others enough. Thread-safe; waits for /proc alone.
 class Containers {
  public:
   struct Limits {
@@ -56,18 +56,17 @@ class Containers {
   void SetReport(Report report) { report_ = std::move(report); }
 
   /// Replaces the uid, groups and account of a peer that connected at a socket for containers. If
-  /// its container can't be told, it becomes one of the users without anything of their own
-  /// (kOverflowUid).
+  /// its container can't be identified, it becomes kOverflowUid, which owns nothing.
   void Identify(int socket, Peer& peer);
-  /// The same for a mark that is known; none: the container can't be told.
+  /// The same for a known mark; none: the container can't be identified.
   void Identify(const std::optional<ContainerMark>& mark, Peer& peer);
 
   /// Returns an object to hold for as long as a connection of the user is open: the number stays
   /// the user's meanwhile.
   [[nodiscard]] std::shared_ptr<const void> Hold(uid_t user);
 
-  /// Returns the account of a number, or none if the number stands for nobody any more. May be
-  /// called under any lock.
+  /// Returns the account of a number, or none if the number is no longer in use. May be called
+  /// under any lock.
   [[nodiscard]] std::optional<Account> AccountOf(uid_t user) const;
 
  private:
@@ -101,7 +100,7 @@ class Containers {
   using Groups = std::map<Digest, Group>;
 
   [[nodiscard]] static Places PlacesOf(std::string_view path);
-  /// Returns the group for those beyond the limit if no account is free, null if no number is.
+  /// Returns the shared group if no account is free, null if no number is.
   [[nodiscard]] Group* GroupOf(const Digest& name, const Places& places) REQUIRES(mutex_);
   /// Returns the account that gives way to a new one at these places, or the end. Looks at each
   /// account once for each level of the tree, whatever the length of the paths.

@@ -55,8 +55,8 @@ class Connection {
 class Acceptor {
  public:
   struct Callbacks {
-    /// Adds the daemon's facts to what the kernel said of the socket's peer: its account, its
-    /// files, and whether it is an administrator.
+    /// Completes the kernel's description of the socket's peer: its account, its files, and whether
+    /// it is an administrator.
     std::function<void(int socket, const ListeningSocket&, Peer&)> identify;
     /// Returns null if this peer may not connect now.
     std::function<std::shared_ptr<UserTraffic>(const Peer&)> traffic_of;
@@ -65,7 +65,7 @@ class Acceptor {
     /// A connection was cut off because its client broke this rule.
     std::function<void(const Peer&, const FrameRule* rule)> cut_off;
     std::function<void()> tick;
-    /// Called at least before each tick with what is wrong with the listeners; empty: nothing.
+    /// Called at least before each tick with the problem of the listeners; empty: none.
     std::function<void(std::string)> tell_problem;
   };
 

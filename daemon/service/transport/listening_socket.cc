@@ -199,7 +199,7 @@ std::vector<fs::path> WayTo(const std::string& file) {
   return way;
 }
 
-/// Returns the directory without links, and what lies in it; not all, if that is much.
+/// Returns the directory without links, and its entries; not all, if there are many.
 std::vector<fs::path> SeenIn(const fs::path& directory) {
   constexpr size_t kMost = 4096;
   std::error_code error;
@@ -212,7 +212,7 @@ std::vector<fs::path> SeenIn(const fs::path& directory) {
   return seen;
 }
 
-/// Where a directory or file lies in a file system, whatever path leads there.
+/// The location of a directory or file in its file system, independent of the path to it.
 struct Location {
   fs::path seen_at;
   std::string device;
@@ -342,7 +342,7 @@ Status ListeningSocket::CheckApart(const std::vector<ListeningSocket>& sockets,
   if (!mounts)
     return SystemError("with a socket for containers, /proc must be mounted: cannot read",
                        "/proc/self/mountinfo");
-  std::map<FileId, std::string> found_in;  // what leads to a private place
+  std::map<FileId, std::string> found_in;  // paths to private places
   std::vector<std::pair<Location, std::string>> private_locations;
   for (const std::string& place : private_places) {
     for (const auto& directory : WayTo(place)) {

@@ -57,8 +57,8 @@ class ListeningSocket {
   [[nodiscard]] const std::string& path() const { return path_; }
   /// Returns whether its peers are in containers (ListenOptions::for_containers).
   [[nodiscard]] bool for_containers() const { return for_containers_; }
-  /// Returns why clients don't find it at its path, with the way out; empty: they do. Whoever can
-  /// write the directory may have put another file there, as root of a container can that has it.
+  /// Returns why clients don't find it at its path, with the way out; empty: they do. A process
+  /// that can write the directory, such as root of a container, may have put another file there.
   [[nodiscard]] std::string Problem() const;
 
  private:
