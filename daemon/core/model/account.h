@@ -21,20 +21,20 @@
 
 namespace cccl_cache::daemon {
 
-/// Returns whether the number stands for a user of a container, or for the account that these are
-/// counted on (service/limits/containers.h). Such a number is given once in a run of the daemon, so
-/// nothing that is kept under it counts in the next run.
+/// Returns whether the number identifies a user of a container, or an account of such users
+/// (service/limits/containers.h). Such numbers are never reused in a run of the daemon, and have no
+/// meaning in the next run.
 [[nodiscard]] constexpr bool IsContainerUser(uid_t uid) {
   return uid >= kFirstContainerUser && uid != static_cast<uid_t>(-1);
 }
 
-/// The account that resources are counted on: a user together with its subordinate uids, or all
-/// uids that belong to no user. The account never decides what a uid may see; the uid itself does
+/// The account that is charged for resources: a user together with its subordinate uids, or all
+/// uids without a user. Access depends on the uid, never on the account
 /// (docs/internals/decisions/0029). A plain value.
 class Account {
  public:
   /// Control groups on the way to a container's, each as a number, the outermost first; zeros after
-  /// the last. Those that lie deeper are left out.
+  /// the last. Deeper ones are left out.
   using Way = std::array<uint64_t, 8>;
 
   constexpr explicit Account(uid_t uid) : number_(uid) {}
@@ -42,7 +42,7 @@ class Account {
   /// Returns the one account of all uids that have no name and are no user's subordinate uids.
   static constexpr Account OfNameless() { return Account(static_cast<uid_t>(-1)); }
 
-  /// Returns the one account of all users of containers that have none of their own.
+  /// Returns the shared account of container users without an account of their own.
   static constexpr Account OfUntoldContainers() { return {static_cast<uid_t>(-2), Way{1}}; }
 
   /// Returns whether users of containers are counted here. All such accounts together get at most a
@@ -84,13 +84,13 @@ struct HeldInAll {
   }
 
   uint64_t in_all = 0;
-  uint64_t in_containers = 0;  ///< what the accounts of containers hold of it
+  uint64_t in_containers = 0;  ///< the part that accounts of containers hold
 };
 
 /// How much one account may hold of a resource that all accounts share. A sixteenth is reserved for
 /// root and the daemon's own user. Any other account holds at most as much as it leaves free, so
-/// that an account that comes later finds something. Containers together hold at most a half, of
-/// which each leaves as much free as it holds.
+/// later accounts find some. Containers together hold at most a half, of which each leaves as much
+/// free as it holds.
 struct Allowance {
   uint64_t per_account = 0;
   uint64_t in_all = 0;
@@ -117,11 +117,10 @@ class AccountUsage {
   explicit AccountUsage(const Limits& limits, FindAccount find_account = {})
       : limits_(limits), find_account_(std::move(find_account)) {}
 
-  /// Sets all that the uid holds now. The uid counts for this account from now on.
+  /// Sets the amount that the uid holds now. From now on the uid counts for this account.
   void Set(uid_t uid, Account account, uint64_t amount);
-  /// The same for the account that `find_account` returns. As long as it returns none, a uid counts
-  /// as it did before, and at first as an account of its own. So a start evicts nothing because
-  /// names are not known yet.
+  /// The same for the account that `find_account` returns. As long as it returns none, a uid keeps
+  /// its account, at first one of its own. So a start evicts nothing because of unknown names.
   void Set(uid_t uid, uint64_t amount) { Set(uid, AccountOf(uid), amount); }
 
   /// Sets every uid's amount to zero.
@@ -139,11 +138,11 @@ class AccountUsage {
   [[nodiscard]] uint64_t Of(Account account) const;
   [[nodiscard]] uint64_t in_all() const { return held_.in_all; }
 
-  /// Returns the uid that must give up something so that `incoming` more fits for the account. If
-  /// the account is full, that is its uid that holds most. Otherwise it is the uid that holds most
-  /// in the account that holds most; among those of containers if these would hold more than a half
-  /// together. The account of the returned uid was looked up again. Returns none if `incoming`
-  /// fits, or if no uid holds anything.
+  /// Returns the uid that must release some of its amount so that `incoming` more fits for the
+  /// account: if the account is full, its largest uid, otherwise the largest uid of the largest
+  /// account (among accounts of containers if these would hold more than a half together). The
+  /// account of the returned uid was looked up again. Returns none if `incoming` fits, or if no uid
+  /// holds anything.
   [[nodiscard]] std::optional<uid_t> MustGiveWay(Account account, uint64_t incoming);
   /// Returns the uid of this account that holds most apart from `uid`, or none.
   [[nodiscard]] std::optional<uid_t> LargestBeside(Account account, uid_t uid) const;
@@ -168,24 +167,24 @@ class AccountUsage {
   uid_t looked_up_to_ = 0;
 };
 
-/// The uid that the kernel reports for every user of another user namespace who has no uid here. It
-/// stands for many people, so nothing is kept or shared under it.
+/// The uid that the kernel reports for every user of another user namespace who has no uid here.
+/// Many people may have it, so nothing is kept or shared under it.
 inline constexpr uid_t kOverflowUid = 65534;
-/// The same of groups. Nothing is shared with it.
+/// The same for groups. Nothing is shared with it.
 inline constexpr gid_t kOverflowGid = 65534;
 
-/// The files that the daemon may open by path on a peer's behalf. What a client says about itself
-/// without a proof never decides this (docs/internals/decisions/0066).
+/// The files that the daemon may open by path on a peer's behalf. A client's claim without a proof
+/// never decides this (docs/internals/decisions/0066).
 enum class FileReach : uint8_t {
   kNone,        ///< none: the peer's paths lead elsewhere, so it sends its files
-  kEverybodys,  ///< what everybody may read
-  kDaemons,     ///< all that the daemon may read
+  kEverybodys,  ///< files that everybody may read
+  kDaemons,     ///< all files that the daemon may read
 };
 
 /// The client of a connection, as the kernel described it at connect time (SO_PEERCRED,
 /// SO_PEERGROUPS).
 struct Peer {
-  uid_t uid = 0;  ///< of a user of a container: the number that stands for it
+  uid_t uid = 0;  ///< of a container user: its assigned number
   gid_t gid = 0;
   std::vector<gid_t> groups;   ///< supplementary, sorted
   pid_t pid = 0;               ///< for logs and views only: pids are reused, so no decision uses it

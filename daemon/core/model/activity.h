@@ -16,8 +16,8 @@
 
 namespace cccl_cache::daemon {
 
-// What the daemon does at one moment, as one peer may see it. An administrator sees everything. All
-// others see what they wait for themselves, as if nobody else waited for it, and totals.
+// The daemon's present activity, as one peer may see it. An administrator sees everything. All
+// others see the flights that they wait for, without other waiters, and totals.
 
 /// Sent over the wire: values never change, and are those in admin.proto.
 enum class FlightState : uint8_t {
@@ -53,7 +53,7 @@ struct MemoryActivity {
   size_t waiting = 0;        ///< compiles that have a slot and wait for memory
 };
 
-/// What waits and runs.
+/// Waiting and running builds.
 struct BuildActivity {
   size_t slots = 0;
   size_t running = 0;  ///< more than the slots if relief slots run, too; some may wait for memory

@@ -21,8 +21,8 @@
 
 namespace cccl_cache::daemon {
 
-/// The kinds of entries that nodes share. Stored and signed: values never change. A manifest's
-/// bytes, and those of a deposit for a group, lie in the log of an artifact that has nothing else.
+/// The kinds of entries that nodes share. Stored and signed: values never change. The bytes of a
+/// manifest, and of a group's deposit, are the log of an otherwise empty artifact.
 enum class EntryKind : uint8_t { kArtifact = 1, kManifest = 2, kDeposit = 3 };
 
 /// Names one entry that nodes share.
@@ -34,15 +34,15 @@ struct SharedEntry {
 
 /// The connection to the other nodes, for statistics.
 struct ClusterGauges {
-  size_t nodes = 1;             ///< of the Redis cluster that have keys, as far as is known
+  size_t nodes = 1;             ///< of the Redis cluster that have keys, if known
   size_t connected = 0;         ///< of these
   std::string address;          ///< for people; never empty
   std::string problem;          ///< why one is not connected, with the way out; empty: all are
-  bool signs = false;           ///< this node has a key, and gives what it compiles
+  bool signs = false;           ///< this node has a key, and shares its results
   size_t trusted_keys = 0;      ///< whose entries this node takes
-  bool trusts_own_key = false;  ///< that is, the key that it signs with is one of them
+  bool trusts_own_key = false;  ///< the key that it signs with is one of them
   size_t leases = 0;            ///< that this node holds
-  /// How far this node's clock is ahead of the one that all nodes share; none: not known.
+  /// Offset of this node's clock to the shared one; positive: ahead; none: unknown.
   std::optional<std::chrono::milliseconds> clock_ahead;
   uint64_t unanswered = 0;       ///< commands
   uint64_t unsent_bytes = 0;     ///< of commands
@@ -59,8 +59,7 @@ struct ShelfGauges {
   std::chrono::seconds silence{0};  ///< how long the longest of these has not answered
 };
 
-/// The other nodes, which compile the same: what they compiled, and what they are compiling now.
-/// Nothing blocks. Thread-safe.
+/// The results of other nodes, and their compiles in progress. Nothing blocks. Thread-safe.
 class Cluster {
  public:
   /// The entries of a question that one place has.
@@ -71,36 +70,36 @@ class Cluster {
   struct Question {
     std::vector<SharedEntry> entries;  ///< each that may serve this compile
     Account account{0};                ///< of the user who asked first
-    /// The name of the compile on all nodes. None: it is one of this node alone, so that no
-    /// other node's compile is waited for.
+    /// The name of the compile on all nodes. None: a compile of this node alone, which waits for no
+    /// other node's.
     std::optional<Digest> compile;
     std::chrono::steady_clock::time_point since;  ///< when the build first asked for anything
-    /// How long compiles of this kind took at most, lately; 0: unknown. Bounds how long a build
-    /// waits for an answer, and for the compile of another node.
+    /// Maximum duration of recent compiles of this kind; 0: unknown. Bounds the wait for an answer,
+    /// and for another node's compile.
     std::chrono::microseconds usual_time{0};
-    /// Of Peek: what it finds is used, so it counts as if it had been asked for.
+    /// Peek only: count the result in the statistics, because the caller uses it.
     bool counted = false;
   };
-  /// Run on threads of the cluster's, never under a lock of it; `found` and `compile` may run at
-  /// the same time. They may run until the question has ended, and not once Close has returned.
+  /// Callbacks on the cluster's threads, never under its locks. `found` and `compile` may run at
+  /// the same time. None starts after the question has ended, and none runs after Close.
   struct Asker {
-    /// Takes what was found: at least one entry. Returns whether that serves the build. Also called
-    /// after `compile`, if an answer comes late.
+    /// Receives at least one found entry. Returns whether it serves the build. Also called after
+    /// `compile`, for a late answer.
     std::function<bool(const Found&)> found;
-    /// Called at most once: this node is to compile, because there is nothing, because there was no
-    /// answer in time, or because another node's compile took too long.
+    /// Called at most once: this node must compile, because there is no entry, no answer came in
+    /// time, or another node's compile took too long.
     std::function<void()> compile;
-    /// Called at most once, while this node waits for another one's compile: that waits for files
-    /// of this uid, so no other user is to wait for it any longer.
+    /// Called at most once, while this node waits for another one's compile: that compile depends
+    /// on files of this uid, so other users must stop waiting for it.
     std::function<void(uid_t)> looks_outside;
   };
 
   /// The answer to Peek().
   struct Peeked {
-    std::vector<TierLook> before = {};  ///< of tiers that were asked first and do not have it
+    std::vector<TierLook> before = {};  ///< tiers that were asked first and lack it
     TierName tier = TierName::kRemote;
-    /// kHasIt: the first entry asked for is there, and in `found`. kRefused: one of them is not
-    /// taken.
+    /// kHasIt: the first requested entry exists, and is in `found`. kRefused: one of them was
+    /// refused.
     TierFinding finding = TierFinding::kNoEntry;
     std::string reason = {};
     std::vector<ArtifactPtr> found = {};  ///< as Asker::found takes it; may be empty
@@ -108,21 +107,21 @@ class Cluster {
 
   virtual ~Cluster() = default;
 
-  /// Asks for the entries, and for the right to compile, which lasts until the question ends.
-  /// Returns false, and calls nothing, if no other node can be reached now. `ended`: requested when
+  /// Asks for the entries, and for the lease to compile, which lasts until the question ends.
+  /// Returns false, and calls nothing, if no other node can be reached now. `ended`: stopped when
   /// the build has its result or needs none.
   virtual bool Ask(Question question, const std::stop_token& ended, Asker asker) = 0;
-  /// Looks whether the entries are there, for a build that is not to be compiled: waits as long as
-  /// another build would, and takes no lease. `told` is called once: at once, or on a thread of the
-  /// cluster's, and then not after Close has returned.
+  /// Looks the entries up for a build that may not be compiled: waits as long as for another build,
+  /// and takes no lease. `told` is called once: at once, or on a thread of the cluster's, but not
+  /// after Close has returned.
   virtual void Peek(Question question, std::function<void(Peeked)> told) = 0;
-  /// Tells nodes that wait for a compile of this node, by Question::compile, that it waits for
-  /// files of one user. The overflow uid: of a user that no other node has.
+  /// Informs nodes that wait for this node's compile (Question::compile) that it depends on files
+  /// of one user. The overflow uid: a user of this node alone.
   virtual void LooksOutside(const Digest& compile, uid_t uid) = 0;
-  /// Gives an entry to the other nodes. It may be dropped.
-  /// `account`: that of the user whose build made it.
+  /// Sends an entry to the other nodes. It may be dropped. `account`: of the user whose build made
+  /// it.
   virtual void Share(const SharedEntry& entry, const ArtifactPtr& artifact, Account account) = 0;
-  /// Takes an entry back, as far as other nodes have not taken it. Done later, or not at all.
+  /// Removes a shared entry, unless other nodes have copied it. Done later, or not at all.
   virtual void Forget(const SharedEntry& entry) = 0;
   /// Returns once no asker is called any more.
   virtual void Close() = 0;

@@ -34,12 +34,12 @@ struct Mount {
   bool trusted = false;  ///< one of the toolchain's own directories, or inside one
 };
 
-/// A text that a compiler has parsed already, for programs that begin with it.
+/// A text that a compiler has already parsed, for programs that begin with it.
 class Precompiled {
  public:
   virtual ~Precompiled() = default;
 
-  /// Returns the bytes of memory that it holds.
+  /// Returns its memory in bytes.
   [[nodiscard]] virtual uint64_t bytes() const = 0;
   /// Returns whether a compile can still begin with it. Once false, the answer stays false.
   [[nodiscard]] virtual bool usable() const = 0;
@@ -70,7 +70,7 @@ struct CompileJob {
   /// seed; for LTO-IR also a job that makes relocatable PTX with the same options otherwise. This
   /// program begins with its text.
   std::shared_ptr<const Precompiled> precompiled;
-  /// Raised to the most bytes of memory that a worker of this job had, by the thread that calls
+  /// Set to the peak memory of this job's workers, if that is larger, by the thread that calls
   /// Compile or Precompile. Null: not wanted.
   uint64_t* peak_bytes = nullptr;
 };
@@ -81,7 +81,7 @@ struct CompileOutput {
   int native_code = 0;      ///< the library's own result code
   std::string native_name;  ///< "NVRTC_ERROR_COMPILATION"
   ArtifactPtr artifact;
-  /// Those that this NVRTC lists, as 90 for sm_90; empty if it can't.
+  /// The architectures that this NVRTC lists, 90 for sm_90; empty if it can't.
   std::vector<uint32_t> architectures = {};
   bool precompiled_headers = false;  ///< the job used precompiled headers
   /// Charges the artifact's bytes to the requester's account (JobMemory) until tiers and callers
@@ -107,10 +107,9 @@ class Compiler {
  public:
   virtual ~Compiler() = default;
 
-  /// Returns by the deadline of `limits`, whatever the time was spent on. Errors: kWorkerCrashed,
-  /// kTimedOut, kOutOfMemory, kCancelled (stop was requested), kUnavailable (no worker could be
-  /// started). A compile failure is an output, not an error. An error of the job's files is
-  /// returned unchanged.
+  /// Returns by the deadline of `limits` in any case. Errors: kWorkerCrashed, kTimedOut,
+  /// kOutOfMemory, kCancelled (stop was requested), kUnavailable (no worker could be started). A
+  /// compile failure is an output, not an error. An error of the job's files is returned unchanged.
   ///
   /// With `precompiled` set: kUnavailable together with useless_precompiled also means that the
   /// parsed text turned out to be of no use. The same job may succeed without it.
@@ -135,18 +134,17 @@ class Compiler {
 /// The answer to one job's question about a name outside the toolchain.
 struct FileAnswer {
   FileKind kind = FileKind::kAbsent;
-  /// Compilers see it as the inode number; 0 if nothing is there. Equal for two names if and only
-  /// if they are one inode, and equal again when the same job runs elsewhere. The program's
-  /// directory and the working directory each have an identity of their own, and no disk access is
-  /// made for them.
+  /// The inode number that compilers see; 0 if absent. Equal for two names if and only if they are
+  /// one inode, and the same when the job runs elsewhere. The program's directory and the working
+  /// directory have fixed identities, without a disk access.
   uint64_t identity = 0;
   std::shared_ptr<const std::string> contents;  ///< of a file
 };
 
 /// Answers the file questions of one job's compiler and records the answers. That record is the
 /// closure, whatever the worker says. The worker announces a name among the toolchain's own headers
-/// before it opens it by itself. So bytes that could take the worker over are on record before it
-/// reads them.
+/// before it opens it itself. So bytes that could take the worker over are recorded before it reads
+/// them.
 class JobFiles {
  public:
   virtual ~JobFiles() = default;

@@ -22,7 +22,7 @@ using Now = std::function<std::chrono::steady_clock::time_point()>;
 template <typename Value>
 class ExpiringCache {
  public:
-  /// Bytes charged for an entry besides those that Remember is told of.
+  /// Bytes charged for an entry besides those given to Remember.
   static constexpr size_t kEntryBytes = 256;
   /// One account may hold one part in this many of the capacity.
   static constexpr size_t kShares = 8;
@@ -39,8 +39,7 @@ class ExpiringCache {
     return found == nullptr ? std::nullopt : std::optional(found->value);
   }
 
-  /// `bytes`: the size of what the value holds. An entry larger than one account's share is not
-  /// kept.
+  /// `bytes`: the size of the value. An entry larger than one account's share is not kept.
   void Remember(const Digest& key, Account account, Value value, size_t bytes) {
     typename Lru::Entries gone;  // freed after the lock
     const MutexLock lock(mutex_);

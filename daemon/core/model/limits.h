@@ -11,8 +11,8 @@
 
 namespace cccl_cache::daemon {
 
-/// The most elements in each list of a request: options, name expressions, environment, inputs,
-/// modules. An artifact has at most as many lowered names.
+/// Maximum number of elements in each list of a request: options, name expressions, environment,
+/// inputs, modules. Also of an artifact's lowered names.
 inline constexpr size_t kMaxListed = 4'096;
 
 /// Concurrent calls on one connection; HTTP/2's MAX_CONCURRENT_STREAMS tells clients.
@@ -38,7 +38,7 @@ struct ServiceLimits {
   /// Bytes of requests that are being received, read or built, and of replies that are being sent.
   uint64_t bytes_in_flight_per_uid = 1ull << 30;
   uint64_t bytes_in_flight = 4ull << 30;
-  /// How long a client may stay silent while it is asked for its files.
+  /// Maximum silence of a client with unanswered questions about files.
   std::chrono::milliseconds answer_patience{30'000};
   size_t idle_peer_servers = 64;  ///< kept for users without a connection
   /// A server polls each of its connections before it waits. With 64 of them this costs a hit some
@@ -47,9 +47,8 @@ struct ServiceLimits {
   /// How long a user's second and further servers stay without connections.
   std::chrono::milliseconds idle_server_kept{60'000};
 
-  /// Returns how many messages each of the two gates (ReadGate) lets be received at one time. Any
-  /// of them may be as large as a message can be. So together they take at most a quarter of the
-  /// bytes in flight.
+  /// Returns the number of messages that each of the two gates (ReadGate) admits at one time. Each
+  /// may have the maximum size, so together they take at most a quarter of the bytes in flight.
   [[nodiscard]] size_t gate_turns() const {
     return std::max<size_t>(bytes_in_flight / 8 / message_bytes, 1);
   }
@@ -59,15 +58,14 @@ struct ServiceLimits {
 struct BuildLimits {
   CompileLimits compile;
   size_t slots = 1;           ///< compiles at one time
-  uint64_t memory_bytes = 0;  ///< that running compiles are expected to need together; 0: no limit
+  uint64_t memory_bytes = 0;  ///< expected memory of all running compiles; 0: no limit
   size_t queued_per_uid = 1024;
   size_t queued = 8192;
-  /// Longest read of the daemon's own disk. A longer one counts as a miss: the build goes on as if
-  /// nothing were there.
+  /// Longest read of the daemon's own disk. A longer one counts as a miss.
   std::chrono::milliseconds disk_patience{5'000};
   std::chrono::milliseconds remember_failures{60'000};
   std::chrono::seconds quarantine{600};
-  uint64_t shadow_check_every = 1'000;   ///< one hit of so many is compiled again; 0: none
+  uint64_t shadow_check_every = 1'000;   ///< one hit in this many is compiled again; 0: none
   uint64_t preamble_bytes = 1ull << 30;  ///< precompiled headers kept in memory; 0: none are made
 };
 

@@ -15,7 +15,7 @@
 namespace cccl_cache::daemon {
 
 /// A compiler library that is being received. Blocks as long as the disk does. Used by one thread
-/// at a time. Nothing stays of a library that was not finished.
+/// at a time. An unfinished library is deleted.
 class IncomingRelease {
  public:
   virtual ~IncomingRelease() = default;
@@ -32,7 +32,7 @@ class IncomingRelease {
   virtual Result<std::string> Finish() = 0;
 };
 
-/// Keeps copies of NVIDIA's releases that users give. Thread-safe. Every call blocks as long as the
+/// Keeps copies of NVIDIA's releases that users add. Thread-safe. Every call blocks as long as the
 /// disk does.
 class Releases {
  public:
@@ -41,9 +41,9 @@ class Releases {
 
   virtual ~Releases() = default;
 
-  /// Starts to receive the library whose files have these digests. kToolchainNotFound: it is no
-  /// release that the daemon knows. kOverloaded: there is no room. kDenied: the daemon keeps none,
-  /// or none from the overflow uid.
+  /// Starts to receive the library whose files have these digests. kToolchainNotFound: no known
+  /// release. kOverloaded: there is no room. kDenied: the daemon keeps none, or none from the
+  /// overflow uid.
   virtual Result<Offer> Receive(const Peer& peer, std::span<const Digest> files) = 0;
 };
 

@@ -18,13 +18,13 @@
 
 namespace cccl_cache::daemon {
 
-/// Root numbers that stand for no directory of the search order. kAbsoluteRoot: the name lies under
-/// no root and is absolute. kWorkingDirectoryRoot: the name lies in the working directory.
+/// Root numbers outside the search order. kAbsoluteRoot: the name lies under no root and is
+/// absolute. kWorkingDirectoryRoot: the name lies in the working directory.
 inline constexpr uint32_t kAbsoluteRoot = 0xffffffff;
 inline constexpr uint32_t kWorkingDirectoryRoot = 0xfffffffe;
 
 /// The root number of the toolchain's own headers. The name is a place in ToolchainHeaders, or a
-/// real path. The kind and digest there are known without a look at a file.
+/// real path. Its kind and digest are known without reading a file.
 inline constexpr uint32_t kToolchainRoot = 0xfffffffd;
 
 /// A name as a compiler asked for it: a root's number and a path relative to that root. The kernel
@@ -68,8 +68,8 @@ struct ExpectedFile {
   const Digest* digest = nullptr;
 };
 
-/// The directories of one build in search order. An empty path stands for no directory: every name
-/// in it is absent.
+/// The directories of one build in search order. An empty path means no directory: every name in it
+/// is absent.
 struct RootDirectories {
   std::vector<std::string> roots;
   std::string working_directory;
@@ -78,16 +78,15 @@ struct RootDirectories {
   /// The headers of the toolchain that serves the build; null: no name is among them.
   std::shared_ptr<const ToolchainHeaders> toolchain = nullptr;
 
-  /// Returns the absolute path as the requester spells it; empty if the name lies nowhere.
+  /// Returns the absolute path as the requester spells it; empty if the name has none.
   [[nodiscard]] std::string PathOf(const FileName& name) const;
 };
 
 /// The files of one requester under the roots of one build. Blocks as long as the disk does, which
 /// may be for ever; never call it on a thread that others wait for. Used by one thread at a time.
 ///
-/// Errors: kFilesNeeded if the daemon may not or cannot tell, and only the client can. kDenied if
-/// no client is given the file (a FIFO, a device, /proc, the daemon's own directories) or if it is
-/// too large.
+/// Errors: kFilesNeeded if only the client can look the name up. kDenied if no client may have the
+/// file (a FIFO, a device, /proc, the daemon's own directories) or if it is too large.
 class RequesterFiles {
  public:
   virtual ~RequesterFiles() = default;
@@ -95,19 +94,19 @@ class RequesterFiles {
   /// Announces the names that will be compared next, so that they can be looked up together.
   virtual void Expect(std::span<const ExpectedFile> /*expected*/) {}
 
-  /// Returns what lies there now, or lay there when it was expected. Contents are read only if
+  /// Returns the file's present state, or its state when it was expected. Contents are read only if
   /// their digest is not known.
   virtual Result<SeenFile> Look(const FileName& name) = 0;
 
   /// The same, for a comparison with a file of this digest. If the contents differ, the returned
-  /// digest may be the one that the client claims. Then only the difference is certain.
+  /// digest may be a claim of the client. Then only the difference is certain.
   virtual Result<SeenFile> Compare(const FileName& name, const Digest& /*digest*/) {
     return Look(name);
   }
 
   struct Contents {
     SeenFile seen;
-    std::shared_ptr<const std::string> bytes;  ///< of a file: exactly those of the digest
+    std::shared_ptr<const std::string> bytes;  ///< of a file: they have the digest
   };
   virtual Result<Contents> Read(const FileName& name) = 0;
 };
@@ -132,8 +131,8 @@ class CallerFiles {
   /// errors are never kFilesNeeded.
   virtual std::unique_ptr<RequesterFiles> Open(RootDirectories directories) = 0;
 
-  /// Returns whether an answer was an error or did not come. A result that was made with such
-  /// answers says nothing to other callers.
+  /// Returns whether an answer was an error or missing. A result from such answers is not valid for
+  /// other callers.
   [[nodiscard]] virtual bool failed() const = 0;
 };
 using CallerFilesPtr = std::shared_ptr<CallerFiles>;
@@ -148,8 +147,8 @@ struct Caller {
 };
 
 /// Returns whether sent files of this uid and these directories must not count for another caller
-/// of the same uid. That is so for the overflow uid, which is many people. It is also so without a
-/// view: another caller may have other files under the same names.
+/// of the same uid: for the overflow uid, which many people have, and without a view, because
+/// another caller may have other files under the same names.
 [[nodiscard]] bool IsAloneWithSentFiles(uid_t uid, const RootDirectories& directories);
 
 /// Returns the files of this caller. The daemon opens what it may open for the caller, and asks the

@@ -36,13 +36,13 @@ struct Error {
   /// One or two sentences for a person: the cause and the way out. Holds no source text and no file
   /// contents.
   std::string message;
-  /// After this time a retry makes sense. Zero: no hint.
+  /// Time after which to retry. Zero: no hint.
   std::chrono::milliseconds retry_after{0};
   /// kWorkerCrashed: the compiler died by a signal of its own, so it may die on this input again.
   bool own_signal = false;
   /// kUnavailable: the cause was the job's precompiled text, not the job or the machine.
   bool useless_precompiled = false;
-  /// Of the answer to a build: the number by which the log names it. 0: none.
+  /// Number of a build in the log. 0: none.
   uint64_t request_id = 0;
 };
 
@@ -92,8 +92,8 @@ class [[nodiscard]] Result {
 struct Ok {};
 using Status = Result<Ok>;
 
-/// Returns the error for a request that arrives while the daemon stops. Another daemon may be there
-/// in a moment.
+/// Returns the error for a request that arrives while the daemon stops. Another daemon may start
+/// soon.
 [[nodiscard]] inline Error Stopping() {
   return {ErrorCode::kUnavailable, "the daemon is stopping; try again",
           std::chrono::milliseconds(100)};
@@ -105,7 +105,7 @@ using Status = Result<Ok>;
 /// Returns the error for a miss of a build that refuses to be compiled.
 [[nodiscard]] Error NotCached();
 
-/// Returns the error for a build whose files could not be looked at within `limit`.
+/// Returns the error for a build whose files could not be read within `limit`.
 [[nodiscard]] Error FilesHang(std::chrono::milliseconds limit);
 
 }  // namespace cccl_cache::daemon

@@ -20,8 +20,7 @@
 
 namespace cccl_cache::daemon {
 
-/// Selects which of the builds that a user was answered go into a snapshot. Empty fields select
-/// everything.
+/// Selects entries for a snapshot from a user's answered builds. Empty fields select everything.
 struct SnapshotFilter {
   std::string toolchain;  ///< a major, a version, or the beginning of an id
   std::string arch;
@@ -33,8 +32,8 @@ struct SnapshotFilter {
   bool all_users = false;
   std::vector<Digest> known;  ///< keys to leave out; ascending
   bool only_wanted = false;
-  /// Keys of builds and deposits, or identities of deposits, outside of which nothing is chosen;
-  /// ascending, each once.
+  /// The only keys of builds and deposits, or identities of deposits, to choose from; ascending,
+  /// each once.
   std::vector<Digest> wanted;
 };
 
@@ -49,14 +48,13 @@ struct SnapshotSummary {
 /// A caller that asks for a snapshot or sends one.
 struct SnapshotCaller {
   Peer peer;
-  /// Sets the bytes of memory that are reserved for this caller, in place of the earlier number.
-  /// kOverloaded: there are not that many.
+  /// Replaces the bytes of memory reserved for this caller. kOverloaded: not enough memory is free.
   std::function<Status(uint64_t bytes)> hold;
   std::stop_token left;  ///< stopped when the caller leaves
 };
 
 /// A snapshot that is being received. Blocks as long as the disk does. Used by one thread at a
-/// time. Without Finish nothing of it is kept.
+/// time. Without Finish, nothing is kept.
 class IncomingSnapshot {
  public:
   virtual ~IncomingSnapshot() = default;

@@ -76,7 +76,7 @@ enum class Counter : uint8_t {
   kCount,
 };
 
-/// How a caller came by a deposit: it was there, another caller made it meanwhile, or the caller
+/// The origin of a caller's deposit: it existed, another caller made it meanwhile, or the caller
 /// made it.
 enum class DepositUse : uint8_t { kFound, kJoined, kMade };
 
@@ -108,7 +108,7 @@ class Statistics {
 
   /// Returns one line per counter, "name{label} count", which is stored across restarts.
   [[nodiscard]] std::string Serialize() const;
-  /// Adds what an earlier run serialised. Lines that it does not understand are ignored.
+  /// Adds the counters that an earlier run serialised. Unknown lines are ignored.
   void Restore(std::string_view text);
 
  private:

@@ -71,8 +71,8 @@ class MetaStore {
   return {tiers.begin(), std::ranges::find_if(tiers, waits)};
 }
 
-/// Artifacts and manifests that belong to one user. That user inserted them, and only that user is
-/// answered with them. Thread-safe.
+/// Artifacts and manifests that belong to one user, who inserted them; only that user gets them.
+/// Thread-safe.
 class PrivateEntries {
  public:
   struct Found {
@@ -83,11 +83,11 @@ class PrivateEntries {
 
   virtual ~PrivateEntries() = default;
 
-  /// Returns whether Get may find something. True may be wrong where the answer is not in memory.
-  /// Costs next to nothing: it is called at each look-up.
+  /// Returns whether Get may find something. May be true wrongly if the answer is not in memory.
+  /// Very cheap: it is called at each look-up.
   virtual bool MayHave(uid_t uid, const Digest& key) = 0;
   virtual Found Get(uid_t uid, const Digest& key) = 0;
-  /// The same without a look at the disk: Get may still find what this does not.
+  /// The same without reading the disk: Get may find more.
   virtual Found FindInMemory(uid_t uid, const Digest& key) = 0;
 
   /// Returns the bytes that all entries of one user may have together.
@@ -102,8 +102,8 @@ class PrivateEntries {
                                uint64_t generation) = 0;
 };
 
-/// A build that a user was answered, by its key: enough to find it again and to choose it among
-/// many. Holds no names of files and no texts.
+/// An answered build of a user, by its key, with the properties that filters need. Holds no names
+/// of files and no texts.
 struct AnsweredBuild {
   Digest key;
   Digest fingerprint;
@@ -115,8 +115,9 @@ struct AnsweredBuild {
   bool operator==(const AnsweredBuild&) const = default;
 };
 
-/// Records which artifacts each user was answered with. A user may export only those. Survives a
-/// restart. Bounded, for each user and for all together: the oldest are evicted. Thread-safe.
+/// Records the artifacts that each user received, which are the only ones that the user may export.
+/// Survives a restart. Bounded, for each user and for all together: the oldest are evicted.
+/// Thread-safe.
 class AnsweredBuilds {
  public:
   virtual ~AnsweredBuilds() = default;

@@ -9,8 +9,8 @@
 
 namespace cccl_cache::daemon {
 
-/// What a tier has of one artifact. Sent over the wire: values never change, and are those in
-/// admin.proto.
+/// The result of looking for one artifact in a tier. Sent over the wire: values never change, and
+/// are those in admin.proto.
 enum class TierFinding : uint8_t {
   kHasIt = 1,
   kNoEntry = 2,
@@ -21,7 +21,7 @@ enum class TierFinding : uint8_t {
   kNotAsked = 7,       ///< `reason` says why
 };
 
-/// One tier, as `explain` tells of it.
+/// One tier's finding in an explanation.
 struct TierLook {
   TierName tier = TierName::kNone;
   TierFinding finding = TierFinding::kNoEntry;

@@ -132,11 +132,11 @@ class Toolchains {
  public:
   virtual ~Toolchains() = default;
 
-  /// Returns the toolchain that serves a request, which always has the library for `kind`. That is
-  /// the one the selector names, else the newest whose version is not above the driver's, else the
-  /// newest whose major is not, else the newest. Returns nothing if files have to be looked at
-  /// first; call again when WhenKnown calls back. A selector by a library waits for no toolchain to
-  /// be found.
+  /// Returns the toolchain that serves a request, which always has the library for `kind`: the one
+  /// that the selector names, else the newest whose version is not above the driver's, else the
+  /// newest whose major is not, else the newest. Returns none if files must be examined first; call
+  /// again when WhenKnown calls back. A selector by a library does not wait for toolchains to be
+  /// found.
   ///
   /// Errors: kToolchainNotFound lists those present; kUnavailable: a file system hangs.
   ///
@@ -144,15 +144,15 @@ class Toolchains {
   /// write there, inotify is used up), the change is seen within about a second.
   virtual std::optional<Result<ToolchainPtr>> Select(const ToolchainSelector& selector,
                                                      uint32_t driver_version, BuildKind kind) = 0;
-  /// Looks at the files that Select needs, then calls `done` once, on another thread or at once on
-  /// this one. If a file system hangs, `done` is called after a bounded time all the same.
+  /// Examines the files that Select needs, then calls `done` once, on another thread or at once on
+  /// this one. If a file system hangs, `done` is still called after a bounded time.
   virtual void WhenKnown(const ToolchainSelector& selector, uint32_t driver_version, BuildKind kind,
                          std::function<void()> done) = 0;
   /// Returns whether all its files are, at this moment, still those that were identified. Called
   /// before and after each compile; waits for a bounded time. False if a file system hangs.
   virtual bool Unchanged(const Toolchain& toolchain) = 0;
 
-  /// Returns whether the first look is over. Until then, or until a stop, the following two calls
+  /// Returns whether the first scan is over. Until then, or until a stop, the following two calls
   /// wait.
   virtual bool Looked() = 0;
   virtual std::vector<ToolchainPtr> Present() = 0;  ///< newest first
@@ -183,9 +183,8 @@ class Toolchains {
 }
 
 /// Returns the name that a worker announces before it looks at `name` in the toolchain's directory
-/// `top`: that of the entry of `top` that `name` lies in. So closures are short, and are true of
-/// all toolchains that have the same such entries, whatever else they have. A name with ".." is
-/// announced unchanged.
+/// `top`: that of the entry of `top` that `name` lies in. So closures are short, and are true for
+/// all toolchains with equal entries of these names. A name with ".." is announced unchanged.
 [[nodiscard]] inline std::string EntryOf(std::string_view name, std::string_view top) {
   if (GoesUp(name) || name.size() <= top.size()) return std::string(name);
   return std::string(name.substr(0, name.find('/', top.size() + 1)));

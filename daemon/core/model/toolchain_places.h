@@ -14,7 +14,7 @@
 
 namespace cccl_cache::daemon {
 
-/// Maps the names that one job's compiler sees to places among its toolchain's headers. Looks at no
+/// Maps the names that one job's compiler sees to places among its toolchain's headers. Reads no
 /// file. Immutable.
 class ToolchainPlaces {
  public:
@@ -32,8 +32,8 @@ class ToolchainPlaces {
   /// build is named by that path. In another toolchain that path is another file or none.
   [[nodiscard]] std::vector<FileName> NamesOf(std::string_view visible) const;
   /// Returns the name to announce when a worker without Landlock asks for a file. It is the same as
-  /// that of a worker that opens the file by itself. Empty: a root of the build, which exists
-  /// whatever lies in it.
+  /// that of a worker that opens the file by itself. Empty: a root of the build, which always
+  /// exists.
   [[nodiscard]] std::string AnnouncedFor(std::string_view visible) const;
 
   [[nodiscard]] const ToolchainHeaders& headers() const { return *toolchain_->contents; }

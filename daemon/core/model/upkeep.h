@@ -34,8 +34,8 @@ struct Verified {
   uint64_t unreadable = 0;  ///< the disk did not give them; they are kept
 };
 
-/// Calls of administrators on all that is kept. Thread-safe. Every call blocks as long as the disk
-/// does, and uses a bounded amount of memory.
+/// Calls of administrators on all stored entries. Thread-safe. Every call blocks as long as the
+/// disk does, and uses a bounded amount of memory.
 class Upkeep {
  public:
   /// Receives the numbers so far, now and then. An error ends the call.
@@ -44,10 +44,10 @@ class Upkeep {
 
   virtual ~Upkeep() = default;
 
-  /// Evicts entries from all tiers, private ones and deposits included as far as the filter fits
-  /// them. Returns how many went. kInvalidRequest: a prefix is ambiguous, or no known toolchain has
-  /// it; nothing was evicted. kOverloaded: another call of Evict or Verify runs. kCancelled: `left`
-  /// was stopped. kUnavailable: the disk refuses.
+  /// Evicts matching entries from all tiers, including private entries and deposits. Returns their
+  /// number. kInvalidRequest: a prefix is ambiguous, or no known toolchain has it; nothing was
+  /// evicted. kOverloaded: another call of Evict or Verify runs. kCancelled: `left` was stopped.
+  /// kUnavailable: the disk refuses.
   virtual Result<TierSize> Evict(const Peer& caller, const EvictionFilter& filter,
                                  const Progress<TierSize>& progress,
                                  const std::stop_token& left) = 0;
