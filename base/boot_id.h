@@ -6,7 +6,7 @@
 
 namespace cccl_cache {
 
-/// Returns the kernel's id of this boot of the node, in its own spelling; empty: it does not tell.
+/// Returns the kernel's id of this boot of the node, in its own spelling; empty: unknown.
 [[nodiscard]] std::string BootId();
 
 }  // namespace cccl_cache

@@ -7,9 +7,9 @@
 namespace cccl_cache {
 
 /// While it lives, pthread_cancel() does not end this thread. Functions that foreign programs call
-/// hold one: a thread that ends amid them would leave locks and connections as they are, and its
-/// stack does not unwind through functions that are noexcept. A cancellation that was asked for
-/// meanwhile takes place at the thread's next cancellation point. Usable in signal handlers.
+/// hold one: a thread that ended inside them would leave locks and connections in the middle, and
+/// its stack can't unwind through functions that are noexcept. A pending cancellation acts at the
+/// thread's next cancellation point. Usable in signal handlers.
 class CancellationDisabled {
  public:
   CancellationDisabled() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }

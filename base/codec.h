@@ -12,7 +12,7 @@
 #include <type_traits>
 #include <vector>
 
-/// The codec of stored formats and of what daemon and worker send each other. Integers are little
+/// The codec of stored formats and of the messages between daemon and worker. Integers are little
 /// endian; nothing is padded or aligned.
 ///   flag, enumerator = u8
 ///   count            = u32
@@ -79,7 +79,7 @@ class ByteReader {
 
   std::string_view Text() { return Bytes(Take<uint64_t>()); }
 
-  /// Takes a text that is a C string where it lies. So is what this returns after an error.
+  /// Takes a text that is a C string in place. After an error, returns an empty C string.
   std::string_view CText() {
     const std::string_view text = Text();
     if (Bytes(1) != std::string_view("\0", 1)) Fail();
@@ -129,7 +129,7 @@ class ByteWriter {
   ByteWriter& Bytes(std::string_view bytes);
   ByteWriter& Text(std::string_view text);
   ByteWriter& CText(std::string_view text) { return Text(text).Put('\0'); }
-  /// A text that goes at once can't be referred to.
+  /// A temporary text can't be referenced.
   template <std::same_as<std::string> Temporary>
   ByteWriter& Text(Temporary&& text) = delete;
   template <std::same_as<std::string> Temporary>

@@ -30,7 +30,7 @@ struct ContentStamp {
 
   static ContentStamp Of(const struct statx& status);
 
-  /// Returns whether any change after `now_ns` gives another stamp: the file's clock has moved on
+  /// Returns whether any change after `now_ns` gives another stamp: the file's clock has advanced
   /// since its last change. For a file, `write_back_ns` is the time that KernelWriteBack returns.
   /// Stores through a mapping change no stamp until the page that the first of them dirtied is
   /// written back. Directories can't be mapped.
@@ -55,8 +55,8 @@ enum class FileSystem : uint8_t {
 /// Returns the kind of the file system of a file with this status.
 [[nodiscard]] FileSystem KindOf(const struct statfs& system, const struct statx& status);
 
-/// Returns whether the file or directory has a stamp that, once it is settled, stands for its
-/// contents or its names for as long as it stays the same.
+/// Returns whether an unchanged stamp of the file or directory, once it is settled, proves
+/// unchanged contents or names.
 [[nodiscard]] bool StampsProve(FileSystem system, const struct statx& status);
 
 /// Returns how long in nanoseconds the kernel leaves a changed page unwritten. None: without limit
@@ -95,7 +95,7 @@ class StampReader {
   [[nodiscard]] std::optional<Stamp> Of(int file);
   /// Returns the stamp of the file at a path, of the symlink itself if it is one.
   [[nodiscard]] std::optional<Stamp> At(const std::string& path);
-  /// The same, of a file whose status is known (StatusAt).
+  /// The same for a file with a known status (StatusAt).
   [[nodiscard]] std::optional<Stamp> At(const std::string& path, const struct statx& status);
 
   /// Returns a text of digits, blanks and dashes that differs for other stamps, and after the

@@ -25,8 +25,8 @@ namespace cccl_cache {
 /// user. Not thread-safe: the owner locks, and destroys the entries that Insert and Remove return
 /// after it has unlocked.
 ///
-/// BuildHistory is no such cache: its builds share closures, so that the bytes of an entry depend
-/// on the others.
+/// BuildHistory can't use it: its builds share closures, so the bytes of an entry depend on the
+/// others.
 template <typename Key, typename Value, typename Hash = std::hash<Key>,
           typename User = std::monostate>
 class PerUserLru {
@@ -76,8 +76,8 @@ class PerUserLru {
     return &found->second->value;
   }
 
-  /// Adds the entry as the user's newest, in place of one of the same key. Returns what is no
-  /// longer kept: entries that were replaced or evicted, perhaps the new one itself.
+  /// Adds the entry as the user's newest, in place of one of the same key. Returns the entries that
+  /// were replaced or evicted, perhaps the new one itself.
   [[nodiscard]] Entries Insert(User user, Key key, Value value, uint64_t bytes, Time now = {}) {
     Entries gone = Remove(key);
     if (limits_.lifetime != Time::duration::max()) {
@@ -109,7 +109,7 @@ class PerUserLru {
     return gone;
   }
 
-  /// Those that hold something.
+  /// Users with entries.
   [[nodiscard]] const std::map<User, Share>& users() const { return users_; }
   [[nodiscard]] size_t size() const { return by_key_.size(); }
   [[nodiscard]] uint64_t bytes() const { return bytes_; }

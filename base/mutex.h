@@ -23,11 +23,11 @@
 #define GUARDED_BY(mutex) CCCL_CACHE_THREAD_ATTRIBUTE(guarded_by(mutex))
 /// The object that the member points to is read and written only with the mutex held.
 #define PT_GUARDED_BY(mutex) CCCL_CACHE_THREAD_ATTRIBUTE(pt_guarded_by(mutex))
-/// The function is called with the mutex held. On a lambda it stands behind the parameters.
+/// The function is called with the mutex held. On a lambda it follows the parameters.
 #define REQUIRES(...) CCCL_CACHE_THREAD_ATTRIBUTE(requires_capability(__VA_ARGS__))
 /// The function takes the mutex itself: it is called without.
 #define EXCLUDES(...) CCCL_CACHE_THREAD_ATTRIBUTE(locks_excluded(__VA_ARGS__))
-/// The function is not checked; a comment says why it may do what it does.
+/// The function is not checked; a comment says why it is safe.
 #define NO_THREAD_SAFETY_ANALYSIS CCCL_CACHE_THREAD_ATTRIBUTE(no_thread_safety_analysis)
 
 namespace cccl_cache {
@@ -50,7 +50,7 @@ class CCCL_CACHE_THREAD_ATTRIBUTE(capability("mutex")) Mutex {
   std::mutex mutex_;
 };
 
-/// Holds a mutex to the end of its scope, or until it is told to let go.
+/// Holds a mutex to the end of its scope, or until Unlock().
 class CCCL_CACHE_THREAD_ATTRIBUTE(scoped_lockable) MutexLock {
  public:
   explicit MutexLock(Mutex& mutex) CCCL_CACHE_THREAD_ATTRIBUTE(acquire_capability(mutex))

@@ -78,7 +78,7 @@ class Walk {
   [[nodiscard]] FollowedDirectory Failed(const std::string& path) const {
     return Refused(path + ": " + std::strerror(errno));
   }
-  /// Links can't lead through what is not there, and nothing but a spelled name should.
+  /// Links can't lead through a missing directory, so only spelled names may follow.
   FollowedDirectory Missing(std::string path) {
     for (; !names_.empty(); names_.pop_back()) {
       if (names_.back() == "..") return Refused(path + ": " + std::strerror(ENOENT));
@@ -107,7 +107,7 @@ class Walk {
 
   [[nodiscard]] bool OthersWrite() const { return (status_.st_mode & (S_IWGRP | S_IWOTH)) != 0; }
 
-  /// Returns why other users could replace what lies in the directory that the walk stands in.
+  /// Returns why other users could replace entries of the walk's current directory.
   [[nodiscard]] std::string WhyReplaceable() const {
     const bool last = names_.empty();
     if (!IsOwnOrRoot(status_.st_uid) && !(last && rules_.given_away && by_root_)) {
@@ -122,7 +122,7 @@ class Walk {
 
   const OwnDirectoryRules rules_;
   std::vector<std::string> names_;  ///< still to be followed, the next one last
-  std::string at_;                  ///< the directory that the walk stands in; empty: /
+  std::string at_;                  ///< the walk's current directory; empty: /
   struct stat status_ {};           ///< of that directory
   bool by_root_ = false;            ///< only root can have given it away
   int links_ = 0;

@@ -15,9 +15,9 @@ namespace {
 /// The number of this process. In a child it is 0 at first.
 using Number = std::atomic<uint64_t>;
 
-constinit Number unmarked = 0;  ///< stands for a number that no page keeps
+constinit Number unmarked = 0;  ///< used if there is no page for the number
 constinit std::atomic<Number*> own{nullptr};
-/// How many there were: of this process, and of those whose memory it has a copy of.
+/// The last number in use by this process and by those whose memory it copied.
 constinit std::atomic<uint64_t> numbers{0};
 
 /// Returns a place that the kernel clears in a child's copy.

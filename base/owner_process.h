@@ -7,11 +7,11 @@
 namespace cccl_cache {
 
 /// The process in which it was made. A child has a copy of its parent's objects, and may have its
-/// parent's number too: each can be process 1 of a namespace of its own. So a process is told by
-/// its memory, which the kernel marks as copied, however the child was made. Processes that share
-/// their memory (vfork(), CLONE_VM) count as one, as the objects in it do. Without such marks
-/// (before Linux 4.14, some emulators) fork() and the number tell. Reads memory only; takes no lock
-/// and, but for the first one, allocates nothing. Usable in signal handlers.
+/// parent's pid too: each can be process 1 of its own namespace. So a process is identified by its
+/// memory, which the kernel marks as copied in any child. Processes that share their memory
+/// (vfork(), CLONE_VM) count as one. Without such marks (before Linux 4.14, some emulators) it uses
+/// fork() and the pid. Reads memory only; takes no lock and, except for the first one, allocates
+/// nothing. Usable in signal handlers.
 class OwnerProcess {
  public:
   OwnerProcess() : number_(Current()) {}
@@ -22,7 +22,7 @@ class OwnerProcess {
  private:
   static uint64_t Current();
 
-  uint64_t number_;  ///< other than those of all processes whose memory this one has a copy of
+  uint64_t number_;  ///< unique among the processes whose memory this one copied
 };
 
 }  // namespace cccl_cache

@@ -15,7 +15,7 @@
 namespace cccl_cache {
 
 /// Returns the process that connected to this Unix socket, or that began to listen at its other
-/// end. Invalid: errno tells why; before Linux 6.5 it is ENOPROTOOPT.
+/// end. Invalid: see errno; before Linux 6.5 it is ENOPROTOOPT.
 [[nodiscard]] inline FileDescriptor PeerPidfd(int socket) {
   int fd = -1;
   socklen_t size = sizeof(fd);
@@ -23,7 +23,7 @@ namespace cccl_cache {
   return FileDescriptor(fd);
 }
 
-/// Returns whether the process of a valid pidfd is alive, so that its number is not another's.
+/// Returns whether the process of a valid pidfd is alive, so that its pid was not reused.
 [[nodiscard]] inline bool IsAlive(const FileDescriptor& pidfd) {
   pollfd ended{pidfd.get(), POLLIN, 0};
   return poll(&ended, 1, 0) == 0;

@@ -9,10 +9,10 @@
 
 namespace cccl_cache {
 
-/// Looks at a socket for a moment before its thread sleeps: an answer from the daemon's memory, or
-/// a file from its disk cache, comes sooner than an idle processor wakes. Looks that find nothing
-/// are skipped for a while, with exponential backoff: a thread that waits for compiles, or for a
-/// processor, sleeps at once. Not thread-safe.
+/// Polls a socket for a moment before its thread sleeps: an answer from the daemon's memory, or a
+/// file from its disk cache, comes sooner than an idle processor wakes. After polls without a
+/// result, further ones are skipped with exponential backoff: a thread that waits for compiles, or
+/// for a processor, sleeps at once. Not thread-safe.
 class Glance {
  public:
   /// Returns whether there is something to read. False: the caller should sleep.

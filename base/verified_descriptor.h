@@ -20,10 +20,10 @@ inline FileDescriptor AboveStandardStreams(FileDescriptor opened) {
   return FileDescriptor(fcntl(opened.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
 }
 
-/// Owns a descriptor in a process whose other code may close any number and open a file of its own
-/// under it. Its file is known by device and inode, so it must have an inode of its own: a socket,
-/// a pipe or a file, but no eventfd, epoll set or timer, which all share one. A number that another
-/// file got is never used and never closed. Move-only; Get() is thread-safe.
+/// Owns a descriptor in a process where foreign code may close any descriptor and reuse its number.
+/// The file is identified by device and inode, so it must have its own inode: a socket, a pipe or a
+/// file, but no eventfd, epoll set or timer, which all share one. A reused number is never used and
+/// never closed. Move-only; Get() is thread-safe.
 class VerifiedDescriptor {
  public:
   VerifiedDescriptor() = default;

@@ -9,15 +9,15 @@
 
 namespace cccl_cache {
 
-/// Reads a file, a pipe or a device from where its descriptor stands to its end, or up to `most`
-/// bytes. None: errno tells why.
+/// Reads a file, a pipe or a device from the descriptor's position to the end, or up to `most`
+/// bytes. None: see errno.
 [[nodiscard]] std::optional<std::string> ReadAll(int file, size_t most = std::string::npos);
 
 /// Reads the file at a path in the same way. Waits for the writer of a named pipe.
 [[nodiscard]] std::optional<std::string> ReadFileAt(const std::string& path,
                                                     size_t most = std::string::npos);
 
-/// Returns false on an error, which errno tells.
+/// Returns false on an error: see errno.
 [[nodiscard]] bool WriteAll(int file, std::string_view bytes);
 
 }  // namespace cccl_cache

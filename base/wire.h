@@ -18,10 +18,10 @@ namespace cccl_cache {
 ///   }
 ///   if (!reader.ok()) ...
 ///
-/// The bytes are hostile: no length is believed beyond the message that it is in, and what is read
-/// takes no more memory than it took on the wire. After the first error nothing is read any more:
-/// Next returns 0, and values are 0 and empty. A field of another type than the one that is asked
-/// for is an error, and so is a group. Not thread-safe; the bytes must outlive it.
+/// The bytes are hostile: no length counts beyond its message, and values take no more memory than
+/// on the wire. After the first error nothing is read any more: Next returns 0, and values are 0
+/// and empty. A field of another type than the one that is asked for is an error, and so is a
+/// group. Not thread-safe; the bytes must outlive it.
 class ProtoReader {
  public:
   explicit ProtoReader(std::string_view message) : piece_(message), left_(message.size()) {}

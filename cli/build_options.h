@@ -32,7 +32,7 @@ struct CompileOptions {
 /// what --emit takes, the first is the default; `output` is the default of -o, in words.
 void AddCompileOptions(CLI::App* command, const std::vector<std::string>& kinds,
                        const std::string& output, CompileOptions* options);
-/// That of commands with one input that the result is named after.
+/// The default of -o of commands with one input.
 inline constexpr const char* kNamedAfterInput =
     "the name of the input with the extension of what is written, in the working directory";
 
@@ -74,7 +74,7 @@ int Report(const BuildResult& result, const CompilePlan& plan, const CommonOptio
 /// Prints why a build is a miss, in words or as JSON; returns the exit code.
 int Report(const Explanation& explanation, const CommonOptions& common);
 
-/// The same in words, as text that stands for itself.
+/// The same in words, as a complete text.
 [[nodiscard]] std::string InWords(const Explanation& explanation);
 
 /// Like Fail. If there is no daemon, or it is too busy, also names the option that compiles without

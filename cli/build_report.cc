@@ -75,7 +75,7 @@ std::string Hexadecimal(std::string_view bytes) {
   return text;
 }
 
-/// Returns the number by which the daemon's log names the request; empty if there is none.
+/// Returns the number of the request in the daemon's log; empty if there is none.
 std::string RequestOf(const BuildResult& result) {
   char text[24] = "";
   const uint64_t id = result.info().request_id;
@@ -132,7 +132,7 @@ std::string Json(const BuildResult& result, const Expected<Done>& written) {
 void ShowText(std::string_view log) {
   std::string text(log);
   if (!text.empty() && text.back() != '\n') text.push_back('\n');
-  // Nowhere to say that stderr can't be written to.
+  // A failed write to stderr can't be reported.
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
 }
 

@@ -26,20 +26,19 @@ enum ExitCode : int {
   kOther = 5,
 };
 
-/// Options that stand before or after the command.
+/// Options before or after the command.
 struct CommonOptions {
   std::string socket;
   bool json = false;
-  /// `explain -- build ...`: the command is asked about, not run.
+  /// `explain -- build ...`: explains the command instead of running it.
   bool explain = false;
-  /// Every command has its options, for those who read the tree of commands (AddWhenParsed).
+  /// Every command has its options, for code that reads the tree of commands (AddWhenParsed).
   bool all_options = false;
   /// The program that `run` is to run, with its arguments.
   std::vector<std::string> program;
 };
 
-/// Each adds its command; when that is the one on the command line, `*exit_code` becomes what it
-/// ended with. `common` must outlive `app`.
+/// Each adds its command, which sets `*exit_code` when it runs. `common` must outlive `app`.
 void AddBuildCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddLinkCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddNvvmCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
@@ -60,15 +59,15 @@ void AddDoctorCommand(CLI::App* app, const CommonOptions& common, int* exit_code
 void AddHelpCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddCompletionCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 
-/// Calls `add`, which gives the command its options and the commands below it, when it is on the
-/// command line, or at once if common.all_options. To make those of all commands is a good part of
-/// the time of a hit.
+/// Calls `add`, which adds the command's options and subcommands, when the command is on the
+/// command line, or at once if common.all_options. Adding those of all commands takes a good part
+/// of the time of a hit.
 void AddWhenParsed(CLI::App* command, const CommonOptions& common, std::function<void()> add);
 
-/// The words in one text. CLI11's own takes longer, which a hit would show.
+/// Joins the words. CLI11's own function is slower, which a hit would show.
 [[nodiscard]] std::string Joined(const std::vector<std::string>& words, std::string_view between);
 
-/// Has the option take these values alone. --help, completions and man pages show them.
+/// Restricts the option to these values. --help, completions and man pages show them.
 void AcceptOnly(CLI::Option* option, const std::vector<std::string>& choices);
 
 /// The values are those of ECMA-48, "select graphic rendition".
@@ -90,14 +89,14 @@ int FailUsage(const std::string& message, const CommonOptions& common);
 /// Writes all of the text to stdout; returns an exit code other than kDone if that fails.
 int Print(std::string_view text);
 
-/// Begins the object that --json prints with the version of its format, which changes when a key
-/// goes or means something else. docs/json.schema.json describes all of them.
+/// Begins the object that --json prints with the version of its format, which changes when a key is
+/// removed or changes its meaning. docs/json.schema.json describes all of them.
 [[nodiscard]] JsonWriter BeginAnswer();
 
-/// The key "error" of the object that --json prints: what went wrong, for scripts.
+/// Writes the key "error" of the object that --json prints, for scripts.
 void WriteError(const Error& error, JsonWriter* json);
 
-/// Returns that `command` has none of this name below it, with the one that it resembles.
+/// Returns the message that `command` has no subcommand of this name, with the most similar one.
 [[nodiscard]] std::string DescribeUnknown(const CLI::App& command, const std::string& word);
 
 /// Returns why `app` rejected the command line, and the remedy. Names the unknown word and the

@@ -19,19 +19,19 @@ namespace cccl_cache::cli {
 
 /// The commands below this one, in the order of --help.
 [[nodiscard]] std::vector<const CLI::App*> CommandsOf(const CLI::App& command);
-/// The command and all below it, each before those below it.
+/// The command and all its subcommands, each before its own.
 [[nodiscard]] std::vector<const CLI::App*> WholeTree(const CLI::App& command);
 /// "cccl-cache-cli snapshot create"
 [[nodiscard]] std::string FullName(const CLI::App& command);
 /// The same without the program: "snapshot create", or nothing.
 [[nodiscard]] std::string PathOf(const CLI::App& command);
 
-/// The options of the command, then those of all above it, which may stand behind it as well.
+/// The options of the command, then those of its parents, which may follow it as well.
 [[nodiscard]] std::vector<const CLI::Option*> OptionsOf(const CLI::App& command);
 [[nodiscard]] std::vector<const CLI::Option*> ArgumentsOf(const CLI::App& command);
 /// "-o", "--output"
 [[nodiscard]] std::vector<std::string> NamesOf(const CLI::Option& option);
-/// Whether a word behind the option belongs to it.
+/// Whether the option takes the next word.
 [[nodiscard]] bool TakesValue(const CLI::Option& option);
 /// The values that AcceptOnly() named; empty if there is no such set.
 [[nodiscard]] std::vector<std::string> ChoicesOf(const CLI::Option& option);

@@ -11,7 +11,7 @@
 
 namespace cccl_cache::cli {
 
-// What the daemon says of itself: the fields are those of proto/cccl_cache/v1/admin.proto.
+// The daemon's answers about itself: the fields are those of proto/cccl_cache/v1/admin.proto.
 
 struct Statistic {
   std::string name;

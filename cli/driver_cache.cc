@@ -40,7 +40,7 @@ std::string_view Variable(const char* name) {
 }
 
 /// Opens a directory that only this user and root can write. Returns an invalid descriptor for any
-/// other: another user must not decide what this user's programs load.
+/// other: other users must not influence which library this user's programs load.
 FileDescriptor OpenOwnDirectory(const std::string& path) {
   FileDescriptor directory(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat found = {};
@@ -103,12 +103,13 @@ uint32_t DriverMemory::Kept() const {
   return std::string_view(after + 1, end) == surroundings_ ? version : 0;
 }
 
-// The next command asks again where this fails.
+// If this fails, the next command asks again.
 void DriverMemory::Keep(uint32_t version) const {
   MakeLastDirectories(directory_, 2);
   const FileDescriptor directory = OpenOwnDirectory(directory_);
   if (!directory.valid()) return;
-  // Under a name of its own until it is whole: another command may be reading or writing the same.
+  // Under a temporary name until it is complete: another command may be reading or writing the
+  // file.
   const std::string draft = kFile + ('.' + std::to_string(getpid()));
   const FileDescriptor file(openat(directory.get(), draft.c_str(),
                                    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));

@@ -12,9 +12,8 @@ namespace cccl_cache::cli {
 /// for it would take longer than a whole hit. An immutable value; processes may share the file.
 class DriverMemory {
  public:
-  /// In $XDG_CACHE_HOME/cccl-cache, else ~/.cache/cccl-cache, and true as long as all is as it is
-  /// now for this process: the machine's start, its driver, the mounts, where libraries are looked
-  /// for, and which are loaded before all others.
+  /// In $XDG_CACHE_HOME/cccl-cache, else ~/.cache/cccl-cache. Valid while the boot, the driver, the
+  /// mounts, the library search path and the preloaded libraries stay as they are for this process.
   [[nodiscard]] static DriverMemory OfThisProcess();
 
   /// An entry in `directory`, which only this user may write, is valid under the same

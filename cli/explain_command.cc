@@ -112,7 +112,7 @@ std::string Line(const Difference& difference) {
   std::string line = "  ";
   line += cccl_cache_difference_field_name(difference.field);
   if (!difference.name.empty()) line.append(" ").append(difference.name);
-  // Its name says all.
+  // The name is enough.
   if (difference.field == CCCL_CACHE_FIELD_DIRECTORY && difference.was.empty()) {
     return line + ": not there before\n";
   }
@@ -123,7 +123,7 @@ std::string Line(const Difference& difference) {
   return line + ", is " + Shown(difference.is, difference.is_lines) + "\n";
 }
 
-/// Whether the artifact was there once.
+/// Whether the artifact existed once.
 bool IsDropped(cccl_cache_verdict verdict) {
   return verdict == CCCL_CACHE_VERDICT_EVICTED || verdict == CCCL_CACHE_VERDICT_CORRUPT ||
          verdict == CCCL_CACHE_VERDICT_SHADOW_CHECK || verdict == CCCL_CACHE_VERDICT_NOT_KEPT;

@@ -39,7 +39,7 @@ Error CantCreate(const std::string& path) {
   return {CCCL_CACHE_UNAVAILABLE, "can't create " + path + ": " + std::strerror(errno)};
 }
 
-/// A name in a directory that is open, so that what is found out about it stays true of it.
+/// A name in an open directory, so that checks and use are of the same directory.
 struct Place {
   FileDescriptor directory;
   std::string name;
@@ -52,11 +52,12 @@ Expected<Place> PlaceOf(int base, const std::string& path) {
   Place place{FileDescriptor(openat(base, directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)),
               path.substr(slash == std::string::npos ? 0 : slash + 1)};
   if (!place.directory.valid()) return CantCreate(path);
-  if (place.name.empty()) place.name = ".";  // a directory, of which the system says that it is one
+  if (place.name.empty()) place.name = ".";  // a directory: the system's error says so
   return place;
 }
 
-/// Returns whether the owner of something in the directory may say where others write.
+/// Returns whether this link or pipe in the directory may redirect others' writes: its owner is
+/// trusted.
 bool MayLead(const struct stat& found, int directory) {
   struct stat around {};
   if (found.st_uid == 0 || found.st_uid == geteuid()) return true;
@@ -75,16 +76,16 @@ std::string TextOf(int link) {
   return std::string(text, size < 0 ? 0 : static_cast<size_t>(size));
 }
 
-/// A place, and how a file gets there.
+/// A place, and how to write a file there.
 enum class Way { kReplace, kWriteTo, kWriteToOpenFile };
 struct Target {
   Place place;
   Way way;
-  FileDescriptor there;  ///< O_PATH; what was judged, if it is written to
+  FileDescriptor there;  ///< O_PATH; the checked file, if it is written to
 };
 
-/// Follows links as far as they may lead: each is judged and read by one descriptor of it. Whatever
-/// else a stranger put there is replaced, like a file.
+/// Follows trusted links: each is checked and read by one descriptor. Anything else of another user
+/// is replaced, like a file.
 Expected<Target> FollowLinks(const std::string& path) {
   constexpr int kMaxLinks = 40;  // as many as the system follows
   Expected<Place> place = PlaceOf(AT_FDCWD, path);
@@ -118,7 +119,7 @@ std::string DraftName() {
   return ".cccl-cache-" + std::to_string(random);
 }
 
-/// Puts the names on the disk too, which a file's own sync does not.
+/// Syncs the directory's names, which a sync of the file does not.
 bool SyncDirectory(int directory) {
   const FileDescriptor opened(openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   // A user who may write but not read the directory can't sync it; some file systems don't support
@@ -190,8 +191,8 @@ Expected<OutputFile> OutputFile::Create(const std::string& given) {
     if (!begun.ok()) return begun.error();
     return made;
   }
-  // A pipe, a device: what was put in its place would not be what it is. It is opened by the
-  // descriptor that was judged, for its name may have another file by now.
+  // A pipe or device must not be replaced by a file. It is opened by the checked descriptor,
+  // because its name may lead to another file by now.
   constexpr int kExisting = O_WRONLY | O_TRUNC | O_NOCTTY | O_CLOEXEC;
   made.file_ = FileDescriptor(
       target->way == Way::kWriteTo

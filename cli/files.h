@@ -16,7 +16,7 @@ namespace cccl_cache::cli {
 /// Returns all bytes of a file; "-": of standard input.
 [[nodiscard]] Expected<std::string> ReadFile(const std::string& path);
 
-/// Puts a file in place at once, as OutputFile says.
+/// Writes a file atomically, as OutputFile does.
 [[nodiscard]] Expected<Done> WriteFile(const std::string& path, std::string_view contents);
 
 /// The same for a file that every user must be able to read, whatever the umask says (mode 0644).
@@ -31,11 +31,11 @@ namespace cccl_cache::cli {
 /// Returns the part after the last '.' of the last component, or an empty view.
 [[nodiscard]] std::string_view ExtensionOf(std::string_view path);
 
-/// A file that is written piece by piece and stands in its place once it is whole; until then a
-/// reader sees the old one, or none. "-": standard output as it is. A link stays, and what it leads
-/// to is replaced or made; a device or a pipe is written to where it is. In directories that others
-/// can write, a link or a pipe may be a trap: one that neither root, the caller nor the directory's
-/// owner made is itself replaced.
+/// A file that is written piece by piece and appears in its place once it is complete; until then a
+/// reader sees the old one, or none. "-": standard output. A link stays, and its target is replaced
+/// or made; a device or a pipe is written to in place. In directories that others can write, a link
+/// or a pipe may be a trap: it is replaced unless root, the caller or the directory's owner made
+/// it.
 class OutputFile {
  public:
   [[nodiscard]] static Expected<OutputFile> Create(const std::string& given);
@@ -44,7 +44,7 @@ class OutputFile {
   ~OutputFile();
 
   [[nodiscard]] int fd() const;
-  /// How far it is to be when Finish returns: what can be made again need not survive a power cut.
+  /// The state when Finish returns: a file that can be made again need not survive a power cut.
   enum class Until { kInPlace, kOnDisk };
   /// `mode`: of the file; none: as the umask says.
   [[nodiscard]] Expected<Done> Finish(Until until, std::optional<mode_t> mode = std::nullopt);
@@ -52,18 +52,18 @@ class OutputFile {
  private:
   explicit OutputFile(std::string path) : path_(std::move(path)) {}
 
-  /// Makes the draft beside the file, or in memory where the directory takes none.
+  /// Makes the draft beside the file, or in memory if the directory can't be written.
   Expected<Done> Begin();
-  /// Overwrites the file where it is. It keeps its contents and its mode if there is no room for
-  /// the new contents, or if another user owns it and `mode` is to be set.
+  /// Overwrites the file in place. It keeps its contents and its mode if there is no room for the
+  /// new contents, or if another user owns it and `mode` must be set.
   [[nodiscard]] bool Overwrite(std::optional<mode_t> mode);
 
   const std::string path_;    ///< as given, for messages
-  FileDescriptor directory_;  ///< in which the file is to stand
+  FileDescriptor directory_;  ///< of the file
   std::string name_;          ///< of the file in there
-  std::string draft_;         ///< of the draft in there; empty: nothing is to be put in place
-  FileDescriptor file_;       ///< what is written
-  FileDescriptor in_place_;   ///< the file itself, if `file_` is to be copied there
+  std::string draft_;         ///< of the draft in there; empty: no draft
+  FileDescriptor file_;       ///< the file that is written
+  FileDescriptor in_place_;   ///< the final file, if `file_` is copied into it
 };
 
 }  // namespace cccl_cache::cli

@@ -21,8 +21,8 @@ using cccl_cache::cli::CommonOptions;
 /// Whether the word is that of a command that compiles.
 bool Compiles(std::string_view word) { return word == "build" || word == "link" || word == "nvvm"; }
 
-/// Whether it is `explain -- build ...`, or that of link or nvvm; then only the command that is
-/// asked about is left.
+/// Whether it is `explain -- build ...`, or the same with link or nvvm; if so, removes the words
+/// before the explained command.
 bool TakeExplain(std::vector<std::string>* words) {
   const auto mark = std::find(words->begin(), words->end(), "--");
   const auto explain = std::find(words->begin(), mark, "explain");
@@ -33,8 +33,8 @@ bool TakeExplain(std::vector<std::string>* words) {
   return true;
 }
 
-/// `build -- k.cu --arch sm_90` means what it means without the mark, unless a file behind it has a
-/// name that begins with a dash.
+/// `build -- k.cu --arch sm_90` means the same without `--`, unless a file after it has a name that
+/// begins with a dash.
 void DropMark(std::vector<std::string>* words) {
   const auto mark = std::find(words->begin(), words->end(), "--");
   if (mark == words->end() || std::none_of(words->begin(), mark, Compiles)) return;
@@ -44,8 +44,8 @@ void DropMark(std::vector<std::string>* words) {
   if (!names_file) words->erase(mark);
 }
 
-/// Takes the program of `run` and its words from the end of the command line. They begin behind
-/// `--`, or with the first word that is neither an option nor its value.
+/// Removes the program of `run` and its arguments from the command line. They begin after `--`, or
+/// with the first word that is neither an option nor its value.
 std::vector<std::string> TakeProgram(std::vector<std::string>* words) {
   const auto after_options = [words](auto word) {
     for (; word != words->end() && word->starts_with("-") && *word != "--"; ++word) {

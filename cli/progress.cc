@@ -60,7 +60,7 @@ void ProgressLine::Write(const std::string& text) {
       "\r" + std::string(shown) + std::string(covered - std::min(covered, width), ' ');
   if (text.empty()) line += "\r";
   width_ = width;
-  // Nowhere to say that stderr can't be written to.
+  // A failed write to stderr can't be reported.
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
 }
 
@@ -78,7 +78,7 @@ ProgressOfCall::ProgressOfCall(std::function<std::string()> describe) {
       }
     });
   } catch (const std::system_error&) {
-    // No thread is left to this user: the call matters more than the line.
+    // This user can start no more threads: the call is more important than the line.
   }
 }
 

@@ -36,7 +36,7 @@ class ProgressLine {
   size_t width_ = 0;  ///< of what is shown
 };
 
-/// Shows the progress of a call that blocks, which another thread asks for twice a second.
+/// Shows the progress of a blocking call; another thread asks for it twice a second.
 class ProgressOfCall {
  public:
   /// `describe` runs on that thread, first after a second, until the object ends, which waits for
@@ -48,8 +48,8 @@ class ProgressOfCall {
   std::jthread thread_;  // last: it uses the line
 };
 
-/// Returns what a build of this process waits for, by the flights that the daemon lists: a
-/// compiler, like others of this user (`uid`), or its compile. Empty if none of them is of this
+/// Describes the state of this process' build from the daemon's list of flights: it waits for a
+/// slot, as other builds of this user (`uid`), or is compiled. Empty if no flight is of this
 /// process.
 [[nodiscard]] std::string DescribeWait(std::span<const cccl_cache_flight> flights, uint32_t uid);
 

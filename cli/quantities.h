@@ -10,7 +10,7 @@
 
 namespace cccl_cache::cli {
 
-// Numbers and texts as people read them.
+// Numbers and texts for people.
 
 /// As JSON has it: without a fraction if it is integral.
 [[nodiscard]] std::string Number(double value);

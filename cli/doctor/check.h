@@ -15,7 +15,7 @@
 
 namespace cccl_cache::cli {
 
-/// How a check of `doctor` ended. A warning is for what costs hits or time in some programs only.
+/// The result of a check of `doctor`. A warning means that some programs lose hits or time.
 enum class CheckVerdict : uint8_t { kPass, kWarning, kFailure, kSkipped };
 
 /// One line of `doctor`.
@@ -73,7 +73,7 @@ struct Patient {
 
 // Those about the daemon are skipped if it did not answer.
 [[nodiscard]] Check CheckToolchains(const Patient& patient);
-/// Has a program of this call's own built twice.
+/// Builds a new program twice.
 [[nodiscard]] Check CheckBuild(Patient* patient);
 /// After CheckBuild: the store was written to then.
 [[nodiscard]] Check CheckStore(Patient* patient);

@@ -50,7 +50,7 @@ std::string Padded(std::string text, size_t columns) {
   return text;
 }
 
-/// Breaks a text into lines that stand behind the indent.
+/// Wraps a text into indented lines.
 std::string Wrapped(const std::string& text) {
   std::istringstream words(text);
   std::string wrapped;

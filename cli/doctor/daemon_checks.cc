@@ -28,7 +28,7 @@ constexpr std::chrono::seconds kSearchPatience{10};
 constexpr std::chrono::seconds kTestBuildPatience{60};
 
 constexpr const char* kSystemSocket = "/run/cccl-cached/socket";
-// Where a socket's path is from, if nothing names it.
+// The origin of a socket's path, if nothing names it.
 constexpr const char* kSystems = "the system's";
 constexpr const char* kUsers = "this user's";
 
@@ -151,14 +151,14 @@ Expected<DaemonAnswers> Ask(Client* client, uint32_t driver_version) {
   const Expected<bool> serving = client->Health(kAnswerPatience);
   if (!serving.ok()) return serving.error();
   answers.serving = *serving;
-  // Before the daemon's problem: that it still looks for toolchains ends meanwhile.
+  // Before asking for the daemon's problem, which may be that it still looks for toolchains.
   AskToolchains(client, driver_version, &answers);
   if (Error error = AskInfo(client, &answers); error.status != CCCL_CACHE_OK) return error;
   static_cast<void>(TakeStatistics(client, &answers));  // CheckStore asks again
   return answers;
 }
 
-/// A program that no cache has seen.
+/// Returns a program that no cache can hold.
 std::string NewProgram() {
   std::random_device random;
   std::array<char, 32> name = {};
@@ -333,11 +333,11 @@ Check CheckBuild(Patient* patient) {
 Check CheckStore(Patient* patient) {
   if (!patient->daemon.ok()) return NoDaemon("store");
   DaemonAnswers& answers = *patient->daemon;
-  // Again: the test build was to be written.
+  // Again, because the test build had to be written.
   static_cast<void>(AskInfo(&*patient->client, &answers));
   const Error error = TakeStatistics(&*patient->client, &answers);
-  // The counters are never reset: only the problem says that it can't be written now. Others are
-  // about entries, and the check of the daemon shows them.
+  // The counters are never reset: only this problem means that the store can't be written now.
+  // Other problems are shown by the check of the daemon.
   if (answers.problem.find("its store can't be written") != std::string::npos) {
     return {"store", CheckVerdict::kFailure, answers.problem,
             "make room on the disk of the daemon's state directory; if that does not help, " +

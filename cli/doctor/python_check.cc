@@ -16,9 +16,9 @@
 namespace cccl_cache::cli {
 namespace {
 
-/// Prints a line for each thing found: what it is, its name, its version. Without the line `end`
-/// the import, which comes last, did not return. -I would hide what `pip install --user` and
-/// PYTHONPATH bring; the child runs in /, so that no file of the caller's directory is imported.
+/// Prints a line for each finding: its kind, name and version. Without the line `end` the import,
+/// which comes last, did not return. -I would hide packages of `pip install --user` and PYTHONPATH;
+/// the child runs in /, so that no file of the caller's directory is imported.
 constexpr const char* kScript = R"(
 import os, sys
 if sys.path[:1] == [""]: del sys.path[0]
@@ -39,8 +39,8 @@ except BaseException as error:
 print("end", flush=True)
 )";
 
-/// Returns the first program of this name in the list of directories, or an empty string.
-/// Directories that are not absolute don't count: they depend on where the caller stands.
+/// Returns the first program of this name in the list of directories, or an empty string. Relative
+/// directories don't count: they depend on the working directory.
 std::string Find(const std::string& name, const std::string& path) {
   std::istringstream directories(path);
   for (std::string directory; std::getline(directories, directory, ':');) {

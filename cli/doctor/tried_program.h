@@ -12,15 +12,15 @@
 
 namespace cccl_cache::cli {
 
-/// How a program ended that a check tried.
+/// The end of a program that a check started.
 struct Ended {
   std::string output;    ///< the first 16 KiB
   int status = SIGKILL;  ///< as waitpid has it; SIGKILL: it did not end by itself
 };
 
-/// Runs a program in / with these variables besides this process' own, and ends it, with all that
-/// it started, when the time is over. `kept`: the descriptor whose output is returned, standard
-/// output or error; the other one leads nowhere.
+/// Runs a program in / with this process' variables and these, and ends it with all its children
+/// when the time is over. `kept`: the returned output, standard output or error; the other one is
+/// discarded.
 [[nodiscard]] Ended Try(const std::vector<std::string>& words, const Variables& variables, int kept,
                         std::chrono::milliseconds patience);
 

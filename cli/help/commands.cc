@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// The commands that write about all commands.
+// The commands that print help, completions and man pages.
 #include <algorithm>
 #include <memory>
 #include <string>

@@ -53,7 +53,7 @@ Strings CompletedNames(const CLI::Option& option) {
   return names;
 }
 
-/// The patterns `*:--socket` of all options behind which a word belongs to them.
+/// The patterns `*:--socket` of all options with a value.
 Strings PatternsOfValues(const CLI::App& app) {
   std::set<std::string> patterns;
   for (const CLI::App* command : WholeTree(app)) {
@@ -154,7 +154,7 @@ Strings ZshOptions(const CLI::App& command) {
   return specs;
 }
 
-/// Begins with `--` taken for the end of this command, behind which comes another.
+/// Treats `--` as the end of this command; another one follows.
 std::string ZshBehindMark(const std::string& words, const std::string& function) {
   return "  local mark=$words[(i)--]\n  if ((mark < CURRENT)); then\n    ((CURRENT -= mark))\n   "
          " " +
@@ -201,7 +201,7 @@ std::string FishLines(const CLI::App& command) {
   const std::string at = every + " -n " + FishQuoted("__cccl_cache_cli_at " + PathOf(command));
   std::string lines = TakesFile(command) ? "" : at + " -f\n";
   if (command.get_name() == "run") {
-    // The function takes words for options of its own up to one with a single dash.
+    // The function takes words as its own options up to a single dash.
     std::string values = "-o";
     for (const CLI::Option* option : OptionsOf(command)) {
       if (TakesValue(*option)) values += " " + Joined(NamesOf(*option), " ");
@@ -215,7 +215,7 @@ std::string FishLines(const CLI::App& command) {
     const Strings choices = ChoicesOf(*argument);
     if (!choices.empty()) lines += at + " -a " + FishQuoted(Joined(choices, " ")) + "\n";
   }
-  // The options of the program stand behind every command.
+  // The options of the program may follow every command.
   const bool program = command.get_parent() == nullptr;
   for (const CLI::Option* option : command.get_options()) {
     if (!option->nonpositional()) continue;

@@ -8,8 +8,8 @@
 namespace cccl_cache::cli {
 
 // Scripts that complete the commands of the tree, their options and the choices of these, and file
-// names elsewhere. Three commands are known to the scripts by name: `run`, behind which comes a
-// program, `explain`, behind whose `--` comes a command, and `help`.
+// names elsewhere. The scripts know three commands by name: `run`, which a program follows,
+// `explain`, whose `--` a command follows, and `help`.
 [[nodiscard]] std::string BashCompletion(const CLI::App& app);
 [[nodiscard]] std::string ZshCompletion(const CLI::App& app);
 [[nodiscard]] std::string FishCompletion(const CLI::App& app);

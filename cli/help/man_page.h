@@ -14,8 +14,8 @@ struct ManPage {
   std::string text;
 };
 
-/// Returns the page of a program and one for each of its commands, with what lies below that.
-/// `version` is "cccl-cached 0.1.0", `see_also` the page of another program: "cccl-cached(8)".
+/// Returns the page of a program and one for each of its commands, with its subcommands. `version`
+/// is "cccl-cached 0.1.0", `see_also` the page of another program: "cccl-cached(8)".
 ///
 /// Of footers, lines that begin with "Example: " are the EXAMPLES. "Exit codes: 0 done, 2 usage" is
 /// the EXIT STATUS of the command, and of those below that have none of their own. "Environment:
@@ -24,7 +24,7 @@ struct ManPage {
                                             const std::string& version,
                                             const std::string& see_also);
 
-/// Returns the text for a line of troff's input that shows it as it is.
+/// Returns the text escaped for a line of troff's input.
 [[nodiscard]] std::string TroffText(std::string_view text);
 
 }  // namespace cccl_cache::cli

@@ -121,8 +121,8 @@ Expected<KeyList> ReadList(const std::string& file) {
   return KeyList{*std::move(text), *std::move(keys)};
 }
 
-/// Keeps other commands from changing the list while the result lives: waits until they have done.
-/// `flags`: for open(), O_CREAT or 0. The lock is one that only those take who may write the list.
+/// Locks the list against other commands while the result lives; waits for them. `flags`: for
+/// open(), O_CREAT or 0. Only users who may write the list can take the lock.
 Expected<FileDescriptor> LockList(const std::string& file, int flags) {
   const auto failed = [&file] {
     return Error{CCCL_CACHE_UNAVAILABLE, "can't change " + file + ": " + std::strerror(errno)};
@@ -134,7 +134,7 @@ Expected<FileDescriptor> LockList(const std::string& file, int flags) {
     whole.l_type = F_WRLCK;
     whole.l_whence = SEEK_SET;
     if (fcntl(held.get(), F_OFD_SETLKW, &whole) != 0) return failed();
-    // The command that had the lock may have put another file in place.
+    // The previous holder of the lock may have replaced the file.
     struct stat locked {};
     struct stat there {};
     const bool found = stat(file.c_str(), &there) == 0;
@@ -158,7 +158,7 @@ void WriteKeys(const ListedKeys& keys, JsonWriter* json) {
   json->EndArray();
 }
 
-/// Tells what a list holds now. `changed`: the keys that came ("added") or went ("removed").
+/// Prints the new contents of a list. `changed`: the keys that were "added" or "removed".
 int ReportKeys(const std::string& list, const ListedKeys& now, const char* verb,
                const ListedKeys& changed, const CommonOptions& common) {
   if (common.json) {
@@ -202,7 +202,7 @@ int Trust(const KeyOptions& options, const CommonOptions& common) {
   return ReportKeys(options.list, list->keys, "added", added, common);
 }
 
-/// Returns what a list holds, for an error.
+/// Returns the keys of a list, for an error.
 std::string NamedKeys(const ListedKeys& keys) {
   if (keys.empty()) return "it holds none";
   std::string text = "it holds ";
@@ -214,7 +214,8 @@ std::string NamedKeys(const ListedKeys& keys) {
   return text + " and " + std::to_string(keys.size() - kMaxNamed) + " more: see remote keys";
 }
 
-/// Returns the keys of the list that were named: by one, by its first digits, or by a file.
+/// Returns the keys of the list that the command line names: by the key, its first digits, or a
+/// file.
 Expected<ListedKeys> ToRevoke(const KeyOptions& options, const ListedKeys& listed) {
   const auto missing = [&](const std::string& key) {
     return WrongKeys("nothing was revoked: " + options.list + " holds no key " + key + "; " +

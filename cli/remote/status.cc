@@ -18,7 +18,7 @@ constexpr std::string_view kShelfPrefix = "shelf_";
 
 using Values = std::map<std::string, double, std::less<>>;
 
-/// The daemon's Redis and shelves, as it tells of them.
+/// The state of the daemon's Redis and shelves.
 struct RemoteStatus {
   std::string address;  ///< empty: an older daemon
   std::string problem;  ///< why a node is not connected

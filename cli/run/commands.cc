@@ -52,7 +52,7 @@ std::optional<std::chrono::milliseconds> ParseWait(std::string_view text) {
   return std::chrono::milliseconds(wait);
 }
 
-/// Returns the variables that the options ask for; or complains, and returns an exit code.
+/// Returns the variables for the options, or reports an error and returns an exit code.
 std::variant<Variables, int> VariablesOf(const RunOptions& options, const CommonOptions& common) {
   std::optional<std::chrono::milliseconds> wait;
   if (options.wait) {
@@ -84,8 +84,8 @@ sigset_t PassedOn() {
   return signals;
 }
 
-/// A terminal sends its signals to both processes, but for the one that it is gone: that goes to
-/// the leader of the session.
+/// A terminal sends its signals to both processes, except its hang-up, which goes to the leader of
+/// the session.
 bool CameToBoth(const siginfo_t& came) {
   return came.si_code == SI_KERNEL && (came.si_signo != SIGHUP || getsid(0) != getpid());
 }
@@ -119,9 +119,9 @@ int RunAsChild(const std::vector<std::string>& words, const Variables& variables
   return status;
 }
 
-/// Ends this process by the signal that ended the program, if one did: the caller sees then what it
-/// sees of the program alone. Returns an exit code: the program's, or that of shells where the
-/// signal has no effect, as on the first process of a container.
+/// Ends this process by the signal that ended the program, if one did, so the caller sees the same
+/// as without `run`. Returns an exit code: the program's, or that of shells if the signal has no
+/// effect, as on the first process of a container.
 int EndAs(int status) {
   if (WIFEXITED(status)) return WEXITSTATUS(status);
   const int by = WTERMSIG(status);
@@ -146,7 +146,7 @@ std::string NoDaemon(const CommonOptions& common) {
   return info.error().message;
 }
 
-/// Returns what the daemon says of a library that it does not have.
+/// Returns the daemon's advice for a library that it does not have.
 std::string OfUnknownLibrary(const std::string& library, const CommonOptions& common) {
   constexpr std::chrono::seconds kPatience{10};  // each byte may have to be read
   const std::string way_out = "cccl-cache-cli toolchains add " + library;
@@ -164,7 +164,7 @@ std::string OfUnknownLibrary(const std::string& library, const CommonOptions& co
   return way_out;
 }
 
-/// Says at a terminal that nothing will be cached: where no report does.
+/// Prints at a terminal that nothing will be cached, if no report will.
 void TellIfNoDaemon(const CommonOptions& common) {
   if (isatty(STDERR_FILENO) == 0) return;
   const std::string why = NoDaemon(common);
@@ -173,7 +173,8 @@ void TellIfNoDaemon(const CommonOptions& common) {
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
 }
 
-/// Runs the program and says what became of its compiles. Returns its status, as waitpid() does.
+/// Runs the program and reports the outcomes of its compiles. Returns its status, as waitpid()
+/// does.
 int RunAndReport(const CommonOptions& common, const RunOptions& options, Variables variables,
                  RunReport report) {
   variables.emplace_back(interpose::ProcessCounts::kVariable, report.directory());

@@ -48,8 +48,8 @@ std::string Variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-/// Returns whether the loader takes the path as it stands: it splits LD_PRELOAD at blanks and
-/// colons and LD_AUDIT at colons, and replaces names behind a $. Others split at semicolons.
+/// Returns whether the loader takes the path unchanged: it splits LD_PRELOAD at blanks and colons
+/// and LD_AUDIT at colons, and replaces names after a $. Other lists are split at semicolons.
 bool IsPlain(const fs::path& path) {
   return path.native().find_first_of(" :;$") == std::string::npos;
 }
@@ -79,7 +79,7 @@ Expected<fs::path> NameForLists(const fs::path& directory) {
     const char* below;
     size_t makes;  ///< last directories that are made if they are missing
   };
-  // The first is there on all nodes that a job script runs on, and after the user has logged out.
+  // The first exists on all nodes of a job, and after the user has logged out.
   for (const Place& place :
        {Place{"XDG_CACHE_HOME", "/cccl-cache-run", 2}, Place{"HOME", "/.cache/cccl-cache-run", 2},
         Place{"XDG_RUNTIME_DIR", "/cccl-cache-run", 1}}) {
@@ -112,7 +112,7 @@ Expected<fs::path> FindStandIns() {
                    ": install all of the package that cccl-cache-cli is from"};
 }
 
-/// Puts `first` before what the variable holds: a list with colons.
+/// Prepends `first` to the variable's list, which has colons.
 void Prepend(const char* name, const std::string& first, Variables* variables) {
   const std::string others = Variable(name);
   variables->emplace_back(name, others.empty() ? first : first + ":" + others);
@@ -143,7 +143,7 @@ std::array<std::string, 2> Majors() {
   return {"13", "12"};
 }
 
-/// Libraries for LD_PRELOAD, and the real ones that they stand for; lists with colons.
+/// Libraries for LD_PRELOAD, and the real ones that they replace; lists with colons.
 struct Preloaded {
   std::string standins;
   std::string real;
@@ -170,10 +170,10 @@ Expected<Preloaded> FindPreloaded(const fs::path& standins) {
   return Preloaded{};
 }
 
-/// An auditor has the loader lay out the memory of threads before it knows what the program needs.
-/// Then libraries with variables of threads that are found there, such as jemalloc's and
-/// tcmalloc's, find room for some 1,700 bytes only. Preloaded stand-ins take a part of the room
-/// that libraries have that a program opens. Keeps all that is set.
+/// With an auditor the loader lays out the static TLS block before it knows the program's
+/// libraries. Libraries with initial-exec variables, such as jemalloc and tcmalloc, then find only
+/// some 1,700 bytes. Preloaded stand-ins take a part of the room for libraries that a program
+/// opens. Keeps the variable's other settings.
 void AddRoomForThreads(Variables* variables) {
   constexpr const char* kTunables = "GLIBC_TUNABLES";
   constexpr std::string_view kRoom = "glibc.rtld.optional_static_tls=";
@@ -194,7 +194,7 @@ Expected<Done> AddStandIns(const fs::path& standins, How how, Variables* variabl
   const std::string auditor = (standins / kAuditor).string();
   const std::string audits = Variable("LD_AUDIT");
   const std::string exec = (standins / kExec).string();
-  // Within another `run` they are there already, unless a program took one out.
+  // Within another `run` they are set already, unless a program removed one.
   if (Variable("LD_PRELOAD").find(exec) != std::string::npos) return Done{};
   const bool audited = audits.find(auditor) != std::string::npos;
   if (audited || how == How::kAudit ||
@@ -212,7 +212,7 @@ Expected<Done> AddStandIns(const fs::path& standins, How how, Variables* variabl
                  "the loader finds neither libnvrtc.so.13 nor libnvrtc.so.12 of a known release: "
                  "add its directory to LD_LIBRARY_PATH, or use --how audit"};
   }
-  // Without the libraries there are the tools still.
+  // Without the libraries, the tools are still redirected.
   Prepend("LD_PRELOAD", found.real.empty() ? exec : exec + ":" + found.standins, variables);
   if (!found.real.empty()) variables->emplace_back(kLibraries, found.real);
   AddRoomForThreads(variables);

@@ -30,8 +30,8 @@ enum class How {
                                                  std::optional<std::chrono::milliseconds> wait,
                                                  const std::string& socket);
 
-/// Replaces this process by a program with these variables, as a program with them would start it.
-/// Returns only if it can't be started, with errno.
+/// Replaces this process by a program with these variables, as if they had been set before. Returns
+/// only if it can't be started, with errno.
 void Execute(const std::vector<std::string>& words, const Variables& variables);
 
 }  // namespace cccl_cache::cli
