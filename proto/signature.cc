@@ -66,7 +66,7 @@ struct Line {
   size_t number = 0;  ///< from 1 on
 };
 
-/// Returns the lines that say something.
+/// Returns the lines that are neither empty nor comments.
 std::vector<Line> TellingLines(std::string_view text) {
   std::vector<Line> lines;
   for (size_t number = 1; !text.empty(); ++number) {

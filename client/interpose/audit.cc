@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 // libcccl_cache_audit.so, for LD_AUDIT (rtld-audit(7)). Where the loader is about to map NVIDIA's
-// libnvrtc or libnvJitLink, it maps the stand-in of the same feature level instead, and tells it
-// which file that was. A library whose names are those of no known level is left alone, and so are
-// all where the C library is too old for the stand-ins: this file must load there. The loader
-// holds its lock during each of these calls, so there is one at a time. The auditor has a C library
-// of its own and no C++ runtime; it hooks no calls, so it costs nothing once a library is loaded.
+// libnvrtc or libnvJitLink, it maps the stand-in of the same feature level instead, and passes it
+// the file's path. A library of an unknown level is left alone, and so are all if the C library is
+// too old for the stand-ins: this file must load there. The loader holds its lock during each of
+// these calls, so there is one at a time. The auditor has a C library of its own and no C++
+// runtime; it hooks no calls, so it costs nothing once a library is loaded.
 #include <fcntl.h>
 #include <limits.h>
 #include <link.h>
@@ -28,7 +28,7 @@ namespace {
 using namespace cccl_cache::interpose;  // NOLINT: this file is of that namespace but for its
                                         // exports
 
-/// For each level, what its stand-in is mapped for.
+/// For each level, the file that its stand-in replaces.
 struct Service {
   char asked[PATH_MAX];  ///< the name that the loader last tried
   char real[PATH_MAX];   ///< the same file, without links
@@ -77,16 +77,16 @@ int FindOwnPath(dl_phdr_info* object, size_t, void* path) {
   return 0;
 }
 
-/// Returns whether LD_PRELOAD names the library that redirects tools, and this process can't have
-/// it. That would end the program.
+/// Returns whether LD_PRELOAD names the library that redirects tools, and this process can't load
+/// it, which would end the program.
 bool IsTooNew(const char* name) {
   const char* slash = std::strrchr(name, '/');
   return slash != nullptr && std::strcmp(slash, "/libcccl_cache_exec.so") == 0 &&
          !CLibrarySuffices(name);
 }
 
-/// Asks as the loader will: access() goes by the real user, and knows nothing of Landlock. A file
-/// system that is mounted noexec has files that can be read and not mapped.
+/// Tries what the loader will do: access() checks the real user and ignores Landlock, and files on
+/// a noexec file system can be read but not mapped.
 bool CanMap(const char* path) {
   const int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return false;
@@ -121,7 +121,7 @@ extern "C" __attribute__((visibility("default"))) char* la_objsearch(const char*
   static StandInPath standin;
   char real[PATH_MAX];
   char* const unchanged = const_cast<char*>(name);
-  // This file loads in its place, and does nothing there. Without any the loader would write an
+  // This file loads in its place, and does nothing there. Without a file the loader would print an
   // error.
   if (IsTooNew(name)) return own_path;
   if (!IsServed(name) || HasRealMark(name) || realpath(name, real) == nullptr) return unchanged;
@@ -130,7 +130,7 @@ extern "C" __attribute__((visibility("default"))) char* la_objsearch(const char*
   const size_t level = LevelOf(real);
   if (level == kLevelCount || std::strlen(name) >= PATH_MAX) return unchanged;
   Service& service = services[level];
-  // One stand-in serves one file: another of the same level is the program's own business.
+  // One stand-in serves one file: another one of the same level is left alone.
   if (service.mapped && std::strcmp(service.real, real) != 0) return unchanged;
   StandInOf(level, standin);
   if (!CanMap(standin) || !CanMap(real) || !CLibrarySuffices(standin)) return unchanged;

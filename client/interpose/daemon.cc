@@ -19,7 +19,7 @@ namespace {
 using Clock = CircuitBreaker::Clock;
 
 constexpr uint32_t kSilenceMs = 1000;
-/// A refusal that took longer would hold up later calls as well.
+/// After a slower refusal, later calls would be slow, too.
 constexpr std::chrono::milliseconds kNoWait{50};
 /// How long a daemon that is not ready may take.
 constexpr uint32_t kNotReadyMs = 50;
@@ -78,7 +78,7 @@ Reason ReasonOf(cccl_cache_status status) {
   }
 }
 
-/// Returns why a call failed, and keeps for the report what it says. Frees the error.
+/// Returns why a call failed, and keeps the message for the report. Frees the error.
 Reason ReasonOf(cccl_cache_status status, cccl_cache_error* error) {
   const Reason reason = ReasonOf(status);
   if (reason == Reason::kRefused || reason == Reason::kDenied) {
@@ -88,8 +88,8 @@ Reason ReasonOf(cccl_cache_status status, cccl_cache_error* error) {
   return reason;
 }
 
-/// Takes a failure of the daemon's. What it says of one request says nothing of the next, and a
-/// closed socket says at once that it is.
+/// Handles a failure of the daemon's. A refusal of one request does not affect the next, and a
+/// closed socket fails at once.
 Reason After(Reason reason, Clock::time_point asked) {
   const Clock::duration took = Clock::now() - asked;
   if (reason == Reason::kRefused || reason == Reason::kDenied || reason == Reason::kNotCached) {
@@ -147,8 +147,8 @@ std::optional<Reason> WhyNotReady() {
   return ready ? std::nullopt : std::optional(Reason::kNotReady);
 }
 
-/// Asks for the daemon's toolchains. After its start it reads them, which takes seconds, and
-/// answers when it has; a program does not wait for that.
+/// Asks for the daemon's toolchains. After its start the daemon reads them, which takes seconds,
+/// and then answers; a program does not wait for that.
 std::variant<cccl_cache_toolchains*, Reason> GetToolchains() {
   for (const uint32_t patience : {kNotReadyMs, kSilenceMs}) {
     cccl_cache_toolchains* list = nullptr;
@@ -188,7 +188,7 @@ std::variant<const Toolchain*, Reason> FindToolchain() {
   return made;
 }
 
-/// Returns why the daemon is not to be asked now, or none if it is.
+/// Returns why the daemon must not be asked now; none: ask it.
 std::optional<Reason> WhyNotAsked() {
   if (RealPath().empty() || !OpenWithOwnBuiltins()) return Reason::kNotItsLibrary;
   if (rest.Resting(Clock::now())) return why_resting.load();
@@ -196,7 +196,7 @@ std::optional<Reason> WhyNotAsked() {
   return std::nullopt;
 }
 
-/// Says why no answer came in time: a daemon that answers another question still compiles.
+/// Returns why no answer came in time: if the daemon answers another question, it still compiles.
 Reason AfterDeadline(bool bounded, Clock::time_point asked) {
   if (!bounded) return Reason::kSilent;
   cccl_cache_info* info = nullptr;
@@ -230,7 +230,7 @@ cccl_cache_status Send(Call call, const Program& program, Question* question) {
   return call(Client(), &program, &options, &question->answer);
 }
 
-/// Returns the result that came, or why none did. Call it once for each answer.
+/// Returns the result, or why there is none. Call it once for each answer.
 std::variant<Answer, Reason> Take(cccl_cache_status status, const Question& question) {
   if (status != CCCL_CACHE_OK) {
     Reason reason = ReasonOf(status, question.answer.error);
@@ -247,7 +247,7 @@ std::variant<Answer, Reason> Take(cccl_cache_status status, const Question& ques
   Answer given{.result = Result(question.answer.result)};
   given.info.struct_size = sizeof(given.info);
   cccl_cache_result_describe(given.result.get(), &given.info);
-  // It failed in the daemon's own hands.
+  // The daemon failed, not the compiler.
   if (given.info.outcome == CCCL_CACHE_FAILED && given.info.native_code == 0) {
     return Reason::kRefused;
   }
@@ -255,8 +255,8 @@ std::variant<Answer, Reason> Take(cccl_cache_status status, const Question& ques
 }
 
 /// Builds by the first question to the daemon, which names the library. None: the daemon does not
-/// know it by that, is too old for such a question, or refuses the build or this user; or it was
-/// asked so before.
+/// know the library, is too old for such a question, or refuses the build or this user; or this
+/// process has asked such a question before.
 template <typename Program, typename Call>
 std::optional<std::variant<Answer, Reason>> AskFirst(Call call, const Program& program) {
   if (asked_by_library.exchange(true)) return std::nullopt;

@@ -16,15 +16,15 @@ struct FreeResult {
 };
 using Result = std::unique_ptr<cccl_cache_result, FreeResult>;
 
-/// A result, and what it holds.
+/// A result with its fields.
 struct Answer {
   Result result;
   cccl_cache_result_info info{};  ///< its texts point into the result
 };
 
-/// The daemon, as far as it has the library that this one stands in for. A daemon that is absent,
-/// stopped or full costs a program about a second each time it is tried; in between it is not
-/// asked. All functions are thread-safe, and usable after fork().
+/// The daemon, for builds with the library that this one replaces. Each attempt at a daemon that is
+/// absent, stopped or full costs a program at most about a second; in between it is not asked. All
+/// functions are thread-safe, and usable after fork().
 
 /// Compiles or links as the real library would here and now, or returns why the daemon did not. A
 /// program that does not compile is a result, too.
@@ -32,8 +32,7 @@ struct Answer {
 [[nodiscard]] std::variant<Answer, Reason> Ask(const cccl_cache_link& program);
 /// Counts a result that the program gets.
 void Count(const cccl_cache_result_info& info);
-/// Returns the numbers of the architectures that the library accepts; empty if the daemon does not
-/// say.
+/// Returns the numbers of the architectures that the library accepts; empty: unknown to the daemon.
 [[nodiscard]] std::vector<int> Architectures();
 
 }  // namespace cccl_cache::interpose

@@ -87,8 +87,8 @@ __attribute__((constructor)) void Initialize() {
   }
 }
 
-/// Returns whether the program may read this pointer. The kernel looks at a mask of signals before
-/// it sees that it is told no way to use it.
+/// Returns whether the program may read this pointer. The kernel reads the signal mask before it
+/// rejects the invalid operation.
 bool CanBeRead(char* const* pointer) {
   const uintptr_t mask = reinterpret_cast<uintptr_t>(pointer) / sizeof(uint64_t) * sizeof(uint64_t);
   constexpr int kNoWay = -1;
@@ -110,8 +110,8 @@ bool CanBeReadToItsEnd(char* const* list) {
 }
 
 /// Returns whether the program may read this text, and it is no longer than a path may be. The
-/// kernel reads just the text: tools such as valgrind report bytes beside it. Without a directory
-/// it looks for no relative path, which execvp() would not look for either.
+/// kernel reads just the text: tools such as valgrind report bytes beyond it. Without a directory
+/// it looks up no relative path, like execvp().
 bool CanBePath(const char* text) {
   constexpr int kNoDirectory = -1;
   return syscall(SYS_faccessat, kNoDirectory, text, F_OK) == 0 ||
@@ -132,9 +132,9 @@ bool IsExecutable(const char* path) {
   return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
 }
 
-/// Returns whether the file is a program of this machine. What is none is left to the kernel and to
-/// shells: a script without a first line that says so, a damaged file. By system calls, which are
-/// no cancellation points.
+/// Returns whether the file is a program of this machine. Other files are left to the kernel and to
+/// shells: a script without an interpreter line, a damaged file. By system calls, which are no
+/// cancellation points.
 bool IsProgram(const char* path) {
   const long file = syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return false;
@@ -203,8 +203,8 @@ bool SpawnStandIn(pid_t* child, const char* tool, const posix_spawn_file_actions
          }) == 0;
 }
 
-/// Calls `start` with the words of a call such as execl(), which end with a null, and with what is
-/// left of the list behind it.
+/// Calls `start` with the words of a call such as execl(), which end with a null, and with the rest
+/// of the argument list.
 template <typename Start>
 int WithWords(const char* first, va_list* list, Start start) {
   size_t count = 1;

@@ -13,9 +13,9 @@ namespace cccl_cache::interpose {
 
 /// The handles that a stand-in gives to its program, and the objects behind them. A program may
 /// have handles of the real library as well; they are never dereferenced here. A handle is an
-/// address within the table, so that it is told from all others even after it was destroyed. It is
-/// given out again after the whole table was. Thread-safe, without a lock, which a fork could leave
-/// held; usable in exit handlers.
+/// address within the table, so it differs from all others even after it was destroyed. Handles are
+/// reused only after the whole table was used. Thread-safe, without a lock, which a fork could
+/// leave held; usable in exit handlers.
 template <typename Handle, typename Object>
 class Handles {
  public:

@@ -13,12 +13,12 @@
 
 namespace cccl_cache::interpose {
 
-/// One stand-in, and the files in whose place it is mapped.
+/// One stand-in, and the names of the files that it replaces.
 struct Level {
   const char* library;  ///< "libnvrtc"
   const char* standin;  ///< "nvrtc-12.8/libnvrtc.so.12"
   size_t count;         ///< of names
-  const char* names;    ///< what it exports, each with a NUL
+  const char* names;    ///< its exported names, each with a NUL
 };
 inline constexpr Level kLevels[] = {
 #include "levels.inc"

@@ -48,7 +48,7 @@ const T& MadeOnce(std::atomic<const T*>* kept, Make make) {
   return *first;
 }
 
-/// Returns the directories in which the loader looks for what a loaded object needs.
+/// Returns the directories in which the loader searches for the libraries of a loaded object.
 std::vector<std::string> DirectoriesOf(const std::string& object) {
   std::vector<std::string> directories;
   void* const handle =
@@ -113,7 +113,7 @@ std::string FindRealPath() {
   for (std::string path; std::getline(paths, path, ':');) {
     if (path.find("/" + name) != path.npos) return path;
   }
-  // A program took the list out of the environment of this one, or a part of it.
+  // A program removed the list, or a part of it, from this one's environment.
   std::error_code error;
   return fs::canonical(Search(name, own.dli_fname), error).string();
 }
@@ -177,7 +177,7 @@ const Opened* TheOpened() {
 }
 
 // Where the auditor maps the stand-in, the program would have opened the real library. A preloaded
-// one is in every process, of which few do.
+// stand-in is in every process, and few processes would.
 __attribute__((constructor)) void OpenAsTheProgramWould() {
   const cccl_cache::CancellationDisabled guard;
   if (cccl_cache_standin_real[0] != '\0') TheOpened();

@@ -15,9 +15,9 @@ namespace cccl_cache::interpose {
 /// first call that needs the daemon or the library. All functions are thread-safe, and usable after
 /// fork().
 
-/// Returns its path, without links; empty if nothing told it.
+/// Returns its path, without links; empty if unknown.
 [[nodiscard]] const std::string& RealPath();
-/// Returns its files, as they lay beside each other when this was first called.
+/// Returns its files, as they were at the first call.
 [[nodiscard]] const Component& RealComponent();
 /// Opens it, and its builtins, as it does itself at its first compile. Returns whether they are
 /// those beside it, or others with the same bytes: the loader looks for them in LD_LIBRARY_PATH

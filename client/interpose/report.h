@@ -49,7 +49,7 @@ struct ProcessCounts {
   std::atomic<uint64_t> forwarded_us{0};  ///< of them, in the real library
   std::array<std::atomic<uint64_t>, static_cast<size_t>(Reason::kCount)> forwarded{};
   std::atomic<bool> refused{false};
-  char refusal[256] = {};  ///< what the daemon said of the first request that it did not serve
+  char refusal[256] = {};  ///< the daemon's message for the first request that it did not serve
   /// Of hits and joined compiles: how much longer the compile took when it was made than the call.
   std::atomic<uint64_t> saved_us{0};
   std::atomic<uint64_t> uncacheable{0};  ///< of the compiled
@@ -77,8 +77,8 @@ class CountedCall {
   std::optional<Clock::time_point> forwarded_;
 };
 
-/// Returns the counts of this process; where nothing is to be reported, those that nobody reads.
-/// Thread-safe, and usable after fork(): the child has counts of its own.
+/// Returns the counts of this process; without a report, unused ones. Thread-safe, and usable after
+/// fork(): the child has counts of its own.
 [[nodiscard]] ProcessCounts& Counts();
 
 /// Keeps for the report why the first request was not served, as the daemon said. Thread-safe.
@@ -86,7 +86,7 @@ void KeepRefusal(std::string_view message);
 /// Keeps for the report the first library that the daemon does not have; `run` asks the daemon what
 /// it is, so that the program does not wait for that. Thread-safe.
 void KeepUnknownLibrary(std::string_view path);
-/// Counts a compile whose result is not kept, and keeps for the report why the first one is not.
+/// Counts a compile with an uncacheable result, and keeps the first reason for the report.
 /// Thread-safe.
 void CountUncacheable(std::string_view reason);
 

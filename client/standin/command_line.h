@@ -25,7 +25,7 @@ struct Assembly {
   bool shows_paths = false;
 };
 
-/// Returns nothing unless each word is one whose meaning is known here, and both files are named.
+/// Returns none unless the meaning of each word is known, and both files are named.
 [[nodiscard]] std::optional<Assembly> ReadAssembly(const Tool& tool, const Words& words);
 
 /// Returns whether the words ask for the tool's version and for nothing else.

@@ -46,7 +46,7 @@ std::string Renamed(std::string_view log, const std::string& tool, std::string_v
   }
 }
 
-/// Returns whether the name stands there by itself, not within a longer word.
+/// Returns whether the name is a whole word there.
 bool Shows(std::string_view log, std::string_view name) {
   const auto in_word = [log](size_t at) {
     return at < log.size() && (std::isalnum(static_cast<unsigned char>(log[at])) || log[at] == '_');
@@ -98,7 +98,7 @@ std::variant<Acquired, interpose::Reason> Ask(Client* client, const DepositKey& 
   const std::string hangs = "hangs-" + Sha256(BootId() + std::string(client->socket())).Hex();
   const auto known = facts.Age(hangs);
   if (known && *known < kRest) return Reason::kNoDaemon;
-  if (known) facts.Put(hangs, "");  // so that other runs go on resting while this one tries
+  if (known) facts.Put(hangs, "");  // so that other runs keep pausing while this one tries
   const Clock::time_point begin = Clock::now();
   // An answer takes its time, though none is waited for.
   const auto bound = interpose::RunWait();
@@ -111,7 +111,7 @@ std::variant<Acquired, interpose::Reason> Ask(Client* client, const DepositKey& 
       if (known) facts.Remove(hangs);
       return *std::move(acquired);
     }
-    // A short wait does not tell a daemon that hangs from one that waits for another's run.
+    // A short wait can't distinguish a daemon that hangs from one that waits for another run.
     const bool others_make_it = acquired.error().status == CCCL_CACHE_DEADLINE &&
                                 (wait >= kFirstWait || client->GetInfo(kLongestAnswer).ok());
     if (!others_make_it && waited > kNoWait) facts.Put(hangs, "");

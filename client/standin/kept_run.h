@@ -17,14 +17,14 @@ namespace cccl_cache::standin {
 
 /// The output of a run that succeeded.
 ///   contents = text(object) text(out) text(err)
-/// In `out` and `err` a NUL stands for the input's name where the tool says "TOOL NAME, line".
+/// In `out` and `err` a NUL replaces the input's name where the tool prints "TOOL NAME, line".
 struct KeptRun {
   std::string_view object;  ///< the contents of the output file; does not own them
   std::string out;
   std::string err;
 
-  /// Returns nothing if the logs could not be told again for another input's name: it shows
-  /// elsewhere, or both have text, whose order is not known.
+  /// Returns none if the logs can't be replayed for another input's name: it appears elsewhere, or
+  /// both have text, in unknown order.
   [[nodiscard]] static std::optional<std::string> Encode(KeptRun run, const Assembly& assembly);
   [[nodiscard]] static std::optional<KeptRun> Decode(std::string_view contents,
                                                      const Assembly& assembly);

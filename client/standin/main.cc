@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// Stands where programs look for ptxas, nvlink or tileiras, and has the daemon keep what the real
-// tool makes. A run of which anything is not known is the real tool's: this process becomes it by
-// exec.
+// Replaces ptxas, nvlink or tileiras where programs look for them, and has the daemon keep what the
+// real tool makes. A run of which anything is not known is the real tool's: this process becomes it
+// by exec.
 #include <fcntl.h>
 #include <sys/auxv.h>
 #include <sys/resource.h>
@@ -104,11 +104,11 @@ void ServeVersion(const RealTool& tool, const RealTool::Stamp& stamp, const User
   EndAs(ending->status);
 }
 
-/// How the tool ended, as waitpid() tells it, or why the real tool must do it.
+/// The tool's status, as of waitpid(), or why the real tool must run.
 using Served = std::variant<int, Reason>;
 
-/// Runs the tool, and publishes what it made. All who wait go on by themselves if that is not to be
-/// kept.
+/// Runs the tool, and publishes its output. All waiters run the tool themselves if that is not to
+/// be kept.
 Served Make(const RealTool& tool, const RealTool::Stamp& stamp, const Assembly& assembly,
             const Digest& input, Lease* lease, char** arguments) {
   auto ending = tool.Run(arguments);

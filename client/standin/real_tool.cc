@@ -78,7 +78,7 @@ struct Pipe {
   FileDescriptor to;
 };
 
-/// Hands on what comes until both pipes end.
+/// Forwards the output until both pipes end.
 void Relay(Pipe* out, Pipe* err, Ending* ending) {
   std::vector<char> buffer(1 << 16);
   const auto take = [&buffer](Pipe* pipe, int to, std::string* all) {
@@ -86,7 +86,7 @@ void Relay(Pipe* out, Pipe* err, Ending* ending) {
     if (got < 0 && errno == EINTR) return;
     if (got <= 0) return pipe->from.Close();
     all->append(buffer.data(), static_cast<size_t>(got));
-    // If nobody reads it, SIGPIPE or the tool's own exit status tells.
+    // Without a reader, SIGPIPE or the tool's own exit status shows it.
     [[maybe_unused]] const bool written = WriteAll(to, {buffer.data(), static_cast<size_t>(got)});
   };
   while (out->from.valid() || err->from.valid()) {
@@ -143,7 +143,7 @@ std::optional<RealTool::Stamp> RealTool::Look() const {
   Hasher hasher;
   for (const std::string& path : files_) {
     const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!file.valid() && errno == ENOENT) continue;  // what is missing is not used
+    if (!file.valid() && errno == ENOENT) continue;  // a missing file is not used
     const auto read = file.valid() ? reader.Of(file.get()) : std::nullopt;
     if (!read || !IsElf(file.get())) return std::nullopt;
     hasher.AppendValue("path", Resolved(path));

@@ -13,14 +13,14 @@
 
 namespace cccl_cache::standin {
 
-/// How a run of the real tool ended, and what it wrote.
+/// The status and the output of a run of the real tool.
 struct Ending {
   int status = 0;  ///< of waitpid
   std::string out;
   std::string err;
 };
 
-/// The program that a stand-in stands for. Does not change.
+/// The program that a stand-in replaces. Immutable.
 class RealTool {
  public:
   /// The state of a tool's files.
@@ -53,8 +53,8 @@ class RealTool {
 
   /// Replaces this process by the tool. Returns if it can't be started.
   void Replace(char** arguments) const;
-  /// Runs the tool, hands on what it writes as it comes, and returns it. The tool is killed if
-  /// this process ends. Nothing: it was not started.
+  /// Runs the tool, forwards its output as it comes, and returns it. The tool is killed if this
+  /// process ends. Nothing: it was not started.
   [[nodiscard]] std::optional<Ending> Run(char** arguments) const;
 
  private:
@@ -67,7 +67,7 @@ class RealTool {
   std::string name_;
   std::string path_;  ///< as it was found: by it another stand-in there knows where it stands
   std::string file_;  ///< where links in the path lead
-  std::vector<std::string> files_;  ///< the tool and what it uses; what is missing is not used
+  std::vector<std::string> files_;  ///< the tool and its files; a missing one is not used
 };
 
 }  // namespace cccl_cache::standin

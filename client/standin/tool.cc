@@ -8,7 +8,7 @@ namespace {
 constexpr std::string_view kPtxasVariables[] = {"PTXAS", "FINALIZER"};
 
 // The options of ptxas 12 and 13, and one of Triton's that --help does not name. Left out are those
-// that read or write other files, and those whose output may depend on the machine
+// that read or write other files, and those with output that may depend on the machine
 // (--split-compile).
 constexpr Tool kPtxas = {
     .name = "ptxas",

@@ -39,7 +39,7 @@ class HostFiles final : public RequesterFiles {
   Result<Contents> Read(const FileName& name) override;
 
  private:
-  /// Returns path errors as the requester is told them. An absent file is an answer, not an error.
+  /// Returns path errors for the requester. An absent file is an answer, not an error.
   Result<Contents> ReadPath(const std::string& path);
   Reached<Contents> ReadOnce(const std::string& path);
 

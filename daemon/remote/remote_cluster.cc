@@ -44,12 +44,12 @@ constexpr std::string_view kReplace =
     "redis.call('set',KEYS[1],ARGV[2],'px',ARGV[3]) end return 0";
 constexpr size_t kTokenSize = 32;
 
-/// The contents of a lease besides its holder's token: whose files its compile waits for.
+/// A lease's fields besides its holder's token: the uid whose files its compile waits for.
 struct Lease {
   std::optional<uid_t> uid;
 };
 
-/// Returns none for what no node writes.
+/// Returns none for a text that no node writes.
 std::optional<Lease> ParseLease(std::string_view text) {
   Lease lease;
   if (const size_t colon = text.find(':'); colon != std::string_view::npos) {
@@ -67,7 +67,7 @@ std::optional<Lease> ParseLease(std::string_view text) {
 
 /// Reads the answer to TIME: seconds since 1970, and microseconds. Returns none for anything else.
 std::optional<std::chrono::system_clock::time_point> ParseTime(const RedisReply& reply) {
-  constexpr int64_t kLatest = int64_t{1} << 33;  // bounds what a hostile Redis says
+  constexpr int64_t kLatest = int64_t{1} << 33;  // bounds a hostile Redis' answer
   if (reply.kind != RedisReply::Kind::kArray || reply.items.size() != 2) return std::nullopt;
   const std::string& text = reply.items.front().text;
   int64_t seconds = 0;
@@ -241,8 +241,8 @@ milliseconds RemoteCluster::PatienceFor(const Question& question) const {
   return std::max(milliseconds(1), std::min(tenth, options_.patience));
 }
 
-// Asks for the entries, and for the lease before them if that is wanted: what its last holder wrote
-// is there by then.
+// Asks for the entries, and if wanted first for the lease: then its last holder's entries are
+// there.
 void RemoteCluster::Find(uint64_t id, bool acquire) {
   Open* const open = FindOpen(id);
   if (open == nullptr) return;
@@ -296,7 +296,7 @@ bool RemoteCluster::Fetch(const SharedEntry& entry, RedisLink::Then then) {
 void RemoteCluster::TakeLease(uint64_t id, const std::string& lease, const std::string& token,
                               Look* look, const RedisReply* reply) {
   using Kind = RedisReply::Kind;
-  // Only nil says that another node has it. A Redis that refuses writes costs no wait.
+  // Only nil means that another node has it. If Redis refuses writes, there is no wait.
   if (reply == nullptr || reply->kind == Kind::kError) look->lost = true;
   if (reply == nullptr || reply->kind != Kind::kText) return;
   Open* const open = FindOpen(id);
@@ -407,7 +407,7 @@ void RemoteCluster::EndPeek(Peeking& peek) {
 bool RemoteCluster::Serves(Open* open, const Look& look) {
   const bool any =
       std::ranges::any_of(look.found, [](const auto& each) { return each != nullptr; });
-  // The calls of an asker may end the question, but only through the link: it outlives them.
+  // The callbacks of an asker may end the question, but only through the link, which outlives them.
   const bool waited = open->waits && !open->compiles;
   if (!any || !open->asker.found({TierName::kRemote, look.found})) return false;
   if (waited) in_vain_in_a_row_ = 0;
@@ -430,7 +430,7 @@ void RemoteCluster::EndLook(uint64_t id, const Look& look) {
   AwaitOther(id);
 }
 
-// A node whose compiles wait for slots takes no more leases, but waits for those of others.
+// A node with compiles in its queue takes no more leases, but waits for those of others.
 bool RemoteCluster::MayAcquire() const { return options_.key && leases_ < options_.max_leases; }
 
 void RemoteCluster::AwaitOther(uint64_t id) {
@@ -533,7 +533,7 @@ void RemoteCluster::RenewLater(uint64_t id) {
   });
 }
 
-// The lease ends after what the compile gave has been written, so that waiting nodes find it.
+// The lease ends after the compile's result was written, so that waiting nodes find it.
 void RemoteCluster::End(uint64_t id) {
   const auto found = open_.find(id);
   if (found == open_.end()) return;

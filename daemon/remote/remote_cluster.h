@@ -32,7 +32,7 @@ namespace cccl_cache::daemon {
 ///
 /// Keys in Redis, each after the prefix: `a:KEY` an artifact, `m:KEY` a manifest, `d:KEY` a deposit
 /// for a group, `l:COMPILE` a lease. A lease holds a random token of its holder, with "UID:" before
-/// it once the compile waits for files of that user. It is gone once what the compile gave was
+/// it once the compile waits for files of that user. It is removed after the compile's result was
 /// written.
 class RemoteCluster final : public Cluster {
  public:
@@ -61,10 +61,10 @@ class RemoteCluster final : public Cluster {
   void Forget(const SharedEntry& entry) override;
   void Close() override;
 
-  /// From now on entries must be signed by one of these keys.
+  /// Replaces the keys of which one must have signed an entry.
   void Trust(std::shared_ptr<const TrustList> trusted);
-  /// Asks for what gauges() is to tell the next time: how far this node's clock is ahead of that of
-  /// Redis, and which node has the slots of one that is gone. Does nothing while that is open.
+  /// Refreshes the clock offset to Redis that gauges() reports, and the owners of slots of a
+  /// missing node. Does nothing while a refresh is in progress.
   void Refresh();
   [[nodiscard]] ClusterGauges gauges() const;
 
@@ -75,28 +75,28 @@ class RemoteCluster final : public Cluster {
     Question question;
     Asker asker;
     std::unique_ptr<std::stop_callback<std::function<void()>>> at_end;
-    bool compiles = false;               ///< the asker was told to compile
+    bool compiles = false;               ///< the asker's `compile` was called
     std::string token;                   ///< of the lease that this node holds; empty: none
     Clock::time_point deadline;          ///< of the reply that it waits for
     std::chrono::milliseconds pause{0};  ///< before the next look at another node's lease
-    bool waits = false;                  ///< or waited, for another node's compile
+    bool waits = false;                  ///< waits or waited for another node's compile
     int holders = 0;                     ///< other nodes that had the lease when it was asked for
     std::optional<uid_t> files_of = {};  ///< the compile waits for files of this user
   };
   /// The replies to one look at Redis, as they come in. In a Redis cluster each may come from
-  /// another node: a key that can't be asked for is missing, and the others are not.
+  /// another node: a key of an unreachable node counts as missing.
   struct Look {
     std::vector<ArtifactPtr> found;
     size_t missing = 0;     ///< replies
-    bool lost = false;      ///< the artifact or the lease can't be asked for
-    bool partial = false;   ///< the manifest can't be asked for
+    bool lost = false;      ///< the artifact's or the lease's node is unreachable
+    bool partial = false;   ///< the manifest's node is unreachable
     bool acquires = false;  ///< the lease was asked for
     bool acquired = false;  ///< this node holds the lease now
   };
-  /// A look for a build that is only explained.
+  /// A look-up for a build that is only explained.
   struct Peeking {
     Question question;
-    std::function<void(Peeked)> told;  ///< empty: it was told
+    std::function<void(Peeked)> told;  ///< empty: already called
     Peeked peeked;
     size_t missing = 0;  ///< replies
   };
@@ -124,10 +124,10 @@ class RemoteCluster final : public Cluster {
   void End(uint64_t id);
 
   [[nodiscard]] Open* FindOpen(uint64_t id);
-  /// Returns what a trusted node wrote, or why it is not taken.
+  /// Returns a trusted node's entry, or why it is refused.
   [[nodiscard]] std::variant<ArtifactPtr, EntryRefusal> Opened(const SharedEntry& entry,
                                                                const RedisReply& reply) const;
-  /// The same, counted; null: there is no entry, or it is not taken.
+  /// The same, counted; null: there is no entry, or it is refused.
   [[nodiscard]] ArtifactPtr Verified(const SharedEntry& entry, const RedisReply& reply);
   /// Asks for an entry. Returns false if there is no connection.
   bool Fetch(const SharedEntry& entry, RedisLink::Then then);

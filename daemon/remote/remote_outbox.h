@@ -19,9 +19,9 @@
 
 namespace cccl_cache::daemon {
 
-/// The entries that this node gives to others, behind its builds: a thread compresses and signs
-/// entries, and sends them. A lease ends after all entries that were given before it have been
-/// written. Thread-safe; nothing blocks but Finish().
+/// The entries that this node shares, after its builds: a thread compresses, signs and sends them.
+/// A lease ends after all entries that were given before it have been written. Thread-safe; nothing
+/// blocks but Finish().
 class RemoteOutbox {
  public:
   struct Options {
@@ -30,7 +30,8 @@ class RemoteOutbox {
     std::chrono::seconds lifetime;  ///< of an entry
   };
 
-  /// Leases whose end waits for entries in a cluster. Of more the oldest end by themselves.
+  /// Maximum number of leases whose end waits for entries in a cluster. Above it, the oldest
+  /// expire.
   static constexpr size_t kMaxHeld = 1024;
 
   /// The key may be null: then only leases end. It, the statistics and the servers must outlive the
@@ -39,15 +40,15 @@ class RemoteOutbox {
                Statistics& statistics);
   ~RemoteOutbox() { Finish(); }
 
-  /// Writes an entry under this name. It is dropped if the account has used up what it may hold.
+  /// Writes an entry under this name. It is dropped if the account has used up its allowance.
   void Write(std::string name, const SharedEntry& entry, const ArtifactPtr& artifact,
              Account account);
   /// Removes an entry, after those that were given before it.
   void Remove(std::string name);
   /// Ends a lease, unless its holder has another token.
   void Release(std::string lease, std::string token);
-  /// Returns when all that waits was handed to the servers, which may still drop it when they end.
-  /// In a cluster, leases whose entries are not answered by then end by themselves.
+  /// Returns when all waiting work was given to the servers, which may still drop it when they end.
+  /// In a cluster, leases whose entries are unanswered by then expire.
   void Finish();
 
   /// Bytes of artifacts that are not written yet.

@@ -79,8 +79,8 @@ std::variant<ContentStamp, int> StampAt(const std::string& path) {
   return ContentStamp::Of(status);
 }
 
-/// Returns whether a look at the path would find this file. So it is where the file system can't
-/// tell for now.
+/// Returns whether the path still leads to this file. Also true while the file system does not
+/// answer.
 bool IsStillAt(const std::string& path, const ContentStamp& stamp) {
   const auto found = StampAt(path);
   if (const int* error = std::get_if<int>(&found)) return *error != ENOENT && *error != ENOTDIR;
@@ -89,7 +89,7 @@ bool IsStillAt(const std::string& path, const ContentStamp& stamp) {
 
 std::string SignatureOf(const std::string& path) { return path + std::string(kSignatureSuffix); }
 
-/// Returns what both files are now, as far as they are there.
+/// Returns the present stamps of both files, if they exist.
 std::vector<ContentStamp> StampsAt(const std::string& path) {
   std::vector<ContentStamp> both;
   for (const std::string& file : {path, SignatureOf(path)}) {
@@ -125,7 +125,7 @@ class SignedSnapshot {
     return entry.kind == EntryKind::kManifest ? !ManifestRows(entry.key).empty()
                                               : FindRow(entry.key) != nullptr;
   }
-  /// Returns null if there is none, or its bytes are not what was signed.
+  /// Returns null if there is none, or its bytes are not the signed ones.
   [[nodiscard]] ArtifactPtr Read(const SharedEntry& entry) const {
     return entry.kind == EntryKind::kManifest ? ReadManifest(entry.key) : ReadArtifact(entry.key);
   }
@@ -305,7 +305,7 @@ std::shared_ptr<const Shelf> Shelf::LookAt(const std::string& directory, const R
     if (paths.size() > kMaxNames) break;
   }
   if (error) {
-    // A file system that fails for a while takes nothing away; a directory that is gone does.
+    // A temporary failure of the file system removes no snapshots; a missing directory does.
     const bool gone = error == std::errc::no_such_file_or_directory;
     if (before != nullptr && !gone) *shelf = *before;
     shelf->problems_ = {fmt::format("{}: {}", directory, error.message())};

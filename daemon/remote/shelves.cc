@@ -16,7 +16,7 @@ namespace {
 // a shelf gets so many times the patience that Redis has.
 constexpr int kPatienceOfRedis = 10;
 constexpr size_t kMaxReported = 10;  // problems of one look
-// A look that takes longer is told to the operator.
+// A look that takes longer is reported to the operator.
 constexpr std::chrono::seconds kSilentAfter{5};
 // Looks at directories are for all users.
 constexpr Account kDaemon{0};

@@ -33,8 +33,8 @@ class Shelves final : public Cluster {
     std::function<void(std::string_view)> report;  ///< messages for the operator
   };
 
-  /// `others`: asked for what is on no shelf; may be null. It and the statistics must outlive this
-  /// object. Looks at the directories, without waiting for that.
+  /// `others`: asked for entries that no shelf has; may be null. It and the statistics must outlive
+  /// this object. Starts to read the directories, without waiting.
   Shelves(Options options, std::shared_ptr<const TrustList> trusted, Statistics& statistics,
           Cluster* others);
   ~Shelves() override;
@@ -99,7 +99,7 @@ class Shelves final : public Cluster {
   const Options options_;
   Statistics& statistics_;
   Cluster* const others_;
-  mutable Mutex mutex_;  ///< also of what changes in a place
+  mutable Mutex mutex_;  ///< also of the places' mutable members
   std::shared_ptr<const TrustList> trusted_ GUARDED_BY(mutex_);
   std::vector<std::unique_ptr<Place>> places_;  ///< last: their threads use the members above
 };

@@ -25,7 +25,7 @@ enum class EntryRefusal : uint8_t {
   kForged,     ///< the signer did not sign this
   kExpired,    ///< too old, or signed in the future
   kTooLarge,   ///< larger, once decompressed, than the caller takes
-  kCorrupt,    ///< signed, but its contents are not what was signed, or no entry
+  kCorrupt,    ///< signed, but its contents differ or are no entry
 };
 
 /// The rules by which an entry is taken. The list must outlive the call.
@@ -45,7 +45,7 @@ inline constexpr std::chrono::seconds kMaxClockAhead{600};
                                             const SigningKey& key,
                                             std::chrono::sys_seconds signed_at);
 
-/// Returns what a trusted node signed under this name, or why the bytes are not taken. `bytes` are
+/// Returns the entry that a trusted node signed under this name, or why it is refused. `bytes` are
 /// untrusted: nothing is decompressed unless a key of the list signed it, and never more than the
 /// rules say.
 [[nodiscard]] std::variant<ArtifactPtr, EntryRefusal> OpenEntry(const SharedEntry& asked,

@@ -67,7 +67,7 @@ std::optional<Error> WhyNot(const std::string& file, const std::filesystem::path
                              "this user, uid {}",
                              file, status.st_uid, geteuid())};
   }
-  // Root's group has root's rights in reach, and it is what mounted secrets are given to.
+  // Root's group is as trusted as root, and mounted secrets belong to it.
   const mode_t allowed = status.st_gid == 0 || IsCredential(path) ? S_IRGRP : 0;
   if ((status.st_mode & forbidden.mode & ~allowed) != 0) {
     return Error{ErrorCode::kDenied,
@@ -77,9 +77,9 @@ std::optional<Error> WhyNot(const std::string& file, const std::filesystem::path
   return std::nullopt;
 }
 
-/// Finds the file, and checks that strangers can put no other in its place. Directories where they
-/// can add files are passed, as long as each link and file there is root's or this user's: a secret
-/// that Kubernetes mounts is such a directory.
+/// Finds the file, and checks that other users can't replace it. Directories where others can add
+/// files are passed, as long as each link and file there is root's or this user's: Kubernetes
+/// mounts secrets in such directories.
 Result<std::filesystem::path> FollowOwn(const std::string& file) {
   constexpr std::string_view kDanger = "put keys of their own there";
   std::error_code failed;
@@ -98,8 +98,8 @@ Result<std::filesystem::path> FollowOwn(const std::string& file) {
   return followed;
 }
 
-/// Reads a file that strangers can't have put there or changed. The directories are looked at
-/// first, so that no stranger can put another file in place meanwhile.
+/// Reads a file that other users can't have placed or changed. The directories are checked first,
+/// so that the file can't be replaced meanwhile.
 Result<std::string> ReadTrusted(const std::string& file, const Forbidden& forbidden) {
   const Result<std::filesystem::path> followed = FollowOwn(file);
   if (!followed) return followed.error();

@@ -11,7 +11,7 @@
 
 namespace cccl_cache::daemon {
 
-/// The role of a directory or file on the way to what the daemon trusts.
+/// The role of a directory or file on the path to a trusted file.
 enum class PathRole : uint8_t {
   kPassedThrough,  ///< a parent directory; one with the sticky bit (/tmp) may be writable by all
   kHolder,         ///< a directory whose entries count: only root and `own_uid` may add one

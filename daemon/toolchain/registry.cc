@@ -121,7 +121,7 @@ class Lent final : public MetaStore, public Compiler {
     if (!ended_) report_(report);
   }
 
-  /// Waits for a call in progress. After that the lent objects are not used any more.
+  /// Waits for a call in progress. Afterwards the store, compiler and log are not used any more.
   void End() {
     const MutexLock lock(mutex_);
     ended_ = true;
@@ -325,7 +325,7 @@ class ToolchainRegistry::Scans {
   uint64_t last_held_ GUARDED_BY(mutex_) = 0;
   int calling_back_ GUARDED_BY(mutex_) = 0;  ///< number of calls of CallBack in progress
   bool tried_ GUARDED_BY(mutex_) = false;    ///< whether a scan was ever due
-  /// Whether the last due scan began, as far as is known.
+  /// False if the last due scan is known not to have begun.
   bool begun_ GUARDED_BY(mutex_) = false;
   bool scanning_ GUARDED_BY(mutex_) = false;
   bool hangs_ GUARDED_BY(mutex_) = false;    ///< whether the running scan hangs

@@ -25,8 +25,7 @@
 
 namespace cccl_cache::daemon {
 
-/// A toolchain, and what is needed to notice that its files changed since it was identified.
-/// Thread-safe.
+/// A toolchain, with the means to notice changes of its files since it was identified. Thread-safe.
 class IdentifiedToolchain {
  public:
   struct Parts {

@@ -22,7 +22,7 @@ struct ToolchainWish {
 /// The least number of hexadecimal digits that may abbreviate an id.
 inline constexpr size_t kShortestId = 8;
 
-/// Returns whether it names a toolchain by what the client knows of a library of its own.
+/// Returns whether it names a toolchain by a library of the client's own.
 [[nodiscard]] inline bool IsByLibrary(const ToolchainSelector& selector) {
   return selector.id.starts_with(kLibraryMark);
 }

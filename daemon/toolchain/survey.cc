@@ -24,8 +24,8 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// Returns whether inotify tells of every change on the path's file system: on those that no other
-/// host and no program changes, and in images, squashfs and erofs, in which nothing changes.
+/// Returns whether inotify reports every change on the path's file system: true if no other host or
+/// program changes it, and for images (squashfs, erofs), which never change.
 bool ChangesAreReported(const std::string& path) {
   static constexpr std::array<uint32_t, 10> kLocal = {
       EXT4_SUPER_MAGIC, kXfsMagic,   kBtrfsMagic,           kZfsMagic,      kF2fsMagic,

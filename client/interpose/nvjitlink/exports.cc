@@ -50,7 +50,7 @@ LinkCode Forward(LinkCode (*real)(Parameters...), std::type_identity_t<Parameter
   return real == nullptr ? kInternal : real(values...);
 }
 
-/// Returns what the daemon linked; none: the real library is to be asked.
+/// Returns the output of the daemon's link; none: the real library must be asked.
 std::optional<std::string_view> LinkedOf(LinkHandle link, cccl_cache_artifact_kind kind) {
   const Link* const own = Of(link);
   return own == nullptr ? std::nullopt : own->Linked(kind);
@@ -82,7 +82,7 @@ void* WithRealLink(void* function) {
     }
     return WithRealLink<index + 1>(function);
   }
-  // As of a release that does not have it: called as it is, it would take our handle for its own.
+  // As in a release that lacks it: the real function would take our handle for its own.
   return nullptr;
 }
 
@@ -135,7 +135,7 @@ LinkCode nvJitLinkComplete(LinkHandle link) {
   return Forward(REAL_LINK(Complete), real);
 }
 
-// The size of what a link gave, and its bytes. A text's NUL counts.
+// The size and the bytes of a link's output. A text's NUL counts.
 #define LINKED(Name, Out, kind, ending)                                     \
   LinkCode nvJitLinkGetLinked##Name##Size(LinkHandle link, size_t* size) {  \
     const CancellationDisabled guard;                                       \

@@ -10,7 +10,7 @@
 // The functions of libnvJitLink, as its releases declare them. nvJitLink.names says which release
 // exports which.
 
-using LinkCode = int;  ///< nvJitLinkResult, of whose values releases have other sets
+using LinkCode = int;  ///< nvJitLinkResult; its values differ between releases
 using LinkHandle = struct LinkOpaque*;
 
 #pragma GCC visibility push(default)

@@ -17,8 +17,8 @@ namespace cccl_cache::interpose {
 /// nvJitLink's own.
 class Link {
  public:
-  /// Returns whether every release accepts these options and the daemon knows what they do. All
-  /// others are the real library's to judge.
+  /// Returns whether every release accepts these options and the daemon knows their effects. The
+  /// real library judges all others.
   [[nodiscard]] static bool Knows(const std::vector<std::string>& options);
 
   explicit Link(std::vector<std::string> options) : options_(std::move(options)) {}
@@ -33,7 +33,7 @@ class Link {
   /// loaded.
   LinkHandle Real();
 
-  /// Returns what the daemon linked; none: the real library is to be asked.
+  /// Returns the output of the daemon's link; none: the real library must be asked.
   [[nodiscard]] std::optional<std::string_view> Linked(cccl_cache_artifact_kind kind) const;
   /// Returns whether the real library knows nothing of it. Then nothing has failed, and the log of
   /// errors is empty.

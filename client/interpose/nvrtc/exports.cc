@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 // The functions of libnvrtc. Each answers as the real library does in the same state, misuse
-// included; tests/integration/test_standin_calls.py compares them. What can't be answered from the
-// daemon's result is asked of the real library, and so is all about a program that it made itself.
+// included; tests/integration/test_standin_calls.py compares them. Questions that the daemon's
+// result can't answer go to the real library, as do all about a program that the real library made.
 #include <algorithm>
 #include <memory>
 #include <string_view>
@@ -164,7 +164,7 @@ NvrtcResult nvrtcGetLoweredName(NvrtcHandle program, const char* expression, con
   return kSuccess;
 }
 
-// The size of what a compile gave, and its bytes. `prepare(program)` may move the program into the
+// The size and the bytes of a compile's output. `prepare(program)` may move the program into the
 // real library before.
 #define GETTERS(Name, prepare, contents, ending)                                             \
   NvrtcResult nvrtcGet##Name##Size(NvrtcHandle program, size_t* size) {                      \

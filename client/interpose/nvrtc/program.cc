@@ -41,7 +41,7 @@ NvrtcResult NvrtcProgram::Compile(int count, const char* const* options) {
   const bool misused = count < 0 || (count > 0 && options == nullptr) ||
                        std::find(options, options + count, nullptr) != options + count;
   std::optional<Reason> forwarded = Reason::kNotServed;
-  // A second compile leaves some of what the first one made, so one library does both.
+  // A second compile keeps some of the first one's outputs, so one library must do both.
   if (!compiled() && !misused) {
     forwarded = CompileInDaemon({options, options + count});
   }

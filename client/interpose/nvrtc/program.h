@@ -27,7 +27,7 @@ enum NvrtcResult : int {
 using NvrtcHandle = struct NvrtcOpaque*;
 
 /// The object behind a program's nvrtcProgram under a stand-in. The daemon makes its first compile.
-/// At the first call that the daemon can't answer, the program is made anew in the real library,
+/// At the first call that the daemon can't answer, the program is made again in the real library,
 /// with all calls so far, and answers from there. Not thread-safe, as NVRTC's own.
 class NvrtcProgram {
  public:
