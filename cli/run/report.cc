@@ -200,7 +200,7 @@ std::string Verdict(const RunCounts& counts) {
               : Uncacheable(counts) + ". The next run finds the others.");
 }
 
-/// Returns what to do next, in lines of their own; empty: nothing.
+/// Returns the advice, in separate lines; empty: none.
 std::string WaysOut(const RunCounts& counts, const Advisor& advisor) {
   std::string text;
   if (counts.forwarded[static_cast<size_t>(interpose::Reason::kNoDaemon)] > 0) {

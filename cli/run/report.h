@@ -34,12 +34,12 @@ struct RunCounts {
   uint64_t precompiled_headers = 0;
 };
 
-/// Asks the daemon for what a report says beside the counts. Each is called only where that is the
-/// reason of a call.
+/// Asks the daemon for the advice in a report. Each is called only if it is the reason of a
+/// forwarded call.
 struct Advisor {
   /// Returns why a client reaches no daemon, with the way out; empty: it reaches one.
   std::function<std::string()> no_daemon;
-  /// Returns what the daemon takes a library for that it does not have, with the way out.
+  /// Returns the daemon's description of a library that it does not have, with the way out.
   std::function<std::string(const std::string& library)> unknown_library;
 };
 

@@ -16,7 +16,7 @@
 namespace cccl_cache::cli {
 namespace {
 
-/// Those of one name stand together, in the order in which the daemon named them first.
+/// Groups statistics of one name, in the order of their first occurrence.
 Statistics Grouped(Statistics stats) {
   std::vector<Statistic>& all = stats.statistics;
   std::vector<std::string> names;
@@ -90,7 +90,7 @@ std::string Exposition(const Statistics& stats, bool by_user, bool openmetrics) 
     std::string name = kMetricPrefix + std::string(each.name);
     auto [family, type] = FamilyOf(each, openmetrics);
     std::string declared = kMetricPrefix + std::string(family);
-    // A total of the same name has taken it: `leases_total` is of the family `leases`.
+    // A total has that family name: `leases_total` is of the family `leases`.
     if (each.gauge && has(std::string(each.name) + "_total")) declared = name += "_current";
     std::string& text = families[declared];
     if (text.empty()) text = declare(declared, each.help, type);

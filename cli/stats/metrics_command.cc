@@ -133,7 +133,7 @@ Expected<evutil_socket_t> ListenAt(const std::string& path) {
   return listener;
 }
 
-/// Accepts nothing for a moment when descriptors ran out: the next try would fail, too.
+/// Pauses accepting when descriptors ran out: the next try would fail, too.
 void Pause(evconnlistener* listener, void* /*context*/) {
   constexpr timeval kMoment = {0, 100'000};
   evconnlistener_disable(listener);
@@ -214,7 +214,7 @@ int Run(const std::string& listen, bool by_user, const CommonOptions& common) {
   if (const int printed = Print(*address + "\n"); printed != kDone) return printed;
   const FileId own = FileIdOf(listen);
   event_base_dispatch(base.get());
-  // Another program may have taken the place of one that was deleted.
+  // Another program may have made a new socket there after ours was deleted.
   if (listen.starts_with('/') && FileIdOf(listen) == own) unlink(listen.c_str());
   return kDone;
 }

@@ -25,7 +25,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kInterval{1};
-/// No longer, because no key is read meanwhile.
+/// Timeout of a call to the daemon. It is short, because no key is read meanwhile.
 constexpr std::chrono::seconds kPatience{2};
 
 constexpr const char* kHelp =
@@ -67,7 +67,7 @@ class Session {
     while (true) {
       if (Clock::now() >= next) {
         Poll();
-        next = Clock::now() + kInterval;  // so that keys are read however long that took
+        next = Clock::now() + kInterval;  // so that keys are read even after a slow call
       }
       screen_.Show(Layout(view_, screen_.size()));
       const int key =

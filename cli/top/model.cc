@@ -55,7 +55,7 @@ std::string ShortDuration(double seconds) {
   return Number(std::round(10 * seconds) / 10) + "s";
 }
 
-/// "2.9s/2.5s": how long it runs, and how long its like took.
+/// "2.9s/2.5s": its running time, and the mean of earlier compiles of its kind.
 std::string TimeOf(const Flight& flight) {
   if (flight.state == CCCL_CACHE_FLIGHT_QUEUED) {
     return flight.estimate > 0 ? "-/" + ShortDuration(flight.estimate) : "-";
@@ -78,7 +78,7 @@ struct Column {
   size_t width;
   bool to_the_right = false;
 };
-// On 40 columns, the first five are seen.
+// On 40 columns, the first five are visible.
 constexpr std::array<Column, 8> kColumns = {
     {{7}, {11}, {4, true}, {6, true}, {8}, {12}, {7, true}, {16}}};
 using Cells = std::array<std::string, kColumns.size()>;
@@ -168,7 +168,7 @@ void AddHead(const View& view, Page& page) {
            count(totals.queued) + ", waiting " + count(totals.waiting));
 }
 
-/// Returns a page of what is above the rows, with room for the line about keys.
+/// Returns the lines above the rows as a page, with room for the line about keys.
 Page HeadOf(const View& view, const Size& size) {
   Page page({size.rows - 1, size.columns});
   if (!view.problem.empty()) page.AddWhole(view.problem, Look::kBad);
@@ -274,7 +274,7 @@ std::string Keys(const View& view) {
   return keys + "  e explain  ? help";
 }
 
-/// Counts the entries that were not taken, whatever the reason.
+/// Returns whether the statistic counts refused entries.
 bool IsRefusal(std::string_view name) {
   constexpr std::array<std::string_view, 7> kReasons = {
       "remote_untrusted_total", "remote_forged_total",    "remote_other_key_total",

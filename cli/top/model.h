@@ -12,7 +12,7 @@
 
 #include "cli/daemon_answers.h"
 
-/// What `top` shows, without a terminal. Texts are as the daemon gave them, until Layout.
+/// The contents of `top`'s screen, without a terminal. Texts are unescaped until Layout.
 namespace cccl_cache::cli::top {
 
 /// Times are in seconds.
@@ -93,7 +93,7 @@ class HitRates {
   void Add(double time, double served, double compiled);
   /// Returns the rate from 0 to 1 of the last minute, or none if nothing was built.
   [[nodiscard]] std::optional<double> OfLastMinute() const;
-  /// Returns how many were served in the last minute, or none if that is not known yet.
+  /// Returns the number served in the last minute, or none if it is not known yet.
   [[nodiscard]] std::optional<double> ServedInLastMinute() const;
   /// Returns a character for each of the last times, a blank where nothing was built.
   [[nodiscard]] std::string Sparkline(size_t times, bool utf8) const;
@@ -151,8 +151,8 @@ void MoveSelection(View& view, int by);
 /// seen.
 bool ScrollPage(View& view, int by, const Size& size);
 
-/// Returns at most size.rows lines of at most size.columns characters. What matters most stays on a
-/// small screen.
+/// Returns at most size.rows lines of at most size.columns characters. The most important lines
+/// stay on a small screen.
 [[nodiscard]] std::vector<Line> Layout(const View& view, const Size& size);
 
 /// The same as plain text of any size, without the line about keys.

@@ -87,7 +87,7 @@ Expected<std::unique_ptr<Screen>> Screen::Open(bool colour) {
 
 Screen::~Screen() {
   endwin();
-  // Those that have come are answered by this end.
+  // Pending signals are answered by the end of the program.
   signalfd_siginfo come;
   while (read(signals_.get(), &come, sizeof(come)) > 0) continue;
   const sigset_t signals = EndSignals();
@@ -102,7 +102,7 @@ Size Screen::size() const {
 void Screen::Show(const std::vector<Line>& lines) {
   const auto [rows, columns] = size();
   for (size_t i = 0; i < rows && columns > 0; ++i) {
-    // A window of one line cuts off what is too wide, which characters alone do not tell.
+    // A window of one line cuts off wide characters correctly.
     WINDOW* const row = newwin(1, static_cast<int>(columns), static_cast<int>(i), 0);
     if (row == nullptr) return;
     if (i < lines.size()) {

@@ -13,8 +13,8 @@
 
 namespace cccl_cache::cli::top {
 
-/// The terminal of this process while a program has all of it. The destructor gives it back as it
-/// was. There can be one at a time, used by one thread.
+/// The terminal of this process in full-screen mode. The destructor restores it. Only one object
+/// may exist, used by one thread.
 class Screen {
  public:
   static constexpr int kTimeout = -1;  ///< no key came in time

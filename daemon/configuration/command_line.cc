@@ -39,8 +39,8 @@ constexpr std::pair<std::string_view, const char*> kHeadings[] = {
 
 Error Bad(std::string message) { return Error{ErrorCode::kInvalidRequest, std::move(message)}; }
 
-/// Returns the path made absolute by the working directory, as the person who typed it means it. An
-/// address as clients take it is left alone, so that it is refused as no absolute path.
+/// Returns the path made absolute by the working directory. An address in the form that clients
+/// take stays unchanged, so it is refused as no absolute path.
 std::string Absolute(const std::string& path) {
   if (path.starts_with("unix:")) return path;
   std::error_code error;
@@ -62,7 +62,7 @@ Error UnknownArgument(const std::string& argument) {
 }
 
 /// Returns the error of an option without a value. That is the last argument: any other option
-/// takes the word behind it.
+/// takes the next word.
 Error NoValue(const CLI::App& app, const std::string& last) {
   const std::string name = last.substr(0, last.find('='));
   const CLI::Option* option = app.get_option_no_throw(name);
@@ -93,7 +93,7 @@ void AddSettings(CLI::App& app, std::vector<std::vector<std::string>>& texts,
     option->expected(1);
     option->multi_option_policy(setting.list ? CLI::MultiOptionPolicy::TakeAll
                                              : CLI::MultiOptionPolicy::TakeLast);
-    option->allow_extra_args(false);  // a word behind the value belongs to no option
+    option->allow_extra_args(false);  // the word after the value belongs to no option
   }
 }
 
@@ -108,7 +108,7 @@ std::vector<Assignment> Assignments(std::vector<std::vector<std::string>> texts)
   return assignments;
 }
 
-/// The flags, and what a parse of them writes to.
+/// The flags, and the targets of their values.
 struct Flags {
   explicit Flags(const Surroundings& surroundings) {
     app.footer(kFooter);

@@ -24,7 +24,7 @@ enum class ToolchainSearch : uint8_t { kEverywhere, kRoots };
 struct RemoteSettings {
   std::string url;                 ///< empty: this node shares nothing
   std::string password_file;       ///< empty: none
-  std::string ca_file;             ///< for TLS; empty: what the system trusts
+  std::string ca_file;             ///< for TLS; empty: the system's certificates
   std::string key;                 ///< file that this node signs with; empty: it only reads
   std::vector<std::string> trust;  ///< files with the keys whose entries are taken
   std::string prefix = "cccl-cached:";
@@ -34,14 +34,13 @@ struct RemoteSettings {
   std::chrono::milliseconds lifetime{std::chrono::hours(24 * 30)};
 };
 
-/// The values of all settings. The table in settings.cc says how each member is named, written and
-/// explained. configuration.cc sets the defaults that depend on the user who runs the daemon. A
-/// plain value.
+/// The values of all settings. The table in settings.cc has each member's name, format and help.
+/// configuration.cc sets the defaults that depend on the user who runs the daemon. A plain value.
 struct Configuration {
   std::string socket;     ///< empty: none is known
   std::string state_dir;  ///< empty: none is known
   mode_t socket_mode = 0600;
-  std::string socket_group;  ///< empty: the group of the file stays
+  std::string socket_group;  ///< empty: the file keeps its group
   std::vector<std::string> container_socket;
   std::string admin_group;  ///< empty: no group
   std::vector<std::string> toolchain_root;
@@ -56,7 +55,7 @@ struct Configuration {
   uint64_t release_limit = 4ull << 30;
   uint64_t release_limit_per_uid = 1ull << 30;
 
-  /// Becomes BuildLimits::memory_bytes; none: what CompileMemoryOf finds.
+  /// Becomes BuildLimits::memory_bytes; none: the result of CompileMemoryOf.
   std::optional<uint64_t> compile_memory_limit;
   BuildLimits builds;
   ServiceLimits clients;

@@ -89,7 +89,7 @@ Result<std::string> ReadText(const std::string& path) {
   return *std::move(text);
 }
 
-/// Returns what to append to the parser's message if the line gives a bare number with a unit.
+/// Returns the hint for the parser's message if the line has an unquoted number with a unit.
 std::string QuotesHint(const std::string& text, size_t number) {
   std::istringstream lines(text);
   std::string line;

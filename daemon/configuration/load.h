@@ -21,8 +21,8 @@ struct LoadedConfiguration {
 };
 
 /// A flag overrides the environment, which overrides the file, which overrides the default. An
-/// unknown key or variable, or an invalid value, is an error that names the place and what is
-/// accepted.
+/// unknown key or variable, or an invalid value, is an error that names the place and the accepted
+/// values.
 [[nodiscard]] Result<LoadedConfiguration> LoadConfiguration(const CommandLine& command_line,
                                                             const Surroundings& surroundings);
 

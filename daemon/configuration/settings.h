@@ -21,8 +21,8 @@ struct Setting {
   bool list;              ///< may be given several times
   bool path;              ///< a path; the command line makes a relative one absolute
   bool bare;              ///< written in the file as a number; all others are strings
-  /// Sets the value from `texts` (exactly one unless it is a list). The error says what is
-  /// accepted.
+  /// Sets the value from `texts` (exactly one unless it is a list). The error names the accepted
+  /// values.
   Status (*set)(Configuration& configuration, const std::vector<std::string>& texts);
   /// Returns the value as written in the file.
   std::string (*show)(const Configuration& configuration);

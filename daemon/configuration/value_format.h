@@ -94,7 +94,7 @@ struct SizeOrZeroFormat : SizeFormat {
   static std::string Show(uint64_t value);
 };
 
-/// Bytes as above, or "auto" for what the daemon finds out itself.
+/// Bytes as above, or "auto": the daemon determines the value.
 struct SizeOrAutoFormat : SizeFormat {
   static Result<std::optional<uint64_t>> Parse(std::string_view text);
   static std::string Show(const std::optional<uint64_t>& value);
@@ -105,14 +105,14 @@ struct MessageSizeFormat : SizeFormat {
   static Result<uint64_t> Parse(std::string_view text);
 };
 
-/// Bytes of what nodes share: from 64KiB to 32MiB, half of what may wait to be sent.
+/// Bytes of a shared entry: from 64KiB to 32MiB, half of the outbox.
 struct SharedSizeFormat : SizeFormat {
   static Result<uint64_t> Parse(std::string_view text);
 };
 
 /// Bytes of memory for one compile: at least 96MiB. An ordinary error alone takes up to 72 MiB,
-/// most of it the compiler's own code and tables. Near the limit it can't be told from a lack of
-/// memory.
+/// most of it the compiler's own code and tables. Near the limit such an error can't be
+/// distinguished from a lack of memory.
 struct CompileMemoryFormat : SizeFormat {
   static Result<uint64_t> Parse(std::string_view text);
 };

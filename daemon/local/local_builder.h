@@ -19,10 +19,10 @@
 
 namespace cccl_cache::daemon {
 
-/// Builds as a daemon of this user's would, with the same parts, and keeps nothing: so the bytes,
-/// the names, the log and the key are the same. It sets no limit on time or memory: the process
-/// that started this one ends it. It also runs builds that a daemon refuses because the compiler
-/// would read or write files. For one thread.
+/// Builds with the same parts as a daemon of this user, and keeps nothing, so the bytes, the names,
+/// the log and the key are the same. It sets no limit on time or memory: the process that started
+/// this one ends it. It also runs builds that a daemon refuses because the compiler would read or
+/// write files. For one thread.
 class LocalBuilder {
  public:
   struct Parts {
@@ -52,8 +52,8 @@ class LocalBuilder {
 [[nodiscard]] bool NeedsPlainCompile(const BuildRequest& request);
 
 /// Calls the compiler in this process as the client itself would: with the client's names, options
-/// and working directory, and with the file system as it is. So the compiler reads and writes what
-/// its options say, as this user. The answer has no key and no fingerprint. Call it once in a
+/// and working directory, and with the file system as it is. So the compiler reads and writes the
+/// files of its options, as this user. The answer has no key and no fingerprint. Call it once in a
 /// process: it does not restore the working directory or unload the compiler. If the compiler
 /// crashes on an input, the process ends.
 [[nodiscard]] Result<BuildAnswer> CompilePlainly(std::shared_ptr<const BuildRequest> request,

@@ -25,8 +25,8 @@ namespace cccl_cache::daemon {
 [[nodiscard]] bool SendReply(int socket, std::string_view reply);
 [[nodiscard]] bool SendError(int socket, const Error& error);
 
-/// From now on this process, and what it started, ends as soon as the other end is closed, unless
-/// no thread can be started to wait for that.
+/// From now on this process and its children end as soon as the other end is closed, unless no
+/// thread can be started to watch it.
 void EndWithCaller(int socket);
 
 }  // namespace cccl_cache::daemon

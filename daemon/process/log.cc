@@ -61,7 +61,7 @@ std::string_view PriorityOf(spdlog::level::level_enum level) {
   }
 }
 
-/// The priority in front of a line on standard error.
+/// The syslog priority at the beginning of a line on standard error.
 class Priority final : public spdlog::custom_flag_formatter {
  public:
   void format(const spdlog::details::log_msg& message, const std::tm& /*time*/,

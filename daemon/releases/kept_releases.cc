@@ -38,7 +38,7 @@ struct KeptReleases::Placed {
   const std::shared_future<void> searched{looked.get_future()};
 };
 
-/// A release on its way, and its place among those that come.
+/// A release that is being received, with its reserved place.
 class KeptReleases::Incoming final : public IncomingRelease {
  public:
   Incoming(KeptReleases& all, const KnownRelease& release, const Peer& peer)
@@ -134,14 +134,14 @@ Status KeptReleases::Reserve(Account account, const KnownRelease& release) {
   if (own >= kIncoming.Most(account, own, places)) {
     return Overloaded("other releases are being received: try again in a few seconds");
   }
-  // All containers give as one account, because their numbers do not outlive a run.
+  // All containers count as one account here, because their numbers do not outlive a run.
   const Account payer = account.IsContainers() ? Account::OfUntoldContainers() : account;
   HeldInAll held;
   uint64_t mine = 0;
   for (const auto& [other, bytes] : incoming_) held.Add(other, bytes);
   for (const KnownRelease& kept : options_.known) {
     const std::optional<uid_t> giver = GiverOf(PathOf(kept));
-    // The one in place of which this one would be kept does not count.
+    // The one that this one would replace does not count.
     if (!giver || &kept == &release) continue;
     const Account owner = OwnerOf(*giver);
     held.Add(owner, kept.bytes());
@@ -178,7 +178,7 @@ Result<std::string> KeptReleases::Keep(ReleaseDraft& draft, const KnownRelease& 
     {
       const MutexLock lock(mutex_);
       std::shared_ptr<Placed>& last = placed_[&release];
-      own = last == placed;  // what was put there before can't be used
+      own = last == placed;  // the release in its place can't be used
       if (own) {
         if (Status moved = draft.MoveTo(PathOf(release), giver); !moved) return moved.error();
         last = std::make_shared<Placed>();

@@ -20,16 +20,15 @@
 
 namespace cccl_cache::daemon {
 
-/// Keeps the releases that users give in a directory that is the daemon's own, each in a directory
-/// with its name. The toolchains in it are found as others are. Only files that the table knows by
-/// their digests are ever kept, so a user can choose among NVIDIA's files and change none.
-/// Thread-safe.
+/// Keeps the releases that users add in the daemon's own directory, each in a directory with its
+/// name. The toolchains in it are found like others. Only files with digests from the table are
+/// ever kept, so a user can choose among NVIDIA's files and change none. Thread-safe.
 class KeptReleases final : public Releases {
  public:
   struct Options {
     std::string directory;  ///< private to the daemon; made when the first release comes
     std::span<const KnownRelease> known = KnownReleases();
-    Allowance bytes;           ///< disk space; none in all: no release is taken
+    Allowance bytes;           ///< disk space; a total of 0: no release is taken
     FindAccount find_account;  ///< account of the uid that gave a release in an earlier run
     /// Looks for toolchains and then calls back, on another thread or this one.
     std::function<void(std::function<void()>)> look_again;
@@ -39,7 +38,7 @@ class KeptReleases final : public Releases {
   /// user only.
   static constexpr Allowance kIncoming{.per_account = 1, .in_all = 16};
 
-  /// Removes what an earlier run received in part. `toolchains` must outlive this object.
+  /// Removes unfinished drafts of an earlier run. `toolchains` must outlive this object.
   KeptReleases(Options options, Toolchains& toolchains);
 
   Result<Offer> Receive(const Peer& peer, std::span<const Digest> files) override;
@@ -57,8 +56,8 @@ class KeptReleases final : public Releases {
   [[nodiscard]] Status Reserve(Account account, const KnownRelease& release);
   [[nodiscard]] Account OwnerOf(uid_t giver) const;
   void Release(Account account);
-  /// Puts a complete release in its place and has it identified. Callers that give the same one at
-  /// the same time share that.
+  /// Puts a complete release in its place and has it identified. Concurrent callers with the same
+  /// release share the work.
   [[nodiscard]] Result<std::string> Keep(ReleaseDraft& draft, const KnownRelease& release,
                                          uid_t giver);
   /// Returns why the toolchain in the directory of a release is not used.
@@ -68,7 +67,7 @@ class KeptReleases final : public Releases {
   Toolchains& toolchains_;
   Mutex mutex_;  ///< held while releases are counted and moved, not while bytes arrive
   std::map<Account, uint64_t> incoming_ GUARDED_BY(mutex_);  ///< their bytes
-  /// The last time that each was put in its place.
+  /// The latest placement of each release.
   std::map<const KnownRelease*, std::shared_ptr<Placed>> placed_ GUARDED_BY(mutex_);
 };
 

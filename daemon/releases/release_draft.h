@@ -35,14 +35,14 @@ class ReleaseDraft {
   [[nodiscard]] Status Append(std::string_view bytes);
   /// Returns whether all files are there.
   [[nodiscard]] bool Complete() const { return done_ == release_->files().size(); }
-  /// Moves a complete draft to `path` and notes who gave it. Replaces what is there.
+  /// Moves a complete draft to `path`, replacing it, and records the uid that gave it.
   [[nodiscard]] Status MoveTo(const std::string& path, uid_t giver);
 
  private:
   ReleaseDraft(std::string path, const KnownRelease& release)
       : path_(std::move(path)), release_(&release) {}
 
-  /// Writes a part of the file that is next.
+  /// Writes a part of the next file.
   [[nodiscard]] Status Write(std::string_view bytes);
   /// Closes a file that has all its bytes.
   [[nodiscard]] Status CloseFile();
@@ -50,7 +50,7 @@ class ReleaseDraft {
   std::string path_;  ///< empty: moved
   const KnownRelease* const release_;
   size_t done_ = 0;       ///< number of complete files
-  FileDescriptor file_;   ///< of the file after them; invalid before its first byte
+  FileDescriptor file_;   ///< the next file; invalid before its first byte
   uint64_t written_ = 0;  ///< its bytes so far
   Hasher hasher_;         ///< over these bytes
 };

@@ -49,7 +49,7 @@ Result<std::string> Stored(std::string_view record) {
                fmt::format("no memory to compress {} bytes: try again", record.size())};
 }
 
-/// Returns the user whose private entries count, or none if only shared entries do. An
+/// Returns the user whose private entries are included, or none if only shared ones are. An
 /// administrator's snapshot may be inserted for all users elsewhere, so it must not hold private
 /// entries.
 std::optional<uid_t> OwnerFor(const Peer& peer) {

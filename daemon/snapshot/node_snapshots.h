@@ -27,14 +27,14 @@
 namespace cccl_cache::daemon {
 
 /// Limits how many accounts work on snapshots at once, by an allowance with one place for each.
-/// Places go in turn, so that no account is starved by others who keep coming back. Thread-safe;
-/// must outlive the places that it gave.
+/// Places are given in order of arrival, so that no account starves. Thread-safe; must outlive the
+/// places that it gave.
 class Places {
  public:
   explicit Places(uint64_t count) : allowance_{.per_account = 1, .in_all = count} {}
 
-  /// Waits for a place behind those who waited before and may have it. The place is given back when
-  /// the last copy of the pointer goes. kOverloaded: this account waits for one already;
+  /// Waits for a place, in order of arrival among the accounts that may have one. The place is
+  /// released with the last copy of the pointer. kOverloaded: this account waits for one already;
   /// kCancelled: the caller left.
   [[nodiscard]] Result<std::shared_ptr<void>> Take(Account account, const std::stop_token& left);
 

@@ -22,12 +22,12 @@ inline constexpr uint64_t kMaxRecordBytes = (64u << 20) + (64u << 10);
 /// the record, the compressed record, and the kept form.
 inline constexpr uint64_t kCopiesOfRecord = 5;
 
-/// The longest compile time that a record tells; a longer one is told as this. Each hit counts what
-/// the record says, and those who insert records may say anything.
+/// Maximum compile time in a record; a longer one is stored as this. Each hit adds the record's
+/// time to the totals, and users can insert any records.
 inline constexpr std::chrono::hours kMaxCompileTimeOfRecord{1};
 
-/// The record of one artifact in a snapshot, before compression. It includes what the key is made
-/// of. So an artifact is never found under a key that it was not made for, and builds find the key.
+/// The record of one artifact in a snapshot, before compression. It includes the inputs of the key,
+/// so an artifact is never found under another key, and builds find the key.
 struct ArtifactRecord {
   Digest fingerprint;
   Closure closure;
@@ -49,10 +49,10 @@ struct ArtifactRecord {
 /// user who inserts it becomes its only owner.
 struct DepositCopy {
   std::string name_space;
-  Digest fields;             ///< digest of the fields that it was made from
+  Digest fields;             ///< digest of the fields
   DepositContents contents;  ///< never null
 
-  /// Returns the identity under which it stands in a snapshot.
+  /// Returns its identity in a snapshot.
   [[nodiscard]] Digest identity() const { return DepositIdentity(name_space, fields); }
 };
 

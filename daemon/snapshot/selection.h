@@ -16,7 +16,7 @@
 
 namespace cccl_cache::daemon {
 
-/// A build that goes into a snapshot, and one user who was answered with it.
+/// A build for a snapshot, and one user who received it.
 struct ChosenBuild {
   uid_t uid = 0;
   AnsweredBuild build;
@@ -36,8 +36,8 @@ struct ChosenDeposit {
 };
 
 /// Returns the caller's deposits that match the filter, ascending by identity, each once. Never
-/// returns another user's deposits, not even to an administrator: no user runs another's bytes
-/// without asking for them.
+/// returns another user's deposits, not even to an administrator: no user must run another's bytes
+/// unknowingly.
 [[nodiscard]] std::vector<ChosenDeposit> ChooseDeposits(const Deposits& deposits, const Peer& peer,
                                                         const SnapshotFilter& filter);
 

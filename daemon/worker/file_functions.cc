@@ -40,7 +40,7 @@ FileView* current_view = nullptr;
 /// the sandbox forbids.
 class JobDirectory {
  public:
-  /// An invalid descriptor stands for an empty directory.
+  /// An invalid descriptor means an empty directory.
   explicit JobDirectory(int fd) : fd_(fd) {}
 
   /// Returns the next entry, or null at the end.

@@ -42,7 +42,7 @@ int main(int, char** arguments) {
   TuneAllocator(arguments);
   cccl_cache::daemon::Result<cccl_cache::daemon::Zygote> zygote =
       cccl_cache::daemon::Zygote::Start(cccl_cache::FileDescriptor(kControlFd));
-  if (!zygote) return 1;  // the daemon was told why
+  if (!zygote) return 1;  // the daemon has the reason
   const cccl_cache::daemon::Status ended = zygote->Run();
   if (!ended) fprintf(stderr, "cccl-cached-worker: %s\n", ended.error().message.c_str());
   return ended ? 0 : 1;

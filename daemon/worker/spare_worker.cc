@@ -89,8 +89,8 @@ size_t InheritedBytes() {
   return (resident - of_files) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
 }
 
-// The memory that was touched ahead counts in a worker's peak, used or not. A quarter less each
-// time is what lets the number fall.
+// Memory that was touched ahead counts in a worker's peak, used or not. So the number must be a
+// quarter lower each time to be able to fall.
 void TouchedBytes::Learn(size_t worker_bytes, size_t inherited_bytes, bool has_pch) {
   const size_t own = inherited_bytes + kBytesOfFiles;
   const bool has_own = !has_pch && worker_bytes > own;

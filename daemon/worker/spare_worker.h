@@ -56,8 +56,8 @@ class SpareWorker {
 /// where /proc is not mounted.
 [[nodiscard]] size_t InheritedBytes();
 
-/// How many bytes a spare worker is to touch: as many as the last two workers both needed. So one
-/// large compile among small ones has none of them touch memory in vain.
+/// The number of bytes that a spare worker touches: as many as the last two workers both needed. So
+/// one large compile among small ones does not make later workers touch memory in vain.
 class TouchedBytes {
  public:
   /// Records a worker's peak, and how much of that it had at its fork, in bytes. `has_pch`: most of
@@ -79,8 +79,8 @@ void KeepHeap();
 using HeapSetAside = std::array<std::unique_ptr<char[]>, 2>;
 
 /// To be called after KeepHeap: allocates the free end of this thread's heap up to a huge page, but
-/// for what the zygote needs for itself. So what a worker allocates lies in huge pages of its own:
-/// a huge page of which the zygote had a part would be given to each worker as 512 small ones.
+/// for what the zygote needs for itself. So a worker's allocations lie in its own huge pages: a
+/// huge page shared with the zygote would become 512 small pages in each worker.
 [[nodiscard]] HeapSetAside SetHeapAside();
 
 /// Touches memory that the allocator will hand out later, until `bytes` are touched or the socket

@@ -140,12 +140,12 @@ uint64_t ResidentBytes(const rusage& usage) {
   return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
 }
 
-/// The daemon may no longer want the status: a failure to send it is ignored.
+/// The daemon may have left: a failure to send the status is ignored.
 void Report(int status_socket, const StatusMessage& message, std::span<const int> fds = {}) {
   [[maybe_unused]] const Status sent = SendPacket(status_socket, EncodeStatusMessage(message), fds);
 }
 
-/// Best effort: the result of a job that does not yield is just as correct.
+/// Best effort: it does not affect the result.
 void YieldToAll() {
   const sched_param none{};
   [[maybe_unused]] const int ignored = sched_setscheduler(0, SCHED_IDLE, &none);
@@ -282,7 +282,7 @@ Status Zygote::EndSpare() {
   if (!spare_) return Ok{};
   const pid_t pid = spare_->pid();
   spare_.reset();
-  // The zygote reaps it; otherwise the process that inherits it would have to.
+  // The zygote reaps it; otherwise its new parent would have to.
   if (waitpid(pid, nullptr, 0) < 0) return SystemErrorOf("waiting for the spare worker");
   return Ok{};
 }

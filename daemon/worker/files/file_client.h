@@ -15,7 +15,7 @@ namespace cccl_cache::daemon {
 
 /// The worker's end of the files socket (packet.h). It asks the daemon once for each name, and
 /// keeps each answer for the rest of the job. Not thread-safe. If the daemon is gone or its answer
-/// is malformed, the process ends: a compile that went on without an answer would be wrong.
+/// is malformed, the process ends: a compile without the answer would be wrong.
 class FileClient {
  public:
   /// `socket`: not owned.

@@ -86,16 +86,15 @@ class FileView {
 
 }  // namespace cccl_cache::daemon
 
-/// The status that stat reports for names which a compiler sees elsewhere than where they lie, or
-/// whose real status it must not see. It is the same on every machine and at any time.
+/// The status that stat reports for names that a compiler sees under canonical paths, or whose real
+/// status it must not see. It is the same on every machine and at any time.
 namespace cccl_cache::daemon::made_up_status {
 
-/// The status of a directory that exists because the job says so. The inode tells it from other
-/// directories of that kind.
+/// The status of a directory that exists only because the job names it. Such directories differ in
+/// their inodes.
 [[nodiscard]] struct stat Directory(uint64_t inode);
 
-/// The status of a directory or file outside the toolchain. The identity tells it from all others
-/// outside.
+/// The status of a directory or file outside the toolchain. Each has its own identity.
 [[nodiscard]] struct stat OutsideDirectory(uint64_t identity);
 [[nodiscard]] struct stat File(uint64_t identity, uint64_t size);
 

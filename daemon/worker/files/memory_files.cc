@@ -24,7 +24,7 @@ FileDescriptor MakeFile() {
   return FileDescriptor(memfd_create("scratch", MFD_CLOEXEC | MFD_ALLOW_SEALING));
 }
 
-/// The page of this process. Null: nothing is to be noted.
+/// The page of this process. Null: none.
 std::atomic<std::atomic<bool>*> own_page{nullptr};
 
 size_t PageBytes() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }

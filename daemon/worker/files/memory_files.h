@@ -52,8 +52,8 @@ class ScratchFiles {
 
 /// The precompiled header of one job, which the compiler knows as kPchName. The compiler opens it
 /// for reading before it looks at the program, and for writing after it has parsed the program. So
-/// no file that the program makes it open or look for is ever this one, and a program can't tell
-/// whether it has one. Not thread-safe.
+/// no file that the program makes it open is ever this one, and a program can't detect whether
+/// there is one. Not thread-safe.
 class PchFile {
  public:
   /// Maps a file that is to be read at once: a sandboxed process maps no files.
@@ -87,7 +87,7 @@ class PchFile {
 /// thread.
 class RefusedMemory {
  public:
-  /// Belongs to no process: nothing is ever noted.
+  /// Belongs to no process: Note has no effect.
   RefusedMemory() = default;
   /// Makes the page for the next fork; to be called before it. If the system gives no page, nothing
   /// is ever noted.

@@ -19,7 +19,7 @@ namespace cccl_cache::daemon {
 /// only the kernel knows where it leads. "/" stays.
 [[nodiscard]] std::string WithoutDots(std::string_view path);
 
-/// Returns whether a normal path lies where a worker reads nothing, whatever link leads there:
+/// Returns whether a normal path lies in a place that a worker never reads, even through links:
 /// /proc, /sys, and /dev without the files in shared memory.
 [[nodiscard]] inline bool IsNeverRead(std::string_view path) {
   return LiesIn(path, "/proc") || LiesIn(path, "/sys") ||
@@ -36,7 +36,7 @@ class VisiblePaths {
 
   /// The name can't exist.
   struct Nowhere {};
-  /// A directory that exists because the job says so, whatever the disk says.
+  /// A directory that exists because the job names it, even if the disk has none.
   struct Directory {
     std::string target;  ///< the real one, or empty
     uint64_t inode = 0;  ///< made up; equal for equal targets

@@ -33,7 +33,7 @@ void* Map(void* address, size_t length, int protection, int flags, int fd, off_t
 namespace cccl_cache::daemon {
 
 /// Returns a stream that reads these bytes where they lie; it has no descriptor. Returns null, with
-/// errno, if there is no memory. Null contents stand for a directory: it opens, but can't be read.
+/// errno, if there is no memory. Null contents mean a directory: it opens, but can't be read.
 [[nodiscard]] FILE* OpenPinnedStream(std::shared_ptr<const std::string> contents);
 
 }  // namespace cccl_cache::daemon

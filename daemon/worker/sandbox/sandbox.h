@@ -43,8 +43,8 @@ class LandlockRules {
 ///   kReadsToolchain   Landlock and seccomp: reads beneath the readable directories
 ///   kOpensNothing     seccomp alone: even the toolchain's headers must be handed over
 ///   kNone             no seccomp, and Landlock or not: only for the daemon's own user
-/// Prepared once in the zygote, and entered by each worker before it reads its job, whichever user
-/// wants it. Immutable.
+/// Prepared once in the zygote, and entered by each worker before it reads its job, for every user.
+/// Immutable.
 class Sandbox {
  public:
   /// Prepares the sandbox. `readable`: absolute real paths. Returns an error if the kernel has the
