@@ -11,6 +11,7 @@
 
 #include "cccl_cache/client.h"
 #include "cli/command.h"
+#include "cli/daemon_answers.h"
 #include "cli/progress.h"
 
 namespace cccl_cache::cli {
@@ -92,8 +93,8 @@ int RunCompile(const Build& build, const CompilePlan& plan, const CommonOptions&
       .fallback = plan.local_fallback ? CCCL_CACHE_FALLBACK_LOCAL : CCCL_CACHE_FALLBACK_ERROR});
   if (!client.ok()) return FailBuild(client.error(), plan, common);
   if (common.explain) {
-    const Expected<Explanation> explanation = client->Explain(build, plan.build);
-    return explanation.ok() ? Report(*explanation, common) : Fail(explanation.error(), common);
+    const Expected<std::string> json = client->Explain(build, plan.build);
+    return json.ok() ? Report(ReadExplanation(*json), common) : Fail(json.error(), common);
   }
   const auto begin = std::chrono::steady_clock::now();
   const Expected<BuildResult> result = [&] {

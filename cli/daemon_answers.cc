@@ -9,16 +9,43 @@ namespace cccl_cache::cli {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Statistic, name, label, value, gauge, help, labels)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(RemoteTier, address, problem)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Statistics, statistics, version, remote)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Flight, key, kind, toolchain, state, waiters,
+                                                age_ms, running_ms, estimate_ms, uid,
+                                                of_this_process)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(UserQueue, user, queued, running)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Zygote, toolchain, resident_bytes, jobs, user)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Failure, time_ms, kind, uid, key, error)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Activity, slots, running, queued, waiting, flights,
+                                                more_flights, users, zygotes, preambles,
+                                                preamble_bytes, failures, compile_memory_bytes,
+                                                compile_memory_limit_bytes, waiting_for_memory)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Difference, field, name, was, is, was_lines,
+                                                is_lines)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(EarlierBuild, key, outcome, time_ms)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(TierLook, tier, finding, reason)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Explanation, verdict, tier, reason, since_ms,
+                                                nearest, differences, more_differences, tiers)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Evicted, entries, bytes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Verified, entries, bytes, all_entries, all_bytes,
+                                                broken, unreadable)
 
 namespace {
 
 /// The client library writes each field of an answer with its type, so reading it can't fail.
 template <typename Answer>
+Answer Read(std::string_view json) {
+  return nlohmann::json::parse(json).get<Answer>();
+}
+
+template <typename Answer>
 Expected<Answer> Ask(Client& client, const char* question,
-                     const std::vector<std::string>& arguments, std::chrono::milliseconds timeout) {
-  const Expected<std::string> json = client.Query(question, arguments, timeout);
+                     const std::vector<std::string>& arguments, std::chrono::milliseconds timeout,
+                     const std::function<void(const Answer&)>& progress = {}) {
+  Client::Progress read;
+  if (progress) read = [&progress](std::string_view so_far) { progress(Read<Answer>(so_far)); };
+  const Expected<std::string> json = client.Query(question, arguments, timeout, read);
   if (!json.ok()) return json.error();
-  return nlohmann::json::parse(*json).get<Answer>();
+  return Read<Answer>(*json);
 }
 
 }  // namespace
@@ -37,6 +64,26 @@ Expected<Statistics> AskStatistics(Client& client, std::chrono::milliseconds tim
 
 Expected<Statistics> AskDetailedStatistics(Client& client, std::chrono::milliseconds timeout) {
   return Ask<Statistics>(client, "stats", {"detailed=true"}, timeout);
+}
+
+Expected<Activity> AskActivity(Client& client, std::chrono::milliseconds timeout) {
+  return Ask<Activity>(client, "activity", {}, timeout);
+}
+
+Expected<Explanation> ExplainKey(Client& client, const std::string& key,
+                                 std::chrono::milliseconds timeout) {
+  return Ask<Explanation>(client, "explain", {"key=" + key}, timeout);
+}
+
+Explanation ReadExplanation(const std::string& json) { return Read<Explanation>(json); }
+
+Expected<Evicted> Evict(Client& client, const std::vector<std::string>& filter,
+                        const std::function<void(const Evicted&)>& progress) {
+  return Ask<Evicted>(client, "evict", filter, {}, progress);
+}
+
+Expected<Verified> Verify(Client& client, const std::function<void(const Verified&)>& progress) {
+  return Ask<Verified>(client, "verify", {}, {}, progress);
 }
 
 }  // namespace cccl_cache::cli

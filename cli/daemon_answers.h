@@ -3,6 +3,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,10 +38,121 @@ struct Statistics {
   [[nodiscard]] double Sum(std::string_view name, std::string_view tier = {}) const;
 };
 
+struct Flight {
+  std::string key;
+  std::string kind;
+  std::string toolchain;
+  std::string state;
+  uint64_t waiters = 0;
+  uint64_t age_ms = 0;
+  uint64_t running_ms = 0;
+  uint64_t estimate_ms = 0;
+  uint32_t uid = 0;
+  bool of_this_process = false;
+};
+
+struct UserQueue {
+  std::string user;
+  uint64_t queued = 0;
+  uint64_t running = 0;
+};
+
+struct Zygote {
+  std::string toolchain;
+  uint64_t resident_bytes = 0;
+  uint64_t jobs = 0;
+  std::string user;
+};
+
+struct Failure {
+  uint64_t time_ms = 0;
+  std::string kind;
+  uint32_t uid = 0;
+  std::string key;
+  std::string error;
+};
+
+struct Activity {
+  uint64_t slots = 0;
+  uint64_t running = 0;
+  uint64_t queued = 0;
+  uint64_t waiting = 0;
+  std::vector<Flight> flights;
+  uint64_t more_flights = 0;
+  std::vector<UserQueue> users;
+  std::vector<Zygote> zygotes;
+  uint64_t preambles = 0;
+  uint64_t preamble_bytes = 0;
+  std::vector<Failure> failures;
+  uint64_t compile_memory_bytes = 0;
+  uint64_t compile_memory_limit_bytes = 0;
+  uint64_t waiting_for_memory = 0;
+};
+
+struct Difference {
+  std::string field;
+  std::string name;
+  std::string was;
+  std::string is;
+  uint64_t was_lines = 0;
+  uint64_t is_lines = 0;
+};
+
+struct EarlierBuild {
+  std::string key;  ///< empty: there is none
+  std::string outcome;
+  uint64_t time_ms = 0;
+};
+
+struct TierLook {
+  std::string tier;
+  std::string finding;
+  std::string reason;
+};
+
+struct Explanation {
+  std::string verdict;
+  std::string tier;
+  std::string reason;
+  uint64_t since_ms = 0;
+  EarlierBuild nearest;
+  std::vector<Difference> differences;
+  uint64_t more_differences = 0;
+  std::vector<TierLook> tiers;
+};
+
+struct Evicted {
+  uint64_t entries = 0;
+  uint64_t bytes = 0;
+};
+
+struct Verified {
+  uint64_t entries = 0;
+  uint64_t bytes = 0;
+  uint64_t all_entries = 0;
+  uint64_t all_bytes = 0;
+  uint64_t broken = 0;
+  uint64_t unreadable = 0;
+};
+
 [[nodiscard]] Expected<Statistics> AskStatistics(Client& client,
                                                  std::chrono::milliseconds timeout = {});
 /// The same with statistics that have `labels`.
 [[nodiscard]] Expected<Statistics> AskDetailedStatistics(Client& client,
                                                          std::chrono::milliseconds timeout = {});
+[[nodiscard]] Expected<Activity> AskActivity(Client& client, std::chrono::milliseconds timeout);
+
+/// Returns why this user's last build with the key was compiled.
+[[nodiscard]] Expected<Explanation> ExplainKey(Client& client, const std::string& key,
+                                               std::chrono::milliseconds timeout = {});
+/// Reads what Client::Explain returns.
+[[nodiscard]] Explanation ReadExplanation(const std::string& json);
+
+/// Calls for administrators; `progress` receives the numbers so far. `filter`: the arguments of the
+/// question, as in cccl_cache_query.
+[[nodiscard]] Expected<Evicted> Evict(Client& client, const std::vector<std::string>& filter,
+                                      const std::function<void(const Evicted&)>& progress);
+[[nodiscard]] Expected<Verified> Verify(Client& client,
+                                        const std::function<void(const Verified&)>& progress);
 
 }  // namespace cccl_cache::cli

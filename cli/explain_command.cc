@@ -43,12 +43,12 @@ void WriteTime(const char* key, uint64_t milliseconds, JsonWriter* json) {
 
 void WriteDifference(const Difference& difference, JsonWriter* json) {
   json->BeginObject();
-  json->Key("field").String(cccl_cache_difference_field_name(difference.field));
+  json->Key("field").String(difference.field);
   json->Key("name").String(difference.name);
   json->Key("was").String(difference.was);
   json->Key("is").String(difference.is);
-  json->Key("was_lines").Integer(static_cast<int64_t>(difference.was_lines));
-  json->Key("is_lines").Integer(static_cast<int64_t>(difference.is_lines));
+  json->Key("was_lines").Unsigned(difference.was_lines);
+  json->Key("is_lines").Unsigned(difference.is_lines);
   json->EndObject();
 }
 
@@ -65,9 +65,9 @@ void WriteTiers(const std::vector<TierLook>& tiers, JsonWriter* json) {
 std::string InWords(const std::vector<TierLook>& tiers) {
   std::string text;
   for (const TierLook& look : tiers) {
-    std::string finding(look.finding);
+    std::string finding = look.finding;
     std::ranges::replace(finding, '-', ' ');
-    text += (text.empty() ? "" : ", ") + std::string(look.tier) + " (" + finding;
+    text += (text.empty() ? "" : ", ") + look.tier + " (" + finding;
     if (!look.reason.empty()) text += ": " + Printable(look.reason);
     text += ")";
   }
@@ -75,26 +75,23 @@ std::string InWords(const std::vector<TierLook>& tiers) {
 }
 
 std::string Json(const Explanation& explanation) {
-  const cccl_cache_explanation_info& info = explanation.info();
   JsonWriter json = BeginAnswer();
-  json.Key("verdict").String(explanation.verdict());
-  json.Key("tier").String(cccl_cache_tier_name(info.tier));
-  json.Key("reason").String(explanation.reason());
-  WriteTime("since", info.since_ms, &json);
+  json.Key("verdict").String(explanation.verdict);
+  json.Key("tier").String(explanation.tier);
+  json.Key("reason").String(explanation.reason);
+  WriteTime("since", explanation.since_ms, &json);
   json.Key("nearest").BeginObject();
-  if (!explanation.nearest_key().empty()) {
-    json.Key("key").String(explanation.nearest_key());
-    json.Key("outcome").String(cccl_cache_outcome_name(info.nearest_outcome));
-    WriteTime("time", info.nearest_time_ms, &json);
+  if (!explanation.nearest.key.empty()) {
+    json.Key("key").String(explanation.nearest.key);
+    json.Key("outcome").String(explanation.nearest.outcome);
+    WriteTime("time", explanation.nearest.time_ms, &json);
   }
   json.EndObject();
   json.Key("differences").BeginArray();
-  for (const Difference& difference : explanation.differences()) {
-    WriteDifference(difference, &json);
-  }
+  for (const Difference& each : explanation.differences) WriteDifference(each, &json);
   json.EndArray();
-  json.Key("more_differences").Integer(static_cast<int64_t>(info.more_differences));
-  WriteTiers(explanation.tiers(), &json);
+  json.Key("more_differences").Unsigned(explanation.more_differences);
+  WriteTiers(explanation.tiers, &json);
   return json.EndObject().Finish();
 }
 
@@ -109,66 +106,62 @@ std::string Shown(std::string_view value, uint64_t lines) {
 }
 
 std::string Line(const Difference& difference) {
-  std::string line = "  ";
-  line += cccl_cache_difference_field_name(difference.field);
-  if (!difference.name.empty()) line.append(" ").append(difference.name);
+  std::string line = "  " + difference.field;
+  if (!difference.name.empty()) line += " " + difference.name;
   // The name is enough.
-  if (difference.field == CCCL_CACHE_FIELD_DIRECTORY && difference.was.empty()) {
-    return line + ": not there before\n";
-  }
-  if (difference.field == CCCL_CACHE_FIELD_DIRECTORY && difference.is.empty()) {
-    return line + ": not there any more\n";
-  }
+  const bool directory = difference.field == "directory";
+  if (directory && difference.was.empty()) return line + ": not there before\n";
+  if (directory && difference.is.empty()) return line + ": not there any more\n";
   line += ": was " + Shown(difference.was, difference.was_lines);
   return line + ", is " + Shown(difference.is, difference.is_lines) + "\n";
 }
 
 /// Whether the artifact existed once.
-bool IsDropped(cccl_cache_verdict verdict) {
-  return verdict == CCCL_CACHE_VERDICT_EVICTED || verdict == CCCL_CACHE_VERDICT_CORRUPT ||
-         verdict == CCCL_CACHE_VERDICT_SHADOW_CHECK || verdict == CCCL_CACHE_VERDICT_NOT_KEPT;
+bool IsDropped(std::string_view verdict) {
+  return verdict == "evicted" || verdict == "corrupt" || verdict == "shadow-check" ||
+         verdict == "not-kept";
 }
 
 std::string Sentence(const Explanation& explanation) {
-  const cccl_cache_explanation_info& info = explanation.info();
-  const std::string since = TimeText(info.since_ms, Zone::kLocal);
-  const bool of_key = info.since_ms != 0;  // about an earlier compile
-  const std::string reason(explanation.reason());
-  switch (info.verdict) {
-    case CCCL_CACHE_VERDICT_HIT:
-      return std::string("a hit: the artifact lies in the tier ") + cccl_cache_tier_name(info.tier);
-    case CCCL_CACHE_VERDICT_NEVER_SEEN:
-      if (of_key) {
-        return "a miss when it was compiled at " + since +
-               ": the daemon remembered no earlier build of yours with this name, source or input";
-      }
-      return "never seen: the daemon remembers no earlier build of yours with this name, source or "
-             "input";
-    case CCCL_CACHE_VERDICT_DIFFERS:
-      if (of_key) {
-        return "a miss when it was compiled at " + since +
-               ": it differed from every build before; from the nearest one of yours in";
-      }
-      return "a miss: it differs from every build before; from the nearest one of yours in";
-    case CCCL_CACHE_VERDICT_EVICTED:
-      return "evicted: its entry was dropped at " + since +
-             ", to keep within the store's limit or by an administrator";
-    case CCCL_CACHE_VERDICT_CORRUPT:
-      return "corrupt: its entry did not verify at " + since + " and was dropped";
-    case CCCL_CACHE_VERDICT_SHADOW_CHECK:
-      return "dropped by a shadow check at " + since +
-             ": a second compile of the same inputs gave other bytes";
-    case CCCL_CACHE_VERDICT_UNCACHEABLE:
-      return "uncacheable: " + reason;
-    case CCCL_CACHE_VERDICT_FAILED:
-      return "it does not compile, and that is remembered for a short time only: " + reason;
-    case CCCL_CACHE_VERDICT_NOT_KEPT:
-      return "built before, and not kept any more, for an unknown reason";
-    case CCCL_CACHE_VERDICT_UNKNOWN_KEY:
-      return "no build of yours that the daemon remembers has this key; of those before its last "
-             "start it remembers only the results that you received";
-    case CCCL_CACHE_VERDICT_UNKNOWN:
-      break;
+  const std::string since = TimeText(explanation.since_ms, Zone::kLocal);
+  const bool of_key = explanation.since_ms != 0;  // about an earlier compile
+  const std::string& verdict = explanation.verdict;
+  if (verdict == "hit") return "a hit: the artifact lies in the tier " + explanation.tier;
+  if (verdict == "never-seen" && of_key) {
+    return "a miss when it was compiled at " + since +
+           ": the daemon remembered no earlier build of yours with this name, source or input";
+  }
+  if (verdict == "never-seen") {
+    return "never seen: the daemon remembers no earlier build of yours with this name, source or "
+           "input";
+  }
+  if (verdict == "differs" && of_key) {
+    return "a miss when it was compiled at " + since +
+           ": it differed from every build before; from the nearest one of yours in";
+  }
+  if (verdict == "differs") {
+    return "a miss: it differs from every build before; from the nearest one of yours in";
+  }
+  if (verdict == "evicted") {
+    return "evicted: its entry was dropped at " + since +
+           ", to keep within the store's limit or by an administrator";
+  }
+  if (verdict == "corrupt") {
+    return "corrupt: its entry did not verify at " + since + " and was dropped";
+  }
+  if (verdict == "shadow-check") {
+    return "dropped by a shadow check at " + since +
+           ": a second compile of the same inputs gave other bytes";
+  }
+  if (verdict == "uncacheable") return "uncacheable: " + explanation.reason;
+  if (verdict == "failed") {
+    return "it does not compile, and that is remembered for a short time only: " +
+           explanation.reason;
+  }
+  if (verdict == "not-kept") return "built before, and not kept any more, for an unknown reason";
+  if (verdict == "unknown-key") {
+    return "no build of yours that the daemon remembers has this key; of those before its last "
+           "start it remembers only the results that you received";
   }
   return "this daemon gives a reason that is not known here: update cccl-cache-cli";
 }
@@ -191,7 +184,7 @@ int Run(const std::string& key, const CommonOptions& common) {
   }
   Expected<Client> client = Client::Open(common.socket);
   if (!client.ok()) return Fail(client.error(), common);
-  const Expected<Explanation> explanation = client->ExplainKey(key);
+  const Expected<Explanation> explanation = ExplainKey(*client, key);
   if (!explanation.ok()) return Fail(explanation.error(), common);
   return Report(*explanation, common);
 }
@@ -199,29 +192,22 @@ int Run(const std::string& key, const CommonOptions& common) {
 }  // namespace
 
 std::string InWords(const Explanation& explanation) {
-  const cccl_cache_explanation_info& info = explanation.info();
-  const bool back = IsDropped(info.verdict) && info.tier != CCCL_CACHE_TIER_NONE;
-  std::string text = back ? std::string("a hit now: the artifact lies in the tier ") +
-                                cccl_cache_tier_name(info.tier) + " again; before "
-                          : "";
+  const auto& [verdict, tier, reason, since_ms, nearest, differences, more, tiers] = explanation;
+  const bool back = IsDropped(verdict) && !tier.empty();
+  std::string text =
+      back ? "a hit now: the artifact lies in the tier " + tier + " again; before " : "";
   text += Sentence(explanation) + "\n";
-  for (const Difference& difference : explanation.differences()) text += Line(difference);
-  if (info.more_differences > 0) {
-    text += "  and " + std::to_string(info.more_differences) + " more\n";
-  }
+  for (const Difference& difference : differences) text += Line(difference);
+  if (more > 0) text += "  and " + std::to_string(more) + " more\n";
   // These verdicts have the reason in their sentence.
-  const bool told = info.verdict == CCCL_CACHE_VERDICT_UNCACHEABLE ||
-                    info.verdict == CCCL_CACHE_VERDICT_FAILED || explanation.reason().empty();
-  if (!told) text += std::string(explanation.reason()) + "\n";
-  if (!explanation.nearest_key().empty()) {
-    text += "nearest: " + std::string(explanation.nearest_key()) + ", " +
-            cccl_cache_outcome_name(info.nearest_outcome) + " at " +
-            TimeText(info.nearest_time_ms, Zone::kLocal) + "\n";
+  const bool told = verdict == "uncacheable" || verdict == "failed" || reason.empty();
+  if (!told) text += reason + "\n";
+  if (!nearest.key.empty()) {
+    text += "nearest: " + nearest.key + ", " + nearest.outcome + " at " +
+            TimeText(nearest.time_ms, Zone::kLocal) + "\n";
   }
-  if (info.tier != CCCL_CACHE_TIER_NONE && info.verdict != CCCL_CACHE_VERDICT_HIT && !back) {
-    text += std::string("now in the tier ") + cccl_cache_tier_name(info.tier) + "\n";
-  }
-  const std::string asked = InWords(explanation.tiers());
+  if (!tier.empty() && verdict != "hit" && !back) text += "now in the tier " + tier + "\n";
+  const std::string asked = InWords(tiers);
   if (!asked.empty()) text += "asked: " + asked + "\n";
   return text;
 }

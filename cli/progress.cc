@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "base/text.h"
-#include "cccl_cache/client.h"
 #include "cli/quantities.h"
 
 namespace cccl_cache::cli {
@@ -82,11 +81,10 @@ ProgressOfCall::ProgressOfCall(std::function<std::string()> describe) {
   }
 }
 
-std::string DescribeWait(std::span<const cccl_cache_flight> flights, uint32_t uid) {
-  const auto own = std::ranges::find_if(
-      flights, [](const cccl_cache_flight& each) { return each.of_this_process != 0; });
+std::string DescribeWait(std::span<const Flight> flights, uint32_t uid) {
+  const auto own = std::ranges::find(flights, true, &Flight::of_this_process);
   if (own == flights.end()) return "";
-  if (own->state == CCCL_CACHE_FLIGHT_RUNNING) {
+  if (own->state == "running") {
     std::string text = "compiling for " + InSeconds(own->running_ms);
     if (own->estimate_ms > 0) text += ", earlier ones took " + InSeconds(own->estimate_ms);
     return text;
@@ -94,9 +92,8 @@ std::string DescribeWait(std::span<const cccl_cache_flight> flights, uint32_t ui
   std::string text = "waiting for a compiler for " + InSeconds(own->age_ms);
   // An administrator's build may have joined another user's.
   if (own->uid != uid) return text;
-  const auto queued = std::ranges::count_if(flights, [uid](const cccl_cache_flight& each) {
-    return each.state == CCCL_CACHE_FLIGHT_QUEUED && each.uid == uid;
-  });
+  const auto queued = std::ranges::count_if(
+      flights, [uid](const Flight& each) { return each.state == "queued" && each.uid == uid; });
   return text + "; " + std::to_string(queued) + " of yours wait";
 }
 
@@ -109,16 +106,8 @@ std::function<std::string()> AsksForWait(std::string socket) {
     }
     // The command may end meanwhile, and then waits for the answer.
     constexpr std::chrono::milliseconds kPatience{200};
-    const Expected<Client::Activity> activity = client->GetActivity(kPatience);
-    if (!activity.ok()) return "";
-    cccl_cache_activity_info totals = {.struct_size = sizeof(totals)};
-    cccl_cache_activity_describe(activity->get(), &totals);
-    std::vector<cccl_cache_flight> flights(totals.flight_count);
-    for (size_t i = 0; i < flights.size(); ++i) {
-      flights[i].struct_size = sizeof(flights[i]);
-      cccl_cache_activity_flight(activity->get(), i, &flights[i]);
-    }
-    return DescribeWait(flights, getuid());
+    const Expected<Activity> activity = AskActivity(*client, kPatience);
+    return activity.ok() ? DescribeWait(activity->flights, getuid()) : "";
   };
 }
 

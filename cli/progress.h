@@ -10,7 +10,7 @@
 #include <string>
 #include <thread>
 
-#include "cccl_cache/client_c.h"
+#include "cli/daemon_answers.h"
 
 namespace cccl_cache::cli {
 
@@ -51,7 +51,7 @@ class ProgressOfCall {
 /// Describes the state of this process' build from the daemon's list of flights: it waits for a
 /// slot, as other builds of this user (`uid`), or is compiled. Empty if no flight is of this
 /// process.
-[[nodiscard]] std::string DescribeWait(std::span<const cccl_cache_flight> flights, uint32_t uid);
+[[nodiscard]] std::string DescribeWait(std::span<const Flight> flights, uint32_t uid);
 
 /// Returns a function for ProgressOfCall that asks the daemon at the socket for that, with one
 /// client for all calls. It returns an empty text if the daemon does not answer at once.

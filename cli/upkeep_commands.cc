@@ -13,6 +13,7 @@
 
 #include "base/json.h"
 #include "cli/command.h"
+#include "cli/daemon_answers.h"
 #include "cli/progress.h"
 #include "cli/quantities.h"
 
@@ -21,18 +22,18 @@ namespace {
 
 std::string Entries(uint64_t count) { return Many(static_cast<double>(count), "entry", "entries"); }
 
-std::string Evicted(const cccl_cache_evicted& evicted) {
+std::string InWords(const Evicted& evicted) {
   return "evicted " + Entries(evicted.entries) + ", " + Bytes(static_cast<double>(evicted.bytes));
 }
 
-std::string Json(const cccl_cache_evicted& evicted) {
+std::string Json(const Evicted& evicted) {
   JsonWriter json = BeginAnswer();
   json.Key("entries").Integer(static_cast<int64_t>(evicted.entries));
   json.Key("bytes").Integer(static_cast<int64_t>(evicted.bytes));
   return json.EndObject().Finish();
 }
 
-std::string Verified(const cccl_cache_verified& verified) {
+std::string InWords(const Verified& verified) {
   std::string text = "verified " + Entries(verified.entries) + ", " +
                      Bytes(static_cast<double>(verified.bytes)) + ": ";
   if (verified.broken + verified.unreadable == 0) return text + "all sound\n";
@@ -44,7 +45,7 @@ std::string Verified(const cccl_cache_verified& verified) {
   return text + "\n";
 }
 
-std::string SoFar(const cccl_cache_verified& verified) {
+std::string SoFar(const Verified& verified) {
   const auto done = static_cast<double>(verified.bytes);
   const auto all = static_cast<double>(std::max(verified.bytes, verified.all_bytes));
   return "verifying: " + Count(static_cast<double>(verified.entries)) + " of " +
@@ -52,7 +53,7 @@ std::string SoFar(const cccl_cache_verified& verified) {
          Count(static_cast<double>(verified.broken)) + " broken";
 }
 
-std::string Json(const cccl_cache_verified& verified) {
+std::string Json(const Verified& verified) {
   JsonWriter json = BeginAnswer();
   json.Key("entries").Integer(static_cast<int64_t>(verified.entries));
   json.Key("bytes").Integer(static_cast<int64_t>(verified.bytes));
@@ -96,29 +97,28 @@ bool Confirmed() {
   return answer == "y" || answer == "Y" || answer == "yes";
 }
 
-int Evict(const EvictOptions& options, const CommonOptions& common) {
+int RunEvict(const EvictOptions& options, const CommonOptions& common) {
   if (std::string misuse = Misuse(options); !misuse.empty()) return FailUsage(misuse, common);
-  EvictionFilter filter;
-  filter.keys = options.keys;
-  filter.toolchain = options.toolchain;
-  filter.all = options.all;
+  std::vector<std::string> filter;
+  for (const std::string& key : options.keys) filter.push_back("keys=" + key);
+  if (!options.toolchain.empty()) filter.push_back("toolchain=" + options.toolchain);
+  if (options.all) filter.emplace_back("all=true");
   if (!options.older_than.empty()) {
     const auto age = ParseDuration(options.older_than);
     if (!age) {
       return FailUsage("--older-than: \"" + options.older_than + "\" is no age: 30m, 12h, 30d",
                        common);
     }
-    filter.unused_for = *age;
+    filter.push_back("unused_s=" + std::to_string(age->count()));
   }
   if (options.all && !options.yes && !Confirmed()) {
     return FailUsage("nothing was evicted", common);
   }
   Expected<Client> client = Client::Open(common.socket);
   if (!client.ok()) return Fail(client.error(), common);
-  const Expected<cccl_cache_evicted> evicted = [&] {
+  const Expected<Evicted> evicted = [&] {
     ProgressLine line;
-    return client->upkeep().Evict(
-        filter, [&line](const cccl_cache_evicted& so_far) { line.Show(Evicted(so_far)); });
+    return Evict(*client, filter, [&line](const Evicted& so_far) { line.Show(InWords(so_far)); });
   }();
   if (!evicted.ok()) return Fail(evicted.error(), common);
   if (!options.keys.empty() && evicted->entries == 0) {
@@ -127,19 +127,18 @@ int Evict(const EvictOptions& options, const CommonOptions& common) {
                           std::string(options.keys.size() == 1 ? "this key" : "any of these keys")},
                 common);
   }
-  return Print(common.json ? Json(*evicted) : Evicted(*evicted) + "\n");
+  return Print(common.json ? Json(*evicted) : InWords(*evicted) + "\n");
 }
 
-int Verify(const CommonOptions& common) {
+int RunVerify(const CommonOptions& common) {
   Expected<Client> client = Client::Open(common.socket);
   if (!client.ok()) return Fail(client.error(), common);
-  const Expected<cccl_cache_verified> verified = [&] {
+  const Expected<Verified> verified = [&] {
     ProgressLine line;
-    return client->upkeep().Verify(
-        [&line](const cccl_cache_verified& so_far) { line.Show(SoFar(so_far)); });
+    return Verify(*client, [&line](const Verified& so_far) { line.Show(SoFar(so_far)); });
   }();
   if (!verified.ok()) return Fail(verified.error(), common);
-  const int printed = Print(common.json ? Json(*verified) : Verified(*verified));
+  const int printed = Print(common.json ? Json(*verified) : InWords(*verified));
   return verified->broken + verified->unreadable > 0 ? kCheckFailed : printed;
 }
 
@@ -167,7 +166,7 @@ void AddEvictCommand(CLI::App* app, const CommonOptions& common, int* exit_code)
       ->type_name("ID");
   command->add_flag("--all", options->all, "Everything, deposits included");
   command->add_flag("--yes", options->yes, "Do not ask whether --all is meant");
-  command->callback([options, &common, exit_code] { *exit_code = Evict(*options, common); });
+  command->callback([options, &common, exit_code] { *exit_code = RunEvict(*options, common); });
 }
 
 void AddVerifyCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
@@ -179,7 +178,7 @@ void AddVerifyCommand(CLI::App* app, const CommonOptions& common, int* exit_code
       "daemon, "
       "4 refused, 5 any other error.\n"
       "Example: sudo cccl-cache-cli verify");
-  command->callback([&common, exit_code] { *exit_code = Verify(common); });
+  command->callback([&common, exit_code] { *exit_code = RunVerify(common); });
 }
 
 }  // namespace cccl_cache::cli

@@ -325,8 +325,8 @@ Check CheckBuild(Patient* patient) {
   const std::string read_log = ReadLog(*patient);
   if (!second.ok()) return {"build", CheckVerdict::kFailure, second.error().message, read_log};
   if (second->outcome() == Outcome::kHit) return JudgeBuilds(*first, *second, "", read_log);
-  const Expected<Explanation> why = client.Explain(build, options);
-  return JudgeBuilds(*first, *second, why.ok() ? std::string(why->verdict()) : "not known",
+  const Expected<std::string> why = client.Explain(build, options);
+  return JudgeBuilds(*first, *second, why.ok() ? ReadExplanation(*why).verdict : "not known",
                      read_log);
 }
 

@@ -46,11 +46,11 @@ constexpr const char* kHelp =
     "Administrators see all users, others themselves.";
 
 Expected<top::Sample> Ask(Client& client) {
-  const Expected<Client::Activity> activity = client.GetActivity(kPatience);
+  Expected<Activity> activity = AskActivity(client, kPatience);
   if (!activity.ok()) return activity.error();
   const Expected<Statistics> stats = AskStatistics(client, kPatience);
   if (!stats.ok()) return stats.error();
-  return top::Read(activity->get(), *stats);
+  return top::Read(*std::move(activity), *stats);
 }
 
 /// The program between two keys.
@@ -158,7 +158,7 @@ class Session {
 
   void Explain() {
     if (!view_.selected) return ShowPage("select a build first: Up, Down");
-    const Expected<Explanation> explanation = client_.ExplainKey(view_.selected->key, kPatience);
+    const Expected<Explanation> explanation = ExplainKey(client_, view_.selected->key, kPatience);
     ShowPage(explanation.ok() ? InWords(*explanation) : explanation.error().message);
   }
 

@@ -10,7 +10,6 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "cccl_cache/handle.h"
 #include "cli/command.h"
 #include "cli/quantities.h"
 #include "proto/container_users.h"
@@ -24,32 +23,10 @@ constexpr size_t kShownKey = 8;
 constexpr size_t kSmall = 14;
 constexpr size_t kUnlimited = std::numeric_limits<size_t>::max();
 
-template <typename Struct, typename Get>
-Struct Item(Get get, const cccl_cache_activity* activity, size_t index) {
-  Struct item = {};
-  item.struct_size = sizeof(item);
-  get(activity, index, &item);
-  return item;
-}
-
 double Seconds(uint64_t milliseconds) { return static_cast<double>(milliseconds) / 1000; }
 
-std::string Text(cccl_cache_bytes bytes) { return std::string(cccl_cache::View(bytes)); }
-
-const char* NameOf(cccl_cache_flight_state state) {
-  switch (state) {
-    case CCCL_CACHE_FLIGHT_QUEUED:
-      return "queued";
-    case CCCL_CACHE_FLIGHT_RUNNING:
-      return "running";
-    case CCCL_CACHE_FLIGHT_LEASED:
-      return "leased";
-    default:
-      return "unknown";
-  }
-}
-
-std::string ShortDuration(double seconds) {
+std::string ShortDuration(uint64_t milliseconds) {
+  const double seconds = Seconds(milliseconds);
   constexpr double kTooLong = 1000;
   if (seconds >= kTooLong) return Number(std::floor(seconds / 60)) + "m";
   return Number(std::round(10 * seconds) / 10) + "s";
@@ -57,11 +34,8 @@ std::string ShortDuration(double seconds) {
 
 /// "2.9s/2.5s": its running time, and the mean of earlier compiles of its kind.
 std::string TimeOf(const Flight& flight) {
-  if (flight.state == CCCL_CACHE_FLIGHT_QUEUED) {
-    return flight.estimate > 0 ? "-/" + ShortDuration(flight.estimate) : "-";
-  }
-  const std::string running = ShortDuration(flight.running);
-  return flight.estimate > 0 ? running + "/" + ShortDuration(flight.estimate) : running;
+  const std::string running = flight.state == "queued" ? "-" : ShortDuration(flight.running_ms);
+  return flight.estimate_ms > 0 ? running + "/" + ShortDuration(flight.estimate_ms) : running;
 }
 
 std::string ClockTime(uint64_t milliseconds) {
@@ -90,13 +64,13 @@ std::string UserOf(uint32_t uid) {
 }
 
 Cells CellsOf(const Flight& flight) {
-  return {NameOf(flight.state),
+  return {flight.state,
           TimeOf(flight),
           std::to_string(flight.waiters),
           UserOf(flight.uid),
           flight.key.substr(0, kShownKey),
           flight.kind,
-          ShortDuration(flight.age),
+          ShortDuration(flight.age_ms),
           flight.toolchain};
 }
 
@@ -161,7 +135,7 @@ std::string HitRate(const View& view, size_t columns) {
 void AddHead(const View& view, Page& page) {
   if (!view.sample) return page.Add("cccl-cached at " + view.socket, Look::kTitle);
   const Sample& sample = *view.sample;
-  const cccl_cache_activity_info& totals = sample.totals;
+  const Activity& totals = sample.activity;
   const auto count = [](uint64_t number) { return Count(static_cast<double>(number)); };
   page.Add("cccl-cached " + sample.version + ", up " + Duration(sample.uptime), Look::kTitle);
   page.Add("slots " + count(totals.running) + "/" + count(totals.slots) + ", queued " +
@@ -206,22 +180,22 @@ void AddParts(const View& view, Page& page) {
   const Sample& sample = *view.sample;
   const auto number = [](uint64_t value) { return Count(static_cast<double>(value)); };
   std::string users;
-  for (const UserQueue& each : sample.users) {
+  for (const UserQueue& each : sample.activity.users) {
     users += (users.empty() ? "" : ", ") + each.user + " (" + number(each.running) + " running, " +
              number(each.queued) + " queued)";
   }
   page.Add("users   " + (users.empty() ? "none" : users));
   std::string zygotes;
   double bytes = 0;
-  for (const Zygote& each : sample.zygotes) {
+  for (const Zygote& each : sample.activity.zygotes) {
     bytes += static_cast<double>(each.resident_bytes);
     zygotes += ", " + each.toolchain + " (" + number(each.jobs) + " jobs" +
                (each.user.empty() ? ")" : ", only " + each.user + ")");
   }
   page.Add("zygotes " + Bytes(bytes) + zygotes);
-  page.Add("headers " + Bytes(static_cast<double>(sample.totals.preamble_bytes)) + ", " +
-           number(sample.totals.preambles) + " precompiled");
-  const cccl_cache_activity_info& totals = sample.totals;
+  page.Add("headers " + Bytes(static_cast<double>(sample.activity.preamble_bytes)) + ", " +
+           number(sample.activity.preambles) + " precompiled");
+  const Activity& totals = sample.activity;
   const auto size = [](uint64_t value) { return Bytes(static_cast<double>(value)); };
   const uint64_t limit = totals.compile_memory_limit_bytes;
   page.Add("memory  " + size(totals.compile_memory_bytes) + " expected" +
@@ -242,7 +216,8 @@ std::optional<size_t> SelectedOf(const std::vector<Flight>& flights,
 
 void AddFlights(const View& view, size_t rows, Page& page) {
   page.Add(Row({"STATE", "TIME", "WAIT", "UID", "KEY", "KIND", "AGE", "TOOLCHAIN"}), Look::kTitle);
-  const std::vector<Flight> flights = Chosen(view.sample->flights, view.order, view.filter);
+  const std::vector<Flight> flights =
+      Chosen(view.sample->activity.flights, view.order, view.filter);
   const std::optional<size_t> selected = SelectedOf(flights, view.selected);
   const size_t room = rows - std::min<size_t>(rows, 1);
   // Scrolls as far as the selected one is seen.
@@ -250,9 +225,9 @@ void AddFlights(const View& view, size_t rows, Page& page) {
   for (size_t i = first; i < flights.size() && i - first < room; ++i) {
     page.Add(Row(CellsOf(flights[i])), i == selected ? Look::kSelected : Look::kPlain);
   }
-  const uint64_t more = view.sample->totals.more_flights;
+  const uint64_t more = view.sample->activity.more_flights;
   if (flights.empty()) {
-    const bool hidden = !view.sample->flights.empty();
+    const bool hidden = !view.sample->activity.flights.empty();
     page.Add(hidden ? "no row has \"" + view.filter + "\"" : "nothing is built now", Look::kFaint);
   }
   if (more > 0) page.Add("and " + Count(static_cast<double>(more)) + " more", Look::kFaint);
@@ -301,40 +276,17 @@ std::optional<Remote> ReadRemote(const Statistics& stats) {
 
 }  // namespace
 
-Sample Read(const cccl_cache_activity* activity, const Statistics& stats) {
-  Sample sample;
-  sample.version = stats.version;
-  sample.uptime = stats.Sum("uptime_seconds");
-  sample.served = stats.Sum("hits_total") + stats.Sum("joins_total");
-  sample.compiled = stats.Sum("compiles_total");
-  sample.remote = ReadRemote(stats);
-  sample.totals.struct_size = sizeof(sample.totals);
-  cccl_cache_activity_describe(activity, &sample.totals);
-  for (size_t i = 0; i < sample.totals.flight_count; ++i) {
-    const auto each = Item<cccl_cache_flight>(cccl_cache_activity_flight, activity, i);
-    sample.flights.push_back({Text(each.key), Text(each.kind), Text(each.toolchain), each.state,
-                              each.waiters, Seconds(each.age_ms), Seconds(each.running_ms),
-                              Seconds(each.estimate_ms), each.uid});
-  }
-  for (size_t i = 0; i < sample.totals.user_count; ++i) {
-    const auto each = Item<cccl_cache_user_queue>(cccl_cache_activity_user, activity, i);
-    sample.users.push_back({Text(each.user), each.queued, each.running});
-  }
-  for (size_t i = 0; i < sample.totals.zygote_count; ++i) {
-    const auto each = Item<cccl_cache_zygote>(cccl_cache_activity_zygote, activity, i);
-    sample.zygotes.push_back(
-        {Text(each.toolchain), each.resident_bytes, each.jobs, Text(each.user)});
-  }
-  for (size_t i = 0; i < sample.totals.failure_count; ++i) {
-    const auto each = Item<cccl_cache_failure>(cccl_cache_activity_failure, activity, i);
-    sample.failures.push_back(
-        {each.time_ms, Text(each.kind), each.uid, Text(each.key), Text(each.error)});
-  }
-  return sample;
+Sample Read(Activity activity, const Statistics& stats) {
+  return {.version = stats.version,
+          .uptime = stats.Sum("uptime_seconds"),
+          .served = stats.Sum("hits_total") + stats.Sum("joins_total"),
+          .compiled = stats.Sum("compiles_total"),
+          .activity = std::move(activity),
+          .remote = ReadRemote(stats)};
 }
 
 std::string Json(const Sample& sample) {
-  const cccl_cache_activity_info& totals = sample.totals;
+  const Activity& totals = sample.activity;
   JsonWriter json = BeginAnswer();
   const auto number = [&json](const char* key, uint64_t value) {
     json.Key(key).Number(static_cast<double>(value));
@@ -351,31 +303,36 @@ std::string Json(const Sample& sample) {
   number("compile_memory_limit_bytes", totals.compile_memory_limit_bytes);
   number("waiting_for_memory", totals.waiting_for_memory);
   json.Key("flights").BeginArray();
-  for (const Flight& each : sample.flights) {
+  for (const Flight& each : totals.flights) {
     json.BeginObject().Key("key").String(each.key).Key("kind").String(each.kind);
-    json.Key("toolchain").String(each.toolchain).Key("state").String(NameOf(each.state));
+    json.Key("toolchain").String(each.toolchain).Key("state").String(each.state);
     number("waiters", each.waiters);
-    json.Key("age_seconds").Number(each.age).Key("running_seconds").Number(each.running);
-    json.Key("estimate_seconds").Number(each.estimate).Key("uid").Integer(each.uid).EndObject();
+    json.Key("age_seconds").Number(Seconds(each.age_ms));
+    json.Key("running_seconds").Number(Seconds(each.running_ms));
+    json.Key("estimate_seconds")
+        .Number(Seconds(each.estimate_ms))
+        .Key("uid")
+        .Integer(each.uid)
+        .EndObject();
   }
   json.EndArray();
   number("more_flights", totals.more_flights);
   json.Key("users").BeginArray();
-  for (const UserQueue& each : sample.users) {
+  for (const UserQueue& each : sample.activity.users) {
     json.BeginObject().Key("user").String(each.user);
     number("queued", each.queued);
     number("running", each.running);
     json.EndObject();
   }
   json.EndArray().Key("zygotes").BeginArray();
-  for (const Zygote& each : sample.zygotes) {
+  for (const Zygote& each : sample.activity.zygotes) {
     json.BeginObject().Key("toolchain").String(each.toolchain);
     number("resident_bytes", each.resident_bytes);
     number("jobs", each.jobs);
     json.Key("user").String(each.user).EndObject();
   }
   json.EndArray().Key("failures").BeginArray();
-  for (const Failure& each : sample.failures) {
+  for (const Failure& each : totals.failures) {
     json.BeginObject();
     number("time_ms", each.time_ms);
     json.Key("kind").String(each.kind).Key("uid").Integer(each.uid);
@@ -446,7 +403,7 @@ std::vector<Flight> Chosen(std::vector<Flight> flights, Order order, std::string
     case Order::kState:  // as the daemon lists them
       break;
     case Order::kTime:
-      std::ranges::stable_sort(flights, std::greater{}, &Flight::running);
+      std::ranges::stable_sort(flights, std::greater{}, &Flight::running_ms);
       break;
     case Order::kWaiters:
       std::ranges::stable_sort(flights, std::greater{}, &Flight::waiters);
@@ -463,7 +420,8 @@ std::vector<Flight> Chosen(std::vector<Flight> flights, Order order, std::string
 
 void MoveSelection(View& view, int by) {
   if (!view.sample) return;
-  const std::vector<Flight> flights = Chosen(view.sample->flights, view.order, view.filter);
+  const std::vector<Flight> flights =
+      Chosen(view.sample->activity.flights, view.order, view.filter);
   if (flights.empty()) return;
   const std::optional<size_t> selected = SelectedOf(flights, view.selected);
   const int from = selected ? static_cast<int>(*selected) : -std::max(by, 0);
@@ -493,7 +451,7 @@ std::vector<Line> Layout(const View& view, const Size& size) {
   } else if (view.sample) {
     if (!small) AddParts(view, page);
     AddFlights(view, small ? page.left() : page.left() - page.left() / 3, page);
-    if (!small) AddFailures(view.sample->failures, page);
+    if (!small) AddFailures(view.sample->activity.failures, page);
   }
   std::vector<Line> lines = page.Take();
   lines.resize(above_keys);
@@ -506,7 +464,7 @@ std::string Text(const View& view) {
   AddHead(view, page);
   AddParts(view, page);
   AddFlights(view, kUnlimited, page);
-  AddFailures(view.sample->failures, page);
+  AddFailures(view.sample->activity.failures, page);
   std::string text;
   for (const Line& line : page.Take()) {
     text += line.text.substr(0, line.text.find_last_not_of(' ') + 1) + "\n";

@@ -15,45 +15,11 @@
 /// The contents of `top`'s screen, without a terminal. Texts are unescaped until Layout.
 namespace cccl_cache::cli::top {
 
-/// Times are in seconds.
-struct Flight {
-  std::string key;
-  std::string kind;
-  std::string toolchain;
-  cccl_cache_flight_state state = CCCL_CACHE_FLIGHT_UNKNOWN;
-  uint64_t waiters = 0;
-  double age = 0;
-  double running = 0;
-  double estimate = 0;  ///< 0: unknown
-  uint32_t uid = 0;
-};
-
 /// Identifies a row. The key alone does not: two users may build it at a time.
 struct RowId {
   std::string key;
   uint32_t uid = 0;
   bool operator==(const RowId&) const = default;
-};
-
-struct UserQueue {
-  std::string user;
-  uint64_t queued = 0;
-  uint64_t running = 0;
-};
-
-struct Zygote {
-  std::string toolchain;
-  uint64_t resident_bytes = 0;
-  uint64_t jobs = 0;
-  std::string user;
-};
-
-struct Failure {
-  uint64_t time_ms = 0;
-  std::string kind;
-  uint32_t uid = 0;
-  std::string key;
-  std::string error;
 };
 
 /// The Redis that nodes share. Totals are since the statistics were set to zero.
@@ -75,15 +41,11 @@ struct Sample {
   double uptime = 0;
   double served = 0;  ///< total of hits and joins
   double compiled = 0;
-  cccl_cache_activity_info totals = {};
-  std::vector<Flight> flights;
-  std::vector<UserQueue> users;
-  std::vector<Zygote> zygotes;
-  std::vector<Failure> failures;
+  Activity activity;
   std::optional<Remote> remote;  ///< none: no Redis is configured
 };
 
-[[nodiscard]] Sample Read(const cccl_cache_activity* activity, const Statistics& stats);
+[[nodiscard]] Sample Read(Activity activity, const Statistics& stats);
 [[nodiscard]] std::string Json(const Sample& sample);
 
 /// The share of builds that were served without a compile, over the last minute.

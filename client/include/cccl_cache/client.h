@@ -15,11 +15,9 @@
 #include "cccl_cache/c_structs.h"
 #include "cccl_cache/client_c.h"
 #include "cccl_cache/expected.h"
-#include "cccl_cache/explanation.h"
 #include "cccl_cache/handle.h"
 #include "cccl_cache/lease.h"
 #include "cccl_cache/snapshot.h"
-#include "cccl_cache/upkeep.h"
 
 /// The C++20 interface of libcccl_cache.so.1, a header-only wrapper of the C interface. Values own
 /// their contents. Nothing throws.
@@ -87,32 +85,22 @@ class Client {
     return info;
   }
 
-  /// Returns whether the build would be a hit, and if not, why. Compiles nothing.
-  Expected<Explanation> Explain(const NvrtcBuild& build, const BuildOptions& options = {}) {
+  /// Returns whether the build would be a hit, and if not, why, as JSON: see
+  /// cccl_cache_explain_nvrtc. Compiles nothing.
+  Expected<std::string> Explain(const NvrtcBuild& build, const BuildOptions& options = {}) {
     return c::With(build, [&](const cccl_cache_nvrtc& program) {
-      return Call<Explanation>(cccl_cache_explain_nvrtc, program, options);
+      return CallForJson(cccl_cache_explain_nvrtc, program, options);
     });
   }
-  Expected<Explanation> Explain(const LinkBuild& build, const BuildOptions& options = {}) {
+  Expected<std::string> Explain(const LinkBuild& build, const BuildOptions& options = {}) {
     return c::With(build, [&](const cccl_cache_link& program) {
-      return Call<Explanation>(cccl_cache_explain_link, program, options);
+      return CallForJson(cccl_cache_explain_link, program, options);
     });
   }
-  Expected<Explanation> Explain(const NvvmBuild& build, const BuildOptions& options = {}) {
+  Expected<std::string> Explain(const NvvmBuild& build, const BuildOptions& options = {}) {
     return c::With(build, [&](const cccl_cache_nvvm& program) {
-      return Call<Explanation>(cccl_cache_explain_nvvm, program, options);
+      return CallForJson(cccl_cache_explain_nvvm, program, options);
     });
-  }
-  /// Returns why this user's last build with that key was compiled. The first 8 or more digits will
-  /// do; CCCL_CACHE_INVALID_REQUEST: several keys begin with them.
-  Expected<Explanation> ExplainKey(std::string_view key, std::chrono::milliseconds timeout = {}) {
-    cccl_cache_explanation* explanation = nullptr;
-    cccl_cache_error* error = nullptr;
-    if (cccl_cache_explain_key(client_.get(), Bytes(key), c::Milliseconds(timeout), &explanation,
-                               &error) != CCCL_CACHE_OK) {
-      return TakeError(error);
-    }
-    return Explanation(explanation);
   }
 
   /// Returns the deposit of a key, or the lease to make it: see cccl_cache_acquire.
@@ -166,9 +154,6 @@ class Client {
   /// Returns the calls about snapshots. Valid as long as the client.
   [[nodiscard]] Snapshots snapshots() { return Snapshots(client_.get()); }
 
-  /// Returns the calls for administrators. Valid as long as the client.
-  [[nodiscard]] Upkeep upkeep() { return Upkeep(client_.get()); }
-
   /// Returns whether the daemon reports SERVING.
   Expected<bool> Health(std::chrono::milliseconds timeout = {}) {
     int32_t serving = 0;
@@ -204,18 +189,12 @@ class Client {
     if (cccl_cache_query(client_.get(), question, &options, &answer, &error) != CCCL_CACHE_OK) {
       return TakeError(error);
     }
-    const Handle<cccl_cache_json, cccl_cache_json_free> owner(answer);
-    return std::string(View(cccl_cache_json_text(answer)));
+    return TakeJson(answer);
   }
 
-  using Activity = Handle<cccl_cache_activity, cccl_cache_activity_free>;
   using Toolchains = Handle<cccl_cache_toolchains, cccl_cache_toolchains_free>;
   using Info = Handle<cccl_cache_info, cccl_cache_info_free>;
 
-  /// Returns what the daemon does now: see cccl_cache_get_activity.
-  Expected<Activity> GetActivity(std::chrono::milliseconds timeout = {}) {
-    return Get<Activity>(cccl_cache_get_activity, timeout);
-  }
   /// Returns the daemon's toolchains. `driver_version` is as in BuildOptions: the default toolchain
   /// depends on it.
   Expected<Toolchains> GetToolchains(uint32_t driver_version = 0,
@@ -265,6 +244,25 @@ class Client {
       }
       return Result(result);
     });
+  }
+
+  template <typename Function, typename Program>
+  Expected<std::string> CallForJson(Function function, const Program& program,
+                                    const BuildOptions& given) {
+    return c::With(given, [&](const cccl_cache_build_options& options) -> Expected<std::string> {
+      cccl_cache_json* answer = nullptr;
+      cccl_cache_error* error = nullptr;
+      if (function(client_.get(), &program, &options, &answer, &error) != CCCL_CACHE_OK) {
+        return TakeError(error);
+      }
+      return TakeJson(answer);
+    });
+  }
+
+  /// Frees the answer.
+  static std::string TakeJson(cccl_cache_json* answer) {
+    const Handle<cccl_cache_json, cccl_cache_json_free> owner(answer);
+    return std::string(View(cccl_cache_json_text(answer)));
   }
 
   template <typename Reply, typename Function>

@@ -20,15 +20,12 @@
  * After fork() both processes may go on using the client.
  *  - A build that does not compile is not an error: its outcome says so. */
 
-#include "cccl_cache/c/activity.h"
 #include "cccl_cache/c/base.h"
 #include "cccl_cache/c/batch.h"
 #include "cccl_cache/c/build.h"
 #include "cccl_cache/c/daemon.h"
-#include "cccl_cache/c/explain.h"
 #include "cccl_cache/c/lease.h"
 #include "cccl_cache/c/link.h"
 #include "cccl_cache/c/loaded.h"
 #include "cccl_cache/c/query.h"
 #include "cccl_cache/c/snapshot.h"
-#include "cccl_cache/c/upkeep.h"

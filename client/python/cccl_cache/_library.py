@@ -200,43 +200,6 @@ class LoweredName(Structure):
     _fields_ = [("struct_size", c_size_t), ("expression", Received), ("lowered", Received)]
 
 
-class ExplanationInfo(Structure):
-    _fields_ = [
-        ("struct_size", c_size_t),
-        ("verdict", c_int),
-        ("tier", c_int),
-        ("reason", Received),
-        ("since_ms", c_uint64),
-        ("nearest_key", Received),
-        ("nearest_outcome", c_int),
-        ("nearest_time_ms", c_uint64),
-        ("difference_count", c_size_t),
-        ("more_differences", c_uint64),
-        ("tier_count", c_size_t),
-    ]
-
-
-class TierLook(Structure):
-    _fields_ = [
-        ("struct_size", c_size_t),
-        ("tier", c_int),
-        ("finding", c_int),
-        ("reason", Received),
-    ]
-
-
-class Difference(Structure):
-    _fields_ = [
-        ("struct_size", c_size_t),
-        ("field", c_int),
-        ("name", Received),
-        ("was", Received),
-        ("is_", Received),
-        ("was_lines", c_uint64),
-        ("is_lines", c_uint64),
-    ]
-
-
 class QueryOptions(Structure):
     _fields_ = [
         ("struct_size", c_size_t),

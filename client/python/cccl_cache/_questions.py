@@ -12,7 +12,6 @@ from ._errors import call, take_error
 from ._library import Received, describe, function, milliseconds
 from ._records import (Component, Difference, Explanation, Health, RejectedToolchain, Statistic, Statistics,
                        TierLook, Toolchain, Toolchains)
-from ._result import outcome_name, tier_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,14 +37,6 @@ _toolchains_architecture = function("toolchains_architecture", Received, c_void_
 _toolchains_rejected_count = function("toolchains_rejected_count", c_size_t, c_void_p)
 _toolchains_rejected = function("toolchains_rejected", None, c_void_p, c_size_t, c_void_p)
 _toolchains_free = function("toolchains_free", None, c_void_p)
-_explain_key = function("explain_key", c_int, c_void_p, _library.Given, c_uint32, c_void_p, c_void_p)
-_explanation_describe = function("explanation_describe", None, c_void_p, c_void_p)
-_explanation_difference = function("explanation_difference", None, c_void_p, c_size_t, c_void_p)
-_explanation_tier = function("explanation_tier", None, c_void_p, c_size_t, c_void_p)
-_explanation_free = function("explanation_free", None, c_void_p)
-_verdict_name = function("verdict_name", c_char_p, c_int)
-_finding_name = function("tier_finding_name", c_char_p, c_int)
-_field_name = function("difference_field_name", c_char_p, c_int)
 _LIMITS = ("message_bytes", "source_bytes", "headers", "upload_bytes_per_uid", "connections_per_uid", "calls_per_uid",
            "calls", "build_seconds", "worker_bytes", "failures_remembered_seconds", "deposit_bytes",
            "deposit_bytes_per_uid", "leases_per_uid", "lease_heartbeat_ms", "queued", "queued_per_uid", "bytes_in_flight",
@@ -69,7 +60,10 @@ def health(client: int, socket: str, timeout: float | None) -> Health:
 def query(client: int, question: str, timeout: float | None, *arguments: str) -> dict[str, Any]:
     """The answer to a question that client_c.h lists. Each of the arguments is "NAME=VALUE"."""
     options = _library.QueryOptions(sizeof(_library.QueryOptions), *_library.texts(arguments), milliseconds(timeout))
-    answer = call(_query, client, question.encode(), byref(options))
+    return _take(call(_query, client, question.encode(), byref(options)))
+
+
+def _take(answer: int) -> dict[str, Any]:
     try:
         return dict(json.loads(_json_text(answer).bytes()))
     finally:
@@ -115,27 +109,11 @@ def _rejected(toolchains: int, index: int) -> RejectedToolchain:
 
 def explain(client: int, what: Program | str, timeout: float | None) -> Explanation:
     if isinstance(what, str):
-        key = what.encode()
-        found = call(_explain_key, client, _library.Given(key, len(key)), milliseconds(timeout))
+        found = query(client, "explain", timeout, "key=" + what)
     else:
-        found = call(what.explain, client, byref(what.fields), what.options())
-    try:
-        info = describe(_explanation_describe, _library.ExplanationInfo, found)
-        return Explanation(
-            str(_verdict_name(info.verdict).decode()), tier_name(info.tier), info.reason.text(), info.since_ms,
-            info.nearest_key.text(), outcome_name(info.nearest_outcome) if info.nearest_key.size else "",
-            info.nearest_time_ms, tuple(_difference(found, index) for index in range(info.difference_count)),
-            info.more_differences, tuple(_tier_look(found, index) for index in range(info.tier_count)))
-    finally:
-        _explanation_free(found)
-
-
-def _difference(explanation: int, index: int) -> Difference:
-    fields = describe(_explanation_difference, _library.Difference, explanation, index)
-    return Difference(str(_field_name(fields.field).decode()), fields.name.text(), fields.was.text(),
-                      fields.is_.text(), fields.was_lines, fields.is_lines)
-
-
-def _tier_look(explanation: int, index: int) -> TierLook:
-    fields = describe(_explanation_tier, _library.TierLook, explanation, index)
-    return TierLook(tier_name(fields.tier), str(_finding_name(fields.finding).decode()), fields.reason.text())
+        found = _take(call(what.explain, client, byref(what.fields), what.options()))
+    nearest = found.get("nearest", {"key": "", "outcome": "", "time_ms": 0})
+    return Explanation(
+        found["verdict"], found["tier"], found["reason"], found["since_ms"], nearest["key"], nearest["outcome"],
+        nearest["time_ms"], tuple(Difference(*each.values()) for each in found["differences"]),
+        found["more_differences"], tuple(TierLook(**each) for each in found["tiers"]))

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "client/src/c_abi/handles.h"
+#include "client/src/c_abi/this_process.h"
 #include "client/src/transport/byte_chain.h"
 #include "client/src/transport/call.h"
 #include "client/src/wire/message_json.h"
@@ -35,6 +36,14 @@ struct Question {
 
 constexpr Question kQuestions[] = {
     {"stats", "/cccl_cache.v1.Admin/Stats", tables::kStatsRequest, tables::kStatsReply},
+    {"activity", "/cccl_cache.v1.Admin/Activity", tables::kActivityRequest, tables::kActivityReply},
+    // As long as the daemon looks at files that hang.
+    {"explain", "/cccl_cache.v1.Admin/Explain", tables::kExplainRequest, tables::kExplainReply,
+     std::chrono::minutes(2)},
+    {"evict", "/cccl_cache.v1.Admin/Evict", tables::kEvictRequest, tables::kEvictReply,
+     std::chrono::hours(1)},
+    {"verify", "/cccl_cache.v1.Admin/Verify", tables::kVerifyRequest, tables::kVerifyReply,
+     std::chrono::hours(24)},
     {"zero-stats", "/cccl_cache.v1.Admin/ZeroStats", tables::kZeroStatsRequest,
      tables::kZeroStatsReply},
 };
@@ -62,6 +71,25 @@ class LastReply final : public cccl_cache::MessageSink {
   std::optional<std::string> last_;
 };
 
+template <typename Program>
+cccl_cache_status Explain(cccl_cache_client* client, const Program* program,
+                          const cccl_cache_build_options* given_options, cccl_cache_json** answer,
+                          cccl_cache_error** error) {
+  const CancellationDisabled guard;
+  const cccl_cache::AsThisProcess build(ReadStruct(program), ReadStruct(given_options));
+  const cccl_cache::Deadline deadline = After(build.options().timeout_ms);
+  cccl_cache::RequestMessage request;
+  cccl_cache::Expected<cccl_cache::Done> made = request.SetProgram(build.program());
+  if (made.ok()) made = request.SetOptions(build.options());
+  if (!made.ok()) return Fail(std::move(made).error(), error);
+  const auto reply = client->daemon.Explain(&request, deadline);
+  if (!reply.ok()) return Fail(reply.error(), error);
+  auto json = cccl_cache::ToJson(reply->View(), tables::kExplainReply);
+  if (!json) return Fail(cccl_cache::NotUnderstood("\"explain\""), error);
+  *answer = new cccl_cache_json{*std::move(json)};
+  return CCCL_CACHE_OK;
+}
+
 }  // namespace
 
 cccl_cache_status cccl_cache_query(cccl_cache_client* client, const char* question,
@@ -88,6 +116,25 @@ cccl_cache_status cccl_cache_query(cccl_cache_client* client, const char* questi
     return Fail(cccl_cache::NotUnderstood("\"" + std::string(name) + "\""), error);
   *answer = new cccl_cache_json{*std::move(replies.last())};
   return CCCL_CACHE_OK;
+}
+
+cccl_cache_status cccl_cache_explain_nvrtc(cccl_cache_client* client,
+                                           const cccl_cache_nvrtc* program,
+                                           const cccl_cache_build_options* options,
+                                           cccl_cache_json** answer, cccl_cache_error** error) {
+  return Explain(client, program, options, answer, error);
+}
+
+cccl_cache_status cccl_cache_explain_link(cccl_cache_client* client, const cccl_cache_link* program,
+                                          const cccl_cache_build_options* options,
+                                          cccl_cache_json** answer, cccl_cache_error** error) {
+  return Explain(client, program, options, answer, error);
+}
+
+cccl_cache_status cccl_cache_explain_nvvm(cccl_cache_client* client, const cccl_cache_nvvm* program,
+                                          const cccl_cache_build_options* options,
+                                          cccl_cache_json** answer, cccl_cache_error** error) {
+  return Explain(client, program, options, answer, error);
 }
 
 cccl_cache_bytes cccl_cache_json_text(const cccl_cache_json* answer) {

@@ -37,20 +37,12 @@ struct cccl_cache_json {
   std::string text;
 };
 
-struct cccl_cache_activity {
-  cccl_cache::MessagePtr<CcclCache__V1__ActivityReply> reply;
-};
-
 struct cccl_cache_toolchains {
   cccl_cache::MessagePtr<CcclCache__V1__ToolchainsReply> reply;
 };
 
 struct cccl_cache_info {
   cccl_cache::MessagePtr<CcclCache__V1__InfoReply> reply;
-};
-
-struct cccl_cache_explanation {
-  cccl_cache::MessagePtr<CcclCache__V1__ExplainReply> reply;
 };
 
 namespace cccl_cache {

@@ -36,12 +36,6 @@ Expected<MessagePtr<T>> Unpack(T* (*unpack)(ProtobufCAllocator*, size_t, const u
 
 }  // namespace
 
-void MessageDeleter::operator()(CcclCache__V1__ExplainReply* reply) const {
-  cccl_cache__v1__explain_reply__free_unpacked(reply, nullptr);
-}
-void MessageDeleter::operator()(CcclCache__V1__ActivityReply* reply) const {
-  cccl_cache__v1__activity_reply__free_unpacked(reply, nullptr);
-}
 void MessageDeleter::operator()(CcclCache__V1__ToolchainsReply* reply) const {
   cccl_cache__v1__toolchains_reply__free_unpacked(reply, nullptr);
 }
@@ -110,8 +104,7 @@ Expected<std::string> DaemonStub::ReadUpload(const Message& message) {
   return sha256;
 }
 
-Expected<MessagePtr<CcclCache__V1__ExplainReply>> DaemonStub::Explain(RequestMessage* request,
-                                                                      Deadline deadline) {
+Expected<Message> DaemonStub::Explain(RequestMessage* request, Deadline deadline) {
   request->InlineAll();
   BuildSteps steps(this, request);
   while (true) {
@@ -121,26 +114,8 @@ Expected<MessagePtr<CcclCache__V1__ExplainReply>> DaemonStub::Explain(RequestMes
     ByteChain body;
     request->AppendQuestionTo(&body);
     Expected<Message> message = Unary(kExplainPath, body, deadline);
-    if (message.ok() || steps.Took(BuildStep::kBuild, message.error())) {
-      return Unpack(cccl_cache__v1__explain_reply__unpack, message, "a question why");
-    }
+    if (message.ok() || steps.Took(BuildStep::kBuild, message.error())) return message;
   }
-}
-
-Expected<MessagePtr<CcclCache__V1__ExplainReply>> DaemonStub::ExplainKey(std::string_view key,
-                                                                         Deadline deadline) {
-  ByteChain body;
-  AppendBytesMessage(fields::ExplainRequest::kKey, key, &body);
-  return Unpack(cccl_cache__v1__explain_reply__unpack, Unary(kExplainPath, body, deadline),
-                "a question why");
-}
-
-Expected<MessagePtr<CcclCache__V1__ActivityReply>> DaemonStub::Activity(Deadline deadline) {
-  ByteChain body;
-  AppendEmptyMessage(&body);
-  return Unpack(cccl_cache__v1__activity_reply__unpack,
-                Unary("/cccl_cache.v1.Admin/Activity", body, deadline),
-                "a question for its activity");
 }
 
 Expected<MessagePtr<CcclCache__V1__ToolchainsReply>> DaemonStub::Toolchains(uint32_t driver_version,

@@ -30,8 +30,6 @@ struct TimedReply {
 
 /// Deleter of messages that protobuf-c unpacked.
 struct MessageDeleter {
-  void operator()(CcclCache__V1__ExplainReply* reply) const;
-  void operator()(CcclCache__V1__ActivityReply* reply) const;
   void operator()(CcclCache__V1__ToolchainsReply* reply) const;
   void operator()(CcclCache__V1__InfoReply* reply) const;
 };
@@ -54,14 +52,10 @@ class DaemonStub {
   /// that refuses a message.
   Expected<TimedReply> Build(RequestMessage* request, Deadline deadline);
 
-  /// Returns why a build is a miss, without building. Uploads large contents as for a build.
-  Expected<MessagePtr<CcclCache__V1__ExplainReply>> Explain(RequestMessage* request,
-                                                            Deadline deadline);
-  /// Returns why the build that was answered with this key was a miss.
-  Expected<MessagePtr<CcclCache__V1__ExplainReply>> ExplainKey(std::string_view key,
-                                                               Deadline deadline);
+  /// Returns the ExplainReply of a build: why it is a miss, without building. Uploads large
+  /// contents as for a build.
+  Expected<Message> Explain(RequestMessage* request, Deadline deadline);
 
-  Expected<MessagePtr<CcclCache__V1__ActivityReply>> Activity(Deadline deadline);
   Expected<MessagePtr<CcclCache__V1__ToolchainsReply>> Toolchains(uint32_t driver_version,
                                                                   Deadline deadline);
   Expected<MessagePtr<CcclCache__V1__InfoReply>> Info(Deadline deadline);

@@ -166,7 +166,7 @@ TEST_CASE("a program that is not kept fails the test build, with the reason") {
 TEST_CASE("a second build that is no hit fails the test build, with what explain says") {
   Scene scene;
   Library().second_result->outcome = CCCL_CACHE_BUILT;
-  Library().explanation.verdict = CCCL_CACHE_VERDICT_EVICTED;
+  Library().verdict = "evicted";
   const Check check = scene.Build();
   CHECK(Failed(check));
   CHECK(Has(check.seen, "evicted"));

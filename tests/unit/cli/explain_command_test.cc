@@ -19,10 +19,10 @@ const std::string kKey(64, 'a');
 
 TEST_CASE("explain with a key asks the daemon about that key") {
   const FreshLibrary fresh;
-  Library().explanation.verdict = CCCL_CACHE_VERDICT_UNKNOWN_KEY;
+  Library().verdict = "unknown-key";
   const Said said = RunCommand({"explain", kKey}, {.socket = "/s"});
   CHECK(said.exit_code == 0);
-  CHECK(Library().name == kKey);
+  CHECK(Library().arguments == std::vector{"key=" + kKey});
   CHECK(Library().socket == "/s");
   CHECK(Has(said.output, "no build of yours that the daemon remembers has this key"));
 }
@@ -30,7 +30,7 @@ TEST_CASE("explain with a key asks the daemon about that key") {
 TEST_CASE("explain leaves it to the daemon which key begins with some digits") {
   const FreshLibrary fresh;
   CHECK(RunCommand({"explain", "00ff00ff"}).exit_code == 0);
-  CHECK(Library().name == "00ff00ff");
+  CHECK(Library().arguments == std::vector<std::string>{"key=00ff00ff"});
 }
 
 TEST_CASE("explain says what is wrong with a key before it asks anybody") {
@@ -45,7 +45,7 @@ TEST_CASE("explain says what is wrong with a key before it asks anybody") {
 
 TEST_CASE("explain passes on why there is no answer") {
   const FreshLibrary fresh;
-  Library().failures = {{"explain_key", CCCL_CACHE_UNAVAILABLE}};
+  Library().failures = {{"explain", CCCL_CACHE_UNAVAILABLE}};
   CHECK(RunCommand({"explain", kKey}).exit_code == 5);
   Library().failures = {{"open", CCCL_CACHE_NO_DAEMON}};
   CHECK(RunCommand({"explain", kKey}).exit_code == 3);
@@ -54,33 +54,28 @@ TEST_CASE("explain passes on why there is no answer") {
 namespace {
 
 /// What the command prints of `answer`.
-Said Told(const FakeExplanation& answer, const CommonOptions& common = {}) {
-  const FreshLibrary fresh;
-  Library().explanation = answer;
-  return Listen([&] { return Report(*cccl_cache::Client::Open()->ExplainKey("key"), common); });
+Said Told(const Explanation& answer, const CommonOptions& common = {}) {
+  return Listen([&] { return Report(answer, common); });
 }
 
 }  // namespace
 
 TEST_CASE("each verdict is told by another sentence, and so is one of a newer daemon") {
   std::set<std::string> sentences;
-  for (int verdict = 0; verdict <= CCCL_CACHE_VERDICT_UNKNOWN_KEY; ++verdict) {
-    FakeExplanation answer;
-    answer.verdict = static_cast<cccl_cache_verdict>(verdict);
-    sentences.insert(Told(answer).output);
-  }
-  CHECK(sentences.size() == CCCL_CACHE_VERDICT_UNKNOWN_KEY + 1);
-  FakeExplanation newer;
-  newer.verdict = CCCL_CACHE_VERDICT_UNKNOWN;
-  CHECK(Has(Told(newer).output, "update cccl-cache-cli"));
+  const std::vector<std::string> verdicts = {"hit",      "never-seen",   "differs",     "evicted",
+                                             "corrupt",  "shadow-check", "uncacheable", "failed",
+                                             "not-kept", "unknown-key"};
+  for (const std::string& verdict : verdicts) sentences.insert(Told({.verdict = verdict}).output);
+  CHECK(sentences.size() == verdicts.size());
+  CHECK(Has(Told({.verdict = "unknown"}).output, "update cccl-cache-cli"));
 }
 
 TEST_CASE("differences are lines, digests are shortened, what is missing is none") {
-  FakeExplanation answer;
+  Explanation answer{.verdict = "differs"};
   answer.differences = {
-      {CCCL_CACHE_FIELD_SOURCE, "k.cu", std::string(64, 'd'), std::string(64, 'e'), 1, 2},
-      {CCCL_CACHE_FIELD_OPTION, "", "-G", ""},
-      {CCCL_CACHE_FIELD_HEADER, "a.h", std::string(64, 'x'), "absent"},
+      {"source", "k.cu", std::string(64, 'd'), std::string(64, 'e'), 1, 2},
+      {"option", "", "-G", ""},
+      {"header", "a.h", std::string(64, 'x'), "absent"},
   };
   answer.more_differences = 3;
   const std::string text = Told(answer).output;
@@ -93,10 +88,10 @@ TEST_CASE("differences are lines, digests are shortened, what is missing is none
 }
 
 TEST_CASE("a directory that came or went is told by its name") {
-  FakeExplanation answer;
-  answer.differences = {{CCCL_CACHE_FIELD_DIRECTORY, "empty/", "", "empty/"},
-                        {CCCL_CACHE_FIELD_DIRECTORY, "old/", "old/", ""},
-                        {CCCL_CACHE_FIELD_DIRECTORY, "number 1", "a/", "b/"}};
+  Explanation answer{.verdict = "differs"};
+  answer.differences = {{"directory", "empty/", "", "empty/"},
+                        {"directory", "old/", "old/", ""},
+                        {"directory", "number 1", "a/", "b/"}};
   const std::string text = Told(answer).output;
   CHECK(Has(text, " empty/: not there before\n"));
   CHECK(Has(text, " old/: not there any more\n"));
@@ -104,13 +99,11 @@ TEST_CASE("a directory that came or went is told by its name") {
 }
 
 TEST_CASE("why a build was a miss is told in the past tense with the time") {
-  FakeExplanation answer;
-  const auto [verdict, would_be, was] =
-      GENERATE(table<cccl_cache_verdict, const char*, const char*>(
-          {{CCCL_CACHE_VERDICT_NEVER_SEEN,
-            "remembers no earlier build of yours with this name, source or input",
-            "remembered no earlier build of yours with this name, source or input"},
-           {CCCL_CACHE_VERDICT_DIFFERS, "a miss: it differs", ": it differed from every"}}));
+  Explanation answer{.verdict = "differs"};
+  const auto [verdict, would_be, was] = GENERATE(table<const char*, const char*, const char*>(
+      {{"never-seen", "remembers no earlier build of yours with this name, source or input",
+        "remembered no earlier build of yours with this name, source or input"},
+       {"differs", "a miss: it differs", ": it differed from every"}}));
   answer.verdict = verdict;
   CHECK(Has(Told(answer).output, would_be));
   answer.since_ms = 86400000;
@@ -120,18 +113,18 @@ TEST_CASE("why a build was a miss is told in the past tense with the time") {
 }
 
 TEST_CASE("the tier is named once: in the sentence of a hit, else below") {
-  FakeExplanation answer;
-  answer.tier = CCCL_CACHE_TIER_DISK;
+  Explanation answer{.verdict = "differs"};
+  answer.tier = "disk";
   CHECK(Has(Told(answer).output, "now in the tier disk\n"));
-  answer.verdict = CCCL_CACHE_VERDICT_HIT;
+  answer.verdict = "hit";
   CHECK(Told(answer).output == "a hit: the artifact lies in the tier disk\n");
 }
 
 TEST_CASE("of an entry that was dropped and came back the first words are that it is a hit") {
-  FakeExplanation answer;
-  answer.verdict = CCCL_CACHE_VERDICT_EVICTED;
+  Explanation answer{.verdict = "differs"};
+  answer.verdict = "evicted";
   CHECK(Told(answer).output.starts_with("evicted: "));
-  answer.tier = CCCL_CACHE_TIER_MEMORY;
+  answer.tier = "memory";
   const std::string text = Told(answer).output;
   CHECK(text.starts_with("a hit now: the artifact lies in the tier memory"));
   CHECK(Has(text, "evicted: "));
@@ -139,26 +132,25 @@ TEST_CASE("of an entry that was dropped and came back the first words are that i
 }
 
 TEST_CASE("the tiers that were asked stand in one line, with the reasons") {
-  FakeExplanation answer;
+  Explanation answer{.verdict = "differs"};
   CHECK_FALSE(Has(Told(answer).output, "asked"));
-  answer.tiers = {{},
-                  {CCCL_CACHE_TIER_DISK, CCCL_CACHE_FINDING_HAS_IT},
-                  {CCCL_CACHE_TIER_REMOTE, CCCL_CACHE_FINDING_NOT_CONNECTED, "it \033[2Jrefused"}};
+  answer.tiers = {
+      {"memory", "no-entry"}, {"disk", "has-it"}, {"remote", "not-connected", "it \033[2Jrefused"}};
   CHECK(Has(Told(answer).output,
             "\nasked: memory (no entry), disk (has it), remote (not connected: it ?[2Jrefused)\n"));
   CHECK(Has(Told(answer, {.json = true}).output, "\"finding\": \"not-connected\""));
 }
 
 TEST_CASE("the nearest build is named where there is one") {
-  FakeExplanation answer;
+  Explanation answer{.verdict = "differs"};
   CHECK_FALSE(Has(Told(answer).output, "nearest: "));
-  answer.nearest_key = "0123";
+  answer.nearest = {"0123", "built", 1'000'000'000'123};
   CHECK(Has(Told(answer).output, "nearest: 0123, built at "));
 }
 
 TEST_CASE("times for scripts are UTC with milliseconds, and empty where there are none") {
-  FakeExplanation answer;
-  answer.nearest_key = "0123";
+  Explanation answer{.verdict = "differs"};
+  answer.nearest = {"0123", "built", 1'000'000'000'123};
   const std::string none = Told(answer, {.json = true}).output;
   CHECK(Has(none, "\"since\": \"\""));
   CHECK(Has(none, "\"time\": \"2001-09-09T01:46:40.123Z\""));
@@ -167,11 +159,11 @@ TEST_CASE("times for scripts are UTC with milliseconds, and empty where there ar
 }
 
 TEST_CASE("a reason is told once: in the sentence, or on a line of its own") {
-  FakeExplanation answer;
+  Explanation answer{.verdict = "differs"};
   answer.reason = "compared with nothing";
-  answer.verdict = CCCL_CACHE_VERDICT_HIT;
+  answer.verdict = "hit";
   CHECK(Has(Told(answer).output, "\ncompared with nothing\n"));
-  answer.verdict = CCCL_CACHE_VERDICT_FAILED;
+  answer.verdict = "failed";
   const std::string text = Told(answer).output;
   CHECK(text.find("compared with nothing") == text.rfind("compared with nothing"));
 }

@@ -8,10 +8,6 @@
 
 #include "tests/unit/cli/fake_library.h"
 
-struct cccl_cache_activity {};
-struct cccl_cache_json {
-  std::string text;
-};
 struct cccl_cache_deposits {};
 struct cccl_cache_toolchains {};
 struct cccl_cache_info {};
@@ -20,7 +16,6 @@ namespace {
 
 const std::string kVersion = "1.2.3";
 const std::string kPlace = "/cuda";
-const std::string kNvrtc = "nvrtc";
 
 nlohmann::json Statistics() {
   nlohmann::json answer = {{"statistics", nlohmann::json::array()}, {"version", kVersion}};
@@ -39,9 +34,24 @@ nlohmann::json Statistics() {
   return answer;
 }
 
-nlohmann::json AnswerTo(std::string_view question) {
-  if (question == "stats") return Statistics();
-  return nlohmann::json::object();
+nlohmann::json Activity() {
+  nlohmann::json answer = {{"slots", 2}, {"running", 1}};
+  for (const FakeFlight& each : Library().flights) {
+    answer["flights"].push_back({{"key", each.key},
+                                 {"kind", each.kind},
+                                 {"toolchain", kVersion},
+                                 {"state", each.state},
+                                 {"waiters", each.waiters},
+                                 {"age_ms", 3000},
+                                 {"running_ms", 2500},
+                                 {"estimate_ms", 4000},
+                                 {"uid", 1000}});
+  }
+  for (const std::string& each : Library().compile_errors) {
+    answer["failures"].push_back(
+        {{"time_ms", 1'000'000'000'000}, {"kind", "nvrtc"}, {"uid", 1000}, {"error", each}});
+  }
+  return answer;
 }
 
 template <typename Answer>
@@ -69,17 +79,23 @@ cccl_cache_status WriteSnapshot(const char* function, int fd,
 
 }  // namespace
 
-cccl_cache_status cccl_cache_query(cccl_cache_client*, const char* question,
-                                   const cccl_cache_query_options*, cccl_cache_json** answer,
-                                   cccl_cache_error** error) {
-  const cccl_cache_status failure = FakeFailure(question, error);
-  if (failure == CCCL_CACHE_OK) *answer = new cccl_cache_json{AnswerTo(question).dump()};
-  return failure;
+std::string FakeAnswer(std::string_view question) {
+  const FakeLibrary& library = Library();
+  nlohmann::json answer = nlohmann::json::object();
+  if (question == "stats") answer = Statistics();
+  if (question == "activity") answer = Activity();
+  if (question == "explain") answer = {{"verdict", library.verdict}};
+  if (question == "evict") {
+    answer = {{"entries", library.evicted}, {"bytes", 2048 * library.evicted}};
+  }
+  if (question == "verify") {
+    answer = {{"entries", library.verified},
+              {"bytes", 2048},
+              {"broken", library.broken},
+              {"unreadable", library.unreadable}};
+  }
+  return answer.dump();
 }
-cccl_cache_bytes cccl_cache_json_text(const cccl_cache_json* answer) {
-  return FakeBytes(answer->text);
-}
-void cccl_cache_json_free(cccl_cache_json* answer) { delete answer; }
 
 cccl_cache_status cccl_cache_list_deposits(cccl_cache_client*, uint32_t,
                                            cccl_cache_deposits** deposits,
@@ -228,60 +244,3 @@ cccl_cache_status cccl_cache_snapshot_list(int, cccl_cache_snapshot_visit visit,
   }
   return CCCL_CACHE_OK;
 }
-
-cccl_cache_status cccl_cache_evict(cccl_cache_client*, const cccl_cache_eviction_filter* filter,
-                                   cccl_cache_evict_progress progress, void* context, uint32_t,
-                                   cccl_cache_evicted* evicted, cccl_cache_error** error) {
-  for (size_t i = 0; i < filter->key_count; ++i) {
-    Library().evicted_keys.emplace_back(filter->keys[i].data, filter->keys[i].size);
-  }
-  Library().evicted_toolchain.assign(filter->toolchain.data, filter->toolchain.size);
-  Library().unused_seconds = filter->unused_seconds;
-  Library().evict_all = filter->all != 0;
-  progress(&Library().evicted, context);
-  *evicted = Library().evicted;
-  return FakeFailure("evict", error);
-}
-
-cccl_cache_status cccl_cache_verify(cccl_cache_client*, cccl_cache_verify_progress progress,
-                                    void* context, uint32_t, cccl_cache_verified* verified,
-                                    cccl_cache_error** error) {
-  progress(&Library().verified, context);
-  *verified = Library().verified;
-  return FakeFailure("verify", error);
-}
-
-cccl_cache_status cccl_cache_get_activity(cccl_cache_client*, uint32_t,
-                                          cccl_cache_activity** activity,
-                                          cccl_cache_error** error) {
-  return Ask("get_activity", activity, error);
-}
-void cccl_cache_activity_describe(const cccl_cache_activity*, cccl_cache_activity_info* info) {
-  info->slots = 2;
-  info->running = 1;
-  info->flight_count = Library().flights.size();
-  info->failure_count = Library().compile_errors.size();
-}
-void cccl_cache_activity_flight(const cccl_cache_activity*, size_t index,
-                                cccl_cache_flight* flight) {
-  const FakeFlight& fake = Library().flights[index];
-  flight->key = FakeBytes(fake.key);
-  flight->kind = FakeBytes(fake.kind);
-  flight->toolchain = FakeBytes(kVersion);
-  flight->state = fake.state;
-  flight->waiters = fake.waiters;
-  flight->age_ms = 3000;
-  flight->running_ms = 2500;
-  flight->estimate_ms = 4000;
-  flight->uid = 1000;
-}
-void cccl_cache_activity_user(const cccl_cache_activity*, size_t, cccl_cache_user_queue*) {}
-void cccl_cache_activity_zygote(const cccl_cache_activity*, size_t, cccl_cache_zygote*) {}
-void cccl_cache_activity_failure(const cccl_cache_activity*, size_t index,
-                                 cccl_cache_failure* failure) {
-  failure->time_ms = 1'000'000'000'000;
-  failure->kind = FakeBytes(kNvrtc);
-  failure->uid = 1000;
-  failure->error = FakeBytes(Library().compile_errors[index]);
-}
-void cccl_cache_activity_free(cccl_cache_activity* activity) { delete activity; }

@@ -13,12 +13,14 @@ struct cccl_cache_error {
   std::string message;
 };
 struct cccl_cache_client {};
+struct cccl_cache_json {
+  std::string text = FakeAnswer("explain");
+};
 struct cccl_cache_result {
   const FakeResult fake = Library().builds++ == 1 && Library().second_result
                               ? *Library().second_result
                               : Library().result;
 };
-struct cccl_cache_explanation {};
 
 FakeLibrary& Library() {
   static FakeLibrary library;
@@ -163,63 +165,38 @@ void cccl_cache_result_lowered_name(const cccl_cache_result* result, size_t inde
   name->lowered = FakeBytes(result->fake.lowered_names[index].second);
 }
 void cccl_cache_result_free(cccl_cache_result* result) { delete result; }
-
-cccl_cache_status cccl_cache_explain_key(cccl_cache_client*, cccl_cache_bytes key, uint32_t,
-                                         cccl_cache_explanation** explanation,
-                                         cccl_cache_error** error) {
-  Library().name = Text(key);
-  const cccl_cache_status failure = FakeFailure("explain_key", error);
-  if (failure == CCCL_CACHE_OK) *explanation = new cccl_cache_explanation;
-  return failure;
-}
 cccl_cache_status cccl_cache_explain_nvrtc(cccl_cache_client*, const cccl_cache_nvrtc* program,
                                            const cccl_cache_build_options* options,
-                                           cccl_cache_explanation** explanation,
-                                           cccl_cache_error** error) {
-  return Ask("explain_nvrtc", program, options, explanation, error);
+                                           cccl_cache_json** answer, cccl_cache_error** error) {
+  return Ask("explain_nvrtc", program, options, answer, error);
 }
 cccl_cache_status cccl_cache_explain_link(cccl_cache_client*, const cccl_cache_link* program,
                                           const cccl_cache_build_options* options,
-                                          cccl_cache_explanation** explanation,
-                                          cccl_cache_error** error) {
-  return Ask("explain_link", program, options, explanation, error);
+                                          cccl_cache_json** answer, cccl_cache_error** error) {
+  return Ask("explain_link", program, options, answer, error);
 }
 cccl_cache_status cccl_cache_explain_nvvm(cccl_cache_client*, const cccl_cache_nvvm* program,
                                           const cccl_cache_build_options* options,
-                                          cccl_cache_explanation** explanation,
-                                          cccl_cache_error** error) {
-  return Ask("explain_nvvm", program, options, explanation, error);
+                                          cccl_cache_json** answer, cccl_cache_error** error) {
+  return Ask("explain_nvvm", program, options, answer, error);
 }
 
-void cccl_cache_explanation_describe(const cccl_cache_explanation*,
-                                     cccl_cache_explanation_info* info) {
-  const FakeExplanation& explanation = Library().explanation;
-  info->verdict = explanation.verdict;
-  info->tier = explanation.tier;
-  info->reason = FakeBytes(explanation.reason);
-  info->since_ms = explanation.since_ms;
-  info->nearest_key = FakeBytes(explanation.nearest_key);
-  info->nearest_outcome = CCCL_CACHE_BUILT;
-  info->nearest_time_ms = 1'000'000'000'123;
-  info->difference_count = explanation.differences.size();
-  info->more_differences = explanation.more_differences;
-  info->tier_count = explanation.tiers.size();
+cccl_cache_status cccl_cache_query(cccl_cache_client*, const char* question,
+                                   const cccl_cache_query_options* options,
+                                   cccl_cache_json** answer, cccl_cache_error** error) {
+  Library().arguments.clear();
+  for (size_t i = 0; i < options->argument_count; ++i) {
+    Library().arguments.push_back(Text(options->arguments[i]));
+  }
+  const cccl_cache_status failure = FakeFailure(question, error);
+  if (failure != CCCL_CACHE_OK) return failure;
+  *answer = new cccl_cache_json{FakeAnswer(question)};
+  if (options->progress != nullptr) {
+    options->progress(FakeBytes((*answer)->text), options->context);
+  }
+  return CCCL_CACHE_OK;
 }
-void cccl_cache_explanation_tier(const cccl_cache_explanation*, size_t index,
-                                 cccl_cache_tier_look* look) {
-  const FakeTierLook& fake = Library().explanation.tiers[index];
-  look->tier = fake.tier;
-  look->finding = fake.finding;
-  look->reason = FakeBytes(fake.reason);
+cccl_cache_bytes cccl_cache_json_text(const cccl_cache_json* answer) {
+  return FakeBytes(answer->text);
 }
-void cccl_cache_explanation_difference(const cccl_cache_explanation*, size_t index,
-                                       cccl_cache_difference* difference) {
-  const FakeDifference& fake = Library().explanation.differences[index];
-  difference->field = fake.field;
-  difference->name = FakeBytes(fake.name);
-  difference->was = FakeBytes(fake.was);
-  difference->is = FakeBytes(fake.is);
-  difference->was_lines = fake.was_lines;
-  difference->is_lines = fake.is_lines;
-}
-void cccl_cache_explanation_free(cccl_cache_explanation* explanation) { delete explanation; }
+void cccl_cache_json_free(cccl_cache_json* answer) { delete answer; }

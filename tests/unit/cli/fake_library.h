@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,32 +21,6 @@ struct FakeResult {
   std::vector<std::pair<std::string, std::string>> lowered_names;
   cccl_cache_tier tier = CCCL_CACHE_TIER_NONE;
   std::string key;
-};
-
-struct FakeDifference {
-  cccl_cache_difference_field field;
-  std::string name;
-  std::string was;
-  std::string is;
-  uint64_t was_lines = 0;
-  uint64_t is_lines = 0;
-};
-
-struct FakeTierLook {
-  cccl_cache_tier tier = CCCL_CACHE_TIER_MEMORY;
-  cccl_cache_tier_finding finding = CCCL_CACHE_FINDING_NO_ENTRY;
-  std::string reason = {};
-};
-
-struct FakeExplanation {
-  cccl_cache_verdict verdict = CCCL_CACHE_VERDICT_DIFFERS;
-  cccl_cache_tier tier = CCCL_CACHE_TIER_NONE;
-  std::string reason;
-  uint64_t since_ms = 0;
-  std::string nearest_key;
-  std::vector<FakeDifference> differences;
-  uint64_t more_differences = 0;
-  std::vector<FakeTierLook> tiers;
 };
 
 struct FakeStatistic {
@@ -74,7 +49,7 @@ struct FakeToolchain {
 struct FakeFlight {
   std::string key;
   std::string kind = "nvrtc";
-  cccl_cache_flight_state state = CCCL_CACHE_FLIGHT_RUNNING;
+  std::string state = "running";
   uint64_t waiters = 1;
 };
 
@@ -95,7 +70,7 @@ struct FakeLibrary {
   FakeResult result;
   std::optional<FakeResult> second_result;  ///< of the second build; none: the same as the first
   size_t builds = 0;
-  FakeExplanation explanation;
+  std::string verdict = "differs";  ///< of an explanation
   std::vector<FakeStatistic> statistics;
   std::vector<FakeFlight> flights;
   std::vector<std::string> compile_errors;
@@ -110,8 +85,10 @@ struct FakeLibrary {
   std::vector<FakeItem> items;
   cccl_cache_snapshot_summary summary = {sizeof(cccl_cache_snapshot_summary), 1, 8, 0, 0};
   std::string written = "snapshot";  ///< by snapshot_create and snapshot_delta
-  cccl_cache_evicted evicted = {};
-  cccl_cache_verified verified = {};
+  uint64_t evicted = 0;              ///< entries of 2 KiB
+  uint64_t verified = 0;
+  uint64_t broken = 0;
+  uint64_t unreadable = 0;
 
   std::string called;  ///< the last function that asked something
   std::string socket;
@@ -121,16 +98,13 @@ struct FakeLibrary {
   /// "type name=contents"; headers, link inputs, modules. Paths of releases that are added.
   std::vector<std::string> inputs;
   std::string source;
-  std::string name;  ///< of the program; the key that was asked about
+  std::string name;  ///< of the program
   std::string environment;
   bool libdevice = false;
   uint32_t toolchain_major = 0;
   cccl_cache_artifact_kind wanted = CCCL_CACHE_PTX;
   bool all_users = false;
-  std::vector<std::string> evicted_keys;
-  std::string evicted_toolchain;
-  uint64_t unused_seconds = 0;
-  bool evict_all = false;
+  std::vector<std::string> arguments;  ///< of the last question
 };
 
 /// The library as the test that runs now set it up.
@@ -143,5 +117,8 @@ struct FreshLibrary {
 
 /// Not CCCL_CACHE_OK, with its error: the function is to fail.
 cccl_cache_status FakeFailure(const std::string& function, cccl_cache_error** error);
+
+/// What a question is answered, as JSON.
+std::string FakeAnswer(std::string_view question);
 
 inline cccl_cache_bytes FakeBytes(const std::string& text) { return {text.data(), text.size()}; }

@@ -8,35 +8,35 @@
 namespace cccl_cache::cli::progress_test {
 namespace {
 
-cccl_cache_flight Queued(uint32_t uid, uint64_t age_ms) {
-  return {.state = CCCL_CACHE_FLIGHT_QUEUED, .age_ms = age_ms, .uid = uid};
+Flight Queued(uint32_t uid, uint64_t age_ms) {
+  return {.state = "queued", .age_ms = age_ms, .uid = uid};
 }
 
 TEST_CASE("a build that is compiled tells for how long, and how long earlier ones took") {
-  std::vector<cccl_cache_flight> flights = {
+  std::vector<Flight> flights = {
       Queued(1, 9'000),
-      {.state = CCCL_CACHE_FLIGHT_RUNNING, .running_ms = 2'500, .uid = 1, .of_this_process = 1}};
+      {.state = "running", .running_ms = 2'500, .uid = 1, .of_this_process = true}};
   CHECK(DescribeWait(flights, 1) == "compiling for 2.5 s");
   flights.back().estimate_ms = 4'000;
   CHECK(DescribeWait(flights, 1) == "compiling for 2.5 s, earlier ones took 4.0 s");
 }
 
 TEST_CASE("a build that waits tells for how long, and how many of its user's wait") {
-  std::vector<cccl_cache_flight> flights = {Queued(1, 9'000), Queued(2, 8'000), Queued(1, 1'000),
-                                            Queued(1, 3'000)};
-  flights.back().of_this_process = 1;
+  std::vector<Flight> flights = {Queued(1, 9'000), Queued(2, 8'000), Queued(1, 1'000),
+                                 Queued(1, 3'000)};
+  flights.back().of_this_process = true;
   CHECK(DescribeWait(flights, 1) == "waiting for a compiler for 3.0 s; 3 of yours wait");
 }
 
 TEST_CASE("an administrator's build that waits with another user's counts none of that user's") {
-  std::vector<cccl_cache_flight> flights = {Queued(1, 9'000), Queued(1, 3'000)};
-  flights.back().of_this_process = 1;
+  std::vector<Flight> flights = {Queued(1, 9'000), Queued(1, 3'000)};
+  flights.back().of_this_process = true;
   CHECK(DescribeWait(flights, 0) == "waiting for a compiler for 3.0 s");
 }
 
 TEST_CASE("a process without a flight has nothing to tell") {
   CHECK(DescribeWait({}, 1).empty());
-  const std::vector<cccl_cache_flight> of_another = {Queued(1, 1'000)};
+  const std::vector<Flight> of_another = {Queued(1, 1'000)};
   CHECK(DescribeWait(of_another, 1).empty());
 }
 

@@ -12,14 +12,15 @@
 namespace cccl_cache::cli::top::top_model_test {
 namespace {
 
-Flight Running(const std::string& key, double running, uint64_t waiters = 1) {
+Flight Running(const std::string& key, double seconds, uint64_t waiters = 1) {
+  const auto running = static_cast<uint64_t>(1000 * seconds);
   return {.key = key,
           .kind = "nvrtc",
           .toolchain = "13.0 00000000",
-          .state = CCCL_CACHE_FLIGHT_RUNNING,
+          .state = "running",
           .waiters = waiters,
-          .age = running,
-          .running = running,
+          .age_ms = running,
+          .running_ms = running,
           .uid = 1000};
 }
 
@@ -27,7 +28,7 @@ View ViewOf(std::vector<Flight> flights) {
   View view;
   view.socket = "/socket";
   view.sample.emplace();
-  view.sample->flights = std::move(flights);
+  view.sample->activity.flights = std::move(flights);
   return view;
 }
 
@@ -75,10 +76,10 @@ TEST_CASE("the sparkline has a character for each second, blank where nothing wa
 TEST_CASE(
     "the memory that compiles are expected to need has a line, with its limit if there is one") {
   View view = ViewOf({});
-  view.sample->totals.compile_memory_bytes = 3ull << 29;
+  view.sample->activity.compile_memory_bytes = 3ull << 29;
   CHECK(Has(Text(view), "memory  1.5 GiB expected, 0 compiles wait for it\n"));
-  view.sample->totals.compile_memory_limit_bytes = 2ull << 30;
-  view.sample->totals.waiting_for_memory = 4;
+  view.sample->activity.compile_memory_limit_bytes = 2ull << 30;
+  view.sample->activity.waiting_for_memory = 4;
   CHECK(Has(Text(view), "memory  1.5 GiB expected of 2.0 GiB, 4 compiles wait for it\n"));
   CHECK(Has(Json(*view.sample), "\"waiting_for_memory\": 4"));
   CHECK(Has(Json(*view.sample), "\"compile_memory_limit_bytes\": 2147483648"));
@@ -95,7 +96,7 @@ TEST_CASE("a Redis that nodes share has a line, and none where there is no such 
                           {"remote_untrusted_total", "", 2},  {"remote_corrupt_total", "", 3},
                           {"remote_unwritten_bytes", "", 0},  {"remote_leases_held", "", 1}};
   auto client = Client::Open();
-  view.sample = Read(nullptr, *AskStatistics(*client));
+  view.sample = Read({}, *AskStatistics(*client));
   CHECK(Has(Text(view),
             "remote  connected, 1,204 hits, 1,410 lookups, 3 late, 5 refused, outbox 0 bytes, 1 "
             "lease\n"));
@@ -139,7 +140,7 @@ TEST_CASE("a filter that hides all rows is not taken for an idle daemon") {
 TEST_CASE("no screen is too small, and none is overrun") {
   View view = ViewOf(std::vector<Flight>(50, Running("aaaaaaaa", 1)));
   view.problem = std::string(500, 'p');
-  view.sample->failures.resize(20, {0, "nvrtc", 1000, "", std::string(500, '\xe9')});
+  view.sample->activity.failures.resize(20, {0, "nvrtc", 1000, "", std::string(500, '\xe9')});
   for (const size_t rows : {0, 1, 2, 5, 10, 24, 200}) {
     for (const size_t columns : {0, 1, 8, 40, 300}) {
       const std::vector<Line> lines = Layout(view, {rows, columns});
@@ -172,7 +173,7 @@ TEST_CASE("the selected flight is marked and always seen") {
 
 TEST_CASE("each row can be selected, also where users build the same key") {
   View view = ViewOf({Running("same", 1), Running("same", 2), Running("other", 3)});
-  view.sample->flights[1].uid = 1001;
+  view.sample->activity.flights[1].uid = 1001;
   std::vector<RowId> selected;
   for (const int by : {1, 1, 1, 1, -1, -1, -1}) {
     MoveSelection(view, by);
@@ -189,8 +190,8 @@ TEST_CASE("each row can be selected, also where users build the same key") {
 TEST_CASE("texts of others do not steer the terminal") {
   View view = ViewOf({Running("\x1b[2J", 1)});
   view.sample->version = "\x1b]0;x\x07";
-  view.sample->flights[0].kind = "\u009b31m";
-  view.sample->failures = {{0, "\x1b", 1000, "", "a\x1b[31mb"}};
+  view.sample->activity.flights[0].kind = "\u009b31m";
+  view.sample->activity.failures = {{0, "\x1b", 1000, "", "a\x1b[31mb"}};
   view.page = {};
   for (const std::string& text : {Joined(Layout(view, {24, 80})), Text(view)}) {
     CHECK_FALSE(Has(text, "\x1b"));
@@ -241,7 +242,7 @@ TEST_CASE("top --once prints what there is, and with --json as an object") {
 
 TEST_CASE("top --once ends with the code of what went wrong") {
   const FreshLibrary fresh;
-  const char* const function = GENERATE("get_activity", "stats");
+  const char* const function = GENERATE("activity", "stats");
   Library().failures = {{function, CCCL_CACHE_NO_DAEMON}};
   CHECK(RunCommand({"top", "--once"}).exit_code == kNoDaemon);
 }

@@ -17,19 +17,19 @@ const std::string kKey(64, 'a');
 
 TEST_CASE("evict passes on what is to go, and tells what went") {
   const FreshLibrary fresh;
-  Library().evicted = {sizeof(cccl_cache_evicted), 2, 4096};
+  Library().evicted = 2;
   const Said said = RunCommand({"evict", kKey, "0123abcd"});
   CHECK(said.exit_code == 0);
   CHECK(said.output == "evicted 2 entries, 4.0 KiB\n");
   CHECK(said.errors.empty());
-  CHECK(Library().evicted_keys == std::vector<std::string>{kKey, "0123abcd"});
+  CHECK(Library().arguments == std::vector<std::string>{"keys=" + kKey, "keys=0123abcd"});
   CHECK(RunCommand({"evict", "--older-than", "30d"}).exit_code == 0);
-  CHECK(Library().unused_seconds == 30 * 86'400);
+  CHECK(Library().arguments == std::vector<std::string>{"unused_s=2592000"});
   CHECK(RunCommand({"evict", "--toolchain", "89abcdef"}).exit_code == 0);
-  CHECK(Library().evicted_toolchain == "89abcdef");
+  CHECK(Library().arguments == std::vector<std::string>{"toolchain=89abcdef"});
   CHECK(RunCommand({"evict", "--all", "--yes"}, {.json = true}).output ==
         "{\n  \"format_version\": 1,\n  \"entries\": 2,\n  \"bytes\": 4096\n}\n");
-  CHECK(Library().evict_all);
+  CHECK(Library().arguments == std::vector<std::string>{"all=true"});
 }
 
 TEST_CASE(
@@ -75,15 +75,15 @@ TEST_CASE("evict and verify pass on why they are refused") {
 
 TEST_CASE("verify ends with 1 if something was broken or unreadable") {
   const FreshLibrary fresh;
-  Library().verified = {sizeof(cccl_cache_verified), 3, 2048, 3, 2048, 0, 0};
+  Library().verified = 3;
   CHECK(RunCommand({"verify"}).output == "verified 3 entries, 2.0 KiB: all sound\n");
   CHECK(RunCommand({"verify"}).exit_code == 0);
-  Library().verified.broken = 1;
+  Library().broken = 1;
   const Said broken = RunCommand({"verify"});
   CHECK(broken.exit_code == 1);
   CHECK(broken.output == "verified 3 entries, 2.0 KiB: 1 broken, dropped\n");
-  Library().verified.broken = 0;
-  Library().verified.unreadable = 2;
+  Library().broken = 0;
+  Library().unreadable = 2;
   const Said unreadable = RunCommand({"verify"}, {.json = true});
   CHECK(unreadable.exit_code == 1);
   CHECK(Has(unreadable.output, "\"unreadable\": 2"));

@@ -152,24 +152,6 @@ TEST_CASE("a wrong use of explain is a wrong command line, and the error says wh
   CHECK(cli.Run({"explain", kKey}).exit_code == 5);
 }
 
-TEST_CASE("the C++ interface hands out the explanation field by field") {
-  Fixture fixture;
-  auto client = cccl_cache::Client::Open(fixture.daemon.socket());
-  REQUIRE(client.ok());
-  cccl_cache::NvrtcBuild build;
-  build.source = "source";
-  const auto explanation = client->Explain(build);
-  REQUIRE(explanation.ok());
-  CHECK(explanation->verdict() == "differs");
-  CHECK(explanation->nearest_key() == kNearest);
-  CHECK(explanation->info().nearest_outcome == CCCL_CACHE_BUILT);
-  const auto differences = explanation->differences();
-  REQUIRE(differences.size() == 2);
-  CHECK(differences[0].field == CCCL_CACHE_FIELD_HEADER);
-  CHECK(differences[0].name == "inc/a.h");
-  CHECK(differences[1].is_lines == 2);
-}
-
 TEST_CASE("explain ends when the daemon asks for the same files again and again") {
   int times = 0;
   StandInAnswers answers;

@@ -137,7 +137,6 @@ TEST_CASE("an index that is not below the count is answered with nothing, by eac
     return grpc::Status::OK;
   };
   answers.list_deposits = [](const auto&, auto*) { return grpc::Status::OK; };
-  answers.explain = [](auto*, const auto&, auto*) { return grpc::Status::OK; };
   StandInDaemon daemon(directory / "socket", std::move(answers));
   const std::string socket = daemon.socket();
   cccl_cache_open_options options = {};
@@ -178,15 +177,6 @@ TEST_CASE("an index that is not below the count is answered with nothing, by eac
                    [&](auto* item) { cccl_cache_deposits_item(deposits, 0, item); }));
   cccl_cache_deposits_free(deposits);
 
-  const std::string key(64, 'a');
-  cccl_cache_explanation* explanation = nullptr;
-  REQUIRE(cccl_cache_explain_key(client, {key.data(), key.size()}, 0, &explanation, nullptr) ==
-          CCCL_CACHE_OK);
-  CHECK(zeros_from(cccl_cache_difference(),
-                   [&](auto* item) { cccl_cache_explanation_difference(explanation, 0, item); }));
-  CHECK(zeros_from(cccl_cache_tier_look(),
-                   [&](auto* item) { cccl_cache_explanation_tier(explanation, 0, item); }));
-  cccl_cache_explanation_free(explanation);
   cccl_cache_close(client);
 }
 

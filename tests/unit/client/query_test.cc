@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <catch2/catch.hpp>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "cccl_cache/client.h"
 #include "tests/support/temporary_directory.h"
@@ -24,6 +26,48 @@ TEST_CASE("a question is answered with the daemon's reply as JSON") {
   const auto stats = client->Query("stats", {"detailed=true"});
   REQUIRE(stats.ok());
   CHECK(stats->find("\"version\": \"1.2.3\"") != std::string::npos);
+}
+
+namespace {
+
+/// Evicts so many entries, one in each reply.
+StandInAnswers Evicting(int entries, const grpc::Status& status = grpc::Status::OK) {
+  StandInAnswers answers;
+  answers.evict = [=](const v1::EvictRequest& request, grpc::ServerWriter<v1::EvictReply>* writer) {
+    v1::EvictReply reply;
+    for (int i = 1; request.all() && i <= entries; ++i) {
+      reply.set_entries(i);
+      writer->Write(reply);
+    }
+    return status;
+  };
+  return answers;
+}
+
+}  // namespace
+
+TEST_CASE("of several replies each tells the progress, and the last one is the answer") {
+  const TemporaryDirectory directory;
+  const StandInDaemon daemon(directory / "socket", Evicting(3));
+  std::vector<std::string> seen;
+  const auto evicted = Client::Open(daemon.socket())
+                           ->Query("evict", {"all=true"}, {},
+                                   [&seen](std::string_view json) { seen.emplace_back(json); });
+  REQUIRE(evicted.ok());
+  REQUIRE(seen.size() == 3);
+  CHECK(seen.front() == "{\n  \"entries\": 1,\n  \"bytes\": 0\n}\n");
+  CHECK(*evicted == seen.back());
+}
+
+TEST_CASE("an error of the daemon is passed on, and no answer is one") {
+  const TemporaryDirectory directory;
+  const StandInDaemon silent(directory / "silent", Evicting(0));
+  const auto none = Client::Open(silent.socket())->Query("evict", {"all=true"});
+  CHECK(none.error().status == CCCL_CACHE_PROTOCOL);
+  const grpc::Status refusal(grpc::StatusCode::PERMISSION_DENIED, "not you");
+  const StandInDaemon refusing(directory / "refusing", Evicting(1, refusal));
+  const auto refused = Client::Open(refusing.socket())->Query("evict", {"all=true"});
+  CHECK(refused.error().message == "not you");
 }
 
 TEST_CASE("a question that the library does not know is refused, and so is an argument") {
