@@ -47,7 +47,7 @@ TEST_CASE("containers that would hold more than a half together make room among 
   CHECK(usage.MustGiveWay(kAlice, 20) == 1001);
 }
 
-TEST_CASE("a uid whose account is not known counts as itself, and as its account once it is") {
+TEST_CASE("a uid counts as itself until its account is known") {
   std::map<uid_t, Account> known;
   AccountUsage usage({.per_account = 100, .in_all = 150}, [&](uid_t uid) {
     const auto found = known.find(uid);
@@ -92,7 +92,7 @@ TEST_CASE("the bytes that a uid holds move with it to another account") {
   CHECK(usage.LargestBeside(kAlice, 1000) == kFirst);
 }
 
-TEST_CASE("where nobody holds anything, nobody can give way") {
+TEST_CASE("without holders no uid can give way") {
   AccountUsage usage({.per_account = 1, .in_all = 1});
   CHECK_FALSE(usage.MustGiveWay(kAlice, 2));
 }

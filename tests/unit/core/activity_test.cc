@@ -87,8 +87,7 @@ TEST_CASE("an administrator sees all flights, those that run first") {
   CHECK(seen.accounts[0].queued == 1);
 }
 
-TEST_CASE(
-    "a user sees the flights that it waits for, as if nobody else did, and no other's queue") {
+TEST_CASE("a user sees only its own flights, without other waiters, and its own queue") {
   Busy busy;
   busy.Start("a", kAlice);
   busy.Start("a", kBob);
@@ -115,7 +114,7 @@ TEST_CASE("a process finds the flights that it waits for itself") {
   CHECK(seen.flights[1].of_asker);
 }
 
-TEST_CASE("the uid that stands for many users sees no flights and explains none") {
+TEST_CASE("the overflow uid sees no flights and explains none") {
   const Peer nobody{kOverflowUid, kOverflowUid, {}, 9};
   Busy busy;
   busy.Start("a", nobody);
@@ -137,7 +136,7 @@ TEST_CASE("no more flights are listed than the bound, and the rest is counted") 
   CHECK(seen.flights[0].state == FlightState::kRunning);
 }
 
-TEST_CASE("a flight's key finds its build for those who wait for it, for nobody else") {
+TEST_CASE("a flight's key finds its build for its waiters alone") {
   Busy busy;
   busy.Start("a", kAlice);
   const Digest key = busy.Seen(kAlice).flights.at(0).key;

@@ -57,7 +57,7 @@ class Scene {
   AsyncLookups looks;
 };
 
-TEST_CASE("a build goes on when its files were looked at, and no thread that brought it waits") {
+TEST_CASE("a build continues after its files were read, and no serving thread waits") {
   Stall stall;
   Scene scene;
   std::atomic<bool> looked = false;
@@ -93,7 +93,7 @@ TEST_CASE("a caller that leaves while its look-up is parked is gone: nothing fol
   CHECK(scene.table.WaitUntilIdle(milliseconds(0)));
 }
 
-TEST_CASE("files that hang end the build, with what to look at") {
+TEST_CASE("files that hang end the build, and the error names the files") {
   Scene scene({milliseconds(1), std::chrono::minutes(10)});
   // What hangs may go on after the test's own things are gone.
   const auto hang = std::make_shared<Stall>();
@@ -131,7 +131,7 @@ TEST_CASE("a caller that sends its files is not held up by a disk that hangs, no
   hangs->End();
 }
 
-TEST_CASE("an artifact read of the disk goes on with that") {
+TEST_CASE("a build continues with the artifact read from the disk") {
   Scene scene;
   scene.looks.AtDisk(
       scene.Waits(), [] {}, scene.Then("read"), scene.Then("without"));

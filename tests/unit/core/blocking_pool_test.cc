@@ -57,7 +57,7 @@ TEST_CASE("a disk that hangs holds up its own user alone") {
   disk.Answer();
 }
 
-TEST_CASE("a user with too many checks waiting is told to come back") {
+TEST_CASE("a user with too many waiting checks gets a retry time") {
   HangingDisk disk;
   BlockingPool checks({.threads_per_uid = 1, .waiting_per_uid = 2, .threads = 16});
   std::optional<Error> refused;
@@ -81,7 +81,7 @@ TEST_CASE("a user gets no thread while others have them all") {
   disk.Answer();
 }
 
-TEST_CASE("a user whose thread can't be started is told to come back, and others go on") {
+TEST_CASE("a user without a thread gets a retry time, and other users are served") {
   HangingDisk disk;
   BlockingPool checks({.threads_per_uid = 2, .waiting_per_uid = 2, .threads = 16});
   std::promise<void> done;
@@ -246,7 +246,7 @@ class Late {
   std::promise<void> late_;
 };
 
-TEST_CASE("a look that takes longer than one may is late, and what stands behind it alone too") {
+TEST_CASE("a look above the time limit is late, and so are the looks that only it blocks") {
   HangingDisk disk;
   Late first;
   Late behind;
@@ -305,7 +305,7 @@ TEST_CASE(
   CHECK(IsServed(checks, 1));
 }
 
-TEST_CASE("the end of a look that was late is told to those who ask for it") {
+TEST_CASE("the end of a late look is reported if asked for") {
   HangingDisk disk;
   Late late;
   Late ended;
@@ -337,7 +337,7 @@ TEST_CASE("the follower of a late look is gone with the owner, or once the look 
   disk.Answer();
 }
 
-TEST_CASE("looks that use what goes after the owner are waited for") {
+TEST_CASE("closing waits for looks that use the owner's objects") {
   std::promise<void> begun;
   std::atomic<bool> ended{false};
   {

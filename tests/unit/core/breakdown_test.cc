@@ -86,7 +86,7 @@ TEST_CASE("deposits count for their user, with builds or without") {
   CHECK(taken.count("deposits_by_user_total{user=\"8\",outcome=\"joined\"}") == 0);
 }
 
-TEST_CASE("a user who is no administrator learns nothing of others") {
+TEST_CASE("a user without administrator rights learns nothing of others") {
   BuildBreakdown breakdown;
   Add(breakdown, 7, Answered(Outcome::kBuilt, 2s));
   Add(breakdown, 8, Answered(Outcome::kBuilt, 2s));

@@ -89,7 +89,7 @@ TEST_CASE("an entry of an upper tier is not put into the lower one by being foun
   CHECK(scene.lower.size() == 0);
 }
 
-TEST_CASE("a user's own entry comes before what all share, and no other user sees it") {
+TEST_CASE("a user's own entry comes before shared ones, and no other user sees it") {
   Scene scene;
   scene.upper.Put(kKey, MakeArtifact("shared"));
   REQUIRE(scene.own.Put(kAlice, kKey, MakeArtifact("own"), 1));
@@ -101,8 +101,7 @@ TEST_CASE("a user's own entry comes before what all share, and no other user see
   CHECK(scene.cache.WhereIs(kKey, kBob) == TierName::kMemory);
 }
 
-TEST_CASE(
-    "a user's own entry that only the disk has keeps what all share from being told at once") {
+TEST_CASE("a user's own entry on the disk delays the answer from shared entries") {
   Scene scene;
   scene.upper.Put(kKey, MakeArtifact("shared"));
   REQUIRE(scene.own.Put(kAlice, kKey, MakeArtifact("own"), 1));
@@ -126,7 +125,7 @@ TEST_CASE("a look-up may wait where a tier does, or the user has entries of that
   CHECK(Scene().cache.MayWait(*plan, kBob));
 }
 
-TEST_CASE("without users' own entries all have what all share") {
+TEST_CASE("without own entries all users get the shared ones") {
   MapTier upper(TierName::kMemory);
   EvictionLog eviction_log;
   BuildCache cache({&upper}, eviction_log, {});
@@ -137,7 +136,7 @@ TEST_CASE("without users' own entries all have what all share") {
   CHECK(cache.WhereIs(Sha256("none"), kAlice) == std::nullopt);
 }
 
-TEST_CASE("where an artifact is says the disk only if what it has there can be read") {
+TEST_CASE("the disk counts as an artifact's place only if the entry can be read") {
   Scene scene;
   scene.lower.Put(kKey, nullptr);  // there by its key, but it does not verify
   CHECK(scene.cache.WhereIs(kKey, kAlice) == std::nullopt);
@@ -166,7 +165,7 @@ TEST_CASE("a compile goes into all tiers under the key that its files make") {
   CHECK(manifest->closures[0].key == key);
 }
 
-TEST_CASE("of what can't be kept, nothing is") {
+TEST_CASE("an artifact that can't be kept leaves nothing behind") {
   Scene scene;
   const auto plan = Plan("a");
   FlightResult flight_result = GENERATE(0, 1) == 0 ? Compiled() : Failed();
@@ -322,7 +321,7 @@ TEST_CASE("a build that shows paths is written down as that, and its artifact is
   CHECK_FALSE(scene.cache.Find(KeyOf(plan->fingerprint, OneFile()), kAlice));
 }
 
-TEST_CASE("a disk whose manifest was not read stays as it is") {
+TEST_CASE("a manifest on the disk that was not read is not overwritten") {
   Scene scene;
   const auto plan = Plan("a");
   FlightResult flight_result = Compiled();
@@ -369,8 +368,7 @@ class FullTier final : public Tier {
   void Remove(const Digest&) override {}
 };
 
-TEST_CASE(
-    "an artifact that the disk does not take was not inserted, and the error says what to do") {
+TEST_CASE("an artifact that the disk refuses is not inserted, and the error names the remedy") {
   FullTier disk;
   EvictionLog eviction_log;
   BuildCache cache({&disk}, eviction_log, {});
@@ -397,7 +395,7 @@ TEST_CASE("a build that a user inserts for itself is that user's, with the files
   CHECK(scene.upper.size() + scene.lower.size() == 0);
 }
 
-TEST_CASE("of a user who has a manifest of its own nothing is told at once") {
+TEST_CASE("a user's own manifest on the disk prevents answers from memory") {
   Scene scene;
   const auto plan = Plan("a");
   REQUIRE(scene.cache.Insert(plan->fingerprint, OneFile(), MakeArtifact("shared")).ok());

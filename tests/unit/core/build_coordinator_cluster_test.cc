@@ -197,7 +197,7 @@ TEST_CASE("a compile for the cluster names no user of this node") {
   CHECK(manifests == 1);
 }
 
-TEST_CASE("other nodes are told when a compile comes to wait for files of one user") {
+TEST_CASE("other nodes learn that a compile depends on files of one user") {
   FakeCluster cluster;
   CompileElsewhere(cluster, "a", IncludesLocal, "one");
   REQUIRE(cluster.outside.size() == 1);
@@ -290,7 +290,7 @@ TEST_CASE("a build that other nodes have is explained as their hit, and nothing 
   CHECK(cluster.asked() == 0);
 }
 
-TEST_CASE("a program with headers of its own is explained by what they contain here") {
+TEST_CASE("a program with its own headers is explained by their contents on this node") {
   FakeCluster cluster;
   CompileElsewhere(cluster, "a", IncludesLocal, "one");
   Node node(cluster, IncludesLocal);
@@ -302,7 +302,7 @@ TEST_CASE("a program with headers of its own is explained by what they contain h
   CHECK(TiersOf(explanation).back() == std::pair(TierName::kRemote, TierFinding::kNoEntry));
 }
 
-TEST_CASE("a miss is explained with what every tier has, and why it was not asked") {
+TEST_CASE("a miss is explained with each tier's finding, or why it was not asked") {
   FakeCluster cluster;
   Node node(cluster);
   CHECK(TiersOf(Explain(node, "a")) == Tiers{{TierName::kMemory, TierFinding::kNoEntry},

@@ -53,7 +53,7 @@ struct Scene {
   CoordinatorBench bench;
 };
 
-TEST_CASE("a disk that stalls holds up no thread of who asks, and nothing that is in memory") {
+TEST_CASE("a stalled disk delays neither the caller's thread nor results in memory") {
   Scene scene;
   scene.KeepOnDisk("kept");
   scene.bench.BuildOne("in memory");
@@ -69,7 +69,7 @@ TEST_CASE("a disk that stalls holds up no thread of who asks, and nothing that i
   CHECK(scene.answers.Wait(2).at(1)->tier == TierName::kDisk);
 }
 
-TEST_CASE("a user with private entries is answered with what is in memory as others are") {
+TEST_CASE("a user with private entries gets results from memory like others") {
   Scene scene;
   REQUIRE(scene.bench.own.Put(kAlice.uid, cccl_cache::Sha256("another"), nullptr, 1));
   scene.bench.BuildOne("in memory");
@@ -80,7 +80,7 @@ TEST_CASE("a user with private entries is answered with what is in memory as oth
   CHECK(scene.answers.Wait(1).at(0)->tier == TierName::kMemory);
 }
 
-TEST_CASE("one user's reads of a disk that stalls are few, and keep nobody else from reading") {
+TEST_CASE("a user has few reads of a stalled disk at once, and they block no other user") {
   constexpr size_t kMax = kDiskReads.threads_per_uid;
   Scene scene;
   for (size_t i = 0; i < kMax + 3; ++i) scene.KeepOnDisk(std::to_string(i));

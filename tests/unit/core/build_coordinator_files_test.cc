@@ -164,7 +164,7 @@ TEST_CASE("a failure for want of a file is remembered until there is one") {
   CHECK(TextOf(bench.BuildOne("a")) == "from right");
 }
 
-TEST_CASE("a failure over files is told in the names of the user's directory that has the same") {
+TEST_CASE("a failure over files names the caller's directory, not that of the failed build") {
   CoordinatorBench bench(NeedsLocal);
   const auto named = [](const std::string& directory) {
     auto request = RequestIn(directory);
@@ -238,7 +238,7 @@ TEST_CASE("a program over a file that names paths is compiled under the real one
   }
 }
 
-TEST_CASE("a file whose path shows in the output is built for each place") {
+TEST_CASE("a file with a path in the output is built for each place") {
   CoordinatorBench bench([](const CompileJob& job, int call) -> Result<CompileOutput> {
     Result<CompileOutput> output = IncludesLocal(job, call);
     if (!output) return output;
@@ -299,7 +299,7 @@ TEST_CASE("LTO-IR is not judged by the PTX of a file that changed meanwhile") {
   CHECK(build() == "real");
 }
 
-TEST_CASE("a follower whose files lie elsewhere is not given what was made of the leader's") {
+TEST_CASE("a follower with other directories does not get the result of the leader's files") {
   CoordinatorBench bench(IncludesLocal);
   bench.files.disk->Write("/home/someone/local.h", "here");
   bench.files.disk->Write("/home/else/local.h", "there");
@@ -319,7 +319,7 @@ TEST_CASE("a follower whose files lie elsewhere is not given what was made of th
   CHECK(bench.compiler.started() == 2);
 }
 
-TEST_CASE("nobody waits for a disk of another user's") {
+TEST_CASE("no user waits for another user's disk") {
   CoordinatorBench bench(IncludesLocal);
   bench.compiler.Shut();
   Answers alices;
@@ -372,8 +372,7 @@ TEST_CASE("a toolchain that changes under every compile is answered and not kept
   CHECK(bench.disk.size() == 0);
 }
 
-TEST_CASE(
-    "a build that has started again too often is never given what was made of another's files") {
+TEST_CASE("a build after too many restarts never gets a result of another user's files") {
   CoordinatorBench* the_bench = nullptr;
   CoordinatorBench bench([&](const CompileJob& job, int call) -> Result<CompileOutput> {
     if (call <= 3) {

@@ -65,7 +65,7 @@ TEST_CASE("last_waiter_cancels: the last waiter that leaves ends the compile") {
   CHECK(bench.Count(Counter::kCancelled) == 1);
 }
 
-TEST_CASE("leader_leaves: those who wait get the result of the compile that it began") {
+TEST_CASE("leader_leaves: waiters get the result of the compile that it began") {
   CoordinatorBench bench(SourceAsOutput);
   bench.compiler.Shut();
   Answers of_leader;
@@ -99,7 +99,7 @@ TEST_CASE("a waiter that leaves a queue takes its flight out of it") {
   CHECK(bench.compiler.started() == 1);
 }
 
-TEST_CASE("a full line is refused with a hint, and hits are still answered") {
+TEST_CASE("a full queue refuses with a retry hint, and hits are still answered") {
   CoordinatorBench bench(SourceAsOutput, {.slots = 1});
   bench.BuildOne("hit");
   bench.compiler.Shut();

@@ -36,7 +36,7 @@ std::shared_ptr<cccl_cache::BuildRequest> Refusing(const std::string& source) {
   return Request(source, cccl_cache::MissAction::kRefuse);
 }
 
-TEST_CASE("a compile that finishes goes on when its caller leaves, and others join it") {
+TEST_CASE("a compile with on_miss finish continues when its caller leaves, and others join it") {
   CoordinatorBench bench(SourceAsOutput);
   bench.compiler.Shut();
   Answers of_first;
@@ -67,7 +67,7 @@ TEST_CASE("a build that finishes keeps its place in the queue when its caller le
   CHECK(bench.BuildOne("waits").outcome == Outcome::kHit);
 }
 
-TEST_CASE("a build that finishes goes on when its caller leaves before it is planned") {
+TEST_CASE("a build with on_miss finish continues when its caller leaves before it is planned") {
   CoordinatorBench bench(SourceAsOutput);
   Answers answers;
   bench.toolchains.NeedLooks(1);
@@ -77,7 +77,7 @@ TEST_CASE("a build that finishes goes on when its caller leaves before it is pla
   CHECK(answers.Wait(1).at(0)->outcome == Outcome::kBuilt);
 }
 
-TEST_CASE("a build that finishes goes on when its caller leaves while the disk is read") {
+TEST_CASE("a build with on_miss finish continues when its caller leaves during a disk read") {
   Stall stall;
   Answers answers;
   CoordinatorBench bench(SourceAsOutput, {.second_tier = TierName::kDisk});
@@ -102,7 +102,7 @@ TEST_CASE("a build that finishes ends with its caller if that one sends its file
   bench.compiler.Open();
 }
 
-TEST_CASE("draining waits for no build whose caller left, and the end cancels it") {
+TEST_CASE("draining does not wait for abandoned builds, and the end cancels them") {
   CoordinatorBench bench(SourceAsOutput);
   bench.compiler.Shut();
   Answers answers;
@@ -154,7 +154,7 @@ void CompileElsewhere(FakeCluster& cluster) {
   REQUIRE(answers.Wait(1).at(0)->outcome == Outcome::kBuilt);
 }
 
-TEST_CASE("a build that refuses misses is a hit of what other nodes have, and takes no lease") {
+TEST_CASE("a build with on_miss refuse hits entries of other nodes, and takes no lease") {
   FakeCluster cluster;
   CompileElsewhere(cluster);
   CoordinatorBench bench(IncludesLocal, {.cluster = &cluster});

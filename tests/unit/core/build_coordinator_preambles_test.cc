@@ -141,7 +141,7 @@ TEST_CASE("a build that was spared its includes is a hit as long as they are the
   CHECK(scene.Build("int b;").outcome == Outcome::kBuilt);
 }
 
-TEST_CASE("a preamble with a changed header serves nobody, and is parsed anew") {
+TEST_CASE("a preamble with a changed header serves no build, and is parsed again") {
   Scene scene;
   REQUIRE(scene.Teach());
   scene.bench.files.disk->Write("/home/someone/local.h", "two");
@@ -151,7 +151,7 @@ TEST_CASE("a preamble with a changed header serves nobody, and is parsed anew") 
   CHECK(scene.Build("int c;").precompiled_headers);
 }
 
-TEST_CASE("another user has preambles of his own") {
+TEST_CASE("each user has its own preambles") {
   Scene scene;
   REQUIRE(scene.Teach());
   REQUIRE(scene.Teach(2, kBob));
@@ -244,7 +244,7 @@ TEST_CASE("an output over a file that shows functions' names is thrown away") {
   CHECK(scene.jobs_spared == 1);
 }
 
-TEST_CASE("a preamble is blamed for what may come of it") {
+TEST_CASE("a preamble is blamed for errors that it may have caused") {
   Scene scene;
   SECTION("the worker dies") {
     scene.spared = [] { return Error{ErrorCode::kWorkerCrashed, "the compiler died by SIGSEGV"}; };
@@ -260,7 +260,7 @@ TEST_CASE("a preamble is blamed for what may come of it") {
   CHECK_FALSE(UsedAgain(scene));
 }
 
-TEST_CASE("a preamble is not blamed for the time or the files, but parsed anew") {
+TEST_CASE("a preamble is not blamed for timeouts or files, and is parsed again") {
   Scene scene;
   SECTION("time ends") {
     scene.spared = [] { return Error{ErrorCode::kTimedOut, "above the limit"}; };

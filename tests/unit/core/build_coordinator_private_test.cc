@@ -53,7 +53,7 @@ TEST_CASE("a build that a user inserted is that user's hit and no other's") {
   CHECK(BytesOf(other) == "a");
 }
 
-TEST_CASE("a user's own entry comes before what all share, which stays as it is") {
+TEST_CASE("a user's own entry comes before the shared one, which stays unchanged") {
   CoordinatorBench bench(SourceAsOutput);
   const auto key = bench.BuildOne("a", kAlice).key;
   REQUIRE(bench.own.Put(kBob.uid, key, Made("bob's"), 1));
@@ -91,7 +91,7 @@ TEST_CASE("a build that is inserted for all is every user's hit, and is not repl
   CHECK(bench.Count(Counter::kCompiles) == 0);
 }
 
-TEST_CASE("a hit saves what its compile took, and one of unknown time is counted apart") {
+TEST_CASE("a hit saves its compile time, and hits of unknown time are counted separately") {
   const auto known = KnownFrom(SourceAsOutput);
   for (const std::chrono::microseconds time :
        {std::chrono::microseconds(0), std::chrono::microseconds(4321)}) {

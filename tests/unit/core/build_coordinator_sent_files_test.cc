@@ -95,7 +95,7 @@ TEST_CASE("a build known to need files is not compiled to find that out") {
   CHECK(bench.compiler.started() == started);
 }
 
-TEST_CASE("a failure over files that a caller sent is told to callers that send the same") {
+TEST_CASE("a failure over sent files is shared with callers that send the same files") {
   CoordinatorBench bench([](const CompileJob& job, int call) -> Result<CompileOutput> {
     auto output = IncludesLocal(job, call);
     if (!output || output->artifact->parts[0].bytes != "from wrong") return output;
@@ -120,7 +120,7 @@ TEST_CASE("a failure over files that a caller sent is told to callers that send 
   CHECK(TextOf(*Build(bench, {kAlice, changed.exchange})) == "from right");
 }
 
-TEST_CASE("a digest that somebody heard of gets him nothing") {
+TEST_CASE("a digest known from elsewhere gives no access") {
   CoordinatorBench bench(IncludesLocal);
   bench.files.disk->Refuse(kLocal, kClosed);
   AnsweringCaller alice(kAlice.uid);
@@ -147,7 +147,7 @@ Result<CompileOutput> FollowsLocal(const CompileJob& job, int) {
   return file ? Result<CompileOutput>(Succeed(text)) : file.error();
 }
 
-TEST_CASE("a caller is not told what another user's program includes") {
+TEST_CASE("a caller does not learn the includes of another user's program") {
   CoordinatorBench bench(FollowsLocal);
   for (const char* name : {"local.h", "secret.h", "end", "mine"}) {
     bench.files.disk->Refuse(std::string("/home/someone/") + name, kClosed);
@@ -205,7 +205,7 @@ TEST_CASE("a closure that was true for a user once is asked for together the nex
   CHECK(second.batches == std::vector<size_t>{3});
 }
 
-TEST_CASE("a waiter whose leader sends nothing any more starts again with its own files") {
+TEST_CASE("a waiter starts again with its own files when its leader stops sending") {
   CoordinatorBench bench(IncludesLocal, {.slots = 1});
   bench.files.disk->Refuse(kLocal, kClosed);
   bench.compiler.Shut();
@@ -242,7 +242,7 @@ TEST_CASE("a client that sends files does not take over a compile that others co
   REQUIRE(with.Wait(1).at(0).ok());
 }
 
-TEST_CASE("callers who don't say what their paths mean are given nothing of each other's files") {
+TEST_CASE("callers without a files view get no results of each other's files") {
   CoordinatorBench bench(IncludesLocal, {.slots = 1});
   bench.files.disk->Refuse(kLocal, kClosed);
   // Takes the slot, so that both join before the compile.
@@ -284,7 +284,7 @@ Pair BuildTogether(const std::shared_ptr<cccl_cache::BuildRequest>& request, con
   return {firsts.Wait(1).at(0), seconds.Wait(1).at(0)};
 }
 
-TEST_CASE("two who share an overflow uid are never answered with each other's files") {
+TEST_CASE("two callers with the overflow uid never get results of each other's files") {
   const Peer nobody{kOverflowUid, kOverflowUid, {}, 9};
   AnsweringCaller mallory(kOverflowUid);
   mallory.files = {{kLocal, "mallory"}};

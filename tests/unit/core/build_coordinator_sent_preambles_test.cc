@@ -127,7 +127,7 @@ TEST_CASE(
   CHECK(hit->outcome == Outcome::kHit);
 }
 
-TEST_CASE("a preamble over sent files with a changed header serves nobody, and is parsed anew") {
+TEST_CASE("a preamble over sent files with a changed header serves no build, and is parsed again") {
   Scene scene;
   REQUIRE(scene.Teach("one"));
   CHECK_FALSE(scene.IsSpared("int b;", "two"));
@@ -168,7 +168,7 @@ TEST_CASE("contents that are gone before a preamble is parsed are not held again
   CHECK(scene.IsSpared("int c;", "one"));
 }
 
-TEST_CASE("a caller that does not tell what its files are now costs no preamble") {
+TEST_CASE("a caller that does not answer about its files does not cost the preamble") {
   Scene scene;
   REQUIRE(scene.Teach("one"));
   const auto refused = scene.Build("int b;", std::nullopt);
@@ -192,7 +192,7 @@ TEST_CASE("a client that does not send its files gets files-needed, and the prea
   CHECK(scene.bench.Count(Counter::kPreambles) == 1);
 }
 
-TEST_CASE("a hit over sent files is compiled again from what was sent") {
+TEST_CASE("a shadow check of a hit over sent files uses the sent files") {
   Scene scene(1);
   SECTION("to the same") {}
   SECTION("otherwise") {
@@ -206,7 +206,7 @@ TEST_CASE("a hit over sent files is compiled again from what was sent") {
   CHECK(scene.bench.Count(Counter::kShadowMismatches) == (scene.output(1) == "1" ? 1 : 0));
 }
 
-TEST_CASE("an entry is not judged by files whose contents are gone") {
+TEST_CASE("an entry is not judged after the sent contents are gone") {
   Scene scene(1);
   scene.output = [](int call) { return std::to_string(call); };
   REQUIRE(scene.Build("int a;", "one").ok());
@@ -217,7 +217,7 @@ TEST_CASE("an entry is not judged by files whose contents are gone") {
   CHECK(scene.bench.Count(Counter::kShadowMismatches) == 0);
 }
 
-TEST_CASE("hits of who sends files of nobody in particular are not checked") {
+TEST_CASE("hits of the overflow uid with sent files are not checked") {
   Scene scene(1);
   std::atomic<int> compiles_of_last{0};
   scene.once_asked = [&](const CompileJob& job) {

@@ -55,7 +55,7 @@ TEST_CASE("the same program from another place has the same fingerprint") {
   CHECK(Plan(one).view != Plan(other).view);
 }
 
-TEST_CASE("toolchains with other headers share what they link, and no compile that is under way") {
+TEST_CASE("toolchains with different headers share links, but no flights") {
   const auto with_header = [](const std::string& contents) {
     auto toolchain = std::make_shared<Toolchain>(*MakeToolchain());
     toolchain->contents = std::make_shared<const ToolchainHeaders>(
@@ -76,7 +76,7 @@ TEST_CASE("toolchains with other headers share what they link, and no compile th
   CHECK(first.flight != second.flight);
 }
 
-TEST_CASE("a name that can be pasted together counts as one that stands in the request") {
+TEST_CASE("a name that can be pasted together counts as present in the request") {
   const std::string paste = "#define C2(a, b) a##b\n";
   CHECK(Plan(Request("/a/k.cu", {}, paste + "C2(__FI, LE__)")).path_dependent);
   CHECK(Plan(Request("/a/k.cu", {"-DX=__FI"}, paste + "C2(X, LE__)")).path_dependent);
@@ -109,7 +109,7 @@ TEST_CASE("where paths show, the spelling of a directory is part of the key") {
   CHECK(Plan(relative).fingerprint != Plan(absolute).fingerprint);
 }
 
-TEST_CASE("a build whose output shows paths is keyed by them and sees them") {
+TEST_CASE("a build with paths in its output is keyed by them and sees them") {
   const BuildPlan here = Plan(Request("/a/k.cu", {"-lineinfo"}));
   const BuildPlan there = Plan(Request("/b/k.cu", {"-lineinfo"}));
   CHECK(here.path_dependent);
@@ -137,7 +137,7 @@ TEST_CASE("the toolchain's own directories are known by any of their names") {
   CHECK(trusted(elsewhere) == 0);
 }
 
-TEST_CASE("a client to whom paths mean something else has no directories of the toolchain's") {
+TEST_CASE("a client with another view of files has no directories of the toolchain") {
   auto request = Request("k.cu", {"-I/opt/cuda/include"});
   const cccl_cache::FilesView own{1, 2, 3};
   const auto trusted = [&](std::optional<cccl_cache::FilesView> view) {
@@ -178,7 +178,7 @@ TEST_CASE("the toolchain's headers are searched after the client's directories w
   CHECK(plan.job.mounts.back().target == "/opt/cuda/include/cccl");
 }
 
-TEST_CASE("the client's own names of its directories are kept for what the compiler says") {
+TEST_CASE("the client's directory names are kept for the compiler's log") {
   const BuildPlan plan = Plan(Request("src/k.cu", {"-Iinc", "-I/abs/inc/"}));
   CHECK(plan.client_prefixes == std::vector<std::string>{"src/", "inc/", "/abs/inc/"});
   CHECK(Plan(Request("", {})).client_prefixes == std::vector<std::string>{""});

@@ -47,7 +47,7 @@ struct Job {
   ClosureRecorder recorder;
 };
 
-TEST_CASE("a look into the toolchain is recorded before it is done, and is nobody's file") {
+TEST_CASE("a look into the toolchain is recorded before it happens, and asks no requester") {
   bool asked = false;
   Job job(std::make_shared<FakeDisk>(), {.first_question = [&] { asked = true; }});
   REQUIRE(job.recorder.LookInToolchain("/cccl-root-2/cub").ok());
@@ -190,7 +190,7 @@ TEST_CASE("a name is noticed that files can paste together with the request and 
         "__DATE__ can be pasted (##) together of what stands in b.h and in other texts");
 }
 
-TEST_CASE("a name is noticed that a job can paste together with what was parsed before it") {
+TEST_CASE("a name pasted together from a job and its preamble is noticed") {
   const auto disk = std::make_shared<FakeDisk>();
   disk->Write("/include/a.h", "LE__ ME__");
   Job preamble(disk);
@@ -207,7 +207,7 @@ TEST_CASE("a name is noticed that a job can paste together with what was parsed 
   CHECK(record.traits.time_token.starts_with("__TIME__ can be pasted"));
 }
 
-TEST_CASE("the first question and the first file that names a path are told, each once") {
+TEST_CASE("the first question and the first file with a path token are reported once each") {
   const auto disk = std::make_shared<FakeDisk>();
   disk->Write("/include/a.h", "__FILE__");
   disk->Write("/include/b.h", "__FILE__");
@@ -263,7 +263,7 @@ ClosureRecorder::Record Parsed(const std::shared_ptr<FakeDisk>& disk) {
   return job.recorder.Finish();
 }
 
-TEST_CASE("once the closure was taken no first question is being told, or will be") {
+TEST_CASE("after the closure was taken, no first question is reported") {
   const auto disk = std::make_shared<FakeDisk>();
   std::latch told(1);
   std::latch taking(1);
@@ -284,7 +284,7 @@ TEST_CASE("once the closure was taken no first question is being told, or will b
   CHECK(late.recorder.Ask("/cccl-root-1/a.h").error().code == ErrorCode::kCancelled);
 }
 
-TEST_CASE("the answers to the parsing of a preamble come first in a job that goes on") {
+TEST_CASE("the answers of a preamble's parse come first in a job that uses it") {
   const auto disk = std::make_shared<FakeDisk>();
   disk->Write("/include/a.h", "a", 7);
   disk->Write("/include/link.h", "a", 7);

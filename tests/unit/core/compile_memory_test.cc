@@ -104,7 +104,7 @@ struct Scene {
   CompileMemory memory{kLimit * kUnit, statistics, [this] { ++asked_for_room; }};
 };
 
-TEST_CASE("compiles whose memory does not fit together run one after the other") {
+TEST_CASE("compiles that do not fit together run one after the other") {
   Scene scene;
   scene.Know({600});
   const auto first = scene.Runs(600);
@@ -152,7 +152,7 @@ TEST_CASE("an account that compiles nothing starts an ordinary compile whatever 
   CHECK(scene.expected() <= kLimit);
 }
 
-TEST_CASE("of two users who compile nothing, the one whose compile ended last comes last") {
+TEST_CASE("of two users without a compile, the one that compiled last comes last") {
   Scene scene;
   scene.Know({700});
   const auto ann = scene.Runs(700);
@@ -191,8 +191,7 @@ TEST_CASE("a compile that several users wait for starts as soon as it may for on
   CHECK(later->WaitUntilStarted());
 }
 
-TEST_CASE(
-    "the memory that one user's compiles needed holds up no other user who wants the same build") {
+TEST_CASE("the memory estimate of one user's compiles does not delay another user's same build") {
   Scene scene;
   scene.Know({700});
   const auto ann = scene.Runs(700);
@@ -304,7 +303,7 @@ TEST_CASE("a large compile of an account that compiles nothing is passed by othe
   CHECK(large->WaitUntilStarted());
 }
 
-TEST_CASE("a compile that is cancelled while it waits for memory lets those behind it go on") {
+TEST_CASE("a compile that is cancelled while it waits for memory unblocks later ones") {
   Scene scene;
   scene.Know({100, 300, 600});
   const auto runs = scene.Runs(300);
@@ -327,7 +326,7 @@ TEST_CASE("the expected need of a kind rises at once and falls little by little"
   CHECK(scene.memory.Expected(kind) == 2000);
 }
 
-TEST_CASE("a compile that was ended early says what its kind needs at least") {
+TEST_CASE("a stopped compile gives a lower bound of its kind's need") {
   Scene scene;
   const Kind kind = KindNamed("a");
   scene.Learn(kind, 100, false);
@@ -338,7 +337,7 @@ TEST_CASE("a compile that was ended early says what its kind needs at least") {
   CHECK(scene.memory.Expected(kind) == CompileMemory::kUnknownBytes + 1);
 }
 
-TEST_CASE("an unknown kind is expected to need what others of its compiler and account needed") {
+TEST_CASE("the estimate of an unknown kind comes from others of its compiler and account") {
   Scene scene;
   CHECK(scene.memory.Expected(KindNamed("a")) == CompileMemory::kUnknownBytes);
   scene.Learn(KindNamed("a"), 700);

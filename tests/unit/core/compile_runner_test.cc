@@ -30,7 +30,7 @@ using testing::FakeToolchains;
 using testing::MakeRequest;
 using testing::MakeToolchain;
 
-TEST_CASE("the try after a worker's death has only what is left of the flight's time") {
+TEST_CASE("the retry after a worker's death has only the rest of the flight's time") {
   FakeToolchains toolchains;
   FakeCompiler compiler([](const CompileJob&, int) -> Result<CompileOutput> {
     return Error{ErrorCode::kWorkerCrashed, "the compiler died by SIGSEGV"};
@@ -76,7 +76,7 @@ TEST_CASE("a result counts on the requester's account as long as its landing, no
   CHECK(taken.expired());
 }
 
-TEST_CASE("compiles teach what their kind needs, failed ones only if that is more") {
+TEST_CASE("compiles update their kind's estimate, failed ones only upwards") {
   FakeToolchains toolchains;
   uint64_t needs = 3 * CompileMemory::kUnknownBytes;
   bool succeeds = true;
@@ -257,7 +257,7 @@ struct Scene {
   const std::shared_ptr<FakeDisk> disk = std::make_shared<FakeDisk>();
 };
 
-TEST_CASE("a preamble whose files are as they were is adopted, another is not") {
+TEST_CASE("a preamble with unchanged files is adopted, another is not") {
   Scene scene;
   const ParsedPreamblePtr parsed = Parsed(scene.disk);
   BlockingPool checks({});

@@ -71,7 +71,7 @@ TEST_CASE("output that can hold the time is compiled each time and never kept") 
   CHECK(bench.disk.size() == 0);
 }
 
-TEST_CASE("a link whose output holds a canonical name is not compiled again") {
+TEST_CASE("a link with a canonical name in its output is not compiled again") {
   CoordinatorBench bench(
       [](const CompileJob&, int) -> Result<CompileOutput> { return Succeed("/cccl-root-0/k.cu"); });
   auto request = std::make_shared<cccl_cache::BuildRequest>();
@@ -109,7 +109,7 @@ TEST_CASE("a refused option and an unknown toolchain are errors that are counted
   CHECK(bench.compiler.started() == 0);
 }
 
-TEST_CASE("a build whose toolchain has to be identified anew waits without a thread") {
+TEST_CASE("a build waits without a thread while its toolchain is identified again") {
   CoordinatorBench bench(SourceAsOutput);
   Answers answers;
   bench.toolchains.NeedLooks(2);
@@ -147,7 +147,7 @@ TEST_CASE("a caller that leaves while its toolchain is identified is not answere
   CHECK(bench.compiler.started() == 0);
 }
 
-TEST_CASE("stopping answers everybody who waits") {
+TEST_CASE("stopping answers all waiters") {
   Answers answers;
   {
     CoordinatorBench bench(SourceAsOutput, {.slots = 1});

@@ -27,7 +27,7 @@ DepositRecord Record(int number, uid_t uid, uint64_t size = kCharge) {
           .used = kNow};
 }
 
-TEST_CASE("a full quota: the user's own least recently used deposits go, nobody else's") {
+TEST_CASE("a full quota: only the user's own least recently used deposits are evicted") {
   DepositIndex index({.bytes_per_uid = 3 * kCharge, .bytes = 100 * kCharge});
   CHECK(index.Add(Record(100, 2)).empty());
   for (int i = 0; i < 3; ++i) CHECK(index.Add(Record(i, 1)).empty());
@@ -74,7 +74,7 @@ TEST_CASE("a user's light second uid does not lose its deposits to the heavy fir
   CHECK(index.Find(Key(101)));
 }
 
-TEST_CASE("deposits whose users are not known yet all stay") {
+TEST_CASE("deposits of users without a known account all stay") {
   DepositIndex index({.bytes_per_uid = 4 * kCharge, .bytes = 16 * kCharge},
                      [](uid_t) { return std::nullopt; });
   for (int i = 0; i < 16; ++i) {
@@ -103,7 +103,7 @@ TEST_CASE("a stored deposit that no longer fits goes, and nothing else goes for 
   CHECK_FALSE(index.Find(Key(1)));
 }
 
-TEST_CASE("a deposit in place of another counts once, for who made the last one") {
+TEST_CASE("a replaced deposit counts once, for the user of the last one") {
   DepositIndex index({.bytes_per_uid = 10 * kCharge, .bytes = 10 * kCharge});
   CHECK(index.Add(Record(0, 1, 2 * kCharge)).empty());
   CHECK(index.Add(Record(0, 2, 3 * kCharge)).empty());
@@ -113,7 +113,7 @@ TEST_CASE("a deposit in place of another counts once, for who made the last one"
   CHECK(index.List(2, {}, 10).size() == 1);
 }
 
-TEST_CASE("two users: each lists and removes his own, and nothing is said of others'") {
+TEST_CASE("two users: each lists and removes its own deposits, and learns nothing of others'") {
   DepositIndex index({});
   CHECK(index.Add(Record(0, 1)).empty());
   CHECK(index.List(2, {}, 10).empty());

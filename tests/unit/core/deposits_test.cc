@@ -246,7 +246,7 @@ TEST_CASE("a caller that gets the lease after it was published elsewhere is hand
   scene.deposits.Leave(holder);
 }
 
-TEST_CASE("a disk that stalls holds up no thread of who asks for a deposit") {
+TEST_CASE("a stalled disk does not delay the thread of a deposit's caller") {
   FakeDepositStore store;
   testing::Stall stall;
   Scene scene(store);
@@ -264,8 +264,7 @@ TEST_CASE("a disk that stalls holds up no thread of who asks for a deposit") {
   REQUIRE(answer.wait_for(testing::kPatience) == std::future_status::ready);
 }
 
-TEST_CASE(
-    "a caller of a disk that stalls is told so, though others of the same user hold its reads") {
+TEST_CASE("a caller gets the error of a stalled disk while other reads of its user hang") {
   FakeDepositStore store;
   testing::Stall stall;
   Scene scene(store, {.disk_patience = milliseconds(20)});
@@ -381,7 +380,7 @@ TEST_CASE(
   scene.deposits.Leave(scene.waiter);
 }
 
-TEST_CASE("two users: removing is for who deposited it") {
+TEST_CASE("two users: only the depositor can remove a deposit") {
   FakeDepositStore store;
   Scene scene(store);
   scene.Deposit(Claim("a"), "bytes");
@@ -468,7 +467,7 @@ TEST_CASE("deposits of a user, and of a group that is not shared, stay and are a
   CHECK(nodes.asked() == 0);
 }
 
-TEST_CASE("a deposit that is larger than what nodes share stays on its node") {
+TEST_CASE("a deposit above the shared limit stays on its node") {
   testing::FakeCluster nodes;
   DepositElsewhere(nodes, OfGroup(7, "a"), std::string(kSharedBytes + 1, 'x'), {{7, "lab"}});
   CHECK(nodes.entries().empty());
@@ -486,7 +485,7 @@ TEST_CASE("a deposit for one shared group is none for another, nor for one of th
   CHECK(other.HasLease());
 }
 
-TEST_CASE("a caller to whom no node answers gets its lease, and what comes late changes nothing") {
+TEST_CASE("a caller gets its lease if no node answers, and late answers change nothing") {
   testing::FakeCluster nodes;
   DepositElsewhere(nodes, OfGroup(7, "a"), "bytes", {{7, "lab"}});
   Node node(nodes, {{7, "lab"}});
@@ -502,7 +501,7 @@ TEST_CASE("a caller to whom no node answers gets its lease, and what comes late 
   CHECK(alone.HasLease());
 }
 
-TEST_CASE("one caller asks the other nodes, and hands what it gets to those who wait") {
+TEST_CASE("one caller asks the other nodes, and all waiters get the answer") {
   testing::FakeCluster nodes;
   DepositElsewhere(nodes, OfGroup(7, "a"), "bytes", {{7, "lab"}});
   Node node(nodes, {{7, "lab"}});
@@ -545,7 +544,7 @@ TEST_CASE(
   CHECK(nodes.entries().empty());
 }
 
-TEST_CASE("deposits of other nodes count on the quota of the user who asked") {
+TEST_CASE("deposits of other nodes count on the caller's quota") {
   testing::FakeCluster nodes;
   constexpr uint64_t kOne = DepositIndex::kLeastCharge;
   for (const char* name : {"a", "b", "c"}) {
@@ -563,7 +562,7 @@ TEST_CASE("deposits of other nodes count on the quota of the user who asked") {
   CHECK(node.store.size() == 2);
 }
 
-TEST_CASE("a silent holder loses its lease though nobody calls") {
+TEST_CASE("a silent holder loses its lease without further calls") {
   FakeDepositStore store;
   Scene scene(store, {.limits = {.heartbeat = milliseconds(5)}});
   std::promise<std::string> lost;

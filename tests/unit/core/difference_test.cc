@@ -27,7 +27,7 @@ PastBuildPtr Kept(PastBuild build) { return std::make_shared<const PastBuild>(st
 
 TEST_CASE("equal builds do not differ") { CHECK(Differences(Kernel(), Kernel()).empty()); }
 
-TEST_CASE("each field that differs is told with what it was and is") {
+TEST_CASE("each different field is reported with its old and new value") {
   const PastBuild was = Kernel();
   PastBuild is = Kernel();
   Difference expected;
@@ -100,7 +100,7 @@ TEST_CASE("directories that the fingerprint does not tell apart are no differenc
             {DifferenceField::kDirectory, "the working directory", "", "/elsewhere"}});
 }
 
-TEST_CASE("a directory that came or went is named, and those behind it are not told") {
+TEST_CASE("an added or removed directory is reported, and those after it are not") {
   PastBuild was = Kernel();
   was.directories.push_back({"/cuda/include/", "toolchain 0", "/cuda/include"});
   was.directories.push_back({"/cuda/include/cccl/", "toolchain 1", "/cuda/include/cccl"});
@@ -152,7 +152,7 @@ TEST_CASE("inputs of a link differ by contents, by kind, by number and by order"
   CHECK(Differences(was, is).size() == 1);
 }
 
-TEST_CASE("a file is told under the client's own name with both digests") {
+TEST_CASE("a file is reported under the client's own name with both digests") {
   PastBuild was = Kernel();
   PastBuild is = Kernel();
   auto before = std::make_shared<Closure>();
@@ -194,7 +194,8 @@ TEST_CASE("the nearest build is the one of the same program with the lightest di
   CHECK(Nearest(unlike, Kernel()) == nullptr);
 }
 
-TEST_CASE("a build elsewhere whose output shows paths is nearer than one with another option") {
+TEST_CASE(
+    "a build in another place with paths in its output is nearer than one with another option") {
   PastBuild asked = Kernel();
   asked.path_dependent = true;
   asked.path_options = {"--generate-line-info"};

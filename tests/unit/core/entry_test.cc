@@ -39,7 +39,7 @@ std::string Resealed(std::string entry) {
 
 constexpr size_t kBodyStart = 8 + 4 + 32;
 
-TEST_CASE("an entry gives back exactly what was put in") {
+TEST_CASE("a decoded entry equals the encoded artifact") {
   const Artifact sample = Sample();
   const ArtifactPtr decoded = DecodeEntry(kKey, EncodeEntry(kKey, sample));
   REQUIRE(decoded);

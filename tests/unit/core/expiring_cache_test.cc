@@ -47,7 +47,7 @@ TEST_CASE("an expired entry makes room before anything else") {
   CHECK(memory.Find(Key(kAlice, 3)) == 3);
 }
 
-TEST_CASE("a user's oldest failure makes room for his next") {
+TEST_CASE("a user's oldest failure makes room for the next one") {
   ExpiringCache<int> memory(std::chrono::seconds(60), kCapacity, Never);
   for (int i = 0; i < 4; ++i) memory.Remember(Key(kAlice, i), kAlice, i, 0);
   memory.Remember(Key(kAlice, 0), kAlice, 10, 0);
@@ -79,7 +79,7 @@ TEST_CASE("when all is full, whoever has most makes room") {
   CHECK_FALSE(memory.Find(Key(Account(0), 0)));
 }
 
-TEST_CASE("many uids of one account together hold one share of what is remembered") {
+TEST_CASE("many uids of one account together have one share of the cache") {
   ExpiringCache<int> memory(std::chrono::seconds(60), kCapacity, Never);
   for (int i = 0; i < 4; ++i) memory.Remember(Key(kBob, i), kBob, i, 0);
   // Peers of many uids, all counted as Alice.

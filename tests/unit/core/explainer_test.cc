@@ -103,7 +103,7 @@ TEST_CASE(
   CHECK(bench.compiler.started() == 1);
 }
 
-TEST_CASE("another option is told beside the build that differs in it") {
+TEST_CASE("a different option is reported with the nearest build") {
   CoordinatorBench bench(SourceAsOutput);
   const BuildAnswer first = bench.BuildOne("a");
   const Explanation before = Explain(bench, WithOption("-lineinfo"));
@@ -129,7 +129,7 @@ TEST_CASE("another option is told beside the build that differs in it") {
   CHECK_FALSE(before.since);
 }
 
-TEST_CASE("a copy of the directory is told from its twin by the option that shows paths") {
+TEST_CASE("a copy of the directory differs by the option that shows paths") {
   CoordinatorBench bench(SourceAsOutput);
   bench.BuildOne("a");
   const auto twin = bench.Ask(WithOption("-lineinfo"));
@@ -149,7 +149,7 @@ TEST_CASE("a copy of the directory is told from its twin by the option that show
   }
 }
 
-TEST_CASE("another source is told with the lines of both") {
+TEST_CASE("a different source is reported with both numbers of lines") {
   CoordinatorBench bench(SourceAsOutput);
   bench.BuildOne("a\nb\n");
   const Explanation explanation = Explain(bench, "a\nb\nc");
@@ -159,7 +159,8 @@ TEST_CASE("another source is told with the lines of both") {
                                                  3});
 }
 
-TEST_CASE("an edited header is told with its path and both digests, before and after the build") {
+TEST_CASE(
+    "an edited header is reported with its path and both digests, before and after the build") {
   CoordinatorBench bench(IncludesLocal);
   bench.files.disk->Write("/home/someone/local.h", "one");
   bench.BuildOne("a");
@@ -179,7 +180,7 @@ TEST_CASE("an edited header is told with its path and both digests, before and a
   CHECK(Explain(bench, "a").differences[0].is == "absent");
 }
 
-TEST_CASE("a user is told nothing of what others built") {
+TEST_CASE("a user learns nothing of other users' builds") {
   CoordinatorBench bench(IncludesLocal);
   bench.files.disk->Write("/home/someone/local.h", "one");
   const BuildAnswer built = bench.BuildOne("a");
@@ -191,7 +192,7 @@ TEST_CASE("a user is told nothing of what others built") {
   CHECK_FALSE(other.nearest);
 }
 
-TEST_CASE("an entry that left a tier is told with the time and the cause") {
+TEST_CASE("a dropped entry is reported with the time and the cause") {
   CoordinatorBench bench(SourceAsOutput);
   const BuildAnswer built = bench.BuildOne("a");
   Forget(bench);
@@ -211,7 +212,7 @@ TEST_CASE("an entry that left a tier is told with the time and the cause") {
   CHECK(ExplainKey(bench, built.key).verdict == verdict);  // why it was compiled again
 }
 
-TEST_CASE("an artifact or a manifest of a build with files that was evicted is told") {
+TEST_CASE("an evicted artifact or manifest of a build with files is reported") {
   CoordinatorBench bench(IncludesLocal);
   bench.files.disk->Write("/home/someone/local.h", "one");
   const BuildAnswer built = bench.BuildOne("a");
@@ -223,7 +224,7 @@ TEST_CASE("an artifact or a manifest of a build with files that was evicted is t
   CHECK(Explain(bench, "a").verdict == Verdict::kEvicted);
 }
 
-TEST_CASE("a build that is never kept is told with the reason, by the request or by a file") {
+TEST_CASE("an uncacheable build is reported with the reason, by the request or by a file") {
   CoordinatorBench bench(IncludesLocal);
   const Explanation by_request = Explain(bench, "const char* t = __TIME__;");
   CHECK(by_request.verdict == Verdict::kUncacheable);
@@ -239,7 +240,7 @@ TEST_CASE("a build that is never kept is told with the reason, by the request or
   CHECK(Explain(bench, "a").verdict == Verdict::kNeverSeen);
 }
 
-TEST_CASE("a program that does not compile is told so") {
+TEST_CASE("a program that does not compile is reported as failed") {
   CoordinatorBench bench(
       [](const CompileJob&, int) -> Result<CompileOutput> { return Fail("error"); });
   const BuildAnswer failed = bench.BuildOne("a");
@@ -248,7 +249,7 @@ TEST_CASE("a program that does not compile is told so") {
   CHECK(Explain(bench, "b").verdict == Verdict::kNeverSeen);
 }
 
-TEST_CASE("a program that the compiler died on is told, as long as its files are the same") {
+TEST_CASE("a quarantined program is reported while its files are unchanged") {
   CoordinatorBench bench([](const CompileJob& job, int call) -> Result<CompileOutput> {
     const auto output = IncludesLocal(job, call);
     if (!output) return output.error();
@@ -263,7 +264,7 @@ TEST_CASE("a program that the compiler died on is told, as long as its files are
   CHECK(Explain(bench, "a").verdict == Verdict::kNeverSeen);
 }
 
-TEST_CASE("a shadow check that drops an entry is told") {
+TEST_CASE("an entry dropped by a shadow check is reported") {
   CoordinatorBench bench(
       [](const CompileJob&, int call) { return Succeed(call == 1 ? "one" : "two"); },
       {.shadow_check_every = 1});
@@ -276,8 +277,7 @@ TEST_CASE("a shadow check that drops an entry is told") {
   CHECK(ExplainKey(bench, built.key).verdict == Verdict::kShadowCheck);
 }
 
-TEST_CASE(
-    "of what a user was given, and whose compile is not remembered, the entry's lot is told") {
+TEST_CASE("for a received artifact without a remembered compile, the entry's state is reported") {
   testing::FakeAnswered answered;
   CoordinatorBench bench(SourceAsOutput, {.answered = &answered});
   const BuildAnswer built = bench.BuildOne("a", kAlice);
@@ -323,7 +323,7 @@ TEST_CASE("the first digits of a key will do where the user knows no other key w
   CHECK(ExplainKey(bench, built.key, kAlice).verdict == Verdict::kNeverSeen);
 }
 
-TEST_CASE("an entry that the disk has and that does not verify is no hit, and told as corrupt") {
+TEST_CASE("an entry on the disk that does not verify is no hit, and is reported as corrupt") {
   CoordinatorBench bench(SourceAsOutput, {.second_tier = TierName::kDisk});
   const BuildAnswer built = bench.BuildOne("a");
   bench.memory.Clear();
@@ -375,7 +375,7 @@ TEST_CASE("a question that still waits when the daemon ends is answered so") {
   CHECK((*answer).error().code == ErrorCode::kUnavailable);
 }
 
-TEST_CASE("a question whose caller leaves is dropped, and keeps no daemon from ending") {
+TEST_CASE("a question is dropped when its caller leaves, and does not delay the daemon's end") {
   CoordinatorBench bench(SourceAsOutput);
   bench.toolchains.NeedLooks(1);
   bool answered = false;

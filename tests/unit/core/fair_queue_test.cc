@@ -81,7 +81,7 @@ TEST_CASE("users take turns whatever the length of their lines") {
   CHECK(order == std::vector<uint64_t>{1000, 1, 10, 2, 3});
 }
 
-TEST_CASE("running and waiting items are told for all accounts, or for one") {
+TEST_CASE("running and waiting items are listed for all accounts, or for one") {
   Line line;
   for (uint64_t item : {1, 2}) CHECK(line.queue.Add(item, Account(7)).ok());
   CHECK(line.queue.Add(2, Account(8)).ok());
@@ -143,7 +143,7 @@ TEST_CASE("a user's interactive items are before that user's others alone") {
   CHECK(line.recorder.Wait(5) == std::vector<uint64_t>{1000, 1, 10, 2, 11});
 }
 
-TEST_CASE("a user who has only warm-ups left has a turn when nobody waits for anything else") {
+TEST_CASE("a user with warm-ups alone has a turn when no other items wait") {
   Line line;
   for (uint64_t item : {1, 2}) CHECK(line.queue.Add(item, Account(7), kWarmUp).ok());
   CHECK(line.queue.Add(10, Account(8), kWarmUp).ok());
@@ -196,7 +196,7 @@ TEST_CASE("an item that waits rises when its user asks again with a higher prior
   CHECK(line.recorder.Wait(5) == std::vector<uint64_t>{1000, 2, 3, 4, 1});
 }
 
-TEST_CASE("an item has its priority in each user's line") {
+TEST_CASE("an item has its own priority in each user's queue") {
   Line line;
   CHECK(line.queue.Add(1, Account(7), kWarmUp).ok());
   for (uint64_t item : {2, 3}) CHECK(line.queue.Add(item, Account(7)).ok());
@@ -378,7 +378,7 @@ TEST_CASE("containers have at most half of the parked items") {
   CHECK(waiters.recorder.Wait(6).size() == 6);
 }
 
-TEST_CASE("an item goes on beside those that took its slot, and then they take no more") {
+TEST_CASE("a parked item continues beside its slot's new items, which then start no more") {
   Recorder recorder;
   std::atomic<FairQueue::Waits*> waits = nullptr;
   FairQueue queue({.slots = 1, .relief_slots = 0, .park_after = std::chrono::milliseconds(1)},
@@ -504,7 +504,7 @@ TEST_CASE("an item that waits for its requester keeps its slot while no account 
   CHECK(holders.gave_way == 0);
 }
 
-TEST_CASE("a wait that goes on after its item has ended changes nothing") {
+TEST_CASE("a wait that outlives its item changes nothing") {
   std::shared_ptr<FairQueue::Waits> waits;
   {
     Recorder recorder;
@@ -542,7 +542,7 @@ TEST_CASE("an item that was removed does not run") {
   CHECK(line.recorder.Wait(2) == std::vector<uint64_t>{1000, 2});
 }
 
-TEST_CASE("an item that waits already is no worse off for another user's full line") {
+TEST_CASE("a waiting item keeps its place when another user's queue is full") {
   Line line(1, 10);
   CHECK(line.queue.Add(1, Account(7)).ok());
   CHECK(line.queue.Add(2, Account(8)).ok());
@@ -551,7 +551,7 @@ TEST_CASE("an item that waits already is no worse off for another user's full li
   CHECK(line.recorder.Wait(3) == std::vector<uint64_t>{1000, 1, 2});
 }
 
-TEST_CASE("a full line refuses its user and nobody else") {
+TEST_CASE("a full queue refuses its user alone") {
   Line line(2, 3);
   CHECK(line.queue.Add(1, Account(7)).ok());
   CHECK(line.queue.Add(2, Account(7)).ok());

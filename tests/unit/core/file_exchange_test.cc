@@ -20,7 +20,7 @@ using Asked = std::vector<std::string>;
 constexpr uid_t kAlice = 1000;
 constexpr uid_t kBob = 1001;
 
-TEST_CASE("a caller's file is what it sends") {
+TEST_CASE("a caller's file has the sent contents") {
   AnsweringCaller caller;
   caller.files = {{"/p/include/a.h", "text of a"}, {"/p/include/empty.h", ""}};
   const auto files = caller.exchange->Open(DirectoriesIn("/p"));
@@ -96,7 +96,7 @@ TEST_CASE("each content travels once") {
   CHECK(second.asked == Asked{"/q/include/c.h", "/q/include/c.h contents"});
 }
 
-TEST_CASE("a digest counts only for who sent its contents") {
+TEST_CASE("a digest counts only for the sender of its contents") {
   AnsweringCaller alice(kAlice);
   alice.files = {{"/p/include/secret.h", "secret"}};
   CHECK(alice.exchange->Open(DirectoriesIn("/p"))->Look({1, "secret.h"}).ok());
@@ -109,7 +109,7 @@ TEST_CASE("a digest counts only for who sent its contents") {
   CHECK(*files->Read({1, "secret.h"})->bytes == "a guess");
 }
 
-TEST_CASE("nothing is kept for the uid that stands for many") {
+TEST_CASE("nothing is kept for the overflow uid") {
   AnsweringCaller caller(65534);
   caller.files = {{"/p/include/a.h", "text"}};
   const auto files = caller.exchange->Open(DirectoriesIn("/p"));
@@ -161,7 +161,7 @@ struct Asking {
   std::thread waits;
 };
 
-TEST_CASE("each waiter is told when the caller is gone") {
+TEST_CASE("each waiter gets an error when the caller is gone") {
   Asking asking(true);
   asking.exchange->End(Error{ErrorCode::kCancelled, "left"});
   asking.waits.join();

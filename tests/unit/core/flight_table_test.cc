@@ -34,7 +34,7 @@ TEST_CASE("a parked waiter is taken once") {
   CHECK(table.TakeParked(ticket) == nullptr);
 }
 
-TEST_CASE("a parked waiter whose caller leaves is gone, before it is parked or after") {
+TEST_CASE("a parked waiter is dropped if its caller leaves before or after it is parked") {
   FlightTable table;
   BuildPtr waiter = NewWaiter(table);
   const FlightTable::Ticket ticket = waiter->ticket;
@@ -50,7 +50,7 @@ TEST_CASE("a parked waiter whose caller leaves is gone, before it is parked or a
   CHECK(table.WaitUntilIdle(std::chrono::milliseconds(0)));
 }
 
-TEST_CASE("a waiter whose build finishes stays when its caller leaves, and is waited for no more") {
+TEST_CASE("a waiter with on_miss finish stays when its caller leaves, and draining ignores it") {
   FlightTable table;
   auto waiter = std::make_unique<Build>();
   const FlightTable::Ticket ticket = waiter->ticket = table.Open(true);
@@ -67,7 +67,7 @@ TEST_CASE("a waiter whose build finishes stays when its caller leaves, and is wa
   CHECK(table.WaitUntilIdle(std::chrono::milliseconds(0)));
 }
 
-TEST_CASE("of one user's waiters whose callers left a flight, one that finishes stays") {
+TEST_CASE("of one user's abandoned waiters in a flight, one with on_miss finish stays") {
   FlightTable table;
   const auto join = [&table](uid_t uid) {
     auto waiter = std::make_unique<Build>();
@@ -87,7 +87,7 @@ TEST_CASE("of one user's waiters whose callers left a flight, one that finishes 
   CHECK(table.WaitUntilIdle(std::chrono::milliseconds(0)));
 }
 
-TEST_CASE("a build that is told to end with its caller does so, before it left or after") {
+TEST_CASE("a build set to end with its caller ends, whether the caller left before or after") {
   FlightTable table;
   for (const bool leaves_first : {true, false}) {
     auto waiter = std::make_unique<Build>();
@@ -100,7 +100,7 @@ TEST_CASE("a build that is told to end with its caller does so, before it left o
   }
 }
 
-TEST_CASE("everybody who waits is found at the end, parked ones too") {
+TEST_CASE("all waiters are found at the end, parked ones too") {
   FlightTable table;
   table.Join(NewWaiter(table), kKey, {});
   table.Park(NewWaiter(table));

@@ -164,7 +164,7 @@ TEST_CASE("a flight that landed between a look-up and the joining is a hit, and 
   CHECK(scene.compiler.started() == 0);
 }
 
-TEST_CASE("a line that is full refuses who comes, and nobody else") {
+TEST_CASE("a full queue refuses new callers alone") {
   Scene scene(SourceAsOutput, {.slots = 1, .per_uid = 1});
   scene.compiler.Shut();
   scene.Join("runs");
@@ -182,7 +182,7 @@ TEST_CASE("a line that is full refuses who comes, and nobody else") {
   CHECK(scene.compiler.started() == 2);
 }
 
-TEST_CASE("the priority of those who wait decides which flight is next") {
+TEST_CASE("the waiters' priority decides which flight is next") {
   std::mutex mutex;
   std::vector<std::string> order;
   Scene scene([&](const CompileJob& job, int call) {
@@ -222,7 +222,7 @@ TEST_CASE("a flight ends with the last one that leaves it, not before") {
   CHECK(scene.answers.size() == 0);
 }
 
-TEST_CASE("a result that can't be shared is no answer to who came after its compile began") {
+TEST_CASE("a result that can't be shared is no answer to later waiters") {
   Scene scene;
   scene.compiler.Shut();
   scene.Join("f(__TIME__)");
@@ -234,7 +234,7 @@ TEST_CASE("a result that can't be shared is no answer to who came after its comp
   CHECK(scene.compiler.started() == 2);
 }
 
-TEST_CASE("once a compile asks for files, users whose files they are not go their own way") {
+TEST_CASE("when a compile asks for files, other users start their own flights") {
   Scene scene(AsksFor("/cccl-root-0/a.h"));
   scene.compiler.Shut();
   scene.Join("a");
@@ -397,7 +397,7 @@ TEST_CASE(
   scene.compiler.Open();
 }
 
-TEST_CASE("closing ends what runs, and leaves those who wait, or come later, in the table") {
+TEST_CASE("closing ends running compiles, and leaves present and later waiters in the table") {
   Scene scene;
   scene.compiler.Shut();
   scene.Join("runs");

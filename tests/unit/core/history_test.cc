@@ -37,7 +37,7 @@ bool Knows(const BuildHistory& history, uid_t uid, int number) {
   return history.Knows(uid, Numbered(number).key);
 }
 
-TEST_CASE("a user's builds are told to him, the newest first, and to nobody else") {
+TEST_CASE("a user alone sees its builds, the newest first") {
   BuildHistory history(1 << 20);
   history.Add(kAlice, Account(kAlice), Numbered(1));
   history.Add(kAlice, Account(kAlice), Numbered(2));
@@ -49,7 +49,7 @@ TEST_CASE("a user's builds are told to him, the newest first, and to nobody else
   CHECK_FALSE(Knows(history, kBob, 1));
 }
 
-TEST_CASE("nothing is remembered for the uid that stands for many users") {
+TEST_CASE("nothing is remembered for the overflow uid") {
   BuildHistory history(1 << 20);
   history.Add(65534, Account(65534), Numbered(1));
   CHECK(history.Of(65534).empty());
@@ -153,7 +153,7 @@ TEST_CASE("a program is marked by its name, its texts' digests and lines, and ne
   CHECK_FALSE(build.path_dependent);
 }
 
-TEST_CASE("a build is marked by what it is known by, its compiler and toolchain") {
+TEST_CASE("a build's mark has its identity, its compiler and its toolchain") {
   const auto plan = MakePlan(MakeRequest("a"));
   const PastBuild build = MarkOf(*plan);
   CHECK(build.key == plan->key);
@@ -163,7 +163,7 @@ TEST_CASE("a build is marked by what it is known by, its compiler and toolchain"
   CHECK(MarkOf(*MakePlan(MakeRequest("a"), {.force_path_dependent = true})).path_dependent);
 }
 
-TEST_CASE("directories are marked by what they mean, apart from the options") {
+TEST_CASE("directories are marked by their meaning, separately from the options") {
   const PastBuild build =
       MarkOfNvrtc({.source = "",
                    .name = "/home/a/k.cu",

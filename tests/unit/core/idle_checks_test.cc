@@ -118,7 +118,7 @@ TEST_CASE("users take turns with their idle jobs") {
   CHECK(line.Finish(2) == std::vector<uid_t>{1, 2, 1});
 }
 
-TEST_CASE("idle jobs of a user are bounded in number and in what they keep, others' are not") {
+TEST_CASE("a user's idle jobs are bounded in number and bytes, independent of others") {
   Line line({.waiting_per_uid = 2, .bytes_per_uid = 100, .waiting = 256});
   for (int i = 0; i < 3; ++i) line.Add(1, 0);
   line.Add(2, 101);
@@ -354,7 +354,7 @@ TEST_CASE("one hit of so many is checked") {
   CHECK(bench.compiler.WaitUntilStarted(2));
 }
 
-TEST_CASE("an entry whose files have changed since is not judged by them") {
+TEST_CASE("an entry is not judged by changed files") {
   CoordinatorBench bench(
       [](const CompileJob& job, int) -> Result<CompileOutput> {
         const auto answer = job.files->Ask("/cccl-root-0/x.h");

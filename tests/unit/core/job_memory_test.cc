@@ -55,7 +55,7 @@ TEST_CASE("more than a user may ever hold is refused at once, with both figures"
              Catch::Matchers::Contains("101") && Catch::Matchers::Contains("100"));
 }
 
-TEST_CASE("nobody holds more than they leave free, and a sixteenth is kept for root") {
+TEST_CASE("no account holds more than it leaves free, and a sixteenth is kept for root") {
   Scene scene;
   const auto ann = *scene.memory->Take(kAnn, 100, kNow);
   const auto bob = *scene.memory->Take(kBob, 40, kNow);
@@ -92,7 +92,7 @@ TEST_CASE(
   CHECK(scene.Has(kAnn, 1));
 }
 
-TEST_CASE("a call that waited until its deadline says who holds what") {
+TEST_CASE("a call that waited until its deadline names the holders") {
   Scene scene;
   const auto held = *scene.memory->Take(kAnn, 70, kNow);
   const auto late = scene.memory->Take(kAnn, 60, kNow);

@@ -70,7 +70,7 @@ struct Caller {
   uint64_t fence = 0;
 };
 
-TEST_CASE("the first one gets the lease, and all others what it publishes") {
+TEST_CASE("the first caller gets the lease, and all others get its publication") {
   Scene scene;
   Caller holder(scene, "a");
   Caller second(scene, "a");
@@ -101,7 +101,7 @@ TEST_CASE("a holder that holds on for too long while others wait loses the lease
   CHECK_FALSE(scene.table.Beat(holder.waiter));
 }
 
-TEST_CASE("nobody is kept waiting: a lease is held for as long as it takes, until somebody comes") {
+TEST_CASE("nobody is kept waiting: a lease has no time limit until a waiter comes") {
   Scene scene;
   Caller holder(scene, "a");
   for (; scene.now < Time{} + 3 * kMax; scene.now += kPatience / 2) {
@@ -217,7 +217,8 @@ TEST_CASE("a heartbeat keeps the lease") {
   CHECK(holder.told == "lease ");
 }
 
-TEST_CASE("a holder that was not told yet may be silent, but not for ever while others wait") {
+TEST_CASE(
+    "a holder without knowledge of its lease may be silent, but not for ever while others wait") {
   Scene scene;
   Caller holder(scene, "a");
   scene.table.SuspendTimeout(holder.waiter);
@@ -226,7 +227,7 @@ TEST_CASE("a holder that was not told yet may be silent, but not for ever while 
   Caller next(scene, "a");
   scene.table.Pass();
   CHECK(holder.told == "lease ");
-  SECTION("until it is told") {
+  SECTION("until it knows") {
     const int before = scene.sooner;
     CHECK(scene.table.Beat(holder.waiter));
     CHECK(scene.sooner > before);
@@ -241,7 +242,7 @@ TEST_CASE("a holder that was not told yet may be silent, but not for ever while 
   CHECK(next.told == "lease ");
 }
 
-TEST_CASE("a holder's failure releases all who accept it at once, and nothing is remembered") {
+TEST_CASE("a holder's failure releases all accepting waiters at once, and nothing is remembered") {
   Scene scene;
   Caller holder(scene, "a");
   Caller first(scene, "a", {.accepts_release = true});
@@ -291,7 +292,7 @@ TEST_CASE("a holder that is postponed may be silent, for as long as it said it w
   scene.now += 2 * kPatience - milliseconds(1);
   scene.table.Pass();
   CHECK(holder.told == "lease ");
-  SECTION("then it is told that its time is over, and the next one is not kept waiting") {
+  SECTION("then it times out, and the next waiter gets the lease") {
     scene.now += milliseconds(1);
     scene.table.Pass();
     CHECK(holder.told == "lease timed-out ");
@@ -321,7 +322,7 @@ TEST_CASE("a holder that is postponed keeps others waiting no longer than any ot
   CHECK(next.told == "lease ");
 }
 
-TEST_CASE("a holder that was postponed has as long as any other once it goes on") {
+TEST_CASE("a postponed holder has the full time once it begins") {
   Scene scene;
   Caller holder(scene, "a");
   scene.table.Postpone(holder.waiter);
@@ -333,7 +334,7 @@ TEST_CASE("a holder that was postponed has as long as any other once it goes on"
   CHECK(next.told.empty());
 }
 
-TEST_CASE("fenced: who lost the lease can neither publish nor keep it") {
+TEST_CASE("fenced: a caller that lost the lease can neither publish nor keep it") {
   Scene scene;
   Caller late(scene, "a");
   Caller next(scene, "a");
@@ -395,7 +396,7 @@ TEST_CASE("a new holder is not bound by how long it wanted to wait") {
   CHECK(second.told == "lease ");
 }
 
-TEST_CASE("a waiting caller that leaves disturbs nobody") {
+TEST_CASE("a waiting caller that leaves does not affect others") {
   Scene scene;
   Caller holder(scene, "a");
   Caller leaves(scene, "a", {scene.now + milliseconds(10)});
@@ -409,7 +410,7 @@ TEST_CASE("a waiting caller that leaves disturbs nobody") {
   scene.table.Leave(leaves.waiter);  // a second time
 }
 
-TEST_CASE("a thousand callers wait, and each is told once") {
+TEST_CASE("a thousand callers wait, and each is answered once") {
   Scene scene;
   Caller holder(scene, "a");
   std::vector<std::unique_ptr<Caller>> callers;
@@ -436,7 +437,7 @@ TEST_CASE("it says when it has something to do, and when that is earlier than it
   CHECK(scene.table.Pass() == scene.now + milliseconds(5));
 }
 
-TEST_CASE("when the daemon stops everybody is told, and who comes later, too") {
+TEST_CASE("when the daemon stops, present and later callers are answered") {
   Scene scene;
   Caller holder(scene, "a");
   Caller waits(scene, "a");
@@ -447,7 +448,7 @@ TEST_CASE("when the daemon stops everybody is told, and who comes later, too") {
   CHECK_FALSE(scene.table.StartPublishing(holder.waiter, holder.fence));
 }
 
-TEST_CASE("a caller may come back to the table when it is told") {
+TEST_CASE("a caller may enter the table again in its callback") {
   Scene scene;
   Caller holder(scene, "a");
   const auto waiter = scene.table.NewSeat();
@@ -518,18 +519,18 @@ bool IsTold(std::future<LeaseNews> told) {
   return std::holds_alternative<News>(told.get());
 }
 
-TEST_CASE("a clock that sleeps because nothing is due is woken by what becomes due") {
+TEST_CASE("a clock without a timeout is woken by a new one") {
   LeaseClockScene scene(milliseconds(1));
   CHECK(IsTold<LeaseLost>(scene.Enter()));
 }
 
-TEST_CASE("a clock that sleeps until something is due is woken by what is due earlier") {
+TEST_CASE("a clock is woken by an earlier timeout") {
   LeaseClockScene scene(hours(1));
   const auto holder = scene.Enter();
   CHECK(IsTold<Error>(scene.Enter(SteadyClock::now() + milliseconds(1))));
 }
 
-TEST_CASE("events that become due one after another are told, each in its turn") {
+TEST_CASE("timeouts that are due one after another are reported in order") {
   LeaseClockScene scene(milliseconds(1));
   auto first = scene.Enter();
   auto second = scene.Enter();

@@ -48,7 +48,7 @@ TEST_CASE("a manifest lists the newest closure first, each once, and not too man
   CHECK(manifest.closures[1] == OneFile("99"));
 }
 
-TEST_CASE("a user's newer closures push out that user's older ones and nobody else's") {
+TEST_CASE("a user's newer closures evict only that user's older ones") {
   Manifest manifest;
   for (uid_t uid = 0; uid < 10; ++uid)
     manifest.Add({OneFile(std::to_string(uid)).closure, false, uid});
@@ -201,7 +201,7 @@ TEST_CASE("a closure of the toolchain's headers is true where these are the same
   CHECK(manifest.FindTrueWith(toolchain) == &manifest.closures[1]);
 }
 
-TEST_CASE("only what lies in the toolchain is the toolchain's") {
+TEST_CASE("only closures of the toolchain's headers alone are the toolchain's") {
   const auto decodes = [](uint32_t root, FileKind kind) {
     Manifest manifest;
     manifest.Add({.closure = {{ClosureEntry{{root, "0/cub"}, kind, cccl_cache::Sha256("x"), 0}}}});

@@ -64,7 +64,7 @@ TEST_CASE("an assertion that another macro can make a literal of counts as a num
   }
 }
 
-TEST_CASE("arguments that go on in another text make an assertion there a number") {
+TEST_CASE("arguments that continue in another text make an assertion there a number") {
   PathUses uses = In("void f() { assert(1); }");
   CHECK_FALSE(uses.ShowMoreThanText());
   uses |= In("int n = X(\n#include \"asserts.h\"\n);");

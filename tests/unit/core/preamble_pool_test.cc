@@ -104,7 +104,7 @@ TEST_CASE("a miss waits for no preamble where a compile of the whole is faster, 
   if (shortest != kLong) CHECK(await("shut in") == nullptr);
 }
 
-TEST_CASE("the user who has most gives up a preamble for another's") {
+TEST_CASE("the user with most preambles loses one for another user's") {
   Scene scene({.bytes = 250});
   scene.Want("a", "100", 1000);
   REQUIRE(scene.WaitForParsed(1));
@@ -195,8 +195,7 @@ TEST_CASE("a preamble that failed or is too large is not tried again soon") {
   CHECK(scene.statistics.Get(Counter::kPreambleFailures) == 2);
 }
 
-TEST_CASE(
-    "a preamble that was dropped, or whose zygote is gone, is parsed after two misses again") {
+TEST_CASE("a preamble that was dropped, or lost its zygote, is parsed again after two misses") {
   Scene scene;
   scene.Want("a");
   REQUIRE(scene.WaitForParsed(1));

@@ -47,7 +47,7 @@ TEST_CASE("programs that differ behind their includes share a preamble") {
   CHECK(PreambleFor(other)->key == preamble->key);
 }
 
-TEST_CASE("all that the compiler gets with a preamble is in its key, and whose it is") {
+TEST_CASE("a preamble's key covers the compiler's whole input, and the user") {
   const auto key_with = [](auto change) {
     auto request = MakeRequest(kBegin + "int x;\n");
     change(*request);
@@ -82,7 +82,7 @@ TEST_CASE("programs in other directories share a preamble, and have one of their
         request_in("/other/kernel.cu", "-lineinfo").key);
 }
 
-TEST_CASE("only what lies in the program's own directory is its own") {
+TEST_CASE("only names in the program's directory count as its own") {
   Closure closure;
   closure.entries = {{{0, "a.h"}, FileKind::kAbsent, {}, 0},
                      {{1, "a.h"}, FileKind::kFile, {}, 1},
@@ -92,7 +92,7 @@ TEST_CASE("only what lies in the program's own directory is its own") {
   CHECK(ReadsOwnDirectory(closure));
 }
 
-TEST_CASE("a toolchain identified anew has preambles of its own") {
+TEST_CASE("a toolchain that was identified again has its own preambles") {
   const auto request = MakeRequest(kBegin + "int x;\n");
   auto other = std::make_shared<Toolchain>(*MakeToolchain());
   other->serial = 77;

@@ -13,7 +13,7 @@ namespace {
 
 using Scene = testing::PreamblePoolScene;
 
-TEST_CASE("the user who wishes most gives up a wish for another's") {
+TEST_CASE("the user with most waiting parses loses one for another user's") {
   Scene scene({.wanted = 2});
   REQUIRE(scene.Shut());
   scene.Want("a", "1", 1000);
@@ -25,7 +25,7 @@ TEST_CASE("the user who wishes most gives up a wish for another's") {
   CHECK(scene.Find("c") != nullptr);
 }
 
-TEST_CASE("a user with too many wishes gives up his own oldest") {
+TEST_CASE("a user with too many waiting parses loses its oldest") {
   Scene scene({.wanted_per_uid = 2});
   REQUIRE(scene.Shut());
   scene.Want("a", "1", 1001);
@@ -36,7 +36,7 @@ TEST_CASE("a user with too many wishes gives up his own oldest") {
   for (const char* key : {"a", "c", "d"}) CHECK(scene.Find(key) != nullptr);
 }
 
-TEST_CASE("a user whose wishes keep too much in memory gives up his own oldest") {
+TEST_CASE("a user whose waiting parses hold too much memory loses its oldest") {
   Scene scene({.wanted_bytes_per_uid = 100});
   REQUIRE(scene.Shut());
   scene.Want("a", "1", 1001, 100);
@@ -50,7 +50,7 @@ TEST_CASE("a user whose wishes keep too much in memory gives up his own oldest")
   for (const char* key : {"b", "e"}) CHECK(scene.Find(key) == nullptr);
 }
 
-TEST_CASE("if all wishes keep too much in memory, who keeps most gives up his oldest") {
+TEST_CASE("if all waiting parses hold too much memory, the user with most loses its oldest") {
   Scene scene({.wanted_bytes = 100});
   REQUIRE(scene.Shut());
   scene.Want("a", "1", 1000, 40);
@@ -71,7 +71,7 @@ TEST_CASE("the oldest of too many misses of a user is forgotten") {
   CHECK(scene.Find("c") != nullptr);
 }
 
-TEST_CASE("a preamble whose files are not to be had is wished for again at once") {
+TEST_CASE("a preamble with unavailable files may be requested again at once") {
   Scene scene;
   scene.files.disk->Refuse("/inc/a.h", {ErrorCode::kFilesNeeded, "only the client can tell"});
   scene.asks = {"/inc/a.h"};

@@ -30,7 +30,7 @@ BuildAnswer DoesNotCompile(const std::string& log) {
   return answer;
 }
 
-TEST_CASE("a build that does not compile is told with the first line that says error") {
+TEST_CASE("a build that does not compile is listed with the first error line") {
   RecentFailures failures;
   Add(failures, 7, DoesNotCompile("k.cu(1): warning: w\nk.cu(2): error: e\nmore"));
   Add(failures, 7, DoesNotCompile("no word\nof it"));
@@ -49,7 +49,7 @@ TEST_CASE("a line with error: tells more than one that has the word in it") {
   CHECK(failures.Take(User(7)).at(0).text == "k.cu(2): error: e");
 }
 
-TEST_CASE("the line with the name that is not known tells more than the errors above it") {
+TEST_CASE("the line with the undefined name is preferred to the errors above it") {
   RecentFailures failures;
   Add(failures, 7,
       DoesNotCompile("k.cu(1): error: __global__ does not apply here\n"
@@ -70,7 +70,7 @@ TEST_CASE("an error that the client answers by itself is no failure") {
   CHECK(taken[0].cause == "timed-out");
 }
 
-TEST_CASE("all who wait for one compile of a user are one failure, and each user has one") {
+TEST_CASE("a user's waiters for one compile are one failure, and each user has one") {
   RecentFailures failures;
   Add(failures, 7, DoesNotCompile("error: e"));
   Add(failures, 7, DoesNotCompile("error: another"));
@@ -95,7 +95,7 @@ TEST_CASE("a build that did not fail, or is only remembered, is no failure") {
   CHECK(failures.Take(User(7)).empty());
 }
 
-TEST_CASE("a user is told of no other's failures, and an administrator of the cause alone") {
+TEST_CASE("a user sees no other user's failures, and an administrator only their cause") {
   RecentFailures failures;
   Add(failures, 7, DoesNotCompile("error: secret"));
   CHECK(failures.Take(User(8)).empty());
@@ -106,7 +106,7 @@ TEST_CASE("a user is told of no other's failures, and an administrator of the ca
   CHECK(taken[0].text.empty());
 }
 
-TEST_CASE("the uid that stands for many users is told nothing of its failures") {
+TEST_CASE("the overflow uid sees no failures") {
   RecentFailures failures;
   Add(failures, kOverflowUid, DoesNotCompile("error: secret"));
   CHECK(failures.Take(User(kOverflowUid)).empty());

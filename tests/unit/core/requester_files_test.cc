@@ -18,7 +18,7 @@ using testing::FakeFileAccess;
 
 const RootDirectories kDirectories{{"/src", "/include/", "", "relative"}, "/place"};
 
-TEST_CASE("a name's path is that of its root and what is below it") {
+TEST_CASE("a name's path is its root's path and the rest") {
   CHECK(kDirectories.PathOf({0, "a.h"}) == "/src/a.h");
   CHECK(kDirectories.PathOf({1, "deep/a.h"}) == "/include/deep/a.h");
   CHECK(kDirectories.PathOf({0, ""}) == "/src");

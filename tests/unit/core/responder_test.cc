@@ -55,7 +55,7 @@ struct Scene {
                        [this](const BuildRecord& record) { logged = record.request_id; }}};
 };
 
-TEST_CASE("an answer is noted before its user is told") {
+TEST_CASE("an answer is recorded before the callback") {
   Scene scene;
   scene.responder.AnswerHit(scene.Waits(), Scene::Hit(), {});
   CHECK(scene.noted_before_told == 1);
@@ -111,7 +111,7 @@ Closure OneFile() {
   return closure;
 }
 
-TEST_CASE("an answer names what was built, by which toolchain") {
+TEST_CASE("an answer names the build and the toolchain") {
   const BuildAnswerScene scene;
   CompileOutput output = testing::Succeed("output", "/cccl-root-0/kernel.cu: a warning");
   output.precompiled_headers = true;
@@ -136,7 +136,7 @@ TEST_CASE("a program that does not compile is an answer with the compiler's own 
   CHECK(answer.log == "an error");
 }
 
-TEST_CASE("one of those who waited has built it, the others have joined") {
+TEST_CASE("one waiter has built it, the others have joined") {
   BuildAnswerScene scene;
   CHECK(scene.Answer().outcome == Outcome::kBuilt);
   CHECK(scene.Answer().compile_time == microseconds(7000));
@@ -154,11 +154,11 @@ TEST_CASE("a caller that joined a compile that ran has not waited for a slot") {
 TEST_CASE("a result that can't be kept says why, also to the callers that joined") {
   BuildAnswerScene scene;
   scene.waiter.leads = GENERATE(true, false);
-  SECTION("for what the compile met") {
+  SECTION("for the compile's findings") {
     scene.flight_result.uncacheable_reason = "the output can hold the time";
     CHECK(scene.Answer().reason == "the output can hold the time");
   }
-  SECTION("for what happened meanwhile") {
+  SECTION("for changes meanwhile") {
     scene.flight_result.toolchain_changed = true;
     CHECK(scene.Answer().reason == "the toolchain changed on disk while this was compiled");
   }
@@ -185,7 +185,7 @@ TEST_CASE("a result that is made of files is known by these, and is not closed")
   CHECK_FALSE(scene.Answer().closed);
 }
 
-TEST_CASE("a caller that is told to wait is told for what") {
+TEST_CASE("a refusal with a retry time names the reason") {
   CHECK(KeepsChanging().code == ErrorCode::kUnavailable);
   CHECK_THAT(KeepsChanging().message, Contains("try again"));
   const Error hangs = FilesHang(std::chrono::milliseconds(1500));

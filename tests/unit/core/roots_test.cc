@@ -129,7 +129,7 @@ TEST_CASE("logs carry the client's own names") {
   CHECK(WithClientNames(PlanWith({""}), "/cccl-root-0/default_program(3)") == "default_program(3)");
 }
 
-TEST_CASE("a log of a build under the real paths is told as it is") {
+TEST_CASE("a log of a build under the real paths is unchanged") {
   BuildPlan plan = PlanWith({"src/"});
   plan.path_dependent = true;
   CHECK(WithClientNames(plan, "/cccl-root-0/k.cu(1)") == "/cccl-root-0/k.cu(1)");
@@ -154,7 +154,7 @@ Artifact Of(ArtifactKind kind, const std::string& bytes) {
   return artifact;
 }
 
-TEST_CASE("a text shows in code where it stands in it") {
+TEST_CASE("a text is found in code as it is") {
   const ShownText text("/a");
   for (const ArtifactKind kind : {ArtifactKind::kPtx, ArtifactKind::kCubin}) {
     CHECK(text.In(Of(kind, "x /a y")));
@@ -171,7 +171,7 @@ TEST_CASE("a text shows in PTX by its numbers, as string constants are written t
   CHECK_FALSE(text.In(Of(ArtifactKind::kCubin, "47, 97")));
 }
 
-TEST_CASE("a name in a string of PTX is told from one in its text") {
+TEST_CASE("a name in a string of PTX differs from one in its text") {
   const ShownText text("/a");
   CHECK(text.InStrings(Of(ArtifactKind::kPtx, "{47, 97}")));
   CHECK(text.InStrings(Of(ArtifactKind::kPtx, "{47,97}")));

@@ -55,7 +55,7 @@ struct Scene {
       std::make_shared<SentContents>(std::chrono::steady_clock::now);
 };
 
-TEST_CASE("a build's files are what it was told of them, with the contents that were sent") {
+TEST_CASE("a recalled build has its recorded answers, with the sent contents") {
   Scene scene;
   scene.Send("x");
   scene.Send("y");
@@ -95,7 +95,7 @@ TEST_CASE("a name that lies nowhere is absent") {
   CHECK(scene.Recall(directories).Look({kWorkingDirectoryRoot, "z.h"})->kind == FileKind::kAbsent);
 }
 
-TEST_CASE("of what the build was not told only its caller knows") {
+TEST_CASE("a file without a recorded answer needs the caller") {
   Scene scene;
   RecalledFiles files = scene.Recall();
   CHECK(files.Look({1, "z.h"}).error().code == ErrorCode::kFilesNeeded);
@@ -127,7 +127,7 @@ std::shared_ptr<const std::string> Text(std::string text) {
   return std::make_shared<const std::string>(std::move(text));
 }
 
-TEST_CASE("contents are known to who sent them, for a while") {
+TEST_CASE("contents are known to their sender, for a while") {
   auto now = std::chrono::steady_clock::now();
   SentContents sent([&] { return now; });
   CHECK_FALSE(sent.SentAny(1000));

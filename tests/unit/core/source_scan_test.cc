@@ -46,7 +46,7 @@ TEST_CASE("static_assert is not assert") {
   CHECK(ScanText("#warning \"/cccl-root-1/x\"").path_token);
 }
 
-TEST_CASE("the token for the program's name is told from those for other paths") {
+TEST_CASE("the token for the program's name differs from those for other paths") {
   CHECK(ScanText("__FILE__ __BASE_FILE__").base_name_token);
   CHECK(ScanText("__BASE_\\\nFILE__").base_name_token);
   CHECK(ScanText("__BASE_FILE__").path_token);
@@ -135,7 +135,7 @@ TEST_CASE("an open condition is no part of a preamble") {
   CHECK(Preamble("#include <a>\n#if X\n#define Y\n#endif\nint x;\n") == "#include <a>\n");
 }
 
-TEST_CASE("directives go on over joined lines, comments and literals") {
+TEST_CASE("directives continue over joined lines, comments and literals") {
   for (const char* directive :
        {"#define X \\\n  int x;\n", "#define X \\\r\n  int x;\n", "#define X /* a\n int y; */ 1\n",
         "#define X \"/*\"\n", "#define X '\"'\n", "#define X \"\\\"/*\"\n", "#inc\\\nlude <b>\n",
@@ -145,7 +145,7 @@ TEST_CASE("directives go on over joined lines, comments and literals") {
   }
 }
 
-TEST_CASE("a line that is none of these directives ends a preamble") {
+TEST_CASE("a line that is not one of these directives ends a preamble") {
   for (const char* line :
        {"#pragma once\n", "#error x\n", "#line 3\n", "# 12 \"a\"\n", "#import <b>\n",
         "#includes <b>\n", "#define X /* a\n", "%: include <b>\n"}) {
