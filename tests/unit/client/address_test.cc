@@ -37,8 +37,7 @@ bool Has(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE(
-    "a client that finds no daemon is told which socket was tried and where its name came from") {
+TEST_CASE("the error without a daemon names the tried socket and the origin of its path") {
   const TemporaryDirectory directory;
   SocketSearch search;
   search.named_path = directory / "named";
@@ -55,7 +54,7 @@ TEST_CASE(
   CHECK(Has(Told(search, ""), "or the program)"));
 }
 
-TEST_CASE("a client that finds no daemon is told what is there instead, and how to start one") {
+TEST_CASE("the error without a daemon names the file that is there, and how to start one") {
   const TemporaryDirectory directory;
   SocketSearch search;
   search.system_path = directory / "absent";
@@ -150,7 +149,7 @@ TEST_CASE("a relative runtime directory, or none, has no user's socket") {
   CHECK(*FindSocket(places.search) == places.systems.path());
 }
 
-TEST_CASE("a socket whose directory others can write is not trusted") {
+TEST_CASE("a socket in a directory that others can write is not trusted") {
   Fixture places;
   REQUIRE(chmod(places.users.directory().c_str(), 0777) == 0);
   CHECK(*FindSocket(places.search) == places.systems.path());

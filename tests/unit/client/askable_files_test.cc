@@ -89,7 +89,7 @@ TEST_CASE("a name elsewhere may be asked for once a file was answered that holds
   CHECK_FALSE(program->May("/elsewhere/../../shared/a.h"));
 }
 
-TEST_CASE("a file elsewhere opens what it names beside it, and nothing else there") {
+TEST_CASE("a file elsewhere allows the names in it beside it, and nothing else there") {
   Program program;
   program.source = "#include \"../shared/a.h\"\n#include \"key\"";
   const std::string shared = "/home/me/src/../shared/";

@@ -73,7 +73,7 @@ TEST_CASE("an answer that is too large for a message is fetched by a call of its
   CHECK(whole == 20);
 }
 
-TEST_CASE("a build whose files the daemon can't open tells them over a call of its own") {
+TEST_CASE("a build with files that the daemon can't open sends them over a call of its own") {
   const TemporaryDirectory files;
   const std::string header = files.Write("a.h", "what the header says");
   StandInAnswers answers;
@@ -194,7 +194,7 @@ TEST_CASE("a request that the daemon finds too large costs the other builds of t
   CHECK(finished_builds == 2);
 }
 
-TEST_CASE("where the daemon takes no stream the builds go on over calls of their own") {
+TEST_CASE("without a stream the builds use calls of their own") {
   StandInAnswers answers;
   answers.with_files = EchoApart;
   SECTION("because it has too many") {

@@ -63,7 +63,7 @@ TEST_CASE("builds are asked for one after the other, under their numbers") {
   CHECK(scene.stream.awaited() == std::set<uint64_t>{1, 2});
 }
 
-TEST_CASE("answers come in any order, and are told once") {
+TEST_CASE("answers come in any order, and each is reported once") {
   Scene scene;
   scene.Ask(1);
   scene.Ask(2);
@@ -74,7 +74,7 @@ TEST_CASE("answers come in any order, and are told once") {
   CHECK(scene.stream.awaited().empty());
 }
 
-TEST_CASE("a build that failed is told with its name, its text and when to come back") {
+TEST_CASE("a failed build has the error's name, text and retry time") {
   Scene scene;
   scene.Ask(1);
   auto reply = Answer(1);
@@ -101,7 +101,7 @@ TEST_CASE("a build that is cancelled before it was said is never said") {
   CHECK(scene.stream.Next() == nullptr);
 }
 
-TEST_CASE("a build that is cancelled later is told to the daemon, and its answer to nobody") {
+TEST_CASE("a later cancellation is sent to the daemon, and the answer is dropped") {
   Scene scene;
   scene.Ask(1);
   static_cast<void>(scene.stream.Next());

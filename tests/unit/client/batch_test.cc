@@ -141,7 +141,7 @@ TEST_CASE("a finished build keeps the descriptor readable") {
   CHECK_FALSE(batch.Next());
 }
 
-TEST_CASE("a build that fails says why under its tag, and the others go on") {
+TEST_CASE("a failed build has its error under its tag, and the others continue") {
   StandInAnswers answers;
   answers.many = [](auto*, Many* stream) {
     v1::BuildManyRequest request;
@@ -177,7 +177,7 @@ TEST_CASE("a text that can't be sent is refused before anything is added") {
   CHECK(batch.pending() == 0);
 }
 
-TEST_CASE("one build is cancelled, at the daemon too, and the others go on") {
+TEST_CASE("one build is cancelled, at the daemon too, and the others continue") {
   std::promise<uint64_t> asked;
   std::promise<uint64_t> cancelled;
   StandInAnswers answers;
@@ -210,7 +210,7 @@ TEST_CASE("one build is cancelled, at the daemon too, and the others go on") {
   CHECK(cancelled.get_future().get() == asked.get_future().get());
 }
 
-TEST_CASE("a build whose deadline passes is given up, and the descriptor says so") {
+TEST_CASE("a build after its deadline is given up, and the descriptor becomes readable") {
   StandInAnswers answers;
   answers.many = [](auto*, Many* stream) {
     v1::BuildManyRequest request;

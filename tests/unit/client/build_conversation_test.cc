@@ -164,7 +164,7 @@ TEST_CASE("a question that no daemon of ours asks ends the call") {
   CHECK_FALSE(Take(conversation, Ask({std::string("/a\0b", 4)}, true)));
 }
 
-TEST_CASE("the answer comes as in chunks, and what was asked before a restart is forgotten") {
+TEST_CASE("the answer comes in chunks, and questions from before a restart are forgotten") {
   Talk talk;
   BuildConversation& conversation = *talk.conversation;
   REQUIRE(Take(conversation, Ask({"/nowhere/a.h"}, true)));

@@ -92,7 +92,7 @@ TEST_CASE("an artifact that is not as long as it claims is refused") {
   CHECK(decoded.error().status == CCCL_CACHE_PROTOCOL);
 }
 
-TEST_CASE("artifacts of a kind that nobody knows are compared like others") {
+TEST_CASE("artifacts of an unknown kind are compared like others") {
   const auto decode = [](int kind) {
     v1::BuildReply reply = TwoArtifacts();
     reply.mutable_artifacts(1)->set_kind(static_cast<v1::ArtifactKind>(kind));
@@ -139,7 +139,7 @@ TEST_CASE("empty artifacts need no chunk") {
   CHECK(sink.complete());
 }
 
-TEST_CASE("chunks that do not fit what was announced are refused") {
+TEST_CASE("chunks that do not fit the announced sizes are refused") {
   ChunkedReply before;
   CHECK_FALSE(before.Take(ToMessage(DataChunk("data before the reply").SerializeAsString())));
   ChunkedReply beyond;
@@ -152,7 +152,7 @@ TEST_CASE("chunks that do not fit what was announced are refused") {
   CHECK_FALSE(huge.Take(ToMessage(ReplyChunk(uint64_t{1} << 60, 1).SerializeAsString())));
 }
 
-TEST_CASE("a call that is sent again starts its reply anew") {
+TEST_CASE("a call that is sent again restarts its reply") {
   ChunkedReply sink;
   REQUIRE(sink.Take(ToMessage(ReplyChunk(5, 0).SerializeAsString())));
   REQUIRE(sink.Take(ToMessage(DataChunk("lost").SerializeAsString())));
@@ -174,7 +174,7 @@ TEST_CASE("a header that NVRTC can't open is one of the host's, or its directory
         std::string::npos);
 }
 
-TEST_CASE("an option of nvcc that NVRTC refuses is told with the way to write it") {
+TEST_CASE("an option of nvcc that NVRTC refuses comes with its right form") {
   for (const auto& [log, hint] :
        {std::pair{"host functions are not allowed in JIT mode.", "device"},
         {"Unresolved extern function '_Z1gi'", "-rdc=true"},

@@ -115,7 +115,7 @@ TEST_CASE("each field that decides on the answer makes another request") {
   }
 }
 
-TEST_CASE("links and modules are told apart by types, names, contents and flags") {
+TEST_CASE("links and modules differ by types, names, contents and flags") {
   const std::set<std::string> all = {Request().Bytes(),
                                      Linked(CCCL_CACHE_INPUT_PTX, "a", "x"),
                                      Linked(CCCL_CACHE_INPUT_LTOIR, "a", "x"),

@@ -24,7 +24,7 @@ std::string Rest(const ByteChain& chain, ByteChain::Position from) {
 
 }  // namespace
 
-TEST_CASE("a chain keeps the order of what was copied and what is referred to") {
+TEST_CASE("a chain keeps the order of copied and referenced bytes") {
   const std::string blob = "blob";
   ByteChain chain;
   chain.Copy("ab");

@@ -29,7 +29,7 @@ TEST_CASE("each value of an enumeration has a name of its own, and none is unkno
   CHECK(Names(cccl_cache_artifact_kind_name, CCCL_CACHE_PTX, CCCL_CACHE_OPTIXIR).size() == 4);
 }
 
-TEST_CASE("names that scripts rely on stay what they are") {
+TEST_CASE("names that scripts rely on do not change") {
   CHECK(std::string(cccl_cache_status_name(CCCL_CACHE_NO_DAEMON)) == "no-daemon");
   CHECK(std::string(cccl_cache_status_name(CCCL_CACHE_LEASE_LOST)) == "lease-lost");
   CHECK(std::string(cccl_cache_outcome_name(CCCL_CACHE_UNCACHEABLE)) == "uncacheable");

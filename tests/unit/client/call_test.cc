@@ -111,7 +111,7 @@ TEST_CASE("messages are handed on as they are complete, however the bytes come")
   CHECK_FALSE(scene.call->ended());
 }
 
-TEST_CASE("a message that should not have come ends the call, and what follows it is nothing") {
+TEST_CASE("an unexpected message ends the call, and later messages are ignored") {
   Scene scene;
   scene.sink.takes = false;
   scene.call->AddData(Framed("one") + Framed("two"));

@@ -89,7 +89,7 @@ TEST_CASE("a slow answer ends the call at its deadline, and the server learns of
   CHECK(WaitUntil([&] { return cancelled == asked; }));
 }
 
-TEST_CASE("the server is told how long the caller waits") {
+TEST_CASE("the server gets the caller's timeout") {
   const TemporaryDirectory directory;
   std::chrono::system_clock::time_point deadline;
   StandInAnswers answers = Hits();

@@ -81,7 +81,7 @@ TEST_CASE("toolchains and health answer for people and as JSON") {
   CHECK(Has(cli.Run({"health", "--json"}).output, "\"status\": \"serving\""));
 }
 
-TEST_CASE("health says what the daemon's problem is") {
+TEST_CASE("health names the daemon's problem") {
   StandInAnswers answers = Answers();
   const CliResult well = CliScene(answers).Run({"health", "--json"});
   CHECK(Has(well.output, "\"toolchains\": 1,\n  \"problem\": \"\""));
@@ -99,7 +99,7 @@ TEST_CASE("health says what the daemon's problem is") {
   CHECK(Has(json.output, "\"toolchains\": 0,\n  \"problem\": \"it has no toolchain\""));
 }
 
-TEST_CASE("the environment names the socket where the command line does not") {
+TEST_CASE("the environment names the socket if the command line does not") {
   const CliScene cli(Answers());
   const Words words = {"health"};
   CHECK(RunCli(words, cli.directory.path(), "", {{"CCCL_CACHE_SOCKET", cli.daemon.socket()}})
@@ -156,7 +156,7 @@ TEST_CASE("the help says the name of a result without -o") {
   CHECK(Has(RunCli({"nvvm", "--help"}, directory.path()).output, "compute_NN"));
 }
 
-TEST_CASE("a word that nobody knows is named, with the known one that it resembles") {
+TEST_CASE("an unknown word is named, with the most similar known one") {
   const cccl_cache::daemon::TemporaryDirectory directory;
   const auto told = [&](const Words& words) {
     const CliResult result = RunCli(words, directory.path());
@@ -182,7 +182,7 @@ TEST_CASE("the command alone prints its help, and says that it did nothing") {
   CHECK(result.errors == RunCli({"--help"}, directory.path()).output);
 }
 
-TEST_CASE("an option of the compiler that stands alone is told how to be written") {
+TEST_CASE("a bare option of the compiler comes with its right form") {
   const cccl_cache::daemon::TemporaryDirectory directory;
   for (const char* command : {"build", "link", "nvvm"}) {
     const CliResult result = RunCli({command, "k", "--arch", "x", "-lineinfo"}, directory.path());

@@ -42,7 +42,7 @@ std::vector<std::string> Options(const v1::BuildRequest& request) {
 
 }  // namespace
 
-TEST_CASE("build sends what the command line says and writes the artifact beside") {
+TEST_CASE("build sends the command line's request and writes the artifact beside the source") {
   Fixture cli;
   cli.directory.Write("k.cu", "source");
   cli.directory.Write("h", "header");
@@ -85,7 +85,7 @@ TEST_CASE("standard input is stdin.cu, --name is another, - is standard output")
   CHECK(cli.seen.toolchain().id() == "0123abcd");
 }
 
-TEST_CASE("the option --emit chooses the artifact and adds what the compiler needs for it") {
+TEST_CASE("the option --emit chooses the artifact and adds the compiler's options for it") {
   Fixture cli;
   cli.reply.mutable_artifacts(0)->set_kind(v1::ARTIFACT_KIND_LTOIR);
   CHECK(cli.Run({"build", "-", "--arch", "sm_90", "--emit", "ltoir"}).exit_code == 0);
@@ -135,7 +135,7 @@ TEST_CASE("code that does not compile is exit 1, its log on stderr, the old file
   CHECK(Contents(cli.directory / "o") == "old");
 }
 
-TEST_CASE("a compiler's words about options and inputs come with what to write") {
+TEST_CASE("a compiler's error about options and inputs comes with the right form") {
   Fixture cli;
   cli.directory.Write("k", "k");
   const auto told = [&](const char* command, Words words, const char* log) {
@@ -200,7 +200,7 @@ TEST_CASE("a refusal is exit 4 with its reason, a broken daemon exit 5, none exi
   CHECK_FALSE(Has(cli.Run({"stats"}).errors, "--fallback"));
 }
 
-TEST_CASE("with --json what went wrong is an object on standard output as well") {
+TEST_CASE("with --json an error is an object on standard output as well") {
   Fixture cli;
   const Words words = {"build", "-", "--arch", "sm_90", "-o", "o", "--json"};
   cli.status = {grpc::StatusCode::RESOURCE_EXHAUSTED, "the queue is full"};
@@ -288,7 +288,7 @@ TEST_CASE("the output is replaced at once, devices are written to, failures name
   }
 }
 
-TEST_CASE("link tells types by extension and names the result") {
+TEST_CASE("link takes types from extensions and names the result") {
   Fixture cli;
   cli.directory.Write("a.ltoir", "A");
   cli.directory.Write("b.bin", "B");
@@ -327,7 +327,7 @@ TEST_CASE("a file may be named like a command") {
   CHECK(cli.seen.link().inputs(1).name() == "link");
 }
 
-TEST_CASE("the option --arch native without a driver says what to do") {
+TEST_CASE("the option --arch native without a driver names the remedy") {
   if (access("/dev/nvidiactl", F_OK) == 0) return;  // there is one
   Fixture cli;
   const CliResult result = cli.Run({"build", "-", "--arch", "native", "-o", "o"});

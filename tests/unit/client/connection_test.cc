@@ -81,7 +81,7 @@ int AnswerPings(int fd) {
 
 }  // namespace
 
-TEST_CASE("nobody listening is told at once, with the socket and the way out") {
+TEST_CASE("a socket without a listener is an error at once, with the path and the way out") {
   const TemporaryDirectory directory;
   auto client =
       Client::Open({.socket = directory / "socket", .fallback = CCCL_CACHE_FALLBACK_ERROR});

@@ -105,14 +105,14 @@ TEST_CASE("an answer about a deposit that a daemon of ours never gives is refuse
     CHECK_FALSE(Take(talk, Granted()));
   }
   SECTION("more than memory holds") { CHECK_FALSE(Take(talk, Found(uint64_t{1} << 40))); }
-  SECTION("published what was never leased") {
+  SECTION("published without a lease") {
     v1::AcquireReply reply;
     reply.mutable_published();
     CHECK_FALSE(Take(talk, reply));
   }
 }
 
-TEST_CASE("the holder of a lease says that it lives, then what it made, then that this was all") {
+TEST_CASE("the holder of a lease sends heartbeats, then the contents, then the publication") {
   DepositConversation talk;
   CHECK(Take(talk, Granted()));
   CHECK(talk.fence() == 7);
@@ -135,7 +135,7 @@ TEST_CASE("the holder of a lease says that it lives, then what it made, then tha
   CHECK(talk.published());
 }
 
-TEST_CASE("a call that is sent again begins anew") {
+TEST_CASE("a call that is sent again starts over") {
   DepositConversation talk;
   CHECK(Take(talk, Found(2)));
   talk.Restart();

@@ -103,7 +103,7 @@ TEST_CASE("a kernel that is not there is named, with the way out") {
   CHECK(missing.error().message.find("name_expressions") != std::string::npos);
 }
 
-TEST_CASE("without a current context nothing is loaded, and the driver's name for it is told") {
+TEST_CASE("without a current context nothing is loaded, and the error has the driver's name") {
   Fake().context = false;
   const auto kernels = LoadedKernels::Load(*Driver::Open(), TwoKernels());
   REQUIRE_FALSE(kernels.ok());

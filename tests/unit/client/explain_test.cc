@@ -64,7 +64,7 @@ struct Fixture : Explanations, CliScene {
 
 }  // namespace
 
-TEST_CASE("explain KEY asks about the key and says what differs") {
+TEST_CASE("explain KEY asks about the key and prints the differences") {
   Fixture cli;
   const CliResult result = cli.Run({"explain", kKey});
   CHECK(result.exit_code == 0);
@@ -76,7 +76,7 @@ TEST_CASE("explain KEY asks about the key and says what differs") {
   CHECK(Has(result.output, "nearest: " + kNearest + ", built at "));
 }
 
-TEST_CASE("explain -- build asks what build would ask for, and writes nothing") {
+TEST_CASE("explain -- build sends the request of build, and writes nothing") {
   Fixture cli;
   cli.directory.Write("k.cu", "source");
   const CliResult result = cli.Run(
@@ -133,7 +133,7 @@ TEST_CASE("each verdict has a sentence of its own") {
   CHECK(std::unique(sentences.begin(), sentences.end()) == sentences.end());
 }
 
-TEST_CASE("a wrong use of explain is a wrong command line, and the error says what it wants") {
+TEST_CASE("a wrong use of explain is a usage error that names the right use") {
   Fixture cli;
   CHECK(cli.Run({"explain", "--", "build"}).exit_code == 2);
   const auto told = [&](const Words& words) {

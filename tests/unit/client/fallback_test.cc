@@ -85,7 +85,9 @@ TEST_CASE("where that is not wanted, no daemon is an error") {
   CHECK(result.error().status == CCCL_CACHE_NO_DAEMON);
 }
 
-TEST_CASE("where it can't be compiled here either, the error is the daemon's and says what lacks") {
+TEST_CASE(
+    "if the local compile is impossible too, the error is the daemon's and names the missing "
+    "part") {
   Scene scene;
   const std::string nowhere = scene.directory / "nowhere";
   scene.options.local_compiler = nowhere;
@@ -106,7 +108,7 @@ TEST_CASE("an error of the compile here comes with the reason for it") {
   CHECK(Has(result.error().message, "no cccl-cached listens"));
 }
 
-TEST_CASE("an error that a local compile gives as well is told once") {
+TEST_CASE("an error of both daemon and local compile is reported once") {
   Scene scene;
   const StandInDaemon daemon(scene.socket, Refuses("invalid-request", "no such option"));
   WriteFakeCompiler(scene.directory, AnswerError("invalid-request", "no such option"));

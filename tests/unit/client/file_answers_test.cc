@@ -27,7 +27,7 @@ constexpr uid_t kStranger = 4242;
 
 void Write(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
 
-TEST_CASE("a regular file is told by its digest, or sent") {
+TEST_CASE("a regular file is answered by its digest, or sent") {
   const TemporaryDirectory directory;
   const std::string path = directory / "a.h";
   Write(path, "text");
@@ -101,7 +101,7 @@ TEST_CASE("a file that is too large to be sent is refused") {
   CHECK(found.reason.find("64 MiB") != std::string::npos);
 }
 
-TEST_CASE("a user that may not read a file is told what to do about it", "[root]") {
+TEST_CASE("the refusal of an unreadable file names the remedy", "[root]") {
   cccl_cache::daemon::RequireRoot();
   const TemporaryDirectory directory;  // open to its owner alone
   Write(directory / "a.h", "text");

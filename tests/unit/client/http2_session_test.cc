@@ -156,7 +156,7 @@ TEST_CASE("a server that goes away has not seen the calls behind its last one") 
   CHECK(scene.call->end() == CallEnd::kUnsent);
 }
 
-TEST_CASE("a call that is forgotten is reset, and what still comes for it goes nowhere") {
+TEST_CASE("a forgotten call is reset, and later frames for it are dropped") {
   Scene scene;
   static_cast<void>(scene.Send());
   scene.Settle();

@@ -101,8 +101,7 @@ TEST_CASE("a build and one of a batch have the priority that they name") {
   CHECK(not_added.error().status == CCCL_CACHE_INVALID_REQUEST);
 }
 
-TEST_CASE(
-    "a build says what it does on a miss, and one that refuses needs a daemon that knows so") {
+TEST_CASE("a build sends its action on a miss, and refuse needs a daemon that knows it") {
   Recorder recorder;
   using Asked = std::pair<v1::OnMiss, uint32_t>;
   const auto asked = [&](OnMiss on_miss) {
@@ -347,7 +346,7 @@ TEST_CASE(
   CHECK(Milliseconds(std::chrono::milliseconds(1500)) == 1500);
 }
 
-TEST_CASE("an ask is answered with what was made, or with why not, in one call") {
+TEST_CASE("an ask returns the result or the error in one call") {
   Recorder recorder;
   const std::string socket = recorder.daemon.socket();
   cccl_cache_open_options how = {sizeof(how)};

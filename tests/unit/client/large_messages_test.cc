@@ -162,8 +162,7 @@ TEST_CASE("an upload that the daemon refuses ends the build with that error") {
   CHECK(client->Health().ok());
 }
 
-TEST_CASE(
-    "an artifact too large for a message is fetched in chunks, and it is still what was built") {
+TEST_CASE("an artifact too large for a message is fetched in chunks, and the outcome stays built") {
   const TemporaryDirectory directory;
   const std::string cubin = SomeBytes(40 << 20);
   v1::BuildReply whole = HitWithCubin("");
@@ -247,7 +246,7 @@ TEST_CASE("the limit of a daemon that takes smaller messages is learned and kept
   CHECK(questions == 1);
 }
 
-TEST_CASE("a request whose small parts alone are too large is refused, not tried for ever") {
+TEST_CASE("a request with too many small parts is refused, not tried for ever") {
   const TemporaryDirectory directory;
   StandInAnswers answers;
   answers.info = [](v1::InfoReply* reply) {
@@ -261,8 +260,7 @@ TEST_CASE("a request whose small parts alone are too large is refused, not tried
   CHECK(result.error().status == CCCL_CACHE_TOO_LARGE);
 }
 
-TEST_CASE(
-    "a request larger than the server takes is refused in its words, and the client goes on") {
+TEST_CASE("a request larger than the server takes gets its error, and the client stays usable") {
   const TemporaryDirectory directory;
   StandInAnswers answers;
   answers.build = [](auto*, const auto&, v1::BuildReply* reply) {

@@ -82,7 +82,7 @@ TEST_CASE("without a daemon the builds of a batch are compiled here") {
   CHECK(tags.empty());
 }
 
-TEST_CASE("the descriptor of a batch tells of a build that was compiled here") {
+TEST_CASE("the descriptor of a batch becomes readable after a local compile") {
   Scene scene(AnswerLocal());
   Batch batch = scene.Open();
   REQUIRE(batch.Add(Source(std::string(1 << 20, 'x')), 1).ok());
@@ -215,7 +215,7 @@ TEST_CASE("a forked child that frees a batch leaves the parent's compilers alone
   CheckIsLocal(batch->Next(), "no cccl-cached listens");
 }
 
-TEST_CASE("a compiler of a batch that dies is a crash, and the reason for it is told") {
+TEST_CASE("a compiler of a batch that dies is a crash with its reason") {
   Scene scene("kill -SEGV $$\n");
   Batch batch = scene.Open();
   REQUIRE(batch.Add(Source("x"), 1).ok());

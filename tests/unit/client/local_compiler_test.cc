@@ -53,7 +53,7 @@ bool Has(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("a build without a daemon is what cccl-cache-compile answers") {
+TEST_CASE("a build without a daemon returns the answer of cccl-cache-compile") {
   Scene scene;
   const auto reply = scene.Run(AnswerLocal());
   REQUIRE(reply.ok());
@@ -78,7 +78,7 @@ TEST_CASE("an error of a build without a daemon has the daemon's name for it") {
   CHECK(scene.ErrorOf(AnswerError("of a later version", "x")).status == CCCL_CACHE_UNAVAILABLE);
 }
 
-TEST_CASE("cccl-cache-compile that dies is a crash, and how it died is told") {
+TEST_CASE("cccl-cache-compile that dies is a crash with its signal") {
   Scene scene;
   Error error = scene.ErrorOf("kill -SEGV $$\n");
   CHECK(error.status == CCCL_CACHE_WORKER_CRASHED);
@@ -115,7 +115,7 @@ TEST_CASE("the deadline ends cccl-cache-compile") {
   CHECK(kill(pid, 0) != 0);
 }
 
-TEST_CASE("cccl-cache-compile has of the environment what it goes by, and no file of ours") {
+TEST_CASE("cccl-cache-compile inherits the needed variables, and no descriptor of the client") {
   Scene scene;
   setenv("CUDA_HOME", "/cuda", 1);
   setenv("CCCL_CACHED_TOOLCHAIN_ROOT", "/other", 1);

@@ -49,7 +49,7 @@ TEST_CASE("a unary answer is one message, and a second one should not have come"
   CHECK(sink.message().View() == "one");
 }
 
-TEST_CASE("an answer that begins anew counts from there") {
+TEST_CASE("an answer that restarts counts from there") {
   SingleMessage sink;
   CHECK(sink.Take(Received("one")));
   sink.Restart();
@@ -82,7 +82,7 @@ TEST_CASE("pieces fill artifact after artifact, wherever they are cut") {
   CHECK(told.log() == "log");
 }
 
-TEST_CASE("data without a reply, beyond what was announced, or a second reply are refused") {
+TEST_CASE("data without a reply, beyond the announced size, or a second reply are refused") {
   ChunkedReply early;
   CHECK_FALSE(early.Take(Received(Piece("a"))));
   ChunkedReply more;

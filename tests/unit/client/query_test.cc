@@ -46,7 +46,7 @@ StandInAnswers Evicting(int entries, const grpc::Status& status = grpc::Status::
 
 }  // namespace
 
-TEST_CASE("of several replies each tells the progress, and the last one is the answer") {
+TEST_CASE("several replies report the progress, and the last one is the answer") {
   const TemporaryDirectory directory;
   const StandInDaemon daemon(directory / "socket", Evicting(3));
   std::vector<std::string> seen;

@@ -91,7 +91,7 @@ TEST_CASE("a moment makes it readable from then on, until there is another or no
   CHECK_FALSE(scene.Ready());
 }
 
-TEST_CASE("a waiter goes on when there is something, or when the time is over") {
+TEST_CASE("a waiter continues when a socket is ready, or when the time is over") {
   Scene scene;
   scene.readiness->Wait(Deadline::After(std::chrono::milliseconds(0)));
   scene.readiness->Watch(scene.sockets[0], false);

@@ -88,7 +88,7 @@ TEST_CASE("every field of a link and of NVVM IR is in its request") {
   CHECK(compiled.add_libdevice());
 }
 
-TEST_CASE("options name the toolchain, the driver, the directory and what is wanted") {
+TEST_CASE("options have the toolchain, the driver, the directory and the wanted kinds") {
   const cccl_cache_artifact_kind wanted[] = {CCCL_CACHE_PTX, CCCL_CACHE_CUBIN};
   cccl_cache_build_options options = {};
   options.struct_size = sizeof(options);

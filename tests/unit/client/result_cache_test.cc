@@ -198,7 +198,7 @@ TEST_CASE("one large answer drives out no others") {
   CHECK(Find(memory, {.source = "a"}) != nullptr);
 }
 
-TEST_CASE("an answer that was dropped lives as long as who was given it") {
+TEST_CASE("a dropped answer lives as long as its holders") {
   ResultCache memory(100'000);
   Keep(memory, {.source = "a"}, Answer(std::string(20'000, 'a')));
   const Reply held = Find(memory, {.source = "a"});
@@ -231,8 +231,7 @@ TEST_CASE("threads find and keep at once") {
   CHECK(memory.statistics().bytes <= 200'000);
 }
 
-TEST_CASE(
-    "a child that was forked in the middle of it all waits for nobody, and can let go of it") {
+TEST_CASE("a child forked during a call never waits, and can destroy the cache") {
   auto owned = std::make_unique<ResultCache>(1 << 20);
   ResultCache& memory = *owned;
   std::atomic<bool> stop{false};

@@ -138,7 +138,7 @@ TEST_CASE("a snapshot that the daemon refuses is refused with its reason") {
   CHECK(scene.client->snapshots().Create(scene.fd).error().status == CCCL_CACHE_DENIED);
 }
 
-TEST_CASE("a delta is made from a snapshot, and what is none is refused before anybody is asked") {
+TEST_CASE("a delta needs a snapshot, and another file is refused before the daemon is asked") {
   Scene scene;
   const std::string no_snapshot = scene.directory.Write("other", "no snapshot");
   const int since = open(no_snapshot.c_str(), O_RDONLY | O_CLOEXEC);

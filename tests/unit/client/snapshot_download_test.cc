@@ -70,7 +70,7 @@ TEST_CASE("chunks are written as they come, and the summary ends the download") 
   CHECK(scene.Contents() == "abcdef");
 }
 
-TEST_CASE("a call that is sent again writes the file anew, from where it began") {
+TEST_CASE("a call that is sent again rewrites the file from its start offset") {
   const Scene scene;
   REQUIRE(write(scene.fd, "head", 4) == 4);
   SnapshotDownload download(scene.fd);

@@ -64,7 +64,7 @@ TEST_CASE("an empty file is one message, and one of whole pieces has no empty on
   CHECK(Next(one).last());
 }
 
-TEST_CASE("a file that became shorter, or can't be read, ends what is sent and says why") {
+TEST_CASE("a file that became shorter, or can't be read, ends the upload with the reason") {
   const Scene scene("12345");
   SnapshotUpload shorter(scene.fd, 1u << 21);
   CHECK_FALSE(Next(shorter).last());

@@ -79,8 +79,7 @@ std::string StatusLine(pid_t process, const std::string& beginning) {
 
 }  // namespace
 
-TEST_CASE(
-    "the child has its input alone, and is told nothing of the environment but what it goes by") {
+TEST_CASE("the child inherits its input alone, and of the environment only the needed variables") {
   setenv("SECRET", "1", 1);
   setenv("CCCL_CACHED_LOG_LEVEL", "info", 1);
   const Scene scene("env >&0; echo nobody reads this; echo nor this >&2");
@@ -92,7 +91,7 @@ TEST_CASE(
   CHECK(heard.find("nobody") == std::string::npos);
 }
 
-TEST_CASE("the child's end is told by its exit status or its signal") {
+TEST_CASE("the child's end has its exit status or its signal") {
   Scene exits("exit 7");
   CHECK(exits.Heard().empty());
   // Whether the kill or its own end comes first is nobody's concern.

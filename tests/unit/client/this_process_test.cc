@@ -124,7 +124,7 @@ TEST_CASE("the program's own choice counts before the environment") {
   CHECK(*MemoryLimit(CCCL_CACHE_OFF) == 0);
 }
 
-TEST_CASE("a program that asks for nothing gets what the environment says, or the default") {
+TEST_CASE("a program without a priority gets the environment's, or the default") {
   CHECK(*MemoryLimit(0) == uint64_t{64} << 20);
   const Says bytes("5");
   CHECK(*MemoryLimit(0) == 5);

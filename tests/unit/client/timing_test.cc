@@ -54,7 +54,7 @@ TEST_CASE("a daemon that answered rests no longer, and after the next failure as
   CHECK(RestAfter(rest, start + 1min) == 100ms);
 }
 
-TEST_CASE("a rest is no shorter than what the daemon cost, and half a minute at the most") {
+TEST_CASE("a pause is no shorter than the wait for the daemon, and half a minute at most") {
   const CircuitBreaker::Clock::time_point start{1h};
   CircuitBreaker rest;
   rest.Failed(start, 10s);
@@ -101,7 +101,7 @@ TEST_CASE("a daemon that answers again has all of its ten seconds the next time"
   CHECK_FALSE(pace.Missed(kStart + 22s));
 }
 
-TEST_CASE("where nobody listens a daemon is waited for only if it was there a moment ago") {
+TEST_CASE("without a listener a daemon is awaited only if it answered a moment ago") {
   Backoff pace;
   CHECK_FALSE(pace.was_there(kStart));
   pace.Answered(kStart);

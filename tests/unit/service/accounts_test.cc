@@ -86,7 +86,7 @@ TEST_CASE("of a stored uid nothing is said until its name is known") {
   CHECK(accounts.OfStored(700'000) == Account(700'000));
 }
 
-TEST_CASE("no stored uid asks for a name before it is known who needs none") {
+TEST_CASE("no stored uid asks for a name before the files were read") {
   Machine machine;
   machine.WriteSubordinateUids("alice:100000:65536\n");
   Accounts::Sources sources = machine.Sources();
@@ -126,7 +126,7 @@ TEST_CASE("containers of root do not count as root, nor those of the daemon's us
   for (const Account& account : all) CHECK_FALSE(account.privileged());
 }
 
-TEST_CASE("a range whose owner is unknown is an account of its own") {
+TEST_CASE("a range with an unknown owner is an account of its own") {
   Machine machine;
   machine.WriteSubordinateUids("gone:100000:65536\n");
   Accounts accounts(machine.Sources());
@@ -155,7 +155,7 @@ TEST_CASE("a user that gets subordinate uids while the daemon runs is known by t
   CHECK(accounts.Of(100'000) == Account(1000));
 }
 
-TEST_CASE("a search for names that hangs keeps nobody waiting") {
+TEST_CASE("a search for names that hangs blocks no caller") {
   Machine machine;
   std::promise<void> goes_on;
   auto sources = machine.Sources();

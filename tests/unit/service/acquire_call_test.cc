@@ -94,7 +94,7 @@ bool WaitForWaiters(RunningServer& running, size_t count) {
   return true;
 }
 
-TEST_CASE("a deposit that one caller publishes is handed to those who wait, and to later callers") {
+TEST_CASE("a published deposit goes to all waiters, and to later callers") {
   RunningServer running;
   Talk holder(running);
   REQUIRE(holder.GetsLease());
@@ -237,7 +237,7 @@ TEST_CASE("a deposit is bounded like a request") {
   CHECK(holder.Error() == "invalid-request");
 }
 
-TEST_CASE("a deposit larger than the quota is refused, and the lease goes on") {
+TEST_CASE("a deposit larger than the quota is refused, and the lease stays") {
   Deposits::Options options;
   options.limits.bytes_per_uid = 20'000;
   RunningServer running({}, options);
@@ -250,7 +250,7 @@ TEST_CASE("a deposit larger than the quota is refused, and the lease goes on") {
   CHECK(Talk(running).GetsLease());
 }
 
-TEST_CASE("a failure releases those who wait and say that they know of it") {
+TEST_CASE("a failure releases the waiters that accept a release") {
   RunningServer running;
   Talk holder(running);
   REQUIRE(holder.GetsLease());
@@ -334,7 +334,7 @@ TEST_CASE("a touched deposit is not the least recently used") {
   CHECK(Talk(running, "not touched").GetsLease());
 }
 
-TEST_CASE("a touch of what can't be asked for is refused as the question would be") {
+TEST_CASE("a touch of a forbidden key is refused like an acquire") {
   RunningServer running;
   auto stub = v1::Deposit::NewStub(running.Connect());
   v1::TouchDepositsRequest request;
@@ -397,7 +397,7 @@ TEST_CASE("a group that the caller is not in is denied, whatever lies there") {
   }
 }
 
-TEST_CASE("a daemon that stops tells holders that their lease is lost, and others to come back") {
+TEST_CASE("a stopping daemon ends leases, and asks waiters to retry") {
   RunningServer running;
   Talk holder(running);
   REQUIRE(holder.GetsLease());
@@ -475,7 +475,7 @@ TEST_CASE("a caller that names no group asks for its private deposits alone") {
   CHECK(claim->wait == std::chrono::milliseconds(9));
 }
 
-TEST_CASE("a group counts if it is the caller's first one or another of his") {
+TEST_CASE("a group counts if it is the caller's primary or a supplementary one") {
   for (const gid_t gid : {100u, 27u, 70000u}) {
     const auto claim = ClaimOf(AskFor(gid), kPeer);
     REQUIRE(claim.ok());
@@ -484,8 +484,7 @@ TEST_CASE("a group counts if it is the caller's first one or another of his") {
   }
 }
 
-TEST_CASE(
-    "a group that the caller is not in is denied, and so is that which stands for unknown ones") {
+TEST_CASE("a group without the caller is denied, and so is the overflow group") {
   for (const gid_t gid : {0u, 28u, 65534u}) {
     const auto claim = ClaimOf(AskFor(gid), kPeer);
     REQUIRE_FALSE(claim.ok());

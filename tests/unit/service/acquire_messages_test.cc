@@ -53,7 +53,7 @@ TEST_CASE("a question arrives with all its fields") {
   CHECK_FALSE(std::get<DepositAsk>(*Decode(Ask(0))).gid);
 }
 
-TEST_CASE("messages of a lease's holder are told apart") {
+TEST_CASE("messages of a lease's holder are decoded by their kind") {
   v1::AcquireRequest heartbeat;
   heartbeat.mutable_heartbeat();
   CHECK(std::holds_alternative<LeaseHeartbeat>(*Decode(heartbeat)));
@@ -134,7 +134,7 @@ TEST_CASE("bytes that are damaged or not UTF-8 are no message") {
 
 namespace v1 = cccl_cache::v1;
 
-TEST_CASE("a lease is told with its number, its key and how often it wants to be heard of") {
+TEST_CASE("a lease message has the fence, the key and the heartbeat interval") {
   const auto key = cccl_cache::Sha256("key");
   const auto reply =
       MessageIn<v1::AcquireReply>(EncodeLease(7, std::chrono::milliseconds(500), key));

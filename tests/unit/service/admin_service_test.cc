@@ -187,7 +187,7 @@ TEST_CASE("activity has failures with their text, but not that of other users") 
   CHECK(reply.failures(1).error() == Name(ErrorCode::kTimedOut));
 }
 
-TEST_CASE("toolchains are told with what they consist of, and the refused ones with the reason") {
+TEST_CASE("toolchains are listed with their components, and rejected ones with the reason") {
   RunningServer running;
   auto toolchain = std::make_shared<Toolchain>();
   toolchain->id = cccl_cache::Sha256("id");
@@ -251,7 +251,7 @@ TEST_CASE("the toolchain that a build of this client gets is marked") {
   CHECK(Selected(running, 11080) == std::vector{false, false});
 }
 
-TEST_CASE("toolchains that changed are looked at before they are told") {
+TEST_CASE("changed toolchains are scanned before they are listed") {
   RunningServer running;
   running.toolchains.changed = true;
   auto selected = std::async(std::launch::async, [&] { return Selected(running, 0); });

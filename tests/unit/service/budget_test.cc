@@ -211,8 +211,7 @@ TEST_CASE("merged shares go back together") {
 
 DepositContents Contents() { return std::make_shared<const std::string>(1000, 'x'); }
 
-TEST_CASE(
-    "the same bytes count once for each user who reads them, as long as one of his calls does") {
+TEST_CASE("the same bytes count once for each reading user, as long as one of its calls reads") {
   Budget budget(ServiceLimits{});
   DepositReaders readers(budget);
   const DepositContents contents = Contents();

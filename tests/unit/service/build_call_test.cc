@@ -158,7 +158,7 @@ TEST_CASE("a caller that cancels leaves its build") {
   CHECK(running.builder.WaitForLeft(1));
 }
 
-TEST_CASE("a caller whose deadline passes leaves its build") {
+TEST_CASE("a caller leaves its build when its deadline passes") {
   // A deadline can pass before the call has come to the builder: then it has more time.
   for (std::chrono::milliseconds patience(100);; patience *= 2) {
     RunningServer running;
@@ -245,7 +245,7 @@ TEST_CASE("calls of one user are bounded") {
   for (auto& call : held) CHECK(call.get() == "done");
 }
 
-TEST_CASE("a caller who leaves while his call waits for its turn is counted no longer") {
+TEST_CASE("a caller that leaves while its call waits for its turn no longer counts") {
   ServiceLimits limits;
   limits.calls_per_uid = 36;
   RunningServer running(limits);
@@ -291,7 +291,7 @@ TEST_CASE("a reply that is too large for one message comes in chunks") {
   CHECK((data == large));
 }
 
-TEST_CASE("a client that stops reading hangs nobody and can be told to go") {
+TEST_CASE("a client that stops reading blocks no other, and can be cancelled") {
   RunningServer running;
   running.builder.AnswerWith([](const auto&, const auto&) {
     static const auto answer = MakeAnswer(std::string(64 << 20, 'L'));
@@ -357,7 +357,7 @@ Result<ConvertedRequest> Find(ProtoReader&, const ServiceLimits&, const FindUplo
   return converted;
 }
 
-TEST_CASE("a message counts while it is read, then what was made of it") {
+TEST_CASE("a message counts while it is read, then the request made of it") {
   Scene scene({.message_bytes = 100});
   auto counted = scene.Read("a message", Ten);
   REQUIRE(counted.ok());
@@ -385,7 +385,7 @@ TEST_CASE("a message beyond the limit is not read") {
   CHECK(counted_while_reading == 0);
 }
 
-TEST_CASE("a user whose bytes are used up is told so before and after the reading") {
+TEST_CASE("a user without free bytes gets an error before and after the reading") {
   Scene before({.message_bytes = 100, .bytes_in_flight_per_uid = 8});
   CHECK(before.Read("a message", Ten).error().code == ErrorCode::kOverloaded);
   Scene after({.message_bytes = 100, .bytes_in_flight_per_uid = 9});

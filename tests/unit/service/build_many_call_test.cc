@@ -107,7 +107,7 @@ TEST_CASE("builds of one stream are answered as they finish, each under its tag"
   CHECK(many.stream->Finish().ok());
 }
 
-TEST_CASE("a build that can't be served is answered with its error, and the others go on") {
+TEST_CASE("a build that can't be served gets its error, and the others continue") {
   ServiceLimits limits;
   limits.headers = 1;
   RunningServer running(limits);
@@ -133,7 +133,7 @@ TEST_CASE("a build that can't be served is answered with its error, and the othe
   CHECK(many.reply.has_reply());
 }
 
-TEST_CASE("one build is cancelled while others go on") {
+TEST_CASE("one build is cancelled while others continue") {
   RunningServer running;
   running.builder.AnswerWith(nullptr);
   ManyBuilds many(running);
@@ -194,7 +194,7 @@ TEST_CASE("a build that was cancelled counts as long as the builder has it") {
   CHECK(running.budget.Used(Resource::kCalls) == calls - 1);
 }
 
-TEST_CASE("answers and a caller who leaves may meet: a stream ends once") {
+TEST_CASE("a stream ends once, also if answers and the caller's leaving race") {
   RunningServer running;
   constexpr size_t kBuilds = 40;
   for (int round = 0; round < 10; ++round) {
@@ -399,7 +399,7 @@ TEST_CASE("all that an answer holds is counted, whatever call it goes over") {
   CHECK(Trailer(context, "cccl-error") == "overloaded");
 }
 
-TEST_CASE("the text of an error is cut where it is too long for a line or a few") {
+TEST_CASE("the text of an error is cut if it is too long") {
   RunningServer running;
   running.builder.AnswerWith([](const auto&, const Peer&) {
     return Error{ErrorCode::kInvalidRequest, std::string(3'000'000, 'e')};

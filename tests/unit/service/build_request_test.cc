@@ -221,7 +221,7 @@ TEST_CASE("values that mean nothing are refused") {
   CHECK(MessageOf(link) == "link.inputs.type: 42 is not a type of input");
 }
 
-TEST_CASE("an upload stands for its bytes") {
+TEST_CASE("an upload's digest is replaced by its bytes") {
   const auto digest = cccl_cache::Sha256("uploaded");
   v1::BuildRequest message;
   message.mutable_nvrtc()->mutable_source()->set_upload_sha256(std::string(digest.View()));
@@ -434,7 +434,7 @@ TEST_CASE("a list as long as its bound is taken, one longer not") {
   CHECK(scene.Wrong().starts_with("headers: 4 entries, at most 3 are allowed: send fewer"));
 }
 
-TEST_CASE("the first thing that is wrong is told, and nothing is taken after it") {
+TEST_CASE("the first error is reported, and nothing is read after it") {
   Scene scene;
   scene.fields.Refuse("first");
   scene.fields.Refuse("second");

@@ -32,14 +32,15 @@ Peer Identified(Containers& containers, const std::optional<ContainerMark>& mark
   return peer;
 }
 
-TEST_CASE("a container is told by its control group and the first mount at its root") {
+TEST_CASE("a container is identified by its control group and the first mount at its root") {
   const auto mark = MarkOf("0::/pods/a\n", kMounts);
   REQUIRE(mark);
   CHECK(mark->control_group == "0::/pods/a\n");
   CHECK(mark->root == "25 0:27 /layer my\\040source");
 }
 
-TEST_CASE("a container without a control group or a whole line of its root can't be told") {
+TEST_CASE(
+    "a container without a control group or a complete line of its root can't be identified") {
   const std::string mounts = kMounts;
   CHECK_FALSE(MarkOf("", mounts));
   CHECK_FALSE(MarkOf(std::string(70'000, 'a'), mounts));
@@ -93,7 +94,7 @@ TEST_CASE("all control groups of the sessions of a user of the node are one acco
               of("/user.slice/user-x.slice/b").account());
 }
 
-TEST_CASE("an account tells the way to its control group") {
+TEST_CASE("an account has the way to its control group") {
   Containers containers;
   const auto way_of = [&](const std::string& path) {
     const std::string group = "7:pids:/\n4:memory:/pods\n1:name=systemd:/\n0::" + path + "\n";
@@ -110,7 +111,7 @@ TEST_CASE("an account tells the way to its control group") {
   CHECK(way_of("/1/2/3/4/5/6/7/8/9") == way_of("/1/2/3/4/5/6/7/8/10"));
 }
 
-TEST_CASE("users of containers that can't be told have nothing of their own, and one account") {
+TEST_CASE("users of unidentified containers own nothing, and share one account") {
   Containers containers;
   const Peer untold = Identified(containers, std::nullopt);
   CHECK(untold.uid == kOverflowUid);

@@ -25,7 +25,7 @@ struct History {
   }
 };
 
-TEST_CASE("a user whose connections are cut off again and again has to pause, ever longer") {
+TEST_CASE("a user pauses ever longer after repeated cut-offs") {
   History history;
   history.CutOff(3);
   CHECK(history.MayConnect());
@@ -58,7 +58,7 @@ TEST_CASE("another user does not have to pause") {
   CHECK(history.MayConnect(kUser + 1));
 }
 
-TEST_CASE("a uid whose connections are cut off pauses alone, with many others the whole account") {
+TEST_CASE("a cut-off uid pauses alone, and after many uids the whole account") {
   History history;
   const auto may_connect = [&history](uid_t uid) {
     return history.floods.Admit(Account::OfNameless(), uid) != nullptr;

@@ -182,7 +182,7 @@ TEST_CASE("a message in frames of one byte each is cut off, one in frames of 64 
   CHECK(small.CountTaken(Frame(kDataFrame, 0, 64)) == 20'000);
 }
 
-TEST_CASE("empty messages that nobody asked for are cut off, answers to the server are not") {
+TEST_CASE("unsolicited empty messages are cut off, answers to the server are not") {
   Client client;
   REQUIRE(client.Open());
   const int taken = client.CountTaken(Frame(kDataFrame, 0, MessagePrefix(0)));
@@ -206,7 +206,7 @@ TEST_CASE("small frames that come slowly are taken for ever") {
   }
 }
 
-TEST_CASE("a message may announce what the limits say, and no more") {
+TEST_CASE("a message may announce at most the limit") {
   const auto limit = static_cast<uint32_t>(TrafficLimits{}.message_bytes);
   for (const uint32_t size : {limit, limit + 1, ~uint32_t{0}}) {
     const std::string messages = MessagePrefix(3) + "abc" + MessagePrefix(0) + MessagePrefix(size);
@@ -222,7 +222,7 @@ TEST_CASE("a message may announce what the limits say, and no more") {
   }
 }
 
-TEST_CASE("messages of two calls that come by turns are told apart") {
+TEST_CASE("interleaved messages of two calls are counted separately") {
   Client client;
   REQUIRE(client.Open(1));
   REQUIRE(client.Open(3));
@@ -286,7 +286,7 @@ TEST_CASE("calls that end with their connection count as cancelled, also those t
   CHECK(client.of_user->Connect(client.now + 1s));
 }
 
-TEST_CASE("a user whose connections dropped more calls than may be cancelled waits for the rest") {
+TEST_CASE("a user that dropped more calls than may be cancelled waits for the rest") {
   std::vector<std::unique_ptr<Client>> clients;
   clients.push_back(std::make_unique<Client>());
   const auto of_user = clients.front()->of_user;

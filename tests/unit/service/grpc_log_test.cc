@@ -12,7 +12,7 @@
 namespace cccl_cache::daemon::grpc_log_test {
 namespace {
 
-TEST_CASE("errors of gRPC are told, lesser messages are not") {
+TEST_CASE("errors of gRPC are logged, lesser messages are not") {
   std::vector<std::string> told;
   const GrpcLog log([&told](std::string_view text) { told.emplace_back(text); });
   gpr_log("src/core/parser.cc", 12, GPR_LOG_SEVERITY_ERROR, "a field is %s", "invalid");
@@ -20,7 +20,7 @@ TEST_CASE("errors of gRPC are told, lesser messages are not") {
   CHECK(told == std::vector<std::string>{"parser.cc:12 a field is invalid"});
 }
 
-TEST_CASE("errors of protobuf are told there too") {
+TEST_CASE("errors of protobuf are logged there too") {
   std::vector<std::string> told;
   const GrpcLog log([&told](std::string_view text) { told.emplace_back(text); });
   google::protobuf::StringValue message;
@@ -29,7 +29,7 @@ TEST_CASE("errors of protobuf are told there too") {
   CHECK(told[0].find("invalid UTF-8") != std::string::npos);
 }
 
-TEST_CASE("a client's text in gRPC's log is one short printable line") {
+TEST_CASE("a client's text in gRPC's log becomes one short printable line") {
   std::string told;
   const GrpcLog log([&told](std::string_view text) { told = text; });
   gpr_log("a.cc", 1, GPR_LOG_SEVERITY_ERROR, "value=x\n2026 warning\x1b[31m\x9b\x7f");
@@ -38,7 +38,7 @@ TEST_CASE("a client's text in gRPC's log is one short printable line") {
   CHECK(told.size() < 400);
 }
 
-TEST_CASE("nothing is told once the log has ended") {
+TEST_CASE("nothing is logged after the log has ended") {
   int told = 0;
   {
     const GrpcLog log([&told](std::string_view) { ++told; });

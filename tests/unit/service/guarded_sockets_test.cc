@@ -110,7 +110,7 @@ TEST_CASE("a socket with the number that a guarded one had receives anything") {
   CHECK(guarded->broken() == nullptr);
 }
 
-TEST_CASE("sent frames are seen, and a call whose answer was sent makes room for another") {
+TEST_CASE("sent frames are seen, and an answered call makes room for another") {
   const Pair pair;
   const auto user =
       std::make_shared<UserTraffic>(TrafficLimits{.open_calls = 1}, FrameRules::Clock::now());

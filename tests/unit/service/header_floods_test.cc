@@ -73,7 +73,7 @@ TEST_CASE("a client that announces a huge message is cut off, and does not have 
   CHECK(BuildOver(*running.BuildStub()) == "cubin");
 }
 
-TEST_CASE("a user whose connections are cut off again and again is refused for a while") {
+TEST_CASE("a user is refused for a while after repeated cut-offs") {
   RunningServer running;
   const auto noticed = [&statistics = running.statistics] {
     return statistics.Get(Counter::kCutOff) + statistics.Get(Counter::kRefused);

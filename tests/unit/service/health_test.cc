@@ -54,7 +54,7 @@ TEST_CASE("a watcher that was removed hears nothing more") {
   CHECK(watcher.heard == "+");
 }
 
-TEST_CASE("the end stops those who watch, and who comes after it") {
+TEST_CASE("the end stops present and later watchers") {
   Health health;
   RecordingWatcher early;
   health.Add(early);

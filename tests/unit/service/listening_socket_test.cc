@@ -57,7 +57,7 @@ TEST_CASE("the socket has the mode and group asked for, and goes with the object
   CHECK(std::filesystem::is_empty(directory.path()));
 }
 
-TEST_CASE("a missing directory is made, open to those whom the socket is for") {
+TEST_CASE("a missing directory is made, open to the socket's users") {
   TemporaryDirectory directory;
   auto own = ListeningSocket::Bind({directory.path() + "/own/deep/socket", 0600, {}});
   REQUIRE(own.ok());
@@ -83,7 +83,7 @@ TEST_CASE("a stale socket file is replaced") {
   close(client);
 }
 
-TEST_CASE("a second daemon on the same socket is told so and disturbs nothing") {
+TEST_CASE("a second daemon on the same socket gets an error and disturbs nothing") {
   TemporaryDirectory directory;
   const std::string path = directory.path() + "/socket";
   auto first = ListeningSocket::Bind({path, 0600, {}});
@@ -175,7 +175,7 @@ TEST_CASE("a group that may not have the socket is named, and nothing is left be
   CHECK(std::filesystem::is_empty(own));
 }
 
-TEST_CASE("a directory that can't be made is told with the way out") {
+TEST_CASE("a directory that can't be made is an error with the way out") {
   const std::string message = ErrorOf({"/proc/nowhere/socket", 0600, {}}, ErrorCode::kUnavailable);
   CHECK(message.find("choose another directory") != std::string::npos);
 }
@@ -208,7 +208,7 @@ TEST_CASE("a socket file that another daemon made meanwhile is not removed") {
   CHECK(std::filesystem::exists(path));
 }
 
-TEST_CASE("a socket that clients don't find at its path tells so") {
+TEST_CASE("a socket that clients don't find at its path reports the problem") {
   TemporaryDirectory directory;
   const std::string path = directory.path() + "/socket";
   const std::string moved = directory.path() + "/moved";

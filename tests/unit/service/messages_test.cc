@@ -87,7 +87,7 @@ TEST_CASE("a request larger than any of its kind is refused with both sizes") {
   CHECK(read.error().message == "a request of 4097 bytes: at most 4096 are allowed here");
 }
 
-TEST_CASE("bytes that are no message are refused by the name of what was expected") {
+TEST_CASE("malformed bytes are refused with the expected message's name") {
   v1::ToolchainsRequest message;
   auto bytes = BufferOf(std::string_view("\xff\xff"));
   const Status read = DecodeSmall(bytes, message);

@@ -27,7 +27,7 @@ class SlowServer {
   std::string& ended_;
 };
 
-TEST_CASE("nobody waits for a server that ends slowly, and those behind it keep their order") {
+TEST_CASE("no caller waits for a server that ends slowly, and later ones keep their order") {
   std::string ended;
   std::promise<void> go;
   const std::shared_future<void> let_go = go.get_future();
@@ -42,7 +42,7 @@ TEST_CASE("nobody waits for a server that ends slowly, and those behind it keep 
   CHECK(ended == "abc");
 }
 
-TEST_CASE("the end waits for all, also for those whose turn has not come") {
+TEST_CASE("the end waits for all servers, also for queued ones") {
   std::string ended;
   std::promise<void> go;
   const std::shared_future<void> let_go = go.get_future();
@@ -55,7 +55,7 @@ TEST_CASE("the end waits for all, also for those whose turn has not come") {
   CHECK(ended == "ab");
 }
 
-TEST_CASE("where nothing ends, nobody waits") {
+TEST_CASE("without ending servers there is no wait") {
   RetiredServers retired;
   retired.WaitForAll();
   CHECK(retired.Count() == 0);

@@ -34,7 +34,7 @@ TEST_CASE("readers of one user take turns in the order in which they came") {
   CHECK(Reading(readers) == 4);
 }
 
-TEST_CASE("a user who reads all he may keeps neither newcomers nor root from reading") {
+TEST_CASE("a user with all its turns blocks neither newcomers nor root") {
   ReadGate gate({16, 16});
   std::deque<Reader> greedy(16);
   for (Reader& reader : greedy) gate.Enter(Account(1), reader);
@@ -59,7 +59,7 @@ TEST_CASE("many users together receive no more messages than the bound of all") 
   CHECK(Reading(readers) == 30);
 }
 
-TEST_CASE("a reader whom the bound of all kept back goes on when another user leaves") {
+TEST_CASE("a reader above the total bound reads when another user leaves") {
   ReadGate gate({4, 3});
   std::deque<Reader> first(2);
   for (Reader& reader : first) gate.Enter(Account(1), reader);
@@ -70,8 +70,7 @@ TEST_CASE("a reader whom the bound of all kept back goes on when another user le
   CHECK(Reading(second) == 2);
 }
 
-TEST_CASE(
-    "users who fill the gate and go on for long give up as soon as another user has no turn") {
+TEST_CASE("users that fill the gate for long lose turns when another user has none") {
   ReadGate gate({16, 16});
   std::deque<Reader> slow(100);
   for (uid_t uid = 1; uid <= 100; ++uid) gate.Enter(Account(uid), slow[uid - 1]);
@@ -93,7 +92,7 @@ TEST_CASE("a reader may take its time as long as each user has a turn") {
   CHECK(std::ranges::none_of(readers, [](const Reader& reader) { return reader.given_up; }));
 }
 
-TEST_CASE("a reader who withdraws from the line is not called, and the others keep their order") {
+TEST_CASE("a reader that withdraws from the queue is not called, and the others keep their order") {
   ReadGate gate({1, 10});
   std::deque<Reader> readers(3);
   for (Reader& reader : readers) gate.Enter(Account(1), reader);
@@ -107,7 +106,7 @@ TEST_CASE("a reader who withdraws from the line is not called, and the others ke
   CHECK_FALSE(gate.Withdraw(Account(1), readers[2]));
 }
 
-TEST_CASE("the last one who withdraws leaves nothing behind") {
+TEST_CASE("the last reader that withdraws leaves nothing behind") {
   ReadGate gate({1, 1});
   Reader first;
   Reader second;

@@ -76,7 +76,7 @@ std::string Generated(const BuildAnswer& answer) {
   return reply.SerializeAsString();
 }
 
-TEST_CASE("the reply is byte for byte what the generated code writes") {
+TEST_CASE("the reply equals the generated code's output byte for byte") {
   using Kind = cccl_cache::ArtifactKind;
   for (size_t size : {0, 1, 100, 127, 128, 200'000, 3'000'000}) {
     const auto answer = AnswerWith({{Kind::kCubin, std::string(size, 'c')}, {Kind::kPtx, "ptx"}});

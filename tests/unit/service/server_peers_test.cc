@@ -136,7 +136,7 @@ TEST_CASE("two_users: each call is known by the credentials of its own connectio
   }
 }
 
-TEST_CASE("two_users: a descriptor number that another user had before tells nothing", "[root]") {
+TEST_CASE("two_users: a descriptor number that another user had before has no effect", "[root]") {
   RequireRoot();
   RunningServer running;
   running.builder.AnswerWith(AnswerWithPeer);
@@ -207,7 +207,7 @@ TEST_CASE("the overflow uid keeps no uploads", "[root]") {
   CHECK(writer->Finish().error_code() == grpc::StatusCode::PERMISSION_DENIED);
 }
 
-TEST_CASE("servers of users who left are retired, those of users who stay are not", "[root]") {
+TEST_CASE("servers of users that left are retired, those of present users are not", "[root]") {
   RequireRoot();
   ServiceLimits limits;
   limits.idle_peer_servers = 2;
@@ -245,8 +245,7 @@ TEST_CASE("a queued call on a connection that is gone does not stop the accept l
   for (int i = 0; i < 5; ++i) CHECK(BuildOver(*running.BuildStub()) == "cubin");
 }
 
-TEST_CASE("a server whose last call does not end is waited for at the daemon's end only",
-          "[root]") {
+TEST_CASE("only the daemon's end waits for a server with an endless call", "[root]") {
   RequireRoot();
   ServiceLimits limits;
   limits.idle_peer_servers = 0;

@@ -76,7 +76,7 @@ TEST_CASE("bytes that are not HTTP/2 end their own connection alone") {
   CHECK(BuildOver(*running.BuildStub()) == "cubin");
 }
 
-TEST_CASE("info tells limits and versions") {
+TEST_CASE("info has limits and versions") {
   RunningServer running;
   grpc::ClientContext context;
   v1::InfoReply reply;
@@ -116,7 +116,7 @@ TEST_CASE("health says serving until the daemon is about to stop") {
   CHECK(BuildOver(*running.BuildStub()) == "cubin");
 }
 
-TEST_CASE("a server that accepts no more finishes the builds of those who are there") {
+TEST_CASE("a server that stops accepting finishes the builds of present clients") {
   RunningServer running;
   const auto before = running.BuildStub();
   CHECK(BuildOver(*before) == "cubin");
@@ -125,7 +125,7 @@ TEST_CASE("a server that accepts no more finishes the builds of those who are th
   CHECK(BuildOver(*running.BuildStub()) != "cubin");
 }
 
-TEST_CASE("a problem is told by info, and by health under the name of readiness") {
+TEST_CASE("a problem is reported by info, and by health under the name of readiness") {
   RunningServer running;
   const std::string method = "/grpc.health.v1.Health/Check";
   const std::string ready = std::string("\x0a\x05", 2) + "ready";
@@ -199,7 +199,7 @@ TEST_CASE("shutdown lets calls in flight finish and takes no new connections") {
   stopping.join();
 }
 
-TEST_CASE("shutdown ends what is still in flight at its deadline") {
+TEST_CASE("shutdown ends calls in flight at its deadline") {
   BuildInFlight call;
   call.running.server->Shutdown(std::chrono::milliseconds(20));
   CHECK(call.running.builder.WaitForLeft(1));

@@ -91,7 +91,7 @@ TEST_CASE("the server's thread waits for an event that another thread runs") {
   CHECK(order == "acb");
 }
 
-TEST_CASE("an event may be destroyed with what posts to its call") {
+TEST_CASE("an event may be destroyed together with its poster") {
   CallEvents events([] { return false; });
   struct Poster {
     CallEvents& events;

@@ -87,7 +87,7 @@ TEST_CASE("a file's contents come with the answer, or behind it") {
   CHECK(*late->bytes == "text");
 }
 
-TEST_CASE("a directory, an absent name and a refusal are told apart") {
+TEST_CASE("a directory, an absent name and a refusal are different answers") {
   const auto of_kind = [](v1::FileKind kind) {
     v1::BuildWithFilesRequest message;
     message.add_answers()->set_kind(kind);
@@ -146,7 +146,7 @@ TEST_CASE("a message that is larger than its contents may be is refused before i
             .ends_with("1310721 bytes, and at most 1048576 may be contents"));
 }
 
-TEST_CASE("some fields that nobody knows are skipped, many are refused") {
+TEST_CASE("some unknown fields are skipped, many are refused") {
   std::string field("\x58\x01", 2);  // number 11
   std::string some;
   for (int i = 0; i < 64; ++i) some += field;
@@ -232,7 +232,7 @@ TEST_CASE("the build in a message is read as one") {
   CHECK(std::get<cccl_cache::NvrtcProgram>(read->request->program).source == "source");
 }
 
-TEST_CASE("a failed build is told under its tag, with name, hint and as much text as fits") {
+TEST_CASE("a failed build is reported under its tag, with name, hint and as much text as fits") {
   Error error{ErrorCode::kOverloaded, std::string(5'000, 'x') + "\xff"};
   error.retry_after = std::chrono::milliseconds(30);
   const auto reply = MessageIn<v1::BuildManyReply>(EncodeTaggedError(9, error));

@@ -54,7 +54,7 @@ TEST_CASE("an upload can be named by its digest in a request") {
   CHECK(reply.artifacts(0).contents() == cccl_cache::Sha256(source).Hex());
 }
 
-TEST_CASE("an upload whose caller leaves in the middle takes no room") {
+TEST_CASE("an upload takes no room after its caller left in the middle") {
   ServiceLimits limits;
   limits.upload_bytes_per_uid = 3 * kChunk;
   for (int i = 0; i < 5; ++i) {  // the end of the stream may come before the news, or behind it
@@ -88,7 +88,7 @@ TEST_CASE("an empty upload is an upload") {
   CHECK(reply.sha256() == cccl_cache::Sha256("").View());
 }
 
-TEST_CASE("a digest that nobody uploaded asks for the upload") {
+TEST_CASE("a digest without an upload asks for the upload") {
   RunningServer running;
   v1::BuildRequest request;
   request.mutable_nvrtc()->mutable_source()->set_upload_sha256(

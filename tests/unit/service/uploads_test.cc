@@ -9,7 +9,7 @@ namespace {
 
 using Clock = Uploads::Clock;
 
-TEST_CASE("an upload is seen by the user who sent it alone") {
+TEST_CASE("only the sender's uid sees an upload") {
   Budget budget(ServiceLimits{});
   Uploads uploads(std::chrono::seconds(600));
   const auto digest = cccl_cache::Sha256("bytes");
@@ -33,7 +33,7 @@ TEST_CASE("an upload is forgotten after its time and its bytes are given back") 
   CHECK(budget.Used(Resource::kUploadBytes) == 0);
 }
 
-TEST_CASE("the same upload again is counted once and starts its time anew") {
+TEST_CASE("the same upload again counts once and restarts its time") {
   Budget budget(ServiceLimits{});
   Uploads uploads(std::chrono::seconds(600));
   const auto digest = cccl_cache::Sha256("bytes");

@@ -242,7 +242,7 @@ TEST_CASE("many callers are asked at one time") {
   CHECK(built == kCallers);
 }
 
-TEST_CASE("callers who are asked for files and say nothing keep no request from being received") {
+TEST_CASE("callers that do not answer about files don't block other requests") {
   RunningServer running;
   const ReadingBuilds builds(running, "/p/a.h");
   // More than may have a turn at one time.
