@@ -2,13 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/driver.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cstdlib>
 
+#include "base/boot_id.h"
+#include "base/user_cache.h"
+#include "base/whole_file.h"
 #include "cccl_cache/driver.h"
-#include "cli/driver_cache.h"
+#include "proto/digest.h"
 
 namespace cccl_cache::cli {
 namespace {
@@ -21,6 +27,31 @@ bool HasDevice() {
                      [](const char* device) { return access(device, F_OK) == 0; });
 }
 
+/// Returns a text that differs for each state of the file at a path.
+std::string Stamp(const char* path) {
+  struct stat found {};
+  if (stat(path, &found) != 0) return "none";
+  return std::to_string(found.st_dev) + ' ' + std::to_string(found.st_ino) + ' ' +
+         std::to_string(found.st_size) + ' ' + std::to_string(found.st_mtim.tv_sec) + ' ' +
+         std::to_string(found.st_mtim.tv_nsec);
+}
+
+std::string Surroundings() {
+  struct stat mounts {};
+  if (stat("/proc/self/ns/mnt", &mounts) != 0) mounts = {};
+  std::string text = BootId() + '\n' + ReadFileAt("/sys/module/nvidia/version").value_or("") +
+                     std::to_string(mounts.st_ino) + '\n';
+  // In WSL, which has no module of the driver's, that comes from Windows while all runs on.
+  for (const char* file : {"/etc/ld.so.cache", "/usr/lib/wsl/lib/libcuda.so.1"}) {
+    text += Stamp(file) + '\n';
+  }
+  for (const char* variable : {"LD_LIBRARY_PATH", "LD_PRELOAD"}) {
+    const char* const value = secure_getenv(variable);
+    text += std::string(value == nullptr ? "" : value) + '\n';
+  }
+  return text;
+}
+
 uint32_t AskDriver() {
   const Expected<Driver> driver = Driver::Open();
   if (!driver.ok()) return 0;
@@ -30,8 +61,19 @@ uint32_t AskDriver() {
 
 }  // namespace
 
-uint32_t DriverVersion() {
-  return HasDevice() ? DriverMemory::OfThisProcess().Version(AskDriver) : 0;
+uint32_t DriverVersion() { return HasDevice() ? KeptDriverVersion(AskDriver) : 0; }
+
+uint32_t KeptDriverVersion(const std::function<uint32_t()>& ask) {
+  const UserCache versions = UserCache::Of("driver-versions");
+  const std::string name = Sha256(Surroundings()).Hex();
+  const std::string kept = versions.Get(name).value_or("");
+  const char* const end = kept.data() + kept.size();
+  uint32_t version = 0;
+  const auto [after, error] = std::from_chars(kept.data(), end, version);
+  if (error == std::errc() && after == end && version != 0) return version;
+  version = ask();
+  if (version != 0) versions.Put(name, std::to_string(version));
+  return version;
 }
 
 Expected<std::string> NativeArchitecture() {

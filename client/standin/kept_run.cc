@@ -92,7 +92,7 @@ DepositKey KeyOf(const Tool& tool, const std::string& identity, const Assembly& 
 }
 
 std::variant<Acquired, interpose::Reason> Ask(Client* client, const DepositKey& key,
-                                              const UserFacts& facts) {
+                                              const UserCache& facts) {
   using interpose::Reason;
   // Nodes may share the directory of facts, and each has a daemon of its own.
   const std::string hangs = "hangs-" + Sha256(BootId() + std::string(client->socket())).Hex();

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <variant>
 
+#include "base/user_cache.h"
 #include "cccl_cache/client.h"
 #include "client/interpose/report.h"
 #include "client/standin/command_line.h"
-#include "client/standin/user_facts.h"
 #include "proto/digest.h"
 
 namespace cccl_cache::standin {
@@ -39,6 +39,6 @@ struct KeptRun {
 /// another process' run for about two minutes at most, or as long as RunWait(). A daemon that hangs
 /// costs one of this user's runs a second every half minute, and the others nothing.
 [[nodiscard]] std::variant<Acquired, interpose::Reason> Ask(Client* client, const DepositKey& key,
-                                                            const UserFacts& facts);
+                                                            const UserCache& facts);
 
 }  // namespace cccl_cache::standin

@@ -20,12 +20,12 @@
 #include <utility>
 #include <variant>
 
+#include "base/user_cache.h"
 #include "base/whole_file.h"
 #include "client/interpose/report.h"
 #include "client/standin/command_line.h"
 #include "client/standin/kept_run.h"
 #include "client/standin/real_tool.h"
-#include "client/standin/user_facts.h"
 
 namespace {
 
@@ -38,6 +38,7 @@ using cccl_cache::FileDescriptor;
 using cccl_cache::Lease;
 using cccl_cache::ReadAll;
 using cccl_cache::Sha256;
+using cccl_cache::UserCache;
 using cccl_cache::WriteAll;
 using cccl_cache::interpose::CountedCall;
 using cccl_cache::interpose::Counts;
@@ -87,19 +88,35 @@ bool Replay(const KeptRun& run, const std::string& output) {
          WriteAll(STDERR_FILENO, run.err);
 }
 
+/// Facts that one run leaves for later ones: the versions of tools, and that a daemon hangs.
+UserCache FactsOfThisUser() {
+  const char* runtime = secure_getenv("XDG_RUNTIME_DIR");
+  if (runtime != nullptr && *runtime == '/') {
+    UserCache facts(std::string(runtime) + "/cccl-cache", 1);
+    if (facts.Keeps()) return facts;
+  }
+  return UserCache::Of("facts");
+}
+
 /// Answers `--version`. Returns if the real tool must.
-void ServeVersion(const RealTool& tool, const RealTool::Stamp& stamp, const UserFacts& facts,
+void ServeVersion(const RealTool& tool, const RealTool::Stamp& stamp, const UserCache& facts,
                   char** arguments) {
   if (!stamp.proves) return;
   const std::string fact = "version-" + stamp.digest.Hex();
-  if (const auto text = facts.Get(fact)) {
-    if (WriteAll(STDOUT_FILENO, *text)) _exit(EXIT_SUCCESS);
-    return;
+  const auto sealed = [](std::string_view text) {
+    return std::string(Sha256(text).View()).append(text);
+  };
+  if (const std::string kept = facts.Get(fact).value_or(""); kept.size() >= sizeof(Digest::bytes)) {
+    const std::string text = kept.substr(sizeof(Digest::bytes));
+    if (kept == sealed(text)) {
+      if (WriteAll(STDOUT_FILENO, text)) _exit(EXIT_SUCCESS);
+      return;
+    }
   }
   const auto ending = tool.Run(arguments);
   if (!ending) return;
   if (ending->status == 0 && ending->err.empty() && tool.IsStill(stamp)) {
-    facts.Put(fact, ending->out);
+    facts.Put(fact, sealed(ending->out));
   }
   EndAs(ending->status);
 }
@@ -132,7 +149,7 @@ Served Make(const RealTool& tool, const RealTool::Stamp& stamp, const Assembly& 
 }
 
 /// Serves a run from the daemon.
-Served Serve(const RealTool& tool, const Tool& known, const UserFacts& facts,
+Served Serve(const RealTool& tool, const Tool& known, const UserCache& facts,
              const Assembly& assembly, char** arguments) {
   const Environment environment = ReadEnvironment(known, environ);
   const auto text = ReadRegular(assembly.input);
@@ -166,7 +183,7 @@ Served Serve(const RealTool& tool, const Tool& known, const UserFacts& facts,
 }
 
 /// Counts a run of a tool, and ends this process if it is served.
-void ServeCounted(const RealTool& tool, const Tool& known, const UserFacts& facts,
+void ServeCounted(const RealTool& tool, const Tool& known, const UserCache& facts,
                   const Words& words, char** arguments) {
   Served served = Reason::kNotServed;
   {
@@ -208,7 +225,7 @@ int main(int count, char** arguments) {
   const Words words(arguments, arguments + count);
   const auto stamp = tool->Look();
   if (stamp && StandardDescriptorsOpen()) {
-    const UserFacts facts;
+    const UserCache facts = FactsOfThisUser();
     if (AsksForVersion(words)) {
       ServeVersion(*tool, *stamp, facts, arguments);
     } else if (const Tool* known = FindTool(tool->name())) {

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "client/standin/tool.h"
-#include "client/standin/user_facts.h"
 #include "proto/digest.h"
 
 namespace cccl_cache::standin {

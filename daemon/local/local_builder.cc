@@ -111,9 +111,9 @@ Result<CompileOutput> Run(const CompileJob& job) {
 }  // namespace
 
 LocalBuilder::LocalBuilder(Parts parts)
-    : identities_(std::move(parts.identities)),
+    : facts_(std::move(parts.facts)),
       compiler_(std::move(parts.worker), {.forks_ahead = false}, [](std::string_view) {}),
-      toolchains_(ToolchainsOf(parts.configuration, parts.packages), identities_, compiler_,
+      toolchains_(ToolchainsOf(parts.configuration, parts.packages), facts_, compiler_,
                   [](const ToolchainReport&) {}),
       files_({.own_places = {}, .own_uid = geteuid(), .own_view = FilesViewOfThisThread()}),
       coordinator_({.toolchains = toolchains_,

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "base/user_cache.h"
 #include "daemon/compile/worker_compiler.h"
 #include "daemon/configuration/configuration.h"
 #include "daemon/core/coordinator/coordinator.h"
@@ -13,11 +14,22 @@
 #include "daemon/core/model/statistics.h"
 #include "daemon/core/model/toolchain.h"
 #include "daemon/files/host_files.h"
-#include "daemon/local/identity_cache.h"
 #include "daemon/toolchain/registry.h"
 #include "proto/request.h"
 
 namespace cccl_cache::daemon {
+
+/// The facts about toolchains that a daemon keeps in its database.
+class LocalFacts final : public MetaStore {
+ public:
+  explicit LocalFacts(UserCache cache) : cache_(std::move(cache)) {}
+
+  std::optional<std::string> GetMeta(std::string_view name) override { return cache_.Get(name); }
+  void PutMeta(std::string_view name, std::string_view value) override { cache_.Put(name, value); }
+
+ private:
+  const UserCache cache_;
+};
 
 /// Builds with the same parts as a daemon of this user, and keeps nothing, so the bytes, the names,
 /// the log and the key are the same. It sets no limit on time or memory: the process that started
@@ -28,7 +40,7 @@ class LocalBuilder {
   struct Parts {
     const Configuration& configuration;  ///< where toolchains are looked for
     std::string worker;                  ///< path of cccl-cached-worker
-    std::string identities;              ///< see IdentityCache
+    UserCache facts;                     ///< about toolchains; without them each build hashes all
     std::string packages;  ///< directory of Python packages, where toolchains may lie too
   };
 
@@ -39,7 +51,7 @@ class LocalBuilder {
  private:
   Result<BuildAnswer> BuildPlainly(std::shared_ptr<const BuildRequest> request);
 
-  IdentityCache identities_;
+  LocalFacts facts_;
   WorkerCompiler compiler_;
   ToolchainRegistry toolchains_;
   HostFileAccess files_;

@@ -14,8 +14,8 @@
 #include <utility>
 
 #include "base/standard_descriptors.h"
+#include "base/user_cache.h"
 #include "daemon/configuration/load.h"
-#include "daemon/local/identity_cache.h"
 #include "daemon/local/local_builder.h"
 #include "daemon/local/request_io.h"
 #include "daemon/process/worker_path.h"
@@ -67,12 +67,10 @@ Result<std::string> Build(const std::string& request_bytes) {
   Result<ConvertedRequest> request = Parse(request_bytes);
   if (!request) return request.error();
   // Never deleted: the process ends, and with it what it started.
-  auto* builder =
-      new LocalBuilder({.configuration = loaded->values,
-                        .worker = *worker,
-                        .identities = IdentityCache::DefaultDirectory(
-                            surroundings.Variable("XDG_CACHE_HOME"), surroundings.Variable("HOME")),
-                        .packages = PackagesAround(*worker)});
+  auto* builder = new LocalBuilder({.configuration = loaded->values,
+                                    .worker = *worker,
+                                    .facts = UserCache::Of("toolchains"),
+                                    .packages = PackagesAround(*worker)});
   const Result<BuildAnswer> answer = builder->Build(request->request);
   if (!answer) return answer.error();
   return Encode(*answer, *request);

@@ -15,9 +15,8 @@
 #include <vector>
 
 #include "base/file_descriptor.h"
-#include "base/file_size_limit.h"
 #include "base/file_stamp.h"
-#include "base/own_path.h"
+#include "base/user_cache.h"
 #include "proto/component_id.h"
 
 namespace cccl_cache {
@@ -25,7 +24,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kMaxKept = 512;
 constexpr std::string_view kNvrtcLibrary = "libnvrtc.so";
 constexpr std::string_view kBuiltins = "libnvrtc-builtins.so.";
 
@@ -33,73 +31,6 @@ constexpr std::string_view kBuiltins = "libnvrtc-builtins.so.";
 /// client/python/cccl_cache/_plugin/file_digests.py makes it.
 std::string NameOf(const std::string& stamp) {
   return Sha256("['/']" + DigestOfStamps({&stamp, 1}).Hex()).Hex();
-}
-
-bool OnlyThisUserWrites(const struct stat& status) {
-  return status.st_uid == geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
-}
-
-/// Opens the directory of kept digests; an invalid descriptor if others could change its files.
-/// `make`: makes it if it is not there.
-FileDescriptor OpenDirectory(bool make) {
-  std::string path = CacheDirectory();
-  if (path.empty()) return FileDescriptor();
-  path += "/digests";
-  const auto open_it = [&] {
-    return FileDescriptor(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  };
-  FileDescriptor directory = open_it();
-  if (make && !directory.valid()) {
-    MakeLastDirectories(path, 3);
-    directory = open_it();
-  }
-  struct stat status {};
-  if (fstat(directory.get(), &status) != 0 || !OnlyThisUserWrites(status)) return FileDescriptor();
-  return directory;
-}
-
-std::optional<Digest> ReadKept(const FileDescriptor& directory, const std::string& stamp) {
-  const FileDescriptor file(
-      openat(directory.get(), stamp.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-  struct stat status {};
-  if (fstat(file.get(), &status) != 0 || !OnlyThisUserWrites(status)) return std::nullopt;
-  char hex[65];
-  const ssize_t size = read(file.get(), hex, sizeof(hex));
-  return Digest::FromHex(std::string_view(hex, size < 0 ? 0 : static_cast<size_t>(size)));
-}
-
-/// Drops the digests that were kept first, if there are too many.
-void DropOldest(const FileDescriptor& directory) {
-  std::error_code error;
-  std::vector<fs::directory_entry> kept;
-  const fs::path path = "/proc/self/fd/" + std::to_string(directory.get());
-  for (fs::directory_iterator each(path, error), end; !error && each != end;
-       each.increment(error)) {
-    if (Digest::FromHex(each->path().filename().string())) kept.push_back(*each);
-  }
-  if (kept.size() <= kMaxKept) return;
-  std::ranges::sort(kept, {}, [](const auto& each) {
-    std::error_code none;
-    return each.last_write_time(none);
-  });
-  kept.resize(kept.size() - kMaxKept);
-  for (const fs::directory_entry& each : kept) {
-    unlinkat(directory.get(), each.path().filename().c_str(), 0);
-  }
-}
-
-void Keep(const FileDescriptor& directory, const std::string& stamp, const Digest& digest) {
-  const std::string hex = digest.Hex();
-  if (!MayMakeFile(hex.size())) return;
-  const std::string draft = "." + stamp + "." + std::to_string(getpid());
-  constexpr int kNew = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
-  const FileDescriptor file(openat(directory.get(), draft.c_str(), kNew, S_IRUSR | S_IWUSR));
-  if (!file.valid()) return;
-  const bool written = write(file.get(), hex.data(), hex.size()) == ssize_t(hex.size());
-  if (!written || renameat(directory.get(), draft.c_str(), directory.get(), stamp.c_str()) != 0) {
-    unlinkat(directory.get(), draft.c_str(), 0);
-  }
-  DropOldest(directory);
 }
 
 std::optional<Digest> DigestOfContents(int file) {
@@ -128,8 +59,7 @@ class Digests {
 
   /// Returns the digest that was kept under a stamp.
   std::optional<Digest> Kept(const std::string& stamp) {
-    if (!directory_) directory_ = OpenDirectory(/*make=*/false);
-    return directory_->valid() ? ReadKept(*directory_, NameOf(stamp)) : std::nullopt;
+    return Digest::FromHex(cache_.Get(NameOf(stamp)).value_or(""));
   }
 
   /// Returns the digest of the file at a path. Reads the file if its digest is not kept.
@@ -144,15 +74,13 @@ class Digests {
     const std::optional<Digest> digest = DigestOfContents(file.get());
     const auto after = stamps_.Of(file.get());
     if (!digest || !after || after->stamp != before->stamp) return std::nullopt;
-    if (!before->proves) return digest;
-    if (!directory_->valid()) directory_ = OpenDirectory(/*make=*/true);
-    if (directory_->valid()) Keep(*directory_, NameOf(stamp), *digest);
+    if (before->proves) cache_.Put(NameOf(stamp), digest->Hex());
     return digest;
   }
 
  private:
   StampReader stamps_;
-  std::optional<FileDescriptor> directory_;  ///< invalid: digests are not kept
+  const UserCache cache_ = UserCache::Of("digests");
 };
 
 /// Returns the names in a directory that begin with this.

@@ -11,6 +11,7 @@ namespace cccl_cache::daemon::local_builder_test {
 namespace {
 
 using cccl_cache::BuildRequest;
+using cccl_cache::UserCache;
 
 struct Scene {
   Scene() {
@@ -22,7 +23,7 @@ struct Scene {
   [[nodiscard]] Error Build(const std::vector<std::string>& options) const {
     LocalBuilder builder({.configuration = configuration,
                           .worker = directory / "no worker",
-                          .identities = directory / "identities",
+                          .facts = UserCache(directory / "facts", 1),
                           .packages = directory / "packages"});
     BuildRequest request;
     cccl_cache::NvrtcProgram program;
