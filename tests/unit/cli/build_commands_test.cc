@@ -36,7 +36,7 @@ using Words = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("build turns what it is given into NVRTC's options, the given ones last") {
+TEST_CASE("build turns its arguments into NVRTC's options, given options last") {
   const Scene scene;
   CHECK(scene.Build({"-I", "inc", "-D", "A=1", "--std", "c++17", "--option=-G"}).exit_code == 0);
   CHECK(Library().options == Words{"--gpu-architecture=sm_90", "--std=c++17", "--include-path=inc",
@@ -47,7 +47,7 @@ TEST_CASE("build turns what it is given into NVRTC's options, the given ones las
   CHECK(std::filesystem::exists(scene.output));
 }
 
-TEST_CASE("build asks NVRTC for what the artifact needs") {
+TEST_CASE("build adds NVRTC's options for the artifact") {
   const Scene scene;
   CHECK(scene.Build({"--emit", "ltoir"}).exit_code == 0);
   CHECK(Library().options.back() == "-dlto");
@@ -64,7 +64,7 @@ TEST_CASE("build reads headers under the names they are given") {
   CHECK(Library().name == "other.cu");
 }
 
-TEST_CASE("build takes a header without a name for a wrong command line, one that is gone not") {
+TEST_CASE("build takes a header without a name for a usage error, but not a missing one") {
   const Scene scene;
   for (const char* wrong : {"a.h", "=a.h"}) {
     const Said said = scene.Build({"--header", wrong});
@@ -75,7 +75,7 @@ TEST_CASE("build takes a header without a name for a wrong command line, one tha
   CHECK(Library().called.empty());
 }
 
-TEST_CASE("build sends what NVRTC would read in the environment") {
+TEST_CASE("build sends NVRTC's environment variables") {
   const Scene scene;
   CHECK(scene.Build({}).exit_code == 0);
   CHECK(Library().environment.empty());
@@ -98,7 +98,7 @@ TEST_CASE("build does not print an artifact and an object to one standard output
   CHECK(RunCommand({"build", scene.source, "--arch", "sm_90", "-o", "-"}).output == "cubin");
 }
 
-TEST_CASE("build names a source that it can't read, and asks nobody") {
+TEST_CASE("build names an unreadable source, and does not ask the daemon") {
   const Scene scene;
   const Said said = RunCommand({"build", scene.directory / "absent.cu", "--arch", "sm_90"});
   CHECK(said.exit_code == 5);
@@ -138,7 +138,7 @@ struct LinkCommandScene {
 
 }  // namespace
 
-TEST_CASE("link tells the type of an input from its extension, else leaves it to the daemon") {
+TEST_CASE("link takes an input's type from its extension, else leaves it to the daemon") {
   const LinkCommandScene scene;
   const Words names = {"a.cubin", "b.ptx", "c.ltoir", "d.fatbin", "e.o",
                        "f.a",     "g.lib", "h.bin",   "ptx"};
@@ -158,7 +158,7 @@ TEST_CASE("link asks nvJitLink for PTX by an option, and given options come last
   CHECK(Library().wanted == CCCL_CACHE_PTX);
 }
 
-TEST_CASE("link and nvvm say of a source that it must be built first, and ask nobody") {
+TEST_CASE("link and nvvm refuse a source that must be built first, without asking the daemon") {
   const LinkCommandScene scene;
   const std::string source = scene.directory.Write("k.cu", "source");
   for (const char* command : {"link", "nvvm"}) {
@@ -169,7 +169,7 @@ TEST_CASE("link and nvvm say of a source that it must be built first, and ask no
   CHECK(Library().called.empty());
 }
 
-TEST_CASE("link names an input that it can't read, and asks nobody") {
+TEST_CASE("link names an unreadable input, and does not ask the daemon") {
   const LinkCommandScene scene;
   const Said said = RunCommand({"link", scene.directory / "absent.o", "--arch", "sm_90"});
   CHECK(said.exit_code == 5);
@@ -184,7 +184,7 @@ TEST_CASE("link does not print an artifact and an object to one standard output"
   CHECK(RunCommand(words).output == "cubin");
 }
 
-TEST_CASE("link without a file or with a wrong toolchain is a wrong command line") {
+TEST_CASE("link without a file or with a wrong toolchain is a usage error") {
   const LinkCommandScene scene;
   CHECK(RunCommand({"link", "--arch", "sm_90"}).exit_code == 2);
   CHECK(scene.Link({"a.o"}, {"--toolchain", "x"}).exit_code == 2);
@@ -227,7 +227,7 @@ TEST_CASE("nvvm asks libNVVM for LTO-IR by an option, and given options come las
   CHECK(Library().wanted == CCCL_CACHE_LTOIR);
 }
 
-TEST_CASE("nvvm names a module that it can't read without the prefix, and asks nobody") {
+TEST_CASE("nvvm names an unreadable module without the prefix, and does not ask the daemon") {
   const NvvmCommandScene scene;
   const Said said = scene.Compile({"lazy:" + scene.directory / "absent.bc"});
   CHECK(said.exit_code == 5);
@@ -242,7 +242,7 @@ TEST_CASE("nvvm does not print an artifact and an object to one standard output"
   CHECK(RunCommand(words).output == "ptx");
 }
 
-TEST_CASE("nvvm without a file or with a wrong toolchain is a wrong command line") {
+TEST_CASE("nvvm without a file or with a wrong toolchain is a usage error") {
   const NvvmCommandScene scene;
   CHECK(RunCommand({"nvvm", "--arch", "compute_90"}).exit_code == 2);
   CHECK(scene.Compile({scene.module, "--toolchain", "x"}).exit_code == 2);

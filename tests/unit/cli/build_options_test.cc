@@ -71,7 +71,7 @@ TEST_CASE("a kind, a priority or a fallback that there is not is named, with tho
             "\"high\" is not one of interactive, normal, warm-up"));
 }
 
-TEST_CASE("a plan has the priority of the command line, or leaves it to the environment") {
+TEST_CASE("a plan has the command line's priority, or leaves it to the environment") {
   const std::pair<const char*, Priority> priorities[] = {{"", Priority::kDefault},
                                                          {"interactive", Priority::kInteractive},
                                                          {"normal", Priority::kNormal},
@@ -83,7 +83,7 @@ TEST_CASE("a plan has the priority of the command line, or leaves it to the envi
   }
 }
 
-TEST_CASE("a plan asks for one kind of artifact, from where this process stands") {
+TEST_CASE("a plan asks for one kind of artifact, with this process' working directory") {
   const std::pair<const char*, Kind> kinds[] = {{"cubin", Kind::kCubin},
                                                 {"ptx", Kind::kPtx},
                                                 {"ltoir", Kind::kLtoIr},
@@ -99,7 +99,7 @@ TEST_CASE("a plan asks for one kind of artifact, from where this process stands"
   }
 }
 
-TEST_CASE("a named toolchain leaves the driver out, and a wrong name is a wrong command line") {
+TEST_CASE("a named toolchain leaves the driver out, and a wrong name is a usage error") {
   CompileOptions options = For("cubin");
   options.toolchain = "12";
   const auto plan = PlanCompile(options, Compiler::kNvrtc);
@@ -112,7 +112,7 @@ TEST_CASE("a named toolchain leaves the driver out, and a wrong name is a wrong 
   CHECK(Listen([&] { return FailPlan(wrong.error(), {}); }).exit_code == kUsage);
 }
 
-TEST_CASE("a fault of the machine is no wrong command line") {
+TEST_CASE("an error of the machine is no usage error") {
   const Error error = {CCCL_CACHE_UNAVAILABLE, "no driver"};
   CHECK(Listen([&] { return FailPlan(error, {}); }).exit_code == kOther);
 }

@@ -156,7 +156,7 @@ TEST_CASE("the summary of a build is one line with its outcome and time, or more
   CHECK(Has(scene.Tell().errors, "\ntoolchain "));
 }
 
-TEST_CASE("with --json the log of a build that compiled is told once, in the object") {
+TEST_CASE("with --json a build's log appears once, in the object") {
   Scene scene;
   Library().result.log = "a warning";
   Library().result.lowered_names = {{"f<int>", "_Z1fIiEvv"}};

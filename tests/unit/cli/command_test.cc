@@ -22,7 +22,7 @@ TEST_CASE("an error is one line on stderr, and nothing on standard output") {
   CHECK(said.output.empty());
 }
 
-TEST_CASE("the exit code tells no daemon, refused and anything else apart") {
+TEST_CASE("no daemon, a refusal and other errors have different exit codes") {
   const auto code = [](cccl_cache_status status) {
     return Listen([=] { return Fail(Error{status, "x"}, {}); }).exit_code;
   };
@@ -50,7 +50,7 @@ TEST_CASE("an overloaded daemon's hint is said in words and in JSON") {
   CHECK(Has(said.output, "\"retry_ms\": 250"));
 }
 
-TEST_CASE("a wrong command line has an exit code of its own, and its error is JSON too") {
+TEST_CASE("a usage error has its own exit code, and is JSON too") {
   const CommonOptions json = {.json = true};
   const Said said = Listen([&] { return FailUsage("name a file", json); });
   CHECK(said.exit_code == 2);

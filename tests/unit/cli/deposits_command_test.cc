@@ -56,7 +56,7 @@ TEST_CASE("deposits remove says how many are gone, and lists them as JSON") {
         "{\n  \"format_version\": 1,\n  \"removed\": [\n    \"" + kA + "\"\n  ]\n}\n");
 }
 
-TEST_CASE("deposits remove goes on behind a key that nobody knows, and names it") {
+TEST_CASE("deposits remove continues after an unknown key, and names it") {
   const Scene scene;
   const Said said = RunCommand({"deposits", "remove", kC, kA, kD}, {.json = true});
   CHECK(said.exit_code == 4);
@@ -82,7 +82,7 @@ TEST_CASE("deposits remove takes the first digits of a key where no other deposi
   CHECK_FALSE(Has(clear.output, twin));
 }
 
-TEST_CASE("deposits remove refuses too few digits, and what is no key") {
+TEST_CASE("deposits remove refuses too few digits, and malformed keys") {
   const Scene scene;
   for (const char* wrong : {"aaaaaaa", "no-key"}) {
     const Said said = RunCommand({"deposits", "remove", wrong});

@@ -62,7 +62,7 @@ TEST_CASE("doctor ends with 0 where a program is built once and then a hit") {
   CHECK(CountOf("\"verdict\": \"skipped\"", said.output) == 0);
 }
 
-TEST_CASE("doctor without a daemon ends with 1, and still checks what needs none") {
+TEST_CASE("doctor without a daemon ends with 1, and runs the checks that need none") {
   const Scene scene;
   const Said said = scene.Doctor(true);
   CHECK(said.exit_code == 1);
@@ -82,7 +82,7 @@ TEST_CASE("a warning of doctor is no failure") {
   CHECK(Has(said.output, "toolchains  warning"));
 }
 
-TEST_CASE("the lines of doctor are at most 100 columns wide, and the way out stands below") {
+TEST_CASE("the lines of doctor are at most 100 columns wide, with the way out below") {
   std::string words;
   for (int i = 0; i < 100; ++i) words += "word ";
   const std::string text =
@@ -100,7 +100,7 @@ TEST_CASE("doctor colours only where it is asked to, and lets no other text stee
   CHECK(CountOf("\033[", ChecksText(checks, true)) == 2);  // on and off
 }
 
-TEST_CASE("control characters of two bytes and what is not UTF-8 don't reach the terminal") {
+TEST_CASE("control characters of two bytes and malformed UTF-8 don't reach the terminal") {
   const auto shown = [](const std::string& text) {
     return ChecksText({{"one", CheckVerdict::kPass, text}}, false);
   };

@@ -53,7 +53,7 @@ bool Warned(const Check& check) {
 
 }  // namespace
 
-TEST_CASE("a socket that can't be connected to fails, and the way out says what to start") {
+TEST_CASE("a socket that can't be connected to fails, and the way out names the command to start") {
   for (const int error : {ENOENT, ECONNREFUSED, EACCES, ENOTSOCK, ENAMETOOLONG}) {
     INFO(error);
     CHECK(Failed(JudgeSocket("/s", "--socket", error)));
@@ -63,7 +63,7 @@ TEST_CASE("a socket that can't be connected to fails, and the way out says what 
   CHECK(Has(JudgeSocket("/s", "the system's", ENOENT).way_out, "sudo systemctl start"));
 }
 
-TEST_CASE("a user that a socket does not admit is told where its mode is set") {
+TEST_CASE("the error of a closed socket names the setting of its mode") {
   CHECK(Has(JudgeSocket("/s", "the system's", EACCES).way_out, "SocketMode="));
   CHECK(Has(JudgeSocket("/s", "--socket", EACCES).way_out, "socket_mode"));
 }
@@ -82,7 +82,7 @@ TEST_CASE("of a daemon that takes no connections the log is named that it writes
   CHECK(Has(way_out("$CCCL_CACHE_SOCKET"), "of the daemon at /s"));
 }
 
-TEST_CASE("neither a file nor what an ended daemon left is a socket to connect to") {
+TEST_CASE("neither a file nor an ended daemon's socket can be connected to") {
   const FreshLibrary fresh;
   const cccl_cache::daemon::TemporaryDirectory directory;
   Patient patient{.given_socket = directory.Write("file", "")};
@@ -94,7 +94,7 @@ TEST_CASE("neither a file nor what an ended daemon left is a socket to connect t
   CHECK(Failed(CheckSocket(&patient)));
 }
 
-TEST_CASE("a daemon passes if it is ready, and its version stands beside that of the command") {
+TEST_CASE("a ready daemon passes, and its version is shown with that of the command") {
   Scene scene;
   const Check check = scene.Daemon();
   CHECK(check.verdict == CheckVerdict::kPass);
@@ -141,7 +141,7 @@ TEST_CASE("no toolchain is a failure and skips the test build; one not known yet
   CHECK(Warned(CheckToolchains(scene.patient)));
 }
 
-TEST_CASE("the test build asks the daemon alone, for what the default toolchain can make") {
+TEST_CASE("the test build asks the daemon alone, for an artifact of the default toolchain") {
   Scene scene;
   const Check check = scene.Build();
   CHECK(check.verdict == CheckVerdict::kPass);
@@ -163,7 +163,7 @@ TEST_CASE("a program that is not kept fails the test build, with the reason") {
   CHECK(Has(check.seen, "it names the time"));
 }
 
-TEST_CASE("a second build that is no hit fails the test build, with what explain says") {
+TEST_CASE("a second build that is no hit fails the test build, with the explanation") {
   Scene scene;
   Library().second_result->outcome = CCCL_CACHE_BUILT;
   Library().verdict = "evicted";
@@ -288,7 +288,7 @@ TEST_CASE("a clock that is far from that of Redis is a warning, whichever is ahe
   CHECK(Has(verdict(-301).seen, "301 s behind"));
 }
 
-TEST_CASE("keys are a warning where nothing is taken, or not what the node signs itself") {
+TEST_CASE("keys are a warning if no entries are trusted, or not the node's own") {
   CHECK(Warned(Remote({})[2]));
   CHECK(Warned(Remote(kSigns)[2]));
   auto trusted = kSigns;
@@ -299,7 +299,7 @@ TEST_CASE("keys are a warning where nothing is taken, or not what the node signs
   CHECK(Has(reads.seen, "only reads"));
 }
 
-TEST_CASE("shelves are a warning that says what to look at, if empty, unusable or silent") {
+TEST_CASE("empty, unusable or silent shelves are a warning that names them") {
   const auto check = [](std::vector<FakeStatistic> statistics) {
     statistics.push_back({"shelves", "", 1, true});
     return Remote(statistics).back();

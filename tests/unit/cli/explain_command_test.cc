@@ -33,7 +33,7 @@ TEST_CASE("explain leaves it to the daemon which key begins with some digits") {
   CHECK(Library().arguments == std::vector<std::string>{"key=00ff00ff"});
 }
 
-TEST_CASE("explain says what is wrong with a key before it asks anybody") {
+TEST_CASE("explain refuses a wrong key before it asks the daemon") {
   const FreshLibrary fresh;
   CHECK(Has(RunCommand({"explain", "00ff"}).errors, "\"00ff\" has 4 of a key's 64 digits"));
   CHECK(Has(RunCommand({"explain", "k.cu"}).errors, "\"k.cu\" is no key"));
@@ -60,7 +60,7 @@ Said Told(const Explanation& answer, const CommonOptions& common = {}) {
 
 }  // namespace
 
-TEST_CASE("each verdict is told by another sentence, and so is one of a newer daemon") {
+TEST_CASE("each verdict has its own sentence, also one of a newer daemon") {
   std::set<std::string> sentences;
   const std::vector<std::string> verdicts = {"hit",      "never-seen",   "differs",     "evicted",
                                              "corrupt",  "shadow-check", "uncacheable", "failed",
@@ -70,7 +70,7 @@ TEST_CASE("each verdict is told by another sentence, and so is one of a newer da
   CHECK(Has(Told({.verdict = "unknown"}).output, "update cccl-cache-cli"));
 }
 
-TEST_CASE("differences are lines, digests are shortened, what is missing is none") {
+TEST_CASE("differences are lines, digests are shortened, a missing value is none") {
   Explanation answer{.verdict = "differs"};
   answer.differences = {
       {"source", "k.cu", std::string(64, 'd'), std::string(64, 'e'), 1, 2},
@@ -87,7 +87,7 @@ TEST_CASE("differences are lines, digests are shortened, what is missing is none
   CHECK(Has(text, "  and 3 more\n"));
 }
 
-TEST_CASE("a directory that came or went is told by its name") {
+TEST_CASE("an added or removed directory is reported by its name") {
   Explanation answer{.verdict = "differs"};
   answer.differences = {{"directory", "empty/", "", "empty/"},
                         {"directory", "old/", "old/", ""},
@@ -98,7 +98,7 @@ TEST_CASE("a directory that came or went is told by its name") {
   CHECK(Has(text, " number 1: was a/, is b/\n"));
 }
 
-TEST_CASE("why a build was a miss is told in the past tense with the time") {
+TEST_CASE("an earlier miss is explained in the past tense with the time") {
   Explanation answer{.verdict = "differs"};
   const auto [verdict, would_be, was] = GENERATE(table<const char*, const char*, const char*>(
       {{"never-seen", "remembers no earlier build of yours with this name, source or input",
@@ -131,7 +131,7 @@ TEST_CASE("of an entry that was dropped and came back the first words are that i
   CHECK(!Has(text, "now in the tier"));
 }
 
-TEST_CASE("the tiers that were asked stand in one line, with the reasons") {
+TEST_CASE("the asked tiers are listed in one line, with the reasons") {
   Explanation answer{.verdict = "differs"};
   CHECK_FALSE(Has(Told(answer).output, "asked"));
   answer.tiers = {
@@ -158,7 +158,7 @@ TEST_CASE("times for scripts are UTC with milliseconds, and empty where there ar
   CHECK(Has(Told(answer, {.json = true}).output, "\"since\": \"1970-01-01T00:00:00.007Z\""));
 }
 
-TEST_CASE("a reason is told once: in the sentence, or on a line of its own") {
+TEST_CASE("a reason appears once: in the sentence, or on a line of its own") {
   Explanation answer{.verdict = "differs"};
   answer.reason = "compared with nothing";
   answer.verdict = "hit";

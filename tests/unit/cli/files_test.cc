@@ -151,7 +151,7 @@ TEST_CASE("a new file has the rights that the process gives to its files") {
   CHECK(std::filesystem::status(path).permissions() == std::filesystem::perms(0640));
 }
 
-TEST_CASE("a link stays, and what it leads to is replaced") {
+TEST_CASE("a link stays, and its target is replaced") {
   const cccl_cache::daemon::TemporaryDirectory directory;
   const std::string target = directory.Write("there/target", "old");
   const std::string link = directory / "link";

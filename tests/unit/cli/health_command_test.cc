@@ -39,7 +39,7 @@ TEST_CASE("health of a daemon that does not serve is no success") {
   CHECK(said.output == "cccl-cached 1.2.3 at /s: not serving\n");
 }
 
-TEST_CASE("a problem is told, and is no health only for those who ask for --ready") {
+TEST_CASE("a problem is shown, and fails only with --ready") {
   const Scene scene;
   CHECK(Scene::Ready() == 0);
   Library().problem = "the disk is full";

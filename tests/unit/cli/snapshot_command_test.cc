@@ -31,7 +31,7 @@ struct Scene {
 
 }  // namespace
 
-TEST_CASE("snapshot create puts what the daemon sends in place and counts it") {
+TEST_CASE("snapshot create writes the daemon's file and counts its records") {
   const Scene scene;
   const Said said = RunCommand({"snapshot", "create", scene.file});
   CHECK(said.exit_code == 0);
@@ -85,7 +85,7 @@ TEST_CASE("snapshot delta may be empty, and needs a snapshot to start from") {
             scene.file + ": snapshot_list failed"));
 }
 
-TEST_CASE("snapshot insert says for whom") {
+TEST_CASE("snapshot insert names the users that it serves") {
   const Scene scene;
   CHECK(Has(RunCommand({"snapshot", "insert", scene.file}).output, "inserted for you alone"));
   Library().summary.shared = 1;
@@ -174,7 +174,7 @@ TEST_CASE("a moment is a date, a time in UTC, or seconds since 1970") {
   CHECK(Seconds("123") == 123);
 }
 
-TEST_CASE("a moment may be told by how long ago it was") {
+TEST_CASE("a time may be given as an age") {
   CHECK(Seconds("1s") == 999'999'999);
   CHECK(Seconds("2m") == 1'000'000'000 - 120);
   CHECK(Seconds("3h") == 1'000'000'000 - 3 * 3600);
@@ -196,7 +196,7 @@ TEST_CASE("a time that is none is refused with examples") {
   CHECK_FALSE(options.filter.since.has_value());
 }
 
-TEST_CASE("each option that says what goes in narrows, and asking for others is another thing") {
+TEST_CASE("each selection option narrows, and --all-users selects other users") {
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{"--toolchain", "13"},
                                              {"--arch", "sm_90"},
@@ -236,7 +236,7 @@ struct SnapshotReportScene {
 
 }  // namespace
 
-TEST_CASE("a line of the list has what decides of an artifact, and whose a deposit is") {
+TEST_CASE("a line of the list has an artifact's properties, or a deposit's namespace") {
   const SnapshotReportScene scene;
   CHECK(*ListText(0) ==
         "aaaaaaaaaaaa  artifact  sm_90  1.2.3  aaaaaaaaaaaa  9\n"
@@ -262,7 +262,8 @@ TEST_CASE("a file that is no snapshot is an error, not a short list") {
   CHECK(ListJson(0).error().message == "snapshot_list failed");
 }
 
-TEST_CASE("a summary counts one entry as one, and says what was left out only if it was") {
+TEST_CASE(
+    "a summary counts one entry as one, and mentions left out entries only if there are any") {
   cccl_cache_snapshot_summary summary = {sizeof(summary), 1, 8, 0, 1};
   CHECK(SummaryText(summary, "written", "lost") == "1 entry written, 8 bytes\n");
   summary.records = 2;

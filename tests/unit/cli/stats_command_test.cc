@@ -31,7 +31,7 @@ TEST_CASE("stats shows the counters though the daemon does not say whether it ha
   CHECK(Has(said.output, "Problem   not known: get_info failed"));
 }
 
-TEST_CASE("stats refuses two formats at once, and asks nobody") {
+TEST_CASE("stats refuses two formats at once, without asking the daemon") {
   const FreshLibrary fresh;
   CHECK(RunCommand({"stats", "--openmetrics"}, {.json = true}).exit_code == 2);
   CHECK(RunCommand({"stats", "--watch", "--zero"}).exit_code == 2);
@@ -126,7 +126,7 @@ std::string OpenMetrics(const Statistics& stats) {
 
 }  // namespace
 
-TEST_CASE("as JSON what has labels is an object, though its parts come apart") {
+TEST_CASE("as JSON a statistic with labels is one object, also if its parts come separately") {
   CHECK(Formatted(StatsJson, kApart) ==
         "{\n  \"format_version\": 1,\n  \"hits_total\": {\n    \"memory\": 3,\n    \"disk\": 4\n  "
         "},\n"
@@ -151,7 +151,7 @@ TEST_CASE("as OpenMetrics each family is declared once, before its samples") {
         "# EOF\n");
 }
 
-TEST_CASE("as OpenMetrics a total that can sink is a gauge, and so is what is named no total") {
+TEST_CASE("as OpenMetrics a total that can decrease is a gauge, like statistics not named total") {
   const std::string text =
       Formatted(OpenMetrics, {{"bytes_total", "", 1, true}, {"seconds", "", 0.5}});
   CHECK(Has(text, "# TYPE cccl_cached_bytes_total gauge\ncccl_cached_bytes_total 1\n"));

@@ -30,8 +30,7 @@ struct Scene {
 }  // namespace
 
 TEST_CASE(
-    "toolchains marks the default, names architectures, and lists what is not used, with the "
-    "reason") {
+    "toolchains marks the default, names architectures, and lists rejected ones with the reason") {
   const Scene scene;
   const Said said = RunCommand({"toolchains"});
   CHECK(said.exit_code == 0);
@@ -42,7 +41,7 @@ TEST_CASE(
         "not used: /opt/cuda: others can write it\n");
 }
 
-TEST_CASE("toolchains says that there is none, and still what was found") {
+TEST_CASE("toolchains reports that there is none, and the rejected ones") {
   const Scene scene;
   Library().toolchains.clear();
   CHECK(RunCommand({"toolchains"}).output ==

@@ -73,8 +73,7 @@ TEST_CASE("the sparkline has a character for each second, blank where nothing wa
   CHECK(rates.Sparkline(60, false) == "_ =#");
 }
 
-TEST_CASE(
-    "the memory that compiles are expected to need has a line, with its limit if there is one") {
+TEST_CASE("the expected memory of compiles has a line, with its limit if there is one") {
   View view = ViewOf({});
   view.sample->activity.compile_memory_bytes = 3ull << 29;
   CHECK(Has(Text(view), "memory  1.5 GiB expected, 0 compiles wait for it\n"));
@@ -115,7 +114,7 @@ TEST_CASE("a Redis that nodes share has a line, and none where there is no such 
   CHECK(Has(Text(view), "remote  not connected: it refused\n"));
 }
 
-TEST_CASE("flights are sorted, and filtered by what their columns show") {
+TEST_CASE("flights are sorted, and filtered by the texts of their columns") {
   const std::vector<Flight> flights = {Running("aaaaaaaa11", 1, 3), Running("bbbbbbbb22", 2, 1)};
   CHECK(Chosen(flights, Order::kState, "")[0].key == "aaaaaaaa11");
   CHECK(Chosen(flights, Order::kTime, "")[0].key == "bbbbbbbb22");
@@ -226,7 +225,7 @@ TEST_CASE("all of a page can be scrolled to on 40 columns and 10 rows, and no fu
   CHECK_FALSE(ScrollPage(view, 1, size));
 }
 
-TEST_CASE("top --once prints what there is, and with --json as an object") {
+TEST_CASE("top --once prints the present state, and with --json as an object") {
   const FreshLibrary fresh;
   Library().flights = {{.key = "0123456789", .waiters = 2}};
   Library().compile_errors = {"k.cu(1): error"};
@@ -240,7 +239,7 @@ TEST_CASE("top --once prints what there is, and with --json as an object") {
   CHECK(Has(json.output, "\"estimate_seconds\": 4"));
 }
 
-TEST_CASE("top --once ends with the code of what went wrong") {
+TEST_CASE("top --once ends with the error's exit code") {
   const FreshLibrary fresh;
   const char* const function = GENERATE("activity", "stats");
   Library().failures = {{function, CCCL_CACHE_NO_DAEMON}};

@@ -15,7 +15,7 @@ const std::string kKey(64, 'a');
 
 }  // namespace
 
-TEST_CASE("evict passes on what is to go, and tells what went") {
+TEST_CASE("evict sends the selection, and prints the evicted size") {
   const FreshLibrary fresh;
   Library().evicted = 2;
   const Said said = RunCommand({"evict", kKey, "0123abcd"});

@@ -111,7 +111,7 @@ TEST_CASE("nothing is sent before the Redis has answered PING") {
   CHECK(answers.all().empty());
 }
 
-TEST_CASE("user, password and database are told to the Redis first") {
+TEST_CASE("user, password and database are sent first") {
   const FakeRedis redis;
   RedisLink::Options options = OptionsFor(redis.address());
   options.address.user = "builder";
@@ -145,7 +145,7 @@ TEST_CASE(
   CHECK(answers.Await(4).back() == "new");
 }
 
-TEST_CASE("the operator is told once that the connection failed, and once that it is back") {
+TEST_CASE("a lost connection is reported once, and its return once") {
   Scene scene;
   { const FakeConnection ended = std::move(scene.peer); }
   for (int refused = 0; refused < 3; ++refused) {
@@ -202,8 +202,7 @@ TEST_CASE("an endless answer ends the connection at the bound of a reply") {
   CHECK(answers.Await(1) == Texts{"lost"});
 }
 
-TEST_CASE("a Redis whose bytes trickle holds up neither callers nor the end of the link",
-          "[slow_loris_redis]") {
+TEST_CASE("a slow Redis blocks neither callers nor the end of the link", "[slow_loris_redis]") {
   Said answers;
   auto scene = std::make_unique<Scene>();
   REQUIRE(scene->link.Send({"GET", "a"}, answers.Adding()));
@@ -230,7 +229,7 @@ TEST_CASE(
   CHECK(Has(link.state().problem, "did not answer"));
 }
 
-TEST_CASE("Send refuses what a Redis that reads nothing would make it hold") {
+TEST_CASE("Send refuses commands above the bound of a Redis that does not read") {
   constexpr uint64_t kLimit = 4 << 20;
   Said answers;
   Scene scene([](RedisLink::Options& options) { options.max_unsent_bytes = kLimit; });
@@ -274,7 +273,7 @@ TEST_CASE("a password that is refused or missing is a problem that names the pas
   CHECK_FALSE(link.connected());
 }
 
-TEST_CASE("a link that is told that its Redis is too slow gives it up") {
+TEST_CASE("a link gives up a Redis that is reported as too slow") {
   Said answers;
   Scene scene;
   REQUIRE(scene.link.Send({"GET", "a"}, answers.Adding()));

@@ -245,7 +245,7 @@ TEST_CASE("a node that has no slot any more is left") {
   CHECK(scene.at_one.Next() == "GET a");
 }
 
-TEST_CASE("a Redis behind a socket sends no node into the network, and the operator is told") {
+TEST_CASE("redirects of a Redis behind a socket are not followed, and reported") {
   const FakeRedis local;
   const FakeRedis other = FakeRedis::OnPort();
   Said reports;
@@ -267,7 +267,7 @@ TEST_CASE("a Redis behind a socket sends no node into the network, and the opera
   CHECK(reports.all()[0].find("redis://") != std::string::npos);
 }
 
-TEST_CASE("the node that a redirect names is told the site's user and password") {
+TEST_CASE("the node of a redirect gets the site's user and password") {
   const FakeRedis one = FakeRedis::OnPort();
   const FakeRedis two = FakeRedis::OnPort();
   Said said;
@@ -307,7 +307,7 @@ TEST_CASE("of several nodes that are named, one that is there is enough") {
   CHECK(at_two.Next() == "GET a");
 }
 
-TEST_CASE("a node of the cluster that is not connected is told, although others are") {
+TEST_CASE("an unconnected node of the cluster is reported, although others are connected") {
   const auto half = [](const FakeRedis& one, const FakeRedis& two) {
     const auto range = [](const std::string& slots, const FakeRedis& redis) {
       return "*3\r\n" + slots + "*2\r\n" + Bulk(redis.address().host) + ":" +
@@ -370,7 +370,7 @@ TEST_CASE("while a slot's node is gone, another one is asked where the slot is")
   CHECK(scene.at_one.Next() == "GET a");
 }
 
-TEST_CASE("a node whose answers are slow three times in a row is left alone, and no other one") {
+TEST_CASE("a node is left alone after three slow answers in a row, and no other one") {
   Scene scene([](RedisServers::Options& options) { options.patience = 1ms; });
   FakeConnection at_two = scene.Redirect("a");
   CHECK(WaitUntil([&] {

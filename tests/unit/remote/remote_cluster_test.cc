@@ -147,7 +147,7 @@ TEST_CASE("a lease is taken before a compile, and ends after the result was writ
   CHECK(scene.Count(Counter::kRemoteLeases) == 1);
 }
 
-TEST_CASE("a compile begins when an answer is late, and what comes late is still taken") {
+TEST_CASE("a compile begins when an answer is late, and a late answer is still used") {
   Scene scene(1ms);
   scene.Ask();
   CHECK(scene.said.Await(1) == Texts{"compile"});
@@ -250,7 +250,7 @@ TEST_CASE("an artifact that came in time is taken although the manifest's answer
   CHECK(scene.Count(Counter::kRemoteLate) == 0);
 }
 
-TEST_CASE("a node whose lease had two holders without a result compiles at once") {
+TEST_CASE("a node compiles at once after two holders of the lease without a result") {
   Scene scene;
   scene.Ask();
   scene.Expect(kAsk, kNothing);
@@ -364,7 +364,7 @@ TEST_CASE("a Redis that does not tell its time, or nonsense, leaves the clock un
   }
 }
 
-TEST_CASE("a node tells which keys it signs with and takes") {
+TEST_CASE("a node reports its signing key and its trusted keys") {
   const Scene signs;
   CHECK(signs.gauges().signs);
   CHECK(signs.gauges().trusts_own_key);

@@ -60,7 +60,7 @@ struct Scene {
   [[nodiscard]] uint64_t Refused() const { return statistics.Get(Counter::kRemoteWritesFailed); }
 };
 
-TEST_CASE("a user whose entries fill the outbox leaves room for those of others") {
+TEST_CASE("a user that fills the outbox leaves room for others") {
   Scene scene;
   for (int i = 0; i < 20; ++i) scene.Write(kAlice, "alice");
   const uint64_t refused = scene.Refused();
@@ -136,7 +136,7 @@ TEST_CASE("in a cluster a lease ends only after the entries before it were writt
   CHECK(at_other.Next().starts_with("EVAL"));
 }
 
-TEST_CASE("of ever more leases whose end waits for an entry the oldest end by themselves") {
+TEST_CASE("above the bound of leases that wait for entries, the oldest expire") {
   Scene scene;
   const FakeRedis other = FakeRedis::OnPort();
   FakeConnection at_other = LearnCluster(scene, other);

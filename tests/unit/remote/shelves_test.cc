@@ -135,7 +135,7 @@ struct Bench {
 
 }  // namespace
 
-TEST_CASE("an entry of a signed snapshot is found, and what is on no shelf is not asked for") {
+TEST_CASE("an entry of a signed snapshot is found, and other entries cause no read") {
   Bench bench;
   bench.Put("a", {RecordOf("one"), RecordOf("two")});
   bench.Open(1);
@@ -155,7 +155,7 @@ TEST_CASE("the manifest of a program has the closures of all snapshots' records 
   CHECK_FALSE(bench.Ask({ManifestOf(RecordOf("r"))}));
 }
 
-TEST_CASE("the other nodes are asked for what is on no shelf, and for what served no build") {
+TEST_CASE("the other nodes are asked for entries that no shelf has, or that served no build") {
   FakeCluster others;
   Bench bench(&others);
   bench.Put("a", {RecordOf("one")});
@@ -166,7 +166,7 @@ TEST_CASE("the other nodes are asked for what is on no shelf, and for what serve
   CHECK(WaitUntil([&] { return others.asked() == 2; }));
 }
 
-TEST_CASE("a build whose entry on the shelf is broken compiles") {
+TEST_CASE("a build with a broken entry on the shelf compiles") {
   Bench bench;
   bench.Put("a", {RecordOf("one")});
   bench.Open(1);

@@ -92,7 +92,7 @@ std::optional<EntryRefusal> Refused(const std::string& bytes, const SharedEntry&
 
 }  // namespace
 
-TEST_CASE("an entry gives back what any trusted node signed") {
+TEST_CASE("an entry of any trusted node decodes to the signed artifact") {
   for (const uint8_t signer : {1, 2}) {
     const ArtifactPtr artifact = Opened(Signed(kName, signer));
     REQUIRE(artifact != nullptr);
@@ -100,11 +100,11 @@ TEST_CASE("an entry gives back what any trusted node signed") {
   }
 }
 
-TEST_CASE("an entry is smaller than what it holds") {
+TEST_CASE("an entry is smaller than its contents") {
   CHECK(Signed().size() < EncodeEntry(kName.key, Sample()).size() / 2);
 }
 
-TEST_CASE("unsigned: an entry whose signature is zeros or missing is refused") {
+TEST_CASE("unsigned: an entry with a zero or missing signature is refused") {
   std::string bytes = Signed();
   bytes.replace(kCompressedFrom - 64, 64, 64, '\0');
   CHECK(Refused(bytes) == EntryRefusal::kForged);
@@ -173,7 +173,7 @@ TEST_CASE("any flipped bit is refused, and none behind the signature passes for 
   }
 }
 
-TEST_CASE("zip_bomb: a frame that would grow beyond what is said or allowed is not unpacked") {
+TEST_CASE("zip_bomb: a frame that would exceed its announced or allowed size is not unpacked") {
   const std::string zeros(size_t{64} << 20, '\0');
   const std::string bomb = Compressed(zeros);
   REQUIRE(bomb.size() < 10'000);

@@ -60,7 +60,7 @@ TEST_CASE("a trust list holds the keys of all its files and no other") {
   CHECK_FALSE((*list)->Holds(KeyOf(4).public_key()));
 }
 
-TEST_CASE("no file, or one without keys, trusts nobody") {
+TEST_CASE("no file, or one without keys, trusts no node") {
   const TemporaryDirectory directory;
   for (const auto& files : {std::vector<std::string>{},
                             std::vector<std::string>{WriteList(directory, "list", "# none\n")}}) {

@@ -133,7 +133,7 @@ TEST_CASE("an entry that a user inserts is kept for that user alone") {
   CHECK(scene.disk.size() == 0);
 }
 
-TEST_CASE("an entry that a user inserts again is told to be there already") {
+TEST_CASE("an entry that a user inserts again is counted as present") {
   Scene scene;
   REQUIRE(scene.Insert(kBob, SnapshotNamed({"one"})).ok());
   const auto again = scene.Insert(kBob, SnapshotNamed({"one", "two"}));
@@ -153,7 +153,7 @@ TEST_CASE("an entry that an administrator inserts is kept for everybody") {
   CHECK(scene.Insert(0, SnapshotNamed({"one"}))->left_out == 1);
 }
 
-TEST_CASE("a user exports what it inserted and was answered") {
+TEST_CASE("a user exports entries that it inserted and received") {
   Scene scene;
   scene.Answer(kBob, "one");
   scene.Share("one", "what all have");
@@ -163,7 +163,7 @@ TEST_CASE("a user exports what it inserted and was answered") {
   CHECK(OutputsIn(scene.Create(kBob)) == Names{"bob's own"});
 }
 
-TEST_CASE("deposits go into their user's file, and are whoever's who inserts it alone") {
+TEST_CASE("deposits go into their user's file, and belong to the inserting user alone") {
   Scene scene;
   scene.Answer(kAlice, "one");
   scene.Share("one", "one");
@@ -322,7 +322,7 @@ TEST_CASE("so many users have a place at once, and the next one waits for it") {
   CHECK(three.place.get().ok());
 }
 
-TEST_CASE("a user has one place, and holds up nobody behind it") {
+TEST_CASE("a user has one place, and blocks no user behind it") {
   Places places(3);
   Place one = TakeNow(places, 1);
   Waiting again(places, 1);

@@ -122,7 +122,7 @@ TEST_CASE("a deposit counts its contents, as it does once it is kept") {
   CHECK(refused.error().code == ErrorCode::kOverloaded);
 }
 
-TEST_CASE("deposits are handed over as what they are") {
+TEST_CASE("deposits are kept under their identity") {
   StoredRecord deposit = StoredDeposit("fields");
   Receiver receiver;
   const auto received = receiver.Receive(SnapshotOf({StoredFrom(RecordOf("one")), deposit}));
@@ -169,7 +169,7 @@ TEST_CASE("a snapshot with more after its end is refused whole") {
   CHECK_FALSE(receiver.Refusal(SnapshotNamed({"one"}) + "x").empty());
 }
 
-TEST_CASE("one record that is not what its key was made of refuses all, whatever the digests say") {
+TEST_CASE("one record that does not match its key refuses all, also with right digests") {
   for (int forgery = 0; forgery < 3; ++forgery) {
     INFO(forgery);
     std::vector<StoredRecord> records = {StoredFrom(RecordOf("one")), StoredFrom(RecordOf("two"))};
@@ -242,7 +242,7 @@ TEST_CASE("of a caller that left nothing is kept") {
   CHECK(receiver.kept.empty());
 }
 
-TEST_CASE("where there is no room the reason is told, and how far it went") {
+TEST_CASE("without room the error has the reason and the number of kept records") {
   Receiver receiver;
   receiver.full = Error{ErrorCode::kOverloaded, "full"};
   receiver.room = 2;

@@ -50,7 +50,7 @@ std::chrono::microseconds TimeFrom(const std::string& bytes) {
   return back->artifact->compile_time;
 }
 
-TEST_CASE("a record tells how long the compile took, 0 if that is not known, or the longest time") {
+TEST_CASE("a record has the compile time, 0 if unknown, or the maximum") {
   for (const std::chrono::microseconds time :
        {std::chrono::microseconds(0), std::chrono::microseconds(4'300'000),
         std::chrono::microseconds(kMaxCompileTimeOfRecord)}) {
@@ -98,7 +98,7 @@ TEST_CASE("a record that was cut off or altered anywhere is none") {
   CHECK_FALSE(DecodeArtifactRecord(record.key(), bytes + "x"));
 }
 
-TEST_CASE("a record whose digest of a part is not that of its bytes is none") {
+TEST_CASE("a record with a wrong digest of a part is refused") {
   auto artifact = std::make_shared<Artifact>(*Record().artifact);
   artifact->parts.front().sha256 = Sha256("others");
   const ArtifactRecord record{Sha256("fingerprint"), {}, artifact};
@@ -124,7 +124,7 @@ DepositCopy Copy(const std::string& name_space = "org.example") {
   return {name_space, cccl_cache::Sha256("fields"), std::make_shared<const std::string>("bytes")};
 }
 
-TEST_CASE("a deposit comes back under what it is") {
+TEST_CASE("a deposit decodes under its identity") {
   const std::string bytes = EncodeDepositCopy(Copy());
   const auto back = DecodeDepositCopy(Copy().identity(), bytes);
   REQUIRE(back);
@@ -134,11 +134,11 @@ TEST_CASE("a deposit comes back under what it is") {
   CHECK(EncodeDepositCopy(*back) == bytes);
 }
 
-TEST_CASE("a deposit is none under what another one is") {
+TEST_CASE("a deposit is refused under another identity") {
   CHECK_FALSE(DecodeDepositCopy(Copy("other").identity(), EncodeDepositCopy(Copy())));
 }
 
-TEST_CASE("a deposit that was cut off, or has a namespace that nobody can name, is none") {
+TEST_CASE("a deposit that is cut off, or has an invalid namespace, is refused") {
   const std::string bytes = EncodeDepositCopy(Copy());
   for (size_t size = 0; size < bytes.size(); ++size) {
     CHECK_FALSE(DecodeDepositCopy(Copy().identity(), bytes.substr(0, size)));

@@ -72,7 +72,7 @@ struct Scene {
   FakeAnswered answered;
 };
 
-TEST_CASE("without a filter a user has what it was answered") {
+TEST_CASE("without a filter all answered builds of the user are chosen") {
   Scene scene;
   CHECK(scene.Choose({}) == Names{"new", "old"});
   CHECK(scene.Choose({}, kBob) == Names{"bob's", "new"});
@@ -93,7 +93,7 @@ TEST_CASE("each field narrows the choice") {
   CHECK(scene.Choose({.known = {cccl_cache::Sha256("new")}}) == Names{"old"});
 }
 
-TEST_CASE("keys that are wanted narrow the choice to what this user was answered") {
+TEST_CASE("wanted keys narrow the choice within the user's answered builds") {
   Scene scene;
   std::vector<cccl_cache::Digest> wanted = {cccl_cache::Sha256("new"), cccl_cache::Sha256("bob's")};
   std::ranges::sort(wanted);
@@ -107,7 +107,7 @@ TEST_CASE("a compiler's output belongs to no namespace") {
   CHECK(scene.Choose({.name_space = "julia"}).empty());
 }
 
-TEST_CASE("a user who is named again and again is read once") {
+TEST_CASE("a user that is named repeatedly is read once") {
   Scene scene;
   CHECK(scene.Choose({.uids = std::vector<uid_t>(1000, kAlice)}) == Names{"new", "old"});
   CHECK(scene.answered.readings == 1);
@@ -121,14 +121,14 @@ TEST_CASE("an administrator chooses among all users, each build once") {
   CHECK(scene.Choose({}, 0).empty());
 }
 
-TEST_CASE("nobody else names others, but everybody may name itself") {
+TEST_CASE("only administrators may name others, but every user may name itself") {
   Scene scene;
   CHECK(scene.Refusal({.all_users = true}, kAlice) == ErrorCode::kDenied);
   CHECK(scene.Refusal({.uids = {kAlice, kBob}}, kAlice) == ErrorCode::kDenied);
   CHECK(scene.Choose({.uids = {kAlice}}) == Names{"new", "old"});
 }
 
-TEST_CASE("the overflow uid stands for many, so it has nothing of its own") {
+TEST_CASE("the overflow uid has no entries of its own") {
   Scene scene;
   CHECK(scene.Refusal({}, kOverflowUid) == ErrorCode::kDenied);
 }
@@ -179,7 +179,7 @@ TEST_CASE("of a user's own deposits each goes once, of others' none, whoever ask
   CHECK(scene.Choose({.uids = {kAlice}}) == ChosenDepositsNames{"new", "old"});
 }
 
-TEST_CASE("namespace and time narrow deposits, and what names a compiler leaves them out") {
+TEST_CASE("namespace and time narrow deposits, and a compiler filter leaves them out") {
   using std::chrono::seconds;
   using std::chrono::sys_seconds;
   ChosenDepositsScene scene;

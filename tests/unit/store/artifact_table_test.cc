@@ -100,7 +100,7 @@ TEST_CASE("small facts are kept under names that meet none of the table's own") 
   CHECK(scene.table.size().entries == 1);
 }
 
-TEST_CASE("totals are known to the next run, and counted anew where they can't be believed") {
+TEST_CASE("totals are known to the next run, and recounted if they are uncertain") {
   Scene scene;
   scene.Write(1, 10);
   const TierSize size = scene.table.size();
@@ -129,7 +129,7 @@ TEST_CASE("an entry larger than the limit is left out and counted") {
   CHECK(scene.table.size().entries == 0);
 }
 
-TEST_CASE("the limit is kept however much comes, and who goes is told and counted") {
+TEST_CASE("the limit is kept under any load, and evictions are reported and counted") {
   constexpr uint64_t kLimit = 200'000;
   Scene scene(kLimit);
   for (uint64_t first = 0; first < 400; first += 50) {
@@ -170,7 +170,7 @@ TEST_CASE("a limit that was lowered is reached by trimming") {
   CHECK(table.size().entries > 20);
 }
 
-TEST_CASE("totals that nothing stands behind do not keep out what comes") {
+TEST_CASE("totals without entries do not keep out new ones") {
   Scene scene(100'000);
   scene.database.Put(Column::kMeta, "store.totals", EncodeTotals({1000, 90'000'000}));
   REQUIRE_FALSE(scene.table.Load(*scene.database, false));
@@ -179,7 +179,7 @@ TEST_CASE("totals that nothing stands behind do not keep out what comes") {
   CHECK(scene.table.size().entries == 1);
 }
 
-TEST_CASE("uses are added to what is known of an entry, and forgotten of what is gone") {
+TEST_CASE("uses are added to an entry's record, and dropped for missing entries") {
   Scene scene;
   scene.Write(1, 1);
   const UsageRecord before = scene.UsageOf(1);
@@ -205,7 +205,7 @@ TEST_CASE("uses are counted per key and taken once") {
   CHECK(ledger.Take().empty());
 }
 
-TEST_CASE("the ledger is bounded, and what is in it is still counted when it is full") {
+TEST_CASE("the ledger is bounded, and counts known entries when it is full") {
   UsageLedger ledger;
   for (int i = 0; i < 20'000; ++i) ledger.Used(Key(i));
   ledger.Used(Key(0));

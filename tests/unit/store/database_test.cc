@@ -54,7 +54,7 @@ TEST_CASE("changes of several columns are made together, a value replaced or del
   CHECK(database.Get(Column::kUsage, "new") == "");
 }
 
-TEST_CASE("a scan visits keys in order from where it is told, until it is ended") {
+TEST_CASE("a scan visits keys in order from its start, until the visitor ends it") {
   store_test::OpenDatabase database;
   for (const char* key : {"c", "a", "b", "d"}) database.Put(Column::kUsage, key, "value");
   CHECK(database.Keys(Column::kUsage) == "a b c d ");
@@ -75,7 +75,7 @@ TEST_CASE("a key may hold any bytes") {
   CHECK(database.Get(Column::kUsage, std::string("\0", 1)) == std::nullopt);
 }
 
-TEST_CASE("why a database does not open is told by kind") {
+TEST_CASE("the error of a database that does not open has a kind") {
   const TemporaryDirectory directory;
   const auto open = [](const std::string& path) {
     auto opened = Database::Open(path, {});
@@ -87,7 +87,7 @@ TEST_CASE("why a database does not open is told by kind") {
   CHECK(open(directory / "damaged").kind == Kind::kDamaged);
 }
 
-TEST_CASE("a database that is open opens for nobody else") {
+TEST_CASE("an open database can't be opened again") {
   const store_test::OpenDatabase database;
   auto again = Database::Open(database.path(), {});
   REQUIRE(std::holds_alternative<DatabaseError>(again));

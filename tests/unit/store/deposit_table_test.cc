@@ -110,7 +110,7 @@ TEST_CASE("contents that do not verify are there, and are not given") {
   CHECK(scene.Got(1) == "?");
 }
 
-TEST_CASE("a record that does not verify is told by its key, and those beside it are read") {
+TEST_CASE("a record that does not verify is reported by its key, and others are read") {
   Scene scene;
   for (uint64_t number = 1; number <= 3; ++number) scene.Put(number, "bytes");
   scene.database.Put(Column::kDeposits, Row('r', 2), "broken");
@@ -228,7 +228,7 @@ TEST_CASE("the contents of another deposit in its place are a miss") {
   CHECK(Got(scene, 1) == "-");
 }
 
-TEST_CASE("a deposit whose record is corrupt is dropped, the others are kept") {
+TEST_CASE("a deposit with a corrupt record is dropped, the others are kept") {
   StoreScene scene;
   Put(scene, 1, "a");
   Put(scene, 2, "b");

@@ -18,7 +18,7 @@ using store_test::OpenOrNull;
 using store_test::Reports;
 using store_test::Survey;
 
-TEST_CASE("killed_daemon: a writer killed at any moment loses at most what was not written") {
+TEST_CASE("killed_daemon: a writer killed at any moment loses at most unwritten entries") {
   const TemporaryDirectory temporary;
   uint64_t certain = 0;
   for (int round = 0; round < 8; ++round) {
@@ -60,7 +60,7 @@ TEST_CASE("a full disk is counted and reported, and the store recovers when ther
   CHECK(WEXITSTATUS(status) == 0);
 }
 
-TEST_CASE("a call that needs the database on a full disk is told that the disk is full") {
+TEST_CASE("a call that needs the database on a full disk gets that error") {
   const TemporaryDirectory temporary;
   ChildProcess child({"start-on-full-disk", temporary.path()});
   const int status = child.Wait();

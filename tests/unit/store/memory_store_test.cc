@@ -80,7 +80,7 @@ TEST_CASE("asking whether the memory tier holds a key is not a use of it") {
   CHECK_FALSE(store.Holds(Key(0)));
 }
 
-TEST_CASE("the memory tier drops what was not used since a time") {
+TEST_CASE("the memory tier drops entries unused since a time") {
   std::chrono::sys_seconds now{std::chrono::seconds(1000)};
   MemoryStore store(1 << 20, {}, [&] { return now; });
   for (int i = 0; i < 600; ++i) store.Put(Key(i), Numbered(i, 10));
@@ -103,7 +103,8 @@ TEST_CASE("the memory tier drops what was not used since a time") {
   CHECK(store.Holds(Key(7)));
 }
 
-TEST_CASE("uses of what is in memory are told once an hour, also after the clock was set back") {
+TEST_CASE(
+    "uses of entries in memory are reported once an hour, also after the clock was set back") {
   std::chrono::sys_seconds now{std::chrono::hours(1000)};
   int told = 0;
   MemoryStore store(

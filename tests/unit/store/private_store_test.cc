@@ -66,7 +66,7 @@ TEST_CASE("a private entry is its user's alone, at once and after a restart") {
   }
 }
 
-TEST_CASE("a user that inserts again is told that it was there, and has the new one") {
+TEST_CASE("a second insertion reports the earlier one, and replaces it") {
   StoreScene scene;
   CHECK(*Put(scene, kAlice, 1) == Inserted::kNow);
   CHECK(*scene->own().Put(kAlice, Key(1), Numbered(2, 300), 2) == Inserted::kBefore);
@@ -85,7 +85,7 @@ TEST_CASE("private entries, another user's and shared ones under one key do not 
   CHECK(Same(*scene->own().Get(kBob, Key(1)).artifact, *Numbered(13, 300)));
 }
 
-TEST_CASE("a private entry in use is answered from memory, and from nobody else's") {
+TEST_CASE("a private entry in use is answered from memory, for its user alone") {
   MemoryStore memory(1 << 20);
   RocksdbStoreOptions options;
   options.memory = &memory;

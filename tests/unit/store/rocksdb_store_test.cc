@@ -27,7 +27,7 @@ using store_test::Numbered;
 using store_test::Same;
 using store_test::StoreScene;
 
-TEST_CASE("the disk tier answers at once what was put, written or not") {
+TEST_CASE("the disk tier finds an entry at once, written or not") {
   StoreScene store;
   CHECK_FALSE(store->Get(Key(1)));
   CHECK_FALSE(store->Holds(Key(1)));
@@ -113,7 +113,7 @@ TEST_CASE("everything in the state directory is out of other users' reach") {
   CHECK((info.st_mode & 07777) == 0700);
 }
 
-TEST_CASE("a second store on one directory is told that it is locked, and where") {
+TEST_CASE("a second store on one directory gets the error that it is locked, with the path") {
   StoreScene store;
   const auto second = RocksdbStore::Open({.directory = store.state()}, store.statistics);
   REQUIRE_FALSE(second);
@@ -122,7 +122,7 @@ TEST_CASE("a second store on one directory is told that it is locked, and where"
   CHECK(store->Get(Key(1)));
 }
 
-TEST_CASE("the disk tier keeps within its limit, and what is dear to compile stays") {
+TEST_CASE("the disk tier keeps within its limit, and entries that are slow to compile stay") {
   constexpr uint64_t kLimit = 4 << 20;
   StoreScene store({.limit_bytes = kLimit});
   // 16 MB, every tenth a hundred times as dear as the others.
@@ -147,7 +147,7 @@ TEST_CASE("the disk tier keeps within its limit, and what is dear to compile sta
   CHECK(dear + cheap + 1 == static_cast<int>(store->size().entries));
 }
 
-TEST_CASE("evictions are told, key by key") {
+TEST_CASE("evictions are reported key by key") {
   std::mutex mutex;
   std::set<cccl_cache::Digest> evicted;
   StoreScene store({.limit_bytes = 1 << 20, .on_evict = [&](const auto& key, EvictionCause cause) {
@@ -164,7 +164,7 @@ TEST_CASE("evictions are told, key by key") {
   for (int i = 0; i < 200; ++i) CHECK(evicted.contains(Key(i)) == (store->Get(Key(i)) == nullptr));
 }
 
-TEST_CASE("eviction spares what a faster tier has in use") {
+TEST_CASE("eviction spares entries in use in a faster tier") {
   std::set<cccl_cache::Digest> in_use;
   for (int i = 0; i < 20; ++i) in_use.insert(Key(i));
   StoreScene store({.limit_bytes = 2 << 20,

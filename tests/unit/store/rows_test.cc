@@ -52,7 +52,7 @@ TEST_CASE("bytes that are no row name no user and no build") {
   CHECK_FALSE(KeyOfRow(row + "x"));
 }
 
-TEST_CASE("encoded entries come back but for the key, which stands in the row's") {
+TEST_CASE("encoded entries decode to all but the key, which is the row's") {
   const auto decoded = DecodeAnswered(EncodeAnswered(Build()));
   REQUIRE(decoded);
   CHECK(*decoded == Build());
@@ -85,7 +85,7 @@ TEST_CASE("damaged usage is none") {
   CHECK_FALSE(DecodePrivateUsage(bytes + "x"));
 }
 
-TEST_CASE("a row in the order of insertion says when what was inserted") {
+TEST_CASE("a row in the order of insertion has generation and key") {
   const auto row = DecodeOrderRow(OrderRowKey(kUid, 0x1122'3344'5566'7788, Key(1)));
   REQUIRE(row);
   CHECK(row->generation == 0x1122'3344'5566'7788);

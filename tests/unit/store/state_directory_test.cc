@@ -51,7 +51,7 @@ TEST_CASE("a state directory that others may write is refused, and stays as it i
   }
 }
 
-TEST_CASE("a second open says who has the state directory locked, and which it is") {
+TEST_CASE("a second open names the holder of the lock and the state directory") {
   const TemporaryDirectory temporary;
   auto first = StateDirectory::Open(temporary / "state");
   REQUIRE(first);
@@ -81,7 +81,7 @@ TEST_CASE("each run has a number of its own, greater than those before") {
   }
 }
 
-TEST_CASE("runs are not counted anew where their number can't be told") {
+TEST_CASE("runs are not counted from zero if their number is unknown") {
   const TemporaryDirectory temporary;
   auto directory = StateDirectory::Open(temporary / "state");
   REQUIRE(directory);
@@ -147,7 +147,7 @@ TEST_CASE("a state directory is refused below a directory that another user can 
   }
 }
 
-TEST_CASE("a state directory may be a symlink where nobody else can make another one of it") {
+TEST_CASE("a state directory may be a symlink that no other user can change") {
   const TemporaryDirectory temporary;
   mkdir((temporary / "disk").c_str(), 0755);
   std::filesystem::create_directory_symlink(temporary / "disk", temporary / "state");

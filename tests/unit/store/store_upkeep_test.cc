@@ -274,7 +274,7 @@ TEST_CASE("an eviction ends when its caller leaves") {
   CHECK(scene.store->size().entries > 0);
 }
 
-TEST_CASE("disk space is not given back for a caller who left") {
+TEST_CASE("disk space is not freed for a caller that left") {
   Scene scene;
   scene.Keep(Key(1));
   REQUIRE(scene.store.WaitForEntries(1));
@@ -286,7 +286,7 @@ TEST_CASE("disk space is not given back for a caller who left") {
   CHECK(freed.error().code == ErrorCode::kCancelled);
 }
 
-TEST_CASE("a verification drops what is broken, in every table, and counts it") {
+TEST_CASE("a verification drops and counts broken entries, in every table") {
   Scene scene;
   for (int i = 0; i < 5; ++i) scene.store->Put(Key(i), Numbered(i, 1000));
   REQUIRE(scene.store.WaitForEntries(5));

@@ -102,7 +102,7 @@ TEST_CASE("a newer value hides the one that is being written") {
   CHECK(queue.Next(kNow).meta.at("name") == "new");
 }
 
-TEST_CASE("the queue refuses what exceeds its bound, being written included") {
+TEST_CASE("the queue refuses entries above its bound, including those being written") {
   WriteQueue queue(25'000);
   CHECK(queue.Put(Key(1), Numbered(1, 10'000)));
   CHECK(queue.Next(kNow).artifacts.size() == 1);
@@ -175,7 +175,7 @@ TEST_CASE("a broken entry is queued for deletion once") {
   CHECK(queue.empty());
 }
 
-TEST_CASE("an entry whose deletion is queued is not there until it is put again") {
+TEST_CASE("an entry with a queued deletion is missing until it is put again") {
   WriteQueue queue(1 << 20);
   REQUIRE(queue.Put(Key(1), Numbered(1, 100)));
   REQUIRE(queue.Next(kNow).artifacts.size() == 1);

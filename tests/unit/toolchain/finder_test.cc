@@ -239,7 +239,7 @@ TEST_CASE("an NVRTC without its builtins is said to be incomplete and its nvJitL
   CHECK_THAT(found.incomplete[0].reason, Catch::Contains("libnvrtc-builtins.so.13"));
 }
 
-TEST_CASE("a libNVVM alone tells no version") {
+TEST_CASE("a libNVVM alone has no version") {
   const TempTree tree;
   tree.Write("cuda/nvvm/lib64/libnvvm.so.4", "");
   const FoundInstallations found = FindInstallations(Roots({tree.Path("cuda")}));

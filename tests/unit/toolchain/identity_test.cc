@@ -108,7 +108,7 @@ TEST_CASE("each file of a part is in the part's identity") {
   CHECK(Identify(tree, "cuda").whole != before.whole);
 }
 
-TEST_CASE("files whose stamps are known are not read again") {
+TEST_CASE("files with known stamps are not read again") {
   const TempTree tree;
   tree.Toolkit("cuda", 13, 0);
   FakeMetaStore meta;
@@ -222,7 +222,7 @@ TEST_CASE("a path that can't be read as a file has no digest") {
   CHECK_FALSE(DigestOfFile(Surveyed(tree.Path("fifo")), stop.get_token()));
 }
 
-TEST_CASE("a reader that is told to stop reads no further") {
+TEST_CASE("a reader stops at a stop request") {
   TempTree tree;
   tree.Write("file", "abc");
   std::stop_source stop;

@@ -128,7 +128,7 @@ TEST_CASE("a mount on top of an installation is a change, and one beside it is n
   REQUIRE(mounted);
 }
 
-TEST_CASE("an installation that is seen again is changed when what hid it goes", "[root]") {
+TEST_CASE("an installation counts as changed when a mount over it goes away", "[root]") {
   RequireRoot();
   bool hidden = false;
   std::thread([&] {

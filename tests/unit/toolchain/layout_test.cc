@@ -51,7 +51,7 @@ TEST_CASE("CCCL's headers lie in CUDA's, and are searched after all of these") {
               "targets/x86_64-linux/include/cccl"});
 }
 
-TEST_CASE("a distribution's places are told from the root of the file system") {
+TEST_CASE("a distribution's places are relative to the root of the file system") {
   const Layout layout = MultiarchLayout({.libraries = "/usr/lib/x86_64-linux-gnu",
                                          .headers = "//usr/include",
                                          .libdevice = {"/usr/lib/cuda", "/"}});
@@ -157,7 +157,7 @@ TEST_CASE("headers of another major are left out, those that tell none are not")
   CHECK(found(""));
 }
 
-TEST_CASE("a file that only looks like the header that tells the version tells none") {
+TEST_CASE("a file that only looks like the version header gives no version") {
   TempTree tree;
   tree.Write("cuda/include/cuda_runtime.h", "");
   tree.Directory("cuda/include/cuda_runtime_api.h");

@@ -56,7 +56,7 @@ TEST_CASE("without a wish the newest serves that the driver can load") {
   CHECK(Chosen({}, 12090) == "12.9");
 }
 
-TEST_CASE("one whose PTX the driver takes is preferred to newer ones of its major") {
+TEST_CASE("a toolchain with PTX for the driver is preferred to newer ones of its major") {
   CHECK(Chosen({}, 13000) == "13.0");
   CHECK(Chosen({}, 12080) == "12.4");
   CHECK(Chosen({.major = 13}, 13000) == "13.0");
@@ -260,7 +260,7 @@ TEST_CASE("an installation that others can write is rejected with path, mode and
   CHECK(node.compiler.compiles == 0);
 }
 
-TEST_CASE("a toolchain whose compiler dies is rejected, and the others serve") {
+TEST_CASE("a toolchain with a dying compiler is rejected, and the others serve") {
   Node node;
   node.tree.Wheels12("wheels", 9);
   node.tree.Write("cuda/lib/libnvrtc.so.13", "another compiler");
@@ -305,7 +305,7 @@ TEST_CASE("a changed toolchain is another one for the next request") {
   CHECK_FALSE(registry->Unchanged(*before));
 }
 
-TEST_CASE("files that change and change back are not what they were in between") {
+TEST_CASE("files that change and change back make another toolchain") {
   Node node;
   TestedRegistry registry(Roots({node.tree.Path("cuda")}), node.meta, node.compiler);
   const ToolchainPtr before = registry.Only();

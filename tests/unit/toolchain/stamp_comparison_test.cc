@@ -71,7 +71,7 @@ class Call {
 
 }  // namespace
 
-TEST_CASE("known facts of files that hang are told at once") {
+TEST_CASE("known results about hanging files are returned at once") {
   SlowFiles files;
   BlockingPool threads(OneThread(kPatience));
   const auto comparison = files.Comparison();
@@ -114,7 +114,7 @@ TEST_CASE("files that don't answer for too long are said to hang, until they ans
   CHECK(comparison->Known() == Verdict::kSame);
 }
 
-TEST_CASE("a comparison that began before counts for nobody who comes later") {
+TEST_CASE("a comparison does not count for callers that come after its beginning") {
   SlowFiles files;
   BlockingPool threads(OneThread(kPatience));
   const auto comparison = files.Comparison();

@@ -120,7 +120,7 @@ TEST_CASE("a sticky directory that everybody may write can't hold headers") {
   CHECK_FALSE(Look(tree).ok());
 }
 
-TEST_CASE("another spelling counts only if nobody else can make it lead elsewhere") {
+TEST_CASE("another spelling counts only if no other user can change its target") {
   const TempTree tree;
   tree.Toolkit("cuda", 13, 0);
   tree.Link("safe/link", tree.Path("cuda/include"));
@@ -194,7 +194,7 @@ TEST_CASE("the target of a link counts under the link's name") {
         Files{{"a.h", tree.Path("elsewhere/b.h")}, {"deep/b.h", tree.Path("elsewhere/b.h")}});
 }
 
-TEST_CASE("a link that leads nowhere is no header, and it is seen what would make it one") {
+TEST_CASE("a dangling link is no header, and its missing target is watched") {
   TempTree tree;
   tree.Link("include/a.h", "../none");
   Files files;

@@ -110,8 +110,7 @@ TEST_CASE("an unknown toolchain is looked for, but not each time") {
   }
 }
 
-TEST_CASE(
-    "a library that no known toolchain has is told at once, also before the first look ends") {
+TEST_CASE("an unknown library is an error at once, also before the first scan ends") {
   Node node;
   std::promise<void> read;
   ChangeDuringLook meta([&] { read.get_future().wait(); });
@@ -134,7 +133,7 @@ TEST_CASE(
   CHECK(select("library:," + present[0]->nvrtc->id.Hex()) == "13.0");
 }
 
-TEST_CASE("a toolchain that changes while it is identified is waited for, not told to be absent") {
+TEST_CASE("a toolchain that changes while it is identified is awaited, not reported absent") {
   Node node;
   ChangeDuringLook meta([&] { node.tree.Write("cuda/lib/libnvrtc.so.13", "COMPILER"); });
   ToolchainRegistry registry(OnlyWhenAsked(Roots({node.tree.Path("cuda")})), meta, node.compiler,
@@ -164,7 +163,7 @@ TEST_CASE("new installations are found without anybody asking") {
   CHECK(registry->Present().size() == 2);
 }
 
-TEST_CASE("a toolchain whose trial took too long once serves later, without anybody asking") {
+TEST_CASE("a toolchain with a slow probe serves later, without a request") {
   Node node;
   node.compiler.late_compiles = 1;
   RegistryOptions options = OnlyWhenAsked(Roots({node.tree.Path("cuda")}));
@@ -175,7 +174,7 @@ TEST_CASE("a toolchain whose trial took too long once serves later, without anyb
   CHECK_THAT(registry.Reports().front().text, Catch::Contains("is not used: its NVRTC did not"));
 }
 
-TEST_CASE("nobody who asks waits while a toolchain is identified") {
+TEST_CASE("no caller waits while a toolchain is identified") {
   Node node;
   node.tree.Wheels12("wheels", 9);
   Gate compiler;
@@ -204,7 +203,7 @@ TEST_CASE("nobody who asks waits while a toolchain is identified") {
   CHECK(registry.Select({.major = 13}, 0, BuildKind::kNvrtc)->ok());
 }
 
-TEST_CASE("nobody who asks waits for the first look") {
+TEST_CASE("no caller waits for the first scan") {
   Node node;
   Gate compiler;
   compiler.Shut();
@@ -218,7 +217,7 @@ TEST_CASE("nobody who asks waits for the first look") {
   CHECK(registry.Looked());
 }
 
-TEST_CASE("a scan that hangs parks nobody, and what was known serves on") {
+TEST_CASE("a scan that hangs parks no caller, and known toolchains still serve") {
   Node node;
   node.tree.Wheels12("wheels", 9);
   Gate compiler;
@@ -251,7 +250,7 @@ TEST_CASE("a scan that hangs parks nobody, and what was known serves on") {
   }
 }
 
-TEST_CASE("a scan whose time was up before it began is not the last one") {
+TEST_CASE("a scan that timed out before its beginning is tried again") {
   Node node;
   RegistryOptions options = OnlyWhenAsked(Roots({node.tree.Path("cuda"), node.tree.Path("new")}));
   options.scan_time = std::chrono::milliseconds(100);

@@ -156,8 +156,7 @@ TEST_CASE("a path that another user owns is not trusted, whatever its mode") {
   CHECK_THAT(*why, Contains("/opt/x belongs to uid 1001") && Contains("chown -R root"));
 }
 
-TEST_CASE(
-    "a path that a group or everybody can write is not trusted, and the error tells the mode") {
+TEST_CASE("a path that a group or everybody can write is not trusted, and the error has the mode") {
   const mode_t mode = GENERATE(0775, 0757);
   const auto why = Why(0, S_IFREG | mode);
   REQUIRE(why);

@@ -50,7 +50,7 @@ TEST_CASE("a libdevice that is gone, or is none, is named") {
   CHECK(none.error().message.starts_with("reading " + directory.path() + ": "));
 }
 
-TEST_CASE("a job whose library the toolchain lacks is answered, not crashed") {
+TEST_CASE("a job for a missing library gets an answer, not a crash") {
   const CompilerLibraries none;
   WorkerJob job;
   for (const auto kind : {cccl_cache::BuildKind::kNvrtc, cccl_cache::BuildKind::kLink,

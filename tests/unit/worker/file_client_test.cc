@@ -61,7 +61,7 @@ int ExitOfWhoAsks(const std::string& packet) {
 
 }  // namespace
 
-TEST_CASE("a worker ends whose daemon is gone or can't be understood") {
+TEST_CASE("a worker ends if its daemon is gone or sends malformed answers") {
   CHECK(ExitOfWhoAsks("") == kExitFilesLost);
   CHECK(ExitOfWhoAsks("nonsense") == kExitFilesLost);
   CHECK(ExitOfWhoAsks(EncodeFileAnswerHeader({FileKind::kFile, 7, 4}) + "tex") == kExitFilesLost);

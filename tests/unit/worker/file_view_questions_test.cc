@@ -73,7 +73,7 @@ struct Scene {
 
 }  // namespace
 
-TEST_CASE("files outside are what the daemon answers, whatever the disk says") {
+TEST_CASE("files outside are as the daemon answers, whatever the disk holds") {
   Scene scene;
   CHECK(scene.Read("/cccl-root-0/mine.h") == "mine");
   CHECK(scene.Read("/cccl-root-0/none.h") == kNone);
@@ -105,13 +105,13 @@ TEST_CASE("an include directory that is not there looks so") {
   CHECK_FALSE(scene.Exists("/cccl-root-2"));
 }
 
-TEST_CASE("a process is somewhere, though nobody has that directory") {
+TEST_CASE("a process has a working directory, even a missing one") {
   Scene scene;
   CHECK(S_ISDIR(scene.Status(".").st_mode));
   CHECK(S_ISDIR(scene.Status("/cccl-work").st_mode));
 }
 
-TEST_CASE("stat tells what a compiler may know: kind, size, and which file it is") {
+TEST_CASE("stat shows only kind, size and identity") {
   Scene scene;
   const struct stat mine = scene.Status("/cccl-root-0/mine.h");
   CHECK(S_ISREG(mine.st_mode));

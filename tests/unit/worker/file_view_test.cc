@@ -98,7 +98,7 @@ TEST_CASE("a look into the toolchain is announced before it, by the entry that i
                                    "/cccl-root-1/cub/../top.h", scene.trusted + "/top.h"});
 }
 
-TEST_CASE("where nobody is to be asked nothing outside exists") {
+TEST_CASE("without a daemon to ask, no file outside exists") {
   Scene scene;
   FileView view(JobOver(scene.trusted), {scene.trusted}, {});
   CHECK(Read(view, "/cccl-root-1/top.h") == "top");
@@ -124,7 +124,7 @@ TEST_CASE("a file under the name of a directory is none") {
   CHECK(Exists(view, "/cccl-root-1/cub/"));
 }
 
-TEST_CASE("the kernel's own files are not given, and the daemon is who says so") {
+TEST_CASE("the daemon refuses the kernel's own files") {
   Scene scene;
   const Names names = {"/proc/self/maps", "/dev/null", "/x/../proc/self/maps"};
   for (const std::string& name : names) {
@@ -231,7 +231,7 @@ TEST_CASE("visible directories are there with a made-up inode and a constant tim
   CHECK(status.st_mtim.tv_sec == 1);
 }
 
-TEST_CASE("nothing is written, and what can't be written does not exist") {
+TEST_CASE("nothing is written, and a file opened for writing does not exist") {
   Scene scene;
   FileView& view = scene.view;
   CHECK(view.Open(scene.user + "/mine.h", O_WRONLY | O_TRUNC) == -ENOENT);

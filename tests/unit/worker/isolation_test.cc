@@ -153,7 +153,7 @@ TEST_CASE("an isolated process is not looked into, gains nothing, and dies with 
   CHECK(seen.leads_session);
 }
 
-TEST_CASE("a process whose zygote is gone is told so") {
+TEST_CASE("a process without its zygote gets an error") {
   struct Told {
     bool isolated;
     ErrorCode why_not;
@@ -168,7 +168,7 @@ TEST_CASE("a process whose zygote is gone is told so") {
   CHECK(told.why_not == ErrorCode::kUnavailable);
 }
 
-TEST_CASE("a process whose reach is limited has no capability left, whoever runs it") {
+TEST_CASE("a process with limited reach has no capability left, as root too") {
   struct Told {
     bool confined;
     CapabilitySets before;
@@ -228,7 +228,7 @@ TEST_CASE("kept descriptors come to their places, also from each other's, and no
   CHECK(told.others == 0);
 }
 
-TEST_CASE("places for which there is nothing are closed, and what is printed goes nowhere") {
+TEST_CASE("unused descriptor numbers are closed, and printed output is dropped") {
   struct Told {
     bool kept;
     bool closed;

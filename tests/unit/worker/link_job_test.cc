@@ -96,7 +96,7 @@ TEST_CASE("a link without options is one, and not another error") {
   CHECK(fake.calls == "create() complete");
 }
 
-TEST_CASE("an input's type is told from its contents where nobody named it") {
+TEST_CASE("an input's type is taken from its contents if it is not given") {
   WorkerJob job = Job();
   job.inputs = {{LinkInputType::kUnspecified, "a", ".version 8.0\n.target sm_90\n"},
                 {LinkInputType::kUnspecified, "b", "who knows"}};
@@ -115,7 +115,7 @@ TEST_CASE("PTX comes in place of a cubin, without its zero byte") {
   CHECK(reply.parts[0].bytes == "ptx");
 }
 
-TEST_CASE("both logs are told, the errors first, each on lines of its own") {
+TEST_CASE("both logs are returned, the errors first, each on lines of its own") {
   const NvJitLinkLibrary library = Library();
   fake.error_log = "error";
   fake.info_log = "info";

@@ -31,7 +31,7 @@ TEST_CASE("a file in memory holds the bytes, from its start on") {
   CHECK((fcntl(file.get(), F_GETFD) & FD_CLOEXEC) != 0);
 }
 
-TEST_CASE("nobody can change it, nor have it changed") {
+TEST_CASE("it can't be changed, not even through another descriptor") {
   const FileDescriptor file(Filled("text"));
   CHECK(write(file.get(), "x", 1) == -1);
   CHECK(ftruncate(file.get(), 2) == -1);
@@ -94,7 +94,7 @@ TEST_CASE("a job without a precompiled header finds none") {
   CHECK(file.Open(O_WRONLY | O_CREAT) == -ENOENT);
 }
 
-TEST_CASE("a compiler's scratch files are told from users' files and directories of a like name") {
+TEST_CASE("a compiler's scratch files differ from users' files with similar names") {
   CHECK(ScratchFiles::Owns("/tmp/edg1_123"));
   CHECK(ScratchFiles::Owns("/tmp/edg12_4"));
   CHECK_FALSE(ScratchFiles::Owns("/tmp/edgar"));

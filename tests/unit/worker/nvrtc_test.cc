@@ -111,7 +111,7 @@ TEST_CASE("NVRTC is called as a client would: program, headers, expressions, opt
         std::vector<std::pair<std::string, std::string>>{{"f<int>", "_Z1f"}});
 }
 
-TEST_CASE("a reply tells the architectures where the release can list them") {
+TEST_CASE("a reply has the architectures if the release can list them") {
   NvrtcLibrary library = Library();
   CHECK(RunNvrtcJob(Job(), library).architectures == std::vector<uint32_t>{75, 90});
   library.supported_archs = nullptr;
@@ -159,7 +159,7 @@ TEST_CASE("precompiled headers are asked for before the client's options, and wi
   CHECK(fake.calls.find("--create-pch=" + name + silently) < fake.calls.find("-G)"));
 }
 
-TEST_CASE("headers that could not be precompiled are a failure of the one who made them alone") {
+TEST_CASE("a failed precompilation fails its own job alone") {
   const NvrtcLibrary library = Library();
   fake.pch_status = 6;
   CHECK_FALSE(RunNvrtcJob(Job(), library, PchUse::kWrite).succeeded);

@@ -9,7 +9,7 @@ namespace paths_test {
 
 using namespace cccl_cache::daemon;
 
-TEST_CASE("a path without dots keeps what only the kernel can resolve") {
+TEST_CASE("a path without dots keeps parts that only the kernel can resolve") {
   CHECK(WithoutDots("/a//b/./c/") == "/a/b/c");
   CHECK(WithoutDots("/a/../b") == "/a/../b");
   CHECK(WithoutDots("/") == "/");
@@ -23,7 +23,7 @@ TEST_CASE("a normal path goes up where its letters say so, but not above the roo
   CHECK(LexicallyNormal("/a/..b/...") == "/a/..b/...");
 }
 
-TEST_CASE("of what the kernel makes up nothing is read, and files in shared memory are files") {
+TEST_CASE("the kernel's own file systems are not read, and files in shared memory are") {
   for (const char* path :
        {"/proc", "/proc/self/maps", "/sys/kernel", "/dev", "/dev/null", "/dev/shmem"}) {
     CHECK(IsNeverRead(path));
@@ -90,7 +90,7 @@ TEST_CASE("going up is left to whoever looks") {
   CHECK(PathOf(paths, "/cccl-root-1/a/../../b.h") == "/opt/cuda/include/a/../../b.h");
 }
 
-TEST_CASE("a name under no mount stands for itself") {
+TEST_CASE("a name under no mount stays as it is") {
   const WorkerJob job = Job();
   const VisiblePaths paths(job);
   CHECK(PathOf(paths, "/usr/include/x.h") == "/usr/include/x.h");

@@ -20,7 +20,7 @@ std::string Rest(FILE* stream) {
 
 }  // namespace
 
-TEST_CASE("a pinned stream reads, tells and seeks as one of a file does") {
+TEST_CASE("a pinned stream reads, tells and seeks like one of a file") {
   std::string text;
   for (int i = 0; i < 20'000; ++i) text += std::to_string(i) + "\n";
   FILE* stream = OpenPinnedStream(std::make_shared<const std::string>(text));

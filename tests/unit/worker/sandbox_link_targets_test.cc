@@ -27,7 +27,7 @@ struct Scene {
   TemporaryDirectory directory;
 };
 
-TEST_CASE("directories without links are what they are") {
+TEST_CASE("directories without links stay as they are") {
   const Scene scene;
   scene.directory.Write("cuda/include/a.h", "");
   CHECK(scene.Found() == Places{scene.directory / "cuda"});
@@ -44,7 +44,7 @@ TEST_CASE("the targets of links are added by their real paths, files and directo
   CHECK(other.Found() == Places{other.directory / "cuda", other.directory / "elsewhere/deep"});
 }
 
-TEST_CASE("links in what links lead to are followed as well, in a circle once") {
+TEST_CASE("links in targets of links are followed as well, in a circle once") {
   const Scene scene;
   scene.Link("directory", scene.directory / "elsewhere");
   scene.directory.Write("third/a.h", "");

@@ -109,7 +109,7 @@ TEST_CASE("a sandboxed process reads beneath the readable directories and nowher
   }
 }
 
-TEST_CASE("a sandboxed process is told nothing of a file by its name") {
+TEST_CASE("a sandboxed process learns nothing about a file by its name") {
   const Scene scene;
   const Sandbox sandbox = scene.Prepared();
   for (const std::string& path : {scene.secret, scene.header, std::string("/etc/passwd")}) {

@@ -74,7 +74,7 @@ TEST_CASE("a spare worker is given its request while it still touches memory") {
   CHECK(WEXITSTATUS(StatusOf(spare->pid())) == 7);
 }
 
-TEST_CASE("a spare worker that nobody wants ends by itself") {
+TEST_CASE("an unused spare worker ends by itself") {
   Writer writer;
   pid_t pid = 0;
   {
@@ -112,7 +112,7 @@ TEST_CASE("memory is touched as far as is asked, and none when there is somethin
   CHECK(PeakBytes() - before >= 500 * kMiB);
 }
 
-TEST_CASE("the memory of a fork is at once what this process wrote, not what it read of files") {
+TEST_CASE("the inherited memory counts pages that this process wrote, not pages of files") {
   const TemporaryDirectory place;
   const std::string contents(64 * kMiB, 'x');
   const FileDescriptor file(open(place.Write("file", contents).c_str(), O_RDONLY | O_CLOEXEC));
@@ -161,7 +161,7 @@ TEST_CASE("memory that was touched in vain is touched less and less, though work
   CHECK(touched.For(8192 * kMiB) < 16 * kMiB);
 }
 
-TEST_CASE("no more is touched than a sixteenth of what a job may have, and 256 MiB") {
+TEST_CASE("at most a sixteenth of the job's memory is touched, and 256 MiB") {
   TouchedBytes touched;
   for (int i = 0; i < 2; ++i) touched.Learn(4096 * kMiB, 0);
   CHECK(touched.For(64 * kMiB) == 4 * kMiB);

@@ -75,7 +75,7 @@ std::string PartOf(const WorkerReply& reply, cccl_cache::ArtifactKind kind) {
 
 }  // namespace
 
-TEST_CASE("a zygote says what sandbox its workers have, and ends with its daemon") {
+TEST_CASE("a zygote reports its workers' sandbox, and ends with its daemon") {
   const auto toolkit = Copied();
   RunningZygote zygote;
   const ControlAnswer answer = zygote.Greet(HelloFor(*toolkit));
@@ -97,7 +97,7 @@ TEST_CASE("a zygote that can't load its toolchain says why and ends") {
   CHECK(zygote.End() == RunningZygote::kNotStarted);
 }
 
-TEST_CASE("a zygote that is not greeted, or asked for what it can't do, ends") {
+TEST_CASE("a zygote ends without a hello, or after an impossible request") {
   SECTION("a request before the greeting") {
     RunningZygote zygote;
     CHECK(std::holds_alternative<LoadFailed>(zygote.Greet(SpawnRequest{})));
@@ -169,7 +169,7 @@ TEST_CASE("a compile error is an answer") {
   CHECK(failed.native_name == "NVRTC_ERROR_COMPILATION");
 }
 
-TEST_CASE("a worker's end is told as it was, and the zygote goes on") {
+TEST_CASE("a worker's end is reported, and the zygote continues") {
   Scene scene;
   const JobOutcome left = scene.zygote.Do(scene.Nvrtc("//fake: exit 7\n"));
   CHECK(WEXITSTATUS(left.wait_status) == 7);
