@@ -77,7 +77,7 @@ TEST_CASE("a C text without its NUL is malformed") {
   CHECK_FALSE(reader.ok());
 }
 
-TEST_CASE("a count is bounded by what is left") {
+TEST_CASE("a count is bounded by the remaining bytes") {
   const std::string bytes = ByteWriter().Count(3).Bytes("123456").Joined();
   CHECK(ByteReader(bytes).Count(2) == 3);
   CHECK(ByteReader(bytes).Count(3) == 0);

@@ -136,7 +136,7 @@ TEST_CASE("a symlink has a status of its own") {
   CHECK(S_ISLNK(status.stx_mode));
 }
 
-TEST_CASE("why there is no status is told by number") {
+TEST_CASE("a missing status has its errno") {
   const TemporaryDirectory directory;
   directory.Write("file", "");
   struct statx status {};
@@ -215,7 +215,7 @@ TEST_CASE("stamps on an overlay prove something where a disk of this kernel's li
   SECTION("squashfs, FUSE") { disk.status = Described(kOverlay).status; }
   SECTION("erofs") { disk.status.stx_attributes_mask = STATX_ATTR_IMMUTABLE; }
   SECTION("memory") { disk.status.stx_mask &= ~kStatxDirectIo; }
-  SECTION("a mount whose number another may get") { disk.status.stx_mask &= ~kStatxUniqueMount; }
+  SECTION("a mount with a reusable number") { disk.status.stx_mask &= ~kStatxUniqueMount; }
   CHECK_FALSE(disk.Proves());
 }
 

@@ -49,7 +49,7 @@ bool IsLocked(Mutex& mutex) {
   return locked;
 }
 
-TEST_CASE("a lock holds its mutex until it is told to let go, and to the end of its scope") {
+TEST_CASE("a lock holds its mutex until it is unlocked, or to the end of its scope") {
   Mutex mutex;
   {
     MutexLock lock(mutex);
@@ -72,7 +72,7 @@ TEST_CASE("a lock that took over a locked mutex unlocks it at the end") {
   CHECK_FALSE(IsLocked(mutex));
 }
 
-TEST_CASE("a waiter gives up the mutex and goes on once the condition holds") {
+TEST_CASE("a waiter releases the mutex and continues once the condition is true") {
   Number number;
   std::thread setter([&] {
     number.Set(1);
@@ -85,7 +85,7 @@ TEST_CASE("a waiter gives up the mutex and goes on once the condition holds") {
   setter.join();
 }
 
-TEST_CASE("a stop ends a wait, whose condition then does not hold") {
+TEST_CASE("a stop ends a wait, with a false condition") {
   Number number;
   std::stop_source stop;
   std::thread stopper([&] { stop.request_stop(); });

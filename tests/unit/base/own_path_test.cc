@@ -58,7 +58,7 @@ TEST_CASE("links that lead in a circle, files and relative paths are refused") {
   }
 }
 
-TEST_CASE("a path on which another user's link or directory stands is refused", "[root]") {
+TEST_CASE("a path through another user's link or directory is refused", "[root]") {
   RequireRoot();
   const TemporaryDirectory root;
   create_directories(root / "real/inner");
@@ -114,7 +114,7 @@ TEST_CASE(
   CHECK_FALSE(std::filesystem::exists("relative"));
 }
 
-TEST_CASE("only an absolute path holds the user's directory of what can be found out again") {
+TEST_CASE("the user's cache directory needs an absolute path") {
   const std::string home = getenv("HOME");
   setenv("XDG_CACHE_HOME", "relative", 1);
   CHECK(CacheDirectory() == home + "/.cache/cccl-cache");

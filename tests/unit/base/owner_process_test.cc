@@ -30,7 +30,7 @@ int InChild(unsigned long flags, const std::function<int()>& body) {
 
 }  // namespace
 
-TEST_CASE("a process owns what it made, and a child owns its own") {
+TEST_CASE("a process owns its own objects, and a child its own") {
   const OwnerProcess first;
   CHECK(first.IsThis());
   CHECK(OwnerProcess().IsThis());
@@ -54,7 +54,7 @@ TEST_CASE("a child with its parent's number owns nothing of the parent") {
   CHECK(wrong == 0);
 }
 
-TEST_CASE("a child that shares its parent's memory owns what the parent does") {
+TEST_CASE("a child that shares its parent's memory owns the parent's objects") {
   const OwnerProcess first;
   volatile bool owned = false;
   const pid_t child = vfork();

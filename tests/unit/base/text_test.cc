@@ -23,7 +23,7 @@ TEST_CASE("bytes that are not UTF-8 become question marks, byte by byte") {
   CHECK(ToUtf8("\xE2\x82") == "??");            // cut off
 }
 
-TEST_CASE("a text is cut between characters, and what is no character anywhere") {
+TEST_CASE("a text is cut between characters, and malformed bytes anywhere") {
   CHECK(CutAtCharacter("a\u20acb", 10) == "a\u20acb");
   CHECK(CutAtCharacter("a\u20acb", 4) == "a\u20ac");
   CHECK(CutAtCharacter("a\u20acb", 3) == "a");

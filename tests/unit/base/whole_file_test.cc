@@ -25,7 +25,7 @@ TEST_CASE("a file is read to its end, or up to the bytes that are wanted of it")
   CHECK(ReadFileAt(directory.Write("empty", "")) == "");
 }
 
-TEST_CASE("a file that tells no size is read whole") {
+TEST_CASE("a file without a size is read whole") {
   const std::string bytes(100'000, 'x');
   std::array<int, 2> ends{};
   REQUIRE(pipe(ends.data()) == 0);
@@ -34,7 +34,7 @@ TEST_CASE("a file that tells no size is read whole") {
   CHECK(ReadAll(from.get()) == bytes);
 }
 
-TEST_CASE("errno tells why a file can't be read or written") {
+TEST_CASE("errno has the error of a failed read or write") {
   const daemon::TemporaryDirectory directory;
   CHECK_FALSE(ReadFileAt(directory / "nothing"));
   CHECK(errno == ENOENT);

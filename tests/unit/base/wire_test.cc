@@ -64,7 +64,7 @@ TEST_CASE("a real number is read from its eight bytes, and fewer are an error") 
   CHECK(read(ProtoWriter().Number(kNumber, 7).bytes()) == -1);
 }
 
-TEST_CASE("fields that nobody reads are skipped, of each type") {
+TEST_CASE("unread fields are skipped, of each type") {
   const std::string bytes = ProtoWriter()
                                 .Number(9, UINT64_MAX)
                                 .Bytes(10, "bytes")

@@ -63,14 +63,14 @@ class Script {
 
 constexpr const char* kWaits = "read x <&3";
 
-TEST_CASE("how a child ended by itself is told once") {
+TEST_CASE("the end of a child is reported once") {
   Script script("exit 7");
   CHECK(script.child->End(kPatience) == "exit status 7");
   CHECK(script.child->End(kPatience) == "an earlier end");
   CHECK(script.child->Ended());
 }
 
-TEST_CASE("a child that ends by a signal is told by the signal's name") {
+TEST_CASE("the end of a child by a signal has the signal's name") {
   Script script("kill -SEGV $$");
   CHECK(script.child->End(kPatience) == "SIGSEGV");
 }
@@ -170,7 +170,7 @@ TEST_CASE("a process is killed by its handle, and no other program gets that") {
   KillProcess(pidfd);  // it is dead already: no other process is meant
 }
 
-TEST_CASE("a process that is none has no handle, and why is told") {
+TEST_CASE("a missing process has no handle, and the error has the reason") {
   const FileDescriptor pidfd = OpenPidfd(0);
   const int error = errno;
   CHECK_FALSE(pidfd.valid());

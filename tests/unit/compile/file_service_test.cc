@@ -91,7 +91,7 @@ TEST_CASE("an error of the files comes to the session, for which the worker must
   CHECK(scene.service->error()->message == error->message);
 }
 
-TEST_CASE("a question that hangs is left behind when the job is over, and nobody waits for it") {
+TEST_CASE("a question that hangs is left behind when the job is over") {
   Scene scene;
   scene.files->HangAt("/cccl-root-0/a.h");
   scene.Ask("/cccl-root-0/a.h");
@@ -199,7 +199,7 @@ TEST_CASE("a name that is no question ends the worker unasked") {
   }
 }
 
-TEST_CASE("a thread that hangs is counted until the disk answers, and tells which name it was") {
+TEST_CASE("a thread that hangs is counted until the disk answers, with its name") {
   Worker worker;
   worker.files->HangAt("/a.h");
   std::jthread asking([&] { CHECK_FALSE(worker.Ask("/a.h")); });
@@ -216,7 +216,7 @@ TEST_CASE("a thread that hangs is counted until the disk answers, and tells whic
   CHECK_FALSE(worker.conversation->error().has_value());
 }
 
-TEST_CASE("a user whose reads hang may start no more until one ends, others may") {
+TEST_CASE("a user with hung reads may start no more until one ends, others may") {
   HungReads reads;
   for (size_t i = 0; i < HungReads::kMaxPerUid; ++i) {
     CHECK_FALSE(reads.Full(Account(1)));

@@ -85,7 +85,7 @@ TEST_CASE("an NVRTC job survives the way") {
   CHECK(job->name_expressions[0] == "&kernel<int>");
 }
 
-TEST_CASE("a worker is told where the toolchain's own directories lie, and no others") {
+TEST_CASE("a job names the toolchain's own directories, and no others") {
   const CompileJob sent = NvrtcJob();
   const std::string bytes = EncodeJob(sent).Joined();
   const Result<WorkerJob> job = DecodeJob(bytes);

@@ -89,7 +89,7 @@ TEST_CASE("NVRTC compiles with headers that exist only in the daemon") {
   CHECK_THAT(Outcome(output), Contains("4711"));
 }
 
-TEST_CASE("NVRTC finds by question what it would find by itself") {
+TEST_CASE("NVRTC finds the same files by questions as by itself") {
   RealNvrtc nvrtc;
   Tree tree;
   SECTION("#include_next") {
@@ -193,7 +193,7 @@ std::string Including(const std::string& header) {
          "#endif\n";
 }
 
-TEST_CASE("a program that includes itself, or what is named as a text in memory, is as raw") {
+TEST_CASE("a program that includes itself, or a name of an inline header, is as in raw NVRTC") {
   RealNvrtc nvrtc;
   Tree tree;
   const std::string absolute = tree.Root("0") + "/program.cu";

@@ -75,7 +75,7 @@ TEST_CASE("parsed includes are not asked for again") {
   CHECK(output->succeeded);
 }
 
-TEST_CASE("a program that does not begin with what was parsed is an error, not another program") {
+TEST_CASE("a program with another beginning than the parsed one is an error") {
   RealNvrtc nvrtc;
   const auto precompiled = nvrtc.Precompile(JobOf(nvrtc, kBegin));
   REQUIRE(precompiled.ok());

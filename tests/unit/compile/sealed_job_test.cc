@@ -41,7 +41,7 @@ class Bound {
   rlimit before_{};
 };
 
-TEST_CASE("a sealed job holds the encoded one, and nobody can change it") {
+TEST_CASE("a sealed job holds the encoded one, and can't be changed") {
   const CompileJob job = Job();
   const auto sealed = SealJob(job);
   REQUIRE(sealed.ok());

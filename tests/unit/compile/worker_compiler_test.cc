@@ -84,7 +84,7 @@ TEST_CASE("a compile failure is an output with the library's code and log") {
   CHECK(output->artifact->parts.empty());
 }
 
-TEST_CASE("crashing_compiler: a death by signal is that job's error and nobody else's") {
+TEST_CASE("crashing_compiler: a death by signal is that job's error alone") {
   CompileFixture fixture;
   const Result<CompileOutput> crashed = fixture.Compile("//fake: crash");
   CHECK(CodeOf(crashed) == ErrorCode::kWorkerCrashed);
@@ -148,7 +148,7 @@ TEST_CASE("exhausted_compiler: want of memory is no compile failure, however it 
   CHECK(fixture.Compile("//fake: allocate 64M").ok());
 }
 
-TEST_CASE("the most memory that a worker had is told, whether it succeeds or dies") {
+TEST_CASE("a worker's peak memory is reported, whether it succeeds or dies") {
   CompileFixture fixture;
   constexpr uint64_t kAllocated = 100ull << 20;
   const auto peak_of = [&](const std::string& source) {
@@ -165,7 +165,7 @@ TEST_CASE("the most memory that a worker had is told, whether it succeeds or die
   CHECK(peak_of("//fake: allocate 100M\n//fake: crash") >= kAllocated);
 }
 
-TEST_CASE("a job that nobody waits for is ended at once") {
+TEST_CASE("a job without waiters is ended at once") {
   CompileFixture fixture;
   std::stop_source stop;
   std::jthread impatient([&] {
@@ -187,7 +187,7 @@ TEST_CASE("a job that was given up before it began never compiles") {
   CHECK(CodeOf(output) == ErrorCode::kCancelled);
 }
 
-TEST_CASE("a background job's worker takes only what nothing else wants, and another's its turn") {
+TEST_CASE("a background job's worker has idle priority, another's the normal one") {
   CompileFixture fixture;
   const auto policy_of = [&](bool background) {
     const std::string gate = background ? "background" : "other";
@@ -396,7 +396,7 @@ TEST_CASE("a compiler that wrote nothing has made no header") {
   CHECK_THAT(sealed.error().message, Contains("wrote no precompiled header"));
 }
 
-TEST_CASE("a header counts as what it is long, or as what it takes if that is more") {
+TEST_CASE("a header counts its length, or its disk blocks if these are more") {
   PchDraft sparse = Make();
   REQUIRE(ftruncate(sparse.fd(), 3 * kMiB) == 0);
   CHECK(Sealed(std::move(sparse))->bytes() >= 3 * kMiB);
@@ -406,7 +406,7 @@ TEST_CASE("a header counts as what it is long, or as what it takes if that is mo
   CHECK(Sealed(std::move(behind_its_end))->bytes() >= 3 * kMiB);
 }
 
-TEST_CASE("a header without the zygote whose fork wrote it is of no use") {
+TEST_CASE("a header is useless without the zygote of its writer") {
   PchDraft draft = Make();
   Write(draft, "parsed");
   const auto sealed = Sealed(std::move(draft));

@@ -114,7 +114,7 @@ TEST_CASE("an error about a file is the job's error, as it is") {
   CHECK(scene.Compile("").ok());
 }
 
-TEST_CASE("hanging_disk: a job ends by its deadline and says what it waited for") {
+TEST_CASE("hanging_disk: a job ends by its deadline, and the error has the awaited name") {
   Scene scene;
   REQUIRE(scene.fixture.compiler.Warm(*scene.fixture.toolchain).ok());
   scene.files->HangAt("/cccl-root-1/a.h");
@@ -131,7 +131,7 @@ TEST_CASE("hanging_disk: a job ends by its deadline and says what it waited for"
   CHECK(scene.NothingHangs());
 }
 
-TEST_CASE("hanging_disk: a job that nobody waits for ends at once") {
+TEST_CASE("hanging_disk: a job without waiters ends at once") {
   Scene scene;
   scene.files->HangAt("/cccl-root-1/a.h");
   std::stop_source stop;
@@ -147,7 +147,7 @@ TEST_CASE("hanging_disk: a job that nobody waits for ends at once") {
   CHECK(scene.NothingHangs());
 }
 
-TEST_CASE("hanging_disk: a user whose reads hang may ask for no more files, everybody else may") {
+TEST_CASE("hanging_disk: a user with hung reads may ask for no more files, others may") {
   Scene scene;
   REQUIRE(scene.fixture.compiler.Warm(*scene.fixture.toolchain).ok());
   scene.files->HangAt("/cccl-root-1/a.h");

@@ -174,7 +174,7 @@ TEST_CASE("a message that is no status loses the zygote") {
   CHECK(stage.Run().cause == Cause::kZygoteLost);
 }
 
-TEST_CASE("a worker that is told of only after the stop is killed then") {
+TEST_CASE("a worker that is reported only after the stop is killed then") {
   Stage stage;
   std::stop_source stop;
   stop.request_stop();

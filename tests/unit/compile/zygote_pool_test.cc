@@ -240,7 +240,7 @@ TEST_CASE("a job that waits for another's loading of the toolchain waits no long
   CHECK(output.error().code == ErrorCode::kTimedOut);
 }
 
-TEST_CASE("a job whose time was up before it began is over at once") {
+TEST_CASE("a job without time left at its beginning ends at once") {
   CompileFixture fixture;
   REQUIRE(fixture.Compile("").ok());
   CompileLimits limits = CompileFixture::SmallLimits();

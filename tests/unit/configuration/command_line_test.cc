@@ -65,7 +65,7 @@ TEST_CASE("an option takes one value each time, and a word behind it is refused 
   CHECK(repeated->config_file == "/d");
 }
 
-TEST_CASE("an option without its value is named with what it takes") {
+TEST_CASE("the error of an option without its value names the option and the value") {
   using Catch::Matchers::Contains;
   CHECK_THAT(ErrorOf({"--jobs", "3", "--socket"}), Contains("--socket") && Contains("(PATH)"));
   CHECK_THAT(ErrorOf({"--socket="}), Contains("--socket:") && Contains("(PATH)"));

@@ -40,7 +40,7 @@ std::string ErrorOf(const Result<LoadedConfiguration>& loaded) {
 
 }  // namespace
 
-TEST_CASE("flag beats environment beats file beats default, and each value tells its origin") {
+TEST_CASE("flag beats environment beats file beats default, and each value has its origin") {
   const TemporaryFile file("jobs = 3\nqueue_limit = 30\ncall_limit = 300\n");
   Surroundings user = User();
   user.environment["CCCL_CACHED_JOBS"] = "4";
@@ -82,7 +82,7 @@ TEST_CASE("every setting can be given as a flag, as a key and as a variable") {
   }
 }
 
-TEST_CASE("a bad value names its place and what is accepted") {
+TEST_CASE("a bad value's error names its place and the accepted values") {
   const TemporaryFile file("\nstore_limit = \"4GB\"\n");
   CHECK(ErrorOf(Load({"--config", file.path()}, User()))
             .find(file.path() + ":2: store_limit: \"4GB\" is not a size") == 0);
@@ -94,7 +94,7 @@ TEST_CASE("a bad value names its place and what is accepted") {
   CHECK(ErrorOf(Load({}, user)).find("environment CCCL_CACHED_LOG_LEVEL: \"\"") == 0);
 }
 
-TEST_CASE("an unknown variable of ours is an error, others are nobody's business") {
+TEST_CASE("an unknown variable with our prefix is an error, others are ignored") {
   Surroundings user = User();
   user.environment["CCCL_CACHE_SOCKET"] = "/s";
   CHECK(Load({}, user).ok());
@@ -213,7 +213,7 @@ TEST_CASE("an unknown key names its line and the nearest known key") {
         file.path() + ":2: unknown key socket_mod; did you mean socket_mode?");
 }
 
-TEST_CASE("a value of the wrong type names its line and what to write") {
+TEST_CASE("the error of a value of the wrong type names its line and the right form") {
   const TemporaryFile quoted("jobs = \"3\"\n");
   CHECK(TomlFileErrorOf(quoted) == quoted.path() + ":1: jobs: write a number");
   const TemporaryFile bare("\nsocket_mode = 600\n");

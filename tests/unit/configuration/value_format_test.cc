@@ -21,7 +21,7 @@ TEST_CASE("a size is a whole number with a binary unit") {
   }
 }
 
-TEST_CASE("a size that is refused is told whether 0 and auto are accepted") {
+TEST_CASE("the error of a refused size says whether 0 and auto are accepted") {
   using Catch::Matchers::Contains;
   CHECK_THAT(SizeFormat::Parse("0").error().message, Contains("above 0"));
   CHECK_THAT(SizeOrZeroFormat::Parse("4").error().message, Contains("or 0"));

@@ -74,7 +74,7 @@ struct Run {
 
 const cccl_cache::Digest kKey = cccl_cache::Sha256("key");
 
-TEST_CASE("counters go on where the last run left them") {
+TEST_CASE("counters continue from the last run") {
   Facts facts;
   {
     Run run(facts);

@@ -88,7 +88,7 @@ TEST_CASE(
   CHECK(AdminGroupOf(configuration).error().code == ErrorCode::kInvalidRequest);
 }
 
-TEST_CASE("groups whose deposits are shared are found by name, and one that is not there refused") {
+TEST_CASE("groups with shared deposits are found by name, and a missing one is refused") {
   Configuration configuration;
   configuration.remote.deposits = {"root"};
   CHECK(RemoteSetupOf(configuration)->shared_groups.empty());  // without a Redis

@@ -104,7 +104,7 @@ TEST_CASE(
   CHECK(TargetOf(Own(), tree.Path("closed")) == std::nullopt);
 }
 
-TEST_CASE("of a directory that is the target it is told that it is there, whoever may search it") {
+TEST_CASE("a target directory is reported as present, even if it may not be searched") {
   FileTree tree;
   tree.Directory("closed");
   tree.Mode("closed", 0700);
@@ -122,7 +122,7 @@ TEST_CASE("only regular files of a bounded size are given") {
   CHECK(TargetOf(Own(), tree.Path("file")) == Kind::kTooLarge);
 }
 
-TEST_CASE("a closed file that is too large tells a stranger nothing of its size") {
+TEST_CASE("a closed file that is too large does not disclose its size to strangers") {
   FileTree tree;
   tree.Write("file", "");
   std::filesystem::resize_file(tree.Path("file"), kMaxFileBytes + 1);
@@ -218,7 +218,7 @@ TEST_CASE("where it can't be found out there may be an access list") { CHECK(Has
 
 namespace {}  // namespace
 
-TEST_CASE("a stranger gets what everybody may read") {
+TEST_CASE("a stranger gets world-readable files") {
   FileTree tree;
   tree.Write("include/a.h", "open");
   const auto files = tree.Strangers({"include"});
@@ -229,7 +229,7 @@ TEST_CASE("a stranger gets what everybody may read") {
   CHECK(files->Look({0, "b/c.h"})->kind == FileKind::kAbsent);
 }
 
-TEST_CASE("a stranger's client must send what not everybody may read") {
+TEST_CASE("a stranger's client must send files that are not world-readable") {
   const mode_t mode = GENERATE(0600, 0640, 0604, 0044, 0000, 0333);
   FileTree tree;
   tree.Write("include/a.h", "closed");
@@ -343,7 +343,7 @@ TEST_CASE("a stranger gets nothing that the service's user owns") {
   CHECK(tree.With(Reach(FileReach::kEverybodys, owner + 1), {"include"})->Look({0, "a.h"}).ok());
 }
 
-TEST_CASE("a daemon that runs as root gives strangers what root owns and everybody may read") {
+TEST_CASE("a daemon that runs as root gives strangers root's world-readable files") {
   struct statx status {};
   status.stx_uid = 0;
   status.stx_mode = S_IFREG | 0644;

@@ -45,7 +45,7 @@ TEST_CASE("a file that lies still is not read twice to be looked at") {
   CHECK(files->Look({0, "a.h"})->digest == Sha256("remembered"));
 }
 
-TEST_CASE("reading always gives what is there, and corrects what was remembered") {
+TEST_CASE("reading always gives the present contents, and corrects the remembered digest") {
   FileTree tree;
   tree.Write("include/a.h", "true");
   tree.Settle("include/a.h");

@@ -39,7 +39,7 @@ TEST_CASE("the latest digest learned under a stamp counts") {
   CHECK(memory.size() == 1);
 }
 
-TEST_CASE("a full memory forgets what was used longest ago") {
+TEST_CASE("a full memory forgets the least recently used file") {
   DigestMemory memory(2);
   memory.Remember(Stamp(1), Contents("one"));
   memory.Remember(Stamp(2), Contents("two"));

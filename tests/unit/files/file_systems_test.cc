@@ -50,7 +50,7 @@ FileSystem KindOf(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("the kernel's own file systems are told from those that hold files") {
+TEST_CASE("the kernel's own file systems differ from those that hold files") {
   CHECK(KindOf("/proc") == FileSystem::kKernel);
   CHECK(KindOf("/proc/self/status") == FileSystem::kKernel);
   CHECK(KindOf("/sys") == FileSystem::kKernel);
@@ -58,7 +58,7 @@ TEST_CASE("the kernel's own file systems are told from those that hold files") {
   CHECK(KindOf(tree.Path("")) != FileSystem::kKernel);
 }
 
-TEST_CASE("a disk of this kernel's is told from its memory") {
+TEST_CASE("a disk of this kernel differs from its memory file systems") {
   CHECK(KindOf("/dev/shm") == FileSystem::kMemory);
   FileTree tree;
   struct statfs system {};
@@ -67,7 +67,7 @@ TEST_CASE("a disk of this kernel's is told from its memory") {
   CHECK(KindOf(tree.Path("")) == cccl_cache::KindOf(system, status));
 }
 
-TEST_CASE("a file system is asked for what it is by a name in a directory, links not followed") {
+TEST_CASE("a file system is found by a name in a directory, links not followed") {
   FileTree tree;
   tree.Write("a.h", "");
   tree.Link("link", "/proc/version");
@@ -81,7 +81,7 @@ TEST_CASE("a file system is asked for what it is by a name in a directory, links
         FileSystem::kKernel);
 }
 
-TEST_CASE("a file system is asked once: what lies on it is known without a look") {
+TEST_CASE("a file system is queried once for all its files") {
   FileTree tree;
   tree.Write("a.h", "");
   const FileDescriptor directory = OpenPath(tree.Path(""));

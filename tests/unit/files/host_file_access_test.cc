@@ -25,7 +25,7 @@ Peer Daemons() { return PeerOf(geteuid(), FileReach::kDaemons); }
 
 constexpr cccl_cache::FilesView kView{1, 2, 3};
 
-TEST_CASE("only a peer that proved to be the daemon's user reads what the daemon can") {
+TEST_CASE("only a peer with a proof of the daemon's rights reads the daemon's files") {
   FileTree tree;
   tree.Write("include/a.h", "closed");
   tree.Mode("include/a.h", 0600);
@@ -39,7 +39,8 @@ TEST_CASE("only a peer that proved to be the daemon's user reads what the daemon
 }
 
 TEST_CASE(
-    "a peer of the daemon's user reads what everybody may without a proof, others nothing of it") {
+    "a peer of the daemon's uid without a proof reads its world-readable files, others none of "
+    "them") {
   FileTree tree;
   tree.Write("include/a.h", "open");
   const bool root = geteuid() == 0;  // may give the file away
@@ -63,7 +64,7 @@ TEST_CASE("no file is opened for a peer without files here, whatever view it cla
       ErrorCode::kFilesNeeded);
 }
 
-TEST_CASE("a client whose paths mean something else, or who does not say, must send its files") {
+TEST_CASE("a client with another view of files, or without one, must send its files") {
   FileTree tree;
   tree.Write("include/a.h", "text");
   HostFileAccess access({.own_places = {}, .own_uid = geteuid(), .own_view = kView});

@@ -192,7 +192,7 @@ TEST_CASE("a directory that was replaced is noticed by the next build") {
   CHECK(tree.Own({"include"})->Look({0, "a.h"})->digest == Sha256("new"));
 }
 
-TEST_CASE("during one build a directory stays what it was") {
+TEST_CASE("a directory stays the same one during a build") {
   FileTree tree;
   tree.Write("include/a.h", "old");
   tree.Write("next/a.h", "new");

@@ -60,7 +60,7 @@ TEST_CASE("a file that is given to no user is denied with the way out") {
   CHECK_THAT(large.message, Contains("larger than 64 MiB") && Contains("split it"));
 }
 
-TEST_CASE("a file whose fault may pass is to be tried again") {
+TEST_CASE("the error of a temporary fault asks for a retry") {
   const Error changing = Explained({Kind::kChanging});
   CHECK(changing.code == ErrorCode::kUnavailable);
   CHECK_THAT(changing.message, Contains("build when its writer is done"));

@@ -60,7 +60,7 @@ TEST_CASE("paths lead where the kernel leads them") {
   }
 }
 
-TEST_CASE(".. after a symlinked directory leads to the parent of what it points to") {
+TEST_CASE(".. after a symlinked directory leads to the parent of its target") {
   FileTree tree;
   tree.Write("elsewhere/a.h", "elsewhere");
   tree.Directory("elsewhere/deep");

@@ -87,7 +87,7 @@ TEST_CASE("names in /proc, /sys and /dev are refused if they exist, and else abs
   CheckAbsent(files, {kAbsoluteRoot, "/tmp/.." + place + "/none/none"});
 }
 
-TEST_CASE("whether a process exists is not told") {
+TEST_CASE("the existence of a process is not disclosed") {
   FileTree tree;
   tree.Link("own", "/proc/self");
   for (const bool own : {true, false}) {
@@ -152,7 +152,7 @@ TEST_CASE("files in the daemon's own directories are refused, whatever name lead
   CHECK(files->Look({1, "a.h"}).ok());
 }
 
-TEST_CASE("whether a name exists in a refused place is not told") {
+TEST_CASE("the existence of a name in a refused place is not disclosed") {
   FileTree tree;
   tree.Write("state/there.h", "secret");
   tree.refused = {tree.Path("state")};

@@ -66,7 +66,7 @@ std::string Refusal(const BuildRequest& request) {
   return answer.error().message;
 }
 
-TEST_CASE("options that have the compiler read or write files are for a compiler as it stands") {
+TEST_CASE("options that read or write files are run by the plain compiler") {
   CHECK(NeedsPlainCompile(Program({"-arch=sm_90", "--create-pch=k.pch"})));
   CHECK(NeedsPlainCompile(Program({"--use-pch=k.pch"})));
   CHECK_FALSE(NeedsPlainCompile(Program({"-arch=sm_90", "-I/include", "-G"})));

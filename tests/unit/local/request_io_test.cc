@@ -85,7 +85,7 @@ TEST_CASE("a reply comes after an empty name, an error's text after its name") {
   CHECK(error.Rest() == std::string("\0\0\0\0\6denied\0\0\0\0\2no", 18));
 }
 
-TEST_CASE("to answer nobody is no end by a signal") {
+TEST_CASE("a reply without a reader does not end the process by a signal") {
   Sockets sockets;
   sockets.there.Close();
   CHECK_FALSE(SendReply(sockets.here.get(), "reply"));
@@ -105,7 +105,7 @@ TEST_CASE("the process ends when the other end of its socket is closed") {
   CHECK(WIFEXITED(status));
 }
 
-TEST_CASE("a process that can start no thread goes on without waiting for its caller's end") {
+TEST_CASE("a process that can start no thread continues without watching its caller") {
   Sockets sockets;
   const NoMoreThreads none;
   CHECK_NOTHROW(EndWithCaller(sockets.here.get()));

@@ -28,7 +28,7 @@ TEST_CASE("a line for people holds the event, the message and the fields") {
   CHECK(TextLine("store", "set aside", {{"path", "/a b"}}) == "store: set aside path=\"/a b\"");
 }
 
-TEST_CASE("a text from elsewhere can't begin a second line") {
+TEST_CASE("a foreign text can't begin a second line") {
   CHECK(TextLine("e", "a\nb", {{"x", "c\nd"}}) == "e: a b x=\"c\\nd\"");
 }
 
@@ -42,7 +42,7 @@ TEST_CASE("a line for machines holds the same as JSON members") {
         R"(,"event":"build","message":"it \"is\"","uid":-1,"outcome":"hit")");
 }
 
-TEST_CASE("the level decides what is taken, and can be changed") {
+TEST_CASE("the level selects the events, and can be changed") {
   Log log(LogLevel::kWarning, LogFormat::kText);
   CHECK(log.Takes(LogLevel::kError));
   CHECK_FALSE(log.Takes(LogLevel::kInfo));
@@ -90,7 +90,7 @@ BuildAnswer Answer(Outcome outcome, TierName tier = TierName::kNone) {
 
 }  // namespace
 
-TEST_CASE("a build is one line that says who asked, what came of it and how long it took") {
+TEST_CASE("a build is one line with the caller, the outcome and the time") {
   BuildAnswer answer = Answer(Outcome::kFailed);
   answer.key = cccl_cache::Sha256("key");
   answer.native_code = 6;

@@ -64,7 +64,7 @@ class Listener {
 
 }  // namespace
 
-TEST_CASE("systemd is told over an abstract socket") {
+TEST_CASE("systemd is notified over an abstract socket") {
   const Listener listener;
   const NotifySocket notify(listener.address());
   notify.Ready();

@@ -59,7 +59,7 @@ TEST_CASE("values that only run into each other hash differently") {
   REQUIRE(tagged.Finish() != one);
 }
 
-TEST_CASE("a hasher starts anew after it finished") {
+TEST_CASE("a hasher starts over after it finished") {
   Hasher hasher;
   hasher.Append("abc");
   REQUIRE(hasher.Finish() == Sha256("abc"));

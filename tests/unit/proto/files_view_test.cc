@@ -65,7 +65,7 @@ TEST_CASE(
   CHECK(back == before);
 }
 
-TEST_CASE("a thread whose root is another directory, or another mount of one, has another view",
+TEST_CASE("a thread with another root directory, or another mount of it, has another view",
           "[root]") {
   cccl_cache::daemon::RequireRoot();
   const cccl_cache::daemon::TemporaryDirectory place;

@@ -57,7 +57,7 @@ void AddListChanges(const std::vector<Value>& list, std::function<std::vector<Va
   }
 }
 
-TEST_CASE("property: order and duplicates of what has none do not show in a fingerprint") {
+TEST_CASE("property: order and duplicates of unordered values do not change a fingerprint") {
   for (uint32_t seed = 0; seed < kRequests; ++seed) {
     INFO("seed " << seed);
     RandomRequests random(seed);
@@ -108,7 +108,7 @@ TEST_CASE("property: a byte more in any text, and another toolchain, show in a f
   }
 }
 
-TEST_CASE("property: what is left out, doubled, or flipped shows in a fingerprint") {
+TEST_CASE("property: a value that is left out, doubled, or flipped changes a fingerprint") {
   for (uint32_t seed = 0; seed < kRequests; ++seed) {
     INFO("seed " << seed);
     const BuildRequest request = RandomRequests(seed).Next();

@@ -133,7 +133,7 @@ TEST_CASE("an option that no table knows enters as it is") {
   }
 }
 
-TEST_CASE("an option whose value is missing enters as it is") {
+TEST_CASE("an option without its value stays as it is") {
   for (const char* option : {"-arch", "--std", "-D", "--ptxas-options", "-frandom-seed"}) {
     CAPTURE(option);
     const std::vector<ParsedOption> parsed = Parsed(kNvrtc, {"-G", option});
@@ -205,7 +205,7 @@ TEST_CASE("the assembler's usual options pass") {
   }
 }
 
-TEST_CASE("the assembler is told of no file, in any spelling") {
+TEST_CASE("no spelling passes a file to the assembler") {
   for (const char* value :
        {"--options-file=/f", "--options-file", "-optf=/f", "-optf", "-o=/f", "-o",
         "--output-file=/f", "--nv-host=/f", "--apply-controls=/f", "--query-controls=/f",
@@ -243,7 +243,7 @@ TEST_CASE("a word without a dash is the value of an option that awaits one, once
   REQUIRE(IsRefused(kAssembler, {"-e", "-e", "file"}));
 }
 
-TEST_CASE("the front end is told of diagnostics by number and of nothing else") {
+TEST_CASE("only diagnostics by number are passed to the front end") {
   for (const char* value : {"--diag_suppress=177", "--diag_error=1,2", "--diag_warning=3"}) {
     CAPTURE(value);
     REQUIRE_FALSE(IsRefused(OptionReceiver::kFrontEnd, {value}));

@@ -7,7 +7,7 @@
 namespace cccl_cache::request_test {
 namespace {
 
-TEST_CASE("a request weighs what its texts and contents weigh, of every kind") {
+TEST_CASE("a request's size is that of its texts and contents, of every kind") {
   BuildRequest nvrtc;
   NvrtcProgram program;
   program.source = "12345";

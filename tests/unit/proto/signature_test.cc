@@ -90,7 +90,7 @@ TEST_CASE("generated keys differ and sign") {
   CHECK(Verify(key.public_key(), "message", key.Sign("message")));
 }
 
-TEST_CASE("a secret key is read back from its file's text, which begins with what it is") {
+TEST_CASE("a secret key is read back from its file's text, which begins with its type") {
   const SigningKey key = SomeKey();
   const std::string text = SigningKeyText(key);
   CHECK(text.starts_with("# Secret key"));
@@ -117,7 +117,7 @@ TEST_CASE("a comment of more lines stays one line") {
   CHECK(line == "ed25519 " + kHex + " a?ed25519 b?[2J\n");
 }
 
-TEST_CASE("a line that is no public key is an error that names file, line and way out") {
+TEST_CASE("a line without a public key is an error that names file, line and way out") {
   const std::string line = GENERATE(
       as<std::string>(), "ed25519", "ed25519 abc", "ssh-ed25519 " + kHex, "ed25519 " + kHex + "0",
       "ed25519 " + std::string(64, 'g'), "ed25519-secret", std::string(100, '\0'));

@@ -292,7 +292,7 @@ TEST_CASE("a user's releases stay within the user's limit, also after a restart"
   CHECK(scene.Receive(kBob, kNvrtc).ok());
 }
 
-TEST_CASE("all users' releases stay within the limit, what is on its way included") {
+TEST_CASE("all users' releases stay within the limit, including those being received") {
   Scene scene({.per_account = 1 << 20, .in_all = 2700});
   const auto incoming = scene.Begin(kAlice, kNvjitlink);
   CHECK(scene.Receive(kBob, kNvrtc).error().code == ErrorCode::kOverloaded);
@@ -325,7 +325,7 @@ TEST_CASE("a daemon without room for releases takes none, nor from the overflow 
   CHECK(Add(scene, kOverflowUid) == "denied");
 }
 
-TEST_CASE("the giver is told why a release can't be used") {
+TEST_CASE("the sender gets the reason why a release can't be used") {
   Scene scene;
   scene.toolchains.rejects = true;
   CHECK(Add(scene, kAlice).find("it can't be mapped") != std::string::npos);

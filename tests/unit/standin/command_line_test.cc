@@ -37,7 +37,7 @@ bool WritesMore(std::vector<const char*> variables) {
   return ReadEnvironment(*FindTool("ptxas"), variables.data()).writes_more;
 }
 
-TEST_CASE("Of tools only those are known whose output their files decide") {
+TEST_CASE("Only tools with output that their files decide are known") {
   CHECK(FindTool("ptxas") != nullptr);
   CHECK(FindTool("ptxas-blackwell") == FindTool("ptxas"));
   CHECK(FindTool("tileiras") != nullptr);
@@ -85,7 +85,7 @@ TEST_CASE("Options of tileiras with which it reads or writes other files are not
   CHECK_FALSE(Serves("tileiras k -o @o"));
 }
 
-TEST_CASE("Variables of what a tool runs and loads count for that tool alone") {
+TEST_CASE("Variables of a tool's helpers count for that tool alone") {
   const std::vector<const char*> variables = {"TILEIR_A=1", "PTXAS_A=1", "PATH=/", "LLVM_A=1"};
   CHECK(Counted("ptxas", variables) == "PTXAS_A=1 ");
   CHECK(Counted("tileiras", variables) == "LLVM_A=1 PTXAS_A=1 TILEIR_A=1 ");
