@@ -53,12 +53,12 @@ def test_a_member_of_the_configured_group_is_an_administrator(daemon, directory,
 
 
 @pytest.mark.parametrize("become", [(), AS_A_MEMBER], ids=["root", "member"])
-def test_nobody_is_an_administrator_at_the_socket_for_containers(daemon, container_socket, directory, become):
+def test_no_caller_is_an_administrator_at_the_socket_for_containers(daemon, container_socket, directory, become):
     assert not may_export_everything(container_socket, directory, become)
 
 
 @pytest.mark.parametrize("become", [(), AS_A_MEMBER], ids=["root", "member"])
-def test_nobody_is_an_administrator_from_a_user_namespace(daemon, directory, become):
+def test_no_caller_is_an_administrator_from_a_user_namespace(daemon, directory, become):
     assert not may_export_everything(daemon.socket, directory, (*become, *IN_A_NAMESPACE))
 
 
@@ -71,7 +71,7 @@ def test_a_service_user_knows_root_from_root_of_a_container(make_daemon, directo
 
 
 @pytest.mark.parametrize("command", [("evict", "--all", "--yes"), ("verify",)], ids=["evict", "verify"])
-def test_nobody_keeps_the_store_at_the_socket_for_containers_or_from_a_user_namespace(daemon, container_socket, command):
+def test_the_store_is_not_administered_at_the_socket_for_containers_or_from_a_user_namespace(daemon, container_socket, command):
     def status(socket, behind=()):
         done = run_cli("--socket", socket, "--json", *command, behind=behind, check=False, cwd="/")
         return json.loads(done.stdout).get("error", {}).get("status", "done")

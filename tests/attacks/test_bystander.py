@@ -3,7 +3,7 @@
 """The measurement that the attacks are judged by, without an attack."""
 
 
-def test_another_user_has_hits_while_nobody_attacks(bystander):
+def test_another_user_has_hits_without_an_attack(bystander):
     peak, latencies = bystander.report("no attack")
     assert latencies
     assert peak > 0

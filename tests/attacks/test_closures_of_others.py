@@ -41,7 +41,7 @@ def holds(process, text):
     return False
 
 
-def test_the_names_of_a_users_headers_are_not_told_to_who_has_the_same_program(daemon):
+def test_the_names_of_a_users_headers_are_not_disclosed_to_users_of_the_same_program(daemon):
     tree = {
         "/victim/config.h": '#include "project_titan/layout.h"\n#include "/home/victim/acme/limits.h"\n',
         "/victim/project_titan/layout.h": "#define V 42\n",
@@ -72,7 +72,7 @@ def build_at(daemon, home):
     return done.returncode, done.stdout, done.stderr
 
 
-def test_a_users_closure_makes_nobody_elses_client_send_a_file(daemon, home):
+def test_a_users_closure_does_not_make_another_users_client_send_a_file(daemon, home):
     key = str(home / "key")
     # For each of the two directories in which the victim's names may lie.
     for place in ("/x", str(home / "inc")):

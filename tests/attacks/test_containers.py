@@ -87,7 +87,7 @@ def heard(socket, entry=None, value="v"):
 
 
 @pytest.mark.parametrize("uid", [0, ATTACKER])
-def test_no_container_and_no_user_of_the_host_gets_what_another_container_deposited(
+def test_no_container_and_no_user_of_the_host_gets_another_containers_deposit(
         daemon, container_socket, containers, uid):
     first, second, _ = containers
     at_socket = types.SimpleNamespace(socket=container_socket)
@@ -101,7 +101,7 @@ def test_no_container_and_no_user_of_the_host_gets_what_another_container_deposi
     assert [each["key"] for each in first.cli(container_socket, "deposits", "list", uid=uid)["deposits"]] == [key]
 
 
-def test_no_container_gets_or_replaces_what_a_user_of_the_host_deposited(daemon, container_socket, containers):
+def test_no_container_gets_or_replaces_a_deposit_of_a_user_of_the_host(daemon, container_socket, containers):
     deposit(daemon, "v", "OF THE HOST", preexec_fn=Container(containers[0].path).entry(ATTACKER))
     for container in containers:
         assert heard(container_socket, container.entry(ATTACKER)) == "lease"
@@ -115,7 +115,7 @@ def test_no_container_deposits_for_a_group(daemon, container_socket, containers)
     client.end()
 
 
-def test_a_container_exports_only_what_it_was_answered(daemon, container_socket, containers, directory):
+def test_a_container_exports_only_its_answered_builds(daemon, container_socket, containers, directory):
     place = directory / "files"
     place.mkdir(mode=0o777)
     first, second, _ = containers
@@ -169,7 +169,7 @@ def test_containers_lock_no_user_of_the_host_out(daemon, container_socket, conta
         assert select.select([again], [], [], PATIENCE)[0] and again.recv(1)
 
 
-def test_a_container_that_cannot_be_told_keeps_nothing(make_daemon, container_socket):
+def test_an_unidentified_container_keeps_nothing(make_daemon, container_socket):
     """The daemon is in a pid namespace, in which its callers have no numbers."""
     daemon = make_daemon(
         "--socket-mode", "0666", "--container-socket", container_socket,

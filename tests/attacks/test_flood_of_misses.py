@@ -89,7 +89,7 @@ def test_compiles_of_one_user_that_need_all_memory_leave_some_to_another(little_
         assert_built([builds])
 
 
-def test_a_build_that_waits_for_one_users_memory_is_compiled_for_another_who_wants_it(little_memory, toolkit):
+def test_a_build_that_waits_for_one_users_memory_is_compiled_for_another_user(little_memory, toolkit):
     wanted = [["// wanted by both\n", []]]
     with UnaryBuilds(little_memory, ATTACKER, [[LARGE.format(0), []]]) as large:
         toolkit.await_arrivals("held", 1)

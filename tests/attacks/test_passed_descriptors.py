@@ -50,7 +50,7 @@ def send_descriptors(path):
     return kept, taken
 
 
-def test_descriptors_that_are_sent_along_hold_up_nobody(shared, bystander):
+def test_descriptors_that_are_sent_along_block_no_other_client(shared, bystander):
     command = [sys.executable, __file__, shared.socket]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as attacker:
         taken = int(attacker.stdout.readline())

@@ -67,7 +67,7 @@ def deposits(socket, behind=()):
 
 
 @pytest.mark.parametrize("cgroups", ["enabled", "disabled"])
-def test_no_container_and_no_user_of_the_host_gets_what_another_container_deposited(start, daemon, container_socket, cgroups):
+def test_no_container_and_no_user_of_the_host_gets_another_containers_deposit(start, daemon, container_socket, cgroups):
     containers = [start(name, cgroups) for name in ("first", "second")]
     for uid in 0, ATTACKER:
         first, second = (each.behind(uid) for each in containers)
@@ -80,7 +80,7 @@ def test_no_container_and_no_user_of_the_host_gets_what_another_container_deposi
         assert deposits(HERE, second) == []
 
 
-def test_no_container_gets_what_a_user_of_the_host_deposited(start, daemon):
+def test_no_container_gets_a_deposit_of_a_user_of_the_host(start, daemon):
     container = start("first")
     for uid in 0, ATTACKER:
         deposit(daemon, "v", "OF THE HOST", user=uid)

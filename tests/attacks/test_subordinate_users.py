@@ -21,7 +21,7 @@ def is_served(daemon, user):
     return daemon.cli("toolchains", check=False, user=user).returncode == 0
 
 
-def test_idle_connections_of_a_thousand_uids_lock_nobody_out(shared, bystander):
+def test_idle_connections_of_a_thousand_uids_lock_no_user_out(shared, bystander):
     held = take_all(shared, range(SUBORDINATE, SUBORDINATE + 1100))
     assert 0 < len(held) <= 512
     assert is_served(shared, 0)

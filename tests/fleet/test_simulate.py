@@ -87,7 +87,7 @@ def test_of_several_masters_one_that_dies_costs_less():
     assert of_three["compiles"] < play(Scenario(**ALL_SAME, dies_at=2.0, dies_for=3600))["compiles"]
 
 
-def test_of_three_masters_one_that_is_dead_costs_only_what_needs_it():
+def test_one_dead_master_of_three_costs_only_its_own_keys():
     """Compiles of each node: what lies there, and what is leased there and not written when the node needs it."""
     figures = play(Scenario(nodes=NODES, kernels=150, compile_spread=0.0, masters=3, dies_at=0.0, dies_for=3600))
     dead = simulate.Simulation(Scenario(kernels=150, masters=3))

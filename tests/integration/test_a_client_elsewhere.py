@@ -38,7 +38,7 @@ def shared(make_daemon):
     return make_daemon("--socket-mode", "0666", roots=(PLACES.cuda13,)).start()
 
 
-def test_a_client_in_a_mount_namespace_of_its_own_gets_what_others_get(shared, directory, elsewhere):
+def test_a_client_in_a_mount_namespace_of_its_own_gets_the_same_results(shared, directory, elsewhere):
     tree(elsewhere.inside, value=ONE)
     tree(elsewhere.place, value=TWO)  # what the daemon would find under the same name
     built, cubin = elsewhere.build(shared)
@@ -192,7 +192,7 @@ def call(shared):
         caller.close()
 
 
-def test_a_client_that_lies_about_a_digest_gets_what_it_sent(shared, call, directory):
+def test_a_client_with_a_false_digest_gets_the_result_of_its_sent_contents(shared, call, directory):
     """Of somebody else's header it knows the digest alone."""
     (directory / "elsewhere").mkdir()
     (directory / "elsewhere" / "value.h").write_text(TWO)
@@ -206,7 +206,7 @@ def test_a_client_that_lies_about_a_digest_gets_what_it_sent(shared, call, direc
     assert call().send(TWO.encode()) == secret
 
 
-def test_a_client_that_leaves_in_the_middle_ends_nobody_elses_build(shared, call):
+def test_a_client_that_leaves_in_the_middle_ends_no_other_build(shared, call):
     leaving = call()
     assert leaving.questions()
     waiting = call()

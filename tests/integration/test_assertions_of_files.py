@@ -26,7 +26,7 @@ def test_an_assertion_of_a_header_shows_its_path_where_it_is_live(lasting, place
     assert len(check_each_directory(lasting, place, CALLS, headers={"h.h": LIVE})) == 2
 
 
-def test_a_program_over_a_header_whose_assertions_are_not_live_is_one_in_all_directories(lasting, place):  # noqa: F811
+def test_a_program_over_a_header_with_dead_assertions_is_the_same_in_all_directories(lasting, place):  # noqa: F811
     compiles = lasting.stats()["compiles_total"]
     given_up = lasting.stats()["given_up_total"]
     assert len(check_each_directory(lasting, place, CALLS, headers={"h.h": DEAD})) == 1

@@ -44,7 +44,7 @@ def test_an_option_that_the_compiler_does_not_know_is_the_compilers_error(fake):
     assert b"leave it out, or name another toolchain with --toolchain" in done.stderr
 
 
-def test_a_refused_option_says_why_and_what_to_do(fake):
+def test_the_error_of_a_refused_option_has_the_reason_and_the_remedy(fake):
     done = fake.cli("build", "-", "--arch", "sm_90", "--option=-Xptxas=--options-file=/etc/passwd", input=KERNEL,
                     check=False)
     assert done.returncode == 4
@@ -170,7 +170,7 @@ def resident_kilobytes(daemon):
     return int(status.split("VmRSS:")[1].split()[0])
 
 
-def test_a_client_that_stops_reading_holds_up_nobody(fake):
+def test_a_client_that_stops_reading_blocks_no_other(fake):
     """It asks for 20 MB in chunks and never reads them: nobody waits for it, and no copy of its own is made of what
     it does not take."""
     request = nvrtc_request("//fake: output-size 20M\n", wanted=[build_pb2.ARTIFACT_KIND_CUBIN])

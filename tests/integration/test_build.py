@@ -29,7 +29,7 @@ def test_a_build_is_compiled_once_and_then_a_hit(fake, toolkit):
     assert statistics["compiles_total"] == 1
 
 
-def test_a_person_is_told_what_was_a_hit_and_a_script_is_not(fake, directory):
+def test_a_terminal_shows_the_outcome_and_a_script_does_not(fake, directory):
     (directory / "k.cu").write_text(KERNEL)
     build = ("build", "--", "k.cu", "--arch", "sm_90", "-o", os.devnull)
     assert fake.cli(*build, cwd=directory).stderr == b""
@@ -68,7 +68,7 @@ def test_success_is_green_and_failure_is_red_unless_colours_are_turned_off(fake,
     assert b"\x1b" not in fake.cli("health").stdout
 
 
-def test_a_person_who_waits_is_told_for_what(fake, toolkit, directory):
+def test_a_terminal_shows_the_reason_of_a_wait(fake, toolkit, directory):
     (directory / "k.cu").write_text("//fake: wait-for gate\n")
     fake.cli("health")  # its process was the first of this user
     person, terminal = os.openpty()
@@ -92,7 +92,7 @@ def test_a_person_who_waits_is_told_for_what(fake, toolkit, directory):
     assert line[-1].startswith("built ")
 
 
-def test_the_artifact_is_written_where_asked_with_the_digest_that_was_told(fake, directory):
+def test_the_artifact_is_written_to_the_given_path_with_the_reported_digest(fake, directory):
     source = directory / "k.cu"
     source.write_text(KERNEL)
     told = json.loads(fake.cli("--json", "build", str(source), "--arch", "sm_90", "-o", str(directory / "o")).stdout)
@@ -136,7 +136,7 @@ def test_health_and_toolchains_answer(fake, toolkit):
     assert told["toolchains"][0]["root"].startswith(toolkit.root)
 
 
-def test_a_daemon_that_dies_during_a_build_is_told_from_one_that_was_never_there(fake, toolkit, directory):
+def test_a_daemon_that_dies_during_a_build_is_another_error_than_no_daemon(fake, toolkit, directory):
     (directory / "k.cu").write_text("//fake: wait-for gate\n")
     program = subprocess.Popen([PLACES.cli, "--socket", fake.socket, "build", "k.cu", "--arch", "sm_90", "-o", os.devnull],
                                cwd=directory, stderr=subprocess.PIPE)

@@ -22,7 +22,7 @@ def roots_of(place):
 
 
 @pytest.mark.parametrize("place", [*INSTALLED, *OTHERS], ids=lambda place: pathlib.Path(place).name)
-def test_no_line_of_a_release_is_taken_for_more_than_text(place):
+def test_no_line_of_a_release_counts_as_more_than_text(place):
     roots = roots_of(place)
     assert roots
     for root in roots:

@@ -56,7 +56,7 @@ def in_child(function):
     return child
 
 
-def test_both_sides_of_a_fork_go_on_building(fake, toolkit):
+def test_both_sides_of_a_fork_continue_to_build(fake, toolkit):
     client = Client(fake.socket)
     mine = client.build("// before").contents
     batch = Batch(client)
@@ -78,7 +78,7 @@ def test_both_sides_of_a_fork_go_on_building(fake, toolkit):
     client.close()
 
 
-def test_a_child_that_closes_what_it_inherited_harms_nobody(fake, toolkit):
+def test_a_child_that_closes_its_inherited_objects_does_not_affect_its_parent(fake, toolkit):
     client = Client(fake.socket)
     batch = Batch(client)
     batch.add("//fake: wait-for closed\n", 1)
@@ -98,7 +98,7 @@ def test_a_child_that_closes_what_it_inherited_harms_nobody(fake, toolkit):
     client.close()
 
 
-def test_a_program_that_closes_all_descriptors_keeps_its_next_connections_and_builds_go_on(fake):
+def test_a_program_that_closes_all_descriptors_keeps_its_next_connections_and_can_build(fake):
     said = run_python(f"""
         import os, socket
         from c_client import Batch, Client
@@ -159,7 +159,7 @@ def test_threads_share_a_client(fake):
 
 
 @pytest.mark.parametrize("outside", [False, True])
-def test_a_process_keeps_what_no_file_outside_decides_on(fake, directory, outside):
+def test_a_process_caches_results_that_depend_on_no_outside_file(fake, directory, outside):
     header = directory / "a.h"
     header.write_text("//fake: unique\n")
     source = f'#include "{header}"\n' if outside else "#include <cuda.h>\n//fake: unique\n"

@@ -49,7 +49,7 @@ def test_each_run_builds_a_program_of_its_own(fake):
     assert fake.stats()["compiles_total"] == 2
 
 
-def test_without_a_daemon_the_socket_fails_and_what_needs_one_is_skipped(directory):
+def test_without_a_daemon_the_socket_fails_and_the_checks_of_a_daemon_are_skipped(directory):
     code, checks = doctor(directory / "socket")
     assert code == 1
     assert with_verdict(checks, "failure") == ["socket"]
@@ -101,12 +101,12 @@ def test_the_socket_says_where_its_path_is_from(fake, directory):
     assert "(this user's)" in json.loads(done.stdout)["checks"][0]["seen"]
 
 
-def test_a_process_under_run_is_told_so(directory):
+def test_a_process_under_run_is_recognised(directory):
     _, checks = doctor(directory / "socket", behind=(PLACES.cli, "run", "--"))
     assert "under it already" in checks["run"]["seen"]
 
 
-def test_python_imports_what_programs_import_and_nothing_of_the_working_directory(directory):
+def test_python_imports_the_installed_packages_and_nothing_of_the_working_directory(directory):
     for place, contents in (("site", "__version__ = '7.8.9'\n"), ("here", "raise RuntimeError('of the directory')\n")):
         (directory / place / "cccl_cache").mkdir(parents=True)
         (directory / place / "cccl_cache" / "__init__.py").write_text(contents)
@@ -137,7 +137,7 @@ def on_a_terminal(*arguments, **environment):
     return said
 
 
-def test_colours_are_for_terminals_of_people_who_want_them(directory):
+def test_colours_appear_only_on_terminals_without_no_color(directory):
     command = ("--socket", str(directory / "socket"), "doctor")
     assert b"\x1b[31mfailure" in on_a_terminal(*command)
     assert b"\x1b" not in on_a_terminal(*command, NO_COLOR="1")

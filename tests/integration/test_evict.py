@@ -67,7 +67,7 @@ def test_a_key_that_no_entry_has_is_an_error(shared):
     assert build(shared, 1)["outcome"] == "hit"
 
 
-def test_only_administrators_evict_and_the_others_are_told_who_they_are(shared):
+def test_only_administrators_evict_and_the_error_names_them(shared):
     key = build(shared, 1, user=ALICE)["key"]
     for arguments in ([key], ["--all", "--yes"], ["--older-than", "1s"], ["--toolchain", "0" * 8]):
         done = evict(shared, *arguments, check=False, user=ALICE)

@@ -96,7 +96,7 @@ def test_another_option_and_another_source_are_named(place):
     assert (difference["was_lines"], difference["is_lines"]) == (2, 3)
 
 
-def test_a_copy_of_the_directory_is_told_from_its_twin_by_the_option_that_shows_paths(place):
+def test_a_copy_of_the_directory_differs_by_the_option_that_shows_paths(place):
     place.build()
     place.write("local.h", "// two\n")
     twin = place.build("--option=-lineinfo")
@@ -122,7 +122,7 @@ def test_an_added_directory_is_named_and_none_behind_it(place):
     assert "directory empty/: not there before\n" in done.stdout.decode()
 
 
-def test_a_build_that_is_never_kept_is_told_with_the_reason(place):
+def test_an_uncacheable_build_is_explained_with_the_reason(place):
     place.write("k.cu", KERNEL + "// __TIME__\nconst char* t = __TIME__;\n")
     assert place.explain()["verdict"] == "uncacheable"
     built = place.build()
@@ -131,7 +131,7 @@ def test_a_build_that_is_never_kept_is_told_with_the_reason(place):
     assert "__TIME__" in explanation["reason"]
 
 
-def test_an_evicted_entry_is_told_with_the_time(make_daemon, toolkit, directory):
+def test_an_evicted_entry_is_explained_with_the_time(make_daemon, toolkit, directory):
     daemon = make_daemon("--store-limit", "4MiB", "--memory-limit", "1MiB", roots=(toolkit.root,)).start()
     place = Place(daemon, directory)
     programs = {number: f"// {number}\n//fake: output-size 300000\n" for number in range(40)}
@@ -151,7 +151,7 @@ def test_an_evicted_entry_is_told_with_the_time(make_daemon, toolkit, directory)
     assert by_command["since"] == by_key["since"]
 
 
-def test_a_corrupt_entry_is_told_with_the_time(place):
+def test_a_corrupt_entry_is_explained_with_the_time(place):
     """Before the build that would find it, although the database knows its key, and by the key after that build."""
     place.write("k.cu", KERNEL + "//fake: output-size 20000\n")
     key = place.build()["key"]
@@ -183,7 +183,7 @@ def test_the_fate_of_an_entry_is_known_after_a_restart(place):
     assert (after["verdict"], after["since"]) == ("corrupt", before["since"])
 
 
-def test_a_key_is_known_after_a_restart_with_what_became_of_its_entry(place):
+def test_a_key_is_known_after_a_restart_with_the_state_of_its_entry(place):
     """As far as it can be told: the inputs of builds are not kept, so there is nothing to compare with."""
     place.write("k.cu", KERNEL + "//fake: output-size 20000\n")
     key = place.build()["key"]

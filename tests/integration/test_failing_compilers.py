@@ -147,7 +147,7 @@ def test_nvrtc_that_crashes_is_a_crash_and_not_remembered(real, program):
     assert_goes_on(real)
 
 
-def test_a_worker_that_writes_junk_into_every_descriptor_harms_nobody(make_daemon):
+def test_a_worker_that_writes_junk_into_every_descriptor_affects_no_other_job(make_daemon):
     daemon = make_daemon("--build-timeout", "10s").start()
     for command in ("flood", "say hello"):
         error, name = ask(daemon, f"//fake: {command}\n")

@@ -151,7 +151,7 @@ def start_all(daemon, hung, user=None):
 
 
 @pytest.mark.parametrize("user", (None, ALICE), ids=("own", "other"))
-def test_a_file_system_that_hangs_ends_its_builds_in_time_and_holds_up_nobody_else(shared, hung, user):
+def test_a_file_system_that_hangs_ends_its_builds_in_time_and_delays_no_other(shared, hung, user):
     began = time.monotonic()
     waiting = start_all(shared, hung, user)
     for number, other in enumerate((None, ALICE, BOB)):
@@ -176,7 +176,7 @@ def test_a_daemon_stops_while_file_systems_hang(shared, hung):
         assert process.returncode != 0
 
 
-def test_a_hit_whose_files_hang_meanwhile_is_no_stale_answer(shared, directory):
+def test_a_hit_over_hanging_files_is_no_stale_answer(shared, directory):
     place = directory / "place"
     place.mkdir()
     (place / "x.h").write_text("// there\n")

@@ -53,7 +53,7 @@ def test_a_program_of_the_guide_runs(fake, directory, language, text):
     assert run(program, fake).stdout == "found: what was made\n"
 
 
-def test_a_program_that_launches_says_what_is_missing_where_there_is_no_driver(fake, directory):
+def test_a_program_that_launches_names_the_missing_driver(fake, directory):
     text = next(text for _, text in PROGRAMS if "cccl_cache/driver.h" in text)
     nothing = directory / "nothing"
     nothing.mkdir()

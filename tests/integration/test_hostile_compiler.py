@@ -343,7 +343,7 @@ def test_a_program_has_one_key_with_landlock_and_without(make_daemon):
     closed.await_log("sandbox: seccomp alone")
 
 
-def test_without_any_sandbox_nobody_else_is_served(make_daemon, toolkit):
+def test_without_any_sandbox_no_other_user_is_served(make_daemon, toolkit):
     daemon = behind(make_daemon("--socket-mode", "0666", roots=(toolkit.root,)), "--nor-seccomp")
     assert daemon.build_json(GOOD)["outcome"] == "built"
     daemon.await_log("sandbox: none")

@@ -58,7 +58,7 @@ def test_a_holder_that_abandons_hands_the_lease_to_the_next_one(daemon):
     assert holder.ask("publish late").startswith("error lease-lost")
 
 
-def test_a_holder_that_fails_lets_all_who_wait_go_on_at_once(daemon):
+def test_a_holder_that_fails_releases_all_waiters_at_once(daemon):
     holder = LeaseClient(daemon)
     key = holder.hear().split()[2]
     waiting = [LeaseClient(daemon) for _ in range(3)]
@@ -71,7 +71,7 @@ def test_a_holder_that_fails_lets_all_who_wait_go_on_at_once(daemon):
     assert daemon.stats()["leases_failed_total"] == 1
 
 
-def test_a_stock_client_that_knows_no_releases_gets_the_lease_of_who_failed(daemon):
+def test_a_stock_client_that_knows_no_releases_gets_the_lease_of_a_failed_holder(daemon):
     holder = LeaseClient(daemon)
     holder.hear()
     with grpc.insecure_channel(f"unix:{daemon.socket}") as channel:
@@ -106,7 +106,7 @@ def test_a_client_killed_while_holding_a_lease(daemon):
     assert LeaseClient(daemon).hear() == "hit from the second"
 
 
-def test_a_waiting_client_that_is_killed_disturbs_nobody(daemon):
+def test_a_waiting_client_that_is_killed_does_not_affect_others(daemon):
     holder = LeaseClient(daemon)
     holder.hear()
     leaves, stays = LeaseClient(daemon), LeaseClient(daemon)
@@ -157,7 +157,7 @@ def test_the_daemon_stopped_between_acquire_and_publish(daemon):
     assert holder.ask("publish late").startswith("error lease-lost")
 
 
-def test_the_daemon_killed_while_it_is_told_of_a_publication(daemon):
+def test_the_daemon_killed_during_a_publication(daemon):
     """Nobody promises that nothing was deposited, nor that something was."""
     holder = LeaseClient(daemon)
     holder.hear()
@@ -206,7 +206,7 @@ def test_a_holder_that_lives_keeps_its_lease_for_as_long_as_it_takes(strict):
     assert holder.ask("publish x") == "published"
 
 
-def test_a_holder_that_lives_but_gets_nowhere_loses_its_lease_to_who_waits(make_daemon):
+def test_a_holder_without_progress_loses_its_lease_to_a_waiter(make_daemon):
     daemon = make_daemon("--lease-limit", "500ms").start()
     hangs = LeaseClient(daemon)
     hangs.hear()

@@ -54,7 +54,7 @@ def test_two_users_do_not_wait_for_each_other(shared):
     assert bob.hear().startswith("lease ")
 
 
-def test_members_of_a_group_who_name_it_share(shared):
+def test_members_that_name_their_group_share(shared):
     deposit(shared, "v", "for the group", of_group="60001", **ALICE)
     assert LeaseClient(shared, of_group="60001", **BOB).hear() == "hit for the group"
     # Who does not ask for the group's is handed nothing of it.
@@ -91,7 +91,7 @@ def test_a_user_outside_a_group_is_denied_whether_or_not_it_has_a_deposit(shared
     assert answers[0].startswith("error denied")
 
 
-def test_each_lists_and_removes_his_own(shared):
+def test_each_user_lists_and_removes_its_own_deposits(shared):
     key = deposit(shared, "v", "of alice", **ALICE)
     group_key = deposit(shared, "v", "for the group", of_group="60001", **ALICE)
     assert [each["key"] for each in listed(shared, user=ALICE["user"])] == sorted([key, group_key])

@@ -104,6 +104,6 @@ def test_a_check_makes_way_for_a_caller_that_waits_for_memory(make_daemon, toolk
     wait_for(lambda: daemon.stats()["shadow_checks_total"] > 0, "the check begins again")
 
 
-def test_by_default_the_limit_is_a_part_of_what_the_daemon_may_use(make_daemon):
+def test_by_default_the_limit_is_a_part_of_the_daemons_memory(make_daemon):
     machine = int(re.search(r"^MemTotal: +(\d+) kB$", pathlib.Path("/proc/meminfo").read_text(), re.M)[1]) << 10
     assert 0 < make_daemon().start().stats()["compile_memory_limit_bytes"] < machine

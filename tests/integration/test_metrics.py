@@ -59,7 +59,7 @@ def test_a_port_of_this_machine_serves_openmetrics(fake):
     assert len(runs) == len(set(runs)) == 4
 
 
-def test_users_are_told_of_only_when_asked_for(fake):
+def test_single_users_are_shown_only_when_asked_for(fake):
     fake.build_json(KERNEL)
     with metrics(fake, "--listen", "127.0.0.1:0") as url:
         assert "user=" not in get(url)[1]

@@ -136,7 +136,7 @@ def test_corrupt_entry_wherever_bits_flipped(fake):
         assert contents == expected[number]
 
 
-def test_a_store_over_its_limit_evicts_and_goes_on(make_daemon):
+def test_a_store_over_its_limit_evicts_and_continues(make_daemon):
     daemon = make_daemon("--store-limit", "4MiB", "--memory-limit", "1MiB").start()
     for number in range(40):
         daemon.build_json(f"// {number}\n//fake: output-size 300000\n")

@@ -128,7 +128,7 @@ def test_code_that_shows_how_it_was_parsed_is_made_without_precompiled_headers(p
     wait_for(lambda: with_headers.count("preambles_total") == (2 if is_searched else 1), "the preamble of that PTX alone")
 
 
-def test_name_expressions_warnings_and_errors_are_what_they_are_without(pair):
+def test_name_expressions_warnings_and_errors_are_the_same_as_without(pair):
     with_headers, without = map(Client, pair)
     with_headers.teach(small(1))
     template = SMALL + "template <typename T> __global__ void scale(T* p, int unused) { int never; *p *= TWO; }\n"
@@ -174,7 +174,7 @@ def test_a_changed_header_of_the_preamble_is_noticed(pair, directory):
     assert with_headers.build(source(2), f"-I{include}").outcome == build_pb2.OUTCOME_HIT
 
 
-def test_programs_in_directories_of_their_own_share_what_was_parsed(pair, directory):
+def test_programs_in_directories_of_their_own_share_a_preamble(pair, directory):
     """As CuPy names each program, macros behind its includes."""
     with_headers, without = map(Client, pair)
 

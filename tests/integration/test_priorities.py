@@ -34,7 +34,7 @@ def test_builds_that_wait_are_compiled_by_priority(make_daemon, toolkit):
         assert [each.result() for each in asked] == [0, 4, 5, 2, 3, 1]
 
 
-def test_an_environment_that_names_no_priority_is_told_and_fails_no_build(fake):
+def test_a_wrong_priority_in_the_environment_is_reported_and_fails_no_build(fake):
     done = fake.cli("build", "-", "--arch", "sm_90", "-o", "-", input="\n", environment={"CCCL_CACHE_PRIORITY": "high"})
     assert done.stderr.count(b"\n") == 1
     assert b'CCCL_CACHE_PRIORITY is "high"' in done.stderr

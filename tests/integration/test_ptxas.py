@@ -103,7 +103,7 @@ def test_the_paths_count_where_the_output_shows_them(standin):
         assert len(standin.runs()) == ran
 
 
-def test_all_that_decides_what_is_made_decides_what_is_handed_out(standin):
+def test_every_input_of_the_tool_is_in_the_key(standin):
     source = standin.work / "a.ptx"
 
     def made(*words, **environment):
@@ -131,7 +131,7 @@ def test_all_that_decides_what_is_made_decides_what_is_handed_out(standin):
     assert made("-arch=sm_90") == 10
 
 
-def test_the_name_by_which_the_tool_is_called_is_in_what_it_makes(standin):
+def test_the_name_by_which_the_tool_is_called_is_in_its_output(standin):
     (standin.work / "a.ptx").write_text(ptx())
     made = {}
     for name in ("ptxas", "other", "ptxas"):
@@ -167,7 +167,7 @@ def test_an_unknown_use_is_left_to_the_real_ptxas(standin, words):
     assert len(standin.runs()) == 2
 
 
-def test_a_script_is_no_tool_whose_file_says_what_it_does(standin):
+def test_a_script_is_not_served_as_a_tool(standin):
     standin.tool.unlink()
     standin.tool.write_text(f'#!/bin/sh\nexec {PLACES.counted_tool} "$@"\n')
     standin.tool.chmod(0o755)
@@ -296,7 +296,7 @@ def test_without_a_place_for_facts_runs_are_kept_all_the_same(standin):
     assert len(standin.runs()) == 1
 
 
-def test_a_tool_that_may_write_no_files_tells_its_version(standin):
+def test_a_tool_that_may_write_no_files_prints_its_version(standin):
     standin.tool.unlink()
     standin.tool.symlink_to(PTXAS13)  # the counted one writes
     said = standin.run("-c", f"ulimit -f 0; {standin.program} --version", program="/bin/bash")

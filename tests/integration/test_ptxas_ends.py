@@ -48,7 +48,7 @@ def test_an_error_goes_through_and_is_not_kept(standin, fake):
     assert (stats["deposits"], stats["leases_failed_total"]) == (0, 2)
 
 
-def test_a_run_that_fails_lets_all_who_wait_go_on_at_once(standin, fake, gate):
+def test_a_run_that_fails_releases_all_waiters_at_once(standin, fake, gate):
     holder = standin.start(*WORDS, "o", GATE=str(gate), ENDS="fail")
     wait_for(standin.runs, "a run")
     waiting = [standin.start(*WORDS, f"o{number}") for number in range(3)]
@@ -73,7 +73,7 @@ def test_a_tool_that_a_signal_ends_ends_the_stand_in_so(standin, fake):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_a_holder_that_is_ended_takes_its_tool_along_and_frees_who_waits(standin, fake, gate, number):
+def test_a_holder_that_is_ended_ends_its_tool_and_frees_the_waiters(standin, fake, gate, number):
     holder = standin.start(*WORDS, "o", GATE=str(gate))
     [pid] = wait_for(standin.runs, "a run")
     waits = standin.start(*WORDS, "p")
@@ -94,7 +94,7 @@ def test_where_the_real_one_cant_write_or_read_the_same_is_said(standin):
         assert said == standin.run_real(*words) and said.status != 0
 
 
-def test_a_tool_whose_children_would_be_in_a_namespace_of_their_own_runs(standin):
+def test_a_tool_with_children_in_another_pid_namespace_runs(standin):
     own = ["--pid", *([] if os.geteuid() == 0 else ["--user", "--map-root-user"])]
     assert standin.run(*own, standin.program, *WORDS, "o", program="/usr/bin/unshare") == (0, b"", b"")
 

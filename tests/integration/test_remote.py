@@ -209,7 +209,7 @@ def test_a_redis_that_was_restarted_is_used_again(make_node, redis):
     wait_for(written_again, "an entry in the new Redis")
 
 
-def test_a_redis_that_is_full_costs_what_it_does_not_hold(make_node, redis):
+def test_a_full_redis_costs_only_compiles(make_node, redis):
     node = make_node("1", redis.url)
     await_connected(node)
     redis.ask("CONFIG", "SET", "maxmemory", "1")
@@ -350,7 +350,7 @@ def test_a_wrong_password_is_named_and_fails_no_build(make_node, redis, director
     assert node.build_json("// without Redis\n")["outcome"] == "built"
 
 
-def test_remote_status_says_whether_it_is_connected_and_what_was_shared(make_node, redis, fake):
+def test_remote_status_shows_the_connection_and_the_counts(make_node, redis, fake):
     assert b"no Redis is configured" in fake.cli("remote", "status").stdout
     node = make_node("1", redis.url)
     await_connected(node)
@@ -414,7 +414,7 @@ def explained(node, source="// explained\n"):
     return told, {each["tier"]: (each["finding"], each["reason"]) for each in told["tiers"]}
 
 
-def test_explain_says_what_each_tier_has_and_asks_redis_without_a_lease(make_node, redis, keys, fake):
+def test_explain_shows_the_finding_of_each_tier_and_asks_redis_without_a_lease(make_node, redis, keys, fake):
     one, two = make_node("1", redis.url), make_node("2", redis.url)
     for node in (one, two):
         await_connected(node)
@@ -440,7 +440,7 @@ def test_explain_says_what_each_tier_has_and_asks_redis_without_a_lease(make_nod
     assert explained(fake)[1]["remote"] == ("not-configured", "")
 
 
-def test_explain_compares_files_with_what_other_nodes_had(make_node, redis, directory):
+def test_explain_compares_files_with_the_manifest_of_other_nodes(make_node, redis, directory):
     one, two = make_node("1", redis.url), make_node("2", redis.url)
     for node in (one, two):
         await_connected(node)

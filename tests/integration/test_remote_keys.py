@@ -173,7 +173,7 @@ def test_a_secret_key_is_not_put_into_a_list_nor_shown(place):
     assert not (place / "list").exists()
 
 
-def test_a_wrong_line_is_named_and_nothing_is_changed(place):
+def test_a_wrong_line_is_named_and_no_list_is_changed(place):
     (place / "list").write_text("# keys\ned25519 abc\n")
     for command in (("trust", place / "one.pub"), ("revoke", place / "one.pub"), ("keys",)):
         assert f"{place / 'list'}:2: " in refused(*command, "--list", place / "list")

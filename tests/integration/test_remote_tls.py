@@ -57,7 +57,7 @@ def redis(directory, server):
     redis.stop()
 
 
-def test_nodes_share_over_tls_a_redis_whose_certificate_they_trust(make_node, redis, server, password):
+def test_nodes_share_over_tls_a_redis_with_a_trusted_certificate(make_node, redis, server, password):
     flags = ("--remote-ca-file", str(server.certificate), "--remote-password-file", str(password))
     one, two = make_node("1", redis.tls_url, *flags), make_node("2", redis.tls_url, *flags)
     for node in (one, two):
@@ -65,7 +65,7 @@ def test_nodes_share_over_tls_a_redis_whose_certificate_they_trust(make_node, re
     await_shared(one, two, lambda node, number: node.build_json(f"// {number}\n"))
 
 
-def test_a_redis_whose_certificate_is_not_trusted_is_not_told_the_password_and_fails_no_build(make_node, redis, password, directory):
+def test_a_redis_without_a_trusted_certificate_gets_no_password_and_fails_no_build(make_node, redis, password, directory):
     other = Authority(directory, "other")
     node = make_node("1", redis.tls_url, "--remote-ca-file", str(other.certificate), "--remote-password-file", str(password))
     wait_for(lambda: "TLS failed" in node.log_text(), "the refusal in the log")
@@ -109,7 +109,7 @@ def test_redirects_of_a_cluster_are_followed_over_tls(make_node, make_cluster, s
     assert (count(two, "remote_nodes"), count(two, "remote_nodes_connected")) == (3, 3)
 
 
-def test_a_node_of_a_cluster_whose_certificate_is_not_trusted_is_not_told_the_password(make_node, make_cluster, server, password, directory):
+def test_a_node_of_a_cluster_without_a_trusted_certificate_gets_no_password(make_node, make_cluster, server, password, directory):
     cluster, url = make_cluster(server, server, Authority(directory, "other"))
     node = make_node("1", url, "--remote-ca-file", str(server.certificate), "--remote-password-file", str(password))
     await_connected(node)

@@ -38,7 +38,7 @@ def test_another_build_of_the_same_version_shares_nothing(make_node, redis, dire
     assert count(reader, "remote_lookups_total") == 1
 
 
-def test_drivers_that_differ_share_what_one_toolchain_makes(make_node, redis):
+def test_different_drivers_share_the_results_of_one_toolchain(make_node, redis):
     one, two = make_node("1", redis.url), make_node("2", redis.url)
     for node in (one, two):
         await_connected(node)

@@ -93,7 +93,7 @@ def test_a_second_process_compiles_nothing_and_has_the_same_bytes(daemon, progra
     assert (ptx, served(report)) == (expected, (1, 0))
 
 
-def test_the_report_tells_the_time_that_hits_saved(daemon, program):
+def test_the_report_has_the_time_that_hits_saved(daemon, program):
     words = (program(), library_of(PLACES.cuda13), "slowly")
     _, compiled = under_run(daemon.socket, *words)
     _, hit = under_run(daemon.socket, *words)
@@ -147,7 +147,7 @@ def test_the_report_begins_with_its_verdict(daemon, program, directory):
     assert f"cccl-cached --socket {directory}/nothing" in nowhere
 
 
-def test_the_report_tells_why_a_socket_is_not_used(program, directory):
+def test_the_report_says_why_a_socket_is_not_used(program, directory):
     place = directory / "open/cccl-cached"
     place.mkdir(parents=True)
     place.chmod(0o777)
@@ -159,7 +159,7 @@ def test_the_report_tells_why_a_socket_is_not_used(program, directory):
     assert f"\n  the socket {place}/socket is not used, because {place} can be written by other users" in told, told
 
 
-def test_the_report_says_whether_an_unknown_library_is_nvidia_s_and_what_to_do(make_daemon, program, directory):
+def test_the_report_says_whether_an_unknown_library_is_nvidia_s_and_names_the_remedy(make_daemon, program, directory):
     daemon = knowing(make_daemon(roots=(PLACES.cuda13,)).start())
     library = library_of(PLACES.cuda12)
     told = verdict(daemon.socket, program(), library)
@@ -179,7 +179,7 @@ def test_json_alone_asks_for_the_report(directory):
     assert done.stdout == b"of the program\n" and json.loads(done.stderr)["calls"] == 0
 
 
-def test_at_a_terminal_a_program_without_a_daemon_is_told_so_once(directory):
+def test_at_a_terminal_the_missing_daemon_is_reported_once(directory):
     def said(*words):
         person, terminal = os.openpty()
         done = subprocess.run([PLACES.cli, "--socket", directory / "nothing", "run", *words], stdout=subprocess.PIPE, stderr=terminal)
@@ -257,7 +257,7 @@ def test_a_signal_that_ends_the_program_ends_a_run_with_a_report_too(directory, 
     assert (os.WTERMSIG(status), os.WCOREDUMP(status), list(temporary.iterdir())) == (by, False, [])
 
 
-def test_where_no_signal_ends_run_its_exit_code_tells_of_the_programs(directory):
+def test_run_has_an_exit_code_for_a_signal_that_cannot_end_it(directory):
     """As on the first process of a container."""
     own = ["--pid", "--fork", *([] if os.geteuid() == 0 else ["--user", "--map-root-user"])]
     words = [PLACES.cli, "--socket", directory / "nothing", "run", "--report", "--", "sh", "-c", "kill -TERM $$"]
@@ -322,7 +322,7 @@ def test_no_digest_is_kept_behind_a_link(daemon, program, directory):
 
 
 @pytest.mark.parametrize("mode", ["forks", "exits", "closes"])
-def test_a_program_goes_on_compiling(daemon, program, nvrtc, mode):
+def test_a_program_continues_to_compile(daemon, program, nvrtc, mode):
     """In a child, in an exit handler, and after it has closed the library and opened it again."""
     words = (program(), nvrtc, mode)
     ptx, report = under_run(daemon.socket, *words)
@@ -577,7 +577,7 @@ for number in range(3):
 """
 
 
-def test_a_daemon_that_is_frozen_is_told_from_one_that_takes_longer_than_the_wait(daemon):
+def test_a_frozen_daemon_differs_from_one_that_takes_longer_than_the_wait(daemon):
     words = (sys.executable, "-c", FROZEN)
     _, report = under_run(daemon.socket, *words, options=("--wait", "50ms"), DAEMON=str(daemon.process.pid),
                           PYTHONPATH=str(PACKAGES), LD_LIBRARY_PATH=str(library_of(PLACES.cuda13).parent))
@@ -619,7 +619,7 @@ assert nvrtc.nvrtcCompileProgram(program, 1, [b"-arch=sm_90"])[0] == 0
 """
 
 
-def test_a_file_that_is_refused_is_told_from_a_socket_that_is_closed(daemon):
+def test_a_refused_file_differs_from_a_closed_socket(daemon):
     _, report = under_run(daemon.socket, sys.executable, "-c", OF_NO_BUILD, PYTHONPATH=str(PACKAGES),
                           LD_LIBRARY_PATH=str(library_of(PLACES.cuda13).parent))
     assert report["forwarded"]["request not served"] == 1 and "/proc" in report["refusal"]
@@ -633,7 +633,7 @@ for source in (b"__global__ void k() {}", b"__global__ void k(int* x) { *x = __T
 """
 
 
-def test_the_report_tells_how_many_results_are_never_kept_and_why(daemon):
+def test_the_report_has_the_number_of_uncacheable_results_and_a_reason(daemon):
     words = (sys.executable, "-c", TIMED)
     environment = {"PYTHONPATH": str(PACKAGES), "LD_LIBRARY_PATH": str(library_of(PLACES.cuda13).parent)}
     for outcome in ((0, 3), (1, 2)):

@@ -230,7 +230,7 @@ def installed(request, directory, installation):
 
 
 @pytest.mark.parametrize("how", ["audit", "preload"])
-def test_an_installation_whose_path_the_loader_would_split_serves_and_loads_nothing_else(daemon_of_both, program, directory, installed, how):
+def test_an_installation_in_a_path_that_the_loader_splits_serves_and_loads_nothing_else(daemon_of_both, program, directory, installed, how):
     prefix, working = installed
     nvrtc = library_of(PLACES.cuda13)
     environment = {"PATH": os.environ["PATH"], "HOME": str(directory), "LD_LIBRARY_PATH": str(nvrtc.parent),

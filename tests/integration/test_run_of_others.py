@@ -31,13 +31,13 @@ def denied(report):
     return {reason: count for reason, count in report["forwarded"].items() if count} == {"access denied": report["calls"]}
 
 
-def test_a_program_that_the_socket_is_closed_to_is_told_as_by_health(closed, program):  # noqa: F811
+def test_a_program_without_access_to_the_socket_gets_the_advice_of_health(closed, program):  # noqa: F811
     report, health = report_of(closed, program(), library_of(PLACES.cuda13), "forks")
     assert report["calls"] == 2 and denied(report)
     assert report["refusal"] and report["refusal"] in health
 
 
-def test_a_ptxas_that_the_socket_is_closed_to_is_told_as_by_health(closed, directory):
+def test_a_ptxas_without_access_to_the_socket_gets_the_advice_of_health(closed, directory):
     place = directory / "alice"
     place.mkdir()
     tools = Tools(place, closed.socket)

@@ -91,7 +91,7 @@ def test_the_report_counts_runs_of_ptxas(tools, directory):
     assert report["forwarded"]["call not served"] == 1
 
 
-def test_a_run_waits_no_longer_for_another_ones_ptxas_than_it_is_told(tools, directory):
+def test_a_run_waits_for_another_ones_ptxas_for_its_limit_at_most(tools, directory):
     os.mkfifo(directory / "gate")
     assembler = pathlib.Path(tools.environment["REAL"])
     assembler.unlink()

@@ -43,7 +43,7 @@ define void @k() {
 """
 
 
-def test_ready_and_stopping_are_told(make_daemon, directory):
+def test_ready_and_stopping_are_reported(make_daemon, directory):
     daemon = make_daemon()
     address = str(directory / "notify")
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
@@ -251,7 +251,7 @@ def test_a_reload_that_fails_does_not_end_with_done(make_daemon, directory):
     assert daemon.log_text().count("reload: done") == 1
 
 
-def test_health_tells_the_limits_in_force(make_daemon):
+def test_health_shows_the_limits_in_force(make_daemon):
     given = {
         "queue_limit": ("queued", 7), "queue_limit_per_uid": ("queued_per_uid", 5), "call_limit": ("calls", 40),
         "call_limit_per_uid": ("calls_per_uid", 30), "connection_limit": ("connections", 20),

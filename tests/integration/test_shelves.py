@@ -216,7 +216,7 @@ def test_a_snapshot_that_shrinks_under_the_daemon_is_a_miss(shelf):
     assert node.build_json(SOURCE)["outcome"] == "built"
 
 
-def test_status_and_doctor_tell_what_is_on_the_shelves(shelf):
+def test_status_and_doctor_show_the_contents_of_the_shelves(shelf):
     shelf.fill((SOURCE,))
     (shelf.place / "more.snap.sig").write_text("no signature")
     node = shelf.node("node")
@@ -232,7 +232,7 @@ def test_status_and_doctor_tell_what_is_on_the_shelves(shelf):
     assert checks["shelves"]["seen"] == "snapshots: 1, entries: 1, unusable: 1"
 
 
-def test_explain_says_what_a_shelf_has(shelf):
+def test_explain_shows_the_finding_of_a_shelf(shelf):
     shelf.fill((SOURCE,))
     node = shelf.node("node")
 
@@ -284,7 +284,7 @@ def test_a_shelf_is_asked_before_redis(shelf, redis):
     assert found(two.build_json("// in Redis\n")) == ("hit", "remote")
 
 
-def test_a_shelf_on_a_hanging_mount_harms_nobody(shelf, directory):
+def test_a_shelf_on_a_hanging_mount_blocks_no_build(shelf, directory):
     """A snapshot whose file system stops answering: the first builds wait for it, and no later one; hits, other shelves and
     the end of the daemon do not wait at all."""
     path = shelf.fill((SOURCE,), *((f"// {number}\n",) for number in range(6)))
@@ -385,7 +385,7 @@ def test_a_shelf_that_hung_serves_again(shelf, directory):
         file.close()
 
 
-def test_sign_and_verify_name_what_is_wrong(shelf, keys, directory):
+def test_sign_and_verify_name_the_error(shelf, keys, directory):
     path = shelf.fill((SOURCE,))
     assert b"signed by " in run_cli("snapshot", "verify", str(path), "--trust", str(shelf.trusted)).stdout
     answer = json.loads(run_cli("--json", "snapshot", "sign", "--key", str(shelf.key), str(path)).stdout)

@@ -27,7 +27,7 @@ def fresh(make_daemon, toolkit):
     return make_daemon("--socket-mode", "0666", roots=(toolkit.root,), name="fresh").start()
 
 
-def test_a_package_ships_what_its_test_run_compiled(shared, fresh, place):
+def test_a_package_ships_the_results_of_its_test_run(shared, fresh, place):
     """Created on one daemon, inserted on a fresh one as another user: hits, equal bytes, no compile; also after a
     restart. Each hit saves what it saves where it was compiled."""
     built = {number: output(shared, number, ALICE) for number in range(5)}

@@ -25,7 +25,7 @@ def test_a_snapshot_goes_into_a_directory_that_its_user_may_only_write_to(shared
     assert len(keys(shared, file)) == 1
 
 
-def test_a_snapshot_holds_what_its_user_was_answered(shared, place):
+def test_a_snapshot_holds_the_results_that_its_user_received(shared, place):
     built = [build(shared, number) for number in range(3)]
     file = place / "all.snap"
     summary = snapshot(shared, "create", file)
@@ -122,7 +122,7 @@ def test_only_an_administrator_names_other_users(shared, place):
     assert file.stat().st_mode & 0o777 == 0o600
 
 
-def test_filters_narrow_what_is_exported(shared, place):
+def test_filters_narrow_the_exported_entries(shared, place):
     one, two = build(shared, 1), build(shared, 2, arch="sm_80")
     everything = sorted((one["key"], two["key"]))
     toolchain = one["toolchain"]
@@ -145,7 +145,7 @@ def test_filters_narrow_what_is_exported(shared, place):
             assert snapshot(shared, "create", file, *filters, check=False).returncode == 4, filters
 
 
-def test_a_delta_holds_exactly_what_is_new(shared, place):
+def test_a_delta_holds_exactly_the_new_entries(shared, place):
     for number in range(3):
         build(shared, number)
     first, delta = place / "first.snap", place / "delta.snap"

@@ -67,7 +67,7 @@ def functions_of_the_stand_ins():
 
 
 @pytest.mark.parametrize("toolkit", ["cuda13", "cuda12"])
-def test_every_function_does_what_the_real_one_does(make_daemon, directory, toolkit):
+def test_every_function_behaves_like_the_real_one(make_daemon, directory, toolkit):
     program = Program("every_name_calls.py", toolkit, directory)
     daemon = knowing(make_daemon(roots=(program.root,)).start())
     expected = program.alone()
@@ -214,7 +214,7 @@ def toolkit():
 
 
 @pytest.mark.parametrize("way", ["chroot", "another user", "no descriptor left", "another release"])
-def test_a_program_that_loses_its_access_to_the_libraries_goes_on_as_without(make_daemon, directory, toolkit, way):
+def test_a_program_that_loses_its_access_to_the_libraries_works_as_without(make_daemon, directory, toolkit, way):
     daemon = knowing(make_daemon(roots=(PLACES.cuda12,)).start())
     others = [library_of(PLACES.cuda13, name) for name in ("libnvrtc", "libnvJitLink")]
 

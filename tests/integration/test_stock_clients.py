@@ -27,7 +27,7 @@ def test_a_stock_client_builds(fake):
         assert len(artifact.contents) == artifact.size
 
 
-def test_an_upload_stands_for_a_blob(fake):
+def test_an_upload_replaces_a_blob(fake):
     text = (KERNEL + "// padding\n" * 200000).encode()
     pieces = [text[at : at + (1 << 20)] for at in range(0, len(text), 1 << 20)]
     with fake.channel() as channel:

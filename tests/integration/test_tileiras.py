@@ -75,7 +75,7 @@ def test_bytes_log_and_status_are_those_of_the_real_one_from_any_directory(stand
     assert len(standin.runs()) == 1
 
 
-def test_all_that_decides_what_is_made_decides_what_is_handed_out(standin):
+def test_every_input_of_the_tool_is_in_the_key(standin):
     cuda = standin.directory.parent
 
     def runs(**environment):

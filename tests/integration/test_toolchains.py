@@ -62,7 +62,7 @@ def test_toolchain_replaced(fake, toolkit):
     assert again["key"] == alone["key"]
 
 
-def test_the_same_compiler_at_two_places_shares_what_is_made_of_equal_headers(make_daemon, directory):
+def test_the_same_compiler_at_two_places_shares_results_of_equal_headers(make_daemon, directory):
     """A wheel and a toolkit: equal libraries, of the headers one has more."""
     one, two = (FakeToolkit(PLACES.fake13, directory / name) for name in ("one", "two"))
     pathlib.Path(two.root, "include", "more.h").write_text("// more\n")
@@ -131,7 +131,7 @@ def test_headers_behind_links_belong_to_the_toolchain(make_daemon, directory):
     assert second["toolchain"]["id"] != first["toolchain"]["id"]
 
 
-def test_a_link_to_what_others_can_write_spoils_the_toolchain(make_daemon, directory):
+def test_a_link_to_a_file_that_others_can_write_spoils_the_toolchain(make_daemon, directory):
     toolkit = FakeToolkit(PLACES.fake13, directory / "linked")
     scatter(toolkit, directory / "store")
     os.chmod(directory / "store" / "parts" / "near.h", 0o666)

@@ -43,7 +43,7 @@ def test_a_change_on_a_remote_file_system_is_noticed(make_daemon, toolkit, remot
     wait_for(lambda: identity(daemon) != before, "the change's being noticed")
 
 
-def test_a_toolchain_that_hangs_parks_nobody_and_holds_up_no_other(make_daemon, toolkit, remote, directory):
+def test_a_toolchain_that_hangs_parks_no_caller_and_delays_no_other(make_daemon, toolkit, remote, directory):
     daemon = make_daemon(roots=(toolkit.root, PLACES.fake12)).start()
     other = ("--toolchain", "12")
     identity(daemon)

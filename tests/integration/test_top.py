@@ -103,7 +103,7 @@ def test_the_terminal_is_given_back(fake, end):
         assert terminal.is_as_before()
 
 
-def test_without_a_daemon_it_says_so_and_goes_on_once_there_is_one(fake):
+def test_without_a_daemon_it_says_so_and_continues_when_one_starts(fake):
     with top(fake) as terminal:
         terminal.await_shown("nothing is built now", "the first answer")
         fake.stop()
@@ -126,7 +126,7 @@ def test_a_daemon_that_hangs_keeps_it_from_no_key_and_no_signal(fake):
             fake.process.send_signal(signal.SIGCONT)
 
 
-def test_a_small_terminal_shows_what_matters_and_a_larger_one_more(fake, toolkit):
+def test_a_small_terminal_shows_the_most_important_lines_and_a_larger_one_more(fake, toolkit):
     fake.cli("build", "-", "--arch", "sm_90", input="//fake: fail no such thing\n", check=False)
     with waiting_builds(fake, toolkit, 2), top(fake, columns=40, rows=10) as terminal:
         key = activity(fake)["flights"][0]["key"][:8]
@@ -191,7 +191,7 @@ def test_colours_are_left_out_where_they_are_not_wanted(fake, no_color):
         assert (b"\x1b[31" in terminal.raw or b";31m" in terminal.raw) is not no_color
 
 
-def test_without_a_terminal_it_says_what_to_do(fake):
+def test_without_a_terminal_it_names_the_remedy(fake):
     done = fake.cli("top", check=False)
     assert done.returncode == 2 and b"--once" in done.stderr
     with top(fake, TERM="no-such-terminal") as terminal:

@@ -47,7 +47,7 @@ def building(daemon, toolkit, *builds):
         assert caller.wait(PATIENCE) == 0
 
 
-def test_a_user_sees_what_it_waits_for_and_an_administrator_everything(shared, toolkit):
+def test_a_user_sees_its_own_flights_and_an_administrator_everything(shared, toolkit):
     with building(shared, toolkit, (ALICE, SHARED), (BOB, SHARED), (ALICE, "// her own\n")):
         of_root, of_alice, of_bob = (seen_by(shared, user) for user in (0, ALICE, BOB))
     assert [(each["state"], each["waiters"], each["uid"]) for each in of_root["flights"]] == [
@@ -69,7 +69,7 @@ def test_the_text_of_an_error_is_for_its_user_alone(shared):
     assert "secret" not in of_root["error"] and of_root["error"] and of_root["uid"] == ALICE
 
 
-def test_the_key_of_a_build_is_explained_to_those_who_wait_for_it(shared, toolkit):
+def test_the_key_of_a_build_is_explained_to_its_waiters(shared, toolkit):
     with building(shared, toolkit, (ALICE, SHARED)):
         [flight] = seen_by(shared, ALICE)["flights"]
         verdicts = [json.loads(shared.cli("--json", "explain", flight["key"], cwd="/", user=user).stdout)["verdict"]

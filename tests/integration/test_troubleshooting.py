@@ -48,7 +48,7 @@ def shell(make_daemon, directory):
     return run
 
 
-def test_each_command_prints_what_the_page_shows(shell):
+def test_each_command_prints_the_output_on_the_page(shell):
     commands = [each.split("\n", 1) for block in re.findall(r"^```console\n(.*?)^```", PAGE, re.M | re.S)
                 for each in re.split(r"^\$ ", block, flags=re.M)[1:]]
     assert len(commands) > 12

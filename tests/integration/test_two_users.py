@@ -27,7 +27,7 @@ def shared(make_daemon, toolkit, directory):
     return make_daemon("--socket-mode", "0666", roots=(toolkit.root,)).start()
 
 
-def test_two_users_share_what_was_compiled_from_equal_inputs(shared, directory):
+def test_two_users_share_results_of_equal_inputs(shared, directory):
     kernel = 'extern "C" __global__ void k() {}\n'
     first = shared.build_json(kernel, cwd="/", user=ALICE)
     second = shared.build_json(kernel, cwd="/", user=BOB)
@@ -44,7 +44,7 @@ def build_beside_a_header(daemon, place, before=(), **keywords):
     )
 
 
-def test_two_users_are_told_apart(shared, directory):
+def test_two_users_are_distinguished(shared, directory):
     """The same request: the daemon's own uid gets its header from the disk, another uid doesn't, though it was read
     already and its artifact lies in the cache."""
     place = directory / "home"
@@ -71,7 +71,7 @@ def test_a_closed_file_in_an_open_directory_is_its_owners_alone(shared, director
     assert str(header).encode() in other.stderr
 
 
-def test_two_users_share_what_was_compiled_from_headers_that_both_may_read(shared, directory):
+def test_two_users_share_results_of_headers_that_both_may_read(shared, directory):
     """Each in a checkout of his own."""
     outcomes = []
     for user in (ALICE, BOB):
@@ -121,7 +121,7 @@ def test_the_socket_of_a_users_own_daemon_is_closed_to_others(make_daemon, toolk
     assert b"group" not in done.stderr.replace(b"--socket-group", b"")
 
 
-def test_a_user_whom_the_socket_is_closed_to_is_told_which_group_may(make_daemon, toolkit):
+def test_the_error_of_a_closed_socket_names_the_group_with_access(make_daemon, toolkit):
     daemon = make_daemon("--socket-mode", "0660", "--socket-group", "daemon", roots=(toolkit.root,)).start()
     done = run_cli("--socket", daemon.socket, "stats", user=ALICE, check=False)
     assert done.returncode == 4
@@ -171,7 +171,7 @@ def test_a_daemon_of_an_ordinary_user_serves_that_user(make_daemon, directory):
     assert told["outcome"] == "built"
 
 
-def test_a_user_is_told_nothing_of_what_others_built(shared):
+def test_a_user_learns_nothing_of_other_users_builds(shared):
     kernel = 'extern "C" __global__ void k() {}\n'
 
     def explain(*words, user=None):

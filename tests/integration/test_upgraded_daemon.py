@@ -35,7 +35,7 @@ def test_it_is_of_another_version(fake):
     assert version(fake.upgrade()) == f"{before}+upgraded"
 
 
-def test_a_client_is_given_what_it_was_given_before(client, fake, directory):
+def test_a_client_gets_the_same_results_as_before(client, fake, directory):
     _, outside = with_header(directory)
     sources = [outside, "//fake: unique\n"]
     before = [client.build(source).contents for source in sources]
@@ -46,7 +46,7 @@ def test_a_client_is_given_what_it_was_given_before(client, fake, directory):
     assert client.build("// new\n").outcome == "built"
 
 
-def test_a_client_is_not_given_what_is_true_no_more(client, fake, directory):
+def test_a_client_does_not_get_outdated_results(client, fake, directory):
     header, source = with_header(directory)
     before = client.build(source).contents
     header.write_text("// another\n//fake: unique\n")
@@ -55,7 +55,7 @@ def test_a_client_is_not_given_what_is_true_no_more(client, fake, directory):
     assert (made.outcome, made.contents != before) == ("built", True)
 
 
-def test_a_new_client_takes_what_the_new_daemon_has(client, fake):
+def test_a_new_client_uses_the_features_of_the_new_daemon(client, fake):
     source = "// of one major\n//fake: unique\n"
     before = client.build(source).contents
     fake.roots = [PLACES.fake12]

@@ -61,7 +61,7 @@ def test_bits_that_flip_under_a_running_daemon_are_found_although_it_has_read_th
     assert verify(shared)[1]["broken"] == 1
 
 
-def test_damage_in_what_users_inserted_for_themselves_is_found(shared, place):
+def test_damage_in_users_inserted_entries_is_found(shared, place):
     key = build(shared, 1)["key"]
     snapshot(shared, "create", place / "file")
     shared.cli("evict", key)

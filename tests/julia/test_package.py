@@ -70,7 +70,7 @@ def compiles(daemon):
     return daemon.stats()["compiles_total"]
 
 
-def test_a_package_gives_its_users_daemon_what_its_workload_built(depot, make_daemon):
+def test_a_package_gives_its_users_daemon_the_kernels_of_its_workload(depot, make_daemon):
     author, user = (make_daemon(roots=(PLACES.cuda13,), name=name).start() for name in ("author", "user"))
     depot.run("using ScaleKernels", author.socket)
     told = depot.run(SCALE.replace("TYPE", "float"), user.socket).stdout.split()
@@ -82,7 +82,7 @@ def test_a_package_gives_its_users_daemon_what_its_workload_built(depot, make_da
     assert compiles(user) == 1
 
 
-def test_a_package_keeps_what_was_a_hit_for_its_workload(depot, make_daemon):
+def test_a_package_keeps_kernels_that_were_hits_of_its_workload(depot, make_daemon):
     author, user = (make_daemon(roots=(PLACES.cuda13,), name=name).start() for name in ("author", "user"))
     for _ in range(2):
         depot.forget_compiled()

@@ -57,7 +57,7 @@ def test_code_that_either_compiled_is_linked_by_either(client, caller, callee):
     assert (made.outcome, again.outcome) == ("built", "hit") and again.cubin == made.cubin
 
 
-def test_cuda_core_links_what_the_plug_in_compiled(client):
+def test_cuda_core_links_the_plug_ins_results(client):
     parts = [ObjectCode.from_ltoir(by_the_plug_in(client, source), name="part") for source in (CALLER, CALLEE)]
     linked = Linker(*parts, options=LinkerOptions(arch="sm_90", link_time_optimization=True)).link("cubin")
     assert bytes(linked.code).startswith(b"\x7fELF")

@@ -124,7 +124,7 @@ def test_a_deposit_is_adopted_and_nothing_is_built():
     assert outcome(cache) == {"hits": 1}
 
 
-def test_a_second_call_in_a_process_asks_nobody_and_shares_the_loaded_code():
+def test_a_second_call_in_a_process_asks_no_daemon_and_shares_the_loaded_code():
     leases = Leases()
     cache = builds(leases)
     first = construct(cache, "built")
@@ -168,7 +168,7 @@ def test_threads_that_want_one_build_at_once_share_its_loaded_code(deposit):
     assert cache._deposits._turns == {}
 
 
-def test_a_thread_whose_turn_comes_after_a_build_that_failed_builds_by_itself():
+def test_a_thread_after_a_failed_build_builds_by_itself():
     failed = []
 
     def fails_once(wrapper, *args, **kwargs):
@@ -206,7 +206,7 @@ def test_a_damaged_deposit_is_built_and_deposited_again(damaged):
     assert leases.open == 0
 
 
-def test_without_a_daemon_the_program_builds_and_is_told_why():
+def test_without_a_daemon_the_program_builds_and_gets_the_reason():
     cache = builds(Broken())
     assert construct(cache, "built").text == "built"
     assert outcome(cache) == {"builds": 1, "errors": {"ConnectionError: nobody there": 1}}
@@ -246,13 +246,13 @@ def test_a_process_that_waited_in_vain_waits_briefly_until_the_daemon_answers(er
     assert leases.waits == [120.0, 1.0, 1.0, 120.0]
 
 
-def test_an_algorithm_without_an_identity_is_built_and_the_reason_is_told():
+def test_an_algorithm_without_an_identity_is_built_and_the_reason_is_reported():
     cache = builds(Leases())
     assert construct(cache, None).text is None
     assert outcome(cache) == {"builds": 1, "not_cached": {"no identity": 1}}
 
 
-def test_a_failing_build_raises_what_it_would_have_raised_and_gives_the_lease_back():
+def test_a_failing_build_raises_its_own_error_and_gives_the_lease_back():
     leases = Leases()
 
     def fails(wrapper, *_, **__):
@@ -264,7 +264,7 @@ def test_a_failing_build_raises_what_it_would_have_raised_and_gives_the_lease_ba
     assert leases.given.failed  # so who waits goes on at once
 
 
-def test_nothing_is_published_when_what_it_is_built_from_changed_meanwhile(monkeypatch):
+def test_nothing_is_published_when_the_inputs_changed_meanwhile(monkeypatch):
     leases, digests = Leases(), iter(["before", "after"])
     monkeypatch.setattr(_builds, "build_key", lambda *_: Key({}, next(digests)))
     cache = builds(leases)

@@ -120,7 +120,7 @@ def test_a_docstring_that_is_used_as_well_counts():
     assert variant(one) != variant(one.replace("'x'", "'y'"))
 
 
-def test_annotations_count_by_what_they_mean():
+def test_annotations_count_by_their_meaning():
     quoted = variant("def f(a: 'T'): return a", T=numpy.float32)
     assert quoted == variant("def f(a: T): return a", T=numpy.float32)
     assert quoted != variant("def f(a: 'T'): return a", T=numpy.float64)

@@ -280,7 +280,7 @@ def _double(selector):
 
 
 @pytest.mark.parametrize("pair", SAME.values(), ids=SAME.keys())
-def test_calls_that_differ_in_what_is_bound_later_share_their_key(pair):
+def test_calls_that_differ_in_values_bound_later_share_their_key(pair):
     one, other = map(key, pair)
     assert one is not None, plugin.status()["not_cached"]
     assert one == other
@@ -342,7 +342,7 @@ def _debugged():
 
 
 @pytest.mark.parametrize("make, reason", REFUSED.values(), ids=REFUSED.keys())
-def test_a_call_without_an_identity_is_not_cached_and_the_reason_is_told(make, reason):
+def test_a_call_without_an_identity_is_not_cached_and_the_reason_is_reported(make, reason):
     assert key(make) is None
     assert any(reason in told for told in plugin.status()["not_cached"])
 
@@ -354,7 +354,7 @@ def test_a_called_function_that_changes_after_its_first_use_is_not_cached():
     assert key(lambda: transform(calling(helper))) is None
 
 
-def test_the_package_tells_operators_apart_that_it_took_for_one():
+def test_the_package_distinguishes_operators_that_it_confused_before():
     from cuda.compute._caching import CachableFunction
 
     one, other = (CachableFunction(define(f"def f(a): return a * {factor}")) for factor in ("1", "1.0"))

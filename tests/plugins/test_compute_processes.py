@@ -70,7 +70,7 @@ def package_at(site):
     return pathlib.Path(shutil.copytree(installed, site / "cuda/compute", copy_function=os.symlink))
 
 
-def test_another_build_of_the_package_builds_anew(fake, tmp_path):
+def test_another_build_of_the_package_builds_again(fake, tmp_path):
     assert finish(start(fake, "transform"))["status"]["builds"] == 1
     package_at(tmp_path / "same")
     assert finish(start(fake, "transform", path=[tmp_path / "same"]))["status"]["hits"] == 1
@@ -122,7 +122,7 @@ def test_looking_for_the_package_does_not_turn_it_off():
 
 @pytest.mark.parametrize("value, told", [
     ("1", "on, for cuda-cccl 1.2."), (None, "off until cccl_cache.compute.install() is called or CCCL_CACHE_COMPUTE=1 is set")])
-def test_python_m_cccl_cache_tells_whether_it_is_on(tmp_path, value, told):
+def test_python_m_cccl_cache_shows_whether_it_is_on(tmp_path, value, told):
     environment = {**os.environ, "CCCL_CACHE_COMPUTE": value or "0", "CCCL_CACHE_SOCKET": str(tmp_path / "nobody")}
     answer = subprocess.run([sys.executable, "-m", "cccl_cache"], env=environment, text=True, capture_output=True)
     assert f"  cuda.compute: {told}" in answer.stdout

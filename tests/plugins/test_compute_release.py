@@ -19,14 +19,14 @@ def pinned(package):
             for release in re.findall(rf"^{package}==(\S+)", lock.read_text(), re.M)}
 
 
-def test_two_releases_are_pinned_and_told():
+def test_two_releases_are_pinned_and_shown():
     assert pinned("cuda-cccl") == set(TESTED) and len(TESTED) == 2
     [told] = re.findall(r"Tested with cuda-core (\S+) and (\S+)\.\n", (ROOT / "docs/guide-cuda-core.md").read_text())
     assert pinned("cuda-core") == set(told)
 
 
 @pytest.mark.parametrize("guide", ["guide-cuda-core.md", "guide-cuda-compute.md"])
-def test_a_guide_installs_what_is_pinned(guide):
+def test_a_guide_installs_the_pinned_release(guide):
     [line] = re.findall(r"^pip install (.*)", (ROOT / "docs" / guide).read_text(), re.M)
     named = re.findall(r'"([\w-]+)(?:\[\w+\])?==([\d.]+)"', line)
     assert named
@@ -55,7 +55,7 @@ def installed(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("package", ["cuda-cccl", "numba-cuda-mlir"])
-def test_an_untested_release_is_left_alone_and_the_reason_is_told(installed, package, caplog):
+def test_an_untested_release_is_left_alone_and_the_reason_is_reported(installed, package, caplog):
     before = _Reduce.__init__
     installed(package, "9.9")
     assert plugin.install() is False

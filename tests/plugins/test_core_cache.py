@@ -87,7 +87,7 @@ def test_a_second_compile_is_answered_from_the_cache(cache, tmp_path):
     assert program(2).compile("cubin", cache=cache).code != first.code
 
 
-def test_while_one_compiles_another_waits_and_gets_what_it_stored(leases):
+def test_while_one_compiles_another_waits_and_gets_the_stored_result(leases):
     found = []
     first = ProgramCache(client=lambda: leases)
     second = ProgramCache(client=lambda: leases)
@@ -162,13 +162,13 @@ def test_an_entry_that_is_removed_is_missing(cache, leases):
     assert cache.get("key") is None
 
 
-def test_removing_what_is_not_there_is_a_key_error(cache, leases):
+def test_removing_a_missing_key_is_a_key_error(cache, leases):
     with pytest.raises(KeyError):
         del cache["key"]
     assert not leases.held.locked()
 
 
-def test_clearing_removes_what_is_kept_in_this_scope_alone(cache, leases):
+def test_clearing_removes_the_entries_of_this_scope_alone(cache, leases):
     cache["key"] = b"contents"
     cache.clear()
     assert leases.removed == ["cuda.coreNone", "key"]

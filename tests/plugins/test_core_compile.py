@@ -65,7 +65,7 @@ def test_name_expressions_come_with_the_lowered_names_that_cuda_core_itself_find
     assert [result.outcome for result in asked] == ["built", "hit"]
 
 
-def test_include_paths_count_by_what_lies_there(client, asked, tmp_path):
+def test_include_paths_count_by_their_contents(client, asked, tmp_path):
     tmp_path.chmod(0o755)
     (tmp_path / "value.h").write_text("#define VALUE 1\n")
     source = '#include "value.h"\n' + KERNEL
@@ -169,13 +169,13 @@ def compile_value(value, **how):
     return cccl_cache.core.compile(KERNEL, "c++", options=options(define_macro=("VALUE", str(value))), **how)
 
 
-def test_without_the_bindings_the_line_for_pip_is_told():
+def test_without_the_bindings_the_error_has_the_pip_command():
     program = "import sys; sys.modules['cuda.bindings'] = None; import cccl_cache.core"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert 'pip install "cuda-core[cu13]"' in done.stderr.splitlines()[-1]
 
 
-def test_a_process_has_one_client_which_remembers_what_it_was_answered(alone, asked, lasting):
+def test_a_process_has_one_client_which_remembers_its_answers(alone, asked, lasting):
     alone(lasting.socket)
     for _ in range(2):
         compile_value(20)
@@ -194,7 +194,7 @@ def test_threads_that_begin_at_one_moment_have_one_client(alone, lasting):
         assert len(set(pool.map(first_use, range(8)))) == 1
 
 
-def test_a_child_goes_on_with_its_parents_client(alone, asked, lasting):
+def test_a_child_continues_with_its_parents_client(alone, asked, lasting):
     alone(lasting.socket)
     compile_value(21)
     child = os.fork()

@@ -103,7 +103,7 @@ def test_a_client_that_can_not_be_made_is_no_error(compiler, installed):
 
 
 @pytest.mark.parametrize("package, release", [("cupy-cuda13x", "14.3.0"), ("cupy-cuda12x", "14.2.0")])
-def test_an_untested_release_is_left_alone_and_the_reason_is_told(tmp_path, monkeypatch, caplog, package, release):
+def test_an_untested_release_is_left_alone_and_the_reason_is_reported(tmp_path, monkeypatch, caplog, package, release):
     place = tmp_path / f"{package.replace('-', '_')}-{release}.dist-info"
     place.mkdir()
     (place / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: {release}\n")
@@ -112,14 +112,14 @@ def test_an_untested_release_is_left_alone_and_the_reason_is_told(tmp_path, monk
     assert package in plugin.status()["why_off"] and package in caplog.text
 
 
-def test_the_release_that_is_pinned_is_the_tested_one_and_told():
+def test_the_pinned_release_is_the_tested_one_and_shown():
     lock = (ROOT / "scripts/locks/cupy.txt").read_text()
     guide = (ROOT / "docs/guide-cupy.md").read_text()
     assert tuple(re.findall(r"^cupy-cuda13x==(\S+)", lock, re.M)) == TESTED
     assert set(re.findall(r"cupy-cuda13x==([\d.]+)", guide)) == set(TESTED)
 
 
-def test_whether_it_is_on_is_told_for_a_process():
+def test_a_process_shows_whether_it_is_on():
     for variables, told in (({"CCCL_CACHE_CUPY": "1"}, "on, for cupy-cuda13x"), ({}, "off until")):
         done = subprocess.run(
             [sys.executable, "-c", "import cupy; from cccl_cache.cupy import switch; print(switch.told())"],

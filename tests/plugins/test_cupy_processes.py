@@ -46,7 +46,7 @@ def start(directory):
     return run
 
 
-def test_the_guide_shows_what_happens(real, directory):
+def test_the_guide_shows_the_real_output(real, directory):
     [example] = re.findall(r"^```python\n(.*?)^```", GUIDE.read_text(), re.DOTALL | re.MULTILINE)
     prepared = f"import cupy_program; cupy_program.load_nvrtc({str(PLACES.cuda13)!r}); cupy_program.without_a_gpu()\n"
     for outcome in ("'builds': 1", "'hits': 1"):
@@ -91,14 +91,14 @@ def test_ltoir_is_compiled_once(start, real):
     assert first["compiles"] == second["compiles"] == 1  # the empty program, of which nothing is left here
 
 
-def test_a_kernel_is_what_cupy_alone_makes(start, real):
+def test_a_kernel_equals_that_of_cupy_alone(start, real):
     names = [name for name in NAMES if name != "static"]
     alone = start(real.socket, *names, plugged=False)
     assert alone["compiles"] >= len(names) and not alone["status"]["on"]
     assert start(real.socket, *names)["made"] == alone["made"]
 
 
-def test_a_program_that_does_not_compile_raises_what_cupy_raises(start, real):
+def test_a_program_that_does_not_compile_raises_cupys_error(start, real):
     alone = start(real.socket, *WRONG, plugged=False)["made"]
     for _ in range(2):
         served = start(real.socket, *WRONG)

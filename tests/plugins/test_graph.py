@@ -72,7 +72,7 @@ def test_arguments_and_dependencies_are_lists_until_the_build():
     assert value.tolist() == [12]
 
 
-def test_an_update_takes_what_the_nodes_say_now(said):
+def test_an_update_takes_the_present_values_of_the_nodes(said):
     value = integer()
     node = add(value, 1)
     graph = node.build()
@@ -106,7 +106,7 @@ def test_a_chain_may_be_long():
     assert value.tolist() == [1]
 
 
-def test_a_graph_keeps_what_it_uses_until_it_is_destroyed(said):
+def test_a_graph_keeps_its_resources_until_it_is_destroyed(said):
     value, back = integer(4), np.zeros(1, np.int32)
     function = back.copy  # a new object
     kept = [weakref.ref(value), weakref.ref(back)]

@@ -33,7 +33,7 @@ def test_the_cache_serves_a_program_with_and_without_a_daemon(lasting, directory
     assert int(run_example("guide-cuda-core.md", 1, lasting.socket if there else directory / "nobody")) > 0
 
 
-def test_the_second_process_gets_what_the_first_built(fake):
+def test_the_second_process_gets_the_result_of_the_first(fake):
     first, second = (run_example("guide-cuda-compute.md", 0, fake.socket) for _ in range(2))
     assert "'builds': 1" in first and "'hits'" not in first
     assert "'hits': 1" in second and "'builds'" not in second

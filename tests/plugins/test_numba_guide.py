@@ -23,7 +23,7 @@ cuda.dispatcher.CUDADispatcher.__getitem__ = lambda kernel, _: lambda _: kernel.
 
 
 @pytest.mark.parametrize("by", ["a call", "the environment"])
-def test_the_second_process_gets_what_the_first_compiled(real, by):
+def test_the_second_process_gets_the_kernel_of_the_first(real, by):
     [example] = re.findall(r"^```python\n(.*?)^```", GUIDE.read_text(), re.DOTALL | re.MULTILINE)
     variables = {}
     if by == "the environment":

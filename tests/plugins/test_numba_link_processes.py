@@ -66,7 +66,7 @@ def test_processes_of_one_moment_generate_once(real):
     assert len({answer["cubin"] for answer in answers}) == 1
 
 
-def test_another_key_and_an_edited_class_generate_anew(real, tmp_path):
+def test_another_key_and_an_edited_class_generate_again(real, tmp_path):
     edited = pathlib.Path(shutil.copy(PROGRAM, tmp_path / "edited.py"))
     assert counts(run(real, "numba-cuda", 3, program=edited)) == GENERATED
     assert counts(run(real, "numba-cuda", 4, program=edited)) == GENERATED

@@ -274,7 +274,7 @@ def test_the_example_of_the_guide_compiles(numba):
     assert numba.cubin(scope["f"], numba.types.complex64[::1])[:4] == b"\x7fELF"
 
 
-def test_the_guide_installs_what_is_pinned():
+def test_the_guide_installs_the_pinned_release():
     root = pathlib.Path(__file__).parents[2]
     pins = {pin for lock in ("numba", "cuda-python") for pin in
             re.findall(r"^([\w-]+==\S+)", (root / f"scripts/locks/{lock}.txt").read_text(), re.M)}
@@ -283,7 +283,7 @@ def test_the_guide_installs_what_is_pinned():
 
 
 @pytest.mark.parametrize("takes_types", [True, False])
-def test_the_key_of_what_an_object_generates_is_asked_for_as_its_code_is(numba, report, takes_types):
+def test_the_key_and_the_code_of_an_object_are_asked_for_alike(numba, report, takes_types):
     asked = []
 
     class Keyed(Given):
@@ -339,7 +339,7 @@ def test_an_input_that_is_no_code_is_refused(numba, code, said):
         numba.cubin(kernel_of(Given(code)), numba.types.float32[::1])
 
 
-def test_an_object_without_typing_or_signature_says_what_it_lacks(numba):
+def test_the_error_of_an_object_without_typing_or_signature_names_the_missing_part(numba):
     class Untyped:
         def __numba_cuda_link__(self, kind):
             return b""

@@ -39,7 +39,7 @@ def test_a_callee_of_a_callee_counts():
     assert renamed(one).name(kernel) != renamed(other).name(other_kernel)
 
 
-def test_callers_stand_before_what_they_call():
+def test_callers_come_before_their_callees():
     texts, _, leaf = program(10)
     found = renamed([texts[0], *sorted(texts[1:], key=lambda text: "4leaf" not in text.split("define")[1])])
     assert "define" in found.texts[-1] and f'define linkonce_odr void @"{found.name(leaf)}"' in found.texts[-1]

@@ -66,7 +66,7 @@ def test_kernels_that_differ_in_one_thing_are_both_compiled(pair):
 
 
 @pytest.mark.parametrize("pair", KEYS_ALONE.values(), ids=KEYS_ALONE.keys())
-def test_options_that_may_change_the_code_are_told_apart(pair):
+def test_options_that_may_change_the_code_have_different_keys(pair):
     one, other = pair
     compiled(one)
     with counts(compiles=1, hits=0):
@@ -126,7 +126,7 @@ def test_a_linked_file_is_the_one_that_numba_read(tmp_path):
         assert compiled(lambda: linking(52)) == first, "numba reads a file once a process"
 
 
-def test_a_linked_file_that_is_named_like_one_of_numba_is_told_apart(tmp_path):
+def test_a_linked_file_that_is_named_like_one_of_numba_has_another_key(tmp_path):
     def linking(factor):
         file = tmp_path / str(factor) / "reshape_funcs.cu"
         file.parent.mkdir(exist_ok=True)
@@ -358,7 +358,7 @@ def test_a_deposit_that_lacks_a_field_is_made_again(monkeypatch):
         assert compiled(lambda: capturing(75)) == code
 
 
-def test_a_loaded_kernel_tells_what_a_compiled_one_tells():
+def test_a_loaded_kernel_has_the_attributes_of_a_compiled_one():
     def told(make, expected):
         dispatcher, signature = make()
         with counts(**expected):

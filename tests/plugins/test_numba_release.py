@@ -22,7 +22,7 @@ CHANGED = [
 ]
 
 
-def test_the_tested_releases_are_pinned_and_told():
+def test_the_tested_releases_are_pinned_and_shown():
     pins = dict(re.findall(r"^([\w-]+)==(\S+)", (ROOT / "scripts/locks/numba.txt").read_text(), re.M))
     assert (pins["numba-cuda"],) == TESTED and (pins["numba"],) == TESTED_NUMBA
     [line] = re.findall(r"^pip install (.*numba-cuda.*)", (ROOT / "docs/guide-numba-cuda.md").read_text(), re.M)
@@ -48,7 +48,7 @@ def state():
 
 
 @pytest.mark.parametrize("package", ["numba-cuda", "numba"])
-def test_an_untested_release_is_left_alone_and_the_reason_is_told(installed, package, caplog):
+def test_an_untested_release_is_left_alone_and_the_reason_is_reported(installed, package, caplog):
     before = state()
     installed(package, "9.9")
     assert plugin.install() is False

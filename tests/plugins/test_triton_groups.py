@@ -109,7 +109,7 @@ class Told:
         return self.answers
 
 
-def test_a_use_is_told_once_a_process_many_together_and_only_of_old_copies():
+def test_uses_are_reported_once_a_process_together_and_only_of_old_copies():
     told = Told()
     touches = Touches(told)
     for _ in range(2):
@@ -122,7 +122,7 @@ def test_a_use_is_told_once_a_process_many_together_and_only_of_old_copies():
     assert sum(told.keys, []) == [str(number) for number in range(50)]
 
 
-def test_a_daemon_that_does_not_take_uses_is_told_no_more():
+def test_a_daemon_that_does_not_take_uses_gets_no_more():
     told = Told(answers=False)
     touches = Touches(told)
     for number in range(200):
@@ -146,7 +146,7 @@ def put(manager):
     return group
 
 
-def test_a_lease_ends_with_what_is_put_and_with_the_manager(managers, fake):
+def test_a_lease_ends_with_its_publication_and_with_the_manager(managers, fake):
     published = managers("A")
     assert published.get_group("f.json") is None
     assert fake.stats()["leases"] == 1

@@ -76,14 +76,14 @@ def holder_and_waiter(node, daemon):
     return gate, holder, waiter
 
 
-def test_a_process_that_is_killed_while_it_compiles_holds_nobody_up(node, fake):
+def test_a_process_that_is_killed_while_it_compiles_delays_no_other(node, fake):
     _, holder, waiter = holder_and_waiter(node, fake)
     holder.signal(signal.SIGKILL)
     assert len(waiter.hear()) == 64
     assert counts(waiter)["published"] == 1
 
 
-def test_a_process_that_is_stopped_while_it_compiles_holds_nobody_up(directory, strict):
+def test_a_process_that_is_stopped_while_it_compiles_delays_others_for_a_bounded_time(directory, strict):
     place = directory / "node"
     place.mkdir()
     node = Node(place, strict.socket)
@@ -100,7 +100,7 @@ def test_a_process_that_is_stopped_while_it_compiles_holds_nobody_up(directory, 
         node.end()
 
 
-def test_an_assembler_that_fails_late_lets_all_who_wait_go_on_at_once(node, fake):
+def test_an_assembler_that_fails_late_releases_all_waiters_at_once(node, fake):
     gate = node.gate()
     [holder], waiting = node.start(GATE=gate, FAILS="1"), node.start(3, FAILS="1")
     holder.tell("compile", 1)
@@ -178,7 +178,7 @@ def test_a_build_with_inputs_outside_tritons_key_stays_here(node, fake, mode):
     assert fake.stats()["leases_total"] == 0
 
 
-def test_a_kernel_with_replaced_code_is_published_to_nobody(node, fake):
+def test_a_kernel_with_replaced_code_is_not_published(node, fake):
     [process] = node.start()
     made = process.ask("compile", 1)
     [ptx] = node.cache.glob("*/scale.ptx")
@@ -249,7 +249,7 @@ def test_another_release_has_tritons_own_manager(node):
 GUIDE = pathlib.Path(__file__).parents[2] / "docs/guide-triton.md"
 
 
-def test_the_guides_example_runs_as_it_stands_there(node):
+def test_the_guides_example_runs_unchanged(node):
     [example] = re.findall(r"^```python\n(.*?)^```", GUIDE.read_text(), re.DOTALL | re.MULTILINE)
     program = node.directory / "example.py"
     program.write_text(example)

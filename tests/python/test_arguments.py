@@ -129,6 +129,6 @@ def test_the_key_to_remove_is_a_text(client):
         client.remove_deposit(b"00")
 
 
-def test_a_client_is_told_how_long_to_wait_as_a_number(directory):
+def test_a_timeout_is_given_as_a_number(directory):
     with refused("local_after must be a number of seconds, not '5' (str)"):
         cccl_cache.Client(directory / "nobody", local_after="5")

@@ -42,7 +42,7 @@ def test_builds_end_though_the_program_took_the_number_of_their_descriptor(fake,
     asyncio.run(main())
 
 
-def test_more_wait_for_a_lease_than_the_loop_has_threads_and_get_what_is_published(fake):
+def test_more_callers_than_threads_of_the_loop_wait_for_a_lease_and_get_the_publication(fake):
     """Its default executor has at most 32; one of them publishes."""
 
     async def ask(client):

@@ -84,7 +84,7 @@ def test_names_need_not_be_utf8_and_a_log_can_always_be_printed(client):
 
 
 @pytest.mark.parametrize("arch", ["90", "sm90", "sm_90,sm_80", "sm_50"])
-def test_a_wrong_architecture_is_told_how_it_is_written(client, arch):
+def test_the_error_of_a_wrong_architecture_has_the_right_form(client, arch):
     with pytest.raises(cccl_cache.CompileError, match='written "sm_90"'):
         client.build(KERNEL, arch=arch, options=["-DVALUE=1"])
 
@@ -96,7 +96,7 @@ def test_a_client_is_not_copied_and_stays_usable(client, copied):
     assert client.build(KERNEL, arch="sm_90", options=["-DVALUE=1"]).cubin
 
 
-def test_a_failed_compile_is_told_in_another_process_too(client):
+def test_a_failed_compile_is_reported_in_another_process_too(client):
     with pytest.raises(cccl_cache.CompileError) as raised:
         client.build("__global__ void f() { nowhere(); }", arch="sm_90", name="wrong.cu")
     told = pickle.loads(pickle.dumps(raised.value))
@@ -128,7 +128,7 @@ def test_the_compiler_is_found_when_the_library_was_loaded_by_a_relative_name(di
     assert done.stdout.split() == ["local"], done.stderr
 
 
-def test_an_error_says_what_to_do(client, directory):
+def test_an_error_names_the_remedy(client, directory):
     with pytest.raises(cccl_cache.NoDaemonError, match="start it") as raised:
         cccl_cache.Client(directory / "nobody").health()
     assert (raised.value.status, raised.value.retry_after) == ("no-daemon", None)
@@ -313,7 +313,7 @@ def test_one_asynchronous_client_serves_one_event_loop_after_the_other(fake):
         assert asyncio.run(client.build(f"// loop {each}\n", arch="sm_90")).outcome == "built"
 
 
-def test_explain_says_what_differs(client):
+def test_explain_shows_the_differences(client):
     client.build(KERNEL, arch="sm_90", options=["-DVALUE=100"], name="explained.cu")
     told = client.explain(cccl_cache.Build(KERNEL, arch="sm_90", options=["-DVALUE=101"], name="explained.cu"))
     assert told.verdict == "differs"
@@ -324,7 +324,7 @@ def test_explain_says_what_differs(client):
     assert client.explain("0" * 64).verdict == "unknown-key"
 
 
-def test_the_daemon_tells_of_itself(client, lasting):
+def test_the_daemon_reports_its_state(client, lasting):
     health = client.health()
     assert (health.serving, health.socket, health.uid) == (True, str(lasting.socket), os.geteuid())
     names = {each.name for each in client.stats()}
@@ -346,7 +346,7 @@ def test_threads_share_a_client(client):
     assert cubins[::2] == [cubins[0]] * 4
 
 
-def test_a_forked_process_goes_on_with_its_client(client):
+def test_a_forked_process_continues_with_its_client(client):
     expected = client.build(KERNEL, arch="sm_90", options=["-DVALUE=300"]).cubin
     child = os.fork()
     if child == 0:

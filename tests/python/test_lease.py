@@ -35,7 +35,7 @@ def test_a_value_that_one_publishes_is_handed_to_the_next(client):
             again.publish(b"other")
 
 
-def test_a_lease_whose_descriptors_the_program_closed_is_lost_and_its_next_connections_are_whole(client):
+def test_a_lease_with_closed_descriptors_is_lost_and_the_programs_next_connections_are_whole(client):
     def is_lost():
         lease = client.lease(SPACE, {"a": 1})
         os.closerange(3, 256)

@@ -65,7 +65,7 @@ def test_a_text_that_is_no_key_is_refused(client, directory):
         client.snapshot(directory / "some.snap", results=[1])
 
 
-def test_a_recording_holds_what_its_block_was_answered_by_any_client(client, fake, directory):
+def test_a_recording_holds_all_answers_in_its_block_by_any_client(client, fake, directory):
     before = client.run(program(0))
     file = directory / "block.snap"
 

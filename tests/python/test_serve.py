@@ -117,7 +117,7 @@ def test_the_commands_are_in_the_environment(installation, venv):
         assert (done.returncode, done.stdout.strip()) == (0, printed + metadata.version("cccl-cache")), done.stderr
 
 
-def test_where_no_systemd_of_the_user_runs_enable_says_what_to_do(installation):
+def test_without_a_systemd_of_the_user_enable_names_the_remedy(installation):
     done = installation.run("-m", "cccl_cache", "enable")
     assert done.returncode == 5 and "python -m cccl_cache serve" in done.stderr
     assert not (installation.home / ".config").exists()

@@ -36,7 +36,7 @@ def test_a_compile_of_one_daemon_is_a_hit_of_another(client, fresh, directory):
         assert (hit.outcome, hit.key, hit.cubin) == ("hit", each.key, each.cubin)
 
 
-def test_a_delta_holds_what_is_new_and_filters_narrow_both(client, directory):
+def test_a_delta_holds_the_new_entries_and_filters_narrow_both(client, directory):
     build(client, 1)
     client.snapshot(directory / "first")
     build(client, 2)

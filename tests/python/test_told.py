@@ -24,7 +24,7 @@ def turned_on(told):
     return dict(line.strip().split(": ", 1) for line in features.splitlines())
 
 
-def test_python_m_cccl_cache_tells_which_daemon_answers(lasting):
+def test_python_m_cccl_cache_shows_which_daemon_answers(lasting):
     told = run_module(CCCL_CACHE_SOCKET=str(lasting.socket))
     assert told.returncode == 0, told.stderr
     assert f"at {lasting.socket}: serving" in told.stdout
@@ -33,7 +33,7 @@ def test_python_m_cccl_cache_tells_which_daemon_answers(lasting):
     assert list(turned_on(told)) == ["without a daemon", "cache within a process", *program._PLUGINS]
 
 
-def test_python_m_cccl_cache_says_that_there_is_no_daemon_and_what_is_turned_on(directory):
+def test_python_m_cccl_cache_reports_a_missing_daemon_and_the_active_plug_ins(directory):
     told = run_module("--socket", str(directory / "nobody"))
     assert told.returncode == 3
     assert str(directory / "nobody") in told.stderr and "start one: python -m cccl_cache enable, or serve" in told.stderr
@@ -55,7 +55,7 @@ def test_python_m_cccl_cache_says_so_where_nothing_is_compiled_here(monkeypatch)
 
 @pytest.mark.parametrize("given, told", [
     ("off", "off"), ("0", "off"), ("4096", "on, 4096 bytes"), ("much", "no client can be made")])
-def test_python_m_cccl_cache_tells_how_much_a_process_keeps(directory, given, told):
+def test_python_m_cccl_cache_shows_the_size_of_a_process_cache(directory, given, told):
     answer = run_module("--socket", str(directory / "nobody"), CCCL_CACHE_PROCESS_BYTES=given)
     assert turned_on(answer)["cache within a process"].startswith(told)
     assert answer.returncode == (5 if given == "much" else 3)

@@ -58,7 +58,7 @@ def test_programs_and_licences_are_in_it():
     assert all(len(text) > 500 for text in licences.values())
 
 
-def test_an_index_can_show_for_whom_it_is():
+def test_an_index_can_show_the_intended_users():
     for folder in ("repaired", "daemon"):
         [wheel] = (PLACE / folder).glob("*.whl")
         with zipfile.ZipFile(wheel) as contents:
@@ -78,7 +78,7 @@ def test_the_library_shows_only_its_interface_and_all_that_was_released():
     assert told.returncode == 0, told.stdout + told.stderr
 
 
-def test_the_worker_stands_in_for_the_file_functions_and_for_nothing_else():
+def test_the_worker_replaces_the_file_functions_and_nothing_else():
     [site] = pathlib.Path(sys.prefix).glob("lib/python*/site-packages")
     with open(site / "cccl_cache/cccl-cached-worker", "rb") as worker:
         symbols = ELFFile(worker).get_section_by_name(".dynsym").iter_symbols()
@@ -94,7 +94,7 @@ def test_auditwheel_finds_it_fit_for_the_glibc_of_2018():
         assert not [name for name in contents.namelist() if ".libs/" in name], "it needs a library besides glibc's"
 
 
-def test_no_line_needs_a_python_above_the_oldest_that_is_promised():
+def test_no_line_needs_a_python_above_the_oldest_supported_one():
     """Whether such a Python is here or not: what each construct and each function of the standard library came with."""
     [site] = pathlib.Path(sys.prefix).glob("lib/python*/site-packages")
     promised = metadata.metadata("cccl-cache")["Requires-Python"]
@@ -130,7 +130,7 @@ def test_every_python_that_is_here_imports_it(python):
     ("compute", "cuda-cccl", "compute._release"), ("cupy", "cupy-cuda13x", "cupy._release"),
     ("numba", "numba-cuda", "numba._release"), ("numba-mlir", "numba-cuda-mlir", "numba_mlir._release"),
     ("triton", "triton", "triton")])
-def test_an_extra_asks_for_what_its_plug_in_was_tested_with(extra, package, releases):
+def test_an_extra_requires_the_tested_releases_of_its_plug_in(extra, package, releases):
     [wanted] = [each.specifier for each in map(Requirement, metadata.requires("cccl-cache"))
                 if each.name == package and each.marker.evaluate({"extra": extra})]
     tested = importlib.import_module(f"cccl_cache.{releases}").TESTED
