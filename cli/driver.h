@@ -14,7 +14,7 @@ namespace cccl_cache::cli {
 /// Cheap without a driver.
 [[nodiscard]] uint32_t DriverVersion();
 
-/// Returns the version that `ask` told under the same surroundings: the machine's start, its
+/// Returns the version that `ask` returned in the same environment: the machine's start, its
 /// driver, the mounts, where libraries are looked for, and those that are loaded before all others.
 /// To load libcuda for it again would take longer than a whole hit. Asks if the version is not in
 /// the user's cache, and keeps it there unless it is 0.

@@ -198,7 +198,7 @@ class Adding {
         Refuse(library, added.error());
       }
     }
-    // Others are no failure beside those that the directory was named for.
+    // Foreign libraries beside one that was taken are no failure.
     for (const auto& [library, error] : foreign) {
       if (taken) {
         PassOver(library, error);

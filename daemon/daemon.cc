@@ -72,7 +72,7 @@ std::unique_ptr<Shelves> ShelvesOf(RemoteSetup& setup, Statistics& statistics, C
   return std::make_unique<Shelves>(*std::move(setup.shelves), setup.trusted, statistics, others);
 }
 
-/// Returns what a build that no tier has is asked of; null: nothing.
+/// Returns the cluster that is asked for builds that no tier has; null: none.
 Cluster* FirstOf(Shelves* shelves, RemoteCluster* redis) {
   return shelves != nullptr ? static_cast<Cluster*>(shelves) : redis;
 }

@@ -21,7 +21,7 @@ constexpr std::string_view kFiles = "Files: ";
 std::string Bold(std::string_view text) { return "\\fB" + TroffText(text) + "\\fR"; }
 std::string Italic(std::string_view text) { return "\\fI" + TroffText(text) + "\\fR"; }
 
-/// The lines of a footer. One that ends with a comma goes on in the next.
+/// The lines of a footer. One that ends with a comma continues in the next.
 Lines LinesOf(const std::string& footer) {
   Lines lines;
   for (const std::string& line : CLI::detail::split(footer, '\n')) {

@@ -115,7 +115,7 @@ struct Row {
   double compile_seconds = 0;
   double saved_seconds = 0;
   double saved_unknown = 0;
-  double deposit_hits = 0;  ///< with those that another caller made meanwhile
+  double deposit_hits = 0;  ///< including those that another caller made meanwhile
   double deposits_made = 0;
 
   void Add(const Statistic& statistic) {

@@ -26,7 +26,8 @@ namespace cccl_cache::cli {
 [[nodiscard]] std::string StatsTable(const Statistics& stats, std::string_view by);
 [[nodiscard]] std::string StatsTableJson(const Statistics& stats, std::string_view by);
 
-/// The lines of `stats --watch`: the rates between two answers of the daemon, and its state now.
+/// The lines of `stats --watch`: the rates between two answers of the daemon, and its current
+/// state.
 [[nodiscard]] std::string StatsRatesHeader();
 [[nodiscard]] std::string StatsRates(const Statistics& before, const Statistics& now,
                                      double seconds);

@@ -147,8 +147,8 @@ std::optional<Reason> WhyNotReady() {
   return ready ? std::nullopt : std::optional(Reason::kNotReady);
 }
 
-/// Asks for the daemon's toolchains. After its start the daemon reads them, which takes seconds,
-/// and then answers; a program does not wait for that.
+/// Asks for the daemon's toolchains. A daemon that has just started reads them for seconds before
+/// it answers; a program does not wait for that.
 std::variant<cccl_cache_toolchains*, Reason> GetToolchains() {
   for (const uint32_t patience : {kNotReadyMs, kSilenceMs}) {
     cccl_cache_toolchains* list = nullptr;
@@ -196,7 +196,7 @@ std::optional<Reason> WhyNotAsked() {
   return std::nullopt;
 }
 
-/// Returns why no answer came in time: if the daemon answers another question, it still compiles.
+/// Returns why no answer came in time: a daemon that answers another question still compiles.
 Reason AfterDeadline(bool bounded, Clock::time_point asked) {
   if (!bounded) return Reason::kSilent;
   cccl_cache_info* info = nullptr;

@@ -56,7 +56,7 @@ struct ProcessCounts {
   char uncacheable_reason[256] = {};     ///< of the first one
   std::atomic<bool> library_kept{false};
   char unknown_library[1024] = {};               ///< the first one that the daemon does not have
-  std::atomic<uint64_t> precompiled_headers{0};  ///< of the compiled: those that used some
+  std::atomic<uint64_t> precompiled_headers{0};  ///< compiles that used some
 };
 
 /// Counts and times one compile or link, from its beginning to the end of the object.

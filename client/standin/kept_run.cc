@@ -46,7 +46,7 @@ std::string Renamed(std::string_view log, const std::string& tool, std::string_v
   }
 }
 
-/// Returns whether the name is a whole word there.
+/// Returns whether the name is a complete word there.
 bool Shows(std::string_view log, std::string_view name) {
   const auto in_word = [log](size_t at) {
     return at < log.size() && (std::isalnum(static_cast<unsigned char>(log[at])) || log[at] == '_');

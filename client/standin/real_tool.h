@@ -40,8 +40,8 @@ class RealTool {
   /// Returns the tool together with the files that it uses. Nothing: which they are is not known.
   [[nodiscard]] std::optional<RealTool> With(const Tool& tool) const;
 
-  /// Returns the state of the files, with their paths. Nothing: one is no ELF file, so it alone
-  /// does not say what it does.
+  /// Returns the state of the files, with their paths. Nothing: one is not an ELF file, so its
+  /// contents do not determine its behaviour.
   [[nodiscard]] std::optional<Stamp> Look() const;
   /// Returns whether the files are still in this state.
   [[nodiscard]] bool IsStill(const Stamp& stamp) const;

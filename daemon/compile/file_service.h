@@ -48,9 +48,8 @@ struct HungReadsOf {
 };
 
 /// One worker's questions about files (packet.h) and the daemon's answers. Run() has a thread of
-/// its own; the other functions may be called from any thread. Both sides hold the conversation by
-/// a shared_ptr, so that the thread can be left behind while it waits for a disk that does not
-/// answer.
+/// its own; the other functions may be called from any thread. A shared_ptr holds it, so that the
+/// thread can be abandoned while it waits for a disk that hangs.
 class FileConversation {
  public:
   FileConversation(FileDescriptor channel, std::shared_ptr<JobFiles> files, HungReadsOf hung);

@@ -44,8 +44,8 @@ class ReplyBuffer {
   std::string payload_;
 };
 
-/// Checks that this job can have this answer: outputs of the kinds that its compiler makes, and
-/// only names that were asked for. The error is kWorkerCrashed and says what is wrong.
+/// Checks that the answer fits the job: its outputs are of the kinds that the job's compiler makes,
+/// and its names are among those requested. The error is kWorkerCrashed and names the mismatch.
 [[nodiscard]] Status CheckReply(const CompileJob& job, const WorkerReply& reply);
 
 }  // namespace cccl_cache::daemon

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Identities from here on differ from all those that a job's files give, which count from 1.
+/// Identities from here on are the toolchain's. A job's files have smaller ones, counted from 1.
 constexpr uint64_t kFirstIdentity = 1ull << 40;
 /// Larger than any toolchain's header, in bytes.
 constexpr off_t kMaxHeaderBytes = 64 << 20;

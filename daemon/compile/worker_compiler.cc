@@ -28,8 +28,8 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// Returns whether the requester may do all that a worker without a sandbox could do. That holds
-/// for what the daemon itself compiles and for its own user.
+/// Returns whether the requester has the rights of a worker without a sandbox. Only the daemon
+/// itself and its own user have them.
 bool NeedsNoSandbox(const CompileJob& job) { return !job.requester || *job.requester == geteuid(); }
 
 Error NobodyElseIsServed() {

@@ -37,7 +37,8 @@ class WorkerCompiler final : public Compiler {
   Result<CompileOutput> Compile(const CompileJob& job, const CompileLimits& limits,
                                 std::stop_token stop) override;
 
-  /// Parses in a worker that writes what it parsed into memory, for the workers of later jobs.
+  /// Runs a worker that parses, and writes a precompiled header into memory for the workers of
+  /// later jobs.
   Result<std::shared_ptr<const Precompiled>> Precompile(const CompileJob& job,
                                                         const CompileLimits& limits,
                                                         std::stop_token stop) override;
@@ -96,17 +97,17 @@ class WorkerCompiler final : public Compiler {
 /// there is no memory for it.
 [[nodiscard]] Result<FileDescriptor> SealJob(const CompileJob& job);
 
-/// The file in memory into which a worker writes what it parses, until it is sealed. Used by one
-/// thread.
+/// The file in memory into which a worker writes a precompiled header, until it is sealed. Used by
+/// one thread.
 class PchDraft {
  public:
   static Result<PchDraft> Make();
 
   /// Returns the descriptor to hand to the worker.
   [[nodiscard]] int fd() const { return memory_.get(); }
-  /// Seals what the worker wrote against every change; to be called once that worker is dead. Only
-  /// processes forked from this zygote can use it. Error kUnavailable: the worker wrote nothing, or
-  /// something still holds the file.
+  /// Makes the written file immutable; to be called after the worker's death. Only processes forked
+  /// from this zygote can use it. Error kUnavailable: the worker wrote nothing, or something still
+  /// holds the file.
   [[nodiscard]] Result<std::shared_ptr<const Precompiled>> Seal(
       const std::shared_ptr<Zygote>& zygote) &&;
 

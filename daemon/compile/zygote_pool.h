@@ -63,8 +63,8 @@ class ZygotePool {
                                           Clock::time_point deadline, std::stop_token stop);
   /// Gives up this zygote, for a reason that is reported.
   void Discard(const std::shared_ptr<Zygote>& zygote, std::string_view reason);
-  /// Gives the account zygotes of its own for this toolchain, for the time `kept_apart`. So what
-  /// its next jobs do costs no other account its zygotes or what was made in them.
+  /// Gives the account zygotes of its own for this toolchain, for the time `kept_apart`. If its
+  /// next jobs damage a zygote, other accounts lose nothing.
   void KeepApart(const Toolchain& toolchain, Account account);
   [[nodiscard]] bool IsKeptApart(const Toolchain& toolchain, Account account);
   /// Gives up the zygotes of all toolchains but these.

@@ -29,9 +29,9 @@ struct CountedBytes {
 /// How long a large file waits for room. The requester's other files release theirs meanwhile.
 constexpr std::chrono::seconds kPatience{30};
 
-/// Writes back what is dirty of a file, however late the kernel would: a store through a mapping
-/// changes the file's ctime after that. Returns false if the disk refuses. Does nothing through an
-/// overlay, whose pages are those of another file.
+/// Writes the file's dirty pages back now, so that a later store through a mapping changes its
+/// ctime. Returns false if the disk refuses. Does nothing through an overlay, whose pages are those
+/// of another file.
 bool WriteBack(int file) {
   constexpr unsigned kAndWait =
       SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;

@@ -18,7 +18,7 @@
 /// The library's end of the socket closes when no caller waits any more.
 namespace cccl_cache::daemon {
 
-/// Blocks until the request is whole. kInvalidRequest: the other end is no library of ours.
+/// Blocks until the request is complete. kInvalidRequest: the other end is not the client library.
 [[nodiscard]] Result<std::string> ReceiveRequest(int socket);
 
 /// Return false if no caller waits any more, or the reply is longer than a message can be.

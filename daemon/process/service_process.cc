@@ -20,7 +20,7 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// Returns 0 for what is no number.
+/// Returns 0 if the text is not a number.
 int64_t Number(std::string_view text) {
   int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

@@ -32,7 +32,7 @@ class RedisDialer {
   /// Calls `then` once, perhaps before it returns, unless it is stopped first.
   void Start();
   void Stop();
-  /// The same, because it takes too long. Returns what it was that did, for a message.
+  /// The same, after a timeout. Returns the step that took too long, for a message.
   std::string GiveUp();
 
  private:

@@ -82,7 +82,8 @@ class RedisLink::Loop {
   void Run();
 
  private:
-  /// A callback of libevent that calls this function and then does what was left to do meanwhile.
+  /// A callback of libevent that calls this function, then runs the work that was put off
+  /// meanwhile.
   template <void (Loop::*kFunction)()>
   static void Call(evutil_socket_t /*fd*/, short /*what*/, void* loop) {
     (static_cast<Loop*>(loop)->*kFunction)();
@@ -238,7 +239,7 @@ void RedisLink::Loop::Write(std::vector<std::string> commands) {
   }
 }
 
-/// Runs the timers that are due, without those that they set.
+/// Runs the timers that are due, but not those that these set.
 void RedisLink::Loop::RunDueWork() {
   std::multimap<Clock::time_point, std::function<void()>> due;
   {
@@ -435,7 +436,7 @@ void RedisLink::Loop::Break(std::string_view why) {
 
 /// Ends the present attempt or connection, and waits for the next attempt.
 void RedisLink::Loop::Fail(std::string_view why) {
-  const std::string problem(why);  // may be part of what is closed
+  const std::string problem(why);  // the closed object may own it
   Close();
   if (phase_ == Phase::kUp && Clock::now() - up_since_ >= kGoodConnection)
     backoff_ = link_.options_.first_backoff;

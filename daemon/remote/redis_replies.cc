@@ -121,8 +121,8 @@ RedisReply* RedisReplies::Fail(std::string_view problem) {
   return nullptr;
 }
 
-/// Gives the reply, or the next item of the array that the task is in, this kind. Items before it
-/// may move: they are whole, and the reader points to them no more.
+/// Sets the kind of the reply, or of the next item of the task's array. Earlier items may move:
+/// they are complete, and the reader has no pointers to them.
 RedisReply* RedisReplies::Add(const redisReadTask* task, RedisReply::Kind kind) {
   RedisReply* made = nullptr;
   if (task->parent == nullptr) {

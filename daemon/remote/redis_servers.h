@@ -38,7 +38,7 @@ class RedisServers {
 
   struct State {
     std::string address;  ///< of the first node
-    /// Why the first of the nodes that are not connected is not, with the way out; empty: all are.
+    /// Why a node is not connected, with the way out, for the first such node; empty: all are.
     std::string problem;
     size_t nodes = 0;  ///< masters that have slots, as far as is known; 1 if there is no cluster
     size_t connected = 0;  ///< of these

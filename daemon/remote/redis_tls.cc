@@ -15,7 +15,7 @@ struct FreeContext {
   void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
 };
 
-/// Where systems have what they trust. OpenSSL knows only one place, that of the system it was
+/// Where systems keep trusted certificates. OpenSSL knows only the place of the system that it was
 /// compiled for.
 constexpr const char* kSystemCertificates[] = {
     "/etc/ssl/certs/ca-certificates.crt",  // Debian, Ubuntu, Alpine

@@ -23,8 +23,7 @@ constexpr Account kDaemon{0};
 // An index has at most some 60 MB, which a slow file system gives within this time.
 constexpr std::chrono::minutes kLongestLook{10};
 
-/// Adds the manifest among these entries, which is the last one if there is more than one, to what
-/// was found before.
+/// Merges the manifest among these entries, always the last of several, into the earlier findings.
 void AddManifests(const std::vector<ArtifactPtr>& entries, std::vector<ArtifactPtr>* found) {
   found->resize(std::max(found->size(), entries.size()));
   if (entries.size() < 2 || entries.back() == nullptr) return;

@@ -32,8 +32,8 @@ class AnsweredTable {
   explicit AnsweredTable(const Limits& limits, FindAccount find_account = {})
       : limits_(limits), usage_(limits, std::move(find_account)) {}
 
-  /// Writes the rows. Where that is too much, uids lose the oldest rows of a sample, those that
-  /// AccountUsage::MustGiveWay names.
+  /// Writes the rows. Above the limit, the uids that AccountUsage::MustGiveWay names lose the
+  /// oldest rows of a sample.
   [[nodiscard]] std::optional<DatabaseError> Write(Database& database, const Rows& rows);
   /// The next Write is to a database that was opened since the last one.
   void Reopened() { counted_ = false; }

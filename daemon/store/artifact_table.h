@@ -77,9 +77,9 @@ class ArtifactTable {
   [[nodiscard]] std::optional<DatabaseError> Trim(Database& database) {
     return MakeRoom(database, 0, options_.limit_bytes);
   }
-  /// Files keep what was deleted until they are written anew. If that brings them close to the
-  /// limit, evicts some entries, so that there is enough to gain, and has the oldest files written
-  /// anew. To be called after each batch.
+  /// Files keep deleted values until they are rewritten. If that brings them close to the limit,
+  /// evicts some entries, so that a rewrite frees enough, and has the oldest files rewritten. To be
+  /// called after each batch.
   [[nodiscard]] std::optional<DatabaseError> BoundFiles(Database& database);
   /// Returns whether another call of BoundFiles would do something.
   [[nodiscard]] bool files_over_limit() const { return files_over_limit_; }

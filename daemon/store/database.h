@@ -101,8 +101,8 @@ class Database {
 
   /// Returns the bytes of a column's files, including deleted rows that still take space.
   [[nodiscard]] uint64_t FileBytes(Column column);
-  /// Writes the oldest files with large values anew, without what was deleted from them. Takes as
-  /// long as writing a sixteenth of the column, and as much space while it runs.
+  /// Rewrites the oldest files with large values, without the deleted values. Takes as long as
+  /// writing a sixteenth of the column, and as much space while it runs.
   [[nodiscard]] std::optional<DatabaseError> CollectGarbage(Column column);
   /// Ends CollectGarbage and Compact, also those that begin later.
   void StopCollecting();

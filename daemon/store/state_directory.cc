@@ -78,7 +78,7 @@ Result<std::string> MakePrivate(const std::string& path) {
   return real;
 }
 
-/// Returns this machine's name, which tells a lock on a shared file system from one of its own.
+/// Returns this machine's name, to recognise locks of other machines on a shared file system.
 std::string HostName() {
   std::array<char, HOST_NAME_MAX + 1> name{};
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";

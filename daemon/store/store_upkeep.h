@@ -45,7 +45,7 @@ class StoreUpkeep final : public Upkeep {
 
  private:
   const Parts parts_;
-  std::atomic<bool> busy_{false};  ///< one call at a time: each may go through the whole disk
+  std::atomic<bool> busy_{false};  ///< one call at a time: each may read the whole disk
 };
 
 }  // namespace cccl_cache::daemon

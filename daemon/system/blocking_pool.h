@@ -37,8 +37,8 @@ class BlockingPool {
     bool close_awaits_looks = false;  ///< looks use objects that are destroyed after Close
   };
   struct Look {
-    /// May hang for ever. It may use only what it owns, or, if Close waits for looks, what is
-    /// destroyed after Close.
+    /// May hang for ever. It may use only objects that it owns, or, if Close waits for looks,
+    /// objects that outlive Close.
     std::function<void()> look;
     std::function<void()> then;  ///< called once `look` has ended, on the same thread
     std::function<void()> late;  ///< called instead if the time is up first; on another thread

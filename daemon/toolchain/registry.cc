@@ -31,8 +31,8 @@ constexpr int kRoundsAtOnce = 2;  // limit for one toolchain: one runs, one wait
 struct Snapshot {
   ScanResult found;
   std::vector<ToolchainPtr> toolchains;  ///< the toolchains of found.present
-  /// Those without the releases that users added. So no user changes what the builds of others are
-  /// compiled with.
+  /// Without the releases that users added, so that no user changes the compiler of other users'
+  /// builds.
   std::vector<ToolchainPtr> installed;
 
   /// Returns the toolchains that the selector may choose from.

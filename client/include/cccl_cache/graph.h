@@ -60,7 +60,7 @@ class Owned {
 struct Definition {
   Owned<CUgraph_st> graph;
   Nodes nodes;  // in the order of their dependencies
-  // Copies of what the driver refers to while it runs.
+  // Copies of the data that the driver refers to while the graph runs.
   std::vector<std::shared_ptr<const void>> kept;
   // The kind of each node and the places of its dependencies, which an update must leave as they
   // are.
@@ -199,10 +199,9 @@ class Graph {
     return done;
   }
 
-  /// Takes over what the nodes say now, without instantiating again: other arguments, sizes,
-  /// kernels. Without arguments these are the nodes that the graph was built of. If it fails, the
-  /// graph stays as it was. CCCL_CACHE_INVALID_REQUEST: also if kinds of nodes or dependencies
-  /// differ.
+  /// Applies the nodes' current arguments, sizes and kernels without instantiating again. Without
+  /// arguments these are the nodes that the graph was built from. If it fails, the graph stays as
+  /// it was. CCCL_CACHE_INVALID_REQUEST: also if kinds of nodes or dependencies differ.
   Expected<Done> Update(const Nodes& ends = {}) {
     if (!definition_) return Destroyed();
     Expected<internal::Definition> made = internal::Define(driver_, ends.empty() ? ends_ : ends);

@@ -58,7 +58,7 @@ bool Takes(const Target& target, std::string_view contents) {
   return target.specific && arch == target.number * 10;
 }
 
-/// Returns whether all lines of a log are of the log of information, as of release 13.5 on.
+/// Returns whether all lines belong to the information log, as they do from release 13.5 on.
 bool IsInformation(std::string_view log) {
   while (!log.empty()) {
     if (!log.starts_with("INFO: ")) return false;

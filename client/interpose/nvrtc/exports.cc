@@ -32,7 +32,7 @@ bool IsProgram(NvrtcHandle handle) {
   return handle != nullptr && (!programs.Owns(handle) || Of(handle) != nullptr);
 }
 
-/// Returns the real library's program that answers for this one; null: the daemon's result does.
+/// Returns the real library's program that answers for this one; null: the daemon's result answers.
 NvrtcHandle RealOf(NvrtcHandle program) {
   const NvrtcProgram* const own = Of(program);
   return own == nullptr ? program : own->real();

@@ -67,7 +67,7 @@ class DaemonBuilds {
 
   void AskOnStream();
   void StartOwnCalls();
-  // Ends the stream if its call has ended. False: it goes on.
+  // Ends the stream if its call has ended. False: the call continues.
   bool TryToEnd(Stream* stream);
   bool TryToEnd(OwnCall* call);
   void EndOf(Stream* stream);
@@ -86,7 +86,7 @@ class DaemonBuilds {
 
   /// Returns whether the daemon asked for a later retry.
   bool Postpone(uint64_t number, const Error& error);
-  /// Finishes the build, or goes on with its next step if there is no reply.
+  /// Finishes the build, or starts its next step if there is no reply.
   void Answer(uint64_t number, std::optional<Expected<BuildReply>> reply);
   /// Handles a lost connection of a build. `back`: the daemon may return in time.
   void Lose(uint64_t number, bool in_the_middle, bool back);

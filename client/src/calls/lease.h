@@ -112,7 +112,7 @@ class HeldLease {
   const OpenCall open_;
   const std::string socket_;
   const OwnerProcess owner_;
-  // A socket pair: an eventfd can't be told from one of the program's.
+  // A socket pair: an eventfd could not be distinguished from one of the program's.
   VerifiedDescriptor wake_;   ///< shut down to wake the thread
   VerifiedDescriptor woken_;  ///< of the thread
   pthread_t thread_{};

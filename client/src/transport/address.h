@@ -20,7 +20,8 @@ struct SocketSearch {
   /// The environment of this process; a set-uid program ignores it. Paths may be spelled as gRPC
   /// does: "unix:///run/a/socket".
   static SocketSearch FromEnvironment(std::string explicit_path);
-  /// Returns where the user's own daemon may listen: in the runtime directory, and below the home.
+  /// Returns the paths at which the user's own daemon may listen: in the runtime directory, and in
+  /// the home directory.
   [[nodiscard]] std::vector<std::string> UsersPaths() const;
 };
 

@@ -41,7 +41,7 @@ std::vector<char*> Environment() {
   return variables;
 }
 
-/// Returns a descriptor of the process, if it can be told from others of the program's. Before
+/// Returns a descriptor of the process, if it can be distinguished from the program's own. Before
 /// Linux 6.9 all have one inode, that of eventfds.
 VerifiedDescriptor OpenProcess(pid_t pid, bool* gone) {
   FileDescriptor process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));

@@ -74,12 +74,12 @@ struct ZygoteHello {
 /// A job's use of the precompiled header that it is handed.
 enum class PchUse : uint8_t {
   kNone = 0,   ///< it is handed none
-  kWrite = 1,  ///< the worker parses its whole program into it
-  kRead = 2,   ///< its program begins with what was parsed into it
+  kWrite = 1,  ///< output: the worker writes the precompiled header into it
+  kRead = 2,   ///< input: the precompiled header that the program begins with
 };
 
-/// The file name under which a compiler finds the precompiled header. No other name in a job is
-/// ever this one.
+/// The file name under which a compiler finds the precompiled header. No other file of a job has
+/// this name.
 inline constexpr std::string_view kPchName = "/cccl-pch/preamble.pch";
 /// NVRTC parses into memory at one address, which is reserved before a zygote forks. The file is a
 /// copy of the part that was used. With NVRTC 13.0 CUB's blocks take 183 MiB, and all kernels of

@@ -16,7 +16,7 @@ constexpr uint64_t kMaxBytes = 512u << 20;
 // The thread that answers hits compares all of them.
 constexpr size_t kMaxLooksInToolchain = 4096;
 
-// The first identity beyond those that a closure can have, which are indices plus one.
+// The first identity that no file of a closure can have: theirs are indices plus one.
 constexpr uint64_t kFirstImplied = kMaxClosureNames + 1;
 
 // Returns whether the name's answer is implied. NVRTC always asks whether the program's directory

@@ -12,7 +12,7 @@ namespace cccl_cache::daemon {
 /// (docs/internals/decisions/0036).
 struct PathUses {
   /// Assertions and CCCL's macros like them. They pass a path to a function that the compiler does
-  /// not know, so an output shows the whole path as text, or nothing of it.
+  /// not know, so an output shows the path as text, either in full or not at all.
   bool as_text = false;
   /// Other uses: the length of a path, a hash of it, a part of it. Or the text itself holds a
   /// canonical name.

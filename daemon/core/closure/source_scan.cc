@@ -143,8 +143,8 @@ constexpr WordFilter kWatched = [] {
   return filter;
 }();
 
-/// Returns whether a paste of the name is likely enough to count. CUTLASS and CCCL, each as a
-/// whole, hold the parts that __DATE__ can be pasted from: six or seven parts, two of them single
+/// Returns whether a paste of the name is likely enough to count. All of CUTLASS, or all of CCCL,
+/// contains the parts that __DATE__ can be pasted from: six or seven parts, two of them single
 /// letters.
 bool IsLikely(const NameParts& parts, std::string_view name) {
   constexpr size_t kFewParts = 4;
@@ -420,7 +420,7 @@ bool NameParts::IsNeeded(std::string_view identifier) {
 }
 
 NameParts::Needed NameParts::NeededFor(std::string_view name) const {
-  // For each n, what the first n characters of the name need.
+  // For each n, the cost of the first n characters of the name.
   std::array<Needed, kMaxPart + 2> needed;
   needed[0] = {0, 0};
   for (size_t begin = 0; begin < name.size(); ++begin) {

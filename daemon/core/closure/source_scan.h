@@ -31,8 +31,8 @@ constexpr std::array kAll = {kDate,           kTime,        kTimestamp,      kFi
                              kBaseFile,       kBuiltinFile, kSourceLocation, kAssert,
                              kPrettyFunction, kAssertFail,  kHostAssertFail};
 
-/// Names that a program can make a number of, and functions that an assertion passes a path to: a
-/// program may define one of its own.
+/// Names that a program can turn into a number, and functions to which an assertion passes a path.
+/// A program may define such a function itself.
 constexpr auto kPathWords = std::to_array<std::string_view>(
     {kFile, kBuiltinFile, kBaseFile, kSourceLocation, kAssertFail, kHostAssertFail, "__assert_rtn",
      "__assert2", "__ASSERT_STR_HELPER", "__builtin_source_location", "_CCCL_BUILTIN_FILE",
@@ -88,7 +88,7 @@ class NameParts {
     size_t letters = kImpossible;  ///< fewest one-letter parts, minimised separately
   };
   static constexpr size_t kImpossible = 1000;
-  /// Returns what it takes to paste one of the names above out of two or more parts.
+  /// Returns the parts needed to paste one of the names above out of two or more.
   [[nodiscard]] Needed NeededFor(std::string_view name) const;
 
   /// Returns whether each paste of a name needs such an identifier: a part with an underscore, or
@@ -134,7 +134,7 @@ struct TextTraits {
   bool path_token = false;
   /// Whether it holds one of kAssertions.
   bool assertion = false;
-  /// Whether it holds a canonical name itself, which in a log could not be told from the daemon's.
+  /// Whether it contains a canonical name; a log would not show that it is not the daemon's.
   bool canonical_name = false;
   /// Whether it names __BASE_FILE__, which shows the program's name wherever it stands.
   bool base_name_token = false;

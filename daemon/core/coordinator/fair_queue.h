@@ -195,7 +195,7 @@ class FairQueue {
   uint64_t turns_ GUARDED_BY(mutex_) = 0;    ///< of all queues so far
   uint64_t changes_ GUARDED_BY(mutex_) = 0;  ///< of waiting and running items
 
-  std::vector<std::jthread> threads_;  // last: threads end before what they use
+  std::vector<std::jthread> threads_;  // last member: ended first
 };
 
 class FairQueue::Waits {

@@ -29,7 +29,7 @@ namespace cccl_cache::daemon {
 /// An input that the compiler died on twice, each time by its own signal. Immutable.
 struct Quarantined {
   Error error;  ///< of the second time
-  /// All answers to the compiler until it died: the files that it died on.
+  /// All answers to the compiler before its death: the files that made it crash.
   Closure closure;
 
   /// Returns whether this user's files are still the ones that the compiler died on. Blocks as long
@@ -60,7 +60,7 @@ struct KnownFailure {
 };
 using KnownFailurePtr = std::shared_ptr<const KnownFailure>;
 
-/// The result of one flight, before each waiter is told.
+/// The result of one flight, before its waiters are answered.
 struct FlightResult {
   std::optional<Error> error;  ///< if none, `output` holds the result
   CompileOutput output;
@@ -152,8 +152,8 @@ class BuildCache {
   /// Returns the cached compile failure of this program, or null: one that came from nothing but
   /// the request, or this uid's last one. The latter counts as long as the files are the same.
   [[nodiscard]] KnownFailurePtr FailureOf(const BuildPlan& plan, uid_t uid);
-  /// Returns what the compiler died on when this uid last built this plan, or null. It counts as
-  /// long as the files are the same.
+  /// Returns the record of the compiler's death on this plan for this uid, or null. It is valid
+  /// while the files are unchanged.
   [[nodiscard]] QuarantinedPtr QuarantineOf(const BuildPlan& plan, uid_t uid);
 
   /// Returns whether a compile of this plan asks, or probably asks, for files outside the

@@ -104,8 +104,8 @@ struct Allowance {
 /// not known yet, or not any more. Never blocks; may be called under any lock.
 using FindAccount = std::function<std::optional<Account>(uid_t)>;
 
-/// Counts how much of one resource each uid holds, and the uids of each account together. Names the
-/// uid whose oldest entry must be evicted when that is too much. Not thread-safe.
+/// Counts the use of one resource by uid and by account. Names the uid whose oldest entry must be
+/// evicted when that is too much. Not thread-safe.
 class AccountUsage {
  public:
   struct Limits {

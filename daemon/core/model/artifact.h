@@ -23,7 +23,7 @@ struct ArtifactPart {
   std::string bytes;
   Digest sha256;  ///< of bytes
   /// LTO-IR that was compiled with a precompiled header. Its bytes may differ from those of a
-  /// compile of the whole; the PTX that nvJitLink makes of it does not.
+  /// compile of the whole program; the PTX that nvJitLink makes from it is the same.
   bool precompiled = false;
 };
 

@@ -118,7 +118,7 @@ class CompileRunner {
   std::optional<Attempt> CompileRest(const BuildPlan& plan, const CompileOrder& order,
                                      FoundPreamble* preamble, const CompileLimits& limits,
                                      std::stop_token stop);
-  /// A job of the plan with files of its own.
+  /// A job of the plan, with its own files.
   struct Prepared {
     CompileJob job;
     std::shared_ptr<ClosureRecorder> recorder;

@@ -88,7 +88,7 @@ class IdleJobs {
   HeldInAll waiting_ GUARDED_BY(mutex_);
   Account served_ GUARDED_BY(mutex_) = Account(0);          // whose job was taken last
   std::list<std::stop_source> running_ GUARDED_BY(mutex_);  // the newest last
-  std::vector<std::jthread> threads_;                       // last: end before what they use
+  std::vector<std::jthread> threads_;                       // last member: ended first
 };
 
 /// Compiles a sample of the hits again on idle slots, and compares the bytes. If LTO-IR from a

@@ -141,7 +141,7 @@ class PreamblePool {
   PerUserLru<Digest, std::monostate, DigestHash> failed_ GUARDED_BY(mutex_);
   std::optional<Parsing> parsing_ GUARDED_BY(mutex_);
   Account last_served_ GUARDED_BY(mutex_){0};
-  std::jthread thread_;  // last: ends before what it uses
+  std::jthread thread_;  // last member: ends before the others are destroyed
 };
 
 }  // namespace cccl_cache::daemon

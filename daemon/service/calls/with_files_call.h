@@ -31,7 +31,7 @@ class WithFilesCall final : public StreamCall {
   [[nodiscard]] Status StartBuild(grpc::ByteBuffer& message);
   [[nodiscard]] Status TakeAnswers(grpc::ByteBuffer& message);
   void Answer(const Result<BuildAnswer>& answer);
-  /// Sends what is next, and reads while an answer is awaited.
+  /// Sends the next message, and reads while an answer is awaited.
   void GoOn();
 
   BuildBackend& backend_;

@@ -38,7 +38,7 @@ std::optional<ContainerMark> ReadMark(const PeerProcess& process) {
   return mark;
 }
 
-/// Takes the line off the text. None: no whole line is left.
+/// Removes the first line from the text and returns it. None: no complete line is left.
 std::optional<std::string_view> TakeLine(std::string_view& text) {
   const size_t end = text.find('\n');
   if (end == std::string_view::npos) return std::nullopt;
@@ -264,7 +264,7 @@ Containers::Groups::iterator Containers::GroupToForget(const Places& places) {
       found = &branch;
     }
     if (found == nullptr) return groups_.end();
-    // It may not take from those that have less than the accounts around it.
+    // A branch with more accounts than the largest of the others takes from none of them.
     if (own != nullptr && own->accounts > std::max(found->accounts, few)) return groups_.end();
     const bool is_last = largest == 0 || level + 1 == places.size();
     if (found->accounts <= few || is_last) return found->oldest;

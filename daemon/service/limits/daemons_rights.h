@@ -22,7 +22,7 @@ class DaemonsRights {
   [[nodiscard]] bool AreProvenBy(std::string_view secret) const;
 
  private:
-  std::optional<Digest> digest_;  ///< the digest of it, so that no time tells how much is right
+  std::optional<Digest> digest_;  ///< its digest: the time of a comparison discloses nothing
   FileDescriptor file_;
 };
 

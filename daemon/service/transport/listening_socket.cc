@@ -167,7 +167,7 @@ Status CheckNames(const std::vector<std::string>& names, size_t count) {
   return Ok{};
 }
 
-/// Device and inode: the same for a directory and for what is mounted from it (mount --bind).
+/// Device and inode: the same for a directory and for its bind mounts.
 using FileId = std::pair<dev_t, ino_t>;
 
 std::optional<FileId> FileAt(const std::string& path) {

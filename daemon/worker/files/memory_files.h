@@ -52,8 +52,7 @@ class ScratchFiles {
 
 /// The precompiled header of one job, which the compiler knows as kPchName. The compiler opens it
 /// for reading before it looks at the program, and for writing after it has parsed the program. So
-/// no file that the program makes it open is ever this one, and a program can't detect whether
-/// there is one. Not thread-safe.
+/// the program can't make it open this file, nor detect whether there is one. Not thread-safe.
 class PchFile {
  public:
   /// Maps a file that is to be read at once: a sandboxed process maps no files.
@@ -90,7 +89,7 @@ class RefusedMemory {
   /// Belongs to no process: Note has no effect.
   RefusedMemory() = default;
   /// Makes the page for the next fork; to be called before it. If the system gives no page, nothing
-  /// is ever noted.
+  /// is noted.
   [[nodiscard]] static RefusedMemory OfNextFork();
   /// Hides the page from children that are forked later; to be called after the fork.
   void HideFromOthers();

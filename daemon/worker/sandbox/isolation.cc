@@ -23,7 +23,7 @@ namespace {
 /// Threads of the whole user: the limit stops a compiler that starts threads without end. It does
 /// not apply to root.
 constexpr rlim_t kMaxThreads = 4096;
-/// Enough for nested headers: the compiler closes a header while it reads those that it includes.
+/// Enough for nested headers: the compiler closes a header while it reads its includes.
 constexpr rlim_t kMaxOpenFiles = 64;
 /// Bytes of one scratch file. Scratch files lie in memory that RLIMIT_DATA does not count; a job
 /// has eight.
