@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// fmt as a library, of what its package has, which is headers: so that not every file compiles it.
+// fmt as a library, from the headers of its package, so that not every file compiles it.
 #include <fmt/format-inl.h>
 
 #if FMT_VERSION < 110000  // later ones need no more than that

@@ -3,9 +3,8 @@
 //
 // raw_nvrtc LIBRARY FILE OUTPUT [OPTION]...
 //
-// Compiles FILE with the NVRTC at LIBRARY and nothing of ours: what a build costs without the
-// daemon. Prints the milliseconds of the compile alone; the whole process is for the caller to
-// time.
+// Compiles FILE with the NVRTC at LIBRARY alone: the cost of a build without the daemon. Prints the
+// milliseconds of the compile; the caller can time the process.
 #include <dlfcn.h>
 
 #include <chrono>

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// A sum over an array with CUB, one block per tile: what a program compiles while it runs.
-// REDUCE_TYPE is the type of what is summed.
+// A sum over an array with CUB, one block per tile, as a program compiles it while it runs.
+// REDUCE_TYPE is the type of the elements.
 #include <cub/block/block_load.cuh>
 #include <cub/block/block_reduce.cuh>
 #include <cuda/std/cstdint>

@@ -54,7 +54,7 @@ as_root() {
   fi
 }
 
-# Says every 15 s what the last line of a log is, until the script ends or it is told to stop.
+# Prints the last line of a log every 15 s, until the script ends or it is stopped.
 _show_progress() { # _show_progress LOG
   local next=$((SECONDS + 15))
   while kill -0 $$ 2>/dev/null; do
@@ -65,8 +65,8 @@ _show_progress() { # _show_progress LOG
   done
 }
 
-# quietly TITLE COMMAND...: runs a command with its output in a file. The command stays in the foreground: what is
-# started with & does not hear of an interrupt.
+# quietly TITLE COMMAND...: runs a command with its output in a file. The command stays in the
+# foreground: a command started with & gets no interrupt.
 quietly() {
   local title=$1 log status=0 progress
   shift

@@ -76,7 +76,7 @@ def table(found):
 def main():
     given = arguments()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    # What is measured is the daemon; who measures what a process keeps says so.
+    # The daemon is measured; a benchmark of a process's own cache turns it on.
     os.environ["CCCL_CACHE_PROCESS_BYTES"] = "off"
     load = os.getloadavg()[0]
     found = []

@@ -3,7 +3,7 @@
 //
 // bench_callers DAEMON_SOCKET NVRTC SOURCE ROUNDS PROCESSES KEYS same|different [RAW_OPTION]...
 //
-// What many processes get that need new programs at once. ROUNDS times in turn: "one", one process
+// Measures many processes that need new programs at once. ROUNDS times in turn: "one", one process
 // asks the daemon for KEYS new programs; "many", PROCESSES processes ask for KEYS new programs
 // each, the same for all, in an order of its own each, or different ones; "raw", as many processes
 // compile them by themselves (not if NVRTC is "-"). After each turn of the daemon's a line "one

@@ -6,9 +6,9 @@
 
 namespace cccl_cache::daemon {
 
-/// Runs `task` in that many processes at once, all let go in the same moment. The tasks are told
-/// their number, from 0, and whether they succeed is the answer. Returns the microseconds until the
-/// last one ended; negative: one failed.
+/// Runs `task` in that many processes, which start at the same moment. A task gets its number, from
+/// 0, and returns whether it succeeded. Returns the microseconds until the last one ended;
+/// negative: one failed.
 double RunForked(int processes, const std::function<bool(int)>& task);
 
 }  // namespace cccl_cache::daemon

@@ -3,11 +3,11 @@
 //
 // bench_preambles DAEMON_SOCKET NVRTC NVJITLINK SOURCE FOLDER ROUNDS [RAW_OPTION]...
 //
-// SOURCE with another end each time, so that nobody has seen more than its headers: by NVRTC in
-// this process, by the same with --pch, and through a daemon that has parsed these headers. Sides:
-// raw, raw with pch, ours. Then a reduction as CCCL's C library makes it: FOLDER/device_reduce.cu
-// to LTO-IR, which has no preamble, three kernels by name expressions, linked with an operation.
-// Sides: raw reduce, ours reduce.
+// Compiles SOURCE with another end each time, so that only its headers were seen before: by NVRTC
+// in this process, by the same with --pch, and through a daemon that has parsed these headers.
+// Sides: raw, raw with pch, ours. Then a reduction as CCCL's C library makes it:
+// FOLDER/device_reduce.cu to LTO-IR, which has no preamble, three kernels by name expressions,
+// linked with an operation. Sides: raw reduce, ours reduce.
 #include <cccl_cache/client.h>
 #include <unistd.h>
 
@@ -149,7 +149,7 @@ class Ours {
     return result && result->compiled();
   }
 
-  /// Until the daemon has parsed what the program begins with.
+  /// Until the daemon has parsed the program's preamble.
   bool Teach(const Subject& subject) {
     for (int lesson = 1; lesson <= kMaxLessons; ++lesson) {
       const Compiled compiled = Compile(subject, -lesson);

@@ -127,5 +127,5 @@ class Servers:
             "redis-server", "--port", "0", "--unixsocket", path, "--save", "", "--appendonly", "no",
             "--dir", self.place, "--daemonize", "no",
         ]
-        # One program, which is what it is called; the package of the tools has it under this name.
+        # The program's name, also in the package of the tools.
         return self._start("redis", command, path, shutil.which("redis-check-rdb"))

@@ -24,7 +24,7 @@ struct Request {
   cccl_cache::NvvmBuild nvvm;
   cccl_cache::BuildOptions common;
   std::string next;
-  std::deque<std::string> texts;  ///< what the builds refer to
+  std::deque<std::string> texts;  ///< owns the data that the builds refer to
 };
 
 std::string_view Contents(Request& request, const std::string& path) {

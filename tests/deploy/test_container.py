@@ -75,7 +75,8 @@ def daemon(node, directory, image, pods, manifests):
                  "the startup probe")
         yield pid
     finally:
-        # All processes of the pod end with its first. unshare can't see to it: a change of user clears what it asked for.
+        # All processes of the pod end with its first. unshare can't arrange that: a change of user
+        # clears the setting.
         os.kill(int(pid), signal.SIGTERM)
         try:
             assert process.wait(PATIENCE) == 0

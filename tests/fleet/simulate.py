@@ -31,7 +31,7 @@ MAX_IN_VAIN, IGNORE_LEASES, MAX_HOLDERS = 3, 60, 2
 LEASE = 3
 # daemon/remote/redis_link.h
 FIRST_BACKOFF, LAST_BACKOFF, GOOD_CONNECTION, CONNECT_TIMEOUT = 0.1, 30, 10, 1
-# daemon/core/coordinator/flights.cc: what a compile that took less weighs against what is remembered
+# daemon/core/coordinator/flights.cc: the weight of a shorter compile against the remembered time
 WEIGHT = 16
 
 SCRIPT = 3  # commands: EVAL, and the two that it calls

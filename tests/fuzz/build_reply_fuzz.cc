@@ -85,7 +85,7 @@ void CheckChunks(const std::vector<std::string>& messages) {
   assert(!reply->needs_chunks());
 }
 
-/// One of many answers: taken at most once, and then it is sound or says what is wrong.
+/// One of many answers: taken at most once; it is then valid or names the problem.
 void CheckOneOfMany(std::string_view input) {
   int answers = 0;
   BatchStream stream([&](uint64_t, cccl_cache::Expected<BuildReply> reply) {
@@ -95,7 +95,7 @@ void CheckOneOfMany(std::string_view input) {
   stream.Ask(kSeedNumber, nullptr);
   const bool taken = stream.Take(ToMessage(input));
   assert(taken || answers == 0);
-  // Of a build that was not asked, nothing is told.
+  // No answer is reported for a build that was not requested.
   assert(answers == (stream.awaited().empty() ? 1 : 0));
 }
 

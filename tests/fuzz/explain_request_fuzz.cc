@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// Questions why a build is a miss: what is refused has a reason, what is taken keeps the bounds,
-// and it does not matter in how many pieces the bytes come.
+// Explain requests: a refused one has a reason, an accepted one keeps the bounds, and the split
+// into pieces changes nothing.
 #include <algorithm>
 #include <cassert>
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// What a client may send when it is asked about files: what is refused has a reason, what is taken
-// keeps the bounds, and it does not matter in how many pieces the bytes come.
+// A client's answers to questions about files: a refused one has a reason, an accepted one keeps
+// the bounds, and the split into pieces changes nothing.
 #include <algorithm>
 #include <cassert>
 #include <chrono>
@@ -36,7 +36,7 @@ std::string Seen(std::string_view bytes, size_t piece) {
   grpc::ByteBuffer buffer(slices.data(), slices.size());
   const auto sent = std::make_shared<SentContents>(std::chrono::steady_clock::now);
   std::string seen;
-  // The caller is asked on this thread, says what the bytes say, and leaves.
+  // The caller is asked on this thread, answers with the bytes, and leaves.
   FileExchange* asked = nullptr;
   const auto exchange =
       std::make_shared<FileExchange>(FileExchange::Options{.uid = kUid}, sent, [&] {

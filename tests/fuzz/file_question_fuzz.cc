@@ -46,7 +46,8 @@ std::vector<std::string> cccl_cached_fuzz::Seeds() {
           EncodeFileAnswerHeader(large) + std::string(BytesInFirstPacket(large.size), ' ')};
 }
 
-/// What decodes is what was sent: the format has one spelling for each question and answer.
+/// A decoded message encodes to the same bytes: the format has one spelling for each question and
+/// answer.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   if (const auto question = DecodeFileQuestion(bytes)) {

@@ -15,8 +15,8 @@ namespace {
 
 using namespace cccl_cache::daemon;
 
-/// Error texts are cut when they are sent, so a message need not come back the same; what was sent
-/// once must.
+/// Error texts are cut when they are sent, so the first round may change a message; a second one
+/// must not.
 template <auto encode, auto decode>
 void CheckCutMessage(std::string_view bytes) {
   const auto message = decode(bytes);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// Messages of BuildMany: what is refused has a reason, of the call or of one build; what is taken
-// keeps the bounds; and it does not matter in how many pieces the bytes come.
+// Messages of BuildMany: a refused one has a reason, of the call or of one build; an accepted one
+// keeps the bounds; the split into pieces changes nothing.
 #include <algorithm>
 #include <cassert>
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// Answers of a daemon, or of what seems to be one, to questions about itself: whatever the bytes,
-// what is shown of them is JSON. The first byte picks the message.
+// Answers of a daemon, or of an impostor, about itself: any bytes are shown as valid JSON. The
+// first byte picks the message.
 #include <array>
 #include <cassert>
 #include <cstddef>

@@ -19,8 +19,8 @@ using cccl_cache::ParsedOption;
 using cccl_cache::ParseOptions;
 using cccl_cache::RefusedOption;
 
-/// The canonical arguments must be read back as what they are, else two requests of one meaning
-/// differ or, worse, what was judged is not what the compiler is given.
+/// Parsing the canonical arguments must give the same options. Otherwise two equal requests differ
+/// or, worse, the compiler gets options that were not checked.
 void CheckCanonicalAgain(BuildKind kind, const std::vector<ParsedOption>& parsed) {
   std::vector<std::string> canonical;
   for (const ParsedOption& option : parsed) {

@@ -95,8 +95,8 @@ std::vector<std::string> cccl_cached_fuzz::Seeds() {
           "$600\r\n" + std::string(600, 'x') + "\r\n"};
 }
 
-/// How bytes are cut on their way changes nothing, and what was read means the same when it is
-/// written again.
+/// The split of the bytes into pieces changes nothing, and a reply that is encoded and read again
+/// is the same.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   const Read read = ReadAll(bytes, std::max<size_t>(size, 1), kMaxReply);

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// What a client sends as a BuildRequest: what is taken keeps every bound, and is what protobuf's
-// own parser understands, which takes UTF-8 alone; and it does not matter in how many pieces it
-// comes.
+// A client's BuildRequest: an accepted one keeps every bound and equals the result of protobuf's
+// parser, which takes UTF-8 only; the split into pieces changes nothing.
 #include <algorithm>
 #include <cassert>
 #include <cstddef>

@@ -38,7 +38,7 @@ void ReadRowKeys(std::string_view input) {
   }
 }
 
-// What was taken of any text is what the next run takes.
+// An accepted row is accepted again by the next run.
 void ReadStatistics(std::string_view input) {
   Statistics statistics;
   statistics.Restore(input);

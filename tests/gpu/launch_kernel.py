@@ -49,7 +49,7 @@ def main():
     device.set_current()
     stream = device.create_stream()
     client = cccl_cache.Client(*sys.argv[1:2])
-    # A line of this process's own: the first build of each form is compiled, whoever ran before.
+    # A line unique to this process, so that the first build of each form is compiled.
     source = f"{SOURCE}// process {os.getpid()}, {time.time_ns()}\n"
     wrong = 0
     for emit in ("cubin", "ptx"):

@@ -199,7 +199,7 @@ def start(name, number, behind=(), place=None):
     """A process. What packages keep is empty, and in `place`, if several processes are to share it."""
     home = pathlib.Path(os.environ["PROGRAMS_PLACE"])
     if place is None:
-        # Inductor's paths are in what it compiles.
+        # Inductor's sources contain its paths.
         place = home / "kept"
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir()

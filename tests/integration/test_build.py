@@ -87,7 +87,7 @@ def test_a_terminal_shows_the_reason_of_a_wait(fake, toolkit, directory):
     assert program.wait(PATIENCE) == 0
     line = said.decode().replace("\r\n", "\n").split("\r")
     assert max(map(len, line[:-1])) == columns - 1
-    # Spaces cover what was shown before.
+    # Spaces overwrite the previous line.
     assert line[-2].strip() == "" and len(line[-2]) >= len(line[-3].rstrip())
     assert line[-1].startswith("built ")
 

@@ -97,7 +97,7 @@ def test_each_user_lists_and_removes_its_own_deposits(shared):
     assert [each["key"] for each in listed(shared, user=ALICE["user"])] == sorted([key, group_key])
     assert {each.get("gid") for each in listed(shared, user=ALICE["user"])} == {None, 60001}
     assert listed(shared, user=BOB["user"]) == []
-    # The answer is the same as for a key that there is not.
+    # The answer is the same as for a key that does not exist.
     told = [shared.cli("deposits", "remove", each, user=BOB["user"], cwd="/", check=False)
             for each in (key, group_key, "0" * 64)]
     assert {done.returncode for done in told} == {4}

@@ -124,8 +124,8 @@ def test_names_pasted_in_random_ways_give_the_output_of_raw_nvrtc(lasting, place
     check_each_directory(lasting, place, puzzle.source, *puzzle.options, headers={"h.h": puzzle.header})
 
 
-# Each pastes a piece of a name to what it is given, and makes no value of it: attributes, the names of its own macros, and
-# what __has_builtin is asked.
+# Each pastes a piece of a name to its argument without making a value of it: attributes, the names
+# of its own macros, and arguments of __has_builtin.
 HARMLESS = {"__location__", "_CCCL_CHECK_BUILTIN", "__loc_sc__", "_CCCL_OS", "_CCCL_ARCH", "NVTX_STR"}
 
 

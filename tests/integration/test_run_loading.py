@@ -28,8 +28,9 @@ def daemon_of_both():
         yield knowing(daemon)
 
 
-# Ways to load the library: options for the compiler, what the program opens, and by what `run` then serves it. `user` is
-# the program as a library that is linked to libnvrtc; "apart" is in a namespace of its own.
+# Ways to load the library: options for the compiler, the file that the program opens, and the
+# mechanism by which `run` serves it. `user` is the program as a library that is linked to libnvrtc;
+# "apart" is in a namespace of its own.
 DEEP, APART = ("-DOPEN(name)=dlopen(name, RTLD_NOW | RTLD_DEEPBIND)", "-DOPEN(name)=dlmopen(LM_ID_NEWLM, name, RTLD_NOW)")
 IF_LOADED = "-DOPEN(name)=(dlopen(name, RTLD_NOW | RTLD_NOLOAD) ?: dlopen(name, RTLD_NOW))"
 IF_THERE = '-DOPEN(name)=dlopen(dlsym(RTLD_DEFAULT, "nvrtcVersion") ? 0 : name, RTLD_NOW)'

@@ -174,7 +174,7 @@ def test_a_daemon_that_may_start_too_few_threads_says_so_and_does_not_start(make
 def test_configuration_that_can_not_be_printed_is_an_error():
     words = ("sh", "-c", 'exec "$@" >&-', "sh", PLACES.daemon, "--print-config")
     assert subprocess.run(words, stderr=subprocess.DEVNULL, env={"PATH": os.environ["PATH"]}).returncode == 3
-    # Nor is a reason that can not be told an end by a signal.
+    # A reason that can't be logged does not end the process by a signal either.
     words = ("sh", "-c", 'exec "$@" 2>&-', "sh", PLACES.daemon, "--no-such-flag")
     assert subprocess.run(words, env={"PATH": os.environ["PATH"]}).returncode == 2
 
@@ -227,7 +227,7 @@ def test_sighup_is_survived_and_takes_a_new_log_level(make_daemon, directory):
     assert "outcome=" not in daemon.log_text()
     file.write_text('log_level = "debug"\n')
     daemon.process.send_signal(signal.SIGHUP)
-    # Hits are told at this level alone.
+    # Hits are logged at this level only.
     wait_for(lambda: daemon.build_json(KERNEL) and "outcome=hit" in daemon.log_text(), "a line about a hit")
     wait_for(lambda: 'log_level is "debug" from now on was=' in daemon.log_text(), "a line about the reload")
     file.write_text('log_level = "debug"\njobs = 3\n')

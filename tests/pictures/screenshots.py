@@ -172,7 +172,7 @@ def labels(svg):
     rows = {}
     for text in xml.etree.ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text"):
         rows[text.get("y")] = rows.get(text.get("y"), "") + text.text
-    # A line that is too long goes on in the next row; a blank at the end is not drawn.
+    # A line that is too long continues in the next row; a blank at the end is not drawn.
     lines = re.sub(rf"(?m)^(.{{{COLUMNS - 1},{COLUMNS}}})\n", r"\1", "\n".join(rows.values())).split("\n")
     found = [line if line[:2] in ("$ ", "# ") else line.split()[0] for line in lines if re.match(r"[$#A-Za-z]", line)]
     return [label for label, _ in itertools.groupby(found)]  # however many rows a table has

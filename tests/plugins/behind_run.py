@@ -11,7 +11,7 @@ from places import PLACES
 HOW = ("audit", "preload")
 _LIBRARIES = (str(path.parent) for path in pathlib.Path(PLACES.cuda13).resolve().rglob("lib*/lib*.so.13")
               if path.name in ("libnvrtc.so.13", "libnvJitLink.so.13"))
-# By LD_PRELOAD `run` serves what the loader finds.
+# With LD_PRELOAD `run` serves the library that the loader finds.
 OWN_LIBRARIES = {"LD_LIBRARY_PATH": ":".join([*dict.fromkeys(_LIBRARIES), os.environ["LD_LIBRARY_PATH"]])}
 
 

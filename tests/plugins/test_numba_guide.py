@@ -12,7 +12,7 @@ import pytest
 from patience import PATIENCE
 
 GUIDE = pathlib.Path(__file__).parents[2] / "docs/guide-numba-cuda.md"
-# In place of the launch: what it would have compiled.
+# In place of the launch: the compile that it would do.
 ALONE = """
 import numba_device
 numba_device.pretend()

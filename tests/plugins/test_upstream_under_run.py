@@ -106,7 +106,8 @@ def test_a_second_process_in_another_order_compiles_nothing_again_that_is_not_ex
     assert report["calls"] >= program.calls and report["compiled"] > 0
     assert sum(forwarded.values()) == forwarded.get("call not served", 0) == program.forwarded
 
-    # A program in a directory of its own is compiled again until it is proven that the name does not matter.
+    # A program in another directory is compiled again until the directory's name is known not to
+    # matter.
     wait_for(lambda: real.stats()["idle_jobs"] == 0, "the proofs")
     second, said = finish(start(program, other_order, directory / "second", real.socket, under))
     again, forwarded_again = reported(said)

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// A client that acquires what a test says and then does what it is told, a line at a time:
+// A client that acquires the key that a test names and then runs commands, one a line:
 //   lease_client SOCKET VALUE [GROUP [TIMEOUT_MS]]
 // Says "hit CONTENTS", "lease FENCE KEY", "released KEY" or "error STATUS MESSAGE"; then, of a
 // lease, for each of "publish TEXT", "publish-bytes COUNT", "publish-in-child TEXT", "abandon",

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-/// What the fake libcuda.so.1 answers, and what it was asked. Not thread-safe.
+/// The answers of the fake libcuda.so.1, and a record of its calls. Not thread-safe.
 struct FakeDriver {
   int version = 13000;
   int devices = 2;

@@ -38,7 +38,7 @@ void Crash() {
   *reinterpret_cast<volatile int*>(nowhere) = 1;
 }
 
-/// Junk into everything that is open, over and over: whoever reads must end it.
+/// Writes junk into every open descriptor, over and over, until a reader ends the process.
 [[noreturn]] void Flood() {
   const std::string junk(64 * 1024, '\x5a');
   for (;;) {
@@ -54,8 +54,8 @@ void Crash() {
   _exit(0);
 }
 
-/// The head of an answer that promises so many bytes, then what a hostile worker lets follow; to
-/// where the daemon waits for it, and nowhere else. Returns if it can't be written there.
+/// Sends the head of an answer that announces so many bytes, then a hostile body, to the socket on
+/// which the daemon waits. Returns if it can't be written.
 void Answer(const std::string& kind) {
   const uint64_t promised = kind == "huge"        ? ~0ull
                             : kind == "malformed" ? 64

@@ -6,9 +6,9 @@
 
 namespace fake_toolchain {
 
-/// Commands of a compiler that was taken over: system calls by number, past the C library and so
-/// past whoever stands in for it. False: there is no such command. Who lives on notes the errno's
-/// name, or "done".
+/// Commands of a compiler that was taken over: system calls by number, which bypass the C library
+/// and its replacements. False: there is no such command. If the process survives, it notes the
+/// errno's name, or "done".
 bool BreakOut(const std::string& command, const std::string& argument, std::string& notes);
 
 }  // namespace fake_toolchain

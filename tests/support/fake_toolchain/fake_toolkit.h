@@ -24,7 +24,7 @@ class FakeToolkit {
   /// Absolute path of the copy: lib/, include/, nvvm/.
   [[nodiscard]] const std::string& root() const { return root_; }
 
-  /// Lets go on whoever waits at the gate, now and later.
+  /// Opens the gate for all present and future waiters.
   void Open(const std::string& gate);
   /// Blocks until `count` compiles have come to the gate in all. False: the deadline passed first.
   [[nodiscard]] bool WaitForArrivals(const std::string& gate, uint32_t count,

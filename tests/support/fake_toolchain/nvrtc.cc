@@ -117,7 +117,7 @@ bool ApplyOption(const std::string& option, Program& program, Settings& settings
 
 std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-/// What every output says of what it was made from.
+/// The description of its inputs that every output contains.
 std::string Describe(const Program& program, const Settings& settings, const std::string& text,
                      const Effects& effects) {
   std::string description = "compiler " + std::to_string(kMajor) + "." + std::to_string(kMinor);

@@ -10,7 +10,7 @@
 
 namespace fake_toolchain {
 
-/// How a compile ends, before a library puts it into numbers of its own.
+/// How a compile ends, before a library translates it into its own result codes.
 enum class Ending { kSuccess, kCompileError, kOutOfMemory };
 
 /// What the commands in a text did to a compile.

@@ -21,9 +21,9 @@ struct Source {
   std::vector<std::string> include_directories;
 };
 
-/// The text with every `#include` replaced by what it names: an inline header, a file beside the
-/// program (quoted names), a file below one of the include directories. False: `log` says what
-/// can't be opened.
+/// The text with every `#include` replaced by the file that it names: an inline header, a file
+/// beside the program (quoted names), a file below one of the include directories. False: `log`
+/// names the file that can't be opened.
 bool Preprocess(const Source& source, std::string& result, std::string& log);
 
 }  // namespace fake_toolchain

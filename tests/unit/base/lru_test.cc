@@ -18,7 +18,7 @@ constexpr int kBob = 2;
 
 Cache::Time At(int seconds) { return Cache::Time(std::chrono::seconds(seconds)); }
 
-/// Inserts the entry, and returns the keys of those that went for it.
+/// Inserts the entry, and returns the keys of the entries evicted for it.
 std::vector<int> Insert(Cache& cache, int user, int key, uint64_t bytes, int now = 0) {
   std::vector<int> gone;
   for (const Cache::Entry& entry : cache.Insert(user, key, "value", bytes, At(now))) {

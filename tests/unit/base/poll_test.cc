@@ -41,7 +41,7 @@ class Sockets {
   int ends_[2];
 };
 
-/// Waits that begin without a look, until one sees what is there.
+/// Waits that begin without a look, until one notices the ready descriptor.
 int LeftOut(Glance& glance, const Sockets& sockets) {
   sockets.Answer();
   int count = 0;

@@ -22,7 +22,7 @@ std::vector<std::string_view> OneByOne(std::string_view bytes) {
   return pieces;
 }
 
-/// Reads to the end, each field as what it is; false if the message is not well formed.
+/// Reads to the end, each field by its type; false if the message is not well formed.
 bool ReadsWell(std::string_view bytes) {
   const auto pieces = OneByOne(bytes);
   ProtoReader reader(pieces);

@@ -96,7 +96,7 @@ TEST_CASE("code that is wrong gets no hint: the compiler said it") {
     CHECK(FailureHint(For(compiler, "sm_90"), "k.cu(1): error: expected a \";\"").empty());
     CHECK(FailureHint(For(compiler, "sm_90"), "").empty());
   }
-  // It speaks of an architecture of its own.
+  // It names another architecture.
   CHECK(FailureHint(For(Compiler::kNvrtc, "sm_90"), "error: search failed").empty());
 }
 

@@ -60,8 +60,8 @@ struct FakeItem {
   std::string name_space;
 };
 
-/// What the client library answers in these tests, in place of libcccl_cache.so, and what it was
-/// asked. Each function of the C interface has its error here under its name, without the prefix.
+/// Replaces libcccl_cache.so in these tests: its answers, and a record of its calls. Each function
+/// of the C interface has its error here under its name, without the prefix.
 struct FakeLibrary {
   std::map<std::string, cccl_cache_status> failures;
   size_t calls_before_failure = 0;  ///< of a function that fails: it succeeds so often before
@@ -110,7 +110,7 @@ struct FakeLibrary {
 /// The library as the test that runs now set it up.
 FakeLibrary& Library();
 
-/// Starts a test with a library that nobody has asked anything.
+/// Starts a test with a library that was not called yet.
 struct FreshLibrary {
   FreshLibrary() { Library() = FakeLibrary(); }
 };

@@ -225,7 +225,7 @@ Overwritten OverwriteOn(const char* type, const char* options, const std::string
   const cccl_cache::daemon::TemporaryDirectory directory;
   Overwritten result;
   bool mounted = false;
-  // In a name space of its own, which ends with the thread.
+  // In a private mount namespace, which ends with the thread.
   std::thread([&] {
     constexpr uid_t kOther = 65534;
     const std::string path = directory / "out";

@@ -8,7 +8,7 @@
 
 #include "cli/command.h"
 
-/// What a piece of the command line ended with, and what it wrote to its two streams.
+/// The exit code of a part of the command line, and its output on both streams.
 struct Said {
   int exit_code = -1;
   std::string output;

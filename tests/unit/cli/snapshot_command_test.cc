@@ -151,7 +151,7 @@ int64_t Seconds(const std::string& text) {
   return moment->time_since_epoch().count();
 }
 
-/// What the options hold, and what was wrong.
+/// The parsed options, and the errors.
 std::string Parse(std::vector<std::string> words, SnapshotOptions* options) {
   CLI::App app;
   AddFileArgument(&app, options, "a file");

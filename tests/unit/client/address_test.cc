@@ -89,7 +89,7 @@ TEST_CASE("a socket may be named as gRPC spells it") {
 
 namespace {
 
-// A socket in a directory of its own.
+// A socket in a new directory.
 class Place {
  public:
   explicit Place(const std::string& root)

@@ -66,7 +66,7 @@ TEST_CASE("an answer that is too large for a message is fetched by a call of its
   int whole = 0;
   while (const auto finished = batch.Next()) {
     REQUIRE(finished->result.ok());
-    // What happened is what the first answer says.
+    // The outcome is that of the first reply.
     CHECK(finished->result->outcome() == cccl_cache::Outcome::kBuilt);
     whole += finished->result->artifact(Kind::kCubin) == contents ? 1 : 0;
   }

@@ -97,7 +97,7 @@ TEST_CASE("a build that is cancelled before it was said is never said") {
   scene.stream.Cancel(1);
   CHECK(scene.stream.Next() == nullptr);
   CHECK(scene.stream.awaited().empty());
-  scene.stream.Cancel(7);  // nobody asked for it
+  scene.stream.Cancel(7);  // it was not requested
   CHECK(scene.stream.Next() == nullptr);
 }
 

@@ -186,7 +186,7 @@ TEST_CASE("one build is cancelled, at the daemon too, and the others continue") 
     while (stream->Read(&request)) {
       if (request.cancel()) {
         cancelled.set_value(request.tag());
-        // An answer that crossed the cancellation is nobody's.
+        // An answer that crossed the cancellation is dropped.
         Reply(stream, request.tag(), "late");
       } else if (SourceOf(request) == "hang") {
         asked.set_value(request.tag());

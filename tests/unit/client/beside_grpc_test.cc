@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// libcccl_cache.so.1 in a process that has a gRPC, a protobuf and an nghttp2 of its own, all in
-// use: nobody disturbs anybody.
+// libcccl_cache.so.1 in a process that uses its own gRPC, protobuf and nghttp2: neither disturbs
+// the other.
 #include <google/protobuf/util/json_util.h>
 #include <nghttp2/nghttp2.h>
 

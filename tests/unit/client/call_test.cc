@@ -60,7 +60,7 @@ struct Scene {
     call.emplace("/path", body, &sink, Deadline::After(std::chrono::hours(1)), source);
   }
 
-  /// Takes so much of what is to be sent.
+  /// Takes at most so many of the bytes to send.
   std::string Send(size_t bytes) {
     ByteChain output;
     call->MoveBody(bytes, &output);

@@ -23,9 +23,8 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
   return words;
 }
 
-/// -1 if it can't be started. Not by fork: the server's threads of this process go on meanwhile,
-/// and AddressSanitizer's allocator, unlike the C library's, may be locked for ever in what they
-/// leave.
+/// -1 if it can't be started. Not by fork: the server's threads run on meanwhile, and in the child
+/// AddressSanitizer's allocator, unlike the C library's, could stay locked for ever.
 pid_t Start(const std::vector<std::string>& arguments, const std::string& directory,
             const TemporaryDirectory& streams,
             const std::vector<std::pair<std::string, std::string>>& environment) {

@@ -12,7 +12,7 @@
 
 using Words = std::vector<std::string>;
 
-/// The command line in a directory of its own, beside a daemon that gives these answers.
+/// The command line in a new directory, with a daemon that gives these answers.
 struct CliScene {
   explicit CliScene(StandInAnswers answers) : daemon(directory / "socket", std::move(answers)) {}
 

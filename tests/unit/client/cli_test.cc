@@ -12,7 +12,7 @@ namespace cli_test {
 
 namespace {
 
-/// What was asked for last, and what is answered.
+/// The last request, and the answer to it.
 struct Builds {
   v1::BuildRequest seen;
   v1::BuildReply reply = HitWithCubin("the cubin");

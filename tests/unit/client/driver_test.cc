@@ -70,7 +70,7 @@ TEST_CASE("kernels are found by their name expressions and by their C names") {
 }
 
 TEST_CASE("a driver that knows no libraries loads modules") {
-  // A process has one driver: that of before CUDA 12 is for one of its own.
+  // A process has one driver, so a driver from before CUDA 12 needs another process.
   if (std::getenv("CCCL_CACHE_FAKE_DRIVER") == nullptr) {
     const std::string itself = std::filesystem::read_symlink("/proc/self/exe");
     const std::string command = "CCCL_CACHE_FAKE_DRIVER='" CCCL_CACHE_FAKE_DRIVER_11 "' '" +

@@ -41,7 +41,7 @@ v1::ExplainReply EditedHeader() {
   return reply;
 }
 
-/// What was asked for last, and what is answered.
+/// The last request, and the answer to it.
 struct Explanations {
   v1::ExplainRequest seen;
   v1::ExplainReply reply = EditedHeader();

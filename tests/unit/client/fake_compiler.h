@@ -12,10 +12,9 @@
 std::string WriteFakeCompiler(const cccl_cache::daemon::TemporaryDirectory& directory,
                               std::string_view script);
 
-/// Reads a small request, or the end of a large one: who closes a socket with something unread
-/// takes back what it said.
+/// Reads a small request, or the end of a large one: closing a socket with unread bytes would
+/// discard the bytes sent on it.
 std::string ReadRequest();
-/// What such a script answers after that: a build that was done here, with "told" as its log; an
-/// error.
+/// The answers of a script: a local build with "told" as its log, or an error.
 std::string AnswerLocal();
 std::string AnswerError(std::string_view name, std::string_view text);

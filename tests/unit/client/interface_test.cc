@@ -247,7 +247,7 @@ TEST_CASE("a program that knows fewer fields is given those, and no more") {
   REQUIRE(cccl_cache_open(&where, &client, nullptr) == CCCL_CACHE_OK);
   cccl_cache_nvrtc program = {};
   program.struct_size = offsetof(cccl_cache_nvrtc, append_toolchain_headers);
-  program.append_toolchain_headers = 1;  // beyond what the program says it knows
+  program.append_toolchain_headers = 1;  // beyond struct_size
   cccl_cache_result* result = nullptr;
   REQUIRE(cccl_cache_build_nvrtc(client, &program, nullptr, &result, nullptr) == CCCL_CACHE_OK);
   CHECK_FALSE(recorder.seen.nvrtc().append_toolchain_headers());

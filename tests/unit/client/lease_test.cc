@@ -19,11 +19,11 @@ using cccl_cache::Lease;
 
 namespace {
 
-/// A daemon that does what the test says with each acquire, lists and removes.
+/// A daemon that runs the test's script on each acquire, list and removal.
 struct Scene {
   using Stream = StandInAnswers::Acquiring;
 
-  /// Answers the first message of a caller; then the script goes on.
+  /// Answers the first message of a caller; then the script continues.
   std::function<grpc::Status(const v1::DepositKey&, Stream*)> acquire;
   std::vector<v1::ListDepositsReply> pages;
   std::vector<std::string> asked_after;

@@ -7,8 +7,8 @@
 #include <string>
 #include <thread>
 
-/// Listens on a Unix socket and plays a script on each connection, one after the other: for what a
-/// gRPC server never does. The connection is closed when the script returns.
+/// Listens on a Unix socket and plays a script on each connection, one after the other: for
+/// behaviour that a gRPC server never shows. The connection is closed when the script returns.
 class ScriptedServer {
  public:
   using Script = std::function<void(int fd, int connection)>;

@@ -94,7 +94,7 @@ TEST_CASE("the child inherits its input alone, and of the environment only the n
 TEST_CASE("the child's end has its exit status or its signal") {
   Scene exits("exit 7");
   CHECK(exits.Heard().empty());
-  // Whether the kill or its own end comes first is nobody's concern.
+  // Either the kill or its own end may come first.
   const std::string end = exits.process->End();
   CHECK((end == "exit status 7" || end == "signal 9"));
   Scene dies("echo >&0; exec sleep 1000");
@@ -129,7 +129,7 @@ TEST_CASE("a child ends with the object") {
     socket = dup(scene.sockets[0]);
   }
   char byte = 0;
-  CHECK(read(*socket, &byte, 1) == 0);  // nobody holds the other end any more
+  CHECK(read(*socket, &byte, 1) == 0);  // the other end is closed everywhere
   close(*socket);
   CHECK(waitpid(-1, nullptr, WNOHANG) == -1);  // and no child is left
 }

@@ -44,7 +44,7 @@ struct StandInAnswers {
   std::function<grpc::Status(Inserting*, v1::SnapshotInsertReply*)> insert_snapshot;
 };
 
-/// A stock gRPC server with canned answers on a Unix socket: what the client must get along with.
+/// A stock gRPC server with canned answers on a Unix socket. The client must work with it.
 class StandInDaemon {
  public:
   StandInDaemon(std::string socket, StandInAnswers answers, int largest_request = 16 << 20);

@@ -126,7 +126,7 @@ TEST_CASE("a child leads a session, and has no signal ignored or held back") {
       "  case $name in SigBlk:|SigIgn:) echo $name$value >&3;; esac\n"
       "done </proc/$$/status");
   CHECK(script.Says() == "leads");
-  // But for those that are the C library's own, 32 and 33.
+  // Except the C library's own, 32 and 33.
   constexpr uint64_t kSignals = ~(uint64_t{3} << 31);
   for (const std::string name : {"SigBlk:", "SigIgn:"}) {
     const std::string line = script.Says();

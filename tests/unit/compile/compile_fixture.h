@@ -25,7 +25,7 @@ class CompileFixture {
                                     std::vector<std::string> options = {"-arch=sm_90"}) const;
   [[nodiscard]] CompileJob LinkJob(const std::string& input) const;
   [[nodiscard]] CompileJob NvvmJob(const std::string& module) const;
-  /// One NVRTC job that nobody stops.
+  /// One NVRTC job that is not stopped.
   Result<CompileOutput> Compile(const std::string& source, CompileLimits limits = SmallLimits());
   /// Generous in time, small in memory.
   [[nodiscard]] static CompileLimits SmallLimits();

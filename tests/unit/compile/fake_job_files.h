@@ -26,7 +26,7 @@ class FakeJobFiles final : public JobFiles {
   void HangAt(const std::string& name) { hanging_ = name; }
 
   void Release();
-  /// Blocks until somebody hangs. False: nobody within a minute.
+  /// Blocks until a thread hangs. False: none does within a minute.
   [[nodiscard]] bool WaitUntilHanging();
   [[nodiscard]] std::vector<std::string> asked() const;
 

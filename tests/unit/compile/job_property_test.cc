@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// Of random requests: a job says to its worker what the request says, in its order.
+// For random requests: a job gives the worker the request's values, in their order.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <memory>

@@ -187,7 +187,7 @@ std::string CompileAsRaw(RealNvrtc& nvrtc, const Tree& tree, const std::string& 
   return outcome;
 }
 
-/// A program that includes something, and is to be told from it: 4711.
+/// A program with an include; 4711 distinguishes the program from the included text.
 std::string Including(const std::string& header) {
   return "#ifdef SEEN\n#define VALUE 4711\n#else\n#define SEEN\n#include " + header + kKernel +
          "#endif\n";

@@ -8,8 +8,8 @@
 
 namespace cccl_cache::daemon {
 
-/// What NVRTC makes of a job in a process of its own that hides nothing from it: the program's and
-/// the working directory's names are real ones. The job's mounts and files are not looked at.
+/// NVRTC's result for a job in a separate process without hidden names: the program's and the
+/// working directory's names are real ones. The job's mounts and files are not looked at.
 [[nodiscard]] Result<WorkerReply> CompileRaw(const CompileJob& job);
 
 }  // namespace cccl_cache::daemon

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Finds nothing, and knows what it was asked for.
+/// Finds nothing, and records the names.
 class Others final : public JobFiles {
  public:
   Result<FileAnswer> Ask(std::string_view name) override {

@@ -301,7 +301,7 @@ TEST_CASE("the worker that waits has nothing of the job before open", "[root]") 
   const auto only_its_own = [&] {
     return OpenDescriptors(ChildrenOf(zygote).at(0)) == OpenDescriptors(zygote) - 2;
   };
-  // Both close what they must by and by.
+  // Both close their descriptors eventually.
   const Clock::time_point until = Clock::now() + std::chrono::seconds(20);
   while (!only_its_own() && Clock::now() < until) std::this_thread::yield();
   CHECK(only_its_own());

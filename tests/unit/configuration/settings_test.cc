@@ -26,7 +26,7 @@ TEST_CASE("each setting changes a value of its own") {
   for (const Setting& setting : Settings()) {
     INFO(setting.name);
     Configuration changed;
-    // One of these fits every kind of value and is nobody's default.
+    // For every kind of value one of these fits, and none is a default.
     bool set = false;
     for (const char* text :
          {"/somewhere", "17", "333MiB", "3MiB", "77s", "0751", "debug", "json", "roots", "staff"}) {

@@ -10,7 +10,7 @@ namespace {
 
 constexpr Account kAlice(1000);
 constexpr Account kBob(1001);
-constexpr uid_t kFirst = 100'000;  // of those that are subordinate to Alice
+constexpr uid_t kFirst = 100'000;  // subordinate to Alice
 
 TEST_CASE("many uids of one account together hold one share") {
   AccountUsage usage({.per_account = 100, .in_all = 1'000});
@@ -62,7 +62,7 @@ TEST_CASE("a uid counts as itself until its account is known") {
   REQUIRE(loser);
   CHECK(*loser >= kFirst);
   CHECK(usage.Of(kAlice) == 90);
-  known.clear();  // what was known lately stays
+  known.clear();  // a recent answer stays valid
   usage.Set(kFirst, 3);
   CHECK(usage.Of(kAlice) == 91);
 }

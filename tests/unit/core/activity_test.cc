@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// What goes on in the coordinator, as its users may see it.
+// The coordinator's activity, as far as each user may see it.
 #include "daemon/core/model/activity.h"
 
 #include <atomic>

@@ -62,7 +62,7 @@ class AnsweringCaller {
 
   bool silent = false;
   std::map<std::string, std::string> files;
-  std::map<std::string, cccl_cache::Digest> claims;  ///< by path: what it says of the digest
+  std::map<std::string, cccl_cache::Digest> claims;  ///< by path: its answer about the digest
   std::map<std::string, std::string> refused;        ///< by path: why
   std::vector<std::string> asked;                    ///< "/a/b.h", "/a/b.h contents"
   std::vector<size_t> batches;

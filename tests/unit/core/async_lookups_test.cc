@@ -35,14 +35,14 @@ class Scene {
   BuildPtr Waits(const Peer& peer = kAlice) {
     return testing::MakeWaiter(table, testing::MakeRequest("a"), peer, answers.Collect());
   }
-  /// What goes on with a waiter: it is answered, by how.
+  /// The progress of a waiter: whether it was answered, and how.
   AsyncLookups::Then Then(const std::string& how) {
     return [this, how](BuildPtr waiter) {
       waiter->failure = std::make_shared<const KnownFailure>(KnownFailure{testing::Fail(how), {}});
       responder.AnswerFailure(std::move(waiter));
     };
   }
-  /// What the only one who waits was told: how, or the error's name.
+  /// The answer to the only waiter: the outcome, or the error's name.
   std::string Told() {
     const auto all = answers.Wait(1);
     if (all.size() != 1) return std::to_string(all.size()) + " answers";

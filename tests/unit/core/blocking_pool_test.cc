@@ -21,7 +21,7 @@ using testing::kPatience;
 
 void NeverLate() { FAIL("the look took longer than its time"); }
 
-/// A disk that hangs until told otherwise; what waits for it owns its part of it.
+/// A disk that hangs until released; each waiting task shares its ownership.
 class HangingDisk {
  public:
   [[nodiscard]] BlockingPool::Look Look(

@@ -51,7 +51,7 @@ struct Node {
   CoordinatorBench bench;
 };
 
-/// Compiles on a node of its own, and leaves in the cluster what that gives.
+/// Compiles on another node, which leaves the result in the cluster.
 void CompileElsewhere(FakeCluster& cluster, const std::string& source,
                       const testing::FakeCompiler::Behaviour& behaviour = SourceAsOutput,
                       const std::string& local = "") {

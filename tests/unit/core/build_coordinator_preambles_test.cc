@@ -122,7 +122,7 @@ TEST_CASE("nothing is parsed for two programs that are compiled at the same time
         [&] { static_cast<void>(scene.bench.Ask(MakeRequest(kBegin + "int a;"))); });
     scene.Build("int b;");
   }
-  // Preambles are parsed one after the other, those that were asked for earlier first.
+  // Preambles are parsed one after the other, in the order of the requests.
   REQUIRE(scene.Teach(1, kAlice, kBegin + kBegin));
   CHECK(scene.bench.BuildOne(kBegin + kBegin + "int c;").precompiled_headers);
   CHECK(scene.bench.Count(Counter::kPreambles) == 1);
@@ -271,7 +271,7 @@ TEST_CASE("a preamble is not blamed for timeouts or files, and is parsed again")
   CHECK(UsedAgain(scene));
 }
 
-/// Programs over a header in a directory of -I, each in a directory of its own.
+/// Programs over a header in a directory of -I, each in another directory.
 BuildAnswer BuildIn(Scene& scene, const std::string& directory) {
   const auto request = MakeRequest(kBegin + "int x" + std::to_string(++scene.taught) + ";");
   auto& program = std::get<cccl_cache::NvrtcProgram>(request->program);

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// What a user inserted is answered to that user, before what all share, and to nobody else.
+// Entries that a user inserted answer that user's builds, before shared entries, and no other
+// user's.
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <memory>

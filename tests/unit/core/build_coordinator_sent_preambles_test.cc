@@ -39,8 +39,8 @@ Result<FileAnswer> AskForLocal(const CompileJob& job) {
   return job.files->Ask(directory + "/local.h");
 }
 
-/// Programs over a header that their callers send. Each caller is gone once it is answered: whoever
-/// asks it then runs into what is not there any more.
+/// Programs over a header that their callers send. Each caller is destroyed once it is answered, so
+/// a later question to it crashes.
 class Scene {
  public:
   explicit Scene(uint64_t shadow_check_every = 0)

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// What one user's files can do to others, and what is left of a build whose caller left.
+// Effects of one user's files on others, and of a build whose caller left.
 #include <catch2/catch.hpp>
 #include <string>
 #include <thread>

@@ -96,7 +96,7 @@ TEST_CASE("no release changes the key of a closure by accident") {
         "36af073c18def1eca0751af07ab810db609d8576a79887d100f2bdbad479f91f");
 }
 
-// What a caller is asked whose files are these, for a closure of others or of its own.
+// The questions to the caller with these files, for a closure of others or of its own.
 std::vector<std::string> AskedFor(const Closure& closure, ClosureOf whose,
                                   std::map<std::string, std::string> has) {
   testing::AnsweringCaller caller;
@@ -148,7 +148,7 @@ TEST_CASE("one search through the directories is asked for together, and so are 
   // x.h in both roots, its contents, y.h.
   CHECK(batches(ClosureOf::kOthers) == std::vector<size_t>{2, 1, 1});
   CHECK(batches(ClosureOf::kRequester) == std::vector<size_t>{5, 1});
-  // A look into the toolchain on the way takes no message of its own.
+  // A look into the toolchain in between takes no extra message.
   closure.entries.insert(closure.entries.begin() + 1,
                          {{kToolchainRoot, "0/x.h"}, FileKind::kAbsent, {}, 0});
   for (ClosureEntry& entry : closure.entries) entry.same_as += entry.same_as > 0 ? 1 : 0;

@@ -35,7 +35,7 @@ Kind KindNamed(const std::string& name, Account account = kAnn) {
           cccl_cache::Sha256(account.Label())};
 }
 
-/// A compile on a thread of its own that runs until it is told to end.
+/// A compile on its own thread that runs until it is stopped.
 class Compile {
  public:
   Compile(CompileMemory& memory, const Kind& kind, Urgency urgency, const Callers& callers)

@@ -31,8 +31,7 @@ struct CoordinatorBench {
     uint64_t shadow_check_every = 0;
     AnsweredBuilds* answered = nullptr;
     Cluster* cluster = nullptr;
-    /// One that keeps nobody waiting: then all that a build does before its compile is done when
-    /// Build returns.
+    /// One that defers no caller: all work before a compile is done when Build returns.
     TierName second_tier = TierName::kArena;
   };
 
@@ -56,7 +55,7 @@ struct CoordinatorBench {
   Statistics statistics;
   EvictionLog eviction_log;
   FakePrivateEntries own;
-  /// So much later than now it is for what was sent.
+  /// The clock that sent files see is ahead of now by this.
   std::atomic<std::chrono::minutes> later{std::chrono::minutes(0)};
   const std::shared_ptr<SentContents> sent = std::make_shared<SentContents>(
       [this] { return std::chrono::steady_clock::now() + later.load(); });

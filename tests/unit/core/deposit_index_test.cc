@@ -57,7 +57,7 @@ TEST_CASE("many uids of one account together hold one share of the deposits") {
     CHECK(gone.size() == (i < 108 ? 0 : 1));
   }
   for (int i = 0; i < 8; ++i) CHECK(index.Find(Key(i)));
-  CHECK(index.Find(Key(199)));  // what is new does not go for itself
+  CHECK(index.Find(Key(199)));  // a new entry is not evicted for itself
   CHECK(index.size().bytes == 16 * kCharge);
   CHECK(index.List(100'199, {}, 10).size() == 1);
   CHECK(index.List(1000, {}, 10).empty());

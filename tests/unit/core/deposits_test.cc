@@ -30,13 +30,12 @@ DepositClaim Claim(const std::string& name, uid_t uid = 1) {
           .name_space = "n"};
 }
 
-/// Deposits over a fake store. Leases are lost when the real clock says so.
+/// Deposits over a fake store. Leases expire by the real clock.
 struct Scene {
   explicit Scene(FakeDepositStore& in, Deposits::Options options = {}, Cluster* cluster = nullptr)
       : deposits(std::move(options), {in, statistics, {}, cluster}) {}
 
-  /// Acquires for a caller who is told without another's doing anything: "lease", the contents, or
-  /// "refused".
+  /// Acquires for a caller that is answered at once: "lease", the contents, or "refused".
   std::string Ask(const DepositClaim& claim) {
     waiter = deposits.NewSeat();
     const auto told = std::make_shared<std::promise<LeaseNews>>();
@@ -403,7 +402,8 @@ DepositClaim OfGroup(gid_t gid, const std::string& name, uid_t uid = 1) {
 
 constexpr uint64_t kSharedBytes = 100;
 
-/// A node on which the groups have these numbers, and a caller who is told when a test says so.
+/// A node on which the groups have these numbers, and a caller that is answered when a test says
+/// so.
 struct Node {
   Node(testing::FakeCluster& others, std::map<gid_t, std::string> groups, DepositLimits limits = {})
       : scene(store,

@@ -396,7 +396,7 @@ TEST_CASE("a parked item continues beside its slot's new items, which then start
   recorder.End(2);
   CHECK(WaitUntil([&] { return queue.running() == 1; }));
   CHECK(queue.waiting() == 1);
-  // It has waited for long: what it waits for from now on leaves the slot at once.
+  // It has waited for long: from now on each wait leaves the slot at once.
   waits.load()->Begin(&recorder);
   CHECK(recorder.Wait(3).back() == 3);
   recorder.Release();

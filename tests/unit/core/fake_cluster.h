@@ -17,8 +17,7 @@
 
 namespace cccl_cache::daemon::testing {
 
-/// Other nodes that hold what a coordinator gave them, and answer when the test says so.
-/// Thread-safe.
+/// Other nodes that keep a coordinator's entries, and answer when the test says so. Thread-safe.
 class FakeCluster final : public Cluster {
  public:
   struct Asked {
@@ -73,8 +72,8 @@ class FakeCluster final : public Cluster {
     const std::lock_guard lock(mutex_);
     return asked_.size();
   }
-  /// Answers a question with what the entries hold. Returns whether that served the build; none if
-  /// there was nothing to tell.
+  /// Answers a question from the entries. Returns whether that served the build; none if no entry
+  /// was found.
   std::optional<bool> Tell(const Asked& asked) {
     Cluster::Found found{.tier = tier};
     bool any = false;

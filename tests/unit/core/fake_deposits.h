@@ -52,8 +52,8 @@ class FakeDepositStore final : public DepositStore {
     return records;
   }
 
-  /// Set while nobody calls. What happens during the next Get, which finds nothing, or before the
-  /// next Remove does anything.
+  /// To be set while no call runs. Called during the next Get, which finds nothing, or at the start
+  /// of the next Remove.
   std::function<void()> during_get;
   std::function<void()> during_remove;
   bool full = false;        ///< there is no room for anything

@@ -18,7 +18,7 @@ namespace cccl_cache::daemon::testing {
 /// A disk that all requesters share: absolute paths and what lies there. Thread-safe.
 class FakeDisk {
  public:
-  /// `inode`: files of one number are hard links; 0: one of its own.
+  /// `inode`: files of one number are hard links; 0: a new one.
   void Write(const std::string& path, const std::string& text, uint64_t inode = 0) {
     const std::lock_guard lock(mutex_);
     if (inode == 0) inode = 1000 + ++last_inode_;

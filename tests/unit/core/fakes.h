@@ -212,7 +212,7 @@ class FakeCompiler final : public Compiler {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, kPatience, [&] { return ended_ >= calls; });
   }
-  /// Told so in the middle of their behaviour, which goes on.
+  /// Waits for calls that were told to end; their behaviour may still run.
   bool WaitUntilToldToEnd(int calls) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, kPatience, [&] { return told_to_end_ >= calls; });
@@ -249,7 +249,7 @@ class MapTier final : public Tier {
  public:
   explicit MapTier(TierName name) : name_(name) {}
 
-  /// Called by each Get, with no lock held; set while nobody calls.
+  /// Called by each Get, with no lock held; to be set while no call runs.
   std::function<void()> during_get;
 
   TierName name() const override { return name_; }

@@ -77,7 +77,7 @@ TEST_CASE("a job in a caller's way is stopped, and runs again once there is room
   CHECK(runs == 2);
 }
 
-/// Jobs that wait until the first one is told to end.
+/// Jobs that wait until the first one is released.
 struct Line {
   explicit Line(const IdleJobs::Bounds& bounds) : jobs(bounds, [] { return size_t{0}; }) {
     jobs.Add(Account(0), 0, [this](std::stop_token) {
@@ -292,7 +292,7 @@ struct LtoIrScene {
   }
   const bool precompiles;
   bool links = true;  ///< whether the toolchain of the hit has nvJitLink
-  Result<CompileOutput> of_spared = Of(ArtifactKind::kPtx, "ptx");  ///< what a link makes
+  Result<CompileOutput> of_spared = Of(ArtifactKind::kPtx, "ptx");  ///< an output of a link
   CoordinatorBench bench{[this](const CompileJob& job, int call) { return Compile(job, call); },
                          {.shadow_check_every = 1}};
 };

@@ -70,7 +70,7 @@ TEST_CASE("a call that finds no room waits until there is some") {
   Scene scene;
   std::optional<JobMemory::Share> held = *scene.memory->Take(kAnn, 100, kNow);
   auto waiting = std::async(std::launch::async, [&] { return scene.memory->Take(kAnn, 100); });
-  CHECK(scene.Has(kBob, 80));  // it keeps nobody else waiting
+  CHECK(scene.Has(kBob, 80));  // no other caller waits for it
   held.reset();
   CHECK(waiting.get().ok());
 }

@@ -40,7 +40,7 @@ struct Scene {
                     .sooner = [this] { ++sooner; }}};
 };
 
-/// One caller, and all that it was told, as text.
+/// One caller, and all its answers, as text.
 struct Caller {
   Caller(Scene& in, const std::string& key, const LeaseTable::Wait& wait = {})
       : scene(in), waiter(in.table.NewSeat()) {
@@ -500,7 +500,7 @@ struct LeaseClockScene {
     clock.emplace(table);
   }
 
-  /// What a caller is told after it was granted the lease or had to wait.
+  /// The answers to a caller after it was granted the lease or had to wait.
   std::future<LeaseNews> Enter(std::optional<LeaseTable::Time> until = std::nullopt) {
     auto told = std::make_shared<std::promise<LeaseNews>>();
     table.Enter(table.NewSeat(), kKey, {until}, [told](LeaseNews news) {

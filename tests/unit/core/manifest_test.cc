@@ -93,7 +93,7 @@ TEST_CASE("containers push out each other's closures, not those of users of the 
   const uid_t other = kFirstContainerUser + 15;
   AddMany(manifest, other, 1);
   for (uid_t uid = 1000; uid < 1005; ++uid) AddMany(manifest, uid, 8);
-  // Fifteen containers, each with uids of its own choice.
+  // Fifteen containers that choose their uids.
   for (uid_t i = 0; i < 15; ++i) {
     for (uid_t uid = 16; uid < 160; uid += 16) AddMany(manifest, kFirstContainerUser + uid + i, 8);
   }

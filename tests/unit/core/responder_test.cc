@@ -19,7 +19,7 @@ using Catch::Matchers::Contains;
 using std::chrono::microseconds;
 using testing::kAlice;
 
-/// Answers of hits and compiles, and what is noted of them.
+/// Answers of hits and compiles, and their records.
 struct Scene {
   BuildPtr Waits() {
     auto plan = std::make_shared<BuildPlan>();
@@ -80,7 +80,7 @@ TEST_CASE("the caller and the log have one number for a request, and each reques
   scene.responder.Answer(scene.Waits(), Stopping());
   CHECK(scene.told != first);
   CHECK(scene.logged == scene.told);
-  // Neither the next number of this daemon nor the first of another one can be told.
+  // Neither the next number of this daemon nor the first of another one can be predicted.
   CHECK(scene.told != *first + 1);
   Scene restarted;
   restarted.responder.AnswerHit(restarted.Waits(), Scene::Hit(), {});

@@ -10,7 +10,7 @@
 
 namespace cccl_cache::daemon::testing {
 
-/// A disk that does not answer until it is told to. Thread-safe.
+/// A disk that hangs until it is released. Thread-safe.
 class Stall {
  public:
   /// What a read runs into.

@@ -22,7 +22,7 @@ inline std::shared_ptr<const BuildPlan> MakePlan(
   return std::make_shared<const BuildPlan>(*std::move(plan));
 }
 
-/// A caller with an open ticket and a plan of its own.
+/// A caller with an open ticket and its own plan.
 inline BuildPtr MakeWaiter(FlightTable& table,
                            std::shared_ptr<const cccl_cache::BuildRequest> request,
                            const Peer& peer, BuildCoordinator::Done done) {

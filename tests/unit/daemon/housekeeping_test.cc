@@ -53,7 +53,7 @@ struct Run {
                           },
                       .look_at_shelves = [] {}}) {}
 
-  /// Whether the problem that was told last comes to hold these words, or to hold them no more.
+  /// Waits until the last reported problem contains these words, or no longer contains them.
   [[nodiscard]] bool Tells(std::string_view words, bool holds = true) {
     return WaitUntil([&] {
       const std::lock_guard lock(mutex);

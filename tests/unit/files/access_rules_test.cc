@@ -139,7 +139,7 @@ TEST_CASE("nothing in the daemon's own directories, /dev and the kernel's file s
     CHECK(TargetOf(rules, tree.Path("state")) == Kind::kRefused);
     CHECK(TargetOf(rules, "/dev") == Kind::kRefused);
     CHECK(TargetOf(rules, "/dev/null") == Kind::kRefused);
-    // No directory that is known by what it is, but the file system is.
+    // Not known as directories; their file system is known.
     CHECK(TargetOf(rules, "/proc/sys") == Kind::kRefused);
     CHECK(TargetOf(rules, "/proc/version") == Kind::kRefused);
   }
@@ -368,7 +368,7 @@ TEST_CASE("a file that the daemon itself can't reach is for its user's client to
   tree.Mode("include/a.h", 0000);
   tree.Mode("private", 0000);
   std::vector<Result<SeenFile>> seen;
-  // Root reaches all, but not a thread that gave up root's rights over files.
+  // Root reaches all files; a thread that gave up root's rights over files does not.
   std::thread([&] {
     if (geteuid() == 0) setfsuid(kStranger);
     const auto files = tree.Own({"private", "include"});

@@ -131,7 +131,7 @@ TEST_CASE("below a directory that is absent nothing is looked for, until the nex
   CHECK(files->Look({0, "sub/deep/a.h"})->kind == FileKind::kAbsent);
   CHECK(files->Look({0, "sub/../sub/deep/a.h"})->kind == FileKind::kAbsent);
   CHECK(tree.Own({"include"})->Look({0, "sub/deep/a.h"})->kind == FileKind::kFile);
-  // A compiler gets what is there.
+  // A compiler gets the existing file.
   CHECK(files->Read({0, "sub/deep/a.h"})->seen.kind == FileKind::kFile);
 }
 

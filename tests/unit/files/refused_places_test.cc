@@ -182,7 +182,7 @@ TEST_CASE("places that are refused are refused under other mounts too", "[root]"
   tree.Write("file.h", "");
   const std::string part_of_dev = PartOfDev();
   bool mounted = false;
-  // In a name space of its own, which ends with the thread.
+  // In a private mount namespace, which ends with the thread.
   std::thread([&] {
     if (unshare(CLONE_NEWNS) != 0) return;
     const auto bind = [&](const char* from, const char* to) {

@@ -117,7 +117,7 @@ namespace {
 
 constexpr int kEnded = 7;
 
-/// Runs `body` in a process of its own and returns how it ended, as waitpid tells.
+/// Runs `body` in a child process and returns its status as waitpid gives it.
 template <typename Body>
 int StatusOf(Body body) {
   const pid_t child = fork();

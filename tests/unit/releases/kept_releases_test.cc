@@ -44,7 +44,7 @@ const std::vector<KnownRelease>& Known() {
   return known;
 }
 
-/// Has a toolchain for each kept release once it has looked, unless it is told to reject them.
+/// Has a toolchain for each kept release after a scan, unless set to reject them.
 class FoundToolchains final : public Toolchains {
  public:
   explicit FoundToolchains(std::string directory) : directory_(std::move(directory)) {}
@@ -116,7 +116,7 @@ struct Scene {
   auto Receive(uid_t uid, const std::vector<Digest>& files) {
     return releases->Receive(Peer{.uid = uid, .gid = 0, .groups = {}}, files);
   }
-  /// Begins to receive what the daemon takes.
+  /// Begins to receive a release that the daemon accepts.
   std::unique_ptr<IncomingRelease> Begin(uid_t uid, const std::vector<Digest>& files) {
     auto offer = Receive(uid, files);
     REQUIRE(offer.ok());

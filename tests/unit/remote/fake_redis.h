@@ -36,10 +36,10 @@ class FakeConnection {
   std::string received_;
 };
 
-/// Listens as a Redis does, and says what the test says.
+/// Listens as a Redis does, and sends the test's replies.
 class FakeRedis {
  public:
-  FakeRedis();  ///< on a Unix socket of its own
+  FakeRedis();  ///< on a Unix socket
 
   [[nodiscard]] RedisAddress address() const { return address_; }
   [[nodiscard]] FakeConnection Accept() const;
@@ -60,7 +60,7 @@ class Said {
  public:
   void Add(std::string text);
   [[nodiscard]] std::vector<std::string> all() const;
-  /// Waits for so many. Returns what is there.
+  /// Waits for so many, and returns them.
   [[nodiscard]] std::vector<std::string> Await(size_t count);
   /// Makes a RedisLink::Then that adds the reply as it is shown.
   [[nodiscard]] RedisLink::Then Adding();

@@ -386,7 +386,7 @@ TEST_CASE("a Redis that is not there is a problem that says so") {
   CHECK(Has(link.state().address, "/nonexistent/redis"));
 }
 
-/// Answers each question of DNS with the same addresses; with none: that there is no such name.
+/// Answers each DNS query with these addresses; without any, with NXDOMAIN.
 class FakeDns {
  public:
   explicit FakeDns(std::optional<Texts> addresses)

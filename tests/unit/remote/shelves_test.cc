@@ -59,7 +59,7 @@ SharedEntry ManifestOf(const ArtifactRecord& record) {
   return {EntryKind::kManifest, ManifestKey(record.fingerprint), {}};
 }
 
-/// A directory of snapshots, what is asked of it, and what came of that.
+/// A directory of snapshots, the queries to it, and their results.
 struct Bench {
   explicit Bench(Cluster* behind = nullptr) : others(behind) {}
 
@@ -88,7 +88,7 @@ struct Bench {
     return tail.index_sha256;
   }
 
-  /// From now on what is put needs another LookAgain.
+  /// Files put there from now on need another LookAgain.
   void Open(size_t snapshots) {
     shelves.emplace(
         Shelves::Options{.directories = {directory.path()},

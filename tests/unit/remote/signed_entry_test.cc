@@ -109,7 +109,7 @@ TEST_CASE("unsigned: an entry with a zero or missing signature is refused") {
   bytes.replace(kCompressedFrom - 64, 64, 64, '\0');
   CHECK(Refused(bytes) == EntryRefusal::kForged);
   CHECK(Refused(EncodeEntry(kName.key, Sample())) == EntryRefusal::kMalformed);
-  // An unset key is in nobody's list.
+  // An unset key is in no list.
   bytes = Signed();
   bytes.replace(8 + 4 + 1 + 64, 32, 32, '\0');
   CHECK(Refused(bytes) == EntryRefusal::kUntrusted);

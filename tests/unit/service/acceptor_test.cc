@@ -51,7 +51,7 @@ class NotedConnection final : public Connection {
   std::atomic<bool>& ended_;
 };
 
-/// Receives what is there through the rules, as gRPC does.
+/// Receives the available bytes through the rules, as gRPC does.
 ssize_t ReceiveOnce(int fd) {
   std::string buffer(4'096, '\0');
   iovec piece{buffer.data(), buffer.size()};

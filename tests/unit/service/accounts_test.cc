@@ -15,7 +15,7 @@
 namespace cccl_cache::daemon::accounts_test {
 namespace {
 
-/// A machine with users of its own; removed at the end.
+/// A machine with its own users; removed at the end.
 class Machine {
  public:
   Machine() {

@@ -129,7 +129,7 @@ TEST_CASE("containers together have at most a half of everything, and others the
       auto share = budget.Take(Account(kFirstContainerUser + i % 256), resource);
       if (share) held.push_back(*std::move(share));
     }
-    // A newcomer takes what the others must leave.
+    // A newcomer takes the amount that the others must leave.
     auto last = budget.Take(Account::OfUntoldContainers(), resource);
     for (; last; last = budget.Take(Account::OfUntoldContainers(), resource)) {
       held.push_back(*std::move(last));

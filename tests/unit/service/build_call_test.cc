@@ -140,7 +140,7 @@ TEST_CASE("an error keeps its name, its hint and its status") {
     CHECK(answered.error == expected.name);
     CHECK(answered.retry_ms == "250");
   }
-  CHECK(running.statistics.Get(Counter::kRefused) == 0);  // the builder counts what it refuses
+  CHECK(running.statistics.Get(Counter::kRefused) == 0);  // the builder counts its refusals
 }
 
 TEST_CASE("a caller that cancels leaves its build") {

@@ -55,7 +55,7 @@ struct ManyBuilds {
   v1::BuildManyReply reply;
 };
 
-/// Keeps each build until it is told to answer it.
+/// Keeps each build until the test has it answered.
 class HeldBuilds {
  public:
   explicit HeldBuilds(RunningServer& running) {

@@ -54,8 +54,8 @@ bool WaitUntilInfoWaits(const std::shared_ptr<grpc::Channel>& channel) {
   return false;
 }
 
-/// How a call ends once those that were made before it on another connection have all come in: it
-/// can overtake them.
+/// Repeats a call until it is refused, since it may overtake earlier ones of another connection.
+/// Returns the last status.
 grpc::Status CallUntilRefused(RunningServer& running, const std::string& method) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   grpc::Status status;

@@ -203,7 +203,7 @@ TEST_CASE("a container that uses up numbers leaves others some") {
   const auto used_up_by = [&](const std::string& name) {
     uid_t uid = 0;
     const auto next = [&] {
-      // Also by control groups of its own.
+      // Every second time with a control group below its own.
       const std::string below = uid % 2 == 0 ? "" : "/" + std::to_string(uid);
       return Identified(containers, ContainerMark{"0::/pods/" + name + below + "\n", "r"}, ++uid);
     };

@@ -42,7 +42,7 @@ inline BuildAnswer MakeAnswer(std::string cubin) {
   return answer;
 }
 
-/// A builder that answers as the test says: at once, or when it is told to. Thread-safe.
+/// A builder that answers as the test says: at once, or on AnswerAll(). Thread-safe.
 class FakeBuilder final : public Builder {
  public:
   using Answerer = std::function<Result<BuildAnswer>(const cccl_cache::BuildRequest&, const Peer&)>;
@@ -175,7 +175,7 @@ class FakeIncomingSnapshot final : public IncomingSnapshot {
   Result<SnapshotSummary> Finish() override { return SnapshotSummary{}; }
 };
 
-/// Makes the file that the test says.
+/// Snapshots with the functions of the test.
 class FakeSnapshots final : public Snapshots {
  public:
   std::function<Result<SnapshotSummary>(const SnapshotCaller&, const SnapshotFilter&, const Sink&)>
@@ -191,7 +191,7 @@ class FakeSnapshots final : public Snapshots {
   }
 };
 
-/// Does what the test says.
+/// Behaves as the test sets it.
 class FakeUpkeep final : public Upkeep {
  public:
   std::function<Result<TierSize>(const EvictionFilter&, const Progress<TierSize>&)> evict;
@@ -250,7 +250,7 @@ class FakeToolchains final : public Toolchains {
   }
 
   std::vector<ToolchainPtr> present;
-  std::map<uint32_t, ToolchainPtr> by_driver;  ///< what is selected, by the driver's version
+  std::map<uint32_t, ToolchainPtr> by_driver;  ///< the selected toolchain, by the driver's version
   std::atomic<bool> changed = false;           ///< since the last look
   std::vector<RejectedToolchain> rejected;
   std::atomic<bool> looked = true;

@@ -35,7 +35,7 @@ TEST_CASE("a problem takes the readiness and leaves the service") {
   CHECK(health.serving());
   CHECK_FALSE(health.ready());
   CHECK(health.problem() == "the disk is full");
-  health.SetProblem("the disk is still full");  // no news
+  health.SetProblem("the disk is still full");  // no change
   health.SetProblem("");
   CHECK(health.ready());
   health.SetServing(false);

@@ -226,8 +226,8 @@ TEST_CASE("a socket that clients don't find at its path reports the problem") {
   CHECK(socket->Problem().empty());
 }
 
-/// FromSystemd takes descriptors from 3 on, which this process uses for other things: so it runs in
-/// a child. The child's exit code says what it found.
+/// FromSystemd takes descriptors from 3 on, which this process uses for other things, so it runs in
+/// a child. The child's exit code is the result.
 int FromSystemdInChild(const std::string& path, const std::string& count, int type,
                        const std::string& name = "cccl-cached.socket",
                        bool for_containers = false) {

@@ -14,7 +14,7 @@
 namespace cccl_cache::daemon::messages_test {
 namespace {
 
-/// What a client is told, and the trailers beside it.
+/// The error that a client gets, and its trailers.
 struct Told {
   explicit Told(const Error& error) : status(ToGrpcStatus(error, context)) {}
 

@@ -17,7 +17,7 @@ struct RawAnswer {
   std::string error;    ///< the trailer cccl-error
 };
 
-/// A call on a connection of its own that sends one message, whatever it is, and waits for its end.
+/// A call on its own connection that sends one message, valid or not, and waits for the call's end.
 [[nodiscard]] RawAnswer CallRaw(const RunningServer& running, const std::string& method,
                                 const std::string& message);
 

@@ -18,13 +18,13 @@
 
 namespace cccl_cache::daemon {
 
-/// A Server over fakes on a socket of its own.
+/// A Server over fakes on its own socket.
 class RunningServer {
  public:
   explicit RunningServer(ServiceLimits limits = {}, Deposits::Options deposit_options = {});
 
   [[nodiscard]] const std::string& socket() const { return socket_; }
-  /// A connection of its own, not shared with other channels.
+  /// A connection that is not shared with other channels.
   [[nodiscard]] std::shared_ptr<grpc::Channel> Connect() const;
   [[nodiscard]] std::unique_ptr<cccl_cache::v1::Build::Stub> BuildStub() const;
 
@@ -42,7 +42,7 @@ class RunningServer {
   FakeSnapshots snapshots;
   FakeUpkeep upkeep;
   Accounts accounts;
-  /// How often the operator was told that a connection was cut off.
+  /// Number of reports to the operator about connections that were cut off.
   std::atomic<int> cut_offs_reported = 0;
 
  private:

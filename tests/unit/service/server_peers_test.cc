@@ -220,7 +220,7 @@ TEST_CASE("servers of users that left are retired, those of present users are no
     auto stub = StubOver(ConnectAs(uid, 9, running.socket()));
     CHECK(BuildOver(*stub) == std::to_string(uid) + ":" + std::to_string(uid) + ",7,9");
   }
-  // Each server has a thread; the news that a connection has ended may still be on its way.
+  // Each server has a thread; the end of a connection may not have been noticed yet.
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   while (Threads() > before + 10 && std::chrono::steady_clock::now() < until) {
     FileDescriptor(ConnectRaw(running.socket())).Close();

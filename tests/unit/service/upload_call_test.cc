@@ -69,7 +69,7 @@ TEST_CASE("an upload takes no room after its caller left in the middle") {
     REQUIRE(writer->Write(chunk));
     leaving.TryCancel();
     CHECK_FALSE(writer->Finish().ok());
-    // The news may still be on its way.
+    // The event may not have arrived yet.
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     grpc::Status stayed(grpc::StatusCode::UNKNOWN, "not asked");
     while (!stayed.ok() && std::chrono::steady_clock::now() < until) {

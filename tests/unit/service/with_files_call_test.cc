@@ -68,8 +68,8 @@ struct Conversation {
   v1::BuildWithFilesReply reply;
 };
 
-/// Reads this path of its caller's and answers with the contents as the cubin, on a thread of its
-/// own as the core does.
+/// Reads this path of the caller and answers with the contents as the cubin, on its own thread as
+/// the core does.
 class ReadingBuilds {
  public:
   ReadingBuilds(RunningServer& running, std::string path) : path_(std::move(path)) {
@@ -86,7 +86,7 @@ class ReadingBuilds {
   ~ReadingBuilds() {
     for (std::thread& thread : threads_) thread.join();
   }
-  /// Whether the caller that came last is still to answer what it was asked.
+  /// Whether the last caller has unanswered questions.
   bool LastIsToAnswer() {
     const std::lock_guard lock(mutex_);
     return std::dynamic_pointer_cast<FileExchange>(last_)->awaits_answers();

@@ -45,7 +45,7 @@ class FakeAnswered final : public AnsweredBuilds {
     return users;
   }
 
-  int readings = 0;  ///< of a user's builds; to be read while nobody calls
+  int readings = 0;  ///< of a user's builds; to be read while no call runs
 
  private:
   std::mutex mutex_;

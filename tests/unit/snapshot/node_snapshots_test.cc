@@ -287,7 +287,7 @@ TEST_CASE("the overflow uid can insert nothing") {
 
 using Place = std::shared_ptr<void>;
 
-/// A user who waits on a thread of its own.
+/// A user that waits, on its own thread.
 struct Waiting {
   Waiting(Places& places, uid_t uid)
       : place(std::async(std::launch::async, [&places, uid, token = left.get_token()] {

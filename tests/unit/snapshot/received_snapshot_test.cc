@@ -70,7 +70,7 @@ struct Receiver {
   uint64_t deposit_limit = 1 << 20;
   std::function<Status(uint64_t)> hold = [](uint64_t) -> Status { return Ok{}; };
   bool there = false;
-  std::optional<Error> full;  ///< what is said beyond `room`
+  std::optional<Error> full;  ///< the error beyond `room`
   size_t room = 0;
   Names kept;
   Names deposited;

@@ -87,7 +87,7 @@ TEST_CASE("nothing is noted of the overflow uid") {
   CHECK(store->answered().Users().empty());
 }
 
-/// A table over a database of its own.
+/// A table over a new database.
 struct Table {
   explicit Table(const AnsweredTable::Limits& limits, FindAccount find_account = {})
       : table(limits, std::move(find_account)) {

@@ -17,7 +17,7 @@ using cccl_cache::Digest;
 using store_test::Key;
 using store_test::Numbered;
 
-/// A table over a database of its own.
+/// A table over a new database.
 struct Scene {
   explicit Scene(uint64_t limit = 64 << 20,
                  std::function<bool(const Digest&)> used_elsewhere = nullptr)

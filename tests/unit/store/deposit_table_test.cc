@@ -44,7 +44,7 @@ struct Scene {
     Write(number,
           {EncodeDepositRecord(Record(number)), std::make_shared<const std::string>(contents)});
   }
-  /// "-": none; "?": what is there does not verify.
+  /// "-": none; "?": the stored contents do not verify.
   std::string Got(uint64_t number) {
     DepositContents contents;
     const auto found = ReadDeposit(*database, Key(number), contents);

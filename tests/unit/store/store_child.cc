@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 // A process with a store of its own, for tests in which a process must die or a disk must be full.
-// What goes wrong is told on stderr, and the exit code is 1; 77: this system does not let it set up
-// what it needs.
+// Errors go to stderr, with exit code 1; 77: this system does not permit the set-up.
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>

@@ -19,7 +19,7 @@
 
 namespace cccl_cache::daemon::store_test {
 
-/// Keeps what was reported.
+/// Keeps the reports.
 class Reports {
  public:
   [[nodiscard]] Report Sink() {

@@ -87,7 +87,7 @@ TEST_CASE("files that are no part of the installation may change") {
 TEST_CASE("a mount on top of an installation is a change, and one beside it is none", "[root]") {
   RequireRoot();
   bool mounted = false;
-  // In a name space of its own, which ends with the thread.
+  // In a private mount namespace, which ends with the thread.
   std::thread([&] {
     if (unshare(CLONE_NEWNS) != 0 ||
         mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {

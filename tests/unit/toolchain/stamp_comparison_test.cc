@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::chrono::seconds kPatience{60};
 
-/// A file system that answers when it is told to, owned by those who wait for it too.
+/// A file system that answers when the test says so; waiting tasks share its ownership.
 class SlowFiles {
  public:
   [[nodiscard]] std::shared_ptr<StampComparison> Comparison() const {

@@ -19,7 +19,7 @@
 
 namespace cccl_cache::daemon {
 
-/// A directory of its own that goes with the object. Whatever the umask, others can't write in it.
+/// A directory that is removed with the object. Others can't write in it, whatever the umask.
 class TempTree {
  public:
   [[nodiscard]] std::string Path(const std::string& name) const { return directory_ / name; }
@@ -47,7 +47,7 @@ class FakeMetaStore final : public MetaStore {
 
   /// Every digest that was computed and every probe that ran was written.
   [[nodiscard]] size_t writes();
-  /// Replaces the digest in each record about files, so that who believes it can be told.
+  /// Replaces the digest in each record about files, to reveal a reader that believes it.
   void ForgeFileDigests();
 
  private:
@@ -56,7 +56,7 @@ class FakeMetaStore final : public MetaStore {
   size_t writes_ = 0;
 };
 
-/// Accepts an empty program, and those options that it is told to.
+/// Accepts an empty program, and the options that the test sets.
 class FakeCompiler final : public Compiler {
  public:
   Result<CompileOutput> Compile(const CompileJob& job, const CompileLimits& limits,

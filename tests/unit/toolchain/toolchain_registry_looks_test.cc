@@ -23,7 +23,7 @@ using cccl_cache::BuildKind;
 
 namespace {
 
-/// Lets the probe of CUDA 13 wait for the test once it is told to.
+/// Makes the probe of CUDA 13 wait for the test, if set.
 class Gate final : public Compiler {
  public:
   Result<CompileOutput> Compile(const CompileJob& job, const CompileLimits&,
@@ -298,7 +298,7 @@ TEST_CASE("a stop ends the first look, and whoever waits for it") {
   REQUIRE(told);
   CHECK(told->code == ErrorCode::kUnavailable);
   CHECK(present.get().empty());
-  CHECK(reports.empty());  // what was not looked at is not missing
+  CHECK(reports.empty());  // a place that was not looked at is not missing
   bool called = false;
   registry.Rescan([&] { called = true; });
   CHECK(called);

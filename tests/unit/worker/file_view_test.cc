@@ -31,7 +31,7 @@ WorkerJob JobOver(const std::string& trusted) {
   return job;
 }
 
-/// A toolchain in trusted/, a user's files in user/, and a daemon that knows of nothing.
+/// A toolchain in trusted/, a user's files in user/, and a daemon without files.
 struct Scene {
   Scene() {
     directory.Write("trusted/cub/cub.cuh", "cub");

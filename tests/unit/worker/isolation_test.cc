@@ -46,7 +46,7 @@ struct Surroundings {
   bool leads_session = false;
 };
 
-/// What a child told that did this.
+/// Returns the report of a child process that ran the action.
 template <typename Told>
 Told InChild(const std::function<void(Told&)>& action) {
   void* shared =

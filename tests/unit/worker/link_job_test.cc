@@ -13,7 +13,7 @@ namespace {
 using cccl_cache::ArtifactKind;
 using cccl_cache::LinkInputType;
 
-/// An nvJitLink that notes what it is asked for.
+/// An nvJitLink that records its arguments.
 struct Fake {
   std::string calls;
   std::string fails;

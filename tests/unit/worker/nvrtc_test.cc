@@ -12,7 +12,7 @@ namespace {
 
 using cccl_cache::ArtifactKind;
 
-/// An NVRTC that notes what it is asked for.
+/// An NVRTC that records its arguments.
 struct Fake {
   std::string calls;
   std::string fails;

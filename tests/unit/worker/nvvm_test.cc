@@ -13,7 +13,7 @@ namespace {
 
 using cccl_cache::ArtifactKind;
 
-/// A libNVVM that notes what it is asked for.
+/// A libNVVM that records its arguments.
 struct Fake {
   std::string calls;  ///< "create add(m=M) lazy(l=L) compile(-a -b)"
   std::string fails;  ///< the call that does

@@ -22,7 +22,7 @@ namespace {
 
 constexpr size_t kMiB = 1u << 20;
 
-/// Writes what it is asked into the descriptor that comes along.
+/// Writes the request into the passed descriptor.
 class Writer final : public SpareWorker::Role {
  public:
   void Begin() override {}
