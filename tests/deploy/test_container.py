@@ -100,7 +100,7 @@ def by_the_pod(pods, node, uid, *arguments, input=None):
                           env={"PATH": PATH, **environment}, capture_output=True, text=True, check=False, timeout=PATIENCE)
 
 
-def test_a_pod_is_served_whoever_runs_in_it(daemon, pods, node):
+def test_a_pod_is_served_for_any_user_in_it(daemon, pods, node):
     outcomes = []
     for uid in (0, 1234):
         done = by_the_pod(pods, node, uid, "build", "-", "--arch", "sm_90", "-o", "/dev/null", "--json", input=PROGRAM)

@@ -38,7 +38,7 @@ def shared(make_daemon):
     return make_daemon("--socket-mode", "0666", roots=(PLACES.cuda13,)).start()
 
 
-def test_a_client_in_a_mount_namespace_of_its_own_gets_the_same_results(shared, directory, elsewhere):
+def test_a_client_in_another_mount_namespace_gets_the_same_results(shared, directory, elsewhere):
     tree(elsewhere.inside, value=ONE)
     tree(elsewhere.place, value=TWO)  # what the daemon would find under the same name
     built, cubin = elsewhere.build(shared)

@@ -117,7 +117,7 @@ def test_ltoir_of_a_newer_cuda_says_which_toolchain_links_it(make_daemon, direct
 
 
 @pytest.mark.parametrize("name", ["99.9", "deadbeef"])
-def test_an_unknown_toolchain_is_refused_with_those_that_there_are(fake, toolkit, name):
+def test_an_unknown_toolchain_is_refused_with_a_list_of_the_present_ones(fake, toolkit, name):
     done = fake.cli("build", "-", "--arch", "sm_90", "--toolchain", name, input=KERNEL, check=False)
     assert done.returncode == 4
     told = done.stderr.decode()

@@ -43,7 +43,7 @@ def test_a_daemon_that_caches_passes(make_daemon):
     assert (statistics["builds_total"], statistics["hits_total"]["memory"]) == (2, 1)
 
 
-def test_each_run_builds_a_program_of_its_own(fake):
+def test_each_run_builds_a_different_program(fake):
     for _ in range(2):
         assert doctor(fake.socket)[1]["build"]["verdict"] == "pass"
     assert fake.stats()["compiles_total"] == 2

@@ -171,7 +171,7 @@ def test_builds_that_run_meanwhile_are_right(shared):
 
 @pytest.mark.parametrize("arguments", [[], ["--all"], ["--all", "--yes", "--older-than", "1d"], ["12345"],
                                        ["--older-than", "soon"], ["--toolchain", "13"]])
-def test_a_filter_that_is_none_is_a_matter_of_usage(shared, arguments):
+def test_an_invalid_filter_is_a_usage_error(shared, arguments):
     assert run_cli("--socket", shared.socket, "evict", *arguments, check=False, cwd="/").returncode == 2
 
 

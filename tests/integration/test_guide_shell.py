@@ -49,7 +49,7 @@ def run(directory, toolkit):
     os.close(ended)
 
 
-def test_the_script_starts_a_daemon_where_there_is_none_and_uses_the_one_that_is_there(run, directory):
+def test_the_script_starts_a_daemon_or_uses_the_running_one(run, directory):
     assert sum(json.loads(run()).values()) == 0
     made = {path: path.read_bytes() for path in directory.glob("kernel.sm_*.cubin")}
     assert {path.name for path in made} == {"kernel.sm_80.cubin", "kernel.sm_90.cubin"}

@@ -29,7 +29,7 @@ def toolkit(release):
             for file in root.rglob("*") if file.is_file()}
 
 
-def test_the_daemon_has_a_toolchain_of_its_own_for_each_image(make_daemon, images):
+def test_the_daemon_has_a_separate_toolchain_for_each_image(make_daemon, images):
     daemon = make_daemon(roots=(str(images.place),))
     images.show(toolkit(ONE))
     daemon.start()

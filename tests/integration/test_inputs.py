@@ -28,7 +28,7 @@ def test_a_header_beside_the_source_is_part_of_the_key_and_never_stale(fake, dir
     assert ["two" in answer["log"] for answer in answers] == [False, True, True, False]
 
 
-def test_a_name_looked_up_in_vain_outside_is_noticed(fake, directory):
+def test_an_absent_name_outside_the_toolchain_is_noticed(fake, directory):
     """The header that is found in the toolchain today may be hidden tomorrow."""
     place = directory / "inc"
     place.mkdir()

@@ -304,7 +304,7 @@ def test_a_deposit_that_was_written_survives_the_daemon_killed(daemon):
     assert [each["key"] for each in listed(daemon)] == [key]
 
 
-def test_a_daemon_killed_right_after_a_publication_has_it_whole_or_not_at_all(daemon):
+def test_a_daemon_killed_right_after_a_publication_has_all_of_it_or_nothing(daemon):
     for number in range(10):
         contents = f"deposit {number}"
         deposit(daemon, str(number), contents)

@@ -44,7 +44,7 @@ def test_a_page_shows_options_and_examples_as_help_does():
     assert "--how audit|preload" in text and "--how audit|preload" in run_cli("help", "env").stdout.decode()
 
 
-def test_the_page_of_doctor_has_exit_codes_of_its_own():
+def test_the_page_of_doctor_lists_its_own_exit_codes():
     text = formatted(MAN / "man1/cccl-cache-cli-doctor.1")
     assert "1 a check failed" in text and "does not compile" not in text
 

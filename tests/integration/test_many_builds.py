@@ -102,7 +102,7 @@ def test_cancel_ends_one_compile_and_no_other(batch, daemon, toolkit):
     assert daemon.stats()["cancelled_total"] == 1
 
 
-def test_a_compile_error_is_an_answer_and_a_refusal_an_error_of_its_own_build(batch):
+def test_a_compile_error_is_a_reply_and_a_refusal_an_error_of_one_build(batch):
     batch.add("//fake: fail no\n", 1)
     batch.add("", 2, options=["--time=/tmp/x"])
     batch.add("", 3)
@@ -227,7 +227,7 @@ def test_builds_too_large_for_a_message_are_sent_and_answered_all_the_same(batch
     assert answers[0].contents == answers[2].contents != answers[1].contents
 
 
-def test_a_build_that_there_is_no_room_for_has_its_turn_when_there_is(make_daemon, toolkit):
+def test_a_build_without_room_runs_when_there_is_room(make_daemon, toolkit):
     # Each build of a stream counts as a call, and so does the stream.
     daemon = make_daemon(*JOBS, "--call-limit-per-uid", "4", roots=(toolkit.root,)).start()
     client = Client(daemon.socket)

@@ -109,7 +109,7 @@ def test_without_a_daemon_the_answer_says_so_and_later_it_is_asked_again(fake):
         assert "cccl_cached_builds_total" in get(url)[1]
 
 
-def test_requests_that_are_no_questions_end_neither_the_server_nor_others(fake):
+def test_invalid_requests_end_neither_the_server_nor_other_requests(fake):
     with metrics(fake, "--listen", "127.0.0.1:0") as url:
         host, port = re.fullmatch(r"http://(.*):(\d+)/metrics", url).groups()
         with pytest.raises(urllib.error.HTTPError) as unknown:
@@ -160,7 +160,7 @@ def exposed(daemon):
     return {re.match(r"[a-z_]+", line)[0] for line in text.splitlines() if not line.startswith("#")}
 
 
-def test_the_alert_rules_load_and_ask_for_metrics_that_there_are(make_daemon, directory):
+def test_the_alert_rules_load_and_use_existing_metrics(make_daemon, directory):
     (directory / "shelf").mkdir()
     fake = make_daemon("--remote-url", f"unix://{directory}/redis", "--shelf-path", str(directory / "shelf")).start()
     fake.build_json(KERNEL)

@@ -63,7 +63,7 @@ def test_a_node_waits_for_the_compile_of_another(make_node, redis, toolkit):
     assert toolkit.arrivals("held") == 1
 
 
-def test_a_node_waits_for_the_same_users_compile_with_headers_of_its_own(make_node, redis, toolkit, directory):
+def test_a_node_waits_for_the_same_users_compile_with_user_headers(make_node, redis, toolkit, directory):
     one, two = make_node("1", redis.url), make_node("2", redis.url)
     for node in (one, two):
         await_connected(node)
@@ -80,7 +80,7 @@ def test_a_node_waits_for_the_same_users_compile_with_headers_of_its_own(make_no
     assert toolkit.arrivals("held") == 1
 
 
-def test_the_lease_of_a_dead_node_ends_by_itself(make_node, redis, toolkit):
+def test_the_lease_of_a_dead_node_expires(make_node, redis, toolkit):
     one, two = make_node("1", redis.url), make_node("2", redis.url)
     for node in (one, two):
         await_connected(node)

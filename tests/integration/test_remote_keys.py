@@ -167,13 +167,13 @@ def test_a_public_key_comes_over_a_pipe(place):
     assert told("trust", "-", "--list", place / "list", input=key)["added"] == [key.split()[1]]
 
 
-def test_a_secret_key_is_not_put_into_a_list_nor_shown(place):
+def test_a_secret_key_is_neither_added_to_a_list_nor_shown(place):
     said = refused("trust", place / "one", "--list", place / "list")
     assert "secret" in said and (place / "one").read_text().split()[-1] not in said
     assert not (place / "list").exists()
 
 
-def test_a_wrong_line_is_named_and_no_list_is_changed(place):
+def test_a_wrong_line_is_named_and_the_lists_are_unchanged(place):
     (place / "list").write_text("# keys\ned25519 abc\n")
     for command in (("trust", place / "one.pub"), ("revoke", place / "one.pub"), ("keys",)):
         assert f"{place / 'list'}:2: " in refused(*command, "--list", place / "list")

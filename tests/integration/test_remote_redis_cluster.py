@@ -37,7 +37,7 @@ def write(node, cluster, source):
     return name, holder
 
 
-def test_an_entry_of_one_node_is_a_hit_of_another_whichever_master_has_it(two_nodes, cluster):
+def test_an_entry_of_one_node_is_a_hit_of_another_on_any_master(two_nodes, cluster):
     one, two = two_nodes
     for number in range(12):
         source = f"// {number}\n"

@@ -151,7 +151,7 @@ def test_eight_at_once_run_it_once(standin, fake):
     assert len(standin.runs()) == 2
 
 
-def test_of_two_processes_of_cuda_tile_under_run_the_second_runs_neither_tileiras_nor_ptxas(directory, fake):
+def test_under_run_a_second_cuda_tile_process_runs_neither_tileiras_nor_ptxas(directory, fake):
     def report(name, **environment):
         words = ["--socket", fake.socket, "--json", "run", "--report", "--", *PROGRAM, directory / name, "cubin"]
         done = run_cli(*map(str, words), environment={**variables(directory), **environment})

@@ -16,7 +16,7 @@ def verify(daemon, user=None):
     return done.returncode, json.loads(done.stdout)
 
 
-def test_a_store_without_damage_is_sound_and_stays_as_it_is(shared, place):
+def test_a_store_without_damage_is_sound_and_unchanged(shared, place):
     for number in NUMBERS:
         build(shared, number)
     holder = LeaseClient(shared, "kept")

@@ -168,7 +168,7 @@ def test_threads_that_want_one_build_at_once_share_its_loaded_code(deposit):
     assert cache._deposits._turns == {}
 
 
-def test_a_thread_after_a_failed_build_builds_by_itself():
+def test_a_thread_after_a_failed_build_builds_again():
     failed = []
 
     def fails_once(wrapper, *args, **kwargs):
@@ -235,7 +235,7 @@ class Hanging(Leases):
 
 @pytest.mark.parametrize("error", [
     TimeoutError("another caller holds the lease"), cccl_cache.Error("the daemon hangs", "unavailable")])
-def test_a_process_that_waited_in_vain_waits_briefly_until_the_daemon_answers(error):
+def test_after_a_timeout_a_process_waits_briefly_until_the_daemon_answers(error):
     leases = Hanging(error)
     cache = builds(leases, wait=120.0)
     for name in ("one", "two"):

@@ -99,7 +99,7 @@ def test_builtins_that_the_loader_would_prefer_are_refused(nvrtc, elsewhere):
     assert f"NVRTC's builtins come from {path}" in asked_by_a_process(nvrtc, f"/nowhere:{place}")
 
 
-def test_a_path_that_is_set_later_is_none_of_the_loaders(nvrtc, elsewhere, monkeypatch):
+def test_a_path_that_is_set_later_is_not_used_by_the_loader(nvrtc, elsewhere, monkeypatch):
     place, _ = elsewhere("others")
     before = nvrtc_builtins([nvrtc])
     monkeypatch.setenv("LD_LIBRARY_PATH", place)

@@ -108,7 +108,7 @@ def test_a_compile_that_fails_gives_the_lease_back_at_the_next_question(cache, l
     assert not leases.held.locked()
 
 
-def test_a_lease_ends_by_itself_after_the_limit(leases):
+def test_a_lease_expires_after_the_limit(leases):
     cache = ProgramCache(client=lambda: leases, compile_limit=0.0)
     assert cache.get("key") is None
     assert leases.held.acquire(timeout=60)
@@ -145,7 +145,7 @@ def test_a_program_waits_once_for_a_lease_that_another_holds(leases):
     assert not leases.kept
 
 
-def test_a_process_that_waited_in_vain_waits_briefly_until_the_daemon_answers(leases):
+def test_after_a_timeout_a_process_waits_briefly_until_the_daemon_answers(leases):
     leases.hangs = True
     cache = ProgramCache(client=lambda: leases, wait=120.0)
     assert cache.get("one") is cache.get("two") is None

@@ -160,7 +160,7 @@ def test_a_compile_that_this_release_does_not_know_is_left_to_the_process(client
     assert isinstance(code, ObjectCode)
 
 
-def test_a_failure_of_cuda_core_is_raised_as_it_is(client):
+def test_a_failure_of_cuda_core_is_raised_unchanged(client):
     with pytest.raises(ValueError, match="target_type"):
         cccl_cache.core.compile(KERNEL, "c++", "nothing", options=options(), client=client)
 

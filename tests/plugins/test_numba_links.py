@@ -247,12 +247,12 @@ def with_typing_of_its_own(numba):
     return function
 
 
-def test_an_object_with_typing_of_its_own_brings_code_all_the_same(numba):
+def test_an_object_with_its_own_typing_still_brings_code(numba):
     numba.cubin(kernel_of(with_typing_of_its_own(numba)), numba.types.float32[::1])
 
 
 @pytest.mark.parametrize("numba", [BACKENDS["numba-cuda"]], ids=["numba-cuda"], indirect=True)
-def test_an_object_with_typing_of_its_own_is_found_in_a_module(numba):
+def test_an_object_with_its_own_typing_is_found_in_a_module(numba):
     module = python_types.ModuleType("module")
     module.function = with_typing_of_its_own(numba)
 

@@ -73,7 +73,7 @@ def test_a_group_that_another_process_wrote_stays(place):
 
 
 @pytest.mark.parametrize("lost", ["f.ptx", "f.cubin", "f.json", "__grp__f.json"])
-def test_a_group_that_is_not_whole_is_none_and_is_completed(place, lost):
+def test_an_incomplete_group_is_a_miss_and_is_completed(place, lost):
     place.install("f.json", FILES)
     os.unlink(place.file(lost))
     assert place.group("f.json") is None
@@ -82,7 +82,7 @@ def test_a_group_that_is_not_whole_is_none_and_is_completed(place, lost):
 
 
 @pytest.mark.parametrize("torn", ["", "{", "[]", "{}", '{"child_paths": 1}', '{"child_paths": {}}'])
-def test_a_manifest_that_is_torn_is_none(place, torn):
+def test_a_torn_manifest_is_a_miss(place, torn):
     place.install("f.json", FILES)
     with open(place.manifest("f.json"), "w") as manifest:
         manifest.write(torn)

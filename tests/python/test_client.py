@@ -106,7 +106,7 @@ def test_a_failed_compile_is_reported_in_another_process_too(client):
     assert str(pickle.loads(pickle.dumps(told))) == str(told)
 
 
-def test_a_fallback_that_there_is_not_is_refused_with_those_that_there_are():
+def test_an_unknown_fallback_is_refused_with_a_list_of_the_known_ones():
     with pytest.raises(ValueError, match="'typo'.*'local' or 'error'"):
         cccl_cache.Client(fallback="typo")
 

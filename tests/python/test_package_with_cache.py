@@ -56,7 +56,7 @@ def test_without_a_daemon_it_can_be_imported_all_the_same(package, directory):
     assert told == "kernels.snap\n"
 
 
-def test_the_guide_shows_the_package_as_it_is():
+def test_the_guide_shows_the_actual_package():
     text = GUIDE.read_text()
     for name in ("setup.py", "scaled/__init__.py"):
         shown = (EXAMPLE / name).read_text().partition('"""\n')[2].lstrip("\n")

@@ -128,7 +128,7 @@ TEST_CASE("the status is that of a name in a directory, or of the descriptor its
   CHECK(same.stx_mnt_id == status.stx_mnt_id);
 }
 
-TEST_CASE("a symlink has a status of its own") {
+TEST_CASE("a symlink has its own status") {
   const TemporaryDirectory directory;
   REQUIRE(symlink("nowhere", (directory / "link").c_str()) == 0);
   struct statx status {};
@@ -242,7 +242,7 @@ TEST_CASE("a stamp is written with each thing that it is made of, and with the b
   CHECK(text.starts_with(boot + " "));
 }
 
-TEST_CASE("the stamp of a file that changed just now proves nothing yet") {
+TEST_CASE("the stamp of a file that has just changed proves nothing") {
   const TemporaryDirectory directory;
   directory.Write("file", "young");
   const auto stamp = StampReader().At(directory / "file");

@@ -38,7 +38,7 @@ TEST_CASE("a path through the user's own links leads to a path without any") {
   CHECK(found.path == root / "real/inner");
 }
 
-TEST_CASE("names that do not exist yet are appended to the path that was followed") {
+TEST_CASE("missing names are appended to the resolved path") {
   const TemporaryDirectory root;
   create_directories(root / "real");
   create_directory_symlink(root / "real", root / "link");

@@ -57,7 +57,7 @@ TEST_CASE("an answer that is there is seen") {
   CHECK(LeftOut(glance, sockets) == 0);
 }
 
-TEST_CASE("looks that are in vain are left out, the more the oftener, until one sees something") {
+TEST_CASE("fruitless looks become rarer, until one finds something") {
   const Sockets sockets;
   for (const int waits : {1, 3, 7, 15, 31, 63, 127, 255}) {
     INFO(waits << " waits in vain, the last with a look");
@@ -101,7 +101,7 @@ TEST_CASE("a descriptor is readable if it has bytes, or its peer has ended") {
   CHECK(WaitReadable(pipe.read.get(), kPatience));
 }
 
-TEST_CASE("a time that is over ends the wait") {
+TEST_CASE("an expired timeout ends the wait") {
   const Pipe pipe;
   CHECK_FALSE(WaitReadable(pipe.read.get(), milliseconds(1)));
   CHECK_FALSE(WaitReadable(pipe.read.get(), milliseconds(-1)));

@@ -9,7 +9,7 @@
 namespace cccl_cache::text_test {
 namespace {
 
-TEST_CASE("well-formed text stays as it is") {
+TEST_CASE("well-formed text is unchanged") {
   for (const char* text : {"", "plain", "\u00e9\u20ac", "\U0001F600 end"}) {
     CHECK(ToUtf8(text) == text);
   }

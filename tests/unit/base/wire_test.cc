@@ -98,7 +98,7 @@ TEST_CASE("a message inside another ends where it says, however much of it was r
   }
 }
 
-TEST_CASE("numbers may lie in bytes one after the other") {
+TEST_CASE("numbers may be packed") {
   const std::string bytes("\x0a\x03\x05\xac\x02", 5);
   const auto pieces = OneByOne(bytes);
   ProtoReader reader(pieces);

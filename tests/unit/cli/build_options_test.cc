@@ -63,7 +63,7 @@ TEST_CASE("a word after an option that can be repeated stays an argument") {
   CHECK(parsed.files == std::vector<std::string>{"a.cu", "b.cu"});
 }
 
-TEST_CASE("a kind, a priority or a fallback that there is not is named, with those there are") {
+TEST_CASE("an unknown kind, priority or fallback is named, with the known ones") {
   CHECK(Has(Parse({"--arch", "sm_90", "--emit", "elf"}).wrong, "\"elf\" is not one of cubin, ptx"));
   CHECK(Has(Parse({"--arch", "sm_90", "--fallback", "remote"}).wrong,
             "\"remote\" is not one of local, error"));
@@ -117,7 +117,7 @@ TEST_CASE("an error of the machine is no usage error") {
   CHECK(Listen([&] { return FailPlan(error, {}); }).exit_code == kOther);
 }
 
-TEST_CASE("the way to compile without a daemon is named where there is none, or a busy one") {
+TEST_CASE("a missing or busy daemon's error names the way to compile without it") {
   const Error none = {CCCL_CACHE_NO_DAEMON, "nobody listens"};
   const std::string hint = "nobody listens; --fallback local compiles without one";
   const auto errors = [&](const CompilePlan& plan, const CommonOptions& common) {
@@ -139,7 +139,7 @@ TEST_CASE("the way to compile without a daemon is named where there is none, or 
   CHECK_FALSE(Has(errors_of(busy, local), "--fallback"));
 }
 
-TEST_CASE("only --fallback local lets the client library compile by itself") {
+TEST_CASE("only --fallback local lets the client library compile locally") {
   const FreshLibrary fresh;
   Library().failures = {{"build_nvrtc", CCCL_CACHE_NO_DAEMON}};
   CompilePlan plan;

@@ -56,7 +56,7 @@ TEST_CASE("an architecture that is written otherwise is spelled out") {
         "--arch is written sm_90, or compute_90 for PTX alone");
 }
 
-TEST_CASE("of several architectures each has a build of its own") {
+TEST_CASE("each of several architectures is one build") {
   for (const Compiler compiler : {Compiler::kNvrtc, Compiler::kNvJitLink, Compiler::kNvvm}) {
     for (const char* several : {"sm_90,sm_80", "sm_90a,sm_100", "compute_90;compute_80", "80 90"}) {
       CHECK(FailureHint(For(compiler, several), kWrongArchitecture) ==
@@ -183,7 +183,7 @@ TEST_CASE("code that does not compile leaves the file alone and says the log, th
   CHECK(scene.Written() == "old");
 }
 
-TEST_CASE("where the command has no hint of its own, it says that of the library") {
+TEST_CASE("without its own hint the command prints the library's") {
   Scene scene;
   Library().result = {};
   Library().result.outcome = CCCL_CACHE_FAILED;

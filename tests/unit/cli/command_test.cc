@@ -132,7 +132,7 @@ TEST_CASE("where a compiler is called, an unknown option may be meant for it") {
   CHECK(Has(told, "(cccl-cache-cli build --help)"));
 }
 
-TEST_CASE("a word too many is named, a wrong value speaks for itself") {
+TEST_CASE("a superfluous argument is named, and a wrong value has its own error") {
   CHECK(Has(Told({"stats", "now"}), "stats takes no argument now here ("));
   CHECK(Has(Told({"build", "a.cu", "b.cu", "--arch", "sm_90"}), "b.cu here: it compiles one FILE"));
   CHECK(Has(Told({"build", "k.cu", "--arch", "sm_90", "--emit", "elf"}),

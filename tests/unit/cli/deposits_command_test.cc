@@ -31,7 +31,7 @@ TEST_CASE("deposits list has a line for each, with the group where there is one"
   CHECK(Has(text, "  6  org.example.b  group 7\n"));
 }
 
-TEST_CASE("deposits list says that there are none, in JSON by an empty list") {
+TEST_CASE("an empty deposits list is a sentence, and in JSON an empty list") {
   const FreshLibrary fresh;
   CHECK(RunCommand({"deposits", "list"}).output == "no deposits\n");
   CHECK(RunCommand({"deposits", "list"}, {.json = true}).output ==

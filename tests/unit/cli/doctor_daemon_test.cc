@@ -130,7 +130,7 @@ TEST_CASE("toolchains are listed, with a warning about those that are not used")
   CHECK(Has(CheckToolchains(scene.patient).seen, "/opt/cuda: others can write it"));
 }
 
-TEST_CASE("no toolchain is a failure and skips the test build; one not known yet is neither") {
+TEST_CASE("no toolchain is a failure and skips the test build; an unfinished scan does neither") {
   Scene scene;
   Library().toolchains.clear();
   CHECK(scene.Build().verdict == CheckVerdict::kSkipped);

@@ -158,7 +158,7 @@ TEST_CASE("times for scripts are UTC with milliseconds, and empty where there ar
   CHECK(Has(Told(answer, {.json = true}).output, "\"since\": \"1970-01-01T00:00:00.007Z\""));
 }
 
-TEST_CASE("a reason appears once: in the sentence, or on a line of its own") {
+TEST_CASE("a reason appears once: in the sentence, or on a separate line") {
   Explanation answer{.verdict = "differs"};
   answer.reason = "compared with nothing";
   answer.verdict = "hit";

@@ -164,7 +164,7 @@ TEST_CASE("a link stays, and its target is replaced") {
   CHECK(Contents(target) == "new");
 }
 
-TEST_CASE("a link that leads nowhere yet stays, and its target is made") {
+TEST_CASE("a dangling link stays, and its target is made") {
   const cccl_cache::daemon::TemporaryDirectory directory;
   const std::string link = directory / "link";
   std::filesystem::create_symlink("second", link);

@@ -25,7 +25,7 @@ std::string TextOf(const std::string& file) {
   return found == pages.end() ? "" : found->text;
 }
 
-TEST_CASE("troff shows text as it is: hyphens, backslashes, quotes, and dots that begin a line") {
+TEST_CASE("troff shows hyphens, backslashes, quotes and leading dots unchanged") {
   CHECK(TroffText("--emit") == "\\-\\-emit");
   CHECK(TroffText("a\\n") == "a\\en");
   CHECK(TroffText(".so /etc/passwd") == "\\&.so /etc/passwd");

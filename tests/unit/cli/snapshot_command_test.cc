@@ -189,7 +189,7 @@ TEST_CASE("a text that is no moment is not taken for one") {
   }
 }
 
-TEST_CASE("a time that is none is refused with examples") {
+TEST_CASE("an invalid time is refused with examples") {
   SnapshotOptions options;
   const std::string wrong = Parse({"f", "--after", "soon"}, &options);
   CHECK(wrong.find("\"soon\" is no time: give 2026-05-04") != std::string::npos);

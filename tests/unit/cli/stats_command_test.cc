@@ -178,7 +178,7 @@ TEST_CASE("as OpenMetrics the parts of a histogram are one family, and users are
             "cccl_cached_c_seconds_bucket{kind=\"b\",le=\"+Inf\"} 1\n"));
 }
 
-TEST_CASE("a gauge that a total is named after keeps a name of its own") {
+TEST_CASE("a gauge and the total named after it have different names") {
   const std::string text =
       Formatted(OpenMetrics, {{"leases", "", 1, true}, {"leases_total", "", 5}});
   CHECK(Has(text, "# TYPE cccl_cached_leases_current gauge\ncccl_cached_leases_current 1\n"));

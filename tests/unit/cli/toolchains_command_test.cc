@@ -41,7 +41,7 @@ TEST_CASE(
         "not used: /opt/cuda: others can write it\n");
 }
 
-TEST_CASE("toolchains reports that there is none, and the rejected ones") {
+TEST_CASE("without a toolchain the command says so and lists the rejected ones") {
   const Scene scene;
   Library().toolchains.clear();
   CHECK(RunCommand({"toolchains"}).output ==

@@ -161,7 +161,7 @@ TEST_CASE("a socket in a directory that others can write is not trusted") {
   CHECK(none.error().message.find(places.systems.directory()) != std::string::npos);
 }
 
-TEST_CASE("nor one below a directory that others can write, unless that is sticky") {
+TEST_CASE("a path below a directory that others can write is refused, unless that is sticky") {
   Fixture places;
   REQUIRE(chmod((places.root / "user").c_str(), 0777) == 0);
   CHECK(*FindSocket(places.search) == places.systems.path());

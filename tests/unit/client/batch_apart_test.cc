@@ -29,7 +29,7 @@ std::string TakeUpload(grpc::ServerReader<v1::UploadChunk>* reader, v1::UploadRe
 
 }  // namespace
 
-TEST_CASE("an answer that is too large for a message is fetched by a call of its own") {
+TEST_CASE("a reply that is too large for a message is fetched by a separate call") {
   const std::string contents = SomeBytes(3'000'000);
   StandInAnswers answers;
   answers.many = [&](auto*, Many* stream) {
@@ -73,7 +73,7 @@ TEST_CASE("an answer that is too large for a message is fetched by a call of its
   CHECK(whole == 20);
 }
 
-TEST_CASE("a build with files that the daemon can't open sends them over a call of its own") {
+TEST_CASE("a build with files that the daemon can't open sends them over a separate call") {
   const TemporaryDirectory files;
   const std::string header = files.Write("a.h", "what the header says");
   StandInAnswers answers;

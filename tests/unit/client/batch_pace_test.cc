@@ -132,7 +132,7 @@ TEST_CASE("builds that the daemon has no room for are asked again when it said")
   CHECK(refused == 9);
 }
 
-TEST_CASE("a build that there is never room for ends at its own deadline, and says why") {
+TEST_CASE("a build that never gets room ends at its own deadline, with the reason") {
   StandInAnswers answers;
   answers.many = [&](auto*, Many* stream) {
     v1::BuildManyRequest request;

@@ -50,7 +50,7 @@ v1::BuildManyReply Log(uint64_t tag, const std::string& log) {
 
 }  // namespace
 
-TEST_CASE("builds are asked for one after the other, under their numbers") {
+TEST_CASE("builds are requested one after the other, with their numbers") {
   Scene scene;
   CHECK(scene.stream.Next() == nullptr);
   scene.Ask(1);

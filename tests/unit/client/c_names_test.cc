@@ -20,7 +20,7 @@ std::set<std::string> Names(const char* (*name)(Value), int first, int last) {
 
 }  // namespace
 
-TEST_CASE("each value of an enumeration has a name of its own, and none is unknown") {
+TEST_CASE("each value of an enumeration has a different name, and none is unknown") {
   const auto statuses = Names(cccl_cache_status_name, CCCL_CACHE_OK, CCCL_CACHE_NOT_CACHED);
   CHECK(statuses.size() == CCCL_CACHE_NOT_CACHED + 1);
   CHECK(statuses.count("unknown") == 0);

@@ -218,7 +218,7 @@ TEST_CASE("threads that share a client get each its own answer") {
   CHECK(right == 400);
 }
 
-TEST_CASE("a forked child uses the client on a connection of its own") {
+TEST_CASE("a forked child uses the client on another connection") {
   const TemporaryDirectory directory;
   StandInDaemon daemon(directory / "socket", Hits());
   auto client = Client::Open({.socket = daemon.socket(), .fallback = CCCL_CACHE_FALLBACK_ERROR});

@@ -159,7 +159,7 @@ TEST_CASE("a connection closed before the server's settings means overloaded, an
   CHECK(closing.connections() < 50);
 }
 
-TEST_CASE("a server that speaks no gRPC is named as such") {
+TEST_CASE("the error names a server that does not speak gRPC") {
   const TemporaryDirectory directory;
   const ScriptedServer web(directory / "socket", [](int fd, int) {
     ScriptedServer::Say(fd, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");

@@ -8,7 +8,7 @@ namespace deposits_test {
 
 using cccl_cache::FindGroup;
 
-TEST_CASE("a group is found by its name, and a number is taken as it is") {
+TEST_CASE("a group is found by its name; a number is used directly") {
   CHECK(*FindGroup("root") == 0);
   CHECK(*FindGroup("12345678") == 12345678);
   CHECK(*FindGroup("4294967295") == UINT32_MAX);

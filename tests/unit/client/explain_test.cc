@@ -117,7 +117,7 @@ TEST_CASE("explain --json has the fields that docs/guide-shell.md names") {
             "\"verdict\": \"differs\""));
 }
 
-TEST_CASE("each verdict has a sentence of its own") {
+TEST_CASE("each verdict has a different sentence") {
   Fixture cli;
   cli.reply.Clear();
   cli.reply.set_reason("the reason");

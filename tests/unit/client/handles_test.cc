@@ -24,7 +24,7 @@ TEST_CASE("a handle leads to its object until it is destroyed, and to no other f
   CHECK(table.Add(std::make_unique<int>(3)) != first);
 }
 
-TEST_CASE("a handle of another library never counts as one of the table") {
+TEST_CASE("a handle of another library is never taken for one of the table") {
   static constinit Table table;
   int elsewhere = 0;
   Handle own = table.Add(std::make_unique<int>(1));

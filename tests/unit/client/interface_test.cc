@@ -339,7 +339,7 @@ TEST_CASE("the daemon is asked for its health, toolchains and limits") {
 }
 
 TEST_CASE(
-    "a time that is too long for the C interface is the longest that there is, not a short one") {
+    "a timeout that is too long for the C interface becomes the longest one, not a short one") {
   using cccl_cache::c::Milliseconds;
   CHECK(Milliseconds(std::chrono::hours(24 * 365)) == CCCL_CACHE_NO_TIMEOUT - 1);
   CHECK(Milliseconds(std::chrono::milliseconds(-1)) == 0);

@@ -131,7 +131,7 @@ TEST_CASE("a process that wants to ask each time does") {
   CHECK(client->info().process_hits == 0);
 }
 
-TEST_CASE("a size in the environment that is none is refused by name") {
+TEST_CASE("an invalid size in the environment is refused by name") {
   for (const char* wrong : {"", "lots", "12k", "-1"}) {
     setenv("CCCL_CACHE_PROCESS_BYTES", wrong, 1);
     const auto client = Client::Open("/nowhere");

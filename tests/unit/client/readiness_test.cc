@@ -67,7 +67,7 @@ TEST_CASE("the descriptor is readable when a watched socket has something to be 
   CHECK_FALSE(watched.Ready());
 }
 
-TEST_CASE("room to write counts only as long as it is asked for") {
+TEST_CASE("room to write is reported only while it is requested") {
   Scene scene;
   scene.readiness->Watch(scene.sockets[0], true);
   CHECK(scene.Ready());
@@ -91,7 +91,7 @@ TEST_CASE("a moment makes it readable from then on, until there is another or no
   CHECK_FALSE(scene.Ready());
 }
 
-TEST_CASE("a waiter continues when a socket is ready, or when the time is over") {
+TEST_CASE("a waiter continues when a socket is ready, or after the timeout") {
   Scene scene;
   scene.readiness->Wait(Deadline::After(std::chrono::milliseconds(0)));
   scene.readiness->Watch(scene.sockets[0], false);
@@ -101,7 +101,7 @@ TEST_CASE("a waiter continues when a socket is ready, or when the time is over")
   CHECK_FALSE(later.Passed());
 }
 
-TEST_CASE("a set is replaced by another if the program took its number for a file of its own") {
+TEST_CASE("a set is replaced if the program has reused its descriptor number") {
   Scene scene;
   scene.readiness->Watch(scene.sockets[0], false);
   const int number = scene.readiness->fd();
@@ -119,7 +119,7 @@ TEST_CASE("a set is replaced by another if the program took its number for a fil
   CHECK(close(number) == 0);  // it was left open
 }
 
-TEST_CASE("a timer is not set if the program took its number for a file of its own") {
+TEST_CASE("a timer is not set if the program has reused its descriptor number") {
   Scene scene;
   const int own = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
   const int number = OtherTimer(own);

@@ -176,7 +176,7 @@ TEST_CASE(
   CHECK(memory.statistics().entries == 1);
 }
 
-TEST_CASE("the answer longest unused goes when there is no room for all") {
+TEST_CASE("the least recently used reply is evicted when there is no room for all") {
   const std::string cubin(20'000, 'c');
   ResultCache memory(100'000);
   for (const char* source : {"a", "b", "c", "d"}) Keep(memory, {.source = source}, Answer(cubin));

@@ -150,7 +150,7 @@ TEST_CASE("a delta needs a snapshot, and another file is refused before the daem
   CHECK(scene.messages == 0);
 }
 
-TEST_CASE("a file that is no snapshot is neither inserted, listed nor verified") {
+TEST_CASE("a file that is not a snapshot is neither inserted, listed nor verified") {
   Scene scene;
   REQUIRE(write(scene.fd, "no snapshot", 11) == 11);
   CHECK(scene.client->snapshots().Insert(scene.fd).error().status == CCCL_CACHE_INVALID_REQUEST);
@@ -160,7 +160,7 @@ TEST_CASE("a file that is no snapshot is neither inserted, listed nor verified")
   CHECK_FALSE(cccl_cache::VerifySnapshot(scene.fd).ok());
 }
 
-TEST_CASE("a time that is longer than can be said is long, and one that is over is none") {
+TEST_CASE("a timeout beyond the range becomes the longest one, and an expired one becomes zero") {
   Scene scene;
   const auto in_a_day = std::chrono::system_clock::now() + std::chrono::hours(24);
   const std::chrono::milliseconds beyond((int64_t{1} << 32) + 1);

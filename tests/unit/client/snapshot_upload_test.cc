@@ -100,7 +100,7 @@ TEST_CASE("the answer is one summary") {
   CHECK_FALSE(upload.Take(Received(reply)));
 }
 
-TEST_CASE("a summary that is damaged is none") {
+TEST_CASE("a damaged summary is refused") {
   const Scene scene("");
   SnapshotUpload upload(scene.fd, 0);
   CHECK_FALSE(upload.Take(Received(std::string("\x0a\x02\x08\x80", 4))));

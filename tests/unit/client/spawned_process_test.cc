@@ -103,7 +103,7 @@ TEST_CASE("the child's end has its exit status or its signal") {
   CHECK(dies.process->End() == "an earlier end");
 }
 
-TEST_CASE("the child has a process group of its own, and no signal is blocked in it") {
+TEST_CASE("the child has its own process group and blocks no signal") {
   sigset_t blocked;
   sigset_t before;
   sigemptyset(&blocked);

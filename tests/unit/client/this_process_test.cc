@@ -96,7 +96,7 @@ TEST_CASE("a build that names no priority gets that of the environment, or a nor
   CHECK(*PriorityOf(With(CCCL_CACHE_PRIORITY_INTERACTIVE)) == BuildPriority::kInteractive);
 }
 
-TEST_CASE("a priority that there is not is refused, and in the environment a normal one") {
+TEST_CASE("an unknown priority is refused; in the environment it means normal") {
   const auto unknown = PriorityOf(With(static_cast<cccl_cache_priority>(4)));
   REQUIRE_FALSE(unknown.ok());
   CHECK(unknown.error().status == CCCL_CACHE_INVALID_REQUEST);

@@ -111,7 +111,8 @@ TEST_CASE("without a listener a daemon is awaited only if it answered a moment a
   CHECK(pace.was_there(kStart + 29s));
 }
 
-TEST_CASE("a daemon that said when to come again is not asked before, whoever else is answered") {
+TEST_CASE(
+    "a daemon that named a retry time is not asked before it, whichever other call is answered") {
   Backoff pace;
   pace.Postponed(kStart, 200ms);
   pace.Postponed(kStart, 100ms);

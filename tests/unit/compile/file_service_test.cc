@@ -63,7 +63,7 @@ TEST_CASE("a worker that asks nothing costs no thread, and its end is the end of
   CHECK(scene.service->Close());
 }
 
-TEST_CASE("the first question and those after it are answered without the session") {
+TEST_CASE("all questions, from the first on, are answered without the session") {
   Scene scene;
   scene.files->AddFile("/cccl-root-0/a.h", "one");
   scene.files->AddFile("/cccl-root-0/b.h", "two");
@@ -91,7 +91,7 @@ TEST_CASE("an error of the files comes to the session, for which the worker must
   CHECK(scene.service->error()->message == error->message);
 }
 
-TEST_CASE("a question that hangs is left behind when the job is over") {
+TEST_CASE("a hung question is abandoned at the end of the job") {
   Scene scene;
   scene.files->HangAt("/cccl-root-0/a.h");
   scene.Ask("/cccl-root-0/a.h");
@@ -190,7 +190,7 @@ TEST_CASE("a worker that takes more bytes than any compile reads is ended") {
   CHECK_THAT(error.message, Contains("1024 MiB"));
 }
 
-TEST_CASE("a name that is no question ends the worker unasked") {
+TEST_CASE("an invalid name ends the worker without a question") {
   for (const char* name : {"a.h", "/a//b", "/a/./b", "/a/"}) {
     Worker worker;
     CHECK_FALSE(worker.Ask(name));

@@ -89,7 +89,7 @@ TEST_CASE("NVRTC compiles with headers that exist only in the daemon") {
   CHECK_THAT(Outcome(output), Contains("4711"));
 }
 
-TEST_CASE("NVRTC finds the same files by questions as by itself") {
+TEST_CASE("NVRTC finds the same files by questions as by its own look-ups") {
   RealNvrtc nvrtc;
   Tree tree;
   SECTION("#include_next") {
@@ -214,7 +214,7 @@ TEST_CASE("a program that includes itself, or a name of an inline header, is as 
              Contains(beside ? "4712" : "cannot open source file"));
 }
 
-TEST_CASE("a program that is included by its own name counts as raw for #pragma once") {
+TEST_CASE("#pragma once treats a program that is included by its own name as raw NVRTC does") {
   RealNvrtc nvrtc;
   Tree tree;
   const std::string body =

@@ -138,7 +138,7 @@ TEST_CASE("an answer comes back as it was sent") {
   CHECK(DecodeFileAnswer(Answer(FileKind::kFile, 1, 0, "")).ok());
 }
 
-TEST_CASE("an answer that contradicts itself is none") {
+TEST_CASE("a contradictory answer is refused") {
   const std::string bad[] = {"",
                              Answer(FileKind::kFile, 7, 4, "tex"),
                              Answer(FileKind::kFile, 7, 4, "text!"),

@@ -85,7 +85,7 @@ const CompileJob kNvrtcJob = JobOf(cccl_cache::NvrtcProgram{.name_expressions = 
 const CompileJob kLinkJob = JobOf(cccl_cache::LinkProgram{});
 const CompileJob kNvvmJob = JobOf(cccl_cache::NvvmProgram{});
 
-TEST_CASE("each compiler has outputs of its own kinds only") {
+TEST_CASE("each compiler has only outputs of its kinds") {
   CHECK(CheckReply(kNvrtcJob, Made(ArtifactKind::kLtoIr)));
   CHECK(CheckReply(kLinkJob, Made(ArtifactKind::kCubin)));
   CHECK(CheckReply(kLinkJob, Made(ArtifactKind::kPtx)));

@@ -146,7 +146,7 @@ TEST_CASE("a file outside the toolchain is for the job's files to answer") {
   CHECK(scene.others->asked == names);
 }
 
-TEST_CASE("a FIFO or an oversized file in the toolchain neither hangs nor fills the memory") {
+TEST_CASE("a FIFO in the toolchain does not hang, and an oversized file does not fill the memory") {
   const Scene scene;
   REQUIRE(mkfifo((scene.headers + "/fifo").c_str(), 0644) == 0);
   Scene::Write(scene.headers + "/huge", "");
@@ -156,7 +156,7 @@ TEST_CASE("a FIFO or an oversized file in the toolchain neither hangs nor fills 
   CHECK_FALSE(files.Ask("/cccl-root-1/huge").ok());
 }
 
-TEST_CASE("a job without files of its own has the toolchain's alone") {
+TEST_CASE("a job without files has only the toolchain's") {
   Scene scene;
   scene.others = nullptr;
   ToolchainFiles files = scene.Files();

@@ -56,7 +56,7 @@ ErrorCode CodeOf(SessionEnd end) {
   return output.error().code;
 }
 
-TEST_CASE("each way to end a worker is an error of its own") {
+TEST_CASE("each way to end a worker is a different error") {
   CHECK(CodeOf(EndBy(Cause::kStopped)) == ErrorCode::kCancelled);
   CHECK(CodeOf(EndBy(Cause::kDeadline)) == ErrorCode::kTimedOut);
   SessionEnd bad_reply = EndBy(Cause::kBadReply);

@@ -377,7 +377,7 @@ TEST_CASE("a process that still has a sealed header open for writing can't chang
         (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL));
 }
 
-TEST_CASE("a header that something may still write to is none") {
+TEST_CASE("a precompiled header that something may still write is refused") {
   PchDraft draft = Make();
   Write(draft, "parsed");
   void* const mapped = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, draft.fd(), 0);

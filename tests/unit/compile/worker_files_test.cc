@@ -98,7 +98,7 @@ TEST_CASE("large files arrive whole, whatever packets they come in") {
   CHECK_THAT(ptx, Contains("xend"));
 }
 
-TEST_CASE("an error about a file is the job's error, as it is") {
+TEST_CASE("an error about a file is the job's error, unchanged") {
   Scene scene;
   for (const ErrorCode code :
        {ErrorCode::kFilesNeeded, ErrorCode::kDenied, ErrorCode::kUnavailable}) {

@@ -109,7 +109,7 @@ TEST_CASE("an answer that is still in the socket when its worker is dead is read
   CHECK(end.payload->size() == kMaxReply);
 }
 
-TEST_CASE("half an answer is none") {
+TEST_CASE("half a reply is refused") {
   Stage stage;
   stage.SaySpawned();
   stage.Write(EncodeFrameHeader(8) + "half");
@@ -248,7 +248,7 @@ TEST_CASE("a refused file ends the worker, whatever else it says") {
   CHECK_FALSE(end.files_in_use);
 }
 
-TEST_CASE("nothing is asked of the files once the session is over") {
+TEST_CASE("the files are not asked after the end of the session") {
   Stage stage;
   Questions questions;
   stage.SaySpawned();

@@ -81,7 +81,7 @@ TEST_CASE("a zygote killed during a job takes its worker along, and a fresh one 
   CHECK(ChildrenOf().size() == 1);
 }
 
-TEST_CASE("a zygote is replaced after so many forks") {
+TEST_CASE("a zygote is replaced after the maximum number of forks") {
   CompileFixture fixture({.forks_per_zygote = 3});
   for (int job = 0; job < 7; ++job) CHECK(fixture.Compile("").ok());
   CHECK(fixture.toolkit->loads() == 3);
@@ -125,7 +125,7 @@ constexpr uid_t kMallory = 1001;
 constexpr uid_t kAnn = 1002;
 
 TEST_CASE(
-    "a user that crashed a compile has zygotes of its own, and its next crashes cost others "
+    "a user that crashed a compile gets separate zygotes, and its next crashes cost others "
     "nothing") {
   CompileFixture fixture;
   CHECK_FALSE(CompilesFor(fixture, kMallory, "//fake: crash"));

@@ -36,7 +36,7 @@ TEST_CASE("the system service serves the node as an unprivileged user") {
   CHECK(DefaultConfigFile(service) == "/etc/other/config.toml");
 }
 
-TEST_CASE("a user gets places of his own") {
+TEST_CASE("a user gets separate places") {
   Surroundings user;
   user.uid = 1000;
   user.processors = 12;

@@ -22,7 +22,7 @@ TEST_CASE("every setting has one name in each source") {
   CHECK(FindSetting("Socket_mode") == nullptr);
 }
 
-TEST_CASE("each setting changes a value of its own") {
+TEST_CASE("each setting changes a different value") {
   for (const Setting& setting : Settings()) {
     INFO(setting.name);
     Configuration changed;

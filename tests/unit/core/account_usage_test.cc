@@ -47,7 +47,7 @@ TEST_CASE("containers that would hold more than a half together make room among 
   CHECK(usage.MustGiveWay(kAlice, 20) == 1001);
 }
 
-TEST_CASE("a uid counts as itself until its account is known") {
+TEST_CASE("a uid is its own account until its account is known") {
   std::map<uid_t, Account> known;
   AccountUsage usage({.per_account = 100, .in_all = 150}, [&](uid_t uid) {
     const auto found = known.find(uid);

@@ -107,7 +107,7 @@ TEST_CASE("files that hang end the build, and the error names the files") {
   hang->End();
 }
 
-TEST_CASE("a caller that sends its files is not held up by a disk that hangs, nor holds one up") {
+TEST_CASE("a hung disk does not delay a caller that sends its files, nor the reverse") {
   const auto disk = std::make_shared<Stall>();
   const auto caller = std::make_shared<Stall>();
   Scene scene;

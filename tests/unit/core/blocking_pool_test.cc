@@ -159,7 +159,7 @@ TEST_CASE("threads without work end with the owner, which does not wait for them
   CHECK(ended.Wait(1));
 }
 
-TEST_CASE("a thread without work ends when its time is over") {
+TEST_CASE("an idle thread ends after its timeout") {
   EndedThreads ended;
   BlockingPool checks({.idle_time = std::chrono::milliseconds(1)});
   REQUIRE(checks.Add(Account(1), {[&] { ended.Note(); }, [] {}, NeverLate}));

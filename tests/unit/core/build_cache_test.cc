@@ -136,7 +136,7 @@ TEST_CASE("without own entries all users get the shared ones") {
   CHECK(cache.WhereIs(Sha256("none"), kAlice) == std::nullopt);
 }
 
-TEST_CASE("the disk counts as an artifact's place only if the entry can be read") {
+TEST_CASE("the disk is an artifact's tier only if the entry can be read") {
   Scene scene;
   scene.lower.Put(kKey, nullptr);  // there by its key, but it does not verify
   CHECK(scene.cache.WhereIs(kKey, kAlice) == std::nullopt);
@@ -235,7 +235,7 @@ TEST_CASE("the files of a failure count as bytes of the user that it is remember
   CHECK_FALSE(remembered(0));
 }
 
-TEST_CASE("all that a worker says of a failure counts as bytes of the user, lowered names too") {
+TEST_CASE("a failure's log and lowered names are charged to the user") {
   Scene scene;
   auto artifact = std::make_shared<Artifact>();
   artifact->lowered_names = {{"f<int>", std::string(16 << 20, 'x')}};
@@ -295,7 +295,7 @@ TEST_CASE("that a program may show paths is remembered of that program and user 
   CHECK_FALSE(scene.cache.MayShowPaths(*PlanWithDirectory("b", "/here"), kAlice, nullptr));
 }
 
-TEST_CASE("a closure that is known to show paths says so for whoever it is true") {
+TEST_CASE("a closure that is known to show paths does so for all users for whom it is true") {
   Scene scene;
   const KnownClosure shows{OneFile(), true};
   const KnownClosure does_not{OneFile(), false};

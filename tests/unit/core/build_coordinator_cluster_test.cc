@@ -140,7 +140,7 @@ TEST_CASE("an answer that comes while the build is compiled ends the compile") {
   CHECK(node.bench.compiler.WaitUntilCancelled(1));
 }
 
-TEST_CASE("a program with headers of its own is found by their contents, with two questions") {
+TEST_CASE("a program with its own headers is found by their contents, in two queries") {
   FakeCluster cluster;
   CompileElsewhere(cluster, "a", IncludesLocal, "one");
   Node node(cluster, IncludesLocal);

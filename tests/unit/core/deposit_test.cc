@@ -52,7 +52,7 @@ TEST_CASE("a deposit's record comes back as it was") {
   CHECK(back->used == Record().used);
 }
 
-TEST_CASE("a deposit under another key, cut, lengthened or with any bit flipped is none") {
+TEST_CASE("a deposit under another key, cut, lengthened or with any bit flipped is refused") {
   const std::string contents = EncodeDepositContents(Record().key, "contents");
   const std::string record = EncodeDepositRecord(Record());
   CHECK(DecodeDepositContents(Sha256("another"), contents) == nullptr);

@@ -475,7 +475,7 @@ TEST_CASE("a deposit above the shared limit stays on its node") {
   CHECK(nodes.entries().size() == 1);
 }
 
-TEST_CASE("a deposit for one shared group is none for another, nor for one of the same number") {
+TEST_CASE("a deposit for one shared group is not found for another, even of the same number") {
   testing::FakeCluster nodes;
   DepositElsewhere(nodes, OfGroup(7, "a"), "bytes", {{7, "lab"}});
   Node other(nodes, {{7, "office"}, {9, "lab"}});

@@ -121,7 +121,7 @@ TEST_CASE("an added or removed directory is reported, and those after it are not
             {DifferenceField::kDirectory, "number 3", "/cuda/include/", "/cuda/other/"}});
 }
 
-TEST_CASE("so many directories that aligning them takes long are compared by number") {
+TEST_CASE("too many directories to align are compared by number") {
   PastBuild was = Kernel();
   for (int i = 0; i < 200; ++i) {
     was.directories.push_back({std::to_string(i), i % 2 == 0 ? "outside" : "toolchain 0", ""});

@@ -65,7 +65,7 @@ TEST_CASE("one user's many failures push out none of another's") {
   CHECK(memory.Find(Key(kAlice, 999)) == 999);
 }
 
-TEST_CASE("when all is full, whoever has most makes room") {
+TEST_CASE("when the cache is full, the account with the most bytes makes room") {
   ExpiringCache<int> memory(std::chrono::seconds(60), kCapacity, Never);
   const uid_t heavy_users = ExpiringCache<int>::kShares - 1;
   for (uid_t uid = 0; uid < heavy_users; ++uid) {

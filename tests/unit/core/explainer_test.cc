@@ -388,7 +388,7 @@ TEST_CASE("a question is dropped when its caller leaves, and does not delay the 
   CHECK(bench.Count(Counter::kCancelled) == 0);
 }
 
-TEST_CASE("a question counts as no build, no hit and no miss") {
+TEST_CASE("an explain request counts as no build, no hit and no miss") {
   CoordinatorBench bench(SourceAsOutput);
   bench.BuildOne("a");
   const auto counts = [&] {
@@ -404,7 +404,7 @@ TEST_CASE("a question counts as no build, no hit and no miss") {
   CHECK(counts() == before);
 }
 
-TEST_CASE("without other nodes an explanation says that there is no such tier") {
+TEST_CASE("without other nodes an explanation reports the tier as not configured") {
   CoordinatorBench bench(SourceAsOutput);
   CHECK(Explain(bench, "a").tiers.back().tier == TierName::kRemote);
   CHECK(Explain(bench, "a").tiers.back().finding == TierFinding::kNotConfigured);

@@ -39,7 +39,7 @@ TEST_CASE("a caller's file has the sent contents") {
   CHECK_FALSE(caller.exchange->failed());
 }
 
-TEST_CASE("a name that lies nowhere is absent, unasked") {
+TEST_CASE("a name under an empty root is absent, without a question") {
   AnsweringCaller caller;
   const auto files = caller.exchange->Open({.roots = {""}, .working_directory = ""});
   CHECK(files->Read({0, "a.h"})->seen.kind == FileKind::kAbsent);
@@ -117,7 +117,7 @@ TEST_CASE("nothing is kept for the overflow uid") {
   CHECK_FALSE(caller.sent->WasSent(65534, Sha256("text")));
 }
 
-TEST_CASE("a file that the caller does not send is an error of its own") {
+TEST_CASE("a file that the caller does not send is a separate error") {
   AnsweringCaller caller;
   caller.refused = {{"/p/include/a.h", "Permission denied"}};
   const auto read = caller.exchange->Open(DirectoriesIn("/p"))->Read({1, "a.h"});

@@ -64,7 +64,7 @@ TEST_CASE("the same text under a name of CCCL's is another file") {
   CHECK(scene.Shows(kAlice, kLine, "a.h"));
 }
 
-TEST_CASE("no user's file is known of another user's builds, nor of the overflow uid's") {
+TEST_CASE("a file's traits are kept neither across users nor for the overflow uid") {
   Scene scene;
   CHECK(scene.Shows(kAlice, kShows));
   CHECK_FALSE(scene.Shows(kBob, kPlain));

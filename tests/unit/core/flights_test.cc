@@ -106,8 +106,7 @@ FakeCompiler::Behaviour AsksFor(const std::string& name) {
   };
 }
 
-TEST_CASE(
-    "a second caller of a build that is being compiled waits for that compile, whoever it is") {
+TEST_CASE("a second caller of a running compile waits for it, whichever user it is") {
   Scene scene;
   scene.compiler.Shut();
   scene.Join("a");

@@ -332,7 +332,7 @@ TEST_CASE("LTO-IR without a preamble is compared by its bytes, whatever it links
   CHECK(scene.bench.Count(Counter::kShadowMismatches) == 1);
 }
 
-TEST_CASE("a hit of a compiler that takes no seed is not checked: its bytes differ each time") {
+TEST_CASE("a hit of a compiler without a seed is not checked: its bytes differ each time") {
   CoordinatorBench bench(SourceAsOutput, {.shadow_check_every = 1});
   const bool takes_seed = GENERATE(false, true);
   auto toolchain = std::make_shared<Toolchain>(*MakeToolchain());
@@ -345,7 +345,7 @@ TEST_CASE("a hit of a compiler that takes no seed is not checked: its bytes diff
   CHECK(bench.Count(Counter::kShadowChecks) == (takes_seed ? 1 : 0));
 }
 
-TEST_CASE("one hit of so many is checked") {
+TEST_CASE("one hit in the configured number is checked") {
   CoordinatorBench bench(SourceAsOutput, {.shadow_check_every = 3});
   bench.BuildOne("a");
   for (int i = 0; i < 2; ++i) CHECK(bench.BuildOne("a").outcome == Outcome::kHit);

@@ -101,7 +101,7 @@ TEST_CASE("a holder that holds on for too long while others wait loses the lease
   CHECK_FALSE(scene.table.Beat(holder.waiter));
 }
 
-TEST_CASE("nobody is kept waiting: a lease has no time limit until a waiter comes") {
+TEST_CASE("no waiter: a lease has no time limit until a waiter comes") {
   Scene scene;
   Caller holder(scene, "a");
   for (; scene.now < Time{} + 3 * kMax; scene.now += kPatience / 2) {

@@ -145,7 +145,7 @@ TEST_CASE("a user of a container owns a closure in memory only, and in this run 
   CHECK(next_run.Find(kFingerprint)->closures.back().owner == std::nullopt);
 }
 
-TEST_CASE("an entry that holds no manifest counts as none") {
+TEST_CASE("an entry without a manifest counts as missing") {
   MapTier memory(TierName::kMemory);
   memory.Put(ManifestKey(kFingerprint), testing::MakeArtifact("x", "not a manifest"));
   ManifestTable table({&memory});

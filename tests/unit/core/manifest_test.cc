@@ -213,7 +213,7 @@ TEST_CASE("only closures of the toolchain's headers alone are the toolchain's") 
   CHECK_FALSE(decodes(0, FileKind::kToolchain));
 }
 
-TEST_CASE("a manifest that is cut short, longer or of another version is none") {
+TEST_CASE("a manifest that is cut short, longer or of another version is refused") {
   const std::string bytes = EncodeManifest(Example());
   for (size_t length = 0; length < bytes.size(); ++length) {
     CHECK_FALSE(DecodeManifest(bytes.substr(0, length)));
@@ -232,7 +232,7 @@ KnownClosure Names(size_t count, size_t length, char first = 'x') {
   return known;
 }
 
-TEST_CASE("a manifest of more names than a compiler is answered about is none") {
+TEST_CASE("a manifest with more names than a compile can have is refused") {
   const auto decoded = [](KnownClosure known) {
     return DecodeManifest(EncodeManifest({{std::move(known)}})).has_value();
   };
@@ -242,7 +242,7 @@ TEST_CASE("a manifest of more names than a compiler is answered about is none") 
   CHECK_FALSE(decoded(Names(4'097, kMaxClosureNameBytes / 4'096)));
 }
 
-TEST_CASE("a manifest of more closures than are kept is none") {
+TEST_CASE("a manifest with more closures than are kept is refused") {
   Manifest manifest;
   for (size_t i = 0; i < Manifest::kMaxClosures; ++i) {
     manifest.closures.push_back(OneFile(std::to_string(i)));

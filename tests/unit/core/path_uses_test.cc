@@ -27,7 +27,7 @@ TEST_CASE("an assertion of a file shows as text") {
   CHECK_FALSE(In("#define assert(x)\n").ShowMoreThanText());
 }
 
-TEST_CASE("an assertion that another macro can make a literal of counts as a number") {
+TEST_CASE("an assertion that another macro can turn into a literal counts as a number") {
   for (const char* text : {
            "#define S(x) #x\n#define X(x) S(x)\nint n = sizeof(X(assert(1)));",
            "#define BODY assert(1)\n",

@@ -57,7 +57,7 @@ TEST_CASE("the line with the undefined name is preferred to the errors above it"
   CHECK(failures.Take(User(7)).at(0).text == "k.cu(1): error: identifier \"flaot\" is undefined");
 }
 
-TEST_CASE("an error that the client answers by itself is no failure") {
+TEST_CASE("an error that the client handles is no failure") {
   RecentFailures failures;
   for (const ErrorCode code :
        {ErrorCode::kFilesNeeded, ErrorCode::kUploadNeeded, ErrorCode::kNotCached,

@@ -27,7 +27,7 @@ TEST_CASE("a name's path is its root's path and the rest") {
   CHECK(kDirectories.PathOf({kAbsoluteRoot, "/opt/a.h"}) == "/opt/a.h");
 }
 
-TEST_CASE("a name lies nowhere if its root does, or is none") {
+TEST_CASE("a name is absent if its root is absent or invalid") {
   CHECK(kDirectories.PathOf({2, "a.h"}).empty());
   CHECK(kDirectories.PathOf({3, "a.h"}).empty());
   CHECK(kDirectories.PathOf({4, "a.h"}).empty());

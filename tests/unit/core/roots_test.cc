@@ -154,7 +154,7 @@ Artifact Of(ArtifactKind kind, const std::string& bytes) {
   return artifact;
 }
 
-TEST_CASE("a text is found in code as it is") {
+TEST_CASE("a text is found unchanged in code") {
   const ShownText text("/a");
   for (const ArtifactKind kind : {ArtifactKind::kPtx, ArtifactKind::kCubin}) {
     CHECK(text.In(Of(kind, "x /a y")));

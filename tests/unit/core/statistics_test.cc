@@ -27,7 +27,7 @@ TEST_CASE("text that is not ours restores nothing and harms nothing") {
   CHECK(statistics.Get(Counter::kBuilds) == 0);
 }
 
-TEST_CASE("every counter is listed once under a name of its own") {
+TEST_CASE("every counter is listed once under a unique name") {
   std::set<std::pair<std::string_view, std::string_view>> names;
   std::set<Counter> counters;
   for (const CounterInfo& info : Counters()) {

@@ -50,14 +50,14 @@ TEST_CASE("a byte, a name or a link more makes another directory, and only that"
 
 using Places = std::vector<std::string>;
 
-TEST_CASE("'..' is resolved by its letters, and the directory that it leaves counts as well") {
+TEST_CASE("'..' is resolved lexically, and the directory that it leaves counts as well") {
   const ToolchainHeaders plain(Small(), {}, false);
   CHECK(plain.PlacesOf("0/cub/cub.cuh") == Places{"0/cub/cub.cuh"});
   CHECK(plain.PlacesOf("0/cub/../cuda.h") == Places{"0/cub", "0/cuda.h"});
   CHECK(plain.PlacesOf("0/cub/block/../../x.h") == Places{"0/cub/block", "0/cub", "0/x.h"});
 }
 
-TEST_CASE("a '..' that can't be resolved by its letters counts as all headers") {
+TEST_CASE("a '..' that can't be resolved lexically counts as all headers") {
   const ToolchainHeaders plain(Small(), {}, false);
   CHECK(plain.PlacesOf("0/absent/../cuda.h") == Places{""});
   CHECK(plain.PlacesOf("0/cuda.h/../cub/cub.cuh") == Places{""});  // a file is no way

@@ -37,7 +37,7 @@ TEST_CASE("too many absent names are forgotten together") {
   CHECK_FALSE(none.Knows(Stamp(1), "a.h"));
 }
 
-TEST_CASE("a name is looked for in vain once, and again when its directory has changed") {
+TEST_CASE("an absent name is looked up once, and again after its directory changed") {
   FileTree tree;
   tree.Directory("include");
   tree.Settle("include");

@@ -380,7 +380,7 @@ TEST_CASE("a file that the daemon itself can't reach is for its user's client to
   tree.Mode("private", 0755);
 }
 
-TEST_CASE("an access list, which may shut out those that ask, counts as closed to strangers") {
+TEST_CASE("a directory with an access list counts as closed to strangers") {
   FileTree tree;
   tree.Write("include/a.h", "listed");
   tree.Write("listed/a.h", "open");

@@ -107,7 +107,7 @@ TEST_CASE("a name that is gone, or another's by now, says nothing of its file sy
   CHECK(ObstacleOf(systems.Of(directory.get(), "a.h", status)) == PathError::Kind::kChanging);
 }
 
-TEST_CASE("a descriptor that is none is a failure") {
+TEST_CASE("an invalid descriptor is a failure") {
   FileTree tree;
   const FileDescriptor directory = OpenPath(tree.Path(""));
   const struct statx status = StatusOf(directory.get(), "");

@@ -24,7 +24,7 @@ Error Explained(const PathError& obstacle) {
 
 }  // namespace
 
-TEST_CASE("a name that leads nowhere is absent, as it is to a compiler") {
+TEST_CASE("a dangling name is absent, as it is to a compiler") {
   const int error = GENERATE(ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG);
   CHECK(PathError::Of(error).kind == Kind::kAbsent);
 }

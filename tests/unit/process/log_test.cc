@@ -132,7 +132,7 @@ TEST_CASE("a slow build is written at level info") {
   CHECK(Logged(LogLevel::kWarning, slow).empty());
 }
 
-TEST_CASE("the journal gets an entry with each field by itself") {
+TEST_CASE("a journal entry has separate fields") {
   const TemporaryDirectory directory;
   const std::string path = directory / "socket";
   const FileDescriptor journal(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
@@ -192,7 +192,7 @@ TEST_CASE("an error is written by its name") {
                       std::string(Name(ErrorCode::kToolchainNotFound)) + " total_us=30"));
 }
 
-TEST_CASE("each kind, outcome and tier has a name of its own") {
+TEST_CASE("each kind, outcome and tier has a different name") {
   using cccl_cache::BuildKind;
   const auto logged = [](const BuildAnswer& answer, BuildKind kind = BuildKind::kNvrtc) {
     return Logged(LogLevel::kDebug, answer, kind);

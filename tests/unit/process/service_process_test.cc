@@ -19,8 +19,7 @@ using namespace cccl_cache::daemon;
 using cccl_cache::daemon::NotifySocket;
 using namespace std::chrono_literals;
 
-TEST_CASE(
-    "a process may open as many files as it is allowed to, not only as many as it began with") {
+TEST_CASE("the soft limit of open files is raised to the hard limit") {
   rlimit before{};
   REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
   REQUIRE(before.rlim_max > 100);

@@ -53,7 +53,7 @@ class Installed {
 
 }  // namespace
 
-TEST_CASE("the worker is found where an installation has it, wherever that is moved to") {
+TEST_CASE("the worker is found in its installation, also after a move") {
   const Installed installed("bin/daemon");
   const std::string worker = installed.AddWorker("libexec/cccl-cached-worker");
   CHECK(installed.Found() == worker);

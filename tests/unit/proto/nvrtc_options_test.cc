@@ -79,8 +79,7 @@ TEST_CASE("options by which NVRTC writes or reads files itself are refused") {
   }
 }
 
-TEST_CASE(
-    "options for precompiled headers that NVRTC makes by itself are as if they were not there") {
+TEST_CASE("options for NVRTC's automatic precompiled headers are ignored") {
   const Texts without = Canonical(kNvrtc, {"-arch=sm_90", "-G"});
   for (const Texts& options : std::vector<Texts>{{"--pch"},
                                                  {"-pch"},

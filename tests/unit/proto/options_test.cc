@@ -109,7 +109,7 @@ TEST_CASE(
   REQUIRE_FALSE(taken({"--create-pch=a.pch", std::string("-DA=\0", 5)}));
 }
 
-TEST_CASE("an option that no table knows enters as it is") {
+TEST_CASE("an unknown option is passed unchanged") {
   const Texts unknown{"-no-such-option",
                       "word",
                       "-",
@@ -133,7 +133,7 @@ TEST_CASE("an option that no table knows enters as it is") {
   }
 }
 
-TEST_CASE("an option without its value stays as it is") {
+TEST_CASE("an option without its value is passed unchanged") {
   for (const char* option : {"-arch", "--std", "-D", "--ptxas-options", "-frandom-seed"}) {
     CAPTURE(option);
     const std::vector<ParsedOption> parsed = Parsed(kNvrtc, {"-G", option});
@@ -152,7 +152,7 @@ TEST_CASE("an empty value is a value") {
   REQUIRE(parsed[1].canonical == "--define-macro=");
 }
 
-TEST_CASE("a flag with a value that it does not take enters as it is") {
+TEST_CASE("a flag with an invalid value is passed unchanged") {
   const std::vector<ParsedOption> parsed = Parsed(kNvrtc, {"-G=true"});
   REQUIRE(parsed[0].rule == nullptr);
   REQUIRE(parsed[0].canonical == "-G=true");

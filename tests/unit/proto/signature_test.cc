@@ -65,7 +65,7 @@ TEST_CASE("signatures are those of RFC 8032") {
   CHECK(Verify(key.public_key(), known.message, signature));
 }
 
-TEST_CASE("a signature is none for another message, by another key, or with a bit flipped") {
+TEST_CASE("a signature is invalid for another message, another key, or with a bit flipped") {
   const SigningKey key = SomeKey();
   const Signature signature = key.Sign("message");
   REQUIRE(Verify(key.public_key(), "message", signature));

@@ -246,7 +246,7 @@ TEST_CASE("an index that is sealed and wrong is refused") {
   }
 }
 
-TEST_CASE("a snapshot is read from a file, and no other thing") {
+TEST_CASE("a snapshot is read only from a regular file") {
   const int file = memfd_create("snapshot", MFD_CLOEXEC);
   const std::string bytes = Write(SomeRecords(4));
   REQUIRE(write(file, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));

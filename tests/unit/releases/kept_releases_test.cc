@@ -318,7 +318,7 @@ TEST_CASE("containers give releases as one user, in the next run as well") {
   CHECK(scene.Receive(kAlice, kNvrtc).ok());
 }
 
-TEST_CASE("a daemon without room for releases takes none, nor from the overflow uid") {
+TEST_CASE("a daemon without room takes no release, and none is taken from the overflow uid") {
   Scene none({.per_account = 1 << 20, .in_all = 0});
   CHECK(Add(none, kAlice) == "denied");
   Scene scene;

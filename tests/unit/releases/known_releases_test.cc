@@ -11,7 +11,7 @@ namespace known_releases_test {
 using namespace cccl_cache::daemon;
 using cccl_cache::Digest;
 
-TEST_CASE("each release in the table has a place of its own, and files of a likely size") {
+TEST_CASE("each release in the table has a different place, and files of a plausible size") {
   std::set<std::string> directories;
   std::set<Digest> components;
   for (const KnownRelease& release : KnownReleases()) {

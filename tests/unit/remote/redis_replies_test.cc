@@ -98,7 +98,7 @@ TEST_CASE("but for a map, a reply has few items, also in all its arrays together
   CHECK_FALSE(read("*17\r\n"));
 }
 
-TEST_CASE("a cluster may tell each slot by itself, with a master and two replicas") {
+TEST_CASE("a cluster may list each slot separately, with a master and two replicas") {
   const std::string node =
       "*4\r\n$12\r\n192.168.10.1\r\n:6379\r\n$40\r\n" + std::string(40, 'a') + "\r\n*0\r\n";
   std::string map = "*16384\r\n";

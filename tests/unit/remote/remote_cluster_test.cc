@@ -182,7 +182,7 @@ TEST_CASE("a node waits while another one holds the lease, and finds its result 
   CHECK(scene.Count(Counter::kRemoteWaits) == 1);
 }
 
-TEST_CASE("a node that takes no leases compiles as soon as there is none") {
+TEST_CASE("a node that takes no leases compiles as soon as no lease exists") {
   Scene scene(60s, false);
   scene.Ask();
   scene.Expect(kAsk, kNothing);

@@ -263,7 +263,7 @@ TEST_CASE("records above the limit of shared entries are left out") {
   CHECK(shelf->entries() == 1);
 }
 
-TEST_CASE("a look finds all shelves' closures, the entry itself, and nothing where there is none") {
+TEST_CASE("a look-up finds the closures of all shelves and the entry itself, or nothing") {
   Bench bench;
   bench.Put("a", {WithFile("p", "1"), RecordOf("one")});
   bench.Open(1);

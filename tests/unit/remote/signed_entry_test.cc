@@ -136,7 +136,7 @@ TEST_CASE("revoked: an entry of a key that left the list is refused") {
   CHECK(Refused(bytes, kName, Rules(none)) == EntryRefusal::kUntrusted);
 }
 
-TEST_CASE("swapped_between_keys: an entry is none for another key, toolchain or kind") {
+TEST_CASE("swapped_between_keys: an entry is invalid for another key, toolchain or kind") {
   const SharedEntry other_key = {kName.kind, Sha256("another"), kName.toolchain};
   const SharedEntry other_toolchain = {kName.kind, kName.key, Sha256("another")};
   const SharedEntry other_kind = {EntryKind::kManifest, kName.key, kName.toolchain};

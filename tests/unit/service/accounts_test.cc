@@ -114,7 +114,7 @@ TEST_CASE("uids below SUB_UID_MIN are users whether or not they have a name") {
   CHECK(accounts.Of(500'000) == Account::OfNameless());
 }
 
-TEST_CASE("containers of root do not count as root, nor those of the daemon's user as it") {
+TEST_CASE("containers of root or of the daemon's user do not count as these") {
   Machine machine;
   machine.WriteSubordinateUids("root:100000:65536\nroot:165536:65536\n" +
                                std::to_string(geteuid()) + ":300000:65536\n");
@@ -126,7 +126,7 @@ TEST_CASE("containers of root do not count as root, nor those of the daemon's us
   for (const Account& account : all) CHECK_FALSE(account.privileged());
 }
 
-TEST_CASE("a range with an unknown owner is an account of its own") {
+TEST_CASE("a range with an unknown owner is one account") {
   Machine machine;
   machine.WriteSubordinateUids("gone:100000:65536\n");
   Accounts accounts(machine.Sources());

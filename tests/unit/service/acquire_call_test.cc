@@ -380,7 +380,7 @@ TEST_CASE("a key that can't be served is refused with its field's name") {
   CHECK(refused(heartbeat).find("must hold the key") != std::string::npos);
 }
 
-TEST_CASE("a group that the caller is not in is denied, whatever lies there") {
+TEST_CASE("a group that the caller is not in is denied, with or without a deposit") {
   RunningServer running;
   auto stub = v1::Deposit::NewStub(running.Connect());
   for (const uint32_t gid : {4'000'000u, 65534u}) {

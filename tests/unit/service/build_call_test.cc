@@ -174,7 +174,7 @@ TEST_CASE("a caller leaves its build when its deadline passes") {
   }
 }
 
-TEST_CASE("a call that was left counts as long as the builder has its build") {
+TEST_CASE("an abandoned call counts as long as the builder has its build") {
   RunningServer running;
   std::promise<BuildCoordinator::Done> held;
   running.builder.AnswerLater(

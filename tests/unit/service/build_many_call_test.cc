@@ -287,7 +287,7 @@ TEST_CASE("an artifact that is too large for a message is marked in_chunks") {
   CHECK(many.reply.reply().artifacts(0).contents() == std::string(10, 'c'));
 }
 
-TEST_CASE("each build of a stream counts as a call, and gives its place back") {
+TEST_CASE("each build of a stream counts as a call until it ends") {
   ServiceLimits limits;
   limits.calls_per_uid = 3;  // the stream itself is one
   RunningServer running(limits);

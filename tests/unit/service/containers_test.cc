@@ -51,7 +51,7 @@ TEST_CASE(
   CHECK_FALSE(MarkOf("0::/\n", "\n\n \n25\n"));
 }
 
-TEST_CASE("each uid of each container has a number of its own, and no user of the node has it") {
+TEST_CASE("each uid of each container has a unique number, which no user of the node has") {
   Containers containers;
   const uid_t root = Identified(containers, Container(1)).uid;
   CHECK(IsContainerUser(root));

@@ -99,7 +99,7 @@ TEST_CASE("a caller that leaves while files hang is let go, and the late answer 
   CHECK(Ask(running, Kernel()).status.ok());
 }
 
-TEST_CASE("the bytes of a question count as long as it is not answered") {
+TEST_CASE("the bytes of a question count until it is answered") {
   ServiceLimits limits;
   limits.bytes_in_flight_per_uid = 1500;
   RunningServer running(limits);

@@ -153,7 +153,7 @@ TEST_CASE("a forked child sends, whatever other threads do when it is forked") {
   }
 }
 
-TEST_CASE("calls of a connection that is over count until the server closes its socket") {
+TEST_CASE("calls of an ended connection count until the server closes its socket") {
   const Pair pair;
   const auto user =
       std::make_shared<UserTraffic>(TrafficLimits{.open_calls = 2}, FrameRules::Clock::now());
@@ -206,7 +206,7 @@ TEST_CASE("a server that sends otherwise than by sendmsg fails the check at star
   CHECK_FALSE(checked.ok());
 }
 
-TEST_CASE("a server that ends the connection by itself fails the check at start") {
+TEST_CASE("a server that ends the connection unasked fails the check at start") {
   const Status checked = CheckThatSocketsAreGuarded([](FileDescriptor socket) { socket.Close(); },
                                                     std::chrono::seconds(20));
   CHECK_FALSE(checked.ok());

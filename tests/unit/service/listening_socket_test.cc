@@ -313,7 +313,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "the directory of a socket for containers neither is nor holds a place that is not theirs") {
+    "the directory of a socket for containers neither is nor contains one of the daemon's places") {
   const TemporaryDirectory directory;
   const auto apart = [&](const std::string& node, const std::string& containers,
                          const std::string& place) {

@@ -122,7 +122,7 @@ std::string ReachOf(v1::Build::Stub& stub, const std::string& secret) {
   return reply.artifacts(0).contents();
 }
 
-TEST_CASE("two_users: each call is known by the credentials of its own connection", "[root]") {
+TEST_CASE("two_users: each call has the credentials of its own connection", "[root]") {
   RequireRoot();
   RunningServer running;
   running.builder.AnswerWith(AnswerWithPeer);

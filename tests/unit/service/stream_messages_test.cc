@@ -141,7 +141,7 @@ TEST_CASE("another build is no answer") {
   CHECK(Refusal(message).ends_with("another build"));
 }
 
-TEST_CASE("a message that is larger than its contents may be is refused before it is read") {
+TEST_CASE("a message above the limit of its contents is refused before it is read") {
   CHECK(RefusalOf(std::string((1u << 20) + (256u << 10) + 1, '\0'))
             .ends_with("1310721 bytes, and at most 1048576 may be contents"));
 }

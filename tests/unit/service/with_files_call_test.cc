@@ -161,7 +161,7 @@ TEST_CASE("a message that a caller may not send ends its call with the reason") 
     talk.Answer(v1::FILE_KIND_ABSENT);
     says = "contents are missing";
   }
-  SECTION("a kind that there is not") {
+  SECTION("an unknown kind") {
     talk.Answer(v1::FILE_KIND_UNSPECIFIED);
     says = "no kind of file";
   }

@@ -313,7 +313,7 @@ Place TakeNow(Places& places, uid_t uid) {
   return *std::move(place);
 }
 
-TEST_CASE("so many users have a place at once, and the next one waits for it") {
+TEST_CASE("the allowed number of users have a place at once, and the next one waits") {
   Places places(2);
   Place one = TakeNow(places, 1);
   const Place two = TakeNow(places, 2);

@@ -60,7 +60,7 @@ TEST_CASE("a record has the compile time, 0 if unknown, or the maximum") {
         kMaxCompileTimeOfRecord);
 }
 
-TEST_CASE("a record of a longer compile than any is none") {
+TEST_CASE("a record with an impossibly long compile is refused") {
   for (const auto time :
        {std::chrono::microseconds(kMaxCompileTimeOfRecord) + std::chrono::microseconds(1),
         std::chrono::microseconds::max()}) {
@@ -72,7 +72,7 @@ TEST_CASE("a record of a longer compile than any is none") {
   }
 }
 
-TEST_CASE("a record is none under a key of other inputs") {
+TEST_CASE("a record under a key of other inputs is refused") {
   const ArtifactRecord one = OverHeader("one");
   const ArtifactRecord other = OverHeader("other");
   CHECK_FALSE(DecodeArtifactRecord(other.key(), EncodeArtifactRecord(one)));
@@ -85,7 +85,7 @@ TEST_CASE("a record is none under a key of other inputs") {
   CHECK_FALSE(DecodeArtifactRecord(one.key(), forged));
 }
 
-TEST_CASE("a record that was cut off or altered anywhere is none") {
+TEST_CASE("a record that was cut off or altered anywhere is refused") {
   const ArtifactRecord record = OverHeader("text");
   const std::string bytes = EncodeArtifactRecord(record);
   for (size_t place = 0; place < bytes.size(); ++place) {
@@ -105,7 +105,7 @@ TEST_CASE("a record with a wrong digest of a part is refused") {
   CHECK_FALSE(DecodeArtifactRecord(record.key(), EncodeArtifactRecord(record)));
 }
 
-TEST_CASE("a record of more names than a compiler is answered about is none") {
+TEST_CASE("a record with more names than a compile can have is refused") {
   ArtifactRecord record = Record();
   record.closure.entries.resize(kMaxClosureNames,
                                 {.name = {1, "a.h"}, .kind = FileKind::kAbsent, .digest = {}});

@@ -170,7 +170,7 @@ struct ChosenDepositsScene {
   }
 };
 
-TEST_CASE("of a user's own deposits each goes once, of others' none, whoever asks") {
+TEST_CASE("each of a user's own deposits is selected once, and none of others, for any caller") {
   ChosenDepositsScene scene;
   CHECK(scene.Choose({}) == ChosenDepositsNames{"new", "old"});
   CHECK(scene.Choose({}, kBob) == ChosenDepositsNames{"bob's"});

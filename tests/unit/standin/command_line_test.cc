@@ -56,7 +56,7 @@ TEST_CASE("The command line of cuda.tile is two files and options in their order
   CHECK_FALSE(read->shows_paths);
 }
 
-TEST_CASE("Each tool has options of its own") {
+TEST_CASE("Each tool has its own options") {
   CHECK(Serves("tileiras k -o o --lineinfo --arch=sm_90"));
   CHECK_FALSE(Serves("ptxas k -o o --lineinfo -arch=sm_90"));
   CHECK(Serves("ptxas k -o o -lineinfo -arch=sm_90"));

@@ -99,7 +99,7 @@ TEST_CASE("a private entry in use is answered from memory, for its user alone") 
   CHECK(Same(*scene->own().Get(kAlice, Key(1)).artifact, *Numbered(2, 300)));
 }
 
-TEST_CASE("a user's latest insert is found, whoever reads meanwhile") {
+TEST_CASE("a user's latest insert is found, despite concurrent readers") {
   MemoryStore memory(64 << 20);
   RocksdbStoreOptions options;
   options.memory = &memory;
@@ -205,7 +205,7 @@ TEST_CASE("once all have too much, the oldest of the largest account go for a ne
   CHECK(Has(scene, 1001, 3));
 }
 
-TEST_CASE("an insertion drops nothing of its own once it has most itself") {
+TEST_CASE("an insertion that holds the most itself does not drop its own entries") {
   StoreScene scene(Limited(10 * kBytes, 3 * kBytes + 3'000));
   REQUIRE(Put(scene, kAlice, 1, 1));
   for (uint64_t i = 1; i <= 2; ++i) REQUIRE(Put(scene, kBob, i, 7));
@@ -286,7 +286,7 @@ bool MayHave(StoreScene& scene, uint64_t number) {
 /// As a build does that finds nothing in memory.
 void Look(StoreScene& scene) { (void)scene->own().Get(kAlice, Key(999)); }
 
-TEST_CASE("which entries a user has is known once one of them was looked for") {
+TEST_CASE("a user's entries are known after the first look-up") {
   StoreScene scene;
   REQUIRE(PrivateKeysPut(scene, 1));
   for (int opening = 0; opening < 2; ++opening) {
@@ -330,7 +330,7 @@ TEST_CASE("a user with too many entries is asked for each of them, and others ar
   CHECK_FALSE(scene->own().MayHave(kPrivateKeysBob, Key(3)));
 }
 
-TEST_CASE("of all users together so many keys are known and no more") {
+TEST_CASE("the known keys of all users together are bounded") {
   PrivateKeys keys({.per_user = 3, .in_all = 4});
   keys.Learn(kAlice, {Key(1), Key(2), Key(3)});
   keys.Learn(kPrivateKeysBob, {Key(1)});

@@ -77,7 +77,7 @@ TEST_CASE("the usage of a private entry comes back as it was") {
   CHECK(decoded->generation == most);
 }
 
-TEST_CASE("damaged usage is none") {
+TEST_CASE("damaged usage is refused") {
   const std::string bytes = EncodePrivateUsage({7, 8});
   for (size_t size = 0; size < bytes.size(); ++size) {
     CHECK_FALSE(DecodePrivateUsage(bytes.substr(0, size)));
@@ -124,7 +124,7 @@ TEST_CASE("totals come back as they were encoded") {
   CHECK(decoded->bytes == uint64_t{1} << 40);
 }
 
-TEST_CASE("a usage record of another length or with impossible times is none") {
+TEST_CASE("a usage record of another length or with impossible times is refused") {
   const std::string encoded = EncodeUsage({1, microseconds(2), kNow, 3});
   CHECK_FALSE(DecodeUsage(encoded.substr(1)));
   CHECK_FALSE(DecodeUsage(encoded + "x"));

@@ -37,7 +37,7 @@ TEST_CASE("a state directory that others may read is made private") {
   CHECK(ModeOf(temporary / "state") == 0700);
 }
 
-TEST_CASE("a state directory that others may write is refused, and stays as it is") {
+TEST_CASE("a state directory that others may write is refused, and left unchanged") {
   const TemporaryDirectory temporary;
   mkdir((temporary / "state").c_str(), 0700);
   for (const mode_t mode : {0777, 01777, 0702}) {
@@ -64,7 +64,7 @@ TEST_CASE("a second open names the holder of the lock and the state directory") 
   CHECK(StateDirectory::Open(temporary / "state"));
 }
 
-TEST_CASE("each run has a number of its own, greater than those before") {
+TEST_CASE("each run has a greater number than those before") {
   const TemporaryDirectory temporary;
   uint64_t last = 0;
   for (int run = 0; run < 3; ++run) {

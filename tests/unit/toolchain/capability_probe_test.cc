@@ -35,7 +35,7 @@ TEST_CASE("options that an NVRTC rejects are not among its capabilities") {
   CHECK(found->architectures == std::vector<uint32_t>{75, 90});
 }
 
-TEST_CASE("an NVRTC is probed once, another one by itself") {
+TEST_CASE("each NVRTC is probed once") {
   FakeMetaStore meta;
   FakeCompiler compiler;
   REQUIRE(CapabilityProbe(meta, compiler, kTryAgain).Probe(WithNvrtc(1), {}).ok());
@@ -94,7 +94,7 @@ TEST_CASE("an NVRTC that does not compile an empty program is of no use") {
   CHECK_THAT(failed.error().message, Catch::Contains("empty program"));
 }
 
-TEST_CASE("a record that is none of the probe's is no evidence") {
+TEST_CASE("a record that the probe did not write is no evidence") {
   FakeMetaStore meta;
   FakeCompiler compiler;
   const ToolchainPtr toolchain = WithNvrtc(1);

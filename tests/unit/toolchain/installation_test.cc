@@ -84,7 +84,7 @@ TEST_CASE("files that are no part of the installation may change") {
   CHECK_FALSE(toolkit.watch.Changed());
 }
 
-TEST_CASE("a mount on top of an installation is a change, and one beside it is none", "[root]") {
+TEST_CASE("a mount on top of an installation is a change; one beside it is not", "[root]") {
   RequireRoot();
   bool mounted = false;
   // In a private mount namespace, which ends with the thread.

@@ -178,7 +178,7 @@ TEST_CASE("a directory has one place, the first, and all names that lead to it")
                                   tree.Path("cuda-13.0/targets")});
 }
 
-TEST_CASE("a spelling is known once, and there are so many at the most") {
+TEST_CASE("a spelling is kept once, and their number is bounded") {
   HeaderDirectory headers{"/path", {}};
   AddAlias(headers, "/path");
   CHECK(headers.aliases.empty());
@@ -254,7 +254,7 @@ TEST_CASE("the standard places of this machine are looked at beside the roots") 
   CHECK(places.targets.back() == Machine() + "-linux");
 }
 
-TEST_CASE("where roots alone are asked for, neither environment nor system is looked at") {
+TEST_CASE("if only roots are requested, neither environment nor system is searched") {
   const Variable home("CUDA_HOME", "/opt/first");
   const SearchPlaces places = GivenSearchPlaces({"/opt/root"});
   CHECK(places.roots == Paths{"/opt/root"});

@@ -63,8 +63,7 @@ TEST_CASE("a toolchain with PTX for the driver is preferred to newer ones of its
 }
 
 TEST_CASE(
-    "where there is none, cubins of a newer one of the driver's major are better than an older "
-    "major's") {
+    "without such a toolchain, a newer one of the driver's major is better than an older major's") {
   CHECK(Chosen({}, 12030) == "12.9");
   CHECK(Chosen({.major = 13}, 12080) == "13.1");
   CHECK(Chosen({}, 12080, BuildKind::kLink) == "12.9");
@@ -88,7 +87,7 @@ TEST_CASE("a major names its newest, a version exactly one") {
   CHECK(Chosen({.version = "13.2"}) == "toolchain-not-found");
 }
 
-TEST_CASE("a version that is none is a bad request") {
+TEST_CASE("an invalid version is a bad request") {
   for (const char* version : {"13", "13.", ".0", "13.0.88", "a.b", "13.0 ", "999999999999.1"}) {
     CAPTURE(version);
     CHECK(Chosen({.version = version}) == "invalid-request");

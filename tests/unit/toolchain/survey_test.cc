@@ -49,7 +49,7 @@ TEST_CASE("a survey lists each header once, by name, and nothing that Python lef
   CHECK(survey->nvjitlink.files.size() == 1);
 }
 
-TEST_CASE("two surveys of the same files agree, one after any change does not") {
+TEST_CASE("two surveys of the same files agree; one after a change differs") {
   const TempTree tree;
   tree.Toolkit("cuda", 13, 0);
   const auto before = Look(tree);

@@ -279,7 +279,7 @@ TEST_CASE("a scan that timed out before its beginning is tried again") {
   }));
 }
 
-TEST_CASE("a stop ends the first look, and whoever waits for it") {
+TEST_CASE("a stop ends the first look and its waiters") {
   Node node;
   Gate compiler;
   compiler.Shut();

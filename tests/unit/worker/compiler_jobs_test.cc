@@ -37,7 +37,7 @@ TEST_CASE("a library that is gone, or is another's, is named") {
   CHECK(other.error().message.find("libnvvm.so.4 has no function nvrtc") != std::string::npos);
 }
 
-TEST_CASE("a libdevice that is gone, or is none, is named") {
+TEST_CASE("a missing or invalid libdevice is named") {
   ZygoteHello hello;
   hello.libdevice = kToolkit + "/absent.bc";
   const auto gone = CompilerLibraries::Load(hello);

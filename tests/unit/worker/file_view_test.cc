@@ -110,7 +110,7 @@ TEST_CASE("without a daemon to ask, no file outside exists") {
   CHECK(Exists(view, "."));
 }
 
-TEST_CASE("a file under the name of a directory is none") {
+TEST_CASE("a file under the name of a directory is absent") {
   Scene scene;
   AnsweringDaemon daemon{{{"/u/x.h", {FileKind::kFile, 1, "text"}}}};
   FileClient client{daemon.socket()};
@@ -171,7 +171,7 @@ TEST_CASE("going up out of where a symlink of the toolchain leads is outside") {
   CHECK(scene.asked() == Names{"/cccl-root-1/sub/../other.h", "/cccl-root-1/sub/.."});
 }
 
-TEST_CASE("a file beside a directory of the toolchain is outside, whoever asked for that before") {
+TEST_CASE("a file beside a directory of the toolchain is outside, also after other questions") {
   Scene scene;
   FileView& view = scene.view;
   Exists(view, scene.trusted);
@@ -243,7 +243,7 @@ TEST_CASE("nothing is written, and a file opened for writing does not exist") {
   CHECK(fs::exists(scene.user + "/mine.h"));
 }
 
-TEST_CASE("scratch files live in memory, and whoever opens one is at its start") {
+TEST_CASE("scratch files live in memory, and an open starts at the beginning") {
   Scene scene;
   FileView& view = scene.view;
   const std::string name = "/tmp/edg1_" + std::to_string(getpid());

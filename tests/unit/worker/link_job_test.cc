@@ -115,7 +115,7 @@ TEST_CASE("PTX comes in place of a cubin, without its zero byte") {
   CHECK(reply.parts[0].bytes == "ptx");
 }
 
-TEST_CASE("both logs are returned, the errors first, each on lines of its own") {
+TEST_CASE("both logs are returned on separate lines, the errors first") {
   const NvJitLinkLibrary library = Library();
   fake.error_log = "error";
   fake.info_log = "info";

@@ -89,7 +89,7 @@ TEST_CASE("libNVVM is called as a client would: modules in order, then libdevice
         "create add(m=M) lazy(l=L) lazy(libdevice=DEVICE) compile(-arch=compute_90 -opt=3)");
 }
 
-TEST_CASE("libNVVM's output is PTX without its zero byte, or LTO-IR as it is") {
+TEST_CASE("libNVVM's output is PTX without its zero byte, or LTO-IR unchanged") {
   WorkerJob job = Job();
   const WorkerReply ptx = RunNvvmJob(job, Library(), "");
   REQUIRE(ptx.parts.size() == 1);

@@ -84,13 +84,13 @@ TEST_CASE("a relative name lies in the working directory") {
   CHECK(PathOf(paths, "./x.h") == "/cccl-cwd/x.h");
 }
 
-TEST_CASE("going up is left to whoever looks") {
+TEST_CASE("'..' is left to the look-up") {
   const WorkerJob job = Job();
   const VisiblePaths paths(job);
   CHECK(PathOf(paths, "/cccl-root-1/a/../../b.h") == "/opt/cuda/include/a/../../b.h");
 }
 
-TEST_CASE("a name under no mount stays as it is") {
+TEST_CASE("a name under no mount is unchanged") {
   const WorkerJob job = Job();
   const VisiblePaths paths(job);
   CHECK(PathOf(paths, "/usr/include/x.h") == "/usr/include/x.h");

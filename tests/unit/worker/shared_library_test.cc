@@ -40,7 +40,7 @@ TEST_CASE("the first function that every release has and this one lacks is named
   CHECK(complete.error().message == kNvrtc.path + " has no function nvrtcNoSuch");
 }
 
-TEST_CASE("libraries that a library would search for by itself are loaded before it, or named") {
+TEST_CASE("a library's dependencies are loaded before it, or named") {
   LibraryFiles files = kNvrtc;
   files.preload = {kLibraries + "libnvrtc-builtins.so.13.0"};
   CHECK(SharedLibrary::Open(files).ok());

@@ -74,7 +74,7 @@ TEST_CASE("a spare worker is given its request while it still touches memory") {
   CHECK(WEXITSTATUS(StatusOf(spare->pid())) == 7);
 }
 
-TEST_CASE("an unused spare worker ends by itself") {
+TEST_CASE("an unused spare worker ends after its timeout") {
   Writer writer;
   pid_t pid = 0;
   {
@@ -135,7 +135,7 @@ TEST_CASE("as much is touched as the last two workers both needed, without the c
   CHECK(touched.For(8192 * kMiB) == 120 * kMiB);
 }
 
-TEST_CASE("nothing is touched for small compiles, nor after one large compile among them") {
+TEST_CASE("nothing is touched for small compiles, even after one large compile") {
   TouchedBytes touched;
   for (const size_t growth : {27, 29, 200, 28, 27}) {
     touched.Learn((60 + growth) * kMiB, 60 * kMiB);
@@ -151,7 +151,7 @@ TEST_CASE("nothing is touched for compiles with precompiled headers, which are n
   CHECK(touched.For(8192 * kMiB) == 0);
 }
 
-TEST_CASE("memory that was touched in vain is touched less and less, though workers have it") {
+TEST_CASE("memory that was touched needlessly is touched less and less, though workers have it") {
   TouchedBytes touched;
   for (int i = 0; i < 2; ++i) touched.Learn(260 * kMiB, 60 * kMiB);
   size_t before = touched.For(8192 * kMiB);
