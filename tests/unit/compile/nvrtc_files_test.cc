@@ -214,7 +214,7 @@ TEST_CASE("a program that includes itself, or a name of an inline header, is as 
              Contains(beside ? "4712" : "cannot open source file"));
 }
 
-TEST_CASE("#pragma once treats a program that is included by its own name as raw NVRTC does") {
+TEST_CASE("a program that is included by its own name is as in raw NVRTC for #pragma once") {
   RealNvrtc nvrtc;
   Tree tree;
   const std::string body =
