@@ -97,7 +97,7 @@ void AddArguments(CLI::App* command, BuildArguments* arguments) {
   AddRepeated(command, "--name-expression", &arguments->name_expressions,
               "Expression whose lowered name --json lists: \"f<int>\"");
   AddRepeated(command, "--header", &arguments->headers,
-              "Header to include by a name of its own: NAME=FILE");
+              "Header to include under another name: NAME=FILE");
   command->add_option("--name", arguments->name,
                       "Name of the program in messages and for quoted includes (default: FILE)");
 }
@@ -223,7 +223,7 @@ int Run(const NvvmArguments& arguments, const CommonOptions& common) {
 void AddArguments(CLI::App* command, NvvmArguments* arguments) {
   command
       ->add_option("FILE", arguments->files,
-                   "Modules in order; lazy:FILE compiles only what the others use of it")
+                   "Modules in order; lazy:FILE compiles only the functions that others use")
       ->required();
   AddCompileOptions(command, {"ptx", "ltoir"}, kNamedAfterInput, &arguments->compile);
   command->add_flag("--libdevice", arguments->libdevice,

@@ -189,7 +189,7 @@ Check JudgeBuilds(const BuildResult& first, const BuildResult& second, const std
     check.seen = "the same program again was no hit, but " + OutcomeOf(second) +
                  " (explain: " + explained + ")";
   } else if (second.artifact(Kind::kCubin) != made || made.empty()) {
-    check.seen = "the hit has other bytes than what was built";
+    check.seen = "the bytes of the hit differ from those of the build";
   } else {
     check.seen = "built in " + Milliseconds(first) + ", then a hit (" + std::string(second.tier()) +
                  ") in " + Milliseconds(second) + ", the same " +
@@ -296,7 +296,7 @@ Check CheckToolchains(const Patient& patient) {
         "daemon's config.toml";
   } else if (!answers.rejected.empty()) {
     check.verdict = CheckVerdict::kWarning;
-    check.way_out = "repair what is named if a program needs it; the daemon looks again by itself";
+    check.way_out = "repair those that a program needs; the daemon looks again later";
   }
   for (const auto& [root, reason] : answers.rejected) {
     check.seen += "; not used: " + root + ": " + reason;

@@ -148,7 +148,7 @@ Check CheckRun() {
   const Expected<Variables> variables = RunEnvironment(How::kBest, std::nullopt, "");
   if (!variables.ok()) {
     return {"run", CheckVerdict::kWarning, variables.error().message,
-            "do what that says: until then run starts no program"};
+            "follow this advice: until then run starts no program"};
   }
   if (variables->empty()) {
     return {"run", CheckVerdict::kPass, "this process is under it already (LD_PRELOAD)"};

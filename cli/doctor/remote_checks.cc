@@ -25,13 +25,13 @@ Check CheckConnection(const DaemonAnswers& answers) {
     check.seen = Count(answers.ValueOf("remote_nodes_connected")) + " of " + Count(nodes) +
                  " nodes connected to " + answers.remote_address + "; " + answers.remote_problem;
     check.way_out =
-        "do what that says, or if that node is gone for good, have a replica take its slots "
-        "(CLUSTER FAILOVER TAKEOVER); meanwhile this node compiles what lies there";
+        "follow this advice, or if that node is gone for good, have a replica take its slots "
+        "(CLUSTER FAILOVER TAKEOVER); meanwhile this node compiles the entries there";
     return check;
   }
   check.verdict = CheckVerdict::kFailure;
   check.seen = "not connected to " + answers.remote_address + ": " + answers.remote_problem;
-  check.way_out = "do what that says; meanwhile this node compiles what it does not have itself";
+  check.way_out = "follow this advice; meanwhile this node compiles the entries that it lacks";
   return check;
 }
 
@@ -67,7 +67,7 @@ Check CheckRedisKeys(const DaemonAnswers& answers) {
     check.verdict = CheckVerdict::kWarning;
     check.way_out =
         "name the public keys of the nodes in a file of remote_trust (cccl-cache-cli remote "
-        "trust), and reload the daemon, whose log says what is wrong with such a file";
+        "trust), and reload the daemon, whose log names the problem of such a file";
   } else if (signs && answers.ValueOf("remote_own_key_trusted") == 0) {
     check.verdict = CheckVerdict::kWarning;
     check.seen += ", its own not among them";
@@ -98,7 +98,7 @@ Check CheckShelves(const DaemonAnswers& answers) {
         ", silent: " + Count(silent) + ", for " + Duration(answers.ValueOf("shelf_silent_seconds"));
     check.way_out =
         "see whether the directories of shelf_path are mounted and their servers answer: the "
-        "daemon's log names those that do not; builds go on without them";
+        "daemon's log names those that do not; builds continue without them";
   }
   if (check.way_out.empty()) {
     check.way_out =

@@ -13,7 +13,7 @@ void AddRemoteCommand(CLI::App* app, const CommonOptions& common, int* exit_code
   command->group("Entries");
   command->require_subcommand(1);
   command->footer(
-      "A node takes from others only what a key of its list signed.\n"
+      "A node takes only entries that a key of its list signed.\n"
       "Example: cccl-cache-cli remote status");
   AddWhenParsed(command, common, [command, &common, exit_code] {
     AddRemoteStatusCommand(command, common, exit_code);

@@ -314,7 +314,7 @@ void AddKeyCommands(CLI::App* remote, const CommonOptions& common, int* exit_cod
                    "What the public key's line says besides (default: the name of this machine)")
       ->type_name("TEXT");
 
-  CLI::App* trust = add("trust", "Have this node take what the owners of public keys signed",
+  CLI::App* trust = add("trust", "Have this node take entries signed by the owners of public keys",
                         "sudo cccl-cache-cli remote trust node.key.pub", Trust);
   trust
       ->add_option("PUBLIC_KEY_FILE", options->given,
@@ -322,7 +322,7 @@ void AddKeyCommands(CLI::App* remote, const CommonOptions& common, int* exit_cod
       ->required();
   AddList(trust, options.get());
 
-  CLI::App* revoke = add("revoke", "Have this node take no more what the owner of a key signed",
+  CLI::App* revoke = add("revoke", "Have this node refuse entries signed by the owner of a key",
                          "sudo cccl-cache-cli remote revoke node.key.pub", Revoke);
   revoke
       ->add_option("KEY|PUBLIC_KEY_FILE", options->given,

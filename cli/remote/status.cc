@@ -54,12 +54,12 @@ std::string Connection(const RemoteStatus& status) {
   const std::string problem = Printable(status.problem);
   if (status.values.at("connected") == 0) {
     return "not connected" + to + ": " + (problem.empty() ? "the daemon's log says why" : problem) +
-           "; builds go on without it";
+           "; builds continue without it";
   }
   const std::string nodes = NumberIn(status.values, "nodes");
   if (!problem.empty()) {
     return NumberIn(status.values, "nodes_connected") + " of " + nodes + " nodes connected" + to +
-           "; " + problem + "; builds go on without what is there";
+           "; " + problem + "; builds continue without their entries";
   }
   const bool cluster = nodes != "0" && nodes != "1";  // 0: an older daemon
   return "connected" + to + (cluster ? ", all " + nodes + " nodes" : "");

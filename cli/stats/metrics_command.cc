@@ -231,7 +231,7 @@ void AddMetricsCommand(CLI::App* app, const CommonOptions& common, int* exit_cod
       ->capture_default_str();
   const auto by_user = std::make_shared<bool>(false);
   command->add_flag("--by-user", *by_user,
-                    "Tell of each user's builds, to everyone who can connect");
+                    "Add the builds of each user, for everyone who can connect");
   command->callback(
       [listen, by_user, &common, exit_code] { *exit_code = Run(*listen, *by_user, common); });
 }

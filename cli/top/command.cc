@@ -192,7 +192,7 @@ int RunTop(bool once, const CommonOptions& common) {
 
 void AddTopCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
   CLI::App* command = app->add_subcommand(
-      "top", "Watch what the daemon does now: builds, waiters, queues, memory, errors");
+      "top", "Watch the daemon's activity: builds, waiters, queues, memory, errors");
   command->group("Daemon");
   command->footer(
       "Environment: NO_COLOR turns colours off.\n"

@@ -134,7 +134,7 @@ void Shelves::ReportSilence(Place& place) {
   }
   Report(
       fmt::format("the shelf {} has not been read for {} s: see whether its file system is mounted "
-                  "and its server answers, or is slow; builds go on without it until it is read",
+                  "and its server answers, or is slow; builds continue without it until it is read",
                   place.directory, silence.count()));
 }
 

@@ -260,11 +260,11 @@ Error DatabaseSlot::WhyEmpty() const {
   // The database may have been opened since the caller found none.
   if (!failure_) return {ErrorCode::kUnavailable, "the cache's database was closed: try again"};
   std::string_view state =
-      "the cache's database can't be opened: mend the cause, and the daemon opens it by itself";
+      "the cache's database can't be opened: repair the cause, and the daemon opens it again";
   if (failure_->kind == Kind::kDiskFull) {
     state =
         "the disk of the daemon's state directory is full: make room there, and the daemon opens "
-        "the cache's database by itself";
+        "the cache's database again";
   } else if (failure_->kind == Kind::kDamaged) {
     state = "the cache's database is damaged, and the daemon makes a new one: try again later";
   }

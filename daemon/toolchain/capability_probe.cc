@@ -46,7 +46,7 @@ Error TookTooLong(std::chrono::milliseconds try_again) {
   return {
       ErrorCode::kTimedOut,
       fmt::format("its NVRTC did not compile an empty program in {} s, as on a machine under "
-                  "load: the daemon tries it again by itself, {} s later at the earliest",
+                  "load: the daemon tries it again, {} s later at the earliest",
                   kProbeTime.count(), std::chrono::ceil<std::chrono::seconds>(try_again).count())};
 }
 

@@ -80,7 +80,7 @@ Error FilesHang(const Toolchain& toolchain) {
 Error StillTries() {
   return {ErrorCode::kUnavailable,
           "the daemon tries a toolchain's NVRTC and has got no answer yet, as on a machine under "
-          "load: it goes on by itself, ask again",
+          "load: it keeps trying, ask again",
           kRetryAfter};
 }
 

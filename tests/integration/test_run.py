@@ -639,7 +639,7 @@ def test_the_report_has_the_number_of_uncacheable_results_and_a_reason(daemon):
     for outcome in ((0, 3), (1, 2)):
         _, report = under_run(daemon.socket, *words, options=("--report=each",), **environment)
         assert (served(report), report["uncacheable"]) == (outcome, 2)
-        assert "__TIME__ stands in the source" in report["uncacheable_reason"]
+        assert "__TIME__ is in the source" in report["uncacheable_reason"]
         assert report["processes"][0]["uncacheable_reason"] == report["uncacheable_reason"]
     told = run_cli("--socket", daemon.socket, "run", "--report", "--", *words, environment=environment).stderr.decode()
     assert re.fullmatch(r"cccl-cache: 1 of 3 compiles were hits \(saved about .* s\), 2 compiled \(2 uncacheable\): .* s in all\.\n"

@@ -38,7 +38,7 @@ std::optional<Error> Fallback::NotAsked(const std::string& socket) const {
   if (!policy_.local || !rest_.Resting(Clock::now())) return std::nullopt;
   return Error{CCCL_CACHE_UNAVAILABLE,
                "cccl-cached at " + socket +
-                   " kept this program waiting in vain a moment ago, and is asked again soon"};
+                   " did not answer this program in time a moment ago, and is asked again soon"};
 }
 
 Deadline Fallback::PatienceFor(Deadline deadline) const {

@@ -126,7 +126,8 @@ std::optional<OwnFile> ReadRegular(const std::string& path, bool contents) {
   };
   if (!look(&before)) return AfterError(errno);
   if (!S_ISREG(before.stx_mode)) return std::nullopt;
-  if (IsPseudoFile(opened.get())) return Refused("it is none but what the kernel makes up");
+  if (IsPseudoFile(opened.get()))
+    return Refused("it is not a real file: the kernel makes up its contents");
   OwnFile file;
   file.kind = OwnFile::Kind::kRegular;
   if (before.stx_size <= kMaxBytes) {

@@ -209,9 +209,8 @@ Expected<Done> HeldLease::Outcome(bool said) const {
                                             "known whether it is kept"};
     default:
       return Error{CCCL_CACHE_LEASE_LOST,
-                   "the lease was lost: cccl-cached at " + socket_ +
-                       " ended or was started anew, " +
-                       (said ? "and it is not known whether what was made is kept"
+                   "the lease was lost: cccl-cached at " + socket_ + " ended or restarted, " +
+                       (said ? "and it is not known whether the contents were kept"
                              : "and nothing was deposited") +
                        "; acquire it again"};
   }

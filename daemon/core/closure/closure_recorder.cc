@@ -175,7 +175,7 @@ void ClosureRecorder::Scan(const FileName& name, const Digest& digest, std::stri
   const FileTraits found = traits_.Of(name.below, digest, text);
   Traits& traits = record_.traits;
   if (traits.time_token.empty() && !found.time_token.empty()) {
-    traits.time_token = fmt::format("{} stands in {}", found.time_token, name.below);
+    traits.time_token = fmt::format("{} is in {}", found.time_token, name.below);
   }
   traits.base_name_tokens = traits.base_name_tokens || found.base_name_token;
   traits.function_tokens = traits.function_tokens || found.function_token_in_code;
@@ -194,9 +194,8 @@ void ClosureRecorder::NotePastedNames(std::string_view below) {
   Traits& traits = record_.traits;
   const TextTraits pasted = PastedNames(traits.uses.parts);
   if (traits.time_token.empty() && !pasted.time_token.empty()) {
-    traits.time_token =
-        fmt::format("{} can be pasted (##) together of what stands in {} and in other texts",
-                    pasted.time_token, below);
+    traits.time_token = fmt::format("{} can be pasted (##) together from {} and other texts",
+                                    pasted.time_token, below);
   }
   traits.path_tokens = traits.path_tokens || pasted.path_token;
   traits.base_name_tokens = traits.base_name_tokens || pasted.base_name_token;

@@ -92,12 +92,12 @@ std::string UncacheableReason(const std::vector<ParsedOption>& options,
   }
   if (!traits.written.time_token.empty()) {
     return fmt::format(
-        "the output can hold the time: {} stands in the source, an inline header or an option",
+        "the output can hold the time: {} is in the source, an inline header or an option",
         traits.written.time_token);
   }
   if (traits.pasted.time_token.empty()) return {};
   return fmt::format(
-      "the output can hold the time: {} can be pasted (##) together of what stands in the source, "
+      "the output can hold the time: {} can be pasted (##) together from the source, "
       "an inline header or an option",
       traits.pasted.time_token);
 }

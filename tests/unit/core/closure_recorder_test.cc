@@ -146,7 +146,7 @@ TEST_CASE("a file with the time in it is noticed by name") {
   Job job(disk);
   job.Ask("/cccl-root-1/a.h");
   const auto record = job.recorder.Finish();
-  CHECK(record.traits.time_token == "__TIME__ stands in a.h");
+  CHECK(record.traits.time_token == "__TIME__ is in a.h");
   CHECK_FALSE(record.traits.path_tokens);
 }
 
@@ -159,7 +159,7 @@ TEST_CASE("a text that is known is not read again") {
   Job job(disk, {}, {}, traits);
   job.Ask("/cccl-root-1/a.h");
   const auto found = job.recorder.Finish().traits;
-  CHECK(found.time_token == "__TIME__ stands in a.h");
+  CHECK(found.time_token == "__TIME__ is in a.h");
   CHECK(found.path_tokens);
   CHECK(found.base_name_tokens);
 }
@@ -187,7 +187,7 @@ TEST_CASE("a name is noticed that files can paste together with the request and 
   const auto record = other.recorder.Finish();
   CHECK_FALSE(record.traits.path_tokens);
   CHECK(record.traits.time_token ==
-        "__DATE__ can be pasted (##) together of what stands in b.h and in other texts");
+        "__DATE__ can be pasted (##) together from b.h and other texts");
 }
 
 TEST_CASE("a name pasted together from a job and its preamble is noticed") {
