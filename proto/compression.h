@@ -16,15 +16,15 @@ inline constexpr int kStrongCompression = 12;
 /// zstd's default.
 inline constexpr int kFastCompression = 3;
 
-/// Returns one frame, which tells the size of what it holds. None: there is no memory.
+/// Returns one frame, which records the size of its contents. None: out of memory.
 [[nodiscard]] std::optional<std::string> Compress(std::string_view bytes, int level);
 
-/// Returns none unless `stored` is one whole frame of exactly `bytes` bytes, which the caller has
-/// bounded: allocates no more. `stored` is untrusted.
+/// Returns none unless `stored` is one complete frame of exactly `bytes` bytes. Allocates no more
+/// than that; the caller bounds it. `stored` is untrusted.
 [[nodiscard]] std::optional<std::string> Decompress(std::string_view stored, uint64_t bytes);
 
-/// Returns the first `bytes` bytes of what a frame holds; none if there are fewer. `stored` is
-/// untrusted, and may be cut off behind what is needed.
+/// Returns the first `bytes` bytes of a frame's contents; none if there are fewer. `stored` is
+/// untrusted, and may end after the needed part.
 [[nodiscard]] std::optional<std::string> DecompressFront(std::string_view stored, size_t bytes);
 
 }  // namespace cccl_cache

@@ -37,7 +37,7 @@ struct DepositField {
 /// from one user to another.
 [[nodiscard]] Digest DepositIdentity(const std::string& name_space, const Digest& fields);
 
-/// The key of what is deposited for this scope. Equal inputs give equal keys on every machine.
+/// The key of a deposit with this scope. Equal inputs give equal keys on every machine.
 [[nodiscard]] Digest DepositKey(const DepositScope& scope, const Digest& identity);
 [[nodiscard]] Digest DepositKey(const DepositScope& scope, const std::string& name_space,
                                 const std::vector<DepositField>& fields);

@@ -65,7 +65,7 @@ class Hasher {
 
 [[nodiscard]] Digest Sha256(std::string_view bytes);
 
-/// The first digits of a digest, as a person types them. A whole digest is one too. A value type.
+/// The first digits of a digest, as a person types them. A full digest is also one. A value type.
 struct DigestPrefix {
   static constexpr size_t kMinDigits = 8;
   static constexpr size_t kAllDigits = 64;

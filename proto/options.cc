@@ -139,7 +139,7 @@ class Parser {
   const bool trims_;
   const std::span<const std::string> options_;
   size_t next_ = 0;
-  std::string as_written_;  ///< the option that is being taken, with its value
+  std::string as_written_;  ///< the current option, with its value
   PassedOptions passed_;
   std::vector<ParsedOption> parsed_;
 };

@@ -88,8 +88,8 @@ inline constexpr std::string_view kLocalBuildAdvice =
 struct RefusedOption {
   std::string option;  ///< as the client wrote it
   std::string reason;  ///< says what the client can do instead
-  /// The compiler itself takes the options: what they are refused for is what it does with files,
-  /// which is its caller's affair where the compiler is its caller's own.
+  /// The compiler itself takes the options. They are refused because of the files that they read or
+  /// write, which does not matter if the compiler runs as its caller.
   bool taken_by_compiler = false;
 };
 

@@ -125,7 +125,7 @@ bool Verify(const PublicKey& key, std::string_view message, const Signature& sig
 
 std::variant<SigningKey, std::string> SigningKey::Generate() {
   Seed seed;
-  // So few bytes come whole or not at all.
+  // So few bytes are never delivered in part.
   ssize_t size = -1;
   do {
     size = getrandom(seed.data(), seed.size(), 0);

@@ -86,8 +86,8 @@ struct ListedKey {
 };
 
 /// The keys in their order; the same one may be there several times. `file` is the name that an
-/// error begins with. An error says which line is wrong and what would be right, and nothing of
-/// what the file holds. Bounded by kMaxKeyFileBytes and kMaxListedKeys.
+/// error begins with. An error names the wrong line and the right form, and quotes nothing of the
+/// file. Bounded by kMaxKeyFileBytes and kMaxListedKeys.
 [[nodiscard]] std::variant<std::vector<ListedKey>, std::string> ParsePublicKeys(
     std::string_view text, const std::string& file);
 /// The same for a file with one secret key.
@@ -96,7 +96,7 @@ struct ListedKey {
 
 /// A line with its end. Control characters of the comment become '?'.
 [[nodiscard]] std::string PublicKeyLine(const PublicKey& key, std::string_view comment);
-/// Returns what the file of a secret key holds.
+/// Returns the contents of a secret key's file.
 [[nodiscard]] std::string SigningKeyText(const SigningKey& key);
 
 }  // namespace cccl_cache

@@ -16,8 +16,8 @@ namespace cccl_cache {
 
 /// Stored: values never change.
 enum class SnapshotKind : uint8_t {
-  kArtifact = 1,  ///< what the daemon compiled, under its key
-  kDeposit = 2,   ///< what a client made itself
+  kArtifact = 1,  ///< an artifact that the daemon compiled, under its key
+  kDeposit = 2,   ///< a deposit that a client made
 };
 
 /// The index entry of one record.
@@ -70,7 +70,7 @@ inline constexpr uint32_t kMaxSnapshotRecords = 1u << 20;
 
 void AppendSnapshotItem(const SnapshotItem& item, std::string* out);
 
-/// Takes an item off the front of `bytes`. Empty: done; else what is wrong with it.
+/// Removes an item from the front of `bytes`. Returns the problem, or empty.
 [[nodiscard]] std::string TakeSnapshotItem(std::string_view* bytes, SnapshotItem* item);
 
 struct SnapshotTail {

@@ -47,8 +47,7 @@ class SnapshotReader {
   /// Sees an item and the place of its stored bytes. False ends the visit.
   using Visit = std::function<bool(const SnapshotItem& item, uint64_t offset)>;
 
-  /// Looks at head, tail and the whole index: the text says what is wrong with them. The bytes must
-  /// outlive the reader.
+  /// Checks head, tail and index; returns the problem, or empty. The bytes must outlive the reader.
   static std::variant<SnapshotReader, std::string> Open(const SnapshotBytes& bytes);
 
   /// Returns the digest of the index, which holds those of all records.
@@ -61,7 +60,7 @@ class SnapshotReader {
   /// The items in order. Empty: done, or ended by the visit; else why they can't be read, or that
   /// they are not those of index_sha256(): then no item of this visit may be used.
   [[nodiscard]] std::string ForEach(const Visit& visit) const;
-  /// Whether each record and the file as a whole are what their digests say. Empty: they are.
+  /// Verifies the digests of each record and of the file. Returns the problem, or empty.
   [[nodiscard]] std::string Verify() const;
   /// The stored bytes of a record. Empty: done; else why not: also if they do not match the digest.
   [[nodiscard]] std::string Read(const SnapshotItem& item, uint64_t offset,

@@ -15,8 +15,8 @@
 #include "proto/signature.h"
 #include "proto/snapshot.h"
 
-/// The signature of a snapshot, which lies beside it as FILE.sig. With it nodes take the snapshot
-/// from where others can write, and look entries up in it without reading it whole.
+/// The signature of a snapshot, which lies beside it as FILE.sig. With it, nodes can use a snapshot
+/// in a place that others can write, and look up single entries without reading all of it.
 namespace cccl_cache {
 
 inline constexpr std::string_view kSignatureSuffix = ".sig";
