@@ -148,8 +148,7 @@ void StoreWriter::Reopen() {
     report_(fmt::format(
         "the database {} is damaged ({}): set aside as {}, starting with an empty one",
         parts_.directory.database_path(), failure_->message, parts_.directory.set_aside_path()));
-    if (const Status moved = parts_.directory.SetDatabaseAside(parts_.directory.set_aside_path());
-        !moved) {
+    if (const Status moved = parts_.directory.SetDatabaseAside(); !moved) {
       return Failed({DatabaseError::Kind::kDamaged, moved.error().message});
     }
     failure_->kind = DatabaseError::Kind::kUnavailable;
@@ -196,10 +195,7 @@ Result<std::unique_ptr<RocksdbStore>> RocksdbStore::Open(RocksdbStoreOptions opt
     opened->database.reset();
     report("the usage records of the database can't be read (" + error->message +
            "): it is set aside");
-    if (const Status moved =
-            store->directory_->SetDatabaseAside(store->directory_->set_aside_path());
-        !moved)
-      return moved.error();
+    if (const Status moved = store->directory_->SetDatabaseAside(); !moved) return moved.error();
     opened = OpenDatabase(*store->directory_, database_options, report);
     if (!opened) return opened.error();
   }

@@ -245,51 +245,25 @@ Result<uint64_t> StateDirectory::CountRun() const {
   return run;
 }
 
-Status StateDirectory::SetDatabaseAside(const std::string& path) const {
+Status StateDirectory::SetDatabaseAside() const {
   std::error_code error;
-  std::filesystem::remove_all(path, error);
-  if (error) return Unusable(path, "cannot be removed", error.value());
-  std::filesystem::rename(database_path(), path, error);
+  std::filesystem::remove_all(set_aside_path(), error);
+  if (error) return Unusable(set_aside_path(), "cannot be removed", error.value());
+  std::filesystem::rename(database_path(), set_aside_path(), error);
   if (error) return Unusable(database_path(), "cannot be set aside", error.value());
   return Ok{};
-}
-
-bool StateDirectory::ExchangeDatabases() const {
-  return renameat2(AT_FDCWD, database_path().c_str(), AT_FDCWD, other_version_path().c_str(),
-                   RENAME_EXCHANGE) == 0;
 }
 
 Result<OpenedDatabase> OpenDatabase(const StateDirectory& directory, const DatabaseOptions& options,
                                     const Report& report) {
   auto opened = OpenAsItIs(directory, options, report);
   if (auto* database = std::get_if<OpenedDatabase>(&opened)) return std::move(*database);
-  DatabaseError unusable = std::get<DatabaseError>(std::move(opened));
+  const DatabaseError unusable = std::get<DatabaseError>(std::move(opened));
   if (IsOfTheDisk(unusable)) return Unopened(directory, unusable);
-
-  std::string aside = directory.set_aside_path();
-  if (unusable.kind == DatabaseError::Kind::kForeignFormat) {
-    std::error_code ignored;
-    if (!std::filesystem::exists(directory.other_version_path(), ignored)) {
-      aside = directory.other_version_path();
-    } else if (directory.ExchangeDatabases()) {
-      report(fmt::format(
-          "the database {} is of another version ({}): it waits as {} for that version, and the "
-          "one that was there is used",
-          directory.database_path(), unusable.message, directory.other_version_path()));
-      opened = OpenAsItIs(directory, options, report);
-      if (auto* database = std::get_if<OpenedDatabase>(&opened)) return std::move(*database);
-      unusable = std::get<DatabaseError>(std::move(opened));
-      if (IsOfTheDisk(unusable)) {
-        // As they were, for the next try. If that fails, the next try finds this version's at once.
-        (void)directory.ExchangeDatabases();
-        return Unopened(directory, unusable);
-      }
-    }
-  }
   report(
       fmt::format("the database {} can't be used ({}): set aside as {}, starting with an empty one",
-                  directory.database_path(), unusable.message, aside));
-  if (const Status moved = directory.SetDatabaseAside(aside); !moved) return moved.error();
+                  directory.database_path(), unusable.message, directory.set_aside_path()));
+  if (const Status moved = directory.SetDatabaseAside(); !moved) return moved.error();
   opened = OpenAsItIs(directory, options, report);
   if (auto* database = std::get_if<OpenedDatabase>(&opened)) return std::move(*database);
   return Unopened(directory, std::get<DatabaseError>(opened));

@@ -26,19 +26,15 @@ class StateDirectory {
   StateDirectory& operator=(const StateDirectory&) = delete;
 
   [[nodiscard]] std::string database_path() const { return path_ + "/database"; }
-  /// Returns the path to which a damaged database is moved. There is only one such path, so that
-  /// disks don't fill with old databases: its former contents are deleted.
+  /// Returns the path to which a database that can't be used is moved. There is only one such path,
+  /// so that disks don't fill with old databases: its former contents are deleted.
   [[nodiscard]] std::string set_aside_path() const { return path_ + "/database.set-aside"; }
-  /// Returns the path at which the database of another version of the daemon waits for that one.
-  [[nodiscard]] std::string other_version_path() const { return path_ + "/database.other-version"; }
 
   /// Counts this run of a daemon, on the disk before it returns. The number is greater than that of
   /// every earlier run, even if that run crashed or lost its database. Call it once per object.
   [[nodiscard]] Result<uint64_t> CountRun() const;
-  /// Moves the database to one of these paths. It must be closed.
-  Status SetDatabaseAside(const std::string& path) const;
-  /// Exchanges the database and that of another version. Returns whether it could.
-  [[nodiscard]] bool ExchangeDatabases() const;
+  /// Moves the database there. It must be closed.
+  Status SetDatabaseAside() const;
 
  private:
   StateDirectory(std::string path, int lock) : path_(std::move(path)), lock_(lock) {}
@@ -58,10 +54,9 @@ struct OpenedDatabase {
 };
 
 /// Opens the directory's database, whatever its state. A database with a damaged write-ahead log
-/// opens without the damaged writes. A database that is otherwise damaged is set aside and replaced
-/// by a new one. So is one of another format, or by the one of this format that was set aside for
-/// that reason: a downgrade and the upgrade after it lose nothing. All of this is reported. Errors
-/// are those of the disk, such as no permission. No other Database may be open on the directory.
+/// opens without the damaged writes. A database that is otherwise damaged, or of another format, is
+/// set aside and replaced by a new one. All of this is reported. Errors are those of the disk, such
+/// as no permission. No other Database may be open on the directory.
 [[nodiscard]] Result<OpenedDatabase> OpenDatabase(const StateDirectory& directory,
                                                   const DatabaseOptions& options,
                                                   const Report& report);

@@ -234,59 +234,10 @@ TEST_CASE("a database of another format is set aside with a message, never misre
   SetFormat(store.state() + "/database", "999");
   store.Reopen();
   CHECK(store.reports.Contain("999"));
-  CHECK(store.reports.Contain(store.state() + "/database.other-version"));
-  CHECK(std::filesystem::exists(store.state() + "/database.other-version/CURRENT"));
+  CHECK(store.reports.Contain(store.state() + "/database.set-aside"));
+  CHECK(FormatOf(store.state() + "/database.set-aside") == "999");
   store->Put(Key(1), Numbered(1, 100));
   CHECK(store->Get(Key(1)));
-}
-
-TEST_CASE("a downgrade and the upgrade after it lose no database") {
-  StoreScene store;
-  store->Put(Key(1), Numbered(1, 100));
-  REQUIRE(store.WaitForEntries(1));
-  store.Close();
-  // As the older daemon leaves it: its own database, and the newer one beside it.
-  std::filesystem::rename(store.state() + "/database", store.state() + "/database.other-version");
-  store.Reopen();
-  store->Put(Key(2), Numbered(2, 100));
-  REQUIRE(store.WaitForEntries(1));
-  store.Close();
-  SetFormat(store.state() + "/database", "1");
-
-  store.Reopen();
-  CHECK(store->Get(Key(1)));
-  CHECK_FALSE(store->Get(Key(2)));
-  CHECK(std::filesystem::exists(store.state() + "/database.other-version/CURRENT"));
-  CHECK(store.reports.Contain("it waits as " + store.state() + "/database.other-version"));
-
-  // Of two other versions, the later one waits.
-  store.Close();
-  SetFormat(store.state() + "/database", "3");
-  store.Reopen();
-  CHECK_FALSE(store->Get(Key(1)));
-  store->Put(Key(3), Numbered(3, 100));
-  REQUIRE(store.WaitForEntries(1));
-  store.Close();
-  CHECK(FormatOf(store.state() + "/database.other-version") == "3");
-  CHECK(FormatOf(store.state() + "/database.set-aside") == "1");
-}
-
-TEST_CASE("a damaged database of this version does not cost that of another one") {
-  StoreScene store;
-  store->Put(Key(1), Numbered(1, 100));
-  REQUIRE(store.WaitForEntries(1));
-  store.Close();
-  std::filesystem::rename(store.state() + "/database", store.state() + "/database.other-version");
-  std::ofstream(store.state() + "/database.other-version/CURRENT") << "nonsense";
-  store.Reopen();
-  store.Close();
-  SetFormat(store.state() + "/database", "3");
-  store.Reopen();
-  store->Put(Key(3), Numbered(3, 100));
-  CHECK(store->Get(Key(3)));
-  store.Close();
-  CHECK(FormatOf(store.state() + "/database.other-version") == "3");
-  CHECK(std::filesystem::exists(store.state() + "/database.set-aside/CURRENT"));
 }
 
 TEST_CASE("a database that does not say its format is damaged, not of another version") {
@@ -299,7 +250,6 @@ TEST_CASE("a database that does not say its format is damaged, not of another ve
   }
   store.Reopen();
   CHECK(std::filesystem::exists(store.state() + "/database.set-aside/CURRENT"));
-  CHECK_FALSE(std::filesystem::exists(store.state() + "/database.other-version"));
 }
 
 TEST_CASE("a store under many threads gives each its own") {

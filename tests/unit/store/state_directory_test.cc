@@ -164,7 +164,7 @@ TEST_CASE("a database set aside takes the place of the one set aside before") {
   for (const char* name : {"first", "second"}) {
     std::filesystem::create_directory((*directory)->database_path());
     std::ofstream((*directory)->database_path() + "/" + name) << "x";
-    REQUIRE((*directory)->SetDatabaseAside((*directory)->set_aside_path()));
+    REQUIRE((*directory)->SetDatabaseAside());
     CHECK_FALSE(std::filesystem::exists((*directory)->database_path()));
   }
   CHECK(std::filesystem::exists((*directory)->set_aside_path() + "/second"));
