@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <CLI/App.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>

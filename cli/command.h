@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <CLI/App.hpp>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -11,6 +10,12 @@
 #include "base/json.h"
 #include "cccl_cache/client.h"
 #include "cccl_cache/expected.h"
+
+namespace CLI {
+class App;
+class Option;
+class ParseError;
+}  // namespace CLI
 
 namespace cccl_cache::cli {
 

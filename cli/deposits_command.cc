@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
+#include <CLI/App.hpp>
 #include <ctime>
 #include <memory>
 #include <string>

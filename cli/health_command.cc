@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <unistd.h>
 
+#include <CLI/App.hpp>
 #include <memory>
 #include <optional>
 #include <utility>

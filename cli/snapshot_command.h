@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <CLI/App.hpp>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -10,6 +9,10 @@
 #include <vector>
 
 #include "cccl_cache/snapshot.h"
+
+namespace CLI {
+class App;
+}  // namespace CLI
 
 namespace cccl_cache::cli {
 

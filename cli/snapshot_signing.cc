@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 
+#include <CLI/App.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <chrono>

@@ -3,6 +3,7 @@
 // The commands by which administrators keep the store: evict and verify.
 #include <unistd.h>
 
+#include <CLI/App.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdint>

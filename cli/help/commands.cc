@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 // The commands that print help, completions and man pages.
+#include <CLI/App.hpp>
 #include <algorithm>
 #include <memory>
 #include <string>

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/help/completion.h"
 
+#include <CLI/App.hpp>
 #include <algorithm>
 #include <set>
 #include <string_view>

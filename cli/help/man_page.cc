@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/help/man_page.h"
 
+#include <CLI/App.hpp>
 #include <algorithm>
 #include <cctype>
 #include <utility>

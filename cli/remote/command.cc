@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/command.h"
 
+#include <CLI/App.hpp>
+
 #include "cli/remote/keys.h"
 #include "cli/remote/status.h"
 

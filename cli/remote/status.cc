@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/remote/status.h"
 
+#include <CLI/App.hpp>
 #include <map>
 #include <string>
 #include <string_view>

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <CLI/App.hpp>
-
 #include "cli/command.h"
 
 namespace cccl_cache::cli {

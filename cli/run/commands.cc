@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <CLI/App.hpp>
 #include <cerrno>
 #include <charconv>
 #include <chrono>

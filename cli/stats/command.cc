@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <CLI/App.hpp>
 #include <charconv>
 #include <chrono>
 #include <memory>

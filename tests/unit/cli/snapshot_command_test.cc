@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/snapshot_command.h"
 
+#include <CLI/App.hpp>
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <iterator>
