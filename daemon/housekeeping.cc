@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/system/thread_name.h"
+
 namespace cccl_cache::daemon {
 namespace {
 
@@ -62,6 +64,7 @@ Housekeeping::~Housekeeping() {
 }
 
 void Housekeeping::Run(std::stop_token stop) {
+  NameThread("housekeeping");
   WarmDefaultToolchain();
   const MutexLock lock(mutex_);
   for (uint64_t turn = 0; !stop.stop_requested(); ++turn) {

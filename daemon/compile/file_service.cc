@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "daemon/compile/protocol/packet.h"
+#include "daemon/system/thread_name.h"
 
 namespace cccl_cache::daemon {
 namespace {
@@ -52,6 +53,7 @@ std::optional<Error> FileConversation::Refusal() const {
 }
 
 void FileConversation::Run() {
+  NameThread("questions");
   while (AnswerNext()) {
   }
 }

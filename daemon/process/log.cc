@@ -24,6 +24,7 @@
 #include "base/file_descriptor.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "daemon/system/thread_name.h"
 
 namespace cccl_cache::daemon {
 namespace {
@@ -155,7 +156,8 @@ constexpr double kLinesPerSecond = 10.0 / 60;
 class Log::Sink {
  public:
   Sink(LogFormat format, const std::string& journal)
-      : pool_(std::make_shared<spdlog::details::thread_pool>(kWaitingLines, 1)) {
+      : pool_(std::make_shared<spdlog::details::thread_pool>(kWaitingLines, 1,
+                                                             [] { NameThread("log"); })) {
     const bool json = format == LogFormat::kJson;
     auto socket = json ? std::nullopt : ConnectTo(journal);
     if (socket) {

@@ -17,6 +17,8 @@
 #include <latch>
 #include <vector>
 
+#include "daemon/system/thread_name.h"
+
 namespace cccl_cache::daemon {
 namespace {
 
@@ -52,6 +54,7 @@ Told Signals::Wait(std::chrono::milliseconds patience) const {
 
 LastExit::LastExit(const Signals& signals, std::chrono::milliseconds patience, int code)
     : thread_([&signals, patience, code](const std::stop_token& stop) {
+        NameThread("last exit");
         using Clock = std::chrono::steady_clock;
         const Clock::time_point end = Clock::now() + patience;
         Told told = Told::kNothing;

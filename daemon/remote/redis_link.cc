@@ -29,6 +29,7 @@
 #include "daemon/remote/redis_dialer.h"
 #include "daemon/remote/redis_tls.h"
 #include "daemon/system/random.h"
+#include "daemon/system/thread_name.h"
 
 namespace cccl_cache::daemon {
 namespace {
@@ -156,6 +157,7 @@ bool RedisLink::Loop::HasDescriptorsLeft() const {
 }
 
 void RedisLink::Loop::Run() {
+  NameThread("redis");
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, nullptr);  // also SIGPIPE, which libevent's writes may raise

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "daemon/remote/signed_entry.h"
+#include "daemon/system/thread_name.h"
 
 namespace cccl_cache::daemon {
 namespace {
@@ -71,6 +72,7 @@ void RemoteOutbox::Release(std::string lease, std::string token) {
 }
 
 void RemoteOutbox::Run() {
+  NameThread("outbox");
   while (true) {
     Outgoing next;
     {

@@ -36,11 +36,15 @@ void AddManifests(const std::vector<ArtifactPtr>& entries, std::vector<ArtifactP
 Shelves::Place::Place(std::string path, std::chrono::milliseconds longest_read)
     : directory(std::move(path)),
       shelf(std::make_shared<const Shelf>()),
-      reads({.awaited = "a shelf",
+      reads({.name = "shelf reads",
+             .awaited = "a shelf",
              .threads_per_uid = 4,
              .time = longest_read,
              .look_time = longest_read}),
-      looks({.awaited = "a shelf", .threads_per_uid = 1, .time = kLongestLook}) {}
+      looks({.name = "shelf looks",
+             .awaited = "a shelf",
+             .threads_per_uid = 1,
+             .time = kLongestLook}) {}
 
 Shelves::Shelves(Options options, std::shared_ptr<const TrustList> trusted, Statistics& statistics,
                  Cluster* others)

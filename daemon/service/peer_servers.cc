@@ -10,6 +10,7 @@
 
 #include "daemon/service/peer_server.h"
 #include "daemon/service/transport/guarded_sockets.h"
+#include "daemon/system/thread_name.h"
 
 namespace cccl_cache::daemon {
 namespace {
@@ -55,6 +56,7 @@ void RetiredServers::WaitForAll() {
 }
 
 void RetiredServers::Run() {
+  NameThread("end of servers");
   MutexLock lock(mutex_);
   for (;;) {
     changed_.Wait(mutex_, [this]() REQUIRES(mutex_) { return stopped_ || !servers_.empty(); });

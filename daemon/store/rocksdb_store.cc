@@ -10,6 +10,7 @@
 
 #include "daemon/core/lookup/entry.h"
 #include "daemon/store/deposit_table.h"
+#include "daemon/system/thread_name.h"
 
 namespace cccl_cache::daemon {
 namespace {
@@ -51,6 +52,7 @@ StoreWriter::StoreWriter(Parts parts, DatabaseOptions options, Report report,
 StoreWriter::~StoreWriter() { thread_.join(); }
 
 void StoreWriter::Run() {
+  NameThread("store writer");
   while (true) {
     if (failure_) {
       parts_.queue.Pause(retry_delay_);

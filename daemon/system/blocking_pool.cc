@@ -16,6 +16,7 @@
 
 #include "base/mutex.h"
 #include "daemon/core/model/result.h"
+#include "daemon/system/thread_name.h"
 
 namespace cccl_cache::daemon {
 namespace {
@@ -34,6 +35,7 @@ class BlockingPool::State {
  public:
   explicit State(const Bounds& bounds) : bounds_(bounds) {}
 
+  [[nodiscard]] const char* name() const { return bounds_.name; }
   [[nodiscard]] std::string_view awaited() const { return bounds_.awaited; }
 
   struct Task;
@@ -271,12 +273,15 @@ class BlockingPool::State {
 
 BlockingPool::BlockingPool(const Bounds& bounds)
     : state_(std::make_shared<State>(bounds)),
-      clock_([state = state_.get()](const std::stop_token& stop) { state->WatchDeadlines(stop); }) {
-}
+      clock_([state = state_.get()](const std::stop_token& stop) {
+        NameThread("deadlines");
+        state->WatchDeadlines(stop);
+      }) {}
 
 void BlockingPool::Close() { state_->Close(); }
 
 void BlockingPool::Serve(State& state, Account account) {
+  NameThread(state.name());
   std::optional<Account> served = account;
   for (; served; served = state.AwaitAccount()) {
     while (const State::TaskPtr task = state.Next(*served)) {

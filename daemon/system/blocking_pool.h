@@ -23,6 +23,7 @@ namespace cccl_cache::daemon {
 class BlockingPool {
  public:
   struct Bounds {
+    const char* name = "files";                    ///< of the threads
     std::string_view awaited = "the file system";  ///< what may hang; named in refusals
     size_t threads_per_uid = 2;
     size_t waiting_per_uid = 4096;
@@ -71,8 +72,10 @@ class BlockingPool {
 
 /// For a pool that reads the daemon's own disk only. The store must be destroyed after Close. A
 /// disk with that many reads at once is busy.
-inline constexpr BlockingPool::Bounds kDiskReads{
-    .awaited = "the daemon's disk", .threads_per_uid = 4, .close_awaits_looks = true};
+inline constexpr BlockingPool::Bounds kDiskReads{.name = "disk",
+                                                 .awaited = "the daemon's disk",
+                                                 .threads_per_uid = 4,
+                                                 .close_awaits_looks = true};
 
 /// Returns the error for a disk read that took longer than `limit`, or that waited behind such
 /// reads of the same user.

@@ -17,6 +17,7 @@
 
 #include "base/mutex.h"
 #include "daemon/core/model/result.h"
+#include "daemon/system/thread_name.h"
 
 namespace cccl_cache::daemon {
 namespace {
@@ -52,7 +53,8 @@ ScanResult::IdentifiedPtr EntryOf(const Snapshot& snapshot, uint64_t serial) {
 }
 
 BlockingPool::Bounds LookBounds(const RegistryOptions& options) {
-  return {.awaited = "a toolchain's files",
+  return {.name = "toolchain files",
+          .awaited = "a toolchain's files",
           .threads_per_uid = 1,
           .waiting_per_uid = kRoundsAtOnce,
           .threads = kMaxLooks,
@@ -61,7 +63,8 @@ BlockingPool::Bounds LookBounds(const RegistryOptions& options) {
 }
 
 BlockingPool::Bounds ScanBounds(const RegistryOptions& options) {
-  return {.awaited = "the toolchains",
+  return {.name = "toolchain scan",
+          .awaited = "the toolchains",
           .threads_per_uid = 1,
           .waiting_per_uid = 1,
           .threads = 1,
@@ -353,6 +356,7 @@ void ToolchainRegistry::Stop() {
 }
 
 void ToolchainRegistry::Run(const std::stop_token& stop) {
+  NameThread("toolchains");
   while (scans_->UntilDue(stop, options_.rescan_interval)) {
     // A look that times out before it begins must never run. The flag is set by whichever comes
     // first.

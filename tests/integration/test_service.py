@@ -171,6 +171,14 @@ def test_a_daemon_that_may_start_too_few_threads_says_so_and_does_not_start(make
     assert b"ulimit -u" in refused.stderr and b"--jobs" in refused.stderr
 
 
+def test_threads_have_names_of_their_own(fake):
+    fake.build_json(KERNEL)
+    names = [task.read_text().strip() for task in pathlib.Path(f"/proc/{fake.process.pid}/task").glob("*/comm")]
+    # The main thread, and RocksDB's timer, which RocksDB does not name.
+    assert names.count("cccl-cached") == 2
+    assert {"acceptor", "serving", "flight", "store writer", "log"} <= {*names}
+
+
 def test_configuration_that_can_not_be_printed_is_an_error():
     words = ("sh", "-c", 'exec "$@" >&-', "sh", PLACES.daemon, "--print-config")
     assert subprocess.run(words, stderr=subprocess.DEVNULL, env={"PATH": os.environ["PATH"]}).returncode == 3

@@ -53,7 +53,7 @@ LAYERS = {
     "daemon/service/wire": CORE,
     "daemon/service/calls": (TRANSPORT, LIMITS, WIRE, SYSTEM, *CORE),
     "daemon/configuration": (SYSTEM, MODEL),
-    "daemon/process": ("daemon/configuration/", MODEL, COORDINATOR),
+    "daemon/process": ("daemon/configuration/", SYSTEM, MODEL, COORDINATOR),
     # One build without a daemon: of the service its messages alone, of the worker what calls the compilers.
     "daemon/local": (
         "daemon/toolchain/", "daemon/files/", "daemon/compile/", "daemon/worker/compilers/", WIRE, "daemon/configuration/",

@@ -25,9 +25,12 @@ AsyncLookups::AsyncLookups(FlightTable& table, Responder& responder, const Timeo
       files_hang_(FilesHang(patience.look)),
       disk_hangs_(DiskHangs(patience.disk)),
       files_({.time = patience.look}),
-      sent_files_({.threads_per_uid = kSentFilesPerUid, .time = patience.look}),
+      sent_files_(
+          {.name = "sent files", .threads_per_uid = kSentFilesPerUid, .time = patience.look}),
       disk_(DiskReads(patience)),
-      computing_({.awaited = "threads that read large requests", .time = patience.look}) {}
+      computing_({.name = "large requests",
+                  .awaited = "threads that read large requests",
+                  .time = patience.look}) {}
 
 void AsyncLookups::Compute(BuildPtr build, std::function<void()> work, Then then) {
   const Error busy{ErrorCode::kOverloaded, "too many large requests of this user wait to be read"};

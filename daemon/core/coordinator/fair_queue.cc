@@ -8,6 +8,8 @@
 #include <functional>
 #include <iterator>
 
+#include "daemon/system/thread_name.h"
+
 namespace cccl_cache::daemon {
 namespace {
 
@@ -356,6 +358,7 @@ std::optional<FairQueue::Turn> FairQueue::NextTurn() {
 }
 
 void FairQueue::Serve(std::stop_token stop) {
+  NameThread("flight");
   const MutexLock lock(mutex_);
   std::optional<Turn> turn;
   while (added_.Wait(mutex_, stop, [this, &turn]() REQUIRES(mutex_) {
@@ -370,6 +373,7 @@ void FairQueue::Serve(std::stop_token stop) {
 }
 
 void FairQueue::LookOut(std::stop_token stop) {
+  NameThread("queue");
   MutexLock lock(mutex_);
   while (!stop.stop_requested()) {
     Clock::time_point next = ParkWaiting();

@@ -7,6 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include "daemon/system/thread_name.h"
+
 namespace cccl_cache::daemon {
 
 LeaseTable::WaiterId LeaseTable::NewSeat() {
@@ -303,6 +305,7 @@ void LeaseClock::Wake() {
 }
 
 void LeaseClock::Run(const std::stop_token& stop) {
+  NameThread("leases");
   const auto woken = [this]() REQUIRES(mutex_) { return woken_; };
   while (!stop.stop_requested()) {
     const std::optional<LeaseTable::Time> next = table_.Pass();

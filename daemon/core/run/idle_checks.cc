@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/system/thread_name.h"
+
 namespace cccl_cache::daemon {
 namespace {
 
@@ -115,6 +117,7 @@ void IdleJobs::PutBack(Waiting job) {
 }
 
 void IdleJobs::Work(std::stop_token stop) {
+  NameThread("idle jobs");
   MutexLock lock(mutex_);
   while (changed_.Wait(mutex_, stop, [this]() REQUIRES(mutex_) { return waiting_.in_all > 0; })) {
     while (!stop.stop_requested() && !HasRoom()) {

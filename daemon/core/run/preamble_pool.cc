@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "daemon/core/run/preamble.h"
+#include "daemon/system/thread_name.h"
 
 namespace cccl_cache::daemon {
 namespace {
@@ -121,6 +122,7 @@ void PreamblePool::Remove(const Digest& key, const ParsedPreamblePtr& parsed) {
 }
 
 void PreamblePool::Work(const std::stop_token& stop) {
+  NameThread("preambles");
   while (const std::optional<Wishes::Entry> wish = TakeWish(stop)) {
     Keep(*wish, Parse(wish->value, stop));
     statistics_.Add(Counter::kPreambles);

@@ -24,7 +24,8 @@ namespace cccl_cache::daemon {
 
 /// Threads for calls that last as long as disk and caller do. The budget of streams bounds their
 /// number, so none waits for a thread.
-inline constexpr BlockingPool::Bounds kBlockingCallThreads{.awaited = "the daemon's disk",
+inline constexpr BlockingPool::Bounds kBlockingCallThreads{.name = "calls",
+                                                           .awaited = "the daemon's disk",
                                                            .threads_per_uid = 256,
                                                            .time = std::chrono::hours(24 * 365),
                                                            .close_awaits_looks = true};

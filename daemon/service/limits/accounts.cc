@@ -24,6 +24,7 @@
 
 #include "base/mutex.h"
 #include "daemon/service/limits/peer_process.h"
+#include "daemon/system/thread_name.h"
 
 namespace cccl_cache::daemon {
 namespace {
@@ -180,6 +181,7 @@ class Accounts::State {
   }
 
   void Run() {
+    NameThread("accounts");
     MutexLock lock(mutex_);
     while (!stopped_) {
       lock.Unlock();

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "daemon/service/transport/guarded_sockets.h"
+#include "daemon/system/thread_name.h"
 
 namespace cccl_cache::daemon {
 namespace {
@@ -63,6 +64,7 @@ void SocketCloser::Close(FileDescriptor socket) {
 }
 
 void SocketCloser::Run() {
+  NameThread("socket closer");
   MutexLock lock(mutex_);
   for (;;) {
     changed_.Wait(mutex_, [this]() REQUIRES(mutex_) { return stopped_ || !sockets_.empty(); });
@@ -125,6 +127,7 @@ void Acceptor::Stop() {
 }
 
 void Acceptor::Run() {
+  NameThread("acceptor");
   std::array<epoll_event, 64> events;
   auto last_tick = std::chrono::steady_clock::now();
   auto last_release = last_tick;

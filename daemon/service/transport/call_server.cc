@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "daemon/service/transport/guarded_sockets.h"
+#include "daemon/system/thread_name.h"
 
 namespace cccl_cache::daemon {
 namespace {
@@ -97,6 +98,7 @@ void CallServer::Forget(CallStream& stream) {
 }
 
 void CallServer::Run() {
+  NameThread("serving");
   thread_number_ = gettid();
   thread_number_.notify_all();
   void* done = nullptr;
