@@ -37,10 +37,10 @@ async def _on_thread(call: Callable[[], Answer]) -> Answer:
 
 
 async def _on_own_thread(call: Callable[[], Answer]) -> Answer:
-    """Runs a call that waits for other callers on a thread of its own.
+    """Runs a call that waits for other callers on a separate thread.
 
-    Those of the executor are few: all could wait for one whose own call then finds no thread. The program does not wait
-    for it at its end.
+    The executor has few threads, and all could wait for a caller whose own call then finds none. The program does not
+    wait for it at its end.
     """
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Answer] = loop.create_future()
@@ -127,8 +127,8 @@ class AsyncLease:
 class _Builds:
     """The builds of one event loop, over one batch: the loop watches its descriptor while there are any.
 
-    The library replaces the descriptor if the program closed it or took its number, of which the loop is not told: it
-    looks for itself now and then.
+    The library replaces the descriptor if the program closed it or took its number, which the loop can't notice, so it
+    checks now and then.
     """
 
     _PAUSE = 1.0
@@ -272,7 +272,7 @@ class AsyncClient:
                     timeout: float | None = None) -> AsyncLease:
         """As `Client.lease`: ``async with await client.lease(...) as lease``.
 
-        A wait that is cancelled goes on until its timeout; a lease that it is given then is given up.
+        A cancelled wait continues until its timeout; a lease that it gets then is given up.
         """
         return AsyncLease(await _on_own_thread(
             lambda: self._client.lease(namespace, fields, group=group, timeout=timeout)))

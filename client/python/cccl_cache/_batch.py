@@ -30,7 +30,7 @@ _free = _library.function("batch_free", None, c_void_p)
 
 
 class Batch:
-    """Builds that are under way together; for one thread at a time. They go on while one of its methods runs.
+    """Builds that run together; for one thread at a time. They make progress while one of its methods runs.
 
     `client` is a handle of the library, which must outlive the batch; the batch therefore keeps its `owner`.
     """
@@ -59,7 +59,7 @@ class Batch:
         return int(_pending(self._handle))
 
     def next(self) -> Finished | None:
-        """One that has finished; None: none has."""
+        """A finished build; None: there is none."""
         number, result, error = c_uint64(), c_void_p(), c_void_p()
         if _next(self._handle, 0, byref(number), byref(result), byref(error)):
             return number.value, take_error(error)

@@ -8,7 +8,8 @@ _SECONDS_WHILE_OPEN = 1.0
 
 
 class CircuitBreaker:
-    """Gives each call the whole timeout; after one in vain only a second, until the daemon answers. Thread-safe.
+    """Gives each call the whole timeout; after a call that timed out only a second, until the daemon answers.
+    Thread-safe.
 
     So a daemon or a holder of leases that hangs costs a process the whole timeout once, not at each of its calls.
     """

@@ -136,7 +136,7 @@ class Client:
               name_expressions: Sequence[str] = (), toolchain: int | str | None = None, emit: Emit = "cubin",
               toolchain_headers: bool = True, working_directory: str | os.PathLike[str] | None = None,
               timeout: float | None = None, priority: str | None = None, on_miss: str = "wait") -> Result:
-        """Compiles CUDA C++ with NVRTC, or gets what was compiled before.
+        """Compiles CUDA C++ with NVRTC, or gets an earlier result.
 
         Parameters
         ----------
@@ -254,7 +254,7 @@ class Client:
                              toolchain=toolchain, emit=emit, timeout=timeout, priority=priority, on_miss=on_miss))
 
     def run(self, program: Program) -> Result:
-        """Runs what was made before; it can be run any number of times.
+        """Runs a program made before; it can be run any number of times.
 
         Parameters
         ----------
@@ -278,7 +278,7 @@ class Client:
     def build_many(self, programs: Iterable[Program]) -> Iterator[tuple[int, Result | Error]]:
         """Runs many builds at once, over one connection and without a thread.
 
-        They go on while this waits for one of them; leaving the loop early ends those that are left.
+        They make progress while this waits for one of them; leaving the loop early cancels the others.
 
         Parameters
         ----------
@@ -299,7 +299,7 @@ class Client:
               timeout: float | None = None) -> Lease:
         """Returns the deposit of a key, or the lease to make it, for artifacts that only this program can make.
 
-        While another process holds the lease this waits for what that one publishes, or for the lease.
+        While another process holds the lease this waits for its deposit, or for the lease.
 
         Parameters
         ----------
@@ -339,9 +339,9 @@ class Client:
 
     def touch_deposits(self, namespace: str, deposits: Iterable[Mapping[str, bytes | str | int]], *,
                        group: str | None = None, timeout: float | None = None) -> None:
-        """Counts as a use of each of these deposits that exists; the daemon drops what was not used for long.
+        """Counts as a use of each of these deposits that exists; the daemon drops the least recently used ones.
 
-        A program that keeps copies of deposits and reads those says so now and then.
+        To be called now and then by a program that reads its own copies of deposits.
 
         Parameters
         ----------
@@ -375,7 +375,7 @@ class Client:
                  after: Time | None = None, before: Time | None = None, namespace: str | None = None,
                  uids: Sequence[int] = (), all_users: bool = False, results: Iterable[Named] | None = None,
                  timeout: float | None = None) -> SnapshotSummary:
-        """Writes what this user was answered and deposited to a file that other daemons take in. The same has the same
+        """Writes this user's results and deposits to a file that other daemons can insert. Equal contents give equal
         bytes.
 
         Parameters
@@ -437,8 +437,8 @@ class Client:
         return files.delta(self._handle, since, path, chosen, timeout)
 
     def insert(self, path: Path, *, timeout: float | None = None) -> SnapshotSummary:
-        """Hands a snapshot to the daemon: for everybody if this is root or the daemon's user, else for this user alone,
-        who is answered from it before anything that all share.
+        """Inserts a snapshot into the daemon: for all users if this is root or the daemon's user, else for this user
+        alone, with precedence over the shared entries.
 
         Parameters
         ----------

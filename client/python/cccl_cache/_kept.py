@@ -36,7 +36,7 @@ def keep(kind: str, name: str, text: str) -> None:
     """Keeps a text, or nothing if that can't be written."""
     path = _directory() / kind / name
     try:
-        # Each of its own, because parents have the mode of the umask; never the home itself.
+        # One call for each directory, because parents get the mode of the umask; never the home itself.
         for directory in reversed(list(path.parents)[:3]):
             directory.mkdir(mode=0o700, exist_ok=True)
         if not _is_own(path.parent):

@@ -145,12 +145,12 @@ class Lease:
         return int(_lease_fence(self._lease)) if self._lease else 0
 
     def publish(self, contents: bytes, *, timeout: float | None = None) -> None:
-        """Deposits what was made; whoever waits is handed it.
+        """Deposits the contents; all waiters get them.
 
         Parameters
         ----------
         contents : bytes
-            What was made.
+            The contents.
         timeout : float, optional
             Seconds; 30 if not given.
 
@@ -171,15 +171,15 @@ class Lease:
         recording.note(self.key)
 
     def abandon(self) -> None:
-        """Gives the lease up, unless something was published; the next one who waits gets it."""
+        """Gives the lease up, unless something was published; the next waiter gets it."""
         if self._lease:
             _lease_abandon(self._lease)
 
     def fail(self) -> None:
-        """Gives the lease up because it can't be made, unless something was published.
+        """Gives the lease up because the contents can't be made, unless something was published.
 
-        All who wait are released at once, and each makes its own: see `released`. Nothing is remembered; who comes later
-        gets the lease.
+        All waiters are released at once, and each makes its own: see `released`. The failure is not remembered; a later
+        caller gets the lease.
         """
         if self._lease:
             _lease_fail(self._lease)

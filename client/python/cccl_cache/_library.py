@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""libcccl_cache.so.1: its structs, its functions, the checks of what they are given, and the CUDA that a build gets
-where it names none. client_c.h says what the structs and functions mean."""
+"""libcccl_cache.so.1: its structs, its functions, the checks of their arguments, and the CUDA of a build that names
+none. client_c.h says what the structs and functions mean."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Received(Structure):
         return string_at(self.data, self.size) if self.size else b""
 
     def text(self) -> str:
-        """For people: what is not UTF-8 is shown by its number, so that it can be printed everywhere."""
+        """For people: bytes that are not UTF-8 are shown as numbers, so that the text can be printed everywhere."""
         return self.bytes().decode("utf-8", "backslashreplace")
 
     def name(self) -> str:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Builds as they are asked for: what the library is handed."""
+"""Builds as requested: the arguments of the library."""
 
 from __future__ import annotations
 
@@ -71,7 +71,8 @@ class _Program:
         return f"<cccl_cache.{type(self).__name__} {arch} {self._choice[1]}>"
 
     def options(self) -> Any:
-        """As the library is handed them, which adds what follows from what is loaded and from the working directory."""
+        """The arguments for the library, which adds those that follow from the loaded libraries and the working
+        directory."""
         key: Any = self._choice
         if key[0] is None and "cuda.bindings" in sys.modules:
             key = *key, _library.cuda_major()

@@ -114,7 +114,7 @@ class Statistics(Tuple[Statistic, ...]):
 
 
 class Difference(NamedTuple):
-    """In what a build is another than an earlier one."""
+    """A difference between a build and an earlier one."""
 
     field: str
     name: str

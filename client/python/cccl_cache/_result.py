@@ -225,7 +225,7 @@ class Result:
         return self._described
 
     def _place(self, kind: str) -> _library.Received | None:
-        """Where the library has what was made of a kind; None: nothing was."""
+        """Where the library has the artifact of a kind; None: there is none."""
         wanted = _library.KINDS[kind]
         if self._answer.kind == wanted:
             return self._answer.contents  # type: ignore[no-any-return]

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""``python -m cccl_cache run`` and ``env``, by the command line program in the package. That program sets what the loader
-reads before a process starts, so it takes the place of this process."""
+"""``python -m cccl_cache run`` and ``env``, by the command line program in the package. That program sets variables
+that the loader reads before a process starts, so it replaces this process."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def start(command: str, words: list[str]) -> int:
 
 
 def _own_count(words: list[str]) -> int:
-    """How many of the words are options of `run`. Those of Python stand behind them, and are short."""
+    """How many of the words are options of `run`. Those of Python follow them, and are short."""
     count = 0
     while count < len(words) and words[count].startswith("--") and words[count] != "--":
         count += 2 if words[count] in _WITH_VALUE else 1

@@ -69,7 +69,7 @@ class CompilerStages:
         patches.replace(driver, "Linker", functools.partial(_Linker, self, driver.Linker))
 
     def serve(self, stage: str, served: Served, own: Callable[[], Any]) -> Any:
-        """What the daemon made with a toolchain, which `served` is given by its id, or else what this process makes."""
+        """The daemon's result with a toolchain, whose id `served` gets, or else this process's own."""
         try:
             with self._waiting():
                 client = self._connected()
@@ -85,7 +85,7 @@ class CompilerStages:
         return made
 
     def run(self, client: cccl_cache.Client, program: Union[cccl_cache.Nvvm, cccl_cache.Link]) -> cccl_cache.Result:
-        """The answer of the daemon. Raises what cccl_cache.Client.run does."""
+        """The daemon's result. Raises as cccl_cache.Client.run does."""
         return ask(client, lambda: client.run(program))
 
     @property

@@ -92,7 +92,7 @@ class LinkLists:
         self._interned: weakref.WeakValueDictionary[Any, Any] = weakref.WeakValueDictionary()
 
     def function(self, value: Any, argument_types: Sequence[Any]) -> CFunction:
-        """The function that a call with these types means. Raises what the object raises, or TypeError."""
+        """The function that a call with these types calls. Raises the object's errors, or TypeError."""
         given = self._widened(argument_types)
         answer = getattr(value, _SIGNATURE)(*given)
         if not isinstance(answer, tuple) or len(answer) != 2 or not isinstance(answer[0], str):
@@ -177,7 +177,7 @@ class LinkLists:
 
 
 def as_linkable(linkable: Any, code: Any, named: str) -> Any:
-    """A LinkableCode or path as numba links it: bytes become what their first bytes say. Raises TypeError."""
+    """A LinkableCode or path as numba links it: bytes get the type that their first bytes show. Raises TypeError."""
     if isinstance(code, linkable.LinkableCode):
         return code
     if isinstance(code, (str, os.PathLike)):
@@ -230,8 +230,8 @@ def unpacked(linkable: Any, envelope: bytes) -> list[Any]:
 
 
 def generator() -> Description:
-    """What code is generated with, as far as it is known: this process' NVRTC, and the packages through which it is
-    called. Raises Refused."""
+    """The known tools that generate code: this process's NVRTC, and the packages through which it is called. Raises
+    Refused."""
     from cuda.bindings import nvrtc
 
     nvrtc.nvrtcVersion()  # loads it

@@ -46,7 +46,7 @@ def describe_nvmath(value: Any) -> Description:
 
 
 def brings_code(value: Any) -> bool:
-    """Whether an object brings code of its own to the kernels that reach it."""
+    """Whether an object brings its own code to the kernels that reach it."""
     return links_code(value) or is_nvmath(value)
 
 

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Descriptions of what a kernel of numba-cuda or of numba-cuda-mlir reaches: values, functions under cuda.jit, types,
-foreign functions. Both have the same classes of types, in packages of their own."""
+"""Descriptions of the objects that a kernel of numba-cuda or of numba-cuda-mlir reaches: values, functions under
+cuda.jit, types, foreign functions. Both have the same classes of types, in packages of their own."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Values(NamedTuple):
         return Walk(self.describe, libraries=self.libraries)
 
     def describe(self, value: Any, walk: Walk) -> Description:
-        """The description of one value. Raises Refused with what it is and why it has none."""
+        """The description of one value. Raises Refused with its kind and the reason if it has none."""
         description = describe_plain(value, walk)
         if description is not None:
             return description
@@ -84,7 +84,7 @@ class Values(NamedTuple):
                 yield field, found
 
     def _instances(self, kind: Any, walk: Walk) -> Optional[Description]:
-        """The values that a type stands for, where it does not name them."""
+        """The values of a type that does not name them."""
         if isinstance(kind, self.types.BaseNamedTuple):
             return tuple(kind.fields)
         if isinstance(kind, (self.types.EnumMember, self.types.EnumClass)):
@@ -104,7 +104,7 @@ class Values(NamedTuple):
         return named
 
     def _of_numba(self, value: Any) -> Optional[Description]:
-        """Names what the compiler itself defines, whose files are in the key."""
+        """Names an object of the compiler itself, whose files are in the key."""
         name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
         home = getattr(value, "__module__", None) or type(value).__module__
         if not isinstance(name, str) or home.partition(".")[0] not in self.libraries:

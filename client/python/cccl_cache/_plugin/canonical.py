@@ -20,7 +20,7 @@ Description = Tuple[Any, ...]
 
 
 class Refused(Exception):
-    """Something has no identity that holds in another process: the text says what and why."""
+    """An object has no identity that holds in another process; the text names it and the reason."""
 
 
 def encode(description: Any) -> bytes:

@@ -29,7 +29,7 @@ _KEPT = 4096
 
 
 class Lookup(NamedTuple):
-    """A name that code looks up, with the attributes that it takes from what it found."""
+    """A name that code looks up, with the attributes that it reads from the object found."""
 
     name: str
     attributes: tuple[str, ...]

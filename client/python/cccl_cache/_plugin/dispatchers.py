@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Functions under cuda.jit, of numba-cuda and of numba-cuda-mlir, as parts of what reaches them.
+"""Functions under cuda.jit, of numba-cuda and of numba-cuda-mlir, as parts of the code that reaches them.
 
 Such a function keeps the code that it was first compiled to, with the values that its globals had then. It has an
-identity only while what it looks like now is what it was compiled from.
+identity only while its present state is the one that it was compiled from.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class DispatcherForm:
         return description
 
     def options(self, name: str, given: Mapping[str, Any]) -> Description:
-        """The options of a function. Raises Refused for one that no key stands for."""
+        """The options of a function. Raises Refused for one that no key covers."""
         options = dict(given)
         for option, reason in self._refused.items():
             if options.pop(option, None):
@@ -79,5 +79,5 @@ def _check_unchanged(name: str, dispatcher: Any, now: str) -> None:
                 raise Refused(f"cuda.jit function '{name}' was compiled before it was seen here")
             _seen[dispatcher] = now
         elif first != now:
-            _seen[dispatcher] = ""  # for good: what it compiles meanwhile is of another state
+            _seen[dispatcher] = ""  # for good: a compile meanwhile has another state
             raise Refused(f"cuda.jit function '{name}' changed after its first use")

@@ -49,7 +49,7 @@ def _digest_kept_for(files: list[tuple[str, str]], digest_of: Callable[[list[tup
 
 
 def _files(root: str) -> Iterator[tuple[str, str]]:
-    """(name below the root, path), in an order of their own."""
+    """(name below the root, path), in a fixed order."""
     if os.path.isdir(root):
         yield from _below(root, "", ())
     else:
@@ -57,7 +57,7 @@ def _files(root: str) -> Iterator[tuple[str, str]]:
 
 
 def _below(directory: str, name: str, above: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Links are followed, but to a directory that this one lies in: what is there has its names already."""
+    """Links are followed, except to a directory that contains this one: its files have their names already."""
     real = os.path.realpath(directory)
     if real in above:
         return
@@ -71,7 +71,7 @@ def _below(directory: str, name: str, above: tuple[str, ...]) -> Iterator[tuple[
 
 
 def _stamp(files: list[tuple[str, str]]) -> Optional[str]:
-    """None: nothing proves that the files stay what they are. The client in C++ makes the same of one file."""
+    """None: nothing proves that the files are unchanged later. The client in C++ computes the same for one file."""
     stamp = create_string_buffer(65)
     if not _files_stamp(*_library.texts([os.fsencode(path) for _, path in files]), stamp):
         return None

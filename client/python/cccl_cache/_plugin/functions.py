@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The identity of a Python function that becomes device code: what it does, not where it stands.
+"""The identity of a Python function that becomes device code: what it does, not where it is.
 
 Equal for equal code with equal values in everything that the code reaches: defaults, annotations, captured variables,
 globals, functions it calls. A value without an identity that holds in another process refuses the whole function.
@@ -135,7 +135,8 @@ class Walk:
             return _MISSING
 
     def _of_a_library(self, owner: types.ModuleType, attribute: str, value: Any) -> Description | None:
-        """Names what a compiler's package defines: its files are in the key. None for what must be described by value."""
+        """Names an object that a compiler's package defines: its files are in the key. None for an object to describe
+        by value."""
         if owner.__name__.partition(".")[0] not in self._libraries or hasattr(value, "py_func"):
             return None
         home = getattr(value, "__module__", None) or type(value).__module__
@@ -170,7 +171,7 @@ def _annotations(function: types.FunctionType) -> Mapping[str, Any]:
     for name, annotation in (function.__annotations__ or {}).items():
         if isinstance(annotation, str):
             try:
-                annotation = eval(annotation, function.__globals__)  # what typing.get_type_hints does
+                annotation = eval(annotation, function.__globals__)  # as typing.get_type_hints does
             except Exception:
                 raise Refused(f"the annotation of '{name}' can't be resolved") from None
         resolved[name] = annotation

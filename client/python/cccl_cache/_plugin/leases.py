@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Getting what some process made: from the daemon, or by making it under a lease while the others wait.
+"""Getting a deposit of any process: from the daemon, or by making it under a lease while the others wait.
 
 A deposit is kept in an envelope, whose digest shows whether a bit of it changed:
 
@@ -22,7 +22,7 @@ from .report import Report
 
 _MAGIC = b"CCCLPYB1"
 _HEADER = len(_MAGIC) + 32
-_BRIEFLY = 1.0  # seconds for what nothing waits for
+_BRIEFLY = 1.0  # seconds for calls that nothing waits for
 _Made = TypeVar("_Made")
 
 
@@ -63,7 +63,7 @@ class Settings(NamedTuple):
 
 
 class Key(NamedTuple):
-    """`fields` goes to the daemon; `digest` stands for them in this process."""
+    """`fields` goes to the daemon; `digest` replaces them in this process."""
 
     fields: dict[str, str]
     digest: str
@@ -110,9 +110,9 @@ class Deposits:
 
     @contextlib.contextmanager
     def ask(self, key: Key, what: str) -> Iterator["Offer"]:
-        """Yields what is deposited, or the right to publish it, or neither. `what` names it in the log.
+        """Yields the deposit, or the right to publish it, or neither. `what` names it in the log.
 
-        A lease that was not published ends with the block. An error in the block lets all who wait go on.
+        A lease that was not published ends with the block. An error in the block releases all waiters.
         """
         offer = self.open(key, what)
         try:
@@ -124,7 +124,7 @@ class Deposits:
             offer.close()
 
     def open(self, key: Key, what: str) -> "Offer":
-        """The same for what is not made within one block: the caller closes the offer."""
+        """The same for contents that are not made within one block: the caller closes the offer."""
         return Offer(key, what, self, self._report)
 
     def touch(self, keys: Iterable[Key]) -> bool:
@@ -218,7 +218,7 @@ class Offer:
         self._acquire()
 
     def publish(self, contents: bytes) -> None:
-        """Deposits what was made, if the lease is held."""
+        """Deposits the contents, if the lease is held."""
         if self._lease is None or not self.held:
             return
         try:
@@ -229,7 +229,7 @@ class Offer:
         self.held = False
 
     def fail(self) -> None:
-        """It can't be made: all who wait go on at once, and each makes its own."""
+        """The contents can't be made: all waiters are released at once, and each makes its own."""
         if self._lease is not None and self.held:
             self._end(self._lease.fail)
         self.held = False

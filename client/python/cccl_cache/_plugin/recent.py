@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a process keeps in memory of what it made, within bounds."""
+"""A process's bounded cache in memory of its own results."""
 
 from __future__ import annotations
 

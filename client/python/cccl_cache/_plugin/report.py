@@ -33,7 +33,7 @@ class Report:
             self._outcomes[outcome] += times
 
     def not_cached(self, what: str, reason: str) -> None:
-        """Something was made as if the plug-in were not there, because of what it was made from."""
+        """Something was made as without the plug-in, because of its inputs."""
         self._note("not_cached", what, reason)
 
     def error(self, what: str, error: BaseException) -> None:

@@ -120,7 +120,7 @@ class Switch:
 
 
 class Install(Protocol):
-    """Turns a plug-in on that keeps what it makes as deposits."""
+    """Turns on a plug-in that keeps its results as deposits."""
 
     def __call__(
         self, *, client: Optional[Callable[[], LeaseClient]] = None, group: Optional[str] = None, wait: float = 120.0

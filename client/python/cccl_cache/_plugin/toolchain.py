@@ -34,7 +34,7 @@ class OwnToolchain:
         self._id: Optional[str] = None
 
     def id(self, client: cccl_cache.Client, timeout: float) -> str:
-        """Of several, the one that this process has loaded. Raises Refused if there is none, or what the client does."""
+        """Of several, the one that this process has loaded. Raises Refused if there is none, or the client's errors."""
         found = self._id
         if found is None:
             found = self._id = _matching(self._find(), client.toolchains(timeout=timeout).used)

@@ -93,7 +93,7 @@ def _library_function(value: Any) -> Description | None:
 
 
 def why_refused(value: Any) -> str:
-    """Says what a value is that has no description."""
+    """Names the kind of a value that has no description."""
     kind = type(value)
     if isinstance(value, types.FunctionType):
         return f"the function '{value.__name__}' is not compiled by cuda.jit"

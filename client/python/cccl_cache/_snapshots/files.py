@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Files of what was compiled and deposited, to be carried to another daemon."""
+"""Files of results and deposits, to be carried to another daemon."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class SnapshotSummary(NamedTuple):
     """The outcome of a snapshot call."""
 
     records: int  #: in the file, or kept from it
-    bytes: int  #: of the file; of what was kept, decompressed
+    bytes: int  #: of the file; of the kept records, decompressed
     left_out: int  #: not kept any more by the daemon, or among ``results`` and not there; or there already
     shared: bool  #: inserted for everybody
 
@@ -116,12 +116,12 @@ def _opened(path: Path, flags: int) -> Iterator[int]:
 def _written(path: Path) -> Iterator[int]:
     """A descriptor of a file that is at `path`, on the disk, once it is whole, and nowhere after an error."""
     if os.path.exists(path) and not os.path.isfile(path):
-        # A pipe, a device: what was put in its place would not be what it is.
+        # A pipe or a device, which a new file must not replace.
         with _opened(path, os.O_WRONLY) as file:
             yield file
         return
     place = os.path.realpath(os.fsdecode(path))
-    # A name that nobody can foresee: the directory may be everybody's.
+    # An unpredictable name: the directory may be open to all users.
     part = f"{place}.{os.urandom(8).hex()}.part"
     try:
         with _opened(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL) as file:

@@ -26,14 +26,14 @@ def note(key: str) -> None:
 
 
 class Recording:
-    """The keys of what this process is answered while the block runs. Made by `record`.
+    """The keys of this process's results while the block runs. Made by `record`.
 
     Attributes
     ----------
     keys : tuple of str
         Of builds, and of deposits that were found or published, in hexadecimal.
     summary : SnapshotSummary or None
-        Of the file, after the block: ``left_out`` counts keys that the daemon has nothing under.
+        Of the file, after the block: ``left_out`` counts keys without an entry in the daemon.
     """
 
     def __init__(self, path: Path, client: Optional[Client], timeout: Optional[float]) -> None:

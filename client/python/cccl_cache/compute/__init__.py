@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps what cuda.compute builds in the node's daemon.
+"""Keeps the builds of cuda.compute in the node's daemon.
 
     >>> import cccl_cache.compute
     >>> cccl_cache.compute.install()

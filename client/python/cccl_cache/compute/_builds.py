@@ -41,7 +41,7 @@ class Construction(NamedTuple):
 
 
 def current_key() -> Optional[str]:
-    """The key of what this thread is building now, which the package's own caches must keep apart."""
+    """The key of this thread's present build, which the package's own caches must distinguish."""
     return getattr(_current, "key", None)
 
 
@@ -74,7 +74,7 @@ class Builds:
             _current.nested = False
 
     def clear(self) -> None:
-        """Forgets what this process holds."""
+        """Drops this process's copies."""
         self._kept.clear()
 
     def _construct(self, call: Construction) -> None:
@@ -127,7 +127,7 @@ class Builds:
             _current.key = None
 
     def _keep_own(self, key: Key, call: Construction) -> Optional[bytes]:
-        """Keeps for this process what it built, and returns it. None if that can't be done."""
+        """Keeps a build for this process, and returns it. None if that is not possible."""
         try:
             after = self._key(call)
             if after is None or after.digest != key.digest:
@@ -170,7 +170,7 @@ def _read(call: Construction, build: bytes) -> Any:
 
 
 def _holders(wrapper: Any) -> Iterator[Any]:
-    """The wrapper, or those that it is made of, which hold compiled code."""
+    """The wrapper, or its parts, which hold compiled code."""
     if hasattr(type(wrapper), "build_results"):
         yield wrapper
     if hasattr(type(wrapper), "partitioner"):

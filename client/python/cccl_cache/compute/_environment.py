@@ -20,7 +20,7 @@ _VERSIONED = ("cuda-cccl", "cuda-core", "cuda-bindings", "cuda-pathfinder", "num
 
 
 def native_environment() -> str:
-    """The digest of what every build depends on. Raises Refused if a part can't be found."""
+    """The digest of the inputs of every build. Raises Refused if one can't be found."""
     return digest((_native_files(), environment_variables(("CUB_", "THRUST_"))))
 
 

@@ -29,7 +29,7 @@ def record_compiled(symbol: str, identity: object) -> None:
 
 
 def check_not_frozen(iterator: Any) -> None:
-    """Raises Refused if an iterator holds code of its operator that is not of what the operator is now."""
+    """Raises Refused if an iterator holds code of an earlier state of its operator."""
     from cuda.compute._caching import CachableFunction
 
     function = getattr(iterator._transform_op, "func", None)

@@ -24,7 +24,7 @@ class ComputeHooks:
         self._patches = Patches()
 
     def attach(self) -> None:
-        """Changes the package. What was built before stays as it is."""
+        """Changes the package. Earlier builds are unchanged."""
         from cuda.compute import _caching, op
         from cuda.compute._serialization.serializable import Serializable, _BuildResults
 
@@ -73,7 +73,7 @@ class _Clearing:
 
 
 def _strict(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds to an operator's identity what the package's own overlooks, such as 1 against 1.0."""
+    """Adds differences to an operator's identity that the package's own overlooks, such as 1 against 1.0."""
 
     @functools.wraps(original)
     def __init__(self: Any, function: Any) -> None:

@@ -24,7 +24,7 @@ _DISPATCHERS = DispatcherForm(
 
 
 def describe_value(value: Any, walk: Walk) -> Description:
-    """The description of one value. Raises Refused with what it is and why it has none."""
+    """The description of one value. Raises Refused with its kind and the reason if it has none."""
     description = describe_plain(value, walk)
     if description is not None:
         return description
@@ -36,7 +36,7 @@ def describe_value(value: Any, walk: Walk) -> Description:
 
 
 def describe_type_descriptor(descriptor: Any) -> Description:
-    """A type of cuda.compute: its kind, size, alignment and what it is made of; not its name."""
+    """A type of cuda.compute: its kind, size, alignment and members; not its name."""
     from cuda.compute import types as compute_types
 
     info = descriptor.info

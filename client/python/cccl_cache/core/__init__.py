@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles for cuda.core through the node's daemon, and keeps what cuda.core compiles there.
+"""Compiles for cuda.core through the node's daemon, and keeps cuda.core's results there.
 
 `compile` takes what ``cuda.core.Program`` takes and gives what its ``compile`` gives; `ProgramCache` is a
 ``cache=`` for the latter. Neither raises where cuda.core alone would not.

@@ -21,10 +21,11 @@ _logger = logging.getLogger("cccl_cache.core")
 
 
 class ProgramCache(ProgramCacheResource):  # type: ignore[misc, unused-ignore]
-    """Keeps what ``Program.compile(cache=)`` compiles in the node's daemon, for all processes of this user.
+    """Keeps the results of ``Program.compile(cache=)`` in the node's daemon, for all processes of this user.
 
-    A key that is missing is leased to who asked first: the others wait until it is stored. A lease ends when the key is
-    stored, when its thread asks for another key (so the compile failed), after `compile_limit`, or with the process.
+    A missing key is leased to the first process that asks for it: the others wait until it is stored. A lease ends when
+    the key is stored, when its thread asks for another key (so the compile failed), after `compile_limit`, or with the
+    process.
     Where the daemon can't help, all keys are missing and nothing is kept. Thread-safe.
 
     Parameters
@@ -76,7 +77,8 @@ class ProgramCache(ProgramCacheResource):  # type: ignore[misc, unused-ignore]
         raise KeyError(key)
 
     def __setitem__(self, key: Key, value: Any) -> None:
-        """Stores a program; what is there already stays. Not if the daemon did not answer when it was asked for."""
+        """Stores a program; an existing one stays. Does nothing if the daemon did not answer the earlier question for
+        it."""
         name, contents = _bytes_of(key), _contents_of(value)
         with self._lock:
             held = self._held.pop(threading.get_ident(), None)
@@ -92,7 +94,7 @@ class ProgramCache(ProgramCacheResource):  # type: ignore[misc, unused-ignore]
             self._known.add(name)
 
     def __delitem__(self, key: Key) -> None:
-        """Removes what this user stored, for every process.
+        """Removes this user's program, for every process.
 
         A KeyError: nothing is there, the daemon does not answer, or another member of the group stored it.
         """
@@ -110,7 +112,7 @@ class ProgramCache(ProgramCacheResource):  # type: ignore[misc, unused-ignore]
         return len(self._known)
 
     def clear(self) -> None:
-        """Removes all that this user stored, for every process: what only the user may have, or what the group may."""
+        """Removes all of this user's programs, for every process: the private ones, or those of the group."""
         self._give_up()
         self._known.clear()
         try:

@@ -20,7 +20,7 @@ _logger = logging.getLogger("cccl_cache.core")
 
 # The daemon parses headers ahead by itself, where every process of the user has them.
 _PRECOMPILED_HEADERS = ("pch", "pch_verbose", "pch_messages", "instantiate_templates_in_pch")
-# They write files or read what an earlier compile wrote, or need what only this process has.
+# They write files, read files of an earlier compile, or need something that only this process has.
 _LOCAL = ("create_pch", "use_pch", "pch_dir", "time", "fdevice_time_trace", "debug")
 
 
@@ -35,7 +35,7 @@ def compile(
     client: Optional[cccl_cache.Client] = None,
     wait: float = 120.0,
 ) -> Any:
-    """Compiles a program, or gets what was compiled before.
+    """Compiles a program, or gets an earlier result.
 
     Include paths, name expressions and precompiled headers, which ``Program.compile(cache=)`` refuses, are served:
     headers are part of the key by their contents, lowered names come with the result, and the daemon precompiles

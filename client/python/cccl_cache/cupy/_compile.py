@@ -17,7 +17,7 @@ from .._plugin.toolchain import OwnToolchain, nvrtc
 
 # The daemon parses headers ahead by itself, where every process of the user has them.
 _PRECOMPILED_HEADERS = ("--pch", "-pch")
-# They write files or read what an earlier compile wrote, or need the source under its own name.
+# They write files, read files of an earlier compile, or need the source under its own name.
 _LOCAL = re.compile(r"--?(create-pch|use-pch|pch-dir|time|fdevice-time-trace|device-debug|G)(=|$)")
 _ARCH = re.compile(r"--?(arch|gpu-architecture)(=|$)")
 _LTO = ("-dlto", "--dlink-time-opt")
@@ -25,7 +25,7 @@ _KINDS = {"cubin": "cubin", "ptx": "ptx", "lto": "ltoir"}
 
 
 class Source(NamedTuple):
-    """A program as CuPy made it. `method` says what is wanted: "cubin", "ptx" or "lto"."""
+    """A program as CuPy made it. `method` is the kind of result: "cubin", "ptx" or "lto"."""
 
     text: str
     name: str
@@ -94,7 +94,7 @@ class Compiler:
 def _name(source: Source) -> Optional[str]:
     """The name in place of a random one: static variables are called by it, so it follows from the source.
 
-    Nothing lies in its directory, as nothing does in CuPy's random one, and only root could make it. None where CuPy
+    Its directory does not exist, as CuPy's random one does not, and only root could make it. None where CuPy
     gives none.
     """
     if source.name in ("", "default_program"):

@@ -25,7 +25,7 @@ class CupyHooks:
         self._patches = Patches()
 
     def attach(self) -> None:
-        """Changes the package. What was compiled before stays as it is."""
+        """Changes the package. Earlier results are unchanged."""
         from cupy.cuda import compiler
 
         program = compiler._NVRTCProgram
@@ -58,7 +58,7 @@ class CupyHooks:
 
 
 def _marking(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Marks programs that come with headers of their own: those that jitify has rewritten."""
+    """Marks programs that bring their own headers: those that jitify has rewritten."""
 
     @functools.wraps(original)
     def __init__(program: Any, src: Any, name: Any = "default_program", headers: Any = (), *args: Any, **kwargs: Any) -> None:

@@ -18,8 +18,8 @@ def build(*nodes: Node, client: Any = None) -> Graph:
     """Makes a graph of nodes and of all that they depend on.
 
     Everything that must be compiled is compiled first: builds of this package in one batch. The nodes stay as they are, and
-    may be edited and built again. Arrays are taken as they are now: what other streams have still to write to them is
-    waited for by nobody.
+    may be edited and built again. Arrays are used in their present state: pending writes of other streams are not
+    waited for.
 
     Parameters
     ----------
@@ -70,9 +70,9 @@ class Graph:
         return self
 
     def update(self, *nodes: Node) -> Graph:
-        """Takes over what the nodes say now, without instantiating again: other arguments, sizes, kernels.
+        """Applies the nodes' current arguments, sizes and kernels without instantiating again.
 
-        Without arguments these are the nodes that the graph was built of. If it fails, the graph stays as it was.
+        Without arguments these are the nodes that the graph was built from. If it fails, the graph stays as it was.
 
         Raises
         ------

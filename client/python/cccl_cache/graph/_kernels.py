@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""From what a kernel node names to a kernel that can be launched, and its arguments as cuda.core takes them."""
+"""Turns the kernel of a node into one that can be launched, with its arguments as cuda.core takes them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Launch(NamedTuple):
     config: LaunchConfig
     kernel: Kernel
     args: list[Any]
-    keep: Any  # what must live as long as the graph
+    keep: Any  # objects that must live as long as the graph
 
 
 def prepare(nodes: Iterable[KernelNode], client: Optional[cccl_cache.Client]) -> dict[KernelNode, Launch]:
@@ -97,7 +97,7 @@ def _dimensions(given: Any) -> tuple[int, ...]:
 
 
 def _argument(given: Any, place: int) -> Any:
-    """An array's address; anything else as it is."""
+    """An array's address; any other value unchanged."""
     require_device(given, place)
     if isinstance(given, Buffer):
         return given

@@ -42,7 +42,7 @@ class Definition:
         self.failures = Failures()
         self.keep: list[Any] = []
         places = {node: place for place, node in enumerate(nodes)}
-        # What an update must leave as it is.
+        # The properties that an update must not change.
         self.shape = [(type(node), sorted({places[each] for each in node.deps})) for node in nodes]
 
     def describe(self) -> str:
@@ -51,9 +51,9 @@ class Definition:
 
 
 def lower(nodes: list[Node], launches: dict[KernelNode, Launch]) -> Definition:
-    """Adds nodes, which stand in the order of their dependencies."""
+    """Adds nodes, which are in the order of their dependencies."""
     definition = Definition(nodes)
-    # All begin without dependencies: what the driver adds, cuda.core can connect, but not add behind a node.
+    # All begin without dependencies: cuda.core can connect nodes that the driver adds, but not add them after a node.
     added = [_add(node, definition, launches) for node in nodes]
     by_handle = {int(each.handle): each for each in definition.graph.nodes()} if any(isinstance(x, int) for x in added) else {}
     made = {node: by_handle[each] if isinstance(each, int) else each for node, each in zip(nodes, added)}

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The nodes. They hold what the caller said, which may be edited until they are built."""
+"""The nodes. They hold the caller's values, which may be edited before a build."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class MemcpyNode(_CopyNode):
 
 
 class MemcpyHtoDNode(_CopyNode):
-    """Copies memory of the host, pinned or not, to the device: what is there when the node runs.
+    """Copies memory of the host, pinned or not, to the device, with its contents at the time when the node runs.
 
     The parameters are those of `MemcpyNode`; the source may be any address on the host.
     """

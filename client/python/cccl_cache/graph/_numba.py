@@ -16,7 +16,7 @@ _NOT_THERE = 'a kernel that is a function needs numba-cuda ({}): pip install "nu
 
 
 def prepare(nodes: list[KernelNode]) -> Iterator[tuple[KernelNode, Any, list[Any], Any]]:
-    """Yields each node with its kernel, the kernel's arguments, and what must live as long as the graph.
+    """Yields each node with its kernel, the kernel's arguments, and the objects that must live as long as the graph.
 
     All kernels are compiled before the first is loaded.
     """

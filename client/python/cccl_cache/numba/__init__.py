@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps what numba-cuda compiles in the node's daemon.
+"""Keeps the results of numba-cuda in the node's daemon.
 
     >>> import cccl_cache.numba
     >>> cccl_cache.numba.install()

@@ -56,7 +56,7 @@ _registrations = Registrations(_KNOWN)
 
 
 def toolchain() -> str:
-    """The digest of what every kernel depends on. Raises Refused if a part can't be found."""
+    """The digest of the inputs of every kernel. Raises Refused if one can't be found."""
     for name in _PRINTING:
         if getattr(config, name, None):
             raise Refused(f"NUMBA_{name} has numba print what it compiles")
@@ -66,7 +66,7 @@ def toolchain() -> str:
 
 
 def headers() -> str:
-    """The digest of what CUDA C++ that is compiled for a kernel depends on besides."""
+    """The digest of the additional inputs of CUDA C++ that is compiled for a kernel."""
     return digest(_headers())
 
 

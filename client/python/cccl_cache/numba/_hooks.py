@@ -81,7 +81,7 @@ def _asking(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _noting(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Notes what a device function is when it is compiled, for it keeps that code."""
+    """Records a device function's state when it is compiled, since it keeps that code."""
 
     @functools.wraps(original)
     def compile_device(dispatcher: Any, args: Any, return_type: Any = None) -> Any:

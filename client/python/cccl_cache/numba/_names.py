@@ -33,7 +33,7 @@ class _NotUnderstood(Exception):
 
 
 class Renamed(NamedTuple):
-    """Modules with names by content: the kernel's first, then each other once, callers before what they call."""
+    """Modules with names by content: the kernel's first, then each other once, callers before callees."""
 
     texts: list[str]
     tags: dict[int, str]
@@ -146,7 +146,7 @@ def _owners(modules: list[str]) -> dict[int, str]:
 
 
 def _check_twins(owner: dict[int, str], tags: dict[int, str]) -> None:
-    """Two functions of equal code get one name. With variables of their own, such as shared arrays, they are two."""
+    """Two functions of equal code get one name, unless they have variables, such as shared arrays."""
     first: dict[str, str] = {}
     for number, text in owner.items():
         if first.setdefault(tags[number], text) is not text and _VARIABLE.search(text):

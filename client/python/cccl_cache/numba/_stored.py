@@ -37,7 +37,7 @@ _OF_THE_LIBRARY = ("_max_registers", "_nvvm_options", "needs_cudadevrt", "use_co
 
 
 class Stored(NamedTuple):
-    """What a deposit holds: a kernel, or the names of what it needs in its key."""
+    """The contents of a deposit: a kernel, or the names of the inputs that its key needs."""
 
     properties: dict[str, Any]
     cubin: bytes
@@ -64,7 +64,7 @@ class LoadedLibrary(codegen.CUDACodeLibrary):  # type: ignore[misc]
         return self._compiled.get_cubin(cc) if self._needs_files(cc) else super().get_cubin(cc)
 
     def get_cufunc(self) -> Any:
-        with self.lock:  # numba loads what it compiles under its compiler's lock
+        with self.lock:  # numba loads its results under its compiler's lock
             return self._compiled.get_cufunc() if self._needs_files(self._ensure_cc(None)) else super().get_cufunc()
 
     def get_lto_ptx(self, cc: Any = None) -> Any:
@@ -140,7 +140,7 @@ def write_kernel(kernel: Any, warned: list[Warned]) -> bytes:
 
 
 def read(contents: bytes) -> Stored:
-    """The parts of a deposit. Raises ValueError for what is none."""
+    """The parts of a deposit. Raises ValueError for an invalid one."""
     end = _SIZE + int.from_bytes(contents[:_SIZE], "big")
     properties = json.loads(contents[_SIZE:end])
     if not isinstance(properties, dict):

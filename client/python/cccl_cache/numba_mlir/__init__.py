@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps what numba-cuda-mlir compiles in the node's daemon.
+"""Keeps the results of numba-cuda-mlir in the node's daemon.
 
     >>> import cccl_cache.numba_mlir
     >>> cccl_cache.numba_mlir.install()

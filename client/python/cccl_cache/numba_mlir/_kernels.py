@@ -164,7 +164,7 @@ def write_kernel(metadata: Any) -> bytes:
 
 
 def read_kernel(contents: bytes, argument_types: tuple[Any, ...], dispatcher: Any) -> Any:
-    """The kernel of a deposit. Raises ValueError or KeyError for what is none."""
+    """The kernel of a deposit. Raises ValueError or KeyError for an invalid one."""
     start = _SIZE + int.from_bytes(contents[:_SIZE], "big")
     given = json.loads(contents[_SIZE:start])
     end = start + given["cubin"]

@@ -51,7 +51,7 @@ def kernel_key(release: str, dispatcher: Any, argument_types: tuple[Any, ...]) -
 
 
 def _toolchain() -> str:
-    """The digest of what every kernel depends on. Raises Refused if a part can't be found."""
+    """The digest of the inputs of every kernel. Raises Refused if one can't be found."""
     taught = tuple(describe_package(home) for home in _registrations.strangers((typing_registry, lowering_registry)))
     versions = tuple((name, version(name)) for name in _VERSIONED)
     return digest((python_environment(), _linker(), taught, versions, environment_variables(), platform.machine()))

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Descriptions of what a kernel of numba-cuda-mlir reaches."""
+"""Descriptions of the objects that a kernel of numba-cuda-mlir reaches."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps what Triton compiles in the node's daemon.
+"""Keeps the results of Triton in the node's daemon.
 
     >>> import cccl_cache.triton
     >>> cccl_cache.triton.install()

@@ -21,7 +21,7 @@ from typing import Mapping, Optional
 
 Files = Mapping[str, bytes]
 
-_STAGES = ".cccl-cache"  # beside the keys: what is being written
+_STAGES = ".cccl-cache"  # beside the keys: unfinished files
 _ABANDONED = 3600.0  # seconds after which a stage has no writer any more
 _LEVEL = 1
 _LENGTH = 4
@@ -87,7 +87,7 @@ class Directory:
             shutil.rmtree(stage, ignore_errors=True)
 
     def _replace(self, stage: str, manifest: str, files: Files) -> None:
-        """Completes what a writer left that was killed. Without its manifest it is no group meanwhile."""
+        """Completes the group of a killed writer. Without its manifest it does not count as a group."""
         if os.path.exists(self.file(manifest)):
             os.unlink(self.file(manifest))
         for each in files:  # the manifest is the last one
@@ -102,7 +102,7 @@ class Directory:
         return stage
 
     def sweep(self) -> None:
-        """Removes what killed processes were writing for any key. Looks once a process."""
+        """Removes unfinished files of killed processes, for any key. Looks once a process."""
         if self._stages in _swept:
             return
         _swept.add(self._stages)

@@ -50,7 +50,7 @@ _touches = Touches(_deposits)
 
 
 def _by_itself() -> bool:
-    """Whether something decides what Triton makes that is not in its key."""
+    """Whether Triton's result depends on something that is not in its key."""
     own = knobs.compilation
     return bool(own.override or own.always_compile or own.use_ir_loc or knobs.runtime.add_stages_inspection_hook)
 
@@ -112,7 +112,7 @@ class CacheManager(FileCacheManager):  # type: ignore[misc]  # of a package with
         self._give_up()
 
     def _key(self, filename: str) -> Key:
-        """Triton's key is of what it compiles, not of the C library that a launcher is linked to."""
+        """Triton's key covers the source, not the C library that a launcher is linked to."""
         what = [_FORMAT, __version__, self.key, filename, _LIBC, knobs.compilation.store_binary_only]
         digest = hashlib.sha256(json.dumps(what).encode()).hexdigest()
         return Key({"key": digest}, digest)

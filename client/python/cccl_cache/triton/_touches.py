@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Telling the daemon what is used from Triton's directory, so that it does not drop what is used most."""
+"""Reports uses of Triton's own directory to the daemon, so that it does not drop the most used kernels."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ _BATCH = 40  # what one message holds
 
 
 class Touches:
-    """Each key is told once a process, many in a message. Used by any thread; what a race leaves out does not matter."""
+    """Each key is reported once a process, many in a message. Used by any thread; a race may leave out keys, which does
+    not matter."""
 
     def __init__(self, deposits: Deposits):
         self._deposits = deposits
         self._seen: set[str] = set()
         self._due: list[Key] = []
-        self._answers = True  # until the daemon could not be told
+        self._answers = True  # until a report to the daemon fails
         atexit.register(self.flush)
 
     def note(self, key: Key, age: Callable[[], float]) -> None:
