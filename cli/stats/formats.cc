@@ -90,7 +90,7 @@ std::string Exposition(const Statistics& stats, bool by_user, bool openmetrics) 
     std::string name = kMetricPrefix + std::string(each.name);
     auto [family, type] = FamilyOf(each, openmetrics);
     std::string declared = kMetricPrefix + std::string(family);
-    // A total has that family name: `leases_total` is of the family `leases`.
+    // A total already has that family name: `leases_total` belongs to the family `leases`.
     if (each.gauge && has(std::string(each.name) + "_total")) declared = name += "_current";
     std::string& text = families[declared];
     if (text.empty()) text = declare(declared, each.help, type);

@@ -176,8 +176,8 @@ const Opened* TheOpened() {
   return opened ? &MadeOnce(&kept, [&] { return *opened; }) : nullptr;
 }
 
-// Where the auditor maps the stand-in, the program would have opened the real library. A preloaded
-// stand-in is in every process, and few processes would.
+// If the auditor maps the stand-in, the program would have opened the real library. A preloaded
+// stand-in is in every process, and few of these open the real library.
 __attribute__((constructor)) void OpenAsTheProgramWould() {
   const cccl_cache::CancellationDisabled guard;
   if (cccl_cache_standin_real[0] != '\0') TheOpened();

@@ -68,7 +68,7 @@ std::vector<std::string> cccl_cached_fuzz::Seeds() {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
-  // The seed is all that was ever signed.
+  // Only the seed was signed.
   if (std::holds_alternative<ArtifactPtr>(Known().Open(input))) {
     assert(input == cccl_cached_fuzz::Seeds().front());
   }

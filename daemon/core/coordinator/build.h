@@ -171,7 +171,7 @@ struct Build {
     TierName tier = TierName::kRemote;
   };
   std::optional<FromElsewhere> from_elsewhere;
-  /// The outcome if a tier holds its result; no longer a hit after it waited for that compile.
+  /// The outcome if a tier holds its result: a hit only if the build did not wait for that compile.
   Outcome if_found = Outcome::kHit;
   bool leads = false;  ///< its flight: the compile is made for it
   bool joined_before_start = false;

@@ -296,8 +296,8 @@ TEST_CASE("the worker that waits has nothing of the job before open", "[root]") 
   REQUIRE(fixture.Compile("").ok());
   const pid_t zygote = ChildrenOf().at(0);
   REQUIRE(WaitForChildren(zygote, 1));
-  // The zygote has the daemon's socket, its signals and its end of the pair besides, the other its
-  // own end.
+  // The zygote also has the daemon's socket, its signals and one end of the pair; the other process
+  // has the other end.
   const auto only_its_own = [&] {
     return OpenDescriptors(ChildrenOf(zygote).at(0)) == OpenDescriptors(zygote) - 2;
   };

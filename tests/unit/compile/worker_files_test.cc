@@ -19,7 +19,7 @@ using Catch::Matchers::Contains;
 using cccl_cache::ArtifactKind;
 using Clock = std::chrono::steady_clock;
 
-/// One job of the fake compiler with files of its own, under an -I that exists only there.
+/// One job of the fake compiler with its own files, under an -I that exists only there.
 struct Scene {
   Scene() { files->AddFile("/cccl-root-1/a.h", "alpha"); }
 

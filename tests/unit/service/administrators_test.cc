@@ -28,7 +28,7 @@ namespace {
 
 constexpr gid_t kGroup = 54'321;
 
-/// A process that becomes somebody, connects, and lives until the object ends.
+/// A process that changes its user, connects, and lives until the object's end.
 class Visitor {
  public:
   explicit Visitor(const std::function<bool()>& become) {

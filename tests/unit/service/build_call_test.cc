@@ -314,7 +314,7 @@ TEST_CASE("a client that stops reading blocks no other, and can be cancelled") {
 
 constexpr uid_t kUser = 1000;
 
-/// What the readers below see of the budget while they read.
+/// The use of the budget during the reads below.
 uint64_t counted_while_reading = 0;
 Budget* watched = nullptr;
 

@@ -81,7 +81,7 @@ struct Node {
 /// Of a registry that looks only when asked to.
 [[nodiscard]] RegistryOptions OnlyWhenAsked(SearchPlaces places);
 
-/// A registry over places of the test's own, that looks only when asked to.
+/// A registry over the test's places, which scans only on request.
 class TestedRegistry {
  public:
   TestedRegistry(SearchPlaces places, FakeMetaStore& meta, FakeCompiler& compiler);
