@@ -86,7 +86,7 @@ TEST_CASE("a program with another beginning than the parsed one is an error") {
   CHECK(output.error().code == ErrorCode::kUnavailable);
 }
 
-TEST_CASE("a beginning that the compiler has something to say about is not kept") {
+TEST_CASE("a preamble with compiler diagnostics is not kept") {
   RealNvrtc nvrtc;
   for (const char* header : {"#warning look out\n", "#error stop\n", "int x = ;\n"}) {
     const auto precompiled = nvrtc.Precompile(JobOf(nvrtc, kBegin, kOptions, header));

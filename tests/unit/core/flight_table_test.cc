@@ -15,7 +15,7 @@ BuildPtr NewWaiter(FlightTable& table) {
   return waiter;
 }
 
-TEST_CASE("a flight that is answered otherwise ends the compile that runs for it") {
+TEST_CASE("an answer from elsewhere ends a flight's running compile") {
   FlightTable table;
   const auto joined = table.Join(NewWaiter(table), kKey, {});
   const auto started = table.Begin(joined.flight);

@@ -252,7 +252,7 @@ TEST_CASE("a manifest with more closures than are kept is refused") {
   CHECK_FALSE(DecodeManifest(EncodeManifest(manifest)));
 }
 
-TEST_CASE("the oldest closures go where all together take too much") {
+TEST_CASE("the oldest closures are dropped when all together are too large") {
   Manifest manifest;
   for (const char first : {'a', 'b', 'c'}) {
     manifest.Add(Names(4'096, kMaxClosureNameBytes / 4'096, first));

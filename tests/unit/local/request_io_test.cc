@@ -62,7 +62,7 @@ TEST_CASE("a request arrives whole, however large and in however many pieces") {
   CHECK((*received == request));
 }
 
-TEST_CASE("input that ends too soon or is no message is no request") {
+TEST_CASE("truncated or malformed input is refused") {
   for (const std::string& said :
        {std::string(), std::string("\0\0\0", 3), Head({'\0', '\0', '\0', '\x05'}) + "four",
         std::string("\1\0\0\0\0", 5), Head({'\x7f', '\0', '\0', '\0'}) + "not two gigabytes"}) {

@@ -105,7 +105,7 @@ TEST_CASE("a priority that this daemon does not know counts as normal") {
   }
 }
 
-TEST_CASE("an on_miss that this daemon does not know waits") {
+TEST_CASE("an unknown on_miss means to wait") {
   for (const int number : {-1, 3}) {
     v1::BuildRequest message = Nvrtc();
     message.set_on_miss(static_cast<v1::OnMiss>(number));

@@ -286,7 +286,7 @@ TEST_CASE("calls that end with their connection count as cancelled, also those t
   CHECK(client.of_user->Connect(client.now + 1s));
 }
 
-TEST_CASE("a user that dropped more calls than may be cancelled waits for the rest") {
+TEST_CASE("a user that cancelled more calls than allowed waits until the excess is paid off") {
   std::vector<std::unique_ptr<Client>> clients;
   clients.push_back(std::make_unique<Client>());
   const auto of_user = clients.front()->of_user;

@@ -56,7 +56,7 @@ TEST_CASE("a time beyond all times is the last one") {
   CHECK(FromProto(message)->until->time_since_epoch().count() == INT64_MAX);
 }
 
-TEST_CASE("a text that no entry can have is refused by its name") {
+TEST_CASE("a filter that no entry can match is refused by name") {
   v1::SnapshotFilter message;
   message.set_arch(std::string(256, 'x'));
   CHECK(Refusal(message) == "arch of the filter: at most 255 printable characters");
