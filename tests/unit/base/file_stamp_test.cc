@@ -41,7 +41,7 @@ struct statx SomeStatus() {
 
 }  // namespace
 
-TEST_CASE("a stamp changes with each thing that it is made of") {
+TEST_CASE("a stamp changes with each of its fields") {
   const auto change = GENERATE(table<const char*, void (*)(struct statx&)>({
       {"mount", [](struct statx& status) { ++status.stx_mnt_id; }},
       {"major", [](struct statx& status) { ++status.stx_dev_major; }},
@@ -136,7 +136,7 @@ TEST_CASE("a symlink has its own status") {
   CHECK(S_ISLNK(status.stx_mode));
 }
 
-TEST_CASE("a missing status has its errno") {
+TEST_CASE("a failed status has its errno") {
   const TemporaryDirectory directory;
   directory.Write("file", "");
   struct statx status {};
@@ -145,7 +145,7 @@ TEST_CASE("a missing status has its errno") {
   CHECK(StatusAt(-1, "", &status) == EBADF);
 }
 
-TEST_CASE("devices that differ in either half of the number are two") {
+TEST_CASE("devices are distinguished by both halves of the number") {
   struct statx status {};
   status.stx_dev_major = 1;
   status.stx_dev_minor = 2;
@@ -187,8 +187,7 @@ void DescribeAsOnDisk(struct statx* status) {
 
 }  // namespace
 
-TEST_CASE(
-    "stamps prove nothing where this kernel does not set the times, or has the file in memory") {
+TEST_CASE("stamps do not count where another kernel sets the times, or in memory file systems") {
   for (const long type : {kSquashfs, kErofs, kIso, kFuse, kNfs, kMemory, kRamfs, 0x12345L}) {
     Described file(type);
     DescribeAsOnDisk(&file.status);
@@ -198,7 +197,7 @@ TEST_CASE(
     CHECK(Described(type).Proves());
 }
 
-TEST_CASE("stamps on a mount for reading prove something only if no other mount has its number") {
+TEST_CASE("stamps on a read-only mount count only if no other mount has its number") {
   Described image(kExt4);
   image.system.f_flags = ST_RDONLY;
   CHECK(image.Proves());
@@ -208,7 +207,7 @@ TEST_CASE("stamps on a mount for reading prove something only if no other mount 
   CHECK(image.Proves());
 }
 
-TEST_CASE("stamps on an overlay prove something where a disk of this kernel's lies below it") {
+TEST_CASE("stamps on an overlay count if a local disk lies below it") {
   Described disk(kOverlay);
   DescribeAsOnDisk(&disk.status);
   CHECK(disk.Proves());
@@ -219,13 +218,13 @@ TEST_CASE("stamps on an overlay prove something where a disk of this kernel's li
   CHECK_FALSE(disk.Proves());
 }
 
-TEST_CASE("stamps of directories prove something in memory, too") {
+TEST_CASE("stamps of directories count in memory file systems too") {
   Described directory(kMemory);
   directory.status.stx_mode = S_IFDIR | 0755;
   CHECK(directory.Proves());
 }
 
-TEST_CASE("a stamp is written with each thing that it is made of, and with the boot") {
+TEST_CASE("a written stamp has all fields, and the boot") {
   const StampReader reader;
   const ContentStamp stamp{1, 2, 3, 4, 5, 6};
   const std::string text = reader.TextOf(stamp);

@@ -9,7 +9,7 @@ namespace json_test {
 
 using cccl_cache::JsonWriter;
 
-TEST_CASE("objects and arrays nest, empty ones stay on their line") {
+TEST_CASE("objects and arrays nest, empty ones stay on one line") {
   JsonWriter json;
   json.BeginObject();
   json.Key("a").BeginArray().Integer(1).String("x").Boolean(true).EndArray();
@@ -32,7 +32,7 @@ TEST_CASE("text is escaped, and bytes that are no UTF-8 do not get through") {
   CHECK(quoted("\xf4\x90\x80\x80") == "\"\\ufffd\\ufffd\\ufffd\\ufffd\"\n");  // beyond Unicode
 }
 
-TEST_CASE("numbers are whole where they can be, and always JSON") {
+TEST_CASE("numbers are written as integers if possible, and always as JSON") {
   const auto number = [](double value) { return JsonWriter().Number(value).Finish(); };
   CHECK(number(3) == "3\n");
   CHECK(number(-1.5) == "-1.5\n");

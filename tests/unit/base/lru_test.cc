@@ -44,7 +44,7 @@ TEST_CASE("an entry is found until it is removed") {
   CHECK(cache.users().empty());
 }
 
-TEST_CASE("a second entry of a key takes the place of the first, whosever it is") {
+TEST_CASE("a second entry of a key replaces the first of any user") {
   Cache cache({});
   CHECK(cache.Insert(kAlice, 1, "old", 10).empty());
   CHECK(cache.Insert(kBob, 1, "new", 5).front().value == "old");
@@ -75,7 +75,7 @@ TEST_CASE("when all users together are over a limit, the one that holds most los
   CHECK(Insert(cache, kBob, 13, 1) == Keys{11});  // the new entry counts
 }
 
-TEST_CASE("an entry larger than a share is not taken, and nothing goes for it") {
+TEST_CASE("an entry larger than a share is refused, and nothing is evicted for it") {
   const auto limits =
       GENERATE(Cache::Limits{.max_bytes = 3}, Cache::Limits{.max_bytes_per_user = 3});
   Cache cache(limits);

@@ -95,7 +95,7 @@ TEST_CASE("a stop ends a wait, with a false condition") {
   CHECK(number.Await(1, stop.get_token()));
 }
 
-TEST_CASE("a wait ends when its time is up, and says whether the condition holds") {
+TEST_CASE("a wait ends at its timeout, and returns whether the condition holds") {
   Number number;
   CHECK_FALSE(number.AwaitFor(1, std::chrono::milliseconds(1)));
   number.Set(1);

@@ -27,7 +27,7 @@ using std::filesystem::create_directory_symlink;
 
 constexpr uid_t kSomebody = 12345;
 
-TEST_CASE("a path through the user's own links leads to a path without any") {
+TEST_CASE("a path through the user's own links is resolved to a path without links") {
   const TemporaryDirectory root;
   create_directories(root / "real/inner");
   create_directory_symlink(root / "real", root / "absolute");
@@ -49,7 +49,7 @@ TEST_CASE("missing names are appended to the resolved path") {
   CHECK_FALSE(OwnDirectory(root / "link/new/../..").refusal.empty());
 }
 
-TEST_CASE("links that lead in a circle, files and relative paths are refused") {
+TEST_CASE("circular links, files and relative paths are refused") {
   const TemporaryDirectory root;
   create_directory_symlink(root / "circle", root / "circle");
   root.Write("file", "");
@@ -87,7 +87,7 @@ TEST_CASE("a missing directory below a sticky one is refused, unless the caller 
   CHECK(OwnDirectory(root / "sticky/new").refusal.empty());
 }
 
-TEST_CASE("a home has one socket for this boot of this node, which fits into an address") {
+TEST_CASE("a home has one socket per node and boot, which fits into an address") {
   const std::string path = SocketBelowHome("/home/a");
   CHECK(path == SocketBelowHome("/home/a"));
   CHECK(path.find("/home/a/.cccl-cached/socket-") == 0);

@@ -68,7 +68,7 @@ TEST_CASE("fruitless looks become rarer, until one finds something") {
   }
 }
 
-TEST_CASE("the other side's end is something to read") {
+TEST_CASE("the peer's end makes a descriptor readable") {
   Glance glance;
   int ends[2];
   REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
@@ -134,7 +134,7 @@ TEST_CASE("a signal is no end of the wait") {
 
 constexpr milliseconds kNow{0};
 
-TEST_CASE("an event is readable from when a stop is requested, for good") {
+TEST_CASE("an event stays readable after a stop request") {
   std::stop_source source;
   const StopEvent event(source.get_token());
   REQUIRE(event.valid());

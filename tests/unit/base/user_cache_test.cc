@@ -30,7 +30,7 @@ struct Scene {
 
 }  // namespace
 
-TEST_CASE("a value is known to the next process, and a later one replaces it") {
+TEST_CASE("the next process finds a value, and a later value replaces it") {
   const Scene scene;
   const std::string value("\0 and more", 10);
   CHECK_FALSE(scene.cache.Get(kName));
@@ -47,7 +47,7 @@ TEST_CASE("a value is known to the next process, and a later one replaces it") {
   CHECK_FALSE(scene.cache.Age(kName));
 }
 
-TEST_CASE("the directories of values are for their user alone, and nothing above them is made") {
+TEST_CASE("directories of values are private to the user, and their parents are not made") {
   const Scene scene;
   scene.cache.Put(kName, "value");
   for (const fs::path& own : {fs::path(scene.place), fs::path(scene.place).parent_path()}) {
@@ -59,7 +59,7 @@ TEST_CASE("the directories of values are for their user alone, and nothing above
   CHECK_FALSE(fs::exists(scene.directory / "no"));
 }
 
-TEST_CASE("values that others could have written are not known, and none are put there") {
+TEST_CASE("values that others could have written are ignored, and none are stored there") {
   const Scene scene;
   scene.cache.Put(kName, "value");
   fs::permissions(scene.file, fs::perms::others_write, fs::perm_options::add);
@@ -73,7 +73,7 @@ TEST_CASE("values that others could have written are not known, and none are put
   CHECK(scene.Files() == 1);
 }
 
-TEST_CASE("a link, a directory and a huge file are no values") {
+TEST_CASE("links, directories and huge files are not read as values") {
   const Scene scene;
   scene.cache.Put(kName, "value");
   fs::resize_file(scene.file, 5'000'000);

@@ -47,7 +47,7 @@ TEST_CASE("a descriptor is closed with its owner") {
   CHECK_FALSE(IsOpen(scene.number));
 }
 
-TEST_CASE("a number that another file got is not that of the owner, which leaves it open") {
+TEST_CASE("a reused descriptor number is left open by its earlier owner") {
   Scene scene;
   REQUIRE(dup2(scene.other.get(), scene.number) == scene.number);
   CHECK(scene.owner->Get() == -1);
@@ -56,7 +56,7 @@ TEST_CASE("a number that another file got is not that of the owner, which leaves
   close(scene.number);
 }
 
-TEST_CASE("a standard stream that the program closed is not where a file goes") {
+TEST_CASE("no file gets the number of a closed standard stream") {
   const int kept = dup(STDIN_FILENO);
   close(STDIN_FILENO);
   int number = -1;
@@ -70,7 +70,7 @@ TEST_CASE("a standard stream that the program closed is not where a file goes") 
   CHECK(number > STDERR_FILENO);
 }
 
-TEST_CASE("a number that was closed is no descriptor") {
+TEST_CASE("a closed number is not a descriptor") {
   Scene scene;
   close(scene.number);
   CHECK(scene.owner->Get() == -1);

@@ -15,7 +15,7 @@
 
 namespace cccl_cache::whole_file_test {
 
-TEST_CASE("a file is read to its end, or up to the bytes that are wanted of it") {
+TEST_CASE("a file is read to its end or up to the requested size") {
   const daemon::TemporaryDirectory directory;
   const std::string path = directory.Write("file", "0123456789");
   CHECK(ReadFileAt(path) == "0123456789");

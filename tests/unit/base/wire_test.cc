@@ -37,7 +37,7 @@ bool ReadsWell(std::string_view bytes) {
   return reader.ok();
 }
 
-TEST_CASE("a message is read field by field, in whatever pieces it came") {
+TEST_CASE("a message in any pieces is read field by field") {
   const std::string bytes = ProtoWriter().Number(kNumber, 300).Bytes(kText, "text").Take();
   const auto pieces = OneByOne(bytes);
   ProtoReader reader(pieces);
@@ -82,7 +82,7 @@ TEST_CASE("unread fields are skipped, of each type") {
   CHECK(reader.Number() == 7);
 }
 
-TEST_CASE("a message inside another ends where it says, however much of it was read") {
+TEST_CASE("an inner message ends at its length, however much of it was read") {
   const std::string inner = ProtoWriter().Number(kNumber, 1).Bytes(kText, "rest").Take();
   const std::string bytes = ProtoWriter().Message(kInner, inner).Number(kNumber, 5).Take();
   for (const int fields_read : {0, 1, 2}) {
@@ -111,7 +111,7 @@ TEST_CASE("numbers may be packed") {
   CHECK(reader.ok());
 }
 
-TEST_CASE("no length is believed beyond the message that it is in") {
+TEST_CASE("a length beyond the enclosing message is refused") {
   // Text of 9 bytes inside a message of 3.
   CHECK_FALSE(ReadsWell(ProtoWriter().Head(kInner, 3).Fields("\x12\x09xyz").Take()));
   CHECK_FALSE(ReadsWell(std::string("\x12\x05xyz", 5)));
@@ -130,13 +130,13 @@ TEST_CASE("bytes that are no protobuf are not well formed") {
   CHECK_FALSE(ReadsWell(std::string("\xff\xff\xff\xff\x7f\x01", 6)));  // a field beyond 32 bits
 }
 
-TEST_CASE("a field of another type than is asked for is wrong, and so is text that is not UTF-8") {
+TEST_CASE("a field of the wrong type is an error, and so is text that is not UTF-8") {
   CHECK_FALSE(ReadsWell(std::string("\x0a\x01x", 3)));  // bytes where a number is asked for
   CHECK_FALSE(ReadsWell(std::string("\x10\x01", 2)));   // a number where text is
   CHECK_FALSE(ReadsWell(std::string("\x12\x01\xff", 3)));
 }
 
-TEST_CASE("a value is there once") {
+TEST_CASE("a single value may not occur twice") {
   const std::string bytes("\x08\x07", 2);
   const auto pieces = OneByOne(bytes);
   ProtoReader reader(pieces);

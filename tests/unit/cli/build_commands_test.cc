@@ -106,7 +106,7 @@ TEST_CASE("build names an unreadable source, and does not ask the daemon") {
   CHECK(Library().called.empty());
 }
 
-TEST_CASE("build that is asked about is explained and writes nothing") {
+TEST_CASE("build under explain is explained and writes nothing") {
   const Scene scene;
   const Said said =
       RunCommand({"build", scene.source, "--arch", "sm_90", "-o", scene.output}, {.explain = true});

@@ -57,7 +57,7 @@ TEST_CASE("the first kind is written where none is asked for, and --arch has no 
   CHECK(Has(Parse({"a.cu"}).wrong, "--arch"));
 }
 
-TEST_CASE("a word after an option that can be repeated stays an argument") {
+TEST_CASE("an argument after a repeatable option stays an argument") {
   const Parsed parsed =
       Parse({"--arch", "sm_90", "--option", "-lineinfo", "a.cu", "--option=-G", "b.cu"});
   CHECK(parsed.options.options == std::vector<std::string>{"-lineinfo", "-G"});
@@ -113,7 +113,7 @@ TEST_CASE("a named toolchain leaves the driver out, and a wrong name is a usage 
   CHECK(Listen([&] { return FailPlan(wrong.error(), {}); }).exit_code == kUsage);
 }
 
-TEST_CASE("an error of the machine is no usage error") {
+TEST_CASE("a system error is no usage error") {
   const Error error = {CCCL_CACHE_UNAVAILABLE, "no driver"};
   CHECK(Listen([&] { return FailPlan(error, {}); }).exit_code == kOther);
 }

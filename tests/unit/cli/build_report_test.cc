@@ -38,7 +38,7 @@ TEST_CASE("an option that the compiler does not know can be left out") {
   }
 }
 
-TEST_CASE("libNVVM calls a wrong architecture an unsupported option, and is not believed") {
+TEST_CASE("libNVVM's error for a wrong architecture is not taken for an unsupported option") {
   const CompilePlan plan = For(Compiler::kNvvm, "sm_90a");
   CHECK(FailureHint(plan, "libnvvm : error: -arch=sm_90a is an unsupported option") ==
         "libNVVM takes --arch compute_90");
@@ -91,7 +91,7 @@ TEST_CASE("an input that nvJitLink can't read is newer or damaged") {
   CHECK(FailureHint(plan, "nvvmCompileProgram error: out of registers").empty());
 }
 
-TEST_CASE("code that is wrong gets no hint: the compiler said it") {
+TEST_CASE("wrong code gets no hint beyond the compiler's message") {
   for (const Compiler compiler : {Compiler::kNvrtc, Compiler::kNvJitLink, Compiler::kNvvm}) {
     CHECK(FailureHint(For(compiler, "sm_90"), "k.cu(1): error: expected a \";\"").empty());
     CHECK(FailureHint(For(compiler, "sm_90"), "").empty());
@@ -130,7 +130,7 @@ struct Scene {
 
 }  // namespace
 
-TEST_CASE("of a build the artifact of the kind asked for is written, the log is shown") {
+TEST_CASE("the requested artifact of a build is written, and the log is shown") {
   Scene scene;
   Library().result.log = "k.cu(1): warning: unused";
   const Said said = scene.Tell();
@@ -169,7 +169,7 @@ TEST_CASE("with --json a build's log appears once, in the object") {
   CHECK_FALSE(Has(said.output, "\"error\""));
 }
 
-TEST_CASE("code that does not compile leaves the file alone and says the log, then a hint") {
+TEST_CASE("code that does not compile leaves the file alone and prints the log, then a hint") {
   Scene scene;
   std::ofstream(scene.plan.output) << "old";
   Library().result.outcome = CCCL_CACHE_FAILED;
@@ -197,7 +197,7 @@ TEST_CASE("without its own hint the command prints the library's") {
   CHECK(Has(scene.Tell().errors, "no such option"));
 }
 
-TEST_CASE("a compiler without a word is spoken for by its error's name") {
+TEST_CASE("a failure without a log is reported by its error's name") {
   const Scene scene;
   Library().result = {};
   Library().result.outcome = CCCL_CACHE_FAILED;
@@ -205,7 +205,7 @@ TEST_CASE("a compiler without a word is spoken for by its error's name") {
   CHECK(Has(scene.Tell().errors, "cccl-cache-cli: does not compile: NVRTC_ERROR_INVALID_INPUT\n"));
 }
 
-TEST_CASE("a compiler that made something else than was asked for is an error with a way out") {
+TEST_CASE("a result without the requested artifact is an error with a way out") {
   Scene scene;
   scene.plan.kind = Kind::kLtoIr;
   const Said said = scene.Tell({.json = true});

@@ -58,7 +58,7 @@ TEST_CASE("a usage error has its own exit code, and is JSON too") {
   CHECK(Has(said.output, "\"status\": \"invalid-request\""));
 }
 
-TEST_CASE("a standard output that takes nothing is an error that is named") {
+TEST_CASE("a standard output that can't be written is an error with its cause") {
   const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
   REQUIRE(full >= 0);
   const Said said = ListenBeside(full, [] { return Print("text"); });
@@ -83,7 +83,7 @@ TEST_CASE("an error for scripts is the name of its status and its message") {
         "{\n  \"error\": {\n    \"status\": \"denied\",\n    \"message\": \"not yours\"\n  }\n}\n");
 }
 
-TEST_CASE("when to come back is there only where the daemon said it") {
+TEST_CASE("a retry time is shown only if the daemon gave one") {
   const std::string key = "\"retry_ms\"";
   CHECK(Written({CCCL_CACHE_OVERLOADED, "full"}).find(key) == std::string::npos);
   CHECK(Written({CCCL_CACHE_OVERLOADED, "full", 40}).find(key + ": 40") != std::string::npos);
@@ -108,13 +108,13 @@ TEST_CASE("an unknown command is named with the nearest one, or with all") {
   CHECK(Has(all, "(cccl-cache-cli --help)"));
 }
 
-TEST_CASE("an unknown command below another says below which") {
+TEST_CASE("the error of an unknown subcommand names its command") {
   const std::string told = Told({"snapshot", "creat"});
   CHECK(Has(told, "snapshot: no command is called creat"));
   CHECK(Has(told, "(cccl-cache-cli snapshot --help)"));
 }
 
-TEST_CASE("a missing command is asked for, with those there are") {
+TEST_CASE("a missing command's error lists the commands") {
   CHECK(Has(Told({}), "name a command: build, link"));
   CHECK(Has(Told({"deposits"}), "name a command: list, remove"));
 }
@@ -126,7 +126,7 @@ TEST_CASE("an unknown option is named without its value") {
   CHECK_FALSE(Has(told, "--option="));
 }
 
-TEST_CASE("where a compiler is called, an unknown option may be meant for it") {
+TEST_CASE("the error of an unknown option of build mentions the compiler's options") {
   const std::string told = Told({"build", "k.cu", "--arch", "sm_90", "--maxrregcount=32"});
   CHECK(Has(told, "one for the compiler is written --option=--maxrregcount=32"));
   CHECK(Has(told, "(cccl-cache-cli build --help)"));
@@ -139,7 +139,7 @@ TEST_CASE("a superfluous argument is named, and a wrong value has its own error"
             "\"elf\" is not one of cubin, ptx"));
 }
 
-TEST_CASE("an option without its value, or with a wrong number of them, is named in plain words") {
+TEST_CASE("an option with too few or too many values is named in plain words") {
   for (const std::string option : {"--arch", "--socket"}) {
     const std::string told = Told({"build", "k.cu", option});
     CHECK(Has(told, option + ": needs a value"));

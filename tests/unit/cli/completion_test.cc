@@ -64,7 +64,7 @@ TEST_CASE("quotes, colons and brackets of a description stay text in every shell
   CHECK(Has(FishCompletion(app), " -d 'it\\'s [a]: b\\\\c'\n"));
 }
 
-TEST_CASE("completion prints the script of the shell that is named, and knows no other") {
+TEST_CASE("completion prints the script of the named shell, and refuses unknown shells") {
   CHECK(RunCommand({"completion", "bash"}).output == BashCompletion(*Tree().app));
   CHECK(RunCommand({"completion", "zsh"}).output == ZshCompletion(*Tree().app));
   CHECK(RunCommand({"completion", "fish"}).output == FishCompletion(*Tree().app));

@@ -46,7 +46,7 @@ TEST_CASE("deposits list as JSON has a gid only where a group may have it") {
   CHECK(Has(text, "\"made_at\": 1000000000"));
 }
 
-TEST_CASE("deposits remove says how many are gone, and lists them as JSON") {
+TEST_CASE("deposits remove prints the number of removed ones, and as JSON their keys") {
   const Scene scene;
   const Said said = RunCommand({"deposits", "remove", kA, kB});
   CHECK(said.exit_code == 0);
@@ -92,7 +92,7 @@ TEST_CASE("deposits remove refuses too few digits, and malformed keys") {
   }
 }
 
-TEST_CASE("deposits passes on why there is no answer") {
+TEST_CASE("deposits prints the daemon's error") {
   const Scene scene;
   Library().failures = {{"list_deposits", CCCL_CACHE_UNAVAILABLE},
                         {"remove_deposit", CCCL_CACHE_DENIED}};

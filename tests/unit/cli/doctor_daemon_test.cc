@@ -68,7 +68,7 @@ TEST_CASE("the error of a closed socket names the setting of its mode") {
   CHECK(Has(JudgeSocket("/s", "--socket", EACCES).way_out, "socket_mode"));
 }
 
-TEST_CASE("of a daemon that takes no connections the log is named that it writes") {
+TEST_CASE("for a daemon that takes no connections its log is named") {
   const auto way_out = [](const char* origin) {
     const Check check = JudgeSocket("/s", origin, EAGAIN);
     CHECK(Failed(check));
@@ -248,7 +248,7 @@ const std::vector<FakeStatistic> kSigns = {{"remote_signs", "", 1, true},
 
 }  // namespace
 
-TEST_CASE("without a Redis nothing is said about one") {
+TEST_CASE("without a Redis there is no check of one") {
   Scene scene;
   CHECK(RemoteChecks(scene.patient).empty());
   static_cast<void>(scene.Daemon());

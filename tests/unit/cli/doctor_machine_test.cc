@@ -27,7 +27,7 @@ Patient WithToolchains(std::vector<ListedToolchain> toolchains, uint32_t driver_
 
 }  // namespace
 
-TEST_CASE("a compiler's file that is newer than now is a warning about the clock") {
+TEST_CASE("a compiler's file from the future is a warning about the clock") {
   const cccl_cache::daemon::TemporaryDirectory directory;
   const std::string file = directory.Write("libnvrtc.so.13", "");
   const Patient patient =
@@ -43,7 +43,7 @@ TEST_CASE("a compiler's file that is newer than now is a warning about the clock
   CHECK(CheckClock(Patient(), now).verdict == CheckVerdict::kPass);
 }
 
-TEST_CASE("a program that is newer than now is not to be touched") {
+TEST_CASE("a program from the future gets no advice to touch it") {
   const Check check = CheckClock(Patient(), 1000);
   CHECK(check.verdict == CheckVerdict::kWarning);
   CHECK(Has(check.seen, "this program"));
@@ -52,7 +52,7 @@ TEST_CASE("a program that is newer than now is not to be touched") {
   CHECK_FALSE(Has(check.way_out, "touch"));
 }
 
-TEST_CASE("few open files are a warning, and the daemon's limits stand beside") {
+TEST_CASE("a low limit of open files is a warning that shows the daemon's limits") {
   CHECK(CheckLimits(Patient(), 32).verdict == CheckVerdict::kWarning);
   CHECK(CheckLimits(Patient(), 1024).verdict == CheckVerdict::kPass);
   CHECK(CheckLimits(Patient(), 0).verdict == CheckVerdict::kPass);

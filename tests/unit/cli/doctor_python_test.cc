@@ -111,7 +111,7 @@ TEST_CASE("under run a python3 without cccl_cache is served") {
   CHECK(scene.Python(kWithoutClient).verdict == CheckVerdict::kPass);
 }
 
-TEST_CASE("an import of cccl_cache that does not return says how it ended") {
+TEST_CASE("an import of cccl_cache that does not return is reported with its end") {
   const Scene scene;
   const std::string answers = "echo python python 3.11.2; echo package torch 2.9.0; ";
   Check check = scene.Python(answers + "kill -SEGV $$\n");
@@ -125,7 +125,7 @@ TEST_CASE("an import of cccl_cache that does not return says how it ended") {
   CHECK(Has(check.seen, "importing cccl_cache did not finish"));
 }
 
-TEST_CASE("a python3 that can't be executed says so") {
+TEST_CASE("a python3 that can't be executed is reported") {
   const Scene scene;
   const Check check = scene.Python("exit 127\n");
   CHECK(check.verdict == CheckVerdict::kWarning);
@@ -140,7 +140,7 @@ TEST_CASE("a cccl_cache that can't be imported is a failure") {
   CHECK(Has(check.seen, "OSError: no such library"));
 }
 
-TEST_CASE("a python3 that does not end, or never ceases to write, is a warning, and is ended") {
+TEST_CASE("a python3 that hangs or writes without end is killed, and is a warning") {
   const Scene scene;
   const Check silent = scene.Python("exec sleep 1000\n", std::chrono::milliseconds(50));
   CHECK(silent.verdict == CheckVerdict::kWarning);

@@ -27,7 +27,7 @@ TEST_CASE("explain with a key asks the daemon about that key") {
   CHECK(Has(said.output, "no build of yours that the daemon remembers has this key"));
 }
 
-TEST_CASE("explain leaves it to the daemon which key begins with some digits") {
+TEST_CASE("explain sends the first digits of a key to the daemon") {
   const FreshLibrary fresh;
   CHECK(RunCommand({"explain", "00ff00ff"}).exit_code == 0);
   CHECK(Library().arguments == std::vector<std::string>{"key=00ff00ff"});
@@ -43,7 +43,7 @@ TEST_CASE("explain refuses a wrong key before it asks the daemon") {
   CHECK(Library().called.empty());
 }
 
-TEST_CASE("explain passes on why there is no answer") {
+TEST_CASE("explain prints the daemon's error") {
   const FreshLibrary fresh;
   Library().failures = {{"explain", CCCL_CACHE_UNAVAILABLE}};
   CHECK(RunCommand({"explain", kKey}).exit_code == 5);
@@ -120,7 +120,7 @@ TEST_CASE("the tier is named once: in the sentence of a hit, else below") {
   CHECK(Told(answer).output == "a hit: the artifact lies in the tier disk\n");
 }
 
-TEST_CASE("of an entry that was dropped and came back the first words are that it is a hit") {
+TEST_CASE("an entry that was dropped and restored is first of all a hit") {
   Explanation answer{.verdict = "differs"};
   answer.verdict = "evicted";
   CHECK(Told(answer).output.starts_with("evicted: "));
@@ -141,7 +141,7 @@ TEST_CASE("the asked tiers are listed in one line, with the reasons") {
   CHECK(Has(Told(answer, {.json = true}).output, "\"finding\": \"not-connected\""));
 }
 
-TEST_CASE("the nearest build is named where there is one") {
+TEST_CASE("the nearest build is named if there is one") {
   Explanation answer{.verdict = "differs"};
   CHECK_FALSE(Has(Told(answer).output, "nearest: "));
   answer.nearest = {"0123", "built", 1'000'000'000'123};

@@ -127,7 +127,7 @@ TEST_CASE("readers see the old file until the new one is finished") {
   CHECK(FilesIn(directory.path()) == 1);
 }
 
-TEST_CASE("a file that was never finished leaves nothing behind, also after a move") {
+TEST_CASE("an unfinished file leaves nothing behind, also after a move") {
   const cccl_cache::daemon::TemporaryDirectory directory;
   const std::string path = directory / "out";
   {
@@ -140,7 +140,7 @@ TEST_CASE("a file that was never finished leaves nothing behind, also after a mo
   CHECK(FilesIn(directory.path()) == 0);
 }
 
-TEST_CASE("a new file has the rights that the process gives to its files") {
+TEST_CASE("a new file has the mode that the umask allows") {
   const cccl_cache::daemon::TemporaryDirectory directory;
   const std::string path = directory / "out";
   const mode_t before = umask(027);
@@ -177,14 +177,14 @@ TEST_CASE("a dangling link stays, and its target is made") {
         "can't create " + (directory / "loop") + ": Too many levels of symbolic links");
 }
 
-TEST_CASE("a name may be as long as the system takes") {
+TEST_CASE("a name may have the system's maximum length") {
   const cccl_cache::daemon::TemporaryDirectory directory;
   const std::string path = directory / std::string(NAME_MAX, 'n');
   REQUIRE(WriteFile(path, "new").ok());
   CHECK(Contents(path) == "new");
 }
 
-TEST_CASE("a file that may be written in a directory that may not is overwritten at the end") {
+TEST_CASE("a writable file in a read-only directory is overwritten at the end") {
   const cccl_cache::daemon::TemporaryDirectory directory;
   const std::string path = directory.Write("out", "something longer");
   constexpr uid_t kOther = 65534;
@@ -334,7 +334,7 @@ TEST_CASE("where nothing can be created, the file is named") {
   CHECK(taken.error().message == "can't create " + directory.path() + ": Is a directory");
 }
 
-TEST_CASE("a place that is gone at the end is an error, and the draft goes too") {
+TEST_CASE("a directory that is gone at the end is an error, and the draft is removed") {
   const cccl_cache::daemon::TemporaryDirectory directory;
   const std::string path = directory / "out";
   auto file = OutputFile::Create(path);

@@ -24,7 +24,7 @@ struct Scene {
 
 }  // namespace
 
-TEST_CASE("health of a daemon that lacks nothing is one line") {
+TEST_CASE("health of a ready daemon is one line") {
   const Scene scene;
   const Said said = Scene::Health();
   CHECK(said.exit_code == 0);
@@ -74,7 +74,7 @@ TEST_CASE("health as JSON has the limits under the names of the settings") {
   }
 }
 
-TEST_CASE("health passes on why there is no answer") {
+TEST_CASE("health prints the daemon's error") {
   for (const char* function : {"check_health", "get_info"}) {
     const Scene scene;
     Library().failures = {{function, CCCL_CACHE_UNAVAILABLE}};

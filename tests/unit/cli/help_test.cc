@@ -40,7 +40,7 @@ TEST_CASE("help COMMAND prints what COMMAND --help prints, for each command") {
   }
 }
 
-TEST_CASE("help shows options that only a parse of the command makes") {
+TEST_CASE("help shows options that are added when the command is parsed") {
   CHECK(Has(RunCommand({"help", "build"}).output, "--name-expression"));
   CHECK(Has(RunCommand({"help", "run"}).output, "--how audit|preload"));
 }

@@ -46,7 +46,7 @@ TEST_CASE("there is a page for the program and for each command, not for those b
   CHECK(Has(TextOf("cccl-cache-cli-snapshot.1"), "\\fB\\-\\-all\\-users\\fR"));
 }
 
-TEST_CASE("each page has the parts of a man page") {
+TEST_CASE("each page has the sections of a man page") {
   for (const ManPage& page : AllPages()) {
     INFO(page.file);
     CHECK(page.text.starts_with(".TH \"CCCL\\-CACHE\\-CLI"));
@@ -58,7 +58,7 @@ TEST_CASE("each page has the parts of a man page") {
   }
 }
 
-TEST_CASE("examples, exit codes and variables of a footer have parts of their own") {
+TEST_CASE("examples, exit codes and variables of a footer are separate sections") {
   CLI::App app("Does it.", "it");
   app.footer(
       "More about it.\nExit codes: 0 done, 2 wrong, or worse.\nEnvironment: IT_NOW hurries it.\n"

@@ -55,7 +55,7 @@ TEST_CASE("a snapshot that breaks off leaves the file as it was") {
   CHECK(scene.Contents() == "old");
 }
 
-TEST_CASE("a snapshot of nothing is refused, with why there is nothing, and the file stays") {
+TEST_CASE("an empty snapshot is refused with the reason, and the file is unchanged") {
   const Scene scene;
   const auto refused = [&](std::vector<std::string> words, uint64_t left_out) {
     Library().summary = {sizeof(cccl_cache_snapshot_summary), 0, 0, left_out, 0};
@@ -100,7 +100,7 @@ TEST_CASE("snapshot insert names the users that it serves") {
   CHECK(RunCommand({"snapshot", "insert", scene.file}).exit_code == 4);
 }
 
-TEST_CASE("snapshot list and verify ask no daemon") {
+TEST_CASE("snapshot list and verify need no daemon") {
   const Scene scene;
   Library().failures = {{"open", CCCL_CACHE_NO_DAEMON}};
   Library().items = {{CCCL_CACHE_SNAPSHOT_ARTIFACT, "aa", "sm_90", ""}};
@@ -133,7 +133,7 @@ TEST_CASE("a snapshot that is not there is named by each command that reads one"
   CHECK(Library().called.empty());
 }
 
-TEST_CASE("without a daemon no snapshot is begun") {
+TEST_CASE("without a daemon no file is written") {
   const Scene scene;
   Library().failures = {{"open", CCCL_CACHE_NO_DAEMON}};
   CHECK(RunCommand({"snapshot", "create", scene.absent}).exit_code == 3);
@@ -219,7 +219,7 @@ TEST_CASE("each selection option narrows, and --all-users selects other users") 
   CHECK(options.AsksForOthers());
 }
 
-TEST_CASE("a file is asked for") {
+TEST_CASE("a missing file argument is an error") {
   SnapshotOptions options;
   CHECK(Parse({}, &options).find("FILE") != std::string::npos);
 }
@@ -245,7 +245,7 @@ TEST_CASE("a line of the list has an artifact's properties, or a deposit's names
         "cccccccccccc  deposit  org.example  9\n");
 }
 
-TEST_CASE("the list for scripts has whole keys and both sizes, and is never no list") {
+TEST_CASE("the list for scripts has full keys and both sizes, and may be empty") {
   const SnapshotReportScene scene;
   const std::string json = *ListJson(0);
   CHECK(Has(json, "\"key\": \"" + std::string(64, 'c') + "\""));

@@ -21,7 +21,7 @@ TEST_CASE("stats prints one of three formats") {
   CHECK(Has(RunCommand({"stats", "--openmetrics"}).output, "# EOF\n"));
 }
 
-TEST_CASE("stats shows the counters though the daemon does not say whether it has a problem") {
+TEST_CASE("stats shows the counters even if the daemon's health is unknown") {
   const FreshLibrary fresh;
   Library().statistics = {{"compiles_total", "", 2}};
   Library().failures = {{"get_info", CCCL_CACHE_OVERLOADED}};
@@ -54,7 +54,7 @@ TEST_CASE("stats --watch prints rates until the daemon no longer answers") {
   CHECK(Has(said.output, "builds/s"));
 }
 
-TEST_CASE("stats --zero says whether it may") {
+TEST_CASE("stats --zero is refused to other users than administrators") {
   const FreshLibrary fresh;
   CHECK(RunCommand({"stats", "--zero"}).exit_code == 0);
   CHECK(Library().called == "zero-stats");
@@ -92,7 +92,7 @@ TEST_CASE("stats --by shows a row for each, the one with most builds first") {
   CHECK(Has(RunCommand({"stats", "--by", "user"}).output, "older"));
 }
 
-TEST_CASE("stats passes on why there is no answer") {
+TEST_CASE("stats prints the daemon's error") {
   const FreshLibrary fresh;
   Library().failures = {{"stats", CCCL_CACHE_DENIED}};
   CHECK(RunCommand({"stats"}).exit_code == 4);
@@ -185,7 +185,7 @@ TEST_CASE("a gauge and the total named after it have different names") {
   CHECK(Has(text, "# TYPE cccl_cached_leases counter\ncccl_cached_leases_total 5\n"));
 }
 
-TEST_CASE("the hit rate counts hits of all tiers and joins among all that were asked for") {
+TEST_CASE("the hit rate is the share of hits of all tiers and joins in all builds") {
   std::vector<FakeStatistic> statistics = kApart;
   statistics.push_back({"joins_total", "", 1});
   const std::string text = Formatted(StatsText, statistics);

@@ -61,7 +61,7 @@ TEST_CASE("toolchains as JSON has whole ids, directories and options") {
   }
 }
 
-TEST_CASE("toolchains passes on why there is no answer") {
+TEST_CASE("toolchains prints the daemon's error") {
   const Scene scene;
   Library().failures = {{"get_toolchains", CCCL_CACHE_DEADLINE}};
   CHECK(RunCommand({"toolchains"}).exit_code == 5);
@@ -69,7 +69,7 @@ TEST_CASE("toolchains passes on why there is no answer") {
   CHECK(RunCommand({"toolchains"}).exit_code == 3);
 }
 
-TEST_CASE("toolchains add gives each NVRTC and nvJitLink below a directory, whatever links to it") {
+TEST_CASE("toolchains add sends each NVRTC and nvJitLink below a directory once") {
   const FreshLibrary fresh;
   const cccl_cache::daemon::TemporaryDirectory directory;
   const std::filesystem::path site = directory.path() + "/site";
@@ -99,7 +99,7 @@ TEST_CASE("toolchains add names each library that the daemon refuses, and ends w
   for (const char* name : {"/one: ", "/two: "}) CHECK(Has(said.errors, name));
 }
 
-TEST_CASE("toolchains add says that a directory holds no compiler before it asks the daemon") {
+TEST_CASE("toolchains add reports a directory without a compiler before it asks the daemon") {
   const FreshLibrary fresh;
   const cccl_cache::daemon::TemporaryDirectory directory;
   const Said said = RunCommand({"toolchains", "add", directory.path()});

@@ -38,7 +38,7 @@ std::string Joined(const std::vector<Line>& lines) {
   return text;
 }
 
-TEST_CASE("hits of the last minute are those since the answer before it") {
+TEST_CASE("hits of the last minute are counted from the answer before that minute") {
   HitRates rates;
   CHECK_FALSE(rates.OfLastMinute());
   rates.Add(0, 100, 50);
@@ -136,7 +136,7 @@ TEST_CASE("a filter that hides all rows is not taken for an idle daemon") {
   CHECK(Has(Joined(Layout(ViewOf({}), {24, 80})), "nothing is built"));
 }
 
-TEST_CASE("no screen is too small, and none is overrun") {
+TEST_CASE("any screen size works, and the text stays within it") {
   View view = ViewOf(std::vector<Flight>(50, Running("aaaaaaaa", 1)));
   view.problem = std::string(500, 'p');
   view.sample->activity.failures.resize(20, {0, "nvrtc", 1000, "", std::string(500, '\xe9')});

@@ -32,8 +32,7 @@ TEST_CASE("evict sends the selection, and prints the evicted size") {
   CHECK(Library().arguments == std::vector<std::string>{"all=true"});
 }
 
-TEST_CASE(
-    "evict without a filter, with two, or with one that means nothing does not ask the daemon") {
+TEST_CASE("evict without a filter, with two, or with an invalid one does not ask the daemon") {
   const FreshLibrary fresh;
   const std::vector<std::vector<std::string>> wrong = {
       {"evict"},
@@ -58,7 +57,7 @@ TEST_CASE("evict --all asks for --yes where no terminal can be asked") {
   CHECK(Library().called.empty());
 }
 
-TEST_CASE("evict says that a key has no entry") {
+TEST_CASE("evict reports a key without an entry") {
   const FreshLibrary fresh;
   const Said said = RunCommand({"evict", kKey});
   CHECK(said.exit_code == 4);
@@ -66,7 +65,7 @@ TEST_CASE("evict says that a key has no entry") {
   CHECK(RunCommand({"evict", "--older-than", "30d"}).output == "evicted 0 entries, 0 bytes\n");
 }
 
-TEST_CASE("evict and verify pass on why they are refused") {
+TEST_CASE("evict and verify print the reason of a refusal") {
   const FreshLibrary fresh;
   Library().failures = {{"evict", CCCL_CACHE_DENIED}, {"verify", CCCL_CACHE_DENIED}};
   CHECK(RunCommand({"evict", "--all", "--yes"}).exit_code == 4);

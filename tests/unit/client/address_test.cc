@@ -141,7 +141,7 @@ TEST_CASE("an explicit socket comes first, then the environment's, the user's, t
   CHECK(*FindSocket(places.search) == places.systems.path());
 }
 
-TEST_CASE("a relative runtime directory, or none, has no user's socket") {
+TEST_CASE("without an absolute runtime directory there is no user's socket in it") {
   Fixture places;
   places.search.runtime_directory.clear();
   CHECK(*FindSocket(places.search) == places.systems.path());
@@ -227,7 +227,7 @@ TEST_CASE("another user's directory is not trusted, but root may give the system
   CHECK_FALSE(FindSocket(places.search).ok());
 }
 
-TEST_CASE("a socket's directory that other users could make is not trusted") {
+TEST_CASE("a missing directory that other users could make is not trusted") {
   const TemporaryDirectory root;
   REQUIRE(chmod(root.path().c_str(), 01777) == 0);
   const auto found = FindSocket({"", "", "", root / "absent/socket", ""});
@@ -245,7 +245,7 @@ TEST_CASE("a socket that is not trusted is named as it was spelled") {
   CHECK(Has(found.error().message, "the socket " + places.users.path() + " is not used"));
 }
 
-TEST_CASE("a path that is too long for an address without its links is left as it was spelled") {
+TEST_CASE("a path whose resolved form is too long for an address is left unchanged") {
   Fixture places;
   const std::string link = places.root / "link";
   const std::string deep = places.root / std::string(100, 'd');
@@ -256,7 +256,7 @@ TEST_CASE("a path that is too long for an address without its links is left as i
   CHECK(*FindSocket(places.search) == link + "/cccl-cached/socket");
 }
 
-TEST_CASE("a missing socket is left to connecting, which says so best") {
+TEST_CASE("a missing socket is reported by the attempt to connect") {
   const TemporaryDirectory root;
   const SocketSearch search{"", "", "", root / "absent/socket", ""};
   CHECK(FindSocket(search).ok());

@@ -71,7 +71,7 @@ TEST_CASE("a name elsewhere may be asked for if the program or an option holds i
   CHECK_FALSE(program->May("/home/you/.ssh"));
 }
 
-TEST_CASE("a name elsewhere may be asked for once a file was answered that holds it") {
+TEST_CASE("a name elsewhere may be asked for once an answered file holds it") {
   const TemporaryDirectory directory;
   const std::string text = "#include \"" + kKey + "\"\n#include \"../../shared/a.h\"\n";
   std::ofstream(directory / "a.h") << text;
@@ -89,7 +89,7 @@ TEST_CASE("a name elsewhere may be asked for once a file was answered that holds
   CHECK_FALSE(program->May("/elsewhere/../../shared/a.h"));
 }
 
-TEST_CASE("a file elsewhere allows the names in it beside it, and nothing else there") {
+TEST_CASE("a file elsewhere allows the names that it contains beside it, and nothing else there") {
   Program program;
   program.source = "#include \"../shared/a.h\"\n#include \"key\"";
   const std::string shared = "/home/me/src/../shared/";

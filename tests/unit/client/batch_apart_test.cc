@@ -194,7 +194,7 @@ TEST_CASE("a request that the daemon finds too large costs the other builds of t
   CHECK(finished_builds == 2);
 }
 
-TEST_CASE("without a stream the builds use calls of their own") {
+TEST_CASE("without a stream the builds use separate calls") {
   StandInAnswers answers;
   answers.with_files = EchoApart;
   SECTION("because it has too many") {

@@ -36,7 +36,7 @@ BuildReply ClosedAnswer() {
 
 }  // namespace
 
-TEST_CASE("an answer that may have lain there since its build was asked for is as old as that") {
+TEST_CASE("an unread answer counts as old as its request") {
   ResultCache memory(1 << 20);
   BuildLedger builds(&memory);
   DaemonStub daemon(std::string("/nowhere"));

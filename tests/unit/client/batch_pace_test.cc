@@ -22,7 +22,7 @@ using cccl_cache::Client;
 using cccl_cache::daemon::TemporaryDirectory;
 using namespace std::chrono_literals;
 
-TEST_CASE("builds that a daemon left unanswered are asked of the next one") {
+TEST_CASE("builds that a daemon left unanswered are sent to the next one") {
   std::atomic<bool> asked{false};
   std::atomic<bool> is_next{false};
   std::promise<void> both_asked;
@@ -79,7 +79,7 @@ TEST_CASE("a daemon that is about to stop is asked again once it is another one"
   CHECK(refused == 4);
 }
 
-TEST_CASE("a build that two daemons died over is given to no third") {
+TEST_CASE("a build that killed two daemons is not sent to a third") {
   const TemporaryDirectory directory;
   // Takes the connection (SETTINGS, and their acknowledgement), reads something, and is gone.
   const ScriptedServer dying(directory / "socket", [](int fd, int) {
@@ -109,7 +109,7 @@ TEST_CASE("the daemon keeps no stream for a batch that waits for nothing") {
   CHECK(ended.get_future().wait_for(20s) == std::future_status::ready);
 }
 
-TEST_CASE("builds that the daemon has no room for are asked again when it said") {
+TEST_CASE("builds refused for lack of room are sent again at the daemon's retry time") {
   std::atomic<int> refused{0};
   StandInAnswers answers;
   answers.many = [&](auto*, Many* stream) {
@@ -147,7 +147,7 @@ TEST_CASE("a build that never gets room ends at its own deadline, with the reaso
   CHECK(finished->result.error().message.find("for a reason") != std::string::npos);
 }
 
-TEST_CASE("a refusal without a time to come back is not waited for") {
+TEST_CASE("a refusal without a retry time is final") {
   StandInAnswers answers;
   answers.many = [&](auto*, Many* stream) {
     v1::BuildManyRequest request;
@@ -162,7 +162,7 @@ TEST_CASE("a refusal without a time to come back is not waited for") {
   CHECK(StatusOf(batch.Next()) == CCCL_CACHE_UNAVAILABLE);
 }
 
-TEST_CASE("new builds wait for no stream that goes away") {
+TEST_CASE("new builds do not wait for a closing stream") {
   std::atomic<int> streams{0};
   std::promise<void> asked;
   std::promise<void> let;

@@ -91,7 +91,7 @@ TEST_CASE("a failed build has the error's name, text and retry time") {
   CHECK(scene.status == CCCL_CACHE_PROTOCOL);
 }
 
-TEST_CASE("a build that is cancelled before it was said is never said") {
+TEST_CASE("a build that is cancelled before its result was returned is never returned") {
   Scene scene;
   scene.Ask(1);
   scene.stream.Cancel(1);
@@ -113,7 +113,7 @@ TEST_CASE("a later cancellation is sent to the daemon, and the answer is dropped
   CHECK(scene.answers.empty());
 }
 
-TEST_CASE("a stream is done once it is closed and all was said") {
+TEST_CASE("a stream is done once it is closed and all results were returned") {
   Scene scene;
   scene.Ask(1);
   CHECK_FALSE(scene.stream.done());

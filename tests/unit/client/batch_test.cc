@@ -48,7 +48,7 @@ TEST_CASE("builds of a batch finish in whatever order they are answered") {
   CHECK(batch.pending() == 0);
 }
 
-TEST_CASE("all kinds of builds go into one batch, and their texts may go once they were added") {
+TEST_CASE("a batch takes all kinds of builds, and does not refer to their texts afterwards") {
   StandInAnswers answers;
   answers.many = [](auto*, Many* stream) {
     v1::BuildManyRequest request;
@@ -83,7 +83,7 @@ TEST_CASE("all kinds of builds go into one batch, and their texts may go once th
         std::map<uint64_t, std::string>{{1, "source"}, {2, SomeBytes(100'000)}, {3, "module"}});
 }
 
-TEST_CASE("nothing finished is no result, without waiting") {
+TEST_CASE("without a finished build there is no result, and no wait") {
   StandInAnswers answers;
   std::promise<void> let;
   auto allowed = let.get_future().share();
@@ -226,7 +226,7 @@ TEST_CASE("a build after its deadline is given up, and the descriptor becomes re
   CHECK(StatusOf(finished) == CCCL_CACHE_DEADLINE);
 }
 
-TEST_CASE("without a daemon each build says so at once") {
+TEST_CASE("without a daemon each build fails at once") {
   const TemporaryDirectory directory;
   Client client = OpenClient(directory / "socket");
   Batch batch = *Batch::Open(client);
@@ -237,7 +237,7 @@ TEST_CASE("without a daemon each build says so at once") {
   CHECK_FALSE(batch.Next());
 }
 
-TEST_CASE("a forked child can free a batch, which harms the parent's builds in nothing") {
+TEST_CASE("a forked child can free a batch without effect on the parent's builds") {
   std::promise<void> let;
   auto allowed = let.get_future().share();
   StandInAnswers answers;
@@ -263,7 +263,7 @@ TEST_CASE("a forked child can free a batch, which harms the parent's builds in n
   CHECK(CubinOf(batch->Next()) == "a");
 }
 
-TEST_CASE("a thousand builds of one batch are each answered with their own") {
+TEST_CASE("each of a thousand builds of one batch gets its own result") {
   StandInAnswers answers;
   answers.many = Echo;
   BatchScene scene(answers);

@@ -81,9 +81,7 @@ bool SpeaksHttp2() {
 
 }  // namespace
 
-TEST_CASE(
-    "the library works beside a gRPC, a protobuf and an nghttp2 of the program's, and they beside "
-    "it") {
+TEST_CASE("the library and the program's own gRPC, protobuf and nghttp2 work side by side") {
   const TemporaryDirectory directory;
   StandInAnswers answers;
   answers.build = [](auto*, const v1::BuildRequest& request, v1::BuildReply* reply) {

@@ -156,7 +156,7 @@ TEST_CASE("many questions are answered in several messages") {
   CHECK(answers == 1500);
 }
 
-TEST_CASE("a question that no daemon of ours asks ends the call") {
+TEST_CASE("an impossible question ends the call") {
   Talk talk;
   BuildConversation& conversation = *talk.conversation;
   CHECK_FALSE(Take(conversation, Ask({"relative.h"}, true)));

@@ -68,7 +68,7 @@ TEST_CASE("artifacts stay in the memory in which they were received") {
   CHECK(reply->fields().artifacts[1]->size == 3);
 }
 
-TEST_CASE("texts that are not UTF-8 are as the compiler has them") {
+TEST_CASE("texts that are not UTF-8 are the compiler's own bytes") {
   v1::BuildReply reply = TwoArtifacts();
   reply.set_log("caf?");
   reply.set_log_bytes("caf\xe9");
@@ -104,7 +104,7 @@ TEST_CASE("artifacts of an unknown kind are compared like others") {
   CHECK_FALSE(reply->SameArtifacts(*decode(77)));
 }
 
-TEST_CASE("a reply that is cut off anywhere is refused or an honest shorter one") {
+TEST_CASE("a reply that is cut off anywhere is refused, or valid but shorter") {
   const std::string whole = TwoArtifacts().SerializeAsString();
   for (size_t size = 0; size < whole.size(); ++size) {
     const auto decoded = BuildReply::Decode(ToMessage(whole.substr(0, size)));
@@ -163,7 +163,7 @@ TEST_CASE("a call that is sent again restarts its reply") {
   CHECK(sink.contents()[0].View() == "found");
 }
 
-TEST_CASE("a header that NVRTC can't open is one of the host's, or its directory is missing") {
+TEST_CASE("a header that NVRTC can't open gets a hint: a host header, or a missing directory") {
   for (const char* log : {"k.cu(1): error: cannot open source file \"cstdio\"",
                           "error: could not open source file \"stdlib.h\" (no directories)"}) {
     CHECK(HintFor(log).find("<cuda/std/") != std::string::npos);

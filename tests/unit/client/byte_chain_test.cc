@@ -52,7 +52,7 @@ TEST_CASE("a chain can be read from any place on") {
   CHECK(Rest(chain, chain.Advance({}, 99)).empty());
 }
 
-TEST_CASE("a part of one chain can be referred to by another") {
+TEST_CASE("a chain can refer to a part of another") {
   ByteChain body;
   body.Copy("abcd");
   body.Refer("efgh");
@@ -66,7 +66,7 @@ TEST_CASE("a part of one chain can be referred to by another") {
   CHECK(Rest(output, {}).empty());
 }
 
-TEST_CASE("no more pieces are described than there is room for") {
+TEST_CASE("at most as many pieces are described as there is room for") {
   ByteChain chain;
   for (int i = 0; i < 10; ++i) chain.Refer("x");
   std::array<iovec, 3> pieces;

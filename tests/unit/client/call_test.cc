@@ -135,7 +135,7 @@ TEST_CASE("the first end counts") {
   CHECK(scene.call->end() == CallEnd::kLost);
 }
 
-TEST_CASE("a good end in the middle of a message is no answer, a bad one is") {
+TEST_CASE("a success in the middle of a message is an error; a failure there is the answer") {
   Scene good;
   good.call->AddField(":status", "200");
   good.call->AddField("content-type", "application/grpc");
@@ -201,8 +201,7 @@ TEST_CASE("a name that is not known falls back to gRPC's code") {
   CHECK(classify("no number") == CCCL_CACHE_PROTOCOL);
 }
 
-TEST_CASE(
-    "a message that gRPC itself refuses as too large is too large a message, and no overload") {
+TEST_CASE("gRPC's refusal of a large message is too-large, not overloaded") {
   GrpcStatus status;
   status.AddField("grpc-status", "8");
   status.AddField("grpc-message", "larger than max");
@@ -210,7 +209,7 @@ TEST_CASE(
   CHECK(status.ToError().message.find("message_limit") != std::string::npos);
 }
 
-TEST_CASE("an answer without a status is no gRPC, and says so") {
+TEST_CASE("an answer without a status is reported as not gRPC") {
   GrpcStatus status;
   status.AddField(":status", "404");
   CHECK_FALSE(status.ok());

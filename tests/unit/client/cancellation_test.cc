@@ -27,7 +27,7 @@ void* AskCancelled(void* ended) {
   return nullptr;
 }
 
-TEST_CASE("a call of a thread that is cancelled comes to its end, and then the thread does") {
+TEST_CASE("a call of a cancelled thread completes before the thread ends") {
   pthread_t thread = {};
   bool ended = false;
   REQUIRE(pthread_create(&thread, nullptr, AskCancelled, &ended) == 0);

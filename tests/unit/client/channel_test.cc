@@ -51,7 +51,7 @@ Error ErrorOf(const Expected<BuildResult>& result) {
 
 }  // namespace
 
-TEST_CASE("an error comes with the daemon's name for it, its text and when to come back") {
+TEST_CASE("an error has the daemon's name, text and retry time") {
   const TemporaryDirectory directory;
   StandInAnswers answers;
   answers.build = [](grpc::ServerContext* context, const auto&, auto*) {
@@ -106,7 +106,7 @@ TEST_CASE("the server gets the caller's timeout") {
   CHECK(deadline < std::chrono::system_clock::now() + 101s);
 }
 
-TEST_CASE("a call that a stopping server ends is asked of the next one, once") {
+TEST_CASE("a call that a stopping server ends is sent to the next one, once") {
   const TemporaryDirectory directory;
   std::atomic<int> asked{0};
   StandInAnswers answers;
@@ -167,7 +167,7 @@ void CheckAskedOnceMore(const std::function<grpc::Status(grpc::ServerContext*)>&
   CHECK(calls == 4);
 }
 
-TEST_CASE("a daemon that says that it stops is asked again, once, for the next one may be there") {
+TEST_CASE("a call that a stopping daemon refuses is sent again, once") {
   CheckAskedOnceMore([](grpc::ServerContext* context) {
     context->AddTrailingMetadata("cccl-error", "unavailable");
     context->AddTrailingMetadata("cccl-retry-ms", "1");
@@ -194,7 +194,7 @@ TEST_CASE("a daemon that was restarted is found again") {
   }
 }
 
-TEST_CASE("threads that share a client get each its own answer") {
+TEST_CASE("each thread that shares a client gets its own answer") {
   const TemporaryDirectory directory;
   StandInAnswers answers;
   answers.build = [](auto*, const v1::BuildRequest& request, v1::BuildReply* reply) {

@@ -149,7 +149,7 @@ TEST_CASE("the socket may be named before and after the command") {
   CHECK(RunCli({"stats", "--socket=" + cli.daemon.socket()}, place).exit_code == 0);
 }
 
-TEST_CASE("the help says the name of a result without -o") {
+TEST_CASE("the help gives the name of a result without -o") {
   const cccl_cache::daemon::TemporaryDirectory directory;
   CHECK(Has(RunCli({"link", "--help"}, directory.path()).output, "(default: linked.cubin"));
   CHECK(Has(RunCli({"build", "--help"}, directory.path()).output, "(default: the name of the in"));
@@ -174,7 +174,7 @@ TEST_CASE("an unknown word is named, with the most similar known one") {
   CHECK(Has(told({"health", "x"}), "(cccl-cache-cli health --help)"));
 }
 
-TEST_CASE("the command alone prints its help, and says that it did nothing") {
+TEST_CASE("the command alone prints its help, and fails") {
   const cccl_cache::daemon::TemporaryDirectory directory;
   const CliResult result = RunCli({}, directory.path());
   CHECK(result.exit_code == 2);

@@ -16,7 +16,7 @@ using cccl_cache::NvrtcBuild;
 using cccl_cache::Outcome;
 using cccl_cache::daemon::TemporaryDirectory;
 
-TEST_CASE("a hit comes with its bytes and everything that the daemon says of it") {
+TEST_CASE("a hit has its bytes and all fields of the reply") {
   const TemporaryDirectory directory;
   const std::string cubin = SomeBytes(180'000);
   v1::BuildRequest seen;

@@ -91,7 +91,7 @@ TEST_CASE("a socket without a listener is an error at once, with the path and th
   CHECK(error.message.find("CCCL_CACHE_SOCKET") != std::string::npos);
 }
 
-TEST_CASE("a path that no socket can have is a bad request") {
+TEST_CASE("an impossible path of a socket is a bad request") {
   auto client =
       Client::Open({.socket = "/" + std::string(200, 'x'), .fallback = CCCL_CACHE_FALLBACK_ERROR});
   CHECK(ErrorOf(Build(*client)).status == CCCL_CACHE_INVALID_REQUEST);
@@ -106,7 +106,7 @@ TEST_CASE("a server that says nothing does not hold a caller beyond its deadline
   CHECK(ErrorOf(Build(*client, 50ms)).status == CCCL_CACHE_DEADLINE);
 }
 
-TEST_CASE("a server that does not say that it is there is given up when half of the time is left") {
+TEST_CASE("a server that does not answer a PING is given up when half of the time is left") {
   const TemporaryDirectory directory;
   const ScriptedServer silent(directory / "socket",
                               [](int fd, int) { ScriptedServer::ReadToEnd(fd); });
@@ -120,7 +120,7 @@ TEST_CASE("a server that does not say that it is there is given up when half of 
   CHECK(silent.connections() == 1);
 }
 
-TEST_CASE("a server that says that it is there is waited for until the deadline") {
+TEST_CASE("a server that answers PINGs is waited for until the deadline") {
   const TemporaryDirectory directory;
   int answered = 0;
   {
@@ -197,7 +197,7 @@ TEST_CASE("a stream that the server refuses is sent again") {
   CHECK(refusing.connections() > 3);
 }
 
-TEST_CASE("a server that goes away before it took the call leaves it to the next connection") {
+TEST_CASE("a call that a closing server did not take is sent on the next connection") {
   const TemporaryDirectory directory;
   const ScriptedServer leaving(directory / "socket", [](int fd, int) {
     ScriptedServer::Say(fd, ScriptedServer::Frame(kSettings, 0, 0, ""));

@@ -14,7 +14,7 @@ TEST_CASE("a group is found by its name; a number is used directly") {
   CHECK(*FindGroup("4294967295") == UINT32_MAX);
 }
 
-TEST_CASE("a group that is not there is refused by its name") {
+TEST_CASE("a missing group is refused by its name") {
   for (const char* name : {"no such group", "4294967296", "-1", "0x10", ""}) {
     INFO(name);
     const auto found = FindGroup(name);

@@ -44,7 +44,7 @@ TEST_CASE("the architecture to compile for is that of the context's device") {
   CHECK(*Driver::Open()->Version() == 13000);
 }
 
-TEST_CASE("a driver without a device says so by its own name for it") {
+TEST_CASE("the error without a device has the driver's name for it") {
   Fake().devices = 0;
   const auto arch = cccl_cache::NativeArch();
   REQUIRE_FALSE(arch.ok());
@@ -92,7 +92,7 @@ TEST_CASE("a driver that knows no libraries loads modules") {
   CHECK(missing.error().message.find("too old: it has no cuLibraryUnload") != std::string::npos);
 }
 
-TEST_CASE("a kernel that is not there is named, with the way out") {
+TEST_CASE("a missing kernel is named, with the way out") {
   Fake();
   const auto kernels = LoadedKernels::Load(*Driver::Open(), TwoKernels());
   REQUIRE(kernels.ok());

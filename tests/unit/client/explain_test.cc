@@ -133,7 +133,7 @@ TEST_CASE("each verdict has a different sentence") {
   CHECK(std::unique(sentences.begin(), sentences.end()) == sentences.end());
 }
 
-TEST_CASE("a wrong use of explain is a usage error that names the right use") {
+TEST_CASE("invalid arguments of explain are a usage error that names the right ones") {
   Fixture cli;
   CHECK(cli.Run({"explain", "--", "build"}).exit_code == 2);
   const auto told = [&](const Words& words) {

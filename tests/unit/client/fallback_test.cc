@@ -65,7 +65,7 @@ bool Has(std::string_view text, std::string_view part) {
 
 }  // namespace
 
-TEST_CASE("without a daemon a build is compiled here, and says why") {
+TEST_CASE("without a daemon a build is compiled locally, with the reason") {
   Scene scene;
   const auto result = scene.Build();
   REQUIRE(result.ok());
@@ -77,7 +77,7 @@ TEST_CASE("without a daemon a build is compiled here, and says why") {
   CHECK(result->info().total_us > 0);
 }
 
-TEST_CASE("where that is not wanted, no daemon is an error") {
+TEST_CASE("without local builds, a missing daemon is an error") {
   Scene scene;
   scene.options.fallback = CCCL_CACHE_FALLBACK_ERROR;
   const auto result = scene.Build();
@@ -98,7 +98,7 @@ TEST_CASE(
   CHECK(Has(result.error().message, nowhere));
 }
 
-TEST_CASE("an error of the compile here comes with the reason for it") {
+TEST_CASE("an error of a local compile has the reason for the local compile") {
   Scene scene;
   WriteFakeCompiler(scene.directory, AnswerError("toolchain-not-found", "none is here"));
   const auto result = scene.Build();
@@ -118,7 +118,7 @@ TEST_CASE("an error of both daemon and local compile is reported once") {
   CHECK(result.error().message == "no such option");
 }
 
-TEST_CASE("an error of the compile here is the daemon's only if it says the same") {
+TEST_CASE("an error of a local compile is merged with the daemon's only if it is the same") {
   using cccl_cache::Error;
   using cccl_cache::Fallback;
   const auto after = [](const char* here, const char* daemon) {
@@ -132,7 +132,7 @@ TEST_CASE("an error of the compile here is the daemon's only if it says the same
   CHECK(Has(after("", " [request 7f]"), "[request 7f]"));
 }
 
-TEST_CASE("a build that the daemon refuses is compiled here") {
+TEST_CASE("a build that the daemon refuses is compiled locally") {
   const std::string name =
       GENERATE("overloaded", "unavailable", "denied", "files-needed", "toolchain-not-found",
                "invalid-request", "timed-out", "out-of-memory", "cancelled", "of a later version");
@@ -145,7 +145,7 @@ TEST_CASE("a build that the daemon refuses is compiled here") {
   CHECK(Has(result->reason(), "the daemon's reason"));
 }
 
-TEST_CASE("a local compile does not come with the advice to compile here") {
+TEST_CASE("a local compile has no advice to compile locally") {
   Scene scene;
   const std::string advice(cccl_cache::kLocalBuildAdvice);
   const StandInDaemon daemon(scene.socket,
@@ -156,7 +156,7 @@ TEST_CASE("a local compile does not come with the advice to compile here") {
   CHECK_FALSE(Has(result->reason(), "fallback"));
 }
 
-TEST_CASE("a build that the compiler died of is not tried here") {
+TEST_CASE("a build that crashed the compiler is not tried locally") {
   Scene scene;
   const StandInDaemon daemon(scene.socket, Refuses("worker-crashed"));
   const auto result = scene.Build();
@@ -164,7 +164,7 @@ TEST_CASE("a build that the compiler died of is not tried here") {
   CHECK(result.error().status == CCCL_CACHE_WORKER_CRASHED);
 }
 
-TEST_CASE("a build that refuses misses is not compiled here, with a daemon or without") {
+TEST_CASE("a build that refuses misses is not compiled locally, with or without a daemon") {
   Scene scene;
   const auto alone = scene.Build(60s, cccl_cache::OnMiss::kRefuse);
   CHECK(alone.error().status == CCCL_CACHE_NO_DAEMON);
@@ -176,7 +176,7 @@ TEST_CASE("a build that refuses misses is not compiled here, with a daemon or wi
   CHECK_FALSE(batch.Next()->result.ok());
 }
 
-TEST_CASE("a daemon's answer is the answer, a compile failure among them") {
+TEST_CASE("a daemon's reply is final, including a compile failure") {
   for (const auto& [sent, seen] : {std::pair(v1::OUTCOME_HIT, Outcome::kHit),
                                    std::pair(v1::OUTCOME_UNCACHEABLE, Outcome::kUncacheable),
                                    std::pair(v1::OUTCOME_FAILED, Outcome::kFailed)}) {
@@ -188,7 +188,7 @@ TEST_CASE("a daemon's answer is the answer, a compile failure among them") {
   }
 }
 
-TEST_CASE("a daemon that does not answer is left after the bound, and then rests a while") {
+TEST_CASE("a daemon that does not answer is given up after the bound, and not asked for a while") {
   Scene scene;
   std::atomic<int> calls{0};
   StandInAnswers answers;
@@ -213,7 +213,7 @@ TEST_CASE("a daemon that does not answer is left after the bound, and then rests
   }
 }
 
-TEST_CASE("the caller's own timeout is the end, with the daemon and here") {
+TEST_CASE("the caller's timeout bounds both the daemon and the local compile") {
   Scene scene;
   StandInAnswers answers;
   answers.build = [](grpc::ServerContext* context, const auto&, auto*) {
@@ -246,7 +246,7 @@ TEST_CASE("a daemon that was busy for longer than a caller's own timeout is aske
   CHECK(scene.Build()->outcome() == Outcome::kBuilt);
 }
 
-TEST_CASE("a daemon that comes is asked") {
+TEST_CASE("a daemon that starts later is asked") {
   Scene scene;
   CHECK(scene.Build()->outcome() == Outcome::kLocal);
   const StandInDaemon daemon(scene.socket, Answers(v1::OUTCOME_BUILT));

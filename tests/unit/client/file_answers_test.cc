@@ -70,14 +70,14 @@ TEST_CASE("a missing file is absent") {
   }
 }
 
-TEST_CASE("a directory is one") {
+TEST_CASE("a directory is answered as one") {
   const TemporaryDirectory directory;
   const OwnFile found = LookAtOwnFile(directory.path(), true);
   CHECK(found.kind == OwnFile::Kind::kDirectory);
   CHECK(found.inode != 0);
 }
 
-TEST_CASE("nothing but regular files is opened") {
+TEST_CASE("only regular files are opened") {
   const TemporaryDirectory directory;
   const std::string fifo = directory / "fifo";
   REQUIRE(mkfifo(fifo.c_str(), 0600) == 0);

@@ -77,7 +77,7 @@ TEST_CASE("a digest that others can write is not believed") {
   CHECK(DigestOfFile(kOldFile) == digest);
 }
 
-TEST_CASE("a stamp of files is that of each, in this order, and none if one proves nothing") {
+TEST_CASE("a stamp of files covers each in order, and is absent if one has none") {
   const TemporaryDirectory directory;
   const std::string young = directory.Write("young", "bytes");
   const auto stamp = [](std::vector<std::string> paths) { return StampOfFiles(paths); };

@@ -44,7 +44,7 @@ bool Mentions(const std::string& text, const std::string& word) {
 
 }  // namespace
 
-TEST_CASE("nodes reach the driver as they say, and run in the order of their dependencies") {
+TEST_CASE("nodes reach the driver with their values, and run in the order of their dependencies") {
   FakeDriver& fake = Fake();
   double host = 2;
   double device = 0;
@@ -128,7 +128,7 @@ TEST_CASE("an update to another shape is refused, and the graph stays as it was"
   CHECK(value == 22);
 }
 
-TEST_CASE("a destroyed graph gives back all it has, waits first, and is launched no more") {
+TEST_CASE("a destroyed graph waits, then frees its resources, and can't be launched") {
   FakeDriver& fake = Fake();
   int value = 0;
   auto called = std::make_shared<int>(0);

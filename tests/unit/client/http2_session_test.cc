@@ -92,7 +92,7 @@ extern "C" int nghttp2_session_client_new(nghttp2_session** session,
   return next(session, callbacks, user_data);
 }
 
-TEST_CASE("a session for which there is no memory says so") {
+TEST_CASE("a session without memory reports that") {
   memory_is_used_up = true;
   const Http2Session session;
   memory_is_used_up = false;
@@ -132,7 +132,7 @@ TEST_CASE("an answer is its message and the status behind it") {
   CHECK_FALSE(scene.session.over());
 }
 
-TEST_CASE("how a server resets a call says whether it may be sent again") {
+TEST_CASE("the error code of a reset decides whether the call may be sent again") {
   const std::pair<char, CallEnd> ends[] = {{'\x07', CallEnd::kRefused},
                                            {'\x0b', CallEnd::kRefused},
                                            {'\x00', CallEnd::kMalformed},
@@ -147,7 +147,7 @@ TEST_CASE("how a server resets a call says whether it may be sent again") {
   }
 }
 
-TEST_CASE("a server that goes away has not seen the calls behind its last one") {
+TEST_CASE("a closing server has not processed the calls after its last one") {
   Scene scene;
   static_cast<void>(scene.Send());
   scene.Settle();
@@ -178,7 +178,7 @@ TEST_CASE("the next call has the next number") {
   CHECK(next.unsent() == 0);
 }
 
-TEST_CASE("bytes that are not HTTP/2 are found out") {
+TEST_CASE("bytes that are not HTTP/2 are detected") {
   Scene scene;
   static_cast<void>(scene.Send());
   const bool heard = scene.ReceiveBytes("HTTP/1.1 400 Bad Request\r\n\r\n");

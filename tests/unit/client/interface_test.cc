@@ -240,7 +240,7 @@ TEST_CASE("code that does not compile is an answer with its log and the compiler
   CHECK(result->toolchain_id().empty());
 }
 
-TEST_CASE("a program that knows fewer fields is given those, and no more") {
+TEST_CASE("a program with an older struct gets only its fields") {
   Recorder recorder;
   cccl_cache_client* client = nullptr;
   cccl_cache_open_options where = {sizeof(where), cccl_cache::Bytes(recorder.daemon.socket())};
@@ -270,7 +270,7 @@ TEST_CASE("texts that the library hands out end with a NUL") {
   CHECK(std::strlen(result->info().log.data) == result->info().log.size);
 }
 
-TEST_CASE("an error need not be taken, and freeing nothing does nothing") {
+TEST_CASE("the error pointer may be null, and freeing null does nothing") {
   const TemporaryDirectory directory;
   const std::string socket = directory / "socket";
   cccl_cache_client* client = nullptr;

@@ -140,7 +140,7 @@ TEST_CASE("a lease is published with its number and all contents, and held no lo
   CHECK(lease.Publish(made).error().status == CCCL_CACHE_LEASE_LOST);
 }
 
-TEST_CASE("fifty days are fifty days, to wait for a lease as to publish") {
+TEST_CASE("a timeout of fifty days is kept, for a wait as for a publication") {
   constexpr std::chrono::milliseconds kLong{(int64_t{1} << 32) + 1};  // cut to 32 bits: 1 ms
   Scene scene;
   std::atomic<uint32_t> wait_ms{0};
@@ -161,7 +161,7 @@ TEST_CASE("fifty days are fifty days, to wait for a lease as to publish") {
   CHECK(std::get<Lease>(*acquired).Publish(std::string(30'000'000, 'm'), kLong).ok());
 }
 
-TEST_CASE("a lease that goes out of use is abandoned in words") {
+TEST_CASE("a destroyed lease is abandoned by a message") {
   Scene scene;
   std::atomic<bool> abandoned{false};
   scene.acquire = [&](const v1::DepositKey&, Scene::Stream* stream) {
@@ -175,7 +175,7 @@ TEST_CASE("a lease that goes out of use is abandoned in words") {
   CHECK(abandoned);
 }
 
-TEST_CASE("a holder says that it failed, and holds the lease no longer") {
+TEST_CASE("a holder's failure is sent, and ends the lease") {
   Scene scene;
   std::atomic<bool> failed{false};
   scene.acquire = [&](const v1::DepositKey& key, Scene::Stream* stream) {
@@ -231,7 +231,7 @@ TEST_CASE("deposits are touched with as few messages as the daemon takes") {
   CHECK(count == 7);
 }
 
-TEST_CASE("the holder is heard of as often as the daemon wants") {
+TEST_CASE("heartbeats are as frequent as the daemon requires") {
   Scene scene;
   std::atomic<int> heartbeats{0};
   scene.acquire = [&](const v1::DepositKey&, Scene::Stream* stream) {
@@ -251,7 +251,7 @@ TEST_CASE("the holder is heard of as often as the daemon wants") {
   CHECK(published.error().message.find("the lease goes to the next one") != std::string::npos);
 }
 
-TEST_CASE("a daemon that does not confirm a publication has not kept it, as far as is known") {
+TEST_CASE("an unconfirmed publication counts as not kept") {
   Scene scene;
   scene.acquire = [](const v1::DepositKey&, Scene::Stream* stream) {
     Grant(stream);
@@ -284,7 +284,7 @@ TEST_CASE("a daemon that ends takes its leases along") {
   CHECK_FALSE(lease.Publish("made").ok());
 }
 
-TEST_CASE("a question that can't be asked is refused before it is sent, an error is handed on") {
+TEST_CASE("an invalid request is refused before it is sent; the daemon's error is returned") {
   Scene scene;
   scene.acquire = [](const v1::DepositKey&, Scene::Stream*) {
     return grpc::Status(grpc::StatusCode::PERMISSION_DENIED, "not you");
@@ -337,7 +337,7 @@ TEST_CASE("a daemon that lists the same page for ever is not asked for ever") {
   CHECK(scene.asked_after.size() == 1);
 }
 
-TEST_CASE("a removal says whether there was anything") {
+TEST_CASE("a removal returns whether there was a deposit") {
   Scene scene;
   CHECK(*scene.client->RemoveDeposit("aa"));
   CHECK(scene.removed == "aa");

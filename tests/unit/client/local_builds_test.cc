@@ -67,7 +67,7 @@ pid_t AwaitPid(const std::string& file) {
 
 }  // namespace
 
-TEST_CASE("without a daemon the builds of a batch are compiled here") {
+TEST_CASE("without a daemon the builds of a batch are compiled locally") {
   Scene scene(AnswerLocal());
   Batch batch = scene.Open();
   std::set<uint64_t> tags;
@@ -92,8 +92,7 @@ TEST_CASE("the descriptor of a batch becomes readable after a local compile") {
   REQUIRE(finished);
 }
 
-TEST_CASE(
-    "a build that the daemon refuses is compiled here, and the rest of the batch is its own") {
+TEST_CASE("only the builds that the daemon refuses are compiled locally") {
   Scene scene(AnswerLocal());
   StandInAnswers answers;
   answers.many = [](auto*, auto* stream) {
@@ -127,7 +126,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a build that takes the daemon too long is taken from it, and compiled here") {
+TEST_CASE("a build that takes the daemon too long is cancelled there and compiled locally") {
   Scene scene(AnswerLocal());
   std::promise<void> cancelled;
   StandInAnswers answers;
@@ -147,7 +146,7 @@ TEST_CASE("a build that takes the daemon too long is taken from it, and compiled
   CHECK(cancelled.get_future().wait_for(20s) == std::future_status::ready);
 }
 
-TEST_CASE("a daemon that says that it has no room is asked for the next build nevertheless") {
+TEST_CASE("a daemon without room is still asked for the next build") {
   Scene scene(AnswerLocal());
   StandInAnswers answers;
   answers.many = [](auto*, auto* stream) {
@@ -178,7 +177,7 @@ TEST_CASE("a daemon that says that it has no room is asked for the next build ne
   CHECK(finished->result->outcome() == Outcome::kHit);
 }
 
-TEST_CASE("a cancelled build of a batch is compiled here no further") {
+TEST_CASE("a cancelled build of a batch ends its local compile") {
   Scene scene("");
   const std::string file = scene.directory / "pid";
   WriteFakeCompiler(scene.directory, "echo $$ >" + file + "\nwhile :; do :; done\n");

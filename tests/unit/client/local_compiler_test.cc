@@ -151,14 +151,14 @@ TEST_CASE("a compiler that can't be run is named") {
   CHECK(Has(reply.error().message, scene.directory / "none"));
 }
 
-TEST_CASE("a compiler that is named is that one, if it can be run") {
+TEST_CASE("a named compiler is used if it can be run") {
   const cccl_cache::daemon::TemporaryDirectory directory;
   const std::string path = directory.Write("compiler", "");
   chmod(path.c_str(), 0700);
   CHECK(*FindLocalCompiler(path) == path);
 }
 
-TEST_CASE("a compiler that is named and is not there is missing, and no other is taken") {
+TEST_CASE("a named compiler that is missing is not replaced by another") {
   const cccl_cache::daemon::TemporaryDirectory directory;
   const auto found = FindLocalCompiler(directory / "absent");
   REQUIRE_FALSE(found.ok());
@@ -167,7 +167,9 @@ TEST_CASE("a compiler that is named and is not there is missing, and no other is
                                      directory / "absent" + "): install it with the library");
 }
 
-TEST_CASE("without a name it is looked for around the library, and where is said") {
+TEST_CASE(
+    "without a name the compiler is looked for around the library, and the error lists the "
+    "places") {
   const auto found = FindLocalCompiler("");
   // This program stands in no installation; a build beside it may.
   if (found.ok()) {

@@ -39,7 +39,7 @@ std::string Contents(ChunkedReply& reply, size_t index) {
 
 }  // namespace
 
-TEST_CASE("a unary answer is one message, and a second one should not have come") {
+TEST_CASE("a second message of a unary answer is an error") {
   SingleMessage sink;
   CHECK_FALSE(sink.received());
   CHECK(sink.Take(Received("one")));
@@ -93,7 +93,7 @@ TEST_CASE("data without a reply, beyond the announced size, or a second reply ar
   CHECK_FALSE(twice.Take(Received(Announcing({}))));
 }
 
-TEST_CASE("no memory is taken for artifacts that no daemon of ours announces") {
+TEST_CASE("no memory is taken for artifacts of impossible sizes") {
   ChunkedReply one;
   CHECK_FALSE(one.Take(Received(Announcing({UINT64_MAX}))));
   ChunkedReply together;

@@ -60,7 +60,7 @@ struct ClosedBuilds {
 
 }  // namespace
 
-TEST_CASE("a build that this process was answered is not answered by the daemon again") {
+TEST_CASE("a build is not requested twice from the daemon by one process") {
   ClosedBuilds builds;
   Client client = *Client::Open(builds.daemon.socket());
   const auto first = client.Build(NvrtcBuild{.source = "a"});
@@ -90,7 +90,7 @@ TEST_CASE("a result outlives the client that kept it") {
   CHECK(kept->artifact(Kind::kCubin) == "cubin of a");
 }
 
-TEST_CASE("a batch and single builds know each other's answers") {
+TEST_CASE("a batch and single builds share their replies") {
   ClosedBuilds builds;
   Client client = *Client::Open(builds.daemon.socket());
   Batch batch = *Batch::Open(client);
@@ -106,7 +106,7 @@ TEST_CASE("a batch and single builds know each other's answers") {
   CHECK(builds.asked == 2);
 }
 
-TEST_CASE("a process that wants to ask each time does") {
+TEST_CASE("a process may turn its cache off") {
   ClosedBuilds builds;
   std::optional<Client> client;
   SECTION("because it opened the client so") {

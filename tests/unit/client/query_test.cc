@@ -59,7 +59,7 @@ TEST_CASE("several replies report the progress, and the last one is the answer")
   CHECK(*evicted == seen.back());
 }
 
-TEST_CASE("an error of the daemon is passed on, and no answer is one") {
+TEST_CASE("an error of the daemon is returned, and a missing answer is an error") {
   const TemporaryDirectory directory;
   const StandInDaemon silent(directory / "silent", Evicting(0));
   const auto none = Client::Open(silent.socket())->Query("evict", {"all=true"});
@@ -76,7 +76,7 @@ TEST_CASE("a question that the library does not know is refused, and so is an ar
   CHECK(client->Query("stats", {"detail=true"}).error().status == CCCL_CACHE_INVALID_REQUEST);
 }
 
-TEST_CASE("a question that the daemon does not know says that it is older") {
+TEST_CASE("the error of a query unknown to the daemon says that the daemon is older") {
   const TemporaryDirectory directory;
   const StandInDaemon daemon(directory / "socket", {});
   const auto stats = Client::Open(daemon.socket())->Query("stats");

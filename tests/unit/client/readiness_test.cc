@@ -77,7 +77,7 @@ TEST_CASE("room to write is reported only while it is requested") {
   CHECK(scene.Ready());
 }
 
-TEST_CASE("a moment makes it readable from then on, until there is another or none") {
+TEST_CASE("a timer makes the descriptor readable until it is set again or cleared") {
   Scene scene;
   const auto now = std::chrono::steady_clock::now();
   scene.readiness->WakeAt(now - std::chrono::seconds(1));

@@ -142,7 +142,7 @@ TEST_CASE("contents belong to the caller until they are copied") {
   CHECK(Packed(request).nvrtc().source().inline_bytes() == "Source");
 }
 
-TEST_CASE("contents that were sent ahead are named by their digest, until all go along again") {
+TEST_CASE("contents that were sent ahead are named by their digest until a restart") {
   RequestMessage request;
   REQUIRE(request.SetProgram(Program("source")).ok());
   REQUIRE(request.blobs().size() == 1);

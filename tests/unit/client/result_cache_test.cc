@@ -67,7 +67,7 @@ Reply Find(ResultCache& memory, const NvrtcBuild& build,
 
 }  // namespace
 
-TEST_CASE("a closed answer is there for the same request, and its bytes are shared") {
+TEST_CASE("a closed reply is kept for the same request, and its bytes are shared") {
   ResultCache memory(1 << 20);
   const Reply answer = Answer("cubin");
   Keep(memory, {.source = "x"}, answer);
@@ -78,14 +78,14 @@ TEST_CASE("a closed answer is there for the same request, and its bytes are shar
   CHECK(memory.statistics().hits == 2);
 }
 
-TEST_CASE("an answer that files outside decided on is not kept") {
+TEST_CASE("a reply that depends on outside files is not kept") {
   ResultCache memory(1 << 20);
   Keep(memory, {.source = "x"}, Answer("cubin", false));
   CHECK(Find(memory, {.source = "x"}) == nullptr);
   CHECK(memory.statistics().entries == 0);
 }
 
-TEST_CASE("a memory that is turned off keeps nothing") {
+TEST_CASE("a cache that is turned off keeps nothing") {
   ResultCache memory(0);
   Keep(memory, {.source = "x"}, Answer("cubin"));
   CHECK(Find(memory, {.source = "x"}) == nullptr);
@@ -190,7 +190,7 @@ TEST_CASE("the least recently used reply is evicted when there is no room for al
     CHECK(Find(memory, {.source = source}) != nullptr);
 }
 
-TEST_CASE("one large answer drives out no others") {
+TEST_CASE("one large reply evicts no others") {
   ResultCache memory(100'000);
   Keep(memory, {.source = "a"}, Answer("small"));
   Keep(memory, {.source = "large"}, Answer(std::string(30'000, 'c')));

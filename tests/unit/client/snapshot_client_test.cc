@@ -132,7 +132,7 @@ TEST_CASE("keys that are wanted are sent, and a daemon that does not know them i
         CCCL_CACHE_INVALID_REQUEST);
 }
 
-TEST_CASE("a snapshot that the daemon refuses is refused with its reason") {
+TEST_CASE("the refusal of a snapshot has the daemon's reason") {
   Scene scene;
   scene.status = {grpc::StatusCode::PERMISSION_DENIED, "not you"};
   CHECK(scene.client->snapshots().Create(scene.fd).error().status == CCCL_CACHE_DENIED);

@@ -38,7 +38,7 @@ v1::SnapshotInsertRequest Next(SnapshotUpload& upload) {
 
 }  // namespace
 
-TEST_CASE("a file is sent in pieces of a MiB, the last of which says so") {
+TEST_CASE("a file is sent in pieces of a MiB, the last of which is marked") {
   const std::string contents((5u << 19) + 3, 'x');
   const Scene scene(contents);
   SnapshotUpload upload(scene.fd, contents.size());
@@ -54,7 +54,7 @@ TEST_CASE("a file is sent in pieces of a MiB, the last of which says so") {
   CHECK_FALSE(upload.failure());
 }
 
-TEST_CASE("an empty file is one message, and one of whole pieces has no empty one behind") {
+TEST_CASE("an empty file is one message, and full pieces are not followed by an empty one") {
   const Scene empty("");
   SnapshotUpload nothing(empty.fd, 0);
   CHECK(Next(nothing).last());

@@ -121,7 +121,7 @@ TEST_CASE("the child has its own process group and blocks no signal") {
   CHECK(StatusLine(child, "SigBlk:") == "SigBlk:\t0000000000000000");
 }
 
-TEST_CASE("a child ends with the object") {
+TEST_CASE("a child is ended with its object") {
   std::optional<int> socket;
   {
     Scene scene("echo >&0; exec sleep 1000");
@@ -134,7 +134,7 @@ TEST_CASE("a child ends with the object") {
   CHECK(waitpid(-1, nullptr, WNOHANG) == -1);  // and no child is left
 }
 
-TEST_CASE("a child is ended though the program took the number of its descriptor") {
+TEST_CASE("a child is ended even if the program has reused its descriptor number") {
   Scene scene("echo >&0; exec sleep 1000");
   scene.WaitFor(1);
   std::optional<int> taken;  // none before Linux 6.9

@@ -44,7 +44,7 @@ constexpr cccl_cache_nvrtc kProgram = {sizeof(kProgram)};
 
 }  // namespace
 
-TEST_CASE("a build that does not ask for it gets nothing of this process") {
+TEST_CASE("a build gets settings of this process only on request") {
   const Variable flags("NVRTC_APPEND_FLAGS", "-lineinfo");
   const AsThisProcess build(kProgram, cccl_cache_build_options{sizeof(cccl_cache_build_options)});
   CHECK(build.options().working_directory.size == 0);
@@ -118,7 +118,7 @@ struct Says {
 
 }  // namespace
 
-TEST_CASE("the program's own choice counts before the environment") {
+TEST_CASE("the program's own choice precedes the environment's") {
   const Says says("5");
   CHECK(*MemoryLimit(7) == 7);
   CHECK(*MemoryLimit(CCCL_CACHE_OFF) == 0);
@@ -132,7 +132,7 @@ TEST_CASE("a program without a priority gets the environment's, or the default")
   CHECK(*MemoryLimit(0) == 0);
 }
 
-TEST_CASE("an environment that says no number is refused in its own words") {
+TEST_CASE("an invalid number in the environment is refused and quoted") {
   for (const char* wrong : {"64M", "", "-1", "99999999999999999999", "OFF"}) {
     const Says says(wrong);
     const auto limit = MemoryLimit(0);

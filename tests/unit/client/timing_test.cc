@@ -44,7 +44,7 @@ TEST_CASE("calls that fail together begin one rest, and the next failure after i
   CHECK(RestAfter(rest, start + 1min) == 200ms);
 }
 
-TEST_CASE("a daemon that answered rests no longer, and after the next failure as after the first") {
+TEST_CASE("an answer ends the pause, and the next failure counts as the first") {
   const CircuitBreaker::Clock::time_point start{1h};
   CircuitBreaker rest;
   rest.Failed(start, 0s);
@@ -83,8 +83,7 @@ TEST_CASE("a daemon that was lost is looked for during ten seconds, after pauses
   CHECK_FALSE(pace.Missed(kStart + 10s));
 }
 
-TEST_CASE(
-    "the ten seconds begin when the daemon is lost, however long it said that it is stopping") {
+TEST_CASE("the ten seconds begin when the daemon is lost, however long it was stopping") {
   Backoff pace;
   for (auto moment = kStart; moment < kStart + 60s; moment += 100ms) pace.Postponed(moment, 100ms);
   REQUIRE(pace.Missed(kStart + 60s));
@@ -121,7 +120,7 @@ TEST_CASE(
   CHECK_FALSE(pace.waiting(kStart + 200ms));
 }
 
-TEST_CASE("a daemon that had too many builds is asked for one more with each that it answers") {
+TEST_CASE("after an overload each answer allows one more build") {
   Backoff pace;
   pace.Full(7);
   CHECK(pace.most() == 7);
@@ -156,7 +155,7 @@ TEST_CASE("any message of the server restarts the wait") {
   CHECK(silence.At(kSilenceStart + 11s) == Means::kAsk);
 }
 
-TEST_CASE("a client that was stopped itself asks before it gives up, and waits for the answer") {
+TEST_CASE("a client that was suspended sends a PING before it gives up") {
   KeepAlive silence(kSilenceStart, 600s);
   CHECK(silence.At(kSilenceStart + 1h) == Means::kAsk);
   CHECK(silence.At(kSilenceStart + 1h + 4s) == Means::kNothingYet);
