@@ -81,7 +81,7 @@ TEST_CASE("a child that does not end in time is killed") {
   CHECK(script.child->End(milliseconds(0)) == "SIGKILL");
 }
 
-TEST_CASE("that a child has ended is seen before it is reaped, as often as one looks") {
+TEST_CASE("a child's end is visible before it is reaped, at each look") {
   Script script("echo ends >&3");
   while (!script.child->Ended()) static_cast<void>(script.Says());
   CHECK(script.child->Ended());
@@ -157,7 +157,7 @@ pid_t ForkOneThatWaits() {
   return pid;
 }
 
-TEST_CASE("a process is killed by its handle, and no other program gets that") {
+TEST_CASE("a process is killed by its handle, which is closed on exec") {
   const pid_t pid = ForkOneThatWaits();
   const FileDescriptor pidfd = OpenPidfd(pid);
   REQUIRE(pidfd.valid());

@@ -52,7 +52,7 @@ struct Scene {
   std::optional<FileService> service;
 };
 
-TEST_CASE("a worker that asks nothing costs no thread, and its end is the end of it") {
+TEST_CASE("a worker without questions costs no thread") {
   Scene scene;
   CHECK_FALSE(WaitReadable(scene.service->fd(), std::chrono::milliseconds(0)));
   scene.worker.Close();
@@ -78,7 +78,7 @@ TEST_CASE("all questions, from the first on, are answered without the session") 
   CHECK_FALSE(scene.service->error());
 }
 
-TEST_CASE("an error of the files comes to the session, for which the worker must end") {
+TEST_CASE("an error of the files reaches the session, which ends the worker") {
   Scene scene;
   scene.files->Refuse("/cccl-root-0/a.h", {ErrorCode::kFilesNeeded, "only the client can tell"});
   scene.Ask("/cccl-root-0/a.h");
@@ -103,7 +103,7 @@ TEST_CASE("a hung question is abandoned at the end of the job") {
   scene.files->Release();
 }
 
-TEST_CASE("without a thread to open files with, the worker must end for that") {
+TEST_CASE("if no thread can be started for files, the worker is ended") {
   Scene scene;
   scene.Ask("/cccl-root-0/a.h");
   std::optional<Error> error;
@@ -168,7 +168,7 @@ class Worker {
   std::jthread thread_;
 };
 
-TEST_CASE("a worker that asks without end is ended") {
+TEST_CASE("a worker with endless questions is ended") {
   Worker worker;
   uint64_t questions = 0;
   while (worker.Ask("/none")) ++questions;
@@ -228,7 +228,7 @@ TEST_CASE("a user with hung reads may start no more until one ends, others may")
   CHECK_FALSE(reads.Full(Account(1)));
 }
 
-TEST_CASE("reads of all users that hang have a bound of their own, with a part kept for root") {
+TEST_CASE("hung reads of all users together are bounded, with a part reserved for root") {
   HungReads reads;
   for (uid_t user = 1; user <= 100; ++user) {
     while (!reads.Full(Account(user))) reads.Begin(Account(user));
@@ -240,7 +240,7 @@ TEST_CASE("reads of all users that hang have a bound of their own, with a part k
   CHECK_FALSE(reads.Full(Account(1000)));
 }
 
-TEST_CASE("reads of containers that hang leave half of the bound to others") {
+TEST_CASE("hung reads of containers leave half of the bound to others") {
   HungReads reads;
   for (uid_t i = 0; i < 100; ++i) {
     const Account container(kFirstContainerUser + i);

@@ -33,7 +33,7 @@ void CheckNothingElseDecodes(const std::string& bytes, Decode decode) {
 
 }  // namespace
 
-TEST_CASE("control messages survive the way") {
+TEST_CASE("control messages decode to themselves") {
   const std::vector<ControlMessage> messages = {Hello(),
                                                 ZygoteHello{},
                                                 ZygoteHello{.forks_ahead = false},
@@ -50,7 +50,7 @@ TEST_CASE("control messages survive the way") {
   }
 }
 
-TEST_CASE("a zygote's answers survive the way") {
+TEST_CASE("a zygote's answers decode to themselves") {
   for (const ControlAnswer& answer :
        {ControlAnswer(ZygoteReady{}),
         ControlAnswer(ZygoteReady{SandboxKind::kReadsToolchain, "seccomp and more"}),
@@ -63,7 +63,7 @@ TEST_CASE("a zygote's answers survive the way") {
   }
 }
 
-TEST_CASE("a sandbox of no known kind is not one") {
+TEST_CASE("an unknown kind of sandbox is refused") {
   std::string bytes = EncodeControlAnswer(ZygoteReady{SandboxKind::kNone, "none"});
   REQUIRE(DecodeControlAnswer(bytes));
   for (const char kind : {'\0', '\4', '\xff'}) {
@@ -72,7 +72,7 @@ TEST_CASE("a sandbox of no known kind is not one") {
   }
 }
 
-TEST_CASE("statuses survive the way") {
+TEST_CASE("statuses decode to themselves") {
   const std::vector<StatusMessage> messages = {
       Spawned{4711}, SpawnFailed{"fork: Resource temporarily unavailable"},
       Exited{139, 1ull << 40, std::chrono::microseconds(123456), true}};
@@ -85,7 +85,7 @@ TEST_CASE("statuses survive the way") {
   }
 }
 
-TEST_CASE("a message of one kind is not one of another") {
+TEST_CASE("a message does not decode as another kind") {
   CHECK_FALSE(DecodeControlMessage(EncodeControlAnswer(ZygoteReady{})));
   CHECK_FALSE(DecodeControlAnswer(EncodeStatusMessage(Spawned{1})));
   CHECK_FALSE(DecodeStatusMessage(EncodeControlMessage(SpawnRequest{})));

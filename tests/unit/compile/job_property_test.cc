@@ -38,7 +38,7 @@ void Compare(const WorkerJob& job, const NvvmProgram& program) {
   }));
 }
 
-TEST_CASE("property: any request survives the way to a worker") {
+TEST_CASE("property: any request decodes unchanged in a worker") {
   for (uint32_t seed = 0; seed < 2000; ++seed) {
     INFO("seed " << seed);
     const auto request =

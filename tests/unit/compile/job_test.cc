@@ -67,7 +67,7 @@ bool Decodes(const WorkerReply& reply) { return DecodeReply(EncodeReply(reply).J
 
 }  // namespace
 
-TEST_CASE("an NVRTC job survives the way") {
+TEST_CASE("an NVRTC job decodes to itself") {
   const CompileJob sent = NvrtcJob();
   const std::string bytes = EncodeJob(sent).Joined();
   const Result<WorkerJob> job = DecodeJob(bytes);
@@ -96,7 +96,7 @@ TEST_CASE("a job names the toolchain's own directories, and no others") {
   CHECK(bytes.find("/home/user") == std::string::npos);
 }
 
-TEST_CASE("a link job survives the way") {
+TEST_CASE("a link job decodes to itself") {
   const CompileJob sent = LinkJob();
   const std::string bytes = EncodeJob(sent).Joined();
   const Result<WorkerJob> job = DecodeJob(bytes);
@@ -109,7 +109,7 @@ TEST_CASE("a link job survives the way") {
   CHECK(job->inputs[1].type == LinkInputType::kUnspecified);
 }
 
-TEST_CASE("an NVVM job survives the way") {
+TEST_CASE("an NVVM job decodes to itself") {
   const CompileJob sent = NvvmJob();
   const std::string bytes = EncodeJob(sent).Joined();
   const Result<WorkerJob> job = DecodeJob(bytes);
@@ -135,7 +135,7 @@ TEST_CASE("a job that is cut, too long or of another version is refused") {
   }
 }
 
-TEST_CASE("a reply survives the way") {
+TEST_CASE("a reply decodes to itself") {
   const WorkerReply sent = Reply();
   const Result<WorkerReply> reply = DecodeReply(EncodeReply(sent).Joined());
   REQUIRE(reply);
@@ -148,7 +148,7 @@ TEST_CASE("a reply survives the way") {
   CHECK(reply->architectures == sent.architectures);
 }
 
-TEST_CASE("a failure's reply keeps the library's own code, negative ones too") {
+TEST_CASE("a failure's reply keeps the library's result code, also a negative one") {
   WorkerReply sent;
   sent.native_code = -1;
   sent.native_name = "NVRTC_ERROR_COMPILATION";
@@ -172,7 +172,7 @@ TEST_CASE("a reply that is cut or too long is refused") {
   CHECK_FALSE(DecodeReply(bytes + '\0'));
 }
 
-TEST_CASE("a reply that no worker of ours sends is refused") {
+TEST_CASE("an impossible reply is refused") {
   WorkerReply twice = Reply();
   twice.parts[1].kind = ArtifactKind::kPtx;
   CHECK_FALSE(Decodes(twice));

@@ -33,7 +33,7 @@ std::string Kernel(const std::string& value) {
   return kBegin + "extern \"C\" __global__ void k(int* p) { *p = TWO + One() + " + value + "; }\n";
 }
 
-TEST_CASE("a program that is spared its beginning comes to the same bytes") {
+TEST_CASE("a program with a precompiled header compiles to the same bytes") {
   RealNvrtc nvrtc;
   for (const std::vector<std::string>& more :
        {std::vector<std::string>{}, {"-dlto", "-rdc=true"}, {"-lineinfo"}, {"-G"}}) {
@@ -63,7 +63,7 @@ TEST_CASE("a program that is spared its beginning comes to the same bytes") {
   }
 }
 
-TEST_CASE("parsed includes are not asked for again") {
+TEST_CASE("precompiled includes are not asked for again") {
   RealNvrtc nvrtc;
   const auto precompiled = nvrtc.Precompile(JobOf(nvrtc, kBegin));
   REQUIRE(precompiled.ok());
@@ -95,7 +95,7 @@ TEST_CASE("a preamble with compiler diagnostics is not kept") {
   }
 }
 
-TEST_CASE("a program can't tell whether it was spared its beginning") {
+TEST_CASE("a program can't detect a precompiled header") {
   RealNvrtc nvrtc;
   const auto precompiled = nvrtc.Precompile(JobOf(nvrtc, kBegin));
   REQUIRE(precompiled.ok());

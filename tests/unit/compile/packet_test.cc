@@ -65,7 +65,7 @@ TEST_CASE("a packet over the bounds is an error") {
   CHECK_FALSE(ReceivePacket(pair.b.get()));
 }
 
-TEST_CASE("more descriptors than are allowed are an error, and none of them stays open") {
+TEST_CASE("too many descriptors are an error, and none of them stays open") {
   const Pair pair;
   constexpr size_t kMany = kMaxPacketFds + 3;
   alignas(cmsghdr) char control[CMSG_SPACE(kMany * sizeof(int))] = {};
@@ -90,7 +90,7 @@ TEST_CASE("more descriptors than are allowed are an error, and none of them stay
   CHECK(after == next);
 }
 
-TEST_CASE("a question is an absolute name with nothing to be cleaned but \"..\"") {
+TEST_CASE("a question is an absolute, clean name, which may contain \"..\"") {
   for (const char* name : {"/", "/a", "/a/b.h", "/a/../b", "/..", "/a/..", "/.a/...", "/a b"}) {
     INFO(name);
     CHECK(IsFileQuestion(name));
@@ -106,7 +106,7 @@ TEST_CASE("a question is an absolute name with nothing to be cleaned but \"..\""
   CHECK_FALSE(IsFileQuestion(std::string_view("/a\0b", 4)));
 }
 
-TEST_CASE("a look into the toolchain is announced as no file can be asked for") {
+TEST_CASE("the announcement of a toolchain look-up can't be taken for a question") {
   CHECK_FALSE(DecodeFileQuestion("/a/b.h")->announces_look);
   const std::string announcement = EncodeAnnouncement("/a/b.h");
   CHECK_FALSE(IsFileQuestion(announcement));
@@ -153,7 +153,7 @@ TEST_CASE("a contradictory answer is refused") {
   for (const std::string& packet : bad) CHECK_FALSE(DecodeFileAnswer(packet).ok());
 }
 
-TEST_CASE("the bytes that do not fit into the first packet of an answer come in full ones") {
+TEST_CASE("the rest of a large answer comes in full packets") {
   const uint64_t size = 3 * kMaxPacketBytes;
   const size_t first = BytesInFirstPacket(size);
   CHECK(first == kMaxPacketBytes - kFileAnswerHeaderBytes);

@@ -101,7 +101,7 @@ TEST_CASE("a success has outputs, and none of them is empty") {
   CHECK(CheckReply(kNvrtcJob, WorkerReply{.native_code = 6, .log = "an error"}));
 }
 
-TEST_CASE("a lowered name is one that was asked for, once") {
+TEST_CASE("a lowered name is a requested one, and occurs once") {
   WorkerReply reply = Made(ArtifactKind::kCubin);
   reply.lowered_names = {{"g", "_Z1gv"}, {"f<int>", "_Z1fIiEvv"}};
   CHECK(CheckReply(kNvrtcJob, reply));
@@ -112,7 +112,7 @@ TEST_CASE("a lowered name is one that was asked for, once") {
   CHECK_FALSE(CheckReply(kLinkJob, reply));
 }
 
-TEST_CASE("the name of a result is short and can be printed") {
+TEST_CASE("the name of a result is short and printable") {
   WorkerReply reply{.native_code = 6, .native_name = "NVRTC_ERROR_COMPILATION"};
   CHECK(CheckReply(kNvrtcJob, reply));
   reply.native_name = "\x1b[2J";

@@ -58,7 +58,7 @@ TEST_CASE("a sealed job holds the encoded one, and can't be changed") {
   CHECK((fcntl(sealed->get(), F_GETFD) & FD_CLOEXEC) != 0);
 }
 
-TEST_CASE("a job for which there is no descriptor is an error that says so") {
+TEST_CASE("a job without a free descriptor is an error") {
   const CompileJob job = Job();
   const Bound bound(RLIMIT_NOFILE, 0);
   const auto sealed = SealJob(job);
@@ -67,7 +67,7 @@ TEST_CASE("a job for which there is no descriptor is an error that says so") {
   CHECK_THAT(sealed.error().message, Contains("handing over a job: Too many open files"));
 }
 
-TEST_CASE("a job for which there is no room is an error, and not half a job") {
+TEST_CASE("a job without room is an error, not half a job") {
   const CompileJob job = Job();
   const auto handler = std::signal(SIGXFSZ, SIG_IGN);
   {

@@ -91,7 +91,7 @@ TEST_CASE("the toolchain's headers are answered under their real and under canon
                                  "/cccl-root-1/absent.h"});
 }
 
-TEST_CASE("a name with .. that leads nowhere in the toolchain is the toolchain's") {
+TEST_CASE("a missing name with .. in the toolchain is the toolchain's") {
   const Scene scene;
   ToolchainFiles files = scene.Files();
   const std::vector<std::string> names = {
@@ -123,7 +123,7 @@ TEST_CASE("the target of a symlink in the toolchain is the toolchain's own") {
   CHECK(scene.others->asked.empty());
 }
 
-TEST_CASE("a file outside the toolchain is for the job's files to answer") {
+TEST_CASE("a file outside the toolchain is answered by the job's files") {
   const Scene scene;
   fs::create_directory_symlink(scene.root + "/store", scene.headers + "/store");
   ToolchainFiles files = scene.Files();

@@ -92,7 +92,7 @@ TEST_CASE("an exit without an answer, or with another status, is a crash") {
   CHECK(CodeOf(std::move(end)) == ErrorCode::kWorkerCrashed);
 }
 
-TEST_CASE("a worker that could not be set up is the daemon's trouble, not the input's") {
+TEST_CASE("a worker that could not be set up is the daemon's error, not the input's") {
   CHECK(CodeOf(ExitOf(kExitNotStarted << 8)) == ErrorCode::kUnavailable);
 }
 
@@ -106,13 +106,13 @@ TEST_CASE("an answer becomes an output with the digests of its parts") {
   CHECK(output->artifact->parts[0].sha256 == cccl_cache::Sha256("c"));
 }
 
-TEST_CASE("an answer that can't be taken apart is a crash") {
+TEST_CASE("an answer that can't be decoded is a crash") {
   SessionEnd end = ExitOf(0);
   end.payload = "nonsense";
   CHECK(CodeOf(std::move(end)) == ErrorCode::kWorkerCrashed);
 }
 
-TEST_CASE("a compile failure is an output, unless it is want of memory") {
+TEST_CASE("a compile failure is an output, unless memory was refused") {
   CHECK(JudgeNvrtc(AnswerOf(Failure("a.cu(1): error: no"))).ok());
   CHECK(CodeOf(AnswerOf(Failure("a.cu(1): catastrophic error: out of memory"))) ==
         ErrorCode::kOutOfMemory);
@@ -122,7 +122,7 @@ TEST_CASE("a compile failure is an output, unless it is want of memory") {
         ErrorCode::kOutOfMemory);
 }
 
-TEST_CASE("any bad end after memory was refused is want of memory") {
+TEST_CASE("any bad end after a refused allocation is out of memory") {
   const auto refused = [](SessionEnd end) {
     end.exited->refused_memory = true;
     return CodeOf(std::move(end));
@@ -142,7 +142,7 @@ TEST_CASE("a success near the limit is a success") {
   CHECK(JudgeNvrtc(AnswerOf({.succeeded = true, .parts = {{ArtifactKind::kPtx, "p"}}}, 99)).ok());
 }
 
-TEST_CASE("an answer that this job can't have is a crash") {
+TEST_CASE("an answer that does not fit the job is a crash") {
   const auto code = [](const CompileJob& job, const WorkerReply& reply) {
     const Result<CompileOutput> output = Judge(job, {.memory_bytes = kLimit}, AnswerOf(reply));
     return output.ok() ? std::optional<ErrorCode>() : output.error().code;

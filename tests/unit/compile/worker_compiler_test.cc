@@ -131,7 +131,7 @@ TEST_CASE("hanging_compiler: a job is ended at its limit, whether it sleeps or s
   CHECK(fixture.Compile("").ok());
 }
 
-TEST_CASE("exhausted_compiler: want of memory is no compile failure, however it shows") {
+TEST_CASE("exhausted_compiler: lack of memory is no compile failure, in whatever form") {
   CompileFixture fixture;
   for (const char* source :
        {"//fake: allocate 2G", "//fake: allocate-or-abort 2G", "//fake: out-of-memory"}) {
@@ -205,8 +205,7 @@ TEST_CASE("a background job's worker has idle priority, another's the normal one
   CHECK(policy_of(false) == SCHED_OTHER);
 }
 
-TEST_CASE(
-    "a worker's bytes are an answer only if they are one frame and the worker exits in order") {
+TEST_CASE("a worker's bytes are an answer only as one frame and after a regular exit") {
   CompileFixture fixture;
   for (const char* source :
        {"//fake: flood", "//fake: say CCRF", "//fake: exit 0", "//fake: exit 3"}) {
@@ -234,7 +233,7 @@ TEST_CASE("a large source arrives whole") {
   CHECK(output->artifact->log == "warning: at the end\n");
 }
 
-TEST_CASE("many jobs at once share one zygote and get each its own answer") {
+TEST_CASE("many concurrent jobs share one zygote, and each gets its own answer") {
   CompileFixture fixture;
   constexpr int kThreads = 8;
   constexpr int kJobs = 5;
@@ -290,7 +289,7 @@ TEST_CASE("no end of a job leaves a process or a descriptor behind") {
   CHECK(ChildrenOf(ChildrenOf()[0]).size() <= 1);
 }
 
-TEST_CASE("the worker that waits has nothing of the job before open", "[root]") {
+TEST_CASE("a spare worker has nothing of the previous job open", "[root]") {
   RequireRoot();  // who else may look at a process that is not dumpable
   CompileFixture fixture;
   REQUIRE(fixture.Compile("").ok());
@@ -307,7 +306,7 @@ TEST_CASE("the worker that waits has nothing of the job before open", "[root]") 
   CHECK(only_its_own());
 }
 
-TEST_CASE("a job is done by the worker that waited for it, and by another where that one died") {
+TEST_CASE("a job runs in the spare worker, or in another if that died") {
   CompileFixture fixture;
   REQUIRE(fixture.Compile("").ok());
   const pid_t zygote = ChildrenOf().at(0);
@@ -349,8 +348,7 @@ void Write(const PchDraft& draft, const std::string& text) {
   REQUIRE(write(draft.fd(), text.data(), text.size()) == static_cast<ssize_t>(text.size()));
 }
 
-TEST_CASE(
-    "memory that a worker wrote is read by each worker from its beginning, and changed by none") {
+TEST_CASE("each worker reads a written header from its beginning, and none can change it") {
   PchDraft draft = Make();
   Write(draft, "parsed");
   const auto sealed = Sealed(std::move(draft));

@@ -47,7 +47,7 @@ struct Scene {
   std::shared_ptr<FakeJobFiles> files = std::make_shared<FakeJobFiles>();
 };
 
-TEST_CASE("a compiler reads files that only the daemon has") {
+TEST_CASE("a compiler reads files from the daemon") {
   Scene scene;
   CHECK_THAT(scene.Ptx("//fake: open /cccl-root-1/a.h"), Contains("alpha"));
   CHECK_THAT(scene.Ptx("#include <a.h>\n"), Contains("compiler 13.0"));
@@ -172,7 +172,7 @@ TEST_CASE("hanging_disk: a user with hung reads may ask for no more files, other
   CHECK(scene.Compile("//fake: stat /cccl-root-1/b.h").ok());
 }
 
-TEST_CASE("a compiler that was taken over can't put nonsense for a question") {
+TEST_CASE("a compiler that was taken over can't send an invalid question") {
   Scene scene;
   for (const char* source :
        {"//fake: stat /cccl-root-1/a.h\n//fake: flood",

@@ -85,7 +85,7 @@ class Stage {
   pid_t pid_ = -1;
 };
 
-TEST_CASE("an answer counts once the zygote says that its worker is dead") {
+TEST_CASE("an answer counts once the zygote reports the worker's death") {
   Stage stage;
   stage.SaySpawned();
   stage.WriteFrame("payload");
@@ -119,7 +119,7 @@ TEST_CASE("half a reply is refused") {
   CHECK_FALSE(end.payload.has_value());
 }
 
-TEST_CASE("a worker that says more than its answer is ended, even after a full answer") {
+TEST_CASE("a worker that sends more than its answer is ended") {
   Stage stage;
   stage.SaySpawned();
   stage.WriteFrame("payload");
@@ -153,7 +153,7 @@ TEST_CASE("a zygote that dies takes the job with it, and the worker is killed") 
   CHECK(stage.Killed());
 }
 
-TEST_CASE("a zygote that can't fork is no lost zygote") {
+TEST_CASE("a zygote that can't fork is not given up") {
   Stage stage;
   stage.Say(SpawnFailed{"fork: no"});
   const SessionEnd end = stage.Run();
@@ -168,7 +168,7 @@ TEST_CASE("a worker without a handle is not accepted") {
   CHECK(stage.Run().cause == Cause::kZygoteLost);
 }
 
-TEST_CASE("a message that is no status loses the zygote") {
+TEST_CASE("an invalid status gives up the zygote") {
   Stage stage;
   REQUIRE(SendPacket(stage.zygote.get(), "nonsense").ok());
   CHECK(stage.Run().cause == Cause::kZygoteLost);
@@ -212,7 +212,7 @@ struct Questions {
   std::unique_ptr<FileService> service;
 };
 
-TEST_CASE("an answer that does not wait for a file that was asked for counts for nothing") {
+TEST_CASE("an answer before the reply to a file question does not count") {
   Stage stage;
   Questions questions;
   questions.files->HangAt("/a.h");
@@ -231,7 +231,7 @@ TEST_CASE("an answer that does not wait for a file that was asked for counts for
   questions.files->Release();
 }
 
-TEST_CASE("a refused file ends the worker, whatever else it says") {
+TEST_CASE("a refused file ends the worker, whatever it answers") {
   Stage stage;
   Questions questions;
   questions.files->Refuse("/a.h", Error{ErrorCode::kFilesNeeded, "ask the client"});

@@ -139,7 +139,7 @@ TEST_CASE(
   CHECK(ChildrenOf().size() == 2);
 }
 
-TEST_CASE("a user that crashed a compile long ago shares the zygote of all") {
+TEST_CASE("a user that crashed a compile long ago uses the shared zygote") {
   CompileFixture fixture({.kept_apart = std::chrono::milliseconds(0)});
   CHECK_FALSE(CompilesFor(fixture, kMallory, "//fake: crash"));
   REQUIRE(CompilesFor(fixture, kMallory));
@@ -148,7 +148,7 @@ TEST_CASE("a user that crashed a compile long ago shares the zygote of all") {
   CHECK(ChildrenOf() == std::vector{shared});
 }
 
-TEST_CASE("accounts that are kept apart have two zygotes together, and cost others none") {
+TEST_CASE("accounts that are kept apart share two zygotes, besides those of others") {
   CompileFixture fixture({.zygotes = 1});
   for (const uid_t user : {kMallory, kMallory + 10, kMallory + 20}) {
     CHECK_FALSE(CompilesFor(fixture, user, "//fake: crash"));
@@ -190,7 +190,7 @@ TEST_CASE("a toolchain that can't be loaded is an error that says why") {
   CHECK(ChildrenOf().empty());
 }
 
-TEST_CASE("a worker executable that can't be run is an error that names it") {
+TEST_CASE("an unusable worker executable is an error that names it") {
   CompileFixture fixture;
   WorkerCompiler missing("/nonexistent/cccl-cached-worker", {}, [](std::string_view) {});
   const Result<CompileOutput> output =

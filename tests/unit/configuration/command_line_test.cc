@@ -18,7 +18,7 @@ TEST_CASE("flags are taken in both spellings") {
   CHECK(parsed->assignments[1].origin == "flag --jobs");
 }
 
-TEST_CASE("a list takes every flag, anything else the last") {
+TEST_CASE("a list collects every flag; any other setting takes the last") {
   const auto parsed = ParseCommandLine(
       {"--toolchain-root", "/a", "--toolchain-root", "/b", "--jobs", "1", "--jobs", "2"});
   REQUIRE(parsed.ok());
@@ -54,7 +54,7 @@ std::string ErrorOf(std::vector<std::string> arguments) {
 
 }  // namespace
 
-TEST_CASE("an option takes one value each time, and a word behind it is refused by its name") {
+TEST_CASE("an option takes one value, and a further argument is refused by name") {
   using Catch::Matchers::Contains;
   CHECK_THAT(ErrorOf({"--state-dir", "/x", "start", "--jobs", "3"}), Contains("start"));
   CHECK_THAT(ErrorOf({"--jobs", "3", "17"}), Contains("17"));

@@ -10,7 +10,7 @@ namespace configuration_test {
 
 using namespace cccl_cache::daemon;
 
-TEST_CASE("root serves the node from the node's places") {
+TEST_CASE("root serves the node with system-wide directories") {
   Surroundings root;
   root.environment = {{"XDG_RUNTIME_DIR", "/run/user/0"}, {"HOME", "/root"}};
   const Configuration configuration = DefaultConfiguration(root);

@@ -111,7 +111,7 @@ TEST_CASE("a list in a variable is separated by colons") {
   CHECK(loaded->values.toolchain_root == std::vector<std::string>{"/a", "/b"});
 }
 
-TEST_CASE("a file that was named must be there, the default one need not") {
+TEST_CASE("a named file must exist; the default one need not") {
   CHECK(Load({}, User()).ok());
   CHECK_FALSE(Load({"--config", "/nonexistent/c.toml"}, User()).ok());
   Surroundings user = User();
@@ -139,7 +139,7 @@ TEST_CASE("without a place for the socket or the state the daemon can't start") 
   CHECK(CheckComplete(*Load({}, User()), User()).ok());
 }
 
-TEST_CASE("the printed configuration is a configuration file that says the same") {
+TEST_CASE("the printed configuration is an equal configuration file") {
   const auto loaded =
       Load({"--toolchain-root", "/a", "--jobs", "5", "--socket-mode", "0640"}, User());
   REQUIRE(loaded.ok());

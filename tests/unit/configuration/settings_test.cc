@@ -40,7 +40,7 @@ TEST_CASE("each setting changes a different value") {
   }
 }
 
-TEST_CASE("text is shown as TOML, quoted and escaped") {
+TEST_CASE("text is printed as quoted and escaped TOML") {
   Configuration configuration;
   configuration.socket = R"(/a "b" \c)";
   configuration.toolchain_root = {"/x", "/y"};

@@ -28,7 +28,7 @@ TEST_CASE("a value keeps its equals signs, and an empty one is there") {
   CHECK(surroundings.environment.contains("CCCL_CACHED_TEST_EMPTY"));
 }
 
-TEST_CASE("an entry of the environment that is no variable is passed over") {
+TEST_CASE("an invalid entry of the environment is skipped") {
   char no_variable[] = "no variable";
   char variable[] = "A=1";
   char* entries[] = {no_variable, variable, nullptr};

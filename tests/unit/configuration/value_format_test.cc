@@ -28,7 +28,7 @@ TEST_CASE("the error of a refused size says whether 0 and auto are accepted") {
   CHECK_THAT(SizeOrAutoFormat::Parse("4").error().message, Contains("or 0") && Contains("auto"));
 }
 
-TEST_CASE("a size may be left to the daemon where it finds one") {
+TEST_CASE("a size may be auto if the daemon can determine it") {
   CHECK(*SizeOrAutoFormat::Parse("auto") == std::nullopt);
   CHECK(*SizeOrAutoFormat::Parse("0") == 0u);
   CHECK(*SizeOrAutoFormat::Parse("4GiB") == 4ull << 30);
@@ -38,7 +38,7 @@ TEST_CASE("a size may be left to the daemon where it finds one") {
   }
 }
 
-TEST_CASE("a compile has the memory that an ordinary error takes, or is refused with the least") {
+TEST_CASE("a memory limit of a compile below the minimum is refused with the minimum") {
   CHECK(*CompileMemoryFormat::Parse("96MiB") == 96ull << 20);
   CHECK(*CompileMemoryFormat::Parse("4GiB") == 4ull << 30);
   for (const char* bad : {"98303KiB", "36MiB", "1B"}) {
@@ -76,7 +76,7 @@ TEST_CASE("a count is a whole number above zero") {
   }
 }
 
-TEST_CASE("a number of threads is refused with one range, too small or too large") {
+TEST_CASE("a wrong number of threads is refused with the range") {
   CHECK(*ThreadCountFormat::Parse("1024") == 1024);
   for (const char* bad : {"0", "1025", "100000", "1000000001", "some"}) {
     INFO(bad);
@@ -98,7 +98,7 @@ TEST_CASE("a path must be absolute") {
   CHECK_FALSE(PathFormat::Parse("").ok());
 }
 
-TEST_CASE("a wrong choice is answered with the right ones") {
+TEST_CASE("a wrong choice is refused with the right ones") {
   CHECK(*LogLevelFormat::Parse("debug") == LogLevel::kDebug);
   CHECK(*LogFormatFormat::Parse("json") == LogFormat::kJson);
   CHECK(LogLevelFormat::Parse("loud").error().message ==

@@ -63,7 +63,7 @@ class Busy {
   CoordinatorBench bench_;
 };
 
-TEST_CASE("an administrator sees all flights, those that run first") {
+TEST_CASE("an administrator sees all flights, running ones first") {
   Busy busy;
   busy.Start("a", kAlice);
   busy.Start("a", kBob);
@@ -126,7 +126,7 @@ TEST_CASE("the overflow uid sees no flights and explains none") {
   CHECK(*found == nullptr);
 }
 
-TEST_CASE("no more flights are listed than the bound, and the rest is counted") {
+TEST_CASE("flights beyond the bound are counted, not listed") {
   constexpr size_t kMore = 3;
   Busy busy(kMaxListedFlights + kMore);
   for (size_t i = 0; i < kMaxListedFlights + kMore; ++i) busy.Start(std::to_string(i), kAlice);

@@ -75,7 +75,7 @@ TEST_CASE("a build continues after its files were read, and no serving thread wa
   CHECK(scene.Told() == "looked");
 }
 
-TEST_CASE("a caller that leaves while its look-up is parked is gone: nothing follows the look") {
+TEST_CASE("nothing follows the look-up of a caller that left") {
   Stall stall;
   Scene scene;
   std::atomic<int> followed = 0;
@@ -93,7 +93,7 @@ TEST_CASE("a caller that leaves while its look-up is parked is gone: nothing fol
   CHECK(scene.table.WaitUntilIdle(milliseconds(0)));
 }
 
-TEST_CASE("files that hang end the build, and the error names the files") {
+TEST_CASE("hung files end the build with an error that names them") {
   Scene scene({milliseconds(1), std::chrono::minutes(10)});
   // What hangs may go on after the test's own things are gone.
   const auto hang = std::make_shared<Stall>();
@@ -138,7 +138,7 @@ TEST_CASE("a build continues with the artifact read from the disk") {
   CHECK(scene.Told() == "read");
 }
 
-TEST_CASE("a disk that does not answer in time is done without") {
+TEST_CASE("a disk that does not answer in time is skipped") {
   Stall stall;
   Scene scene({std::chrono::minutes(10), milliseconds(1)});
   scene.looks.AtDisk(
@@ -149,7 +149,7 @@ TEST_CASE("a disk that does not answer in time is done without") {
   CHECK(scene.answers.size() == 1);
 }
 
-TEST_CASE("while a user's reads hang the disk is done without at once, for that user alone") {
+TEST_CASE("while a user's reads hang, the disk is skipped at once for that user alone") {
   Stall stall;
   Scene scene({std::chrono::minutes(10), milliseconds(1)});
   constexpr size_t kReads = 4;  // of one user at a time
@@ -171,7 +171,7 @@ TEST_CASE("while a user's reads hang the disk is done without at once, for that 
   CHECK_FALSE(read);
 }
 
-TEST_CASE("when looks are closed files are not looked at, and the disk is done without") {
+TEST_CASE("after Close files are not looked at, and the disk is skipped") {
   Scene scene;
   scene.looks.Close();
   SECTION("files") {

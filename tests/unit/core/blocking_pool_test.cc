@@ -46,7 +46,7 @@ TEST_CASE("the follower of a look runs after it") {
   CHECK(result.get() == 7);
 }
 
-TEST_CASE("a disk that hangs holds up its own user alone") {
+TEST_CASE("a hung disk delays only its own user") {
   HangingDisk disk;
   BlockingPool checks({.threads_per_uid = 2, .waiting_per_uid = 1, .threads = 16});
   REQUIRE(checks.Add(Account(1), disk.Look()));
@@ -102,7 +102,7 @@ TEST_CASE("a user without a thread gets a retry time, and other users are served
   CHECK(later.get_future().wait_for(kPatience) == std::future_status::ready);
 }
 
-TEST_CASE("a thread without work serves the next look, of another user too, and holds no place") {
+TEST_CASE("an idle thread serves the next look of any user, and holds no place") {
   BlockingPool checks({.threads_per_uid = 1, .threads = 1, .idle_time = kPatience});
   std::promise<std::thread::id> first;
   REQUIRE(checks.Add(Account(1),
@@ -166,7 +166,7 @@ TEST_CASE("an idle thread ends after its timeout") {
   CHECK(ended.Wait(1));
 }
 
-TEST_CASE("of many threads without work a few wait for more") {
+TEST_CASE("a few of many idle threads wait for more work") {
   constexpr int kThreads = 7;
   constexpr int kIdle = 4;
   EndedThreads ended;
@@ -187,7 +187,7 @@ TEST_CASE("of many threads without work a few wait for more") {
   CHECK(ended.count() == kThreads - kIdle);
 }
 
-TEST_CASE("a look that takes too long is answered without it, and only once") {
+TEST_CASE("a late look is reported once") {
   HangingDisk disk;
   std::promise<void> late;
   const auto followed = std::make_shared<std::promise<void>>();
@@ -200,7 +200,7 @@ TEST_CASE("a look that takes too long is answered without it, and only once") {
         std::future_status::timeout);
 }
 
-TEST_CASE("the objects that a look held are let go as soon as it has been followed") {
+TEST_CASE("a look's objects are destroyed after its follower") {
   BlockingPool checks({});
   const auto held = std::make_shared<int>(7);
   REQUIRE(checks.Add(Account(1), {[held] {}, [held] {}, [held] { NeverLate(); }}));
@@ -222,7 +222,7 @@ TEST_CASE("the follower of a look that hangs is gone with the owner") {
   disk.Answer();
 }
 
-TEST_CASE("a look that hangs does not keep the owner from ending, and nothing follows it") {
+TEST_CASE("a hung look does not delay the owner's end, and has no follower") {
   HangingDisk disk;
   const auto followed = std::make_shared<std::promise<void>>();
   {
@@ -246,7 +246,7 @@ class Late {
   std::promise<void> late_;
 };
 
-TEST_CASE("a look above the time limit is late, and so are the looks that only it blocks") {
+TEST_CASE("a look above the time limit is late, and so are the looks blocked by it") {
   HangingDisk disk;
   Late first;
   Late behind;

@@ -86,7 +86,7 @@ TEST_CASE("deposits count for their user, with builds or without") {
   CHECK(taken.count("deposits_by_user_total{user=\"8\",outcome=\"joined\"}") == 0);
 }
 
-TEST_CASE("a user without administrator rights learns nothing of others") {
+TEST_CASE("a user that is no administrator learns nothing about others") {
   BuildBreakdown breakdown;
   Add(breakdown, 7, Answered(Outcome::kBuilt, 2s));
   Add(breakdown, 8, Answered(Outcome::kBuilt, 2s));
@@ -109,7 +109,7 @@ TEST_CASE("a bucket counts all durations up to its bound") {
   CHECK(taken.at("hit_duration_seconds_count{}") == 4);
 }
 
-TEST_CASE("a compile error that is remembered is no compile, and a refused build no failure") {
+TEST_CASE("a remembered compile error counts as no compile, and a refused build as no failure") {
   BuildBreakdown breakdown;
   Result<BuildAnswer> remembered = Answered(Outcome::kFailed, 1s);
   remembered->remembered = true;

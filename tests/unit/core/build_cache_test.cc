@@ -82,7 +82,7 @@ TEST_CASE("an entry of a lower tier is found as a hit there, and from then on ab
   CHECK(scene.cache.FindInMemory(kKey)->tier == TierName::kMemory);
 }
 
-TEST_CASE("an entry of an upper tier is not put into the lower one by being found") {
+TEST_CASE("a hit in an upper tier is not copied to the lower one") {
   Scene scene;
   scene.upper.Put(kKey, MakeArtifact("memory"));
   CHECK(BytesOf(scene.cache.Find(kKey, kAlice)) == "memory");
@@ -109,7 +109,7 @@ TEST_CASE("a user's own entry on the disk delays the answer from shared entries"
   CHECK(BytesOf(scene.cache.FindInMemory(kKey, kBob)) == "shared");
 }
 
-TEST_CASE("a look-up may wait where a tier does, or the user has entries of that key") {
+TEST_CASE("a look-up may wait if a tier may, or the user has entries of that key") {
   MapTier upper(TierName::kMemory);
   EvictionLog eviction_log;
   testing::FakePrivateEntries own;
@@ -144,7 +144,7 @@ TEST_CASE("the disk is an artifact's tier only if the entry can be read") {
   CHECK(scene.cache.WhereIs(kKey, kAlice) == TierName::kDisk);
 }
 
-TEST_CASE("a compile goes into all tiers under the key that its files make") {
+TEST_CASE("a compile goes into all tiers under the key from its files") {
   Scene scene;
   const auto plan = Plan("a");
   const Manifest nothing;
@@ -196,7 +196,7 @@ TEST_CASE("after a restart the number of a container's user owns no closures") {
   CHECK(next_run.WhoseClosures(*read, kContained) == std::vector{ClosureOf::kOthers});
 }
 
-TEST_CASE("a failure is remembered for everybody, if it came from the request alone") {
+TEST_CASE("a failure that depends only on the request is remembered for all users") {
   Scene scene;
   const auto plan = Plan("a");
   scene.cache.Keep(*plan, {.uid = kAlice}, Failed("an error"), nullptr);
@@ -206,7 +206,7 @@ TEST_CASE("a failure is remembered for everybody, if it came from the request al
   CHECK_FALSE(scene.cache.FailureOf(*Plan("b"), kAlice));
 }
 
-TEST_CASE("a failure over files is that user's alone, and says which files they are") {
+TEST_CASE("a failure over files is remembered for its user, with the files") {
   Scene scene;
   const auto plan = Plan("a");
   FlightResult outside = Failed();
@@ -253,7 +253,7 @@ TEST_CASE("a failure with a long log is found again rather than remembered") {
   CHECK_FALSE(scene.cache.FailureOf(*Plan("b"), kAlice));
 }
 
-TEST_CASE("an input that the compiler died on is that user's and of that place alone") {
+TEST_CASE("a quarantined input counts for its user and directories alone") {
   Scene scene;
   const auto plan = Plan("a");
   FlightResult died;
@@ -271,7 +271,7 @@ TEST_CASE("an input that the compiler died on is that user's and of that place a
   CHECK_FALSE(scene.cache.QuarantineOf(*Plan("b"), kAlice));
 }
 
-TEST_CASE("that a compile looks outside is known once one did, or from its directories") {
+TEST_CASE("a compile is known to look outside after one did, or from its directories") {
   Scene scene;
   const auto plan = Plan("a");
   CHECK_FALSE(scene.cache.LooksOutside(*plan));
@@ -283,7 +283,7 @@ TEST_CASE("that a compile looks outside is known once one did, or from its direc
   CHECK(scene.cache.LooksOutside(*PlanWithDirectory("c", "/home/someone/include")));
 }
 
-TEST_CASE("that a program may show paths is remembered of that program and user alone") {
+TEST_CASE("a program's use of paths is remembered for that program and user alone") {
   Scene scene;
   FlightResult flight_result;
   flight_result.may_show_paths = true;
@@ -307,7 +307,7 @@ TEST_CASE("a closure that is known to show paths does so for all users for whom 
   CHECK_FALSE(scene.cache.MayShowPaths(*MakePlan(link), kAlice, &shows));
 }
 
-TEST_CASE("a build that shows paths is written down as that, and its artifact is not kept") {
+TEST_CASE("a build that shows paths is recorded as such, and its artifact is not kept") {
   Scene scene;
   const auto plan = Plan("a");
   FlightResult flight_result = Compiled();
@@ -331,7 +331,7 @@ TEST_CASE("a manifest on the disk that was not read is not overwritten") {
   CHECK_FALSE(scene.lower.Holds(ManifestKey(plan->fingerprint)));
 }
 
-TEST_CASE("an inserted artifact is all users', and goes to where it stays") {
+TEST_CASE("an inserted artifact is for all users, and goes to the disk") {
   Scene scene;
   const Digest fingerprint = Sha256("fingerprint");
   const auto insert = [&](const Closure& closure) {
@@ -348,7 +348,7 @@ TEST_CASE("an inserted artifact is all users', and goes to where it stays") {
   CHECK(BytesOf(scene.cache.Find(key, kBob)) == "inserted");
 }
 
-TEST_CASE("an inserted artifact is found by its files also if it was there without them") {
+TEST_CASE("an inserted artifact is found by its files, also if it was present without them") {
   Scene scene;
   const auto plan = Plan("a");
   scene.lower.Put(KeyOf(plan->fingerprint, OneFile()), MakeArtifact("before"));
@@ -378,7 +378,7 @@ TEST_CASE("an artifact that the disk refuses is not inserted, and the error name
   CHECK_THAT(inserted.error().message, Contains("insert the file again once it has room"));
 }
 
-TEST_CASE("a build that a user inserts for itself is that user's, with the files it is found by") {
+TEST_CASE("a build that a user inserts is private, and found by its files") {
   Scene scene;
   const auto plan = Plan("a");
   const auto insert = [&] {
@@ -407,7 +407,7 @@ TEST_CASE("a user's own manifest on the disk prevents answers from memory") {
   CHECK(scene.cache.ManifestOf(*plan, kAlice).all->closures.size() == 2);
 }
 
-TEST_CASE("an entry that a shadow check found wrong is gone everywhere, and why is known") {
+TEST_CASE("an entry refuted by a shadow check is dropped everywhere, with its cause") {
   Scene scene;
   scene.upper.Put(kKey, MakeArtifact("wrong"));
   scene.lower.Put(kKey, MakeArtifact("wrong"));

@@ -92,7 +92,7 @@ TEST_CASE("an entry of a shelf is kept in memory, and not copied to the disk") {
   CHECK(node.bench.disk.size() == 0);
 }
 
-TEST_CASE("all builds of one key wait for one question to the cluster") {
+TEST_CASE("all builds of one key wait for one query to the cluster") {
   FakeCluster cluster;
   CompileElsewhere(cluster, "a");
   Node node(cluster);
@@ -104,7 +104,7 @@ TEST_CASE("all builds of one key wait for one question to the cluster") {
   CHECK(node.Answer(1).tier == TierName::kRemote);
 }
 
-TEST_CASE("nothing is compiled before the cluster says so, and then it is a miss of each caller") {
+TEST_CASE("a compile begins after the cluster's answer, and is a miss of each caller") {
   FakeCluster cluster;
   Node node(cluster);
   node.Start("a");
@@ -155,7 +155,7 @@ TEST_CASE("a program with its own headers is found by their contents, in two que
   CHECK(node.bench.compiler.started() == 0);
 }
 
-TEST_CASE("poisoned_manifest: closures that are not true here are a miss, and asked for once") {
+TEST_CASE("poisoned_manifest: untrue closures are a miss, and asked for once") {
   FakeCluster cluster;
   CompileElsewhere(cluster, "a", IncludesLocal, "one");
   Node node(cluster, IncludesLocal);
@@ -225,7 +225,7 @@ TEST_CASE("numbers of containers' users stay on their node") {
   CHECK(here.Answer().outcome == Outcome::kBuilt);
 }
 
-TEST_CASE("no user waits for a compile of another node that waits for files of another user") {
+TEST_CASE("no user waits for another node's compile that depends on another user's files") {
   FakeCluster cluster;
   Node node(cluster);
   node.Start("a");
@@ -242,7 +242,7 @@ TEST_CASE("no user waits for a compile of another node that waits for files of a
   CHECK(node.Answer(1).outcome == Outcome::kBuilt);
 }
 
-TEST_CASE("a caller that leaves while the cluster is asked ends the question") {
+TEST_CASE("a caller that leaves ends its query to the cluster") {
   FakeCluster cluster;
   Node node(cluster);
   const auto ticket =
@@ -274,7 +274,7 @@ std::vector<std::pair<TierName, TierFinding>> TiersOf(const Explanation& explana
 
 using Tiers = std::vector<std::pair<TierName, TierFinding>>;
 
-TEST_CASE("a build that other nodes have is explained as their hit, and nothing of it is kept") {
+TEST_CASE("a build of other nodes is explained as their hit, and not copied") {
   FakeCluster cluster;
   CompileElsewhere(cluster, "a");
   Node node(cluster);

@@ -80,7 +80,7 @@ TEST_CASE("a user with private entries gets results from memory like others") {
   CHECK(scene.answers.Wait(1).at(0)->tier == TierName::kMemory);
 }
 
-TEST_CASE("a user has few reads of a stalled disk at once, and they block no other user") {
+TEST_CASE("a user's concurrent reads of a stalled disk are few, and block no other user") {
   constexpr size_t kMax = kDiskReads.threads_per_uid;
   Scene scene;
   for (size_t i = 0; i < kMax + 3; ++i) scene.KeepOnDisk(std::to_string(i));
@@ -107,8 +107,7 @@ TEST_CASE(
   CHECK(scene.bench.compiler.started() == 0);
 }
 
-TEST_CASE(
-    "a build that a stalled disk does not tell is compiled, on slots that the disk does not hold") {
+TEST_CASE("a build on a stalled disk is compiled, and the stalled reads hold no slots") {
   Scene scene(kShort);
   scene.KeepOnDisk("kept");
   scene.StallDisk();
@@ -127,7 +126,7 @@ TEST_CASE(
   scene.stall.End();
 }
 
-TEST_CASE("questions to a disk that stalls hold up no build of the same user") {
+TEST_CASE("queries to a stalled disk delay no build of the same user") {
   Scene scene(kShort);
   scene.KeepOnDisk("kept");
   const cccl_cache::Digest key = scene.bench.BuildOne("another").key;
@@ -161,7 +160,7 @@ Result<CompileOutput> IncludesLocal(const CompileJob& job, int) {
   return Succeed(*local->contents);
 }
 
-TEST_CASE("a build over files while the disk stalls is known, and the disk forgets nothing") {
+TEST_CASE("a build over files during a stall is remembered, and the disk's entries are kept") {
   const std::string local = "/home/someone/local.h";
   CoordinatorBench before(IncludesLocal);
   before.files.disk->Write(local, "one");
@@ -182,7 +181,7 @@ TEST_CASE("a build over files while the disk stalls is known, and the disk forge
         before.disk.Get(ManifestKey(kept.fingerprint))->log);
 }
 
-TEST_CASE("an artifact over files that only a disk has that stalls is made again") {
+TEST_CASE("an artifact over files on a stalled disk is compiled again") {
   Scene scene(kShort, IncludesLocal);
   scene.bench.files.disk->Write("/home/someone/local.h", "one");
   const BuildAnswer built = scene.bench.BuildOne("a");

@@ -62,7 +62,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a worker that somebody killed is not held against its input") {
+TEST_CASE("a killed worker does not quarantine its input") {
   CoordinatorBench bench([](const CompileJob&, int call) -> Result<CompileOutput> {
     return Error{
         .code = ErrorCode::kWorkerCrashed, .message = "the compiler died", .own_signal = call == 1};
@@ -72,7 +72,7 @@ TEST_CASE("a worker that somebody killed is not held against its input") {
   CHECK(bench.compiler.started() == 4);
 }
 
-TEST_CASE("time and memory that ran out are never remembered as the input's fault") {
+TEST_CASE("timeouts and lack of memory are never remembered as failures") {
   const ErrorCode code = GENERATE(ErrorCode::kTimedOut, ErrorCode::kOutOfMemory);
   CoordinatorBench bench([code](const CompileJob&, int call) -> Result<CompileOutput> {
     if (call == 1) return Error{code, "too much"};

@@ -65,7 +65,7 @@ TEST_CASE("a build with files from outside is a hit as long as they are the same
   CHECK(back.key == hit.key);
 }
 
-TEST_CASE("many users with headers of their own for one program each have their hit") {
+TEST_CASE("each of many users with different headers for one program gets its hit") {
   constexpr uid_t kUsers = 20;
   CoordinatorBench bench(IncludesLocal, {.slots = 1});
   const auto home = [](uid_t user) { return "/home/" + std::to_string(user); };
@@ -117,7 +117,7 @@ TEST_CASE("another user's copy of the same files is the same build") {
   CHECK(second->key == first.key);
 }
 
-TEST_CASE("files that only the client can read end the build with that, and nothing is kept") {
+TEST_CASE("files that only the client can read end the build with files-needed") {
   CoordinatorBench bench(IncludesLocal);
   bench.files.disk->Refuse("/home/someone/local.h", {ErrorCode::kFilesNeeded, "only you can"});
   for (int i = 0; i < 2; ++i) {
@@ -156,7 +156,7 @@ TEST_CASE("a failure over files is remembered as long as they are the same") {
   CHECK(bench.BuildOne("a").remembered);
 }
 
-TEST_CASE("a failure for want of a file is remembered until there is one") {
+TEST_CASE("a failure for a missing file is remembered until the file exists") {
   CoordinatorBench bench(NeedsLocal);
   CHECK_FALSE(bench.BuildOne("a").remembered);
   CHECK(bench.BuildOne("a").remembered);
@@ -177,7 +177,7 @@ TEST_CASE("a failure over files names the caller's directory, not that of the fa
   CHECK(elsewhere->log == "/home/two/k.cu(1): error: no local.h");
 }
 
-TEST_CASE("a failure over files is of no use to a user that has others, or to another user") {
+TEST_CASE("a failure over files does not answer other files or other users") {
   CoordinatorBench bench(NeedsLocal);
   bench.files.disk->Write("/home/someone/local.h", "wrong");
   bench.files.disk->Write("/home/else/local.h", "right");
@@ -214,7 +214,7 @@ TEST_CASE("a build that the compiler died on is tried again once one of its file
   CHECK(TextOf(bench.BuildOne("a")) == "nothing");
 }
 
-TEST_CASE("a file with the time in it makes the build uncacheable") {
+TEST_CASE("a file that names the time makes the build uncacheable") {
   CoordinatorBench bench(IncludesLocal);
   bench.files.disk->Write("/home/someone/local.h", "const char* t = __TIME__;");
   for (int i = 0; i < 2; ++i) {
@@ -225,7 +225,7 @@ TEST_CASE("a file with the time in it makes the build uncacheable") {
   CHECK(bench.disk.size() == 0);
 }
 
-TEST_CASE("a program over a file that names paths is compiled under the real ones in each place") {
+TEST_CASE("a program over a file that names paths is compiled under the real paths in each place") {
   CoordinatorBench bench(IncludesLocal);
   for (const char* place : {"/home/someone", "/home/else", "/home/third"}) {
     bench.files.disk->Write(std::string(place) + "/local.h", "__FILE__");
@@ -256,7 +256,7 @@ TEST_CASE("a file with a path in the output is built for each place") {
   CHECK(TextOf(bench.BuildOne("a")) == "kernel.cu in /home/someone");
 }
 
-TEST_CASE("an output that shows a path unforeseen is built though nothing of it is kept") {
+TEST_CASE("an output that unexpectedly shows a path is returned but not kept") {
   CoordinatorBench bench([](const CompileJob& job, int call) -> Result<CompileOutput> {
     if (const auto output = IncludesLocal(job, call); !output) return output.error();
     return Succeed(job.program_name + " in " + job.visible_working_directory);
@@ -361,7 +361,7 @@ TEST_CASE("a build during which the toolchain changed is made again with the new
   CHECK(bench.disk.size() == 1);
 }
 
-TEST_CASE("a toolchain that changes under every compile is answered and not kept") {
+TEST_CASE("a build whose toolchain changes during every compile is answered and not kept") {
   CoordinatorBench* the_bench = nullptr;
   CoordinatorBench bench([&](const CompileJob&, int call) -> Result<CompileOutput> {
     the_bench->toolchains.Replace(MakeToolchain(std::to_string(call)));

@@ -65,7 +65,7 @@ TEST_CASE("last_waiter_cancels: the last waiter that leaves ends the compile") {
   CHECK(bench.Count(Counter::kCancelled) == 1);
 }
 
-TEST_CASE("leader_leaves: waiters get the result of the compile that it began") {
+TEST_CASE("leader_leaves: waiters get the result of the leader's compile") {
   CoordinatorBench bench(SourceAsOutput);
   bench.compiler.Shut();
   Answers of_leader;
@@ -84,7 +84,7 @@ TEST_CASE("leader_leaves: waiters get the result of the compile that it began") 
   CHECK(of_leader.size() == 0);
 }
 
-TEST_CASE("a waiter that leaves a queue takes its flight out of it") {
+TEST_CASE("the last waiter to leave takes its flight out of the queue") {
   CoordinatorBench bench(SourceAsOutput, {.slots = 1});
   bench.compiler.Shut();
   Answers answers;

@@ -52,7 +52,7 @@ TEST_CASE("a compile with on_miss finish continues when its caller leaves, and o
   CHECK(bench.Count(Counter::kCancelled) == 0);
 }
 
-TEST_CASE("a build that finishes keeps its place in the queue when its caller leaves") {
+TEST_CASE("a build with on_miss finish keeps its place in the queue when its caller leaves") {
   CoordinatorBench bench(SourceAsOutput, {.slots = 1});
   bench.compiler.Shut();
   Answers answers;
@@ -89,7 +89,7 @@ TEST_CASE("a build with on_miss finish continues when its caller leaves during a
   CHECK(answers.Wait(1).at(0)->outcome == Outcome::kBuilt);
 }
 
-TEST_CASE("a build that finishes ends with its caller if that one sends its files") {
+TEST_CASE("a build with on_miss finish ends with a caller that sends its files") {
   CoordinatorBench bench(SourceAsOutput);
   bench.compiler.Shut();
   testing::AnsweringCaller sender;
@@ -114,7 +114,7 @@ TEST_CASE("draining does not wait for abandoned builds, and the end cancels them
   CHECK(bench.compiler.WaitUntilCancelled(1));
 }
 
-TEST_CASE("a build that refuses misses is answered with hits alone") {
+TEST_CASE("a build that refuses misses gets only hits") {
   CoordinatorBench bench(SourceAsOutput);
   const auto missed = bench.Ask(Refusing("a"));
   REQUIRE_FALSE(missed.ok());

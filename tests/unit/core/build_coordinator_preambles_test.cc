@@ -104,7 +104,7 @@ class Scene {
   }};
 };
 
-TEST_CASE("the third miss of a user with the same leading includes is spared them") {
+TEST_CASE("the third miss of a user with the same leading includes uses a preamble") {
   Scene scene;
   REQUIRE(scene.Teach());
   const BuildAnswer third = scene.Build("int b;");
@@ -128,7 +128,7 @@ TEST_CASE("nothing is parsed for two programs that are compiled at the same time
   CHECK(scene.bench.Count(Counter::kPreambles) == 1);
 }
 
-TEST_CASE("a build that was spared its includes is a hit as long as they are the same") {
+TEST_CASE("a build with a preamble is a hit as long as its includes are the same") {
   Scene scene;
   REQUIRE(scene.Teach());
   const BuildAnswer built = scene.Build("int b;");
@@ -158,7 +158,7 @@ TEST_CASE("each user has its own preambles") {
   CHECK(scene.Build("int c;", kBob).precompiled_headers);
 }
 
-TEST_CASE("a user that is kept apart has no part in preambles, and spoils none") {
+TEST_CASE("a user that is kept apart uses no preambles, and spoils none") {
   Scene scene;
   scene.bench.compiler.KeepApart(kBob.account());
   CHECK_FALSE(scene.Build("int a;", kBob).precompiled_headers);
@@ -177,7 +177,7 @@ TEST_CASE("the overflow user has no preambles") {
   CHECK(scene.bench.Count(Counter::kPreambles) == 1);
 }
 
-TEST_CASE("a build is compiled without its preamble if anything goes wrong with that") {
+TEST_CASE("a build whose compile with a preamble fails is compiled without it") {
   Scene scene;
   REQUIRE(scene.Teach());
   SECTION("the worker dies") {
@@ -214,14 +214,14 @@ bool UsedAgain(Scene& scene) {
   return scene.Build("int c;").precompiled_headers;
 }
 
-TEST_CASE("an output with the preamble's name in it is thrown away, and the preamble with it") {
+TEST_CASE("an output that contains the preamble's name is dropped, and so is the preamble") {
   Scene scene;
   scene.spared = [] { return Succeed("/home/someone/cccl-cached-preamble.cu"); };
   CHECK_FALSE(UsedAgain(scene));
   CHECK(scene.bench.Count(Counter::kPchFailures) == 1);
 }
 
-TEST_CASE("an output with a mangled name in its log is thrown away, and the preamble kept") {
+TEST_CASE("an output with a mangled name in its log is dropped, and the preamble kept") {
   Scene scene;
   scene.spared = [] { return Succeed("output", "class n::D<n::_ZN1n1AE> is deprecated"); };
   REQUIRE(scene.Teach());
@@ -235,7 +235,7 @@ TEST_CASE("an output with a mangled name in its log is thrown away, and the prea
   CHECK(scene.bench.Count(Counter::kPreambles) == 1);
 }
 
-TEST_CASE("an output over a file that shows functions' names is thrown away") {
+TEST_CASE("an output over a file that shows names of functions is dropped") {
   Scene scene;
   scene.bench.files.disk->Write("/home/someone/late.h", "f(__PRETTY_FUNCTION__);");
   REQUIRE(scene.Teach());
@@ -282,7 +282,7 @@ BuildAnswer BuildIn(Scene& scene, const std::string& directory) {
   return *answer;
 }
 
-TEST_CASE("programs in other directories are spared the same includes") {
+TEST_CASE("programs in other directories use the same preamble") {
   Scene scene;
   scene.bench.files.disk->Write("/inc/local.h", "one");
   {
@@ -415,7 +415,7 @@ TEST_CASE("LTO-IR with a preamble is compiled under the real paths if its PTX sh
   CHECK(scene.bench.Count(Counter::kCompiles) == paths + 2);
 }
 
-TEST_CASE("a program that does not compile has no preamble parsed") {
+TEST_CASE("no preamble is parsed for a program that does not compile") {
   CoordinatorBench bench([](const CompileJob&, int) { return Fail("error"); });
   bench.BuildOne(kBegin + "int a;");
   bench.BuildOne(kBegin + "int b;");

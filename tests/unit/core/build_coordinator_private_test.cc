@@ -81,7 +81,7 @@ TEST_CASE("an own entry over files is a hit where the files are the same") {
   CHECK(BytesOf(bench.BuildOne("a", kBob)) == "compiled");
 }
 
-TEST_CASE("a build that is inserted for all is every user's hit, and is not replaced") {
+TEST_CASE("a build that is inserted for all users is every user's hit, and is not replaced") {
   const auto known = KnownFrom(SourceAsOutput);
   CoordinatorBench bench(SourceAsOutput);
   BuildCache& cache = bench.coordinator->cache();
@@ -116,7 +116,7 @@ class FullTier final : public Tier {
   void Remove(const cccl_cache::Digest&) override {}
 };
 
-TEST_CASE("an insert that finds no room is an error, not something that was there") {
+TEST_CASE("an insert without room is an error, not a present entry") {
   FullTier full;
   EvictionLog eviction_log;
   BuildCache cache({&full}, eviction_log, {});

@@ -84,7 +84,7 @@ TEST_CASE("a build over files that its caller sends has the key that it has by p
   CHECK(other->key != built->key);
 }
 
-TEST_CASE("a build known to need files is not compiled to find that out") {
+TEST_CASE("a build known to need files gets files-needed without a compile") {
   CoordinatorBench bench(IncludesLocal);
   bench.files.disk->Refuse(kLocal, kClosed);
   AnsweringCaller sender;
@@ -180,7 +180,7 @@ TEST_CASE("a caller does not learn the includes of another user's program") {
                                                "/home/someone/end"});
 }
 
-TEST_CASE("a closure that was true for a user once is asked for together the next time") {
+TEST_CASE("the names of a closure that was true for a user are asked for together") {
   CoordinatorBench bench(FollowsLocal);
   for (const char* name : {"local.h", "secret.h", "end"}) {
     bench.files.disk->Refuse(std::string("/home/someone/") + name, kClosed);
@@ -227,7 +227,7 @@ TEST_CASE("a waiter starts again with its own files when its leader stops sendin
   CHECK_FALSE(leaders.Wait(1).at(0).ok());
 }
 
-TEST_CASE("a client that sends files does not take over a compile that others could not finish") {
+TEST_CASE("a client that sends files does not take over a compile that failed for others") {
   CoordinatorBench bench(IncludesLocal, {.slots = 1});
   bench.files.disk->Refuse(kLocal, kClosed);
   bench.compiler.Shut();
@@ -297,7 +297,7 @@ TEST_CASE("two callers with the overflow uid never get results of each other's f
   CHECK(TextOf(*pair.second) == "from victim");
 }
 
-TEST_CASE("a client that names no paths is not answered with files that another call sent") {
+TEST_CASE("a client without paths gets no result from files that another call sent") {
   AnsweringCaller sender;
   sender.files = {{kLocal, "elsewhere"}};
   const Pair pair = BuildTogether(MakeRequest("a"), {kAlice, sender.exchange}, kAlice);

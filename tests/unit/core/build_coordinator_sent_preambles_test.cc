@@ -115,8 +115,7 @@ class Scene {
   }
 };
 
-TEST_CASE(
-    "a client that sends its files is spared leading includes that were parsed once it was gone") {
+TEST_CASE("a client that sends its files uses a preamble parsed after an earlier client left") {
   Scene scene;
   REQUIRE(scene.Teach("one"));
   CHECK(scene.IsSpared("int b;", "one"));
@@ -156,7 +155,7 @@ TEST_CASE("a client that sends files as the overflow user has no preambles") {
   CHECK(scene.jobs_spared == 0);
 }
 
-TEST_CASE("contents that are gone before a preamble is parsed are not held against it") {
+TEST_CASE("contents lost before the parse do not ban a preamble") {
   Scene scene;
   scene.once_asked = [&](const CompileJob&) {
     scene.bench.later = scene.bench.later.load() + std::chrono::minutes(11);
@@ -168,7 +167,7 @@ TEST_CASE("contents that are gone before a preamble is parsed are not held again
   CHECK(scene.IsSpared("int c;", "one"));
 }
 
-TEST_CASE("a caller that does not answer about its files does not cost the preamble") {
+TEST_CASE("a caller that does not answer about its files does not drop the preamble") {
   Scene scene;
   REQUIRE(scene.Teach("one"));
   const auto refused = scene.Build("int b;", std::nullopt);

@@ -36,7 +36,7 @@ std::shared_ptr<cccl_cache::BuildRequest> RequestIn(const std::string& directory
   return request;
 }
 
-TEST_CASE("headers of one user that show their paths cost no other user a hit") {
+TEST_CASE("a user's headers that show paths cost no other user a hit") {
   CoordinatorBench bench(ShowsWhatIsNamed);
   for (const char* place : {"/home/mallory", "/home/mallory/two"}) {
     bench.files.disk->Write(std::string(place) + "/local.h", "__FILE__");

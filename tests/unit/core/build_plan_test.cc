@@ -92,7 +92,7 @@ TEST_CASE("a name that can be pasted together counts as present in the request")
   CHECK_FALSE(Plan(request).uncacheable_reason.empty());
 }
 
-TEST_CASE("a relative name that lies nowhere is another program than one that lies somewhere") {
+TEST_CASE("a relative name without a working directory makes another fingerprint") {
   const auto somewhere = Request("k.cu", {});
   const auto nowhere = Request("k.cu", {});
   nowhere->working_directory.clear();
@@ -121,7 +121,7 @@ TEST_CASE("a build with paths in its output is keyed by them and sees them") {
   CHECK_FALSE(Plan(Request("/a/k.cu", {"-DNOW=__TIME__"})).uncacheable_reason.empty());
 }
 
-TEST_CASE("the toolchain's own directories are known by any of their names") {
+TEST_CASE("the toolchain's own directories are recognised under any name") {
   const BuildPlan alias = Plan(Request("k.cu", {"-I/usr/local/cuda/include"}));
   const BuildPlan real = Plan(Request("k.cu", {"-I", "/opt/cuda/include/"}));
   const BuildPlan deeper = Plan(Request("k.cu", {"-I/opt/cuda/include/cccl"}));
@@ -152,7 +152,7 @@ TEST_CASE("a client with another view of files has no directories of the toolcha
   CHECK(trusted(cccl_cache::FilesView{4, 2, 3}));
 }
 
-TEST_CASE("one directory named twice is another program than two directories") {
+TEST_CASE("one directory given twice has another fingerprint than two directories") {
   const BuildPlan twice = Plan(Request("k.cu", {"-I/a", "-I/a", "-I/c"}));
   const BuildPlan two = Plan(Request("k.cu", {"-I/a", "-I/b", "-I/c"}));
   const BuildPlan other_twice = Plan(Request("k.cu", {"-I/a", "-I/c", "-I/c"}));
@@ -204,7 +204,7 @@ TEST_CASE(
   CHECK_FALSE(Has(without->job.options, "--no-cache"));
 }
 
-TEST_CASE("no option of the daemon's becomes the value of a last option that lacks its own") {
+TEST_CASE("no option of the daemon becomes the missing value of the last option") {
   for (const char* last : {"-Xptxas", "-Xnvvm", "-maxrregcount", "-D", "-U", "-include", "-jtd",
                            "--std", "-unknown"}) {
     auto request = Request("k.cu", {"-I/home/a", "-DX", last});
@@ -252,7 +252,7 @@ TEST_CASE("NVRTC_APPEND_FLAGS follows the request's own options where NVRTC woul
   CHECK(OptionsOf(*request) == std::vector<std::string>{"-opt=3"});
 }
 
-TEST_CASE("a text that NVRTC would not read to its end is refused with the place of its NUL") {
+TEST_CASE("a text with a NUL, where NVRTC would stop, is refused with the place") {
   auto request = testing::MakeRequest("int a;\0int b;"s);
   const Status source = CheckTexts(*request);
   REQUIRE_FALSE(source);

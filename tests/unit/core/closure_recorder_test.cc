@@ -64,7 +64,7 @@ TEST_CASE("a look into the toolchain is recorded before it happens, and asks no 
   CHECK_FALSE(job.recorder.LookInToolchain("/cccl-root-2/late.h").ok());
 }
 
-TEST_CASE("a compiler that looks for ever more names in the toolchain is ended") {
+TEST_CASE("a compiler with endless look-ups in the toolchain is ended") {
   Job job(std::make_shared<FakeDisk>());
   int names = 0;
   while (job.recorder.LookInToolchain("/cccl-root-2/" + std::to_string(names)).ok()) {
@@ -91,7 +91,7 @@ TEST_CASE("the answers to a job are recorded, by root and relative name") {
   CHECK(job.recorder.Finish().closure == expected);
 }
 
-TEST_CASE("the program's and the working directory are there, unlooked at and unrecorded") {
+TEST_CASE("the program's and the working directory exist without a look or a record") {
   int questions = 0;
   Job job(std::make_shared<FakeDisk>(), {.first_question = [&questions] { ++questions; }});
   const FileAnswer program = job.Ask("/cccl-root-0");
@@ -104,7 +104,7 @@ TEST_CASE("the program's and the working directory are there, unlooked at and un
   CHECK(job.recorder.Finish().closure.entries.size() == 1);
 }
 
-TEST_CASE("a name has one answer for the whole job, or the job ends") {
+TEST_CASE("a name whose answer changes during the job ends the job") {
   const auto disk = std::make_shared<FakeDisk>();
   disk->Write("/include/a.h", "before");
   Job job(disk);
@@ -120,7 +120,7 @@ TEST_CASE("a name has one answer for the whole job, or the job ends") {
   CHECK(job.recorder.Finish().closure.entries.size() == 1);
 }
 
-TEST_CASE("the contents of a file are the caller's alone once they are answered") {
+TEST_CASE("the recorder keeps no contents after an answer") {
   const auto disk = std::make_shared<FakeDisk>();
   disk->Write("/include/a.h", "text");
   Job job(disk);
@@ -140,7 +140,7 @@ TEST_CASE("hard links have one identity, copies have two") {
   CHECK(job.Ask("/cccl-root-1/copy.h").identity != identity);
 }
 
-TEST_CASE("a file with the time in it is noticed by name") {
+TEST_CASE("a file that names the time is recorded by its name") {
   const auto disk = std::make_shared<FakeDisk>();
   disk->Write("/include/a.h", "int x = sizeof(__TIME__);");
   Job job(disk);
@@ -150,7 +150,7 @@ TEST_CASE("a file with the time in it is noticed by name") {
   CHECK_FALSE(record.traits.path_tokens);
 }
 
-TEST_CASE("a text that is known is not read again") {
+TEST_CASE("a known text is not scanned again") {
   const auto disk = std::make_shared<FakeDisk>();
   disk->Write("/include/a.h", "text");
   const UsersFileTraits traits{std::make_shared<KnownFileTraits>(std::chrono::steady_clock::now),
@@ -164,7 +164,7 @@ TEST_CASE("a text that is known is not read again") {
   CHECK(found.base_name_tokens);
 }
 
-TEST_CASE("a name is noticed that files can paste together with the request and with each other") {
+TEST_CASE("a name that files and the request can paste together is noticed") {
   const auto disk = std::make_shared<FakeDisk>();
   disk->Write("/include/a.h", "LE__ DATE");
   disk->Write("/include/b.h", "#define X(x) __##x");
@@ -235,7 +235,7 @@ TEST_CASE("a refusal of the files ends the job") {
   CHECK(answer.error().message == "a FIFO");
 }
 
-TEST_CASE("names that take too much together end the job") {
+TEST_CASE("too many bytes of names end the job") {
   Job job(std::make_shared<FakeDisk>());
   const std::string longest(4'000, 'x');
   for (uint64_t i = 0; i < kMaxClosureNameBytes / longest.size(); ++i) {
@@ -247,7 +247,7 @@ TEST_CASE("names that take too much together end the job") {
   CHECK(answer.error().message.find("bytes of names") != std::string::npos);
 }
 
-TEST_CASE("nothing is answered once the closure was taken") {
+TEST_CASE("after the closure was taken, questions are not answered") {
   const auto disk = std::make_shared<FakeDisk>();
   Job job(disk);
   CHECK(job.recorder.Finish().closure.entries.empty());
@@ -320,7 +320,7 @@ TEST_CASE("a preamble is not adopted once one of its files has changed") {
   CHECK_FALSE(*adopted);
 }
 
-TEST_CASE("a job that would come to a file that only its caller has ends before it begins") {
+TEST_CASE("a job whose preamble needs a file of the caller ends before it begins") {
   const auto disk = std::make_shared<FakeDisk>();
   disk->Write("/include/a.h", "a", 7);
   const auto parsed = Parsed(disk);

@@ -91,7 +91,7 @@ TEST_CASE("every part of a closure is in the key") {
   CHECK(KeyOf(kFingerprint, changed) != key);
 }
 
-TEST_CASE("no release changes the key of a closure by accident") {
+TEST_CASE("the key of a closure does not change by accident") {
   CHECK(KeyOf(kFingerprint, Example()).Hex() ==
         "36af073c18def1eca0751af07ab810db609d8576a79887d100f2bdbad479f91f");
 }
@@ -134,7 +134,7 @@ TEST_CASE("contents are asked for only where they are the ones of the closure") 
   }
 }
 
-TEST_CASE("one search through the directories is asked for together, and so are own closures") {
+TEST_CASE("the names of one search are asked for together, and so are those of own closures") {
   Closure closure = Example();
   closure.entries.push_back({{0, "z.h"}, FileKind::kAbsent, {}, 0});
   closure.entries.push_back({{1, "z.h"}, FileKind::kFile, Sha256("z"), 4});

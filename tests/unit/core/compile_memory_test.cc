@@ -127,7 +127,7 @@ TEST_CASE("a compile that needs more than the limit runs, and leaves a quarter t
   CHECK(larger->WaitUntilStarted());
 }
 
-TEST_CASE("no compile, however large, makes another user's of an unknown kind wait") {
+TEST_CASE("a large compile does not delay another user's compile of unknown kind") {
   Scene scene;
   scene.Know({5000});
   const auto large = scene.Runs(5000);
@@ -136,7 +136,7 @@ TEST_CASE("no compile, however large, makes another user's of an unknown kind wa
   CHECK(scene.expected() <= kLimit);
 }
 
-TEST_CASE("an account that compiles nothing starts an ordinary compile whatever the others do") {
+TEST_CASE("an account without a running compile starts an ordinary one at once") {
   Scene scene;
   scene.Know({100, 5000});
   const auto large = scene.Runs(5000);
@@ -152,7 +152,7 @@ TEST_CASE("an account that compiles nothing starts an ordinary compile whatever 
   CHECK(scene.expected() <= kLimit);
 }
 
-TEST_CASE("of two users without a compile, the one that compiled last comes last") {
+TEST_CASE("of two users without a compile, the one that compiled more recently waits") {
   Scene scene;
   scene.Know({700});
   const auto ann = scene.Runs(700);
@@ -163,7 +163,7 @@ TEST_CASE("of two users without a compile, the one that compiled last comes last
   CHECK(scene.memory.activity().waiting == 1);
 }
 
-TEST_CASE("a user with something running gets a large compile after a number of others' turns") {
+TEST_CASE("a user with a running compile gets a large one after a number of others' turns") {
   Scene scene;
   scene.Know({50, 100, 200, 300, 600});
   const auto small = scene.Runs(50, kBob);
@@ -212,7 +212,7 @@ TEST_CASE("a compile that waits for most of the memory leaves the reserve to oth
   CHECK(large->WaitUntilStarted());
 }
 
-TEST_CASE("one user takes of the reserve no more than is left for others") {
+TEST_CASE("one user takes at most as much of the reserve as it leaves to others") {
   Scene scene;
   scene.Know({50, 750});
   const auto large = scene.Runs(750);
@@ -269,7 +269,8 @@ TEST_CASE("small compiles pass a large one that waits for memory, but not for ev
   CHECK(small->WaitUntilStarted());
 }
 
-TEST_CASE("a quarter of the memory is reserved for accounts that compile nothing, and for root") {
+TEST_CASE(
+    "a quarter of the memory is reserved for accounts without a running compile, and for root") {
   Scene scene;
   scene.Know({50, 100, 200, 750});
   const auto ann = scene.Runs(750);
@@ -280,7 +281,7 @@ TEST_CASE("a quarter of the memory is reserved for accounts that compile nothing
   CHECK(scene.expected() == 750 + 100 + 75 + 50);
 }
 
-TEST_CASE("the next memory is for accounts that compile nothing") {
+TEST_CASE("free memory goes first to accounts without a running compile") {
   Scene scene;
   scene.Know({200, 500});
   const auto long_one = scene.Runs(200);
@@ -292,7 +293,8 @@ TEST_CASE("the next memory is for accounts that compile nothing") {
   CHECK(scene.memory.activity().waiting == 1);
 }
 
-TEST_CASE("a large compile of an account that compiles nothing is passed by others so often only") {
+TEST_CASE(
+    "a large compile of an account without a running one is overtaken a bounded number of times") {
   Scene scene;
   scene.Know({100, 300, 900});
   const auto ann = scene.Runs(300);
@@ -345,7 +347,7 @@ TEST_CASE("the estimate of an unknown kind comes from others of its compiler and
   CHECK(scene.memory.Expected(KindNamed("a", kBob)) == CompileMemory::kUnknownBytes);
 }
 
-TEST_CASE("the kinds of one account are bounded, and it drives out none of another's") {
+TEST_CASE("the kinds of one account are bounded, and evict none of another's") {
   Scene scene;
   const Kind oldest = KindNamed("oldest");
   const Kind of_bob = KindNamed("a", kBob);
@@ -381,7 +383,7 @@ TEST_CASE("the kinds of all accounts together are bounded") {
   CHECK(known > CompileMemory::kMaxKinds / 2);
 }
 
-TEST_CASE("programs are of one kind if compiler, headers, size and account are the same") {
+TEST_CASE("programs with equal compiler, headers, size and account are of one kind") {
   const auto kind_of = [](const std::string& source, Account account = kAnn,
                           const std::string& toolchain = "13") {
     CompileJob job;

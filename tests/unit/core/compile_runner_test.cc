@@ -51,7 +51,8 @@ TEST_CASE("the retry after a worker's death has only the rest of the flight's ti
   CHECK(tries[1].time == limits.time);
 }
 
-TEST_CASE("a result counts on the requester's account as long as its landing, not as its output") {
+TEST_CASE(
+    "a result counts on the requester's account until it is delivered, not as long as its output") {
   FakeToolchains toolchains;
   std::weak_ptr<const int> taken;
   FakeCompiler compiler([&](const CompileJob&, int) {
@@ -163,7 +164,7 @@ TEST_CASE("a linker may ask for no file") {
   CHECK_FALSE(asks);
 }
 
-TEST_CASE("a preamble that waits to be parsed does not keep the request") {
+TEST_CASE("a queued preamble does not keep the request in memory") {
   FakeToolchains toolchains;
   FakeCompiler compiler([](const CompileJob&, int) { return testing::Succeed("output"); });
   Statistics statistics;
@@ -270,7 +271,7 @@ TEST_CASE("a preamble with unchanged files is adopted, another is not") {
   CHECK_FALSE(**changed);
 }
 
-TEST_CASE("a preamble without files is adopted though the user's threads are taken") {
+TEST_CASE("a preamble without files is adopted even if the user's threads are busy") {
   Scene scene;
   BlockingPool checks({.threads = 0});
   const auto parsed = std::make_shared<ParsedPreamble>();
@@ -279,7 +280,7 @@ TEST_CASE("a preamble without files is adopted though the user's threads are tak
   CHECK(**adopted);
 }
 
-TEST_CASE("a preamble is done without where the disk hangs, or the user's threads are taken") {
+TEST_CASE("a preamble is skipped if the disk hangs or the user's threads are busy") {
   Scene scene;
   const ParsedPreamblePtr parsed = Parsed(scene.disk);
   BlockingPool no_threads({.threads = 0});

@@ -25,7 +25,7 @@ TEST_CASE("the time of a job begins once, with its first attempt") {
   CHECK(started.Started().deadline == started.deadline);
 }
 
-TEST_CASE("a limit as long as can be said does not overflow") {
+TEST_CASE("the longest possible limit does not overflow") {
   const CompileLimits started = CompileLimits{.time = milliseconds::max()}.Started();
   CHECK(*started.deadline > steady_clock::now() + std::chrono::hours(24 * 364));
 }
@@ -38,7 +38,7 @@ class PlainCompiler final : public Compiler {
   }
 };
 
-TEST_CASE("a compiler that keeps nothing it parsed says so") {
+TEST_CASE("a compiler without preambles reports that") {
   const auto kept = PlainCompiler().Precompile({}, {}, {});
   REQUIRE_FALSE(kept.ok());
   CHECK(kept.error().code == ErrorCode::kUnavailable);

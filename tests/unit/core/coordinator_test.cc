@@ -35,7 +35,7 @@ TEST_CASE("a build is compiled once and then answered from memory") {
   CHECK(bench.Count(Counter::kMisses) == 1);
 }
 
-TEST_CASE("a large request is planned without the thread that brought it, a small one on it") {
+TEST_CASE("a large request is planned on another thread, a small one on the caller's") {
   CoordinatorBench bench(SourceAsOutput);
   const auto answered_here = [&](size_t bytes) {
     const std::string source = "// " + std::string(bytes, '.') + "\n";
@@ -60,7 +60,7 @@ TEST_CASE("a hit on disk moves up into memory") {
   CHECK(bench.compiler.started() == 1);
 }
 
-TEST_CASE("output that can hold the time is compiled each time and never kept") {
+TEST_CASE("a build whose output can hold the time is compiled each time and never kept") {
   CoordinatorBench bench(SourceAsOutput);
   const std::string source = "const char* now = __TIME__;";
   const BuildAnswer first = bench.BuildOne(source);

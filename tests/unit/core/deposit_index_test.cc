@@ -74,7 +74,7 @@ TEST_CASE("a user's light second uid does not lose its deposits to the heavy fir
   CHECK(index.Find(Key(101)));
 }
 
-TEST_CASE("deposits of users without a known account all stay") {
+TEST_CASE("deposits of users without a known account are kept") {
   DepositIndex index({.bytes_per_uid = 4 * kCharge, .bytes = 16 * kCharge},
                      [](uid_t) { return std::nullopt; });
   for (int i = 0; i < 16; ++i) {
@@ -95,7 +95,7 @@ TEST_CASE("a deposit larger than a quota does not fit") {
   CHECK_FALSE(index.Fits(2 * kCharge + 1));
 }
 
-TEST_CASE("a stored deposit that no longer fits goes, and nothing else goes for it") {
+TEST_CASE("a stored deposit that no longer fits is dropped, and evicts no other") {
   DepositIndex index({.bytes_per_uid = 3 * kCharge, .bytes = 3 * kCharge});
   CHECK(index.Add(Record(0, 1)).empty());
   CHECK(index.Add(Record(1, 2, 4 * kCharge)) == std::vector{Key(1)});
@@ -141,7 +141,7 @@ TEST_CASE("a listing comes in pages, in the order of the keys") {
   for (size_t i = 1; i < all.size(); ++i) CHECK(all[i - 1].key < all[i].key);
 }
 
-TEST_CASE("a use is written down once an hour") {
+TEST_CASE("a use is recorded once an hour") {
   DepositIndex index({});
   CHECK(index.Add(Record(0, 1)).empty());
   CHECK_FALSE(index.Use(Key(0), kNow + std::chrono::minutes(59)));

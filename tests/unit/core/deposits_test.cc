@@ -132,7 +132,7 @@ TEST_CASE("the numbers of leases grow over a restart") {
   scene.deposits.Leave(scene.waiter);
 }
 
-TEST_CASE("leases are granted, and deposits known, once the run of the daemon is counted") {
+TEST_CASE("leases and deposits wait until the daemon's run is counted") {
   FakeDepositStore store;
   Scene(store).Deposit(Claim("a"), "bytes");
   store.unreadable = true;
@@ -164,7 +164,7 @@ TEST_CASE("a corrupt deposit is a miss, and forgotten") {
   CHECK(scene.Ask(Claim("a")) == "again");
 }
 
-TEST_CASE("a deposit that the disk does not give is a miss, and kept") {
+TEST_CASE("an unreadable deposit is a miss, and kept") {
   FakeDepositStore store;
   Scene scene(store);
   scene.Deposit(Claim("a"), "bytes");
@@ -182,7 +182,7 @@ TEST_CASE("a deposit that the disk does not give is a miss, and kept") {
   CHECK(*scene.deposits.Verify(key));  // it is gone
 }
 
-TEST_CASE("a key under which nothing lies costs no look at the disk") {
+TEST_CASE("a key without a deposit costs no look at the disk") {
   FakeDepositStore store;
   Scene scene(store);
   CHECK(scene.Ask(Claim("a")) == "lease");
@@ -216,7 +216,7 @@ TEST_CASE("a deposit larger than the quota is refused with the setting's name") 
   CHECK(std::holds_alternative<Ok>(scene.Publish(Claim("a"), "smaller")));
 }
 
-TEST_CASE("limits that were lowered hold after a restart") {
+TEST_CASE("lowered limits hold after a restart") {
   FakeDepositStore store;
   {
     Scene scene(store);
@@ -226,7 +226,7 @@ TEST_CASE("limits that were lowered hold after a restart") {
   CHECK(store.size() == 2);
 }
 
-TEST_CASE("a caller that gets the lease after it was published elsewhere is handed that deposit") {
+TEST_CASE("a caller that gets the lease after a publication elsewhere gets that deposit") {
   FakeDepositStore store;
   Scene scene(store);
   scene.Deposit(Claim("a"), "bytes");
@@ -302,7 +302,7 @@ TEST_CASE("a caller that leaves while the disk is read for it keeps no lease") {
   scene.deposits.Leave(scene.waiter);
 }
 
-TEST_CASE("no lease is lost for silence while the disk is read for its holder") {
+TEST_CASE("a holder for whom the disk is read does not lose its lease by silence") {
   FakeDepositStore store;
   testing::Stall stall;
   // Time stands still, or a thread that is slow would have lost its lease before it can publish.
@@ -334,7 +334,7 @@ TEST_CASE("no lease is lost for silence while the disk is read for its holder") 
   scene.deposits.Leave(waiter);
 }
 
-TEST_CASE("a look that finds nothing removes nothing that was published meanwhile") {
+TEST_CASE("a miss removes nothing that was published meanwhile") {
   FakeDepositStore store;
   Scene scene(store);
   scene.Deposit(Claim("a"), "bytes");
@@ -346,7 +346,7 @@ TEST_CASE("a look that finds nothing removes nothing that was published meanwhil
   CHECK(scene.deposits.gauges().kept.entries == 1);
 }
 
-TEST_CASE("a removal under way removes nothing that is published meanwhile") {
+TEST_CASE("a removal in progress removes nothing that is published meanwhile") {
   FakeDepositStore store;
   Scene scene(store);
   scene.Deposit(Claim("a"), "bytes");
@@ -361,8 +361,7 @@ TEST_CASE("a removal under way removes nothing that is published meanwhile") {
   CHECK(scene.Ask(Claim("a")) == "anew");
 }
 
-TEST_CASE(
-    "a deposit that the store has no room for is handed to the waiters, and pushes nothing out") {
+TEST_CASE("a deposit without room in the store reaches the waiters, and evicts nothing") {
   FakeDepositStore store;
   Scene scene(store, {.limits = {.bytes_per_uid = DepositIndex::kLeastCharge}});
   scene.Deposit(Claim("kept"), "kept");
@@ -455,7 +454,7 @@ TEST_CASE("a deposit of one node's group member is handed to another node's") {
   CHECK(nodes.asked() == 1);
 }
 
-TEST_CASE("deposits of a user, and of a group that is not shared, stay and are asked for nowhere") {
+TEST_CASE("deposits of a user or an unshared group stay on the node, and cause no query") {
   testing::FakeCluster nodes;
   FakeDepositStore store;
   Scene scene(store, {.shared_groups = {{7, "lab"}}, .shared_bytes = kSharedBytes}, &nodes);
@@ -501,7 +500,7 @@ TEST_CASE("a caller gets its lease if no node answers, and late answers change n
   CHECK(alone.HasLease());
 }
 
-TEST_CASE("one caller asks the other nodes, and all waiters get the answer") {
+TEST_CASE("one caller queries the other nodes, and all waiters get the answer") {
   testing::FakeCluster nodes;
   DepositElsewhere(nodes, OfGroup(7, "a"), "bytes", {{7, "lab"}});
   Node node(nodes, {{7, "lab"}});
@@ -515,7 +514,7 @@ TEST_CASE("one caller asks the other nodes, and all waiters get the answer") {
   CHECK(std::holds_alternative<DepositFound>(*news));
 }
 
-TEST_CASE("if the caller that asks leaves, the next one asks") {
+TEST_CASE("if the caller that queries leaves, the next one does") {
   testing::FakeCluster nodes;
   DepositElsewhere(nodes, OfGroup(7, "a"), "bytes", {{7, "lab"}});
   Node first(nodes, {{7, "lab"}});
@@ -532,8 +531,7 @@ TEST_CASE("if the caller that asks leaves, the next one asks") {
   CHECK(first.Contents() == "bytes");
 }
 
-TEST_CASE(
-    "a user that removes a deposit takes it back from the other nodes, and no other user does") {
+TEST_CASE("a user's removal takes its deposit back from the other nodes, and only its own") {
   testing::FakeCluster nodes;
   Node node(nodes, {{7, "lab"}});
   nodes.reachable = false;

@@ -96,7 +96,7 @@ TEST_CASE("an entry cut short anywhere is a miss") {
   }
 }
 
-TEST_CASE("bytes after the entry are a miss, also under a right checksum") {
+TEST_CASE("bytes after the entry are a miss, even with a right checksum") {
   const std::string entry = EncodeEntry(kKey, Sample());
   CHECK_FALSE(DecodeEntry(kKey, entry + "x"));
   std::string longer = entry;
@@ -104,7 +104,7 @@ TEST_CASE("bytes after the entry are a miss, also under a right checksum") {
   CHECK_FALSE(DecodeEntry(kKey, Resealed(longer)));
 }
 
-TEST_CASE("lengths and counts beyond the end are a miss, also under a right checksum") {
+TEST_CASE("lengths and counts beyond the end are a miss, even with a right checksum") {
   const std::string entry = EncodeEntry(kKey, Sample());
   for (size_t at = kBodyStart; at < entry.size() - 32; ++at) {
     for (size_t width : {size_t{1}, size_t{4}, size_t{8}}) {

@@ -10,7 +10,7 @@ namespace {
 
 cccl_cache::Digest Key(int number) { return cccl_cache::Sha256(std::to_string(number)); }
 
-TEST_CASE("a departure is known with its cause and time until too many came after it") {
+TEST_CASE("an eviction is known with its cause and time until too many follow") {
   EvictionLog eviction_log(2);
   CHECK_FALSE(eviction_log.Find(Key(1)));
   const auto before = std::chrono::system_clock::now();
@@ -25,7 +25,7 @@ TEST_CASE("a departure is known with its cause and time until too many came afte
   CHECK(eviction_log.Find(Key(2)));
 }
 
-TEST_CASE("many evictions push out no corrupt entry") {
+TEST_CASE("many evictions do not displace corrupt entries") {
   EvictionLog eviction_log(2);
   eviction_log.Note(Key(0), EvictionCause::kCorrupt);
   for (int i = 1; i < 100; ++i) eviction_log.Note(Key(i), EvictionCause::kEvicted);
@@ -34,7 +34,7 @@ TEST_CASE("many evictions push out no corrupt entry") {
   CHECK(found->cause == EvictionCause::kCorrupt);
 }
 
-TEST_CASE("an entry that departs again counts from then on") {
+TEST_CASE("a second eviction of an entry replaces the first") {
   EvictionLog eviction_log(2);
   eviction_log.Note(Key(1), EvictionCause::kEvicted);
   eviction_log.Note(Key(1), EvictionCause::kEvicted);
@@ -85,7 +85,7 @@ TEST_CASE("notes of this run are not overwritten by those of an earlier one") {
   CHECK(after.Find(Key(1))->cause == EvictionCause::kCorrupt);
 }
 
-TEST_CASE("of bytes that are no serialised departures nothing is taken") {
+TEST_CASE("invalid serialised evictions are ignored") {
   EvictionLog before;
   before.Note(Key(1), EvictionCause::kEvicted);
   const std::string good = before.Serialize();

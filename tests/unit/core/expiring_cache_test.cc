@@ -57,7 +57,7 @@ TEST_CASE("a user's oldest failure makes room for the next one") {
   CHECK(memory.Find(Key(kAlice, 4)) == 4);
 }
 
-TEST_CASE("one user's many failures push out none of another's") {
+TEST_CASE("one user's many failures evict none of another's") {
   ExpiringCache<int> memory(std::chrono::seconds(60), kCapacity, Never);
   memory.Remember(Key(kBob, 0), kBob, 7, 0);
   for (int i = 0; i < 1000; ++i) memory.Remember(Key(kAlice, i), kAlice, i, kShare / 8);

@@ -302,7 +302,7 @@ TEST_CASE("for a received artifact without a remembered compile, the entry's sta
   CHECK(ExplainKey(bench, cccl_cache::Sha256("another"), kBob).verdict == Verdict::kUnknownKey);
 }
 
-TEST_CASE("the first digits of a key will do where the user knows no other key with them") {
+TEST_CASE("the first digits of a key suffice if the user has no other key with them") {
   testing::FakeAnswered answered;
   CoordinatorBench bench(SourceAsOutput, {.answered = &answered});
   const BuildAnswer built = bench.BuildOne("a", kAlice);
@@ -363,7 +363,7 @@ TEST_CASE("a question waits for a toolchain that is being identified") {
   CHECK(answer.get()->verdict == Verdict::kNeverSeen);
 }
 
-TEST_CASE("a question that still waits when the daemon ends is answered so") {
+TEST_CASE("a question that still waits when the daemon ends gets an error") {
   CoordinatorBench bench(SourceAsOutput);
   bench.toolchains.NeedLooks(1);
   std::optional<Result<Explanation>> answer;
