@@ -16,7 +16,7 @@ namespace {
 using Number = std::atomic<uint64_t>;
 
 constinit Number unmarked = 0;  ///< used if there is no page for the number
-constinit std::atomic<Number*> place{nullptr};
+constinit std::atomic<Number*> this_owner{nullptr};
 /// The last number in use by this process and by those whose memory it copied.
 constinit std::atomic<uint64_t> numbers{0};
 
@@ -31,14 +31,14 @@ Number* MapNumber() {
 }
 
 Number* Place() {
-  if (Number* known = place.load(std::memory_order_acquire)) return known;
+  if (Number* known = this_owner.load(std::memory_order_acquire)) return known;
   Number* made = MapNumber();
   if (made == nullptr) {
     made = &unmarked;
     pthread_atfork(nullptr, nullptr, [] { ++numbers; });
   }
   Number* known = nullptr;
-  if (place.compare_exchange_strong(known, made)) return made;
+  if (this_owner.compare_exchange_strong(known, made)) return made;
   if (made != &unmarked) munmap(made, sizeof(Number));
   return known;
 }
