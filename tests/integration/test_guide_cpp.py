@@ -22,8 +22,8 @@ def compiled(language, text, directory):
     source.write_text(text)
     library = pathlib.Path(PLACES.library)
     subprocess.run(
-        [compiler, standard, "-Wall", "-Werror", "-I", ROOT / "client/include", source, library, "-ldl",
-         f"-Wl,-rpath,{library.parent}", "-o", program], check=True)
+        [compiler, standard, "-Wall", "-Werror", f"-I{ROOT}/client/include", f"-I{ROOT}/client/graph/include", source,
+         library, "-ldl", f"-Wl,-rpath,{library.parent}", "-o", program], check=True)
     return program
 
 

@@ -64,6 +64,7 @@ LAYERS = {
         "daemon/remote/", "daemon/snapshot/", "daemon/store/", "daemon/system/", "daemon/toolchain/", *CORE,
     ),
     "client/include": (),
+    "client/graph": ("client/include/",),
     "client/src": (),
     "client/src/transport": (),
     "client/src/wire": ("client/src/transport/",),
