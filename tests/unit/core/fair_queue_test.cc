@@ -72,7 +72,7 @@ struct Line {
   FairQueue queue;
 };
 
-TEST_CASE("users take turns whatever the length of their lines") {
+TEST_CASE("users take turns whatever the length of their queues") {
   Line line;
   for (uint64_t item : {1, 2, 3}) CHECK(line.queue.Add(item, Account(7)).ok());
   CHECK(line.queue.Add(10, Account(8)).ok());
@@ -101,7 +101,7 @@ TEST_CASE("running and waiting items are listed for all accounts, or for one") {
   CHECK(one.queued == 2);  // a total
 }
 
-TEST_CASE("an item that two users wait for runs once, at the better place") {
+TEST_CASE("an item of two users runs once, at the better place") {
   Line line;
   for (uint64_t item : {1, 2, 3}) CHECK(line.queue.Add(item, Account(7)).ok());
   CHECK(line.queue.Add(3, Account(8)).ok());
@@ -110,7 +110,7 @@ TEST_CASE("an item that two users wait for runs once, at the better place") {
   CHECK(line.queue.waiting() == 0);
 }
 
-TEST_CASE("an account with nothing running is not held up for long by slots that others hold") {
+TEST_CASE("an account without a running item gets a slot soon although others hold all") {
   Recorder recorder;
   FairQueue queue({.slots = 1, .relief_slots = 1, .relief_after = std::chrono::milliseconds(1)},
                   [&](uint64_t item) { recorder.Run(item); });
@@ -135,7 +135,7 @@ TEST_CASE("a user's interactive items go first and warm-ups last, each in the or
   CHECK(line.recorder.Wait(7) == std::vector<uint64_t>{1000, 3, 6, 2, 5, 1, 4});
 }
 
-TEST_CASE("a user's interactive items are before that user's others alone") {
+TEST_CASE("a user's interactive items precede only that user's others") {
   Line line;
   for (uint64_t item : {1, 2}) CHECK(line.queue.Add(item, Account(7)).ok());
   for (uint64_t item : {10, 11}) CHECK(line.queue.Add(item, Account(8), kInteractive).ok());
@@ -152,7 +152,7 @@ TEST_CASE("a user with warm-ups alone has a turn when no other items wait") {
   CHECK(line.recorder.Wait(6) == std::vector<uint64_t>{1000, 11, 12, 1, 10, 2});
 }
 
-TEST_CASE("an item that better ones passed by often enough rises, one of its priority at a time") {
+TEST_CASE("an item overtaken often enough rises, one per priority at a time") {
   Line line(100, 100, 2);
   for (uint64_t item : {1, 2}) CHECK(line.queue.Add(item, Account(7), kWarmUp).ok());
   for (uint64_t item : {10, 11}) CHECK(line.queue.Add(item, Account(7)).ok());
@@ -164,7 +164,7 @@ TEST_CASE("an item that better ones passed by often enough rises, one of its pri
   CHECK(line.recorder.Wait(10) == std::vector<uint64_t>{1000, 20, 21, 10, 22, 1, 23, 11, 24, 2});
 }
 
-TEST_CASE("a user's turns may be rare: an interactive item is before the others all the same") {
+TEST_CASE("a user's turns may be rare: an interactive item still precedes the others") {
   Line line;
   for (uint64_t item : {1, 2}) CHECK(line.queue.Add(item, Account(7)).ok());
   for (uint64_t user = 20; user < 30; ++user) CHECK(line.queue.Add(user, Account(user)).ok());
@@ -206,7 +206,7 @@ TEST_CASE("an item has its own priority in each user's queue") {
   CHECK(line.recorder.Wait(5) == std::vector<uint64_t>{1000, 2, 1, 3, 10});
 }
 
-TEST_CASE("a warm-up has no relief slot while others wait for theirs") {
+TEST_CASE("a warm-up gets no relief slot while other items wait for one") {
   Recorder recorder;
   FairQueue queue({.slots = 1,
                    .relief_slots = 1,
@@ -243,7 +243,7 @@ TEST_CASE("an item wakes one slot") {
   CHECK(sleeps() - before < static_cast<long>(kItems) * 16);
 }
 
-TEST_CASE("root has a relief slot although other users hold all that they may have") {
+TEST_CASE("root has a relief slot although other users hold all of theirs") {
   Recorder recorder;
   FairQueue queue({.slots = 1, .relief_slots = 4, .relief_after = std::chrono::milliseconds(1)},
                   [&](uint64_t item) { recorder.Run(item); });
@@ -358,7 +358,7 @@ TEST_CASE("items in relief slots that wait for their requesters leave them too")
   CHECK(waiters.recorder.Wait(5).back() == 9);
 }
 
-TEST_CASE("an account that may park no more leaves the last free slot to others") {
+TEST_CASE("an account at its limit of parked items leaves the last free slot to others") {
   Waiters waiters(2);
   for (uint64_t item = 100; item < 106; ++item) CHECK(waiters.queue.Add(item, Account(7)).ok());
   CHECK(waiters.recorder.Wait(3).size() == 3);
@@ -378,7 +378,7 @@ TEST_CASE("containers have at most half of the parked items") {
   CHECK(waiters.recorder.Wait(6).size() == 6);
 }
 
-TEST_CASE("a parked item continues beside its slot's new items, which then start no more") {
+TEST_CASE("a parked item that continues keeps its slot from starting more") {
   Recorder recorder;
   std::atomic<FairQueue::Waits*> waits = nullptr;
   FairQueue queue({.slots = 1, .relief_slots = 0, .park_after = std::chrono::milliseconds(1)},
@@ -402,7 +402,7 @@ TEST_CASE("a parked item continues beside its slot's new items, which then start
   recorder.Release();
 }
 
-TEST_CASE("waits that are short each leave the slot once they are long in all") {
+TEST_CASE("short waits leave the slot once their sum is long") {
   std::atomic<bool> other_ran = false;
   std::atomic<bool> ran_beside = false;
   FairQueue queue({.slots = 1, .relief_slots = 0, .park_after = std::chrono::milliseconds(100)},
@@ -467,7 +467,7 @@ TEST_CASE("an item that waited long for its requester gives way to an account wi
   CHECK(holders.waited >= kLong);
 }
 
-TEST_CASE("items of users of the node give no way to containers") {
+TEST_CASE("items of users of the node do not give way to containers") {
   Holders holders(std::chrono::milliseconds(1));
   CHECK(holders.queue.Add(101, Account(1)).ok());
   CHECK(holders.recorder.Wait(1).size() == 1);
@@ -479,7 +479,7 @@ TEST_CASE("items of users of the node give no way to containers") {
   CHECK(holders.last == 102);
 }
 
-TEST_CASE("no more items of users of the node give way than other users of the node lack slots") {
+TEST_CASE("at most as many items of node users give way as other node users lack slots") {
   Holders holders(std::chrono::milliseconds(1), /*relief_slots=*/2);
   size_t running = 0;
   for (const auto& [item, account] :
@@ -551,7 +551,7 @@ TEST_CASE("a waiting item keeps its place when another user's queue is full") {
   CHECK(line.recorder.Wait(3) == std::vector<uint64_t>{1000, 1, 2});
 }
 
-TEST_CASE("a full queue refuses its user alone") {
+TEST_CASE("a full queue refuses only its user") {
   Line line(2, 3);
   CHECK(line.queue.Add(1, Account(7)).ok());
   CHECK(line.queue.Add(2, Account(7)).ok());

@@ -47,7 +47,8 @@ TEST_CASE("a name under an empty root is absent, without a question") {
   CHECK(caller.asked.empty());
 }
 
-TEST_CASE("names that are expected are asked together, contents where the digest is as expected") {
+TEST_CASE(
+    "expected names are asked for together, and contents only where the digest is as expected") {
   AnsweringCaller caller;
   std::vector<FileName> names;
   for (int i = 0; i < 500; ++i) names.push_back({1, std::to_string(i)});
@@ -68,7 +69,7 @@ TEST_CASE("names that are expected are asked together, contents where the digest
   CHECK(caller.batches == std::vector<size_t>{500, 250});
 }
 
-TEST_CASE("a digest that is only claimed agrees with none") {
+TEST_CASE("a claimed digest equals none") {
   AnsweringCaller caller;
   caller.files = {{"/p/include/a.h", "text"}};
   caller.claims = {{"/p/include/a.h", Sha256("secret")}};
@@ -79,7 +80,7 @@ TEST_CASE("a digest that is only claimed agrees with none") {
   CHECK(caller.asked == Asked{"/p/include/a.h", "/p/include/a.h contents"});
 }
 
-TEST_CASE("each content travels once") {
+TEST_CASE("each contents are sent once") {
   AnsweringCaller first(kAlice);
   first.files = {{"/p/include/a.h", "text"}};
   CHECK(first.exchange->Open(DirectoriesIn("/p"))->Read({1, "a.h"}).ok());
@@ -127,7 +128,7 @@ TEST_CASE("a file that the caller does not send is a separate error") {
   CHECK(caller.exchange->failed());
 }
 
-TEST_CASE("a caller that says nothing ends its own questions") {
+TEST_CASE("a silent caller ends its own questions") {
   AnsweringCaller caller;
   caller.silent = true;
   const auto files = caller.exchange->Open(DirectoriesIn("/p"));
@@ -169,7 +170,7 @@ TEST_CASE("each waiter gets an error when the caller is gone") {
   CHECK(asking.read.error().message == "left");
 }
 
-TEST_CASE("answers that can't be are refused") {
+TEST_CASE("impossible answers are refused") {
   const CallerAnswer file{FileKind::kFile, {1, 1}, 4};
   SECTION("one that was not asked for") {
     AnsweringCaller caller;

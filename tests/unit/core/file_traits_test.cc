@@ -32,7 +32,7 @@ struct Scene {
   }
 };
 
-TEST_CASE("all that a text shows is found in it") {
+TEST_CASE("all traits of a text are found") {
   const FileTraits traits = FileTraitsOf(
       "a.h", "__TIME__ __DATE__ __BASE_FILE__\nconst char* f = __PRETTY_FUNCTION__; LE__");
   CHECK(traits.time_token == "__TIME__");
@@ -55,7 +55,7 @@ TEST_CASE("the text of a file is read once, whatever its name, and again after a
   CHECK_FALSE(scene.Shows(kAlice, kPlain));
 }
 
-TEST_CASE("the same text under a name of CCCL's is another file") {
+TEST_CASE("the same text under one of CCCL's names has other traits") {
   Scene scene;
   constexpr std::string_view kLine =
       "#define _CCCL_BUILTIN_FILE() __FILE__\n";  // a line of CCCL's, in its own place

@@ -67,7 +67,7 @@ TEST_CASE("a waiter with on_miss finish stays when its caller leaves, and draini
   CHECK(table.WaitUntilIdle(std::chrono::milliseconds(0)));
 }
 
-TEST_CASE("of one user's abandoned waiters in a flight, one with on_miss finish stays") {
+TEST_CASE("of one user's abandoned waiters with on_miss finish in a flight, one stays") {
   FlightTable table;
   const auto join = [&table](uid_t uid) {
     auto waiter = std::make_unique<Build>();
@@ -87,7 +87,7 @@ TEST_CASE("of one user's abandoned waiters in a flight, one with on_miss finish 
   CHECK(table.WaitUntilIdle(std::chrono::milliseconds(0)));
 }
 
-TEST_CASE("a build set to end with its caller ends, whether the caller left before or after") {
+TEST_CASE("a build set to end with its caller ends even if the caller has left") {
   FlightTable table;
   for (const bool leaves_first : {true, false}) {
     auto waiter = std::make_unique<Build>();
@@ -100,7 +100,7 @@ TEST_CASE("a build set to end with its caller ends, whether the caller left befo
   }
 }
 
-TEST_CASE("all waiters are found at the end, parked ones too") {
+TEST_CASE("all waiters are found at the end, including parked ones") {
   FlightTable table;
   table.Join(NewWaiter(table), kKey, {});
   table.Park(NewWaiter(table));
@@ -114,7 +114,7 @@ TEST_CASE("no compile begins once all are cancelled") {
   CHECK_FALSE(table.Begin(joined.flight));
 }
 
-TEST_CASE("digits with which keys of several builds begin find none of them") {
+TEST_CASE("an ambiguous prefix of keys finds no build") {
   FlightTable table;
   Digest key = kKey;
   for (int i = 0; i < 2; ++i) {

@@ -154,7 +154,7 @@ TEST_CASE("a hit waits for no memory") {
   scene.compiler.Open();
 }
 
-TEST_CASE("a flight that landed between a look-up and the joining is a hit, and compiled no more") {
+TEST_CASE("a flight that landed between look-up and join is a hit, without another compile") {
   Scene scene;
   BuildPtr waiter = scene.Waits("a");
   scene.tier.Put(waiter->plan->key, testing::MakeArtifact("landed"));
@@ -163,7 +163,7 @@ TEST_CASE("a flight that landed between a look-up and the joining is a hit, and 
   CHECK(scene.compiler.started() == 0);
 }
 
-TEST_CASE("a full queue refuses new callers alone") {
+TEST_CASE("a full queue refuses only new callers") {
   Scene scene(SourceAsOutput, {.slots = 1, .per_uid = 1});
   scene.compiler.Shut();
   scene.Join("runs");
@@ -221,7 +221,7 @@ TEST_CASE("a flight ends with the last one that leaves it, not before") {
   CHECK(scene.answers.size() == 0);
 }
 
-TEST_CASE("a result that can't be shared is no answer to later waiters") {
+TEST_CASE("a result that can't be shared does not answer later waiters") {
   Scene scene;
   scene.compiler.Shut();
   scene.Join("f(__TIME__)");
@@ -271,7 +271,7 @@ TEST_CASE("a compile leaves its slot to others while the disk of its requester h
   CHECK(scene.Answer(1).outcome == Outcome::kBuilt);
 }
 
-TEST_CASE("a compile that waits for its requester is refused once others find no slot beside it") {
+TEST_CASE("a compile that waits for its requester is ended once others lack a slot") {
   Scene scene(
       [](const CompileJob& job, int call) {
         if (job.requester != kAlice.uid) return SourceAsOutput(job, call);
@@ -295,7 +295,7 @@ TEST_CASE("a compile that waits for its requester is refused once others find no
   CHECK(answers[1]->outcome == Outcome::kBuilt);
 }
 
-TEST_CASE("a result over one directory's files is no answer to the same user in another") {
+TEST_CASE("a result over one directory's files does not answer the same user in another") {
   Scene scene(AsksFor("/cccl-root-0/a.h"));
   scene.compiler.Shut();
   scene.Join("a");
@@ -311,7 +311,7 @@ TEST_CASE("a result over one directory's files is no answer to the same user in 
   CHECK(scene.compiler.started() == 1);
 }
 
-TEST_CASE("a caller that came while a compile ran that had files outside has joined it, not hit") {
+TEST_CASE("a caller that came during a compile with outside files has joined it, not hit") {
   Scene scene(AsksFor("/cccl-root-0/a.h"));
   scene.compiler.Shut();
   scene.Join("a");
@@ -350,7 +350,8 @@ TEST_CASE("a program over files that name paths is compiled for each directory")
   CHECK(scene.compiler.started() == 3);
 }
 
-TEST_CASE("where the toolchain changes during each compile, the last is answered and not kept") {
+TEST_CASE(
+    "if the toolchain changes during each compile, the last result is answered and not kept") {
   Scene scene;
   scene.toolchains.Replace(testing::MakeToolchain("another"));
   scene.Join("a");
@@ -365,7 +366,7 @@ TEST_CASE("where the toolchain changes during each compile, the last is answered
   CHECK(scene.tier.size() == 0);
 }
 
-TEST_CASE("a waiter that may find an answer now, because another flight landed, starts again") {
+TEST_CASE("a waiter for which another flight's landing may be an answer starts again") {
   Scene scene;
   BuildPtr waiter = scene.Waits("a");
   // When it was looked up, nothing was known.
@@ -379,8 +380,7 @@ TEST_CASE("a waiter that may find an answer now, because another flight landed, 
   CHECK(scene.compiler.started() == 0);
 }
 
-TEST_CASE(
-    "a build that landed meanwhile over the toolchain's headers alone is answered without a slot") {
+TEST_CASE("a build over the toolchain's headers that landed meanwhile is answered without a slot") {
   Scene scene;
   scene.compiler.Shut();
   scene.Join("runs");

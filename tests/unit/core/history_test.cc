@@ -37,7 +37,7 @@ bool Knows(const BuildHistory& history, uid_t uid, int number) {
   return history.Knows(uid, Numbered(number).key);
 }
 
-TEST_CASE("a user alone sees its builds, the newest first") {
+TEST_CASE("only the user sees its builds, the newest first") {
   BuildHistory history(1 << 20);
   history.Add(kAlice, Account(kAlice), Numbered(1));
   history.Add(kAlice, Account(kAlice), Numbered(2));
@@ -55,7 +55,7 @@ TEST_CASE("nothing is remembered for the overflow uid") {
   CHECK(history.Of(65534).empty());
 }
 
-TEST_CASE("a user with many builds pushes out its own oldest builds, not those of others") {
+TEST_CASE("a user with many builds evicts its own oldest builds, not those of others") {
   BuildHistory history(64 << 10);
   history.Add(kBob, Account(kBob), Numbered(0));
   for (int i = 1; i <= 1000; ++i) history.Add(kAlice, Account(kAlice), Numbered(i));
@@ -65,7 +65,7 @@ TEST_CASE("a user with many builds pushes out its own oldest builds, not those o
   CHECK_FALSE(Knows(history, kAlice, 1));
 }
 
-TEST_CASE("when many users have much, the largest user's oldest goes first") {
+TEST_CASE("when the history is full, the largest user's oldest build is dropped first") {
   BuildHistory history(64 << 10);
   const size_t one = FootprintOf(Numbered(100));
   history.Add(kBob, Account(kBob), Numbered(0));
@@ -77,7 +77,7 @@ TEST_CASE("when many users have much, the largest user's oldest goes first") {
   CHECK(Knows(history, kBob, 0));
 }
 
-TEST_CASE("many uids of one account push out their own builds, each seen by its uid alone") {
+TEST_CASE("many uids of one account evict each other's builds, and each sees only its own") {
   BuildHistory history(64 << 10);
   const size_t share = (64 << 10) / BuildHistory::kShares;
   for (uid_t uid = kBob; uid < kBob + BuildHistory::kShares - 1; ++uid) {
@@ -117,7 +117,7 @@ TEST_CASE("builds that read the same files share the memory of them") {
   CHECK(history.Of(kAlice)[0]->closure == history.Of(kAlice)[1]->closure);
 }
 
-TEST_CASE("files that are too many to be remembered are left out, the build is not") {
+TEST_CASE("too many files are left out of a remembered build") {
   BuildHistory history(64 << 10);
   PastBuild build = Numbered(1);
   build.closure = FilesOf(1000);
@@ -136,7 +136,7 @@ PastBuild MarkOfNvrtc(NvrtcProgram program, const PlanOptions& options = {}) {
   return MarkOf(*MakePlan(std::move(request), options));
 }
 
-TEST_CASE("a program is marked by its name, its texts' digests and lines, and never by contents") {
+TEST_CASE("a program is recorded by name, digests and line counts, never by contents") {
   const PastBuild build = MarkOfNvrtc({.source = "one\ntwo\n",
                                        .name = "/home/a/k.cu",
                                        .options = {"-arch=sm_90"},
@@ -153,7 +153,7 @@ TEST_CASE("a program is marked by its name, its texts' digests and lines, and ne
   CHECK_FALSE(build.path_dependent);
 }
 
-TEST_CASE("a build's mark has its identity, its compiler and its toolchain") {
+TEST_CASE("a build's record has its identity, its compiler and its toolchain") {
   const auto plan = MakePlan(MakeRequest("a"));
   const PastBuild build = MarkOf(*plan);
   CHECK(build.key == plan->key);
@@ -163,7 +163,7 @@ TEST_CASE("a build's mark has its identity, its compiler and its toolchain") {
   CHECK(MarkOf(*MakePlan(MakeRequest("a"), {.force_path_dependent = true})).path_dependent);
 }
 
-TEST_CASE("directories are marked by their meaning, separately from the options") {
+TEST_CASE("directories are recorded by their meaning, separately from the options") {
   const PastBuild build =
       MarkOfNvrtc({.source = "",
                    .name = "/home/a/k.cu",
@@ -177,7 +177,7 @@ TEST_CASE("directories are marked by their meaning, separately from the options"
   CHECK(build.directories[2] == SearchDirectory{"inc/", "outside", "/home/someone/inc"});
 }
 
-TEST_CASE("a directory of a client that does not say where it works lies nowhere") {
+TEST_CASE("a relative directory without a working directory is nowhere") {
   auto request = MakeRequest("");
   request->working_directory.clear();
   std::get<NvrtcProgram>(request->program).options = {"-Iinc"};
@@ -186,7 +186,7 @@ TEST_CASE("a directory of a client that does not say where it works lies nowhere
   CHECK(build.directories[1] == SearchDirectory{"inc/", "nowhere", ""});
 }
 
-TEST_CASE("a link is marked by its inputs and their types") {
+TEST_CASE("a link is recorded by its inputs and their types") {
   auto request = MakeRequest("");
   request->program =
       cccl_cache::LinkProgram{.inputs = {{cccl_cache::LinkInputType::kCubin, "a.cubin", "a"},
@@ -201,7 +201,7 @@ TEST_CASE("a link is marked by its inputs and their types") {
   CHECK(build.compiler == testing::MakeToolchain()->nvjitlink->id);
 }
 
-TEST_CASE("modules are marked by whether they are added lazily, and libdevice like an option") {
+TEST_CASE("modules are recorded with their laziness, and libdevice like an option") {
   auto request = MakeRequest("");
   request->program = cccl_cache::NvvmProgram{.modules = {{"a", "1", false}, {"b", "2", true}},
                                              .options = {"-arch=compute_90"},
@@ -216,7 +216,7 @@ TEST_CASE("modules are marked by whether they are added lazily, and libdevice li
   CHECK(build.compiler == testing::MakeToolchain()->nvvm->id);
 }
 
-TEST_CASE("a file has the name that the client gives it, whatever lies under no root its own") {
+TEST_CASE("a file has the client's name for it, or without a root its own") {
   const PastBuild build = MarkOfNvrtc({.source = "", .name = "/home/a/k.cu", .options = {"-Iinc"}});
   CHECK(ClientPath(build, {0, "x.h"}) == "/home/a/x.h");
   CHECK(ClientPath(build, {1, "deep/x.h"}) == "inc/deep/x.h");

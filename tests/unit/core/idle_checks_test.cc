@@ -55,7 +55,7 @@ TEST_CASE("an idle job waits until a slot is free") {
   CHECK(was_busy == 1);
 }
 
-TEST_CASE("a job in a caller's way is stopped, and runs again once there is room") {
+TEST_CASE("a job that delays a caller is stopped, and runs again once there is room") {
   std::atomic<size_t> busy{0};
   std::promise<void> started;
   std::promise<void> done;
@@ -136,7 +136,7 @@ TEST_CASE("idle jobs of containers take at most half of the places") {
   CHECK(line.Finish(2).size() == 8 + 1);
 }
 
-TEST_CASE("the end of the daemon stops the job that runs and drops those that wait") {
+TEST_CASE("the end of the daemon stops the running job and drops the waiting ones") {
   std::promise<void> started;
   std::atomic<int> ran{0};
   {
@@ -161,7 +161,7 @@ bool WaitFor(const std::function<bool()>& condition) {
   return true;
 }
 
-TEST_CASE("a hit that its compiler makes again is kept") {
+TEST_CASE("a hit that a new compile confirms is kept") {
   std::vector<bool> in_background;
   CoordinatorBench bench(
       [&](const CompileJob& job, int call) {
@@ -183,7 +183,7 @@ TEST_CASE("a hit that its compiler makes again is kept") {
   CHECK(bench.disk.size() == 1);
 }
 
-TEST_CASE("a hit that its compiler makes otherwise is dropped and reported with both digests") {
+TEST_CASE("a hit that a new compile refutes is dropped and reported with both digests") {
   CoordinatorBench bench(
       [](const CompileJob&, int call) -> Result<CompileOutput> {
         if (call == 3) return Fail("no longer");
@@ -200,7 +200,7 @@ TEST_CASE("a hit that its compiler makes otherwise is dropped and reported with 
   CHECK(bench.reported.find(cccl_cache::Sha256("2").Hex()) != std::string::npos);
 }
 
-TEST_CASE("a hit is checked without precompiled headers, though there are some") {
+TEST_CASE("a hit is checked without precompiled headers even if there are some") {
   std::vector<bool> precompiled;
   CoordinatorBench bench(
       [&](const CompileJob& job, int call) -> Result<CompileOutput> {
@@ -297,13 +297,13 @@ struct LtoIrScene {
                          {.shadow_check_every = 1}};
 };
 
-TEST_CASE("LTO-IR of a preamble is kept if it links to the PTX of the whole program's") {
+TEST_CASE("LTO-IR of a preamble is kept if it links to the same PTX as the whole program's") {
   LtoIrScene scene;
   scene.Check();
   CHECK(scene.bench.Count(Counter::kShadowMismatches) == 0);
 }
 
-TEST_CASE("LTO-IR of a preamble says nothing if its link was ended") {
+TEST_CASE("LTO-IR of a preamble is not judged by a link that was ended") {
   LtoIrScene scene;
   scene.of_spared = Error{ErrorCode::kTimedOut, "above the limit"};
   scene.Check();

@@ -46,7 +46,7 @@ TEST_CASE(
   CHECK(scene.Has(kAnn, 100));
 }
 
-TEST_CASE("more than a user may ever hold is refused at once, with both figures") {
+TEST_CASE("a request above a user's limit is refused at once, with both figures") {
   Scene scene;
   const auto taken = scene.memory->Take(kAnn, 101);
   REQUIRE(!taken.ok());
@@ -55,7 +55,7 @@ TEST_CASE("more than a user may ever hold is refused at once, with both figures"
              Catch::Matchers::Contains("101") && Catch::Matchers::Contains("100"));
 }
 
-TEST_CASE("no account holds more than it leaves free, and a sixteenth is kept for root") {
+TEST_CASE("no account holds more than it leaves free, and a sixteenth is reserved for root") {
   Scene scene;
   const auto ann = *scene.memory->Take(kAnn, 100, kNow);
   const auto bob = *scene.memory->Take(kBob, 40, kNow);

@@ -85,7 +85,7 @@ TEST_CASE("the first caller gets the lease, and all others get its publication")
   CHECK(scene.table.gauges().waiting == 0);
 }
 
-TEST_CASE("a holder that holds on for too long while others wait loses the lease, alive or not") {
+TEST_CASE("a holder that keeps others waiting too long loses the lease, alive or not") {
   Scene scene;
   Caller holder(scene, "a");
   Caller next(scene, "a");
@@ -117,7 +117,7 @@ TEST_CASE("no waiter: a lease has no time limit until a waiter comes") {
   CHECK(next.told == "lease ");
 }
 
-TEST_CASE("a sign of life during a publication is no end of it") {
+TEST_CASE("a heartbeat during a publication does not end it") {
   Scene scene;
   Caller holder(scene, "a");
   Caller next(scene, "a");
@@ -129,7 +129,7 @@ TEST_CASE("a sign of life during a publication is no end of it") {
   CHECK(next.told == "found bytes ");
 }
 
-TEST_CASE("a lease is listed with its waiters, for each uid as if it were alone") {
+TEST_CASE("a lease is listed with its waiters, for each uid without those of others") {
   Scene scene;
   const auto enter = [&scene](uid_t uid) {
     scene.table.Enter(scene.table.NewSeat(), Sha256("a"), {.uid = uid, .name_space = "n"},
@@ -159,7 +159,7 @@ TEST_CASE("a lease is listed with its waiters, for each uid as if it were alone"
   CHECK(more == 0);
 }
 
-TEST_CASE("keys do not wait for each other") {
+TEST_CASE("different keys do not wait for each other") {
   Scene scene;
   Caller a(scene, "a");
   Caller b(scene, "b");
@@ -167,7 +167,7 @@ TEST_CASE("keys do not wait for each other") {
   CHECK(b.told == "lease ");
 }
 
-TEST_CASE("a holder that leaves hands the lease to the next one, in the order of coming") {
+TEST_CASE("a holder that leaves hands the lease to the next one, in order of arrival") {
   Scene scene;
   Caller first(scene, "a");
   Caller second(scene, "a");
@@ -193,7 +193,7 @@ TEST_CASE("each lease has a greater number than every lease before") {
   CHECK(second.fence == 9);
 }
 
-TEST_CASE("a holder that says nothing for too long loses the lease to the next one") {
+TEST_CASE("a silent holder loses the lease to the next one") {
   Scene scene;
   Caller silent(scene, "a");
   Caller next(scene, "a");
@@ -259,7 +259,7 @@ TEST_CASE("a holder's failure releases all accepting waiters at once, and nothin
   CHECK(Caller(scene, "a").told == "lease ");
 }
 
-TEST_CASE("a waiter that does not know of releases gets the lease that another failed with") {
+TEST_CASE("a waiter that does not accept releases gets the lease after a failure") {
   Scene scene;
   Caller holder(scene, "a");
   Caller knows(scene, "a", {.accepts_release = true});
@@ -284,7 +284,7 @@ TEST_CASE("only the holder can fail, and not while it publishes") {
   CHECK(waits.told == "found bytes ");
 }
 
-TEST_CASE("a holder that is postponed may be silent, for as long as it said it would wait") {
+TEST_CASE("a postponed holder may be silent for its own waiting time") {
   Scene scene;
   Caller holder(scene, "a", {.until = scene.now + 2 * kPatience});
   scene.table.Postpone(holder.waiter);
@@ -310,7 +310,7 @@ TEST_CASE("a holder that is postponed may be silent, for as long as it said it w
   }
 }
 
-TEST_CASE("a holder that is postponed keeps others waiting no longer than any other holder") {
+TEST_CASE("a postponed holder delays others no longer than any other holder") {
   Scene scene;
   Caller holder(scene, "a");
   scene.table.Postpone(holder.waiter);
@@ -368,7 +368,7 @@ TEST_CASE("a lease is not lost while it is being published") {
   CHECK(waits.told == "found bytes ");
 }
 
-TEST_CASE("each waits as long as it said, and no longer") {
+TEST_CASE("each caller waits for its own timeout, and no longer") {
   Scene scene;
   Caller holder(scene, "a");
   Caller hurried(scene, "a", {scene.now + milliseconds(10)});
@@ -386,7 +386,7 @@ TEST_CASE("each waits as long as it said, and no longer") {
   CHECK(patient.told == "found bytes ");
 }
 
-TEST_CASE("a new holder is not bound by how long it wanted to wait") {
+TEST_CASE("a new holder is not bound by its earlier timeout") {
   Scene scene;
   Caller first(scene, "a");
   Caller second(scene, "a", {scene.now + milliseconds(10)});
@@ -424,7 +424,7 @@ TEST_CASE("a thousand callers wait, and each is answered once") {
   }
 }
 
-TEST_CASE("it says when it has something to do, and when that is earlier than it said") {
+TEST_CASE("the table reports its next timeout, and an earlier one") {
   Scene scene;
   CHECK_FALSE(scene.table.Pass());
   Caller holder(scene, "a");
@@ -540,7 +540,7 @@ TEST_CASE("timeouts that are due one after another are reported in order") {
   CHECK(IsTold<LeaseLost>(std::move(third)));
 }
 
-TEST_CASE("a wake-up of a clock that is awake is not forgotten") {
+TEST_CASE("a wake-up during a clock's work is not lost") {
   std::atomic<LeaseClock*> clock = nullptr;
   std::atomic<int> rounds = 0;
   std::promise<void> looked_again;

@@ -57,7 +57,7 @@ TEST_CASE("a manifest is decoded once, and again when it has changed") {
   CHECK(table.Find(kFingerprint)->closures.empty());
 }
 
-TEST_CASE("of many changes at one time none is lost") {
+TEST_CASE("of many concurrent changes none is lost") {
   MapTier memory(TierName::kMemory);
   ManifestTable table({&memory});
   std::vector<std::jthread> threads;
@@ -72,7 +72,7 @@ TEST_CASE("of many changes at one time none is lost") {
   CHECK(table.Find(kFingerprint)->closures.size() == Manifest::kMaxClosures);
 }
 
-TEST_CASE("an addition is prepared without the lock of others, and loses nothing that they add") {
+TEST_CASE("an addition is prepared without blocking others, and loses none of theirs") {
   MapTier memory(TierName::kMemory);
   ManifestTable table({&memory});
   Digest same_lock = kFingerprint;
@@ -152,7 +152,7 @@ TEST_CASE("an entry without a manifest counts as missing") {
   CHECK(*table.Find(kFingerprint) == Manifest{});
 }
 
-TEST_CASE("a manifest is worth as much as the most expensive artifact that it leads to") {
+TEST_CASE("a manifest has the value of its most expensive artifact") {
   MapTier memory(TierName::kMemory);
   ManifestTable table({&memory});
   const auto worth = [&] { return memory.Get(ManifestKey(kFingerprint))->compile_time; };

@@ -80,7 +80,7 @@ size_t CountOf(const Manifest& manifest, uid_t uid) {
   return std::ranges::count(manifest.closures, std::optional(uid), &KnownClosure::owner);
 }
 
-TEST_CASE("a user with many uids pushes out its own closures and no other user's") {
+TEST_CASE("a user with many uids evicts its own closures and no other user's") {
   Manifest manifest;
   AddMany(manifest, 4002, 1);
   for (uid_t uid = 100'000; uid < 100'100; ++uid) AddMany(manifest, uid, 1);
@@ -88,7 +88,7 @@ TEST_CASE("a user with many uids pushes out its own closures and no other user's
   CHECK(manifest.closures.size() == 1 + Manifest::kMaxClosuresOfAccount);
 }
 
-TEST_CASE("containers push out each other's closures, not those of users of the node") {
+TEST_CASE("containers evict each other's closures, not those of users of the node") {
   Manifest manifest;
   const uid_t other = kFirstContainerUser + 15;
   AddMany(manifest, other, 1);
@@ -104,7 +104,7 @@ TEST_CASE("containers push out each other's closures, not those of users of the 
   CHECK(CountOf(manifest, other) == 1);
 }
 
-TEST_CASE("where there are too many, the oldest of the account that has most goes") {
+TEST_CASE("among too many closures, the oldest of the largest account is evicted") {
   Manifest manifest;
   AddMany(manifest, 5, 1);
   AddMany(manifest, 6, 8);
@@ -130,7 +130,7 @@ TEST_CASE("the number of a container's user is neither written nor read") {
   CHECK(EncodeManifest(manifest) == without);
 }
 
-TEST_CASE("a manifest says more than another if it has a closure more, whatever the order") {
+TEST_CASE("a manifest with an additional closure has more than another, in any order") {
   Manifest before = Example();
   for (KnownClosure& known : before.closures) known.key = KeyOf({}, known.closure);
   Manifest now = before;
@@ -144,7 +144,7 @@ TEST_CASE("a manifest says more than another if it has a closure more, whatever 
   CHECK(now.SaysMoreThan(before));
 }
 
-TEST_CASE("the latest entry learnt of a closure counts") {
+TEST_CASE("the latest entry of a closure counts") {
   Manifest manifest;
   manifest.Add(OneFile("a"));
   KnownClosure shows = OneFile("a");
@@ -201,7 +201,7 @@ TEST_CASE("a closure of the toolchain's headers is true where these are the same
   CHECK(manifest.FindTrueWith(toolchain) == &manifest.closures[1]);
 }
 
-TEST_CASE("only closures of the toolchain's headers alone are the toolchain's") {
+TEST_CASE("only closures with no other files than the toolchain's headers are the toolchain's") {
   const auto decodes = [](uint32_t root, FileKind kind) {
     Manifest manifest;
     manifest.Add({.closure = {{ClosureEntry{{root, "0/cub"}, kind, cccl_cache::Sha256("x"), 0}}}});
@@ -266,7 +266,7 @@ TEST_CASE("the oldest closures are dropped when all together are too large") {
   CHECK_FALSE(DecodeManifest(EncodeManifest(manifest)));
 }
 
-TEST_CASE("long closures of one user push out that user's, not the short ones of another") {
+TEST_CASE("long closures of one user evict that user's, not short ones of another") {
   Manifest manifest;
   manifest.Add({OneFile("short").closure, false, 1000});
   for (const char first : {'a', 'b', 'c'}) {

@@ -15,7 +15,7 @@ NameParts Of(std::initializer_list<std::string_view> identifiers) {
   return parts;
 }
 
-TEST_CASE("a name is laid out of the fewest parts that do") {
+TEST_CASE("a name is composed of as few parts as possible") {
   CHECK(Of({"__FI", "LE__"}).NeededFor("__FILE__").parts == 2);
   CHECK(Of({"__", "FILE", "_"}).NeededFor("__FILE__").parts == 3);
   CHECK(Of({"_", "F", "I", "L", "E"}).NeededFor("__FILE__").parts == 8);
@@ -23,7 +23,7 @@ TEST_CASE("a name is laid out of the fewest parts that do") {
   CHECK(Of({"__builtin", "_FI", "LE"}).NeededFor("__builtin_FILE").parts == 3);
 }
 
-TEST_CASE("a name that lacks a part can't be laid out, whatever else is there") {
+TEST_CASE("a name that lacks a part can't be composed") {
   CHECK(Of({"__FI", "E__"}).NeededFor("__FILE__").parts == NameParts::kImpossible);
   CHECK(Of({"__FILE__"}).NeededFor("__FILE__").parts == NameParts::kImpossible);
   CHECK(Of({"__FILE_", "x_"}).NeededFor("__FILE__").parts == NameParts::kImpossible);
@@ -47,7 +47,7 @@ TEST_CASE("parts of several texts add up") {
 
 }  // namespace
 
-TEST_CASE("a name of parts holds one without which none can be laid out") {
+TEST_CASE("a composable name has a part without which none can be composed") {
   for (const std::string_view name : shown_names::kAll) {
     for (size_t first = 1; first < name.size(); ++first) {
       for (size_t second = first + 1; second <= name.size(); ++second) {
@@ -65,7 +65,7 @@ TEST_CASE("a name of parts holds one without which none can be laid out") {
   }
 }
 
-TEST_CASE("words of ordinary programs are not among the parts without which no name is laid out") {
+TEST_CASE("words of ordinary programs are not among the needed parts") {
   for (const char* word : {"__global__", "__shared__", "static_cast", "uint32_t", "output", "type",
                            "cub", "as", "file", "FILE", "location"}) {
     INFO(word);

@@ -64,7 +64,7 @@ TEST_CASE("an assertion that another macro can turn into a literal counts as a n
   }
 }
 
-TEST_CASE("arguments that continue in another text make an assertion there a number") {
+TEST_CASE("an assertion whose arguments continue in another text counts as a number") {
   PathUses uses = In("void f() { assert(1); }");
   CHECK_FALSE(uses.ShowMoreThanText());
   uses |= In("int n = X(\n#include \"asserts.h\"\n);");
@@ -84,7 +84,7 @@ TEST_CASE("a name of a path counts in code and in a pragma's literal, and not in
   }
 }
 
-TEST_CASE("CCCL's lines that name a path show as text in files that stand where CCCL's do") {
+TEST_CASE("CCCL's lines that name a path show as text in files at CCCL's places") {
   for (const std::string_view line : kCcclLines) {
     INFO(line);
     CHECK(ShowsTextAlone(InCccl(line)));
@@ -108,7 +108,7 @@ TEST_CASE("a file is CCCL's by the first directory of its name and by CCCL's mac
   CHECK_FALSE(IsOfCccl("cuda/mine.h", "int n = sizeof(X(assert(1)));"));
 }
 
-TEST_CASE("parts of names count in code alone, and in literals that may be a pragma's") {
+TEST_CASE("parts of names count only in code, and in literals that may be a pragma's") {
   const auto has = [](std::string_view text, std::string_view part) {
     NameParts parts;
     parts.Add(part);
@@ -121,7 +121,7 @@ TEST_CASE("parts of names count in code alone, and in literals that may be a pra
   CHECK_FALSE(has("asm(\"arrive.b64 _, [%0];\");", "_"));
 }
 
-TEST_CASE("a delimiter that no compiler takes begins no raw literal") {
+TEST_CASE("an invalid delimiter begins no raw literal") {
   const auto with = [](const std::string& delimiter) {
     return In("auto s = R\"" + delimiter + "()" + delimiter + "\";");
   };

@@ -31,7 +31,7 @@ TEST_CASE("a wanted preamble is parsed in the background and found") {
   CHECK(scene.parsed == 2);
 }
 
-TEST_CASE("a preamble is asked whether it is usable without the pool's lock") {
+TEST_CASE("the check whether a preamble is usable holds no lock of the pool") {
   Scene scene;
   scene.Want("a");
   REQUIRE(scene.WaitForParsed(1));
@@ -62,7 +62,7 @@ TEST_CASE("a preamble that was missed once is not parsed") {
   CHECK(scene.Find("once") != nullptr);
 }
 
-TEST_CASE("users take turns in having their preambles parsed") {
+TEST_CASE("users take turns with the parsing of preambles") {
   Scene scene;
   REQUIRE(scene.Shut());
   for (const char* key : {"a", "b", "c"}) scene.Want(key, "200", 1000);
@@ -86,7 +86,7 @@ TEST_CASE("a miss waits for a preamble that is being parsed") {
   CHECK(found.get() != nullptr);
 }
 
-TEST_CASE("a miss waits for no preamble where a compile of the whole is faster, or is all it can") {
+TEST_CASE("a miss does not wait for a preamble if a full compile is faster, or the only way") {
   Scene scene;
   const auto shortest = GENERATE(std::chrono::hours(0), kLong);
   REQUIRE(scene.Shut(shortest));
@@ -118,7 +118,7 @@ TEST_CASE("the user with most preambles loses one for another user's") {
   for (const char* key : {"b", "c", "d"}) CHECK(scene.Find(key) != nullptr);
 }
 
-TEST_CASE("the files that a preamble remembers count as its bytes") {
+TEST_CASE("the recorded files of a preamble count as its bytes") {
   const std::string name = "/" + std::string(600, 'x');
   Scene scene({.bytes = 1000});
   scene.asks = {name};
@@ -131,7 +131,7 @@ TEST_CASE("the files that a preamble remembers count as its bytes") {
   CHECK(scene.Find("b") != nullptr);
 }
 
-TEST_CASE("a preamble that remembers too much about files is not kept") {
+TEST_CASE("a preamble with too large a record of files is not kept") {
   Scene scene({.record_bytes = 500});
   scene.asks = {"/" + std::string(600, 'x')};
   scene.Want("a");
@@ -154,7 +154,7 @@ TEST_CASE("a preamble over a file that shows the program's name, or functions', 
   CHECK(scene.Find("a") == nullptr);
 }
 
-TEST_CASE("the preambles unused for longest go when there are too many bytes") {
+TEST_CASE("the least recently used preambles are dropped when there are too many bytes") {
   Scene scene({.bytes = 250});
   scene.Want("a");
   REQUIRE(scene.WaitForParsed(1));
@@ -168,7 +168,7 @@ TEST_CASE("the preambles unused for longest go when there are too many bytes") {
   CHECK(scene.Find("c") != nullptr);
 }
 
-TEST_CASE("the preambles unused for longest go when there are too many") {
+TEST_CASE("the least recently used preambles are dropped when there are too many") {
   Scene scene({.preambles = 1});
   scene.Want("a");
   REQUIRE(scene.WaitForParsed(1));
@@ -240,7 +240,7 @@ TEST_CASE("a preamble that a build failed with is not tried again soon") {
   }
 }
 
-TEST_CASE("without memory for them no preamble is parsed") {
+TEST_CASE("without memory for preambles none is parsed") {
   Scene scene({.bytes = 0});
   scene.Want("a");
   scene.Want("a");

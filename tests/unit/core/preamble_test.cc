@@ -36,7 +36,7 @@ std::optional<Preamble> PreambleFor(std::shared_ptr<cccl_cache::BuildRequest> re
   return PreambleOf(*plan);
 }
 
-TEST_CASE("programs that differ behind their includes share a preamble") {
+TEST_CASE("programs that differ after their includes share a preamble") {
   const auto one = MakeRequest(kBegin + "int one;\n");
   const auto other = MakeRequest(kBegin + "int other;\n");
   ProgramOf(*other).name = "another.cu";
@@ -64,7 +64,7 @@ TEST_CASE("a preamble's key covers the compiler's whole input, and the user") {
   CHECK(same != PreambleFor(MakeRequest(kBegin + "int x;\n"), 1001)->key);
 }
 
-TEST_CASE("programs in other directories share a preamble, and have one of their own each") {
+TEST_CASE("programs in other directories may share a preamble, or have separate ones") {
   const auto request_in = [](const char* name, const char* option) {
     auto request = MakeRequest(kBegin + "int x;\n");
     ProgramOf(*request).name = name;
@@ -150,7 +150,7 @@ TEST_CASE("a build of OptiX-IR or with debug information has no preamble, howeve
   }
 }
 
-TEST_CASE("a request that names the program's name has no preamble") {
+TEST_CASE("a request that uses the program's name has no preamble") {
   const auto request = MakeRequest(kBegin + "int x;\n");
   SECTION("in the preamble") {
     ProgramOf(*request).source = "#include <a>\n#define X __BASE_FILE__\nint x;\n";
@@ -224,7 +224,7 @@ TEST_CASE("a job that parses a preamble takes the memory of all its texts") {
   CHECK(bytes_with([&](auto& request) { ProgramOf(request).source += much; }) == least);
 }
 
-TEST_CASE("the job that parses a preamble is the build's own, as far as the preamble goes") {
+TEST_CASE("the job that parses a preamble equals the build's, up to the preamble's end") {
   const auto request = MakeRequest(kBegin + "int x;\n");
   ProgramOf(*request).headers = {{"a", "text"}};
   ProgramOf(*request).name_expressions = {"x"};
@@ -247,7 +247,7 @@ TEST_CASE("the job that parses a preamble is the build's own, as far as the prea
   CHECK(job.visible_working_directory == plan->job.visible_working_directory);
 }
 
-TEST_CASE("a preamble that asked for the program itself is noticed") {
+TEST_CASE("a preamble that looks up the program's own name is noticed") {
   CompileJob job;
   job.program_name = "/cccl-root-0/kernel.cu";
   Closure closure;

@@ -86,7 +86,7 @@ TEST_CASE("a user's waiters for one compile are one failure, and each user has o
   CHECK(failures.Take(User(9)).size() == 2);
 }
 
-TEST_CASE("a build that did not fail, or is only remembered, is no failure") {
+TEST_CASE("a success or a remembered failure is not listed") {
   RecentFailures failures;
   BuildAnswer answer = DoesNotCompile("error");
   answer.remembered = true;
@@ -115,7 +115,7 @@ TEST_CASE("the overflow uid sees no failures") {
   CHECK(taken[0].text.empty());
 }
 
-TEST_CASE("many failures of one user leave those of another") {
+TEST_CASE("many failures of one user do not displace those of another") {
   RecentFailures failures;
   Add(failures, 8, DoesNotCompile("error: first"));
   for (int i = 0; i < 100; ++i) {

@@ -39,7 +39,7 @@ TEST_CASE("a name is absent if its root is absent or invalid") {
 const Peer kAlice{1000, 1000, {}, 1};
 const Error kClosed{ErrorCode::kFilesNeeded, "closed"};
 
-TEST_CASE("files that the daemon may open are read there, the rest is asked for") {
+TEST_CASE("files that the daemon may open are read by it, and the others are asked for") {
   FakeFileAccess access;
   access.disk->Write("/p/src/open.h", "the daemon's");
   access.disk->Refuse("/p/include/closed.h", kClosed);
@@ -61,7 +61,7 @@ TEST_CASE("without a caller's files the error stays") {
   CHECK(files->Read({1, "closed.h"}).error().code == ErrorCode::kFilesNeeded);
 }
 
-TEST_CASE("a file that is given to no user is not asked for either") {
+TEST_CASE("a file that is refused to all users is not asked for either") {
   FakeFileAccess access;
   access.disk->Refuse("/p/include/fifo", {ErrorCode::kDenied, "a FIFO"});
   AnsweringCaller caller;
@@ -70,7 +70,7 @@ TEST_CASE("a file that is given to no user is not asked for either") {
   CHECK(caller.asked.empty());
 }
 
-TEST_CASE("of the names that are expected only those are asked for that the daemon can't tell") {
+TEST_CASE("of the expected names only those that the daemon can't open are asked for") {
   FakeFileAccess access;
   access.disk->Write("/p/src/open.h", "open");
   access.disk->Refuse("/p/include/1", kClosed);

@@ -62,7 +62,7 @@ TEST_CASE("an answer is recorded before the callback") {
   CHECK(scene.answered.Of(kAlice.uid).front().key == Scene::Hit().key);
 }
 
-TEST_CASE("an answer to a user that left before is not noted") {
+TEST_CASE("an answer to a user that left is not recorded") {
   Scene scene;
   BuildPtr waiter = scene.Waits();
   scene.table.Leave(waiter->ticket);
@@ -71,7 +71,7 @@ TEST_CASE("an answer to a user that left before is not noted") {
   CHECK(scene.answered.Of(kAlice.uid).empty());
 }
 
-TEST_CASE("the caller and the log have one number for a request, and each request its own") {
+TEST_CASE("the caller and the log have the same number for a request, and each request another") {
   Scene scene;
   scene.responder.AnswerHit(scene.Waits(), Scene::Hit(), {});
   const std::optional<uint64_t> first = scene.told;
@@ -127,7 +127,7 @@ TEST_CASE("an answer names the build and the toolchain") {
   CHECK(answer.reason.empty());
 }
 
-TEST_CASE("a program that does not compile is an answer with the compiler's own word for it") {
+TEST_CASE("a compile failure is an answer with the compiler's result code") {
   const BuildAnswerScene scene;
   const BuildAnswer answer = AnswerOf(*scene.waiter.plan, testing::Fail("an error"));
   CHECK(answer.outcome == Outcome::kFailed);
@@ -136,7 +136,7 @@ TEST_CASE("a program that does not compile is an answer with the compiler's own 
   CHECK(answer.log == "an error");
 }
 
-TEST_CASE("one waiter has built it, the others have joined") {
+TEST_CASE("one waiter of a compile counts as built, the others as joined") {
   BuildAnswerScene scene;
   CHECK(scene.Answer().outcome == Outcome::kBuilt);
   CHECK(scene.Answer().compile_time == microseconds(7000));
@@ -145,13 +145,13 @@ TEST_CASE("one waiter has built it, the others have joined") {
   CHECK(scene.Answer().outcome == Outcome::kJoined);
 }
 
-TEST_CASE("a caller that joined a compile that ran has not waited for a slot") {
+TEST_CASE("a caller that joined a running compile has no queue time") {
   BuildAnswerScene scene;
   scene.waiter.joined = scene.flight_result.started + microseconds(1);
   CHECK(scene.Answer().queue_time == microseconds(0));
 }
 
-TEST_CASE("a result that can't be kept says why, also to the callers that joined") {
+TEST_CASE("a result that can't be kept has the reason, for joined callers too") {
   BuildAnswerScene scene;
   scene.waiter.leads = GENERATE(true, false);
   SECTION("for the compile's findings") {
@@ -176,7 +176,7 @@ TEST_CASE("a failed compile is a failure for every caller, whether it could be k
   CHECK_FALSE(scene.Answer().closed);
 }
 
-TEST_CASE("a result that is made of files is known by these, and is not closed") {
+TEST_CASE("a result over files has their closure, and is not closed") {
   BuildAnswerScene scene;
   CHECK(scene.Answer().key == scene.waiter.plan->key);
   CHECK(scene.Answer().closed);

@@ -66,7 +66,7 @@ TEST_CASE("the toolchain's directories come last where they are asked for") {
   CHECK(roots[3].fingerprint.toolchain_directory == "0/cccl");
 }
 
-TEST_CASE("a relative name is meant from the working directory, and leads nowhere without one") {
+TEST_CASE("a relative name is below the working directory, and nowhere without one") {
   Scene scene;
   scene.working_directory() = "/home/someone/";
   CHECK(scene.Include("inc/").mount.target == "/home/someone/inc");
@@ -77,7 +77,7 @@ TEST_CASE("a relative name is meant from the working directory, and leads nowher
   CHECK(scene.Roots({})[0].mount.target.empty());
 }
 
-TEST_CASE("of a toolchain's directories the deepest that a name lies in is meant") {
+TEST_CASE("a name is below the deepest of a toolchain's directories that contain it") {
   Scene scene;
   CHECK(scene.Include("/usr/local/cuda/include//").fingerprint.toolchain_directory == "0");
   CHECK(scene.Include("/opt/cuda/include/cccl/cub").fingerprint.toolchain_directory ==
@@ -88,7 +88,8 @@ TEST_CASE("of a toolchain's directories the deepest that a name lies in is meant
   CHECK(alias.mount.trusted);
 }
 
-TEST_CASE("a name that only begins like a toolchain's directory, or leaves it, is not trusted") {
+TEST_CASE(
+    "a name with only the prefix of a toolchain's directory, or that leaves it, is not trusted") {
   Scene scene;
   for (const char* path : {"/opt/cuda/include2", "/opt/cuda", "/opt/cuda/include/../../../home",
                            "/opt/cuda/include/..", "opt/cuda/include"}) {
@@ -100,7 +101,7 @@ TEST_CASE("a name that only begins like a toolchain's directory, or leaves it, i
   CHECK_FALSE(scene.Include("/opt/cuda/include", {.elsewhere = true}).mount.trusted);
 }
 
-TEST_CASE("where paths show, the compiler is given them as the client spells them") {
+TEST_CASE("if paths show, the compiler gets them as the client spells them") {
   Scene scene;
   scene.working_directory() = "/home/someone";
   const Root root = scene.Include("inc", {.path_dependent = true});
@@ -179,7 +180,7 @@ TEST_CASE("a name in a string of PTX differs from one in its text") {
   CHECK_FALSE(text.InStrings(Of(ArtifactKind::kCubin, "47, 97 /a")));
 }
 
-TEST_CASE("LTO-IR and OptiX-IR hold names always, so that a text in them shows nothing") {
+TEST_CASE("a name in LTO-IR or OptiX-IR does not count, since they always hold names") {
   const ShownText text("/a");
   CHECK_FALSE(text.In(Of(ArtifactKind::kLtoIr, "/a")));
   CHECK_FALSE(text.In(Of(ArtifactKind::kOptixIr, "/a")));

@@ -68,7 +68,7 @@ TEST_CASE("a recalled build has its recorded answers, with the sent contents") {
   CHECK(FirstUntrue(Answered(), files, ClosureOf::kRequester) == Answered().entries.size());
 }
 
-TEST_CASE("the same inodes are the same again, and others are others") {
+TEST_CASE("equal inodes stay equal, and different ones different") {
   Scene scene;
   RecalledFiles files = scene.Recall();
   const auto inode = [&](const FileName& name) { return files.Look(name)->inode; };
@@ -88,7 +88,7 @@ TEST_CASE("a path is the same under whatever root it is asked for") {
   CHECK(files.Look({kWorkingDirectoryRoot, "src/y.h"})->kind == FileKind::kAbsent);
 }
 
-TEST_CASE("a name that lies nowhere is absent") {
+TEST_CASE("a name without a root is absent") {
   Scene scene;
   RootDirectories directories = DirectoriesIn("/p");
   directories.working_directory.clear();
@@ -102,7 +102,7 @@ TEST_CASE("a file without a recorded answer needs the caller") {
   CHECK(files.Read({1, "z.h"}).error().code == ErrorCode::kFilesNeeded);
 }
 
-TEST_CASE("contents that are gone, or that somebody else sent, are not there") {
+TEST_CASE("contents that expired, or that another user sent, are not found") {
   Scene scene;
   scene.Send("x", kUid + 1);
   RecalledFiles files = scene.Recall();
@@ -110,7 +110,7 @@ TEST_CASE("contents that are gone, or that somebody else sent, are not there") {
   CHECK(files.Read({0, "x.h"}).error().code == ErrorCode::kFilesNeeded);
 }
 
-TEST_CASE("files that the daemon opened itself are opened again, if they are the same still") {
+TEST_CASE("files that the daemon opened itself are opened again, if they are unchanged") {
   Scene scene;
   FakeFileAccess open;
   open.disk->Write("/p/include/y.h", "y");
@@ -147,7 +147,7 @@ TEST_CASE("contents are known to their sender, for a while") {
   CHECK_FALSE(sent.WasSent(1000, Sha256("a")));
 }
 
-TEST_CASE("one user's contents do not push out another's") {
+TEST_CASE("one user's contents do not evict another's") {
   SentContents sent(std::chrono::steady_clock::now);
   sent.Keep(1000, Account(1000), Sha256("a"), Text("a"));
   for (int i = 0; i < 40; ++i) {

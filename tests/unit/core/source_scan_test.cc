@@ -53,7 +53,7 @@ TEST_CASE("the token for the program's name differs from those for other paths")
   CHECK_FALSE(ScanText("__FILE__ MY__BASE_FILE__").base_name_token);
 }
 
-TEST_CASE("the token for a function's name counts as code unless a macro is defined by it") {
+TEST_CASE("the token for a function's name counts as a use in code unless it is in a #define") {
   const auto in_code = [](std::string_view text) {
     CHECK(ScanText(text).function_token);
     return ScanText(text).function_token_in_code;
@@ -74,7 +74,7 @@ TEST_CASE("a token that is split over two lines is found") {
   CHECK_FALSE(ScanText("a\\\nb \\n").path_token);
 }
 
-TEST_CASE("a name that a paste can make of a text's identifiers is known") {
+TEST_CASE("a name that can be pasted from a text's identifiers is found") {
   const auto pasted = [](std::string_view text) {
     CHECK(ScanText(text).may_paste);
     return PastedNames(PartsIn(text));
@@ -95,7 +95,7 @@ TEST_CASE("a name that a paste can make of a text's identifiers is known") {
   CHECK(pasted("C2(__FI, LE__)").time_token.empty());
 }
 
-TEST_CASE("ordinary texts make no names") {
+TEST_CASE("ordinary texts can paste no names") {
   const TextTraits pasted =
       PastedNames(PartsIn("FI(A, T) template <class D, class E> s[a] = e(r, t); // TIME, as it's"));
   CHECK(pasted.time_token.empty());
@@ -126,7 +126,7 @@ TEST_CASE("a program without leading includes has no preamble") {
   }
 }
 
-TEST_CASE("an open condition is no part of a preamble") {
+TEST_CASE("an open #if is no part of a preamble") {
   CHECK(Preamble("#include <a>\n#ifdef X\n#include <b>\nint x;\n#endif\n") == "#include <a>\n");
   const std::string closed =
       "#ifdef X\n#include <b>\n#elif Y\n#if Z\n#define A\n#endif\n#else\n#include <c>\n#endif\n";
@@ -145,7 +145,7 @@ TEST_CASE("directives continue over joined lines, comments and literals") {
   }
 }
 
-TEST_CASE("a line that is not one of these directives ends a preamble") {
+TEST_CASE("any other line ends a preamble") {
   for (const char* line :
        {"#pragma once\n", "#error x\n", "#line 3\n", "# 12 \"a\"\n", "#import <b>\n",
         "#includes <b>\n", "#define X /* a\n", "%: include <b>\n"}) {

@@ -8,7 +8,7 @@
 namespace cccl_cache::daemon::statistics_test {
 namespace {
 
-TEST_CASE("totals survive being written and read back") {
+TEST_CASE("totals are restored from their text") {
   Statistics before;
   before.Add(Counter::kHitsMemory, 3);
   before.Add(Counter::kHitsDisk, 4);
@@ -21,7 +21,7 @@ TEST_CASE("totals survive being written and read back") {
   CHECK(after.Get(Counter::kCompileMicroseconds) == 1'500'000);
 }
 
-TEST_CASE("text that is not ours restores nothing and harms nothing") {
+TEST_CASE("a foreign text restores nothing and harms nothing") {
   Statistics statistics;
   statistics.Restore("builds_total{} 12x\nbuilds_total{} -1\n\n\nnonsense\nbuilds_total{} ");
   CHECK(statistics.Get(Counter::kBuilds) == 0);

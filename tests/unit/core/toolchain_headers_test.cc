@@ -18,7 +18,7 @@ std::vector<File> Small() {
           {"0/cuda.h", Sha256("cuda"), {1, 4}}};
 }
 
-TEST_CASE("a directory has one digest for all that lies in it, wherever it lies") {
+TEST_CASE("a directory has one digest for its contents, independent of its place") {
   const ToolchainHeaders small(Small(), {}, false);
   std::vector<File> files = Small();
   files.push_back({"0/zzz.h", Sha256("more"), {2, 9}});
@@ -33,7 +33,7 @@ TEST_CASE("a directory has one digest for all that lies in it, wherever it lies"
   CHECK_FALSE(small.Find("1"));
 }
 
-TEST_CASE("a byte, a name or a link more makes another directory, and only that") {
+TEST_CASE("a change of a byte, name or link changes the digest of its directory only") {
   const ToolchainHeaders before(Small(), {}, false);
   std::vector<File> files = Small();
   SECTION("contents") { files[1].contents = Sha256("B"); }
@@ -80,7 +80,7 @@ const std::vector<Mount> kMounts = {{"/cccl-root-1", "/cuda/include/cub", true},
                                     {"/cccl-root-2", "/home/user", false},
                                     {"/cccl-root-3", "/cuda/include", true}};
 
-TEST_CASE("names below a root of the toolchain's are places, whatever they are called") {
+TEST_CASE("all names below a root of the toolchain are places") {
   const ToolchainPlaces places(Nested(), kMounts);
   const auto names = [&](const char* visible) {
     Places found;
@@ -103,7 +103,7 @@ TEST_CASE("names below a root of the toolchain's are places, whatever they are c
   CHECK(names("/cuda/include/cub/../cuda.h") == Places{"/cuda/include", "0/cub", "0/cuda.h"});
 }
 
-TEST_CASE("a look is announced by the entry that it lies in") {
+TEST_CASE("a look-up is announced by the entry that contains it") {
   const ToolchainPlaces places(Nested(), kMounts);
   CHECK(places.AnnouncedFor("/cccl-root-1/block/b.h") == "/cccl-root-1/block");
   CHECK(places.AnnouncedFor("/cuda/include/cccl/cub/x.h") == "/cuda/include/cccl/cub");
@@ -111,7 +111,7 @@ TEST_CASE("a look is announced by the entry that it lies in") {
   CHECK(places.AnnouncedFor("/cccl-root-3").empty());  // it is there, whatever lies in it
 }
 
-TEST_CASE("a path is looked up in the toolchain that it lies in, and in no other") {
+TEST_CASE("a path is looked up only in the toolchain that contains it") {
   const ToolchainPtr nested = Nested();
   const ToolchainHeaders& one = *nested->contents;
   const ToolchainHeaders other(Small(), {{"/elsewhere/include", "0"}}, false);
@@ -125,7 +125,7 @@ TEST_CASE("a path is looked up in the toolchain that it lies in, and in no other
   CHECK_FALSE(SeenIn(other, {kToolchainRoot, "/cuda/include/none.h"}));
 }
 
-TEST_CASE("a path lies in a directory only at a border of components") {
+TEST_CASE("a path is in a directory only at a component boundary") {
   CHECK(LiesIn("/a/b", "/a/b"));
   CHECK(LiesIn("/a/b/c", "/a/b"));
   CHECK_FALSE(LiesIn("/a/bc", "/a/b"));
@@ -133,7 +133,7 @@ TEST_CASE("a path lies in a directory only at a border of components") {
   CHECK(LiesIn("/a", "/"));
 }
 
-TEST_CASE("a header directory has the number of the outermost that it lies in") {
+TEST_CASE("a header directory has the number of the outermost one that contains it") {
   const std::vector<HeaderDirectory> directories = {{"/a/b/c", {}}, {"/a/b", {}}, {"/a", {}}};
   CHECK(PlaceOf(directories, 0) == "2/b/c");
   CHECK(PlaceOf(directories, 1) == "2/b");

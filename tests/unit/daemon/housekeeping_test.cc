@@ -84,7 +84,7 @@ TEST_CASE("counters continue from the last run") {
   CHECK(next.statistics.Get(Counter::kBuilds) == 5);
 }
 
-TEST_CASE("why an entry went is known to the next run") {
+TEST_CASE("the cause of an eviction is known to the next run") {
   Facts facts;
   {
     Run run(facts);
@@ -112,7 +112,7 @@ TEST_CASE("a store that can't be written is a problem for as long as it lasts") 
   CHECK(run.Tells("damaged", false));
 }
 
-TEST_CASE("entries found damaged are a problem, and so are reads that failed") {
+TEST_CASE("damaged entries are a problem, and so are failed reads") {
   for (const Counter counter :
        {Counter::kCorruptEntries, Counter::kStoreErrors, Counter::kShadowMismatches}) {
     Facts facts;
@@ -137,7 +137,7 @@ TEST_CASE("a table that did not change is not written") {
   CHECK(facts.puts == 1);
 }
 
-TEST_CASE("facts that are damaged leave the counters where they are") {
+TEST_CASE("damaged rows leave the counters unchanged") {
   Facts facts;
   facts.PutMeta("counters", "\xff no counters");
   facts.PutMeta("departures", "no departures");

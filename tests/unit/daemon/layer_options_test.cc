@@ -29,7 +29,7 @@ TEST_CASE("state, keys, passwords, credentials and the configuration are the dae
                                            "/state"});
 }
 
-TEST_CASE("compiles may need the memory that caches and an eighth leave, a quarter at least") {
+TEST_CASE("compiles may use the memory left by caches and an eighth, a quarter at least") {
   Configuration configuration;
   configuration.memory_limit = 1000;
   configuration.builds.preamble_bytes = 2000;
@@ -43,7 +43,7 @@ TEST_CASE("compiles may need the memory that caches and an eighth leave, a quart
   CHECK(CompileMemoryOf(configuration, 16'000) == 0);
 }
 
-TEST_CASE("the socket's group is found by its name, and one that is not there is refused") {
+TEST_CASE("the socket's group is found by its name, and a missing one is refused") {
   Configuration configuration;
   configuration.socket = "/run/s";
   configuration.socket_mode = 0660;
@@ -61,7 +61,7 @@ TEST_CASE("the socket's group is found by its name, and one that is not there is
         "name another one");
 }
 
-TEST_CASE("sockets for containers are like the first one, but for administrators") {
+TEST_CASE("sockets for containers are like the first one, but without administrators") {
   Configuration configuration;
   configuration.socket = "/run/s";
   configuration.socket_mode = 0666;
@@ -78,8 +78,7 @@ TEST_CASE("sockets for containers are like the first one, but for administrators
   }
 }
 
-TEST_CASE(
-    "the group of administrators is found by its name, and one that is not there is refused") {
+TEST_CASE("the group of administrators is found by its name, and a missing one is refused") {
   Configuration configuration;
   CHECK(AdminGroupOf(configuration).value() == std::nullopt);
   configuration.admin_group = "root";
@@ -100,7 +99,7 @@ TEST_CASE("groups with shared deposits are found by name, and a missing one is r
   CHECK_THAT(refused.error().message, Catch::StartsWith("remote_deposits: "));
 }
 
-TEST_CASE("a setting of the cluster that is wrong is named first") {
+TEST_CASE("a wrong setting of the cluster is named first") {
   const auto message = [](std::string RemoteSettings::*setting, const std::string& value) {
     Configuration configuration;
     configuration.remote.url = "unix:///r";

@@ -22,7 +22,7 @@ TEST_CASE("a name is known to be absent under its directory's stamp and no other
   CHECK_FALSE(names.Knows(Stamp(2), "a.h"));
 }
 
-TEST_CASE("too many absent names are forgotten together") {
+TEST_CASE("absent names above the bound are forgotten together") {
   AbsentNames names(2);
   names.Remember(Stamp(1), "a.h");
   names.Remember(Stamp(1), "a.h");
@@ -71,7 +71,7 @@ TEST_CASE("a name remembered as absent is believed for a closure, never for a co
   CHECK(files->Read({0, "a.h"})->seen.kind == FileKind::kFile);
 }
 
-TEST_CASE("of a directory that has just changed nothing is remembered") {
+TEST_CASE("nothing is remembered about a directory that has just changed") {
   FileTree tree;
   tree.Directory("include");
   const ContentStamp stamp = tree.Stamp("include");

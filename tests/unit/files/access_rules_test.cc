@@ -77,7 +77,7 @@ std::optional<Kind> TargetOf(AccessRules rules, const std::string& path) {
 }  // namespace
 
 TEST_CASE(
-    "a directory is searched for a stranger if everybody may, and for the daemon's user anyway") {
+    "a directory is searched for a stranger if all users may, and for the daemon's user always") {
   FileTree tree;
   tree.Directory("open");
   tree.Directory("closed");
@@ -94,7 +94,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "a file is given to a stranger if everybody may read it, and to the daemon's user anyway") {
+    "a file is given to a stranger if all users may read it, and to the daemon's user always") {
   FileTree tree;
   tree.Write("open", "");
   tree.Write("closed", "");
@@ -145,7 +145,7 @@ TEST_CASE("nothing in the daemon's own directories, /dev and the kernel's file s
   }
 }
 
-TEST_CASE("a file that may be given is opened for reading by the descriptor that was judged") {
+TEST_CASE("a permitted file is opened for reading through the checked descriptor") {
   FileTree tree;
   tree.Write("a.h", "judged");
   const FileDescriptor judged = OpenPath(tree.Path("a.h"));
@@ -184,7 +184,7 @@ TEST_CASE("a file that was open and can't be opened again is a failure, never ta
   CHECK(std::get<PathError>(contents).error == ENOENT);
 }
 
-TEST_CASE("access lists matter for strangers alone") {
+TEST_CASE("access lists matter only for strangers") {
   CHECK(Strangers().AccessListsMatter());
   CHECK_FALSE(Own().AccessListsMatter());
 }
@@ -199,7 +199,7 @@ FileDescriptor Open(const std::string& path, int flags) {
 
 }  // namespace
 
-TEST_CASE("an access list of a file or directory is seen through every descriptor of it") {
+TEST_CASE("an access list is visible through every descriptor of the file or directory") {
   FileTree tree;
   const std::string name = GENERATE("file", "directory");
   tree.Write("file", "");
@@ -214,7 +214,9 @@ TEST_CASE("a file system that has no access lists has none for its files") {
   CHECK_FALSE(HasAccessList(Open("/proc/self/status", O_PATH).get()));
 }
 
-TEST_CASE("where it can't be found out there may be an access list") { CHECK(HasAccessList(-1)); }
+TEST_CASE("if it can't be determined, a file counts as having an access list") {
+  CHECK(HasAccessList(-1));
+}
 
 namespace {}  // namespace
 
@@ -246,7 +248,7 @@ TEST_CASE("a stranger's client must send files that are not world-readable") {
   }
 }
 
-TEST_CASE("a stranger does not learn from a directory that not everybody may search") {
+TEST_CASE("a stranger learns nothing about a directory that is closed to some users") {
   const mode_t mode = GENERATE(0700, 0750, 0744, 0705);
   FileTree tree;
   tree.Write("private/deep/a.h", "closed");
@@ -361,7 +363,7 @@ TEST_CASE("the daemon's own user gets whatever the daemon can read") {
   CHECK(tree.Own({"private"})->Look({0, "a.h"})->digest == Sha256("closed"));
 }
 
-TEST_CASE("a file that the daemon itself can't reach is for its user's client to send") {
+TEST_CASE("a file that the daemon can't reach is to be sent by the client") {
   FileTree tree;
   tree.Write("private/a.h", "closed");
   tree.Write("include/a.h", "closed");
@@ -435,7 +437,7 @@ TEST_CASE("other threads keep their rights") {
   stranger.join();
 }
 
-TEST_CASE("groups are given up and taken back") {
+TEST_CASE("groups are dropped and restored") {
   const auto groups = [] {
     std::vector<gid_t> all(static_cast<size_t>(getgroups(0, nullptr)));
     (void)getgroups(static_cast<int>(all.size()), all.data());
@@ -449,7 +451,7 @@ TEST_CASE("groups are given up and taken back") {
   CHECK(groups() == before);
 }
 
-TEST_CASE("nothing changes if it is not wanted") {
+TEST_CASE("nothing changes unless requested") {
   FileTree tree;
   tree.Write("closed.h", "");
   tree.Mode("closed.h", 0600);

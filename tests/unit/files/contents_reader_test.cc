@@ -36,7 +36,7 @@ void SetContentTime(const std::string& path, const struct timespec& time) {
 
 }  // namespace
 
-TEST_CASE("a file that lies still is not read twice to be looked at") {
+TEST_CASE("an unchanged file is not read twice for its digest") {
   FileTree tree;
   tree.Write("include/a.h", "true");
   tree.Settle("include/a.h");
@@ -55,7 +55,7 @@ TEST_CASE("reading always gives the present contents, and corrects the remembere
   CHECK(files->Look({0, "a.h"})->digest == Sha256("true"));
 }
 
-TEST_CASE("a digest is remembered once the file lies still") {
+TEST_CASE("a digest is remembered once the file is at rest") {
   FileTree tree;
   tree.Write("include/a.h", "true");
   tree.Settle("include/a.h");
@@ -153,7 +153,7 @@ TEST_CASE("a file that was replaced by a rename is noticed") {
   CHECK(files->Look({0, "a.h"})->digest == Sha256("new"));
 }
 
-TEST_CASE("a file that keeps changing is an error that says so, until it stops") {
+TEST_CASE("a file that keeps changing is an error until it stops") {
   FileTree tree;
   const std::string path = tree.Path("include/a.h");
   tree.Write("include/a.h", std::string(4 << 20, 'x'));

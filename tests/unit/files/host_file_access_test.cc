@@ -53,7 +53,7 @@ TEST_CASE(
         ErrorCode::kFilesNeeded);
 }
 
-TEST_CASE("no file is opened for a peer without files here, whatever view it claims") {
+TEST_CASE("no file is opened for a peer without local files, whatever view it claims") {
   FileTree tree;
   tree.Write("include/a.h", "open");
   HostFileAccess access({.own_places = {}, .own_uid = geteuid() + 1, .own_view = kView});

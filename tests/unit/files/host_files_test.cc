@@ -113,7 +113,7 @@ TEST_CASE("a missing file is absent") {
   CHECK(read->seen.kind == FileKind::kAbsent);
 }
 
-TEST_CASE("in a root that is nowhere every name is absent") {
+TEST_CASE("under a missing root every name is absent") {
   FileTree tree;
   tree.Write("a.h", "");
   RootDirectories nowhere;
@@ -161,7 +161,7 @@ void CheckDenied(mode_t kind, dev_t device) {
 
 }  // namespace
 
-TEST_CASE("a special file is denied under the name that was asked for, and not waited for") {
+TEST_CASE("a special file is denied under the requested name, without a wait") {
   CheckDenied(GENERATE(S_IFIFO, S_IFSOCK), 0);
 }
 
@@ -192,7 +192,7 @@ TEST_CASE("a directory that was replaced is noticed by the next build") {
   CHECK(tree.Own({"include"})->Look({0, "a.h"})->digest == Sha256("new"));
 }
 
-TEST_CASE("a directory stays the same one during a build") {
+TEST_CASE("a directory stays the same during a build") {
   FileTree tree;
   tree.Write("include/a.h", "old");
   tree.Write("next/a.h", "new");

@@ -29,26 +29,26 @@ TEST_CASE("a dangling name is absent, as it is to a compiler") {
   CHECK(PathError::Of(error).kind == Kind::kAbsent);
 }
 
-TEST_CASE("a file that the daemon may not look at is for the client alone") {
+TEST_CASE("a file that the daemon may not open is left to the client") {
   const int error = GENERATE(EACCES, EPERM);
   CHECK(PathError::Of(error).kind == Kind::kClientOnly);
 }
 
-TEST_CASE("all else is a failure, and never taken for absent") {
+TEST_CASE("other errors are failures, and never taken for absent") {
   const int error = GENERATE(EIO, EMFILE, ENOMEM, ESTALE, 0);
   const PathError obstacle = PathError::Of(error);
   CHECK(obstacle.kind == Kind::kFailed);
   CHECK(obstacle.error == error);
 }
 
-TEST_CASE("a file that is not open to everybody is for a client to send, or for its user to open") {
+TEST_CASE("a file that is closed to some users is to be sent by the client") {
   const Error error = Explained({Kind::kClientOnly});
   CHECK(error.code == ErrorCode::kFilesNeeded);
   CHECK_THAT(error.message, Contains("a client that may read it sends it"));
   CHECK_THAT(error.message, Contains("If you may not") && Contains("chmod"));
 }
 
-TEST_CASE("a file that is given to no user is denied with the way out") {
+TEST_CASE("a file that is refused to all users is denied with the way out") {
   const Error refused = Explained({Kind::kRefused});
   CHECK(refused.code == ErrorCode::kDenied);
   CHECK_THAT(refused.message, Contains("Take it out of the include directories"));

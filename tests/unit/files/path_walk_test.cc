@@ -37,7 +37,7 @@ std::string RandomName(std::mt19937& random) {
 
 }  // namespace
 
-TEST_CASE("paths lead where the kernel leads them") {
+TEST_CASE("paths are resolved as the kernel resolves them") {
   std::mt19937 random(GENERATE(range(1, 20)));
   FileTree tree;
   for (const char* directory : {"r/a/b", "r/a/c", "r/b/c/a", "r/c"}) {
@@ -122,7 +122,7 @@ TEST_CASE("a symlink that was pointed elsewhere is noticed by the next build") {
   CHECK(tree.Own({"include"})->Look({0, "a.h"})->digest == Sha256("two"));
 }
 
-TEST_CASE("below a directory that is absent nothing is looked for, until the next check") {
+TEST_CASE("nothing is looked up below an absent directory until the next check") {
   FileTree tree;
   tree.Directory("include");
   const auto files = tree.Own({"include"});
@@ -135,7 +135,7 @@ TEST_CASE("below a directory that is absent nothing is looked for, until the nex
   CHECK(files->Read({0, "sub/deep/a.h"})->seen.kind == FileKind::kFile);
 }
 
-TEST_CASE("a directory stays the same one for a check, however many others are absent") {
+TEST_CASE("a directory stays the same during a check, however many others are absent") {
   FileTree tree;
   tree.Write("include/sub/a.h", "before");
   const auto files = tree.Own({"include"});

@@ -60,7 +60,7 @@ std::string PartOfDev() {
 
 }  // namespace
 
-TEST_CASE("names in /proc, /sys and /dev are refused if they exist, and else absent") {
+TEST_CASE("existing names in /proc, /sys and /dev are refused, others absent") {
   FileTree tree;
   const auto [place, entry] =
       GENERATE(table<std::string, std::string>({{"/proc", "version"},
@@ -102,7 +102,7 @@ TEST_CASE("the existence of a process is not disclosed") {
   }
 }
 
-TEST_CASE("the directory of a process's descriptors has no names but numbers") {
+TEST_CASE("the directory of a process's descriptors has only numbers as names") {
   FileTree tree;
   const auto files = tree.Own({""});
   CheckAbsent(*files, {kAbsoluteRoot, "/dev/fd/h.h"});
@@ -111,7 +111,7 @@ TEST_CASE("the directory of a process's descriptors has no names but numbers") {
   CheckRefused(*files, {kAbsoluteRoot, "/dev/stdin"});
 }
 
-TEST_CASE("files on another file system below /dev are files") {
+TEST_CASE("files on another file system below /dev are permitted") {
   struct stat dev {
   }, shm{};
   REQUIRE((stat("/dev", &dev) == 0 && stat("/dev/shm", &shm) == 0));

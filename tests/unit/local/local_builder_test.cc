@@ -39,7 +39,7 @@ struct Scene {
   Configuration configuration;
 };
 
-TEST_CASE("without a toolchain a build is refused with where it was looked for") {
+TEST_CASE("without a toolchain a build is refused with the searched places") {
   const Scene scene;
   const Error error = scene.Build({"-arch=sm_90"});
   CHECK(error.code == ErrorCode::kToolchainNotFound);
@@ -73,7 +73,7 @@ TEST_CASE("options that read or write files are run by the plain compiler") {
   CHECK_FALSE(NeedsPlainCompile(Program({})));
 }
 
-TEST_CASE("a text that no compiler could take is refused, by its field") {
+TEST_CASE("an invalid text is refused by its field") {
   BuildRequest request = Program({});
   std::get<cccl_cache::NvrtcProgram>(request.program).source = std::string("a\0b", 3);
   CHECK(Refusal(request).starts_with("nvrtc.source has a NUL byte at offset 1"));
@@ -87,7 +87,7 @@ TEST_CASE("a working directory that can't be entered is named") {
                                 " can't be entered: No such file or directory");
 }
 
-TEST_CASE("a toolchain without the compiler is an answer that says so") {
+TEST_CASE("a toolchain without the compiler is a failure that names it") {
   const std::filesystem::path before = std::filesystem::current_path();
   const TemporaryDirectory directory;
   BuildRequest request = Program({});

@@ -108,7 +108,7 @@ TEST_CASE("a build is one line with the caller, the outcome and the time") {
   CHECK(text.find('\n') == text.size() - 1);
 }
 
-TEST_CASE("no text of the client's is in the line") {
+TEST_CASE("the line contains no text of the client") {
   BuildAnswer answer = Answer(Outcome::kUncacheable);
   answer.log = "secret text";
   answer.reason = "secret reason";

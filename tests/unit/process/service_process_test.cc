@@ -77,7 +77,7 @@ TEST_CASE("systemd is notified over an abstract socket") {
   CHECK(listener.Next() == "nothing");
 }
 
-TEST_CASE("a systemd that reads nothing does not stop the daemon from telling that it lives") {
+TEST_CASE("a systemd that reads nothing does not block the daemon's notifications") {
   const Listener listener;
   const NotifySocket notify(listener.address());
   for (int i = 0; i < 10'000; ++i) notify.Alive();  // the kernel keeps 512 messages at most
@@ -94,13 +94,13 @@ TEST_CASE("the watchdog is that of this process, and its time is a number") {
   }
 }
 
-TEST_CASE("without systemd, or with a name that is no socket, nothing happens") {
+TEST_CASE("without systemd, or with an invalid socket, nothing happens") {
   NotifySocket("").Ready();
   NotifySocket("/nonexistent/socket").Ready();
   NotifySocket(std::string(500, 'x')).Ready();
 }
 
-TEST_CASE("signals wait until somebody asks") {
+TEST_CASE("signals stay pending until they are taken") {
   const Signals signals;
   CHECK(signals.Wait(0ms) == Told::kNothing);
   std::raise(SIGHUP);

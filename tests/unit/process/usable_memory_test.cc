@@ -25,7 +25,7 @@ struct Machine {
   TemporaryDirectory root;
 };
 
-TEST_CASE("the memory of the machine is usable where no group limits it") {
+TEST_CASE("without a group's limit the machine's memory is usable") {
   const Machine machine("0::/system.slice/a.service\n");
   CHECK(machine.usable() == kMachine);
   machine.Write("system.slice/a.service/memory.max", "max\n");
@@ -43,7 +43,7 @@ TEST_CASE("the least limit of the group and of those above counts") {
   CHECK(machine.usable() == 400'000);
 }
 
-TEST_CASE("a container's own limit lies where its groups begin") {
+TEST_CASE("a container's own limit is at the root of its groups") {
   const Machine machine("0::/\n");
   machine.Write("memory.max", "300000\n");
   CHECK(machine.usable() == 300'000);

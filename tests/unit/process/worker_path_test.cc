@@ -65,15 +65,14 @@ TEST_CASE("the worker is found beside the executable") {
   CHECK(installed.Found() == worker);
 }
 
-TEST_CASE(
-    "the worker is found where it is built, from the daemon's folder and from one beside it") {
+TEST_CASE("the worker is found in a build tree, from the daemon's folder or a sibling") {
   const std::string executable = GENERATE("daemon/daemon", "daemon/local/compile");
   const Installed installed(executable);
   const std::string worker = installed.AddWorker("daemon/worker/cccl-cached-worker");
   CHECK(installed.Found() == worker);
 }
 
-TEST_CASE("the installed worker comes before those that lie about") {
+TEST_CASE("the installed worker precedes others") {
   const Installed installed("bin/daemon");
   static_cast<void>(installed.AddWorker("bin/cccl-cached-worker"));
   static_cast<void>(installed.AddWorker("bin/worker/cccl-cached-worker"));
@@ -81,15 +80,14 @@ TEST_CASE("the installed worker comes before those that lie about") {
   CHECK(installed.Found() == worker);
 }
 
-TEST_CASE("an executable that is run through a link finds the worker of where it lies") {
+TEST_CASE("an executable run through a link finds the worker beside the link's target") {
   const Installed installed("bin/daemon");
   const std::string worker = installed.AddWorker("libexec/cccl-cached-worker");
   fs::create_symlink(installed.Path("bin/daemon"), installed.Path("link"));
   CHECK(installed.Found(installed.Path("link")) == worker);
 }
 
-TEST_CASE(
-    "a file that can't be run is no worker, and the error names each place that was looked at") {
+TEST_CASE("a file that can't be run is no worker, and the error names each searched place") {
   const Installed installed("bin/daemon");
   const std::string file = installed.AddWorker("bin/cccl-cached-worker", false);
   const std::string error = installed.Found();
