@@ -47,7 +47,7 @@ Result<std::optional<RemoteCluster::Options>> RedisOf(const Configuration& confi
   // An entry and what Redis sends around it.
   options.link.max_reply_bytes = settings.entry_limit + (1 << 20);
   options.prefix = settings.prefix;
-  options.patience = settings.patience;
+  options.link.patience = settings.patience;
   options.entry_limit = settings.entry_limit;
   options.lifetime = std::max(std::chrono::seconds(1),
                               std::chrono::floor<std::chrono::seconds>(settings.lifetime));

@@ -125,9 +125,7 @@ Result<std::vector<RedisAddress>> ParseRedisUrls(std::string_view url) {
   }
   if (hosts.empty()) return addresses;
   return Error{ErrorCode::kInvalidRequest,
-               fmt::format("the URL of a Redis names more than {} hosts: a few nodes of a cluster "
-                           "are enough, they tell of the others",
-                           kMaxHosts)};
+               fmt::format("the URL of a Redis names more than {} hosts", kMaxHosts)};
 }
 
 std::string ToUrl(const RedisAddress& address) {

@@ -24,7 +24,7 @@ struct RedisAddress {
 /// Reads "redis://[user@]host[:port][/db]", "rediss://..." (TLS) or "unix://[user@]/path[?db=N]". A
 /// password is refused: command lines and configurations are read by others.
 [[nodiscard]] Result<RedisAddress> ParseRedisUrl(std::string_view url);
-/// The same for a URL with several hosts, nodes of one cluster: "rediss://a,b:7000,c".
+/// The same for a URL with several hosts that share the keys: "rediss://a,b:7000,c".
 [[nodiscard]] Result<std::vector<RedisAddress>> ParseRedisUrls(std::string_view url);
 /// Returns whether the text may be a host: a name, or an IP address without brackets.
 [[nodiscard]] bool IsRedisHost(std::string_view text);

@@ -41,6 +41,8 @@ constexpr size_t kMaxCopied =
     64 << 10;  // bytes of a command; a longer one is handed to libevent as it is
 constexpr size_t kMaxAtOnce = 256 << 10;  // bytes of one read or write of the socket
 constexpr size_t kMaxQuoted = 200;        // characters of the other side's in a message
+// After so many slow answers in a row the connection is closed, and builds don't wait any more.
+constexpr int kMaxSlow = 3;
 
 /// Rounds up, or a timer would find that its time has not come.
 timeval ToTimeval(RedisLink::Clock::duration wait) {
@@ -48,6 +50,14 @@ timeval ToTimeval(RedisLink::Clock::duration wait) {
       std::max(wait, RedisLink::Clock::duration::zero()));
   return {static_cast<time_t>(rounded.count() / 1'000'000),
           static_cast<suseconds_t>(rounded.count() % 1'000'000)};
+}
+
+std::string Encode(const std::vector<std::string_view>& command) {
+  std::string bytes = fmt::format("*{}\r\n", command.size());
+  for (const std::string_view part : command) {
+    bytes.append(fmt::format("${}\r\n", part.size())).append(part).append("\r\n");
+  }
+  return bytes;
 }
 
 std::string Quoted(std::string_view text) { return Printable(text.substr(0, kMaxQuoted)); }
@@ -109,7 +119,6 @@ class RedisLink::Loop {
   void OnEvent(short what);
   std::string Loss(int error);
   void OnBytes();
-  RedisReplies::Arrays ArraysOfNext();
   bool Answer(RedisReply* reply);
 
   /// Has the connection closed by the next Turn(): not at once, because its callbacks may be
@@ -395,7 +404,7 @@ void RedisLink::Loop::OnBytes() {
         {reinterpret_cast<const char*>(evbuffer_pullup(in, static_cast<ev_ssize_t>(size))), size});
     evbuffer_drain(in, size);
   }
-  while (RedisReply* const reply = replies_->Next(ArraysOfNext())) {
+  while (RedisReply* const reply = replies_->Next()) {
     if (!Answer(reply)) break;
     *reply = {};  // may be large
   }
@@ -405,12 +414,6 @@ void RedisLink::Loop::OnBytes() {
   Turn();
 }
 
-/// Returns which arrays the next reply may have.
-RedisReplies::Arrays RedisLink::Loop::ArraysOfNext() {
-  const MutexLock lock(link_.mutex_);
-  return link_.pending_.empty() ? RedisReplies::Arrays::kShort : link_.pending_.front().arrays;
-}
-
 /// Gives a reply to the command that it answers. Returns whether the connection is still good.
 bool RedisLink::Loop::Answer(RedisReply* reply) {
   Then then;
@@ -418,6 +421,8 @@ bool RedisLink::Loop::Answer(RedisReply* reply) {
     MutexLock lock(link_.mutex_);
     if (!link_.broken_.empty() || link_.ending_) return false;
     if (!link_.pending_.empty()) {
+      if (Clock::now() - link_.pending_.front().sent <= link_.options_.patience)
+        link_.slow_in_a_row_ = 0;
       then = std::move(link_.pending_.front().then);
       link_.pending_.pop_front();
     }
@@ -425,6 +430,12 @@ bool RedisLink::Loop::Answer(RedisReply* reply) {
   if (!then) {
     Break("it sent a reply that nothing asked for");
     return false;
+  }
+  if (reply->kind == RedisReply::Kind::kError &&
+      (reply->text.starts_with("MOVED ") || reply->text.starts_with("ASK "))) {
+    Break(
+        "it is a node of a Redis cluster, which has keys elsewhere: name servers without a cluster "
+        "in the URL, HOST,HOST");
   }
   then(reply);
   return true;
@@ -486,40 +497,24 @@ RedisLink::RedisLink(Options options)
       problem_("the first connection is not made yet"),
       thread_([this] { Loop(*this).Run(); }) {}
 
-RedisLink::~RedisLink() {
+void RedisLink::Stop() {
   {
     MutexLock lock(mutex_);
     ending_ = true;
     connected_ = false;
     Wake();
   }
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void RedisLink::Wake() {
   if (!std::exchange(woken_, true)) eventfd_write(wake_.get(), 1);
 }
 
-std::string RedisLink::Encode(const std::vector<std::string_view>& command) {
-  std::string bytes = fmt::format("*{}\r\n", command.size());
-  for (const std::string_view part : command) {
-    bytes.append(fmt::format("${}\r\n", part.size())).append(part).append("\r\n");
-  }
-  return bytes;
-}
-
-bool RedisLink::Send(const std::vector<std::string_view>& command, Then then,
-                     RedisReplies::Arrays arrays) {
-  return connected() && Append(Encode(command), {std::move(then), arrays}, false);
-}
-
-bool RedisLink::SendEncoded(std::string bytes, Then then, bool asking) {
-  return Append(std::move(bytes), {std::move(then)}, asking);
-}
-
-bool RedisLink::Append(std::string bytes, Pending pending, bool asking) {
-  assert(pending.then);
-  if (asking) bytes.insert(0, "*1\r\n$6\r\nASKING\r\n");
+bool RedisLink::Send(const std::vector<std::string_view>& command, Then then) {
+  assert(then);
+  if (!connected()) return false;
+  std::string bytes = Encode(command);
   MutexLock lock(mutex_);
   if (!connected() || pending_.size() >= options_.max_pending ||
       bytes.size() >
@@ -528,8 +523,7 @@ bool RedisLink::Append(std::string bytes, Pending pending, bool asking) {
   }
   unsent_bytes_ += bytes.size();
   outgoing_.push_back(std::move(bytes));
-  if (asking) pending_.push_back({[](const RedisReply*) {}});
-  pending_.push_back(std::move(pending));
+  pending_.push_back({std::move(then)});
   Wake();
   return true;
 }
@@ -540,11 +534,19 @@ void RedisLink::At(Clock::time_point time, std::function<void()> work) {
   Wake();
 }
 
-void RedisLink::BreakOff(std::string_view why) {
+void RedisLink::NoteSlow() {
+  const auto now = Clock::now();
+  const auto patience = options_.patience;
   MutexLock lock(mutex_);
-  if (!connected()) return;
+  if (!connected() || pending_.empty() || now < pending_.front().sent + patience ||
+      now < last_slow_ + patience) {
+    return;
+  }
+  last_slow_ = now;
+  if (++slow_in_a_row_ < kMaxSlow) return;
+  slow_in_a_row_ = 0;
   connected_ = false;
-  broken_ = why;
+  broken_ = fmt::format("{} answers in a row took longer than {} ms", kMaxSlow, patience.count());
   Wake();
 }
 

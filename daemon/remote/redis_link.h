@@ -36,6 +36,7 @@ class RedisLink {
     uint64_t max_reply_bytes = 9 << 20;    ///< a larger reply ends the connection before it is held
     uint64_t max_unsent_bytes = 64 << 20;  ///< beyond it Send() refuses
     size_t max_pending = 10'000;           ///< commands that are not answered
+    std::chrono::milliseconds patience{20};           ///< a slower answer counts against the Redis
     std::chrono::milliseconds connect_timeout{1000};  ///< until the first PING is answered
     /// Before the next attempt: doubled with each, and somewhat random, so that nodes don't come
     /// all at once.
@@ -64,26 +65,26 @@ class RedisLink {
 
   /// Begins to connect.
   explicit RedisLink(Options options);
-  /// Returns at once, after null was given to all commands that are not answered.
-  ~RedisLink();
+  ~RedisLink() { Stop(); }
   RedisLink(const RedisLink&) = delete;
   RedisLink& operator=(const RedisLink&) = delete;
 
+  /// Ends the link's thread, after null was given to all commands that are not answered. Does not
+  /// wait for the Redis. Send() refuses from then on.
+  void Stop();
+
   /// Sends a command. Returns false, and never calls `then`, if there is no connection or a bound
-  /// is reached. `arrays`: that its reply may have.
-  bool Send(const std::vector<std::string_view>& command, Then then,
-            RedisReplies::Arrays arrays = RedisReplies::Arrays::kShort);
-  /// The same for a command from Encode(). `asking`: the node of a cluster is to carry it out also
-  /// if the slot is only about to become its own.
-  bool SendEncoded(std::string bytes, Then then, bool asking = false);
-  [[nodiscard]] static std::string Encode(const std::vector<std::string_view>& command);
+  /// is reached.
+  bool Send(const std::vector<std::string_view>& command, Then then);
   /// Runs `work` on the link's thread at this time, at once if it has passed, whether there is a
   /// connection or not. Dropped when the link ends.
   void At(Clock::time_point time, std::function<void()> work);
-  /// Ends the connection as if it had failed, for a Redis whose answers are too slow. Does nothing
-  /// without one.
-  void BreakOff(std::string_view why);
+  /// To be called when an answer has taken longer than the patience; does nothing if the oldest
+  /// command of this link has not. Answers that are slow at the same time count as one. After
+  /// several in a row the connection ends as if it had failed.
+  void NoteSlow();
 
+  [[nodiscard]] const RedisAddress& address() const { return options_.address; }
   [[nodiscard]] bool connected() const { return connected_.load(std::memory_order_relaxed); }
   [[nodiscard]] State state() const;
 
@@ -92,10 +93,9 @@ class RedisLink {
 
   struct Pending {
     Then then;
-    RedisReplies::Arrays arrays = RedisReplies::Arrays::kShort;
+    Clock::time_point sent = Clock::now();
   };
 
-  bool Append(std::string bytes, Pending pending, bool asking);
   /// Makes the link's thread look at what is below.
   void Wake() REQUIRES(mutex_);
 
@@ -111,6 +111,8 @@ class RedisLink {
   std::string broken_ GUARDED_BY(mutex_);  ///< why the connection is to be closed; empty: it is not
   std::string problem_ GUARDED_BY(mutex_);
   uint64_t connects_ GUARDED_BY(mutex_) = 0;
+  int slow_in_a_row_ GUARDED_BY(mutex_) = 0;
+  Clock::time_point last_slow_ GUARDED_BY(mutex_);
   uint64_t unsent_bytes_ GUARDED_BY(mutex_) = 0;
   bool woken_ GUARDED_BY(mutex_) = false;
   bool ending_ GUARDED_BY(mutex_) = false;

@@ -72,9 +72,8 @@ void RedisReplies::Feed(std::string_view bytes) {
   }
 }
 
-RedisReply* RedisReplies::Next(Arrays arrays) {
+RedisReply* RedisReplies::Next() {
   if (!problem_.empty()) return nullptr;
-  max_items_ = arrays == Arrays::kShort ? kMaxShort : max_reply_bytes_ / kBytesPerItem;
   void* whole = nullptr;
   const int read = redisReaderGetReply(reader_.get(), &whole);
   if (!problem_.empty())
@@ -151,7 +150,7 @@ void* RedisReplies::AddText(const redisReadTask* task, std::string_view text) {
 void* RedisReplies::AddArray(const redisReadTask* task, uint64_t items) {
   RedisReplies& self = *static_cast<RedisReplies*>(task->privdata);
   const bool fits = task->type == REDIS_REPLY_ARRAY && Depth(task) <= kMaxDepth &&
-                    items <= kMaxItems && self.all_items_ + items <= self.max_items_;
+                    items <= kMaxItems - self.all_items_;
   if (!fits) {
     self.problem_ = "it sent an array that is too long or too deep";
     return nullptr;

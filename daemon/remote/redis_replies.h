@@ -27,19 +27,9 @@ struct RedisReply {
 /// that came in, and never for what they announce. Not thread-safe.
 class RedisReplies {
  public:
-  /// How much memory the arrays of a reply may take.
-  enum class Arrays : uint8_t {
-    kShort,  ///< kMaxShort items in all
-    /// CLUSTER SLOTS: an item for each kBytesPerItem bytes that a reply may have. With 9 MiB that
-    /// is enough for 16,384 ranges, each with a master and two replicas. The items take up to five
-    /// times the bytes that a reply may have, so only one such reply is to be asked for at a time.
-    kMap,
-  };
   static constexpr int kMaxDepth = 4;
-  static constexpr size_t kMaxShort = 16;
-  static constexpr size_t kMaxItems = 16384;  ///< of one array: the slots of a cluster
-  static constexpr size_t kBytesPerItem = 32;
-  static constexpr size_t kMaxLine = 8 << 10;  ///< of a status, an error, a number
+  static constexpr size_t kMaxItems = 16;      ///< of all arrays of a reply
+  static constexpr size_t kMaxLine = 8 << 10;  ///< bytes of a status, an error, a number
 
   /// A reply may have this many bytes, as they are sent.
   explicit RedisReplies(uint64_t max_reply_bytes);
@@ -48,8 +38,8 @@ class RedisReplies {
 
   void Feed(std::string_view bytes);
   /// Returns the next whole reply, valid until the next call, or null if more bytes are needed or
-  /// there is a problem. `arrays`: of that reply.
-  [[nodiscard]] RedisReply* Next(Arrays arrays);
+  /// there is a problem.
+  [[nodiscard]] RedisReply* Next();
   /// Returns what was wrong with the bytes; empty: nothing. After a problem no reply comes.
   [[nodiscard]] const std::string& problem() const { return problem_; }
 
@@ -69,7 +59,6 @@ class RedisReplies {
   std::unique_ptr<redisReader, FreeReader> reader_;
   uint64_t reply_bytes_ = 0;  ///< that came in since the last whole reply
   size_t all_items_ = 0;      ///< of the arrays of the present reply
-  size_t max_items_ = 0;      ///< of the same
   RedisReply reply_;
   std::string problem_;
 };

@@ -145,7 +145,7 @@ RemoteCluster::RemoteCluster(Options options, std::shared_ptr<const TrustList> t
                .entry_limit = options_.entry_limit,
                .lifetime = options_.lifetime},
               options_.key ? &*options_.key : nullptr, link_, statistics),
-      link_({options_.link, options_.more_servers, options_.patience}) {}
+      link_(options_.link, options_.more_servers) {}
 
 RemoteCluster::~RemoteCluster() { outbox_.Finish(); }
 
@@ -155,7 +155,6 @@ void RemoteCluster::Trust(std::shared_ptr<const TrustList> trusted) {
 }
 
 void RemoteCluster::Refresh() {
-  link_.LookForSuccessors();
   {
     const MutexLock lock(mutex_);
     if (std::exchange(asks_time_, true)) return;
@@ -176,7 +175,7 @@ void RemoteCluster::Refresh() {
 ClusterGauges RemoteCluster::gauges() const {
   RedisServers::State state = link_.state();
   const MutexLock lock(mutex_);
-  return {.nodes = state.nodes,
+  return {.nodes = state.servers,
           .connected = state.connected,
           .address = std::move(state.address),
           .problem = std::move(state.problem),
@@ -236,9 +235,9 @@ void RemoteCluster::Begin(uint64_t id, Question question, std::stop_token ended,
 }
 
 milliseconds RemoteCluster::PatienceFor(const Question& question) const {
-  if (question.usual_time.count() == 0) return options_.patience;
+  if (question.usual_time.count() == 0) return options_.link.patience;
   const auto tenth = duration_cast<milliseconds>(question.usual_time / 10);
-  return std::max(milliseconds(1), std::min(tenth, options_.patience));
+  return std::max(milliseconds(1), std::min(tenth, options_.link.patience));
 }
 
 // Asks for the entries, and if wanted first for the lease: then its last holder's entries are
@@ -249,7 +248,7 @@ void RemoteCluster::Find(uint64_t id, bool acquire) {
   const auto look = std::make_shared<Look>();
   look->found.resize(open->question.entries.size());
   look->acquires = acquire;
-  // In a Redis cluster they are at different nodes, so the answer about the lease must come first.
+  // They may be at different servers, so the answer about the lease must come first.
   const bool entries_later = acquire && !link_.keeps_order();
   bool sent = true;
   if (acquire) {
@@ -269,7 +268,7 @@ void RemoteCluster::Find(uint64_t id, bool acquire) {
   link_.At(open->deadline, [this, id, look] {
     if (look->missing > 0) BeLate(id, look.get());
   });
-  link_.At(Clock::now() + options_.patience, [this, look] {
+  link_.At(Clock::now() + options_.link.patience, [this, look] {
     if (look->missing > 0) link_.NoteSlow();
   });
 }
@@ -446,7 +445,7 @@ void RemoteCluster::AwaitOther(uint64_t id) {
     return Compile(id);
   }
   const Clock::time_point next = Clock::now() + Jittered(open->pause);
-  open->deadline = next + options_.patience;
+  open->deadline = next + options_.link.patience;
   open->pause = std::min(open->pause * 3 / 2, kLastPause);
   link_.At(next, [this, id] { LookAtLease(id); });
 }
@@ -466,7 +465,7 @@ void RemoteCluster::LookAtLease(uint64_t id) {
     // Its holder is done, or died: the next one may have it.
     if (!lease && !waits->waits) return Compile(id);
     if (!lease) {
-      waits->deadline = Clock::now() + options_.patience;
+      waits->deadline = Clock::now() + options_.link.patience;
       return Find(id, MayAcquire());
     }
     if (lease->uid) TellWhoseFiles(id, *lease->uid);

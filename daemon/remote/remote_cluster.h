@@ -26,7 +26,7 @@
 
 namespace cccl_cache::daemon {
 
-/// The nodes that share one Redis or Redis cluster. Entries are signed: Redis and the network are
+/// The nodes that share one Redis or several. Entries are signed: Redis and the network are
 /// not trusted. A compile is announced by a lease, which is renewed while it runs; a node that
 /// finds another's lease waits for the result. Each failure is a miss. Thread-safe.
 ///
@@ -37,12 +37,12 @@ namespace cccl_cache::daemon {
 class RemoteCluster final : public Cluster {
  public:
   struct Options {
+    /// A build waits for an answer as long as the link's patience, and a tenth of its usual compile
+    /// time at most.
     RedisLink::Options link;
-    std::vector<RedisAddress> more_servers;  ///< more nodes of the link's Redis cluster
+    std::vector<RedisAddress> more_servers;  ///< that share the keys with the link's
     std::string prefix = "cccl-cached:";
-    std::optional<SigningKey> key;  ///< none: this node only reads
-    /// A build waits so long for an answer, and a tenth of its usual compile time at most.
-    std::chrono::milliseconds patience{20};
+    std::optional<SigningKey> key;                  ///< none: this node only reads
     uint64_t entry_limit = 8 << 20;                 ///< bytes; larger entries stay on their node
     std::chrono::seconds lifetime{30 * 24 * 3600};  ///< of an entry
     std::chrono::milliseconds lease{3000};          ///< without renewal
@@ -63,8 +63,8 @@ class RemoteCluster final : public Cluster {
 
   /// Replaces the keys of which one must have signed an entry.
   void Trust(std::shared_ptr<const TrustList> trusted);
-  /// Refreshes the clock offset to Redis that gauges() reports, and the owners of slots of a
-  /// missing node. Does nothing while a refresh is in progress.
+  /// Refreshes the clock offset to Redis that gauges() reports. Does nothing while a refresh is in
+  /// progress.
   void Refresh();
   [[nodiscard]] ClusterGauges gauges() const;
 
@@ -83,8 +83,8 @@ class RemoteCluster final : public Cluster {
     int holders = 0;                     ///< other nodes that had the lease when it was asked for
     std::optional<uid_t> files_of = {};  ///< the compile waits for files of this user
   };
-  /// The replies to one look at Redis, as they come in. In a Redis cluster each may come from
-  /// another node: a key of an unreachable node counts as missing.
+  /// The replies to one look at Redis, as they come in. Each may come from another server: a key of
+  /// an unreachable server counts as missing.
   struct Look {
     std::vector<ArtifactPtr> found;
     size_t missing = 0;     ///< replies

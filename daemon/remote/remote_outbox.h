@@ -30,7 +30,7 @@ class RemoteOutbox {
     std::chrono::seconds lifetime;  ///< of an entry
   };
 
-  /// Maximum number of leases whose end waits for entries in a cluster. Above it, the oldest
+  /// Maximum number of leases whose end waits for entries at other servers. Above it, the oldest
   /// expire.
   static constexpr size_t kMaxHeld = 1024;
 
@@ -48,7 +48,7 @@ class RemoteOutbox {
   /// Ends a lease, unless its holder has another token.
   void Release(std::string lease, std::string token);
   /// Returns when all waiting work was given to the servers, which may still drop it when they end.
-  /// In a cluster, leases whose entries are unanswered by then expire.
+  /// With several servers, leases whose entries are unanswered by then expire.
   void Finish();
 
   /// Bytes of artifacts that are not written yet.

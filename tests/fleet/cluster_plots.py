@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
 """Draws docs/pictures/cluster.svg: what simulate.py says of clusters of many sizes that start cold, over one Redis, over
-several masters, and with shelves, at once and staggered. Prints the figures of each as JSON, then those of some failures,
+several servers, and with shelves, at once and staggered. Prints the figures of each as JSON, then those of some failures,
 and those of the fleet that measure.py ran beside the simulation of it. Takes some ten minutes."""
 
 import argparse
@@ -20,8 +20,8 @@ SIZES = (64, 250, 500, 1000, 2000, 4000, 10000)
 MINUTE = {"stagger": 60.0}
 CLUSTERS = {
     "one Redis": {},
-    "3 masters": {"masters": 3},
-    "6 masters": {"masters": 6},
+    "3 servers": {"servers": 3},
+    "6 servers": {"servers": 6},
     "one Redis, 9 of 10 kernels on a shelf": {"shelf_share": 0.9},
     "one Redis, started within a minute": MINUTE,
     "one Redis, remote_patience 100 ms": {"patience": 0.1},
@@ -36,7 +36,7 @@ FAILURES = {  # of 1,000 nodes
     "none": {},
     "Redis dies after 5 s, for 5 s": {"dies_at": 5.0, "dies_for": 5.0},
     "Redis dies after 5 s, for good": {"dies_at": 5.0, "dies_for": 1e6},
-    "one of 3 masters dies after 5 s, for good": {"masters": 3, "dies_at": 5.0, "dies_for": 1e6},
+    "one of 3 servers dies after 5 s, for good": {"servers": 3, "dies_at": 5.0, "dies_for": 1e6},
     "answers take 1 s more from second 5 to 15": {"slow_at": 5.0, "slow_for": 10.0},
     "1 in 20 leases: its node dies": {"die_with_lease": 0.05},
 }

@@ -4,7 +4,7 @@
 
 Discrete events, deterministic by seed. Each node runs one program, which needs all kernels one after the other, and does
 for each what daemon/remote/remote_cluster.cc does: it looks the kernel up, takes its lease or waits for the node that has
-it, and compiles by itself where Redis is late, gone, or the wait too long. Redis is one master or several, each with one
+it, and compiles by itself where Redis is late, gone, or the wait too long. Redis is one server or several, each with one
 thread and a network card. Kernels on a shelf are read by each node by itself. Prints a JSON object for each size.
 
 What a command costs, how long a compile takes and so on are options; --measured takes the costs from a file that
@@ -36,7 +36,7 @@ WEIGHT = 16
 
 SCRIPT = 3  # commands: EVAL, and the two that it calls
 AFTERWARDS = 0.1  # seconds, for what the last nodes write
-SLOTS = 16384
+PLACES = 16384  # of keys
 NEVER = math.inf
 
 
@@ -52,12 +52,12 @@ class Scenario:
     compile_spread: float = 0.8  # sigma of the logarithm; 0: all the same
     patience: float = 0.02
 
-    masters: int = 1
+    servers: int = 1
     round_trip: float = 200e-6
-    command: float = 10e-6  # of a master's thread
+    command: float = 10e-6  # of a server's thread
     kib: float = 40.0  # of an entry
-    copy_kib: float = 0.25e-6  # of a master's thread, for a KiB of an entry
-    gigabits: float = 10.0  # of a master's network, a second
+    copy_kib: float = 0.25e-6  # of a server's thread, for a KiB of an entry
+    gigabits: float = 10.0  # of a server's network, a second
     bytes_in_a_command: int = 130
     bytes_out_a_command: int = 96
     node_hit: float = 600e-6  # that a node takes for a hit once the answer is there
@@ -66,9 +66,9 @@ class Scenario:
     shelf_share: float = 0.0  # of the kernels, which lie on a shelf
     shelf_read: float = 0.001
 
-    dies_at: float = NEVER  # the first master, which comes back empty
+    dies_at: float = NEVER  # the first server, which comes back empty
     dies_for: float = 60.0
-    slow_at: float = NEVER  # the first master, whose answers are delayed
+    slow_at: float = NEVER  # the first server, whose answers are delayed
     slow_for: float = 60.0
     slow_by: float = 1.0
     die_with_lease: float = 0.0  # share of the compiles under a lease whose node dies meanwhile
@@ -76,7 +76,7 @@ class Scenario:
     seed: str = "1"
 
 
-class Master:
+class Server:
     """One Redis: a thread that carries out one command after the other, and a network card that sends the answers."""
 
     def __init__(self, scenario):
@@ -109,15 +109,15 @@ class Master:
 
 
 class Kernel:
-    """One kernel, and what the masters hold of it. Entry, manifest and lease are keys, each on the master of its slot."""
+    """One kernel, and what the servers hold of it. Entry, manifest and lease are keys, each on one of the servers."""
 
-    def __init__(self, number, seconds, masters):
+    def __init__(self, number, seconds, servers):
         name = hashlib.sha256(str(number).encode()).hexdigest()
         self.seconds = seconds
         self.on_shelf = False
-        self.entry, self.manifest, self.lease = (masters[slot(f"cccl-cached:{kind}:{name}") * len(masters) // SLOTS]
+        self.entry, self.manifest, self.lease = (servers[place(f"cccl-cached:{kind}:{name}") * len(servers) // PLACES]
                                                  for kind in "aml")
-        # master: commands
+        # server: commands
         self.for_entries = collections.Counter([self.entry, self.manifest])
         self.for_lease = collections.Counter([self.lease])
         self.for_both = self.for_entries + self.for_lease
@@ -125,19 +125,19 @@ class Kernel:
         self.forget_lease()
 
     def forget_entry(self):
-        self.written = NEVER  # when a master has it
+        self.written = NEVER  # when a server has it
 
     def forget_lease(self):
         self.holder, self.held_until = None, 0.0
 
 
-def slot(key):
-    """Of a Redis cluster: CRC16, XMODEM."""
-    return binascii.crc_hqx(key.encode(), 0) % SLOTS
+def place(key):
+    """Spreads the keys as evenly as the daemon's rendezvous hashing."""
+    return binascii.crc_hqx(key.encode(), 0) % PLACES
 
 
 class Link:
-    """A node's connection to one master."""
+    """A node's connection to one server."""
 
     __slots__ = ("backoff", "connected", "last_slow", "slow_in_a_row", "up_since")
 
@@ -151,9 +151,9 @@ class Node:
     __slots__ = ("deadline", "holders", "holds", "ignores_until", "in_vain_in_a_row", "links", "lost", "next", "order",
                  "pause", "since", "usual", "waits")
 
-    def __init__(self, order, masters):
+    def __init__(self, order, servers):
         self.order, self.next = order, 0  # the kernels that it needs, the place of the one that it needs now
-        self.links = {master: Link() for master in masters}
+        self.links = {server: Link() for server in servers}
         self.lost = 0  # links that are not connected
         self.usual = 0.0  # how long its compiles take at most; 0: not known
         self.in_vain_in_a_row, self.ignores_until = 0, 0.0
@@ -166,7 +166,7 @@ class Node:
 
 class Simulation:
     """One play of a scenario. Each step below gets its time, and may ask for later ones. A step that takes `arrives` as its
-    time happens when commands arrive at a master: so masters serve in that order, and the time of the answer is known at
+    time happens when commands arrive at a server: so servers serve in that order, and the time of the answer is known at
     once. A node does one thing at a time, so what concerns it alone is decided ahead of its time."""
 
     def __init__(self, scenario):
@@ -175,8 +175,8 @@ class Simulation:
         self.half_trip = scenario.round_trip / 2
         self.events = []
         self.numbers = iter(range(1 << 62))
-        self.masters = [Master(scenario) for _ in range(scenario.masters)]
-        self.kernels = [Kernel(number, self.compile_time(), self.masters) for number in range(scenario.kernels)]
+        self.servers = [Server(scenario) for _ in range(scenario.servers)]
+        self.kernels = [Kernel(number, self.compile_time(), self.servers) for number in range(scenario.kernels)]
         for kernel in self.random.sample(self.kernels, round(scenario.shelf_share * scenario.kernels)):
             kernel.on_shelf = True
         self.nodes = [self.make_node() for _ in range(scenario.nodes)]
@@ -192,7 +192,7 @@ class Simulation:
 
     def make_node(self):
         order = self.kernels if self.scenario.same_order else self.random.sample(self.kernels, len(self.kernels))
-        node = Node(order, self.masters)
+        node = Node(order, self.servers)
         if self.scenario.without_redis:
             node.lost = len(node.links)
             for link in node.links.values():
@@ -200,7 +200,7 @@ class Simulation:
         return node
 
     def plan(self):
-        first, scenario = self.masters[0], self.scenario
+        first, scenario = self.servers[0], self.scenario
         for node in self.nodes:
             self.at(self.random.uniform(0, scenario.stagger), self.want, node)
         first.slow_from, first.slow_until = scenario.slow_at, scenario.slow_at + scenario.slow_for
@@ -234,31 +234,31 @@ class Simulation:
         self.at(now + self.half_trip, self.look, node, False)
 
     def look(self, arrives, node, acquires, after_lease=False):
-        """Masters look for the entries, and before that give the lease if it is asked for and free. Several masters keep no
-        order among them, so there the lease is asked for alone, and the entries after that. A key whose master is gone is
-        asked for at another one, which does not have it."""
+        """Servers look for the entries, and before that give the lease if it is asked for and free. Several servers keep no
+        order among them, so there the lease is asked for alone, and the entries after that. A key whose server is gone is not
+        asked for."""
         kernel = node.order[node.next]
-        alone = acquires and len(self.masters) > 1
+        alone = acquires and len(self.servers) > 1
         questions = kernel.for_lease if alone else kernel.for_both if acquires else kernel.for_entries
-        gone = [master for master, link in node.links.items() if not link.connected] if node.lost else ()
-        if len(gone) == len(node.links):
-            return self.compile(arrives, node)
+        gone = [server for server, link in node.links.items() if not link.connected] if node.lost else ()
         if gone:
-            questions = self.reachable(questions, gone)
+            questions = {server: commands for server, commands in questions.items() if server not in gone}
+        if not questions:
+            return self.compile(arrives, node)
         lost = (kernel.lease if alone else kernel.entry) in gone
         found = not alone and not lost and kernel.written <= kernel.entry.turn(arrives)
         if acquires and not lost and kernel.held_until <= (turn := kernel.lease.turn(arrives)):
             kernel.holder, kernel.held_until = node, turn + LEASE
             node.holds = True
         answered, entry_answered, broken = 0.0, 0.0, False
-        for master, commands in questions.items():
-            kib = self.scenario.kib if found and master is kernel.entry else 0.0
-            answer = master.serve(arrives, commands, kib_out=kib) + self.half_trip
+        for server, commands in questions.items():
+            kib = self.scenario.kib if found and server is kernel.entry else 0.0
+            answer = server.serve(arrives, commands, kib_out=kib) + self.half_trip
             if answer > answered:
                 answered = answer
-            if master is kernel.entry:
+            if server is kernel.entry:
                 entry_answered = answer
-            broken |= self.is_too_slow(arrives - self.half_trip, answer, node, master)
+            broken |= self.is_too_slow(arrives - self.half_trip, answer, node, server)
         if found and entry_answered <= node.deadline < answered:
             answered = node.deadline  # the entry serves without the manifest
         if answered > node.deadline:
@@ -284,14 +284,6 @@ class Simulation:
                 return self.compile(answered, node)
             self.await_other(answered, node)
 
-    def reachable(self, questions, gone):
-        """The masters that are asked while some are gone: commands by master."""
-        other = next(master for master in self.masters if master not in gone)
-        asked = collections.Counter()
-        for master, commands in questions.items():
-            asked[other if master in gone else master] += commands
-        return asked
-
     def await_other(self, now, node):
         """Another node has the lease."""
         if not node.waits:
@@ -311,11 +303,11 @@ class Simulation:
 
     def look_at_lease(self, arrives, node):
         kernel = node.order[node.next]
-        master = kernel.lease
-        if not node.links[master].connected:
+        server = kernel.lease
+        if not node.links[server].connected:
             return self.compile(arrives, node)
-        held = kernel.held_until > master.turn(arrives)
-        answered = master.serve(arrives, 1) + self.half_trip
+        held = kernel.held_until > server.turn(arrives)
+        answered = server.serve(arrives, 1) + self.half_trip
         if answered > node.deadline:
             self.counts["late"] += 1
             self.compile(node.deadline, node)
@@ -365,10 +357,10 @@ class Simulation:
     # What a node sends besides.
 
     def write(self, arrives, node, kernel):
-        master = kernel.entry
-        if node.links[master].connected:
-            master.serve(arrives, 1, kib_in=self.scenario.kib)
-            kernel.written = min(kernel.written, master.thread_free)
+        server = kernel.entry
+        if node.links[server].connected:
+            server.serve(arrives, 1, kib_in=self.scenario.kib)
+            kernel.written = min(kernel.written, server.thread_free)
             self.counts["writes"] += 1
 
     def renew(self, arrives, node, kernel, until):
@@ -389,9 +381,9 @@ class Simulation:
 
     # Connections and their ends, as RedisLink has them.
 
-    def is_too_slow(self, sent, answered, node, master):
+    def is_too_slow(self, sent, answered, node, server):
         """Whether the connection is closed because of this answer."""
-        link = node.links[master]
+        link = node.links[server]
         late = sent + self.scenario.patience
         if answered <= late:
             link.slow_in_a_row = 0
@@ -401,12 +393,12 @@ class Simulation:
             if link.slow_in_a_row >= MAX_SLOW:
                 self.counts["broken_off"] += 1
                 link.slow_in_a_row = 0
-                self.lose(late, node, master)
+                self.lose(late, node, server)
                 return True
         return False
 
-    def lose(self, now, node, master):
-        link = node.links[master]
+    def lose(self, now, node, server):
+        link = node.links[server]
         if link.connected:
             link.connected = False
             node.lost += 1
@@ -414,36 +406,36 @@ class Simulation:
                 link.backoff = FIRST_BACKOFF
         wait = link.backoff / 2 + self.random.uniform(0.001, link.backoff / 2)
         link.backoff = min(2 * link.backoff, LAST_BACKOFF)
-        self.at(now + wait, self.connect, node, master)
+        self.at(now + wait, self.connect, node, server)
 
-    def connect(self, now, node, master):
-        if master.dead:
-            return self.lose(now, node, master)
-        answered = master.serve(now + 1.5 * self.scenario.round_trip, 1) + self.half_trip
+    def connect(self, now, node, server):
+        if server.dead:
+            return self.lose(now, node, server)
+        answered = server.serve(now + 1.5 * self.scenario.round_trip, 1) + self.half_trip
         if answered > now + CONNECT_TIMEOUT:
-            return self.lose(now + CONNECT_TIMEOUT, node, master)
-        self.at(answered, self.be_connected, node, master)
+            return self.lose(now + CONNECT_TIMEOUT, node, server)
+        self.at(answered, self.be_connected, node, server)
 
-    def be_connected(self, now, node, master):
-        if master.dead:
-            return self.lose(now, node, master)
-        link = node.links[master]
+    def be_connected(self, now, node, server):
+        if server.dead:
+            return self.lose(now, node, server)
+        link = node.links[server]
         link.connected, link.up_since = True, now
         node.lost -= 1
 
-    def die(self, now, master):
-        master.dead = True
+    def die(self, now, server):
+        server.dead = True
         for kernel in self.kernels:
-            if kernel.entry is master:
+            if kernel.entry is server:
                 kernel.forget_entry()
-            if kernel.lease is master:
+            if kernel.lease is server:
                 kernel.forget_lease()
         for node in self.nodes:
-            if node.links[master].connected:
-                self.lose(now, node, master)
+            if node.links[server].connected:
+                self.lose(now, node, server)
 
-    def come_back(self, now, master):
-        master.dead = False
+    def come_back(self, now, server):
+        server.dead = False
 
     # What came of it.
 
@@ -458,13 +450,13 @@ class Simulation:
             "alone": round(sum(kernel.seconds for kernel in self.kernels), 1),
             **{name: self.counts[name] for name in
                ("writes", "waits", "waits_in_vain", "late", "broken_off", "nodes_died")},
-            "commands": sum(sum(master.commands.values()) for master in self.masters),
-            "mib": round(sum(sum(master.bytes.values()) for master in self.masters) / mib),
-            # of the busiest master
-            "commands_a_second_peak": max(max(master.commands.values(), default=0) for master in self.masters),
-            "commands_a_second_mean": round(max(sum(master.commands.values()) for master in self.masters) / took),
-            "mib_a_second_peak": round(max(max(master.bytes.values(), default=0) for master in self.masters) / mib),
-            "mib_a_second_mean": round(max(sum(master.bytes.values()) for master in self.masters) / mib / took, 1),
+            "commands": sum(sum(server.commands.values()) for server in self.servers),
+            "mib": round(sum(sum(server.bytes.values()) for server in self.servers) / mib),
+            # of the busiest server
+            "commands_a_second_peak": max(max(server.commands.values(), default=0) for server in self.servers),
+            "commands_a_second_mean": round(max(sum(server.commands.values()) for server in self.servers) / took),
+            "mib_a_second_peak": round(max(max(server.bytes.values(), default=0) for server in self.servers) / mib),
+            "mib_a_second_mean": round(max(sum(server.bytes.values()) for server in self.servers) / mib / took, 1),
         }
 
 

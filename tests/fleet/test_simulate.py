@@ -31,8 +31,8 @@ def test_a_cluster_at_once_compiles_each_kernel_once(compile_seconds):
 
 
 @pytest.mark.parametrize("same_order", [False, True])
-def test_a_cluster_of_masters_compiles_each_kernel_once_too(same_order):
-    assert play(Scenario(**ALL_SAME, masters=3, same_order=same_order))["compiles"] == KERNELS
+def test_a_cluster_of_servers_compiles_each_kernel_once_too(same_order):
+    assert play(Scenario(**ALL_SAME, servers=3, same_order=same_order))["compiles"] == KERNELS
 
 
 def test_nodes_in_one_order_are_no_slower_than_one_that_is_alone():
@@ -47,10 +47,10 @@ def test_without_a_redis_each_node_compiles_each_kernel():
     assert figures["last_kernel"] == pytest.approx(figures["alone"], abs=0.1)
 
 
-@pytest.mark.parametrize("masters", [1, 3])
-def test_one_compile_asks_as_much_of_redis_as_a_daemon_s(masters):
+@pytest.mark.parametrize("servers", [1, 3])
+def test_one_compile_asks_as_much_of_redis_as_a_daemon_s(servers):
     lookup, lease_and_lookup, write, release, renewal = 2, 3, 1, 3, 3
-    one = {"nodes": 1, "kernels": 1, "compile_spread": 0.0, "masters": masters}
+    one = {"nodes": 1, "kernels": 1, "compile_spread": 0.0, "servers": servers}
     short = play(Scenario(**one, compile_seconds=0.5))
     assert short["commands"] == lookup + lease_and_lookup + write + release
     long = play(Scenario(**one, compile_seconds=2.5))
@@ -82,16 +82,16 @@ def test_a_redis_that_comes_back_is_empty():
     assert play(Scenario(**ONE_THEN_ANOTHER, dies_at=BETWEEN, dies_for=0.5))["compiles"] == 2
 
 
-def test_of_several_masters_one_that_dies_costs_less():
-    of_three = play(Scenario(**ALL_SAME, masters=3, dies_at=2.0, dies_for=3600))
+def test_of_several_servers_one_that_dies_costs_less():
+    of_three = play(Scenario(**ALL_SAME, servers=3, dies_at=2.0, dies_for=3600))
     assert of_three["compiles"] < play(Scenario(**ALL_SAME, dies_at=2.0, dies_for=3600))["compiles"]
 
 
-def test_one_dead_master_of_three_costs_only_its_own_keys():
+def test_one_dead_server_of_three_costs_only_its_own_keys():
     """Compiles of each node: what lies there, and what is leased there and not written when the node needs it."""
-    figures = play(Scenario(nodes=NODES, kernels=150, compile_spread=0.0, masters=3, dies_at=0.0, dies_for=3600))
-    dead = simulate.Simulation(Scenario(kernels=150, masters=3))
-    lies_there = sum(kernel.entry is dead.masters[0] for kernel in dead.kernels)
+    figures = play(Scenario(nodes=NODES, kernels=150, compile_spread=0.0, servers=3, dies_at=0.0, dies_for=3600))
+    dead = simulate.Simulation(Scenario(kernels=150, servers=3))
+    lies_there = sum(kernel.entry is dead.servers[0] for kernel in dead.kernels)
     assert NODES * lies_there <= figures["compiles"] < NODES * 150 / 2
 
 
@@ -127,8 +127,8 @@ def test_entries_on_a_shelf_are_not_asked_of_redis():
     assert half["commands"] < 0.7 * play(Scenario(**ALL_SAME))["commands"]
 
 
-def test_masters_share_the_load():
-    one, six = play(Scenario(**ALL_SAME)), play(Scenario(**ALL_SAME, masters=6))
+def test_servers_share_the_load():
+    one, six = play(Scenario(**ALL_SAME)), play(Scenario(**ALL_SAME, servers=6))
     assert six["commands_a_second_mean"] < 0.5 * one["commands_a_second_mean"]
 
 
@@ -146,14 +146,10 @@ def test_real_daemons_compiled_as_often_and_asked_redis_about_as_often():
 
 
 def test_the_same_seed_gives_the_same_figures():
-    scenario = Scenario(nodes=NODES, kernels=KERNELS, stagger=2, masters=3, dies_at=1, dies_for=2, die_with_lease=0.1)
+    scenario = Scenario(nodes=NODES, kernels=KERNELS, stagger=2, servers=3, dies_at=1, dies_for=2, die_with_lease=0.1)
     assert play(scenario) == play(scenario)
-    assert play(scenario) != play(Scenario(nodes=NODES, kernels=KERNELS, stagger=2, masters=3, dies_at=1, dies_for=2,
+    assert play(scenario) != play(Scenario(nodes=NODES, kernels=KERNELS, stagger=2, servers=3, dies_at=1, dies_for=2,
                                            die_with_lease=0.1, seed="other"))
-
-
-def test_slots_are_those_of_a_redis_cluster():
-    assert [simulate.slot(key) for key in ("123456789", "foo")] == [12739, 12182]
 
 
 def test_bounds_are_those_of_the_daemon():

@@ -1,9 +1,8 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""A real Redis on a Unix socket or several as a cluster, a peer that only talks nonsense, and one that holds answers back."""
+"""A real Redis on a Unix socket or several on ports, a peer that only talks nonsense, and one that holds answers back."""
 
 import contextlib
-import itertools
 import shutil
 import signal
 import socket
@@ -93,8 +92,6 @@ class Connection:
             return None if rest == b"-1" else self.answers.read(int(rest) + 2)[:-2]
         if kind == b"*":
             return [self._read() for _ in range(int(rest))]
-        if kind == b"-" and rest.split()[0] in (b"MOVED", b"ASK"):
-            raise Redirected(rest)
         assert kind != b"-", rest
         return int(rest) if kind == b":" else rest
 
@@ -116,106 +113,43 @@ def free_ports(count):
         yield [each.getsockname()[1] for each in sockets]
 
 
-class Master(Redis):
-    """A node of a cluster, in a directory of its own."""
+class RedisServers:
+    """Three servers on the loopback, among which nodes spread the keys. `tls`: the settings of each, where they talk TLS alone."""
 
-    def __init__(self, place, tls=()):
-        place.mkdir()
-        super().__init__(place)
-        self.tls = tls
-        self.port = self.bus = None
-
-    def start(self):
-        with free_ports(2) as (self.port, self.bus):
-            port = ("--port", "0", "--tls-port", str(self.port), "--tls-cluster", "yes", *self.tls) if self.tls else ("--port", str(self.port))
-            super().start(
-                *port, "--bind", "127.0.0.1", "--cluster-enabled", "yes", "--cluster-port", str(self.bus),
-                "--cluster-require-full-coverage", "no", "--cluster-node-timeout", "1000")
-        self.id = self.ask("CLUSTER", "MYID").decode()
-        return self
-
-    def owns(self, key):
-        """Whether it says that it has the slot of a key, which need not be there."""
-        with contextlib.suppress(Redirected):
-            self.ask("EXISTS", key)
-            return True
-        return False
-
-
-class RedisCluster:
-    """Three masters, each with a third of the slots. `tls`: the settings of each, where the cluster talks TLS alone."""
-
-    SLOTS = ((0, 5460), (5461, 10922), (10923, 16383))
-
-    def __init__(self, place, tls=()):
+    def __init__(self, place, tls=((), (), ())):
         self.place = place
         self.tls = tls
-        self.masters = []
-        self.started = []
+        self.ports = []
+        self.all = []
+
+    @property
+    def urls(self):
+        return [f"{'rediss' if any(self.tls) else 'redis'}://127.0.0.1:{port}" for port in self.ports]
 
     @property
     def url(self):
-        return f"{'rediss' if self.tls else 'redis'}://127.0.0.1:{self.masters[0].port}"
-
-    def add(self, name, tls=()):
-        node = Master(self.place / name, tls)
-        self.started.append(node)
-        return node.start()
+        return ",".join([self.urls[0], *(f"127.0.0.1:{port}" for port in self.ports[1:])])
 
     def start(self):
-        tls = self.tls or [()] * len(self.SLOTS)
-        self.masters = [self.add(f"master{number}", each) for number, each in enumerate(tls)]
-        for epoch, (master, slots) in enumerate(zip(self.masters, self.SLOTS), 1):
-            master.ask("CLUSTER", "ADDSLOTSRANGE", *slots)
-            master.ask("CLUSTER", "SET-CONFIG-EPOCH", epoch)
-        for master in self.masters[1:]:
-            self.meet(master)
-        self.await_agreement()
+        with free_ports(len(self.tls)) as self.ports:
+            for port, tls in zip(self.ports, self.tls):
+                place = self.place / str(port)
+                place.mkdir()
+                listens = ("--port", "0", "--tls-port", str(port), *tls) if tls else ("--port", str(port))
+                self.all.append(Redis(place))
+                self.all[-1].start(*listens, "--bind", "127.0.0.1")
         return self
 
-    def meet(self, node):
-        self.masters[0].ask("CLUSTER", "MEET", "127.0.0.1", node.port, node.bus)
-
-    def await_agreement(self):
-        """Returns once each master knows who has what."""
-
-        def agreed():
-            maps = [sorted((first, last, master[1]) for first, last, master, *_ in each.ask("CLUSTER", "SLOTS")) for each in self.masters]
-            up = all(b"cluster_state:ok" in each.ask("CLUSTER", "INFO") for each in self.masters)
-            return up and len(maps[0]) >= len(self.masters) and all(each == maps[0] for each in maps)
-
-        wait_for(agreed, "one view of the cluster")
-
-    def add_replica(self, master):
-        """A node with all that a master has."""
-        replica = self.add(f"replica{len(self.started)}")
-        self.meet(replica)
-        wait_for(lambda: master.id.encode() in replica.ask("CLUSTER", "NODES"), "the replica in the cluster")
-        replica.ask("CLUSTER", "REPLICATE", master.id)
-        wait_for(lambda: b"master_link_status:up" in replica.ask("INFO", "replication"), "the replica's copy")
-        return replica
-
     def holder(self, key):
-        return next(master for master in self.masters if master.owns(key))
+        """The one that has a key; None: none."""
+        return next((each for each in self.all if each.process and each.ask("EXISTS", key)), None)
 
     def entries(self):
-        return list(itertools.chain.from_iterable(master.entries() for master in self.masters))
-
-    def begin_move(self, key, source, target):
-        """Moves a key whose slot is still the source's."""
-        slot = source.ask("CLUSTER", "KEYSLOT", key)
-        target.ask("CLUSTER", "SETSLOT", slot, "IMPORTING", source.id)
-        source.ask("CLUSTER", "SETSLOT", slot, "MIGRATING", target.id)
-        assert source.ask("MIGRATE", "127.0.0.1", target.port, key, 0, int(PATIENCE * 1000)) == b"OK"
-
-    def end_move(self, key, target):
-        slot = target.ask("CLUSTER", "KEYSLOT", key)
-        for master in (target, *(each for each in self.masters if each is not target)):
-            master.ask("CLUSTER", "SETSLOT", slot, "NODE", target.id)
+        return [each.entries() for each in self.all]
 
     def stop(self):
-        for node in self.started:
-            node.stop()
+        for each in self.all:
+            each.stop()
 
 
 class Gate:
@@ -260,10 +194,6 @@ class Gate:
         for end in (source, target):
             with contextlib.suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
-
-
-class Redirected(Exception):
-    """The key is at another node of the cluster."""
 
 
 class Nonsense:

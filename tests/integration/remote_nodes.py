@@ -72,8 +72,8 @@ def count(node, name):
     return node.stats()[name]
 
 
-def await_connected(node):
-    wait_for(lambda: count(node, "remote_connected") == 1, "a connection to Redis")
+def await_connected(node, servers=1):
+    wait_for(lambda: count(node, "remote_nodes_connected") == servers, "connections to Redis")
 
 
 def built(answer):
@@ -100,18 +100,17 @@ def name_of(answer):
     return f"cccl-cached:a:{answer['key']}"
 
 
-def write_one_for_each(node, cluster):
-    """Sources of entries that this node wrote, by the master that has them."""
+def write_one_for_each(node, servers):
+    """Sources of entries that this node wrote, by the server that has them."""
     found = {}
     for number in itertools.count():
         source = f"// of {node.directory} {number}\n"
         before = ended_writes(node)
         name = name_of(node.build_json(source))
         wait_for(lambda: ended_writes(node) > before, "the end of a write")
-        holder = cluster.holder(name)
-        if holder.ask("EXISTS", name):  # on a busy machine a connection may have come too late for the first ones
+        if holder := servers.holder(name):  # on a busy machine a connection may have come too late for the first ones
             found.setdefault(holder, source)
-        if len(found) == len(cluster.masters):
+        if len(found) == len(servers.all):
             return found
 
 

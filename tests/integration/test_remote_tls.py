@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nodes that share a Redis over TLS: only one that proves what it is gets the password and is used."""
 
-import itertools
 import subprocess
 
 import pytest
 from conftest import wait_for
-from redis_server import Redis, RedisCluster, free_ports
+from redis_server import Redis, RedisServers, free_ports
 from remote_nodes import (  # noqa: F401
     await_connected, await_shared, built, count, keys, make_node, site, write_one_for_each)
 
@@ -77,49 +76,37 @@ def test_a_redis_without_a_trusted_certificate_gets_no_password_and_fails_no_bui
 
 
 @pytest.fixture
-def make_cluster(directory, server):
-    """Makes a cluster that talks TLS alone, and its URL: masters with these certificates, each of which trusts all of them."""
+def make_servers(directory, server):
+    """Makes three servers with these certificates, and their URL."""
     made = []
 
     def make(*authorities):
-        place = directory / "cluster"
-        place.mkdir()
-        trusted = place / "trusted.pem"
-        trusted.write_text("".join(each.certificate.read_text() for each in set(authorities)))
-        cluster = RedisCluster(place, [each.settings(trusted) for each in authorities])
-        made.append(cluster)
-        cluster.start()
-        for master in cluster.masters:
-            add_user(master)
-        return cluster, cluster.url.replace("://", "://cccl@")
+        servers = RedisServers(directory, [each.settings(each.certificate) for each in authorities])
+        made.append(servers)
+        for each in servers.start().all:
+            add_user(each)
+        return servers, servers.url.replace("://", "://cccl@")
 
     yield make
-    for cluster in made:
-        cluster.stop()
+    for servers in made:
+        servers.stop()
 
 
-def test_redirects_of_a_cluster_are_followed_over_tls(make_node, make_cluster, server, password):
-    cluster, url = make_cluster(server, server, server)
+def test_several_servers_are_used_over_tls(make_node, make_servers, server, password):
+    servers, url = make_servers(server, server, server)
     flags = ("--remote-ca-file", str(server.certificate), "--remote-password-file", str(password))
     one, two = make_node("1", url, *flags), make_node("2", url, *flags)
     for node in (one, two):
-        await_connected(node)
-    for source in write_one_for_each(one, cluster).values():
+        await_connected(node, 3)
+    for source in write_one_for_each(one, servers).values():
         assert built(two.build_json(source)) == ("hit", "remote")
-    assert (count(two, "remote_nodes"), count(two, "remote_nodes_connected")) == (3, 3)
 
 
-def test_a_node_of_a_cluster_without_a_trusted_certificate_gets_no_password(make_node, make_cluster, server, password, directory):
-    cluster, url = make_cluster(server, server, Authority(directory, "other"))
+def test_a_server_without_a_trusted_certificate_gets_no_password_beside_others(make_node, make_servers, server, password, directory):
+    servers, url = make_servers(server, server, Authority(directory, "other"))
     node = make_node("1", url, "--remote-ca-file", str(server.certificate), "--remote-password-file", str(password))
-    await_connected(node)
-    numbers = itertools.count()
-
-    def refused():
-        assert node.build_json(f"// {next(numbers)}\n")["outcome"] == "built"
-        return "TLS failed" in node.cli("remote", "status").stdout.decode()
-
-    wait_for(refused, "the refusal in the status")
-    wait_for(lambda: (count(node, "remote_nodes"), count(node, "remote_nodes_connected")) == (3, 2), "the other two")
-    assert b"cmdstat_auth" in cluster.masters[1].ask("INFO", "commandstats")
-    assert b"cmdstat_auth" not in cluster.masters[2].ask("INFO", "commandstats")
+    await_connected(node, 2)
+    wait_for(lambda: "TLS failed" in node.cli("remote", "status").stdout.decode(), "the refusal in the status")
+    assert (count(node, "remote_nodes"), count(node, "remote_nodes_connected")) == (3, 2)
+    assert b"cmdstat_auth" in servers.all[1].ask("INFO", "commandstats")
+    assert b"cmdstat_auth" not in servers.all[2].ask("INFO", "commandstats")

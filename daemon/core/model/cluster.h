@@ -34,7 +34,7 @@ struct SharedEntry {
 
 /// The connection to the other nodes, for statistics.
 struct ClusterGauges {
-  size_t nodes = 1;             ///< of the Redis cluster that have keys, if known
+  size_t nodes = 1;             ///< servers of Redis that share the keys
   size_t connected = 0;         ///< of these
   std::string address;          ///< for people; never empty
   std::string problem;          ///< why one is not connected, with the way out; empty: all are

@@ -82,8 +82,8 @@ void DescribeCluster(const ClusterGauges& from, v1::StatsReply& to) {
     AddGauge(to, name, static_cast<double>(value), help);
   };
   add("remote_connected", from.connected > 0 ? 1 : 0, "1: Redis is connected.");
-  add("remote_nodes", from.nodes, "Nodes of Redis that have keys, as far as is known.");
-  add("remote_nodes_connected", from.connected, "Nodes of Redis that are connected, of these.");
+  add("remote_nodes", from.nodes, "Servers of Redis that share the keys.");
+  add("remote_nodes_connected", from.connected, "Servers of Redis that are connected.");
   add("remote_signs", from.signs ? 1 : 0,
       "1: this node has a key, and writes what it compiles to Redis.");
   add("remote_trusted_keys", from.trusted_keys, "Keys whose entries this node takes.");

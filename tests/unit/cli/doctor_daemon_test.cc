@@ -263,7 +263,7 @@ TEST_CASE("a Redis that is not connected fails with the daemon's reason") {
   CHECK(checks[1].verdict == CheckVerdict::kSkipped);
 }
 
-TEST_CASE("a Redis cluster of which one node is not connected is a warning that names it") {
+TEST_CASE("a Redis that is not connected beside others is a warning that names it") {
   std::vector<FakeStatistic> two_of_three = {{"remote_connected", "", 1, true},
                                              {"remote_nodes", "", 3, true},
                                              {"remote_nodes_connected", "", 2, true}};

@@ -105,6 +105,21 @@ FakeConnection FakeRedis::Accept() const {
   return FakeConnection(fd);
 }
 
+KeysOfTwo FindKeys(RedisServers& servers, FakeConnection& here) {
+  KeysOfTwo keys;
+  for (int i = 0; keys.here.empty() || keys.there.empty(); ++i) {
+    const std::string key = "key" + std::to_string(i);
+    if (servers.Send(key, {"GET", key}, [](const RedisReply*) {})) {
+      REQUIRE(here.Next() == "GET " + key);
+      here.Send("$-1\r\n");
+      keys.here = key;
+    } else {
+      keys.there = key;
+    }
+  }
+  return keys;
+}
+
 void Said::Add(std::string text) {
   MutexLock lock(mutex_);
   said_.push_back(std::move(text));

@@ -11,7 +11,7 @@
 
 #include "base/file_descriptor.h"
 #include "base/mutex.h"
-#include "daemon/remote/redis_link.h"
+#include "daemon/remote/redis_servers.h"
 #include "tests/support/temporary_directory.h"
 
 namespace cccl_cache::daemon {
@@ -54,6 +54,13 @@ class FakeRedis {
   RedisAddress address_;
   FileDescriptor listener_;
 };
+
+/// A key of each of two servers.
+struct KeysOfTwo {
+  std::string here, there;
+};
+/// Finds them while only the server of `here` is connected, by this connection.
+[[nodiscard]] KeysOfTwo FindKeys(RedisServers& servers, FakeConnection& here);
 
 /// What was reported or answered, by any thread.
 class Said {

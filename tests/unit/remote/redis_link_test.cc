@@ -273,24 +273,39 @@ TEST_CASE("a password that is refused or missing is a problem that names the pas
   CHECK_FALSE(link.connected());
 }
 
-TEST_CASE("a link gives up a Redis that is reported as too slow") {
+TEST_CASE("a Redis whose answers are slow three times in a row is given up") {
   Said answers;
-  Scene scene;
+  Scene scene([](RedisLink::Options& options) { options.patience = 0ms; });
+  scene.link.NoteSlow();  // no answer is missing
   REQUIRE(scene.link.Send({"GET", "a"}, answers.Adding()));
   CHECK(scene.peer.Next() == "GET a");
-  scene.link.BreakOff("three answers took over 50 ms");
+  scene.link.NoteSlow();
+  scene.link.NoteSlow();
+  CHECK(scene.link.connected());
+  scene.link.NoteSlow();
   CHECK_FALSE(scene.link.Send({"GET", "b"}, answers.Adding()));
   CHECK(scene.peer.Next() == "closed");
   CHECK(answers.Await(1) == Texts{"lost"});
-  CHECK(Has(scene.reports.Await(1).front(), "three answers"));
+  CHECK(Has(scene.reports.Await(1).front(), "3 answers"));
   FakeConnection next = scene.Again();
   REQUIRE(scene.link.Send({"GET", "c"}, answers.Adding()));
   CHECK(next.Next() == "GET c");
 }
 
-TEST_CASE("an answer's call may use the link") {
+TEST_CASE("a Redis that belongs to a Redis cluster is a problem that says so") {
   Said answers;
   Scene scene;
+  REQUIRE(scene.link.Send({"GET", "a"}, answers.Adding()));
+  CHECK(scene.peer.Next() == "GET a");
+  scene.peer.Send("-MOVED 15495 127.0.0.1:6379\r\n");
+  CHECK(scene.peer.Next() == "closed");
+  CHECK(answers.Await(1).front().starts_with("error: MOVED"));
+  CHECK(Has(scene.reports.Await(1).front(), "Redis cluster"));
+}
+
+TEST_CASE("an answer's call may use the link") {
+  Said answers;
+  Scene scene([](RedisLink::Options& options) { options.patience = 0ms; });
   REQUIRE(scene.link.Send({"GET", "a"}, [&](RedisReply* reply) {
     answers.Adding()(reply);
     CHECK(scene.link.Send({"GET", "b"}, answers.Adding()));
@@ -300,7 +315,7 @@ TEST_CASE("an answer's call may use the link") {
   CHECK(scene.peer.Next() == "GET b");
   REQUIRE(scene.link.Send({"GET", "c"}, [&](RedisReply* reply) {
     answers.Adding()(reply);
-    scene.link.BreakOff("enough");
+    for (int i = 0; i < 3; ++i) scene.link.NoteSlow();
   }));
   REQUIRE(scene.link.Send({"GET", "d"}, [&](RedisReply* reply) {
     answers.Adding()(reply);

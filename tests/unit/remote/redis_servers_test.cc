@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/remote/redis_servers.h"
 
-#include <algorithm>
 #include <catch2/catch.hpp>
-#include <functional>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -18,369 +17,158 @@ using namespace cccl_cache::daemon;
 using namespace std::chrono_literals;
 using Texts = std::vector<std::string>;
 
-const std::string kNoMap = "-NOPERM this user has no permissions\r\n";
-
-std::string At(const FakeRedis& redis) {
-  return redis.address().host + ":" + std::to_string(redis.address().port);
-}
-
-std::string Moved(std::string_view key, const std::string& to) {
-  return "-MOVED " + std::to_string(RedisSlotOf(key)) + " " + to + "\r\n";
-}
-
-std::string Bulk(const std::string& text) {
-  return "$" + std::to_string(text.size()) + "\r\n" + text + "\r\n";
-}
-
-/// The map of a cluster in which one node has all slots.
-std::string AllAt(const FakeRedis& redis) {
-  return "*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n" + Bulk(redis.address().host) + ":" +
-         std::to_string(redis.address().port) + "\r\n";
-}
-
-RedisServers::Options OptionsFor(const RedisAddress& address) {
-  RedisServers::Options options;
-  options.link.address = address;
-  options.link.connect_timeout = 60s;
-  options.link.first_backoff = options.link.last_backoff = 2ms;
-  options.patience = options.first_connection = 60s;
+RedisLink::Options OptionsFor(const RedisAddress& address) {
+  RedisLink::Options options;
+  options.address = address;
+  options.connect_timeout = options.patience = 60s;
+  options.first_backoff = options.last_backoff = 2ms;
   return options;
 }
 
-/// Two nodes of a cluster, and the servers that know one of them.
+bool AreConnected(const RedisServers& servers, size_t count) {
+  return WaitUntil([&] { return servers.state().connected == count; });
+}
+
+/// Two servers, of which the first one is connected.
 struct Scene {
   FakeRedis one = FakeRedis::OnPort();
   FakeRedis two = FakeRedis::OnPort();
   Said said;
-  RedisServers servers;
-  FakeConnection at_one;
+  std::unique_ptr<RedisServers> servers;
+  FakeConnection at_one, at_two;
 
-  explicit Scene(const std::function<void(RedisServers::Options&)>& change = [](auto&) {})
-      : servers(Changed(change)), at_one(one.Accept()) {
+  explicit Scene(std::chrono::milliseconds patience = 60s)
+      : servers(Servers(patience)), at_one(one.Accept()), at_two(two.Accept()) {
     at_one.Greet();
-    REQUIRE(WaitUntil([this] { return servers.connected(); }));
+    REQUIRE(AreConnected(*servers, 1));
   }
-
-  RedisServers::Options Changed(const std::function<void(RedisServers::Options&)>& change) const {
-    RedisServers::Options options = OptionsFor(one.address());
-    change(options);
-    return options;
+  std::unique_ptr<RedisServers> Servers(std::chrono::milliseconds patience) const {
+    RedisLink::Options options = OptionsFor(one.address());
+    options.patience = patience;
+    return std::make_unique<RedisServers>(options, std::vector{two.address()});
   }
-  void Get(const std::string& key) { REQUIRE(servers.Send(key, {"GET", key}, said.Adding())); }
-  /// The first node is asked for a key whose slot the second one has. Returns the connection to the
-  /// second, which has been asked.
-  FakeConnection Redirect(const std::string& key, const std::string& map = kNoMap) {
-    Get(key);
-    CHECK(at_one.Next() == "GET " + key);
-    at_one.Send(Moved(key, At(two)));
-    CHECK(at_one.Next() == "CLUSTER SLOTS");
-    at_one.Send(map);
-    FakeConnection at_two = two.Accept();
+  /// Connects the second one, too.
+  KeysOfTwo ConnectBoth() {
+    KeysOfTwo keys = FindKeys(*servers, at_one);
     at_two.Greet();
-    CHECK(at_two.Next() == "GET " + key);
-    return at_two;
+    REQUIRE(AreConnected(*servers, 2));
+    return keys;
   }
+  bool Get(const std::string& key) { return servers->Send(key, {"GET", key}, said.Adding()); }
 };
 
 TEST_CASE("a single Redis is asked for nothing but the commands") {
-  Scene scene;
-  scene.Get("a");
-  CHECK(scene.at_one.Next() == "GET a");
-  scene.at_one.Send("+1\r\n");
-  CHECK(scene.said.Await(1) == Texts{"1"});
-  scene.Get("b");
-  CHECK(scene.at_one.Next() == "GET b");
-  CHECK(scene.servers.keeps_order());
+  const FakeRedis redis;
+  Said said;
+  RedisServers servers(OptionsFor(redis.address()), {});
+  FakeConnection peer = redis.Accept();
+  peer.Greet();
+  REQUIRE(AreConnected(servers, 1));
+  CHECK(servers.keeps_order());
+  for (const std::string key : {"a", "b"}) {
+    REQUIRE(servers.Send(key, {"GET", key}, said.Adding()));
+    CHECK(peer.Next() == "GET " + key);
+    peer.Send("+1\r\n");
+  }
+  CHECK(said.Await(2) == Texts{"1", "1"});
 }
 
-TEST_CASE("a command for a slot of another node is sent there, and so are the next ones") {
+TEST_CASE("nodes that name the same servers in another order find a key at the same one") {
   Scene scene;
-  FakeConnection at_two = scene.Redirect("a");
-  at_two.Send("+1\r\n");
-  CHECK(scene.said.Await(1) == Texts{"1"});
-  CHECK_FALSE(scene.servers.keeps_order());
-  scene.Get("a");
-  CHECK(at_two.Next() == "GET a");
-  scene.Get("b");  // of this slot nothing is known
-  CHECK(scene.at_one.Next() == "GET b");
+  const KeysOfTwo keys = scene.ConnectBoth();
+  CHECK_FALSE(scene.servers->keeps_order());
+  RedisServers reversed(OptionsFor(scene.two.address()), {scene.one.address()});
+  FakeConnection at_one = scene.one.Accept();
+  FakeConnection at_two = scene.two.Accept();
+  at_one.Greet();
+  at_two.Greet();
+  REQUIRE(AreConnected(reversed, 2));
+  for (const std::string& key : {keys.here, keys.there})
+    REQUIRE(reversed.Send(key, {"GET", key}, scene.said.Adding()));
+  CHECK(at_one.Next() == "GET " + keys.here);
+  CHECK(at_two.Next() == "GET " + keys.there);
 }
 
-TEST_CASE("with the first redirect the map of the cluster is learned") {
+TEST_CASE("each of two servers has a share of the keys") {
   Scene scene;
-  FakeConnection at_two = scene.Redirect("a", AllAt(scene.two));
-  at_two.Send("+1\r\n");
-  CHECK(scene.said.Await(1) == Texts{"1"});
-  scene.Get("b");
-  CHECK(at_two.Next() == "GET b");
+  constexpr int kKeys = 200;
+  int here = 0;
+  for (int i = 0; i < kKeys; ++i) here += scene.Get(std::to_string(i)) ? 1 : 0;
+  CHECK(here > kKeys / 4);
+  CHECK(here < 3 * kKeys / 4);
 }
 
-TEST_CASE("an answer is given on the same thread, whichever node it comes from") {
+TEST_CASE("an answer is given on the same thread, whichever server it comes from") {
   Scene scene;
-  FakeConnection at_two = scene.Redirect("a");
-  at_two.Send("+1\r\n");
-  REQUIRE(scene.said.Await(1).size() == 1);
+  const KeysOfTwo keys = scene.ConnectBoth();
   std::vector<std::thread::id> threads(3);
   Said done;
   const auto note = [&](size_t place) {
-    return [&, place](const RedisReply*) {
+    return [&, place](const RedisReply* reply) {
       threads[place] = std::this_thread::get_id();
-      done.Add("");
+      done.Add(reply == nullptr ? "" : reply->text);
     };
   };
-  scene.servers.At(RedisServers::Clock::now(), [&] { note(0)(nullptr); });
-  REQUIRE(scene.servers.Send("a", {"GET", "a"}, note(1)));
-  REQUIRE(scene.servers.Send("b", {"GET", "b"}, note(2)));
-  at_two.Send("+1\r\n");
-  scene.at_one.Send("+1\r\n");
-  REQUIRE(done.Await(3).size() == 3);
+  scene.servers->At(RedisServers::Clock::now(), [&] { note(0)(nullptr); });
+  CHECK(done.Await(1) == Texts{""});
+  REQUIRE(scene.servers->Send(keys.there, {"GET", keys.there}, note(1)));
+  scene.at_two.Send("+there\r\n");
+  CHECK(done.Await(2) == Texts{"", "there"});
+  REQUIRE(scene.servers->Send(keys.here, {"GET", keys.here}, note(2)));
+  scene.at_one.Send("+here\r\n");
+  CHECK(done.Await(3) == Texts{"", "there", "here"});
   CHECK(threads == std::vector<std::thread::id>(3, threads[0]));
 }
 
-TEST_CASE("a slot that is being moved is asked for at its next node once, as ASKING") {
+TEST_CASE("a server that is not connected is a problem, and the others have their keys") {
   Scene scene;
-  FakeConnection at_two = scene.Redirect("a");
-  at_two.Send("+1\r\n");
-  scene.Get("b");
-  CHECK(scene.at_one.Next() == "GET b");
-  scene.at_one.Send("-ASK " + std::to_string(RedisSlotOf("b")) + " " + At(scene.two) + "\r\n");
-  CHECK(at_two.Next() == "ASKING");
-  CHECK(at_two.Next() == "GET b");
-  at_two.Send("+OK\r\n+moving\r\n");
-  CHECK(scene.said.Await(2) == Texts{"1", "moving"});
-  scene.Get("b");
-  CHECK(scene.at_one.Next() == "GET b");
+  const KeysOfTwo keys = scene.ConnectBoth();
+  CHECK(scene.servers->state().problem.empty());
+  scene.at_two = FakeConnection(-1);
+  REQUIRE(AreConnected(*scene.servers, 1));
+  const RedisServers::State state = scene.servers->state();
+  CHECK(state.servers == 2);
+  CHECK(state.address == ToUrl(scene.one.address()));
+  CHECK(state.problem.starts_with(ToUrl(scene.two.address()) + ": "));
+  CHECK(scene.servers->connected());
+  CHECK_FALSE(scene.Get(keys.there));
+  CHECK(scene.Get(keys.here));
+  CHECK(scene.at_one.Next() == "GET " + keys.here);
+  FakeConnection again = scene.two.Accept();
+  again.Greet();
+  REQUIRE(AreConnected(*scene.servers, 2));
+  CHECK(scene.Get(keys.there));
+  CHECK(again.Next() == "GET " + keys.there);
 }
 
-TEST_CASE("nodes that send a command round and round are followed a few times only") {
-  Scene scene;
-  scene.Get("a");
-  int asked = 0;
-  while (asked < 4) {
-    const std::string got = scene.at_one.Next();
-    REQUIRE((got == "GET a" || got == "CLUSTER SLOTS"));
-    asked += got == "GET a" ? 1 : 0;
-    scene.at_one.Send(got == "GET a" ? Moved("a", At(scene.one)) : kNoMap);
-  }
-  CHECK(scene.said.Await(1).front().starts_with("error: MOVED"));
-}
-
-TEST_CASE("redirects to ever more nodes make no more than a few connections") {
-  Scene scene([](RedisServers::Options& options) { options.first_connection = 0ms; });
-  constexpr int kMany = 100;
-  std::string replies;
-  for (int i = 0; i < kMany; ++i) {
-    scene.Get(std::to_string(i));
-    // Nothing listens there.
-    replies += Moved(std::to_string(i), "127.0.0." + std::to_string(i + 2) + ":1");
-  }
-  scene.at_one.Send(replies);
-  const Texts all = scene.said.Await(kMany);
-  CHECK(std::ranges::count(all, "lost") == 31);
-  CHECK(std::ranges::count_if(all, [](const std::string& each) {
-          return each.starts_with("error: MOVED");
-        }) == kMany - 31);
-}
-
-TEST_CASE("a node that is not connected and has no slot gives its place to another one") {
-  Scene scene([](RedisServers::Options& options) { options.first_connection = 0ms; });
-  constexpr int kFull = 31;
-  std::string replies;
-  for (int i = 0; i < kFull; ++i) {
-    scene.Get("a");
-    // Nothing listens there.
-    replies += "-ASK 15495 127.0.0." + std::to_string(i + 2) + ":1\r\n";
-  }
-  scene.at_one.Send(replies);
-  CHECK(scene.said.Await(kFull) == Texts(kFull, "lost"));
-  scene.Get("a");
-  scene.at_one.Send(Moved("a", At(scene.two)));
-  scene.two.Accept().Greet();
-}
-
-TEST_CASE("a map is learned although nodes that have no slot in it took all places") {
-  Scene scene([](RedisServers::Options& options) { options.first_connection = 0ms; });
-  constexpr int kFull = 31;
-  std::string replies;
-  for (int i = 0; i < kFull; ++i) {
-    const std::string key = std::to_string(i);
-    scene.Get(key);
-    replies += Moved(key, "127.0.0." + std::to_string(i + 2) + ":1");
-  }
-  scene.at_one.Send(replies);
-  CHECK(scene.said.Await(kFull) == Texts(kFull, "lost"));
-  scene.at_one.Send(AllAt(scene.two));
-  scene.two.Accept().Greet();
-}
-
-TEST_CASE("the map of a cluster may have a range for each slot") {
-  Scene scene;
-  const auto node = [](const FakeRedis& redis) {
-    return "*2\r\n" + Bulk(redis.address().host) + ":" + std::to_string(redis.address().port) +
-           "\r\n";
-  };
-  const FakeRedis three = FakeRedis::OnPort();
-  const std::string nodes[] = {node(scene.two), node(three)};
-  std::string map = "*16384\r\n";
-  for (int slot = 0; slot < kRedisSlots; ++slot) {
-    const std::string number = ":" + std::to_string(slot) + "\r\n";
-    map.append("*3\r\n").append(number).append(number).append(nodes[slot % 2]);
-  }
-  const FakeConnection at_two = scene.Redirect("a", map);
-  FakeConnection at_three = three.Accept();  // which the map names alone
-  at_three.Greet();
-  CHECK(WaitUntil([&] { return scene.servers.state().connected == 2; }));
-  CHECK(scene.servers.state().nodes == 2);
-  REQUIRE(RedisSlotOf("c") % 2 == 1);
-  scene.Get("c");
-  CHECK(at_three.Next() == "GET c");
-}
-
-TEST_CASE("a node that has no slot any more is left") {
-  Scene scene;
-  FakeConnection at_two = scene.Redirect("a", "");
-  scene.at_one.Send(AllAt(scene.one));  // by now
-  CHECK(at_two.Next() == "closed");
-  CHECK(scene.said.Await(1) == Texts{"lost"});
-  scene.Get("a");
-  CHECK(scene.at_one.Next() == "GET a");
-}
-
-TEST_CASE("redirects of a Redis behind a socket are not followed, and reported") {
-  const FakeRedis local;
-  const FakeRedis other = FakeRedis::OnPort();
-  Said reports;
-  Said said;
-  RedisServers::Options options = OptionsFor(local.address());
-  options.link.report = [&](std::string_view text) { reports.Add(std::string(text)); };
-  RedisServers servers(options);
-  FakeConnection peer = local.Accept();
-  peer.Greet();
-  REQUIRE(WaitUntil([&] { return servers.connected(); }));
-  for (int i = 0; i < 2; ++i) {
-    REQUIRE(servers.Send("a", {"GET", "a"}, said.Adding()));
-    CHECK(peer.Next() == "GET a");
-    peer.Send(Moved("a", At(other)));
-  }
-  CHECK(said.Await(2)[1].starts_with("error: MOVED"));
-  CHECK(servers.state().connects == 1);
-  REQUIRE(reports.all().size() == 1);
-  CHECK(reports.all()[0].find("redis://") != std::string::npos);
-}
-
-TEST_CASE("the node of a redirect gets the site's user and password") {
-  const FakeRedis one = FakeRedis::OnPort();
-  const FakeRedis two = FakeRedis::OnPort();
-  Said said;
-  RedisServers::Options options = OptionsFor(one.address());
-  options.link.address.user = "builder";
-  options.link.password = "secret";
-  RedisServers servers(options);
-  const auto greet = [](FakeConnection* peer) {
-    CHECK(peer->Next() == "AUTH builder secret");
-    peer->Send("+OK\r\n");
-    peer->Greet();
-  };
-  FakeConnection at_one = one.Accept();
-  greet(&at_one);
-  REQUIRE(WaitUntil([&] { return servers.connected(); }));
-  REQUIRE(servers.Send("a", {"GET", "a"}, said.Adding()));
-  CHECK(at_one.Next() == "GET a");
-  at_one.Send(Moved("a", At(two)));
-  FakeConnection at_two = two.Accept();
-  greet(&at_two);
-  CHECK(at_two.Next() == "GET a");
-}
-
-TEST_CASE("of several nodes that are named, one that is there is enough") {
-  const FakeRedis two = FakeRedis::OnPort();
-  RedisAddress gone;
-  gone.host = "127.0.0.1";
-  gone.port = 1;
-  RedisServers::Options options = OptionsFor(gone);
-  options.others = {two.address()};
-  Said said;
-  RedisServers servers(options);
-  FakeConnection at_two = two.Accept();
-  at_two.Greet();
-  REQUIRE(WaitUntil([&] { return servers.connected(); }));
-  REQUIRE(servers.Send("a", {"GET", "a"}, said.Adding()));
-  CHECK(at_two.Next() == "GET a");
-}
-
-TEST_CASE("an unconnected node of the cluster is reported, although others are connected") {
-  const auto half = [](const FakeRedis& one, const FakeRedis& two) {
-    const auto range = [](const std::string& slots, const FakeRedis& redis) {
-      return "*3\r\n" + slots + "*2\r\n" + Bulk(redis.address().host) + ":" +
-             std::to_string(redis.address().port) + "\r\n";
-    };
-    return "*2\r\n" + range(":0\r\n:15494\r\n", one) + range(":15495\r\n:16383\r\n", two);
-  };
-  REQUIRE(RedisSlotOf("a") == 15495);
-  Scene scene;
-  FakeConnection at_two = scene.Redirect("a", half(scene.one, scene.two));
-  CHECK(WaitUntil([&] { return scene.servers.state().connected == 2; }));
-  CHECK(scene.servers.state().nodes == 2);
-  CHECK(scene.servers.state().problem.empty());
-  at_two = FakeConnection(-1);
-  CHECK(WaitUntil([&] { return scene.servers.state().connected == 1; }));
-  CHECK(scene.servers.state().nodes == 2);
-  CHECK(scene.servers.state().problem.starts_with("redis://" + At(scene.two) + ": "));
-  CHECK(scene.servers.connected());
-}
-
-TEST_CASE("the map is asked for again where a node that has slots is gone") {
-  Scene scene;
-  FakeConnection at_two = scene.Redirect("a");
-  scene.servers.LookForSuccessors();
-  scene.Get("b");
-  CHECK(scene.at_one.Next() == "GET b");  // all are connected, so nothing was asked before
-  at_two = FakeConnection(-1);
-  CHECK(WaitUntil([&] { return scene.servers.state().connected == 1; }));
-  scene.at_one.Send("+1\r\n");
-  REQUIRE(scene.said.Await(2).size() == 2);  // "a" is lost, "b" is answered: nothing waits for them
-  CHECK(WaitUntil([&] {                      // at most once a second
-    scene.servers.LookForSuccessors();
-    return scene.servers.state().pending == 2;  // with the PING of the second node
-  }));
-  CHECK(scene.at_one.Next() == "CLUSTER SLOTS");
-  scene.at_one.Send(AllAt(scene.one));
-  CHECK(WaitUntil([&] { return scene.servers.state().problem.empty(); }));
-}
-
-TEST_CASE("a node that was named and has no slot is not missed once the map is known") {
-  RedisAddress gone;
-  gone.host = "127.0.0.1";
-  gone.port = 1;
-  Scene scene([&](RedisServers::Options& options) { options.others = {gone}; });
-  CHECK(scene.servers.state().nodes == 2);
-  CHECK(WaitUntil(
-      [&] { return scene.servers.state().problem.starts_with("redis://127.0.0.1:1: "); }));
-  FakeConnection at_two = scene.Redirect("a", AllAt(scene.two));
-  CHECK(WaitUntil([&] { return scene.servers.state().nodes == 1; }));
-  CHECK(scene.servers.state().connected == 1);
-  CHECK(scene.servers.state().problem.empty());
-}
-
-TEST_CASE("while a slot's node is gone, another one is asked where the slot is") {
-  Scene scene;
-  FakeConnection at_two = scene.Redirect("a");
-  at_two = FakeConnection(-1);
-  CHECK(scene.said.Await(1) == Texts{"lost"});
-  scene.Get("a");
-  CHECK(scene.at_one.Next() == "GET a");
-}
-
-TEST_CASE("a node is left alone after three slow answers in a row, and no other one") {
-  Scene scene([](RedisServers::Options& options) { options.patience = 1ms; });
-  FakeConnection at_two = scene.Redirect("a");
+TEST_CASE("a server whose answers are slow is left alone, and no other one") {
+  Scene scene(1ms);
+  const KeysOfTwo keys = scene.ConnectBoth();
+  REQUIRE(scene.Get(keys.there));
+  CHECK(scene.at_two.Next() == "GET " + keys.there);
   CHECK(WaitUntil([&] {
-    scene.servers.NoteSlow();
+    scene.servers->NoteSlow();
     return !scene.said.all().empty();
   }));
   CHECK(scene.said.all() == Texts{"lost"});
-  CHECK(at_two.Next() == "closed");
-  scene.Get("b");
-  CHECK(scene.at_one.Next() == "GET b");
+  CHECK(scene.at_two.Next() == "closed");
+  REQUIRE(scene.Get(keys.here));
+  CHECK(scene.at_one.Next() == "GET " + keys.here);
+}
+
+TEST_CASE("an answer's call may use all servers while they end") {
+  Scene scene;
+  const KeysOfTwo keys = scene.ConnectBoth();
+  RedisServers* const servers = scene.servers.get();
+  for (const std::string& key : {keys.here, keys.there}) {
+    REQUIRE(servers->Send(key, {"GET", key}, [&, servers](const RedisReply*) {
+      servers->Send(keys.there, {"GET", keys.there}, [](const RedisReply*) {});
+      const bool sent = servers->Send(keys.here, {"GET", keys.here}, [](const RedisReply*) {});
+      scene.said.Add(sent ? "sent" : "refused");
+    }));
+  }
+  scene.servers.reset();
+  CHECK(scene.said.all().front() == "refused");
 }
 
 }  // namespace redis_servers_test

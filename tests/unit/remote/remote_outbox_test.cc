@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "tests/support/wait_until.h"
 #include "tests/unit/remote/fake_redis.h"
@@ -35,23 +36,22 @@ struct Scene {
   RedisServers servers;
   FakeConnection peer;
 
-  Scene()
+  explicit Scene(const std::vector<RedisAddress>& others = {})
       : outbox({.allowance = {5 * sample->Footprint(), 10 * sample->Footprint()},
                 .entry_limit = 1 << 20,
                 .lifetime = 3600s},
                &key, servers, statistics),
-        servers(Options()),
+        servers(Options(), others),
         peer(redis.Accept()) {
     peer.Greet();
     REQUIRE(WaitUntil([this] { return servers.connected(); }));
   }
   ~Scene() { outbox.Finish(); }
 
-  RedisServers::Options Options() const {
-    RedisServers::Options options;
-    options.link.address = redis.address();
-    options.link.connect_timeout = 60s;
-    options.patience = options.first_connection = 60s;
+  RedisLink::Options Options() const {
+    RedisLink::Options options;
+    options.address = redis.address();
+    options.connect_timeout = options.patience = 60s;
     return options;
   }
   void Write(Account account, const std::string& name) {
@@ -106,50 +106,48 @@ TEST_CASE("a finished write makes room for more of the same user") {
   CHECK(scene.Refused() == refused);
 }
 
-/// Returns the connection to a second node of a cluster, which has the slot of "lease".
-FakeConnection LearnCluster(Scene& scene, const FakeRedis& other) {
-  const std::string there = other.address().host + ":" + std::to_string(other.address().port);
-  scene.outbox.Release("lease", "token");
-  CHECK(scene.peer.Next().starts_with("EVAL"));
-  scene.peer.Send("-MOVED " + std::to_string(RedisSlotOf("lease")) + " " + there + "\r\n");
-  CHECK(scene.peer.Next() == "CLUSTER SLOTS");
-  scene.peer.Send("-ERR\r\n");
+/// The scene with a second server, which has the lease.
+struct SceneOfTwo {
+  FakeRedis other = FakeRedis::OnPort();
+  Scene first{{other.address()}};
+  const KeysOfTwo keys = FindKeys(first.servers, first.peer);
   FakeConnection at_other = other.Accept();
-  at_other.Greet();
-  CHECK(at_other.Next().starts_with("EVAL"));
-  at_other.Send(":0\r\n");
-  REQUIRE(WaitUntil([&] { return scene.servers.state().pending == 0; }));
-  return at_other;
-}
 
-TEST_CASE("in a cluster a lease ends only after the entries before it were written") {
-  Scene scene;
-  const FakeRedis other = FakeRedis::OnPort();
-  FakeConnection at_other = LearnCluster(scene, other);
-  scene.Write(kAlice, "entry");
-  scene.outbox.Release("lease", "token");
-  scene.Write(kAlice, "later");
-  CHECK(scene.peer.Next().starts_with("SET entry"));
-  CHECK(scene.peer.Next().starts_with("SET later"));
-  CHECK(scene.servers.state().pending == 2);
-  scene.peer.Send("+OK\r\n");
-  CHECK(at_other.Next().starts_with("EVAL"));
+  SceneOfTwo() {
+    at_other.Greet();
+    REQUIRE(WaitUntil([this] { return first.servers.state().connected == 2; }));
+  }
+  void Write() { first.Write(kAlice, keys.here); }
+  void Release(size_t number) {
+    first.outbox.Release(keys.there, "token" + std::to_string(number));
+  }
+  /// Two entries have been sent, and no lease ended before them. Answers the first one.
+  void EndWrite() {
+    CHECK(first.peer.Next().starts_with("SET " + keys.here));
+    CHECK(first.peer.Next().starts_with("SET " + keys.here));
+    CHECK(first.servers.state().pending == 2);
+    first.peer.Send("+OK\r\n");
+  }
+};
+
+TEST_CASE("with several servers a lease ends only after the entries before it were written") {
+  SceneOfTwo scene;
+  scene.Write();
+  scene.Release(0);
+  scene.Write();
+  scene.EndWrite();
+  CHECK(scene.at_other.Next().starts_with("EVAL"));
 }
 
 TEST_CASE("above the bound of leases that wait for entries, the oldest expire") {
-  Scene scene;
-  const FakeRedis other = FakeRedis::OnPort();
-  FakeConnection at_other = LearnCluster(scene, other);
-  scene.Write(kAlice, "entry");
+  SceneOfTwo scene;
+  scene.Write();
   constexpr size_t kMore = 10;
-  for (size_t i = 0; i < RemoteOutbox::kMaxHeld + kMore; ++i)
-    scene.outbox.Release("lease", "token" + std::to_string(i));
-  scene.Write(kAlice, "later");
-  CHECK(scene.peer.Next().starts_with("SET entry"));
-  CHECK(scene.peer.Next().starts_with("SET later"));  // so all releases before it wait
-  scene.peer.Send("+OK\r\n");
+  for (size_t i = 0; i < RemoteOutbox::kMaxHeld + kMore; ++i) scene.Release(i);
+  scene.Write();
+  scene.EndWrite();
   for (size_t i = kMore; i < RemoteOutbox::kMaxHeld + kMore; ++i)
-    CHECK(at_other.Next().ends_with(" token" + std::to_string(i)));
+    CHECK(scene.at_other.Next().ends_with(" token" + std::to_string(i)));
 }
 
 }  // namespace remote_outbox_test
