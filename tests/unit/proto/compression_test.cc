@@ -8,7 +8,7 @@
 namespace cccl_cache::compression_test {
 namespace {
 
-TEST_CASE("compressed bytes come back, and are fewer") {
+TEST_CASE("compressed bytes are fewer, and decompress to the original") {
   const std::string text(100'000, 'x');
   const std::string stored = *Compress(text, kFastCompression);
   CHECK(stored.size() < text.size() / 100);
@@ -16,12 +16,12 @@ TEST_CASE("compressed bytes come back, and are fewer") {
   CHECK(Decompress(*Compress("", kFastCompression), 0) == "");
 }
 
-TEST_CASE("the same has the same form twice") {
+TEST_CASE("equal bytes compress to equal bytes") {
   const std::string once = *Compress("the same bytes", kStrongCompression);
   CHECK(*Compress("the same bytes", kStrongCompression) == once);
 }
 
-TEST_CASE("only one whole compression of the size that is named is taken") {
+TEST_CASE("only one complete frame of the named size is accepted") {
   const std::string text = "some bytes";
   const std::string stored = *Compress(text, kFastCompression);
   CHECK_FALSE(Decompress(stored, text.size() + 1));
@@ -35,7 +35,7 @@ TEST_CASE("only one whole compression of the size that is named is taken") {
   }
 }
 
-TEST_CASE("the front of a frame can be had without its end") {
+TEST_CASE("the front of a frame decompresses without its end") {
   std::string text = "the front";
   for (unsigned i = 0; i < 200'000; ++i) text += static_cast<char>('a' + i * i % 23);
   const std::string stored = *Compress(text, kFastCompression);

@@ -25,7 +25,7 @@ TEST_CASE("the keys of deposits are the same on every machine and in every versi
         "a7fc97665c1c620ea16a10660cb9070a9497976bdb64b075c85d8ae2cbd3cc37");
 }
 
-TEST_CASE("the identity of a deposit does not depend on its user, its key does") {
+TEST_CASE("a deposit's identity does not depend on its user; its key does") {
   const Digest identity = DepositIdentity("n", DepositFieldsDigest({{"a", "1"}}));
   CHECK(DepositKey(kUser, identity) == DepositKey(kUser, "n", {{"a", "1"}}));
   CHECK(DepositKey(kGroup, identity) == DepositKey(kGroup, "n", {{"a", "1"}}));
@@ -39,7 +39,7 @@ TEST_CASE("the order in which fields are given does not matter") {
         DepositKey(kUser, "n", {{"c", "3"}, {"a", "1"}, {"b", "2"}}));
 }
 
-TEST_CASE("two deposits that differ in anything have different keys") {
+TEST_CASE("two different deposits have different keys") {
   const std::vector<Digest> keys = {
       DepositKey(kUser, "n", {{"a", "1"}}),
       DepositKey(kGroup, "n", {{"a", "1"}}),

@@ -7,19 +7,19 @@
 namespace cccl_cache::digest_test {
 namespace {
 
-TEST_CASE("a digest is the SHA-256 that everybody computes") {
+TEST_CASE("a digest is a standard SHA-256") {
   REQUIRE(Sha256("").Hex() == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   REQUIRE(Sha256("abc").Hex() ==
           "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
-TEST_CASE("a digest survives its two spellings") {
+TEST_CASE("a digest is read back from both spellings") {
   const Digest digest = Sha256("x");
   REQUIRE(Digest::FromHex(digest.Hex()) == digest);
   REQUIRE(Digest::FromBytes(digest.View()) == digest);
 }
 
-TEST_CASE("no digest comes from a text of another length or with another letter") {
+TEST_CASE("a text of another length, or with another letter, is no digest") {
   const std::string hex = Sha256("x").Hex();
   REQUIRE_FALSE(Digest::FromHex(""));
   REQUIRE_FALSE(Digest::FromHex(hex + "0"));
@@ -44,7 +44,7 @@ TEST_CASE("the first digits of a digest match it, and not one with other digits"
   CHECK_FALSE(DigestPrefix::FromHex("0000000g"));
 }
 
-TEST_CASE("values that only run into each other hash differently") {
+TEST_CASE("values with another boundary between them hash differently") {
   Hasher split;
   split.AppendValue("option", "-I");
   split.AppendValue("option", "-O2");

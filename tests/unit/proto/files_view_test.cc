@@ -27,7 +27,7 @@ uint64_t NamespaceNow() {
 
 }  // namespace
 
-TEST_CASE("the view of a thread is the same as long as its files are") {
+TEST_CASE("the view of a thread is stable") {
   const std::optional<FilesView> first = FilesViewOfThisThread();
   REQUIRE(first);
   CHECK(first->mount_namespace == NamespaceNow());
@@ -37,9 +37,8 @@ TEST_CASE("the view of a thread is the same as long as its files are") {
   CHECK(other == first);
 }
 
-TEST_CASE(
-    "a thread that enters another mount namespace has another view, and its own when it is back",
-    "[root]") {
+TEST_CASE("a thread in another mount namespace has another view, and its own after the return",
+          "[root]") {
   cccl_cache::daemon::RequireRoot();
   const int home = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
   REQUIRE(home >= 0);

@@ -80,7 +80,7 @@ TEST_CASE("property: order and duplicates of unordered values do not change a fi
   }
 }
 
-TEST_CASE("property: a byte more in any text, and another toolchain, show in a fingerprint") {
+TEST_CASE("property: a byte more in any text, or another toolchain, changes a fingerprint") {
   for (uint32_t seed = 0; seed < kRequests; ++seed) {
     INFO("seed " << seed);
     const BuildRequest request = RandomRequests(seed).Next();

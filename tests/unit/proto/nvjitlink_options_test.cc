@@ -7,7 +7,7 @@ namespace {
 
 constexpr BuildKind kLink = BuildKind::kLink;
 
-TEST_CASE("the options that every linking client passes stay as they were written") {
+TEST_CASE("the options that every linking client passes are unchanged") {
   const Texts options{"-arch=sm_90",
                       "-lto",
                       "-O3",
@@ -33,7 +33,7 @@ TEST_CASE("nvJitLink takes no value from the next argument, and no white space")
   REQUIRE(Canonical(kLink, {"-arch=sm_90 "}) == Texts{"-arch=sm_90 "});
 }
 
-TEST_CASE("a link past every cache and one that prints its times are not cached") {
+TEST_CASE("a link with -no-cache, or one that prints its times, is not cached") {
   for (const char* option : {"-no-cache", "--no-cache", "-no-cache=1", "-time", "-time=/tmp/t"}) {
     REQUIRE(Parsed(kLink, {option})[0].rule->effect == OptionEffect::kUncacheable);
   }

@@ -7,7 +7,7 @@ namespace {
 
 constexpr BuildKind kNvrtc = BuildKind::kNvrtc;
 
-TEST_CASE("all ways to name an architecture are one") {
+TEST_CASE("all spellings of an architecture are equal") {
   for (const Texts& options :
        {Texts{"-arch=sm_90"}, Texts{"-arch", "sm_90"}, Texts{"--gpu-architecture=sm_90"},
         Texts{"--gpu-architecture", "sm_90"}, Texts{" -arch=sm_90\t"}, Texts{"-arch", " sm_90 "}}) {
@@ -15,7 +15,7 @@ TEST_CASE("all ways to name an architecture are one") {
   }
 }
 
-TEST_CASE("spellings that NVRTC does not know are not normalised") {
+TEST_CASE("spellings unknown to NVRTC are not normalised") {
   for (const char* option : {"--arch=sm_90", "-gpu-architecture=sm_90", "-std", "--lineinfo",
                              "-include/x.h", "--define-macroX", "-archsm_90", "-opt-info"}) {
     REQUIRE(Canonical(kNvrtc, {option}) == Texts{option});
@@ -35,7 +35,7 @@ TEST_CASE("the argument after an option is its value, whatever it looks like") {
   REQUIRE(parsed[1].canonical == "--define-macro=--pch");
 }
 
-TEST_CASE("header directories are known as such, in every spelling") {
+TEST_CASE("header directories are recognised in every spelling") {
   const std::vector<ParsedOption> parsed =
       Parsed(kNvrtc, {"-I/a", "-I", "/b", "--include-path=/c", "-I=/d", "-I"});
   REQUIRE(parsed.size() == 5);
@@ -47,7 +47,7 @@ TEST_CASE("header directories are known as such, in every spelling") {
   }
 }
 
-TEST_CASE("a header that is included first names a file") {
+TEST_CASE("a header of --pre-include names a file") {
   const std::vector<ParsedOption> parsed = Parsed(kNvrtc, {"-include", "a.h"});
   REQUIRE(parsed[0].rule->names_file);
   REQUIRE(parsed[0].canonical == "--pre-include=a.h");
@@ -101,7 +101,7 @@ TEST_CASE("options for NVRTC's automatic precompiled headers are ignored") {
   }
 }
 
-TEST_CASE("options for precompiled headers that NVRTC would not take are the compiler's to judge") {
+TEST_CASE("options for precompiled headers that NVRTC would refuse are left to the compiler") {
   for (const char* option : {"--pch=true", "-pch-dir", "--pch-dir=", "--pch-verbose=yes",
                              "--pch-messages=", "--pch-messages= true", "--pch-verbose",
                              "--instantiate-templates-in-pch=1"}) {
@@ -123,7 +123,7 @@ TEST_CASE("file options are refused behind each pass-through option of NVRTC") {
   REQUIRE_FALSE(Refused(kNvrtc, {"-Xnvvm", "-Xopt", "-Xnvvm", "-info-output-file=/f"}).empty());
 }
 
-TEST_CASE("harmless pass-through options are handed over, one argument each") {
+TEST_CASE("harmless pass-through options are passed, one argument each") {
   REQUIRE(Canonical(kNvrtc, {"-Xptxas", "-v", "-Xptxas=-O1", "-Xcudafe=--diag_suppress=177",
                              "-Xnvvm", "-opt=0"}) ==
           Texts{"--ptxas-options=-v", "--ptxas-options=-O1", "-Xcudafe=--diag_suppress=177",

@@ -7,7 +7,7 @@ namespace {
 
 constexpr BuildKind kNvvm = BuildKind::kNvvm;
 
-TEST_CASE("libNVVM's documented options stay as they were written") {
+TEST_CASE("libNVVM's documented options are unchanged") {
   const Texts options{"-arch=compute_90", "-g",          "-opt=0", "-ftz=1",
                       "-prec-sqrt=0",     "-prec-div=0", "-fma=0", "-jump-table-density=3",
                       "-gen-lto"};

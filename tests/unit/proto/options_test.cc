@@ -16,7 +16,7 @@ namespace {
 constexpr BuildKind kKinds[] = {BuildKind::kNvrtc, BuildKind::kLink, BuildKind::kNvvm};
 constexpr BuildKind kNvrtc = BuildKind::kNvrtc;
 
-TEST_CASE("every table is sound: one owner a spelling, a meaning, a reason where one is due") {
+TEST_CASE("every table is valid: each spelling has one owner, a meaning, and a reason if refused") {
   for (BuildKind kind : kKinds) {
     std::set<std::string_view> seen;
     REQUIRE_FALSE(OptionRules(kind).empty());
@@ -95,8 +95,7 @@ TEST_CASE("a refused option is refused in every spelling, with and without a val
 }
 
 TEST_CASE(
-    "an option refused for its files is one that the compiler itself takes, one with a NUL is "
-    "not") {
+    "an option refused for its files is taken by the compiler itself; one with a NUL is not") {
   const auto taken = [](const Texts& options) {
     const auto refused = std::get<RefusedOption>(ParseOptions(kNvrtc, options));
     const bool says_so = refused.reason.find("--fallback local") != std::string::npos;
@@ -205,7 +204,7 @@ TEST_CASE("the assembler's usual options pass") {
   }
 }
 
-TEST_CASE("no spelling passes a file to the assembler") {
+TEST_CASE("no spelling of an option passes a file to the assembler") {
   for (const char* value :
        {"--options-file=/f", "--options-file", "-optf=/f", "-optf", "-o=/f", "-o",
         "--output-file=/f", "--nv-host=/f", "--apply-controls=/f", "--query-controls=/f",
@@ -225,7 +224,7 @@ TEST_CASE("a file option inside a list, quotes or white space is found") {
   }
 }
 
-TEST_CASE("a word without a dash would be a file for the assembler") {
+TEST_CASE("an argument without a dash would be a file for the assembler") {
   for (const char* value : {"/etc/hostname", "file.ptx", "@/f", "", " ", ","}) {
     CAPTURE(value);
     REQUIRE(IsRefused(kAssembler, {value}));
@@ -235,7 +234,7 @@ TEST_CASE("a word without a dash would be a file for the assembler") {
   }
 }
 
-TEST_CASE("a word without a dash is the value of an option that awaits one, once") {
+TEST_CASE("an argument without a dash is the value of an option that awaits one, once") {
   REQUIRE_FALSE(IsRefused(kAssembler, {"--maxrregcount", "32", "-v"}));
   REQUIRE_FALSE(IsRefused(kAssembler, {"-e", "kernel"}));
   REQUIRE(IsRefused(kAssembler, {"--maxrregcount", "32", "file"}));
@@ -256,7 +255,7 @@ TEST_CASE("only diagnostics by number are passed to the front end") {
   }
 }
 
-TEST_CASE("libNVVM behind another compiler gets its own options, not LLVM's") {
+TEST_CASE("libNVVM below another compiler gets its own options, not LLVM's") {
   REQUIRE_FALSE(IsRefused(OptionReceiver::kOptimizer, {"-opt=0"}));
   for (const char* value : {"-Xopt", "-Xllc", "-Xlnk", " -Xopt", "-opt=0,-Xopt"}) {
     CAPTURE(value);
@@ -264,7 +263,7 @@ TEST_CASE("libNVVM behind another compiler gets its own options, not LLVM's") {
   }
 }
 
-TEST_CASE("a value that no tool is handed is not looked into") {
+TEST_CASE("a value that is passed to no tool is not checked") {
   REQUIRE_FALSE(IsRefused(OptionReceiver::kCompiler, {"--options-file=/f", "file"}));
 }
 

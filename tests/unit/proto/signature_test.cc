@@ -44,7 +44,7 @@ const std::string kHex = SomeKey().public_key().Hex();
 
 }  // namespace
 
-TEST_CASE("signatures are those of RFC 8032") {
+TEST_CASE("signatures equal those of RFC 8032") {
   struct Known {
     std::string seed;
     std::string key;
@@ -112,7 +112,7 @@ TEST_CASE("public keys are read with their comments and lines, among remarks and
   CHECK(Listed("").empty());
 }
 
-TEST_CASE("a comment of more lines stays one line") {
+TEST_CASE("a comment of several lines stays one line") {
   const std::string line = PublicKeyLine(SomeKey().public_key(), "a\ned25519 b\x1b[2J");
   CHECK(line == "ed25519 " + kHex + " a?ed25519 b?[2J\n");
 }
@@ -132,7 +132,7 @@ TEST_CASE("a secret key among public ones is an error that does not show it") {
   CHECK_THAT(wrong, !Contains(std::string(16, '0')));
 }
 
-TEST_CASE("a key with which anyone could sign is not read") {
+TEST_CASE("a weak public key is refused") {
   const PublicKey zeros;
   // The proof: with nothing secret, every few messages have a signature of this form.
   Signature nobodys;
@@ -158,7 +158,7 @@ TEST_CASE("files of keys are bounded in bytes, keys and comments") {
   CHECK_THAT(WrongIn("ed25519 " + kHex + " " + std::string(300, 'x')), Contains("comment"));
 }
 
-TEST_CASE("a file that holds no secret key, another one, or more is an error with the way out") {
+TEST_CASE("a file without exactly one secret key is an error with the way out") {
   const std::string secret = "ed25519-secret " + std::string(64, '1') + "\n";
   CHECK_THAT(WrongSecret("# nothing\n"), Contains("keygen"));
   CHECK_THAT(WrongSecret("ed25519 " + kHex), Contains("public") && Contains(".pub"));

@@ -30,25 +30,25 @@ std::string WhyNot(std::string_view bytes,
   return why == nullptr ? "" : *why;
 }
 
-TEST_CASE("signed bytes come back") {
+TEST_CASE("signed bytes are verified and returned") {
   const auto decoded = DecodeSnapshotSignature(EncodeSnapshotSignature(Example(), kKey), TrustsAll);
   REQUIRE(std::holds_alternative<SnapshotSignature>(decoded));
   CHECK(std::get<SnapshotSignature>(decoded) == Example());
 }
 
-TEST_CASE("a signature of a snapshot without records is one, too") {
+TEST_CASE("a snapshot without records can be signed") {
   SnapshotSignature empty = Example();
   empty.fingerprints.clear();
   CHECK(WhyNot(EncodeSnapshotSignature(empty, kKey)).empty());
 }
 
-TEST_CASE("a signature by a stranger is not taken, and the error names the key") {
+TEST_CASE("an untrusted signature is refused, and the error names the key") {
   const std::string bytes = EncodeSnapshotSignature(Example(), kKey);
   CHECK_THAT(WhyNot(bytes, [](const PublicKey&) { return false; }),
              Contains("not trusted: " + kKey.public_key().Hex()));
 }
 
-TEST_CASE("a signature of which any byte was altered is not taken") {
+TEST_CASE("a signature with an altered byte is refused") {
   const std::string bytes = EncodeSnapshotSignature(Example(), kKey);
   for (size_t place = 0; place < bytes.size(); ++place) {
     std::string altered = bytes;
@@ -58,7 +58,7 @@ TEST_CASE("a signature of which any byte was altered is not taken") {
   }
 }
 
-TEST_CASE("a signature that is cut off, or has bytes left over, is not taken") {
+TEST_CASE("a signature that is cut off, or has excess bytes, is refused") {
   const std::string bytes = EncodeSnapshotSignature(Example(), kKey);
   for (size_t size = 0; size < bytes.size(); ++size) {
     INFO(size);

@@ -94,7 +94,7 @@ TEST_CASE("written records are read, in order") {
   }
 }
 
-TEST_CASE("an empty snapshot is whole") {
+TEST_CASE("an empty snapshot is valid") {
   const std::string bytes = Write({});
   CHECK(bytes.size() == kSnapshotHead.size() + kSnapshotTailBytes);
   CHECK(WrongWith(bytes).empty());
@@ -131,7 +131,7 @@ TEST_CASE("a snapshot that was cut off anywhere is refused") {
   }
 }
 
-TEST_CASE("a snapshot of which any bit was altered is refused") {
+TEST_CASE("a snapshot with an altered bit is refused") {
   const std::string bytes = Write(SomeRecords(3));
   for (size_t place = 0; place < bytes.size(); ++place) {
     std::string altered = bytes;
@@ -152,7 +152,7 @@ class Changing final : public SnapshotBytes {
   std::string bytes;
 };
 
-TEST_CASE("an index that changes after it was looked at is refused at its end") {
+TEST_CASE("an index that changes after the first look is refused at its end") {
   Records records = SomeRecords(3);
   Changing file(Write(records));
   const auto opened = SnapshotReader::Open(file);
@@ -170,7 +170,7 @@ TEST_CASE("a snapshot with bytes behind its end is refused") {
   CHECK_FALSE(WrongWith(Write(SomeRecords(2)) + "x").empty());
 }
 
-TEST_CASE("the reason says whether it is a snapshot at all, and of which version") {
+TEST_CASE("the error distinguishes other files from snapshots of other versions") {
   std::string bytes = Write(SomeRecords(1));
   ++bytes[8];
   CHECK(WrongWith(bytes).find("version") != std::string::npos);
@@ -190,7 +190,7 @@ TEST_CASE("a snapshot of the version before is read and verified") {
   CHECK_FALSE(WrongWith(altered).empty());
 }
 
-TEST_CASE("an index that is sealed and wrong is refused") {
+TEST_CASE("a wrong index with a right digest is refused") {
   const Records two = SomeRecords(2);
   std::string index;
   std::string head(kSnapshotHead);
@@ -276,7 +276,7 @@ TEST_CASE("an index larger than the buffer is read whole") {
   CHECK(ReadAll(bytes).size() == many.size());
 }
 
-TEST_CASE("a receiver that takes no more ends the writing") {
+TEST_CASE("a receiver that refuses bytes ends the writing") {
   int calls = 0;
   SnapshotWriter writer([&](std::string_view) { return ++calls < 2; });
   CHECK_FALSE(writer.Add(Item("a"), "stored"));

@@ -154,7 +154,7 @@ std::string Add(Scene& scene, uid_t uid) {
 
 }  // namespace
 
-TEST_CASE("a release is kept once all its bytes are there, in files that are the daemon's own") {
+TEST_CASE("a release is kept once it is complete, in files of the daemon") {
   Scene scene;
   const auto incoming = scene.Begin(kAlice, kNvrtc);
   const std::string all = kLibrary + kBuiltins;
@@ -183,7 +183,7 @@ TEST_CASE("a release that is present already is not received") {
   CHECK(Add(scene, kBob) == "present");
 }
 
-TEST_CASE("only files of the table are asked for") {
+TEST_CASE("only files of the table are accepted") {
   Scene scene;
   for (const auto& files :
        {std::vector{Sha256("mine")}, std::vector{Sha256(kLibrary)},
@@ -195,7 +195,7 @@ TEST_CASE("only files of the table are asked for") {
   CHECK(scene.Names().empty());
 }
 
-TEST_CASE("bytes that are not those of the digest leave nothing") {
+TEST_CASE("bytes with another digest leave nothing behind") {
   Scene scene;
   std::string other = kLinker;
   other[700] ^= 1;
@@ -215,7 +215,7 @@ TEST_CASE("more bytes than the files have are refused") {
   CHECK(incoming->Append(kLinker + "x").error().code == ErrorCode::kInvalidRequest);
 }
 
-TEST_CASE("a release that stops in the middle leaves nothing, even if the daemon dies") {
+TEST_CASE("an incomplete release leaves nothing behind, even if the daemon dies") {
   Scene scene;
   {
     const auto incoming = scene.Begin(kAlice, kNvjitlink);
@@ -253,7 +253,7 @@ TEST_CASE("a user receives one release at a time, all users together some, and r
   CHECK(Add(scene, kAlice - 1) == "added");
 }
 
-TEST_CASE("a release that users give at the same time is put in its place once, and all have it") {
+TEST_CASE("a release that several users add at once is kept once, for all") {
   Scene scene;
   std::vector<std::unique_ptr<IncomingRelease>> incoming;
   for (uid_t uid = kAlice; uid < kAlice + 3; ++uid) {
@@ -307,7 +307,7 @@ TEST_CASE("containers' releases take at most half of the limit") {
   CHECK(scene.Receive(kAlice, kNvrtc).ok());
 }
 
-TEST_CASE("containers give releases as one user, in the next run as well") {
+TEST_CASE("containers add releases as one user, in the next run as well") {
   Scene scene({.per_account = 2000, .in_all = 1 << 20});
   const uid_t container = cccl_cache::kFirstContainerUser + 1;
   CHECK(Add(scene, container) == "added");

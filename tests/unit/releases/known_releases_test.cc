@@ -29,7 +29,7 @@ TEST_CASE("each release in the table has a different place, and files of a plaus
   CHECK(directories.size() > 60);
 }
 
-TEST_CASE("files are named so that the search for toolchains reads the version") {
+TEST_CASE("file names have the version for the toolchain search") {
   const KnownRelease nvrtc{"13.0.88", {}, KnownRelease::File{}};
   CHECK(nvrtc.names() ==
         std::vector<std::string>{"libnvrtc.so.13.0.88", "libnvrtc-builtins.so.13.0"});

@@ -38,7 +38,7 @@ TEST_CASE("the URL of a Redis names its host, port, database and user") {
   CHECK(local->database == 2);
 }
 
-TEST_CASE("the URL that is shown names the same Redis") {
+TEST_CASE("the shown URL names the same Redis") {
   for (const std::string url :
        {"redis://cache.example:6379", "rediss://builder@10.0.0.7:7000/3", "redis://[fd00::1]:7000",
         "unix:///run/redis/socket?db=2", "unix://builder@/run/redis/socket"}) {
@@ -62,7 +62,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a text that is no address of a Redis is refused with the forms that are") {
+TEST_CASE("an invalid address of a Redis is refused with the valid forms") {
   for (const std::string url : {"",
                                 "host",
                                 "http://host",
@@ -92,7 +92,7 @@ TEST_CASE("a text that is no address of a Redis is refused with the forms that a
   CHECK_FALSE(ParseRedisUrl("redis://" + std::string(300, 'a')).ok());
 }
 
-TEST_CASE("a URL may name several hosts, which have all else in common") {
+TEST_CASE("a URL may name several hosts with the same other parts") {
   const auto urls = ParseRedisUrls("rediss://builder@a.example,10.0.0.7:7000,[fd00::1]:7001/3");
   REQUIRE(urls.ok());
   std::vector<std::string> shown;

@@ -126,7 +126,7 @@ const std::string kAsk = "GETRANGE cccl-cached:a:" + kArtifact.key.Hex();
 const std::string kAskManifest = "GETRANGE cccl-cached:m:" + kManifest.key.Hex();
 const std::string kLease = "cccl-cached:l:" + kCompile.Hex();
 
-TEST_CASE("an entry of another node is found, and no lease is asked for") {
+TEST_CASE("an entry of another node is found without a lease") {
   Scene scene;
   scene.Ask();
   scene.Expect(kAsk, Written());
@@ -208,7 +208,7 @@ TEST_CASE("with several servers entries are asked for again once the lease was a
   CHECK(scene.said.Await(1) == Texts{"found log"});
 }
 
-TEST_CASE("a manifest that can't be asked for is missing alone, and the lease is taken") {
+TEST_CASE("without the manifest's node the lease is still taken") {
   Scene scene;
   scene.Ask({kArtifact, kManifest});
   scene.Expect(kAsk, kNothing);
@@ -220,7 +220,7 @@ TEST_CASE("a manifest that can't be asked for is missing alone, and the lease is
   CHECK(scene.Count(Counter::kRemoteLeases) == 1);
 }
 
-TEST_CASE("where the artifact can't be asked for no node waits for another one's") {
+TEST_CASE("without the artifact's node no node waits for another's result") {
   Scene scene;
   scene.Ask({kArtifact, kManifest});
   scene.Expect(kAsk, kDown);
@@ -229,7 +229,7 @@ TEST_CASE("where the artifact can't be asked for no node waits for another one's
   CHECK(scene.Count(Counter::kRemoteLeases) == 0);
 }
 
-TEST_CASE("where the lease can't be asked for a node compiles without one") {
+TEST_CASE("without the lease's node a node compiles without one") {
   Scene scene;
   scene.Ask({kArtifact, kManifest});
   scene.Expect(kAsk, kNothing);
@@ -241,7 +241,7 @@ TEST_CASE("where the lease can't be asked for a node compiles without one") {
   CHECK(scene.Count(Counter::kRemoteLeases) == 0);
 }
 
-TEST_CASE("an artifact that came in time is taken although the manifest's answer is late") {
+TEST_CASE("an artifact in time is used even if the manifest is late") {
   Scene scene(1s);
   scene.Ask({kArtifact, kManifest});
   scene.Expect(kAsk, Written());
@@ -266,7 +266,7 @@ TEST_CASE("a node compiles at once after two holders of the lease without a resu
   CHECK(scene.Count(Counter::kRemoteWaitsInVain) == 0);
 }
 
-TEST_CASE("a node that can't ask for the manifest waits for one holder only") {
+TEST_CASE("a node without the manifest waits for one holder only") {
   Scene scene;
   scene.Ask({kArtifact, kManifest});
   scene.Expect(kAsk, kNothing);
@@ -280,7 +280,7 @@ TEST_CASE("a node that can't ask for the manifest waits for one holder only") {
   CHECK(scene.said.Await(1) == Texts{"compile"});
 }
 
-TEST_CASE("a lost connection sends all that wait to their compile") {
+TEST_CASE("after a lost connection all waiting builds compile") {
   Scene scene;
   scene.Ask();
   CHECK(scene.peer.Next().starts_with(kAsk));
@@ -288,7 +288,7 @@ TEST_CASE("a lost connection sends all that wait to their compile") {
   CHECK(scene.said.Await(1) == Texts{"compile"});
 }
 
-TEST_CASE("a build that is explained is looked for without a lease, and not counted") {
+TEST_CASE("the query of an explanation takes no lease, and is not counted") {
   Scene scene;
   scene.Peek();
   scene.Expect(kAsk, Written());
@@ -314,7 +314,7 @@ TEST_CASE("a build that is explained is looked for without a lease, and not coun
   CHECK(scene.said.Await(6).back() == "5 why");
 }
 
-TEST_CASE("an explanation knows the artifact although the manifest can't be asked for") {
+TEST_CASE("an explanation finds the artifact even without the manifest's node") {
   Scene scene;
   scene.Peek({kManifest, kArtifact});
   scene.Expect(kAskManifest, kDown);
@@ -334,7 +334,7 @@ TEST_CASE("an explanation waits for an answer as long as a build") {
   CHECK(scene.Count(Counter::kRemoteLate) == 0);
 }
 
-TEST_CASE("a node knows how far its clock is ahead of the one that all nodes share") {
+TEST_CASE("a node measures its clock against the shared one") {
   Scene scene;
   CHECK_FALSE(scene->gauges().clock_ahead);
   scene->Refresh();
@@ -348,7 +348,7 @@ TEST_CASE("a node knows how far its clock is ahead of the one that all nodes sha
   CHECK(*scene->gauges().clock_ahead < 2h);
 }
 
-TEST_CASE("a Redis that does not tell its time, or nonsense, leaves the clock unknown") {
+TEST_CASE("without a valid time from Redis the clock's difference is unknown") {
   Scene scene;
   for (const std::string& answer :
        {std::string("-NOPERM no rights\r\n"), kNil, std::string("*0\r\n"), "*1\r\n" + Text("7"),
@@ -376,7 +376,7 @@ TEST_CASE("a node reports its signing key and its trusted keys") {
   CHECK(reads.gauges().trusted_keys == 0);
 }
 
-TEST_CASE("no asker is called any more once the cluster is closed") {
+TEST_CASE("no callback runs after the cluster is closed") {
   Scene scene;
   scene.Ask();
   CHECK(scene.peer.Next().starts_with(kAsk));

@@ -84,7 +84,7 @@ TEST_CASE("entries of containers fill at most half of the outbox") {
   CHECK(scene.Refused() == refused);
 }
 
-TEST_CASE("an entry that is removed right after it was given does not stay") {
+TEST_CASE("an entry that is removed right after it was added is not kept") {
   Scene scene;
   scene.Write(kAlice, "alice");
   scene.outbox.Remove("alice");

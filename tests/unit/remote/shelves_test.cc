@@ -155,7 +155,7 @@ TEST_CASE("the manifest of a program has the closures of all snapshots' records 
   CHECK_FALSE(bench.Ask({ManifestOf(RecordOf("r"))}));
 }
 
-TEST_CASE("the other nodes are asked for entries that no shelf has, or that served no build") {
+TEST_CASE("the other nodes are asked if no shelf has an entry that serves the build") {
   FakeCluster others;
   Bench bench(&others);
   bench.Put("a", {RecordOf("one")});
@@ -203,7 +203,7 @@ TEST_CASE("each problem of a shelf is reported once") {
   CHECK_THAT(bench.said[0], Contains(bench.directory / "a.sig") && Contains("is not trusted"));
 }
 
-TEST_CASE("snapshots that changed are read again, and the earlier ones stay readable") {
+TEST_CASE("changed snapshots are read again, and the earlier ones stay readable") {
   Bench bench;
   bench.Put("a", {RecordOf("one")});
   bench.Put("c", {RecordOf("three")});
@@ -218,7 +218,7 @@ TEST_CASE("snapshots that changed are read again, and the earlier ones stay read
   CHECK(first->Read({ArtifactOf(RecordOf("one"))}, *kRules.trusted).entries[0] != nullptr);
 }
 
-TEST_CASE("files that can't be used keep no others out, and are not read again until they change") {
+TEST_CASE("unusable files do not affect others, and are not read again until they change") {
   Bench bench;
   for (int number = 0; number < 300; ++number) {
     bench.directory.Write("a" + std::to_string(number) + ".sig", "no signature");
@@ -284,7 +284,7 @@ TEST_CASE("a look-up finds the closures of all shelves and the entry itself, or 
   CHECK(peek({ArtifactOf(RecordOf("none"))}).before[0].finding == TierFinding::kNoEntry);
 }
 
-TEST_CASE("no asker is called once the shelves are closed") {
+TEST_CASE("no callback runs after the shelves are closed") {
   Bench bench;
   bench.Put("a", {RecordOf("one")});
   bench.Open(1);

@@ -104,7 +104,7 @@ TEST_CASE("a trust list in a directory that others can write is refused, also be
   CHECK(TrustList::Load({link}).ok());
 }
 
-TEST_CASE("a path that is no file is refused and not waited for") {
+TEST_CASE("a path that is no file is refused without a wait") {
   const TemporaryDirectory directory;
   const std::string pipe = directory / "pipe";
   REQUIRE(mkfifo(pipe.c_str(), 0644) == 0);
@@ -187,9 +187,7 @@ TEST_CASE("a signing key may be readable by root's group and no other", "[root]"
   CHECK_FALSE(LoadSigningKey(file).ok());
 }
 
-TEST_CASE(
-    "a secret is read as Kubernetes mounts it, behind links in a directory with the sticky bit",
-    "[root]") {
+TEST_CASE("a secret is read through Kubernetes's links in a sticky directory", "[root]") {
   RequireRoot();
   const TemporaryDirectory directory;
   WriteList(directory, "secret/..2026_11_26/key", SigningKeyText(KeyOf(1)), 0440);
@@ -207,7 +205,7 @@ TEST_CASE(
   CHECK_FALSE(LoadSigningKey(secret + "/key").ok());
 }
 
-TEST_CASE("a file of a public key is no signing key") {
+TEST_CASE("a public key's file is refused as a signing key") {
   const TemporaryDirectory directory;
   const auto key = LoadSigningKey(WriteList(directory, "key.pub", LineOf(1), 0600));
   REQUIRE_FALSE(key.ok());

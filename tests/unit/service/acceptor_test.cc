@@ -97,7 +97,7 @@ TEST_CASE("the acceptor counts calls of a connection that ended until its server
   CHECK(Eventually([&] { return traffic->OpenCall(later); }));
 }
 
-TEST_CASE("a listener for containers is closed once another socket is in its place") {
+TEST_CASE("a listener for containers is closed once another socket is at its path") {
   const TemporaryDirectory directory;
   const std::string path = directory.path() + "/socket";
   const std::string moved = directory.path() + "/moved";

@@ -59,7 +59,7 @@ TEST_CASE("a subordinate uid counts as its owner, named or numbered") {
   CHECK(accounts.Of(300'001) == Account::OfNameless());
 }
 
-TEST_CASE("all uids that belong to no user are one account, and those of users are not") {
+TEST_CASE("all uids without a user are one account; those of users are separate") {
   Machine machine;
   machine.WriteSubordinateUids("");
   Accounts accounts(machine.Sources());
@@ -73,7 +73,7 @@ TEST_CASE("all uids that belong to no user are one account, and those of users a
   for (const uid_t uid : {0, 999, 1000, 65'534, 99'999}) CHECK(accounts.Of(uid) == Account(uid));
 }
 
-TEST_CASE("of a stored uid nothing is said until its name is known") {
+TEST_CASE("a stored uid has no account until its name is known") {
   Machine machine;
   machine.WriteSubordinateUids("alice:100000:65536\n");
   Accounts accounts(machine.Sources());
@@ -86,7 +86,7 @@ TEST_CASE("of a stored uid nothing is said until its name is known") {
   CHECK(accounts.OfStored(700'000) == Account(700'000));
 }
 
-TEST_CASE("no stored uid asks for a name before the files were read") {
+TEST_CASE("no stored uid is looked up before the files were read") {
   Machine machine;
   machine.WriteSubordinateUids("alice:100000:65536\n");
   Accounts::Sources sources = machine.Sources();
@@ -134,7 +134,7 @@ TEST_CASE("a range with an unknown owner is one account") {
   CHECK(accounts.Of(100'001) == Account(100'000));
 }
 
-TEST_CASE("lines that are none are skipped") {
+TEST_CASE("invalid lines are skipped") {
   Machine machine;
   machine.WriteSubordinateUids(
       "\nalice\nalice:1\nalice:x:1\nalice:500:-1\nalice:500:0\nalice:99999999999:1\n"
@@ -145,7 +145,7 @@ TEST_CASE("lines that are none are skipped") {
   CHECK(accounts.Of(400'009) == Account(1000));
 }
 
-TEST_CASE("a user that gets subordinate uids while the daemon runs is known by them") {
+TEST_CASE("subordinate uids that a user gets while the daemon runs are recognised") {
   Machine machine;
   machine.WriteSubordinateUids("");
   Accounts accounts(machine.Sources());
@@ -155,7 +155,7 @@ TEST_CASE("a user that gets subordinate uids while the daemon runs is known by t
   CHECK(accounts.Of(100'000) == Account(1000));
 }
 
-TEST_CASE("a search for names that hangs blocks no caller") {
+TEST_CASE("a hung look-up of names blocks no caller") {
   Machine machine;
   std::promise<void> goes_on;
   auto sources = machine.Sources();

@@ -110,7 +110,7 @@ TEST_CASE("a published deposit goes to all waiters, and to later callers") {
   CHECK((later.Found() == contents));
 }
 
-TEST_CASE("a disk that stalls holds up no other call of the same connection") {
+TEST_CASE("a stalled disk delays no other call of the same connection") {
   testing::Stall stall;
   RunningServer running;
   {
@@ -128,7 +128,7 @@ TEST_CASE("a disk that stalls holds up no other call of the same connection") {
   CHECK(reads.GetsLease());  // for the fake finds nothing
 }
 
-TEST_CASE("an empty deposit is one") {
+TEST_CASE("an empty deposit is valid") {
   RunningServer running;
   Talk holder(running);
   REQUIRE(holder.GetsLease());
@@ -157,7 +157,7 @@ TEST_CASE("a holder that abandons, closes its side or leaves hands the lease on"
   CHECK(next.GetsLease());
 }
 
-TEST_CASE("a caller waits as long as it said") {
+TEST_CASE("a caller waits for its timeout") {
   RunningServer running;
   Talk holder(running);
   REQUIRE(holder.GetsLease());
@@ -167,7 +167,7 @@ TEST_CASE("a caller waits as long as it said") {
   holder.Publish("x");
 }
 
-TEST_CASE("a silent holder loses its lease, and hears of it") {
+TEST_CASE("a silent holder loses its lease, and gets an error") {
   Deposits::Options options;
   options.limits.heartbeat = std::chrono::milliseconds(20);
   RunningServer running({}, options);
@@ -180,7 +180,7 @@ TEST_CASE("a silent holder loses its lease, and hears of it") {
   CHECK(running.statistics.Get(Counter::kLeasesLost) >= 1);
 }
 
-TEST_CASE("fenced: a publication under another number is refused") {
+TEST_CASE("fenced: a publication with another number is refused") {
   RunningServer running;
   Talk holder(running);
   REQUIRE(holder.GetsLease());
@@ -295,7 +295,7 @@ TEST_CASE("a user holds a bounded number of leases, and waits for one more") {
   CHECK(next.Found() == "y");
 }
 
-TEST_CASE("a caller that leaves while its user has all leases takes none") {
+TEST_CASE("a caller that leaves while it waits for a free lease takes none") {
   RunningServer running;
   const auto holders = AllLeases(running);
   auto leaves = std::make_unique<Talk>(running, "one more");
@@ -465,7 +465,7 @@ DepositAsk AskFor(std::optional<uint32_t> gid = std::nullopt) {
   return ask;
 }
 
-TEST_CASE("a caller that names no group asks for its private deposits alone") {
+TEST_CASE("a caller that names no group gets only its private deposits") {
   const auto claim = ClaimOf(AskFor(), kPeer);
   REQUIRE(claim.ok());
   CHECK(claim->uid == 1000);
@@ -494,7 +494,7 @@ TEST_CASE("a group without the caller is denied, and so is the overflow group") 
   }
 }
 
-TEST_CASE("users, groups, namespaces and fields have keys of their own") {
+TEST_CASE("users, groups, namespaces and fields have different keys") {
   const auto key = [](const DepositAsk& ask, const Peer& peer) { return ClaimOf(ask, peer)->key; };
   const auto mine = key(AskFor(), kPeer);
   CHECK(key(AskFor(), kPeer) == mine);

@@ -34,7 +34,7 @@ v1::AcquireRequest Ask(int fields) {
   return message;
 }
 
-TEST_CASE("a question arrives with all its fields") {
+TEST_CASE("a deposit's key arrives with all its fields") {
   v1::AcquireRequest message = Ask(2);
   message.mutable_key()->mutable_group()->set_gid(7);
   message.mutable_key()->set_wait_ms(250);
@@ -73,7 +73,7 @@ TEST_CASE("messages of a lease's holder are decoded by their kind") {
   CHECK(std::get<LeaseAbandonment>(*Decode(abandonment)).failed);
 }
 
-TEST_CASE("a message says one thing") {
+TEST_CASE("a message has exactly one field") {
   const std::string one = "exactly one member of an AcquireRequest must be set";
   CHECK(Refusal(Decode({})) == one);
   v1::AcquireRequest two = Ask(1);
@@ -94,18 +94,18 @@ TEST_CASE("a namespace and names have bounds") {
   CHECK(Refusal(Decode(message)) == "fields.name: 257 bytes, 1 to 256 are allowed");
 }
 
-TEST_CASE("two fields of one name are refused, for which would count?") {
+TEST_CASE("two fields of one name are refused") {
   v1::AcquireRequest message = Ask(2);
   message.mutable_key()->mutable_fields(1)->set_name("0");
   CHECK(Refusal(Decode(message)) == "fields: two have the same name");
 }
 
-TEST_CASE("as many fields as are allowed are taken, and one more is refused") {
+TEST_CASE("the maximum number of fields is accepted, and one more refused") {
   CHECK(Decode(Ask(256)).ok());
   CHECK(Refusal(Decode(Ask(257))) == "fields: 257 entries, at most 256 are allowed");
 }
 
-TEST_CASE("hundreds of thousands of empty fields are refused before anything is made of them") {
+TEST_CASE("hundreds of thousands of empty fields are refused before they are decoded") {
   std::string inner;
   for (int i = 0; i < 200'000; ++i) inner += std::string("\x12\x00", 2);
   std::string bytes("\x0a", 1);
@@ -143,7 +143,7 @@ TEST_CASE("a lease message has the fence, the key and the heartbeat interval") {
   CHECK(reply.lease().key() == key.Hex());
 }
 
-TEST_CASE("a found deposit is announced, then sent where it lies") {
+TEST_CASE("a found deposit is announced, then sent without a copy") {
   const auto key = cccl_cache::Sha256("key");
   const auto found = MessageIn<v1::AcquireReply>(EncodeFound(6, key));
   CHECK(found.found().size() == 6);
@@ -164,7 +164,7 @@ TEST_CASE("a large piece keeps its length") {
   CHECK(MessageIn<v1::AcquireReply>(EncodeContents(contents, *contents)).contents() == *contents);
 }
 
-TEST_CASE("a publication is confirmed by a message that is not empty") {
+TEST_CASE("a publication is confirmed by a non-empty message") {
   CHECK(MessageIn<v1::AcquireReply>(EncodePublished()).has_published());
 }
 

@@ -92,7 +92,7 @@ grpc::Status Zero(const RunningServer& running) {
 
 }  // namespace
 
-TEST_CASE("detailed statistics tell administrators of all users") {
+TEST_CASE("detailed statistics show all users to administrators") {
   RunningServer running;
   AddHit(running.breakdown, geteuid());
   AddHit(running.breakdown, geteuid() + 1);
@@ -171,7 +171,7 @@ TEST_CASE("activity has the estimate from earlier compiles of the same kind and 
   CHECK(reply.waiting_for_memory() == 1);
 }
 
-TEST_CASE("activity has failures with their text, but not that of other users") {
+TEST_CASE("activity has failures with their text, except for those of other users") {
   RunningServer running;
   for (const uid_t uid : {geteuid() + 1, geteuid()}) {
     Peer peer;
@@ -241,7 +241,7 @@ std::vector<bool> Selected(const RunningServer& running, uint32_t driver_version
   return selected;
 }
 
-TEST_CASE("the toolchain that a build of this client gets is marked") {
+TEST_CASE("the toolchain selected for this client is marked") {
   RunningServer running;
   running.toolchains.present = Majors({13, 12});
   running.toolchains.by_driver = {{0, running.toolchains.present[0]},

@@ -102,7 +102,7 @@ TEST_CASE("the daemon's own user is an administrator") {
   CHECK(Visitor(StayAsItIs).IsOneOf(Administrators{}));
 }
 
-TEST_CASE("a process that is gone is no administrator's") {
+TEST_CASE("a process that is gone is no administrator") {
   Visitor visitor(StayAsItIs);
   visitor.Leave();
   CHECK_FALSE(visitor.IsOneOf(Administrators{}));
@@ -117,7 +117,8 @@ TEST_CASE("other users are no administrators, but members of the group are", "[r
   CHECK(Visitor(StayAsItIs).IsOneOf(administrators));
 }
 
-TEST_CASE("uid 0 and members of the group are none in another user namespace", "[root]") {
+TEST_CASE("in another user namespace neither uid 0 nor members of the group are administrators",
+          "[root]") {
   RequireRoot();
   const Administrators administrators(kGroup);
   CHECK_FALSE(Visitor(EnterUserNamespace).IsOneOf(administrators));

@@ -38,7 +38,7 @@ std::vector<size_t> TakenInTurn(const ServiceLimits& limits, Resource resource) 
   return counts;
 }
 
-TEST_CASE("a share goes back to the budget when it ends") {
+TEST_CASE("a destroyed share returns to the budget") {
   Budget budget(FewCalls());
   {
     auto first = budget.Take(Account(1000), Resource::kCalls);
@@ -51,7 +51,7 @@ TEST_CASE("a share goes back to the budget when it ends") {
   CHECK(budget.Take(Account(1000), Resource::kCalls).ok());
 }
 
-TEST_CASE("one user's bound does not touch another user, the bound of all does") {
+TEST_CASE("one user's bound does not affect another user; the bound of all does") {
   Budget budget(FewCalls());
   auto a = budget.Take(Account(1), Resource::kCalls);
   auto b = budget.Take(Account(1), Resource::kCalls);
@@ -96,12 +96,12 @@ TEST_CASE("a waiter is given a share at once, or when one is released, in the or
   budget.Withdraw(Account(1002), Resource::kCalls, 7);  // it waits no more
 }
 
-TEST_CASE("no few users hold all leases, and each that comes gets some") {
+TEST_CASE("a few users can't hold all leases, and each newcomer gets some") {
   CHECK(TakenInTurn(ServiceLimits{}, Resource::kLeases) ==
         std::vector<size_t>{64, 64, 56, 28, 14, 7, 4});
 }
 
-TEST_CASE("no few users hold all streams of builds, and each that comes gets some") {
+TEST_CASE("a few users can't hold all streams of builds, and each newcomer gets some") {
   CHECK(TakenInTurn(ServiceLimits{}, Resource::kBatches) ==
         std::vector<size_t>{32, 29, 15, 7, 4, 2, 1});
 }
@@ -150,7 +150,7 @@ TEST_CASE("containers together have at most a half of everything, and others the
   }
 }
 
-TEST_CASE("one account leaves as much to others as it has, of each resource") {
+TEST_CASE("one account leaves as much of each resource as it has") {
   for (size_t i = 0; i < static_cast<size_t>(Resource::kCount); ++i) {
     const auto resource = static_cast<Resource>(i);
     INFO(i);
@@ -171,7 +171,7 @@ TEST_CASE("one account leaves as much to others as it has, of each resource") {
   }
 }
 
-TEST_CASE("streams of builds that say nothing leave half of the bytes to others") {
+TEST_CASE("silent streams of builds leave half of the bytes to others") {
   ServiceLimits limits;
   limits.bytes_in_flight = 10 * limits.message_bytes;
   const std::vector<size_t> taken = TakenInTurn(limits, Resource::kBatches);
@@ -179,7 +179,7 @@ TEST_CASE("streams of builds that say nothing leave half of the bytes to others"
   CHECK(std::accumulate(taken.begin(), taken.end(), size_t{0}) <= 5);
 }
 
-TEST_CASE("a request for more than a user may ever have gives no hint when to come back") {
+TEST_CASE("a request above a user's limit has no retry time") {
   Budget budget(FewCalls());
   const auto refused = budget.Take(Account(1), Resource::kCalls, 3);
   REQUIRE_FALSE(refused.ok());
@@ -232,7 +232,7 @@ TEST_CASE("the same bytes count once for each reading user, as long as one of it
   CHECK(budget.Used(Resource::kBytes) == 1000);
 }
 
-TEST_CASE("equal bytes that lie elsewhere count for themselves") {
+TEST_CASE("equal bytes in another buffer count separately") {
   Budget budget(ServiceLimits{});
   DepositReaders readers(budget);
   auto one = readers.Add(Account(1), Contents());
@@ -240,7 +240,7 @@ TEST_CASE("equal bytes that lie elsewhere count for themselves") {
   CHECK(budget.Used(Resource::kBytes) == 2000);
 }
 
-TEST_CASE("a user that reads too much at one time is refused, and no other") {
+TEST_CASE("a user that reads too much at one time is refused, and others are not") {
   ServiceLimits limits;
   limits.bytes_in_flight_per_uid = 1500;
   Budget budget(limits);

@@ -109,7 +109,7 @@ TEST_CASE("a compressed message is refused") {
   CHECK(running.builder.peers().empty());
 }
 
-TEST_CASE("an error keeps its name, its hint and its status") {
+TEST_CASE("an error keeps its name, retry time and status") {
   RunningServer running;
   struct Case {
     ErrorCode code;
@@ -143,7 +143,7 @@ TEST_CASE("an error keeps its name, its hint and its status") {
   CHECK(running.statistics.Get(Counter::kRefused) == 0);  // the builder counts its refusals
 }
 
-TEST_CASE("a caller that cancels leaves its build") {
+TEST_CASE("a cancelled call leaves its build") {
   RunningServer running;
   running.builder.AnswerWith(nullptr);
   auto stub = running.BuildStub();
@@ -197,7 +197,7 @@ TEST_CASE("an abandoned call counts as long as the builder has its build") {
   CHECK(running.budget.Used(Resource::kBytes) == 0);
 }
 
-TEST_CASE("answers and cancellations that meet end each call once") {
+TEST_CASE("concurrent answers and cancellations end each call once") {
   RunningServer running;
   running.builder.AnswerWith(nullptr);
   auto channel = running.Connect();
@@ -357,7 +357,7 @@ Result<ConvertedRequest> Find(ProtoReader&, const ServiceLimits&, const FindUplo
   return converted;
 }
 
-TEST_CASE("a message counts while it is read, then the request made of it") {
+TEST_CASE("a message counts while it is read, then the decoded request") {
   Scene scene({.message_bytes = 100});
   auto counted = scene.Read("a message", Ten);
   REQUIRE(counted.ok());
@@ -368,7 +368,7 @@ TEST_CASE("a message counts while it is read, then the request made of it") {
   CHECK(scene.budget.Used(Resource::kBytes) == 0);
 }
 
-TEST_CASE("a message that is no request counts no longer") {
+TEST_CASE("an invalid message no longer counts") {
   Scene scene({.message_bytes = 100});
   const auto counted = scene.Read("a message", Nothing);
   REQUIRE_FALSE(counted.ok());
@@ -393,7 +393,7 @@ TEST_CASE("a user without free bytes gets an error before and after the reading"
   CHECK(after.budget.Used(Resource::kBytes) == 0);
 }
 
-TEST_CASE("uploads are looked for among the user's own") {
+TEST_CASE("uploads are looked up only among the user's own") {
   Scene scene({.message_bytes = 100});
   scene.uploads.Keep(kUser + 1, cccl_cache::Sha256("mine"), "mine", Share());
   CHECK(scene.Read("", Find)->converted.bytes == 2);
@@ -405,7 +405,7 @@ std::shared_ptr<const cccl_cache::BuildRequest> Request() {
   return std::make_shared<const cccl_cache::BuildRequest>();
 }
 
-TEST_CASE("an answer that comes at once is handed on once") {
+TEST_CASE("an immediate answer is sent once") {
   FakeBuilder builder;
   builder.AnswerWith([](const auto&, const auto&) { return MakeAnswer("now"); });
   auto pending = std::make_shared<PendingBuild>(builder);
@@ -415,7 +415,7 @@ TEST_CASE("an answer that comes at once is handed on once") {
   CHECK_FALSE(pending->Cancel());
 }
 
-TEST_CASE("a caller that leaves while waiting leaves the build and hears nothing") {
+TEST_CASE("a caller that leaves while it waits leaves the build and gets no answer") {
   FakeBuilder builder;
   auto pending = std::make_shared<PendingBuild>(builder);
   int answers = 0;
@@ -427,7 +427,7 @@ TEST_CASE("a caller that leaves while waiting leaves the build and hears nothing
   CHECK_FALSE(pending->Cancel());
 }
 
-TEST_CASE("a caller that left before the start asks for nothing") {
+TEST_CASE("a caller that left before the start requests nothing") {
   FakeBuilder builder;
   auto pending = std::make_shared<PendingBuild>(builder);
   CHECK_FALSE(pending->Cancel());
@@ -435,14 +435,14 @@ TEST_CASE("a caller that left before the start asks for nothing") {
   CHECK(builder.peers().empty());
 }
 
-TEST_CASE("the object may go while its own answer runs") {
+TEST_CASE("the object may be destroyed during its own answer") {
   FakeBuilder builder;
   builder.AnswerWith([](const auto&, const auto&) { return MakeAnswer("now"); });
   auto pending = std::make_shared<PendingBuild>(builder);
   CHECK(PendingBuild::Start(pending, Request(), Peer{}, [&](auto) { pending.reset(); }));
 }
 
-TEST_CASE("an answer, the start and the leaving may race: the wait ends exactly once") {
+TEST_CASE("answer, start and leave may race: the wait ends exactly once") {
   for (int round = 0; round < 200; ++round) {
     FakeBuilder builder;
     auto pending = std::make_shared<PendingBuild>(builder);

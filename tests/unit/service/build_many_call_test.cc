@@ -164,7 +164,7 @@ TEST_CASE("the end of a stream cancels all of its builds") {
   CHECK(running.builder.WaitForLeft(5));
 }
 
-TEST_CASE("builds of a stream that ended count as long as the builder has them") {
+TEST_CASE("builds of an ended stream count as long as the builder has them") {
   RunningServer running;
   auto builds = std::make_unique<HeldBuilds>(running);
   ManyBuilds many(running);
@@ -194,7 +194,7 @@ TEST_CASE("a build that was cancelled counts as long as the builder has it") {
   CHECK(running.budget.Used(Resource::kCalls) == calls - 1);
 }
 
-TEST_CASE("a stream ends once, also if answers and the caller's leaving race") {
+TEST_CASE("a stream ends once, even if answers and the caller's leave race") {
   RunningServer running;
   constexpr size_t kBuilds = 40;
   for (int round = 0; round < 10; ++round) {
@@ -212,7 +212,7 @@ TEST_CASE("a stream ends once, also if answers and the caller's leaving race") {
   }
 }
 
-TEST_CASE("the late answer to a cancelled build is not taken for the next one under its tag") {
+TEST_CASE("a late answer to a cancelled build does not answer the next one with its tag") {
   RunningServer running;
   HeldBuilds builds(running);
   ManyBuilds many(running);
@@ -229,7 +229,7 @@ TEST_CASE("the late answer to a cancelled build is not taken for the next one un
   CHECK(many.reply.reply().artifacts(0).contents() == "asked for");
 }
 
-TEST_CASE("a message that is no request of many ends the stream with the reason") {
+TEST_CASE("an invalid message ends the stream with the reason") {
   RunningServer running;
   running.builder.AnswerWith(nullptr);
   ManyBuilds many(running);
@@ -330,7 +330,7 @@ TEST_CASE("the bytes of a stream's builds are counted") {
   CHECK(Ask(*other, request).error == "overloaded");
 }
 
-TEST_CASE("the bytes that the next message of a stream can hold are counted before it comes") {
+TEST_CASE("the maximum bytes of a stream's next message are counted in advance") {
   ServiceLimits limits;
   limits.bytes_in_flight_per_uid = 2 * limits.message_bytes + 100'000;
   RunningServer running(limits);
@@ -375,7 +375,7 @@ TEST_CASE("an answer is counted until its caller reads it") {
   CHECK(Eventually([&] { return Ask(*other, SmallRequest()).status.ok(); }));
 }
 
-TEST_CASE("all that an answer holds is counted, whatever call it goes over") {
+TEST_CASE("all bytes of an answer are counted, in any call") {
   ServiceLimits limits;
   limits.bytes_in_flight_per_uid = limits.message_bytes + 100'000;  // the stream's next message
   RunningServer running(limits);
@@ -410,7 +410,7 @@ TEST_CASE("the text of an error is cut if it is too long") {
   CHECK(many.reply.error().message().size() == 2048);
 }
 
-TEST_CASE("streams of builds are few, and leave the other calls their room") {
+TEST_CASE("streams of builds are few, and leave room for other calls") {
   RunningServer running;
   std::vector<std::unique_ptr<ManyBuilds>> streams;
   for (int i = 0; i < 32; ++i) {
@@ -427,7 +427,7 @@ TEST_CASE("streams of builds are few, and leave the other calls their room") {
   CHECK(BuildOver(*other) == "cubin");
 }
 
-TEST_CASE("a caller that asks for more than it reads gets every answer in the end") {
+TEST_CASE("a caller that requests faster than it reads finally gets every answer") {
   RunningServer running;
   running.builder.AnswerWith(
       [](const auto&, const auto&) { return MakeAnswer(std::string(100'000, 'c')); });

@@ -18,7 +18,7 @@ v1::BuildReply Parsed(const std::string& bytes) {
   return reply;
 }
 
-TEST_CASE("fields that an answer does not have are not in its reply") {
+TEST_CASE("absent fields of an answer are not in its reply") {
   const v1::BuildReply reply = Parsed(EncodeReplyHead(BuildAnswer{}));
   CHECK(reply.key().empty());
   CHECK(reply.fingerprint().empty());
@@ -62,13 +62,13 @@ TEST_CASE("every field of an answer is in its reply") {
   CHECK(reply.artifacts().empty());
 }
 
-TEST_CASE("a compiler's code below zero arrives as it was") {
+TEST_CASE("a negative result code arrives unchanged") {
   BuildAnswer answer;
   answer.native_code = -3;
   CHECK(Parsed(EncodeReplyHead(answer)).native_code() == -3);
 }
 
-TEST_CASE("a compiler's words that are not UTF-8, or without end, leave the reply readable") {
+TEST_CASE("a log that is not UTF-8, or very long, leaves the reply readable") {
   BuildAnswer answer;
   answer.log = std::string(5u << 20, 'x');
   answer.reason = "\xff";
@@ -96,7 +96,7 @@ TEST_CASE("a log that is not UTF-8 is also sent unchanged, and needs no more roo
   CHECK(Parsed(EncodeReplyHead(answer)).log_bytes().size() == 2u << 20);
 }
 
-TEST_CASE("a name expression that is not UTF-8 is answered as it was asked for") {
+TEST_CASE("a name expression that is not UTF-8 is returned unchanged") {
   Artifact artifact;
   artifact.lowered_names = {{"k<'\xe9'>", "_Z1kILcn23EEvv"}};
   BuildAnswer answer;
@@ -127,7 +127,7 @@ TEST_CASE("an artifact's bytes follow its head, or are announced for chunks") {
   CHECK(announced.contents().empty());
 }
 
-TEST_CASE("an artifact without bytes is one") {
+TEST_CASE("an empty artifact is valid") {
   const ArtifactPart part{cccl_cache::ArtifactKind::kPtx, "", cccl_cache::Sha256("")};
   const auto reply = Parsed(EncodeArtifactHead(part, ArtifactBytes::kFollow));
   REQUIRE(reply.artifacts_size() == 1);

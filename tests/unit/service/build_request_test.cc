@@ -202,7 +202,7 @@ TEST_CASE("a field that is too long is refused by its name and the limit") {
         }).find("larger than 30 bytes") != std::string::npos);
 }
 
-TEST_CASE("values that mean nothing are refused") {
+TEST_CASE("invalid values are refused") {
   v1::BuildRequest message = Nvrtc();
   message.set_working_directory("relative");
   CHECK(MessageOf(message) == "working_directory: must be absolute");
@@ -242,7 +242,7 @@ TEST_CASE("an upload's digest is replaced by its bytes") {
   CHECK(MessageOf(message) == "nvrtc.source.upload_sha256: 5 bytes long, a SHA-256 has 32");
 }
 
-TEST_CASE("it does not matter in how many pieces a request comes") {
+TEST_CASE("a request may come in any number of pieces") {
   v1::BuildRequest message = Nvrtc();
   message.mutable_nvrtc()->mutable_source()->set_inline_bytes(std::string(1000, 's'));
   message.mutable_nvrtc()->add_options("-DX=\xC3\xA9");
@@ -265,7 +265,7 @@ TEST_CASE("fields that this version does not know are skipped") {
   CHECK(Read(bytes).ok());
 }
 
-TEST_CASE("lists of the largest size are taken, and of longer ones nothing is kept") {
+TEST_CASE("lists of the largest size are accepted, and nothing of longer ones is kept") {
   v1::BuildRequest message = Nvrtc();
   for (int i = 0; i < 10'000; ++i) message.mutable_nvrtc()->add_headers()->set_name("h");
   for (int i = 0; i < 4096; ++i) message.mutable_nvrtc()->add_options("-DX");
@@ -290,7 +290,7 @@ TEST_CASE("inputs, modules, options, expressions and variables have limits too")
   CHECK(refused([](auto& request) { request.mutable_nvvm()->add_options(); }));
 }
 
-TEST_CASE("a program that is there twice is two programs") {
+TEST_CASE("a repeated program is two programs") {
   const std::string bytes = Nvrtc().SerializeAsString();
   const auto result = Read(bytes + bytes);
   REQUIRE_FALSE(result.ok());
@@ -316,7 +316,7 @@ TEST_CASE("bytes that are no message are refused") {
   }
 }
 
-TEST_CASE("names and options that are not UTF-8 are taken as they are") {
+TEST_CASE("names and options that are not UTF-8 are accepted unchanged") {
   v1::BuildRequest message = Nvrtc();
   message.set_working_directory("/caf?");
   message.mutable_nvrtc()->set_name("caf?.cu");
@@ -335,7 +335,7 @@ TEST_CASE("names and options that are not UTF-8 are taken as they are") {
   CHECK(program.headers.at(0).name == "\xE9.h");
 }
 
-TEST_CASE("a build inside another message is found among its other fields") {
+TEST_CASE("a build inside another message is decoded among its other fields") {
   v1::BuildManyRequest message;
   message.set_tag(7);
   *message.mutable_build() = Nvrtc();
@@ -369,7 +369,7 @@ Blob Upload(const std::string& contents) {
   return {"", std::string(cccl_cache::Sha256(contents).View())};
 }
 
-TEST_CASE("texts and contents are handed on, and counted") {
+TEST_CASE("texts and contents are passed on, and counted") {
   Scene scene;
   CHECK(scene.fields.Name("name", "k.cu") == "k.cu");
   CHECK(scene.fields.Option("option", "-G") == "-G");
@@ -407,7 +407,7 @@ TEST_CASE("a zero byte is refused where the compiler would stop reading") {
   CHECK(name.Wrong() == "name: holds a zero byte");
 }
 
-TEST_CASE("an upload that is not there is asked for, by its digest") {
+TEST_CASE("a missing upload is requested by its digest") {
   Scene scene;
   static_cast<void>(scene.fields.Contents("source", Upload("other")));
   REQUIRE(scene.fields.error());
@@ -415,7 +415,7 @@ TEST_CASE("an upload that is not there is asked for, by its digest") {
   CHECK(scene.Wrong().find(cccl_cache::Sha256("other").Hex()) != std::string::npos);
 }
 
-TEST_CASE("contents are either there or uploaded, and a digest is a digest") {
+TEST_CASE("contents are inline or uploaded, and a digest has 32 bytes") {
   Scene both;
   Blob blob = Upload(kUploaded);
   blob.inline_bytes = "x";
@@ -426,7 +426,7 @@ TEST_CASE("contents are either there or uploaded, and a digest is a digest") {
   CHECK(digest.Wrong() == "source.upload_sha256: 5 bytes long, a SHA-256 has 32");
 }
 
-TEST_CASE("a list as long as its bound is taken, one longer not") {
+TEST_CASE("a list as long as its bound is accepted, a longer one is not") {
   Scene scene;
   scene.fields.CheckCount("headers", 3, 3);
   CHECK_FALSE(scene.fields.error());

@@ -108,7 +108,7 @@ TEST_CASE("calls that send many messages are few") {
   }
 }
 
-TEST_CASE("a small request that is large is refused with both sizes") {
+TEST_CASE("a small method's large request is refused with both sizes") {
   for (const std::string& method : All({kSmall, {kStreams[1]}})) {
     INFO(method);
     RunningServer running;
@@ -118,7 +118,7 @@ TEST_CASE("a small request that is large is refused with both sizes") {
   }
 }
 
-TEST_CASE("a small request that is not the method's message is refused") {
+TEST_CASE("a small method's malformed request is refused") {
   for (const std::string& method : All({kSmall, {kStreams[1]}})) {
     INFO(method);
     RunningServer running;

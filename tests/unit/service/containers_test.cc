@@ -61,7 +61,7 @@ TEST_CASE("each uid of each container has a unique number, which no user of the 
   CHECK(Identified(containers, Container(1, "26 0:28 / overlay")).uid != root);
 }
 
-TEST_CASE("nothing that a container says about its users counts on the node") {
+TEST_CASE("a container's own claims about its users do not count on the node") {
   Containers containers;
   const Peer peer = Identified(containers, Container(1));
   CHECK(peer.groups.empty());
@@ -94,7 +94,7 @@ TEST_CASE("all control groups of the sessions of a user of the node are one acco
               of("/user.slice/user-x.slice/b").account());
 }
 
-TEST_CASE("an account has the way to its control group") {
+TEST_CASE("an account has the path to its control group") {
   Containers containers;
   const auto way_of = [&](const std::string& path) {
     const std::string group = "7:pids:/\n4:memory:/pods\n1:name=systemd:/\n0::" + path + "\n";
@@ -140,7 +140,7 @@ TEST_CASE("the least recently seen container without connections gives way to a 
   CHECK(Identified(containers, Container(4)).account() != Account::OfUntoldContainers());
 }
 
-TEST_CASE("a container that makes control groups takes no accounts of those that have few") {
+TEST_CASE("a container that makes control groups takes no accounts of containers with few") {
   Containers containers({.accounts = 32, .users_per_account = 2});
   std::vector<uid_t> others;
   for (int i = 0; i < 16; ++i) others.push_back(Identified(containers, Container(i)).uid);
@@ -198,7 +198,7 @@ TEST_CASE("an account's least recently seen user without connections gives way t
   CHECK(second != third);
 }
 
-TEST_CASE("a container that uses up numbers leaves others some") {
+TEST_CASE("a container that uses up its numbers leaves some to others") {
   Containers containers({.accounts = 4, .users_per_account = 2, .numbers = 1000});
   const auto used_up_by = [&](const std::string& name) {
     uid_t uid = 0;

@@ -36,7 +36,7 @@ TEST_CASE("the daemon's rights are proven by its secret alone") {
   CHECK_FALSE(DaemonsRights().AreProvenBy(secret));
 }
 
-TEST_CASE("a client sends no text of a link but a secret") {
+TEST_CASE("a client takes only a secret from the text of a link") {
   const std::string secret(64, 'a');
   CHECK(RightsIn("/memfd:cccl-cached:" + secret + " (deleted)") == secret);
   CHECK(RightsIn("/memfd:cccl-cached:" + secret.substr(1) + " (deleted)").empty());

@@ -39,7 +39,7 @@ Answer Ask(const RunningServer& running, const v1::ExplainRequest& request,
   return answer;
 }
 
-TEST_CASE("a key is explained to the uid that asks") {
+TEST_CASE("a key is explained to the requesting uid") {
   RunningServer running;
   running.builder.explain_key = [](const cccl_cache::DigestPrefix& key, uid_t uid) {
     Explanation explanation;
@@ -86,7 +86,7 @@ TEST_CASE("a build is explained, now or later, and errors have their names") {
   CHECK(Ask(running, Kernel()).status.ok());
 }
 
-TEST_CASE("a caller that leaves while files hang is let go, and the late answer goes nowhere") {
+TEST_CASE("a caller that leaves while files hang is released, and the late answer dropped") {
   RunningServer running;
   const Answer answer = Ask(running, Kernel(), std::chrono::seconds(1));
   CHECK(answer.status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED);
@@ -149,7 +149,7 @@ v1::ExplainRequest ExplainRequestKernel() {
   return request;
 }
 
-TEST_CASE("a question is about a key or about a build") {
+TEST_CASE("a question has a key or a build") {
   v1::ExplainRequest request;
   request.set_key(cccl_cache::Sha256("key").Hex());
   const auto key = Read(request.SerializeAsString());
@@ -162,7 +162,7 @@ TEST_CASE("a question is about a key or about a build") {
   CHECK(build->build.bytes == 6);
 }
 
-TEST_CASE("a question about nothing, about both, or about no key is refused") {
+TEST_CASE("a question with neither, both, or an invalid key is refused") {
   v1::ExplainRequest both = ExplainRequestKernel();
   both.set_key(cccl_cache::Sha256("key").Hex());
   v1::ExplainRequest short_key;

@@ -38,7 +38,7 @@ TEST_CASE("a user pauses ever longer after repeated cut-offs") {
   }
 }
 
-TEST_CASE("a user may connect so often at once and in a second, and others besides") {
+TEST_CASE("a user's connections are bounded at once and in a second, independent of others") {
   History history;
   const auto count = [&history] {
     int connections = 0;
@@ -51,7 +51,7 @@ TEST_CASE("a user may connect so often at once and in a second, and others besid
   CHECK(count() == 1'000);
 }
 
-TEST_CASE("another user does not have to pause") {
+TEST_CASE("another user is not affected") {
   History history;
   history.CutOff(10);
   CHECK_FALSE(history.MayConnect());
@@ -78,7 +78,7 @@ TEST_CASE("a cut-off uid pauses alone, and after many uids the whole account") {
   CHECK(may_connect(10));
 }
 
-TEST_CASE("cut off connections are forgotten after two minutes without one") {
+TEST_CASE("cut-offs are forgotten after two minutes without one") {
   History history;
   history.CutOff(1'000);
   history.now += 120s;
@@ -87,7 +87,7 @@ TEST_CASE("cut off connections are forgotten after two minutes without one") {
   CHECK(history.MayConnect());
 }
 
-TEST_CASE("connections of one user have one allowance as long as one of them is open") {
+TEST_CASE("connections of one user share an allowance while one of them is open") {
   History history;
   const auto first = history.floods.Admit(Account(kUser), kUser);
   history.now += 1'000s;

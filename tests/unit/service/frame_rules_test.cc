@@ -83,7 +83,7 @@ TEST_CASE("a connection keeps no memory for calls that were answered") {
   CHECK(AllocatedBytes() - before < (8u << 10));
 }
 
-TEST_CASE("a frame may be as long as gRPC announces, and no longer") {
+TEST_CASE("a frame may be as long as gRPC announces") {
   Client client;
   CHECK(client.Send(Frame(kDataFrame, 0, FrameRules::kMaxFrameBytes)));
   CHECK_FALSE(client.Send(Frame(kDataFrame, 0, FrameRules::kMaxFrameBytes + 1)));
@@ -101,7 +101,7 @@ TEST_CASE("a header block may have 16 KiB in all of its frames, and no more") {
   CHECK_FALSE(client.Send(Frame(kContinuationFrame, kEndOfHeaders, 8'000)));
 }
 
-TEST_CASE("nothing may come inside a header block but its continuation") {
+TEST_CASE("a header block may be interrupted only by its continuation") {
   for (int type = kDataFrame; type <= kUnknownFrame; ++type) {
     if (type == kContinuationFrame) continue;
     Client client;
@@ -115,7 +115,7 @@ TEST_CASE("a continuation without a header block breaks the rules") {
   CHECK_FALSE(client.Send(Frame(kContinuationFrame, kEndOfHeaders, 10)));
 }
 
-TEST_CASE("frames that cost the client nothing are bounded at once and in time") {
+TEST_CASE("frames without cost for the client are bounded at once and over time") {
   for (const FrameType type : {kPriorityFrame, kResetFrame, kSettingsFrame, kPushFrame, kPingFrame,
                                kGoawayFrame, kUnknownFrame}) {
     Client client;
@@ -197,7 +197,7 @@ TEST_CASE("unsolicited empty messages are cut off, answers to the server are not
   }
 }
 
-TEST_CASE("small frames that come slowly are taken for ever") {
+TEST_CASE("small frames at a low rate are always accepted") {
   Client client;
   REQUIRE(client.Open());
   for (int i = 0; i < 20'000; ++i) {
@@ -273,7 +273,7 @@ TEST_CASE("header blocks that open no call are bounded, trailers of an open one 
   CHECK(client.CountTaken(Frame(kHeadersFrame, kEndOfHeaders, 10, 1)) == 2'000);
 }
 
-TEST_CASE("calls that end with their connection count as cancelled, also those that come after") {
+TEST_CASE("calls that end with their connection count as cancelled, even late ones") {
   Client client;
   int dropped = client.CountOpened();
   client.rules.End(client.now);
@@ -298,7 +298,7 @@ TEST_CASE("a user that cancelled more calls than allowed waits until the excess 
   CHECK(of_user->Connect(now + std::chrono::milliseconds(1'030)));
 }
 
-TEST_CASE("the credit of a large message is no leave for many small frames") {
+TEST_CASE("the credit of a large message does not allow many small frames") {
   Client client;
   REQUIRE(client.Open());
   REQUIRE(client.Send(Frame(kDataFrame, 0, MessagePrefix(16 << 20))));
@@ -367,7 +367,7 @@ std::optional<size_t> Judge(const std::string& conversation, const std::vector<s
   return std::nullopt;
 }
 
-TEST_CASE("a conversation is judged alike however it is cut into pieces") {
+TEST_CASE("a conversation is judged equally however it is cut into pieces") {
   std::mt19937 random(7);
   const auto below = [&random](size_t bound) { return random() % bound; };
   for (int round = 0; round < 200; ++round) {

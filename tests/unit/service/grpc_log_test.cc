@@ -20,7 +20,7 @@ TEST_CASE("errors of gRPC are logged, lesser messages are not") {
   CHECK(told == std::vector<std::string>{"parser.cc:12 a field is invalid"});
 }
 
-TEST_CASE("errors of protobuf are logged there too") {
+TEST_CASE("errors of protobuf are logged too") {
   std::vector<std::string> told;
   const GrpcLog log([&told](std::string_view text) { told.emplace_back(text); });
   google::protobuf::StringValue message;

@@ -100,7 +100,7 @@ TEST_CASE("a socket that is not guarded receives anything") {
   CHECK(Receive(pair.served.get(), 256 << 10) == static_cast<ssize_t>(kBad.size()));
 }
 
-TEST_CASE("a socket with the number that a guarded one had receives anything") {
+TEST_CASE("a socket with the number of an earlier guarded one receives anything") {
   Pair pair;
   const auto guarded = Guard(pair);
   const Pair other;

@@ -16,7 +16,7 @@ class RecordingWatcher final : public Health::Watcher {
   std::string heard;
 };
 
-TEST_CASE("a watcher hears of the state at once, then of each change") {
+TEST_CASE("a watcher gets the state at once, then each change") {
   Health health;
   CHECK(health.serving());
   RecordingWatcher watcher;
@@ -27,7 +27,7 @@ TEST_CASE("a watcher hears of the state at once, then of each change") {
   CHECK(health.serving());
 }
 
-TEST_CASE("a problem takes the readiness and leaves the service") {
+TEST_CASE("a problem ends the readiness, not the service") {
   Health health;
   RecordingWatcher watcher;
   health.Add(watcher);
@@ -43,7 +43,7 @@ TEST_CASE("a problem takes the readiness and leaves the service") {
   CHECK(watcher.heard == "+!+-");
 }
 
-TEST_CASE("a watcher that was removed hears nothing more") {
+TEST_CASE("a removed watcher gets nothing more") {
   Health health;
   RecordingWatcher watcher;
   health.Remove(watcher);  // nothing happens

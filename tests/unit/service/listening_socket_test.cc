@@ -40,7 +40,7 @@ std::string ErrorOf(const ListenOptions& options, ErrorCode code) {
   return socket.error().message;
 }
 
-TEST_CASE("the socket has the mode and group asked for, and goes with the object") {
+TEST_CASE("the socket has the requested mode and group, and is removed with the object") {
   TemporaryDirectory directory;
   const std::string path = directory.path() + "/socket";
   {
@@ -127,7 +127,7 @@ TEST_CASE("a directory of another user is refused", "[root]") {
   ErrorOf({directory.path() + "/socket", 0600, {}}, ErrorCode::kDenied);
 }
 
-TEST_CASE("the user's own links are followed once, and the path is the one without links") {
+TEST_CASE("the user's own links are followed once, and the path is the resolved one") {
   TemporaryDirectory directory;
   std::filesystem::create_directory(directory.path() + "/real");
   std::filesystem::create_directory_symlink(directory.path() + "/real", directory.path() + "/link");
@@ -157,7 +157,7 @@ TEST_CASE("nothing is made behind another user's link", "[root]") {
   CHECK(std::filesystem::is_empty(directory.path() + "/real"));
 }
 
-TEST_CASE("a group that may not have the socket is named, and nothing is left behind", "[root]") {
+TEST_CASE("a forbidden group of the socket is named, and nothing is left behind", "[root]") {
   RequireRoot();
   constexpr uid_t kStranger = 12345;
   constexpr gid_t kOthers = 54321;
@@ -300,8 +300,7 @@ TEST_CASE("a socket that systemd hands over under the name container has no admi
   CHECK(FromSystemdInChild(directory.path() + "/c", "1", SOCK_STREAM, "container", true) == 0);
 }
 
-TEST_CASE(
-    "of several sockets that systemd hands over, one name is the node's, all others container") {
+TEST_CASE("several sockets of systemd have one name of the node; all others are named container") {
   for (const char* wrong : {"cccl-cached.socket:containers", "containers:container", "container",
                             "cccl-cached.socket:other.socket", "cccl-cached.socket:"}) {
     CHECK_FALSE(TakesTwo(wrong));

@@ -56,20 +56,20 @@ TEST_CASE("an error names the request as the log does") {
   CHECK(Told(error).status.error_message() == "full [request 69abc]");
 }
 
-TEST_CASE("when to come back is a trailer where it makes sense") {
+TEST_CASE("a retry time is a trailer where it makes sense") {
   Error error{ErrorCode::kOverloaded, "full"};
   error.retry_after = std::chrono::milliseconds(250);
   CHECK(Told(error).Trailer("cccl-retry-ms") == "250");
 }
 
-TEST_CASE("a text is cut where it is too long, and is UTF-8 whatever it was") {
+TEST_CASE("a long text is cut, and invalid UTF-8 replaced") {
   const Told told(Error{ErrorCode::kDenied, "\xff" + std::string(5'000, 'x')});
   CHECK(told.status.error_message() == "?" + std::string(kMaxErrorText - 1, 'x'));
 }
 
 namespace v1 = cccl_cache::v1;
 
-TEST_CASE("a small message is read as it was written") {
+TEST_CASE("a small message is decoded") {
   v1::ToolchainsRequest message;
   message.set_driver_version(13000);
   auto bytes = Encode(message);
@@ -78,7 +78,7 @@ TEST_CASE("a small message is read as it was written") {
   CHECK(read.driver_version() == 13000);
 }
 
-TEST_CASE("a request larger than any of its kind is refused with both sizes") {
+TEST_CASE("a request above its method's limit is refused with both sizes") {
   v1::ToolchainsRequest message;
   auto bytes = BufferOf(std::string(kSmallRequestBytes + 1, '\0'));
   const Status read = DecodeSmall(bytes, message);

@@ -50,7 +50,7 @@ TEST_CASE("a user with all its turns blocks neither newcomers nor root") {
   CHECK(Reading(root) == 1);
 }
 
-TEST_CASE("many users together receive no more messages than the bound of all") {
+TEST_CASE("many users together receive at most the total bound of messages") {
   ReadGate gate({32, 32});
   std::deque<Reader> readers(280);
   for (uid_t uid = 1; uid <= 140; ++uid) {
@@ -70,7 +70,7 @@ TEST_CASE("a reader above the total bound reads when another user leaves") {
   CHECK(Reading(second) == 2);
 }
 
-TEST_CASE("users that fill the gate for long lose turns when another user has none") {
+TEST_CASE("users that fill the gate for long lose turns to a user without one") {
   ReadGate gate({16, 16});
   std::deque<Reader> slow(100);
   for (uid_t uid = 1; uid <= 100; ++uid) gate.Enter(Account(uid), slow[uid - 1]);

@@ -229,7 +229,7 @@ TEST_CASE("servers of users that left are retired, those of present users are no
   CHECK(BuildOver(*stays) == "20000:20000,7,9");
 }
 
-TEST_CASE("a queued call on a connection that is gone does not stop the accept loop", "[root]") {
+TEST_CASE("a queued call of an ended connection does not stop the accept loop", "[root]") {
   RequireRoot();
   ServiceLimits limits;
   limits.idle_peer_servers = 0;

@@ -27,7 +27,7 @@ namespace {
 
 namespace v1 = cccl_cache::v1;
 
-TEST_CASE("connections of one user are bounded and the one too many is closed at once") {
+TEST_CASE("connections of one user are bounded, and an excess one is closed at once") {
   ServiceLimits limits;
   limits.connections_per_uid = 3;
   RunningServer running(limits);
@@ -67,7 +67,7 @@ TEST_CASE("after 1,200 short connections no descriptor is left and all were coun
   CHECK(after <= before);
 }
 
-TEST_CASE("bytes that are not HTTP/2 end their own connection alone") {
+TEST_CASE("bytes that are not HTTP/2 end only their own connection") {
   RunningServer running;
   FileDescriptor fd(ConnectRaw(running.socket()));
   const std::string garbage(1000, 'g');
@@ -137,7 +137,7 @@ TEST_CASE("a problem is reported by info, and by health under the name of readin
         std::string::npos);
 }
 
-TEST_CASE("a watcher of health hears of each change and does not hold up the end") {
+TEST_CASE("a watcher of health gets each change, and does not delay the end") {
   namespace health = grpc::health::v1;
   RunningServer running;
   auto stub = health::Health::NewStub(running.Connect());
@@ -206,7 +206,7 @@ TEST_CASE("shutdown ends calls in flight at its deadline") {
   CHECK(call.answer.get() != "cubin");
 }
 
-TEST_CASE("shutdown without a thread to be had ends all the same") {
+TEST_CASE("shutdown ends even if no thread can be started") {
   BuildInFlight call;
   const NoMoreThreads none;
   call.running.server->Shutdown(std::chrono::milliseconds(20));
@@ -225,7 +225,7 @@ TEST_CASE("a user's connections beyond those of one server are served by another
   for (const auto& stub : stubs) CHECK(BuildOver(*stub) == "cubin");
 }
 
-TEST_CASE("servers of a user beyond the first are given back once they have had no connection") {
+TEST_CASE("a user's idle servers beyond the first are ended") {
   ServiceLimits limits;
   limits.connections_per_server = 1;
   limits.idle_server_kept = std::chrono::milliseconds(0);
@@ -262,7 +262,7 @@ TEST_CASE("shutdown ends the calls of all servers of a user") {
   CHECK(ended == 5);
 }
 
-TEST_CASE("a connection for which no thread is to be had is served by one that is there") {
+TEST_CASE("a connection for which no thread can be started is served by an existing one") {
   ServiceLimits limits;
   limits.connections_per_server = 1;
   RunningServer running(limits);

@@ -34,7 +34,7 @@ grpc::Status Create(RunningServer& running) {
   return call->Finish();
 }
 
-TEST_CASE("a caller that sends nothing in many messages is left") {
+TEST_CASE("a caller with many empty messages is cut off") {
   RunningServer running(Patient(std::chrono::milliseconds(200)));
   const auto stub = v1::Snapshot::NewStub(running.Connect());
   grpc::ClientContext context;

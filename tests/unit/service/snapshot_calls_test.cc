@@ -40,7 +40,7 @@ TEST_CASE("every field of a filter arrives") {
   CHECK(filter->only_wanted);
 }
 
-TEST_CASE("fields that a filter does not name narrow nothing") {
+TEST_CASE("absent fields of a filter narrow nothing") {
   const auto filter = FromProto({});
   REQUIRE(filter.ok());
   CHECK_FALSE(filter->since);
@@ -50,7 +50,7 @@ TEST_CASE("fields that a filter does not name narrow nothing") {
   CHECK_FALSE(filter->only_wanted);
 }
 
-TEST_CASE("a time beyond all times is the last one") {
+TEST_CASE("a time beyond the range is the last one") {
   v1::SnapshotFilter message;
   message.set_until_s(UINT64_MAX);
   CHECK(FromProto(message)->until->time_since_epoch().count() == INT64_MAX);
@@ -77,7 +77,7 @@ TEST_CASE("many users are refused with the way out") {
         "uids of the filter: 4097, at most 4096 are allowed; all_users names everybody");
 }
 
-TEST_CASE("keys are added one by one, and only whole") {
+TEST_CASE("keys are added one by one, and only complete") {
   std::vector<cccl_cache::Digest> keys;
   const auto a = cccl_cache::Sha256("a");
   const auto b = cccl_cache::Sha256("b");

@@ -61,7 +61,7 @@ void SendDescriptor(int socket, int descriptor) {
   REQUIRE(sendmsg(socket, &message, MSG_NOSIGNAL) == 1);
 }
 
-TEST_CASE("a client's socket that can't be closed at once holds up no other one's end") {
+TEST_CASE("a client's socket that can't be closed at once delays no other one") {
   std::vector<Lingering> lingering(3);
   std::vector<FileDescriptor> clients;
   SocketCloser closer;

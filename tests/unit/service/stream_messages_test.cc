@@ -70,7 +70,7 @@ std::string RefusalOf(std::string_view bytes) {
   return read.ok() ? "taken" : read.error().message;
 }
 
-TEST_CASE("a file's contents come with the answer, or behind it") {
+TEST_CASE("a file's contents come with the answer, or after it") {
   Scene at_once([] { return File("text"); });
   const auto read = at_once.Read();
   REQUIRE(read.ok());
@@ -107,7 +107,7 @@ TEST_CASE("a directory, an absent name and a refusal are different answers") {
   CHECK(reasoned.Read().error().message.find("too large") != std::string::npos);
 }
 
-TEST_CASE("questions are sent in their order, with whether contents are wanted") {
+TEST_CASE("questions are sent in their order, with the wish for contents") {
   const auto message = MessageIn<v1::BuildWithFilesReply>(
       EncodeQuestions({{.path = "/a", .contents = true}, {.path = "/b"}}));
   REQUIRE(message.questions_size() == 2);
@@ -117,7 +117,7 @@ TEST_CASE("questions are sent in their order, with whether contents are wanted")
   CHECK_FALSE(message.questions(1).contents());
 }
 
-TEST_CASE("an answer that can't be one is refused with the reason") {
+TEST_CASE("an invalid answer is refused with the reason") {
   v1::BuildWithFilesRequest message;
   message.add_answers();
   CHECK(Refusal(message).ends_with("0 is no kind of file"));
@@ -135,7 +135,7 @@ TEST_CASE("an answer that can't be one is refused with the reason") {
   CHECK(Refusal(message).find("one more than questions") != std::string::npos);
 }
 
-TEST_CASE("another build is no answer") {
+TEST_CASE("a second build is not accepted as an answer") {
   v1::BuildWithFilesRequest message;
   message.mutable_build();
   CHECK(Refusal(message).ends_with("another build"));
@@ -181,7 +181,7 @@ v1::BuildManyRequest Tagged(uint64_t tag) {
   return message;
 }
 
-TEST_CASE("a message is about a build or about the end of one") {
+TEST_CASE("a message starts or cancels a build") {
   auto build = Tagged(UINT64_MAX);
   build.mutable_build()->mutable_nvrtc();
   const auto begun = Read(build);
@@ -196,7 +196,7 @@ TEST_CASE("a message is about a build or about the end of one") {
   CHECK(cancelled->cancel);
 }
 
-TEST_CASE("a message about both or about nothing is refused") {
+TEST_CASE("a message with both or neither is refused") {
   auto both = Tagged(1);
   both.mutable_build();
   both.set_cancel(true);
@@ -221,7 +221,7 @@ TEST_CASE("damaged messages are refused, and so are more fields than a message h
   CHECK_FALSE(Read(whole + unknown + unknown).ok());
 }
 
-TEST_CASE("the build in a message is read as one") {
+TEST_CASE("the build in a message is decoded") {
   auto message = Tagged(4);
   message.mutable_build()->mutable_nvrtc()->mutable_source()->set_inline_bytes("source");
   const std::string bytes = message.SerializeAsString();
@@ -232,7 +232,8 @@ TEST_CASE("the build in a message is read as one") {
   CHECK(std::get<cccl_cache::NvrtcProgram>(read->request->program).source == "source");
 }
 
-TEST_CASE("a failed build is reported under its tag, with name, hint and as much text as fits") {
+TEST_CASE(
+    "a failed build is reported under its tag, with name, retry time and as much text as fits") {
   Error error{ErrorCode::kOverloaded, std::string(5'000, 'x') + "\xff"};
   error.retry_after = std::chrono::milliseconds(30);
   const auto reply = MessageIn<v1::BuildManyReply>(EncodeTaggedError(9, error));

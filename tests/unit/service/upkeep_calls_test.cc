@@ -46,7 +46,7 @@ TEST_CASE("each field of an eviction arrives") {
   CHECK(FromProto(request)->all);
 }
 
-TEST_CASE("an eviction names one thing to evict, and names it well") {
+TEST_CASE("an eviction has exactly one valid filter") {
   CHECK_FALSE(Refusal({}) == "taken");
   v1::EvictRequest request;
   request.set_all(true);

@@ -54,7 +54,7 @@ TEST_CASE("an upload can be named by its digest in a request") {
   CHECK(reply.artifacts(0).contents() == cccl_cache::Sha256(source).Hex());
 }
 
-TEST_CASE("an upload takes no room after its caller left in the middle") {
+TEST_CASE("an aborted upload frees its room") {
   ServiceLimits limits;
   limits.upload_bytes_per_uid = 3 * kChunk;
   for (int i = 0; i < 5; ++i) {  // the end of the stream may come before the news, or behind it
@@ -80,7 +80,7 @@ TEST_CASE("an upload takes no room after its caller left in the middle") {
   }
 }
 
-TEST_CASE("an empty upload is an upload") {
+TEST_CASE("an empty upload is valid") {
   RunningServer running;
   grpc::ClientContext context;
   v1::UploadReply reply;
@@ -88,7 +88,7 @@ TEST_CASE("an empty upload is an upload") {
   CHECK(reply.sha256() == cccl_cache::Sha256("").View());
 }
 
-TEST_CASE("a digest without an upload asks for the upload") {
+TEST_CASE("a digest without an upload is an error that requests the upload") {
   RunningServer running;
   v1::BuildRequest request;
   request.mutable_nvrtc()->mutable_source()->set_upload_sha256(
@@ -120,7 +120,7 @@ TEST_CASE("an upload larger than any request is refused") {
   CHECK(status.error_code() == grpc::StatusCode::INVALID_ARGUMENT);
 }
 
-TEST_CASE("bytes of uploads are bounded and a refused upload gives its part back") {
+TEST_CASE("bytes of uploads are bounded, and a refused upload frees its part") {
   ServiceLimits limits;
   limits.upload_bytes_per_uid = 5 << 20;
   RunningServer running(limits);

@@ -132,7 +132,7 @@ TEST_CASE("a large file comes in several messages") {
   talk.stream->Finish();
 }
 
-TEST_CASE("a build that asks for nothing is answered at once") {
+TEST_CASE("a build without questions is answered at once") {
   RunningServer running;
   running.builder.AnswerWith(
       [](const cccl_cache::BuildRequest&, const Peer&) { return MakeAnswer("cubin"); });
@@ -264,7 +264,7 @@ TEST_CASE("callers that do not answer about files don't block other requests") {
   }
 }
 
-TEST_CASE("an answer about files waits for its turn behind as many as are being received") {
+TEST_CASE("an answer about files waits for its turn among received messages") {
   RunningServer running;
   ReadingBuilds builds(running, "/p/a.h");
   std::vector<std::unique_ptr<Conversation>> silent;
