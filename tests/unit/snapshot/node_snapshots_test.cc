@@ -142,7 +142,7 @@ TEST_CASE("an entry that a user inserts again is counted as present") {
   CHECK(again->left_out == 1);
 }
 
-TEST_CASE("an entry that an administrator inserts is kept for everybody") {
+TEST_CASE("an entry that an administrator inserts is kept for all users") {
   Scene scene;
   const auto kept = scene.Insert(0, SnapshotNamed({"one", "two"}));
   REQUIRE(kept.ok());
@@ -185,7 +185,7 @@ TEST_CASE("deposits go into their user's file, and belong to the inserting user 
   }
 }
 
-TEST_CASE("deposits beyond a user's quota are refused whole, and push nothing out") {
+TEST_CASE("deposits beyond a user's quota are refused together, and evict nothing") {
   Scene scene;
   const auto bytes = std::make_shared<const std::string>("bob's before");
   REQUIRE(scene.deposits.Insert(kBob, "n", cccl_cache::Sha256("before"), bytes).ok());
@@ -215,7 +215,7 @@ TEST_CASE("entries that users inserted never get into an administrator's file") 
   CHECK(OutputsIn(scene.Create(0, {.uids = {kBob}})) == Names{"what all have"});
 }
 
-TEST_CASE("the memory of a record is counted while it is made and taken in") {
+TEST_CASE("the memory of a record is counted during export and import") {
   Scene scene;
   const std::string output(100'000, 'x');
   scene.Answer(kBob, "one");
@@ -256,7 +256,7 @@ TEST_CASE("an entry that is too large for a record is left out") {
   CHECK(OutputsIn(scene.Create(kBob)) == Names{"small"});
 }
 
-TEST_CASE("four users are at work at once, and keep out no administrator") {
+TEST_CASE("four users are served at once, and block no administrator") {
   Scene scene;
   std::vector<std::unique_ptr<IncomingSnapshot>> sent;
   for (uid_t uid = 1; uid <= 4; ++uid) {
@@ -322,7 +322,7 @@ TEST_CASE("the allowed number of users have a place at once, and the next one wa
   CHECK(three.place.get().ok());
 }
 
-TEST_CASE("a user has one place, and blocks no user behind it") {
+TEST_CASE("a user has one place, and blocks no later user") {
   Places places(3);
   Place one = TakeNow(places, 1);
   Waiting again(places, 1);
@@ -334,7 +334,7 @@ TEST_CASE("a user has one place, and blocks no user behind it") {
   CHECK(again.place.get().ok());
 }
 
-TEST_CASE("containers have half of the places, and keep out no user of the host") {
+TEST_CASE("containers have half of the places, and block no user of the host") {
   Places places(5);
   std::stop_source at_once;
   at_once.request_stop();
@@ -354,7 +354,7 @@ TEST_CASE("containers have half of the places, and keep out no user of the host"
   CHECK(third.place.get().ok());
 }
 
-TEST_CASE("the longest waiting caller is next, not one that comes again") {
+TEST_CASE("the longest waiting caller is next, before one that returns") {
   Places places(1);
   Place first = TakeNow(places, 1);
   Waiting second(places, 2);

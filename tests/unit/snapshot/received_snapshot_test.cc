@@ -76,7 +76,7 @@ struct Receiver {
   Names deposited;
 };
 
-TEST_CASE("all records of a whole snapshot are kept") {
+TEST_CASE("all records of a complete snapshot are kept") {
   Receiver receiver;
   const auto received = receiver.Receive(SnapshotNamed({"one", "two", "three"}));
   REQUIRE(received.ok());
@@ -87,7 +87,7 @@ TEST_CASE("all records of a whole snapshot are kept") {
   CHECK(receiver.kept == Names{"one", "three", "two"});
 }
 
-TEST_CASE("entries that were there already are counted apart") {
+TEST_CASE("present entries are counted separately") {
   Receiver receiver;
   receiver.there = true;
   const auto received = receiver.Receive(SnapshotNamed({"one", "two"}));
@@ -112,7 +112,7 @@ TEST_CASE("deposits of which not all can be kept are refused before the first is
   CHECK(receiver.deposited.size() == 2);
 }
 
-TEST_CASE("a deposit counts its contents, as it does once it is kept") {
+TEST_CASE("a deposit counts its contents, as a stored one does") {
   Receiver receiver;
   receiver.deposit_limit = 3 * DepositIndex::kLeastCharge;
   const std::string full(receiver.deposit_limit, 'x');
@@ -137,14 +137,14 @@ TEST_CASE("deposits are kept under their identity") {
   CHECK(other.deposited.empty());
 }
 
-TEST_CASE("a snapshot without records is whole") {
+TEST_CASE("a snapshot without records is valid") {
   Receiver receiver;
   const auto received = receiver.Receive(SnapshotNamed({}));
   REQUIRE(received.ok());
   CHECK(received->records == 0);
 }
 
-TEST_CASE("a snapshot that was altered at any byte is refused whole") {
+TEST_CASE("a snapshot with an altered byte is refused") {
   const std::string whole = SnapshotNamed({"one", "two"});
   for (size_t place = 0; place < whole.size(); ++place) {
     INFO(place);
@@ -155,7 +155,7 @@ TEST_CASE("a snapshot that was altered at any byte is refused whole") {
   }
 }
 
-TEST_CASE("a snapshot that was cut off anywhere is refused whole") {
+TEST_CASE("a snapshot that was cut off anywhere is refused") {
   const std::string whole = SnapshotNamed({"one", "two"});
   for (size_t size = 0; size < whole.size(); ++size) {
     INFO(size);
@@ -164,12 +164,12 @@ TEST_CASE("a snapshot that was cut off anywhere is refused whole") {
   }
 }
 
-TEST_CASE("a snapshot with more after its end is refused whole") {
+TEST_CASE("a snapshot with bytes after its end is refused") {
   Receiver receiver;
   CHECK_FALSE(receiver.Refusal(SnapshotNamed({"one"}) + "x").empty());
 }
 
-TEST_CASE("one record that does not match its key refuses all, also with right digests") {
+TEST_CASE("one record that does not match its key refuses all, even with right digests") {
   for (int forgery = 0; forgery < 3; ++forgery) {
     INFO(forgery);
     std::vector<StoredRecord> records = {StoredFrom(RecordOf("one")), StoredFrom(RecordOf("two"))};
@@ -197,7 +197,7 @@ TEST_CASE("a record that is no compressed text refuses all") {
   CHECK_FALSE(receiver.Refusal(file).empty());
 }
 
-TEST_CASE("more than may be inserted is refused before anything is kept") {
+TEST_CASE("too many records are refused before any is kept") {
   Receiver receiver;
   receiver.limit = 4'000;
   const auto received = receiver.Receive(SnapshotNamed({"one", "two", "three", "four"}));
@@ -208,7 +208,7 @@ TEST_CASE("more than may be inserted is refused before anything is kept") {
   REQUIRE(receiver.Receive(SnapshotNamed({"one", "two"})).ok());
 }
 
-TEST_CASE("a record larger than one may be refuses all before it is read") {
+TEST_CASE("a record above the limit refuses all before it is read") {
   std::vector<StoredRecord> records = {StoredFrom(RecordOf("one")), StoredFrom(RecordOf("two"))};
   records[1].item.bytes = kMaxRecordBytes + 1;
   Receiver receiver;
@@ -224,7 +224,7 @@ TEST_CASE("a record larger than one may be refuses all before it is read") {
   CHECK(held < kMaxRecordBytes);
 }
 
-TEST_CASE("a file larger than the limit is refused while it comes") {
+TEST_CASE("a file above the limit is refused while it arrives") {
   Receiver receiver;
   receiver.limit = 100;
   const auto received = receiver.Receive(SnapshotNamed({"one"}));
@@ -232,7 +232,7 @@ TEST_CASE("a file larger than the limit is refused while it comes") {
   CHECK(received.error().code == ErrorCode::kOverloaded);
 }
 
-TEST_CASE("of a caller that left nothing is kept") {
+TEST_CASE("nothing of a caller that left is kept") {
   Receiver receiver;
   std::stop_source left;
   left.request_stop();
@@ -253,7 +253,7 @@ TEST_CASE("without room the error has the reason and the number of kept records"
         "2 of the snapshot's 3 entries are there, the others not: full");
 }
 
-TEST_CASE("a file that is being received has no name on the disk") {
+TEST_CASE("an incoming file has no name on the disk") {
   TemporaryDirectory directory;
   auto spool = SpoolFile::Create(directory.path());
   REQUIRE(spool);
@@ -261,7 +261,7 @@ TEST_CASE("a file that is being received has no name on the disk") {
   CHECK(std::filesystem::is_empty(directory.path()));
 }
 
-TEST_CASE("where nothing can be written the state directory is named") {
+TEST_CASE("an unwritable state directory is named") {
   const auto spool = SpoolFile::Create("/nonexistent");
   REQUIRE_FALSE(spool);
   CHECK(spool.error().code == ErrorCode::kUnavailable);

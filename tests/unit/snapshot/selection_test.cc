@@ -107,7 +107,7 @@ TEST_CASE("a compiler's output belongs to no namespace") {
   CHECK(scene.Choose({.name_space = "julia"}).empty());
 }
 
-TEST_CASE("a user that is named repeatedly is read once") {
+TEST_CASE("a repeatedly named user is read once") {
   Scene scene;
   CHECK(scene.Choose({.uids = std::vector<uid_t>(1000, kAlice)}) == Names{"new", "old"});
   CHECK(scene.answered.readings == 1);

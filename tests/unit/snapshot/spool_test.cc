@@ -57,7 +57,7 @@ TEST_CASE("bytes appended to a spool file are in it, in order") {
   CHECK((found == expected));
 }
 
-TEST_CASE("a spool file has no name, is for the daemon alone, and goes to no other program") {
+TEST_CASE("a spool file has no name, is private to the daemon, and is not inherited") {
   const TemporaryDirectory directory;
   const SpoolFile file = Create(directory);
   CHECK(std::filesystem::is_empty(directory.path()));
@@ -77,7 +77,7 @@ TEST_CASE("a spool file that can't be made is an error that names the cause") {
              Contains("state directory can't be written (No such file or directory)"));
 }
 
-TEST_CASE("a disk that takes only a part of it is an error, not a short file that seems whole") {
+TEST_CASE("a partial write is an error, not a short file") {
   const TemporaryDirectory directory;
   SpoolFile file = Create(directory);
   REQUIRE(file.Append("begin"));

@@ -31,7 +31,7 @@ AnsweredBuild Build(uint64_t number, int64_t last = 100) {
           "sm_90",     std::chrono::sys_seconds(seconds(last))};
 }
 
-TEST_CASE("an answer is there at once, and after a restart") {
+TEST_CASE("an answer is found at once, and after a restart") {
   store_test::StoreScene store;
   store->answered().Note(kAlice, Build(2));
   store->answered().Note(kAlice, Build(1));
@@ -50,7 +50,7 @@ TEST_CASE("an answer is there at once, and after a restart") {
   }
 }
 
-TEST_CASE("keys are found by their first digits, those of one user alone, the lowest first") {
+TEST_CASE("keys of one user are found by their first digits, the lowest first") {
   store_test::StoreScene store;
   std::vector<cccl_cache::Digest> alike;
   for (uint8_t last : {1, 2, 3}) {
@@ -81,7 +81,7 @@ TEST_CASE("the later of two answers counts") {
   CHECK(store->answered().Of(kAlice) == std::vector{Build(1, 200)});
 }
 
-TEST_CASE("nothing is noted of the overflow uid") {
+TEST_CASE("nothing is recorded for the overflow uid") {
   store_test::StoreScene store;
   store->answered().Note(kOverflowUid, Build(1));
   CHECK(store->answered().Users().empty());
@@ -111,7 +111,7 @@ struct Table {
   std::unique_ptr<Database> database;
 };
 
-TEST_CASE("a user has no more rows than the limit, and the oldest go") {
+TEST_CASE("a user has at most the limit of rows, and the oldest are dropped") {
   Table table({.per_account = 100, .in_all = 10'000});
   table.Write(kAlice, 0, 60, 100);
   table.Write(kBob, 0, 100, 1);
@@ -163,7 +163,7 @@ TEST_CASE("many uids of one user have no more rows than that user may have, over
   CHECK(table.Of(kBob).size() == 40);
 }
 
-TEST_CASE("rows of containers push out each other's, not those of users of the node") {
+TEST_CASE("rows of containers evict each other's, not those of users of the node") {
   Table table({.per_account = 40, .in_all = 200}, AccountOf);
   for (uid_t uid = 1; uid <= 3; ++uid) table.Write(uid, 0, 33, 1);
   for (uid_t i = 0; i < 15; ++i) {
@@ -183,7 +183,7 @@ TEST_CASE("a count without rows keeps no other rows from being dropped") {
   CHECK(table.Of(kBob).size() <= 1);
 }
 
-TEST_CASE("a user's rows are that user's, whole, and those of users beside it stay out of them") {
+TEST_CASE("a user's rows are complete, and contain none of other users") {
   Table table(AnsweredTable::kLimits);
   table.Write(kAlice, 0, 3);
   table.Write(kAlice + 1, 3, 2);
@@ -193,7 +193,7 @@ TEST_CASE("a user's rows are that user's, whole, and those of users beside it st
   for (uint64_t i = 0; i < 3; ++i) CHECK(rows.at({kAlice, Key(i)}) == Build(i));
 }
 
-TEST_CASE("the answers that are read are added to those that are there") {
+TEST_CASE("answers from the disk are added to present ones") {
   Table table(AnsweredTable::kLimits);
   table.Write(kAlice, 0, 1);
   AnsweredTable::Rows rows;
@@ -202,7 +202,7 @@ TEST_CASE("the answers that are read are added to those that are there") {
   CHECK(rows.size() == 2);
 }
 
-TEST_CASE("users are those that have rows, whatever their numbers") {
+TEST_CASE("the users with rows are listed, whatever their numbers") {
   Table table(AnsweredTable::kLimits);
   const auto users = [&] {
     std::vector<uid_t> found;

@@ -68,7 +68,7 @@ TEST_CASE("an artifact is written as an entry with its usage, and counted") {
   CHECK(scene.table.size().bytes == scene.UsageOf(1).bytes);
 }
 
-TEST_CASE("an artifact that is written again takes the place of the one before") {
+TEST_CASE("an artifact that is written again replaces the earlier one") {
   Scene scene;
   scene.Write(1, 1, 5000);
   scene.Write(1, 1, 300);
@@ -88,7 +88,7 @@ TEST_CASE("a dropped artifact is gone with its usage, and dropping a missing one
   CHECK(scene.on_evict.empty());  // not by itself
 }
 
-TEST_CASE("small facts are kept under names that meet none of the table's own") {
+TEST_CASE("small values are kept under names distinct from the table's own") {
   Scene scene;
   scene.Write(1, 1);
   WriteQueue::Batch batch;
@@ -143,7 +143,7 @@ TEST_CASE("the limit is kept under any load, and evictions are reported and coun
   for (const Digest& key : scene.on_evict) CHECK_FALSE(ArtifactTable::Holds(*scene.database, key));
 }
 
-TEST_CASE("an artifact that is used elsewhere stays when others go") {
+TEST_CASE("an artifact in use elsewhere stays when others are evicted") {
   constexpr uint64_t kUsed = 5;
   Scene scene(100'000, [](const Digest& key) { return key == Key(kUsed); });
   scene.Write(0, 10, 1000);
@@ -158,7 +158,7 @@ TEST_CASE("an artifact that is used elsewhere stays when others go") {
   CHECK(scene.Holds(kUsed));
 }
 
-TEST_CASE("a limit that was lowered is reached by trimming") {
+TEST_CASE("a lowered limit is reached by trimming") {
   Scene scene;
   scene.Write(0, 100, 1000);
   Statistics statistics;

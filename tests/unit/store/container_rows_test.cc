@@ -46,7 +46,7 @@ void Keep(StoreScene& scene, uid_t uid, uint64_t number) {
   REQUIRE(scene->deposits().Put(Record(number, uid), std::make_shared<const std::string>("bytes")));
 }
 
-TEST_CASE("a start drops the rows that users of containers left in an earlier run, and no others") {
+TEST_CASE("a start drops only the rows of containers of an earlier run") {
   StoreScene scene;
   Keep(scene, kAlice, 1);
   Keep(scene, kContained, 2);
@@ -67,7 +67,7 @@ TEST_CASE("deposits of containers of this run stay when the deposits on the disk
   CHECK(OwnersOfDeposits(scene) == std::vector{kContained});
 }
 
-TEST_CASE("rows that users of containers left in an earlier run count no more") {
+TEST_CASE("rows of containers of an earlier run do not count") {
   StoreScene scene;
   RocksdbStoreOptions options;
   options.private_limits = {30'000, 30'000};

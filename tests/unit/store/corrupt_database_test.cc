@@ -122,7 +122,7 @@ TEST_CASE("a broken entry is counted, dropped, and replaced by the next put") {
   CHECK(Look(*store, 0, kEntries).right == kEntries);
 }
 
-TEST_CASE("an entry that lies under another key than its own is a miss") {
+TEST_CASE("an entry under another key than its own is a miss") {
   StoreScene store;
   Fill(*store, 0, 2);
   store.Close();

@@ -15,7 +15,7 @@ namespace {
 
 using Kind = DatabaseError::Kind;
 
-TEST_CASE("written rows are read, also once the database was closed and opened") {
+TEST_CASE("written rows are read, also after a close and open") {
   store_test::OpenDatabase database;
   database.Put(Column::kMeta, "name", "value");
   const std::string large(100'000, 'x');
@@ -28,7 +28,7 @@ TEST_CASE("written rows are read, also once the database was closed and opened")
   }
 }
 
-TEST_CASE("columns do not meet") {
+TEST_CASE("equal keys of different columns are separate") {
   store_test::OpenDatabase database;
   const std::vector<Column> columns = {
       Column::kArtifacts, Column::kManifests,    Column::kDeposits,
@@ -143,7 +143,7 @@ TEST_CASE("closing waits for the last reader, and no new one comes meanwhile") {
   CHECK(read_before_closed);
 }
 
-TEST_CASE("an empty slot says why it is empty") {
+TEST_CASE("an empty slot has the reason") {
   using Catch::Matchers::Contains;
   DatabaseSlot slot;
   slot.SetFailure(DatabaseError{Kind::kDiskFull, "No space left"});
@@ -157,7 +157,7 @@ TEST_CASE("an empty slot says why it is empty") {
   CHECK(slot.failure().empty());
 }
 
-TEST_CASE("a slot that goes closes its database") {
+TEST_CASE("a destroyed slot closes its database") {
   store_test::OpenDatabase database;
   { DatabaseSlot().Set(database.Release()); }
   database.Reopen();

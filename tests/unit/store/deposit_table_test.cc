@@ -77,7 +77,7 @@ TEST_CASE("a deposit is read back, its contents and its record") {
   CHECK(stored.records[0].name_space == "org.example");
 }
 
-TEST_CASE("a record that changes leaves the contents as they are") {
+TEST_CASE("a changed record leaves the contents unchanged") {
   Scene scene;
   scene.Put(1, "bytes");
   DepositRecord record = Record(1);
@@ -98,7 +98,7 @@ TEST_CASE("a deposit that is deleted leaves neither row") {
   CHECK(scene.database.Get(Column::kDeposits, Row('r', 1)) == std::nullopt);
 }
 
-TEST_CASE("contents that do not verify are there, and are not given") {
+TEST_CASE("contents that do not verify are present, but not returned") {
   Scene scene;
   scene.Put(1, "bytes");
   scene.database.Put(Column::kDeposits, Row('c', 1), "broken");
@@ -153,7 +153,7 @@ void Overwrite(const StoreScene& scene, const std::string& row, const std::strin
   REQUIRE_FALSE((*database)->Write({&write, 1}));
 }
 
-TEST_CASE("a deposit is there at once, and after a restart") {
+TEST_CASE("a deposit is found at once, and after a restart") {
   StoreScene scene;
   const std::string large(100'000, 'x');
   Put(scene, 1, "small");
@@ -171,7 +171,7 @@ TEST_CASE("a deposit is there at once, and after a restart") {
   CHECK(records[1].size == 100'000);
 }
 
-TEST_CASE("deposits and artifacts under one key do not meet") {
+TEST_CASE("deposits and artifacts under one key are separate") {
   StoreScene scene;
   scene->Put(Key(1), Numbered(1, 300));
   Put(scene, 1, "deposit");

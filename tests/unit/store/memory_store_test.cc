@@ -14,7 +14,7 @@ namespace {
 using store_test::Key;
 using store_test::Numbered;
 
-TEST_CASE("the memory tier gives back the very object that was put in") {
+TEST_CASE("the memory tier returns the same object") {
   MemoryStore store(1 << 20);
   const ArtifactPtr artifact = Numbered(1, 1000);
   CHECK_FALSE(store.Get(Key(1)));
@@ -62,7 +62,7 @@ TEST_CASE("a second put under one key replaces the first in the memory tier") {
   CHECK(store.size().bytes < 5000);
 }
 
-TEST_CASE("an entry that is removed from the memory tier takes no room") {
+TEST_CASE("a removed entry of the memory tier takes no room") {
   MemoryStore store(100'000);
   store.Put(Key(1), Numbered(1, 10'000));
   store.Remove(Key(1));
@@ -71,7 +71,7 @@ TEST_CASE("an entry that is removed from the memory tier takes no room") {
   CHECK(store.size().bytes == 0);
 }
 
-TEST_CASE("asking whether the memory tier holds a key is not a use of it") {
+TEST_CASE("a query whether the memory tier has a key is no use of it") {
   MemoryStore store(25'000);
   store.Put(Key(0), Numbered(0, 10'000));
   store.Put(Key(1), Numbered(1, 10'000));

@@ -52,7 +52,7 @@ void Overwrite(const StoreScene& scene, uid_t uid, uint64_t number, const std::s
   REQUIRE_FALSE((*database)->Write({&write, 1}));
 }
 
-TEST_CASE("a private entry is its user's alone, at once and after a restart") {
+TEST_CASE("a private entry is found only by its user, at once and after a restart") {
   StoreScene scene;
   CHECK_FALSE(scene->own().MayHave(kAlice, Key(1)));
   REQUIRE(Put(scene, kAlice, 1));
@@ -74,7 +74,7 @@ TEST_CASE("a second insertion reports the earlier one, and replaces it") {
   CHECK(*Put(scene, kBob, 1) == Inserted::kNow);
 }
 
-TEST_CASE("private entries, another user's and shared ones under one key do not meet") {
+TEST_CASE("private entries of different users and shared ones under one key are separate") {
   StoreScene scene;
   scene->Put(Key(1), Numbered(11, 300));
   REQUIRE(scene->own().Put(kAlice, Key(1), Numbered(12, 300), 1));
@@ -85,7 +85,7 @@ TEST_CASE("private entries, another user's and shared ones under one key do not 
   CHECK(Same(*scene->own().Get(kBob, Key(1)).artifact, *Numbered(13, 300)));
 }
 
-TEST_CASE("a private entry in use is answered from memory, for its user alone") {
+TEST_CASE("a private entry in use is answered from memory, only for its user") {
   MemoryStore memory(1 << 20);
   RocksdbStoreOptions options;
   options.memory = &memory;
@@ -144,7 +144,7 @@ TEST_CASE("the entry of another key in a private one's place is a miss") {
   CHECK_FALSE(Has(scene, kAlice, 1));
 }
 
-TEST_CASE("a user's oldest insert goes for its latest") {
+TEST_CASE("a user's oldest insert is evicted for its latest") {
   StoreScene scene(Limited(3 * kBytes + 3'000, 100 * kBytes));
   for (uint64_t i = 1; i <= 3; ++i) REQUIRE(Put(scene, kAlice, i, i));
   REQUIRE(Put(scene, kBob, 1));
@@ -154,7 +154,7 @@ TEST_CASE("a user's oldest insert goes for its latest") {
   CHECK(Has(scene, kBob, 1));
 }
 
-TEST_CASE("the oldest go first, wherever their keys stand among thousands") {
+TEST_CASE("the oldest are evicted first, whatever their keys among thousands") {
   constexpr uint64_t kEntries = 2'000;
   const auto put = [](StoreScene& scene, uint64_t number, uint64_t generation) {
     return scene->own().Put(kAlice, Key(number), Numbered(number, 10), generation);
@@ -168,7 +168,7 @@ TEST_CASE("the oldest go first, wherever their keys stand among thousands") {
   for (uint64_t i = 1'000; i < kEntries + 1'000; ++i) REQUIRE(has(i));
 }
 
-TEST_CASE("an insertion has a greater number than any before, whatever the clock says") {
+TEST_CASE("an insertion has a greater number than any before, whatever the clock") {
   StoreScene scene;
   const std::chrono::system_clock::time_point now(std::chrono::seconds(1'000'000));
   const uint64_t first = scene->own().NextGeneration(kAlice, now);
@@ -181,7 +181,7 @@ TEST_CASE("an insertion has a greater number than any before, whatever the clock
   }
 }
 
-TEST_CASE("nothing goes for another part of the same insertion") {
+TEST_CASE("nothing is evicted for another part of the same insertion") {
   StoreScene scene(Limited(2 * kBytes + 2'000, 100 * kBytes));
   REQUIRE(Put(scene, kAlice, 1, 7));
   REQUIRE(Put(scene, kAlice, 2, 7));
@@ -193,7 +193,7 @@ TEST_CASE("nothing goes for another part of the same insertion") {
   CHECK(Has(scene, kAlice, 2));
 }
 
-TEST_CASE("once all have too much, the oldest of the largest account go for a newcomer's") {
+TEST_CASE("above the total limit, the largest account's oldest are evicted for a newcomer") {
   StoreScene scene(Limited(10 * kBytes, 3 * kBytes + 3'000));
   REQUIRE(Put(scene, kBob, 1, 1));
   REQUIRE(Put(scene, kAlice, 1, 1));
@@ -248,7 +248,7 @@ TEST_CASE("many uids of one account together hold one share, also over a restart
   for (uint64_t i = 0; i < 3; ++i) CHECK(Has(scene, kBob, i));
 }
 
-TEST_CASE("an entry that can't be kept anyway pushes out nothing") {
+TEST_CASE("an entry that can't be kept evicts nothing") {
   RocksdbStoreOptions limits = Limited(3 * kBytes + 3'000, 3 * kBytes + 3'000);
   limits.private_limits.find_account = [](uid_t uid) {
     return Account(uid == 100'000 ? kAlice : uid);
@@ -299,7 +299,7 @@ TEST_CASE("a user's entries are known after the first look-up") {
   }
 }
 
-TEST_CASE("an inserted entry is known, and one that goes for it is known to be gone") {
+TEST_CASE("an inserted entry is known, and one evicted for it is known to be gone") {
   RocksdbStoreOptions options;
   options.private_limits = {.per_user = 1'500, .in_all = 1 << 20};
   StoreScene scene(options);
@@ -318,7 +318,7 @@ TEST_CASE("an inserted entry is known, and one that goes for it is known to be g
   CHECK_FALSE((MayHave(scene, 1) && MayHave(scene, 2)));
 }
 
-TEST_CASE("a user with too many entries is asked for each of them, and others are not") {
+TEST_CASE("a user with too many entries needs a look-up for each key, others do not") {
   RocksdbStoreOptions options;
   options.private_limits.known_keys = {.per_user = 1, .in_all = 10};
   StoreScene scene(options);
@@ -344,7 +344,7 @@ TEST_CASE("the known keys of all users together are bounded") {
   CHECK_FALSE(keys.MayHave(1002, Key(3)));
 }
 
-TEST_CASE("an entry that is not known any more may be there") {
+TEST_CASE("an entry that is no longer known may exist") {
   PrivateKeys keys({});
   keys.Learn(kAlice, {Key(1)});
   CHECK_FALSE(keys.MayHave(kAlice, Key(2)));

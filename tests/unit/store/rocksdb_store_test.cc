@@ -77,14 +77,14 @@ TEST_CASE("restart_keeps_entries") {
   CHECK(store.statistics.Get(Counter::kStoreErrors) == 0);
 }
 
-TEST_CASE("entries that wait when the store closes are written") {
+TEST_CASE("queued entries are written when the store closes") {
   StoreScene store;
   Fill(*store, 0, 2000);
   store.Reopen();
   CHECK(Look(*store, 0, 2000).right == 2000);
 }
 
-TEST_CASE("a put under a key that is there replaces it and counts once") {
+TEST_CASE("a put under a present key replaces it and counts once") {
   StoreScene store;
   store->Put(Key(1), Numbered(1, 10'000));
   REQUIRE(store.WaitForEntries(1));
@@ -106,7 +106,7 @@ TEST_CASE("an entry that is removed from the disk tier is gone, written or not")
   CHECK(store.WaitForEntries(9));
 }
 
-TEST_CASE("everything in the state directory is out of other users' reach") {
+TEST_CASE("everything in the state directory is private") {
   StoreScene store;
   struct stat info {};
   REQUIRE(stat((store.state()).c_str(), &info) == 0);
@@ -122,7 +122,7 @@ TEST_CASE("a second store on one directory gets the error that it is locked, wit
   CHECK(store->Get(Key(1)));
 }
 
-TEST_CASE("the disk tier keeps within its limit, and entries that are slow to compile stay") {
+TEST_CASE("the disk tier stays within its limit, and keeps entries that are slow to compile") {
   constexpr uint64_t kLimit = 4 << 20;
   StoreScene store({.limit_bytes = kLimit});
   // 16 MB, every tenth a hundred times as dear as the others.
@@ -186,7 +186,7 @@ TEST_CASE("eviction spares entries in use in a faster tier") {
   CHECK(others < 50);
 }
 
-TEST_CASE("a limit that was lowered is kept soon after the restart") {
+TEST_CASE("a lowered limit is kept soon after the restart") {
   StoreScene store;
   for (int i = 0; i < 3000; ++i) store->Put(Key(i), Numbered(i, 1000));
   store.Reopen({.limit_bytes = 1 << 20});
@@ -240,7 +240,7 @@ TEST_CASE("a database of another format is set aside with a message, never misre
   CHECK(store->Get(Key(1)));
 }
 
-TEST_CASE("a database that does not say its format is damaged, not of another version") {
+TEST_CASE("a database without a format is damaged, not of another version") {
   StoreScene store;
   store.Close();
   {
@@ -252,7 +252,7 @@ TEST_CASE("a database that does not say its format is damaged, not of another ve
   CHECK(std::filesystem::exists(store.state() + "/database.set-aside/CURRENT"));
 }
 
-TEST_CASE("a store under many threads gives each its own") {
+TEST_CASE("a store under many threads returns each thread's own entries") {
   StoreScene store({.limit_bytes = 4 << 20});
   std::atomic<int> wrong = 0;
   std::vector<std::thread> threads;

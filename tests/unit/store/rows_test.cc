@@ -24,26 +24,26 @@ AnsweredBuild Build() {
           "13.0", "sm_90", std::chrono::sys_seconds(std::chrono::seconds(1'700'000'000))};
 }
 
-TEST_CASE("a row says of which user and which build it is") {
+TEST_CASE("a row has its user and build") {
   const std::string row = UserRowKey(kUid, Key(1));
   CHECK(UserOfRow(row) == kUid);
   CHECK(KeyOfRow(row) == Key(1));
   CHECK(row.starts_with(UserRowPrefix(kUid)));
 }
 
-TEST_CASE("a row about all of a user's builds has no key, and comes before theirs") {
+TEST_CASE("a row about all of a user's builds has no key, and precedes theirs") {
   const std::string row = UserRowPrefix(kUid);
   CHECK(UserOfRow(row) == kUid);
   CHECK_FALSE(KeyOfRow(row));
   CHECK(row < UserRowKey(kUid, Key(1)));
 }
 
-TEST_CASE("rows stand in the order of users") {
+TEST_CASE("rows are in the order of users") {
   const uid_t higher = GENERATE(1U, 0x80U, 0x100U, 0x7fff'ffffU, 0x8000'0000U, 0xffff'ffffU);
   CHECK(UserRowKey(higher - 1, Key(1)) < UserRowPrefix(higher));
 }
 
-TEST_CASE("bytes that are no row name no user and no build") {
+TEST_CASE("invalid bytes have no user and no build") {
   CHECK_FALSE(UserOfRow(""));
   CHECK_FALSE(UserOfRow("abc"));
   CHECK_FALSE(KeyOfRow("abc"));
@@ -58,7 +58,7 @@ TEST_CASE("encoded entries decode to all but the key, which is the row's") {
   CHECK(*decoded == Build());
 }
 
-TEST_CASE("a damaged row is no answer") {
+TEST_CASE("a damaged row is refused") {
   const std::string bytes = EncodeAnswered(Build());
   for (size_t size = 0; size < bytes.size(); ++size) {
     CHECK_FALSE(DecodeAnswered(bytes.substr(0, size)));
@@ -69,7 +69,7 @@ TEST_CASE("a damaged row is no answer") {
   CHECK_FALSE(DecodeAnswered(far));
 }
 
-TEST_CASE("the usage of a private entry comes back as it was") {
+TEST_CASE("the usage of a private entry decodes to itself") {
   const uint64_t most = std::numeric_limits<uint64_t>::max();
   const auto decoded = DecodePrivateUsage(EncodePrivateUsage({7, most}));
   REQUIRE(decoded);
@@ -92,14 +92,14 @@ TEST_CASE("a row in the order of insertion has generation and key") {
   CHECK(row->key == Key(1));
 }
 
-TEST_CASE("a user's rows stand in the order of insertion, after those of users before") {
+TEST_CASE("a user's rows are in the order of insertion, after those of lower users") {
   const uint64_t later = GENERATE(1ULL, 0x80ULL, 0x100ULL, 0x1'0000'0000ULL, 1ULL << 63);
   CHECK(OrderRowKey(kUid, later - 1, Key(1)) < OrderRowKey(kUid, later, Key(2)));
   CHECK(OrderRowKey(kUid, later - 1, Key(2)) < OrderRowKey(kUid, later, Key(1)));
   CHECK(OrderRowKey(kUid, later, Key(1)) < OrderRowKey(kUid + 1, 0, Key(1)));
 }
 
-TEST_CASE("bytes that are no such row are none") {
+TEST_CASE("invalid bytes are no such row") {
   const std::string row = OrderRowKey(kUid, 1, Key(1));
   for (size_t size = 0; size < row.size(); ++size) CHECK_FALSE(DecodeOrderRow(row.substr(0, size)));
   CHECK_FALSE(DecodeOrderRow(row + "x"));
@@ -107,7 +107,7 @@ TEST_CASE("bytes that are no such row are none") {
 
 const sys_seconds kNow{seconds(1'800'000'000)};
 
-TEST_CASE("a usage record comes back as it was encoded") {
+TEST_CASE("a usage record decodes to itself") {
   const UsageRecord record{123, microseconds(456), kNow, 7};
   const auto decoded = DecodeUsage(EncodeUsage(record));
   REQUIRE(decoded);
@@ -117,7 +117,7 @@ TEST_CASE("a usage record comes back as it was encoded") {
   CHECK(decoded->hits == 7);
 }
 
-TEST_CASE("totals come back as they were encoded") {
+TEST_CASE("totals decode to themselves") {
   const auto decoded = DecodeTotals(EncodeTotals({5, uint64_t{1} << 40}));
   REQUIRE(decoded);
   CHECK(decoded->entries == 5);

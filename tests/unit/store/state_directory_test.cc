@@ -23,7 +23,7 @@ mode_t ModeOf(const std::string& path) {
   return info.st_mode & 07777;
 }
 
-TEST_CASE("a state directory that is missing is made, private to its owner") {
+TEST_CASE("a missing state directory is made, private to its owner") {
   const TemporaryDirectory temporary;
   REQUIRE(StateDirectory::Open(temporary / "a/b/state"));
   CHECK(ModeOf(temporary / "a/b/state") == 0700);
@@ -157,7 +157,7 @@ TEST_CASE("a state directory may be a symlink that no other user can change") {
   CHECK((*directory)->database_path() == temporary / "disk/database");
 }
 
-TEST_CASE("a database set aside takes the place of the one set aside before") {
+TEST_CASE("a database set aside replaces the one set aside before") {
   const TemporaryDirectory temporary;
   auto directory = StateDirectory::Open(temporary / "state");
   REQUIRE(directory);

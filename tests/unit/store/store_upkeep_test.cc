@@ -102,7 +102,7 @@ std::pair<cccl_cache::Digest, cccl_cache::Digest> Alike() {
   return {Key(1), second};
 }
 
-TEST_CASE("a key is evicted from both tiers, written or not, and its user learns why") {
+TEST_CASE("a key is evicted from both tiers, written or not, with a cause for its user") {
   Scene scene;
   for (int i = 0; i < 3; ++i) scene.Keep(Key(i));
   REQUIRE(scene.store.WaitForEntries(3));
@@ -120,7 +120,7 @@ TEST_CASE("a key is evicted from both tiers, written or not, and its user learns
   CHECK(scene.store->Get(Key(0)));
 }
 
-TEST_CASE("an entry that memory alone has is evicted too") {
+TEST_CASE("an entry that only memory has is evicted too") {
   Scene scene;
   scene.memory.Put(Key(1), Numbered(1, 1000));
   const auto evicted = scene.Evict({.keys = {Key(1)}});
@@ -130,7 +130,7 @@ TEST_CASE("an entry that memory alone has is evicted too") {
   CHECK(scene.IsEvicted(Key(1)));
 }
 
-TEST_CASE("the first digits of a key must name one") {
+TEST_CASE("the first digits of a key must be unambiguous") {
   Scene scene;
   const auto [first, second] = Alike();
   scene.Keep(first);
@@ -146,7 +146,7 @@ TEST_CASE("the first digits of a key must name one") {
   CHECK(scene.Evict({.keys = {Prefix(Key(7), 12)}})->entries == 0);
 }
 
-TEST_CASE("digits name the one entry that begins so, whatever else users were answered with") {
+TEST_CASE("a prefix names a present entry, whatever other replies users had") {
   Scene scene;
   const auto [first, second] = Alike();
   for (const auto& key : {first, second}) {
@@ -159,7 +159,7 @@ TEST_CASE("digits name the one entry that begins so, whatever else users were an
   CHECK(scene.IsEvicted(second));
 }
 
-TEST_CASE("an entry of old is evicted unless memory has answered with it since") {
+TEST_CASE("an old entry is evicted unless memory has answered with it since") {
   Scene scene;
   std::vector<ColumnWrite> old;
   for (int i = 0; i < 3; ++i) {
@@ -194,7 +194,7 @@ TEST_CASE("a use that memory answered survives a restart") {
   CHECK(scene.Evict({.unused_for = kDay})->entries == 0);
 }
 
-TEST_CASE("a toolchain's entries are those that users were answered with from it") {
+TEST_CASE("a toolchain's entries are those in users' replies from it") {
   Scene scene;
   const auto note = [&](uid_t uid, int key, const std::string& toolchain) {
     scene.store->answered().Note(
@@ -220,7 +220,7 @@ TEST_CASE("a toolchain's entries are those that users were answered with from it
   CHECK(unknown.error().code == ErrorCode::kInvalidRequest);
 }
 
-TEST_CASE("all is all: of every tier, of every user, deposits included") {
+TEST_CASE("all evicts every tier's and user's entries, deposits included") {
   Scene scene;
   for (int i = 0; i < 3000; ++i) scene.store->Put(Key(i), Numbered(i, 100));
   REQUIRE(scene.store.WaitForEntries(3000));
@@ -254,7 +254,7 @@ TEST_CASE("a private entry is evicted by its key, with the shared one") {
   CHECK(scene.store->own().Get(kAlice, Key(2)).artifact);
 }
 
-TEST_CASE("deposits go by their own last use") {
+TEST_CASE("deposits are evicted by their own last use") {
   Scene scene;
   const auto contents = std::make_shared<const std::string>("made elsewhere");
   REQUIRE(scene.deposits.Insert(kAlice, "example", Key(1), contents).ok());

@@ -35,7 +35,7 @@ WriteQueue::DepositChange Deposit(const std::string& contents) {
   return {"record", std::make_shared<const std::string>(contents)};
 }
 
-TEST_CASE("a deposit that is queued is found until it is written") {
+TEST_CASE("a queued deposit is found until it is written") {
   WriteQueue queue(1 << 20);
   CHECK_FALSE(queue.FindDeposit(Key(1)));
   REQUIRE(queue.PutDeposit(Key(1), Deposit("a")));
@@ -50,7 +50,7 @@ TEST_CASE("a deposit that is queued is found until it is written") {
   CHECK(queue.empty());
 }
 
-TEST_CASE("a deposit that is to be deleted is not there, whatever the disk holds") {
+TEST_CASE("a deposit with a queued deletion is absent, whatever the disk holds") {
   WriteQueue queue(1 << 20);
   REQUIRE(queue.PutDeposit(Key(1), Deposit("a")));
   queue.DropDeposit(Key(1));
@@ -60,7 +60,7 @@ TEST_CASE("a deposit that is to be deleted is not there, whatever the disk holds
   CHECK(queue.Next(kNow).deposits.at(Key(1)).record.empty());
 }
 
-TEST_CASE("a deposit's record that is queued behind its contents keeps them") {
+TEST_CASE("a deposit's record queued after its contents keeps them") {
   WriteQueue queue(1 << 20);
   REQUIRE(queue.PutDeposit(Key(1), Deposit("a")));
   REQUIRE(queue.PutDeposit(Key(1), {"newer", nullptr}));
@@ -81,7 +81,7 @@ TEST_CASE("deposits count against the queue's bound, deletions always fit") {
   CHECK(queue.PutDeposit(Key(2), Deposit(std::string(8'000, 'x'))));
 }
 
-TEST_CASE("a batch that was not written comes again") {
+TEST_CASE("a batch that was not written is returned again") {
   WriteQueue queue(1 << 20);
   REQUIRE(queue.Put(Key(1), Numbered(1, 1000)));
   CHECK(queue.Next(kNow).artifacts.contains(Key(1)));
@@ -92,7 +92,7 @@ TEST_CASE("a batch that was not written comes again") {
   CHECK(queue.Next(kNow).artifacts.contains(Key(2)));
 }
 
-TEST_CASE("a newer value hides the one that is being written") {
+TEST_CASE("a newer value replaces the one that is being written") {
   WriteQueue queue(1 << 20);
   REQUIRE(queue.PutMeta("name", "old"));
   CHECK(queue.Next(kNow).meta.at("name") == "old");
@@ -113,7 +113,7 @@ TEST_CASE("the queue refuses entries above its bound, including those being writ
   CHECK(queue.Put(Key(3), Numbered(3, 10'000)));
 }
 
-TEST_CASE("the same key queued over and over takes the room of one") {
+TEST_CASE("a repeatedly queued key takes the room of one") {
   WriteQueue queue(25'000);
   for (int i = 0; i < 100; ++i) CHECK(queue.Put(Key(1), Numbered(i, 10'000)));
   CHECK(queue.Next(kNow).artifacts.size() == 1);
@@ -122,7 +122,7 @@ TEST_CASE("the same key queued over and over takes the room of one") {
   CHECK(queue.Put(Key(2), Numbered(2, 20'000)));
 }
 
-TEST_CASE("a batch is bounded, and an artifact larger than that goes alone") {
+TEST_CASE("a batch is bounded, and a larger artifact is a batch of its own") {
   WriteQueue queue(100 << 20);
   for (int i = 0; i < 4; ++i) REQUIRE(queue.Put(Key(i), Numbered(i, 9 << 20)));
   for (int i = 0; i < 4; ++i) {
@@ -142,7 +142,7 @@ TEST_CASE("an empty queue gives an empty batch after the timeout, and at once wh
   CHECK(queue.closed());
 }
 
-TEST_CASE("writes that are queued when the queue closes can still be taken") {
+TEST_CASE("writes queued before the close can still be taken") {
   WriteQueue queue(1 << 20);
   REQUIRE(queue.Put(Key(1), Numbered(1, 10)));
   queue.Close();

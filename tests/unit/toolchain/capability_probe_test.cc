@@ -49,7 +49,7 @@ TEST_CASE("each NVRTC is probed once") {
   CHECK(compiler.compiles == 2 * compiles);
 }
 
-TEST_CASE("a probe that could not run says why and is not remembered") {
+TEST_CASE("a probe that could not run has the reason and is not remembered") {
   FakeMetaStore meta;
   FakeCompiler compiler;
   compiler.error = Error{ErrorCode::kWorkerCrashed, "the worker died of signal 11"};
@@ -61,7 +61,7 @@ TEST_CASE("a probe that could not run says why and is not remembered") {
   CHECK(CapabilityProbe(meta, compiler, kTryAgain).Probe(WithNvrtc(1), {}).ok());
 }
 
-TEST_CASE("a probe that took too long says so, and is tried again later, not before") {
+TEST_CASE("a probe that took too long is an error, and is tried again later") {
   FakeMetaStore meta;
   FakeCompiler compiler;
   CapabilityProbe later(meta, compiler, kTryAgain);
@@ -120,7 +120,7 @@ TEST_CASE("an NVRTC that an earlier version probed is probed again for its archi
   }
 }
 
-TEST_CASE("an NVRTC that can't list its architectures is probed once all the same") {
+TEST_CASE("an NVRTC that can't list its architectures is also probed once") {
   FakeMetaStore meta;
   class Silent final : public Compiler {
     Result<CompileOutput> Compile(const CompileJob&, const CompileLimits&,

@@ -30,7 +30,7 @@ std::string ToldToStranger(const std::string& place) {
 
 }  // namespace
 
-TEST_CASE("a place without a toolchain is said to be missing, no directory or empty") {
+TEST_CASE("the error of a place without a toolchain tells missing, no directory, and empty apart") {
   const TempTree tree;
   tree.Directory("cuda");
   tree.Write("cuda/file", "");
@@ -40,8 +40,7 @@ TEST_CASE("a place without a toolchain is said to be missing, no directory or em
   CHECK(WhyNothingFound(tree.Path("cuda")).starts_with("it holds no libnvrtc.so.N"));
 }
 
-TEST_CASE("a place that can't be entered is said to be so, with the directory and the user",
-          "[root]") {
+TEST_CASE("the error of a place that can't be entered names the directory and the user", "[root]") {
   RequireRoot();
   const TempTree tree;
   tree.Directory("home/cuda");
@@ -119,7 +118,7 @@ TEST_CASE("the wheels of CUDA 12 are one installation") {
                                           tree.Path("tree/nvidia/cuda_nvcc/include")});
 }
 
-TEST_CASE("wheels of two majors stand side by side in one virtual environment") {
+TEST_CASE("wheels of two majors may be in one virtual environment") {
   const TempTree tree;
   tree.Wheels12("venv/lib/python3.11/site-packages", 9);
   tree.Toolkit("venv/lib/python3.11/site-packages/nvidia/cu13", 13, 0);
@@ -204,7 +203,7 @@ TEST_CASE("a distribution's packages are found by soname, with the headers of th
   CHECK_FALSE(older.nvvm.present());
 }
 
-TEST_CASE("one toolkit by several names is one installation that knows them all") {
+TEST_CASE("one toolkit under several names is one installation with all of them") {
   const TempTree tree;
   tree.Toolkit("local/cuda-13.0", 13, 0);
   tree.Link("local/cuda-13.0/targets/x86_64-linux/include", "../../include");
@@ -227,7 +226,8 @@ TEST_CASE("one toolkit by several names is one installation that knows them all"
   CHECK(HasAlias(found.headers[1], tree.Path("local/cuda/include/cccl")));
 }
 
-TEST_CASE("an NVRTC without its builtins is said to be incomplete and its nvJitLink still counts") {
+TEST_CASE(
+    "an NVRTC without its builtins is reported as incomplete, and its nvJitLink still counts") {
   const TempTree tree;
   tree.Toolkit("cuda", 13, 0);
   tree.Remove("cuda/lib/libnvrtc-builtins.so.13.0");
@@ -248,7 +248,7 @@ TEST_CASE("a libNVVM alone has no version") {
   CHECK_THAT(found.incomplete[0].reason, Catch::Contains("neither NVRTC nor nvJitLink"));
 }
 
-TEST_CASE("a root that was asked for and holds nothing is reported, one of the search is not") {
+TEST_CASE("an empty requested root is reported, one of the search is not") {
   const TempTree tree;
   SearchPlaces places = Roots({tree.Path("absent")});
   places.toolkit_parents = {tree.Path("nothing")};

@@ -195,7 +195,7 @@ TEST_CASE("a file's digest is that of all its bytes") {
   CHECK(DigestOfFile(Surveyed(tree.Path("large")), {}) == Sha256(large));
 }
 
-TEST_CASE("a file that is another than was surveyed has no digest") {
+TEST_CASE("a file that was replaced after the survey has no digest") {
   TempTree tree;
   tree.Write("file", "abc");
   const SurveyedFile file = Surveyed(tree.Path("file"));

@@ -44,7 +44,7 @@ class WatchedToolkit {
 
 }  // namespace
 
-TEST_CASE("a change is known as soon as it was made") {
+TEST_CASE("a change is known immediately") {
   WatchedToolkit toolkit;
   const TempTree& tree = toolkit.tree;
   SECTION("a header written in place") { tree.Write("real/cuda/include/cuda_runtime.h", "!"); }
@@ -72,7 +72,7 @@ TEST_CASE("a change is known as soon as it was made") {
   CHECK(toolkit.watch.Changed());
 }
 
-TEST_CASE("files that are no part of the installation may change") {
+TEST_CASE("files outside the installation may change") {
   WatchedToolkit toolkit;
   const TempTree& tree = toolkit.tree;
   tree.Write("real/cuda/lib/libcublas.so.13", "a stray file beside the libraries");

@@ -35,7 +35,7 @@ std::string RootsOf(const TempTree& tree, const SearchPlaces& places) {
 }  // namespace
 
 TEST_CASE(
-    "a toolkit's libraries are looked for in its own directories, the machine's, and itself") {
+    "a toolkit's libraries are searched in its library directories, the machine's, and its root") {
   const Layout layout = ToolkitLayout("/cuda", {"x86_64-linux"});
   CHECK(layout.root == "/cuda");
   CHECK(layout.nvrtc ==
@@ -45,7 +45,7 @@ TEST_CASE(
   CHECK(layout.libdevice == Names{"nvvm/libdevice", ""});
 }
 
-TEST_CASE("CCCL's headers lie in CUDA's, and are searched after all of these") {
+TEST_CASE("CCCL's headers are below CUDA's, and are searched after these") {
   CHECK(ToolkitLayout("/cuda", {"x86_64-linux"}).headers ==
         Names{"include", "targets/x86_64-linux/include", "include/cccl",
               "targets/x86_64-linux/include/cccl"});
@@ -61,7 +61,7 @@ TEST_CASE("a distribution's places are relative to the root of the file system")
   CHECK(layout.libdevice == Names{"usr/lib/cuda", ""});
 }
 
-TEST_CASE("a path that a person named comes first, and finding nothing in it is worth a word") {
+TEST_CASE("a named path comes first, and an empty one is reported") {
   TempTree tree;
   tree.Directory("parent/cuda-13");
   SearchPlaces places;
@@ -77,7 +77,7 @@ TEST_CASE("a path that a person named comes first, and finding nothing in it is 
   CHECK(candidates[2].named.empty());
 }
 
-TEST_CASE("of wheels each major has a place, those of CUDA 12 and before one together") {
+TEST_CASE("each major of wheels has a place; CUDA 12 and earlier share one") {
   TempTree tree;
   for (const char* name : {"cu13", "cu9", "cu", "cuda_nvrtc", "cu13x"}) {
     tree.Directory(std::string("packages/nvidia/") + name);
@@ -106,7 +106,7 @@ TEST_CASE("each Python below a prefix is searched, in the order of names") {
   CHECK(RootsOf(tree, places) == "lib/python3/dist-packages lib/python3.12/dist-packages ");
 }
 
-TEST_CASE("places that are not there have no candidates but those that a person named") {
+TEST_CASE("missing places are candidates only if named") {
   TempTree tree;
   SearchPlaces places;
   places.packages = places.toolkit_parents = places.python_prefixes = {tree.Path("none")};
@@ -142,7 +142,7 @@ TEST_CASE("directories that hold CUDA's or CCCL's headers are found in search or
                           tree.Path("cuda/std_only"), tree.Path("cuda/crt_only")});
 }
 
-TEST_CASE("headers of another major are left out, those that tell none are not") {
+TEST_CASE("headers of another major are left out, those without a version are not") {
   TempTree tree;
   tree.Write("cuda/include/cuda_runtime.h", "");
   const auto found = [&](const std::string& version) {
@@ -157,14 +157,14 @@ TEST_CASE("headers of another major are left out, those that tell none are not")
   CHECK(found(""));
 }
 
-TEST_CASE("a file that only looks like the version header gives no version") {
+TEST_CASE("a file that resembles the version header gives no version") {
   TempTree tree;
   tree.Write("cuda/include/cuda_runtime.h", "");
   tree.Directory("cuda/include/cuda_runtime_api.h");
   CHECK(FindHeaders(HeadersIn(tree, "cuda", {"include"}), 13).size() == 1);
 }
 
-TEST_CASE("a directory has one place, the first, and all names that lead to it") {
+TEST_CASE("a directory has one place, the first, with all names of it") {
   TempTree tree;
   tree.Write("cuda-13.0/include/cuda_runtime.h", "");
   tree.Link("cuda-13.0/targets", "include");

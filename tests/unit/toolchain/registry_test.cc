@@ -102,14 +102,14 @@ TEST_CASE("an id may be named by its first digits") {
   CHECK(Chosen({.id = "ab000009"}) == "toolchain-not-found");
 }
 
-TEST_CASE("digits that fit two toolchains, too few, or that are none, are a bad request") {
+TEST_CASE("ambiguous, too few or invalid digits of an id are a bad request") {
   CHECK(Chosen({.id = "ab000003"}) == "invalid-request");
   CHECK(Chosen({.id = "ab00000"}) == "invalid-request");
   CHECK(Chosen({.id = "xb000002"}) == "invalid-request");
   CHECK(Chosen({.id = std::string(65, 'a')}) == "invalid-request");
 }
 
-TEST_CASE("a toolchain may be named by its library: by that very file, else by the same bytes") {
+TEST_CASE("a toolchain may be named by its library: by the same file, else by the same bytes") {
   const cccl_cache::Digest bytes = cccl_cache::Sha256("bytes");
   const auto with = [&](int minor, std::string_view stamp, const cccl_cache::Digest& id) {
     Toolchain toolchain = *Make(13, minor, 0);
@@ -208,7 +208,7 @@ TEST_CASE("a release that a user added serves only builds that name its id") {
   CHECK(*named == newest);
 }
 
-TEST_CASE("toolchains of several majors stand side by side, newest first") {
+TEST_CASE("toolchains of several majors are listed, newest first") {
   Node node;
   node.tree.Wheels12("wheels", 9);
   TestedRegistry registry(Roots({node.tree.Path("wheels"), node.tree.Path("cuda")}), node.meta,
@@ -340,7 +340,7 @@ TEST_CASE("a stray file beside the libraries changes nothing") {
   CHECK(registry.Only() == before);
 }
 
-TEST_CASE("a spelling that leads elsewhere now is no spelling any more") {
+TEST_CASE("a spelling that leads elsewhere now is dropped") {
   Node node;
   node.tree.Link("link", "cuda");
   TestedRegistry registry(Roots({node.tree.Path("link")}), node.meta, node.compiler);

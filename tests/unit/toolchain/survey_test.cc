@@ -82,7 +82,7 @@ TEST_CASE("headers behind links count under the link's name") {
                                  "0/cuda_runtime_api.h", "0/thrust/sort.h"});
 }
 
-TEST_CASE("a header tree that leads into itself is refused, not walked for ever") {
+TEST_CASE("a circular header tree is refused, not walked for ever") {
   const TempTree tree;
   tree.Toolkit("cuda", 13, 0);
   tree.Link("cuda/include/cccl/loop", "..");
@@ -91,7 +91,7 @@ TEST_CASE("a header tree that leads into itself is refused, not walked for ever"
   CHECK_THAT(survey.error().message, Catch::Contains("levels"));
 }
 
-TEST_CASE("one header, directory or link target that others can write spoils the installation") {
+TEST_CASE("one header, directory or link target that others can write rejects the installation") {
   const TempTree tree;
   tree.Toolkit("cuda", 13, 0);
   tree.Write("elsewhere/extra.h", "");
@@ -113,7 +113,7 @@ TEST_CASE("one header, directory or link target that others can write spoils the
   CHECK_THAT(survey.error().message, Catch::Contains("mode 0777"));
 }
 
-TEST_CASE("a sticky directory that everybody may write can't hold headers") {
+TEST_CASE("a sticky directory that all users may write can't hold headers") {
   const TempTree tree;
   tree.Toolkit("cuda", 13, 0);
   tree.Mode("cuda/include", 01777);
@@ -217,7 +217,7 @@ TEST_CASE("one file or directory that others can write is enough to refuse the t
   CHECK_THAT(error.message, Contains(tree.Path(name)) && Contains("chmod -R go-w"));
 }
 
-TEST_CASE("a tree that leads round in itself is too deep for headers") {
+TEST_CASE("a circular tree is too deep for headers") {
   TempTree tree;
   tree.Link("include/again", "../include");
   const Error error = ErrorOf(tree, "include");

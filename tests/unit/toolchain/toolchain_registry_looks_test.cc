@@ -149,7 +149,7 @@ TEST_CASE("a toolchain that changes while it is identified is awaited, not repor
   CHECK(chosen->ok());
 }
 
-TEST_CASE("new installations are found without anybody asking") {
+TEST_CASE("new installations are found without a request") {
   Node node;
   RegistryOptions options = OnlyWhenAsked(Roots({node.tree.Path("cuda"), node.tree.Path("new")}));
   options.rescan_interval = std::chrono::milliseconds(1);
@@ -217,7 +217,7 @@ TEST_CASE("no caller waits for the first scan") {
   CHECK(registry.Looked());
 }
 
-TEST_CASE("a scan that hangs parks no caller, and known toolchains still serve") {
+TEST_CASE("a hung scan delays no caller, and known toolchains still serve") {
   Node node;
   node.tree.Wheels12("wheels", 9);
   Gate compiler;
@@ -304,7 +304,7 @@ TEST_CASE("a stop ends the first look and its waiters") {
   CHECK(called);
 }
 
-TEST_CASE("known toolchains serve on after a stop") {
+TEST_CASE("known toolchains still serve after a stop") {
   Node node;
   TestedRegistry registry(Roots({node.tree.Path("cuda")}), node.meta, node.compiler);
   const ToolchainPtr toolchain = registry.Only();

@@ -25,7 +25,7 @@ TEST_CASE("libraries that a toolchain has are loaded, those that it lacks are em
   CHECK(libraries->libdevice == "fake libdevice\n");
 }
 
-TEST_CASE("a library that is gone, or is another's, is named") {
+TEST_CASE("a missing or wrong library is named") {
   ZygoteHello hello;
   hello.nvrtc = LibraryFiles{.path = kToolkit + "/lib/absent.so"};
   const auto gone = CompilerLibraries::Load(hello);

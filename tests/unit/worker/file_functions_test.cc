@@ -63,7 +63,7 @@ int EntriesOf(const char* name) {
 
 }  // namespace
 
-TEST_CASE("in a job the C library's file functions answer out of its view") {
+TEST_CASE("in a job the C library's file functions use its view") {
   const TemporaryDirectory directory;
   directory.Write("a.h", "text");
   const JobInProgress job(directory);
@@ -84,7 +84,7 @@ TEST_CASE("in a job the C library's file functions answer out of its view") {
   CHECK(realpath("/etc/passwd", buffer) == nullptr);
 }
 
-TEST_CASE("in a job a file that the daemon handed over is read where it lies") {
+TEST_CASE("in a job a file from the daemon is read in place") {
   const AnsweringDaemon daemon(
       {{"/opt/a.h", {FileKind::kFile, 7, "text"}}, {"/opt", {FileKind::kDirectory, 8, ""}}});
   FileClient client(daemon.socket());

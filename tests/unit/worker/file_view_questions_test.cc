@@ -85,7 +85,7 @@ TEST_CASE("files outside are as the daemon answers, whatever the disk holds") {
                                                   "/cccl-work/mine.h"});
 }
 
-TEST_CASE("a name that leaves the toolchain on its way is asked for as it was spelled") {
+TEST_CASE("a name that leaves the toolchain is asked for as it was spelled") {
   Scene scene;
   CHECK(scene.Read("/cccl-root-1/./../up.h") == "up");
   const std::string detour = "/cccl-root-1/../user/../trusted/cub/cub.cuh";
@@ -99,7 +99,7 @@ TEST_CASE("a name that leaves the toolchain on its way is asked for as it was sp
   CHECK(scene.asked() == std::vector<std::string>{"/cccl-root-1/../up.h", detour, into, by_link});
 }
 
-TEST_CASE("an include directory that is not there looks so") {
+TEST_CASE("a missing include directory is absent") {
   Scene scene;
   CHECK(S_ISDIR(scene.Status("/cccl-root-0").st_mode));
   CHECK_FALSE(scene.Exists("/cccl-root-2"));
@@ -124,7 +124,7 @@ TEST_CASE("stat shows only kind, size and identity") {
   CHECK(scene.Status("/opt/x.h").st_ino != mine.st_ino);
 }
 
-TEST_CASE("a name that the compiler made up is not asked for until it opens it like any other") {
+TEST_CASE("an invented name of the compiler is not asked for until it is opened") {
   Scene scene;
   CHECK_FALSE(scene.Exists("/cccl-root-0/prog.cu"));
   CHECK_FALSE(scene.Exists("__nv_name_map"));

@@ -70,7 +70,7 @@ bool Exists(FileView& view, std::string_view name) {
 
 }  // namespace
 
-TEST_CASE("the toolchain's own files are given and not asked for, absent ones neither") {
+TEST_CASE("the toolchain's own files, present or absent, are not asked for") {
   Scene scene;
   FileView& view = scene.view;
   CHECK(Read(view, "/cccl-root-1/cub/cub.cuh") == "cub");
@@ -86,7 +86,7 @@ TEST_CASE("the toolchain's own files are given and not asked for, absent ones ne
   CHECK(scene.asked().empty());
 }
 
-TEST_CASE("a look into the toolchain is announced before it, by the entry that it lies in") {
+TEST_CASE("a look-up in the toolchain is announced before it, by the entry that contains it") {
   Scene scene;
   FileView& view = scene.view;
   CHECK(Read(view, "/cccl-root-1/cub/cub.cuh") == "cub");
@@ -134,7 +134,7 @@ TEST_CASE("the daemon refuses the kernel's own files") {
   CHECK(scene.asked() == names);
 }
 
-TEST_CASE("going up out of the toolchain leads outside") {
+TEST_CASE("'..' out of the toolchain leads outside") {
   Scene scene;
   FileView& view = scene.view;
   CHECK(Read(view, "/cccl-root-1/../user/mine.h") == kNone);
@@ -159,7 +159,7 @@ TEST_CASE("the target of a symlink in the toolchain is the toolchain's own, wher
   CHECK(scene.asked().empty());
 }
 
-TEST_CASE("going up out of where a symlink of the toolchain leads is outside") {
+TEST_CASE("'..' out of the target of a toolchain's symlink leads outside") {
   Scene scene;
   scene.directory.Write("store/thrust/sort.h", "sort");
   scene.directory.Write("store/other.h", "other");
@@ -198,7 +198,7 @@ TEST_CASE("Python's files in the toolchain are outside: they are not part of its
   CHECK(scene.asked() == Names{"/cccl-root-1/__pycache__/top.h"});
 }
 
-TEST_CASE("a symlink in the toolchain gives nothing of the kernel's") {
+TEST_CASE("a symlink in the toolchain gives no file of the kernel's") {
   Scene scene;
   fs::create_symlink("/proc/self/status", scene.trusted + "/status.h");
   FileView& view = scene.view;
@@ -219,7 +219,7 @@ TEST_CASE("a symlink inside the toolchain stays inside") {
   CHECK(scene.asked().empty());
 }
 
-TEST_CASE("visible directories are there with a made-up inode and a constant time") {
+TEST_CASE("visible directories have a made-up inode and a constant time") {
   Scene scene;
   FileView& view = scene.view;
   struct stat status;

@@ -127,7 +127,7 @@ TEST_CASE("an isolated process has each of its limits, and can't raise it") {
   CHECK(Is(seen.limits.open_files, 64));
 }
 
-TEST_CASE("one with a precompiled header may write a file as large as that, and no larger") {
+TEST_CASE("a worker with a precompiled header may write a file of its size, and no larger") {
   const Surroundings seen =
       Isolated({.data_bytes = kDataBytes, .address_bytes = kAddressBytes, .has_pch = true});
   REQUIRE(seen.isolated);
@@ -144,7 +144,7 @@ TEST_CASE("a limit that was lower before stays as low") {
   CHECK(Is(seen.limits.open_files, 32));
 }
 
-TEST_CASE("an isolated process is not looked into, gains nothing, and dies with its zygote") {
+TEST_CASE("an isolated process can't be traced, gains no rights, and dies with its zygote") {
   const Surroundings seen = Isolated({.data_bytes = kDataBytes, .address_bytes = kAddressBytes});
   REQUIRE(seen.isolated);
   CHECK(seen.dumpable == 0);
@@ -197,7 +197,7 @@ TEST_CASE("a process with limited reach has no capability left, as root too") {
   }
 }
 
-TEST_CASE("kept descriptors come to their places, also from each other's, and no other stays") {
+TEST_CASE("kept descriptors get their numbers, even each other's, and no other stays open") {
   struct Told {
     bool in_place;
     int others;

@@ -88,7 +88,7 @@ TEST_CASE("nvJitLink is called as a client would: options, inputs in order, the 
   CHECK(reply.parts[0].bytes == "cubin");
 }
 
-TEST_CASE("a link without options is one, and not another error") {
+TEST_CASE("a link without options succeeds") {
   WorkerJob job = Job();
   job.options.clear();
   job.inputs.clear();
@@ -126,7 +126,7 @@ TEST_CASE("both logs are returned on separate lines, the errors first") {
   CHECK(RunLinkJob(Job(), library).log == "info");
 }
 
-TEST_CASE("the first call that fails is the answer, with the name of its result") {
+TEST_CASE("the first failing call is the reply, with the name of its result") {
   for (const std::string call : {"create", "add", "complete"}) {
     const NvJitLinkLibrary library = Library();
     fake.fails = call;

@@ -12,7 +12,7 @@ bool SameFile(const struct stat& one, const struct stat& other) {
   return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
-TEST_CASE("a made-up status is the same each time, and says nothing of the machine") {
+TEST_CASE("a made-up status is constant, and discloses nothing about the machine") {
   const struct stat one = File(5, 100);
   const struct stat two = File(5, 100);
   CHECK(std::memcmp(&one, &two, sizeof(one)) == 0);

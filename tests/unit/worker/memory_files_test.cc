@@ -31,7 +31,7 @@ TEST_CASE("a file in memory holds the bytes, from its start on") {
   CHECK((fcntl(file.get(), F_GETFD) & FD_CLOEXEC) != 0);
 }
 
-TEST_CASE("it can't be changed, not even through another descriptor") {
+TEST_CASE("a file in memory can't be changed, even through another descriptor") {
   const FileDescriptor file(Filled("text"));
   CHECK(write(file.get(), "x", 1) == -1);
   CHECK(ftruncate(file.get(), 2) == -1);
@@ -39,14 +39,14 @@ TEST_CASE("it can't be changed, not even through another descriptor") {
   CHECK(lseek(file.get(), 0, SEEK_END) == 4);
 }
 
-TEST_CASE("an empty file is one") {
+TEST_CASE("an empty file is valid") {
   const FileDescriptor file(Filled(""));
   REQUIRE(file.valid());
   char byte = 0;
   CHECK(read(file.get(), &byte, 1) == 0);
 }
 
-TEST_CASE("more than the process may write is an error, and no deadly signal") {
+TEST_CASE("a write above the process's limit is an error, not a signal") {
   rlimit before;
   REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
   const rlimit small = {100, before.rlim_max};

@@ -125,7 +125,7 @@ TEST_CASE("a program without a name has NVRTC's own") {
   CHECK(fake.calls.find("source as null") != std::string::npos);
 }
 
-TEST_CASE("the outputs that the release can't make, or did not, are no part of the reply") {
+TEST_CASE("missing outputs are no part of the reply") {
   const WorkerReply both = RunNvrtcJob(Job(), Library());
   REQUIRE(both.parts.size() == 2);
   CHECK(both.parts[0] == WorkerReply::Part{ArtifactKind::kPtx, "ptx"});
@@ -135,7 +135,7 @@ TEST_CASE("the outputs that the release can't make, or did not, are no part of t
   CHECK(RunNvrtcJob(Job(), library).parts.size() == 1);
 }
 
-TEST_CASE("the first call that fails is the answer; a log is there once something was compiled") {
+TEST_CASE("the first failing call is the reply, with a log after a compile") {
   for (const std::string call : {"create", "expression", "compile", "lowered"}) {
     const NvrtcLibrary library = Library();
     fake.fails = call;
@@ -159,7 +159,7 @@ TEST_CASE("precompiled headers are asked for before the client's options, and wi
   CHECK(fake.calls.find("--create-pch=" + name + silently) < fake.calls.find("-G)"));
 }
 
-TEST_CASE("a failed precompilation fails its own job alone") {
+TEST_CASE("a failed precompilation fails only its own job") {
   const NvrtcLibrary library = Library();
   fake.pch_status = 6;
   CHECK_FALSE(RunNvrtcJob(Job(), library, PchUse::kWrite).succeeded);

@@ -21,7 +21,7 @@ TEST_CASE("threads of this process are counted") {
   CHECK(meanwhile == before + 1);
 }
 
-TEST_CASE("memory that is mapped to be written to is counted in bytes") {
+TEST_CASE("writable mapped memory is counted in bytes") {
   const uint64_t before = OwnDataBytes();
   CHECK(before > 0);
   const auto block = std::make_unique<char[]>(256u << 20);

@@ -16,7 +16,7 @@ TEST_CASE("a path without dots keeps parts that only the kernel can resolve") {
   CHECK(WithoutDots("/.") == "/");
 }
 
-TEST_CASE("a normal path goes up where its letters say so, but not above the root") {
+TEST_CASE("a path is normalised lexically, but not above the root") {
   CHECK(LexicallyNormal("/a/b/../c") == "/a/c");
   CHECK(LexicallyNormal("/a/../../..") == "/");
   CHECK(LexicallyNormal("/../etc/passwd") == "/etc/passwd");
@@ -62,13 +62,13 @@ bool Is(const VisiblePaths& paths, std::string_view name) {
 
 }  // namespace
 
-TEST_CASE("a visible name lies where its mount says") {
+TEST_CASE("a visible name is below its mount's directory") {
   const WorkerJob job = Job();
   const VisiblePaths paths(job);
   CHECK(PathOf(paths, "/cccl-root-1//x/./y.h") == "/opt/cuda/include/x/y.h");
 }
 
-TEST_CASE("the longest mount wins, at a border of components") {
+TEST_CASE("the longest mount applies, at a component boundary") {
   const WorkerJob job = Job();
   const VisiblePaths paths(job);
   CHECK(PathOf(paths, "/cccl-root-1/cccl/x.h") == "/opt/cccl/x.h");
@@ -76,7 +76,7 @@ TEST_CASE("the longest mount wins, at a border of components") {
   CHECK(PathOf(paths, "/cccl-root-10/x.h") == "/cccl-root-10/x.h");
 }
 
-TEST_CASE("a relative name lies in the working directory") {
+TEST_CASE("a relative name is below the working directory") {
   const WorkerJob job = Job();
   const VisiblePaths paths(job);
   CHECK(PathOf(paths, "inc/x.h") == "/cccl-cwd/inc/x.h");
@@ -96,7 +96,7 @@ TEST_CASE("a name under no mount is unchanged") {
   CHECK(PathOf(paths, "/usr/include/x.h") == "/usr/include/x.h");
 }
 
-TEST_CASE("the toolchain's directories and the root are there, whatever the disk says") {
+TEST_CASE("the toolchain's directories and the root exist, whatever the disk holds") {
   const WorkerJob job = Job();
   const VisiblePaths paths(job);
   for (const char* name : {"/cccl-root-1", "/cccl-root-1/cccl", "/cccl-root-1//cccl/", "/"}) {
@@ -116,7 +116,7 @@ TEST_CASE("two names of one directory have one inode, two directories have two")
   CHECK(inode("/cccl-root-1/cccl") != inode("/cccl-root-1"));
 }
 
-TEST_CASE("the names that NVRTC makes up for texts in memory are known for it") {
+TEST_CASE("NVRTC's names for texts in memory are recognised") {
   WorkerJob job = Job();
   job.headers = {{"inline.h", "x"}, {"sub/inline.h", "y"}};
   const VisiblePaths paths(job);
@@ -134,7 +134,7 @@ TEST_CASE("the other compilers make up no names") {
   CHECK_FALSE(MadeUp(VisiblePaths(job), "__nv_name_map"));
 }
 
-TEST_CASE("an empty or endless name is nowhere") {
+TEST_CASE("an empty or very long name is invalid") {
   const WorkerJob job = Job();
   const VisiblePaths paths(job);
   CHECK(Is<VisiblePaths::Nowhere>(paths, ""));

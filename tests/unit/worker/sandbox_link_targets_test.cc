@@ -27,7 +27,7 @@ struct Scene {
   TemporaryDirectory directory;
 };
 
-TEST_CASE("directories without links stay as they are") {
+TEST_CASE("directories without links are unchanged") {
   const Scene scene;
   scene.directory.Write("cuda/include/a.h", "");
   CHECK(scene.Found() == Places{scene.directory / "cuda"});
@@ -54,7 +54,7 @@ TEST_CASE("links in targets of links are followed as well, in a circle once") {
         Places{scene.directory / "cuda", scene.directory / "elsewhere", scene.directory / "third"});
 }
 
-TEST_CASE("a link that leads inside, nowhere, or to all there is adds nothing") {
+TEST_CASE("a link that leads inside, nowhere, or to the root adds nothing") {
   const Scene scene;
   scene.directory.Write("cuda/include/a.h", "");
   scene.Link("inside", "include");

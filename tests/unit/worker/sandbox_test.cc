@@ -151,7 +151,7 @@ TEST_CASE("a sandboxed process writes nowhere") {
   CHECK(std::filesystem::file_size(scene.header) == 6);
 }
 
-TEST_CASE("where symlinks among the readable directories lead can be read too") {
+TEST_CASE("targets of symlinks in the readable directories can be read too") {
   const Scene scene;
   const std::string linked = scene.directory.Write("store/linked.h", "linked");
   const std::string beside = scene.directory.Write("single/beside.h", "beside");
@@ -213,7 +213,7 @@ TEST_CASE("a compiler's own means work in the sandbox") {
   }
 }
 
-TEST_CASE("calls that only an attacker would make end the process") {
+TEST_CASE("calls of attackers end the process") {
   const Sandbox sandbox = Scene().Prepared();
   const long parent = getpid();
   const std::pair<const char*, std::function<long()>> attempts[] = {
@@ -234,7 +234,7 @@ TEST_CASE("calls that only an attacker would make end the process") {
   }
 }
 
-TEST_CASE("calls that a filter can't check, or that have no user, do not exist") {
+TEST_CASE("calls that a filter can't check, or that are unused, do not exist") {
   const Sandbox sandbox = Scene().Prepared();
   CHECK(Sandboxed(sandbox, [] { return JobOutcome(syscall(SYS_clone3, nullptr, 0)); }) == ENOSYS);
   CHECK(Sandboxed(sandbox, [] {
@@ -246,7 +246,7 @@ TEST_CASE("calls that a filter can't check, or that have no user, do not exist")
         }) == ENOSYS);
 }
 
-TEST_CASE("no memory is executable, and none is had that RLIMIT_DATA does not count") {
+TEST_CASE("no memory is executable or escapes RLIMIT_DATA") {
   const Sandbox sandbox = Scene().Prepared();
   constexpr int kOwn = MAP_PRIVATE | MAP_ANONYMOUS;
   CHECK(Sandboxed(sandbox, [] { return JobOutcome(Map(PROT_READ | PROT_WRITE, kOwn)); }) == kDone);
@@ -278,7 +278,7 @@ TEST_CASE("no memory is executable, and none is had that RLIMIT_DATA does not co
   }
 }
 
-TEST_CASE("without Landlock nothing is opened by name, the readable directories neither") {
+TEST_CASE("without Landlock nothing is opened by name, even in the readable directories") {
   const Scene scene;
   for (const int error : {ENOSYS, EOPNOTSUPP, EPERM}) {
     INFO(error);
@@ -319,7 +319,7 @@ TEST_CASE("a kernel that has Landlock and refuses it is an error, not a weaker s
         }) == kDone);
 }
 
-TEST_CASE("without seccomp there is no sandbox, and it says so") {
+TEST_CASE("without seccomp there is no sandbox, which is reported") {
   const Scene scene;
   CHECK(InChild([&] {
           if (!Lose({SCMP_SYS(seccomp)})) return kNoSandbox;

@@ -29,7 +29,7 @@ TEST_CASE("functions are found, those of other releases may be missing") {
   CHECK(major == 13);
 }
 
-TEST_CASE("the first function that every release has and this one lacks is named") {
+TEST_CASE("the first missing function that every release has is named") {
   auto library = SharedLibrary::Open(kNvrtc);
   REQUIRE(library.ok());
   Function* function = nullptr;

@@ -54,7 +54,7 @@ size_t PeakBytes() {
   return static_cast<size_t>(usage.ru_maxrss) * 1024;
 }
 
-TEST_CASE("a spare worker does the request that it is given, with its descriptors") {
+TEST_CASE("a spare worker runs its request with the passed descriptors") {
   Writer writer;
   auto spare = SpareWorker::Fork(0, writer);
   REQUIRE(spare);
@@ -95,7 +95,7 @@ TEST_CASE("a spare worker that has died takes no request") {
   CHECK_FALSE(spare->Give(Request("job")));
 }
 
-TEST_CASE("memory is touched as far as is asked, and none when there is something to read") {
+TEST_CASE("memory is touched up to the given amount, and none if a request waits") {
   int pair[2];
   REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0);
   const FileDescriptor here(pair[0]);
@@ -125,7 +125,8 @@ TEST_CASE("the inherited memory counts pages that this process wrote, not pages 
   munmap(pages, contents.size());
 }
 
-TEST_CASE("as much is touched as the last two workers both needed, without the compiler's files") {
+TEST_CASE(
+    "the amount that the last two workers both needed is touched, without the compiler's files") {
   TouchedBytes touched;
   touched.Learn(292 * kMiB, 60 * kMiB);
   CHECK(touched.For(8192 * kMiB) == 0);
@@ -168,14 +169,14 @@ TEST_CASE("at most a sixteenth of the job's memory is touched, and 256 MiB") {
   CHECK(touched.For(8192 * kMiB) == 256 * kMiB);
 }
 
-TEST_CASE("of the free end of the heap, no more than a few packets are left to use") {
+TEST_CASE("only a few packets of the heap's free end stay usable") {
   KeepHeap();
   free(malloc(16 * kMiB));
   const HeapSetAside aside = SetHeapAside();
   CHECK(mallinfo2().keepcost <= kMiB / 2);
 }
 
-TEST_CASE("touching ends at once when something is to be read") {
+TEST_CASE("touching ends at once when a request arrives") {
   std::array<int, 2> sockets{};
   REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()) == 0);
   REQUIRE(write(sockets[1], "x", 1) == 1);

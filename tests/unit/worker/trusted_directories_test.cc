@@ -23,7 +23,7 @@ struct Scene {
   TrustedDirectories trusted{{directory / "cuda/./include/"}};
 };
 
-TEST_CASE("a path counts by its letters, up to the whole name of a directory") {
+TEST_CASE("a path is compared lexically, by complete names of directories") {
   const TrustedDirectories trusted({"/cuda/include", "/cuda/nvvm"});
   CHECK(trusted.Contain("/cuda/include"));
   CHECK(trusted.Contain("/cuda/include/a/b.h"));
@@ -50,7 +50,7 @@ TEST_CASE("a path that leaves the directories counts as outside, even if it retu
   CHECK(trusted.ContainAllTheWay("/cuda/include/a/.."));
 }
 
-TEST_CASE("a directory that is there is trusted, one that is not is absent") {
+TEST_CASE("a present directory is trusted, a missing one is absent") {
   Scene scene;
   CHECK(scene.trusted.Judge(scene.directory / "cuda/include/sub") == Verdict::kTrusted);
   CHECK(scene.trusted.Judge(scene.directory / "cuda/include/absent") == Verdict::kAbsent);
@@ -59,7 +59,7 @@ TEST_CASE("a directory that is there is trusted, one that is not is absent") {
   CHECK(scene.trusted.Judge(scene.directory / "cuda/include/absent") == Verdict::kAbsent);
 }
 
-TEST_CASE("where an entry's link leads is trusted with all below it, as the survey saw it") {
+TEST_CASE("the target of an entry's link is trusted with all below it, as in the survey") {
   Scene scene;
   fs::create_directory_symlink(scene.directory / "elsewhere/deep",
                                scene.directory / "cuda/include/link");
@@ -67,7 +67,7 @@ TEST_CASE("where an entry's link leads is trusted with all below it, as the surv
   CHECK(scene.trusted.Judge(scene.directory / "cuda/include/link/er") == Verdict::kTrusted);
 }
 
-TEST_CASE("a path up behind a link is where the link led, and that was not surveyed") {
+TEST_CASE("a '..' after a link leads out of the survey") {
   Scene scene;
   fs::create_directory_symlink(scene.directory / "elsewhere/deep/er",
                                scene.directory / "cuda/include/link");
@@ -76,7 +76,7 @@ TEST_CASE("a path up behind a link is where the link led, and that was not surve
   CHECK(scene.trusted.Judge(scene.directory / "cuda/include/sub/..") == Verdict::kTrusted);
 }
 
-TEST_CASE("a path up behind a link that stays below where it led is still trusted") {
+TEST_CASE("a '..' after a link that stays below its target is still trusted") {
   Scene scene;
   fs::create_directory_symlink(scene.directory / "elsewhere/deep",
                                scene.directory / "cuda/include/link");

@@ -86,7 +86,7 @@ TEST_CASE("a zygote reports its workers' sandbox, and ends with its daemon") {
   CHECK(zygote.End() == 0);
 }
 
-TEST_CASE("a zygote that can't load its toolchain says why and ends") {
+TEST_CASE("a zygote that can't load its toolchain reports the reason and ends") {
   const auto toolkit = Copied();
   ZygoteHello hello = HelloFor(*toolkit);
   hello.nvrtc->path = toolkit->root() + "/lib/nothing.so";
@@ -110,7 +110,7 @@ TEST_CASE("a zygote ends without a hello, or after an impossible request") {
   }
 }
 
-TEST_CASE("workers do their jobs in the sandbox, forked for them or ahead of them") {
+TEST_CASE("workers run their jobs in the sandbox, forked on demand or in advance") {
   Scene scene;
   for (const std::string value : {"1", "2", "3"}) {  // the first finds no spare worker
     const WorkerReply reply = scene.zygote.Do(scene.Nvrtc(kKernel + ("// " + value))).Decoded();
@@ -191,7 +191,7 @@ TEST_CASE("a job that can't be read is not begun") {
   CHECK(outcome.reply.empty());
 }
 
-TEST_CASE("real NVRTC compiles in such a worker, threads and files of the daemon's included") {
+TEST_CASE("real NVRTC compiles in such a worker, with threads and files of the daemon") {
   const ToolchainPtr toolchain = RealToolchain();
   RunningZygote zygote;
   const ZygoteHello hello{.nvrtc = LibraryFiles{toolchain->nvrtc->path, toolchain->nvrtc->preload},
