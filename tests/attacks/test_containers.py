@@ -135,7 +135,7 @@ def build(container, socket, number):
     return container.cli(socket, "build", "-", "--arch", "sm_90", "-o", os.devnull, input=f"// {number}\n")["outcome"]
 
 
-def test_inserts_from_a_container_are_for_it_alone(daemon, container_socket, containers, directory):
+def test_inserts_from_a_container_serve_only_that_container(daemon, container_socket, containers, directory):
     """Also after a restart, which forgets it: containers have no names that last."""
     first, second, third = containers
     file = directory / "file"

@@ -60,7 +60,7 @@ def test_contents_of_headers_are_not_kept(start, directory):
     assert peak - before < 5 * PER_USER
 
 
-def test_workers_that_promise_results_and_send_none_hold_up_their_user_alone(start, directory):
+def test_workers_that_announce_results_and_send_none_delay_only_their_user(start, directory):
     """Taken over: they announce as much as any may, so that memory is set aside for them, and stay."""
     toolkit = FakeToolkit(PLACES.fake13, directory / "toolkit")
     daemon = start("--in-flight-limit", "2GiB", "--in-flight-limit-per-uid", "1GiB", root=toolkit.root)

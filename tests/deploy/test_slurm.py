@@ -95,7 +95,7 @@ def test_the_prolog_inserts_the_snapshot_of_the_site_once(run, fake, make_daemon
     assert other.build_json(PROGRAM)["outcome"] == "built"
 
 
-def test_the_prolog_tries_a_snapshot_once_that_it_cannot_insert(run, program, directory):
+def test_the_prolog_tries_a_snapshot_only_once_if_the_insert_fails(run, program, directory):
     snapshot, tries = directory / "site.snapshot", directory / "tries"
     program("cccl-cache-cli", f"#!/bin/sh\necho >>{tries}\nexit 3\n")
     environment = {"CCCL_CACHED_SITE_SNAPSHOT": str(snapshot), "CCCL_CACHED_SITE_SNAPSHOT_SEEN": str(directory / "seen")}
@@ -120,7 +120,7 @@ def test_the_epilog_ends_the_daemons_of_its_job_alone(run, make_daemon):
     assert all(daemon.process.poll() is None for daemon in [jobs[0], jobs[2], nodes])
 
 
-def test_the_epilog_waits_once_for_all_daemons_that_hang_and_leaves_none(run, program, make_daemon, directory):
+def test_the_epilog_waits_once_for_all_hung_daemons_and_leaves_none(run, program, make_daemon, directory):
     program("timeout", f'#!/bin/sh\necho "$1" >>{directory}/waits\nPATH=/usr/bin:/bin exec timeout "$@"\n')
     hanging = [make_daemon(name=name, environment={"SLURM_JOB_ID": "42"}).start() for name in ("one", "other")]
     for daemon in hanging:

@@ -35,7 +35,7 @@ def test_a_cluster_of_servers_compiles_each_kernel_once_too(same_order):
     assert play(Scenario(**ALL_SAME, servers=3, same_order=same_order))["compiles"] == KERNELS
 
 
-def test_nodes_in_one_order_are_no_slower_than_one_that_is_alone():
+def test_nodes_in_one_order_are_no_slower_than_a_single_node():
     figures = play(Scenario(**ALL_SAME, same_order=True))
     assert figures["compiles"] == KERNELS
     assert figures["last_kernel"] <= 1.1 * figures["alone"]
@@ -73,12 +73,12 @@ def test_a_dead_redis_is_asked_nothing():
     assert play(Scenario(**ALL_SAME, dies_at=0.0, dies_for=3600))["commands"] == 0
 
 
-def test_a_redis_that_comes_back_is_used_again():
+def test_a_redis_that_restarts_is_used_again():
     back, gone = (play(Scenario(**ALL_SAME, dies_at=2.0, dies_for=seconds)) for seconds in (1.0, 3600))
     assert KERNELS < back["compiles"] < gone["compiles"]
 
 
-def test_a_redis_that_comes_back_is_empty():
+def test_a_redis_that_restarts_is_empty():
     assert play(Scenario(**ONE_THEN_ANOTHER, dies_at=BETWEEN, dies_for=0.5))["compiles"] == 2
 
 
@@ -132,7 +132,7 @@ def test_servers_share_the_load():
     assert six["commands_a_second_mean"] < 0.5 * one["commands_a_second_mean"]
 
 
-def test_a_redis_that_is_overloaded_slows_no_node_down_below_one_that_is_alone():
+def test_with_an_overloaded_redis_no_node_is_slower_than_a_single_node():
     figures = play(Scenario(**ALL_SAME, command=0.001))
     assert figures["late"] > 0 and figures["broken_off"] > 0
     assert figures["last_kernel"] <= figures["alone"] + 1

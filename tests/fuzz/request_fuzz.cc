@@ -85,7 +85,7 @@ void CheckProgram(const cccl_cache::NvvmProgram& program, uint64_t& bytes) {
   CheckTexts(program.options, bytes);
 }
 
-/// What is let in keeps every bound.
+/// An accepted request keeps every bound.
 void CheckConverted(const ConvertedRequest& converted) {
   assert(converted.request != nullptr);
   const cccl_cache::BuildRequest& request = *converted.request;

@@ -109,7 +109,7 @@ def test_headers_in_a_closed_home_are_sent_by_their_owner(shared, directory):
     assert (here["outcome"], here["key"], same) == ("hit", built["key"], cubin)
 
 
-def test_a_file_that_the_client_itself_may_not_read_is_an_error_that_says_so(shared, directory):
+def test_a_file_that_the_client_may_not_read_is_an_error_that_names_it(shared, directory):
     home = directory / "home"
     tree(home, value=ONE)
     for path in (home, home / "first", home / "second"):

@@ -140,7 +140,7 @@ def test_a_request_without_a_program(fake):
     assert error.details() == "exactly one of nvrtc, link and nvvm must be set"
 
 
-def test_an_unknown_upload_says_upload_it_again(fake):
+def test_the_error_of_an_unknown_upload_asks_for_a_new_upload(fake):
     request = nvrtc_request("")
     request.nvrtc.source.CopyFrom(build_pb2.Blob(upload_sha256=bytes(32)))
     details = refused(fake, request).details()

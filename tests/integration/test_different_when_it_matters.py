@@ -137,7 +137,7 @@ def test_appended_flags_count_only_where_nvrtc_takes_them(build):
     assert code(build(nvrtc(environment=given))) == code(build(nvrtc(options=["-DN=6"])))
 
 
-def test_every_row_has_a_key_of_its_own(build):
+def test_every_row_has_a_different_key(build):
     """Not only another one than the base's."""
     replies = {name: build(nvrtc(**changes)) for name, changes, _ in NVRTC_ROWS}
     names = {}
@@ -252,7 +252,7 @@ def test_another_key_from_another_place_where_paths_show(build, directory, field
     assert one.key != other.key
 
 
-def test_another_toolchain_is_another_key_though_its_version_is_the_same(make_daemon, toolkit):
+def test_another_toolchain_of_the_same_version_has_another_key(make_daemon, toolkit):
     """A patch release is known by its bytes."""
     daemon = make_daemon(roots=(toolkit.root,)).start()
     before = daemon.build_json(OP)

@@ -92,7 +92,7 @@ def test_a_daemon_without_a_toolchain_fails_by_its_toolchains_and_its_own_proble
     assert "no toolchain" in checks["daemon"]["seen"]
 
 
-def test_the_socket_says_where_its_path_is_from(fake, directory):
+def test_the_origin_of_the_socket_path_is_shown(fake, directory):
     done = run_cli("--json", "doctor", environment={"PATH": "/nowhere", "CCCL_CACHE_SOCKET": fake.socket})
     assert f"{fake.socket} ($CCCL_CACHE_SOCKET)" in json.loads(done.stdout)["checks"][0]["seen"]
     (directory / "cccl-cached").mkdir()

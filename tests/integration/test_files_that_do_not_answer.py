@@ -57,11 +57,11 @@ def test_a_device_in_an_include_directory_is_an_error_that_names_it(lasting, dir
 
 
 @pytest.mark.parametrize("path", ("/dev/zero", "/dev/stdin", "/proc/self/environ", "/proc/kmsg", "/sys/kernel/notes"))
-def test_the_kernels_own_files_are_an_error_that_says_so(lasting, directory, path):
+def test_the_kernels_own_files_are_an_error_that_names_them(lasting, directory, path):
     assert "leads to where no build gets files from" in refusal(lasting, f'#include "{path}"\n')
 
 
-def test_a_symlink_to_the_kernels_own_files_is_an_error_that_says_so(lasting, directory):
+def test_a_symlink_to_the_kernels_own_files_is_an_error_that_names_it(lasting, directory):
     (directory / "x.h").symlink_to("/proc/self/environ")
     told = refusal(lasting, "#include <x.h>\n", "-I", str(directory))
     assert f"{directory / 'x.h'} leads to where no build gets files from" in told

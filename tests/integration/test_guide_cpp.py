@@ -33,7 +33,7 @@ def run(program, daemon, **environment):
         env={"PATH": os.environ["PATH"], "CCCL_CACHE_SOCKET": daemon.socket, **environment})
 
 
-def test_there_are_programs_in_both_languages():
+def test_the_tests_have_programs_in_both_languages():
     assert {language for language, _ in PROGRAMS} == set(LANGUAGES)
 
 

@@ -39,7 +39,7 @@ def test_one_makes_it_and_all_others_are_handed_it(daemon):
     assert (stats["deposit_waits_total"], stats["deposit_hits_total"]) == (3, 1)
 
 
-def test_large_deposits_come_whole(daemon):
+def test_large_deposits_arrive_complete(daemon):
     holder = LeaseClient(daemon)
     holder.hear()
     assert holder.ask("publish-bytes 20000000") == "published"

@@ -38,7 +38,7 @@ def test_two_users_do_not_see_each_others_deposits(shared):
     assert LeaseClient(shared).hear().startswith("lease ")
 
 
-def test_a_lease_stays_that_of_the_user_who_acquired_it(shared):
+def test_a_lease_belongs_to_the_user_that_acquired_it(shared):
     """As an open file does, although the program goes on as another user."""
     client = LeaseClient(shared)
     assert client.hear().startswith("lease ")

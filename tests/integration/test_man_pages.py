@@ -49,7 +49,7 @@ def test_the_page_of_doctor_lists_its_own_exit_codes():
     assert "1 a check failed" in text and "does not compile" not in text
 
 
-def test_the_page_of_the_daemon_says_nothing_about_the_machine_that_made_it():
+def test_the_page_of_the_daemon_does_not_depend_on_the_machine_that_made_it():
     text = formatted(MAN / "man8/cccl-cached.8")
     assert "maximum number of concurrent compiles (default: one per processor)" in text
     assert '(default: "/run/cccl-cached/socket")' in text

@@ -162,7 +162,7 @@ def test_a_stopped_daemon_is_given_up_while_a_build_that_is_in_a_hurry_has_time_
     assert sorted(said) == [(1, "unavailable"), (2, "unavailable")]
 
 
-def test_a_client_that_asks_twice_a_second_whether_the_daemon_is_there_is_answered(daemon):
+def test_a_client_that_checks_the_daemon_twice_a_second_gets_answers(daemon):
     """As ours does in short calls; gRPC itself takes the fourth ping for an attack."""
     settings, ping, acknowledged, end_of_headers = 4, 6, 1, 4
     fields = {":method": "POST", ":scheme": "http", ":path": "/cccl_cache.v1.Build/BuildMany", ":authority": "localhost",
@@ -218,7 +218,7 @@ def test_freeing_a_batch_ends_its_compiles(daemon, toolkit):
     client.close()
 
 
-def test_builds_too_large_for_a_message_are_sent_and_answered_all_the_same(batch):
+def test_builds_too_large_for_a_message_are_sent_and_answered_too(batch):
     large = "// " + "x" * (20 << 20) + "\n//fake: output-size 18M\n"
     for tag in range(3):
         batch.add(f"// {tag % 2}\n" + large, tag)

@@ -98,7 +98,7 @@ def test_other_machines_are_not_listened_to(directory, address):
     assert b"--listen" in done.stderr
 
 
-def test_without_a_daemon_the_answer_says_so_and_later_it_is_asked_again(fake):
+def test_without_a_daemon_an_error_is_returned_and_later_the_daemon_is_asked_again(fake):
     with metrics(fake, "--listen", "127.0.0.1:0") as url:
         fake.stop()
         with pytest.raises(urllib.error.HTTPError) as refused:
@@ -128,7 +128,7 @@ def test_invalid_requests_end_neither_the_server_nor_other_requests(fake):
         silent.close()
 
 
-def test_clients_that_hang_up_or_come_in_numbers_end_nothing(fake):
+def test_neither_disconnecting_nor_numerous_clients_end_the_server(fake):
     with metrics(fake, "--listen", "127.0.0.1:0", behind=("prlimit", "--nofile=32")) as url:
         host, port = re.fullmatch(r"http://(.*):(\d+)/metrics", url).groups()
         with socket.create_connection((host, int(port)), timeout=PATIENCE) as raw:

@@ -74,7 +74,7 @@ def test_times_are_written(alone, place, socket):
     assert "k.cu" in (place / "times.csv").read_text()
 
 
-def test_the_same_as_the_compiler_itself_gives(alone, place):
+def test_results_equal_those_of_the_compiler_itself(alone, place):
     """Bytes and log, with the client's own names in it, and the file as its user may write it."""
     asked = dict(kind="nvrtc", root=PLACES.cuda13, source=PROGRAM, name="k.cu",
                  options=["--gpu-architecture=sm_90", "--create-pch=k.pch"])

@@ -45,7 +45,7 @@ def test_pieces_may_stand_in_headers(lasting, place, headers, source):
     assert len(check_each_directory(lasting, place, source, headers=headers)) == 2
 
 
-def test_a_pasted_name_of_the_program_comes_out_right_with_precompiled_headers(make_daemon, place):
+def test_a_pasted_name_of_the_program_is_right_with_precompiled_headers(make_daemon, place):
     daemon = make_daemon("--pch-memory-limit", "1GiB", roots=(PLACES.cuda13,)).start()
     (place / "x" / "h.h").write_text(PASTE + "constexpr unsigned long length = sizeof(C2(__BASE_, FILE__));\n")
     program = place / "x" / "f.cu"

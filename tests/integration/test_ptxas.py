@@ -187,7 +187,7 @@ def test_a_run_that_writes_more_files_is_the_real_ones(standin, variable):
         assert len(standin.runs()) == number
 
 
-def test_eight_at_once_run_it_once(standin, fake):
+def test_eight_concurrent_processes_run_it_once(standin, fake):
     (standin.work / "a.ptx").write_text(DOUBLES)
     gate = standin.directory / "gate"
     os.mkfifo(gate)
@@ -220,7 +220,7 @@ def test_an_input_that_changes_under_the_tool_is_not_kept(standin, fake):
     assert len(standin.runs()) == 2
 
 
-def test_a_large_object_comes_whole(standin):
+def test_a_large_object_arrives_complete(standin):
     body = "".join(f".global .align 4 .b32 g{number}[65536] = {{{number}}};\n" for number in range(1, 5))
     (standin.work / "a.ptx").write_text(ptx().replace(".visible", body + ".visible", 1))
     for name in ("one", "two"):
@@ -276,7 +276,7 @@ def test_facts_that_others_could_have_written_are_not_taken(directory, standin):
     assert known.read_bytes() != wrong
 
 
-def test_facts_lie_in_the_users_cache_where_there_is_no_runtime_directory(directory, standin):
+def test_facts_are_in_the_users_cache_without_a_runtime_directory(directory, standin):
     del standin.environment["XDG_RUNTIME_DIR"]
     (standin.work / "a.ptx").write_text(ptx())
     for number in (1, 2):
@@ -288,7 +288,7 @@ def test_facts_lie_in_the_users_cache_where_there_is_no_runtime_directory(direct
     assert fact.name.startswith("version-") and stat.S_IMODE(fact.parent.stat().st_mode) == 0o700
 
 
-def test_without_a_place_for_facts_runs_are_kept_all_the_same(standin):
+def test_without_a_place_for_facts_runs_are_still_kept(standin):
     del standin.environment["XDG_RUNTIME_DIR"]
     (standin.work / "a.ptx").write_text(ptx())
     for _ in range(2):

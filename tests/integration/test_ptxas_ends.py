@@ -36,7 +36,7 @@ def check_works(standin):
     (standin.work / "ours").unlink()
 
 
-def test_an_error_goes_through_and_is_not_kept(standin, fake):
+def test_an_error_is_passed_on_and_not_kept(standin, fake):
     (standin.work / "a.ptx").write_text(ptx(body="no.such.instruction;"))
     real = standin.run_real(*WORDS, "o")
     assert real.status == 255 and b"a.ptx, line" in real.err
@@ -87,7 +87,7 @@ def test_a_holder_that_is_ended_ends_its_tool_and_frees_the_waiters(standin, fak
     assert len(standin.runs()) == 2
 
 
-def test_where_the_real_one_cant_write_or_read_the_same_is_said(standin):
+def test_if_the_real_tool_cant_write_or_read_the_message_is_the_same(standin):
     check_works(standin)
     for words in ([*WORDS, "no/directory/o"], [*WORDS, "."], ["none.ptx", "-arch=sm_90", "-o", "o"], [".", "-arch=sm_90", "-o", "o"]):
         said = standin.run(*words)

@@ -173,7 +173,7 @@ def test_a_slow_redis_holds_up_a_few_misses_no_hit_and_no_other_miss(make_node, 
     wait_for(asked_again, "a question after the pause")
 
 
-def test_an_answer_that_comes_while_the_compile_runs_is_taken(make_node, redis, gate, toolkit):
+def test_an_answer_during_the_compile_is_used(make_node, redis, gate, toolkit):
     one, two = make_node("1", redis.url), make_node("2", gate.url, "--remote-patience", "20ms")
     for node in (one, two):
         await_connected(node)

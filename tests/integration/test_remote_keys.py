@@ -152,7 +152,7 @@ def test_a_list_is_replaced_at_once_and_can_be_read_by_the_daemon(place):
     assert {file.name for file in place.iterdir()} >= {"list"} and not list(place.glob("list.*"))
 
 
-def test_a_key_that_is_not_there_can_not_be_revoked_and_those_that_are_stay(place):
+def test_a_missing_key_can_not_be_revoked_and_the_others_stay(place):
     chosen = ("--list", place / "list")
     remote("trust", place / "one.pub", *chosen)
     before = (place / "list").read_bytes()
@@ -162,7 +162,7 @@ def test_a_key_that_is_not_there_can_not_be_revoked_and_those_that_are_stay(plac
     assert (place / "list").read_bytes() == before
 
 
-def test_a_public_key_comes_over_a_pipe(place):
+def test_a_public_key_is_read_from_a_pipe(place):
     key = (place / "one.pub").read_text()
     assert told("trust", "-", "--list", place / "list", input=key)["added"] == [key.split()[1]]
 
@@ -180,7 +180,7 @@ def test_a_wrong_line_is_named_and_the_lists_are_unchanged(place):
     assert (place / "list").read_text() == "# keys\ned25519 abc\n"
 
 
-def test_a_list_or_key_file_that_is_not_there_is_an_error(place):
+def test_a_missing_list_or_key_file_is_an_error(place):
     for command in (("keys",), ("revoke", place / "one.pub")):
         done = remote(*command, "--list", place / "none", check=False)
         assert done.returncode == 5 and str(place / "none") in done.stderr.decode()

@@ -23,13 +23,13 @@ def share(writer, readers, source="// shared\n"):
     return [built(reader.build_json(source)) for reader in readers]
 
 
-def test_the_same_build_of_a_toolchain_in_another_place_shares(make_node, redis, directory):
+def test_equal_toolchains_in_different_places_share_results(make_node, redis, directory):
     elsewhere = FakeToolkit(PLACES.fake13, directory / "opt-cuda")
     readers = [make_node("2", redis.url, root=elsewhere.root)]
     assert share(make_node("1", redis.url), readers) == [("hit", "remote")]
 
 
-def test_another_build_of_the_same_version_shares_nothing(make_node, redis, directory):
+def test_different_toolchains_of_the_same_version_share_nothing(make_node, redis, directory):
     other = FakeToolkit(PLACES.fake13, directory / "other-cuda")
     with open(pathlib.Path(other.root, NVRTC), "ab") as library:
         library.write(b"another build")

@@ -498,7 +498,7 @@ def test_threads_compile_at_the_same_time(daemon, program, nvrtc):
     assert report["compiled"] == 5 and report["hits"] + report["joined"] == 4
 
 
-def test_of_processes_that_want_the_same_at_once_one_compiles(daemon, program):
+def test_of_concurrent_processes_with_the_same_program_one_compiles(daemon, program):
     words = (program(), library_of(PLACES.cuda13), "slowly")
     script = 'for each in 1 2 3 4; do "$@" > /dev/null & done; wait'
     _, report = under_run(daemon.socket, "sh", "-c", script, "sh", *words)
@@ -603,7 +603,7 @@ assert nvrtc.nvrtcCompileProgram(program, 2, [b"-arch=sm_90", b"--time=" + sys.a
 """
 
 
-def test_a_compile_by_the_real_library_comes_without_the_advice_to_compile_here(daemon, directory):
+def test_a_compile_by_the_real_library_has_no_advice_to_compile_locally(daemon, directory):
     times = directory / "times.csv"
     _, report = under_run(daemon.socket, sys.executable, "-c", WITH_FILES, times, PYTHONPATH=str(PACKAGES),
                           LD_LIBRARY_PATH=str(library_of(PLACES.cuda13).parent))

@@ -161,7 +161,7 @@ def test_without_standard_descriptors_no_file_of_the_daemons_takes_their_place(m
         assert not path.is_file() or b"listening" not in path.read_bytes(), path
 
 
-def test_a_daemon_that_may_start_too_few_threads_says_so_and_does_not_start(make_daemon):
+def test_a_daemon_that_may_start_too_few_threads_does_not_start_and_names_the_limit(make_daemon):
     """gRPC would wait for ever for a thread that did not start, and nothing would be answered."""
     user = 4127 if os.geteuid() == 0 else None  # root has no such limit
     daemon = make_daemon(launcher=("prlimit", "--nproc=1"))

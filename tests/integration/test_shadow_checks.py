@@ -34,7 +34,7 @@ def drop(daemon):
     return cubin["key"], {digest(cubin), digest(ptx)}
 
 
-def test_a_hit_that_is_compiled_to_the_same_bytes_stays(checked, toolkit):
+def test_a_hit_that_a_new_compile_confirms_stays(checked, toolkit):
     built = checked.build_json(SAME)
     compiles = toolkit.count("nvrtc_compiles")
     for checks in (1, 2):

@@ -133,13 +133,13 @@ def test_programs_with_headers_of_their_own_are_found_by_contents(shelf, directo
     assert node.build_json(program, place_of("e", 3))["outcome"] == "built"
 
 
-def test_other_users_are_answered_of_a_shelf_too(shelf):
+def test_other_users_get_results_from_a_shelf_too(shelf):
     shelf.fill((SOURCE,))
     node = shelf.node("node", "--socket-mode", "0666")
     assert found(node.build_json(SOURCE, user=54321, cwd="/")) == ("hit", "shelf")
 
 
-def test_snapshots_that_come_change_and_go_are_noticed(shelf):
+def test_added_changed_and_removed_snapshots_are_noticed(shelf):
     first = shelf.fill(("// first\n",), name="first.snap")
     node = shelf.node("node")
     shelf.fill(("// second\n",), ("// third\n",), name="second.snap")
@@ -265,7 +265,7 @@ def test_pipes_and_directories_on_a_shelf_harm_nothing(shelf):
     assert found(node.build_json(SOURCE)) == ("hit", "shelf")
 
 
-def test_a_shelf_that_is_not_there_is_named_and_harms_nothing(shelf, directory):
+def test_a_missing_shelf_is_named_and_harms_nothing(shelf, directory):
     node = shelf.node("node", place=directory / "missing")
     wait_for(lambda: f"{directory / 'missing'}: No such file or directory" in node.log_text(), "the shelf's name in the log")
     assert node.build_json(SOURCE)["outcome"] == "built"

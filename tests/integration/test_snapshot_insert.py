@@ -132,7 +132,7 @@ def broken(shared, place):
 
 
 @pytest.mark.parametrize("user", [None, BOB])
-def test_a_file_that_is_not_whole_is_refused_with_the_reason(fresh, place, broken, user):
+def test_an_incomplete_file_is_refused_with_the_reason(fresh, place, broken, user):
     file = place / "broken.snap"
     for what, each in broken[::10]:
         file.write_bytes(each)
@@ -161,7 +161,7 @@ def test_the_daemon_verifies_by_itself(fresh, place, broken):
     assert build(fresh, 1)["outcome"] == "hit"
 
 
-def test_more_than_the_quota_is_refused_and_the_oldest_goes_first(shared, make_daemon, toolkit, place):
+def test_a_snapshot_above_the_quota_is_refused_and_the_oldest_entries_are_evicted_first(shared, make_daemon, toolkit, place):
     small = make_daemon("--socket-mode", "0666", "--private-limit-per-uid", "50KiB", roots=(toolkit.root,),
                         name="small").start()
     files = []

@@ -40,7 +40,7 @@ def test_a_snapshot_holds_the_results_that_its_user_received(shared, place):
     assert snapshot(shared, "verify", file)["records"] == 3
 
 
-def test_a_snapshot_of_the_same_has_the_same_bytes(shared, place, make_daemon, toolkit):
+def test_snapshots_of_equal_entries_have_equal_bytes(shared, place, make_daemon, toolkit):
     """Twice from one daemon. What another one compiled by itself differs in compile times alone."""
     other = make_daemon(roots=(toolkit.root,), name="other").start()
     for number in (1, 2, 0):
@@ -89,7 +89,7 @@ def test_a_filter_that_fits_nothing_leaves_the_file_as_it_was(shared, place, thr
     assert sorted(place.iterdir()) == sorted({file, given})
 
 
-def test_a_delta_since_something_else_says_which_file_is_no_snapshot(shared, place):
+def test_a_delta_since_another_file_names_the_file_that_is_no_snapshot(shared, place):
     other = place / "notes.txt"
     for contents, words in ((b"short", b"no snapshot"), (b"x" * 1000, b"no snapshot")):
         other.write_bytes(contents)

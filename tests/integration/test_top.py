@@ -103,7 +103,7 @@ def test_the_terminal_is_given_back(fake, end):
         assert terminal.is_as_before()
 
 
-def test_without_a_daemon_it_says_so_and_continues_when_one_starts(fake):
+def test_without_a_daemon_it_reports_that_and_continues_when_one_starts(fake):
     with top(fake) as terminal:
         terminal.await_shown("nothing is built now", "the first answer")
         fake.stop()

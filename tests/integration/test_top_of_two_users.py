@@ -60,7 +60,7 @@ def test_a_user_sees_its_own_flights_and_an_administrator_everything(shared, too
     assert of_bob["waiting"] == 3 and of_bob["queued"] == 1  # totals
 
 
-def test_the_text_of_an_error_is_for_its_user_alone(shared):
+def test_the_text_of_an_error_is_shown_only_to_its_user(shared):
     shared.cli("build", "-", "--arch", "sm_90", "-o", "/dev/null", input="//fake: fail secret\n", cwd="/", user=ALICE, check=False)
     [of_alice] = seen_by(shared, ALICE)["failures"]
     [of_root] = seen_by(shared, 0)["failures"]

@@ -59,7 +59,7 @@ def test_two_users_are_distinguished(shared, directory):
     assert f"{place / 'local.h'}: Permission denied".encode() in other.stderr
 
 
-def test_a_closed_file_in_an_open_directory_is_its_owners_alone(shared, directory):
+def test_a_closed_file_in_an_open_directory_serves_only_its_owner(shared, directory):
     place = directory / "src"
     place.mkdir(mode=0o755)
     header = place / "local.h"
@@ -128,7 +128,7 @@ def test_the_error_of_a_closed_socket_names_the_group_with_access(make_daemon, t
     assert f"ask to be added to group {grp.getgrnam('daemon').gr_gid}".encode() in done.stderr
 
 
-def test_a_user_sees_own_totals_alone_and_administrators_all(shared):
+def test_a_user_sees_only_own_totals_and_administrators_all(shared):
     for user in (ALICE, ALICE, BOB):
         shared.build_json('extern "C" __global__ void k() {}\n', cwd="/", user=user)
 

@@ -133,7 +133,7 @@ def copy_of_nvrtc(tmp_path):
     return put
 
 
-def test_copies_of_a_compiler_have_the_same_builtins_under_whatever_names(nvrtc, copy_of_nvrtc):
+def test_copies_of_a_compiler_have_the_same_builtins_under_any_name(nvrtc, copy_of_nvrtc):
     copy = copy_of_nvrtc("its own")
     alone = nvrtc_builtins([nvrtc])
     assert len(alone) == 1

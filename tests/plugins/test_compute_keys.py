@@ -293,7 +293,7 @@ def operator_over(state, factor=1):
     return f
 
 
-def test_arrays_that_an_operator_captures_count_by_type_and_shape_alone():
+def test_arrays_that_an_operator_captures_count_only_by_type_and_shape():
     one = key(lambda: transform(operator_over(OnDevice())))
     assert one is not None, plugin.status()["not_cached"]
     assert one == key(lambda: transform(operator_over(OnDevice(pointer=8192))))

@@ -58,7 +58,7 @@ def test_a_build_for_another_device_is_not_made_again(fake):
     assert second["made"]["elsewhere"] == first["made"]["transform"]
 
 
-def test_two_at_the_same_moment_build_once(fake):
+def test_two_concurrent_processes_build_once(fake):
     answers = [finish(process) for process in [start(fake, "transform") for _ in range(2)]]
     assert sorted(answer["status"]["builds"] for answer in answers) == [0, 1]
     assert answers[0]["made"] == answers[1]["made"]

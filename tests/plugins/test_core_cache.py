@@ -168,7 +168,7 @@ def test_removing_a_missing_key_is_a_key_error(cache, leases):
     assert not leases.held.locked()
 
 
-def test_clearing_removes_the_entries_of_this_scope_alone(cache, leases):
+def test_clearing_removes_only_the_entries_of_this_scope(cache, leases):
     cache["key"] = b"contents"
     cache.clear()
     assert leases.removed == ["cuda.coreNone", "key"]

@@ -91,7 +91,7 @@ def test_ltoir_is_compiled_once(start, real):
     assert first["compiles"] == second["compiles"] == 1  # the empty program, of which nothing is left here
 
 
-def test_a_kernel_equals_that_of_cupy_alone(start, real):
+def test_a_kernel_equals_that_of_cupy_without_the_plug_in(start, real):
     names = [name for name in NAMES if name != "static"]
     alone = start(real.socket, *names, plugged=False)
     assert alone["compiles"] >= len(names) and not alone["status"]["on"]

@@ -9,7 +9,7 @@ from test_cupy_processes import NAMES, WRONG, start  # noqa: F401
 OF_NO_HEADERS = ("plain", "static", "template")
 
 
-def test_a_process_gets_the_same_answers_as_alone(real, start):  # noqa: F811
+def test_a_process_gets_the_same_answers_as_without_the_plug_in(real, start):  # noqa: F811
     real.cli("toolchains")  # it knows its compilers from here on
     expected = start("nowhere", *NAMES, *WRONG, plugged=False)["made"]
     assert start(real.socket, *NAMES, *WRONG, plugged=False, behind=behind())["made"] == expected

@@ -35,7 +35,7 @@ def said():
     return lambda: graph_driver.calls()[before:]
 
 
-def test_nodes_reach_the_driver_as_they_say_and_run_in_order(said):
+def test_nodes_reach_the_driver_with_their_values_and_run_in_order(said):
     host, back, seen = np.array([2.0]), np.zeros(1), []
     device = DeviceArray(0)
     up = MemcpyHtoDNode(device, host, host.nbytes)

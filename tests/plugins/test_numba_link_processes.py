@@ -59,7 +59,7 @@ def test_the_second_process_generates_nothing_and_gets_the_same_kernel(real, bac
         assert not answer["errors"] and not answer["not_cached"]
 
 
-def test_processes_of_one_moment_generate_once(real):
+def test_concurrent_processes_generate_once(real):
     started = [start(real, "numba-cuda") for _ in range(2)]
     answers = [finish(process) for process in started]
     assert sorted(answer["links_generated"] for answer in answers) == [0, 1]

@@ -39,7 +39,7 @@ def test_whole_kernels_are_compiled_once_for_all_processes(real):
     assert first["initialized"] and not second["initialized"]
 
 
-def test_two_at_the_same_moment_compile_once(fake):
+def test_two_concurrent_processes_compile_once(fake):
     answers = [finish(process) for process in [start(fake, "whole", "plain") for _ in range(2)]]
     assert sorted(answer["status"]["compiles"] for answer in answers) == [0, 1]
     assert answers[0]["made"] == answers[1]["made"]

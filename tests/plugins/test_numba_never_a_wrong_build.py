@@ -204,7 +204,7 @@ def test_the_sources_of_a_kernel_may_not_change_meanwhile(monkeypatch):
     (object(), "a value of type builtins.object"),
     (lambda x: x, "is not compiled by cuda.jit"),
 ])
-def test_a_kernel_without_an_identity_says_why(reached, reason):
+def test_a_kernel_without_an_identity_has_a_reason(reached, reason):
     def k(a):
         a[0] = 0
         if a[1] < 0:

@@ -63,7 +63,7 @@ def test_stages_are_compiled_once_for_all_processes(real):
     assert second["cubins"] == first["cubins"] and second["entries"] == first["entries"]
 
 
-def test_eight_at_once_compile_once(real):
+def test_eight_concurrent_processes_compile_once(real):
     answers = finish(start(real, "eight", "diamond"))
     assert sorted(answer["status"]["compiles"] for answer in answers) == [0] * 7 + [1]
     assert len({answer["cubins"]["diamond"] for answer in answers}) == 1

@@ -29,7 +29,7 @@ def start(node, standin, count, name, **environment):
             for number in range(count)]
 
 
-def test_kernels_are_assembled_once_for_processes_with_caches_of_their_own(node, standin, fake):
+def test_kernels_are_assembled_once_for_processes_with_different_caches(node, standin, fake):
     [alone] = node.start(plugin=False, TRITON_CACHE_DIR=str(node.directory / "alone"))
     right = in_step([alone], [1, 2])
     assert in_step(start(node, standin, 4, "first"), [1, 2]) == [of_kernel * 4 for of_kernel in right]

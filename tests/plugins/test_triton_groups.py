@@ -54,7 +54,7 @@ def test_a_group_of_other_sizes_is_refused():
 
 
 @pytest.mark.parametrize("there", ["nothing", "an empty directory"])
-def test_a_group_comes_by_one_rename(place, monkeypatch, there):
+def test_a_group_appears_by_one_rename(place, monkeypatch, there):
     if there != "nothing":
         os.makedirs(place.path)
     monkeypatch.setattr(os, "replace", None)  # file by file

@@ -155,7 +155,7 @@ def test_a_daemon_that_hangs_costs_a_bounded_wait(node, fake):
     fake.process.send_signal(signal.SIGCONT)
 
 
-def test_an_entry_that_was_left_half_written_comes_whole_from_the_daemon(node):
+def test_a_half_written_entry_is_read_from_the_daemon(node):
     [first] = node.start()
     made = in_step([first], [1, 2, 3])
     groups = sorted(node.cache.glob("*/__grp__scale.json"))
@@ -203,7 +203,7 @@ def test_binaries_alone_are_another_deposit(node):
 BUSY = os.environ["CCCL_CACHED_TEST_BUSY_DIRECTORIES"]
 
 
-def test_directories_that_cant_be_removed_fail_triton_alone_and_not_here(node):
+def test_directories_that_cant_be_removed_fail_only_in_triton(node):
     """As on NFS: triton #11512."""
     [alone] = node.start(plugin=False, LD_PRELOAD=BUSY)
     assert alone.ask("compile", 1) == "OSError"

@@ -87,14 +87,14 @@ MAKERS = pytest.mark.parametrize("make", [
 
 
 @MAKERS
-def test_a_priority_is_handed_over_or_refused_with_those_there_are(make):
+def test_a_priority_is_passed_on_or_refused_with_the_known_ones(make):
     assert [make(priority=each).options()._obj.priority for each in (None, "interactive", "normal", "warm-up")] == [0, 1, 2, 3]
     with pytest.raises(ValueError, match="priority='high' is not one of interactive, normal, warm-up"):
         make(priority="high")
 
 
 @MAKERS
-def test_an_on_miss_is_handed_over_or_refused_with_those_there_are(make):
+def test_an_on_miss_is_passed_on_or_refused_with_the_known_ones(make):
     assert [make(on_miss=each).options()._obj.on_miss for each in ("wait", "refuse", "finish")] == [0, 1, 2]
     with pytest.raises(ValueError, match="on_miss='never' is not one of wait, refuse, finish"):
         make(on_miss="never")

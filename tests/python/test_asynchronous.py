@@ -18,7 +18,7 @@ def calls(kind):
     return {name for name, each in inspect.getmembers(kind, inspect.isfunction) if not name.startswith("_")}
 
 
-def test_every_call_is_there():
+def test_every_call_exists():
     assert calls(cccl_cache.AsyncClient) == calls(cccl_cache.Client)
 
 

@@ -57,7 +57,7 @@ def test_a_build_and_its_hit_have_the_same_bytes(client):
     assert first.timing.compile_us > 0 and second.timing.compile_us == 0
 
 
-def test_the_requested_artifact_is_the_one_that_comes(client):
+def test_the_requested_artifact_is_returned(client):
     made = client.build(KERNEL, arch="sm_90", options=["-DVALUE=1"], emit=("cubin", "ptx"))
     assert set(made.artifacts) == {"cubin", "ptx"}
     assert b".visible .entry f" in made.ptx

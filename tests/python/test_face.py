@@ -35,7 +35,7 @@ def client(fake):
     return cccl_cache.Client(fake.socket, fallback="error")
 
 
-def test_a_closed_client_says_so(client):
+def test_a_closed_client_raises_an_error(client):
     with client as entered:
         assert entered is client
         result = client.build(KERNEL, arch="sm_90")
@@ -66,7 +66,7 @@ def test_an_asynchronous_client_closes_too(fake):
     asyncio.run(main())
 
 
-def test_every_public_name_is_there_and_others_are_not():
+def test_only_public_names_are_exported():
     for name in cccl_cache.__all__:
         assert callable(getattr(cccl_cache, name))
         assert name in dir(cccl_cache)

@@ -50,7 +50,7 @@ def test_a_fresh_daemon_compiles_nothing_of_it(package, make_daemon, directory):
     assert figures["compiles_total"] == 0 and figures["entries"] >= 2
 
 
-def test_without_a_daemon_it_can_be_imported_all_the_same(package, directory):
+def test_without_a_daemon_it_can_still_be_imported(package, directory):
     told = run("-c", "import scaled; print(scaled.SNAPSHOT)", socket=directory / "nobody", directory=directory,
                PYTHONPATH=str(package))
     assert told == "kernels.snap\n"

@@ -37,7 +37,7 @@ def keys_in(file):
     return {each["key"] for each in json.loads(listed)["records"]}
 
 
-def test_a_snapshot_of_results_holds_these_alone(client, directory):
+def test_a_snapshot_of_results_holds_only_these(client, directory):
     results = [client.run(program(number)) for number in range(4)]
     with client.lease("org.example", {"code": "1"}) as lease:
         lease.publish(b"wanted")

@@ -77,7 +77,7 @@ def test_a_ptxas_that_a_script_starts_goes_to_the_daemon(daemon, directory):
         assert report["calls"] == report[outcome] == 1
 
 
-def test_without_a_daemon_a_script_runs_all_the_same(directory, script):
+def test_without_a_daemon_a_script_still_runs(directory, script):
     printed, report = reported(run("--report", "--json", "--socket", directory / "nothing", script, NVRTC))
     assert printed == python(script, NVRTC).stdout
     assert report["forwarded"]["no daemon"] == 1

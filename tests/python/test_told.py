@@ -48,7 +48,7 @@ def test_python_m_cccl_cache_reports_a_missing_daemon_and_the_active_plug_ins(di
         "triton": "off: triton is not installed"}
 
 
-def test_python_m_cccl_cache_says_so_where_nothing_is_compiled_here(monkeypatch):
+def test_python_m_cccl_cache_reports_that_nothing_is_compiled_locally(monkeypatch):
     monkeypatch.setattr(program, "COMPILER_OF_THE_PACKAGE", "/nowhere/cccl-cache-compile")
     assert 'builds fail, for there is no /nowhere/cccl-cache-compile (fallback="error")' in program._turned_on()[0]
 

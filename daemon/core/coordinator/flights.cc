@@ -57,7 +57,8 @@ Digest FlightOfCaller(const Build& waiter) {
   return hasher.Finish();
 }
 
-// Returns whether a result made from the plan's files was made from the waiter's files.
+// Returns whether the plan's files are the waiter's files too, so that the waiter may get the
+// result.
 bool SameFiles(const Build& waiter, const BuildPlan& plan, bool sent) {
   if (!waiter.joined_before_start) return false;
   if (waiter.plan.get() == &plan) return true;

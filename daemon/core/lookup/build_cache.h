@@ -26,7 +26,7 @@
 
 namespace cccl_cache::daemon {
 
-/// An input that the compiler died on twice, each time by its own signal. Immutable.
+/// An input on which the compiler crashed twice. Immutable.
 struct Quarantined {
   Error error;  ///< of the second time
   /// All answers to the compiler before its death: the files that made it crash.

@@ -61,7 +61,7 @@ struct Run {
     });
   }
 
-  FakeToolchains toolchains;  // none is there
+  FakeToolchains toolchains;  // it has none
   WorkerCompiler compiler{"/no/worker", {}, [](std::string_view) {}};
   Statistics statistics;
   EvictionLog eviction_log;
