@@ -106,32 +106,6 @@ TEST_CASE("a deposit that does not fit, or finds no room, is not inserted") {
   CHECK(scene.deposits.gauges().kept.entries == 0);
 }
 
-TEST_CASE("a restart keeps deposits") {
-  FakeDepositStore store;
-  {
-    Scene scene(store);
-    scene.Deposit(Claim("a"), "bytes");
-  }
-  Scene scene(store);
-  CHECK(scene.Ask(Claim("a")) == "bytes");
-  CHECK(scene.deposits.List(1, {}, 10).size() == 1);
-}
-
-TEST_CASE("the numbers of leases grow over a restart") {
-  FakeDepositStore store;
-  uint64_t before = 0;
-  {
-    Scene scene(store, {.run = uint64_t{7}});
-    REQUIRE(scene.Ask(Claim("a")) == "lease");
-    before = scene.fence;
-    scene.deposits.Leave(scene.waiter);
-  }
-  Scene scene(store, {.run = uint64_t{8}});
-  REQUIRE(scene.Ask(Claim("a")) == "lease");
-  CHECK(scene.fence > before);
-  scene.deposits.Leave(scene.waiter);
-}
-
 TEST_CASE("leases and deposits wait until the daemon's run is counted") {
   FakeDepositStore store;
   Scene(store).Deposit(Claim("a"), "bytes");
@@ -558,30 +532,6 @@ TEST_CASE("deposits of other nodes count on the caller's quota") {
   }
   CHECK(node.scene.deposits.List(5, std::nullopt, 9).size() == 2);
   CHECK(node.store.size() == 2);
-}
-
-TEST_CASE("a silent holder loses its lease without further calls") {
-  FakeDepositStore store;
-  Scene scene(store, {.limits = {.heartbeat = milliseconds(5)}});
-  std::promise<std::string> lost;
-  const auto silent = scene.deposits.NewSeat();
-  uint64_t fence = 0;
-  scene.deposits.Acquire(silent, Claim("a"), [&](const LeaseNews& news) {
-    if (const auto* grant = std::get_if<LeaseGrant>(&news)) fence = grant->fence;
-    if (const auto* news_of_loss = std::get_if<LeaseLost>(&news)) lost.set_value(news_of_loss->why);
-  });
-  std::promise<void> next;
-  const auto waiter = scene.deposits.NewSeat();
-  scene.deposits.Acquire(waiter, Claim("a"), [&](const LeaseNews& news) {
-    if (std::holds_alternative<LeaseGrant>(news)) next.set_value();
-  });
-  CHECK(lost.get_future().get().find("no sign of life") != std::string::npos);
-  next.get_future().get();
-  CHECK(std::holds_alternative<LeaseLost>(scene.deposits.Publish(
-      silent, fence, Claim("a"), {std::make_shared<const std::string>("late")})));
-  CHECK(store.size() == 0);
-  CHECK(scene.statistics.Get(Counter::kLeasesLost) >= 1);
-  scene.deposits.Stop();
 }
 
 }  // namespace

@@ -9,64 +9,6 @@ namespace {
 
 const cccl_cache::Digest kKey = cccl_cache::Sha256("key");
 
-BuildPtr NewWaiter(FlightTable& table) {
-  auto waiter = std::make_unique<Build>();
-  waiter->ticket = table.Open();
-  return waiter;
-}
-
-TEST_CASE("an answer from elsewhere ends a flight's running compile") {
-  FlightTable table;
-  const auto joined = table.Join(NewWaiter(table), kKey, {});
-  const auto started = table.Begin(joined.flight);
-  REQUIRE(started);
-  CHECK_FALSE(started->stop.stop_requested());
-  CHECK(table.Finish(joined.flight).size() == 1);
-  CHECK(started->stop.stop_requested());
-}
-
-TEST_CASE("a parked waiter is taken once") {
-  FlightTable table;
-  BuildPtr waiter = NewWaiter(table);
-  const FlightTable::Ticket ticket = waiter->ticket;
-  table.Park(std::move(waiter));
-  CHECK(table.TakeParked(ticket) != nullptr);
-  CHECK(table.TakeParked(ticket) == nullptr);
-}
-
-TEST_CASE("a parked waiter is dropped if its caller leaves before or after it is parked") {
-  FlightTable table;
-  BuildPtr waiter = NewWaiter(table);
-  const FlightTable::Ticket ticket = waiter->ticket;
-  table.Park(std::move(waiter));
-  CHECK(table.Leave(ticket).waiter != nullptr);
-  CHECK(table.TakeParked(ticket) == nullptr);
-
-  BuildPtr late = NewWaiter(table);
-  const FlightTable::Ticket left = late->ticket;
-  table.Leave(left);
-  table.Park(std::move(late));
-  CHECK(table.TakeParked(left) == nullptr);
-  CHECK(table.WaitUntilIdle(std::chrono::milliseconds(0)));
-}
-
-TEST_CASE("a waiter with on_miss finish stays when its caller leaves, and draining ignores it") {
-  FlightTable table;
-  auto waiter = std::make_unique<Build>();
-  const FlightTable::Ticket ticket = waiter->ticket = table.Open(true);
-  table.Park(std::move(waiter));
-  CHECK_FALSE(table.WaitUntilIdle(std::chrono::milliseconds(0)));
-  CHECK(table.Leave(ticket).waiter == nullptr);
-  CHECK(table.WaitUntilIdle(std::chrono::milliseconds(0)));
-  const FlightTable::Ticket other = table.Open();
-  CHECK_FALSE(table.WaitUntilIdle(std::chrono::milliseconds(0)));
-  REQUIRE(table.TakeParked(ticket) != nullptr);
-  CHECK(table.Close(ticket));
-  CHECK_FALSE(table.WaitUntilIdle(std::chrono::milliseconds(0)));
-  CHECK(table.Close(other));
-  CHECK(table.WaitUntilIdle(std::chrono::milliseconds(0)));
-}
-
 TEST_CASE("of one user's abandoned waiters with on_miss finish in a flight, one stays") {
   FlightTable table;
   const auto join = [&table](uid_t uid) {
@@ -100,25 +42,12 @@ TEST_CASE("a build set to end with its caller ends even if the caller has left")
   }
 }
 
-TEST_CASE("all waiters are found at the end, including parked ones") {
-  FlightTable table;
-  table.Join(NewWaiter(table), kKey, {});
-  table.Park(NewWaiter(table));
-  CHECK(table.TakeAll().size() == 2);
-}
-
-TEST_CASE("no compile begins once all are cancelled") {
-  FlightTable table;
-  const auto joined = table.Join(NewWaiter(table), kKey, {});
-  table.CancelAll();
-  CHECK_FALSE(table.Begin(joined.flight));
-}
-
 TEST_CASE("an ambiguous prefix of keys finds no build") {
   FlightTable table;
   Digest key = kKey;
   for (int i = 0; i < 2; ++i) {
-    BuildPtr waiter = NewWaiter(table);
+    auto waiter = std::make_unique<Build>();
+    waiter->ticket = table.Open();
     waiter->peer.uid = 7;
     waiter->request = std::make_shared<BuildRequest>();
     auto plan = std::make_shared<BuildPlan>();

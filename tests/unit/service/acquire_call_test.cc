@@ -23,11 +23,10 @@ using Stream = grpc::ClientReaderWriter<v1::AcquireRequest, v1::AcquireReply>;
 
 /// One call of Acquire; its key is sent.
 struct Talk {
-  explicit Talk(const RunningServer& running, const std::string& name = "a", uint32_t wait_ms = 0,
-                bool accepts_release = false)
-      : Talk(running.Connect(), name, wait_ms, accepts_release) {}
+  explicit Talk(const RunningServer& running, const std::string& name = "a", uint32_t wait_ms = 0)
+      : Talk(running.Connect(), name, wait_ms) {}
   explicit Talk(const std::shared_ptr<grpc::Channel>& channel, const std::string& name = "a",
-                uint32_t wait_ms = 0, bool accepts_release = false)
+                uint32_t wait_ms = 0)
       : stub(v1::Deposit::NewStub(channel)), stream(stub->Acquire(&context)) {
     v1::AcquireRequest first;
     first.mutable_key()->set_namespace_("n");
@@ -35,7 +34,6 @@ struct Talk {
     field.set_name("name");
     field.set_value(name);
     first.mutable_key()->set_wait_ms(wait_ms);
-    first.mutable_key()->set_accepts_release(accepts_release);
     stream->Write(first);
   }
   ~Talk() { context.TryCancel(); }
@@ -157,39 +155,6 @@ TEST_CASE("a holder that abandons, closes its side or leaves hands the lease on"
   CHECK(next.GetsLease());
 }
 
-TEST_CASE("a caller waits for its timeout") {
-  RunningServer running;
-  Talk holder(running);
-  REQUIRE(holder.GetsLease());
-  Talk hurried(running, "a", 1);
-  CHECK(hurried.Error() == "timed-out");
-  CHECK(hurried.status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED);
-  holder.Publish("x");
-}
-
-TEST_CASE("a silent holder loses its lease, and gets an error") {
-  Deposits::Options options;
-  options.limits.heartbeat = std::chrono::milliseconds(20);
-  RunningServer running({}, options);
-  Talk silent(running);
-  REQUIRE(silent.GetsLease());
-  CHECK(silent.Error() == "lease-lost");
-  CHECK(silent.status.error_code() == grpc::StatusCode::ABORTED);
-  Talk next(running);
-  CHECK(next.GetsLease());
-  CHECK(running.statistics.Get(Counter::kLeasesLost) >= 1);
-}
-
-TEST_CASE("fenced: a publication with another number is refused") {
-  RunningServer running;
-  Talk holder(running);
-  REQUIRE(holder.GetsLease());
-  holder.Send("x");
-  holder.SendPublication(holder.reply.lease().fence() + 1, 1);
-  CHECK(holder.Error() == "lease-lost");
-  CHECK(running.deposits.gauges().kept.entries == 0);
-}
-
 TEST_CASE("a wrong message of a lease's holder ends its call with the reason") {
   RunningServer running;
   Talk holder(running);
@@ -248,26 +213,6 @@ TEST_CASE("a deposit larger than the quota is refused, and the lease stays") {
   CHECK(holder.Error() == "overloaded");
   CHECK(holder.status.error_message().find("deposit_limit_per_uid") != std::string::npos);
   CHECK(Talk(running).GetsLease());
-}
-
-TEST_CASE("a failure releases the waiters that accept a release") {
-  RunningServer running;
-  Talk holder(running);
-  REQUIRE(holder.GetsLease());
-  Talk waits(running, "a", 0, true);
-  Talk old(running);
-  REQUIRE(WaitForWaiters(running, 2));
-  v1::AcquireRequest message;
-  message.mutable_abandonment()->set_failed(true);
-  holder.stream->Write(message);
-  CHECK(holder.Error().empty());
-  CHECK(holder.status.ok());
-  REQUIRE(waits.stream->Read(&waits.reply));
-  CHECK(waits.reply.released().key() == holder.reply.lease().key());
-  CHECK(waits.Error().empty());
-  CHECK(waits.status.ok());
-  CHECK(old.GetsLease());
-  CHECK(running.statistics.Get(Counter::kLeasesFailed) == 1);
 }
 
 /// As many leases as a user may hold.
@@ -395,17 +340,6 @@ TEST_CASE("a group that the caller is not in is denied, with or without a deposi
     CHECK(stream->Finish().error_code() == grpc::StatusCode::PERMISSION_DENIED);
     CHECK(Trailer(context, "cccl-error") == "denied");
   }
-}
-
-TEST_CASE("a stopping daemon ends leases, and asks waiters to retry") {
-  RunningServer running;
-  Talk holder(running);
-  REQUIRE(holder.GetsLease());
-  Talk waits(running);
-  REQUIRE(WaitForWaiters(running, 1));
-  running.deposits.Stop();
-  CHECK(holder.Error() == "lease-lost");
-  CHECK(waits.Error() == "unavailable");
 }
 
 TEST_CASE("a user's deposits are listed in pages, and removed") {
