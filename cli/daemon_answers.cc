@@ -4,8 +4,18 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json.h"
+#include "cli/command.h"
+
 namespace cccl_cache::cli {
 
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(DaemonInfo, version, api_minor, fingerprint_layout,
+                                                limits, uid, problem)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ToolchainComponent, name, version, path)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Toolchain, id, version, root, components,
+                                                selected_by_default, architectures)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(RejectedToolchain, root, reason)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ToolchainList, toolchains, rejected)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Statistic, name, label, value, gauge, help, labels)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(RemoteTier, address, problem)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Statistics, statistics, version, remote)
@@ -56,6 +66,26 @@ double Statistics::Sum(std::string_view name, std::string_view tier) const {
     if (each.name == name && (tier.empty() || each.label == tier)) sum += each.value;
   }
   return sum;
+}
+
+Expected<DaemonInfo> AskInfo(Client& client, std::chrono::milliseconds timeout) {
+  return Ask<DaemonInfo>(client, "info", {}, timeout);
+}
+
+Expected<ToolchainList> AskToolchains(Client& client, uint32_t driver_version,
+                                      std::chrono::milliseconds timeout) {
+  return Ask<ToolchainList>(client, "toolchains",
+                            {"driver_version=" + std::to_string(driver_version)}, timeout);
+}
+
+Expected<std::string> AskToolchainsJson(Client& client, uint32_t driver_version) {
+  const Expected<std::string> json =
+      client.Query("toolchains", {"driver_version=" + std::to_string(driver_version)});
+  if (!json.ok()) return json.error();
+  // The fields of the answer behind those of BeginAnswer.
+  std::string answer = BeginAnswer().EndObject().Finish();
+  answer.resize(answer.find_last_not_of("\n}") + 1);
+  return answer + "," + json->substr(1);
 }
 
 Expected<Statistics> AskStatistics(Client& client, std::chrono::milliseconds timeout) {

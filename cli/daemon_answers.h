@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,7 +14,41 @@
 
 namespace cccl_cache::cli {
 
-// The daemon's answers about itself: the fields are those of proto/cccl_cache/v1/admin.proto.
+// The daemon's answers about itself: the fields are those of proto/cccl_cache/v1.
+
+struct DaemonInfo {
+  std::string version;
+  uint32_t api_minor = 0;
+  uint32_t fingerprint_layout = 0;
+  std::map<std::string, uint64_t> limits;
+  uint32_t uid = 0;
+  std::string problem;
+};
+
+struct ToolchainComponent {
+  std::string name;
+  std::string version;
+  std::string path;
+};
+
+struct Toolchain {
+  std::string id;
+  std::string version;
+  std::string root;
+  std::vector<ToolchainComponent> components;
+  bool selected_by_default = false;
+  std::vector<std::string> architectures;
+};
+
+struct RejectedToolchain {
+  std::string root;
+  std::string reason;
+};
+
+struct ToolchainList {
+  std::vector<Toolchain> toolchains;
+  std::vector<RejectedToolchain> rejected;
+};
 
 struct Statistic {
   std::string name;
@@ -135,6 +170,11 @@ struct Verified {
   uint64_t unreadable = 0;
 };
 
+[[nodiscard]] Expected<DaemonInfo> AskInfo(Client& client, std::chrono::milliseconds timeout = {});
+[[nodiscard]] Expected<ToolchainList> AskToolchains(Client& client, uint32_t driver_version,
+                                                    std::chrono::milliseconds timeout = {});
+/// The same as an object for --json.
+[[nodiscard]] Expected<std::string> AskToolchainsJson(Client& client, uint32_t driver_version);
 [[nodiscard]] Expected<Statistics> AskStatistics(Client& client,
                                                  std::chrono::milliseconds timeout = {});
 /// The same with statistics that have `labels`.

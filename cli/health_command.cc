@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "cli/command.h"
+#include "cli/daemon_answers.h"
 
 namespace cccl_cache::cli {
 namespace {
@@ -19,15 +20,13 @@ constexpr std::chrono::seconds kToolchainPatience{2};
 struct Health {
   bool serving = false;
   std::string socket;
-  std::string version;
-  cccl_cache_daemon daemon = {};
+  DaemonInfo daemon;
   std::optional<size_t> toolchains;  ///< none: not known
-  std::string problem;               ///< why it is not ready; empty: it is
 };
 
 void CountToolchains(Client* client, Health* health) {
-  const Expected<Client::Toolchains> toolchains = client->GetToolchains(0, kToolchainPatience);
-  if (toolchains.ok()) health->toolchains = cccl_cache_toolchains_count(toolchains->get());
+  const Expected<ToolchainList> list = AskToolchains(*client, 0, kToolchainPatience);
+  if (list.ok()) health->toolchains = list->toolchains.size();
 }
 
 Expected<Health> Ask(Client* client) {
@@ -36,14 +35,11 @@ Expected<Health> Ask(Client* client) {
   Health health;
   // First: it waits while the daemon still looks for toolchains, which is a problem until then.
   CountToolchains(client, &health);
-  const Expected<Client::Info> info = client->GetInfo();
+  Expected<DaemonInfo> info = AskInfo(*client);
   if (!info.ok()) return info.error();
   health.serving = *serving;
   health.socket = client->socket();
-  health.daemon.struct_size = sizeof(health.daemon);
-  cccl_cache_info_describe(info->get(), &health.daemon);
-  health.version = View(health.daemon.version);
-  health.problem = View(health.daemon.problem);
+  health.daemon = *std::move(info);
   return health;
 }
 
@@ -53,54 +49,25 @@ std::string Text(const Health& health, bool coloured) {
   const std::string status =
       Painted(Status(health), health.serving ? Colour::kGreen : Colour::kRed, coloured);
   std::string text =
-      "cccl-cached " + health.version + " at " + health.socket + ": " + status + "\n";
-  if (!health.problem.empty()) text += Painted(health.problem, Colour::kYellow, coloured) + "\n";
+      "cccl-cached " + health.daemon.version + " at " + health.socket + ": " + status + "\n";
+  if (!health.daemon.problem.empty())
+    text += Painted(health.daemon.problem, Colour::kYellow, coloured) + "\n";
   return text;
-}
-
-void WriteLimits(const cccl_cache_daemon& daemon, JsonWriter* json) {
-  using Field = uint64_t cccl_cache_daemon::*;
-  constexpr std::pair<const char*, Field> kLimits[] = {
-      {"message_bytes", &cccl_cache_daemon::message_bytes},
-      {"source_bytes", &cccl_cache_daemon::source_bytes},
-      {"headers", &cccl_cache_daemon::headers},
-      {"build_seconds", &cccl_cache_daemon::build_seconds},
-      {"worker_bytes", &cccl_cache_daemon::worker_bytes},
-      {"queued", &cccl_cache_daemon::queued},
-      {"queued_per_uid", &cccl_cache_daemon::queued_per_uid},
-      {"calls", &cccl_cache_daemon::calls},
-      {"calls_per_uid", &cccl_cache_daemon::calls_per_uid},
-      {"connections", &cccl_cache_daemon::connections},
-      {"connections_per_uid", &cccl_cache_daemon::connections_per_uid},
-      {"bytes_in_flight", &cccl_cache_daemon::bytes_in_flight},
-      {"bytes_in_flight_per_uid", &cccl_cache_daemon::bytes_in_flight_per_uid},
-      {"upload_bytes", &cccl_cache_daemon::upload_bytes},
-      {"upload_bytes_per_uid", &cccl_cache_daemon::upload_bytes_per_uid},
-      {"failures_remembered_seconds", &cccl_cache_daemon::failures_remembered_seconds},
-      {"deposit_bytes", &cccl_cache_daemon::deposit_bytes},
-      {"deposit_bytes_per_uid", &cccl_cache_daemon::deposit_bytes_per_uid},
-      {"leases_per_uid", &cccl_cache_daemon::leases_per_uid},
-      {"lease_seconds", &cccl_cache_daemon::lease_seconds},
-      {"lease_heartbeat_ms", &cccl_cache_daemon::lease_heartbeat_ms},
-  };
-  json->Key("limits").BeginObject();
-  for (const auto& [name, limit] : kLimits) {
-    json->Key(name).Integer(static_cast<int64_t>(daemon.*limit));
-  }
-  json->EndObject();
 }
 
 std::string Json(const Health& health) {
   JsonWriter json = BeginAnswer();
   json.Key("status").String(Status(health));
   json.Key("socket").String(health.socket);
-  json.Key("version").String(health.version);
+  json.Key("version").String(health.daemon.version);
   json.Key("api_minor").Integer(health.daemon.api_minor);
   json.Key("fingerprint_layout").Integer(health.daemon.fingerprint_layout);
   json.Key("uid").Integer(health.daemon.uid);
   if (health.toolchains) json.Key("toolchains").Integer(static_cast<int64_t>(*health.toolchains));
-  json.Key("problem").String(health.problem);
-  WriteLimits(health.daemon, &json);
+  json.Key("problem").String(health.daemon.problem);
+  json.Key("limits").BeginObject();
+  for (const auto& [name, limit] : health.daemon.limits) json.Key(name).Unsigned(limit);
+  json.EndObject();
   return json.EndObject().Finish();
 }
 
@@ -111,7 +78,7 @@ int Run(const CommonOptions& common, bool ready) {
   if (!health.ok()) return Fail(health.error(), common);
   const int printed =
       Print(common.json ? Json(*health) : Text(*health, WantsColour(STDOUT_FILENO)));
-  if (ready && (!health->serving || !health->problem.empty())) return kNotReady;
+  if (ready && (!health->serving || !health->daemon.problem.empty())) return kNotReady;
   return health->serving ? printed : kOther;
 }
 

@@ -11,121 +11,28 @@
 
 #include "base/json.h"
 #include "cli/command.h"
+#include "cli/daemon_answers.h"
 #include "cli/driver.h"
 #include "cli/quantities.h"
 
 namespace cccl_cache::cli {
 namespace {
 
-using Toolchains = cccl_cache_toolchains;
-
-template <typename T>
-T Sized() {
-  T value = {};
-  value.struct_size = sizeof(value);
-  return value;
-}
-
-cccl_cache_toolchain At(const Toolchains* toolchains, size_t index) {
-  auto toolchain = Sized<cccl_cache_toolchain>();
-  cccl_cache_toolchains_item(toolchains, index, &toolchain);
-  return toolchain;
-}
-
-cccl_cache_component ComponentAt(const Toolchains* toolchains, size_t toolchain, size_t index) {
-  auto component = Sized<cccl_cache_component>();
-  cccl_cache_toolchains_component(toolchains, toolchain, index, &component);
-  return component;
-}
-
-cccl_cache_rejected_toolchain RejectedAt(const Toolchains* toolchains, size_t index) {
-  auto rejected = Sized<cccl_cache_rejected_toolchain>();
-  cccl_cache_toolchains_rejected(toolchains, index, &rejected);
-  return rejected;
-}
-
-void WriteToolchain(const Toolchains* all, size_t index, JsonWriter* json) {
-  const cccl_cache_toolchain toolchain = At(all, index);
-  json->BeginObject();
-  json->Key("id").String(View(toolchain.id));
-  json->Key("version").String(View(toolchain.version));
-  json->Key("root").String(View(toolchain.root));
-  json->Key("selected_by_default").Boolean(toolchain.selected_by_default != 0);
-  json->Key("components").BeginArray();
-  for (size_t i = 0; i < toolchain.component_count; ++i) {
-    const cccl_cache_component component = ComponentAt(all, index, i);
-    json->BeginObject();
-    json->Key("name").String(View(component.name));
-    json->Key("version").String(View(component.version));
-    json->Key("id").String(View(component.id));
-    json->Key("path").String(View(component.path));
-    json->EndObject();
-  }
-  json->EndArray();
-  json->Key("header_directories").BeginArray();
-  for (size_t i = 0; i < toolchain.header_directory_count; ++i) {
-    json->String(View(cccl_cache_toolchains_header_directory(all, index, i)));
-  }
-  json->EndArray();
-  json->Key("accepted_options").BeginArray();
-  for (size_t i = 0; i < toolchain.accepted_option_count; ++i) {
-    json->String(View(cccl_cache_toolchains_accepted_option(all, index, i)));
-  }
-  json->EndArray();
-  json->Key("architectures").BeginArray();
-  for (size_t i = 0; i < toolchain.architecture_count; ++i) {
-    json->String(View(cccl_cache_toolchains_architecture(all, index, i)));
-  }
-  json->EndArray();
-  json->EndObject();
-}
-
-std::string Json(const Toolchains* toolchains) {
-  JsonWriter json = BeginAnswer();
-  json.Key("toolchains").BeginArray();
-  for (size_t i = 0; i < cccl_cache_toolchains_count(toolchains); ++i) {
-    WriteToolchain(toolchains, i, &json);
-  }
-  json.EndArray();
-  json.Key("rejected").BeginArray();
-  for (size_t i = 0; i < cccl_cache_toolchains_rejected_count(toolchains); ++i) {
-    const cccl_cache_rejected_toolchain rejected = RejectedAt(toolchains, i);
-    json.BeginObject();
-    json.Key("root").String(View(rejected.root));
-    json.Key("reason").String(View(rejected.reason));
-    json.EndObject();
-  }
-  json.EndArray();
-  return json.EndObject().Finish();
-}
-
-std::string Text(const Toolchains* toolchains) {
+std::string Text(const ToolchainList& list) {
   constexpr size_t kShownId = 12;
-  std::string text;
-  const size_t count = cccl_cache_toolchains_count(toolchains);
-  if (count == 0) text = "no toolchain\n";
-  for (size_t i = 0; i < count; ++i) {
-    const cccl_cache_toolchain toolchain = At(toolchains, i);
-    text.append(toolchain.selected_by_default != 0 ? "* " : "  ");
-    text.append(View(toolchain.version)).append("  ");
-    text.append(View(toolchain.id).substr(0, kShownId)).append("  ");
-    text.append(View(toolchain.root)).append("  (");
-    for (size_t part = 0; part < toolchain.component_count; ++part) {
-      const cccl_cache_component component = ComponentAt(toolchains, i, part);
-      text.append(part == 0 ? "" : ", ").append(View(component.name));
-      text.append(" ").append(View(component.version));
+  std::string text = list.toolchains.empty() ? "no toolchain\n" : "";
+  for (const Toolchain& each : list.toolchains) {
+    text += (each.selected_by_default ? "* " : "  ") + each.version + "  " +
+            each.id.substr(0, kShownId) + "  " + each.root + "  (";
+    for (const ToolchainComponent& part : each.components) {
+      text += (&part == &each.components.front() ? "" : ", ") + part.name + " " + part.version;
     }
-    text.append(")\n");
-    for (size_t each = 0; each < toolchain.architecture_count; ++each) {
-      text.append(each == 0 ? "    --arch " : ", ");
-      text.append(View(cccl_cache_toolchains_architecture(toolchains, i, each)));
-    }
-    if (toolchain.architecture_count > 0) text.append("\n");
+    text += ")\n";
+    if (each.architectures.empty()) continue;
+    text += "    --arch " + Joined(each.architectures, ", ") + "\n";
   }
-  for (size_t i = 0; i < cccl_cache_toolchains_rejected_count(toolchains); ++i) {
-    const cccl_cache_rejected_toolchain rejected = RejectedAt(toolchains, i);
-    text.append("not used: ").append(View(rejected.root)).append(": ");
-    text.append(View(rejected.reason)).append("\n");
+  for (const auto& [root, reason] : list.rejected) {
+    text += "not used: " + root + ": " + reason + "\n";
   }
   return text;
 }
@@ -267,9 +174,12 @@ int Add(const std::vector<std::string>& paths, const CommonOptions& common) {
 int Run(const CommonOptions& common) {
   Expected<Client> client = Client::Open(common.socket);
   if (!client.ok()) return Fail(client.error(), common);
-  const Expected<Client::Toolchains> toolchains = client->GetToolchains(DriverVersion());
-  if (!toolchains.ok()) return Fail(toolchains.error(), common);
-  return Print(common.json ? Json(toolchains->get()) : Text(toolchains->get()));
+  if (common.json) {
+    const Expected<std::string> json = AskToolchainsJson(*client, DriverVersion());
+    return json.ok() ? Print(*json) : Fail(json.error(), common);
+  }
+  const Expected<ToolchainList> toolchains = AskToolchains(*client, DriverVersion());
+  return toolchains.ok() ? Print(Text(*toolchains)) : Fail(toolchains.error(), common);
 }
 
 }  // namespace

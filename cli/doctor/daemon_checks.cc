@@ -86,54 +86,31 @@ std::string Permissions(const std::string& path) {
   return text.data();
 }
 
-Error AskInfo(Client* client, DaemonAnswers* answers) {
-  const Expected<Client::Info> info = client->GetInfo(kAnswerPatience);
+Error TakeInfo(Client* client, DaemonAnswers* answers) {
+  Expected<DaemonInfo> info = AskInfo(*client, kAnswerPatience);
   if (!info.ok()) return info.error();
-  cccl_cache_daemon daemon = {};
-  daemon.struct_size = sizeof(daemon);
-  cccl_cache_info_describe(info->get(), &daemon);
-  answers->version = View(daemon.version);
-  answers->problem = View(daemon.problem);
-  answers->uid = daemon.uid;
-  answers->worker_bytes = daemon.worker_bytes;
-  answers->build_seconds = daemon.build_seconds;
-  answers->queued = daemon.queued;
+  answers->version = info->version;
+  answers->problem = info->problem;
+  answers->uid = info->uid;
+  answers->worker_bytes = info->limits["worker_bytes"];
+  answers->build_seconds = info->limits["build_seconds"];
+  answers->queued = info->limits["queued"];
   return {CCCL_CACHE_OK, ""};
 }
 
-ListedToolchain Listed(const cccl_cache_toolchains* all, size_t index) {
-  cccl_cache_toolchain toolchain = {};
-  toolchain.struct_size = sizeof(toolchain);
-  cccl_cache_toolchains_item(all, index, &toolchain);
-  ListedToolchain listed{std::string(View(toolchain.version)), toolchain.selected_by_default != 0};
-  if (toolchain.architecture_count > 0) {
-    listed.architecture = View(cccl_cache_toolchains_architecture(all, index, 0));
-  }
-  for (size_t i = 0; i < toolchain.component_count; ++i) {
-    cccl_cache_component component = {};
-    component.struct_size = sizeof(component);
-    cccl_cache_toolchains_component(all, index, i, &component);
-    listed.files.emplace_back(View(component.path));
-  }
-  return listed;
-}
-
-void AskToolchains(Client* client, uint32_t driver_version, DaemonAnswers* answers) {
-  const Expected<Client::Toolchains> asked = client->GetToolchains(driver_version, kSearchPatience);
-  if (!asked.ok()) {
-    answers->toolchains_error = asked.error().message;
+void TakeToolchains(Client* client, uint32_t driver_version, DaemonAnswers* answers) {
+  const Expected<ToolchainList> list = AskToolchains(*client, driver_version, kSearchPatience);
+  if (!list.ok()) {
+    answers->toolchains_error = list.error().message;
     return;
   }
-  const cccl_cache_toolchains* all = asked->get();
-  for (size_t i = 0; i < cccl_cache_toolchains_count(all); ++i) {
-    answers->toolchains.push_back(Listed(all, i));
+  for (const Toolchain& each : list->toolchains) {
+    ListedToolchain& listed =
+        answers->toolchains.emplace_back(ListedToolchain{each.version, each.selected_by_default});
+    if (!each.architectures.empty()) listed.architecture = each.architectures.front();
+    for (const ToolchainComponent& part : each.components) listed.files.push_back(part.path);
   }
-  for (size_t i = 0; i < cccl_cache_toolchains_rejected_count(all); ++i) {
-    cccl_cache_rejected_toolchain rejected = {};
-    rejected.struct_size = sizeof(rejected);
-    cccl_cache_toolchains_rejected(all, i, &rejected);
-    answers->rejected.emplace_back(View(rejected.root), View(rejected.reason));
-  }
+  for (const auto& [root, reason] : list->rejected) answers->rejected.emplace_back(root, reason);
 }
 
 Error TakeStatistics(Client* client, DaemonAnswers* answers) {
@@ -152,8 +129,8 @@ Expected<DaemonAnswers> Ask(Client* client, uint32_t driver_version) {
   if (!serving.ok()) return serving.error();
   answers.serving = *serving;
   // Before asking for the daemon's problem, which may be that it still looks for toolchains.
-  AskToolchains(client, driver_version, &answers);
-  if (Error error = AskInfo(client, &answers); error.status != CCCL_CACHE_OK) return error;
+  TakeToolchains(client, driver_version, &answers);
+  if (Error error = TakeInfo(client, &answers); error.status != CCCL_CACHE_OK) return error;
   static_cast<void>(TakeStatistics(client, &answers));  // CheckStore asks again
   return answers;
 }
@@ -334,7 +311,7 @@ Check CheckStore(Patient* patient) {
   if (!patient->daemon.ok()) return NoDaemon("store");
   DaemonAnswers& answers = *patient->daemon;
   // Again, because the test build had to be written.
-  static_cast<void>(AskInfo(&*patient->client, &answers));
+  static_cast<void>(TakeInfo(&*patient->client, &answers));
   const Error error = TakeStatistics(&*patient->client, &answers);
   // The counters are never reset: only this problem means that the store can't be written now.
   // Other problems are shown by the check of the daemon.

@@ -142,7 +142,7 @@ std::string NoDaemon(const CommonOptions& common) {
   Expected<Client> client =
       Client::Open({.socket = common.socket, .fallback = CCCL_CACHE_FALLBACK_ERROR});
   if (!client.ok()) return client.error().message;
-  const Expected<Client::Info> info = client->GetInfo(kPatience);
+  const Expected<std::string> info = client->Query("info", {}, kPatience);
   if (info.ok() || info.error().status != CCCL_CACHE_NO_DAEMON) return "";
   return info.error().message;
 }

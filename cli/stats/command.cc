@@ -33,12 +33,8 @@ struct StatsOptions {
 };
 
 std::string Problem(Client& client) {
-  const Expected<Client::Info> info = client.GetInfo();
-  if (!info.ok()) return "not known: " + info.error().message;
-  cccl_cache_daemon daemon = {};
-  daemon.struct_size = sizeof(daemon);
-  cccl_cache_info_describe(info->get(), &daemon);
-  return std::string(View(daemon.problem));
+  const Expected<DaemonInfo> info = AskInfo(client);
+  return info.ok() ? info->problem : "not known: " + info.error().message;
 }
 
 /// Prints a line for each interval, until the daemon no longer answers or the program is ended.

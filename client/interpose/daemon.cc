@@ -3,7 +3,6 @@
 #include "client/interpose/daemon.h"
 
 #include <atomic>
-#include <charconv>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -105,57 +104,25 @@ Reason After(cccl_cache_status status, Clock::time_point asked) {
   return After(ReasonOf(status), asked);
 }
 
-cccl_cache_toolchain At(const cccl_cache_toolchains* list, size_t index) {
-  cccl_cache_toolchain toolchain = {};
-  toolchain.struct_size = sizeof(toolchain);
-  cccl_cache_toolchains_item(list, index, &toolchain);
-  return toolchain;
-}
-
-/// Returns the toolchain's architectures. NVRTC lists them, so nvJitLink alone has those of a
-/// toolchain of the same version.
-std::vector<int> ArchitecturesOf(const cccl_cache_toolchains* list, size_t index) {
-  const std::string_view version = View(At(list, index).version);
-  for (size_t i = 0;
-       At(list, index).architecture_count == 0 && i < cccl_cache_toolchains_count(list); ++i) {
-    if (View(At(list, i).version) == version) index = i;
-  }
-  std::vector<int> numbers;
-  for (size_t i = 0; i < At(list, index).architecture_count; ++i) {
-    const std::string_view name = View(cccl_cache_toolchains_architecture(list, index, i));
-    int number = 0;
-    const char* const end = name.data() + name.size();
-    if (!name.starts_with("sm_") || std::from_chars(name.data() + 3, end, number).ptr != end) {
-      return {};
-    }
-    numbers.push_back(number);
-  }
-  return numbers;
-}
-
 /// Returns why the daemon can't serve now, or none if it is ready.
 std::optional<Reason> WhyNotReady() {
-  cccl_cache_info* info = nullptr;
+  int32_t ready = 0;
   cccl_cache_error* error = nullptr;
-  const cccl_cache_status status = cccl_cache_get_info(Client(), kSilenceMs, &info, &error);
+  const cccl_cache_status status = cccl_cache_check_ready(Client(), kSilenceMs, &ready, &error);
   if (status != CCCL_CACHE_OK) return ReasonOf(status, error);
-  cccl_cache_daemon daemon = {};
-  daemon.struct_size = sizeof(daemon);
-  cccl_cache_info_describe(info, &daemon);
-  const bool ready = daemon.problem.size == 0;
-  cccl_cache_info_free(info);
-  return ready ? std::nullopt : std::optional(Reason::kNotReady);
+  return ready != 0 ? std::nullopt : std::optional(Reason::kNotReady);
 }
 
-/// Asks for the daemon's toolchains. A daemon that has just started reads them for seconds before
-/// it answers; a program does not wait for that.
-std::variant<cccl_cache_toolchains*, Reason> GetToolchains() {
+/// Asks for the daemon's toolchain with the library. A daemon that has just started reads its
+/// toolchains for seconds before it answers; a program does not wait for that.
+std::variant<cccl_cache_library_toolchain, Reason> AskForToolchain() {
   for (const uint32_t patience : {kNotReadyMs, kSilenceMs}) {
-    cccl_cache_toolchains* list = nullptr;
+    cccl_cache_library_toolchain found = {};
+    found.struct_size = sizeof(found);
     cccl_cache_error* error = nullptr;
     const cccl_cache_status status =
-        cccl_cache_get_toolchains(Client(), 0, patience, &list, &error);
-    if (status == CCCL_CACHE_OK) return list;
+        cccl_cache_toolchain_with_library(Client(), Bytes(RealPath()), patience, &found, &error);
+    if (status == CCCL_CACHE_OK) return found;
     const Reason reason = ReasonOf(status, error);
     if (status != CCCL_CACHE_DEADLINE) return reason;
     if (const auto why = WhyNotReady()) return *why;
@@ -166,24 +133,20 @@ std::variant<cccl_cache_toolchains*, Reason> GetToolchains() {
 /// Finds the toolchain among those of the daemon.
 std::variant<const Toolchain*, Reason> FindToolchain() {
   const Clock::time_point start = Clock::now();
-  const auto answer = GetToolchains();
-  if (const Reason* why = std::get_if<Reason>(&answer)) return After(*why, start);
-  cccl_cache_toolchains* const list = std::get<cccl_cache_toolchains*>(answer);
-  const size_t index = cccl_cache_toolchains_with_library(list, Bytes(RealPath()));
-  const Toolchain* made = nullptr;
+  const auto answer = AskForToolchain();
+  const Reason* const why = std::get_if<Reason>(&answer);
+  if (why != nullptr && *why != Reason::kNotItsLibrary) return After(*why, start);
   const bool replaced = RealFileWasReplaced();
-  if (index != CCCL_CACHE_NO_TOOLCHAIN && !replaced) {
-    made = new Toolchain{std::string(View(At(list, index).id)), ArchitecturesOf(list, index)};
+  if (replaced) {
+    KeepRefusal(RealPath() + " was replaced or closed after this process opened it");
+  } else if (why != nullptr) {
+    KeepUnknownLibrary(RealPath());
   }
-  cccl_cache_toolchains_free(list);
-  if (made == nullptr) {
-    if (replaced) {
-      KeepRefusal(RealPath() + " was replaced or closed after this process opened it");
-    } else {
-      KeepUnknownLibrary(RealPath());
-    }
-    return After(CCCL_CACHE_TOOLCHAIN_NOT_FOUND, start);
-  }
+  if (replaced || why != nullptr) return After(Reason::kNotItsLibrary, start);
+  const auto& found = std::get<cccl_cache_library_toolchain>(answer);
+  const auto* const made = new Toolchain{
+      found.id,
+      std::vector<int>(found.architectures, found.architectures + found.architecture_count)};
   known_toolchain = made;
   return made;
 }
@@ -199,10 +162,9 @@ std::optional<Reason> WhyNotAsked() {
 /// Returns why no answer came in time: a daemon that answers another question still compiles.
 Reason AfterDeadline(bool bounded, Clock::time_point asked) {
   if (!bounded) return Reason::kSilent;
-  cccl_cache_info* info = nullptr;
-  const cccl_cache_status status = cccl_cache_get_info(Client(), kSilenceMs, &info, nullptr);
+  int32_t ready = 0;
+  const cccl_cache_status status = cccl_cache_check_ready(Client(), kSilenceMs, &ready, nullptr);
   if (status != CCCL_CACHE_OK) return After(status, asked);
-  cccl_cache_info_free(info);
   return Reason::kTooSlow;
 }
 

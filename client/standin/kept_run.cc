@@ -112,8 +112,9 @@ std::variant<Acquired, interpose::Reason> Ask(Client* client, const DepositKey& 
       return *std::move(acquired);
     }
     // A short wait can't distinguish a daemon that hangs from one that waits for another run.
-    const bool others_make_it = acquired.error().status == CCCL_CACHE_DEADLINE &&
-                                (wait >= kFirstWait || client->GetInfo(kLongestAnswer).ok());
+    const bool others_make_it =
+        acquired.error().status == CCCL_CACHE_DEADLINE &&
+        (wait >= kFirstWait || client->Query("info", {}, kLongestAnswer).ok());
     if (!others_make_it && waited > kNoWait) facts.Put(hangs, "");
     if (acquired.error().status == CCCL_CACHE_DENIED) {
       interpose::KeepRefusal(acquired.error().message);

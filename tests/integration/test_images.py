@@ -111,24 +111,27 @@ print(file_digest(sys.argv[1] + "/a.so"), contents_digest(sys.argv[1]))
     assert not set(told[ONE]) & set(told[TWO])
 
 
+TOOLCHAIN_NOT_FOUND = "4"  # cccl_cache_status
+
+
 def test_the_client_finds_no_toolchain_for_the_library_of_the_next_image(make_daemon, package, directory, images):
     """As programs under `run` ask: which toolchain of the daemon's has the bytes of the library that they load?"""
     code = """
 import sys
-from ctypes import byref, c_size_t, c_void_p
-from cccl_cache import Client, _library, _questions
+from ctypes import byref, c_int, c_size_t, c_uint32, c_void_p
+from cccl_cache import Client, _library
 library = sys.argv[2].encode()
 client = Client(sys.argv[1])
-ask = _library.function("toolchains_with_library", c_size_t, c_void_p, _library.Given)
-found = _questions.call(_questions._get_toolchains, client._handle, 0, 0)
-print(ask(found, _library.Given(library, len(library))))
+ask = _library.function("toolchain_with_library", c_int, c_void_p, _library.Given, c_uint32, c_void_p, c_void_p)
+found = (c_size_t * 64)(512)  # a cccl_cache_library_toolchain
+print(ask(client._handle, _library.Given(library, len(library)), 0, byref(found), None))
 """
     root = directory / "toolkit"
     for name, contents in toolkit(ONE).items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_bytes(contents)
     daemon = make_daemon(roots=(str(root),)).start()
-    for release, expected in ((ONE, "0"), (TWO, str(2**64 - 1)), (ONE, "0")):
+    for release, expected in ((ONE, "0"), (TWO, TOOLCHAIN_NOT_FOUND), (ONE, "0")):
         images.show(toolkit(release))
         for _ in range(2):
             assert package(code, daemon.socket, images.place / "lib/libnvrtc.so.13") == [expected], release

@@ -193,19 +193,19 @@ def test_a_library_that_the_daemon_has_read_is_not_read_by_a_program_that_loads_
     """The stamp tells that it is the same file. In a home without a digest, reading took 140 ms in each process."""
     code = """
 import sys
-from ctypes import c_size_t, c_void_p
-from cccl_cache import Client, _library, _questions
+from ctypes import byref, c_int, c_size_t, c_uint32, c_void_p
+from cccl_cache import Client, _library
 library = sys.argv[2].encode()
 client = Client(sys.argv[1])
-ask = _library.function("toolchains_with_library", c_size_t, c_void_p, _library.Given)
-found = _questions.call(_questions._get_toolchains, client._handle, 0, 0)
+ask = _library.function("toolchain_with_library", c_int, c_void_p, _library.Given, c_uint32, c_void_p, c_void_p)
+found = (c_size_t * 64)(512)  # a cccl_cache_library_toolchain
 def bytes_read():
     return int(open("/proc/self/io").readline().split()[1])
 before = bytes_read()
-toolchain = ask(found, _library.Given(library, len(library)))
-print(toolchain, bytes_read() - before)
+status = ask(client._handle, _library.Given(library, len(library)), 0, byref(found), None)
+print(status, bytes_read() - before)
 """
     library = pathlib.Path(PLACES.cuda13, "lib64/libnvrtc.so.13")
-    toolchain, read = map(int, package(code, real.socket, library))
-    assert toolchain == 0
+    status, read = map(int, package(code, real.socket, library))
+    assert status == 0
     assert read < library.stat().st_size // 100

@@ -192,19 +192,6 @@ class Client {
     return TakeJson(answer);
   }
 
-  using Toolchains = Handle<cccl_cache_toolchains, cccl_cache_toolchains_free>;
-  using Info = Handle<cccl_cache_info, cccl_cache_info_free>;
-
-  /// Returns the daemon's toolchains. `driver_version` is as in BuildOptions: the default toolchain
-  /// depends on it.
-  Expected<Toolchains> GetToolchains(uint32_t driver_version = 0,
-                                     std::chrono::milliseconds timeout = {}) {
-    return Get<Toolchains>(
-        [driver_version](auto* client, auto... rest) {
-          return cccl_cache_get_toolchains(client, driver_version, rest...);
-        },
-        timeout);
-  }
   /// Gives the daemon a compiler library that NVIDIA released: see cccl_cache_add_release. Returns
   /// false if the daemon has it already.
   Expected<bool> AddRelease(std::string_view path, std::chrono::milliseconds timeout = {}) {
@@ -226,9 +213,6 @@ class Client {
       return TakeError(error);
     }
     return std::string(version);
-  }
-  Expected<Info> GetInfo(std::chrono::milliseconds timeout = {}) {
-    return Get<Info>(cccl_cache_get_info, timeout);
   }
 
  private:
@@ -263,16 +247,6 @@ class Client {
   static std::string TakeJson(cccl_cache_json* answer) {
     const Handle<cccl_cache_json, cccl_cache_json_free> owner(answer);
     return std::string(View(cccl_cache_json_text(answer)));
-  }
-
-  template <typename Reply, typename Function>
-  Expected<Reply> Get(Function function, std::chrono::milliseconds timeout) {
-    typename Reply::pointer reply = nullptr;
-    cccl_cache_error* error = nullptr;
-    if (function(client_.get(), c::Milliseconds(timeout), &reply, &error) != CCCL_CACHE_OK) {
-      return TakeError(error);
-    }
-    return Reply(reply);
   }
 
   friend class Batch;

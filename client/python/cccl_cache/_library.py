@@ -211,66 +211,6 @@ class QueryOptions(Structure):
     ]
 
 
-class ToolchainFields(Structure):
-    _fields_ = [
-        ("struct_size", c_size_t),
-        ("id", Received),
-        ("version", Received),
-        ("root", Received),
-        ("selected_by_default", c_int32),
-        ("component_count", c_size_t),
-        ("header_directory_count", c_size_t),
-        ("accepted_option_count", c_size_t),
-        ("architecture_count", c_size_t),
-    ]
-
-
-class ComponentFields(Structure):
-    _fields_ = [
-        ("struct_size", c_size_t),
-        ("name", Received),
-        ("version", Received),
-        ("id", Received),
-        ("path", Received),
-    ]
-
-
-class RejectedFields(Structure):
-    _fields_ = [("struct_size", c_size_t), ("root", Received), ("reason", Received)]
-
-
-class DaemonFields(Structure):
-    _fields_ = [
-        ("struct_size", c_size_t),
-        ("version", Received),
-        ("api_minor", c_uint32),
-        ("fingerprint_layout", c_uint32),
-        ("uid", c_uint32),
-        ("message_bytes", c_uint64),
-        ("source_bytes", c_uint64),
-        ("headers", c_uint64),
-        ("upload_bytes_per_uid", c_uint64),
-        ("connections_per_uid", c_uint64),
-        ("calls_per_uid", c_uint64),
-        ("calls", c_uint64),
-        ("build_seconds", c_uint64),
-        ("worker_bytes", c_uint64),
-        ("failures_remembered_seconds", c_uint64),
-        ("deposit_bytes", c_uint64),
-        ("deposit_bytes_per_uid", c_uint64),
-        ("leases_per_uid", c_uint64),
-        ("lease_heartbeat_ms", c_uint64),
-        ("queued", c_uint64),
-        ("queued_per_uid", c_uint64),
-        ("bytes_in_flight", c_uint64),
-        ("bytes_in_flight_per_uid", c_uint64),
-        ("connections", c_uint64),
-        ("upload_bytes", c_uint64),
-        ("lease_seconds", c_uint64),
-        ("problem", Received),
-    ]
-
-
 PLACE = os.path.dirname(os.path.abspath(__file__))
 _library = CDLL(os.path.join(PLACE, "libcccl_cache.so.1"))
 

@@ -5,56 +5,33 @@
 from __future__ import annotations
 
 import json
-from ctypes import byref, c_char_p, c_int, c_int32, c_size_t, c_uint32, c_void_p, sizeof
+from ctypes import byref, c_char_p, c_int, c_int32, c_uint32, c_void_p, sizeof
 
 from . import _library
 from ._errors import call, take_error
-from ._library import Received, describe, function, milliseconds
+from ._library import Received, function, milliseconds
 from ._records import (Component, Difference, Explanation, Health, RejectedToolchain, Statistic, Statistics,
                        TierLook, Toolchain, Toolchains)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
     from ._programs import Program
 
 _check_health = function("check_health", c_int, c_void_p, c_uint32, c_void_p, c_void_p)
-_get_info = function("get_info", c_int, c_void_p, c_uint32, c_void_p, c_void_p)
-_info_describe = function("info_describe", None, c_void_p, c_void_p)
-_info_free = function("info_free", None, c_void_p)
 _query = function("query", c_int, c_void_p, c_char_p, c_void_p, c_void_p, c_void_p)
 _json_text = function("json_text", Received, c_void_p)
 _json_free = function("json_free", None, c_void_p)
-_get_toolchains = function("get_toolchains", c_int, c_void_p, c_uint32, c_uint32, c_void_p, c_void_p)
-_toolchains_count = function("toolchains_count", c_size_t, c_void_p)
-_toolchains_item = function("toolchains_item", None, c_void_p, c_size_t, c_void_p)
-_toolchains_component = function("toolchains_component", None, c_void_p, c_size_t, c_size_t, c_void_p)
-_toolchains_header_directory = function("toolchains_header_directory", Received, c_void_p, c_size_t, c_size_t)
-_toolchains_accepted_option = function("toolchains_accepted_option", Received, c_void_p, c_size_t, c_size_t)
-_toolchains_architecture = function("toolchains_architecture", Received, c_void_p, c_size_t, c_size_t)
-_toolchains_rejected_count = function("toolchains_rejected_count", c_size_t, c_void_p)
-_toolchains_rejected = function("toolchains_rejected", None, c_void_p, c_size_t, c_void_p)
-_toolchains_free = function("toolchains_free", None, c_void_p)
-_LIMITS = ("message_bytes", "source_bytes", "headers", "upload_bytes_per_uid", "connections_per_uid", "calls_per_uid",
-           "calls", "build_seconds", "worker_bytes", "failures_remembered_seconds", "deposit_bytes",
-           "deposit_bytes_per_uid", "leases_per_uid", "lease_heartbeat_ms", "queued", "queued_per_uid", "bytes_in_flight",
-           "bytes_in_flight_per_uid", "connections", "upload_bytes", "lease_seconds")
 
 
 def health(client: int, socket: str, timeout: float | None) -> Health:
-    limit = milliseconds(timeout)
     serving, error = c_int32(), c_void_p()
-    if _check_health(client, limit, byref(serving), byref(error)):
+    if _check_health(client, milliseconds(timeout), byref(serving), byref(error)):
         raise take_error(error)
-    info = call(_get_info, client, limit)
-    try:
-        daemon = describe(_info_describe, _library.DaemonFields, info)
-        return Health(bool(serving.value), socket, daemon.version.text(), daemon.api_minor, daemon.fingerprint_layout,
-                      daemon.uid, {name: getattr(daemon, name) for name in _LIMITS}, daemon.problem.text())
-    finally:
-        _info_free(info)
+    daemon = query(client, "info", timeout)
+    return Health(bool(serving.value), socket, daemon["version"], daemon["api_minor"], daemon["fingerprint_layout"],
+                  daemon["uid"], daemon["limits"], daemon["problem"])
 
 
 def query(client: int, question: str, timeout: float | None, *arguments: str) -> dict[str, Any]:
@@ -76,35 +53,14 @@ def stats(client: int, timeout: float | None) -> Statistics:
 
 
 def toolchains(client: int, timeout: float | None) -> Toolchains:
-    found = call(_get_toolchains, client, _library.driver_version(), milliseconds(timeout))
-    try:
-        used = tuple(_toolchain(found, index) for index in range(_toolchains_count(found)))
-        rejected = tuple(_rejected(found, index) for index in range(_toolchains_rejected_count(found)))
-        return Toolchains(used, rejected)
-    finally:
-        _toolchains_free(found)
-
-
-def _toolchain(toolchains: int, index: int) -> Toolchain:
-    def texts(get: Callable[[int, int, int], Any], count: int) -> tuple[str, ...]:
-        return tuple(get(toolchains, index, each).text() for each in range(count))
-
-    fields = describe(_toolchains_item, _library.ToolchainFields, toolchains, index)
-    components = tuple(_component(toolchains, index, each) for each in range(fields.component_count))
-    return Toolchain(fields.id.text(), fields.version.text(), fields.root.text(), bool(fields.selected_by_default),
-                     components, texts(_toolchains_header_directory, fields.header_directory_count),
-                     texts(_toolchains_accepted_option, fields.accepted_option_count),
-                     texts(_toolchains_architecture, fields.architecture_count))
-
-
-def _component(toolchains: int, toolchain: int, index: int) -> Component:
-    fields = describe(_toolchains_component, _library.ComponentFields, toolchains, toolchain, index)
-    return Component(fields.name.text(), fields.version.text(), fields.id.text(), fields.path.text())
-
-
-def _rejected(toolchains: int, index: int) -> RejectedToolchain:
-    fields = describe(_toolchains_rejected, _library.RejectedFields, toolchains, index)
-    return RejectedToolchain(fields.root.text(), fields.reason.text())
+    found = query(client, "toolchains", timeout, f"driver_version={_library.driver_version()}")
+    used = tuple(Toolchain(each["id"], each["version"], each["root"], each["selected_by_default"],
+                           tuple(Component(part["name"], part["version"], part["id"], part["path"])
+                                 for part in each["components"]),
+                           tuple(each["header_directories"]), tuple(each["accepted_options"]),
+                           tuple(each["architectures"]))
+                 for each in found["toolchains"])
+    return Toolchains(used, tuple(RejectedToolchain(**each) for each in found["rejected"]))
 
 
 def explain(client: int, what: Program | str, timeout: float | None) -> Explanation:

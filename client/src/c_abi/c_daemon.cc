@@ -1,100 +1,161 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <filesystem>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <system_error>
 #include <vector>
 
+#include "base/wire.h"
 #include "client/src/c_abi/handles.h"
 #include "client/src/calls/file_digest.h"
 #include "client/src/calls/release_upload.h"
+#include "client/src/wire/messages.h"
+#include "proto/field_numbers.h"
 
 using cccl_cache::After;
 using cccl_cache::CancellationDisabled;
+using cccl_cache::Expected;
 using cccl_cache::Fail;
 using cccl_cache::FillStruct;
-using cccl_cache::ToBytes;
 using cccl_cache::ToView;
-using cccl_cache::ZeroStruct;
+
+namespace fields = cccl_cache::fields;
 
 namespace {
 
-// Null: there is none of that index.
-const CcclCache__V1__Toolchain* At(const cccl_cache_toolchains* toolchains, size_t index) {
-  if (index >= toolchains->reply->n_toolchains) return nullptr;
-  return toolchains->reply->toolchains[index];
+struct Component {
+  std::string id;
+  std::string path;
+  std::string stamp;
+};
+
+struct Toolchain {
+  std::string id;
+  std::string version;
+  std::vector<Component> components;
+  std::vector<std::string> architectures;
+};
+
+Component ReadComponent(cccl_cache::ProtoReader* reader) {
+  using Field = fields::ToolchainComponent;
+  Component component;
+  while (const uint32_t number = reader->Next()) {
+    if (number == Field::kId) component.id = reader->Bytes();
+    if (number == Field::kPath) component.path = reader->Bytes();
+    if (number == Field::kStamp) component.stamp = reader->Bytes();
+  }
+  return component;
+}
+
+Toolchain ReadToolchain(cccl_cache::ProtoReader* reader) {
+  using Field = fields::Toolchain;
+  Toolchain toolchain;
+  while (const uint32_t number = reader->Next()) {
+    if (number == Field::kId) toolchain.id = reader->Bytes();
+    if (number == Field::kVersion) toolchain.version = reader->Bytes();
+    if (number == Field::kComponents) {
+      cccl_cache::ProtoReader component = reader->Message();
+      toolchain.components.push_back(ReadComponent(&component));
+    }
+    if (number == Field::kArchitectures) toolchain.architectures.push_back(reader->Bytes());
+  }
+  return toolchain;
+}
+
+/// Returns the daemon's toolchains, in its order.
+Expected<std::vector<Toolchain>> ReadToolchains(const cccl_cache::Message& reply) {
+  std::vector<Toolchain> all;
+  cccl_cache::ProtoReader reader(reply.View());
+  while (const uint32_t number = reader.Next()) {
+    if (number != fields::ToolchainsReply::kToolchains) continue;
+    cccl_cache::ProtoReader toolchain = reader.Message();
+    all.push_back(ReadToolchain(&toolchain));
+  }
+  if (!reader.ok()) return cccl_cache::NotUnderstood("a question for toolchains");
+  return all;
+}
+
+/// Returns the first toolchain with a component that fits, or one of which the component is this
+/// very file. Null: there is none.
+template <typename Fits>
+const Toolchain* FirstWith(const std::vector<Toolchain>& all, const std::string& library,
+                           const Fits& fits) {
+  const Toolchain* found = nullptr;
+  for (const Toolchain& toolchain : all) {
+    for (const Component& component : toolchain.components) {
+      if (!fits(component)) continue;
+      std::error_code error;
+      if (std::filesystem::equivalent(component.path, library, error)) return &toolchain;
+      if (found == nullptr) found = &toolchain;
+    }
+  }
+  return found;
+}
+
+const Toolchain* WithLibrary(const std::vector<Toolchain>& all, const std::string& library) {
+  const std::vector<std::string> files = cccl_cache::ComponentOf(library).files;
+  if (files.empty()) return nullptr;
+  if (const auto stamp = cccl_cache::StampOfFiles(files)) {
+    // The daemon read these very files, as they are now.
+    const auto same_files = [&](const Component& each) { return each.stamp == stamp->Hex(); };
+    if (const Toolchain* found = FirstWith(all, library, same_files)) return found;
+  }
+  const std::optional<cccl_cache::Digest> id = cccl_cache::ComponentIdOf(library);
+  if (!id) return nullptr;
+  return FirstWith(all, library, [&](const Component& each) { return each.id == id->Hex(); });
+}
+
+/// Returns the numbers of the architectures of a toolchain. NVRTC lists them, so nvJitLink alone
+/// has those of a toolchain of the same version.
+std::vector<uint32_t> ArchitecturesOf(const Toolchain& toolchain,
+                                      const std::vector<Toolchain>& all) {
+  const std::vector<std::string>* names = &toolchain.architectures;
+  for (const Toolchain& each : all) {
+    if (names->empty() && each.version == toolchain.version) names = &each.architectures;
+  }
+  std::vector<uint32_t> numbers;
+  for (const std::string& name : *names) {
+    uint32_t number = 0;
+    const char* const end = name.data() + name.size();
+    if (!name.starts_with("sm_") || std::from_chars(name.data() + 3, end, number).ptr != end) {
+      return {};
+    }
+    numbers.push_back(number);
+  }
+  return numbers;
 }
 
 }  // namespace
 
-cccl_cache_status cccl_cache_get_toolchains(cccl_cache_client* client, uint32_t driver_version,
-                                            uint32_t timeout_ms, cccl_cache_toolchains** toolchains,
-                                            cccl_cache_error** error) {
+cccl_cache_status cccl_cache_toolchain_with_library(cccl_cache_client* client,
+                                                    cccl_cache_bytes path, uint32_t timeout_ms,
+                                                    cccl_cache_library_toolchain* found,
+                                                    cccl_cache_error** error) {
   const CancellationDisabled guard;
-  auto reply = client->daemon.Toolchains(driver_version, After(timeout_ms));
-  if (!reply.ok()) return Fail(std::move(reply).error(), error);
-  *toolchains = new cccl_cache_toolchains{*std::move(reply)};
-  return CCCL_CACHE_OK;
-}
-
-size_t cccl_cache_toolchains_count(const cccl_cache_toolchains* toolchains) {
-  return toolchains->reply->n_toolchains;
-}
-
-void cccl_cache_toolchains_item(const cccl_cache_toolchains* toolchains, size_t index,
-                                cccl_cache_toolchain* toolchain) {
-  const CcclCache__V1__Toolchain* found = At(toolchains, index);
-  if (found == nullptr) return ZeroStruct(toolchain);
-  const CcclCache__V1__Toolchain& fields = *found;
-  cccl_cache_toolchain known = {};
-  known.id = ToBytes(fields.id);
-  known.version = ToBytes(fields.version);
-  known.root = ToBytes(fields.root);
-  known.selected_by_default = fields.selected_by_default;
-  known.component_count = fields.n_components;
-  known.header_directory_count = fields.n_header_directories;
-  known.accepted_option_count = fields.n_accepted_options;
-  known.architecture_count = fields.n_architectures;
-  FillStruct(known, toolchain);
-}
-
-void cccl_cache_toolchains_component(const cccl_cache_toolchains* toolchains, size_t toolchain,
-                                     size_t index, cccl_cache_component* component) {
-  const CcclCache__V1__Toolchain* found = At(toolchains, toolchain);
-  if (found == nullptr || index >= found->n_components) {
-    return ZeroStruct(component);
+  const auto reply = client->daemon.Toolchains(After(timeout_ms));
+  if (!reply.ok()) return Fail(reply.error(), error);
+  const auto all = ReadToolchains(*reply);
+  if (!all.ok()) return Fail(all.error(), error);
+  const std::string library(ToView(path));
+  const Toolchain* const toolchain = WithLibrary(*all, library);
+  if (toolchain == nullptr) {
+    return Fail({CCCL_CACHE_TOOLCHAIN_NOT_FOUND, "no toolchain of the daemon has " + library},
+                error);
   }
-  const CcclCache__V1__ToolchainComponent& fields = *found->components[index];
-  cccl_cache_component known = {};
-  known.name = ToBytes(fields.name);
-  known.version = ToBytes(fields.version);
-  known.id = ToBytes(fields.id);
-  known.path = ToBytes(fields.path);
-  FillStruct(known, component);
-}
-
-cccl_cache_bytes cccl_cache_toolchains_header_directory(const cccl_cache_toolchains* toolchains,
-                                                        size_t toolchain, size_t index) {
-  const CcclCache__V1__Toolchain* found = At(toolchains, toolchain);
-  if (found == nullptr || index >= found->n_header_directories) return {};
-  return ToBytes(found->header_directories[index]);
-}
-
-cccl_cache_bytes cccl_cache_toolchains_accepted_option(const cccl_cache_toolchains* toolchains,
-                                                       size_t toolchain, size_t index) {
-  const CcclCache__V1__Toolchain* found = At(toolchains, toolchain);
-  if (found == nullptr || index >= found->n_accepted_options) return {};
-  return ToBytes(found->accepted_options[index]);
-}
-
-cccl_cache_bytes cccl_cache_toolchains_architecture(const cccl_cache_toolchains* toolchains,
-                                                    size_t toolchain, size_t index) {
-  const CcclCache__V1__Toolchain* found = At(toolchains, toolchain);
-  if (found == nullptr || index >= found->n_architectures) return {};
-  return ToBytes(found->architectures[index]);
+  cccl_cache_library_toolchain known = {};
+  toolchain->id.copy(known.id, sizeof(known.id) - 1);
+  const std::vector<uint32_t> architectures = ArchitecturesOf(*toolchain, *all);
+  if (architectures.size() <= std::size(known.architectures)) {
+    known.architecture_count = architectures.size();
+    std::ranges::copy(architectures, known.architectures);
+  }
+  FillStruct(known, found);
+  return CCCL_CACHE_OK;
 }
 
 int32_t cccl_cache_files_stamp(const cccl_cache_bytes* paths, size_t count, char stamp[65]) {
@@ -105,38 +166,6 @@ int32_t cccl_cache_files_stamp(const cccl_cache_bytes* paths, size_t count, char
   const std::string digits = all ? all->Hex() : "";
   stamp[digits.copy(stamp, 64)] = '\0';
   return all.has_value();
-}
-
-size_t cccl_cache_toolchains_with_library(const cccl_cache_toolchains* toolchains,
-                                          cccl_cache_bytes path) {
-  const CancellationDisabled guard;
-  const std::string library(ToView(path));
-  using Component = CcclCache__V1__ToolchainComponent;
-  const auto first = [&](const auto& fits) {
-    size_t found = CCCL_CACHE_NO_TOOLCHAIN;
-    for (size_t i = 0; i < toolchains->reply->n_toolchains; ++i) {
-      const CcclCache__V1__Toolchain& toolchain = *toolchains->reply->toolchains[i];
-      for (size_t j = 0; j < toolchain.n_components; ++j) {
-        const Component& component = *toolchain.components[j];
-        if (!fits(component)) continue;
-        std::error_code error;
-        if (std::filesystem::equivalent(component.path, library, error)) return i;
-        found = std::min(found, i);
-      }
-    }
-    return found;
-  };
-  const std::vector<std::string> files = cccl_cache::ComponentOf(library).files;
-  if (files.empty()) return CCCL_CACHE_NO_TOOLCHAIN;
-  if (const auto stamp = cccl_cache::StampOfFiles(files)) {
-    // Equal stamps: the daemon read the same files.
-    const auto same_files = [&](const Component& each) { return each.stamp == stamp->Hex(); };
-    const size_t found = first(same_files);
-    if (found != CCCL_CACHE_NO_TOOLCHAIN) return found;
-  }
-  const std::optional<cccl_cache::Digest> id = cccl_cache::ComponentIdOf(library);
-  if (!id) return CCCL_CACHE_NO_TOOLCHAIN;
-  return first([&](const Component& each) { return each.id == id->Hex(); });
 }
 
 cccl_cache_status cccl_cache_add_release(cccl_cache_client* client, cccl_cache_bytes path,
@@ -163,23 +192,6 @@ cccl_cache_status cccl_cache_find_release(cccl_cache_client* client, cccl_cache_
   return CCCL_CACHE_OK;
 }
 
-size_t cccl_cache_toolchains_rejected_count(const cccl_cache_toolchains* toolchains) {
-  return toolchains->reply->n_rejected;
-}
-
-void cccl_cache_toolchains_rejected(const cccl_cache_toolchains* toolchains, size_t index,
-                                    cccl_cache_rejected_toolchain* rejected) {
-  if (index >= toolchains->reply->n_rejected) {
-    return ZeroStruct(rejected);
-  }
-  cccl_cache_rejected_toolchain known = {};
-  known.root = ToBytes(toolchains->reply->rejected[index]->root);
-  known.reason = ToBytes(toolchains->reply->rejected[index]->reason);
-  FillStruct(known, rejected);
-}
-
-void cccl_cache_toolchains_free(cccl_cache_toolchains* toolchains) { delete toolchains; }
-
 cccl_cache_status cccl_cache_check_health(cccl_cache_client* client, uint32_t timeout_ms,
                                           int32_t* serving, cccl_cache_error** error) {
   const CancellationDisabled guard;
@@ -189,47 +201,16 @@ cccl_cache_status cccl_cache_check_health(cccl_cache_client* client, uint32_t ti
   return CCCL_CACHE_OK;
 }
 
-cccl_cache_status cccl_cache_get_info(cccl_cache_client* client, uint32_t timeout_ms,
-                                      cccl_cache_info** info, cccl_cache_error** error) {
+cccl_cache_status cccl_cache_check_ready(cccl_cache_client* client, uint32_t timeout_ms,
+                                         int32_t* ready, cccl_cache_error** error) {
   const CancellationDisabled guard;
-  auto reply = client->daemon.Info(After(timeout_ms));
-  if (!reply.ok()) return Fail(std::move(reply).error(), error);
-  *info = new cccl_cache_info{*std::move(reply)};
+  const auto reply = client->daemon.Info(After(timeout_ms));
+  if (!reply.ok()) return Fail(reply.error(), error);
+  *ready = 1;
+  cccl_cache::ProtoReader reader(reply->View());
+  while (const uint32_t number = reader.Next()) {
+    if (number == fields::InfoReply::kProblem && !reader.View().empty()) *ready = 0;
+  }
+  if (!reader.ok()) return Fail(cccl_cache::NotUnderstood("a question for its problem"), error);
   return CCCL_CACHE_OK;
 }
-
-void cccl_cache_info_describe(const cccl_cache_info* info, cccl_cache_daemon* daemon) {
-  const CcclCache__V1__InfoReply& fields = *info->reply;
-  cccl_cache_daemon known = {};
-  known.version = ToBytes(fields.version);
-  known.api_minor = fields.api_minor;
-  known.fingerprint_layout = fields.fingerprint_layout;
-  known.uid = fields.uid;
-  known.problem = ToBytes(fields.problem);
-  if (const CcclCache__V1__Limits* limits = fields.limits) {
-    known.message_bytes = limits->message_bytes;
-    known.source_bytes = limits->source_bytes;
-    known.headers = limits->headers;
-    known.upload_bytes_per_uid = limits->upload_bytes_per_uid;
-    known.connections_per_uid = limits->connections_per_uid;
-    known.calls_per_uid = limits->calls_per_uid;
-    known.calls = limits->calls;
-    known.build_seconds = limits->build_seconds;
-    known.worker_bytes = limits->worker_bytes;
-    known.failures_remembered_seconds = limits->failures_remembered_seconds;
-    known.deposit_bytes = limits->deposit_bytes;
-    known.deposit_bytes_per_uid = limits->deposit_bytes_per_uid;
-    known.leases_per_uid = limits->leases_per_uid;
-    known.lease_heartbeat_ms = limits->lease_heartbeat_ms;
-    known.queued = limits->queued;
-    known.queued_per_uid = limits->queued_per_uid;
-    known.bytes_in_flight = limits->bytes_in_flight;
-    known.bytes_in_flight_per_uid = limits->bytes_in_flight_per_uid;
-    known.connections = limits->connections;
-    known.upload_bytes = limits->upload_bytes;
-    known.lease_seconds = limits->lease_seconds;
-  }
-  FillStruct(known, daemon);
-}
-
-void cccl_cache_info_free(cccl_cache_info* info) { delete info; }

@@ -35,6 +35,9 @@ struct Question {
 };
 
 constexpr Question kQuestions[] = {
+    {"info", cccl_cache::DaemonStub::kInfoPath, tables::kInfoRequest, tables::kInfoReply},
+    {"toolchains", cccl_cache::DaemonStub::kToolchainsPath, tables::kToolchainsRequest,
+     tables::kToolchainsReply},
     {"stats", "/cccl_cache.v1.Admin/Stats", tables::kStatsRequest, tables::kStatsReply},
     {"activity", "/cccl_cache.v1.Admin/Activity", tables::kActivityRequest, tables::kActivityReply},
     // As long as the daemon looks at files that hang.

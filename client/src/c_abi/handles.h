@@ -37,14 +37,6 @@ struct cccl_cache_json {
   std::string text;
 };
 
-struct cccl_cache_toolchains {
-  cccl_cache::MessagePtr<CcclCache__V1__ToolchainsReply> reply;
-};
-
-struct cccl_cache_info {
-  cccl_cache::MessagePtr<CcclCache__V1__InfoReply> reply;
-};
-
 namespace cccl_cache {
 
 /// Returns when a call must have ended. `timeout_ms`: as the caller gave it; 0: the default.

@@ -24,24 +24,7 @@ constexpr const char* kExplainPath = "/cccl_cache.v1.Admin/Explain";
 // SERVING of grpc.health.v1.
 constexpr uint64_t kServing = 1;
 
-template <typename T>
-Expected<MessagePtr<T>> Unpack(T* (*unpack)(ProtobufCAllocator*, size_t, const uint8_t*),
-                               const Expected<Message>& message, std::string_view what) {
-  if (!message.ok()) return message.error();
-  MessagePtr<T> reply(
-      unpack(nullptr, message->size, reinterpret_cast<const uint8_t*>(message->bytes.get())));
-  if (reply == nullptr) return NotUnderstood(what);
-  return reply;
-}
-
 }  // namespace
-
-void MessageDeleter::operator()(CcclCache__V1__ToolchainsReply* reply) const {
-  cccl_cache__v1__toolchains_reply__free_unpacked(reply, nullptr);
-}
-void MessageDeleter::operator()(CcclCache__V1__InfoReply* reply) const {
-  cccl_cache__v1__info_reply__free_unpacked(reply, nullptr);
-}
 
 Expected<TimedReply> DaemonStub::Build(RequestMessage* request, Deadline deadline) {
   const auto start = std::chrono::steady_clock::now();
@@ -63,11 +46,16 @@ std::optional<Expected<BuildReply>> DaemonStub::MakeCall(BuildSteps* steps, Requ
 }
 
 void DaemonStub::NoteLimit(const Message& message) {
-  const MessagePtr<CcclCache__V1__InfoReply> info(cccl_cache__v1__info_reply__unpack(
-      nullptr, message.size, reinterpret_cast<const uint8_t*>(message.bytes.get())));
-  if (info == nullptr || info->limits == nullptr) return;
-  const size_t limit = info->limits->message_bytes;
-  if (limit != 0 && limit < message_limit_) message_limit_ = limit;
+  ProtoReader info(message.View());
+  uint64_t limit = 0;
+  while (const uint32_t number = info.Next()) {
+    if (number != fields::InfoReply::kLimits) continue;
+    ProtoReader limits = info.Message();
+    while (const uint32_t member = limits.Next()) {
+      if (member == fields::Limits::kMessageBytes) limit = limits.Number();
+    }
+  }
+  if (info.ok() && limit != 0 && limit < message_limit_) message_limit_ = limit;
 }
 
 bool DaemonStub::Fits(const RequestMessage& request) const {
@@ -118,28 +106,14 @@ Expected<Message> DaemonStub::Explain(RequestMessage* request, Deadline deadline
   }
 }
 
-Expected<MessagePtr<CcclCache__V1__ToolchainsReply>> DaemonStub::Toolchains(uint32_t driver_version,
-                                                                            Deadline deadline) {
-  CcclCache__V1__ToolchainsRequest request = CCCL_CACHE__V1__TOOLCHAINS_REQUEST__INIT;
-  request.driver_version = driver_version;
-  ByteChain body;
-  AppendMessage(request.base, &body);
-  return Unpack(cccl_cache__v1__toolchains_reply__unpack,
-                Unary("/cccl_cache.v1.Admin/Toolchains", body, deadline),
-                "a question for toolchains");
-}
-
-Expected<MessagePtr<CcclCache__V1__InfoReply>> DaemonStub::Info(Deadline deadline) {
+Expected<Message> DaemonStub::Ask(std::string_view path, Deadline deadline) {
   ByteChain body;
   AppendEmptyMessage(&body);
-  return Unpack(cccl_cache__v1__info_reply__unpack, Unary(kInfoPath, body, deadline),
-                "a question for its limits");
+  return Unary(path, body, deadline);
 }
 
 Expected<bool> DaemonStub::Health(Deadline deadline) {
-  ByteChain body;
-  AppendEmptyMessage(&body);
-  const Expected<Message> message = Unary("/grpc.health.v1.Health/Check", body, deadline);
+  const Expected<Message> message = Ask("/grpc.health.v1.Health/Check", deadline);
   if (!message.ok()) return message.error();
   ProtoReader reader(message->View());
   bool serving = false;

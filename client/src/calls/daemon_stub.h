@@ -2,9 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cccl_cache/v1/admin.pb-c.h>
-#include <cccl_cache/v1/info.pb-c.h>
-
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -28,19 +25,14 @@ struct TimedReply {
       false;  ///< from this process' cache: the reply's timings describe an earlier build
 };
 
-/// Deleter of messages that protobuf-c unpacked.
-struct MessageDeleter {
-  void operator()(CcclCache__V1__ToolchainsReply* reply) const;
-  void operator()(CcclCache__V1__InfoReply* reply) const;
-};
-template <typename T>
-using MessagePtr = std::unique_ptr<T, MessageDeleter>;
-
 class BuildSteps;
 
 /// The daemon's RPCs as functions. Thread-safe.
 class DaemonStub {
  public:
+  static constexpr const char* kInfoPath = "/cccl_cache.v1.Info/Get";
+  static constexpr const char* kToolchainsPath = "/cccl_cache.v1.Admin/Toolchains";
+
   /// Opens a stub; the arguments are as in Channel.
   explicit DaemonStub(Expected<std::string> socket,
                       std::chrono::milliseconds patience = KeepAlive::kMax)
@@ -56,14 +48,14 @@ class DaemonStub {
   /// contents as for a build.
   Expected<Message> Explain(RequestMessage* request, Deadline deadline);
 
-  Expected<MessagePtr<CcclCache__V1__ToolchainsReply>> Toolchains(uint32_t driver_version,
-                                                                  Deadline deadline);
-  Expected<MessagePtr<CcclCache__V1__InfoReply>> Info(Deadline deadline);
+  /// Returns the ToolchainsReply, with the default toolchain of a machine without a driver.
+  Expected<Message> Toolchains(Deadline deadline) { return Ask(kToolchainsPath, deadline); }
+  /// Returns the InfoReply.
+  Expected<Message> Info(Deadline deadline) { return Ask(kInfoPath, deadline); }
   /// Returns whether the daemon reports SERVING.
   Expected<bool> Health(Deadline deadline);
 
   // For BuildSteps: what is known of the daemon.
-  static constexpr const char* kInfoPath = "/cccl_cache.v1.Info/Get";
   /// Returns whether the request fits into one message, with what a call writes around it.
   [[nodiscard]] bool Fits(const RequestMessage& request) const;
   /// Returns the next blob to upload before the request. None: no upload is needed, or none would
@@ -87,6 +79,8 @@ class DaemonStub {
   /// Makes the build's next call. Returns the reply or error; none: another step follows.
   std::optional<Expected<BuildReply>> MakeCall(BuildSteps* steps, RequestMessage* request,
                                                Deadline deadline);
+  /// Makes a call with an empty request.
+  Expected<Message> Ask(std::string_view path, Deadline deadline);
   Expected<Message> Unary(std::string_view path, const ByteChain& body, Deadline deadline);
 
   Channel channel_;

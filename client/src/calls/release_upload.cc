@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/src/calls/release_upload.h"
 
-#include <cccl_cache/v1/admin.pb-c.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -96,20 +95,17 @@ class ReleaseUpload final : public MessageSource, public MessageSink {
 
  private:
   void AppendNames() {
-    std::vector<ProtobufCBinaryData> names;
-    for (Digest& digest : digests_) names.push_back({digest.bytes.size(), digest.bytes.data()});
-    CcclCache__V1__AddReleaseRequest request = CCCL_CACHE__V1__ADD_RELEASE_REQUEST__INIT;
-    request.n_sha256 = names.size();
-    request.sha256 = names.data();
-    request.only_ask = intent_ == Intent::kAsk ? 1 : 0;
-    AppendMessage(request.base, &message_);
+    ProtoWriter request;
+    for (const Digest& digest : digests_) {
+      request.Bytes(fields::AddReleaseRequest::kSha256, digest.View());
+    }
+    request.Number(fields::AddReleaseRequest::kOnlyAsk, intent_ == Intent::kAsk ? 1 : 0);
+    AppendMessage(request.bytes(), &message_);
     named_ = true;
   }
 
   void AppendPiece(size_t size) {
-    CcclCache__V1__AddReleaseRequest request = CCCL_CACHE__V1__ADD_RELEASE_REQUEST__INIT;
-    request.data = {size, reinterpret_cast<uint8_t*>(piece_.data())};
-    AppendMessage(request.base, &message_);
+    AppendBytesMessage(fields::AddReleaseRequest::kData, {piece_.data(), size}, &message_);
   }
 
   /// Reads on in the open file, or begins the next one. 0: the file has ended.

@@ -102,7 +102,7 @@ TEST_CASE("a ready daemon passes, and its version is shown with that of the comm
 }
 
 TEST_CASE("a daemon that does not answer, stops or has a problem fails") {
-  for (const char* function : {"check_health", "get_info"}) {
+  for (const char* function : {"check_health", "info"}) {
     Scene scene;
     Library().failures = {{function, CCCL_CACHE_DEADLINE}};
     const Check check = scene.Daemon();
@@ -136,7 +136,7 @@ TEST_CASE("no toolchain is a failure and skips the test build; an unfinished sca
   CHECK(scene.Build().verdict == CheckVerdict::kSkipped);
   CHECK(Failed(CheckToolchains(scene.patient)));
   CHECK(Library().builds == 0);
-  Library().failures = {{"get_toolchains", CCCL_CACHE_DEADLINE}};
+  Library().failures = {{"toolchains", CCCL_CACHE_DEADLINE}};
   CHECK(scene.Build().verdict == CheckVerdict::kPass);
   CHECK(Warned(CheckToolchains(scene.patient)));
 }

@@ -9,8 +9,6 @@
 #include "tests/unit/cli/fake_library.h"
 
 struct cccl_cache_deposits {};
-struct cccl_cache_toolchains {};
-struct cccl_cache_info {};
 
 namespace {
 
@@ -30,6 +28,29 @@ nlohmann::json Statistics() {
   if (!Library().remote_address.empty()) {
     answer["remote"] = {{"address", Library().remote_address},
                         {"problem", Library().remote_problem}};
+  }
+  return answer;
+}
+
+nlohmann::json Toolchains() {
+  nlohmann::json answer = {{"toolchains", nlohmann::json::array()},
+                           {"rejected", nlohmann::json::array()}};
+  for (const FakeToolchain& each : Library().toolchains) {
+    nlohmann::json components = nlohmann::json::array();
+    for (const auto& [name, version] : each.components) {
+      components.push_back({{"name", name}, {"version", version}, {"path", kPlace}});
+    }
+    answer["toolchains"].push_back({{"id", each.id},
+                                    {"version", each.version},
+                                    {"root", kPlace},
+                                    {"components", components},
+                                    {"header_directories", {"/cuda/include"}},
+                                    {"accepted_options", {"--pch"}},
+                                    {"selected_by_default", each.selected},
+                                    {"architectures", each.architectures}});
+  }
+  for (const auto& [root, reason] : Library().rejected) {
+    answer["rejected"].push_back({{"root", root}, {"reason", reason}});
   }
   return answer;
 }
@@ -82,6 +103,13 @@ cccl_cache_status WriteSnapshot(const char* function, int fd,
 std::string FakeAnswer(std::string_view question) {
   const FakeLibrary& library = Library();
   nlohmann::json answer = nlohmann::json::object();
+  if (question == "info") {
+    answer = {{"version", kVersion},
+              {"uid", 7},
+              {"limits", {{"lease_seconds", 60}}},
+              {"problem", library.problem}};
+  }
+  if (question == "toolchains") answer = Toolchains();
   if (question == "stats") answer = Statistics();
   if (question == "activity") answer = Activity();
   if (question == "explain") answer = {{"verdict", library.verdict}};
@@ -94,7 +122,7 @@ std::string FakeAnswer(std::string_view question) {
               {"broken", library.broken},
               {"unreadable", library.unreadable}};
   }
-  return answer.dump();
+  return answer.dump(2);
 }
 
 cccl_cache_status cccl_cache_list_deposits(cccl_cache_client*, uint32_t,
@@ -125,11 +153,6 @@ cccl_cache_status cccl_cache_remove_deposit(cccl_cache_client*, cccl_cache_bytes
   return failure;
 }
 
-cccl_cache_status cccl_cache_get_toolchains(cccl_cache_client*, uint32_t, uint32_t,
-                                            cccl_cache_toolchains** toolchains,
-                                            cccl_cache_error** error) {
-  return Ask("get_toolchains", toolchains, error);
-}
 cccl_cache_status cccl_cache_add_release(cccl_cache_client*, cccl_cache_bytes path, uint32_t,
                                          int32_t* added, cccl_cache_error** error) {
   Library().inputs.emplace_back(path.data, path.size);
@@ -141,69 +164,11 @@ cccl_cache_status cccl_cache_find_release(cccl_cache_client*, cccl_cache_bytes, 
   *version = '\0';
   return FakeFailure("find_release", error);
 }
-size_t cccl_cache_toolchains_count(const cccl_cache_toolchains*) {
-  return Library().toolchains.size();
-}
-void cccl_cache_toolchains_item(const cccl_cache_toolchains*, size_t index,
-                                cccl_cache_toolchain* toolchain) {
-  const FakeToolchain& fake = Library().toolchains[index];
-  toolchain->id = FakeBytes(fake.id);
-  toolchain->version = FakeBytes(fake.version);
-  toolchain->root = FakeBytes(kPlace);
-  toolchain->selected_by_default = fake.selected ? 1 : 0;
-  toolchain->component_count = fake.components.size();
-  toolchain->header_directory_count = 1;
-  toolchain->accepted_option_count = 1;
-  toolchain->architecture_count = fake.architectures.size();
-}
-void cccl_cache_toolchains_component(const cccl_cache_toolchains*, size_t toolchain, size_t index,
-                                     cccl_cache_component* component) {
-  const auto& [name, version] = Library().toolchains[toolchain].components[index];
-  component->name = FakeBytes(name);
-  component->version = FakeBytes(version);
-  component->path = FakeBytes(kPlace);
-}
-cccl_cache_bytes cccl_cache_toolchains_header_directory(const cccl_cache_toolchains*, size_t,
-                                                        size_t) {
-  static const std::string directory = "/cuda/include";
-  return FakeBytes(directory);
-}
-cccl_cache_bytes cccl_cache_toolchains_accepted_option(const cccl_cache_toolchains*, size_t,
-                                                       size_t) {
-  static const std::string option = "--pch";
-  return FakeBytes(option);
-}
-cccl_cache_bytes cccl_cache_toolchains_architecture(const cccl_cache_toolchains*, size_t toolchain,
-                                                    size_t index) {
-  return FakeBytes(Library().toolchains[toolchain].architectures[index]);
-}
-size_t cccl_cache_toolchains_rejected_count(const cccl_cache_toolchains*) {
-  return Library().rejected.size();
-}
-void cccl_cache_toolchains_rejected(const cccl_cache_toolchains*, size_t index,
-                                    cccl_cache_rejected_toolchain* rejected) {
-  rejected->root = FakeBytes(Library().rejected[index].first);
-  rejected->reason = FakeBytes(Library().rejected[index].second);
-}
-void cccl_cache_toolchains_free(cccl_cache_toolchains* toolchains) { delete toolchains; }
-
 cccl_cache_status cccl_cache_check_health(cccl_cache_client*, uint32_t, int32_t* serving,
                                           cccl_cache_error** error) {
   *serving = Library().serving ? 1 : 0;
   return FakeFailure("check_health", error);
 }
-cccl_cache_status cccl_cache_get_info(cccl_cache_client*, uint32_t, cccl_cache_info** info,
-                                      cccl_cache_error** error) {
-  return Ask("get_info", info, error);
-}
-void cccl_cache_info_describe(const cccl_cache_info*, cccl_cache_daemon* daemon) {
-  daemon->version = FakeBytes(kVersion);
-  daemon->uid = 7;
-  daemon->lease_seconds = 60;
-  daemon->problem = FakeBytes(Library().problem);
-}
-void cccl_cache_info_free(cccl_cache_info* info) { delete info; }
-
 cccl_cache_status cccl_cache_snapshot_create(cccl_cache_client*, int fd,
                                              const cccl_cache_snapshot_filter* filter, uint32_t,
                                              cccl_cache_snapshot_summary* summary,

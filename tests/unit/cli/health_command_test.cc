@@ -59,7 +59,7 @@ TEST_CASE("a daemon that does not serve is not ready") {
 TEST_CASE("health does not take a daemon that still looks for one without toolchains") {
   const Scene scene;
   for (const auto status : {CCCL_CACHE_DEADLINE, CCCL_CACHE_UNAVAILABLE}) {
-    Library().failures = {{"get_toolchains", status}};
+    Library().failures = {{"toolchains", status}};
     CHECK_FALSE(Has(Scene::Health(true).output, "\"toolchains\""));
   }
 }
@@ -75,7 +75,7 @@ TEST_CASE("health as JSON has the limits under the names of the settings") {
 }
 
 TEST_CASE("health prints the daemon's error") {
-  for (const char* function : {"check_health", "get_info"}) {
+  for (const char* function : {"check_health", "info"}) {
     const Scene scene;
     Library().failures = {{function, CCCL_CACHE_UNAVAILABLE}};
     CHECK(Scene::Health().exit_code == 5);

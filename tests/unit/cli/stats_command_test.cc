@@ -24,11 +24,11 @@ TEST_CASE("stats prints one of three formats") {
 TEST_CASE("stats shows the counters even if the daemon's health is unknown") {
   const FreshLibrary fresh;
   Library().statistics = {{"compiles_total", "", 2}};
-  Library().failures = {{"get_info", CCCL_CACHE_OVERLOADED}};
+  Library().failures = {{"info", CCCL_CACHE_OVERLOADED}};
   const Said said = RunCommand({"stats"});
   CHECK(said.exit_code == 0);
   CHECK(Has(said.output, "2 compiled"));
-  CHECK(Has(said.output, "Problem   not known: get_info failed"));
+  CHECK(Has(said.output, "Problem   not known: info failed"));
 }
 
 TEST_CASE("stats refuses two formats at once, without asking the daemon") {

@@ -63,7 +63,7 @@ TEST_CASE("toolchains as JSON has whole ids, directories and options") {
 
 TEST_CASE("toolchains prints the daemon's error") {
   const Scene scene;
-  Library().failures = {{"get_toolchains", CCCL_CACHE_DEADLINE}};
+  Library().failures = {{"toolchains", CCCL_CACHE_DEADLINE}};
   CHECK(RunCommand({"toolchains"}).exit_code == 5);
   Library().failures = {{"open", CCCL_CACHE_NO_DAEMON}};
   CHECK(RunCommand({"toolchains"}).exit_code == 3);

@@ -17,10 +17,10 @@ void* AskCancelled(void* ended) {
   constexpr std::string_view kNothing = "/nowhere/socket";
   options.socket = {kNothing.data(), kNothing.size()};
   cccl_cache_client* client = nullptr;
-  cccl_cache_info* info = nullptr;
+  int32_t ready = 0;
   if (cccl_cache_open(&options, &client, nullptr) == CCCL_CACHE_OK) {
     *static_cast<bool*>(ended) =
-        cccl_cache_get_info(client, 1000, &info, nullptr) == CCCL_CACHE_NO_DAEMON;
+        cccl_cache_check_ready(client, 1000, &ready, nullptr) == CCCL_CACHE_NO_DAEMON;
     cccl_cache_close(client);
   }
   pthread_testcancel();

@@ -131,10 +131,6 @@ TEST_CASE("an index that is not below the count is answered with nothing, by eac
     *reply = HitWithCubin("c");
     return grpc::Status::OK;
   };
-  answers.toolchains = [](const auto&, v1::ToolchainsReply* reply) {
-    reply->add_toolchains();
-    return grpc::Status::OK;
-  };
   answers.list_deposits = [](const auto&, auto*) { return grpc::Status::OK; };
   StandInDaemon daemon(directory / "socket", std::move(answers));
   const std::string socket = daemon.socket();
@@ -153,22 +149,6 @@ TEST_CASE("an index that is not below the count is answered with nothing, by eac
   CHECK(zeros_from(cccl_cache_lowered_name(),
                    [&](auto* item) { cccl_cache_result_lowered_name(result, 0, item); }));
   cccl_cache_result_free(result);
-
-  cccl_cache_toolchains* toolchains = nullptr;
-  REQUIRE(cccl_cache_get_toolchains(client, 0, 0, &toolchains, nullptr) == CCCL_CACHE_OK);
-  REQUIRE(cccl_cache_toolchains_count(toolchains) == 1);
-  CHECK(zeros_from(cccl_cache_toolchain(),
-                   [&](auto* item) { cccl_cache_toolchains_item(toolchains, 1, item); }));
-  CHECK(zeros_from(cccl_cache_rejected_toolchain(),
-                   [&](auto* item) { cccl_cache_toolchains_rejected(toolchains, 0, item); }));
-  for (const size_t toolchain : {0, 1}) {
-    CHECK(zeros_from(cccl_cache_component(), [&](auto* item) {
-      cccl_cache_toolchains_component(toolchains, toolchain, 0, item);
-    }));
-    CHECK(cccl_cache_toolchains_header_directory(toolchains, toolchain, 0).data == nullptr);
-    CHECK(cccl_cache_toolchains_accepted_option(toolchains, toolchain, 0).data == nullptr);
-  }
-  cccl_cache_toolchains_free(toolchains);
 
   cccl_cache_deposits* deposits = nullptr;
   REQUIRE(cccl_cache_list_deposits(client, 0, &deposits, nullptr) == CCCL_CACHE_OK);
@@ -284,58 +264,30 @@ TEST_CASE("the error pointer may be null, and freeing null does nothing") {
   cccl_cache_error_free(nullptr);
   cccl_cache_result_free(nullptr);
   cccl_cache_json_free(nullptr);
-  cccl_cache_toolchains_free(nullptr);
-  cccl_cache_info_free(nullptr);
 }
 
-TEST_CASE("the daemon is asked for its health, toolchains and limits") {
+TEST_CASE("a daemon that serves is ready unless it has a problem") {
   const TemporaryDirectory directory;
   StandInAnswers answers;
-  answers.toolchains = [](const v1::ToolchainsRequest& request, v1::ToolchainsReply* reply) {
-    v1::Toolchain* toolchain = reply->add_toolchains();
-    toolchain->set_version("13.0");
-    toolchain->set_selected_by_default(request.driver_version() == 12040);
-    toolchain->add_components()->set_name("nvrtc");
-    toolchain->add_header_directories("/include");
-    toolchain->add_accepted_options("--pch");
-    toolchain->add_architectures("sm_90");
-    reply->add_rejected()->set_reason("others can write it");
-    return grpc::Status::OK;
-  };
-  answers.info = [](v1::InfoReply* reply) {
-    reply->set_version("1.2.3");
-    reply->set_uid(77);
-    reply->mutable_limits()->set_message_bytes(16);
+  std::string problem;
+  answers.info = [&problem](v1::InfoReply* reply) {
+    reply->set_problem(problem);
     return grpc::Status::OK;
   };
   const StandInDaemon daemon(directory / "socket", answers);
-  auto client = Client::Open(daemon.socket());
-  CHECK(*client->Health());
-
-  const auto toolchains = client->GetToolchains(12040);
-  REQUIRE(toolchains.ok());
-  REQUIRE(cccl_cache_toolchains_count(toolchains->get()) == 1);
-  cccl_cache_toolchain toolchain = {};
-  toolchain.struct_size = sizeof(toolchain);
-  cccl_cache_toolchains_item(toolchains->get(), 0, &toolchain);
-  CHECK(toolchain.selected_by_default == 1);
-  cccl_cache_component component = {};
-  component.struct_size = sizeof(component);
-  cccl_cache_toolchains_component(toolchains->get(), 0, 0, &component);
-  CHECK(View(component.name) == "nvrtc");
-  CHECK(View(cccl_cache_toolchains_header_directory(toolchains->get(), 0, 0)) == "/include");
-  CHECK(View(cccl_cache_toolchains_accepted_option(toolchains->get(), 0, 0)) == "--pch");
-  CHECK(toolchain.architecture_count == 1);
-  CHECK(View(cccl_cache_toolchains_architecture(toolchains->get(), 0, 0)) == "sm_90");
-  CHECK(cccl_cache_toolchains_rejected_count(toolchains->get()) == 1);
-
-  const auto info = client->GetInfo();
-  REQUIRE(info.ok());
-  cccl_cache_daemon about = {};
-  about.struct_size = sizeof(about);
-  cccl_cache_info_describe(info->get(), &about);
-  CHECK(about.uid == 77);
-  CHECK(about.message_bytes == 16);
+  CHECK(*Client::Open(daemon.socket())->Health());
+  const std::string socket = daemon.socket();
+  cccl_cache_open_options options = {sizeof(options)};
+  options.socket = {socket.data(), socket.size()};
+  cccl_cache_client* client = nullptr;
+  REQUIRE(cccl_cache_open(&options, &client, nullptr) == CCCL_CACHE_OK);
+  int32_t ready = 0;
+  REQUIRE(cccl_cache_check_ready(client, 0, &ready, nullptr) == CCCL_CACHE_OK);
+  CHECK(ready == 1);
+  problem = "the disk is full";
+  REQUIRE(cccl_cache_check_ready(client, 0, &ready, nullptr) == CCCL_CACHE_OK);
+  CHECK(ready == 0);
+  cccl_cache_close(client);
 }
 
 TEST_CASE(

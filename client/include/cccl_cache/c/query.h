@@ -28,9 +28,11 @@ typedef struct cccl_cache_query_options {
 /* Asks the daemon one of these questions, each with its arguments and its timeout:
  *
  *   stats       detailed=true: with the statistics by user, kind and toolchain. 30 s
- *   activity    What the daemon does now. 30 s
- *   explain     key=KEY: why this user's last build with that key was compiled. The first 8 or more
- *               digits of the key will do. 2 min
+ *   info        The daemon's version, limits and problem. 30 s
+ *   toolchains  driver_version=NUMBER, as in cccl_cache_build_options: the default toolchain
+ * depends on it. 30 s activity    What the daemon does now. 30 s explain     key=KEY: why this
+ * user's last build with that key was compiled. The first 8 or more digits of the key will do. 2
+ * min
  *
  * And for administrators:
  *
@@ -40,7 +42,7 @@ typedef struct cccl_cache_query_options {
  *   verify      Has the daemon read all that its disk holds, and drop what does not verify. Ends
  *               with its caller. 24 h
  *
- * The answer is an object with the fields of the reply in proto/cccl_cache/v1/admin.proto, by name:
+ * The answer is an object with the fields of the reply in proto/cccl_cache/v1, by name:
  * those of a StatsReply for stats. Numbers are numbers, and an enum is the name of its value,
  * "never-seen" for VERDICT_NEVER_SEEN. A field without a value is 0, false or empty; a message that
  * is absent has no key. `options` may be NULL. CCCL_CACHE_INVALID_REQUEST: no such question or
