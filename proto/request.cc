@@ -2,41 +2,44 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "proto/request.h"
 
+#include "proto/request_fields.h"
+
 namespace cccl_cache {
 namespace {
 
-/// Returns the size of items with names and contents.
-template <typename Items>
-size_t BytesOfAll(const Items& items) {
-  size_t bytes = 0;
-  for (const auto& item : items) bytes += item.name.size() + item.contents.size();
-  return bytes;
-}
+/// Adds up the bytes of texts and contents.
+class ByteCount {
+ public:
+  void Name(uint32_t, std::string_view, const std::string& text) { bytes_ += text.size(); }
+  void Option(uint32_t, std::string_view, const std::string& text) { bytes_ += text.size(); }
+  void SourceText(uint32_t, std::string_view, const std::string& text) { bytes_ += text.size(); }
+  void Contents(uint32_t, std::string_view, const std::string& bytes) { bytes_ += bytes.size(); }
+  void Options(uint32_t, std::string_view, const std::vector<std::string>& list) {
+    for (const std::string& text : list) bytes_ += sizeof(text) + text.size();
+  }
+  template <typename Item, typename Fields>
+  void Items(uint32_t, std::string_view, const std::vector<Item>& items, const Fields& fields) {
+    for (const Item& item : items) fields(*this, item);
+  }
+  void Flag(uint32_t, bool) {}
+  void Enum(uint32_t, std::string_view, LinkInputType) {}
 
-size_t BytesOfAll(const std::vector<std::string>& texts) {
-  size_t bytes = 0;
-  for (const std::string& text : texts) bytes += sizeof(text) + text.size();
-  return bytes;
-}
+  [[nodiscard]] size_t bytes() const { return bytes_; }
 
-size_t Bytes(const NvrtcProgram& program) {
-  size_t bytes = program.source.size() + program.name.size() + BytesOfAll(program.headers) +
-                 BytesOfAll(program.options) + BytesOfAll(program.name_expressions);
-  for (const auto& [name, value] : program.environment) bytes += name.size() + value.size();
-  return bytes;
-}
-size_t Bytes(const LinkProgram& program) {
-  return BytesOfAll(program.inputs) + BytesOfAll(program.options);
-}
-size_t Bytes(const NvvmProgram& program) {
-  return BytesOfAll(program.modules) + BytesOfAll(program.options);
-}
+ private:
+  size_t bytes_ = 0;
+};
+
+void Walk(ByteCount& count, const NvrtcProgram& program) { WalkNvrtc(count, program, program); }
+void Walk(ByteCount& count, const LinkProgram& program) { WalkLink(count, program, program); }
+void Walk(ByteCount& count, const NvvmProgram& program) { WalkNvvm(count, program, program); }
 
 }  // namespace
 
 size_t BytesOf(const BuildRequest& request) {
-  return std::visit([](const auto& program) { return Bytes(program); }, request.program) +
-         request.working_directory.size();
+  ByteCount count;
+  std::visit([&](const auto& program) { Walk(count, program); }, request.program);
+  return count.bytes() + request.working_directory.size();
 }
 
 }  // namespace cccl_cache

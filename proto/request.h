@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -77,13 +76,18 @@ struct InlineHeader {
   std::string contents;
 };
 
+struct EnvironmentVariable {
+  std::string name;
+  std::string value;
+};
+
 struct NvrtcProgram {
   std::string source;
   std::string name;
   std::vector<std::string> options;
   std::vector<InlineHeader> headers;
   std::vector<std::string> name_expressions;
-  std::vector<std::pair<std::string, std::string>> environment;
+  std::vector<EnvironmentVariable> environment;
   bool append_toolchain_headers = false;
 };
 

@@ -277,7 +277,7 @@ std::vector<std::string> OptionsOf(const BuildRequest& request) {
   const auto& program = std::get<NvrtcProgram>(request.program);
   std::vector<std::string> options = program.options;
   const bool on = std::ranges::any_of(program.environment, [](const auto& variable) {
-    return variable.first == kSwitch && variable.second == kSwitchedOn;
+    return variable.name == kSwitch && variable.value == kSwitchedOn;
   });
   for (const auto& [name, value] : program.environment) {
     if (on && name == kAppendFlags) AppendWords(value, &options);

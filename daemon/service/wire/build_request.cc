@@ -6,312 +6,188 @@
 
 #include <algorithm>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
-#include "proto/field_numbers.h"
+#include "proto/request_fields.h"
 
 namespace cccl_cache::daemon {
 namespace {
 
-/// A list that is read only up to its maximum number of entries.
+// The compiler tells only one lowered name for each text.
+void MakeDistinct(std::vector<std::string>* texts) {
+  std::sort(texts->begin(), texts->end());
+  texts->erase(std::unique(texts->begin(), texts->end()), texts->end());
+}
+
+/// A request with the fields that the core does not see.
+struct ReceivedRequest : BuildRequest {
+  size_t programs = 0;  ///< on the wire
+  uint32_t min_api_minor = 0;
+  std::vector<ArtifactKind> wanted;
+};
+
+/// A list of a message, which is kept only up to its maximum number of entries.
 struct BoundedList {
-  std::string_view field;
+  std::string_view name;
   size_t limit;
   size_t count = 0;
-
-  /// Counts the current entry and returns whether there is room for it.
-  bool Takes() { return ++count <= limit; }
 };
 
-// The compiler tells only one lowered name for each text.
-std::vector<std::string> Distinct(std::vector<std::string> texts) {
-  std::sort(texts.begin(), texts.end());
-  texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
-  return texts;
-}
-
-// A priority that a newer client knows counts as normal, as it does for a daemon without
-// priorities.
-BuildPriority PriorityOf(uint64_t number) {
-  const bool known = number <= static_cast<uint64_t>(BuildPriority::kWarmUp);
-  return known ? static_cast<BuildPriority>(number) : BuildPriority::kNormal;
-}
-
-// An action that only a newer client knows counts as waiting.
-MissAction OnMissOf(uint64_t number) {
-  const bool known = number <= static_cast<uint64_t>(MissAction::kFinish);
-  return known ? static_cast<MissAction>(number) : MissAction::kWait;
-}
-
-/// Reads the parts of one request.
-class RequestReader {
+/// Reads one message, as a walk over its fields (proto/request_fields.h): the member of the current
+/// field takes its value. Not thread-safe; the constructor's arguments must outlive it.
+class MessageReader {
  public:
-  RequestReader(const ServiceLimits& limits, const FindUpload& find_upload)
-      : limits_(limits), fields_(limits, find_upload) {}
+  MessageReader(const ServiceLimits& limits, RequestFields* checks, ProtoReader* message)
+      : limits_(limits), checks_(*checks), message_(*message) {}
 
-  Result<ConvertedRequest> Read(ProtoReader& message);
+  /// Calls `fields` for each field on the wire.
+  template <typename Fields>
+  void Read(const Fields& fields) {
+    while ((number_ = message_.Next()) != 0) fields(*this);
+    for (const BoundedList& list : lists_) checks_.CheckCount(list.name, list.count, list.limit);
+  }
+
+  void Name(uint32_t field, std::string_view name, std::string& text) {
+    if (number_ == field) text = checks_.Name(name, message_.Bytes());
+  }
+  void Option(uint32_t field, std::string_view name, std::string& text) {
+    if (number_ == field) text = checks_.Option(name, message_.Bytes());
+  }
+  void Options(uint32_t field, std::string_view name, std::vector<std::string>& list) {
+    if (number_ != field || !HasRoom(name, limits_.options)) return;
+    list.push_back(checks_.Option(name, message_.Bytes()));
+  }
+  void SourceText(uint32_t field, std::string_view name, std::string& text) {
+    if (number_ == field) text = checks_.SourceText(name, ReadBlob());
+  }
+  void Contents(uint32_t field, std::string_view name, std::string& bytes) {
+    if (number_ == field) bytes = checks_.Contents(name, ReadBlob());
+  }
+  template <typename Integer>
+  void Number(uint32_t field, Integer& value) {
+    if (number_ == field) value = static_cast<Integer>(message_.Number());
+  }
+  void Flag(uint32_t field, bool& value) {
+    if (number_ == field) value = message_.Number() != 0;
+  }
+  void Enum(uint32_t field, std::string_view name, LinkInputType& type);
+  // A value that only a newer client knows counts as the default, as it does for a daemon without
+  // the field.
+  void Enum(uint32_t field, std::string_view, BuildPriority& priority) {
+    if (number_ == field) priority = KnownOr(BuildPriority::kNormal, BuildPriority::kWarmUp);
+  }
+  void Enum(uint32_t field, std::string_view, MissAction& action) {
+    if (number_ == field) action = KnownOr(MissAction::kWait, MissAction::kFinish);
+  }
+  void Enums(uint32_t field, std::string_view name, std::vector<ArtifactKind>& kinds);
+
+  template <typename Kind, typename Fields>
+  void Program(uint32_t field, ReceivedRequest& request, const Fields& fields) {
+    if (number_ != field) return;
+    ++request.programs;
+    Kind& program = request.program.emplace<Kind>();
+    ReadNested([&](MessageReader& nested) { fields(nested, program, program); });
+  }
+  template <typename Value, typename Fields>
+  void Message(uint32_t field, Value& member, const Fields& fields) {
+    if (number_ != field) return;
+    member = {};
+    ReadNested([&](MessageReader& nested) { fields(nested, member); });
+  }
+  template <typename Value, typename Fields>
+  void Message(uint32_t field, std::optional<Value>& member, const Fields& fields) {
+    if (number_ == field) Message(field, member.emplace(), fields);
+  }
+  template <typename Item, typename Fields>
+  void Items(uint32_t field, std::string_view name, std::vector<Item>& list, const Fields& fields) {
+    constexpr bool kHeaders = std::is_same_v<Item, InlineHeader>;
+    if (number_ != field || !HasRoom(name, kHeaders ? limits_.headers : limits_.options)) {
+      return;
+    }
+    Item& item = list.emplace_back();
+    ReadNested([&](MessageReader& nested) { fields(nested, item); });
+  }
 
  private:
-  void ReadField(uint32_t number, ProtoReader& message, BuildRequest& request);
-  // Each of these reads the message in the current field.
-  NvrtcProgram Nvrtc(ProtoReader& outer);
-  LinkProgram Link(ProtoReader& outer);
-  NvvmProgram Nvvm(ProtoReader& outer);
-  InlineHeader Header(ProtoReader& outer);
-  std::pair<std::string, std::string> Variable(ProtoReader& outer);
-  cccl_cache::LinkInput Input(ProtoReader& outer);
-  NvvmModule Module(ProtoReader& outer);
-  ToolchainSelector Toolchain(ProtoReader& outer);
-  FilesView View(ProtoReader& outer);
-  Blob ReadBlob(ProtoReader& outer);
-  std::string WorkingDirectory(std::string text);
-  void ReadWanted(ProtoReader& message);
-  void AddWanted(uint64_t number);
-  void ReadOption(BoundedList& list, ProtoReader& message, std::vector<std::string>& options);
-  void Check(const BoundedList& list) { fields_.CheckCount(list.field, list.count, list.limit); }
+  template <typename Fields>
+  void ReadNested(const Fields& fields) {
+    ProtoReader message = message_.Message();
+    MessageReader(limits_, &checks_, &message).Read(fields);
+  }
+  Blob ReadBlob();
+  void AddKind(std::string_view name, uint64_t number, std::vector<ArtifactKind>& kinds);
+  /// Counts the current entry of a list, and returns whether it is kept.
+  bool HasRoom(std::string_view name, size_t limit) {
+    auto list = std::ranges::find(lists_, name, &BoundedList::name);
+    if (list == lists_.end()) list = lists_.insert(list, {name, limit});
+    return ++list->count <= limit;
+  }
+  template <typename Value>
+  Value KnownOr(Value otherwise, Value last) {
+    const uint64_t number = message_.Number();
+    return number <= static_cast<uint64_t>(last) ? static_cast<Value>(number) : otherwise;
+  }
 
   const ServiceLimits& limits_;
-  RequestFields fields_;
-  std::vector<ArtifactKind> wanted_;
-  uint32_t min_api_minor_ = 0;
-  size_t programs_ = 0;
+  RequestFields& checks_;
+  ProtoReader& message_;
+  uint32_t number_ = 0;  ///< of the current field
+  std::vector<BoundedList> lists_;
 };
 
-Result<ConvertedRequest> RequestReader::Read(ProtoReader& message) {
-  auto request = std::make_shared<BuildRequest>();
-  while (const uint32_t number = message.Next()) ReadField(number, message, *request);
-  if (!message.ok()) return NotARequest();
-  // A client that needs a newer API gets this error, and not one about fields that this daemon does
-  // not know.
-  if (min_api_minor_ > kApiMinor) {
-    return Error{ErrorCode::kInvalidRequest,
-                 fmt::format("min_api_minor: the request needs {}, this daemon has {}: update "
-                             "the daemon",
-                             min_api_minor_, kApiMinor)};
+void MessageReader::Enum(uint32_t field, std::string_view name, LinkInputType& type) {
+  if (number_ != field) return;
+  const auto number = static_cast<int32_t>(message_.Number());
+  if (number < 0 || number > static_cast<int32_t>(LinkInputType::kLibrary)) {
+    checks_.Refuse(fmt::format("{}: {} is not a type of input", name, number));
+  } else {
+    type = static_cast<LinkInputType>(number);
   }
-  if (programs_ != 1) fields_.Refuse("exactly one of nvrtc, link and nvvm must be set");
-  if (fields_.error()) return *fields_.error();
-  return ConvertedRequest{std::move(request), std::move(wanted_), fields_.bytes()};
 }
 
-void RequestReader::ReadField(uint32_t number, ProtoReader& message, BuildRequest& request) {
-  using Field = fields::BuildRequest;
-  if (number == Field::kNvrtc) request.program = Nvrtc(message);
-  if (number == Field::kLink) request.program = Link(message);
-  if (number == Field::kNvvm) request.program = Nvvm(message);
-  if (number == Field::kToolchain) request.toolchain = Toolchain(message);
-  if (number == Field::kDriverVersion) {
-    request.driver_version = static_cast<uint32_t>(message.Number());
-  }
-  if (number == Field::kWorkingDirectory) {
-    request.working_directory = WorkingDirectory(message.Bytes());
-  }
-  if (number == Field::kMinApiMinor) min_api_minor_ = static_cast<uint32_t>(message.Number());
-  if (number == Field::kWanted) ReadWanted(message);
-  if (number == Field::kFilesView) request.files_view = View(message);
-  if (number == Field::kPriority) request.priority = PriorityOf(message.Number());
-  if (number == Field::kOnMiss) request.on_miss = OnMissOf(message.Number());
+/// Reads enums, which may come one by one or packed in one field.
+void MessageReader::Enums(uint32_t field, std::string_view name, std::vector<ArtifactKind>& kinds) {
+  if (number_ != field) return;
+  if (!message_.is_bytes()) return AddKind(name, message_.Number(), kinds);
+  ProtoReader numbers = message_.Message();
+  while (numbers.more()) AddKind(name, numbers.NextOfNumbers(), kinds);
 }
 
-NvrtcProgram RequestReader::Nvrtc(ProtoReader& outer) {
-  using Field = fields::NvrtcProgram;
-  ++programs_;
-  NvrtcProgram program;
-  BoundedList options{"nvrtc.options", limits_.options};
-  BoundedList headers{"nvrtc.headers", limits_.headers};
-  BoundedList expressions{"nvrtc.name_expressions", limits_.options};
-  BoundedList environment{"nvrtc.environment", limits_.options};
-  ProtoReader message = outer.Message();
-  while (const uint32_t number = message.Next()) {
-    if (number == Field::kSource) {
-      program.source = fields_.SourceText("nvrtc.source", ReadBlob(message));
-    }
-    if (number == Field::kName) program.name = fields_.Name("nvrtc.name", message.Bytes());
-    if (number == Field::kOptions) ReadOption(options, message, program.options);
-    if (number == Field::kHeaders && headers.Takes()) program.headers.push_back(Header(message));
-    if (number == Field::kNameExpressions) {
-      ReadOption(expressions, message, program.name_expressions);
-    }
-    if (number == Field::kEnvironment && environment.Takes()) {
-      program.environment.push_back(Variable(message));
-    }
-    if (number == Field::kAppendToolchainHeaders) {
-      program.append_toolchain_headers = message.Number() != 0;
-    }
+void MessageReader::AddKind(std::string_view name, uint64_t number,
+                            std::vector<ArtifactKind>& kinds) {
+  // A message has room for millions of values, and only one error is kept.
+  if (checks_.error()) return;
+  const auto value = static_cast<int32_t>(number);
+  if (value <= 0 || value > static_cast<int32_t>(ArtifactKind::kOptixIr)) {
+    checks_.Refuse(fmt::format("{}: {} is not a kind of artifact", name, value));
+    return;
   }
-  for (const auto& list : {options, headers, expressions, environment}) Check(list);
-  program.name_expressions = Distinct(std::move(program.name_expressions));
-  return program;
+  const auto kind = static_cast<ArtifactKind>(value);
+  if (std::ranges::find(kinds, kind) == kinds.end()) kinds.push_back(kind);
 }
 
-LinkProgram RequestReader::Link(ProtoReader& outer) {
-  using Field = fields::LinkProgram;
-  ++programs_;
-  LinkProgram program;
-  BoundedList inputs{"link.inputs", limits_.options};
-  BoundedList options{"link.options", limits_.options};
-  ProtoReader message = outer.Message();
-  while (const uint32_t number = message.Next()) {
-    if (number == Field::kInputs && inputs.Takes()) program.inputs.push_back(Input(message));
-    if (number == Field::kOptions) ReadOption(options, message, program.options);
-  }
-  for (const auto& list : {inputs, options}) Check(list);
-  return program;
-}
-
-NvvmProgram RequestReader::Nvvm(ProtoReader& outer) {
-  using Field = fields::NvvmProgram;
-  ++programs_;
-  NvvmProgram program;
-  BoundedList modules{"nvvm.modules", limits_.options};
-  BoundedList options{"nvvm.options", limits_.options};
-  ProtoReader message = outer.Message();
-  while (const uint32_t number = message.Next()) {
-    if (number == Field::kModules && modules.Takes()) program.modules.push_back(Module(message));
-    if (number == Field::kOptions) ReadOption(options, message, program.options);
-    if (number == Field::kAddLibdevice) program.add_libdevice = message.Number() != 0;
-  }
-  for (const auto& list : {modules, options}) Check(list);
-  return program;
-}
-
-InlineHeader RequestReader::Header(ProtoReader& outer) {
-  using Field = fields::InlineHeader;
-  InlineHeader header;
-  ProtoReader message = outer.Message();
-  while (const uint32_t number = message.Next()) {
-    if (number == Field::kName) header.name = fields_.Name("nvrtc.headers.name", message.Bytes());
-    if (number == Field::kContents) {
-      header.contents = fields_.SourceText("nvrtc.headers.contents", ReadBlob(message));
-    }
-  }
-  return header;
-}
-
-std::pair<std::string, std::string> RequestReader::Variable(ProtoReader& outer) {
-  using Field = fields::EnvironmentVariable;
-  std::pair<std::string, std::string> variable;
-  ProtoReader message = outer.Message();
-  while (const uint32_t number = message.Next()) {
-    if (number == Field::kName) {
-      variable.first = fields_.Name("nvrtc.environment.name", message.Bytes());
-    }
-    if (number == Field::kValue) {
-      variable.second = fields_.Option("nvrtc.environment.value", message.Bytes());
-    }
-  }
-  return variable;
-}
-
-cccl_cache::LinkInput RequestReader::Input(ProtoReader& outer) {
-  using Field = fields::LinkInput;
-  cccl_cache::LinkInput file;
-  ProtoReader message = outer.Message();
-  while (const uint32_t number = message.Next()) {
-    if (number == Field::kType) {
-      const auto type = static_cast<int32_t>(message.Number());
-      if (type < 0 || type > static_cast<int32_t>(LinkInputType::kLibrary)) {
-        fields_.Refuse(fmt::format("link.inputs.type: {} is not a type of input", type));
-      } else {
-        file.type = static_cast<LinkInputType>(type);
-      }
-    }
-    if (number == Field::kName) file.name = fields_.Name("link.inputs.name", message.Bytes());
-    if (number == Field::kContents) {
-      file.contents = fields_.Contents("link.inputs.contents", ReadBlob(message));
-    }
-  }
-  return file;
-}
-
-NvvmModule RequestReader::Module(ProtoReader& outer) {
-  using Field = fields::NvvmModule;
-  NvvmModule module;
-  ProtoReader message = outer.Message();
-  while (const uint32_t number = message.Next()) {
-    if (number == Field::kName) module.name = fields_.Name("nvvm.modules.name", message.Bytes());
-    if (number == Field::kContents) {
-      module.contents = fields_.Contents("nvvm.modules.contents", ReadBlob(message));
-    }
-    if (number == Field::kLazy) module.lazy = message.Number() != 0;
-  }
-  return module;
-}
-
-ToolchainSelector RequestReader::Toolchain(ProtoReader& outer) {
-  using Field = fields::ToolchainSelector;
-  ToolchainSelector selector;
-  ProtoReader message = outer.Message();
-  while (const uint32_t number = message.Next()) {
-    if (number == Field::kId) selector.id = fields_.Name("toolchain.id", message.Bytes());
-    if (number == Field::kVersion) {
-      selector.version = fields_.Name("toolchain.version", message.Bytes());
-    }
-    if (number == Field::kMajor) selector.major = static_cast<uint32_t>(message.Number());
-  }
-  const int set = static_cast<int>(!selector.id.empty()) +
-                  static_cast<int>(!selector.version.empty()) +
-                  static_cast<int>(selector.major != 0);
-  if (set > 1) fields_.Refuse("toolchain: set at most one of id, version and major");
-  return selector;
-}
-
-FilesView RequestReader::View(ProtoReader& outer) {
-  using Field = fields::FilesView;
-  FilesView view;
-  ProtoReader message = outer.Message();
-  while (const uint32_t number = message.Next()) {
-    if (number == Field::kMountNamespace) view.mount_namespace = message.Number();
-    if (number == Field::kRootDevice) view.root_device = message.Number();
-    if (number == Field::kRootInode) view.root_inode = message.Number();
-    if (number == Field::kRootMount) view.root_mount = message.Number();
-  }
-  return view;
-}
-
-std::string RequestReader::WorkingDirectory(std::string text) {
-  std::string directory = fields_.Name("working_directory", std::move(text));
-  const bool absolute = directory.empty() || directory.front() == '/';
-  if (!absolute) fields_.Refuse("working_directory: must be absolute");
-  return directory;
-}
-
-Blob RequestReader::ReadBlob(ProtoReader& outer) {
-  using Field = fields::Blob;
+Blob MessageReader::ReadBlob() {
   Blob blob;
-  ProtoReader message = outer.Message();
+  ProtoReader message = message_.Message();
   while (const uint32_t number = message.Next()) {
-    if (number == Field::kInlineBytes) blob.inline_bytes = message.Bytes();
-    if (number == Field::kUploadSha256) blob.upload_sha256 = message.Bytes();
+    if (number == fields::Blob::kInlineBytes) blob.inline_bytes = message.Bytes();
+    if (number == fields::Blob::kUploadSha256) blob.upload_sha256 = message.Bytes();
   }
   return blob;
 }
 
-/// Reads enums, which may come one by one or packed in one field.
-void RequestReader::ReadWanted(ProtoReader& message) {
-  if (!message.is_bytes()) {
-    AddWanted(message.Number());
-    return;
-  }
-  ProtoReader numbers = message.Message();
-  while (numbers.more()) AddWanted(numbers.NextOfNumbers());
-}
-
-void RequestReader::AddWanted(uint64_t number) {
-  if (fields_.error())
-    return;  // a message has room for millions of values, and only one error is kept
-  const auto value = static_cast<int32_t>(number);
-  if (value <= 0 || value > static_cast<int32_t>(ArtifactKind::kOptixIr)) {
-    fields_.Refuse(fmt::format("wanted: {} is not a kind of artifact", value));
-    return;
-  }
-  const auto kind = static_cast<ArtifactKind>(value);
-  if (std::ranges::find(wanted_, kind) == wanted_.end()) wanted_.push_back(kind);
-}
-
-void RequestReader::ReadOption(BoundedList& list, ProtoReader& message,
-                               std::vector<std::string>& options) {
-  if (list.Takes()) options.push_back(fields_.Option(list.field, message.Bytes()));
+/// Refuses fields that do not go together.
+void CheckTogether(const ReceivedRequest& request, RequestFields* checks) {
+  const ToolchainSelector& toolchain = request.toolchain;
+  const int set = static_cast<int>(!toolchain.id.empty()) +
+                  static_cast<int>(!toolchain.version.empty()) +
+                  static_cast<int>(toolchain.major != 0);
+  if (set > 1) checks->Refuse("toolchain: set at most one of id, version and major");
+  const bool absolute =
+      request.working_directory.empty() || request.working_directory.starts_with('/');
+  if (!absolute) checks->Refuse("working_directory: must be absolute");
+  if (request.programs != 1) checks->Refuse("exactly one of nvrtc, link and nvvm must be set");
 }
 
 }  // namespace
@@ -402,7 +278,29 @@ Error NotARequest() {
 
 Result<ConvertedRequest> ReadBuild(ProtoReader& message, const ServiceLimits& limits,
                                    const FindUpload& find_upload) {
-  return RequestReader(limits, find_upload).Read(message);
+  using Field = fields::BuildRequest;
+  RequestFields checks(limits, find_upload);
+  const auto request = std::make_shared<ReceivedRequest>();
+  MessageReader(limits, &checks, &message).Read([&request](MessageReader& walk) {
+    walk.Program<NvrtcProgram>(Field::kNvrtc, *request, [](auto&... of) { WalkNvrtc(of...); });
+    walk.Program<LinkProgram>(Field::kLink, *request, [](auto&... of) { WalkLink(of...); });
+    walk.Program<NvvmProgram>(Field::kNvvm, *request, [](auto&... of) { WalkNvvm(of...); });
+    WalkRequest(walk, *request);
+  });
+  if (!message.ok()) return NotARequest();
+  // A client that needs a newer API gets this error, and not one about fields that this daemon does
+  // not know.
+  if (request->min_api_minor > kApiMinor) {
+    return Error{ErrorCode::kInvalidRequest,
+                 fmt::format("min_api_minor: the request needs {}, this daemon has {}: update "
+                             "the daemon",
+                             request->min_api_minor, kApiMinor)};
+  }
+  CheckTogether(*request, &checks);
+  if (checks.error()) return *checks.error();
+  if (auto* nvrtc = std::get_if<NvrtcProgram>(&request->program))
+    MakeDistinct(&nvrtc->name_expressions);
+  return ConvertedRequest{request, std::move(request->wanted), checks.bytes()};
 }
 
 Result<ConvertedRequest> ReadNestedBuild(ProtoReader& message, uint32_t number,

@@ -244,7 +244,7 @@ TEST_CASE("NVRTC_APPEND_FLAGS follows the request's own options where NVRTC woul
   CHECK(OptionsOf(*request) == std::vector<std::string>{"-arch=sm_90"});
   program.environment.push_back({"NVRTCWIZ", "1"});
   CHECK(OptionsOf(*request) == std::vector<std::string>{"-arch=sm_90"});
-  program.environment.back().second = "3153394";
+  program.environment.back().value = "3153394";
   CHECK(OptionsOf(*request) == std::vector<std::string>{"-arch=sm_90", "-G\t", "-lineinfo", "\n"});
   request->program = cccl_cache::LinkProgram{.options = {"-arch=sm_80"}};
   CHECK(OptionsOf(*request) == std::vector<std::string>{"-arch=sm_80"});

@@ -84,7 +84,7 @@ TEST_CASE("every field of an nvrtc request arrives") {
   CHECK(nvrtc.headers[0].contents == "int a;");
   CHECK(nvrtc.name_expressions == std::vector<std::string>{"f<int>"});
   REQUIRE(nvrtc.environment.size() == 1);
-  CHECK(nvrtc.environment[0].second == "-lineinfo");
+  CHECK(nvrtc.environment[0].value == "-lineinfo");
   CHECK(nvrtc.append_toolchain_headers);
   CHECK(request.toolchain.version == "12.9");
   CHECK(request.driver_version == 13000);
