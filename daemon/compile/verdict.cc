@@ -11,7 +11,7 @@
 #include <utility>
 #include <variant>
 
-#include "daemon/compile/child_process.h"
+#include "base/child_process.h"
 #include "daemon/compile/protocol/frame.h"
 #include "daemon/compile/reply.h"
 

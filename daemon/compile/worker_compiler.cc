@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/child_process.h"
 #include "base/poll.h"
-#include "daemon/compile/child_process.h"
 #include "daemon/compile/file_service.h"
 #include "daemon/compile/protocol/frame.h"
 #include "daemon/compile/protocol/job.h"

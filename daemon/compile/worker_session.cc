@@ -12,7 +12,7 @@
 #include <utility>
 #include <variant>
 
-#include "daemon/compile/child_process.h"
+#include "base/child_process.h"
 #include "daemon/compile/protocol/packet.h"
 
 namespace cccl_cache::daemon {
@@ -151,7 +151,7 @@ void WorkerSession::EndBecause(SessionEnd::Cause cause, std::string detail) {
 }
 
 void WorkerSession::Kill() {
-  if (pidfd_.valid()) KillProcess(pidfd_);
+  if (pidfd_.valid()) KillProcess(pidfd_.get());
 }
 
 void WorkerSession::LoseZygote(std::string detail) {

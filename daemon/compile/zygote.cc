@@ -62,8 +62,12 @@ Result<std::shared_ptr<Zygote>> Zygote::Start(const std::string& worker_path,
   Result<SocketPair> control = MakeSocketPair(SOCK_SEQPACKET);
   if (!control) return control.error();
   setsockopt(control->ours.get(), SOL_SOCKET, SO_SNDTIMEO, &kSendPatience, sizeof(kSendPatience));
-  Result<ChildProcess> process = ChildProcess::Start(worker_path, control->theirs.get());
-  if (!process) return process.error();
+  char* no_variables[] = {nullptr};
+  auto process = ChildProcess::Start(worker_path, control->theirs.get(), 3, no_variables);
+  if (!process) {
+    return Error{ErrorCode::kUnavailable,
+                 fmt::format("running {}: {}", worker_path, strerror(errno))};
+  }
   control->theirs.Close();
   std::shared_ptr<Zygote> zygote(
       new Zygote(*std::move(process), std::exchange(control->ours, FileDescriptor())));

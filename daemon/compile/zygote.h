@@ -8,9 +8,9 @@
 #include <memory>
 #include <string>
 
+#include "base/child_process.h"
 #include "base/file_descriptor.h"
 #include "base/mutex.h"
-#include "daemon/compile/child_process.h"
 #include "daemon/compile/protocol/frame.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/toolchain.h"

@@ -4,9 +4,11 @@
 
 #include <dlfcn.h>
 #include <poll.h>
+#include <sys/auxv.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cinttypes>
@@ -16,6 +18,7 @@
 #include <cstring>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "client/src/transport/call.h"
 
@@ -27,6 +30,25 @@ constexpr size_t kMaxReply = size_t{1} << 31;
 // Relative to the library, so that an installation can be moved as a whole.
 constexpr std::array<const char*, 3> kPlaces = {CCCL_CACHE_INSTALLED_COMPILER, "cccl-cache-compile",
                                                 CCCL_CACHE_BUILT_COMPILER};
+
+/// Variables that locate toolchains, the cache of their probes, and the program's own libraries.
+constexpr std::array<std::string_view, 6> kPassedOn = {
+    "CCCL_CACHED_", "CUDA_HOME=", "CUDA_PATH=", "HOME=", "XDG_", "LD_LIBRARY_PATH="};
+
+/// Returns the variables of the environment that the compiler uses, and none in a set-uid program.
+std::vector<char*> PassedOn() {
+  std::vector<char*> variables;
+  const bool trusted = getauxval(AT_SECURE) == 0;
+  for (char** each = environ; trusted && each != nullptr && *each != nullptr; ++each) {
+    const std::string_view variable = *each;
+    const bool passed = std::any_of(kPassedOn.begin(), kPassedOn.end(), [&](std::string_view name) {
+      return variable.starts_with(name);
+    });
+    if (passed) variables.push_back(*each);
+  }
+  variables.push_back(nullptr);
+  return variables;
+}
 
 /// Returns the absolute path of the file that contains `code`; empty if the kernel does not tell.
 std::string MappedFile(const void* code) {
@@ -81,13 +103,15 @@ Expected<std::unique_ptr<LocalCompiler>> LocalCompiler::Start(const std::string&
   }
   FileDescriptor ours(ends[0]);
   const FileDescriptor theirs(ends[1]);
-  Expected<SpawnedProcess> process = SpawnedProcess::Start(path, theirs.get());
-  if (!process.ok()) return std::move(process).error();
+  auto process = ChildProcess::Start(path, theirs.get(), STDIN_FILENO, PassedOn().data());
+  if (!process) {
+    return Error{CCCL_CACHE_UNAVAILABLE, "running " + path + ": " + std::strerror(errno)};
+  }
   return std::unique_ptr<LocalCompiler>(
       new LocalCompiler(std::move(ours), *std::move(process), *request));
 }
 
-LocalCompiler::LocalCompiler(FileDescriptor socket, SpawnedProcess process,
+LocalCompiler::LocalCompiler(FileDescriptor socket, ChildProcess process,
                              const RequestMessage& request)
     : socket_(std::move(socket)), process_(std::move(process)), assembler_(kMaxReply) {
   request.AppendTo(&body_);

@@ -8,12 +8,12 @@
 #include <string>
 #include <string_view>
 
+#include "base/child_process.h"
 #include "base/file_descriptor.h"
 #include "base/verified_descriptor.h"
 #include "cccl_cache/expected.h"
 #include "client/src/transport/byte_chain.h"
 #include "client/src/transport/message_assembler.h"
-#include "client/src/transport/spawned_process.h"
 #include "client/src/transport/timing.h"
 #include "client/src/wire/build_reply.h"
 #include "client/src/wire/request_message.h"
@@ -48,7 +48,7 @@ class LocalCompiler {
  private:
   enum class Step { kDone, kWaits, kClosed, kMalformed };
 
-  LocalCompiler(FileDescriptor socket, SpawnedProcess process, const RequestMessage& request);
+  LocalCompiler(FileDescriptor socket, ChildProcess process, const RequestMessage& request);
 
   Step Send();
   /// Receives the next message of the reply.
@@ -57,7 +57,7 @@ class LocalCompiler {
   Step ReceiveSome(std::span<char> room);
 
   const VerifiedDescriptor socket_;
-  SpawnedProcess process_;
+  ChildProcess process_;
   ByteChain body_;
   ByteChain::Position sent_;
   size_t unsent_ = 0;

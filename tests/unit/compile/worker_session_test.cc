@@ -14,8 +14,8 @@
 #include <string>
 #include <thread>
 
+#include "base/child_process.h"
 #include "base/poll.h"
-#include "daemon/compile/child_process.h"
 #include "daemon/compile/protocol/packet.h"
 #include "tests/unit/compile/fake_job_files.h"
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/compile/child_process.h"
+#include "base/child_process.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -11,17 +11,18 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <system_error>
 
 #include "base/poll.h"
 #include "tests/support/temporary_directory.h"
 
-namespace cccl_cache::daemon::child_process_test {
+namespace cccl_cache::child_process_test {
 namespace {
 
-using Catch::Matchers::Contains;
 using Catch::Matchers::StartsWith;
 using std::chrono::milliseconds;
 
@@ -37,9 +38,11 @@ class Script {
     REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) == 0);
     here_ = FileDescriptor(fds[0]);
     const FileDescriptor there(fds[1]);
-    auto started = ChildProcess::Start(path, there.get());
-    INFO((started.ok() ? "" : started.error().message));
-    REQUIRE(started.ok());
+    char variable[] = "GIVEN=it";
+    char* environment[] = {variable, nullptr};
+    auto started = ChildProcess::Start(path, there.get(), 3, environment);
+    INFO(strerror(errno));
+    REQUIRE(started);
     child.emplace(*std::move(started));
   }
 
@@ -57,7 +60,7 @@ class Script {
   std::optional<ChildProcess> child;
 
  private:
-  const TemporaryDirectory directory_;
+  const daemon::TemporaryDirectory directory_;
   FileDescriptor here_;
 };
 
@@ -97,15 +100,15 @@ TEST_CASE("a child is gone, and reaped, when its object is") {
   CHECK(errno == ECHILD);
 }
 
-TEST_CASE("a child gets nothing of the daemon's environment, descriptors and standard streams") {
+TEST_CASE("a child gets its own environment, and no descriptors or standard streams of others") {
   setenv("CCCL_CACHED_TEST", "secret", 1);
   constexpr int kOpen = 77;
   REQUIRE(dup2(STDERR_FILENO, kOpen) == kOpen);
   Script script(
-      "echo \"[$CCCL_CACHED_TEST]\" >&3\n"
+      "echo \"[$CCCL_CACHED_TEST$GIVEN]\" >&3\n"
       "test -e /proc/$$/fd/77 && echo open >&3 || echo closed >&3\n"
       "for fd in 0 1 2; do stream=$(readlink /proc/$$/fd/$fd); echo $stream >&3; done");
-  CHECK(script.Says() == "[]");
+  CHECK(script.Says() == "[it]");
   CHECK(script.Says() == "closed");
   for (int stream = 0; stream < 3; ++stream) CHECK(script.Says() == "/dev/null");
   close(kOpen);
@@ -137,11 +140,41 @@ TEST_CASE("a child leads a session, and has no signal ignored or held back") {
   std::signal(SIGPIPE, before);
 }
 
-TEST_CASE("a program that can't be run is an error that names it and the cause") {
-  const auto started = ChildProcess::Start("/nowhere/worker", 0);
-  REQUIRE_FALSE(started.ok());
-  CHECK(started.error().code == ErrorCode::kUnavailable);
-  CHECK_THAT(started.error().message, Contains("/nowhere/worker: No such file or directory"));
+TEST_CASE("errno tells why a program can't be run") {
+  char* none[] = {nullptr};
+  CHECK_FALSE(ChildProcess::Start("/nowhere/worker", 0, 0, none));
+  CHECK(errno == ENOENT);
+}
+
+TEST_CASE("a child is ended though the program took the number of its descriptor") {
+  Script script(kWaits);
+  const FileDescriptor other(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  std::optional<int> taken;  // none before Linux 6.9
+  for (const auto& each : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code error;
+    const std::string target = std::filesystem::read_symlink(each.path(), error);
+    if (target.find("pidfd") != std::string::npos) taken = std::stoi(each.path().filename());
+  }
+  if (taken) REQUIRE(dup2(other.get(), *taken) == *taken);
+  CHECK_FALSE(script.child->Ended());
+  CHECK(script.child->End() == "SIGKILL");
+  script.child.reset();
+  if (taken) CHECK(close(*taken) == 0);  // it was left open
+}
+
+TEST_CASE("a child that the program has reaped itself is not ended again") {
+  Script script("exit 7");
+  REQUIRE(waitpid(script.child->pid(), nullptr, 0) == script.child->pid());
+  CHECK(script.child->Ended());
+  CHECK(script.child->End() == "an unknown end");
+}
+
+TEST_CASE("a child that was moved is ended once, by its new owner") {
+  Script script(kWaits);
+  ChildProcess moved(*std::move(script.child));
+  CHECK(script.child->End() == "an earlier end");
+  CHECK(moved.owned());
+  CHECK(moved.End() == "SIGKILL");
 }
 
 TEST_CASE("a wait status has a name, or at least a number") {
@@ -162,12 +195,12 @@ TEST_CASE("a process is killed by its handle, which is closed on exec") {
   const FileDescriptor pidfd = OpenPidfd(pid);
   REQUIRE(pidfd.valid());
   CHECK((fcntl(pidfd.get(), F_GETFD) & FD_CLOEXEC) != 0);
-  KillProcess(pidfd);
+  KillProcess(pidfd.get());
   int status = 0;
   REQUIRE(waitpid(pid, &status, 0) == pid);
   REQUIRE(WIFSIGNALED(status));
   CHECK(WTERMSIG(status) == SIGKILL);
-  KillProcess(pidfd);  // it is dead already: no other process is meant
+  KillProcess(pidfd.get());  // it is dead already: no other process is meant
 }
 
 TEST_CASE("a missing process has no handle, and the error has the reason") {
@@ -178,4 +211,4 @@ TEST_CASE("a missing process has no handle, and the error has the reason") {
 }
 
 }  // namespace
-}  // namespace cccl_cache::daemon::child_process_test
+}  // namespace cccl_cache::child_process_test

@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "base/child_process.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "base/poll.h"
+
+// These functions are newer than the C library that the Python wheel is compiled for. They are null
+// where the wheel runs with a C library before 2.34.
+extern "C" [[gnu::weak]] int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t*,
+                                                                      int) noexcept;
+extern "C" [[gnu::weak]] const char* sigabbrev_np(int) noexcept;
+
+namespace cccl_cache {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// The settings that posix_spawn applies to the child before it runs the program. Not copyable.
+class SpawnPlan {
+ public:
+  SpawnPlan(int given, int number) {
+    posix_spawn_file_actions_init(&actions_);
+    posix_spawnattr_init(&attributes_);
+    // The descriptor moves before the streams are opened: it may be one of 0 to 2 itself.
+    posix_spawn_file_actions_adddup2(&actions_, given, number);
+    for (int stream = 0; stream <= STDERR_FILENO; ++stream) {
+      if (stream == number) continue;
+      posix_spawn_file_actions_addopen(&actions_, stream, "/dev/null", O_RDWR, 0);
+    }
+    // A host program may have descriptors that are not close-on-exec.
+    if (posix_spawn_file_actions_addclosefrom_np != nullptr) {
+      const int rest = std::max(number, STDERR_FILENO) + 1;
+      posix_spawn_file_actions_addclosefrom_np(&actions_, rest);
+    }
+    sigset_t none;
+    sigset_t all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawnattr_setsigmask(&attributes_, &none);
+    posix_spawnattr_setsigdefault(&attributes_, &all);
+    posix_spawnattr_setflags(&attributes_,
+                             POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
+  }
+  ~SpawnPlan() {
+    posix_spawn_file_actions_destroy(&actions_);
+    posix_spawnattr_destroy(&attributes_);
+  }
+  SpawnPlan(const SpawnPlan&) = delete;
+  SpawnPlan& operator=(const SpawnPlan&) = delete;
+
+  /// Returns 0 or an errno value.
+  int Run(const std::string& path, char* const* environment, pid_t* pid) const {
+    char* arguments[] = {const_cast<char*>(path.c_str()), nullptr};
+    return posix_spawn(pid, path.c_str(), &actions_, &attributes_, arguments, environment);
+  }
+
+ private:
+  posix_spawn_file_actions_t actions_;
+  posix_spawnattr_t attributes_;
+};
+
+/// Returns a descriptor of the process, if it can be told from others of the program's. Before
+/// Linux 6.9 all have one inode, that of eventfds.
+VerifiedDescriptor OpenProcess(pid_t pid, bool* gone) {
+  FileDescriptor process = OpenPidfd(pid);
+  *gone = !process.valid() && errno == ESRCH;
+  struct statfs files {};
+  const bool own = fstatfs(process.get(), &files) == 0 && files.f_type != ANON_INODE_FS_MAGIC;
+  return own ? VerifiedDescriptor(std::move(process)) : VerifiedDescriptor();
+}
+
+/// Returns whether this is a child that was not reaped yet, so that no other process has its pid.
+bool IsChild(pid_t pid, siginfo_t* info) {
+  return waitid(P_PID, static_cast<id_t>(pid), info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+bool IsChild(pid_t pid) {
+  siginfo_t ignored{};
+  return IsChild(pid, &ignored);
+}
+
+}  // namespace
+
+std::optional<ChildProcess> ChildProcess::Start(const std::string& path, int given, int number,
+                                                char* const* environment) {
+  pid_t pid = 0;
+  errno = SpawnPlan(given, number).Run(path, environment, &pid);
+  if (errno != 0) return std::nullopt;
+  return ChildProcess(pid);
+}
+
+ChildProcess::ChildProcess(pid_t pid) : pid_(pid), pidfd_(OpenProcess(pid, &gone_)) {}
+
+ChildProcess::ChildProcess(ChildProcess&& other) noexcept
+    : pid_(std::exchange(other.pid_, 0)), gone_(other.gone_), pidfd_(std::move(other.pidfd_)) {}
+
+bool ChildProcess::Ended() const {
+  if (pid_ == 0 || gone_) return true;
+  if (const int process = pidfd_.Get(); process >= 0) return WaitReadable(process, milliseconds(0));
+  siginfo_t info{};
+  return !IsChild(pid_, &info) || info.si_pid != 0;
+}
+
+std::string ChildProcess::End(milliseconds patience) {
+  const pid_t pid = std::exchange(pid_, 0);
+  if (pid == 0) return "an earlier end";
+  if (gone_) return "an unknown end";
+  // Opened before the look at the child, so that it means no other process.
+  const FileDescriptor opened = OpenPidfd(pid);
+  const int verified = pidfd_.Get();
+  const int process = verified >= 0 ? verified : IsChild(pid) ? opened.get() : -1;
+  if (process >= 0) {
+    if (!WaitReadable(process, patience)) KillProcess(process);
+  } else if (IsChild(pid)) {
+    kill(pid, SIGKILL);  // before Linux 5.3
+  }
+  int status = 0;
+  pid_t reaped;
+  do {
+    reaped = waitpid(pid, &status, 0);
+  } while (reaped < 0 && errno == EINTR);
+  pidfd_ = VerifiedDescriptor();
+  return reaped < 0 ? "an unknown end" : DescribeWaitStatus(status);
+}
+
+std::string DescribeWaitStatus(int wait_status) {
+  if (WIFEXITED(wait_status)) return "exit status " + std::to_string(WEXITSTATUS(wait_status));
+  const int number = WTERMSIG(wait_status);
+  const char* const name = sigabbrev_np == nullptr ? nullptr : sigabbrev_np(number);
+  return name == nullptr ? "signal " + std::to_string(number) : std::string("SIG") + name;
+}
+
+FileDescriptor OpenPidfd(pid_t pid) {
+  return FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+}
+
+void KillProcess(int pidfd) { syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, nullptr, 0); }
+
+}  // namespace cccl_cache

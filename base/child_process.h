@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "base/file_descriptor.h"
+#include "base/owner_process.h"
+#include "base/verified_descriptor.h"
+
+namespace cccl_cache {
+
+/// A child process that ends with this object: the destructor kills it if it still runs, and reaps
+/// it. Tolerates a host program that reaps all children itself, or that closes descriptors which
+/// are not its own. In a forked child the destructor only closes the descriptor. Ended() may be
+/// called from any thread, the other functions by one thread at a time.
+class ChildProcess {
+ public:
+  /// Runs the program in a session of its own, with `given` as its descriptor `number`, which is 0
+  /// or 3, and with /dev/null as its other standard streams. It inherits no other descriptor from
+  /// glibc 2.34 on. The last entry of `environment` is null. None: errno tells why.
+  [[nodiscard]] static std::optional<ChildProcess> Start(const std::string& path, int given,
+                                                         int number, char* const* environment);
+  ChildProcess(ChildProcess&& other) noexcept;
+  ChildProcess& operator=(ChildProcess&&) = delete;
+  ~ChildProcess() {
+    if (owned()) End();
+  }
+
+  /// Returns whether this process started the child.
+  [[nodiscard]] bool owned() const { return owner_.IsThis(); }
+  /// Returns 0 once the child was reaped.
+  [[nodiscard]] pid_t pid() const { return pid_; }
+  /// Returns whether the process has ended by itself. Does not reap it.
+  [[nodiscard]] bool Ended() const;
+  /// Waits up to `patience` for the process to end by itself, kills it if it still runs, and reaps
+  /// it. Returns how it ended: "exit status 1", "SIGKILL".
+  std::string End(std::chrono::milliseconds patience = {});
+
+ private:
+  explicit ChildProcess(pid_t pid);
+
+  pid_t pid_;  ///< 0: reaped
+  const OwnerProcess owner_;
+  bool gone_ = false;         ///< the host program reaped it: its pid may be reused
+  VerifiedDescriptor pidfd_;  ///< invalid on kernels before 6.9
+};
+
+/// Returns a wait status in words: "exit status 1", "SIGSEGV".
+[[nodiscard]] std::string DescribeWaitStatus(int wait_status);
+
+/// Returns a handle of a process, which never comes to mean another process. Returns an invalid
+/// descriptor, with errno set, if there is no such process.
+[[nodiscard]] FileDescriptor OpenPidfd(pid_t pid);
+
+/// Sends SIGKILL. Does nothing if the process is already dead.
+void KillProcess(int pidfd);
+
+}  // namespace cccl_cache
