@@ -146,10 +146,7 @@ std::string_view ProtoReader::Take(uint64_t most) {
 }
 
 ProtoWriter& ProtoWriter::Number(uint32_t field, uint64_t value) {
-  if (value == 0) return *this;
-  Varint(field << 3);
-  Varint(value);
-  return *this;
+  return value == 0 ? *this : Varint(field << 3).Varint(value);
 }
 
 ProtoWriter& ProtoWriter::Bytes(uint32_t field, std::string_view value) {
@@ -161,9 +158,7 @@ ProtoWriter& ProtoWriter::Message(uint32_t field, std::string_view message) {
 }
 
 ProtoWriter& ProtoWriter::Head(uint32_t field, uint64_t length) {
-  Varint(field << 3 | 2);
-  Varint(length);
-  return *this;
+  return Varint(field << 3 | 2).Varint(length);
 }
 
 ProtoWriter& ProtoWriter::Fields(std::string_view fields) {
@@ -171,9 +166,10 @@ ProtoWriter& ProtoWriter::Fields(std::string_view fields) {
   return *this;
 }
 
-void ProtoWriter::Varint(uint64_t value) {
+ProtoWriter& ProtoWriter::Varint(uint64_t value) {
   for (; value >= 0x80; value >>= 7) bytes_.push_back(static_cast<char>(value | 0x80));
   bytes_.push_back(static_cast<char>(value));
+  return *this;
 }
 
 }  // namespace cccl_cache

@@ -83,6 +83,9 @@ class ProtoReader {
 /// Writes the fields of a protobuf message as the generated code writes them. Not thread-safe.
 class ProtoWriter {
  public:
+  /// Writes the usual number of bytes without growing.
+  explicit ProtoWriter(size_t usual_bytes = 0) { bytes_.reserve(usual_bytes); }
+
   /// Left out if it is 0.
   ProtoWriter& Number(uint32_t field, uint64_t value);
   /// Left out if it is empty.
@@ -93,13 +96,14 @@ class ProtoWriter {
   ProtoWriter& Head(uint32_t field, uint64_t length);
   /// Writes whole fields that are encoded already.
   ProtoWriter& Fields(std::string_view fields);
+  /// Writes a number without a tag, as packed numbers are.
+  ProtoWriter& Varint(uint64_t value);
 
   [[nodiscard]] const std::string& bytes() const { return bytes_; }
-  [[nodiscard]] std::string Take() { return std::move(bytes_); }
+  /// Returns the bytes, and begins again.
+  [[nodiscard]] std::string Take() { return std::exchange(bytes_, {}); }
 
  private:
-  void Varint(uint64_t value);
-
   std::string bytes_;
 };
 

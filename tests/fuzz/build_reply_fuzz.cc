@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answers to a build as something else than our daemon may send them: gRPC framing, a whole reply,
 // one of many, and the messages of a reply in chunks.
-#include <cccl_cache/v1/build.pb-c.h>
+#include <cccl_cache/v1/build.pb.h>
 
 #include <algorithm>
 #include <cassert>
@@ -46,9 +46,8 @@ Message ToMessage(std::string_view bytes) {
 void CheckReply(const BuildReply& reply) {
   volatile char last = 0;
   for (size_t i = 0; i < reply.artifact_count(); ++i) {
-    const CcclCache__V1__Artifact& artifact = *reply.fields().artifacts[i];
+    const BuildReply::Artifact& artifact = reply.fields().artifacts[i];
     assert(artifact.in_chunks || artifact.size == reply.contents(i).size());
-    assert(artifact.contents.len == 0);
     for (const char byte : reply.contents(i)) last = byte;
   }
   static_cast<void>(last);
@@ -99,35 +98,25 @@ void CheckOneOfMany(std::string_view input) {
   assert(answers == (stream.awaited().empty() ? 1 : 0));
 }
 
-template <typename Fields, typename Pack>
-std::string Packed(const Fields& fields, Pack* pack) {
-  std::string bytes(4096, '\0');
-  bytes.resize(pack(&fields, reinterpret_cast<uint8_t*>(bytes.data())));
-  return bytes;
-}
-
 std::string SeedReply(bool in_chunks) {
-  char contents[] =
-      "\x7f"
-      "ELF";
-  CcclCache__V1__Artifact artifact = CCCL_CACHE__V1__ARTIFACT__INIT;
-  artifact.kind = CCCL_CACHE__V1__ARTIFACT_KIND__ARTIFACT_KIND_CUBIN;
-  artifact.size = 4;
-  artifact.in_chunks = in_chunks;
-  if (!in_chunks) artifact.contents = {4, reinterpret_cast<uint8_t*>(contents)};
-  CcclCache__V1__Artifact* artifacts[] = {&artifact, &artifact};
-  CcclCache__V1__LoweredName name = CCCL_CACHE__V1__LOWERED_NAME__INIT;
-  name.expression = contents + 1;
-  name.lowered = contents + 2;
-  CcclCache__V1__LoweredName* names[] = {&name};
-  CcclCache__V1__BuildReply reply = CCCL_CACHE__V1__BUILD_REPLY__INIT;
-  reply.outcome = CCCL_CACHE__V1__OUTCOME__OUTCOME_HIT;
-  reply.log = contents + 1;
-  reply.n_lowered_names = 1;
-  reply.lowered_names = names;
-  reply.n_artifacts = 2;
-  reply.artifacts = artifacts;
-  return Packed(reply, cccl_cache__v1__build_reply__pack);
+  namespace v1 = cccl_cache::v1;
+  v1::BuildReply reply;
+  reply.set_outcome(v1::OUTCOME_HIT);
+  reply.set_log("ELF");
+  auto& name = *reply.add_lowered_names();
+  name.set_expression("ELF");
+  name.set_lowered("LF");
+  for (int i = 0; i < 2; ++i) {
+    auto& artifact = *reply.add_artifacts();
+    artifact.set_kind(v1::ARTIFACT_KIND_CUBIN);
+    artifact.set_size(4);
+    artifact.set_in_chunks(in_chunks);
+    if (!in_chunks)
+      artifact.set_contents(
+          "\x7f"
+          "ELF");
+  }
+  return reply.SerializeAsString();
 }
 
 std::string Framed(const std::string& message) {

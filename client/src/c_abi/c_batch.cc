@@ -18,7 +18,6 @@ using cccl_cache::Expected;
 using cccl_cache::Fail;
 using cccl_cache::ReadStruct;
 using cccl_cache::RequestMessage;
-using cccl_cache::RequestPieces;
 
 struct cccl_cache_batch {
   std::unique_ptr<BuildBatch> batch;
@@ -35,21 +34,21 @@ cccl_cache_status Add(cccl_cache_batch* batch, const Program* program,
                       const cccl_cache_build_options* given_options, uint64_t tag,
                       cccl_cache_error** error) {
   const AsThisProcess build(ReadStruct(program), ReadStruct(given_options));
-  const RequestPieces pieces(build.program(), build.options());
-  Expected<Done> added = Done{};
-  if (auto known = batch->memory.Find(pieces)) {
+  auto request = std::make_shared<RequestMessage>();
+  Expected<Done> added = request->SetProgram(build.program());
+  if (added.ok()) added = request->SetNamedOptions(build.options());
+  if (!added.ok()) return Fail(std::move(added).error(), error);
+  if (auto known = batch->memory.Find(*request)) {
     added = batch->batch->AddKnown(std::move(known), tag);
     return added.ok() ? CCCL_CACHE_OK : Fail(std::move(added).error(), error);
   }
   const auto priority = cccl_cache::PriorityOf(build.options());
   if (!priority.ok()) return Fail(priority.error(), error);
-  auto request = std::make_shared<RequestMessage>();
-  request->SetPriority(*priority);
-  added = request->SetProgram(build.program());
-  if (added.ok()) added = request->SetOptions(build.options());
+  added = request->SetOptions(build.options(), *priority);
   if (added.ok()) {
     request->CopyContents();
-    added = batch->batch->Add(std::move(request), batch->memory.NameOf(pieces), tag,
+    auto name = batch->memory.NameOf(*request);
+    added = batch->batch->Add(std::move(request), std::move(name), tag,
                               cccl_cache::DeadlineOf(build.options()));
   }
   return added.ok() ? CCCL_CACHE_OK : Fail(std::move(added).error(), error);

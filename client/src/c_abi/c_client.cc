@@ -25,7 +25,6 @@ using cccl_cache::FallbackPolicy;
 using cccl_cache::KeepAlive;
 using cccl_cache::ReadStruct;
 using cccl_cache::RequestMessage;
-using cccl_cache::RequestPieces;
 using cccl_cache::ResultCache;
 using cccl_cache::ToBytes;
 using cccl_cache::ToView;
@@ -39,22 +38,22 @@ cccl_cache_status Build(cccl_cache_client* client, const Program* program,
   const AsThisProcess build(ReadStruct(program), ReadStruct(given_options));
   const auto asked = ResultCache::Clock::now();
   const Deadline deadline = cccl_cache::DeadlineOf(build.options());
-  const RequestPieces pieces(build.program(), build.options());
-  if (auto known = client->memory.Find(pieces)) {
+  RequestMessage request;
+  Expected<Done> made = request.SetProgram(build.program());
+  if (made.ok()) made = request.SetNamedOptions(build.options());
+  if (!made.ok()) return Fail(std::move(made).error(), error);
+  if (auto known = client->memory.Find(request)) {
     *result = new cccl_cache_result{{.reply = std::move(known), .total = {}, .from_memory = true}};
     return CCCL_CACHE_OK;
   }
   const auto priority = cccl_cache::PriorityOf(build.options());
   if (!priority.ok()) return Fail(priority.error(), error);
-  RequestMessage request;
-  request.SetPriority(*priority);
-  Expected<Done> made = request.SetProgram(build.program());
-  if (made.ok()) made = request.SetOptions(build.options());
+  made = request.SetOptions(build.options(), *priority);
   if (!made.ok()) return Fail(std::move(made).error(), error);
   auto reply = client->fallback.Build(&client->daemon, &request, deadline);
   if (!reply.ok()) return Fail(std::move(reply).error(), error);
   if (reply->why_local.empty()) {
-    client->memory.Keep(client->memory.NameOf(pieces), reply->reply, asked);
+    client->memory.Keep(client->memory.NameOf(request), reply->reply, asked);
   }
   *result = new cccl_cache_result{*std::move(reply)};
   return CCCL_CACHE_OK;

@@ -13,34 +13,30 @@ using cccl_cache::ToView;
 using cccl_cache::ZeroStruct;
 
 void cccl_cache_result_describe(const cccl_cache_result* result, cccl_cache_result_info* info) {
-  const CcclCache__V1__BuildReply& fields = result->timed.reply->fields();
+  const cccl_cache::BuildReply::Fields& fields = result->timed.reply->fields();
   const bool made = !result->timed.from_memory;
   cccl_cache_result_info known = {};
   known.outcome = made ? FromWire(fields.outcome, CCCL_CACHE_LOCAL) : CCCL_CACHE_HIT;
   known.tier = made ? FromWire(fields.tier, CCCL_CACHE_TIER_SHELF) : CCCL_CACHE_TIER_PROCESS;
   known.key = ToBytes(fields.key);
   known.fingerprint = ToBytes(fields.fingerprint);
-  known.toolchain_id = ToBytes("");
-  known.toolchain_version = ToBytes("");
-  if (fields.toolchain != nullptr) {
-    known.toolchain_id = ToBytes(fields.toolchain->id);
-    known.toolchain_version = ToBytes(fields.toolchain->version);
-  }
+  known.toolchain_id = ToBytes(fields.toolchain_id);
+  known.toolchain_version = ToBytes(fields.toolchain_version);
   known.log = ToBytes(fields.log);
   known.reason =
       known.outcome == CCCL_CACHE_LOCAL ? ToBytes(result->timed.why_local) : ToBytes(fields.reason);
   known.native_code = fields.native_code;
-  known.remembered = fields.remembered;
-  known.precompiled_headers = made && fields.precompiled_headers;
-  if (made && fields.timing != nullptr) {
-    known.queue_us = fields.timing->queue_us;
-    known.compile_us = fields.timing->compile_us;
-    known.saved_us = fields.timing->saved_us;
+  known.remembered = fields.remembered ? 1 : 0;
+  if (made) {
+    known.precompiled_headers = fields.precompiled_headers ? 1 : 0;
+    known.queue_us = fields.queue_us;
+    known.compile_us = fields.compile_us;
+    known.saved_us = fields.saved_us;
+    known.request_id = fields.request_id;
   }
-  if (made) known.request_id = fields.request_id;
   known.total_us = static_cast<uint64_t>(result->timed.total.count());
   known.artifact_count = result->timed.reply->artifact_count();
-  known.lowered_name_count = fields.n_lowered_names;
+  known.lowered_name_count = fields.lowered_names.size();
   if (known.outcome == CCCL_CACHE_FAILED) {
     known.hint = ToBytes(HintFor(ToView(known.log.size > 0 ? known.log : known.reason)));
   }
@@ -51,7 +47,7 @@ void cccl_cache_result_artifact(const cccl_cache_result* result, size_t index,
                                 cccl_cache_artifact* artifact) {
   const cccl_cache::BuildReply& reply = *result->timed.reply;
   if (index >= reply.artifact_count()) return ZeroStruct(artifact);
-  const CcclCache__V1__Artifact& fields = *reply.fields().artifacts[index];
+  const cccl_cache::BuildReply::Artifact& fields = reply.fields().artifacts[index];
   cccl_cache_artifact known = {};
   known.kind = FromWire(fields.kind, CCCL_CACHE_OPTIXIR);
   known.contents = ToBytes(reply.contents(index));
@@ -61,11 +57,11 @@ void cccl_cache_result_artifact(const cccl_cache_result* result, size_t index,
 
 void cccl_cache_result_lowered_name(const cccl_cache_result* result, size_t index,
                                     cccl_cache_lowered_name* name) {
-  const CcclCache__V1__BuildReply& fields = result->timed.reply->fields();
-  if (index >= fields.n_lowered_names) return ZeroStruct(name);
+  const cccl_cache::BuildReply::Fields& fields = result->timed.reply->fields();
+  if (index >= fields.lowered_names.size()) return ZeroStruct(name);
   cccl_cache_lowered_name known = {};
-  known.expression = ToBytes(fields.lowered_names[index]->expression);
-  known.lowered = ToBytes(fields.lowered_names[index]->lowered);
+  known.expression = ToBytes(fields.lowered_names[index].expression);
+  known.lowered = ToBytes(fields.lowered_names[index].lowered);
   FillStruct(known, name);
 }
 

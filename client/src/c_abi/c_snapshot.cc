@@ -24,6 +24,7 @@ using cccl_cache::Fail;
 using cccl_cache::FillStruct;
 using cccl_cache::InsertSnapshot;
 using cccl_cache::ReadStruct;
+using cccl_cache::SnapshotChoice;
 using cccl_cache::SnapshotFile;
 using cccl_cache::SnapshotItem;
 using cccl_cache::SnapshotReader;
@@ -95,21 +96,16 @@ cccl_cache_status Create(cccl_cache_client* client, std::string_view known_keys,
   const cccl_cache_snapshot_filter narrowed = ReadStruct(given);
   const Expected<std::string> wanted = WantedKeys(narrowed);
   if (!wanted.ok()) return Fail(wanted.error(), error);
-  const std::string toolchain(ToView(narrowed.toolchain));
-  const std::string arch(ToView(narrowed.arch));
-  const std::string name_space(ToView(narrowed.name_space));
-  CcclCache__V1__SnapshotFilter filter = CCCL_CACHE__V1__SNAPSHOT_FILTER__INIT;
-  filter.toolchain = const_cast<char*>(toolchain.c_str());
-  filter.arch = const_cast<char*>(arch.c_str());
-  filter.name_space = const_cast<char*>(name_space.c_str());
-  filter.since_s = narrowed.since;
-  filter.until_s = narrowed.until;
-  filter.uids = const_cast<uint32_t*>(narrowed.uids);
-  filter.n_uids = narrowed.uid_count;
-  filter.all_users = narrowed.all_users != 0;
-  filter.only_wanted = narrowed.only_keys != 0;
+  const SnapshotChoice filter = {.toolchain = ToView(narrowed.toolchain),
+                                 .arch = ToView(narrowed.arch),
+                                 .name_space = ToView(narrowed.name_space),
+                                 .since_s = narrowed.since,
+                                 .until_s = narrowed.until,
+                                 .uids = {narrowed.uids, narrowed.uid_count},
+                                 .all_users = narrowed.all_users != 0,
+                                 .only_wanted = narrowed.only_keys != 0};
   const Expected<SnapshotSummary> made =
-      CreateSnapshot(&client->daemon.channel(), &filter, {known_keys, *wanted}, fd, deadline);
+      CreateSnapshot(&client->daemon.channel(), filter, {known_keys, *wanted}, fd, deadline);
   if (!made.ok()) return Fail(made.error(), error);
   Tell(*made, summary);
   return CCCL_CACHE_OK;

@@ -64,10 +64,9 @@ const ByteChain* BatchStream::Next() {
   if (said_.request != nullptr) {
     said_.request->AppendTaggedTo(said_.number, &message_);
   } else {
-    CcclCache__V1__BuildManyRequest cancel = CCCL_CACHE__V1__BUILD_MANY_REQUEST__INIT;
-    cancel.tag = said_.number;
-    cancel.cancel = 1;
-    AppendMessage(cancel.base, &message_);
+    using Field = fields::BuildManyRequest;
+    AppendMessage(ProtoWriter().Number(Field::kTag, said_.number).Number(Field::kCancel, 1).bytes(),
+                  &message_);
   }
   return &message_;
 }

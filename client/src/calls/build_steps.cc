@@ -19,7 +19,7 @@ BuildCall::BuildCall(BuildStep step, RequestMessage* request, const DaemonStub& 
       break;
     case BuildStep::kSendAhead:
       sent_ahead_ = daemon.NextToSendAhead(request_);
-      daemon.AppendUpload(sent_ahead_->contents, &body_);
+      daemon.AppendUpload(request_.blobs()[*sent_ahead_].contents, &body_);
       break;
     case BuildStep::kBuildWithFiles:
       conversation_.emplace(request_);

@@ -49,7 +49,7 @@ class BuildCall {
  private:
   const BuildStep step_;
   RequestMessage& request_;
-  std::optional<RequestMessage::BlobUse> sent_ahead_;
+  std::optional<size_t> sent_ahead_;  ///< place of the blob
   ByteChain body_;
   SingleMessage single_;
   ChunkedReply chunked_;

@@ -62,16 +62,15 @@ bool DaemonStub::Fits(const RequestMessage& request) const {
   return request.PackedSize() + RequestMessage::kAround <= message_limit_;
 }
 
-std::optional<RequestMessage::BlobUse> DaemonStub::NextToSendAhead(
-    const RequestMessage& request) const {
+std::optional<size_t> DaemonStub::NextToSendAhead(const RequestMessage& request) const {
   if (Fits(request)) return std::nullopt;
-  const RequestMessage::BlobUse* largest = nullptr;
-  for (const RequestMessage::BlobUse& use : request.blobs()) {
-    if (use.blob->upload_sha256.len > 0 || use.contents.size() <= kUploadName) continue;
-    if (largest == nullptr || use.contents.size() > largest->contents.size()) largest = &use;
+  const std::vector<RequestMessage::Blob>& blobs = request.blobs();
+  std::optional<size_t> largest;
+  for (size_t i = 0; i < blobs.size(); ++i) {
+    if (!blobs[i].upload_sha256.empty() || blobs[i].contents.size() <= kUploadName) continue;
+    if (!largest || blobs[i].contents.size() > blobs[*largest].contents.size()) largest = i;
   }
-  if (largest == nullptr) return std::nullopt;
-  return *largest;
+  return largest;
 }
 
 void DaemonStub::AppendUpload(std::string_view contents, ByteChain* body) const {

@@ -58,10 +58,9 @@ class DaemonStub {
   // For BuildSteps: what is known of the daemon.
   /// Returns whether the request fits into one message, with what a call writes around it.
   [[nodiscard]] bool Fits(const RequestMessage& request) const;
-  /// Returns the next blob to upload before the request. None: no upload is needed, or none would
-  /// help.
-  [[nodiscard]] std::optional<RequestMessage::BlobUse> NextToSendAhead(
-      const RequestMessage& request) const;
+  /// Returns the next blob to upload before the request, by its place in blobs(). None: no upload
+  /// is needed, or none would help.
+  [[nodiscard]] std::optional<size_t> NextToSendAhead(const RequestMessage& request) const;
   /// Appends the messages that upload `contents`, which must outlive `body`.
   void AppendUpload(std::string_view contents, ByteChain* body) const;
   [[nodiscard]] static Expected<std::string> ReadUpload(const Message& message);

@@ -16,46 +16,25 @@
 namespace cccl_cache {
 namespace {
 
-/// A DepositKey with the data it refers to; does not move.
-class PackedKey {
- public:
-  explicit PackedKey(const DepositQuestion& question, std::chrono::milliseconds wait = {})
-      : name_space_(question.name_space) {
-    texts_.reserve(question.fields.size());
-    fields_.reserve(question.fields.size());
-    for (const DepositQuestion::Field& field : question.fields) {
-      CcclCache__V1__DepositField& message = fields_.emplace_back();
-      cccl_cache__v1__deposit_field__init(&message);
-      message.name = texts_.emplace_back(field.name).data();
-      message.value = {field.value.size(),
-                       reinterpret_cast<uint8_t*>(const_cast<char*>(field.value.data()))};
-      pointers_.push_back(&message);
-    }
-    cccl_cache__v1__deposit_group__init(&group_);
-    group_.gid = question.gid.value_or(0);
-    cccl_cache__v1__deposit_key__init(&key_);
-    key_.namespace_ = name_space_.data();
-    key_.fields = pointers_.data();
-    key_.n_fields = pointers_.size();
-    if (question.gid) key_.group = &group_;
-    key_.wait_ms = static_cast<uint32_t>(
-        std::min<int64_t>(wait.count(), std::numeric_limits<uint32_t>::max()));
-    key_.accepts_release = 1;
+/// Returns a DepositKey.
+std::string Encode(const DepositQuestion& question, std::chrono::milliseconds wait = {}) {
+  using Field = fields::DepositKey;
+  ProtoWriter key;
+  key.Bytes(Field::kNamespace, question.name_space);
+  for (const DepositQuestion::Field& field : question.fields) {
+    key.Message(Field::kFields, ProtoWriter()
+                                    .Bytes(fields::DepositField::kName, field.name)
+                                    .Bytes(fields::DepositField::kValue, field.value)
+                                    .bytes());
   }
-  PackedKey(const PackedKey&) = delete;
-  PackedKey& operator=(const PackedKey&) = delete;
-
-  [[nodiscard]] CcclCache__V1__DepositKey* message() { return &key_; }
-  [[nodiscard]] size_t size() const { return protobuf_c_message_get_packed_size(&key_.base); }
-
- private:
-  std::string name_space_;
-  std::vector<std::string> texts_;
-  std::vector<CcclCache__V1__DepositField> fields_;
-  std::vector<CcclCache__V1__DepositField*> pointers_;
-  CcclCache__V1__DepositGroup group_;
-  CcclCache__V1__DepositKey key_;
-};
+  if (question.gid) {
+    key.Message(Field::kGroup,
+                ProtoWriter().Number(fields::DepositGroup::kGid, *question.gid).bytes());
+  }
+  constexpr int64_t kMostWait = std::numeric_limits<uint32_t>::max();
+  key.Number(Field::kWaitMs, static_cast<uint64_t>(std::min<int64_t>(wait.count(), kMostWait)));
+  return key.Number(Field::kAcceptsRelease, 1).Take();
+}
 
 bool HasNul(const DepositQuestion& question) {
   const auto has_nul = [](std::string_view text) {
@@ -66,20 +45,23 @@ bool HasNul(const DepositQuestion& question) {
                      [&](const auto& field) { return has_nul(field.name); });
 }
 
-struct ReplyDeleter {
-  void operator()(CcclCache__V1__ListDepositsReply* reply) const {
-    cccl_cache__v1__list_deposits_reply__free_unpacked(reply, nullptr);
+DepositDescription ReadDescription(ProtoReader reader) {
+  using Field = fields::DepositDescription;
+  DepositDescription description;
+  while (const uint32_t number = reader.Next()) {
+    if (number == Field::kKey) description.key = reader.View();
+    if (number == Field::kNamespace) description.name_space = reader.View();
+    if (number == Field::kSize) description.size = reader.Number();
+    if (number == Field::kMadeAt) description.made_at = reader.Number();
+    if (number == Field::kUsedAt) description.used_at = reader.Number();
+    if (number != Field::kGroup) continue;
+    description.gid = 0;
+    ProtoReader group = reader.Message();
+    while (const uint32_t member = group.Next()) {
+      if (member != fields::DepositGroup::kGid) continue;
+      description.gid = static_cast<uint32_t>(group.Number());
+    }
   }
-};
-
-DepositDescription Describe(const CcclCache__V1__DepositDescription& message) {
-  DepositDescription description{.key = message.key,
-                                 .name_space = message.namespace_,
-                                 .gid = std::nullopt,
-                                 .size = message.size,
-                                 .made_at = message.made_at,
-                                 .used_at = message.used_at};
-  if (message.group != nullptr) description.gid = message.group->gid;
   return description;
 }
 
@@ -96,11 +78,10 @@ constexpr size_t kAroundKey = 4;
 Expected<DepositCalls::Acquired> DepositCalls::Acquire(const DepositQuestion& question,
                                                        std::chrono::milliseconds timeout) {
   if (HasNul(question)) return NulInName();
-  PackedKey key(question, timeout);
-  CcclCache__V1__AcquireRequest request = CCCL_CACHE__V1__ACQUIRE_REQUEST__INIT;
-  request.key = key.message();
   ByteChain body;
-  AppendMessage(request.base, &body);
+  AppendMessage(
+      ProtoWriter().Message(fields::AcquireRequest::kKey, Encode(question, timeout)).bytes(),
+      &body);
   auto conversation = std::make_unique<DepositConversation>();
   DepositConversation* talk = conversation.get();
   auto open = channel_.Open("/cccl_cache.v1.Deposit/Acquire", body, talk, talk,
@@ -128,13 +109,15 @@ Expected<std::vector<DepositDescription>> DepositCalls::List(Deadline deadline) 
     SingleMessage sink;
     Expected<Done> called = channel_.Invoke("/cccl_cache.v1.Deposit/List", body, &sink, deadline);
     if (!called.ok()) return std::move(called).error();
-    const std::unique_ptr<CcclCache__V1__ListDepositsReply, ReplyDeleter> reply(
-        cccl_cache__v1__list_deposits_reply__unpack(
-            nullptr, sink.message().size,
-            reinterpret_cast<const uint8_t*>(sink.message().bytes.get())));
-    if (!sink.received() || reply == nullptr) return NotUnderstood("a question for deposits");
-    for (size_t i = 0; i < reply->n_deposits; ++i) all.push_back(Describe(*reply->deposits[i]));
-    if (reply->more == 0) return all;
+    bool more = false;
+    ProtoReader reply(sink.message().View());
+    while (const uint32_t number = reply.Next()) {
+      using Field = fields::ListDepositsReply;
+      if (number == Field::kDeposits) all.push_back(ReadDescription(reply.Message()));
+      if (number == Field::kMore) more = reply.Number() != 0;
+    }
+    if (!sink.received() || !reply.ok()) return NotUnderstood("a question for deposits");
+    if (!more) return all;
     // Without this check, a page that does not advance would repeat for ever.
     if (all.empty() || all.back().key <= after) return NotUnderstood("a question for deposits");
   }
@@ -158,32 +141,22 @@ Expected<bool> DepositCalls::Remove(std::string_view key, Deadline deadline) {
 Expected<Done> DepositCalls::Touch(const std::vector<DepositQuestion>& questions,
                                    Deadline deadline) {
   if (std::any_of(questions.begin(), questions.end(), HasNul)) return NulInName();
-  std::vector<std::unique_ptr<PackedKey>> keys;
-  std::vector<CcclCache__V1__DepositKey*> messages;
-  size_t bytes = 0;
+  ProtoWriter request;
   const auto send = [&]() -> Expected<Done> {
-    CcclCache__V1__TouchDepositsRequest request = CCCL_CACHE__V1__TOUCH_DEPOSITS_REQUEST__INIT;
-    request.keys = messages.data();
-    request.n_keys = messages.size();
     ByteChain body;
-    AppendMessage(request.base, &body);
+    AppendMessage(request.Take(), &body);
     SingleMessage sink;
-    Expected<Done> called = channel_.Invoke("/cccl_cache.v1.Deposit/Touch", body, &sink, deadline);
-    keys.clear();
-    messages.clear();
-    bytes = 0;
-    return called;
+    return channel_.Invoke("/cccl_cache.v1.Deposit/Touch", body, &sink, deadline);
   };
   for (const DepositQuestion& question : questions) {
-    auto key = std::make_unique<PackedKey>(question);
-    if (!keys.empty() && bytes + kAroundKey + key->size() > kMaxTouched) {
+    const std::string key = Encode(question);
+    const size_t size = request.bytes().size();
+    if (size > 0 && size + kAroundKey + key.size() > kMaxTouched) {
       if (auto sent = send(); !sent.ok()) return sent;
     }
-    bytes += kAroundKey + key->size();
-    messages.push_back(key->message());
-    keys.push_back(std::move(key));
+    request.Message(fields::TouchDepositsRequest::kKeys, key);
   }
-  if (keys.empty()) return Done{};
+  if (request.bytes().empty()) return Done{};
   return send();
 }
 

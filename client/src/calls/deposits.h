@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cccl_cache/v1/deposit.pb-c.h>
-
 #include <chrono>
 #include <cstdint>
 #include <memory>

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/src/calls/file_answers.h"
 
-#include <cccl_cache/v1/build.pb-c.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/stat.h>
@@ -154,32 +153,34 @@ constexpr std::chrono::seconds kLongEnough{1};
 // Many more than a daemon asks before it has heard an answer.
 constexpr size_t kMaxQuestions = 1'000'000;
 
-CcclCache__V1__FileKind KindOf(OwnFile::Kind kind) {
-  switch (kind) {
-    case OwnFile::Kind::kAbsent:
-      return CCCL_CACHE__V1__FILE_KIND__FILE_KIND_ABSENT;
-    case OwnFile::Kind::kRegular:
-      return CCCL_CACHE__V1__FILE_KIND__FILE_KIND_REGULAR;
-    case OwnFile::Kind::kDirectory:
-      return CCCL_CACHE__V1__FILE_KIND__FILE_KIND_DIRECTORY;
-    case OwnFile::Kind::kRefused:
-      break;
+void ReadNvrtc(ProtoReader nvrtc, AskableFiles::Program* program) {
+  using Field = fields::NvrtcProgram;
+  while (const uint32_t number = nvrtc.Next()) {
+    if (number == Field::kName) program->name = nvrtc.View();
+    if (number == Field::kOptions) program->options.emplace_back(nvrtc.View());
+    if (number != Field::kEnvironment) continue;
+    ProtoReader variable = nvrtc.Message();
+    while (const uint32_t member = variable.Next()) {
+      if (member != fields::EnvironmentVariable::kValue) continue;
+      AppendWords(variable.View(), &program->options);
+    }
   }
-  return CCCL_CACHE__V1__FILE_KIND__FILE_KIND_REFUSED;
 }
 
 std::optional<AskableFiles::Program> ProgramOf(const RequestMessage& request) {
-  const CcclCache__V1__BuildRequest& message = request.message();
-  if (message.nvrtc == nullptr) return std::nullopt;
-  const CcclCache__V1__NvrtcProgram& nvrtc = *message.nvrtc;
-  AskableFiles::Program program{.working_directory = message.working_directory,
-                                .name = nvrtc.name,
-                                .options = {nvrtc.options, nvrtc.options + nvrtc.n_options},
-                                .texts = {}};
-  for (size_t i = 0; i < nvrtc.n_environment; ++i) {
-    AppendWords(nvrtc.environment[i]->value, &program.options);
+  const std::string message = request.Name();
+  AskableFiles::Program program;
+  bool is_nvrtc = false;
+  ProtoReader reader(message);
+  while (const uint32_t number = reader.Next()) {
+    if (number == fields::BuildRequest::kWorkingDirectory)
+      program.working_directory = reader.View();
+    if (number != fields::BuildRequest::kNvrtc) continue;
+    is_nvrtc = true;
+    ReadNvrtc(reader.Message(), &program);
   }
-  for (const RequestMessage::BlobUse& use : request.blobs()) program.texts.push_back(use.contents);
+  if (!is_nvrtc) return std::nullopt;
+  for (const RequestMessage::Blob& blob : request.blobs()) program.texts.push_back(blob.contents);
   return program;
 }
 
@@ -191,20 +192,6 @@ OwnFile NotOfThisBuild() {
       "was read before names it as it is spelled here: add its directory with -I";
   return file;
 }
-
-/// An answer with what its message refers to; does not move.
-struct Told {
-  OwnFile file;
-  CcclCache__V1__FileAnswer message;
-
-  explicit Told(OwnFile found) : file(std::move(found)) {
-    cccl_cache__v1__file_answer__init(&message);
-    message.kind = KindOf(file.kind);
-    message.device = file.device;
-    message.inode = file.inode;
-    message.reason = file.reason.data();
-  }
-};
 
 }  // namespace
 
@@ -326,15 +313,11 @@ OwnFile LookAtOwnFile(const std::string& path, bool contents) {
   return Refused("it keeps changing while it is read: build when its writer is done");
 }
 
-BuildConversation::BuildConversation(const RequestMessage& request)
-    : request_(request), askable_(std::in_place, ProgramOf(request)) {}
-
 void BuildConversation::Restart() {
   reply_.Restart();
-  askable_.emplace(ProgramOf(request_));
+  askable_.reset();
   questions_.clear();
   message_.Clear();
-  contents_.clear();
   rest_ = {};
 }
 
@@ -380,6 +363,7 @@ const ByteChain* BuildConversation::Next() {
 }
 
 OwnFile BuildConversation::LookAt(const Question& question) {
+  if (!askable_) askable_.emplace(ProgramOf(request_));
   if (!askable_->May(question.path)) return NotOfThisBuild();
   OwnFile file = LookAtOwnFile(question.path, question.contents);
   if (file.kind == OwnFile::Kind::kRegular) askable_->NoteAnswered(question.path, file.contents);
@@ -387,35 +371,35 @@ OwnFile BuildConversation::LookAt(const Question& question) {
 }
 
 void BuildConversation::AppendAnswers() {
-  contents_.clear();
-  std::deque<Told> told;
-  std::vector<CcclCache__V1__FileAnswer*> answers;
+  using Field = fields::FileAnswer;
+  ProtoWriter answers;
+  size_t count = 0;
   size_t size = 0;
   const auto until = std::chrono::steady_clock::now() + kLongEnough;
-  while (!questions_.empty() && size < kEnoughContents && answers.size() < kEnoughAnswers &&
-         (answers.empty() || std::chrono::steady_clock::now() < until)) {
+  while (!questions_.empty() && size < kEnoughContents && count < kEnoughAnswers && rest_.empty() &&
+         (count == 0 || std::chrono::steady_clock::now() < until)) {
     const Question question = std::move(questions_.front());
     questions_.pop_front();
-    Told& last = told.emplace_back(LookAt(question));
-    answers.push_back(&last.message);
-    if (last.file.kind != OwnFile::Kind::kRegular) continue;
-    last.message.size = last.file.contents.size();
-    if (!question.contents) {
-      last.message.sha256 = Binary(last.file.digest.View());
-      last.file.contents = {};
-      continue;
+    OwnFile file = LookAt(question);
+    ProtoWriter answer;
+    answer.Number(Field::kKind, static_cast<uint64_t>(file.kind))
+        .Number(Field::kDevice, file.device)
+        .Number(Field::kInode, file.inode)
+        .Number(Field::kSize, file.contents.size());
+    if (!question.contents && file.kind == OwnFile::Kind::kRegular) {
+      answer.Bytes(Field::kSha256, file.digest.View());
+    } else {
+      contents_ = std::move(file.contents);
+      const std::string_view piece = std::string_view(contents_).substr(0, kMaxPiece - size);
+      rest_ = std::string_view(contents_).substr(piece.size());
+      size += piece.size();
+      answer.Bytes(Field::kContents, piece);
     }
-    rest_ = contents_.emplace_back(std::move(last.file.contents));
-    const std::string_view piece = rest_.substr(0, kMaxPiece - size);
-    rest_.remove_prefix(piece.size());
-    last.message.contents = Binary(piece);
-    size += piece.size();
-    if (!rest_.empty()) break;
+    answer.Bytes(Field::kReason, file.reason);
+    answers.Message(fields::BuildWithFilesRequest::kAnswers, answer.bytes());
+    ++count;
   }
-  CcclCache__V1__BuildWithFilesRequest message = CCCL_CACHE__V1__BUILD_WITH_FILES_REQUEST__INIT;
-  message.answers = answers.data();
-  message.n_answers = answers.size();
-  AppendMessage(message.base, &message_);
+  AppendMessage(answers.bytes(), &message_);
 }
 
 }  // namespace cccl_cache

@@ -65,7 +65,8 @@ class AskableFiles {
 
 /// The answer to a daemon's question about one path of this process.
 struct OwnFile {
-  enum class Kind { kAbsent, kRegular, kDirectory, kRefused };
+  /// Numbered as FileKind in build.proto.
+  enum class Kind : uint8_t { kAbsent = 1, kRegular = 2, kDirectory = 3, kRefused = 4 };
   Kind kind = Kind::kAbsent;
   uint64_t device = 0;  ///< major number << 32 | minor number
   uint64_t inode = 0;
@@ -86,7 +87,7 @@ struct OwnFile {
 class BuildConversation final : public MessageSink, public MessageSource {
  public:
   /// The request must outlive it.
-  explicit BuildConversation(const RequestMessage& request);
+  explicit BuildConversation(const RequestMessage& request) : request_(request) {}
 
   void Restart() override;
   bool Take(Message message) override;
@@ -105,13 +106,12 @@ class BuildConversation final : public MessageSink, public MessageSource {
   [[nodiscard]] OwnFile LookAt(const Question& question);
 
   const RequestMessage& request_;
-  std::optional<AskableFiles> askable_;  ///< always there
+  std::optional<AskableFiles> askable_;  ///< since the first question
   ChunkedReply reply_;
   std::deque<Question> questions_;
-  /// The message that is being sent, and the data it refers to.
-  ByteChain message_;
-  std::deque<std::string> contents_;
-  std::string_view rest_;  ///< the part of the last contents that is not in a message yet
+  ByteChain message_;      ///< that is being sent
+  std::string contents_;   ///< of the last answer
+  std::string_view rest_;  ///< the part of contents_ that is not in a message yet
 };
 
 }  // namespace cccl_cache

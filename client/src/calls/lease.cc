@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/src/calls/lease.h"
 
-#include <cccl_cache/v1/deposit.pb-c.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -94,29 +93,30 @@ void DepositConversation::SayPublication(std::string_view contents) {
 
 const ByteChain* DepositConversation::Next() {
   message_.Clear();
-  CcclCache__V1__AcquireRequest request = CCCL_CACHE__V1__ACQUIRE_REQUEST__INIT;
-  CcclCache__V1__LeaseHeartbeat heartbeat = CCCL_CACHE__V1__LEASE_HEARTBEAT__INIT;
-  CcclCache__V1__LeasePublication publication = CCCL_CACHE__V1__LEASE_PUBLICATION__INIT;
-  CcclCache__V1__LeaseAbandonment abandonment = CCCL_CACHE__V1__LEASE_ABANDONMENT__INIT;
+  using Field = fields::AcquireRequest;
+  ProtoWriter request;
   if (!rest_.empty()) {
     const std::string_view piece = rest_.substr(0, kMaxPiece);
     rest_.remove_prefix(piece.size());
-    AppendBytesMessage(fields::AcquireRequest::kContents, piece, &message_);
+    AppendBytesMessage(Field::kContents, piece, &message_);
     return &message_;
   }
   if (std::exchange(publication_due_, false)) {
-    publication.fence = fence_;
-    publication.size = published_size_;
-    request.publication = &publication;
+    using Publication = fields::LeasePublication;
+    request.Message(Field::kPublication, ProtoWriter()
+                                             .Number(Publication::kFence, fence_)
+                                             .Number(Publication::kSize, published_size_)
+                                             .bytes());
   } else if (std::exchange(abandonment_due_, false)) {
-    abandonment.failed = failed_ ? 1 : 0;
-    request.abandonment = &abandonment;
+    request.Message(
+        Field::kAbandonment,
+        ProtoWriter().Number(fields::LeaseAbandonment::kFailed, failed_ ? 1 : 0).bytes());
   } else if (std::exchange(heartbeat_due_, false)) {
-    request.heartbeat = &heartbeat;
+    request.Message(Field::kHeartbeat, {});
   } else {
     return nullptr;
   }
-  AppendMessage(request.base, &message_);
+  AppendMessage(request.bytes(), &message_);
   return &message_;
 }
 

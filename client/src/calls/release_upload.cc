@@ -54,7 +54,8 @@ class ReleaseUpload final : public MessageSource, public MessageSink {
     while (next_file_ < files_.size() || file_.valid()) {
       const ssize_t size = ReadPiece();
       if (size > 0) {
-        AppendPiece(static_cast<size_t>(size));
+        AppendBytesMessage(fields::AddReleaseRequest::kData,
+                           {piece_.data(), static_cast<size_t>(size)}, &message_);
         return &message_;
       }
       // If it can't be read, the call ends here, and the missing bytes make the daemon refuse.
@@ -95,17 +96,12 @@ class ReleaseUpload final : public MessageSource, public MessageSink {
 
  private:
   void AppendNames() {
+    using Field = fields::AddReleaseRequest;
     ProtoWriter request;
-    for (const Digest& digest : digests_) {
-      request.Bytes(fields::AddReleaseRequest::kSha256, digest.View());
-    }
-    request.Number(fields::AddReleaseRequest::kOnlyAsk, intent_ == Intent::kAsk ? 1 : 0);
+    for (const Digest& digest : digests_) request.Message(Field::kSha256, digest.View());
+    request.Number(Field::kOnlyAsk, intent_ == Intent::kAsk ? 1 : 0);
     AppendMessage(request.bytes(), &message_);
     named_ = true;
-  }
-
-  void AppendPiece(size_t size) {
-    AppendBytesMessage(fields::AddReleaseRequest::kData, {piece_.data(), size}, &message_);
   }
 
   /// Reads on in the open file, or begins the next one. 0: the file has ended.
@@ -127,7 +123,7 @@ class ReleaseUpload final : public MessageSource, public MessageSink {
   }
 
   const std::vector<std::string> files_;
-  std::vector<Digest> digests_;
+  const std::vector<Digest> digests_;
   const Intent intent_;
   bool named_ = false;
   size_t next_file_ = 0;

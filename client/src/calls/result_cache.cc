@@ -51,10 +51,10 @@ ResultCache::~ResultCache() {
   if (!lock.held()) static_cast<void>(contents_.release());
 }
 
-std::shared_ptr<const BuildReply> ResultCache::Find(const RequestPieces& request,
+std::shared_ptr<const BuildReply> ResultCache::Find(const RequestMessage& request,
                                                     Clock::time_point now) {
   if (!on()) return nullptr;
-  const size_t hash = request.Hash();
+  const size_t hash = request.HashOfName();
   Kept kept;
   {
     const Lock lock(held_);
@@ -65,11 +65,11 @@ std::shared_ptr<const BuildReply> ResultCache::Find(const RequestPieces& request
     ++contents_->hits;
   }
   // Outside the lock, for it may be long.
-  return request.Same(*kept.request) ? kept.reply : nullptr;
+  return request.HasName(*kept.request) ? kept.reply : nullptr;
 }
 
-RequestName ResultCache::NameOf(const RequestPieces& request) const {
-  return on() ? RequestName{request.Hash(), request.Bytes()} : RequestName{};
+RequestName ResultCache::NameOf(const RequestMessage& request) const {
+  return on() ? RequestName{request.HashOfName(), request.Name()} : RequestName{};
 }
 
 void ResultCache::Keep(RequestName request, std::shared_ptr<const BuildReply> reply,

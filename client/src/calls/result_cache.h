@@ -45,10 +45,10 @@ class ResultCache {
 
   [[nodiscard]] bool on() const { return limit_ > 0; }
   /// Returns the reply, or null if it is absent or expired.
-  [[nodiscard]] std::shared_ptr<const BuildReply> Find(const RequestPieces& request,
+  [[nodiscard]] std::shared_ptr<const BuildReply> Find(const RequestMessage& request,
                                                        Clock::time_point now = Clock::now());
   /// Returns the key for Keep, which may be called after the request is gone.
-  [[nodiscard]] RequestName NameOf(const RequestPieces& request) const;
+  [[nodiscard]] RequestName NameOf(const RequestMessage& request) const;
   /// Keeps the reply to a request that was sent at `asked` or later, if the reply is closed.
   void Keep(RequestName request, std::shared_ptr<const BuildReply> reply, Clock::time_point asked);
 

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/src/calls/snapshots.h"
 
-#include <cccl_cache/v1/snapshot.pb-c.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,18 +25,36 @@ std::string_view TakePiece(std::string_view* keys) {
   return piece;
 }
 
+std::string Encode(const SnapshotChoice& filter) {
+  using Field = fields::SnapshotFilter;
+  ProtoWriter uids;
+  for (const uint32_t uid : filter.uids) uids.Varint(uid);
+  return ProtoWriter()
+      .Bytes(Field::kToolchain, filter.toolchain)
+      .Bytes(Field::kArch, filter.arch)
+      .Bytes(Field::kNameSpace, filter.name_space)
+      .Number(Field::kSinceS, filter.since_s)
+      .Number(Field::kUntilS, filter.until_s)
+      .Bytes(Field::kUids, uids.bytes())
+      .Number(Field::kAllUsers, filter.all_users ? 1 : 0)
+      .Number(Field::kOnlyWanted, filter.only_wanted ? 1 : 0)
+      .Take();
+}
+
 /// The messages of a request: the filter in the first, keys in each, some of one field or of both.
-void AppendRequest(CcclCache__V1__SnapshotFilter* filter, SnapshotKeys keys, ByteChain* body) {
+void AppendRequest(const SnapshotChoice& filter, SnapshotKeys keys, ByteChain* body) {
+  using Field = fields::SnapshotCreateRequest;
+  ProtoWriter request;
+  request.Message(Field::kFilter, Encode(filter));
   bool last = false;
   while (!last) {
-    CcclCache__V1__SnapshotCreateRequest request = CCCL_CACHE__V1__SNAPSHOT_CREATE_REQUEST__INIT;
-    request.filter = std::exchange(filter, nullptr);
     const std::string_view known = TakePiece(&keys.known);
-    request.known_keys = Binary(known);
-    if (known.empty()) request.wanted_keys = Binary(TakePiece(&keys.wanted));
+    const std::string_view wanted = known.empty() ? TakePiece(&keys.wanted) : std::string_view();
     last = keys.known.empty() && keys.wanted.empty();
-    request.last = last;
-    AppendMessage(request.base, body);
+    request.Bytes(Field::kKnownKeys, known)
+        .Number(Field::kLast, last ? 1 : 0)
+        .Bytes(Field::kWantedKeys, wanted);
+    AppendMessage(request.Take(), body);
   }
 }
 
@@ -98,7 +115,7 @@ Expected<SnapshotSummary> SnapshotDownload::Result() const {
   return Error{CCCL_CACHE_PROTOCOL, "the daemon's answer ended before the snapshot did"};
 }
 
-Expected<SnapshotSummary> CreateSnapshot(Channel* channel, CcclCache__V1__SnapshotFilter* filter,
+Expected<SnapshotSummary> CreateSnapshot(Channel* channel, const SnapshotChoice& filter,
                                          SnapshotKeys keys, int fd, Deadline deadline) {
   ByteChain body;
   AppendRequest(filter, keys, &body);
@@ -107,7 +124,7 @@ Expected<SnapshotSummary> CreateSnapshot(Channel* channel, CcclCache__V1__Snapsh
       channel->Invoke("/cccl_cache.v1.Snapshot/Create", body, &download, deadline);
   if (!called.ok() && !download.failure()) return std::move(called).error();
   Expected<SnapshotSummary> made = download.Result();
-  if (made.ok() && filter->only_wanted && !made->only_wanted) {
+  if (made.ok() && filter.only_wanted && !made->only_wanted) {
     return Error{CCCL_CACHE_PROTOCOL,
                  "the daemon is older than this client, and made a snapshot of more than the keys "
                  "that were named: restart it as the version that is installed"};
@@ -142,10 +159,9 @@ const ByteChain* SnapshotUpload::Next() {
   }
   sent_ += static_cast<uint64_t>(size);
   last_sent_ = failure_ || sent_ == size_;
-  CcclCache__V1__SnapshotInsertRequest request = CCCL_CACHE__V1__SNAPSHOT_INSERT_REQUEST__INIT;
-  request.data = {static_cast<size_t>(size), reinterpret_cast<uint8_t*>(piece_.data())};
-  request.last = last_sent_;
-  AppendMessage(request.base, &message_);
+  using Field = fields::SnapshotInsertRequest;
+  AppendBytesMessage(Field::kData, {piece_.data(), static_cast<size_t>(size)}, &message_,
+                     ProtoWriter().Number(Field::kLast, last_sent_ ? 1 : 0).bytes());
   return &message_;
 }
 

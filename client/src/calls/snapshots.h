@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cccl_cache/v1/snapshot.pb-c.h>
 #include <sys/types.h>
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,16 +55,27 @@ class SnapshotDownload final : public MessageSink {
   std::optional<Error> failure_;
 };
 
+/// Chooses the entries of a snapshot; see cccl_cache_snapshot_filter.
+struct SnapshotChoice {
+  std::string_view toolchain;
+  std::string_view arch;
+  std::string_view name_space;
+  uint64_t since_s = 0;
+  uint64_t until_s = 0;
+  std::span<const uint32_t> uids;
+  bool all_users = false;
+  bool only_wanted = false;
+};
+
 /// Keys of a request for a snapshot, 32 bytes each.
 struct SnapshotKeys {
   std::string_view known;   ///< to leave out
   std::string_view wanted;  ///< the only ones, if the filter says so
 };
 
-/// Asks the daemon for a snapshot and writes it to a descriptor. Filter and keys must outlive the
-/// call.
+/// Asks the daemon for a snapshot and writes it to a descriptor.
 [[nodiscard]] Expected<SnapshotSummary> CreateSnapshot(Channel* channel,
-                                                       CcclCache__V1__SnapshotFilter* filter,
+                                                       const SnapshotChoice& filter,
                                                        SnapshotKeys keys, int fd,
                                                        Deadline deadline);
 

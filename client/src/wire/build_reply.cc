@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/src/wire/build_reply.h"
 
-#include <string>
+#include <algorithm>
 #include <utility>
 
 #include "base/wire.h"
@@ -15,70 +15,74 @@ Error Malformed() {
   return {CCCL_CACHE_PROTOCOL, "the daemon's answer to a build can't be understood"};
 }
 
-// An artifact without its contents; the contents, in place.
-ProtoWriter SplitArtifact(ProtoReader artifact, std::string_view* contents) {
-  ProtoWriter small;
-  while (const uint32_t number = artifact.Next()) {
-    if (number == fields::Artifact::kContents) {
-      *contents = artifact.View();
-    } else {
-      small.Fields(artifact.Whole());
-    }
-  }
-  return small;
-}
-
-// A lowered name whose texts are as the compiler has them. protobuf-c takes any bytes for a text,
-// and the later of two fields.
-ProtoWriter WithBytes(ProtoReader name) {
-  using Field = fields::LoweredName;
-  ProtoWriter whole;
-  while (const uint32_t number = name.Next()) {
-    if (number == Field::kExpressionBytes) {
-      whole.Bytes(Field::kExpression, name.View());
-    } else if (number == Field::kLoweredBytes) {
-      whole.Bytes(Field::kLowered, name.View());
-    } else {
-      whole.Fields(name.Whole());
-    }
-  }
-  return whole;
-}
-
-// The reply without the contents of its artifacts, so that unpacking copies only what is small, and
-// with all texts as the compiler has them.
-bool Split(std::string_view reply, ProtoWriter* small, std::vector<std::string_view>* contents) {
-  ProtoReader reader(reply);
+BuildReply::Artifact ReadArtifact(ProtoReader reader, std::string_view* contents) {
+  using Field = fields::Artifact;
+  BuildReply::Artifact artifact;
   while (const uint32_t number = reader.Next()) {
-    if (number == fields::BuildReply::kArtifacts) {
-      contents->emplace_back();
-      small->Message(number, SplitArtifact(reader.Message(), &contents->back()).bytes());
-    } else if (number == fields::BuildReply::kLoweredNames) {
-      small->Message(number, WithBytes(reader.Message()).bytes());
-    } else if (number == fields::BuildReply::kLogBytes) {
-      small->Bytes(fields::BuildReply::kLog, reader.View());
-    } else {
-      small->Fields(reader.Whole());
-    }
+    if (number == Field::kKind) artifact.kind = static_cast<int>(reader.Number());
+    if (number == Field::kSize) artifact.size = reader.Number();
+    if (number == Field::kSha256) artifact.sha256 = reader.View();
+    if (number == Field::kInChunks) artifact.in_chunks = reader.Number() != 0;
+    if (number == Field::kContents) *contents = reader.View();
   }
-  return reader.ok();
+  return artifact;
 }
 
-std::string_view View(const ProtobufCBinaryData& data) {
-  return {reinterpret_cast<const char*>(data.data), data.len};
+// The fields of bytes stand behind those of text.
+BuildReply::LoweredName ReadLoweredName(ProtoReader reader) {
+  using Field = fields::LoweredName;
+  BuildReply::LoweredName name;
+  while (const uint32_t number = reader.Next()) {
+    if (number == Field::kExpression || number == Field::kExpressionBytes) {
+      name.expression = reader.View();
+    }
+    if (number == Field::kLowered || number == Field::kLoweredBytes) name.lowered = reader.View();
+  }
+  return name;
+}
+
+void ReadToolchain(ProtoReader reader, BuildReply::Fields* reply) {
+  while (const uint32_t number = reader.Next()) {
+    if (number == fields::ToolchainName::kId) reply->toolchain_id = reader.View();
+    if (number == fields::ToolchainName::kVersion) reply->toolchain_version = reader.View();
+  }
+}
+
+void ReadTiming(ProtoReader reader, BuildReply::Fields* reply) {
+  while (const uint32_t number = reader.Next()) {
+    if (number == fields::Timing::kQueueUs) reply->queue_us = reader.Number();
+    if (number == fields::Timing::kCompileUs) reply->compile_us = reader.Number();
+    if (number == fields::Timing::kSavedUs) reply->saved_us = reader.Number();
+  }
+}
+
+void ReadField(uint32_t number, ProtoReader* reader, BuildReply::Fields* reply) {
+  using Field = fields::BuildReply;
+  if (number == Field::kOutcome) reply->outcome = static_cast<int>(reader->Number());
+  if (number == Field::kTier) reply->tier = static_cast<int>(reader->Number());
+  if (number == Field::kKey) reply->key = reader->View();
+  if (number == Field::kFingerprint) reply->fingerprint = reader->View();
+  if (number == Field::kToolchain) ReadToolchain(reader->Message(), reply);
+  if (number == Field::kLoweredNames) {
+    reply->lowered_names.push_back(ReadLoweredName(reader->Message()));
+  }
+  if (number == Field::kLog || number == Field::kLogBytes) reply->log = reader->View();
+  if (number == Field::kNativeCode) reply->native_code = static_cast<int32_t>(reader->Number());
+  if (number == Field::kReason) reply->reason = reader->View();
+  if (number == Field::kRemembered) reply->remembered = reader->Number() != 0;
+  if (number == Field::kPrecompiledHeaders) reply->precompiled_headers = reader->Number() != 0;
+  if (number == Field::kTiming) ReadTiming(reader->Message(), reply);
+  if (number == Field::kClosed) reply->closed = reader->Number() != 0;
+  if (number == Field::kRequestId) reply->request_id = reader->Number();
 }
 
 }  // namespace
-
-void BuildReply::Deleter::operator()(CcclCache__V1__BuildReply* fields) const {
-  cccl_cache__v1__build_reply__free_unpacked(fields, nullptr);
-}
 
 Expected<BuildReply> BuildReply::Decode(Message message) {
   Expected<BuildReply> reply = DecodeFields(std::move(message));
   if (!reply.ok()) return reply;
   for (size_t i = 0; i < reply->artifact_count(); ++i) {
-    const CcclCache__V1__Artifact& artifact = *reply->fields_->artifacts[i];
+    const Artifact& artifact = reply->fields_.artifacts[i];
     if (!artifact.in_chunks && artifact.size != reply->contents_[i].size()) return Malformed();
   }
   return reply;
@@ -91,31 +95,32 @@ Expected<BuildReply> BuildReply::DecodeWithContents(Message message,
   if (contents.size() != reply->artifact_count()) return Malformed();
   for (size_t i = 0; i < contents.size(); ++i) {
     reply->contents_[i] = contents[i].View();
-    reply->fields_->artifacts[i]->in_chunks = 0;
-    if (reply->fields_->artifacts[i]->size != contents[i].size) return Malformed();
+    Artifact& artifact = reply->fields_.artifacts[i];
+    artifact.in_chunks = false;
+    if (artifact.size != contents[i].size) return Malformed();
+    reply->memory_.push_back(std::move(contents[i]));
   }
-  reply->memory_ = std::move(contents);
   return reply;
 }
 
 Expected<BuildReply> BuildReply::DecodeFields(Message message) {
   BuildReply reply;
-  ProtoWriter small;
-  if (!Split(message.View(), &small, &reply.contents_)) return Malformed();
-  reply.fields_.reset(cccl_cache__v1__build_reply__unpack(
-      nullptr, small.bytes().size(), reinterpret_cast<const uint8_t*>(small.bytes().data())));
-  if (reply.fields_ == nullptr || reply.fields_->n_artifacts != reply.contents_.size()) {
-    return Malformed();
+  ProtoReader reader(message.View());
+  while (const uint32_t number = reader.Next()) {
+    if (number == fields::BuildReply::kArtifacts) {
+      std::string_view& contents = reply.contents_.emplace_back();
+      reply.fields_.artifacts.push_back(ReadArtifact(reader.Message(), &contents));
+    } else {
+      ReadField(number, &reader, &reply.fields_);
+    }
   }
+  if (!reader.ok()) return Malformed();
   reply.memory_.push_back(std::move(message));
   return reply;
 }
 
 bool BuildReply::needs_chunks() const {
-  for (size_t i = 0; i < artifact_count(); ++i) {
-    if (fields_->artifacts[i]->in_chunks) return true;
-  }
-  return false;
+  return std::ranges::any_of(fields_.artifacts, &Artifact::in_chunks);
 }
 
 size_t BuildReply::MemoryBytes() const {
@@ -125,18 +130,14 @@ size_t BuildReply::MemoryBytes() const {
 }
 
 bool BuildReply::SameArtifacts(const BuildReply& other) const {
-  if (artifact_count() != other.artifact_count()) return false;
-  for (size_t i = 0; i < artifact_count(); ++i) {
-    const CcclCache__V1__Artifact& ours = *fields_->artifacts[i];
-    const CcclCache__V1__Artifact& theirs = *other.fields_->artifacts[i];
-    if (WireNumber(ours.kind) != WireNumber(theirs.kind)) return false;
-    if (View(ours.sha256) != View(theirs.sha256)) return false;
-  }
-  return true;
+  return std::ranges::equal(fields_.artifacts, other.fields_.artifacts,
+                            [](const Artifact& one, const Artifact& another) {
+                              return one.kind == another.kind && one.sha256 == another.sha256;
+                            });
 }
 
 void BuildReply::TakeContents(BuildReply other) {
-  memory_ = std::move(other.memory_);
+  for (Message& message : other.memory_) memory_.push_back(std::move(message));
   contents_ = std::move(other.contents_);
 }
 

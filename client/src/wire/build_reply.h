@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cccl_cache/v1/build.pb-c.h>
-
+#include <cstdint>
 #include <cstring>
-#include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -18,14 +17,47 @@ namespace cccl_cache {
 /// memory, and everything it hands out lives as long as it. Immutable.
 class BuildReply {
  public:
+  /// The contents are empty here if they came in chunks.
+  struct Artifact {
+    int kind = 0;
+    uint64_t size = 0;
+    std::string_view sha256;
+    bool in_chunks = false;
+  };
+  struct LoweredName {
+    std::string expression;
+    std::string lowered;
+  };
+  /// The fields of build.proto, texts as the compiler has them. Enums are numbers, which a newer
+  /// daemon may have more of.
+  struct Fields {
+    int outcome = 0;
+    int tier = 0;
+    std::string key;
+    std::string fingerprint;
+    std::string toolchain_id;
+    std::string toolchain_version;
+    std::vector<LoweredName> lowered_names;
+    std::string log;
+    int32_t native_code = 0;
+    std::string reason;
+    bool remembered = false;
+    bool precompiled_headers = false;
+    uint64_t queue_us = 0;
+    uint64_t compile_us = 0;
+    uint64_t saved_us = 0;
+    bool closed = false;
+    uint64_t request_id = 0;
+    std::vector<Artifact> artifacts;
+  };
+
   /// CCCL_CACHE_PROTOCOL if the message is none, or an artifact has not the size that it claims.
   static Expected<BuildReply> Decode(Message message);
   /// A reply whose artifacts came in chunks: `contents` as long as the reply has artifacts.
   static Expected<BuildReply> DecodeWithContents(Message message, std::vector<Message> contents);
 
-  /// All but the artifacts' contents, which are empty here.
-  [[nodiscard]] const CcclCache__V1__BuildReply& fields() const { return *fields_; }
-  [[nodiscard]] size_t artifact_count() const { return fields_->n_artifacts; }
+  [[nodiscard]] const Fields& fields() const { return fields_; }
+  [[nodiscard]] size_t artifact_count() const { return fields_.artifacts.size(); }
   [[nodiscard]] std::string_view contents(size_t artifact) const { return contents_[artifact]; }
   /// Returns whether an artifact was too large for the message.
   [[nodiscard]] bool needs_chunks() const;
@@ -37,21 +69,17 @@ class BuildReply {
   void TakeContents(BuildReply other);
 
  private:
-  struct Deleter {
-    void operator()(CcclCache__V1__BuildReply* fields) const;
-  };
-
   BuildReply() = default;
 
   static Expected<BuildReply> DecodeFields(Message message);
 
-  std::vector<Message> memory_;  ///< contents_ points into it
-  std::unique_ptr<CcclCache__V1__BuildReply, Deleter> fields_;
+  std::vector<Message> memory_;  ///< fields_ and contents_ point into it
+  Fields fields_;
   std::vector<std::string_view> contents_;
 };
 
-/// Returns the number in an enum field of protobuf-c or of a caller's struct. It may be none of the
-/// enum's values, so it must not be read as an enum.
+/// Returns the number in an enum field of a caller's struct. It may be none of the enum's values,
+/// so it must not be read as an enum.
 template <typename Field>
 int WireNumber(const Field& field) {
   static_assert(sizeof(Field) == sizeof(int));

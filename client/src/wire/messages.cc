@@ -16,62 +16,52 @@ namespace {
 // Below this a copy costs less than another piece for the kernel to gather.
 constexpr size_t kWorthReferring = 2048;
 
-struct ChainBuffer {
-  ProtobufCBuffer base;  // first: protobuf-c hands back a pointer to it
-  ByteChain* chain;
-};
-
-// protobuf-c passes each field by itself: its own pieces are small, the large ones are ours.
-void AppendPiece(ProtobufCBuffer* buffer, size_t size, const uint8_t* data) {
-  ByteChain* chain = reinterpret_cast<ChainBuffer*>(buffer)->chain;
-  const std::string_view piece(reinterpret_cast<const char*>(data), size);
-  if (size < kWorthReferring) {
-    chain->Copy(piece);
-  } else {
-    chain->Refer(piece);
-  }
-}
-
-void AppendPrefix(size_t size, ByteChain* body) {
-  const char prefix[] = {0, static_cast<char>(size >> 24), static_cast<char>(size >> 16),
-                         static_cast<char>(size >> 8), static_cast<char>(size)};
-  body->Copy({prefix, sizeof(prefix)});
-}
-
 // Memory for announced artifacts is allocated at once. More than this for all artifacts together is
 // a protocol error.
 constexpr uint64_t kMaxBuild = uint64_t{2} << 30;
 
 }  // namespace
 
-ProtobufCBinaryData Binary(std::string_view bytes) {
-  return {bytes.size(), reinterpret_cast<uint8_t*>(const_cast<char*>(bytes.data()))};
-}
-
 Error NotUnderstood(std::string_view what) {
   return {CCCL_CACHE_PROTOCOL,
           "the daemon's answer to " + std::string(what) + " can't be understood"};
 }
 
-void AppendMessage(const ProtobufCMessage& message, ByteChain* body) {
-  AppendPrefix(protobuf_c_message_get_packed_size(&message), body);
-  ChainBuffer buffer = {{AppendPiece}, body};
-  protobuf_c_message_pack_to_buffer(&message, &buffer.base);
+void AppendHead(size_t size, ByteChain* body) {
+  const char prefix[] = {0, static_cast<char>(size >> 24), static_cast<char>(size >> 16),
+                         static_cast<char>(size >> 8), static_cast<char>(size)};
+  body->Copy({prefix, sizeof(prefix)});
+}
+
+void AppendPiece(std::string_view bytes, ByteChain* body) {
+  if (bytes.size() < kWorthReferring) {
+    body->Copy(bytes);
+  } else {
+    body->Refer(bytes);
+  }
 }
 
 void AppendMessage(std::string_view message, ByteChain* body) {
-  AppendPrefix(message.size(), body);
+  AppendHead(message.size(), body);
   body->Copy(message);
 }
 
-void AppendBytesMessage(uint32_t field, std::string_view bytes, ByteChain* body) {
-  const std::string head = ProtoWriter().Head(field, bytes.size()).Take();
-  AppendPrefix(head.size() + bytes.size(), body);
-  body->Copy(head);
-  body->Refer(bytes);
+void AppendEmptyMessage(ByteChain* body) { AppendHead(0, body); }
+
+void AppendMessage(const ProtobufCMessage& message, ByteChain* body) {
+  std::string bytes(protobuf_c_message_get_packed_size(&message), '\0');
+  protobuf_c_message_pack(&message, reinterpret_cast<uint8_t*>(bytes.data()));
+  AppendMessage(bytes, body);
 }
 
-void AppendEmptyMessage(ByteChain* body) { AppendPrefix(0, body); }
+void AppendBytesMessage(uint32_t field, std::string_view bytes, ByteChain* body,
+                        std::string_view rest) {
+  const std::string head = ProtoWriter().Head(field, bytes.size()).Take();
+  AppendHead(head.size() + bytes.size() + rest.size(), body);
+  body->Copy(head);
+  body->Refer(bytes);
+  body->Copy(rest);
+}
 
 void SingleMessage::Restart() {
   message_ = {};

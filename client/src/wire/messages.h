@@ -16,22 +16,22 @@ namespace cccl_cache {
 /// The protocol's bound for the contents or data of one message in a stream, in bytes.
 inline constexpr size_t kMaxPiece = size_t{1} << 20;
 
-/// Refers to the bytes, which must outlive the result.
-[[nodiscard]] ProtobufCBinaryData Binary(std::string_view bytes);
-
 /// Returns the error of an answer that is no message of the protocol. `what`: what it answers.
 [[nodiscard]] Error NotUnderstood(std::string_view what);
 
-/// Appends a message as gRPC sends it, with its length in front. Large fields are referred to, not
-/// copied: they and the message must outlive the chain.
-void AppendMessage(const ProtobufCMessage& message, ByteChain* body);
+// Messages as gRPC sends them: five bytes with the length in front of each.
 
-/// Appends a message that is encoded already, which is copied.
+/// Appends these five bytes. The message must follow.
+void AppendHead(size_t size, ByteChain* body);
+/// Appends bytes of a message. Large ones are referred to, not copied, and must outlive the chain.
+void AppendPiece(std::string_view bytes, ByteChain* body);
+/// Appends a message that was encoded already. Copies it.
 void AppendMessage(std::string_view message, ByteChain* body);
-
-/// The same for a message with one field of bytes (UploadChunk), and for one without fields.
-void AppendBytesMessage(uint32_t field, std::string_view bytes, ByteChain* body);
 void AppendEmptyMessage(ByteChain* body);
+void AppendMessage(const ProtobufCMessage& message, ByteChain* body);
+/// Appends a message with a field of bytes, which is referred to, and encoded fields behind it.
+void AppendBytesMessage(uint32_t field, std::string_view bytes, ByteChain* body,
+                        std::string_view rest = {});
 
 /// The one message of a unary call's answer.
 class SingleMessage final : public MessageSink {

@@ -19,7 +19,6 @@ using cccl_cache::DaemonStub;
 using cccl_cache::Deadline;
 using cccl_cache::Message;
 using cccl_cache::RequestMessage;
-using cccl_cache::RequestPieces;
 using cccl_cache::ResultCache;
 using namespace std::chrono_literals;
 
@@ -42,24 +41,26 @@ TEST_CASE("an unread answer counts as old as its request") {
   DaemonStub daemon(std::string("/nowhere"));
   const cccl_cache_nvrtc program = {sizeof(program)};
   const cccl_cache_build_options options = {sizeof(options)};
-  const RequestPieces pieces(program, options);
+  RequestMessage named;
+  REQUIRE(named.SetProgram(program).ok());
+  REQUIRE(named.SetNamedOptions(options).ok());
   const auto now = BuildLedger::Clock::now();
   const auto answer_after = [&](std::chrono::seconds passed) {
     const auto request = std::make_shared<RequestMessage>();
     builds.Finish(builds.Add({.tag = 1,
                               .request = request,
                               .steps = BuildSteps(&daemon, request.get()),
-                              .name = memory.NameOf(pieces),
+                              .name = memory.NameOf(named),
                               .deadline = Deadline::After(1min),
                               .patience = Deadline::After(1min),
                               .start = now - passed}),
                   ClosedAnswer());
   };
   answer_after(10s);
-  CHECK(memory.Find(pieces, now) == nullptr);
+  CHECK(memory.Find(named, now) == nullptr);
   answer_after(9s);
-  CHECK(memory.Find(pieces, now) != nullptr);
-  CHECK(memory.Find(pieces, now + 1s) == nullptr);
+  CHECK(memory.Find(named, now) != nullptr);
+  CHECK(memory.Find(named, now + 1s) == nullptr);
 }
 
 }  // namespace batch_ledger_test

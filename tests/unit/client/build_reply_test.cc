@@ -64,8 +64,8 @@ TEST_CASE("artifacts stay in the memory in which they were received") {
   CHECK(reply->contents(0) == "the cubin");
   CHECK(reply->contents(1) == "ptx");
   CHECK((reply->contents(0).data() > start && reply->contents(0).data() < end));
-  CHECK(std::string(reply->fields().key) == "00ff");
-  CHECK(reply->fields().artifacts[1]->size == 3);
+  CHECK(reply->fields().key == "00ff");
+  CHECK(reply->fields().artifacts[1].size == 3);
 }
 
 TEST_CASE("texts that are not UTF-8 are the compiler's own bytes") {
@@ -78,10 +78,10 @@ TEST_CASE("texts that are not UTF-8 are the compiler's own bytes") {
   name->set_lowered("_Z1k");
   const auto decoded = BuildReply::Decode(ToMessage(reply.SerializeAsString()));
   REQUIRE(decoded.ok());
-  CHECK(std::string(decoded->fields().log) == "caf\xe9");
-  const size_t last = decoded->fields().n_lowered_names - 1;
-  CHECK(std::string(decoded->fields().lowered_names[last]->expression) == "k<'\xe9'>");
-  CHECK(std::string(decoded->fields().lowered_names[last]->lowered) == "_Z1k");
+  CHECK(decoded->fields().log == "caf\xe9");
+  const size_t last = decoded->fields().lowered_names.size() - 1;
+  CHECK(decoded->fields().lowered_names[last].expression == "k<'\xe9'>");
+  CHECK(decoded->fields().lowered_names[last].lowered == "_Z1k");
 }
 
 TEST_CASE("an artifact that is not as long as it claims is refused") {

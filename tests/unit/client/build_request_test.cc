@@ -2,17 +2,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <catch2/catch.hpp>
 #include <functional>
+#include <memory>
 #include <set>
 
 #include "client/src/wire/request_message.h"
 
 namespace build_request_test {
 
-using cccl_cache::RequestPieces;
+using cccl_cache::RequestMessage;
 
 namespace {
 
 cccl_cache_bytes Of(const char* text) { return {text, std::char_traits<char>::length(text)}; }
+
+template <typename Program>
+std::unique_ptr<RequestMessage> Message(const Program& program,
+                                        const cccl_cache_build_options& options) {
+  auto request = std::make_unique<RequestMessage>();
+  CHECK(request->SetProgram(program).ok());
+  CHECK(request->SetNamedOptions(options).ok());
+  return request;
+}
 
 /// A request of which each field is set.
 struct Request {
@@ -31,7 +41,7 @@ struct Request {
                                     .driver_version = 13000,
                                     .working_directory = Of("/w")};
 
-  /// Calls `then` with its pieces.
+  /// Calls `then` with its message.
   template <typename Then>
   auto Use(Then then) const {
     cccl_cache_nvrtc program = {};
@@ -50,26 +60,26 @@ struct Request {
     cccl_cache_build_options given = build;
     given.wanted = wanted.data();
     given.wanted_count = wanted.size();
-    return then(RequestPieces(program, given));
+    return then(*Message(program, given));
   }
   [[nodiscard]] std::string Bytes() const {
-    return Use([](const RequestPieces& pieces) { return pieces.Bytes(); });
+    return Use([](const RequestMessage& request) { return request.Name(); });
   }
   [[nodiscard]] size_t Hash() const {
-    return Use([](const RequestPieces& pieces) { return pieces.Hash(); });
+    return Use([](const RequestMessage& request) { return request.HashOfName(); });
   }
 };
 
 std::string Linked(cccl_cache_link_input_type type, const char* name, const char* contents) {
   const cccl_cache_link_input input = {type, Of(name), Of(contents)};
   const cccl_cache_link link = {sizeof(link), &input, 1, nullptr, 0};
-  return RequestPieces(link, Request().build).Bytes();
+  return Message(link, Request().build)->Name();
 }
 
 std::string Module(const char* name, const char* contents, bool lazy, bool libdevice) {
   const cccl_cache_nvvm_module module = {Of(name), Of(contents), lazy ? 1 : 0};
   const cccl_cache_nvvm nvvm = {sizeof(nvvm), &module, 1, nullptr, 0, libdevice ? 1 : 0};
-  return RequestPieces(nvvm, Request().build).Bytes();
+  return Message(nvvm, Request().build)->Name();
 }
 
 }  // namespace
@@ -80,7 +90,7 @@ TEST_CASE("equal requests are the same, wherever their texts lie") {
   copy.source = {elsewhere.data(), elsewhere.size()};
   CHECK(copy.Bytes() == Request().Bytes());
   CHECK(copy.Hash() == Request().Hash());
-  CHECK(copy.Use([](const RequestPieces& pieces) { return pieces.Same(Request().Bytes()); }));
+  CHECK(copy.Use([](const RequestMessage& request) { return request.HasName(Request().Bytes()); }));
 }
 
 TEST_CASE("each field that decides on the answer makes another request") {
@@ -115,6 +125,21 @@ TEST_CASE("each field that decides on the answer makes another request") {
   }
 }
 
+TEST_CASE("options that do not decide on the answer, and an upload, make no other request") {
+  const Request whole;
+  whole.Use([&whole](RequestMessage& request) {
+    const std::string name = request.Name();
+    cccl_cache_build_options options = whole.build;
+    options.wanted = whole.wanted.data();
+    options.wanted_count = whole.wanted.size();
+    options.on_miss = CCCL_CACHE_ON_MISS_REFUSE;
+    CHECK(request.SetOptions(options, cccl_cache::BuildPriority::kWarmUp).ok());
+    request.NameUpload(0, std::string(32, 'd'));
+    CHECK(request.Name() == name);
+    CHECK(request.HasName(name));
+  });
+}
+
 TEST_CASE("links and modules differ by types, names, contents and flags") {
   const std::set<std::string> all = {Request().Bytes(),
                                      Linked(CCCL_CACHE_INPUT_PTX, "a", "x"),
@@ -129,16 +154,16 @@ TEST_CASE("links and modules differ by types, names, contents and flags") {
   CHECK(all.size() == 10);
 }
 
-TEST_CASE("bytes that begin alike are not the same") {
+TEST_CASE("names that begin alike are not the same") {
   const std::string bytes = Request().Bytes();
-  Request().Use([&](const RequestPieces& pieces) {
-    CHECK(pieces.Same(bytes));
-    CHECK_FALSE(pieces.Same(bytes + "x"));
-    CHECK_FALSE(pieces.Same(std::string_view(bytes).substr(0, bytes.size() - 1)));
-    CHECK_FALSE(pieces.Same(""));
+  Request().Use([&](const RequestMessage& request) {
+    CHECK(request.HasName(bytes));
+    CHECK_FALSE(request.HasName(bytes + "x"));
+    CHECK_FALSE(request.HasName(std::string_view(bytes).substr(0, bytes.size() - 1)));
+    CHECK_FALSE(request.HasName(""));
     std::string last = bytes;
     ++last.back();
-    CHECK_FALSE(pieces.Same(last));
+    CHECK_FALSE(request.HasName(last));
   });
 }
 

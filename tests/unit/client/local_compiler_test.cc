@@ -57,7 +57,7 @@ TEST_CASE("a build without a daemon returns the answer of cccl-cache-compile") {
   Scene scene;
   const auto reply = scene.Run(AnswerLocal());
   REQUIRE(reply.ok());
-  CHECK(std::string(reply->fields().log) == "told");
+  CHECK(reply->fields().log == "told");
 }
 
 TEST_CASE("cccl-cache-compile is sent the whole request, however large") {

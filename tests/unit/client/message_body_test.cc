@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include <cccl_cache/v1/build.pb-c.h>
 #include <cccl_cache/v1/build.pb.h>
+#include <cccl_cache/v1/snapshot.pb.h>
 
 #include <catch2/catch.hpp>
 
@@ -15,10 +15,6 @@ using cccl_cache::ByteChain;
 
 namespace {
 
-ProtobufCBinaryData Binary(const std::string& bytes) {
-  return {bytes.size(), reinterpret_cast<uint8_t*>(const_cast<char*>(bytes.data()))};
-}
-
 /// Where a chain's pieces lie.
 std::vector<const void*> Places(const ByteChain& chain) {
   std::array<iovec, 16> pieces;
@@ -31,36 +27,35 @@ std::vector<const void*> Places(const ByteChain& chain) {
 }  // namespace
 
 TEST_CASE("a message has gRPC's five bytes in front: not compressed, and its length") {
-  const std::string contents(300, 'x');
-  CcclCache__V1__Blob blob = CCCL_CACHE__V1__BLOB__INIT;
-  blob.inline_bytes = Binary(contents);
+  v1::Blob blob;
+  blob.set_inline_bytes(std::string(300, 'x'));
   ByteChain body;
-  cccl_cache::AppendMessage(blob.base, &body);
+  cccl_cache::AppendMessage(blob.SerializeAsString(), &body);
   CHECK(Joined(body).substr(0, 5) == std::string("\0\0\0\x01\x2f", 5));
-  CHECK(Sent<v1::Blob>(body).inline_bytes() == contents);
+  CHECK(Sent<v1::Blob>(body).inline_bytes() == blob.inline_bytes());
 }
 
-TEST_CASE("large contents are sent from where they lie, small ones are copied") {
+TEST_CASE("large pieces are sent from where they lie, small ones are copied") {
   const std::string large(5'000, 'x');
-  CcclCache__V1__Blob blob = CCCL_CACHE__V1__BLOB__INIT;
-  blob.inline_bytes = Binary(large);
   ByteChain body;
-  cccl_cache::AppendMessage(blob.base, &body);
-  const auto places = Places(body);
-  CHECK(std::find(places.begin(), places.end(), large.data()) != places.end());
+  cccl_cache::AppendPiece(large, &body);
+  CHECK(Places(body) == std::vector<const void*>{large.data()});
   const std::string small = "small";
-  blob.inline_bytes = Binary(small);
   ByteChain copied;
-  cccl_cache::AppendMessage(blob.base, &copied);
-  CHECK(Places(copied).size() == 1);
+  cccl_cache::AppendPiece(small, &copied);
+  CHECK(Places(copied).front() != small.data());
 }
 
-TEST_CASE("a message of one field of bytes refers to them") {
+TEST_CASE("a message of one field of bytes refers to them, and other fields may follow") {
   const std::string bytes(70'000, 'y');
   ByteChain body;
   cccl_cache::AppendBytesMessage(1, bytes, &body);
   CHECK(Sent<v1::UploadChunk>(body).data() == bytes);
   CHECK(Places(body).back() == bytes.data());
+  ByteChain last;
+  cccl_cache::AppendBytesMessage(1, bytes, &last, "\x10\x01");
+  CHECK(Sent<v1::SnapshotInsertRequest>(last).data() == bytes);
+  CHECK(Sent<v1::SnapshotInsertRequest>(last).last());
   ByteChain nothing;
   cccl_cache::AppendBytesMessage(1, "", &nothing);
   CHECK(Sent<v1::UploadChunk>(nothing).data().empty());

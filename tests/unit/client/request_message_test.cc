@@ -108,7 +108,22 @@ TEST_CASE("options have the toolchain, the driver, the directory and the wanted 
   CHECK(sent.driver_version() == 13000);
   CHECK(sent.working_directory() == "/w");
   CHECK(sent.wanted(1) == v1::ARTIFACT_KIND_CUBIN);
+}
+
+TEST_CASE("options that do not decide on the answer are sent beside the others") {
+  cccl_cache_build_options options = {};
+  options.struct_size = sizeof(options);
+  options.driver_version = 13000;
+  options.on_miss = CCCL_CACHE_ON_MISS_REFUSE;
+  RequestMessage request;
+  REQUIRE(request.SetOptions(options, cccl_cache::BuildPriority::kWarmUp).ok());
+  const auto sent = Packed(request);
+  CHECK(sent.driver_version() == 13000);
   CHECK(sent.has_files_view());
+  CHECK(sent.priority() == v1::PRIORITY_WARM_UP);
+  CHECK(sent.on_miss() == v1::ON_MISS_REFUSE);
+  CHECK(sent.min_api_minor() == 3);
+  CHECK_FALSE(request.may_be_compiled());
 }
 
 TEST_CASE("a text with a NUL is refused by the name of its field, contents may have them") {
@@ -124,11 +139,11 @@ TEST_CASE("a text with a NUL is refused by the name of its field, contents may h
   const auto refused = option.SetProgram(program);
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.error().status == CCCL_CACHE_INVALID_REQUEST);
-  CHECK(refused.error().message == "an option holds a NUL: only contents may");
+  CHECK(refused.error().message == "nvrtc.options holds a NUL: only contents may");
   cccl_cache_build_options given = {};
   given.working_directory = Of(nul);
   RequestMessage directory;
-  CHECK(directory.SetOptions(given).error().message.starts_with("the working directory holds"));
+  CHECK(directory.SetOptions(given).error().message.starts_with("working_directory holds"));
 }
 
 TEST_CASE("contents belong to the caller until they are copied") {
@@ -146,7 +161,7 @@ TEST_CASE("contents that were sent ahead are named by their digest until a resta
   RequestMessage request;
   REQUIRE(request.SetProgram(Program("source")).ok());
   REQUIRE(request.blobs().size() == 1);
-  request.NameUpload(request.blobs()[0], std::string(32, 'd'));
+  request.NameUpload(0, std::string(32, 'd'));
   const auto named = Packed(request).nvrtc().source();
   CHECK(named.inline_bytes().empty());
   CHECK(named.upload_sha256() == std::string(32, 'd'));

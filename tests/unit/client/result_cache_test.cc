@@ -26,7 +26,7 @@ using cccl_cache::LinkBuild;
 using cccl_cache::Message;
 using cccl_cache::NvrtcBuild;
 using cccl_cache::NvvmBuild;
-using cccl_cache::RequestPieces;
+using cccl_cache::RequestMessage;
 using cccl_cache::ResultCache;
 using namespace std::chrono_literals;
 
@@ -43,12 +43,15 @@ Reply Answer(const std::string& cubin, bool closed = true) {
   return std::make_shared<const BuildReply>(*BuildReply::Decode(std::move(message)));
 }
 
-/// Calls `then` with the pieces of a request.
+/// Calls `then` with a request.
 template <typename Build, typename Then>
-auto Pieces(const Build& build, const BuildOptions& options, Then then) {
+auto WithRequest(const Build& build, const BuildOptions& options, Then then) {
   return cccl_cache::c::With(build, [&](const auto& program) {
     return cccl_cache::c::With(options, [&](const cccl_cache_build_options& given) {
-      return then(RequestPieces(program, given));
+      RequestMessage request;
+      CHECK(request.SetProgram(program).ok());
+      CHECK(request.SetNamedOptions(given).ok());
+      return then(std::as_const(request));
     });
   });
 }
@@ -56,13 +59,13 @@ auto Pieces(const Build& build, const BuildOptions& options, Then then) {
 void Keep(ResultCache& memory, const NvrtcBuild& build, Reply reply,
           ResultCache::Clock::time_point now = ResultCache::Clock::now()) {
   const auto name =
-      Pieces(build, {}, [&](const RequestPieces& pieces) { return memory.NameOf(pieces); });
+      WithRequest(build, {}, [&](const auto& request) { return memory.NameOf(request); });
   memory.Keep(name, std::move(reply), now);
 }
 
 Reply Find(ResultCache& memory, const NvrtcBuild& build,
            ResultCache::Clock::time_point now = ResultCache::Clock::now()) {
-  return Pieces(build, {}, [&](const RequestPieces& pieces) { return memory.Find(pieces, now); });
+  return WithRequest(build, {}, [&](const auto& request) { return memory.Find(request, now); });
 }
 
 }  // namespace
@@ -94,12 +97,12 @@ TEST_CASE("a cache that is turned off keeps nothing") {
 TEST_CASE("no request is taken for another one") {
   std::vector<std::string> all;
   const auto add = [&](const auto& build, const BuildOptions& options = {}) {
-    all.push_back(Pieces(build, options, [](const RequestPieces& p) { return p.Bytes(); }));
+    all.push_back(WithRequest(build, options, [](const auto& request) { return request.Name(); }));
   };
   const auto same = [&](const auto& build, const BuildOptions& options = {}) {
-    return Pieces(build, options, [&](const RequestPieces& pieces) {
+    return WithRequest(build, options, [&](const auto& request) {
       size_t found = 0;
-      for (const std::string& bytes : all) found += pieces.Same(bytes) ? 1 : 0;
+      for (const std::string& bytes : all) found += request.HasName(bytes) ? 1 : 0;
       return found;
     });
   };
@@ -158,7 +161,8 @@ TEST_CASE("no request is taken for another one") {
 
 TEST_CASE("how long a caller waits does not make it another request") {
   const auto bytes = [](std::chrono::milliseconds timeout) {
-    return Pieces(NvrtcBuild{}, {.timeout = timeout}, [](const auto& p) { return p.Bytes(); });
+    return WithRequest(NvrtcBuild{}, {.timeout = timeout},
+                       [](const auto& request) { return request.Name(); });
   };
   CHECK(bytes(1s) == bytes(2s));
 }
@@ -246,7 +250,9 @@ TEST_CASE("a child forked during a call never waits, and can destroy the cache")
     if (child == 0) {
       const std::string_view source = "x";
       const cccl_cache_nvrtc program = {sizeof(program), {source.data(), source.size()}};
-      static_cast<void>(memory.Find(RequestPieces(program, {sizeof(cccl_cache_build_options)})));
+      RequestMessage request;
+      static_cast<void>(request.SetProgram(program));
+      static_cast<void>(memory.Find(request));
       owned.reset();
       _exit(0);
     }
