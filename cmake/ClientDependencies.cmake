@@ -5,7 +5,6 @@
 # system's own.
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
-find_program(PROTOC_C protoc-c REQUIRED)
 include(ClientArchives)
 set(client_includes ${CMAKE_BINARY_DIR}/client_includes)
 file(MAKE_DIRECTORY ${client_includes})
@@ -35,7 +34,6 @@ function(client_dependency target module headers)
 endfunction()
 
 client_dependency(PkgConfig::Nghttp2 libnghttp2 nghttp2)
-client_dependency(PkgConfig::ProtobufC libprotobuf-c protobuf-c)
 client_dependency(PkgConfig::Nettle nettle nettle)
 client_dependency(cccl_cache_hogweed hogweed nettle)
 client_headers(cccl_cache_hogweed gmp gmp.h)

@@ -15,11 +15,9 @@ pkg_check_modules(Nettle REQUIRED IMPORTED_TARGET nettle)
 pkg_check_modules(Seccomp REQUIRED IMPORTED_TARGET libseccomp)
 pkg_check_modules(Nghttp2 REQUIRED IMPORTED_TARGET libnghttp2)
 pkg_check_modules(Zstd REQUIRED IMPORTED_TARGET libzstd)
-pkg_check_modules(ProtobufC REQUIRED IMPORTED_TARGET libprotobuf-c)
 pkg_check_modules(Event REQUIRED IMPORTED_TARGET libevent_core libevent_extra libevent_openssl)
 pkg_check_modules(Hiredis REQUIRED IMPORTED_TARGET hiredis)
 find_package(OpenSSL REQUIRED)
-find_program(PROTOC_C protoc-c REQUIRED)
 # As archives, or each command would load them.
 include(ClientArchives)
 # nettle's part for public keys.

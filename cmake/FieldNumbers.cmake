@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-# field_numbers(HEADER FILE.proto...): writes a C++ header with the field numbers of all messages. protobuf-c's headers
-# have none, and a client is built without protobuf's C++.
+# field_numbers(HEADER FILE.proto...): writes a C++ header with the field numbers of all messages: a client
+# is built without protobuf's C++.
 function(field_numbers header)
   set(text "// Made from the .proto files.\n#pragma once\n\n#include <cstdint>\n\nnamespace cccl_cache::fields {\n")
   foreach(proto IN LISTS ARGN)

@@ -99,13 +99,12 @@ DAEMON_BUT_WORKER = (
 
 # Header -> files or folders that may include it. The first row that fits a header counts.
 ADAPTERS = (
-    (r"cccl_cache/v1/.*\.pb-c\.h", ("client/src/",)),
     (r"cccl_cache/v1/.*\.pb\.h", ("daemon/service/",)),
     (r"cccl_cache/(c/)?[a-z_]+\.h", ("client/", "cli/")),
     (r"rocksdb/.*", ("daemon/store/",)),
     (r"zstd\.h", ("proto/compression.cc",)),
     (r"(grpc|grpcpp|google/protobuf)/.*", ("daemon/service/",)),
-    (r"(nghttp2|protobuf-c)/.*", ("client/src/",)),
+    (r"nghttp2/.*", ("client/src/",)),
     (r"nettle/.*", ("proto/",)),
     (r"curses\.h", ("cli/top/screen.cc",)),
     (r"event2/.*", ("cli/stats/metrics_command.cc", "daemon/remote/")),

@@ -59,7 +59,6 @@ class Layering(unittest.TestCase):
             ("daemon/core/a.cc", "grpcpp/grpcpp.h"),
             ("daemon/core/a.cc", "cccl_cache/v1/build.pb.h"),
             ("daemon/service/a.cc", "spdlog/spdlog.h"),
-            ("daemon/service/a.cc", "cccl_cache/v1/build.pb-c.h"),
             ("daemon/toolchain/a.cc", "dlfcn.h"),
             ("daemon/remote/a.cc", "zstd.h"),
             ("daemon/worker/a.cc", "nvrtc.h"),

@@ -78,10 +78,6 @@ inline Deadline DeadlineOf(const cccl_cache_build_options& options) {
 
 inline cccl_cache_bytes ToBytes(std::string_view view) { return {view.data(), view.size()}; }
 
-inline cccl_cache_bytes ToBytes(const ProtobufCBinaryData& data) {
-  return {reinterpret_cast<const char*>(data.data), data.len};
-}
-
 inline std::string_view ToView(cccl_cache_bytes bytes) { return {bytes.data, bytes.size}; }
 
 inline cccl_cache_status Fail(Error reason, cccl_cache_error** error) {

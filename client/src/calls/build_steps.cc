@@ -15,7 +15,7 @@ BuildCall::BuildCall(BuildStep step, RequestMessage* request, const DaemonStub& 
     : step_(step), request_(*request) {
   switch (step_) {
     case BuildStep::kLearnLimit:
-      AppendEmptyMessage(&body_);
+      AppendMessage({}, &body_);
       break;
     case BuildStep::kSendAhead:
       sent_ahead_ = daemon.NextToSendAhead(request_);

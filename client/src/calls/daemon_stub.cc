@@ -107,7 +107,7 @@ Expected<Message> DaemonStub::Explain(RequestMessage* request, Deadline deadline
 
 Expected<Message> DaemonStub::Ask(std::string_view path, Deadline deadline) {
   ByteChain body;
-  AppendEmptyMessage(&body);
+  AppendMessage({}, &body);
   return Unary(path, body, deadline);
 }
 

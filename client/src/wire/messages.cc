@@ -46,14 +46,6 @@ void AppendMessage(std::string_view message, ByteChain* body) {
   body->Copy(message);
 }
 
-void AppendEmptyMessage(ByteChain* body) { AppendHead(0, body); }
-
-void AppendMessage(const ProtobufCMessage& message, ByteChain* body) {
-  std::string bytes(protobuf_c_message_get_packed_size(&message), '\0');
-  protobuf_c_message_pack(&message, reinterpret_cast<uint8_t*>(bytes.data()));
-  AppendMessage(bytes, body);
-}
-
 void AppendBytesMessage(uint32_t field, std::string_view bytes, ByteChain* body,
                         std::string_view rest) {
   const std::string head = ProtoWriter().Head(field, bytes.size()).Take();

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <protobuf-c/protobuf-c.h>
-
 #include <string_view>
 #include <vector>
 
@@ -27,8 +25,6 @@ void AppendHead(size_t size, ByteChain* body);
 void AppendPiece(std::string_view bytes, ByteChain* body);
 /// Appends a message that was encoded already. Copies it.
 void AppendMessage(std::string_view message, ByteChain* body);
-void AppendEmptyMessage(ByteChain* body);
-void AppendMessage(const ProtobufCMessage& message, ByteChain* body);
 /// Appends a message with a field of bytes, which is referred to, and encoded fields behind it.
 void AppendBytesMessage(uint32_t field, std::string_view bytes, ByteChain* body,
                         std::string_view rest = {});

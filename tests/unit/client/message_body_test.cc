@@ -63,8 +63,8 @@ TEST_CASE("a message of one field of bytes refers to them, and other fields may 
 
 TEST_CASE("a message without fields is its length alone, and messages follow each other") {
   ByteChain body;
-  cccl_cache::AppendEmptyMessage(&body);
-  cccl_cache::AppendEmptyMessage(&body);
+  cccl_cache::AppendMessage({}, &body);
+  cccl_cache::AppendMessage({}, &body);
   CHECK(Joined(body) == std::string(10, '\0'));
 }
 
