@@ -10,7 +10,6 @@
 
 #include "cccl_cache/build.h"
 #include "cccl_cache/build_result.h"
-#include "cccl_cache/c_structs.h"
 #include "cccl_cache/client.h"
 #include "cccl_cache/client_c.h"
 #include "cccl_cache/expected.h"

@@ -2,14 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "cccl_cache/c/build.h"
 #include "cccl_cache/c/link.h"
+#include "cccl_cache/handle.h"
 
 namespace cccl_cache {
 
@@ -99,5 +102,98 @@ struct BuildOptions {
   Priority priority = Priority::kDefault;
   OnMiss on_miss = OnMiss::kWait;
 };
+
+/// Converts these values to the structs of the C interface. Internal to the headers: programs don't
+/// use it.
+namespace c {
+
+/// Returns the timeout clamped to the values of uint32_t other than CCCL_CACHE_NO_TIMEOUT.
+inline uint32_t Milliseconds(std::chrono::milliseconds timeout) {
+  constexpr int64_t kMax = int64_t{UINT32_MAX} - 1;
+  return static_cast<uint32_t>(std::clamp<int64_t>(timeout.count(), 0, kMax));
+}
+
+inline std::vector<cccl_cache_bytes> All(const std::vector<std::string>& texts) {
+  std::vector<cccl_cache_bytes> all;
+  all.reserve(texts.size());
+  for (const std::string& text : texts) all.push_back(Bytes(text));
+  return all;
+}
+
+// Each calls `then` with the struct of the C interface, and returns what it returns.
+template <typename Then>
+std::invoke_result_t<Then, const cccl_cache_nvrtc&> With(const NvrtcBuild& build, Then then) {
+  const std::vector<cccl_cache_bytes> flags = All(build.options);
+  const std::vector<cccl_cache_bytes> expressions = All(build.name_expressions);
+  std::vector<cccl_cache_header> headers;
+  for (const NamedText& header : build.headers) {
+    headers.push_back({Bytes(header.name), Bytes(header.contents)});
+  }
+  std::vector<cccl_cache_variable> variables;
+  for (const NamedText& variable : build.environment) {
+    variables.push_back({Bytes(variable.name), Bytes(variable.contents)});
+  }
+  cccl_cache_nvrtc program = {};
+  program.struct_size = sizeof(program);
+  program.source = Bytes(build.source);
+  program.name = Bytes(build.name);
+  program.options = flags.data();
+  program.option_count = flags.size();
+  program.headers = headers.data();
+  program.header_count = headers.size();
+  program.name_expressions = expressions.data();
+  program.name_expression_count = expressions.size();
+  program.environment = variables.data();
+  program.environment_count = variables.size();
+  program.append_toolchain_headers = build.append_toolchain_headers ? 1 : 0;
+  return then(program);
+}
+
+template <typename Then>
+std::invoke_result_t<Then, const cccl_cache_link&> With(const LinkBuild& build, Then then) {
+  const std::vector<cccl_cache_bytes> flags = All(build.options);
+  std::vector<cccl_cache_link_input> inputs;
+  for (const LinkFile& input : build.inputs) {
+    inputs.push_back({input.type, Bytes(input.name), Bytes(input.contents)});
+  }
+  const cccl_cache_link program = {sizeof(program), inputs.data(), inputs.size(), flags.data(),
+                                   flags.size()};
+  return then(program);
+}
+
+template <typename Then>
+std::invoke_result_t<Then, const cccl_cache_nvvm&> With(const NvvmBuild& build, Then then) {
+  const std::vector<cccl_cache_bytes> flags = All(build.options);
+  std::vector<cccl_cache_nvvm_module> modules;
+  for (const NvvmFile& file : build.modules) {
+    modules.push_back({Bytes(file.name), Bytes(file.contents), file.lazy ? 1 : 0});
+  }
+  const cccl_cache_nvvm program = {sizeof(program), modules.data(), modules.size(),
+                                   flags.data(),    flags.size(),   build.add_libdevice ? 1 : 0};
+  return then(program);
+}
+
+template <typename Then>
+std::invoke_result_t<Then, const cccl_cache_build_options&> With(const BuildOptions& given,
+                                                                 Then then) {
+  std::vector<cccl_cache_artifact_kind> wanted;
+  for (const Kind kind : given.wanted)
+    wanted.push_back(static_cast<cccl_cache_artifact_kind>(kind));
+  cccl_cache_build_options options = {};
+  options.struct_size = sizeof(options);
+  options.toolchain_id = Bytes(given.toolchain_id);
+  options.toolchain_version = Bytes(given.toolchain_version);
+  options.toolchain_major = given.toolchain_major;
+  options.driver_version = given.driver_version;
+  options.working_directory = Bytes(given.working_directory);
+  options.wanted = wanted.data();
+  options.wanted_count = wanted.size();
+  options.timeout_ms = Milliseconds(given.timeout);
+  options.priority = static_cast<cccl_cache_priority>(given.priority);
+  options.on_miss = static_cast<cccl_cache_on_miss>(given.on_miss);
+  return then(options);
+}
+
+}  // namespace c
 
 }  // namespace cccl_cache

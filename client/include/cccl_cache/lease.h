@@ -10,8 +10,8 @@
 #include <variant>
 #include <vector>
 
+#include "cccl_cache/build.h"
 #include "cccl_cache/c/lease.h"
-#include "cccl_cache/c_structs.h"
 #include "cccl_cache/expected.h"
 #include "cccl_cache/handle.h"
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "cccl_cache/build.h"
 #include "cccl_cache/c/snapshot.h"
-#include "cccl_cache/c_structs.h"
 #include "cccl_cache/expected.h"
 #include "cccl_cache/handle.h"
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-#include "cccl_cache/c_structs.h"
+#include "cccl_cache/build.h"
 #include "tests/unit/client/canned_replies.h"
 
 namespace batch_ledger_test {

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "cccl_cache/c_structs.h"
+#include "cccl_cache/build.h"
 #include "tests/unit/client/canned_replies.h"
 
 namespace result_cache_test {
