@@ -29,7 +29,7 @@ class Alone:
         return json.loads(done.stdout)
 
     def facts(self):
-        return {path: path.stat().st_mtime_ns for path in (self.cache / "cccl-cache").glob("toolchain-*")}
+        return {path: path.stat().st_mtime_ns for path in (self.cache / "cccl-cache/toolchains").glob("toolchain-*")}
 
 
 def children_of(pid):

@@ -159,7 +159,7 @@ def test_a_toolchain_is_hashed_and_probed_once(alone):
     """The real one: of files that came a moment ago nothing is kept."""
     alone.build(GOOD)
     facts = alone.facts()
-    assert (alone.cache / "cccl-cache").stat().st_mode & 0o777 == 0o700
+    assert all(each.stat().st_mode & 0o777 == 0o700 for each in (alone.cache / "cccl-cache", alone.cache / "cccl-cache/toolchains"))
     assert any("files" in path.name for path in facts) and any("probe" in path.name for path in facts)
     assert alone.build(GOOD)["outcome"] == "local"
     assert alone.facts() == facts
@@ -170,7 +170,7 @@ def test_toolchain_facts_that_others_could_have_written_are_not_believed(alone):
     for fact in alone.facts():
         fact.write_bytes(fact.read_bytes()[:-32] + bytes(32) if "files" in fact.name else b"000")
     assert alone.build(GOOD)["toolchain"]["id"] != first["toolchain"]["id"]  # it is believed while it is one's own
-    (alone.cache / "cccl-cache").chmod(0o777)
+    (alone.cache / "cccl-cache/toolchains").chmod(0o777)
     assert alone.build(GOOD)["toolchain"]["id"] == first["toolchain"]["id"]
 
 
