@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/src/wire/request_message.h"
 
+#include <array>
 #include <bit>
+#include <cstring>
 #include <functional>
 #include <optional>
 #include <span>
@@ -22,6 +24,30 @@ constexpr size_t kUsualOptions = 128;
 
 // Of the first daemon that knows on_miss.
 constexpr uint32_t kApiMinorOfOnMiss = 3;
+
+constexpr uint64_t kMultiplier = 0x9e3779b97f4a7c15u;
+
+uint64_t Mix(uint64_t lane, const char* word) {
+  uint64_t number;
+  std::memcpy(&number, word, sizeof(number));
+  return std::rotl((lane ^ number) * kMultiplier, 31);
+}
+
+/// A hash for this process alone. A source is long, so four lanes take turns: a processor computes
+/// them side by side, which takes half of the time of std::hash.
+size_t HashOf(std::string_view bytes) {
+  std::array<uint64_t, 4> lanes = {bytes.size(), 1, 2, 3};
+  auto& [a, b, c, d] = lanes;
+  for (; bytes.size() >= sizeof(lanes); bytes.remove_prefix(sizeof(lanes))) {
+    a = Mix(a, bytes.data());
+    b = Mix(b, bytes.data() + 8);
+    c = Mix(c, bytes.data() + 16);
+    d = Mix(d, bytes.data() + 24);
+  }
+  size_t all = std::hash<std::string_view>()(bytes);
+  for (const uint64_t lane : lanes) all = std::rotl((all ^ lane) * kMultiplier, 31);
+  return all;
+}
 
 // The lists of the structs of the C interface, as the list of fields names them.
 struct NvrtcLists {
@@ -292,9 +318,8 @@ size_t RequestMessage::PackedSize() const {
 }
 
 size_t RequestMessage::HashOfName() const {
-  const std::hash<std::string_view> hash;
-  size_t all = hash(program_);
-  const auto add = [&](std::string_view bytes) { all = all * 0x9e3779b97f4a7c15u + hash(bytes); };
+  size_t all = HashOf(program_);
+  const auto add = [&](std::string_view bytes) { all = all * kMultiplier + HashOf(bytes); };
   for (const Blob& blob : blobs_) add(blob.contents);
   add(named_options_);
   return all;
