@@ -5,10 +5,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -103,6 +103,68 @@ void CompareContents(DifferenceField field, const std::vector<ContentMark>& was,
   }
 }
 
+// If only one of them depends on its paths, another difference is the cause.
+bool BothShowPaths(const PastBuild& was, const PastBuild& is) {
+  return was.path_dependent && is.path_dependent;
+}
+
+// Returns the part of the path that follows the working directory; none if the path lies elsewhere.
+std::optional<std::string_view> BelowWorkingDirectory(const PastBuild& build,
+                                                      std::string_view path) {
+  const std::string_view working = build.working_directory;
+  if (working.empty() || !path.starts_with(working)) return std::nullopt;
+  const std::string_view rest = path.substr(working.size());
+  if (!rest.empty() && !rest.starts_with('/')) return std::nullopt;
+  return rest;
+}
+
+bool SamePlace(const PastBuild& was, const SearchDirectory& old, const PastBuild& is,
+               const SearchDirectory& now) {
+  if (old.path == now.path) return true;
+  const auto below = BelowWorkingDirectory(was, old.path);
+  return below && below == BelowWorkingDirectory(is, now.path);
+}
+
+// Compares the directories as far as fingerprints cover them, without the equal ones at the end of
+// the search orders: if one was added or removed, it alone is reported, and not those that follow
+// it. A different working directory is reported once, and not for each directory below it.
+void CompareDirectories(const PastBuild& was, const PastBuild& is,
+                        std::vector<Difference>* differences) {
+  const bool show_paths = BothShowPaths(was, is);
+  const auto same = [&](const SearchDirectory& old, const SearchDirectory& now) {
+    return old.meaning == now.meaning && (!show_paths || SamePlace(was, old, is, now));
+  };
+  const auto named = [](const SearchDirectory& directory) {
+    return directory.shown.empty() ? directory.path : directory.shown;
+  };
+  std::span<const SearchDirectory> before = was.directories;
+  std::span<const SearchDirectory> after = is.directories;
+  while (!before.empty() && !after.empty() && before.back().shown == after.back().shown &&
+         same(before.back(), after.back())) {
+    before = before.first(before.size() - 1);
+    after = after.first(after.size() - 1);
+  }
+  size_t number = 0;
+  for (; number < std::min(before.size(), after.size()); ++number) {
+    const SearchDirectory& old = before[number];
+    const SearchDirectory& now = after[number];
+    if (same(old, now)) continue;
+    const bool by_path = old.meaning == now.meaning;
+    differences->push_back({DifferenceField::kDirectory, fmt::format("number {}", number),
+                            by_path ? old.path : old.shown, by_path ? now.path : now.shown});
+  }
+  for (const SearchDirectory& gone : before.subspan(number)) {
+    differences->push_back({DifferenceField::kDirectory, named(gone), named(gone), ""});
+  }
+  for (const SearchDirectory& added : after.subspan(number)) {
+    differences->push_back({DifferenceField::kDirectory, named(added), "", named(added)});
+  }
+  if (show_paths && was.working_directory != is.working_directory) {
+    differences->push_back({DifferenceField::kDirectory, "the working directory",
+                            was.working_directory, is.working_directory});
+  }
+}
+
 // Compares all but the files.
 std::vector<Difference> InTheRequest(const PastBuild& was, const PastBuild& is) {
   std::vector<Difference> differences;
@@ -111,7 +173,7 @@ std::vector<Difference> InTheRequest(const PastBuild& was, const PastBuild& is) 
                &differences);
   CompareContents(DifferenceField::kInlineHeader, was.headers, is.headers, &differences);
   CompareContents(DifferenceField::kInput, was.inputs, is.inputs, &differences);
-  std::ranges::move(DirectoryDifferences(was, is), std::back_inserter(differences));
+  CompareDirectories(was, is, &differences);
   if (was.program != is.program) {
     differences.push_back({DifferenceField::kProgramName, "", was.program, is.program});
   }
@@ -164,166 +226,13 @@ bool Resembles(const PastBuild& build, const PastBuild& other) {
   return build.program == other.program || build.source.digest == other.source.digest;
 }
 
-// Returns the distance that this difference adds between two builds.
-size_t WeightOf(const Difference& difference) {
-  switch (difference.field) {
-    case DifferenceField::kSource:
-      return 4;
-    case DifferenceField::kToolchain:
-      return 3;
-    case DifferenceField::kNameExpression:
-    case DifferenceField::kProgramName:
-      return 1;
-    default:
-      return 2;
-  }
+// Returns the distance between two builds with these differences. A build in another place moves
+// all of its directories, so they count once, and less than another difference.
+size_t DistanceOf(const std::vector<Difference>& differences) {
+  const auto directories = static_cast<size_t>(
+      std::ranges::count(differences, DifferenceField::kDirectory, &Difference::field));
+  return 2 * (differences.size() - directories) + (directories > 0 ? 1 : 0);
 }
-
-// A build in another place moves all of its directories, so they count once.
-size_t WeightOf(const std::vector<Difference>& differences) {
-  size_t weight = 0;
-  bool elsewhere = false;
-  for (const Difference& difference : differences) {
-    if (difference.field == DifferenceField::kDirectory) {
-      elsewhere = true;
-    } else {
-      weight += WeightOf(difference);
-    }
-  }
-  return weight + (elsewhere ? 1 : 0);
-}
-
-// If only one of them depends on its paths, another difference is the cause.
-bool BothShowPaths(const PastBuild& was, const PastBuild& is) {
-  return was.path_dependent && is.path_dependent;
-}
-
-// Returns the part of the path that follows the working directory; none if the path lies elsewhere.
-std::optional<std::string_view> BelowWorkingDirectory(const PastBuild& build,
-                                                      std::string_view path) {
-  const std::string_view working = build.working_directory;
-  if (working.empty() || !path.starts_with(working)) return std::nullopt;
-  const std::string_view rest = path.substr(working.size());
-  if (!rest.empty() && !rest.starts_with('/')) return std::nullopt;
-  return rest;
-}
-
-bool SamePlace(const PastBuild& was, const SearchDirectory& old, const PastBuild& is,
-               const SearchDirectory& now) {
-  if (old.path == now.path) return true;
-  const auto below = BelowWorkingDirectory(was, old.path);
-  return below && below == BelowWorkingDirectory(is, now.path);
-}
-
-// Longer search orders are compared number by number.
-constexpr size_t kMaxAligned = 64;
-
-// Costs of an alignment: one directory replaced by another, and one added or removed. A changed
-// directory is cheaper than one removed and one added.
-constexpr size_t kRenamed = 1;
-constexpr size_t kChanged = 10;
-constexpr size_t kAlone = 10;
-
-/// Two search orders side by side.
-class SearchOrders {
- public:
-  SearchOrders(const PastBuild& was, const PastBuild& is)
-      : was_(was), is_(is), show_paths_(BothShowPaths(was, is)) {}
-
-  void Compare(std::vector<Difference>* differences) {
-    size_t old = 0;
-    size_t now = 0;
-    while (old < was_.directories.size() && now < is_.directories.size() && CostOf(old, now) == 0) {
-      ++old;
-      ++now;
-    }
-    Align(old, now);
-    while (old < was_.directories.size() || now < is_.directories.size()) {
-      const Step step = StepFrom(old, now);
-      if (step == Step::kBoth) {
-        TellChange(old++, now++, differences);
-      } else if (step == Step::kOld) {
-        const SearchDirectory& gone = was_.directories[old++];
-        differences->push_back({DifferenceField::kDirectory, Named(gone), Named(gone), ""});
-      } else {
-        const SearchDirectory& added = is_.directories[now++];
-        differences->push_back({DifferenceField::kDirectory, Named(added), "", Named(added)});
-      }
-    }
-  }
-
- private:
-  enum class Step { kBoth, kOld, kNow };
-
-  static std::string Named(const SearchDirectory& directory) {
-    return directory.shown.empty() ? directory.path : directory.shown;
-  }
-
-  [[nodiscard]] bool Differ(const SearchDirectory& old, const SearchDirectory& now) const {
-    return old.meaning != now.meaning || (show_paths_ && !SamePlace(was_, old, is_, now));
-  }
-
-  [[nodiscard]] size_t CostOf(size_t old, size_t now) const {
-    const SearchDirectory& before = was_.directories[old];
-    const SearchDirectory& after = is_.directories[now];
-    if (Differ(before, after)) return kChanged;
-    return before.shown == after.shown ? 0 : kRenamed;
-  }
-
-  void TellChange(size_t old, size_t now, std::vector<Difference>* differences) const {
-    const SearchDirectory& before = was_.directories[old];
-    const SearchDirectory& after = is_.directories[now];
-    if (!Differ(before, after)) return;
-    const bool by_path = before.meaning == after.meaning;
-    differences->push_back({DifferenceField::kDirectory, fmt::format("number {}", now),
-                            by_path ? before.path : before.shown,
-                            by_path ? after.path : after.shown});
-  }
-
-  // Computes the cost of the cheapest alignment from each pair of places to the ends.
-  void Align(size_t old_begin, size_t now_begin) {
-    old_begin_ = old_begin;
-    now_begin_ = now_begin;
-    const size_t rows = was_.directories.size() - old_begin + 1;
-    columns_ = is_.directories.size() - now_begin + 1;
-    if (std::max(rows, columns_) > kMaxAligned) return;
-    costs_.resize(rows * columns_);
-    for (size_t old = was_.directories.size() + 1; old-- > old_begin;) {
-      for (size_t now = is_.directories.size() + 1; now-- > now_begin;) {
-        costs_[PlaceOf(old, now)] = CostFrom(old, now);
-      }
-    }
-  }
-
-  [[nodiscard]] size_t CostFrom(size_t old, size_t now) const {
-    const size_t alone = was_.directories.size() - old + is_.directories.size() - now;
-    if (old == was_.directories.size() || now == is_.directories.size()) return alone * kAlone;
-    return std::min({CostOf(old, now) + costs_[PlaceOf(old + 1, now + 1)],
-                     kAlone + costs_[PlaceOf(old + 1, now)],
-                     kAlone + costs_[PlaceOf(old, now + 1)]});
-  }
-
-  [[nodiscard]] Step StepFrom(size_t old, size_t now) const {
-    if (old == was_.directories.size()) return Step::kNow;
-    if (now == is_.directories.size()) return Step::kOld;
-    if (costs_.empty()) return Step::kBoth;
-    const size_t least = costs_[PlaceOf(old, now)];
-    if (least == CostOf(old, now) + costs_[PlaceOf(old + 1, now + 1)]) return Step::kBoth;
-    return least == kAlone + costs_[PlaceOf(old + 1, now)] ? Step::kOld : Step::kNow;
-  }
-
-  [[nodiscard]] size_t PlaceOf(size_t old, size_t now) const {
-    return (old - old_begin_) * columns_ + now - now_begin_;
-  }
-
-  const PastBuild& was_;
-  const PastBuild& is_;
-  const bool show_paths_;
-  size_t old_begin_ = 0;
-  size_t now_begin_ = 0;
-  size_t columns_ = 0;
-  std::vector<size_t> costs_;  // empty: too many to be aligned
-};
 
 }  // namespace
 
@@ -350,10 +259,10 @@ PastBuildPtr Nearest(std::span<const PastBuildPtr> builds, const PastBuild& buil
   size_t least = 0;
   for (const PastBuildPtr& candidate : builds) {
     if (!candidate->kept() || !Resembles(*candidate, build)) continue;
-    const size_t weight = WeightOf(InTheRequest(*candidate, build));
-    if (nearest != nullptr && weight >= least) continue;
+    const size_t distance = DistanceOf(InTheRequest(*candidate, build));
+    if (nearest != nullptr && distance >= least) continue;
     nearest = candidate;
-    least = weight;
+    least = distance;
   }
   return nearest;
 }
@@ -379,16 +288,6 @@ std::vector<Difference> FilesChangedSince(const PastBuild& was, RequesterFiles& 
       difference.is = "another file";
       differences.push_back(std::move(difference));
     }
-  }
-  return differences;
-}
-
-std::vector<Difference> DirectoryDifferences(const PastBuild& was, const PastBuild& is) {
-  std::vector<Difference> differences;
-  SearchOrders(was, is).Compare(&differences);
-  if (BothShowPaths(was, is) && was.working_directory != is.working_directory) {
-    differences.push_back({DifferenceField::kDirectory, "the working directory",
-                           was.working_directory, is.working_directory});
   }
   return differences;
 }

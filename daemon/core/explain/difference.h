@@ -56,11 +56,4 @@ struct Difference {
 [[nodiscard]] std::vector<Difference> FilesChangedSince(const PastBuild& was, RequesterFiles& files,
                                                         size_t most);
 
-/// Returns the differences between the directories of two builds, as far as fingerprints cover
-/// them. Paths are compared only if both outputs show paths. The search orders are compared as
-/// sequences: an added or removed directory is reported, those that follow it are not. A different
-/// working directory is reported once, and not for each directory below it. Pure.
-[[nodiscard]] std::vector<Difference> DirectoryDifferences(const PastBuild& was,
-                                                           const PastBuild& is);
-
 }  // namespace cccl_cache::daemon
