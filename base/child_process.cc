@@ -82,7 +82,8 @@ VerifiedDescriptor OpenProcess(pid_t pid, bool* gone) {
   return own ? VerifiedDescriptor(std::move(process)) : VerifiedDescriptor();
 }
 
-/// Returns whether this is a child that was not reaped yet, so that no other process has its pid.
+/// Returns whether this program has a child of this pid that was not reaped yet: the child that was
+/// started, or, if the host program reaped that one, a later one of the host program.
 bool IsChild(pid_t pid, siginfo_t* info) {
   return waitid(P_PID, static_cast<id_t>(pid), info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
@@ -90,6 +91,21 @@ bool IsChild(pid_t pid, siginfo_t* info) {
 bool IsChild(pid_t pid) {
   siginfo_t ignored{};
   return IsChild(pid, &ignored);
+}
+
+/// Waits for the child, and returns how it ended. By its descriptor if there is one: another child
+/// of the host program may have its pid by now.
+std::string Reap(int pidfd, pid_t pid) {
+  const bool by_descriptor = pidfd >= 0;
+  siginfo_t end{};
+  int failed;
+  do {
+    failed = waitid(by_descriptor ? P_PIDFD : P_PID, static_cast<id_t>(by_descriptor ? pidfd : pid),
+                    &end, WEXITED);
+  } while (failed != 0 && errno == EINTR);
+  if (failed != 0) return "an unknown end";
+  return DescribeWaitStatus(end.si_code == CLD_EXITED ? W_EXITCODE(end.si_status, 0)
+                                                      : W_EXITCODE(0, end.si_status));
 }
 
 }  // namespace
@@ -127,13 +143,9 @@ std::string ChildProcess::End(milliseconds patience) {
   } else if (IsChild(pid)) {
     kill(pid, SIGKILL);  // before Linux 5.3
   }
-  int status = 0;
-  pid_t reaped;
-  do {
-    reaped = waitpid(pid, &status, 0);
-  } while (reaped < 0 && errno == EINTR);
+  const std::string end = Reap(verified, pid);
   pidfd_ = VerifiedDescriptor();
-  return reaped < 0 ? "an unknown end" : DescribeWaitStatus(status);
+  return end;
 }
 
 std::string DescribeWaitStatus(int wait_status) {

@@ -64,6 +64,7 @@ uint32_t AskDriver() {
 uint32_t DriverVersion() { return HasDevice() ? KeptDriverVersion(AskDriver) : 0; }
 
 uint32_t KeptDriverVersion(const std::function<uint32_t()>& ask) {
+  if (BootId().empty()) return ask();
   const UserCache versions = UserCache::Of("driver-versions");
   const std::string name = Sha256(Surroundings()).Hex();
   const std::string kept = versions.Get(name).value_or("");

@@ -18,7 +18,7 @@ struct EnumValue {
 struct MessageTable;
 
 struct MessageField {
-  enum Kind : uint8_t { kText, kNumber, kReal, kBoolean, kEnum, kMessage };
+  enum Kind : uint8_t { kText, kNumber, kNumber32, kReal, kBoolean, kEnum, kMessage };
 
   std::string_view name;
   uint32_t number;

@@ -25,8 +25,9 @@ Check CheckConnection(const DaemonAnswers& answers) {
     check.seen = Count(answers.ValueOf("remote_nodes_connected")) + " of " + Count(nodes) +
                  " nodes connected to " + answers.remote_address + "; " + answers.remote_problem;
     check.way_out =
-        "follow this advice, or if that node is gone for good, have a replica take its slots "
-        "(CLUSTER FAILOVER TAKEOVER); meanwhile this node compiles the entries there";
+        "follow this advice, or take the server out of remote_url on all nodes; meanwhile this "
+        "node "
+        "compiles the entries there";
     return check;
   }
   check.verdict = CheckVerdict::kFailure;

@@ -43,6 +43,9 @@ constexpr size_t kMaxAtOnce = 256 << 10;  // bytes of one read or write of the s
 constexpr size_t kMaxQuoted = 200;        // characters of the other side's in a message
 // After so many slow answers in a row the connection is closed, and builds don't wait any more.
 constexpr int kMaxSlow = 3;
+constexpr std::string_view kOfCluster =
+    "it is a node of a Redis cluster, which has keys elsewhere: name servers without a cluster in "
+    "the URL, HOST,HOST";
 
 /// Rounds up, or a timer would find that its time has not come.
 timeval ToTimeval(RedisLink::Clock::duration wait) {
@@ -113,6 +116,7 @@ class RedisLink::Loop {
   void Open(bufferevent* connection, FileDescriptor* socket);
   void Greet();
   void Ask(const std::vector<std::string_view>& command, std::string_view expected);
+  void Send(const std::vector<std::string_view>& command, Then then);
   void IsUp();
   void TimeIsUp();
   void OnWoken();
@@ -141,7 +145,8 @@ class RedisLink::Loop {
 
   milliseconds backoff_;
   Clock::time_point up_since_;
-  bool reported_ = false;  ///< that the connection failed
+  bool reported_ = false;   ///< that the connection failed
+  bool was_moved_ = false;  ///< by a node of a cluster
 };
 
 RedisLink::Loop::~Loop() {
@@ -328,6 +333,14 @@ void RedisLink::Loop::Greet() {
   if (!password.empty() && address.user.empty()) Ask({"AUTH", password}, "OK");
   if (!password.empty() && !address.user.empty()) Ask({"AUTH", address.user, password}, "OK");
   if (address.database != 0) Ask({"SELECT", std::to_string(address.database)}, "OK");
+  // Only a node of a cluster takes this.
+  if (was_moved_) {
+    Send({"READONLY"}, [this](const RedisReply* reply) {
+      if (reply == nullptr) return;
+      was_moved_ = reply->kind == RedisReply::Kind::kText && reply->text == "OK";
+      if (was_moved_) Break(kOfCluster);
+    });
+  }
   Ask({"PING"}, "PONG");
 }
 
@@ -339,8 +352,12 @@ void RedisLink::Loop::Ask(const std::vector<std::string_view>& command, std::str
       return Break(Refusal(name, *reply));
     if (name == "PING") IsUp();
   };
+  Send(command, check);
+}
+
+void RedisLink::Loop::Send(const std::vector<std::string_view>& command, Then then) {
   MutexLock lock(link_.mutex_);
-  link_.pending_.push_back({check});
+  link_.pending_.push_back({std::move(then)});
   link_.outgoing_.push_back(Encode(command));
   link_.unsent_bytes_ += link_.outgoing_.back().size();
 }
@@ -433,9 +450,8 @@ bool RedisLink::Loop::Answer(RedisReply* reply) {
   }
   if (reply->kind == RedisReply::Kind::kError &&
       (reply->text.starts_with("MOVED ") || reply->text.starts_with("ASK "))) {
-    Break(
-        "it is a node of a Redis cluster, which has keys elsewhere: name servers without a cluster "
-        "in the URL, HOST,HOST");
+    was_moved_ = true;
+    Break(kOfCluster);
   }
   then(reply);
   return true;

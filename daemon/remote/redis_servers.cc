@@ -37,7 +37,17 @@ RedisServers::~RedisServers() {
 
 bool RedisServers::Send(std::string_view key, const std::vector<std::string_view>& command,
                         Then then) {
-  RedisLink& link = LinkOf(key);
+  return SendBy(LinkOf(key), command, std::move(then));
+}
+
+bool RedisServers::SendToAny(const std::vector<std::string_view>& command, Then then) {
+  const auto link =
+      std::ranges::find_if(links_, [](const auto& each) { return each->connected(); });
+  return link != links_.end() && SendBy(**link, command, std::move(then));
+}
+
+bool RedisServers::SendBy(RedisLink& link, const std::vector<std::string_view>& command,
+                          Then then) {
   if (&link == links_.front().get()) return link.Send(command, std::move(then));
   return link.Send(command, [this, then = std::move(then)](RedisReply* reply) {
     const auto moved = reply == nullptr ? std::shared_ptr<RedisReply>()

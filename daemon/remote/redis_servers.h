@@ -44,6 +44,8 @@ class RedisServers {
   /// Sends a command to the server that has this key. Returns false, and never calls `then`, if
   /// that one is not connected or a bound is reached.
   bool Send(std::string_view key, const std::vector<std::string_view>& command, Then then);
+  /// Sends a command that concerns no key, to one that is connected. As Send().
+  bool SendToAny(const std::vector<std::string_view>& command, Then then);
   /// Runs `work` on the first link's thread: see RedisLink::At.
   void At(Clock::time_point time, std::function<void()> work);
   /// See RedisLink::NoteSlow.
@@ -57,6 +59,7 @@ class RedisServers {
 
  private:
   [[nodiscard]] RedisLink& LinkOf(std::string_view key) const;
+  bool SendBy(RedisLink& link, const std::vector<std::string_view>& command, Then then);
 
   const std::vector<std::unique_ptr<RedisLink>> links_;
 };

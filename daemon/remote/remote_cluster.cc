@@ -167,7 +167,7 @@ void RemoteCluster::Refresh() {
     // Between the question and the answer.
     if (redis) clock_ahead_ = duration_cast<milliseconds>(asked + (now - asked) / 2 - *redis);
   };
-  if (link_.Send(options_.prefix, {"TIME"}, take)) return;
+  if (link_.SendToAny({"TIME"}, take)) return;
   const MutexLock lock(mutex_);
   asks_time_ = false;
 }

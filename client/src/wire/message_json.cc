@@ -37,56 +37,74 @@ std::string_view NameOf(const MessageField& field, uint64_t number) {
   return found == field.values.end() ? "unknown" : found->name;
 }
 
-bool WriteMessage(std::string_view message, const MessageTable& table, JsonWriter* json);
+/// Bounds for a daemon that is none. Those of a real one are far below: one value is a field of a
+/// running build, a toolchain or a statistic.
+constexpr size_t kMaxMessage = size_t{16} << 20;
+constexpr size_t kMaxValues = size_t{1} << 19;
 
-bool Write(const MessageField& field, const Value& value, JsonWriter* json) {
+class MessageWriter {
+ public:
+  /// Returns false if the message is malformed or beyond the bounds.
+  bool Message(std::string_view message, const MessageTable& table);
+  std::string Finish() { return json_.Finish(); }
+
+ private:
+  bool Field(const MessageField& field, const Value& value);
+
+  JsonWriter json_;
+  size_t values_left_ = kMaxValues;
+};
+
+bool MessageWriter::Field(const MessageField& field, const Value& value) {
   switch (field.kind) {
     case MessageField::kText:
-      json->String(value.bytes);
+      json_.String(value.bytes);
       break;
     case MessageField::kNumber:
-      json->Unsigned(value.number);
+    case MessageField::kNumber32:
+      json_.Unsigned(value.number);
       break;
     case MessageField::kReal:
-      json->Number(value.real);
+      json_.Number(value.real);
       break;
     case MessageField::kBoolean:
-      json->Boolean(value.number != 0);
+      json_.Boolean(value.number != 0);
       break;
     case MessageField::kEnum:
-      json->String(NameOf(field, value.number));
+      json_.String(NameOf(field, value.number));
       break;
     case MessageField::kMessage:
-      return WriteMessage(value.bytes, *field.message, json);
+      return Message(value.bytes, *field.message);
   }
   return true;
 }
 
-bool WriteMessage(std::string_view message, const MessageTable& table, JsonWriter* json) {
+bool MessageWriter::Message(std::string_view message, const MessageTable& table) {
   std::vector<std::vector<Value>> values(table.fields.size());
   ProtoReader reader(message);
   while (const uint32_t number = reader.Next()) {
     const auto field = std::ranges::find(table.fields, number, &MessageField::number);
     if (field == table.fields.end()) continue;
+    if (values_left_-- == 0) return false;
     auto& found = values[static_cast<size_t>(field - table.fields.begin())];
     if (!field->repeated) found.clear();
     found.push_back(Read(field->kind, &reader));
   }
   if (!reader.ok()) return false;
   bool sound = true;
-  json->BeginObject();
+  json_.BeginObject();
   for (size_t i = 0; i < values.size(); ++i) {
     const MessageField& field = table.fields[i];
     if (field.repeated) {
-      json->Key(field.name).BeginArray();
-      for (const Value& value : values[i]) sound &= Write(field, value, json);
-      json->EndArray();
+      json_.Key(field.name).BeginArray();
+      for (const Value& value : values[i]) sound = sound && Field(field, value);
+      json_.EndArray();
     } else if (!values[i].empty() || field.kind != MessageField::kMessage) {
-      json->Key(field.name);
-      sound &= Write(field, values[i].empty() ? Value() : values[i].front(), json);
+      json_.Key(field.name);
+      sound = sound && Field(field, values[i].empty() ? Value() : values[i].front());
     }
   }
-  json->EndObject();
+  json_.EndObject();
   return sound;
 }
 
@@ -100,11 +118,13 @@ bool Append(const MessageField& field, std::string_view text, ProtoWriter* write
     case MessageField::kBoolean:
       writer->Number(field.number, text == "true" ? 1 : 0);
       return text == "true" || text == "false";
-    case MessageField::kNumber: {
+    case MessageField::kNumber:
+    case MessageField::kNumber32: {
       const char* const end = text.data() + text.size();
       const auto [after, error] = std::from_chars(text.data(), end, number);
       writer->Number(field.number, number);
-      return error == std::errc() && after == end;
+      return error == std::errc() && after == end &&
+             (field.kind == MessageField::kNumber || number <= UINT32_MAX);
     }
     default:
       return false;
@@ -114,8 +134,8 @@ bool Append(const MessageField& field, std::string_view text, ProtoWriter* write
 }  // namespace
 
 std::optional<std::string> ToJson(std::string_view message, const MessageTable& table) {
-  JsonWriter json;
-  if (!WriteMessage(message, table, &json)) return std::nullopt;
+  MessageWriter json;
+  if (message.size() > kMaxMessage || !json.Message(message, table)) return std::nullopt;
   return json.Finish();
 }
 

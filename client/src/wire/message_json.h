@@ -15,7 +15,7 @@ namespace cccl_cache {
 
 /// Returns a message as a JSON object with each field of the table, under its name. An absent
 /// message has no key; an enum is the name of its value, "unknown" for a newer daemon's. None: the
-/// bytes are malformed.
+/// bytes are malformed, or more than any daemon sends.
 [[nodiscard]] std::optional<std::string> ToJson(std::string_view message,
                                                 const MessageTable& table);
 

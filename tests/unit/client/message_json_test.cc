@@ -79,6 +79,14 @@ TEST_CASE("bytes that are no such message have no JSON") {
   CHECK_FALSE(ToJson(std::string("\x08\x01", 2), tables::kStatsReply));
 }
 
+TEST_CASE("a message of more values than a daemon has has no JSON") {
+  std::string bytes;
+  for (int i = 0; i < 1 << 19; ++i) bytes += std::string("\x0a\x00", 2);
+  CHECK(ToJson(bytes, tables::kStatsReply));
+  bytes += std::string("\x0a\x00", 2);
+  CHECK_FALSE(ToJson(bytes, tables::kStatsReply));
+}
+
 TEST_CASE("arguments become the fields of a request") {
   v1::EvictRequest request;
   REQUIRE(request.ParseFromString(
@@ -98,6 +106,8 @@ TEST_CASE("an argument that is no field, or no value of one, is named in the err
     CHECK(made.error().status == CCCL_CACHE_INVALID_REQUEST);
     CHECK(made.error().message.find("\"" + wrong + "\"") != std::string::npos);
   }
+  CHECK(Made({"driver_version=4294967295"}, tables::kToolchainsRequest).ok());
+  CHECK_FALSE(Made({"driver_version=4294967296"}, tables::kToolchainsRequest).ok());
 }
 
 }  // namespace

@@ -301,6 +301,24 @@ TEST_CASE("a Redis that belongs to a Redis cluster is a problem that says so") {
   CHECK(scene.peer.Next() == "closed");
   CHECK(answers.Await(1).front().starts_with("error: MOVED"));
   CHECK(Has(scene.reports.Await(1).front(), "Redis cluster"));
+
+  SECTION("as long as it belongs to one") {
+    FakeConnection next = scene.redis.Accept();
+    CHECK(next.Next() == "READONLY");
+    CHECK(next.Next() == "PING");
+    next.Send("+OK\r\n+PONG\r\n");
+    CHECK(next.Next() == "closed");
+    CHECK_FALSE(scene.link.connected());
+    CHECK(Has(scene.link.state().problem, "Redis cluster"));
+  }
+  SECTION("until it is a Redis of its own") {
+    FakeConnection next = scene.redis.Accept();
+    CHECK(next.Next() == "READONLY");
+    CHECK(next.Next() == "PING");
+    next.Send("-ERR This instance has cluster support disabled\r\n+PONG\r\n");
+    REQUIRE(WaitUntil([&] { return scene.link.connected(); }));
+    CHECK(scene.link.state().problem.empty());
+  }
 }
 
 TEST_CASE("an answer's call may use the link") {

@@ -30,9 +30,10 @@ typedef struct cccl_cache_query_options {
  *   stats       detailed=true: with the statistics by user, kind and toolchain. 30 s
  *   info        The daemon's version, limits and problem. 30 s
  *   toolchains  driver_version=NUMBER, as in cccl_cache_build_options: the default toolchain
- * depends on it. 30 s activity    What the daemon does now. 30 s explain     key=KEY: why this
- * user's last build with that key was compiled. The first 8 or more digits of the key will do. 2
- * min
+ *               depends on it. 30 s
+ *   activity    What the daemon does now. 30 s
+ *   explain     key=KEY: why this user's last build with that key was compiled. The first 8 or
+ *               more digits of the key will do. 2 min
  *
  * And for administrators:
  *
