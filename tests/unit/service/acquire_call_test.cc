@@ -232,6 +232,7 @@ TEST_CASE("a user holds a bounded number of leases, and waits for one more") {
   CHECK(hurried.Error() == "timed-out");
   CHECK(hurried.status.error_message().find("as many leases") != std::string::npos);
   Talk waits(running, "one more");
+  REQUIRE(WaitForWaiters(running, 1));
   Talk next(running, "one more");
   REQUIRE(WaitForWaiters(running, 2));
   holders.front()->Publish("x");
