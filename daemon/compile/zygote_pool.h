@@ -41,9 +41,9 @@ struct ZygoteOptions {
   std::function<void(const ZygoteReady&)> announce_sandbox;
 };
 
-/// The zygotes of all toolchains in use. Each toolchain has at most one zygote that takes new jobs,
-/// and one more for each account that is kept apart. Thread-safe. A zygote that was given up ends
-/// when its last job has ended.
+/// The zygotes of all toolchains in use. Each toolchain has at most one shared zygote that takes
+/// new jobs, and one for each account that shares none with others. A discarded zygote ends after
+/// its last job. Thread-safe.
 class ZygotePool {
  public:
   /// Called with one line for the log for each zygote that is given up because something is wrong

@@ -102,8 +102,8 @@ class BlockingPool::State {
     return false;
   }
 
-  /// Returns the next task to run. Null: none waits, and the calling thread serves this account no
-  /// longer.
+  /// Returns the next task of this account. Null: it has none, and no longer counts the calling
+  /// thread as its own.
   TaskPtr Next(Account account) {
     const MutexLock lock(mutex_);
     User& user = users_.at(account);

@@ -237,7 +237,7 @@ class HeaderWalk {
   }
 
   /// The target of a link counts under the link's name, wherever it lies. A dangling link is no
-  /// header; the observer has seen the names that would make it one.
+  /// header. If its target appears later, the observer notices it.
   Status VisitLink(const Place& place, const std::string& link, const char* name) {
     Result<TrustedPath> target = FollowTrusted(link, own_uid_, PathRole::kHolder, observer_);
     if (target.ok()) {

@@ -334,7 +334,7 @@ def test_a_library_that_a_program_opens_finds_as_much_room_as_without_run(direct
     assert done.returncode == 0
 
 
-def test_tunables_that_are_set_stay_and_more_room_for_threads_too(allocator):
+def test_the_user_s_tunables_stay_beside_those_that_run_adds(allocator):
     room, other = "glibc.rtld.optional_static_tls", "glibc.malloc.arena_max=2"
     for before, after in ((other, f"{other}:{room}=3200"), (f"{room}=100:{other}", f"{other}:{room}=3200"),
                           (f"{room}=1000000:{other}", f"{room}=1000000:{other}")):

@@ -25,9 +25,9 @@ struct SocketSearch {
   [[nodiscard]] std::vector<std::string> UsersPaths() const;
 };
 
-/// Returns the first socket in the order above: the user's if present, else the system's. These are
-/// used only if no user but root, this user and the directory's owner set by root can write their
-/// directories; the path that is returned leads through no link. CCCL_CACHE_NO_DAEMON: an existing
+/// Returns the first socket in the order above: the user's if present, else the system's. A socket
+/// is trusted only if its directory can be written by no user but root, this user, and an owner to
+/// whom root gave the directory. The returned path has no links. CCCL_CACHE_NO_DAEMON: an existing
 /// socket is not trusted; the message says why.
 [[nodiscard]] Expected<std::string> FindSocket(const SocketSearch& search);
 

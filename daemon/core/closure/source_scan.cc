@@ -143,9 +143,9 @@ constexpr WordFilter kWatched = [] {
   return filter;
 }();
 
-/// Returns whether a paste of the name is likely enough to count. All of CUTLASS, or all of CCCL,
-/// contains the parts that __DATE__ can be pasted from: six or seven parts, two of them single
-/// letters.
+/// Returns whether the name is assumed to be pasted from these parts. A name of many short parts is
+/// not: all of CUTLASS and all of CCCL contain parts that make __DATE__, six or seven of them, two
+/// of which are single letters.
 bool IsLikely(const NameParts& parts, std::string_view name) {
   constexpr size_t kFewParts = 4;
   constexpr size_t kFewLetters = 1;

@@ -156,8 +156,8 @@ void BuildCoordinator::Advance(BuildPtr build) {
         build->step = Step::kJoin;
         const KnownClosure* const closure = build->found.closure;
         if (closure == nullptr) break;
-        // The daemon asks no questions about files that it opens by path, so such hits need no
-        // note.
+        // Saves later questions to this client. About files that the daemon opens by path it asks
+        // no client.
         if (build->files != nullptr && !IsOfToolchain(closure->closure)) {
           cache_.NoteHad(closure->key, build->peer);
         }

@@ -110,8 +110,8 @@ struct Manifest {
   bool operator==(const Manifest&) const = default;
 };
 
-/// The manifest of a fingerprint as one user has it. Null: it was not looked up, or the disk did
-/// not tell.
+/// The manifest of a fingerprint, as far as one user may use it. Null: it was not looked up, or the
+/// disk did not answer.
 struct UsersManifest {
   std::shared_ptr<const Manifest> all;     ///< the user's own closures come first
   std::shared_ptr<const Manifest> shared;  ///< the part that all users share

@@ -37,8 +37,8 @@ class SnapshotService final : public RawService {
   SnapshotService(BuildBackend& backend, const Peer& peer, const SnapshotSources& sources);
 };
 
-/// cccl_cache.v1.Info for one peer. All peers get the same answer, with the present problem.
-/// Thread-safe.
+/// cccl_cache.v1.Info for one peer. All peers get the same answer, which includes the daemon's
+/// problem, if it has one now. Thread-safe.
 class InfoService final : public RawService {
  public:
   /// Backend and reply must outlive the service.

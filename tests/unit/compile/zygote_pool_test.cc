@@ -223,7 +223,7 @@ TEST_CASE("loading a toolchain counts against the time of the job that waits for
   CHECK(ChildrenOf().empty());
 }
 
-TEST_CASE("a job that waits for another's loading of the toolchain waits no longer than its time") {
+TEST_CASE("a job waits for a toolchain that another job loads until its own timeout at most") {
   CompileFixture fixture;
   WorkerCompiler silent(MakeSilentWorker(fixture), {.start_deadline = std::chrono::minutes(2)},
                         [](std::string_view) {});

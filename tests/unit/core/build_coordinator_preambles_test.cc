@@ -114,7 +114,7 @@ TEST_CASE("the third miss of a user with the same leading includes uses a preamb
   CHECK(scene.bench.Count(Counter::kCompiles) == 3);
 }
 
-TEST_CASE("nothing is parsed for two programs that are compiled at the same time") {
+TEST_CASE("two programs that are compiled at the same time have no preamble parsed") {
   Scene scene;
   scene.when_whole = [&] { static_cast<void>(scene.bench.compiler.WaitUntilStarted(2)); };
   {
