@@ -16,9 +16,7 @@ STRUCTS = {
     "Given": "bytes", "Received": "bytes", "OpenOptions": "open_options", "BuildOptions": "build_options",
     "NamedContents": "header", "NvrtcProgram": "nvrtc", "LinkFile": "link_input", "LinkProgram": "link",
     "NvvmFile": "nvvm_module", "NvvmProgram": "nvvm", "ResultInfo": "result_info", "Artifact": "artifact",
-    "LoweredName": "lowered_name", "ExplanationInfo": "explanation_info", "Difference": "difference", "TierLook": "tier_look",
-    "Statistic": "statistic", "ToolchainFields": "toolchain", "ComponentFields": "component",
-    "RejectedFields": "rejected_toolchain", "DaemonFields": "daemon", "Answer": "answer",
+    "LoweredName": "lowered_name", "QueryOptions": "query_options", "Answer": "answer",
 }
 OF_LEASES = {"_Key": "deposit_key", "_DepositInfo": "deposit_info"}
 OF_SNAPSHOTS = {"_Filter": "snapshot_filter", "_Summary": "snapshot_summary"}
