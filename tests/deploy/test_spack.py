@@ -10,7 +10,7 @@ from conftest import DEPLOY, ROOT
 
 RECIPE = (DEPLOY / "spack/package.py").read_text()
 # What cmake/Dependencies.cmake calls by other names than Spack.
-NAMES = {"hogweed": "nettle", "seccomp": "libseccomp", "event": "libevent", "curses": "ncurses"}
+NAMES = {"hogweed": "nettle", "seccomp": "libseccomp", "event": "libevent", "curses": "ncurses", "nlohmann_json": "nlohmann-json"}
 # Of the C library.
 WITHOUT_PACKAGE = {"threads"}
 
