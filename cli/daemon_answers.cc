@@ -83,9 +83,9 @@ Expected<std::string> AskToolchainsJson(Client& client, uint32_t driver_version)
       client.Query("toolchains", {"driver_version=" + std::to_string(driver_version)});
   if (!json.ok()) return json.error();
   // The fields of the answer behind those of BeginAnswer.
-  std::string answer = BeginAnswer().EndObject().Finish();
-  answer.resize(answer.find_last_not_of("\n}") + 1);
-  return answer + "," + json->substr(1);
+  auto answer = nlohmann::ordered_json::parse(BeginAnswer().EndObject().Finish());
+  answer.update(nlohmann::ordered_json::parse(*json));
+  return answer.dump(2) + "\n";
 }
 
 Expected<Statistics> AskStatistics(Client& client, std::chrono::milliseconds timeout) {

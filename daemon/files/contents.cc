@@ -99,8 +99,8 @@ Reached<FileContents> ContentsReader::ReadOpen(int contents, FileSystem file_sys
   const ContentStamp stamp = ContentStamp::Of(before);
   const bool proves =
       StampsProve(file_system, before) && LiesStill(stamp, begin) && WriteBack(contents);
-  // What exceeds both the size that was charged and the size up to which no file is charged shows
-  // by one byte.
+  // One byte more than both the charged size and the size up to which no file is charged: a file
+  // that has grown is noticed by it.
   const uint64_t most = std::max<uint64_t>(before.stx_size, kLargeFileBytes);
   std::optional<std::string> read = ReadAll(contents, most + 1);
   if (!read) return PathError{PathError::Kind::kFailed, errno};

@@ -81,7 +81,7 @@ class RequestMessage {
     size_t place = 0;       ///< of the contents among the other fields
     size_t blob = 0;        ///< in blobs_
   };
-  /// What the message is made for.
+  /// The purpose of the bytes: a name in the process cache, or a request on the wire.
   enum class Use { kName, kWire };
   class Writer;
 

@@ -245,7 +245,7 @@ TEST_CASE("a socket that is not trusted is named as it was spelled") {
   CHECK(Has(found.error().message, "the socket " + places.users.path() + " is not used"));
 }
 
-TEST_CASE("a path whose resolved form is too long for an address is left unchanged") {
+TEST_CASE("a path stays unchanged if its resolved form is too long for an address") {
   Fixture places;
   const std::string link = places.root / "link";
   const std::string deep = places.root / std::string(100, 'd');

@@ -361,7 +361,7 @@ TEST_CASE("a build during which the toolchain changed is made again with the new
   CHECK(bench.disk.size() == 1);
 }
 
-TEST_CASE("a build whose toolchain changes during every compile is answered and not kept") {
+TEST_CASE("a build is answered and not kept if its toolchain changes during every compile") {
   CoordinatorBench* the_bench = nullptr;
   CoordinatorBench bench([&](const CompileJob&, int call) -> Result<CompileOutput> {
     the_bench->toolchains.Replace(MakeToolchain(std::to_string(call)));

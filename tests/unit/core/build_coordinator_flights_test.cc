@@ -118,7 +118,7 @@ TEST_CASE("a full queue refuses with a retry hint, and hits are still answered")
   CHECK(answers.Wait(5).size() == 5);
 }
 
-TEST_CASE("a caller of an uncacheable build whose compile has begun gets another compile") {
+TEST_CASE("an uncacheable build that is called again after its compile began is compiled again") {
   CoordinatorBench bench(SourceAsOutput);
   bench.compiler.Shut();
   Answers answers;

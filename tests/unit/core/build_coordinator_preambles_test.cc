@@ -177,7 +177,7 @@ TEST_CASE("the overflow user has no preambles") {
   CHECK(scene.bench.Count(Counter::kPreambles) == 1);
 }
 
-TEST_CASE("a build whose compile with a preamble fails is compiled without it") {
+TEST_CASE("a build is compiled without its preamble after the compile with it failed") {
   Scene scene;
   REQUIRE(scene.Teach());
   SECTION("the worker dies") {

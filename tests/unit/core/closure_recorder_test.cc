@@ -104,7 +104,7 @@ TEST_CASE("the program's and the working directory exist without a look or a rec
   CHECK(job.recorder.Finish().closure.entries.size() == 1);
 }
 
-TEST_CASE("a name whose answer changes during the job ends the job") {
+TEST_CASE("a job ends if the answer for a name changes during it") {
   const auto disk = std::make_shared<FakeDisk>();
   disk->Write("/include/a.h", "before");
   Job job(disk);
@@ -320,7 +320,7 @@ TEST_CASE("a preamble is not adopted once one of its files has changed") {
   CHECK_FALSE(*adopted);
 }
 
-TEST_CASE("a job whose preamble needs a file of the caller ends before it begins") {
+TEST_CASE("a job ends before it begins if its preamble needs a file of the caller") {
   const auto disk = std::make_shared<FakeDisk>();
   disk->Write("/include/a.h", "a", 7);
   const auto parsed = Parsed(disk);

@@ -60,7 +60,7 @@ TEST_CASE("a hit on disk moves up into memory") {
   CHECK(bench.compiler.started() == 1);
 }
 
-TEST_CASE("a build whose output can hold the time is compiled each time and never kept") {
+TEST_CASE("a build is compiled each time and never kept if its output can hold the time") {
   CoordinatorBench bench(SourceAsOutput);
   const std::string source = "const char* now = __TIME__;";
   const BuildAnswer first = bench.BuildOne(source);

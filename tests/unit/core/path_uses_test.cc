@@ -64,7 +64,7 @@ TEST_CASE("an assertion that another macro can turn into a literal counts as a n
   }
 }
 
-TEST_CASE("an assertion whose arguments continue in another text counts as a number") {
+TEST_CASE("an assertion counts as a number if its arguments continue in another text") {
   PathUses uses = In("void f() { assert(1); }");
   CHECK_FALSE(uses.ShowMoreThanText());
   uses |= In("int n = X(\n#include \"asserts.h\"\n);");

@@ -36,7 +36,7 @@ TEST_CASE("a user with too many waiting parses loses its oldest") {
   for (const char* key : {"a", "c", "d"}) CHECK(scene.Find(key) != nullptr);
 }
 
-TEST_CASE("a user whose waiting parses hold too much memory loses its oldest") {
+TEST_CASE("a user loses its oldest waiting parse if its parses hold too much memory") {
   Scene scene({.wanted_bytes_per_uid = 100});
   REQUIRE(scene.Shut());
   scene.Want("a", "1", 1001, 100);

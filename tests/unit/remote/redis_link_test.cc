@@ -273,7 +273,7 @@ TEST_CASE("a password that is refused or missing is a problem that names the pas
   CHECK_FALSE(link.connected());
 }
 
-TEST_CASE("a Redis whose answers are slow three times in a row is given up") {
+TEST_CASE("a connection is closed after three slow answers in a row") {
   Said answers;
   Scene scene([](RedisLink::Options& options) { options.patience = 0ms; });
   scene.link.NoteSlow();  // no answer is missing

@@ -141,7 +141,7 @@ TEST_CASE("a server that is not connected is a problem, and the others have thei
   CHECK(again.Next() == "GET " + keys.there);
 }
 
-TEST_CASE("a server whose answers are slow is left alone, and no other one") {
+TEST_CASE("a server with slow answers is left alone, and no other one") {
   Scene scene(1ms);
   const KeysOfTwo keys = scene.ConnectBoth();
   REQUIRE(scene.Get(keys.there));
