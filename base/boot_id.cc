@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/boot_id.h"
 
-#include "base/whole_file.h"
+#include "base/files/whole_file.h"
 
 namespace cccl_cache {
 

@@ -8,9 +8,9 @@
 #include <optional>
 #include <string>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
+#include "base/files/verified_descriptor.h"
 #include "base/owner_process.h"
-#include "base/verified_descriptor.h"
 
 namespace cccl_cache {
 

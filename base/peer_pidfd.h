@@ -5,7 +5,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 
 // Linux 6.5; Debian 12's headers don't know it.
 #ifndef SO_PEERPIDFD

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <stop_token>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 
 namespace cccl_cache {
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "cli/build_options.h"
-#include "cli/files.h"
+#include "cli/terminal/files.h"
 
 namespace cccl_cache::cli {
 namespace {

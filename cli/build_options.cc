@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "cli/driver.h"
-#include "cli/files.h"
+#include "cli/terminal/files.h"
 
 namespace cccl_cache::cli {
 namespace {

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "cccl_cache/client.h"
-#include "cli/command.h"
 #include "cli/daemon_answers.h"
-#include "cli/progress.h"
+#include "cli/terminal/command.h"
+#include "cli/terminal/progress.h"
 
 namespace cccl_cache::cli {
 

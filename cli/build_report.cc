@@ -10,8 +10,8 @@
 
 #include "base/json.h"
 #include "cli/build_options.h"
-#include "cli/command.h"
-#include "cli/files.h"
+#include "cli/terminal/command.h"
+#include "cli/terminal/files.h"
 
 namespace cccl_cache::cli {
 namespace {

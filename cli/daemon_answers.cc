@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
-#include "cli/command.h"
+#include "cli/terminal/command.h"
 
 namespace cccl_cache::cli {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "cli/command.h"
+#include "cli/terminal/command.h"
 
 namespace cccl_cache::cli {
 namespace {

@@ -11,8 +11,8 @@
 #include <cstdlib>
 
 #include "base/boot_id.h"
-#include "base/user_cache.h"
-#include "base/whole_file.h"
+#include "base/files/user_cache.h"
+#include "base/files/whole_file.h"
 #include "cccl_cache/driver.h"
 #include "proto/digest.h"
 

@@ -13,7 +13,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/build_options.h"
-#include "cli/command.h"
+#include "cli/terminal/command.h"
 
 namespace cccl_cache::cli {
 namespace {

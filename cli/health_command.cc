@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/json.h"
-#include "cli/command.h"
 #include "cli/daemon_answers.h"
+#include "cli/terminal/command.h"
 
 namespace cccl_cache::cli {
 namespace {

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/standard_descriptors.h"
-#include "cli/command.h"
-#include "cli/command_tree.h"
+#include "base/files/standard_descriptors.h"
+#include "cli/terminal/command.h"
+#include "cli/terminal/command_tree.h"
 
 namespace {
 

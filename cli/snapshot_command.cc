@@ -13,13 +13,13 @@
 #include <memory>
 #include <utility>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "base/json.h"
-#include "cli/command.h"
-#include "cli/files.h"
-#include "cli/progress.h"
-#include "cli/quantities.h"
 #include "cli/snapshot_signing.h"
+#include "cli/terminal/command.h"
+#include "cli/terminal/files.h"
+#include "cli/terminal/progress.h"
+#include "cli/terminal/quantities.h"
 
 namespace cccl_cache::cli {
 namespace {

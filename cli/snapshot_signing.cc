@@ -16,13 +16,13 @@
 #include <variant>
 
 #include "base/codec.h"
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "base/json.h"
-#include "cli/files.h"
-#include "cli/progress.h"
+#include "cli/terminal/files.h"
+#include "cli/terminal/progress.h"
 #include "proto/compression.h"
-#include "proto/snapshot_reader.h"
-#include "proto/snapshot_signature.h"
+#include "proto/snapshot/snapshot_reader.h"
+#include "proto/snapshot/snapshot_signature.h"
 
 namespace cccl_cache::cli {
 namespace {

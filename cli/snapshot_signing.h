@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/command.h"
+#include "cli/terminal/command.h"
 #include "proto/signature.h"
 
 namespace cccl_cache::cli {

@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "base/json.h"
-#include "cli/command.h"
 #include "cli/daemon_answers.h"
-#include "cli/progress.h"
-#include "cli/quantities.h"
+#include "cli/terminal/command.h"
+#include "cli/terminal/progress.h"
+#include "cli/terminal/quantities.h"
 
 namespace cccl_cache::cli {
 namespace {

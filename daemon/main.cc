@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/standard_descriptors.h"
+#include "base/files/standard_descriptors.h"
 #include "daemon/configuration/load.h"
 #include "daemon/configuration/settings.h"
 #include "daemon/daemon.h"

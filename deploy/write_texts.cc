@@ -9,9 +9,9 @@
 #include <iostream>
 #include <string>
 
-#include "cli/command_tree.h"
 #include "cli/help/completion.h"
 #include "cli/help/man_page.h"
+#include "cli/terminal/command_tree.h"
 #include "daemon/configuration/command_line.h"
 
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "proto/digest.h"
-#include "proto/options.h"
+#include "proto/options/options.h"
 #include "proto/request.h"
 
 namespace cccl_cache {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/command.h"
+#include "cli/terminal/command.h"
 
 #include <unistd.h>
 

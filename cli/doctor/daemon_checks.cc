@@ -13,10 +13,10 @@
 #include <cstring>
 #include <random>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "cli/daemon_answers.h"
 #include "cli/doctor/check.h"
-#include "cli/quantities.h"
+#include "cli/terminal/quantities.h"
 
 namespace cccl_cache::cli {
 namespace {

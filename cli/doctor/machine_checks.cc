@@ -12,8 +12,8 @@
 
 #include "cli/doctor/check.h"
 #include "cli/doctor/tried_program.h"
-#include "cli/quantities.h"
 #include "cli/run/environment.h"
+#include "cli/terminal/quantities.h"
 
 namespace cccl_cache::cli {
 namespace {

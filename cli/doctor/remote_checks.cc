@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cli/doctor/check.h"
-#include "cli/quantities.h"
+#include "cli/terminal/quantities.h"
 
 namespace cccl_cache::cli {
 namespace {

@@ -11,7 +11,7 @@
 #include <array>
 #include <cerrno>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "base/poll.h"
 
 namespace cccl_cache::cli {

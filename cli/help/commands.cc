@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "cli/command.h"
-#include "cli/command_tree.h"
 #include "cli/help/completion.h"
+#include "cli/terminal/command.h"
+#include "cli/terminal/command_tree.h"
 
 namespace cccl_cache::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/command_tree.h"
+#include "cli/terminal/command_tree.h"
 
 namespace cccl_cache::cli {
 namespace {

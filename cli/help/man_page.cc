@@ -7,7 +7,7 @@
 #include <cctype>
 #include <utility>
 
-#include "cli/command_tree.h"
+#include "cli/terminal/command_tree.h"
 
 namespace cccl_cache::cli {
 namespace {

@@ -17,11 +17,11 @@
 #include <variant>
 #include <vector>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
+#include "base/files/whole_file.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "base/whole_file.h"
-#include "cli/files.h"
+#include "cli/terminal/files.h"
 #include "proto/digest.h"
 #include "proto/signature.h"
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "cli/command.h"
+#include "cli/terminal/command.h"
 
 namespace cccl_cache::cli {
 

@@ -20,10 +20,10 @@
 #include <vector>
 
 #include "base/end_with_parent.h"
-#include "cli/command.h"
-#include "cli/quantities.h"
 #include "cli/run/environment.h"
 #include "cli/run/report.h"
+#include "cli/terminal/command.h"
+#include "cli/terminal/quantities.h"
 
 namespace cccl_cache::cli {
 namespace {

@@ -17,7 +17,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/own_path.h"
+#include "base/files/own_path.h"
 #include "client/interpose/level.h"
 #include "client/interpose/wait.h"
 #include "proto/digest.h"

@@ -15,10 +15,10 @@
 #include <numeric>
 #include <utility>
 
-#include "base/file_size_limit.h"
+#include "base/files/file_size_limit.h"
 #include "base/json.h"
-#include "cli/command.h"
-#include "cli/quantities.h"
+#include "cli/terminal/command.h"
+#include "cli/terminal/quantities.h"
 
 namespace cccl_cache::cli {
 namespace {

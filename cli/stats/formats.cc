@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/json.h"
-#include "cli/command.h"
-#include "cli/quantities.h"
+#include "cli/terminal/command.h"
+#include "cli/terminal/quantities.h"
 
 namespace cccl_cache::cli {
 namespace {

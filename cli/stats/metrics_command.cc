@@ -28,8 +28,8 @@
 #include <utility>
 
 #include "cccl_cache/client.h"
-#include "cli/command.h"
 #include "cli/stats/formats.h"
+#include "cli/terminal/command.h"
 
 namespace cccl_cache::cli {
 namespace {

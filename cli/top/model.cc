@@ -10,8 +10,8 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "cli/command.h"
-#include "cli/quantities.h"
+#include "cli/terminal/command.h"
+#include "cli/terminal/quantities.h"
 #include "proto/container_users.h"
 
 namespace cccl_cache::cli::top {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "cccl_cache/expected.h"
 #include "cli/top/model.h"
 

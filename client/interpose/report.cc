@@ -10,10 +10,10 @@
 #include <new>
 #include <string>
 
-#include "base/file_descriptor.h"
-#include "base/file_size_limit.h"
+#include "base/files/file_descriptor.h"
+#include "base/files/file_size_limit.h"
 #include "base/owner_process.h"
-#include "proto/options.h"
+#include "proto/options/options.h"
 
 namespace cccl_cache::interpose {
 namespace {

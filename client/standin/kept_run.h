@@ -7,7 +7,7 @@
 #include <string_view>
 #include <variant>
 
-#include "base/user_cache.h"
+#include "base/files/user_cache.h"
 #include "cccl_cache/client.h"
 #include "client/interpose/report.h"
 #include "client/standin/command_line.h"

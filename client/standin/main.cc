@@ -20,8 +20,8 @@
 #include <utility>
 #include <variant>
 
-#include "base/user_cache.h"
-#include "base/whole_file.h"
+#include "base/files/user_cache.h"
+#include "base/files/whole_file.h"
 #include "client/interpose/report.h"
 #include "client/standin/command_line.h"
 #include "client/standin/kept_run.h"

@@ -18,9 +18,9 @@
 #include <vector>
 
 #include "base/end_with_parent.h"
-#include "base/file_descriptor.h"
-#include "base/file_stamp.h"
-#include "base/whole_file.h"
+#include "base/files/file_descriptor.h"
+#include "base/files/file_stamp.h"
+#include "base/files/whole_file.h"
 #include "client/src/calls/file_digest.h"
 
 namespace cccl_cache::standin {

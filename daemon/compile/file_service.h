@@ -11,7 +11,7 @@
 #include <string_view>
 #include <thread>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "base/mutex.h"
 #include "daemon/compile/protocol/packet.h"
 #include "daemon/core/model/account.h"

@@ -12,8 +12,8 @@
 #include <memory>
 #include <system_error>
 
-#include "base/file_descriptor.h"
-#include "base/whole_file.h"
+#include "base/files/file_descriptor.h"
+#include "base/files/whole_file.h"
 #include "daemon/core/model/toolchain.h"
 
 namespace cccl_cache::daemon {

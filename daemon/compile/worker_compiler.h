@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "daemon/compile/file_service.h"
 #include "daemon/compile/zygote.h"
 #include "daemon/compile/zygote_pool.h"

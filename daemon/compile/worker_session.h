@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "daemon/compile/file_service.h"
 #include "daemon/compile/protocol/frame.h"
 #include "daemon/compile/protocol/packet.h"

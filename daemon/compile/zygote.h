@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/child_process.h"
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "base/mutex.h"
 #include "daemon/compile/protocol/frame.h"
 #include "daemon/core/model/result.h"

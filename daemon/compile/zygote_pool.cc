@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/whole_file.h"
+#include "base/files/whole_file.h"
 #include "daemon/compile/protocol/frame.h"
 
 namespace cccl_cache::daemon {

@@ -7,7 +7,7 @@
 
 #include <string_view>
 
-#include "base/own_path.h"
+#include "base/files/own_path.h"
 
 namespace cccl_cache::daemon {
 namespace {

@@ -11,8 +11,8 @@
 #include <sstream>
 #include <vector>
 
+#include "base/files/whole_file.h"
 #include "base/text.h"
-#include "base/whole_file.h"
 #include "daemon/configuration/configuration.h"
 #include "daemon/configuration/settings.h"
 #include "daemon/system/own_directory.h"

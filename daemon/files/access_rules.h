@@ -13,8 +13,8 @@
 #include <variant>
 #include <vector>
 
-#include "base/file_descriptor.h"
-#include "base/file_stamp.h"
+#include "base/files/file_descriptor.h"
+#include "base/files/file_stamp.h"
 #include "base/lru.h"
 #include "base/mutex.h"
 #include "daemon/core/model/account.h"

@@ -10,8 +10,8 @@
 #include <chrono>
 #include <utility>
 
-#include "base/file_stamp.h"
-#include "base/whole_file.h"
+#include "base/files/file_stamp.h"
+#include "base/files/whole_file.h"
 #include "daemon/files/access_rules.h"
 
 namespace cccl_cache::daemon {

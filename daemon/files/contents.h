@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "base/file_stamp.h"
+#include "base/files/file_stamp.h"
 #include "base/lru.h"
 #include "base/mutex.h"
 #include "daemon/files/access_rules.h"

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <optional>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 
 namespace cccl_cache::daemon {
 namespace {

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/file_stamp.h"
+#include "base/files/file_stamp.h"
 #include "daemon/files/path_error.h"
 
 namespace cccl_cache::daemon {

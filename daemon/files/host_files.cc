@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "base/file_stamp.h"
+#include "base/files/file_stamp.h"
 #include "daemon/files/access_rules.h"
 
 namespace cccl_cache::daemon {

@@ -11,7 +11,7 @@
 #include <optional>
 #include <utility>
 
-#include "base/file_stamp.h"
+#include "base/files/file_stamp.h"
 
 namespace cccl_cache::daemon {
 namespace {

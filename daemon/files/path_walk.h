@@ -13,8 +13,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "base/file_descriptor.h"
-#include "base/file_stamp.h"
+#include "base/files/file_descriptor.h"
+#include "base/files/file_stamp.h"
 #include "base/mutex.h"
 #include "daemon/files/access_rules.h"
 #include "daemon/files/path_error.h"

@@ -22,7 +22,7 @@
 #include "daemon/core/model/result.h"
 #include "daemon/core/plan/build_plan.h"
 #include "daemon/worker/compilers/compiler_jobs.h"
-#include "proto/options.h"
+#include "proto/options/options.h"
 
 namespace cccl_cache::daemon {
 namespace {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "base/user_cache.h"
+#include "base/files/user_cache.h"
 #include "daemon/compile/worker_compiler.h"
 #include "daemon/configuration/configuration.h"
 #include "daemon/core/coordinator/coordinator.h"

@@ -13,8 +13,8 @@
 #include <string_view>
 #include <utility>
 
-#include "base/standard_descriptors.h"
-#include "base/user_cache.h"
+#include "base/files/standard_descriptors.h"
+#include "base/files/user_cache.h"
 #include "daemon/configuration/load.h"
 #include "daemon/local/local_builder.h"
 #include "daemon/local/request_io.h"

@@ -21,7 +21,7 @@
 #include <string>
 #include <utility>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "daemon/system/thread_name.h"

@@ -16,7 +16,7 @@
 #include <system_error>
 #include <utility>
 
-#include "base/whole_file.h"
+#include "base/files/whole_file.h"
 
 namespace cccl_cache::daemon {
 namespace {

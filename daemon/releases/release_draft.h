@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "daemon/core/model/result.h"
 #include "daemon/releases/known_releases.h"
 #include "proto/digest.h"

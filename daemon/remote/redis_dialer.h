@@ -9,7 +9,7 @@
 #include <functional>
 #include <string>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "daemon/core/model/result.h"
 #include "daemon/remote/event_handles.h"
 #include "daemon/remote/redis_address.h"

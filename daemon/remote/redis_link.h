@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "base/mutex.h"
 #include "daemon/remote/redis_address.h"
 #include "daemon/remote/redis_replies.h"

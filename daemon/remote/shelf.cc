@@ -18,14 +18,14 @@
 #include <utility>
 #include <variant>
 
-#include "base/file_descriptor.h"
-#include "base/file_stamp.h"
+#include "base/files/file_descriptor.h"
+#include "base/files/file_stamp.h"
 #include "daemon/core/lookup/manifest.h"
 #include "daemon/core/model/result.h"
 #include "daemon/snapshot/records.h"
 #include "proto/compression.h"
-#include "proto/snapshot_reader.h"
-#include "proto/snapshot_signature.h"
+#include "proto/snapshot/snapshot_reader.h"
+#include "proto/snapshot/snapshot_signature.h"
 
 namespace cccl_cache::daemon {
 namespace {

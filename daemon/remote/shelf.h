@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/file_stamp.h"
+#include "base/files/file_stamp.h"
 #include "daemon/core/model/artifact.h"
 #include "daemon/core/model/cluster.h"
 #include "daemon/remote/trust_list.h"

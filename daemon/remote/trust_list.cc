@@ -17,8 +17,8 @@
 #include <system_error>
 #include <variant>
 
-#include "base/file_descriptor.h"
-#include "base/whole_file.h"
+#include "base/files/file_descriptor.h"
+#include "base/files/whole_file.h"
 #include "daemon/system/own_directory.h"
 #include "daemon/system/trusted_path.h"
 

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "base/mutex.h"
 #include "daemon/core/model/account.h"
 #include "daemon/service/calls/admin_service.h"

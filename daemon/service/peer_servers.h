@@ -10,7 +10,7 @@
 #include <tuple>
 #include <vector>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "base/mutex.h"
 #include "daemon/core/model/account.h"
 #include "daemon/service/limits/budget.h"

@@ -14,7 +14,7 @@
 #include "daemon/snapshot/received_snapshot.h"
 #include "daemon/snapshot/spool.h"
 #include "proto/compression.h"
-#include "proto/snapshot.h"
+#include "proto/snapshot/snapshot.h"
 
 namespace cccl_cache::daemon {
 namespace {

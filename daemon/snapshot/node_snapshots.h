@@ -22,7 +22,7 @@
 #include "daemon/core/model/tier.h"
 #include "daemon/snapshot/records.h"
 #include "daemon/snapshot/selection.h"
-#include "proto/snapshot.h"
+#include "proto/snapshot/snapshot.h"
 
 namespace cccl_cache::daemon {
 

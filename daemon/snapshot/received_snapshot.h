@@ -13,7 +13,7 @@
 #include "daemon/core/model/snapshots.h"
 #include "daemon/snapshot/records.h"
 #include "daemon/snapshot/spool.h"
-#include "proto/snapshot_reader.h"
+#include "proto/snapshot/snapshot_reader.h"
 
 namespace cccl_cache::daemon {
 

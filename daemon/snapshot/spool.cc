@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "base/whole_file.h"
+#include "base/files/whole_file.h"
 
 namespace cccl_cache::daemon {
 namespace {

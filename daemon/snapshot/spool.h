@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "daemon/core/model/result.h"
 
 namespace cccl_cache::daemon {

@@ -21,9 +21,9 @@
 #include <utility>
 #include <variant>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
+#include "base/files/whole_file.h"
 #include "base/text.h"
-#include "base/whole_file.h"
 #include "daemon/system/own_directory.h"
 
 namespace cccl_cache::daemon {

@@ -14,7 +14,7 @@
 #include <system_error>
 #include <vector>
 
-#include "base/own_path.h"
+#include "base/files/own_path.h"
 
 namespace cccl_cache::daemon {
 namespace {

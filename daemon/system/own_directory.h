@@ -13,7 +13,7 @@
 namespace cccl_cache::daemon {
 
 /// Makes the directory and its missing parents, unless other users could replace it or what lies in
-/// it (base/own_path.h). Returns its path without links, which no other user can make lead
+/// it (base/files/own_path.h). Returns its path without links, which no other user can make lead
 /// elsewhere. kDenied says why not; `danger` is what others could do: "put a socket of their own
 /// there".
 [[nodiscard]] Result<std::string> MakeOwnDirectory(const std::string& directory, mode_t mode,

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/file_descriptor.h"
-#include "base/mount_table.h"
+#include "base/files/file_descriptor.h"
+#include "base/files/mount_table.h"
 #include "base/mutex.h"
 #include "daemon/core/model/toolchain.h"
 #include "daemon/system/trusted_path.h"

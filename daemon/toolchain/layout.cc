@@ -15,7 +15,7 @@
 #include <optional>
 #include <string_view>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 
 namespace cccl_cache::daemon {
 namespace {

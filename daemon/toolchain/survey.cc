@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/file_system_magic.h"
+#include "base/files/file_system_magic.h"
 #include "proto/component_id.h"
 
 namespace cccl_cache::daemon {

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "base/file_stamp.h"
+#include "base/files/file_stamp.h"
 #include "base/mutex.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/toolchain.h"

@@ -10,7 +10,7 @@
 #include <optional>
 #include <utility>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "daemon/compile/protocol/packet.h"
 #include "daemon/worker/files/memory_files.h"
 

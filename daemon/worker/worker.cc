@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "daemon/compile/protocol/job.h"
 #include "daemon/worker/compilers/compiler_jobs.h"
 #include "daemon/worker/file_functions.h"

@@ -24,8 +24,8 @@
 #include <thread>
 #include <utility>
 
-#include "base/file_descriptor.h"
-#include "base/whole_file.h"
+#include "base/files/file_descriptor.h"
+#include "base/files/whole_file.h"
 #include "daemon/worker/files/real_files.h"
 #include "daemon/worker/spare_worker.h"
 #include "daemon/worker/worker.h"

@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "daemon/compile/protocol/frame.h"
 #include "daemon/compile/protocol/packet.h"
 #include "daemon/core/model/result.h"

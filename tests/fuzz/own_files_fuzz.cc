@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/user_cache.h"
+#include "base/files/user_cache.h"
 #include "daemon/local/request_io.h"
 #include "tests/fuzz/seeds.h"
 #include "tests/support/temporary_directory.h"

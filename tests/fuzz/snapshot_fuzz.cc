@@ -11,8 +11,8 @@
 #include <variant>
 #include <vector>
 
-#include "proto/snapshot.h"
-#include "proto/snapshot_reader.h"
+#include "proto/snapshot/snapshot.h"
+#include "proto/snapshot/snapshot_reader.h"
 #include "tests/fuzz/seeds.h"
 #include "tests/unit/proto/snapshot_texts.h"
 

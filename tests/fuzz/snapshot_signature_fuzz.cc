@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "proto/snapshot_signature.h"
+#include "proto/snapshot/snapshot_signature.h"
 #include "tests/fuzz/seeds.h"
 
 namespace {

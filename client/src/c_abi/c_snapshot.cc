@@ -11,7 +11,7 @@
 #include "client/src/c_abi/handles.h"
 #include "client/src/calls/snapshots.h"
 #include "proto/digest.h"
-#include "proto/snapshot_reader.h"
+#include "proto/snapshot/snapshot_reader.h"
 
 using cccl_cache::After;
 using cccl_cache::CancellationDisabled;

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "client/src/calls/local_compiler.h"
-#include "proto/options.h"
+#include "proto/options/options.h"
 
 namespace cccl_cache {
 namespace {

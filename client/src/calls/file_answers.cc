@@ -18,13 +18,13 @@
 #include <variant>
 #include <vector>
 
-#include "base/file_descriptor.h"
-#include "base/file_stamp.h"
-#include "base/whole_file.h"
+#include "base/files/file_descriptor.h"
+#include "base/files/file_stamp.h"
+#include "base/files/whole_file.h"
 #include "base/wire.h"
 #include "client/src/wire/messages.h"
 #include "proto/field_numbers.h"
-#include "proto/options.h"
+#include "proto/options/options.h"
 
 namespace cccl_cache {
 namespace {

@@ -14,9 +14,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/file_descriptor.h"
-#include "base/file_stamp.h"
-#include "base/user_cache.h"
+#include "base/files/file_descriptor.h"
+#include "base/files/file_stamp.h"
+#include "base/files/user_cache.h"
 #include "proto/component_id.h"
 
 namespace cccl_cache {

@@ -11,8 +11,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/files/verified_descriptor.h"
 #include "base/owner_process.h"
-#include "base/verified_descriptor.h"
 #include "cccl_cache/expected.h"
 #include "client/src/transport/byte_chain.h"
 #include "client/src/transport/call.h"

@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "base/child_process.h"
-#include "base/file_descriptor.h"
-#include "base/verified_descriptor.h"
+#include "base/files/file_descriptor.h"
+#include "base/files/verified_descriptor.h"
 #include "cccl_cache/expected.h"
 #include "client/src/transport/byte_chain.h"
 #include "client/src/transport/message_assembler.h"

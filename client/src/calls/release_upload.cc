@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "base/wire.h"
 #include "client/src/calls/file_digest.h"
 #include "client/src/transport/byte_chain.h"

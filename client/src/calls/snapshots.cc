@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "base/whole_file.h"
+#include "base/files/whole_file.h"
 #include "base/wire.h"
 #include "client/src/wire/messages.h"
 #include "proto/field_numbers.h"

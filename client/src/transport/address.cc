@@ -13,7 +13,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/own_path.h"
+#include "base/files/own_path.h"
 
 namespace cccl_cache {
 namespace {

@@ -5,8 +5,8 @@
 #include <chrono>
 #include <optional>
 
-#include "base/file_descriptor.h"
-#include "base/verified_descriptor.h"
+#include "base/files/file_descriptor.h"
+#include "base/files/verified_descriptor.h"
 #include "cccl_cache/expected.h"
 #include "client/src/transport/timing.h"
 

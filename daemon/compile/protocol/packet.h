@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "daemon/core/model/requester_files.h"
 #include "daemon/core/model/result.h"
 

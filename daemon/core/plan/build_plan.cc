@@ -13,7 +13,7 @@
 #include "daemon/core/closure/source_scan.h"
 #include "daemon/core/plan/roots.h"
 #include "proto/fingerprint.h"
-#include "proto/options.h"
+#include "proto/options/options.h"
 
 namespace cccl_cache::daemon {
 namespace {

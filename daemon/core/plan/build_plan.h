@@ -18,7 +18,7 @@
 #include "daemon/core/model/toolchain.h"
 #include "proto/digest.h"
 #include "proto/fingerprint.h"
-#include "proto/options.h"
+#include "proto/options/options.h"
 #include "proto/request.h"
 
 namespace cccl_cache::daemon {

@@ -11,7 +11,7 @@
 #include "daemon/core/model/toolchain.h"
 #include "daemon/core/plan/build_plan.h"
 #include "proto/fingerprint.h"
-#include "proto/options.h"
+#include "proto/options/options.h"
 #include "proto/request.h"
 
 namespace cccl_cache::daemon {

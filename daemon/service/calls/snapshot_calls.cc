@@ -12,7 +12,7 @@
 
 #include "cccl_cache/v1/snapshot.pb.h"
 #include "daemon/service/wire/messages.h"
-#include "proto/snapshot.h"
+#include "proto/snapshot/snapshot.h"
 
 namespace cccl_cache::daemon {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/whole_file.h"
+#include "base/files/whole_file.h"
 #include "daemon/service/limits/peer_process.h"
 
 namespace cccl_cache::daemon {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "proto/digest.h"
 
 namespace cccl_cache::daemon {

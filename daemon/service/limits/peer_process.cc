@@ -11,8 +11,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/files/whole_file.h"
 #include "base/peer_pidfd.h"
-#include "base/whole_file.h"
 
 namespace cccl_cache::daemon {
 namespace {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 
 namespace cccl_cache::daemon {
 

@@ -15,7 +15,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "base/mutex.h"
 #include "daemon/service/transport/raw_call.h"
 

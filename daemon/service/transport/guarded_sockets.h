@@ -13,7 +13,7 @@
 #include <memory>
 #include <utility>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "base/mutex.h"
 #include "daemon/core/model/result.h"
 #include "daemon/service/transport/frame_rules.h"

@@ -20,7 +20,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/mount_table.h"
+#include "base/files/mount_table.h"
 #include "daemon/system/own_directory.h"
 
 // Linux 6.16; Debian 12's headers don't know it.

@@ -8,8 +8,8 @@
 #include <cstring>
 #include <utility>
 
-#include "base/file_descriptor.h"
-#include "base/whole_file.h"
+#include "base/files/file_descriptor.h"
+#include "base/files/whole_file.h"
 #include "daemon/worker/files/real_files.h"
 
 namespace cccl_cache::daemon {

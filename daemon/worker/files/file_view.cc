@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "daemon/core/model/toolchain.h"
 #include "daemon/worker/files/memory_files.h"
 #include "daemon/worker/files/paths.h"

@@ -12,7 +12,7 @@
 #include <new>
 #include <utility>
 
-#include "base/whole_file.h"
+#include "base/files/whole_file.h"
 #include "daemon/worker/files/real_files.h"
 
 namespace cccl_cache::daemon {

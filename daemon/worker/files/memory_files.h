@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "daemon/compile/protocol/frame.h"
 
 namespace cccl_cache::daemon {

@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "daemon/core/model/toolchain.h"
 #include "daemon/worker/files/real_files.h"
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "daemon/compile/protocol/frame.h"
 #include "daemon/core/model/result.h"
 #include "daemon/worker/sandbox/system_calls.h"

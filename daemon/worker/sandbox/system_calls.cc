@@ -19,7 +19,7 @@
 #include <span>
 #include <string>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 
 namespace cccl_cache::daemon {
 namespace {

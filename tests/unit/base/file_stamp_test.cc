@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "base/file_stamp.h"
+#include "base/files/file_stamp.h"
 
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -14,7 +14,7 @@
 #include <set>
 #include <string>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "tests/support/temporary_directory.h"
 
 namespace file_stamp_test {

@@ -16,7 +16,7 @@
 #include <stop_token>
 #include <thread>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 
 namespace cccl_cache::poll_test {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "base/user_cache.h"
+#include "base/files/user_cache.h"
 
 #include <catch2/catch.hpp>
 #include <filesystem>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "base/verified_descriptor.h"
+#include "base/files/verified_descriptor.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>

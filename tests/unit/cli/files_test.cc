@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/files.h"
+#include "cli/terminal/files.h"
 
 #include <fcntl.h>
 #include <sched.h>

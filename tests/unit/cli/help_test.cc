@@ -3,7 +3,7 @@
 #include <CLI/App.hpp>
 #include <catch2/catch.hpp>
 
-#include "cli/command_tree.h"
+#include "cli/terminal/command_tree.h"
 #include "tests/unit/cli/said.h"
 
 namespace help_test {

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 
 /// A Unix socket that takes connections, as far as the kernel does so by itself. Its file stays.
 class ListeningSocket {

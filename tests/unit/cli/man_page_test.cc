@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "cli/command_tree.h"
+#include "cli/terminal/command_tree.h"
 #include "tests/unit/cli/said.h"
 
 namespace man_page_test {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/progress.h"
+#include "cli/terminal/progress.h"
 
 #include <catch2/catch.hpp>
 #include <vector>

@@ -9,8 +9,8 @@
 #include <algorithm>
 #include <array>
 
-#include "cli/command.h"
-#include "cli/command_tree.h"
+#include "cli/terminal/command.h"
+#include "cli/terminal/command_tree.h"
 
 namespace {
 

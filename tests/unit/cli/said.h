@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/command.h"
+#include "cli/terminal/command.h"
 
 /// The exit code of a part of the command line, and its output on both streams.
 struct Said {

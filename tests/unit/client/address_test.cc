@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "tests/support/root.h"
 #include "tests/support/temporary_directory.h"
 

@@ -8,7 +8,7 @@
 
 #include "cccl_cache/batch.h"
 #include "cccl_cache/client.h"
-#include "proto/options.h"
+#include "proto/options/options.h"
 #include "tests/unit/client/fake_compiler.h"
 #include "tests/unit/client/stand_in_daemon.h"
 

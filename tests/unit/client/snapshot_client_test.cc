@@ -9,7 +9,7 @@
 #include <string>
 
 #include "cccl_cache/client.h"
-#include "proto/snapshot.h"
+#include "proto/snapshot/snapshot.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/client/stand_in_daemon.h"
 

@@ -8,7 +8,7 @@
 
 #include <memory>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 
 namespace cccl_cache::daemon {
 

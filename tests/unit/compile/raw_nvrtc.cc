@@ -8,7 +8,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "daemon/worker/compilers/compiler_jobs.h"
 
 namespace cccl_cache::daemon {

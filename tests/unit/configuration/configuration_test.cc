@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "base/own_path.h"
+#include "base/files/own_path.h"
 
 namespace configuration_test {
 

@@ -14,8 +14,8 @@
 #include <thread>
 #include <vector>
 
-#include "base/file_descriptor.h"
-#include "base/file_stamp.h"
+#include "base/files/file_descriptor.h"
+#include "base/files/file_stamp.h"
 #include "tests/unit/files/file_tree.h"
 
 namespace access_rules_test {

@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "daemon/files/contents.h"
 #include "tests/unit/files/file_tree.h"
 

@@ -8,8 +8,8 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
-#include "base/file_descriptor.h"
-#include "base/file_stamp.h"
+#include "base/files/file_descriptor.h"
+#include "base/files/file_stamp.h"
 #include "tests/unit/files/file_tree.h"
 
 namespace file_systems_test {

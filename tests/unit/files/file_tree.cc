@@ -14,7 +14,7 @@
 #include <fstream>
 #include <thread>
 
-#include "base/file_stamp.h"
+#include "base/files/file_stamp.h"
 
 namespace cccl_cache::daemon {
 namespace {

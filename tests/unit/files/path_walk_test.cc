@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <random>
 
-#include "base/file_stamp.h"
+#include "base/files/file_stamp.h"
 #include "tests/unit/files/file_tree.h"
 
 namespace path_walk_test {

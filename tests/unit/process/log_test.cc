@@ -12,7 +12,7 @@
 #include <functional>
 #include <sstream>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "tests/support/temporary_directory.h"
 
 namespace log_test {

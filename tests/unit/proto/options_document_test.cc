@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "proto/options.h"
+#include "proto/options/options.h"
 
 namespace cccl_cache::options_document_test {
 namespace {

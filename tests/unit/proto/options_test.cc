@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "proto/options.h"
+#include "proto/options/options.h"
 
 #include <catch2/catch.hpp>
 #include <set>

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "proto/options.h"
+#include "proto/options/options.h"
 
 namespace cccl_cache {
 

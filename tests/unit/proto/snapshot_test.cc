@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "proto/snapshot.h"
+#include "proto/snapshot/snapshot.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-#include "proto/snapshot_reader.h"
+#include "proto/snapshot/snapshot_reader.h"
 #include "tests/unit/proto/snapshot_texts.h"
 
 namespace cccl_cache::snapshot_test {

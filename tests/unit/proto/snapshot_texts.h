@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "proto/snapshot_reader.h"
+#include "proto/snapshot/snapshot_reader.h"
 
 namespace cccl_cache::testing {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "base/mutex.h"
 #include "daemon/remote/redis_servers.h"
 #include "tests/support/temporary_directory.h"

@@ -15,10 +15,10 @@
 #include <string>
 #include <variant>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "daemon/core/lookup/manifest.h"
-#include "proto/snapshot_reader.h"
-#include "proto/snapshot_signature.h"
+#include "proto/snapshot/snapshot_reader.h"
+#include "proto/snapshot/snapshot_signature.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/support/wait_until.h"
 #include "tests/unit/core/fake_cluster.h"

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "tests/support/http2_frames.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/service/running_server.h"

@@ -16,7 +16,7 @@
 #include <functional>
 #include <string>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "daemon/service/limits/accounts.h"
 #include "daemon/service/transport/acceptor.h"
 #include "daemon/service/transport/listening_socket.h"

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "cccl_cache/v1/admin.grpc.pb.h"
 #include "cccl_cache/v1/info.grpc.pb.h"
 #include "daemon/service/server.h"

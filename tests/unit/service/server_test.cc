@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "cccl_cache/v1/info.grpc.pb.h"
 #include "grpc/health/v1/health.grpc.pb.h"
 #include "proto/fingerprint.h"

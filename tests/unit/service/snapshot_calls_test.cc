@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "proto/snapshot.h"
+#include "proto/snapshot/snapshot.h"
 
 namespace cccl_cache::daemon::snapshot_calls_test {
 namespace {

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "daemon/core/lookup/eviction_log.h"
-#include "proto/snapshot_reader.h"
+#include "proto/snapshot/snapshot_reader.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/core/fake_deposits.h"
 #include "tests/unit/core/fake_private_entries.h"

@@ -10,7 +10,7 @@
 
 #include "daemon/snapshot/records.h"
 #include "proto/compression.h"
-#include "proto/snapshot.h"
+#include "proto/snapshot/snapshot.h"
 
 namespace cccl_cache::daemon::testing {
 

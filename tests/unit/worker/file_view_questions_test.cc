@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <string>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "daemon/worker/files/file_view.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/worker/answering_daemon.h"

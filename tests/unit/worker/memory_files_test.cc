@@ -12,7 +12,7 @@
 #include <cerrno>
 #include <string>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 
 namespace cccl_cache::daemon::memory_files_test {
 namespace {

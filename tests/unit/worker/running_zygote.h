@@ -16,7 +16,7 @@
 #include <variant>
 #include <vector>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 #include "daemon/compile/protocol/frame.h"
 #include "daemon/compile/protocol/job.h"
 #include "daemon/compile/protocol/packet.h"

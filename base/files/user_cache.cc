@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "base/user_cache.h"
+#include "base/files/user_cache.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -15,10 +15,10 @@
 #include <tuple>
 #include <vector>
 
-#include "base/file_size_limit.h"
-#include "base/own_path.h"
-#include "base/verified_descriptor.h"
-#include "base/whole_file.h"
+#include "base/files/file_size_limit.h"
+#include "base/files/own_path.h"
+#include "base/files/verified_descriptor.h"
+#include "base/files/whole_file.h"
 
 namespace cccl_cache {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "base/mount_table.h"
+#include "base/files/mount_table.h"
 
 #include <unistd.h>
 
@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <string_view>
 
-#include "base/whole_file.h"
+#include "base/files/whole_file.h"
 
 namespace cccl_cache {
 namespace {

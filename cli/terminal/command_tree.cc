@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/command_tree.h"
+#include "cli/terminal/command_tree.h"
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "base/file_stamp.h"
+#include "base/files/file_stamp.h"
 
 #include <fcntl.h>
 #include <sys/statvfs.h>
@@ -14,9 +14,9 @@
 #include <system_error>
 
 #include "base/boot_id.h"
-#include "base/file_descriptor.h"
-#include "base/file_system_magic.h"
-#include "base/whole_file.h"
+#include "base/files/file_descriptor.h"
+#include "base/files/file_system_magic.h"
+#include "base/files/whole_file.h"
 
 namespace cccl_cache {
 namespace {

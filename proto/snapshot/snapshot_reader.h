@@ -10,7 +10,7 @@
 #include <variant>
 
 #include "proto/digest.h"
-#include "proto/snapshot.h"
+#include "proto/snapshot/snapshot.h"
 
 namespace cccl_cache {
 

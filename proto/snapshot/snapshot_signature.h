@@ -13,7 +13,7 @@
 
 #include "proto/digest.h"
 #include "proto/signature.h"
-#include "proto/snapshot.h"
+#include "proto/snapshot/snapshot.h"
 
 /// The signature of a snapshot, which lies beside it as FILE.sig. With it, nodes can use a snapshot
 /// in a place that others can write, and look up single entries without reading all of it.

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "base/whole_file.h"
+#include "base/files/whole_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 
 namespace cccl_cache {
 

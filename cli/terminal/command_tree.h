@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/command.h"
+#include "cli/terminal/command.h"
 
 namespace cccl_cache::cli {
 

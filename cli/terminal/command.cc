@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/command.h"
+#include "cli/terminal/command.h"
 
 #include <unistd.h>
 
@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/files/whole_file.h"
 #include "base/text.h"
-#include "base/whole_file.h"
-#include "cli/command_tree.h"
+#include "cli/terminal/command_tree.h"
 
 namespace cccl_cache::cli {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "base/standard_descriptors.h"
+#include "base/files/standard_descriptors.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/file_descriptor.h"
+#include "base/files/file_descriptor.h"
 
 namespace cccl_cache {
 

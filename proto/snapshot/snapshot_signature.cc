@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "proto/snapshot_signature.h"
+#include "proto/snapshot/snapshot_signature.h"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "base/own_path.h"
+#include "base/files/own_path.h"
 
 #include <limits.h>
 #include <sys/stat.h>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "proto/snapshot_reader.h"
+#include "proto/snapshot/snapshot_reader.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/files.h"
+#include "cli/terminal/files.h"
 
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -19,8 +19,8 @@
 #include <cstring>
 #include <utility>
 
-#include "base/file_descriptor.h"
-#include "base/whole_file.h"
+#include "base/files/file_descriptor.h"
+#include "base/files/whole_file.h"
 
 namespace cccl_cache::cli {
 namespace {

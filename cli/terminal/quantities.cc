@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/quantities.h"
+#include "cli/terminal/quantities.h"
 
 #include <algorithm>
 #include <charconv>
