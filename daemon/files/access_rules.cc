@@ -16,7 +16,7 @@ namespace {
 
 constexpr uid_t kNobody = 65534;
 
-// The system calls themselves, because the C library's setgroups changes all threads.
+// Calls the kernel directly, because the C library's setgroups changes the ids of all threads.
 uid_t SetFileUid(uid_t uid) { return static_cast<uid_t>(syscall(SYS_setfsuid, uid)); }
 gid_t SetFileGid(gid_t gid) { return static_cast<gid_t>(syscall(SYS_setfsgid, gid)); }
 bool SetGroups(const std::vector<gid_t>& groups) {
@@ -99,7 +99,7 @@ Reached<FileDescriptor> AccessRules::OpenContents(int file) const {
   const StrangerRights rights(reach_.IsStrangers());
   const std::string path = fmt::format("/proc/self/fd/{}", file);
   FileDescriptor contents(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-  // An open file can't be absent: /proc is missing.
+  // The file is open, so ENOENT means that /proc is missing.
   if (!contents.valid() && errno == ENOENT) return PathError{PathError::Kind::kFailed, ENOENT};
   if (!contents.valid()) return PathError::Of(errno);
   return contents;

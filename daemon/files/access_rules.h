@@ -23,14 +23,13 @@
 
 namespace cccl_cache::daemon {
 
-/// The files that the daemon may open for a requester. For the daemon's own user: all that the
-/// daemon can read. For others: what everybody can read by the modes of files and directories,
-/// less what another user keeps. All three classes of a mode must allow it: a mode that denies
-/// "owner" or "group" a right is meant to keep out those users, and the requester may be one of
-/// them. Immutable.
+/// The files that the daemon may open for a requester. For the daemon's own user: every file that
+/// the daemon can read. For other users: files whose mode, and whose directories' modes, let
+/// everybody in, except files of `keeper`. All three classes of a mode must allow the access: a
+/// mode that denies it to the owner or the group may be meant to keep the requester out. Immutable.
 class Reach {
  public:
-  /// `keeper`: the user none of whose files are given to strangers; 0: none.
+  /// `keeper`: the user whose files no other user is given; 0: there is none.
   Reach(FileReach reach, uid_t keeper) : keeper_(keeper), stranger_(reach != FileReach::kDaemons) {}
 
   [[nodiscard]] bool IsStrangers() const { return stranger_; }
@@ -46,9 +45,9 @@ class Reach {
 
 inline constexpr uint64_t kMaxFileBytes = uint64_t{64} << 20;
 
-/// Directories that were checked for strangers, apart from their modes and owners: they have no
-/// access list, and nobody opens them. Keyed by their stamps: a new list changes the stamp. An LRU
-/// bounded in directories. Thread-safe.
+/// Directories in which a stranger's path may be resolved: they have no access list and are not
+/// refused places. Modes and owners are checked each time. Keyed by the directories' stamps: a new
+/// access list changes the stamp. An LRU bounded in directories. Thread-safe.
 class CheckedDirectories {
  public:
   explicit CheckedDirectories(size_t max_directories)
@@ -65,13 +64,13 @@ class CheckedDirectories {
 /// A directory in which names may be looked up.
 struct Searchable {
   FileSystem file_system = FileSystem::kOther;
-  /// While it stays the same, so do the directory's names and rights. None: they may change without
-  /// it.
+  /// While the stamp stays the same, so do the directory's names and rights. None: names or rights
+  /// may change without a change of the stamp.
   std::optional<ContentStamp> stamp = std::nullopt;
 };
 
-/// Checks each directory on the way to a requester's file, and the file itself. It always checks
-/// descriptors or entries of open directories, so that nothing can be swapped between check and
+/// Checks each directory on the way to a requester's file, and the file itself. The checks use
+/// descriptors or entries of open directories, so that a path can't be redirected between check and
 /// use. For one build. Not thread-safe.
 class AccessRules {
  public:
@@ -80,8 +79,7 @@ class AccessRules {
       : reach_(reach), refused_(std::move(own_places)), checked_(checked) {}
 
   /// Checks that names may be looked up in an open (O_PATH) directory. `status` was taken at
-  /// `now_ns` or later. A file system of the kernel's own may be looked into, but nothing in it may
-  /// be given.
+  /// `now_ns` or later. In /proc, /sys and /dev names may be looked up, but no file is given.
   Reached<Searchable> CheckSearch(int directory, const struct statx& status, int64_t now_ns);
 
   /// Checks that `name` in `directory` ("": the descriptor itself) may be given to the requester.
@@ -93,7 +91,7 @@ class AccessRules {
   /// requester.
   Reached<FileDescriptor> OpenContents(int file) const;
 
-  /// Returns whether a mode alone does not decide for this requester.
+  /// Returns whether a file's access list may deny this requester what the mode allows.
   [[nodiscard]] bool AccessListsMatter() const { return reach_.IsStrangers(); }
 
  private:
@@ -104,7 +102,7 @@ class AccessRules {
 };
 
 /// Returns whether a file or directory has a POSIX access list, which may keep out users whom its
-/// mode lets in. `fd` may be an O_PATH descriptor. Also true if that can't be found out.
+/// mode lets in. `fd` may be an O_PATH descriptor. Also true if the list can't be read.
 [[nodiscard]] bool HasAccessList(int fd);
 
 /// While the object lives, and if the process is root, this thread opens files as nobody (65534)

@@ -20,18 +20,18 @@ namespace {
 /// Smaller files are not charged: a job has only one at a time.
 constexpr uint64_t kLargeFileBytes = 1u << 20;
 
-/// Bytes that are returned to an account when they are freed.
+/// Bytes that are charged to an account until they are freed.
 struct CountedBytes {
   JobMemory::Share share;
   std::string bytes;
 };
 
-/// How long a large file waits for room. The requester's other files release theirs meanwhile.
+/// How long a large file waits for memory while the requester's other files release theirs.
 constexpr std::chrono::seconds kPatience{30};
 
-/// Writes the file's dirty pages back now, so that a later store through a mapping changes its
-/// ctime. Returns false if the disk refuses. Does nothing through an overlay, whose pages are those
-/// of another file.
+/// Writes the file's dirty pages to the disk now, so that a later store through a mapping changes
+/// its ctime. Returns false if the disk refuses. Does nothing on an overlay, whose pages belong to
+/// the file below it.
 bool WriteBack(int file) {
   constexpr unsigned kAndWait =
       SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
@@ -99,8 +99,7 @@ Reached<FileContents> ContentsReader::ReadOpen(int contents, FileSystem file_sys
   const ContentStamp stamp = ContentStamp::Of(before);
   const bool proves =
       StampsProve(file_system, before) && LiesStill(stamp, begin) && WriteBack(contents);
-  // One byte more than both the charged size and the size up to which no file is charged: a file
-  // that has grown is noticed by it.
+  // One byte more than a file of this size may have: reading it shows that the file has grown.
   const uint64_t most = std::max<uint64_t>(before.stx_size, kLargeFileBytes);
   std::optional<std::string> read = ReadAll(contents, most + 1);
   if (!read) return PathError{PathError::Kind::kFailed, errno};
@@ -118,7 +117,7 @@ Reached<FileContents> ContentsReader::ReadOpen(int contents, FileSystem file_sys
 }
 
 bool ContentsReader::LiesStill(const ContentStamp& stamp, int64_t now_ns) {
-  // Read once for each build, not for each file. It may change between builds.
+  // Asked once for each build, because the kernel's setting may change between builds.
   if (!write_back_) write_back_ = memory_.write_back();
   return *write_back_ && stamp.IsSettledAt(now_ns, **write_back_);
 }

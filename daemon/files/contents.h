@@ -21,16 +21,16 @@
 
 namespace cccl_cache::daemon {
 
-/// The facts that are remembered of a file's contents under its stamp.
+/// The known facts about a file's contents under one stamp.
 struct KnownContents {
   Digest digest;
   /// The file has an access list: its mode alone does not decide who may read it.
   bool has_access_list = false;
 };
 
-/// The digests of files that were read, keyed by the files' stamps: an LRU bounded in files. It is
-/// in memory only, because to distrust a stamp from before a restart takes longer than to read the
-/// file again. Thread-safe.
+/// The digests of files that were read, keyed by the files' stamps: an LRU bounded in files. Not
+/// kept on disk: to check that a stamp from before a restart still holds takes longer than to read
+/// the file again. Thread-safe.
 class DigestMemory {
  public:
   explicit DigestMemory(size_t max_files) : entries_({.max_entries = max_files}) {}
@@ -53,7 +53,7 @@ struct FileMemory {
   DigestMemory digests;
   AbsentNames absent;
   CheckedDirectories checked;
-  /// Returns how old in nanoseconds a file must be to be remembered; see KernelWriteBack.
+  /// Returns the age in nanoseconds from which a file's stamp can be trusted; see KernelWriteBack.
   std::function<std::optional<int64_t>()> write_back = [] { return KernelWriteBack(); };
 };
 
@@ -64,8 +64,7 @@ struct FileContents {
   struct statx status {};
 };
 
-/// The account that the contents of large files are charged to. Without memory they are not
-/// charged.
+/// The account that pays for the contents of large files. Null `memory`: they are not charged.
 struct MemoryAccount {
   std::shared_ptr<JobMemory> memory = nullptr;
   Account account{0};
@@ -79,12 +78,12 @@ class ContentsReader {
       : rules_(rules), memory_(memory), account_(std::move(account)) {}
 
   /// Reads the file at a place where a regular file was found. Checks it again, because another
-  /// file may be there now. kChanging: something changed meanwhile; worth another try from the path
-  /// on.
+  /// file may be there now. Returns kChanging if the file changed meanwhile; then resolve the path
+  /// again.
   Reached<FileContents> Read(const Place& place);
 
-  /// Returns the digest of the file at a place where a regular file was found. None unless the file
-  /// is known to be unchanged since it was read and this requester may have it.
+  /// Returns the digest of the file at a place where a regular file was found. Returns none if the
+  /// file may have changed since it was read, or this requester may not have it.
   [[nodiscard]] std::optional<Digest> Known(const Place& place);
 
  private:
@@ -94,7 +93,8 @@ class ContentsReader {
   AccessRules& rules_;
   FileMemory& memory_;
   const MemoryAccount account_;
-  std::optional<std::optional<int64_t>> write_back_;  ///< memory_.write_back(), once asked
+  std::optional<std::optional<int64_t>> write_back_;  ///< memory_.write_back() of this build; none
+                                                      ///< before the first use
 };
 
 }  // namespace cccl_cache::daemon

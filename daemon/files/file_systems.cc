@@ -68,7 +68,7 @@ RefusedPlaces::Known RefusedPlaces::LookUp() const {
   for (const char* path : {"/proc", "/sys", "/dev"}) {
     const auto identity = Identity(path);
     if (!identity) continue;
-    // Without a file system of its own its entries look like any others.
+    // A /proc or /sys that is no mount of its own looks like any other directory.
     const bool own_device = root && root->first != identity->first;
     (own_device ? known.open : known.closed).insert(*identity);
     if (own_device && path == std::string_view("/dev")) known.device_of_devices = identity->first;

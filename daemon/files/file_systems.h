@@ -17,32 +17,31 @@
 
 namespace cccl_cache::daemon {
 
-/// The file systems that files lie on, each queried once. For one build: the numbers of a file
-/// system are reused once it is gone. Not thread-safe.
+/// The file systems that files lie on, each queried once. For one build only: the kernel reuses the
+/// numbers of an unmounted file system. Not thread-safe.
 class FileSystems {
  public:
-  /// Returns the file system of `name` in `directory` ("": of the descriptor itself), whose status
-  /// is known already.
+  /// Returns the file system of `name` in `directory` ("": of the descriptor itself). `status` is
+  /// its status.
   Reached<FileSystem> Of(int directory, const std::string& name, const struct statx& status);
 
  private:
   std::map<std::pair<uint64_t, uint64_t>, FileSystem> known_;  // keyed by mount and device
 };
 
-/// Places from which no requester is served: /proc, /sys, /dev, and the daemon's own directories
+/// Places whose files no requester is given: /proc, /sys, /dev, and the daemon's own directories
 /// and files. They are known by device and inode, not by name, and looked up at the first use.
-/// Names may be looked up in the first three, where they exist as file systems, but what is found
-/// there is not given. Not thread-safe.
+/// Names may be looked up in the first three if they are mounts of their own. Not thread-safe.
 class RefusedPlaces {
  public:
-  /// `own` lists directories and files that are the daemon's alone. Missing ones don't count.
+  /// `own` lists directories and files that are the daemon's alone. Missing ones are ignored.
   explicit RefusedPlaces(std::vector<std::string> own) : own_(std::move(own)) {}
 
-  /// Returns whether this is such a place, or lies on the file system of /dev, even if that or
-  /// a part of it is mounted elsewhere.
+  /// Returns whether this is a refused place or lies on the file system of /dev, even if that file
+  /// system is mounted elsewhere too.
   [[nodiscard]] bool Include(const struct statx& status);
-  /// Returns whether it is a directory in which no name may be looked up: whether one exists there
-  /// is not told.
+  /// Returns whether it is a directory in which no name may be looked up, so that a requester can't
+  /// find out which names exist.
   [[nodiscard]] bool Close(const struct statx& directory);
 
  private:

@@ -11,7 +11,7 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// How often a file is read again if it is written at the same time.
+/// Limit of the attempts to read a file that is being written.
 constexpr int kMaxAttempts = 5;
 
 SeenFile Seen(FileKind kind, const struct statx& status) {
@@ -89,8 +89,8 @@ std::unique_ptr<RequesterFiles> HostFileAccess::Of(const Peer& peer, RootDirecto
                             "(BuildRequest.files_view), so the daemon can't read them";
     return std::make_unique<FilesElsewhere>(std::move(directories), std::move(why));
   }
-  // The service's user keeps its files from others. Root does not: it owns the headers that
-  // everybody includes.
+  // A service user's files are given to no other user. Root's are: the system's headers belong to
+  // root.
   const uid_t keeper = peer.uid == options_.own_uid ? 0 : options_.own_uid;
   return std::make_unique<HostFiles>(Reach(peer.reach, keeper), std::move(directories),
                                      options_.own_places, memory_,

@@ -20,8 +20,8 @@
 
 namespace cccl_cache::daemon {
 
-/// The files of this machine, by path. A directory is opened once and stays the same one for this
-/// object: make a new object for each build and each check of a closure.
+/// The files of this machine, by path. Each directory is opened once and stays open, so make a new
+/// object for each build and each check of a closure.
 class HostFiles final : public RequesterFiles {
  public:
   /// `own_places` are files and directories of the daemon's, which no requester is given.
@@ -44,26 +44,28 @@ class HostFiles final : public RequesterFiles {
   Reached<Contents> ReadOnce(const std::string& path);
 
   const RootDirectories directories_;
-  const std::shared_ptr<FileMemory> memory_;  // a hanging thread may outlive the daemon
+  const std::shared_ptr<FileMemory> memory_;  // shared, because a thread that hangs may outlive the
+                                              // daemon
   AccessRules rules_;
   NameWalk walk_;
   ContentsReader reader_;
 };
 
-/// Opens the files of this machine for requesters whose paths mean the same to the daemon.
+/// Opens the files of this machine for requesters whose paths name the same files for the daemon.
 /// Thread-safe.
 class HostFileAccess final : public FileAccess {
  public:
   struct Options {
-    /// Directories and files that are the daemon's alone: its state, keys, passwords. They hold no
-    /// other user's files, because nothing in them is given to any requester.
+    /// Directories and files that are the daemon's alone: its state, keys, passwords. No requester
+    /// is given a file in them.
     std::vector<std::string> own_places;
     uid_t own_uid = 0;  ///< the daemon's uid
     std::optional<FilesView> own_view =
-        std::nullopt;  ///< meaning of paths to the daemon; none: no requester's files are opened
+        std::nullopt;  ///< the mount namespace and root of the daemon; none: no requester's files
+                       ///< are opened
     /// Limit of the remembered digests of files, and of absent names; some 200 bytes each.
     size_t max_remembered = 65536;
-    /// The memory that large files are charged to while they are handed over; null: they are not
+    /// The memory that large files are charged to while they are in use; null: they are not
     /// charged.
     std::shared_ptr<JobMemory> memory = nullptr;
   };
@@ -79,11 +81,11 @@ class HostFileAccess final : public FileAccess {
   const std::shared_ptr<FileMemory> memory_;
 };
 
-/// The files of a requester whose paths mean, or may mean, something else to the daemon. The daemon
-/// knows only that the client alone can read them.
+/// The files of a requester whose paths may name other files for the daemon. Every look-up returns
+/// the error that only the client can read them.
 class FilesElsewhere final : public RequesterFiles {
  public:
-  /// `why` is the cause, for the client.
+  /// `why`: the reason in the error's text.
   FilesElsewhere(RootDirectories directories, std::string why)
       : directories_(std::move(directories)), why_(std::move(why)) {}
 

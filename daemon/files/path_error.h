@@ -10,11 +10,11 @@
 
 namespace cccl_cache::daemon {
 
-/// The reason why a path gives no file.
+/// The reason why a path leads to no file that may be given.
 struct PathError {
   enum class Kind : uint8_t {
     kAbsent,      ///< no such file
-    kClientOnly,  ///< the daemon may not look it up for this requester
+    kClientOnly,  ///< the daemon may not look it up for this requester; the client can
     kRefused,     ///< it lies in a place from which no requester is served
     kSpecial,     ///< a FIFO, a device, a socket
     kTooLarge,
@@ -31,7 +31,7 @@ struct PathError {
 template <typename T>
 using Reached = std::variant<T, PathError>;
 
-/// Returns the error for the requester, with the path as the requester named it. Not for kAbsent.
+/// Returns the error for the requester, with the path as the requester spelled it. Not for kAbsent.
 [[nodiscard]] Error Explain(const PathError& obstacle, std::string_view path);
 
 }  // namespace cccl_cache::daemon

@@ -16,16 +16,16 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// The kernel's own limit.
+/// Limit of the symlinks in one path; the kernel has the same limit.
 constexpr int kMaxSymlinks = 40;
-/// Limit of a path in which symlinks were replaced by their targets. The kernel has no such limit;
-/// here it bounds the time of a walk.
+/// Limit of a path in which symlinks were replaced by their targets, in bytes. The kernel has no
+/// such limit; here it bounds the time of a walk.
 constexpr size_t kMaxDetour = 4 * PATH_MAX;
-/// Limit of the directories that one build remembers, and so of the descriptors that it may hold.
+/// Limit of the open directories that one build keeps, and so of its descriptors.
 constexpr size_t kMaxDirectories = 256;
 
-/// A directory's path and the name of an entry in it. The name is empty if the path ends in a name
-/// that only directories have.
+/// A directory's path and the name of an entry in it. The name is empty if the path ends in "/",
+/// "." or "..", which only directories do.
 struct SplitPath {
   std::string_view directory;
   std::string_view name;
@@ -42,9 +42,9 @@ bool IsNumber(std::string_view name) {
   return !name.empty() && name.find_first_not_of("0123456789") == name.npos;
 }
 
-/// Returns whether a path names no descriptor in the directory of a process's descriptors, which
-/// has nothing but numbers. The process is the requester's, which can't be asked: the walk would
-/// find the daemon's own.
+/// Returns whether the path is an entry of /dev/fd or /proc/self/fd that is no number, and so is
+/// absent in every process. For a number, the daemon would find its own descriptor instead of the
+/// requester's.
 bool NamesNoDescriptor(std::string_view path) {
   for (const std::string_view directory : {"/dev/fd/", "/proc/self/fd/"}) {
     if (!path.starts_with(directory)) continue;
@@ -82,7 +82,7 @@ Reached<Place> NameWalk::Find(std::string_view path, Absence absence) {
   absence_ = absence;
   if (path.size() >= PATH_MAX || path.find('\0') != path.npos) return PathError{};
   if (NamesNoDescriptor(path)) return PathError{};
-  std::string followed;  // holds the path once it led over a symlink
+  std::string followed;  // the path after the first symlink
   int symlinks = 0;
   for (;;) {
     const SplitPath split = Split(path);
@@ -137,7 +137,7 @@ Reached<NameWalk::WayPtr> NameWalk::DirectoryAt(std::string_view path, int symli
     if (!name.empty() && name != ".") {
       Reached<WayPtr> next = Step(*way, path.substr(0, done), name, symlinks);
       if (const auto* obstacle = std::get_if<PathError>(&next)) {
-        // After symlinks the path may be absent only because they were too many.
+        // After a symlink the error may come from the limit of symlinks, so the name may exist.
         const bool is_absent = obstacle->kind == PathError::Kind::kAbsent && symlinks == 0;
         if (is_absent) Remember(path.substr(0, end), nullptr);
         return next;
@@ -221,7 +221,7 @@ Reached<NameWalk::FollowedLink> NameWalk::Follow(const Way& from, std::string_vi
   if (length == 0 || symlinks + from.symlinks >= kMaxSymlinks) return PathError{};
   const std::string_view text(target, static_cast<size_t>(length));
   if (text.starts_with('/')) return FollowedLink{std::string(text), symlinks + from.symlinks + 1};
-  // Symlinks in the prefix are still in the path and are counted there.
+  // Symlinks in the prefix are still part of the path and are counted when it is walked again.
   FollowedLink detour{fmt::format("{}/{}", prefix, text), symlinks + 1};
   if (detour.path.size() > kMaxDetour) return PathError{};
   return detour;
@@ -230,7 +230,7 @@ Reached<NameWalk::FollowedLink> NameWalk::Follow(const Way& from, std::string_vi
 void NameWalk::Remember(std::string_view path, WayPtr way) {
   if (path.size() >= PATH_MAX) return;
   if (ways_.size() >= kMaxDirectories) {
-    // An absent directory pushes out no open one.
+    // At the limit an absent directory is not kept, so that all open ones stay.
     if (way == nullptr) return;
     ways_.clear();
   }

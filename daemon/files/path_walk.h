@@ -22,9 +22,8 @@
 namespace cccl_cache::daemon {
 
 /// Names that directories do not have, keyed by the directories' stamps: a new entry changes the
-/// stamp of its directory. Half of a closure is names that were looked up and not found; one
-/// look at each directory is enough for them. Bounded in names: at the limit all are forgotten, and
-/// those in use come back. Thread-safe.
+/// stamp of its directory. Half of a closure are names that were not found; with these, one look at
+/// each directory suffices for them. Bounded in names: at the limit all are dropped. Thread-safe.
 class AbsentNames {
  public:
   explicit AbsentNames(size_t max_names) : max_names_(max_names) {}
@@ -32,8 +31,8 @@ class AbsentNames {
   AbsentNames& operator=(const AbsentNames&) = delete;
 
   [[nodiscard]] bool Knows(const ContentStamp& directory, std::string_view name) const;
-  /// `directory` must be settled (ContentStamp::IsSettledAt) when it was taken, and taken before
-  /// the name was looked up.
+  /// `directory` is the stamp from before the name was looked up, and must have been settled then
+  /// (ContentStamp::IsSettledAt).
   void Remember(const ContentStamp& directory, std::string_view name);
   [[nodiscard]] size_t size() const;
 
@@ -51,7 +50,7 @@ class AbsentNames {
 };
 
 /// The end of a path, with symlinks resolved: an entry of an open directory, or with an empty name
-/// the directory itself. It may be given to the requester, as far as `status` tells.
+/// the directory itself. By its status it may be given to the requester.
 struct Place {
   std::shared_ptr<const FileDescriptor> directory;  // O_PATH
   std::string name;
@@ -60,18 +59,18 @@ struct Place {
 };
 
 /// Resolves paths as the kernel does, ".." and symlinks included, one name at a time through
-/// descriptors, and checks each directory on the way. Directories stay open: a path's directory is
-/// opened once, and is the same one while the object lives. A directory that was absent stays so
-/// for Absence::kRemembered: no name below it is looked for. For one build. Not thread-safe.
+/// descriptors, and checks each directory on the way. Each directory is opened once and stays open.
+/// With Absence::kRemembered, no name is looked up below a directory that was absent before. For
+/// one build. Not thread-safe.
 class NameWalk {
  public:
   /// Both must outlive the walk.
   NameWalk(AccessRules& rules, AbsentNames& absent) : rules_(rules), absent_(absent) {}
 
-  /// How the walk finds out that a directory does not have a name.
+  /// How the walk decides that a directory does not have a name.
   enum class Absence {
     kAsked,
-    kRemembered,  ///< by the stamp of the directory when the walk first came to it
+    kRemembered,  ///< AbsentNames has it under the stamp that the directory had when it was opened
   };
   /// `path` must be absolute.
   Reached<Place> Find(std::string_view path, Absence absence);
@@ -81,10 +80,10 @@ class NameWalk {
   struct Way {
     std::shared_ptr<const FileDescriptor> directory;
     int symlinks = 0;
-    /// The stamp when it was opened; none if the directory could change without changing it.
+    /// The stamp when it was opened; none if names may change without a change of the stamp.
     std::optional<ContentStamp> stamp = std::nullopt;
-    /// It lies in a file system of the kernel's own, or the path led through one: what exists here
-    /// is not given.
+    /// It lies in /proc, /sys or /dev, or the path led through one of them: no file below it is
+    /// given.
     bool gives_nothing = false;
   };
   using WayPtr = std::shared_ptr<const Way>;
@@ -92,8 +91,8 @@ class NameWalk {
     using is_transparent = void;
     size_t operator()(std::string_view path) const { return std::hash<std::string_view>()(path); }
   };
-  /// A path in which a symlink was replaced by its target, and the number of symlinks that are no
-  /// longer in the path.
+  /// A path in which a symlink was replaced by its target, and the number of symlinks replaced so
+  /// far.
   struct FollowedLink {
     std::string path;
     int symlinks = 0;
@@ -108,17 +107,17 @@ class NameWalk {
                                       const std::string& name, int symlinks);
   void Remember(std::string_view path, WayPtr way);
   [[nodiscard]] bool KnownAbsent(const Way& from, std::string_view name) const;
-  /// Returns whether it is not told that the name exists: it may be that of another user's process.
+  /// Returns whether an existing name must look absent, because it may be another user's process.
   [[nodiscard]] static bool IsHidden(const Way& from, std::string_view name);
-  /// Returns the path error of a name; remembers the name as absent if that is settled.
-  /// Where nothing is given, every other error is a refusal.
+  /// Returns the path error of a name, and remembers the name as absent if the directory's stamp
+  /// allows it. Below a `gives_nothing` directory every other error is a refusal.
   PathError ErrorAt(const Way& from, std::string_view name, int error);
 
   AccessRules& rules_;
   AbsentNames& absent_;
-  Absence absence_ = Absence::kAsked;  ///< mode of the search in progress
-  /// Keyed by the path as spelled, without a slash at the end; "" is /. Null: no directory was
-  /// there.
+  Absence absence_ = Absence::kAsked;  ///< of the Find() that runs now
+  /// Keyed by the path as spelled, without a slash at the end; "" is /. Null: there was no
+  /// directory.
   std::unordered_map<std::string, WayPtr, PathHash, std::equal_to<>> ways_;
 };
 
