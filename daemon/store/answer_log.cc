@@ -12,11 +12,12 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// Keys are uniform, so a run of neighbours is a fair sample. The oldest part of the sample is
-// dropped.
+// Digests are spread evenly, so neighbouring rows are a fair sample. At most the oldest quarter of
+// a sample is dropped.
 constexpr size_t kSample = 512;
 constexpr size_t kDroppedPart = 4;
-/// Samples of one write, besides one for each row: that drops as many rows as come, at least.
+/// Limit of the samples of one write beyond one for each written row, so that a write drops at
+/// least as many rows as it adds.
 constexpr size_t kRounds = 64;
 
 bool HasRow(Database& database, std::string_view key) {
@@ -109,7 +110,7 @@ std::optional<DatabaseError> AnsweredTable::DropOldest(Database& database, uid_t
   std::sort(sample.begin(), sample.end());
   Plan plan;
   const uint64_t count = CountOf(database, uid, plan);
-  // A count without rows is wrong.
+  // A count above zero without rows is wrong: set it to zero.
   uint64_t dropped = count;
   if (!sample.empty()) {
     const auto above = [](uint64_t held, uint64_t limit) { return held - std::min(held, limit); };
@@ -193,8 +194,8 @@ std::vector<AnsweredBuild> AnsweredLedger::Of(uid_t uid) {
       if (place.first == uid) rows.insert_or_assign(place, build);
     }
   };
-  // Reads the queued rows before the database, so that a row written meanwhile is not missed. They
-  // are added last because they are newer.
+  // Reads the queued rows before the database, so that a row written meanwhile is not missed.
+  // Queued rows are added last, because they are newer.
   AnsweredTable::Rows unwritten;
   {
     const MutexLock lock(mutex_);

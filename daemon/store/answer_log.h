@@ -20,7 +20,7 @@
 
 namespace cccl_cache::daemon {
 
-/// The builds that each user was answered with, as rows of the database. Write and Reopened are for
+/// The builds that each user got answers for, as rows of the database. Write and Reopened are for
 /// the writer thread only; the other functions are thread-safe.
 class AnsweredTable {
  public:
@@ -28,46 +28,47 @@ class AnsweredTable {
   static constexpr Limits kLimits{.per_account = 65'536, .in_all = 524'288};
   using Rows = std::map<std::pair<uid_t, Digest>, AnsweredBuild>;
 
-  /// `find_account`: as AccountUsage has it.
+  /// `find_account` is passed on to AccountUsage.
   explicit AnsweredTable(const Limits& limits, FindAccount find_account = {})
       : limits_(limits), usage_(limits, std::move(find_account)) {}
 
-  /// Writes the rows. Above the limit, the uids that AccountUsage::MustGiveWay names lose the
-  /// oldest rows of a sample.
+  /// Writes the rows. Above the limit, the oldest rows of a sample are dropped, of the uids that
+  /// AccountUsage::MustGiveWay returns.
   [[nodiscard]] std::optional<DatabaseError> Write(Database& database, const Rows& rows);
-  /// The next Write is to a database that was opened since the last one.
+  /// Tells that the database was closed and opened since the last Write, so the counts are read
+  /// again.
   void Reopened() { counted_ = false; }
 
   /// Adds the user's rows to `rows`.
   static void Read(Database& database, uid_t uid, Rows* rows);
   [[nodiscard]] static bool Has(Database& database, uid_t uid, const Digest& key);
-  /// Adds the lowest of the user's keys that begin so to `keys`, at most `most`.
+  /// Adds the user's keys with this prefix to `keys`, in ascending order, at most `most`.
   static void ReadKeys(Database& database, uid_t uid, const DigestPrefix& prefix, size_t most,
                        std::set<Digest>* keys);
   static void ReadUsers(Database& database, std::vector<uid_t>* users);
 
  private:
-  /// The counts hold once `writes` are written.
+  /// The writes of one batch, and the counts that hold after it.
   struct Plan {
     std::vector<ColumnWrite> writes;
     std::map<uid_t, uint64_t> counts;
   };
   [[nodiscard]] static uint64_t CountOf(Database& database, uid_t uid, Plan& plan);
   [[nodiscard]] std::optional<DatabaseError> Commit(Database& database, Plan plan);
-  /// Drops some of the uid's oldest rows, from a sample that begins near `start`: at least one, at
-  /// most as many as are too many.
+  /// Drops the uid's oldest rows in a sample that begins near `start`: at least one row, and no
+  /// more than exceed the limit.
   [[nodiscard]] std::optional<DatabaseError> DropOldest(Database& database, uid_t uid,
                                                         const Digest& start);
-  /// Reads how many rows each uid has.
+  /// Reads the number of rows of each uid.
   void CountAll(Database& database);
 
   const Limits limits_;
-  AccountUsage usage_;  // agrees with the counts in the database, once counted_
+  AccountUsage usage_;  // equals the counts in the database once counted_ is set
   bool counted_ = false;
 };
 
-/// Answered builds in the database, and those that wait to be written there. Bounded: a build that
-/// does not fit before the next write is forgotten until it is answered again. Thread-safe.
+/// Answered builds in the database, and those that wait to be written there. Bounded: if the queue
+/// is full, the build is not recorded until its next answer. Thread-safe.
 class AnsweredLedger final : public AnsweredBuilds {
  public:
   explicit AnsweredLedger(DatabaseSlot& slot) : slot_(slot) {}
@@ -78,8 +79,8 @@ class AnsweredLedger final : public AnsweredBuilds {
   std::vector<Digest> KeysWith(uid_t uid, const DigestPrefix& prefix, size_t most) override;
   std::vector<uid_t> Users() override;
 
-  /// For the writer: returns the rows to write. Until Written() is called, it returns the same rows
-  /// again, with those that came since. Valid until the next call.
+  /// For the writer: returns the rows to write. Until Written() is called, each call returns the
+  /// same rows and those added meanwhile. Valid until the next call.
   [[nodiscard]] const AnsweredTable::Rows& Next();
   void Written();
 

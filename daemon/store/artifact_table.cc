@@ -12,15 +12,15 @@ namespace {
 
 constexpr std::string_view kTotalsName = "store.totals";
 constexpr std::string_view kMetaPrefix = "user.";
-// Keys are uniform, so a run of neighbours is a fair sample. The worst quarter of the sample is
-// evicted at a time.
+// Digests are spread evenly, so neighbouring rows are a fair sample. One round evicts the quarter
+// of a sample with the lowest KeepValue.
 constexpr size_t kCandidates = 512;
 constexpr size_t kEvictedAtOnce = kCandidates / 4;
 constexpr int kEvictionRounds = 16;
-// Files stay below the limit by a fifth of it, for the log of the latest writes and for writing the
-// oldest files anew.
+// Files may take four fifths of the limit. The rest is for the write-ahead log and for rewriting
+// the oldest files.
 constexpr uint64_t kReserve = 5;
-// The files of a smaller store are too few for that.
+// Below this limit in bytes the files are too few to be bounded this way.
 constexpr uint64_t kLeastBounded = 64u << 20;
 
 std::chrono::sys_seconds CurrentSecond() {
@@ -116,7 +116,7 @@ std::optional<DatabaseError> ArtifactTable::Apply(Database& database,
       statistics_.Add(Counter::kTooLarge);
       continue;
     }
-    // In portions, so that a batch never needs more room than a small part of the store.
+    // Written in portions, so that one batch makes room for a sixteenth of the store at most.
     if (incoming + entry.record.bytes > options_.limit_bytes / 16) {
       if (auto error = WriteEntries(database, std::exchange(entries, {}))) return error;
       incoming = 0;
@@ -218,7 +218,7 @@ std::optional<DatabaseError> ArtifactTable::MakeRoom(Database& database, uint64_
   for (int round = 0; round < kEvictionRounds && bytes_ + incoming > limit; ++round) {
     const uint64_t before = entries_;
     if (auto error = EvictSome(database, incoming, limit)) return error;
-    // The totals have no records to match: recount.
+    // Nothing was evicted, so the totals count entries that have no record: recount.
     if (entries_ == before) return Recount(database);
   }
   return std::nullopt;
@@ -264,7 +264,7 @@ std::optional<DatabaseError> ArtifactTable::NextCandidates(Database& database,
   const std::string start = std::exchange(cursor_, "");
   if (auto error = database.Scan(Column::kUsage, start, collect)) return error;
   if (candidates.size() < kCandidates && !start.empty()) {
-    // Continues at the beginning, up to where the scan started.
+    // Continues at the first key, up to the start of the scan.
     const auto until_start = [&](std::string_view key, std::string_view value) {
       return key < start && collect(key, value);
     };

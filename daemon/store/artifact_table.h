@@ -24,8 +24,8 @@
 
 namespace cccl_cache::daemon {
 
-/// Uses of entries that are not written to the database yet. Thread-safe. Bounded: uses that do not
-/// fit are forgotten, which only makes an entry look a little older than it is.
+/// Uses of entries that are not written to the database yet. Thread-safe. Bounded: a use that does
+/// not fit is dropped, which makes its entry look older than it is.
 class UsageLedger {
  public:
   struct Uses {
@@ -34,7 +34,7 @@ class UsageLedger {
   };
   using Pending = std::unordered_map<Digest, Uses, DigestHash>;
 
-  /// `hits`: 0 if another tier answered.
+  /// `hits`: 0 if another tier answered with the entry.
   void Used(const Digest& key, uint64_t hits = 1);
   /// Returns all uses since the last call.
   [[nodiscard]] Pending Take();
@@ -44,14 +44,14 @@ class UsageLedger {
   Pending pending_ GUARDED_BY(mutex_);
 };
 
-/// The artifacts on disk, their usage records and the totals of both. They change together or not
-/// at all, and stay within a limit. Any thread may call size() and the static functions; the other
+/// The artifacts on disk, their usage records and the totals of both, changed in one transaction
+/// and kept within a limit. Any thread may call size() and the static functions; the other
 /// functions are for the writer thread only.
 class ArtifactTable {
  public:
   struct Options {
     uint64_t limit_bytes = 0;
-    /// Returns whether an entry is in use elsewhere, such as in a faster tier. May be empty.
+    /// Returns whether a faster tier holds the entry. May be empty.
     std::function<bool(const Digest&)> used_elsewhere;
     OnEvict on_evict;  ///< called after an entry was evicted; may be empty
   };
@@ -65,23 +65,21 @@ class ArtifactTable {
   /// `recount` is set.
   [[nodiscard]] std::optional<DatabaseError> Load(Database& database, bool recount);
 
-  /// Makes room for the batch and writes it. Leaves out an entry that is larger than the limit,
-  /// and counts it.
+  /// Evicts entries until the batch fits, and writes it. Skips an entry that is larger than the
+  /// limit, and counts it.
   [[nodiscard]] std::optional<DatabaseError> Apply(Database& database,
                                                    const WriteQueue::Batch& batch);
   [[nodiscard]] std::optional<DatabaseError> RecordUses(Database& database,
                                                         const UsageLedger::Pending& uses);
 
-  /// Runs one round of eviction if the table is over its limit. That happens only after the limit
-  /// was lowered.
+  /// Runs one round of eviction if the table is over its limit, as after the limit was lowered.
   [[nodiscard]] std::optional<DatabaseError> Trim(Database& database) {
     return MakeRoom(database, 0, options_.limit_bytes);
   }
-  /// Files keep deleted values until they are rewritten. If that brings them close to the limit,
-  /// evicts some entries, so that a rewrite frees enough, and has the oldest files rewritten. To be
-  /// called after each batch.
+  /// Bounds the size of the files, which keep deleted values until they are rewritten. Near the
+  /// limit it evicts entries and rewrites the oldest files. To be called after each batch.
   [[nodiscard]] std::optional<DatabaseError> BoundFiles(Database& database);
-  /// Returns whether another call of BoundFiles would do something.
+  /// Returns whether BoundFiles should be called again.
   [[nodiscard]] bool files_over_limit() const { return files_over_limit_; }
   [[nodiscard]] bool over_limit() const { return bytes_ > options_.limit_bytes; }
 
@@ -95,21 +93,21 @@ class ArtifactTable {
     Digest key;
     UsageRecord usage;
   };
-  /// Returns the entries in the order of their keys, at most `most`, from the first whose row key
-  /// is not below `from`.
+  /// Returns at most `most` entries in the order of their keys, from the first whose row key is not
+  /// below `from`.
   [[nodiscard]] static std::variant<std::vector<Listed>, DatabaseError> List(Database& database,
                                                                              std::string_view from,
                                                                              size_t most);
   /// Returns whether the entry has a usage record. Thread-safe.
   [[nodiscard]] static bool Holds(Database& database, const Digest& key);
-  /// Returns a value that the meta of a batch wrote. Thread-safe.
+  /// Returns a value of Batch::meta. Thread-safe.
   [[nodiscard]] static std::optional<std::string> ReadMeta(Database& database,
                                                            std::string_view name);
 
   [[nodiscard]] TierSize size() const { return {entries_, bytes_}; }
 
  private:
-  /// Changes that are not written yet, and the totals after them.
+  /// Changes to write in one transaction, and the totals after it.
   struct Plan {
     std::vector<ColumnWrite> writes;
     TierSize totals;
@@ -140,9 +138,9 @@ class ArtifactTable {
 
   const Options options_;
   Statistics& statistics_;
-  std::string cursor_;  ///< where the next search for candidates starts: each gets its turn
+  std::string cursor_;  ///< row key at which the next sample for eviction starts
   bool files_over_limit_ = false;
-  uint64_t irreducible_ = 0;  ///< the size of the files that could not be made smaller
+  uint64_t irreducible_ = 0;  ///< the size in bytes of the files when a rewrite freed nothing
   std::atomic<uint64_t> entries_{0};
   std::atomic<uint64_t> bytes_{0};
 };

@@ -18,16 +18,16 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// Rows that one write drops at most.
+/// Limit of the rows that one write drops.
 constexpr size_t kMaxDroppedRows = 4096;
 
-/// Returns the amount in a row about all rows of one user.
+/// Returns the number that one user's row adds to the total: of answered builds, or of bytes.
 uint64_t AmountOf(Column column, std::string_view value) {
   if (column == Column::kAnswered) return ByteReader(value).Take<uint64_t>();
   return DecodePrivateUsage(value).value_or(PrivateUsage{}).bytes;
 }
 
-/// Adds the write that takes the amount off the row about all users.
+/// Adds the write that subtracts the amount from the row with the total of all users.
 void TakeOffTotal(Database& database, Column column, uint64_t amount,
                   std::vector<ColumnWrite>& writes) {
   std::string row = UserRowPrefix(kAll);

@@ -67,16 +67,16 @@ struct DatabaseOptions {
   bool skip_damaged_log = false;
 };
 
-/// The adapter to RocksDB; no other part of the daemon knows RocksDB. Thread-safe. The destructor
-/// closes the database; all writes are then on the disk.
+/// The adapter to RocksDB, the only files that include it. Thread-safe. The destructor writes
+/// everything to the disk and closes the database.
 class Database {
  public:
-  /// kDamaged is permanent; kFailed may pass (no file descriptors, an I/O error).
+  /// kDamaged is permanent; kFailed may be temporary (no file descriptors, an I/O error).
   enum class Found : uint8_t { kYes, kNo, kDamaged, kFailed };
   /// Receives a key and its value, valid during the call. Returns false to end the scan.
   using Visitor = std::function<bool(std::string_view key, std::string_view value)>;
 
-  /// Opens the database, or creates it if there is none. Does not look at the stored rows.
+  /// Opens the database, or creates it if there is none. Does not check the stored rows.
   static std::variant<std::unique_ptr<Database>, DatabaseError> Open(
       const std::string& path, const DatabaseOptions& options);
   ~Database();
@@ -88,27 +88,27 @@ class Database {
              const std::function<void(std::string_view value)>& use) {
     return ReadRow(column, key, use, /*cache=*/true);
   }
-  /// The same, without keeping in memory what was read.
+  /// Like Read, but keeps nothing in RocksDB's cache.
   Found ReadOnce(Column column, std::string_view key,
                  const std::function<void(std::string_view value)>& use) {
     return ReadRow(column, key, use, /*cache=*/false);
   }
-  /// Drops what reads have left in memory, so that the next ones read the files.
+  /// Empties RocksDB's cache, so that the next reads come from the files.
   void DropCache();
-  /// Frees the disk space of deleted rows at once. Takes longer the more rows are left. `stop` ends
-  /// it early, with an error.
+  /// Frees the disk space of deleted rows. Takes longer the more rows are left. A stop request ends
+  /// it with an error.
   [[nodiscard]] std::optional<DatabaseError> Compact(Column column, const std::stop_token& stop);
 
   /// Returns the bytes of a column's files, including deleted rows that still take space.
   [[nodiscard]] uint64_t FileBytes(Column column);
-  /// Rewrites the oldest files with large values, without the deleted values. Takes as long as
-  /// writing a sixteenth of the column, and as much space while it runs.
+  /// Rewrites the oldest blob files without the deleted values. Takes as long as writing a
+  /// sixteenth of the column, and as much disk space while it runs.
   [[nodiscard]] std::optional<DatabaseError> CollectGarbage(Column column);
-  /// Ends CollectGarbage and Compact, also those that begin later.
+  /// Ends CollectGarbage and Compact, now and for good.
   void StopCollecting();
 
-  /// Writes all or nothing, also when the process dies. Once it returns, the writes survive a crash
-  /// of the process, but not of the machine.
+  /// Writes all changes or none. When it returns, they survive a crash of the process, but not of
+  /// the machine.
   [[nodiscard]] std::optional<DatabaseError> Write(std::span<const ColumnWrite> writes);
 
   /// Visits keys in order, starting with the first that is not below `from`.
@@ -118,7 +118,7 @@ class Database {
   /// Syncs all writes to the disk, so that they survive a crash of the machine and the database
   /// opens quickly.
   [[nodiscard]] std::optional<DatabaseError> Flush();
-  /// After a failed write: returns no error if writing may be tried again.
+  /// After a failed write: returns none if writing may be tried again.
   [[nodiscard]] std::optional<DatabaseError> Resume();
 
  private:
@@ -130,8 +130,8 @@ class Database {
   std::unique_ptr<Impl> impl_;
 };
 
-/// The slot in which readers find the database. The writer may have to close and reopen it while
-/// they run. Thread-safe.
+/// Holds the open database for its readers, and lets the writer close and reopen it while they run.
+/// Thread-safe.
 class DatabaseSlot {
  public:
   DatabaseSlot() = default;
@@ -144,11 +144,11 @@ class DatabaseSlot {
   [[nodiscard]] std::shared_ptr<Database> Get() const;
   /// The slot must be empty.
   void Set(std::unique_ptr<Database> database);
-  /// Records why writes fail, or why there is no database; none: the last write succeeded.
+  /// Records why writes fail, or why there is no database; none if the last write succeeded.
   void SetFailure(std::optional<DatabaseError> failure);
   /// Returns the message of the failure, or "".
   [[nodiscard]] std::string failure() const;
-  /// Returns the error of a call that needs the database while there is none.
+  /// Returns the error for a call that finds no database.
   [[nodiscard]] Error WhyEmpty() const;
   /// Empties the slot. Returns once the last reader has released the database and it is closed.
   void Close();
@@ -161,8 +161,7 @@ class DatabaseSlot {
   std::optional<DatabaseError> failure_ GUARDED_BY(mutex_);
 };
 
-/// Returns the settings of RocksDB, for database.cc only: two cores, bounded memory, files and log,
-/// quick to open.
+/// Returns RocksDB's settings, for database.cc only: two threads, bounded memory, files and log.
 [[nodiscard]] rocksdb::DBOptions ProcessOptions(const DatabaseOptions& options);
 
 /// Returns the column families by name: RocksDB's obligatory "default" first, then in the order of

@@ -10,7 +10,7 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// Records lie side by side, so that all of them are read without the contents.
+// Records have a prefix of their own, so that a scan of all records reads no contents.
 constexpr char kContents = 'c';
 constexpr char kRecord = 'r';
 

@@ -14,16 +14,16 @@
 
 namespace cccl_cache::daemon {
 
-/// Writes the changes of deposits. The contents and the record of a deposit are separate rows that
-/// change together.
+/// Writes the changes of deposits. A deposit's contents and record are two rows, written in one
+/// transaction.
 [[nodiscard]] std::optional<DatabaseError> WriteDeposits(Database& database,
                                                          const WriteQueue::DepositChanges& changes);
 
-/// Reads a deposit's contents. `contents` is null if they do not verify.
+/// Reads a deposit's contents. `contents` is null if their checksum is wrong.
 [[nodiscard]] Database::Found ReadDeposit(Database& database, const Digest& key,
                                           DepositContents& contents);
 
-/// All records that verify, and the keys of the records that don't.
+/// All valid records, and the keys of the invalid ones.
 struct StoredDeposits {
   std::vector<DepositRecord> records;
   std::vector<Digest> broken;
@@ -32,8 +32,8 @@ struct StoredDeposits {
                                                               StoredDeposits& stored);
 
 /// The deposits on disk. Thread-safe. Writes go through the queue to the store's writer thread, and
-/// Get finds what is queued. Contents that do not verify are counted; the caller removes them, like
-/// all that are not found.
+/// Get also returns queued contents. Contents with a wrong checksum are counted; the caller removes
+/// them, like deposits that are not found.
 class RocksdbDeposits final : public DepositStore {
  public:
   /// The arguments must outlive the object.

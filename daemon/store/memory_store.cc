@@ -26,7 +26,7 @@ ArtifactPtr MemoryStore::Get(const Digest& key) {
     if (found == nullptr) return nullptr;
     artifact = found->artifact;
     found->used = now;
-    // A clock that was set back must not silence an entry until it has caught up.
+    // After the clock was set back, uses are reported at once and not only when it has caught up.
     tell = now < found->told || now - found->told >= kTellUses;
     if (tell) found->told = now;
   }
@@ -64,7 +64,7 @@ std::optional<std::chrono::sys_seconds> MemoryStore::LastUse(const Digest& key) 
 void MemoryStore::RemoveUnusedSince(
     std::chrono::sys_seconds time,
     const std::function<void(const Digest&, uint64_t bytes)>& removed_one) {
-  // Hits wait for no more than one portion.
+  // Removes in portions, so that a hit waits for the lock no longer than one portion takes.
   constexpr size_t kPortion = 256;
   size_t removed = kPortion;
   while (removed == kPortion) {

@@ -16,12 +16,11 @@
 
 namespace cccl_cache::daemon {
 
-/// The first tier: artifacts in this process's memory, an LRU bounded in bytes. Artifacts were
-/// verified before they came in. Thread-safe: one mutex, held for a look-up and a splice, some 100
-/// ns; artifacts are freed outside of it.
+/// The first tier: verified artifacts in this process's memory, an LRU bounded in bytes.
+/// Thread-safe: one mutex, held some 100 ns for a look-up; artifacts are freed outside of it.
 class MemoryStore final : public Tier {
  public:
-  /// Called for the use of an entry, at most once an hour for each. Called on any thread, without a
+  /// Called when an entry is used, at most once an hour for each entry, on any thread, without a
   /// lock. May be empty.
   using OnUse = std::function<void(const Digest&)>;
 
@@ -32,16 +31,16 @@ class MemoryStore final : public Tier {
 
   TierName name() const override { return TierName::kMemory; }
   ArtifactPtr Get(const Digest& key) override;
-  /// Lets a slower tier know which entries are in use, although that tier is not asked for them.
+  /// Returns whether the entry is here; does not count as a use.
   bool Holds(const Digest& key) override;
-  /// Does not keep an artifact that is larger than the whole limit.
+  /// Does not keep an artifact that is larger than the limit.
   void Put(const Digest& key, ArtifactPtr artifact) override;
   void Remove(const Digest& key) override;
 
-  /// Returns when the entry was last used, or none if it is not here. Does not count as a use.
+  /// Returns the time of the last use, or none without an entry. Does not count as a use.
   [[nodiscard]] std::optional<std::chrono::sys_seconds> LastUse(const Digest& key) const;
-  /// Drops all entries that were last used before this time, and calls `removed_one` for each,
-  /// without the lock, with the size of its artifact in bytes.
+  /// Drops all entries that were last used before `time`, and calls `removed_one` for each, without
+  /// the lock, with the size of its artifact in bytes.
   void RemoveUnusedSince(std::chrono::sys_seconds time,
                          const std::function<void(const Digest&, uint64_t bytes)>& removed_one);
 
@@ -51,7 +50,7 @@ class MemoryStore final : public Tier {
   struct Kept {
     ArtifactPtr artifact;
     std::chrono::sys_seconds used;
-    std::chrono::sys_seconds told;  ///< the last use that on_use_ reported
+    std::chrono::sys_seconds told;  ///< time of the last use that was reported to on_use_
   };
   using Lru = PerUserLru<Digest, Kept, DigestHash>;
   [[nodiscard]] static std::chrono::sys_seconds WallTime();

@@ -20,9 +20,8 @@ using std::chrono::milliseconds;
 constexpr milliseconds kUsesInterval{2000};
 constexpr milliseconds kFirstRetry{250};
 constexpr milliseconds kMaxRetry{15'000};
-// The writer waits for a full disk to get space. After any other failure it tries to resume this
-// many times, then closes and reopens the database, because RocksDB does not recover from some
-// failures.
+// Failed attempts to resume before the database is closed and reopened, because RocksDB does not
+// recover from some failures. A full disk is waited for without a limit.
 constexpr int kResumesBeforeReopening = 3;
 
 }  // namespace
@@ -146,7 +145,7 @@ void StoreWriter::Reopen() {
   failed_resumes_ = 0;
   parts_.slot.Close();
   if (failure_->kind == DatabaseError::Kind::kDamaged) {
-    // The database opened although it is damaged, so opening it again would not help.
+    // It opened in spite of the damage, so opening it again would not help.
     report_(fmt::format(
         "the database {} is damaged ({}): set aside as {}, starting with an empty one",
         parts_.directory.database_path(), failure_->message, parts_.directory.set_aside_path()));
@@ -169,7 +168,7 @@ void StoreWriter::Reopen() {
 
 namespace {
 
-// A disk that takes so long for one batch is not given another.
+// Limit of the wait for the deletions of one batch; after it the call fails.
 constexpr std::chrono::seconds kPatience{10};
 
 }  // namespace
@@ -191,9 +190,9 @@ Result<std::unique_ptr<RocksdbStore>> RocksdbStore::Open(RocksdbStoreOptions opt
   auto opened = OpenDatabase(*store->directory_, database_options, report);
   if (!opened) return opened.error();
   if (opened->database == nullptr) {
-    // The writer opens the database once there is space.
+    // The disk is full. The writer opens the database once there is space.
   } else if (const auto error = store->table_.Load(*opened->database, opened->totals_uncertain)) {
-    // The usage records are damaged, and the store can't keep its limit without them.
+    // Without usage records the store can't keep its limit.
     opened->database.reset();
     report("the usage records of the database can't be read (" + error->message +
            "): it is set aside");
@@ -202,7 +201,7 @@ Result<std::unique_ptr<RocksdbStore>> RocksdbStore::Open(RocksdbStoreOptions opt
     if (!opened) return opened.error();
   }
   if (opened->database != nullptr) {
-    // Without this the database is not used. The writer tries again.
+    // After an error here the database must not be used. The writer tries again.
     opened->failure = store->earlier_.DropOnce(*opened->database);
     if (opened->failure) opened->database.reset();
   }
@@ -309,7 +308,7 @@ Result<TierSize> RocksdbStore::Evict(std::span<const Digest> keys) {
     if (queued == nullptr && (!written.record || queue_.Drops(key))) continue;
     ++evicted.entries;
     evicted.bytes += written.record ? written.record->bytes : queued->Footprint() + kEntryOverhead;
-    // Noted before the removal, so that a build that misses the entry finds the cause.
+    // The cause is logged before the removal, so that a later miss of this key can name it.
     if (on_evict_) on_evict_(key, EvictionCause::kEvicted);
     queue_.Drop(key);
   }
@@ -338,7 +337,7 @@ void RocksdbStore::DropCache() {
 Status RocksdbStore::FreeSpace(const std::stop_token& stop) {
   const auto database = slot_.Get();
   if (!database) return slot_.WhyEmpty();
-  // The log holds what was written lately of all columns, deleted or not.
+  // The write-ahead log holds recent values of all columns, the deleted ones too.
   auto error = database->Flush();
   for (const Column column : {Column::kArtifacts, Column::kPrivate, Column::kDeposits}) {
     if (!error) error = database->Compact(column, stop);

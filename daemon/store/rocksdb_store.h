@@ -32,11 +32,11 @@
 
 namespace cccl_cache::daemon {
 
-/// The number of this daemon's run on its directory (StateDirectory::CountRun), or why it could not
-/// be counted yet. Thread-safe.
+/// The number of this daemon's run on its directory (StateDirectory::CountRun), or the error that
+/// kept it from being counted. Thread-safe.
 class RunNumber {
  public:
-  /// Counts the run unless it is counted already. Waits for the disk.
+  /// Counts the run unless it was counted before. Waits for the disk.
   void Count(const StateDirectory& directory);
   [[nodiscard]] Result<uint64_t> Get() const;
 
@@ -46,11 +46,11 @@ class RunNumber {
 };
 
 /// The only thread that changes the database. It writes the queue, keeps the limit, and recovers
-/// from disk failures. While writes fail, the queue keeps what fits. A damaged database is replaced
-/// by a new one.
+/// from disk failures. While writes fail, changes stay in the queue as far as they fit. A damaged
+/// database is replaced by a new one.
 class StoreWriter {
  public:
-  /// The objects that the writer works on; all must outlive it.
+  /// The objects that the writer uses; all must outlive it.
   struct Parts {
     const StateDirectory& directory;
     RunNumber& run;
@@ -65,12 +65,12 @@ class StoreWriter {
     Statistics& statistics;
   };
 
-  /// Starts the thread. Either `parts.slot` holds an open database, from which `parts.table` and
-  /// `parts.own` were loaded. Or `failure` says why there is none, and the thread opens it once it
-  /// can.
+  /// Starts the thread. Without `failure`, `parts.slot` holds an open database, and `parts.table`
+  /// and `parts.own` are loaded from it. With `failure`, there is no database, and the thread
+  /// retries to open it.
   StoreWriter(Parts parts, DatabaseOptions options, Report report,
               std::optional<DatabaseError> failure);
-  /// Writes the queue, if the disk allows it, and ends the thread. The queue must be closed
+  /// Writes the queue, unless the disk fails, and ends the thread. The queue must be closed
   /// already.
   ~StoreWriter();
   StoreWriter(const StoreWriter&) = delete;
@@ -78,8 +78,8 @@ class StoreWriter {
 
  private:
   void Run();
-  /// Writes one batch, runs a round of eviction, and records uses if that is due. Changes that
-  /// could not be written stay queued.
+  /// Writes one batch, runs a round of eviction, and records uses if they are due. Changes whose
+  /// write failed stay queued.
   [[nodiscard]] std::optional<DatabaseError> Turn(Database& database);
   [[nodiscard]] std::optional<DatabaseError> RecordUses(Database& database);
   void Finish();
@@ -87,7 +87,7 @@ class StoreWriter {
   void Failed(DatabaseError error);
   void Succeeded();
   void Recover();
-  /// Returns whether the open database is to be tried again.
+  /// Returns whether the open database should be used again after a failure.
   [[nodiscard]] bool Resumed();
   void Reopen();
 
@@ -95,7 +95,7 @@ class StoreWriter {
   const DatabaseOptions options_;
   const Report report_;
 
-  // Used only by the thread.
+  // Used by the writer thread only.
   std::optional<DatabaseError> failure_;  ///< why writes fail at present
   std::chrono::milliseconds retry_delay_{0};
   int failed_resumes_ = 0;
@@ -113,21 +113,21 @@ struct RocksdbStoreOptions {
   Tier* memory = nullptr;  ///< also keeps private entries in use; must outlive the store
   /// Events for the log, one sentence each. Called on any thread. May be empty.
   Report report;
-  /// Returns whether a faster tier holds the key. Such an entry is never asked for here, and must
-  /// not look unused for that reason. Called on the writer's thread. May be empty.
+  /// Returns whether a faster tier holds the key. That tier answers the entry's hits, so its uses
+  /// are not seen here. Called on the writer's thread. May be empty.
   std::function<bool(const Digest&)> used_elsewhere;
   /// Called with each entry that was evicted or found corrupt. Called on any thread. May be empty.
   OnEvict on_evict;
 };
 
-/// The disk tier, and all else that survives a restart. Thread-safe. Put never waits for the disk:
-/// the writer thread writes later, and Get finds what is queued. The destructor writes the queue
-/// and closes the database.
+/// The disk tier, and everything else that survives a restart. Thread-safe. Put never waits for the
+/// disk: it queues for the writer thread, and Get also returns queued entries. The destructor
+/// writes the queue and closes the database.
 class RocksdbStore final : public Tier, public MetaStore {
  public:
-  /// Locks the directory. A database that can't be used is replaced by an empty one and reported. A
-  /// full disk is reported as well; there is no database until the disk has space. An error means
-  /// that the store can't be opened: locked by another daemon, no permission.
+  /// Locks the directory. An unusable database is replaced by an empty one and reported. A full
+  /// disk is reported too, and there is no database until it has space. Errors: the directory is
+  /// locked by another daemon, or there is no permission.
   static Result<std::unique_ptr<RocksdbStore>> Open(RocksdbStoreOptions options,
                                                     Statistics& statistics);
   ~RocksdbStore() override;
@@ -138,48 +138,48 @@ class RocksdbStore final : public Tier, public MetaStore {
   void Put(const Digest& key, ArtifactPtr artifact) override;
   void Remove(const Digest& key) override;
 
-  /// Counts as a use of the entry, which another tier answered with.
+  /// Records a use of an entry that another tier answered with.
   void NoteUse(const Digest& key) { ledger_.Used(key, 0); }
 
   std::optional<std::string> GetMeta(std::string_view name) override;
   void PutMeta(std::string_view name, std::string_view value) override;
 
-  /// Returns the deposits of clients, in the same database. Lives as long as the store.
+  /// Returns the deposits of clients, in the same database. Valid as long as the store.
   [[nodiscard]] DepositStore& deposits() { return deposits_; }
-  /// Returns the builds that users were answered with, in the same database. Lives as long as the
+  /// Returns the builds that users got answers for, in the same database. Valid as long as the
   /// store.
   [[nodiscard]] AnsweredBuilds& answered() { return answered_; }
 
-  /// Returns the entries that users inserted for themselves, in the same database. Lives as long as
+  /// Returns the entries that users inserted for themselves, in the same database. Valid as long as
   /// the store.
   [[nodiscard]] PrivateStore& own() { return own_; }
   /// Returns the number of this daemon's run on the directory: see StateDirectory::CountRun. An
-  /// error if it could not be counted; the writer tries again when the disk can be written again.
+  /// error until it could be counted; the writer tries again when the disk can be written.
   [[nodiscard]] Result<uint64_t> run() const { return run_.Get(); }
-  /// Returns when there is room for many Puts, or after a while.
+  /// Returns once half of the queue is free, or after a time limit.
   void AwaitRoom();
 
   /// Returns why writes fail at present; empty if the last write succeeded.
   [[nodiscard]] std::string problem() const { return slot_.failure(); }
 
-  // For upkeep; these wait for the disk.
+  // For upkeep: these functions wait for the disk.
 
   /// Returns written entries: see ArtifactTable::List.
   [[nodiscard]] Result<std::vector<ArtifactTable::Listed>> List(std::string_view from, size_t most);
   /// Returns the keys of entries that wait to be written.
   [[nodiscard]] std::vector<Digest> Queued() const { return queue_.ArtifactKeys(); }
-  /// Evicts the entries that it holds, and returns once they are off the disk. At most kMaxEvicted
-  /// keys, each once. Returns the size of the evicted entries.
+  /// Evicts these entries, and returns their size once they are off the disk. At most kMaxEvicted
+  /// distinct keys.
   static constexpr size_t kMaxEvicted = 1024;
   [[nodiscard]] Result<TierSize> Evict(std::span<const Digest> keys);
-  /// Reads an entry from the disk, and drops it if it does not verify.
+  /// Reads an entry from the disk, and drops it if its checksum is wrong.
   [[nodiscard]] Soundness Verify(const Digest& key);
-  /// Drops what was read from the disk before.
+  /// Drops RocksDB's cache: see Database::DropCache.
   void DropCache();
-  /// Gives back the disk space of deleted entries and deposits at once: see Database::Compact.
+  /// Frees the disk space of deleted entries and deposits: see Database::Compact.
   [[nodiscard]] Status FreeSpace(const std::stop_token& stop);
 
-  /// Returns the size of what is written, without what is queued.
+  /// Returns the size of the written entries, without the queued ones.
   [[nodiscard]] TierSize size() const { return table_.size(); }
 
  private:
@@ -200,7 +200,7 @@ class RocksdbStore final : public Tier, public MetaStore {
   AnsweredTable answered_table_;
   PrivateStore own_;
   RowsOfEarlierContainers earlier_;
-  std::unique_ptr<StoreWriter> writer_;  ///< last: its thread uses all the others
+  std::unique_ptr<StoreWriter> writer_;  ///< last member: its thread uses the others
 };
 
 }  // namespace cccl_cache::daemon

@@ -18,8 +18,8 @@ namespace {
 //   usage  = bytes compile_time last_use hits    u64 each
 //   compile_time = microseconds, last_use = seconds since 1970
 //   totals = entries bytes                       u64 each
-// All but row keys are as base/codec.h has them. Their version is that of the database's format
-// (meta, "store.format").
+// Integers are encoded as in base/codec.h, except in row keys. The database's format (meta,
+// "store.format") is their version too.
 constexpr size_t kPrefixBytes = sizeof(uint32_t);
 
 std::chrono::sys_seconds TakeTime(ByteReader& reader) {
@@ -103,7 +103,7 @@ std::optional<PrivateUsage> DecodePrivateUsage(std::string_view bytes) {
 
 std::string OrderRowKey(uid_t uid, uint64_t generation, const Digest& key) {
   std::string row = UserRowPrefix(uid);
-  // Big endian, so that rows are in order.
+  // Big endian, so that rows are sorted by generation.
   for (int shift = 56; shift >= 0; shift -= 8)
     row.push_back(static_cast<char>(generation >> shift));
   return row.append(key.View());
@@ -124,10 +124,9 @@ std::optional<OrderRow> DecodeOrderRow(std::string_view row_key) {
 }
 
 double KeepValue(const UsageRecord& record, std::chrono::sys_seconds now) {
-  // Of an entry whose compile time is not known.
+  // For an entry whose compile time is not known.
   constexpr std::chrono::microseconds kAssumed = std::chrono::seconds(1);
-  // A clock that was set back must not make an entry look eternal: at least a second has always
-  // passed.
+  // At least 1 s, so that an entry does not stay forever after the clock was set back.
   const double idle = static_cast<double>(std::max<int64_t>(1, (now - record.last_use).count()));
   const auto compile_time = record.compile_time.count() == 0 ? kAssumed : record.compile_time;
   const auto cost = static_cast<double>(compile_time.count());

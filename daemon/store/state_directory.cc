@@ -29,7 +29,7 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// A run has 2^40 numbers for leases, out of 64 bits.
+/// Limit of the run number: lease ids are 64 bits, of which 40 are left for the leases of one run.
 constexpr uint64_t kMaxRuns = uint64_t{1} << 23;
 
 Error Unusable(const std::string& path, std::string_view what, int error) {
@@ -39,8 +39,8 @@ Error Unusable(const std::string& path, std::string_view what, int error) {
                       path, what, geteuid(), std::strerror(error), geteuid())};
 }
 
-/// Creates the directory and its missing parents, and makes it private. Returns its path without
-/// symlinks: only root and this user can have made them.
+/// Creates the directory and its missing parents, and makes it private. Returns its path with
+/// symlinks resolved; only root and this user can have made those.
 Result<std::string> MakePrivate(const std::string& path) {
   if (const Status made = MakeDirectories(path, 0700); !made) {
     return Error{made.error().code,
@@ -64,7 +64,7 @@ Result<std::string> MakePrivate(const std::string& path) {
                     "can change is not trusted. chown it, or name another one with --state-dir.",
                     path, info.st_uid, geteuid())};
   }
-  // The check precedes the change of mode: others may have put files into a directory that they
+  // Checked before the mode changes: other users may have put files into a directory that they
   // could write until now.
   const Status safe = CheckOwnDirectory(path, "put entries of their own into the cache");
   if (!safe) {
@@ -78,13 +78,13 @@ Result<std::string> MakePrivate(const std::string& path) {
   return real;
 }
 
-/// Returns this machine's name, to recognise locks of other machines on a shared file system.
+/// Returns this machine's name, which tells locks of other machines on a shared file system.
 std::string HostName() {
   std::array<char, HOST_NAME_MAX + 1> name{};
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
-/// Returns the pid and the host that the holder of the lock wrote, for the message only.
+/// Returns the holder's pid and host as written in the lock file, for the error message only.
 std::string Holder(int lock) {
   std::array<char, HOST_NAME_MAX + 16> text{};
   uint32_t pid = 0;
@@ -96,8 +96,8 @@ std::string Holder(int lock) {
   return fmt::format("process {}{}", pid, host.empty() ? "" : " of the host " + Printable(host));
 }
 
-/// Replaces the file at `path` by one with this text, on the disk when it returns. On failure the
-/// old file stays. Returns 0 or an errno value.
+/// Replaces the file at `path` by one with this text, synced to the disk. On failure the old file
+/// stays. Returns 0 or an errno value.
 int Replace(const std::string& path, const std::string& text) {
   const std::string draft = path + ".new";
   const FileDescriptor file(
@@ -113,7 +113,7 @@ int Replace(const std::string& path, const std::string& text) {
   return place.valid() && (fsync(place.get()) == 0 || errno == EINVAL) ? 0 : errno;
 }
 
-/// Returns how many runs were counted here; 0 if none was.
+/// Returns the number of earlier runs on this directory.
 Result<uint64_t> FormerRuns(const std::string& directory) {
   const std::string path = directory + "/runs";
   const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
@@ -132,7 +132,8 @@ Result<uint64_t> FormerRuns(const std::string& directory) {
                            path, kMaxRuns)};
 }
 
-// The version of everything in the database, entries included. A change of any format bumps it.
+// The version of everything in the database, entries included. Increase it with every change of a
+// format.
 constexpr std::string_view kFormat = "2";
 constexpr std::string_view kFormatName = "store.format";
 
@@ -144,7 +145,7 @@ std::optional<DatabaseError> CheckFormat(Database& database, bool is_new) {
   if (is_new) {
     const ColumnWrite write{Column::kMeta, std::string(kFormatName), std::string(kFormat)};
     if (auto error = database.Write({&write, 1})) return error;
-    return database.Flush();  // so that no damage to the log can lose it
+    return database.Flush();  // flushed, so that a damaged log can't lose the format
   }
   std::string format;
   switch (
@@ -155,7 +156,7 @@ std::optional<DatabaseError> CheckFormat(Database& database, bool is_new) {
           Kind::kForeignFormat,
           fmt::format("its format is {:.32}, this version knows {}", format, kFormat)};
     case Database::Found::kNo:
-      // Its first start was killed or met a full disk.
+      // The first start of this database was killed or met a full disk.
       return DatabaseError{Kind::kDamaged, "it does not say its format"};
     case Database::Found::kDamaged:
       return DatabaseError{Kind::kDamaged, "its format can't be read"};
@@ -175,7 +176,7 @@ Attempt OpenChecked(const StateDirectory& directory, const DatabaseOptions& opti
   return attempt;
 }
 
-/// Opens the database, without the latest writes if those are damaged.
+/// Opens the database, without the latest writes if they are damaged.
 std::variant<OpenedDatabase, DatabaseError> OpenAsItIs(const StateDirectory& directory,
                                                        DatabaseOptions options,
                                                        const Report& report) {
@@ -228,7 +229,7 @@ Result<std::unique_ptr<StateDirectory>> StateDirectory::Open(const std::string& 
   }
   const std::string holder = fmt::format("{} {}\n", getpid(), HostName());
   if (ftruncate(lock, 0) != 0) return Unusable(path, "cannot be written", errno);
-  // This is only informative: on a full disk the lock holds without it.
+  // The text is only for error messages: the lock holds even if a full disk refuses it.
   [[maybe_unused]] const ssize_t written = pwrite(lock, holder.data(), holder.size(), 0);
   return directory;
 }

@@ -20,18 +20,18 @@ namespace {
 using std::chrono::steady_clock;
 using std::chrono::sys_seconds;
 
-/// How many entries are held in memory at a time.
+/// Limit of the entries that are held in memory at a time.
 constexpr size_t kPortion = RocksdbStore::kMaxEvicted;
 
-/// Reports a call's progress to its caller: after a second, and then about once in each hundredth
-/// of the time so far, so that a long call sends few messages.
+/// Reports a call's progress to its caller: first after 1 s, then each time the call has run 1%
+/// longer, so that a long call sends few messages.
 template <typename Numbers>
 class Reporter {
  public:
   Reporter(const Upkeep::Progress<Numbers>& progress, const std::stop_token& left)
       : progress_(progress), left_(left) {}
 
-  /// To be called often. An error ends the call.
+  /// Reports progress if it is due; call it often. An error ends the call.
   [[nodiscard]] Status Tell(const Numbers& so_far) {
     if (left_.stop_requested()) return Error{ErrorCode::kCancelled, "the caller left"};
     const auto now = steady_clock::now();
@@ -56,10 +56,10 @@ void Add(TierSize& to, const TierSize& size) {
   to.bytes += size.bytes;
 }
 
-/// Returns the start of the next portion after this key.
+/// Returns the row key at which the portion after this key starts.
 std::string Behind(const Digest& key) { return std::string(key.View()) + '\0'; }
 
-/// Calls `use` with each portion of the written entries. An error of `use` ends it.
+/// Calls `use` with each portion of the written entries. An error of `use` ends the loop.
 template <typename Use>
 Status ForEachPortion(RocksdbStore& disk, Use use) {
   for (std::string next;;) {
@@ -71,7 +71,7 @@ Status ForEachPortion(RocksdbStore& disk, Use use) {
   }
 }
 
-/// The same with the private entries of all users. `use` is given the uid as well.
+/// Like ForEachPortion, with the private entries of all users; `use` also gets the uid.
 template <typename Use>
 Status ForEachPrivatePortion(PrivateStore& own, Use use) {
   for (const uid_t uid : own.Users()) {
@@ -86,7 +86,7 @@ Status ForEachPrivatePortion(PrivateStore& own, Use use) {
   return Ok{};
 }
 
-/// The same with the deposits of all users.
+/// Like ForEachPortion, with the deposits of all users.
 template <typename Use>
 Status ForEachDeposit(const Deposits& deposits, Use use) {
   for (const uid_t uid : deposits.Users()) {
@@ -118,7 +118,7 @@ class Eviction {
     if (filter.unused_for) return Unused(*filter.unused_for);
     return filter.toolchain ? OfToolchain(*filter.toolchain) : Keys(filter.keys);
   }
-  /// Returns what went so far.
+  /// Returns the size of the entries evicted so far.
   [[nodiscard]] const TierSize& evicted() const { return evicted_; }
 
  private:
@@ -138,7 +138,7 @@ class Eviction {
       return EvictOwn(uid, keys);
     });
     if (!walked) return walked;
-    // Last, because a hit may have brought an entry back as long as the disk had it.
+    // Memory comes last, because a hit may have brought back an entry that the disk still had.
     EvictFromMemory(sys_seconds::max());
     if (walked = EvictDeposits(sys_seconds::max()); !walked) return walked;
     return parts_.disk.FreeSpace(reporter_.left());
@@ -205,7 +205,7 @@ class Eviction {
     return Flush();
   }
 
-  /// Returns the one key that begins so, or none if no entry has such a key.
+  /// Returns the one key with this prefix, or none if no entry has such a key.
   [[nodiscard]] Result<std::optional<Digest>> Resolve(const DigestPrefix& prefix) {
     if (const auto whole = Digest::FromHex(prefix.hex)) return whole;
     std::set<Digest> keys;
@@ -222,7 +222,7 @@ class Eviction {
       if (!listed) return listed.error();
       for (const auto& entry : *listed) add(entry.key);
     }
-    // An entry may be in memory alone. Its key is known to those who were answered with it.
+    // An entry may be in memory alone; then only the answered builds have its key.
     AnsweredBuilds& answered = parts_.disk.answered();
     for (const uid_t uid : answered.Users()) {
       for (const Digest& key : answered.KeysWith(uid, prefix, kPortion)) {
@@ -238,21 +238,21 @@ class Eviction {
     return waiting_.size() < kPortion ? Status(Ok{}) : Flush();
   }
 
-  /// Evicts the entries in memory that were not used since then. One that the disk still has, as it
-  /// was used there, is not counted.
+  /// Evicts the entries in memory that were last used before `before`. Does not count an entry that
+  /// stays on the disk.
   void EvictFromMemory(sys_seconds before) {
     parts_.memory.RemoveUnusedSince(before, [this](const Digest& key, uint64_t bytes) {
       if (!parts_.disk.Holds(key)) NoteAlone(key, bytes);
     });
   }
 
-  /// An entry that does not fit on the disk, or came while it was full, is in memory alone.
+  /// Counts an entry that was in memory alone: too large for the disk, or added while it was full.
   void NoteAlone(const Digest& key, uint64_t bytes) {
     parts_.eviction_log.Note(key, EvictionCause::kEvicted);
     Add(evicted_, {1, bytes});
   }
 
-  /// Evicts the entries that were chosen so far.
+  /// Evicts the chosen entries.
   [[nodiscard]] Status Flush() {
     const std::vector<Digest> keys(waiting_.begin(), waiting_.end());
     waiting_.clear();
@@ -294,7 +294,7 @@ class Eviction {
 
   const StoreUpkeep::Parts& parts_;
   Reporter<TierSize> reporter_;
-  std::set<Digest> waiting_;  ///< chosen, and not evicted yet
+  std::set<Digest> waiting_;  ///< chosen for eviction
   TierSize evicted_;
 };
 

@@ -19,12 +19,12 @@
 
 namespace cccl_cache::daemon {
 
-/// Evicts from, and verifies, this daemon's store. Walks through it in portions, while builds go
-/// on. What builds keep meanwhile may stay. Thread-safe.
+/// Evicts entries of this daemon's store, and verifies them, while builds continue. Walks through
+/// the store in portions; an entry that is added meanwhile may be skipped. Thread-safe.
 ///
-/// A toolchain is known only from the record of what users were answered with (AnsweredBuilds), so
-/// entries that no user was answered with lately are of no toolchain. The last use of an entry is
-/// known to the hour, or to the second while it is in memory; that of private entries is not known.
+/// The toolchain of an entry is known only from the answered builds (AnsweredBuilds), so an entry
+/// without a recent answer matches no toolchain. The last use of an entry is known to the hour, in
+/// memory to the second, and not at all for private entries.
 class StoreUpkeep final : public Upkeep {
  public:
   /// All must outlive the object.
@@ -33,7 +33,8 @@ class StoreUpkeep final : public Upkeep {
     MemoryStore& memory;
     Deposits& deposits;
     EvictionLog& eviction_log;
-    std::function<void(std::string_view)> report;  ///< one sentence for the log after each call
+    std::function<void(std::string_view)> report;  ///< gets one sentence for the log after each
+                                                   ///< call
   };
 
   explicit StoreUpkeep(Parts parts) : parts_(std::move(parts)) {}
@@ -45,7 +46,8 @@ class StoreUpkeep final : public Upkeep {
 
  private:
   const Parts parts_;
-  std::atomic<bool> busy_{false};  ///< one call at a time: each may read the whole disk
+  std::atomic<bool> busy_{false};  ///< only one call at a time, because each may read the whole
+                                   ///< disk
 };
 
 }  // namespace cccl_cache::daemon

@@ -71,7 +71,7 @@ bool WriteQueue::Drop(const Digest& key) {
     }
     const bool going = writing_.dropped.contains(key) && !writing_.artifacts.contains(key);
     if (going || waiting_.dropped.contains(key)) return false;
-    // A deletion that does not fit is dropped; the entry is found wrong again the next time.
+    // A deletion that does not fit is dropped. The entry is found broken again at its next use.
     if (waiting_.dropped.size() < kMaxDroppedKeys) waiting_.dropped.insert(key);
   }
   changed_.NotifyAll();
@@ -117,8 +117,8 @@ void WriteQueue::DropDeposit(const Digest& key) {
     const MutexLock lock(mutex_);
     const auto found = waiting_.deposits.find(key);
     if (found != waiting_.deposits.end()) waiting_.bytes -= Cost(found->second);
-    // May exceed the limit, but by no more than the number of deposits: every deposit in the store
-    // found room here before.
+    // A deletion always fits: it may exceed the limit only by the number of stored deposits, each
+    // of which had room here before.
     waiting_.bytes += Cost(DepositChange{});
     waiting_.deposits.insert_or_assign(key, DepositChange{});
   }

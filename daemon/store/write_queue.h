@@ -21,9 +21,9 @@
 
 namespace cccl_cache::daemon {
 
-/// The changes that wait to be written. Any thread adds and looks up; one thread, the writer,
-/// takes. Bounded in bytes. A batch that the writer took stays visible until Written(), so nothing
-/// is ever missing between the queue and the disk. Thread-safe.
+/// The changes that wait to be written, bounded in bytes. Any thread adds and looks up; only the
+/// writer thread takes. A batch that the writer took stays visible until Written(), so that a
+/// reader finds each entry in the queue or in the database. Thread-safe.
 class WriteQueue {
  public:
   using Artifacts = std::unordered_map<Digest, ArtifactPtr, DigestHash>;
@@ -37,7 +37,7 @@ class WriteQueue {
   using DepositChanges = std::unordered_map<Digest, DepositChange, DigestHash>;
 
   struct Batch {
-    Keys dropped;             ///< broken entries, deleted before anything is written
+    Keys dropped;             ///< keys of broken entries, deleted before the other changes
     Artifacts artifacts;      ///< at least one if any waits, more up to a bound in bytes
     DepositChanges deposits;  ///< at least one if any waits, more up to a bound in bytes
     std::map<std::string, std::string, std::less<>> meta;
@@ -52,20 +52,20 @@ class WriteQueue {
   WriteQueue(const WriteQueue&) = delete;
   WriteQueue& operator=(const WriteQueue&) = delete;
 
-  /// Returns false if there is no room; then nothing was queued.
+  /// Returns false if there is no room for it.
   [[nodiscard]] bool Put(const Digest& key, ArtifactPtr artifact);
   [[nodiscard]] bool PutMeta(std::string_view name, std::string_view value);
-  /// Queues the deletion of a wrong or broken entry, and removes the entry from the queue. Returns
-  /// false if the deletion is queued already.
+  /// Queues the deletion of a broken entry, and removes the entry from the queue. Returns false if
+  /// its deletion is queued already.
   bool Drop(const Digest& key);
-  /// Returns whether the deletion of the entry is queued, and no later entry under its key.
+  /// Returns whether the entry's deletion is queued and no later entry of its key is.
   [[nodiscard]] bool Drops(const Digest& key) const;
-  /// Returns once the deletion of none of the entries is queued. False: `timeout` passed, or the
-  /// queue closed.
+  /// Waits until none of these deletions is queued. Returns false after `timeout`, or if the queue
+  /// is closed.
   [[nodiscard]] bool AwaitDropped(std::span<const Digest> keys, std::chrono::milliseconds timeout);
 
-  /// Returns false if there is no room; then nothing was queued. A record without contents is
-  /// ignored if the deposit is to be deleted.
+  /// Returns false if there is no room for it. A change without contents is ignored if the
+  /// deposit's deletion is queued.
   [[nodiscard]] bool PutDeposit(const Digest& key, DepositChange change);
   void DropDeposit(const Digest& key);
 
@@ -74,8 +74,7 @@ class WriteQueue {
   [[nodiscard]] std::vector<Digest> ArtifactKeys() const;
   [[nodiscard]] std::optional<std::string> FindMeta(std::string_view name) const;
 
-  /// Returns none if the queue has no change of the deposit: the disk counts. Null contents: the
-  /// deposit is to be deleted.
+  /// Returns none if no change of the deposit is queued. Null contents: its deletion is queued.
   [[nodiscard]] std::optional<DepositContents> FindDeposit(const Digest& key) const;
 
   /// For the writer: returns the next batch, empty after `timeout` or when closed. Returns the same
@@ -87,7 +86,7 @@ class WriteQueue {
   /// Returns after `duration`, or at once when closed.
   void Pause(std::chrono::milliseconds duration);
 
-  /// Wakes the writer. Queued changes can still be taken.
+  /// Wakes the writer, which can still take the queued changes.
   void Close();
   [[nodiscard]] bool closed() const;
   /// Returns whether nothing waits and nothing is being written.
