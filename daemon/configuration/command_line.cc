@@ -29,7 +29,7 @@ constexpr const char* kFooter =
     "Files: ~/.local/state/cccl-cached holds those of a user's.\n"
     "Example: cccl-cached --socket /run/user/1000/cccl-cached/socket --store-limit 32GiB";
 
-/// The headings of --help, each with the first setting under it. A heading may come back.
+/// The headings of --help, each with the first setting under it. A heading may occur twice.
 constexpr std::pair<std::string_view, const char*> kHeadings[] = {
     {"socket", "Connections"},     {"state_dir", "Directories"}, {"log_level", "Log"},
     {"jobs", "Compiles"},          {"memory_limit", "Cache"},    {"build_timeout", "Compiles"},
@@ -39,8 +39,8 @@ constexpr std::pair<std::string_view, const char*> kHeadings[] = {
 
 Error Bad(std::string message) { return Error{ErrorCode::kInvalidRequest, std::move(message)}; }
 
-/// Returns the path made absolute by the working directory. An address in the form that clients
-/// take stays unchanged, so it is refused as no absolute path.
+/// Returns the path made absolute. An address ("unix:...") stays unchanged, so that it is refused
+/// as not being an absolute path.
 std::string Absolute(const std::string& path) {
   if (path.starts_with("unix:")) return path;
   std::error_code error;
@@ -61,8 +61,8 @@ Error UnknownArgument(const std::string& argument) {
   return Bad(fmt::format("unknown argument {}{}", argument, DidYouMean(name, flags)));
 }
 
-/// Returns the error of an option without a value. That is the last argument: any other option
-/// takes the next word.
+/// Returns the error for an option without a value, which is always the last argument: any other
+/// option takes the next argument as its value.
 Error NoValue(const CLI::App& app, const std::string& last) {
   const std::string name = last.substr(0, last.find('='));
   const CLI::Option* option = app.get_option_no_throw(name);
@@ -73,13 +73,13 @@ Error NoValue(const CLI::App& app, const std::string& last) {
 /// Returns the line of --help, with the default if there is one.
 std::string HelpOf(const Setting& setting, const Configuration& defaults) {
   std::string value = setting.show(defaults);
-  // ReadFlags() knows no machine.
+  // ReadFlags() is for the man page, which is for no particular machine.
   if (setting.name == "jobs" && defaults.builds.slots == 0) value = "one per processor";
   if (value == "[]" || value == "\"\"") return std::string(setting.help);
   return fmt::format("{} (default: {})", setting.help, value);
 }
 
-/// Adds one CLI11 option per setting; texts[i] belongs to Settings()[i].
+/// Adds one CLI11 option per setting; texts[i] gets the values of Settings()[i].
 void AddSettings(CLI::App& app, std::vector<std::vector<std::string>>& texts,
                  const Surroundings& surroundings) {
   const Configuration defaults = DefaultConfiguration(surroundings);
@@ -93,7 +93,7 @@ void AddSettings(CLI::App& app, std::vector<std::vector<std::string>>& texts,
     option->expected(1);
     option->multi_option_policy(setting.list ? CLI::MultiOptionPolicy::TakeAll
                                              : CLI::MultiOptionPolicy::TakeLast);
-    option->allow_extra_args(false);  // the word after the value belongs to no option
+    option->allow_extra_args(false);  // an option takes one value only
   }
 }
 
@@ -108,7 +108,7 @@ std::vector<Assignment> Assignments(std::vector<std::vector<std::string>> texts)
   return assignments;
 }
 
-/// The flags, and the targets of their values.
+/// The flags, and the variables that get their values.
 struct Flags {
   explicit Flags(const Surroundings& surroundings) {
     app.footer(kFooter);

@@ -22,14 +22,14 @@ struct CommandLine {
   std::string config_file;  ///< empty: not named
   bool print_config = false;
   bool version = false;
-  /// The help text to print, set if help was asked for.
+  /// The help text to print; none if help was not asked for.
   std::optional<std::string> help;
 };
 
 /// `arguments` does not include the program's name.
 [[nodiscard]] Result<CommandLine> ParseCommandLine(std::vector<std::string> arguments);
 
-/// Calls `read` with all flags, for the man page. Their defaults are those of the node's service.
+/// Calls `read` with all flags, for the man page. Defaults are those of the system service.
 void ReadFlags(const std::function<void(const CLI::App& app)>& read);
 
 }  // namespace cccl_cache::daemon

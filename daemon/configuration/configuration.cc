@@ -12,28 +12,29 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// Variables that hold a relative path are ignored, as the base directory specification asks.
+/// Returns the variable's value if it is an absolute path; the XDG base directory specification
+/// says to ignore others.
 std::string AbsoluteVariable(const Surroundings& surroundings, std::string_view name) {
   std::string value = surroundings.Variable(name);
   return value.starts_with('/') ? value : std::string();
 }
 
-/// systemd lists the directories that it made, separated by colons; ours is the first.
+/// Returns the first of the directories in a list that systemd separates by colons.
 std::string DirectoryFromSystemd(const Surroundings& surroundings, std::string_view name) {
   const std::string list = AbsoluteVariable(surroundings, name);
   return list.substr(0, list.find(':'));
 }
 
-/// Returns whether this is root or the unprivileged user of the system service. systemd makes the
-/// directories of the service and gives its user no XDG_RUNTIME_DIR.
+/// Returns whether this is root or the unprivileged user of the system service. For the service,
+/// systemd sets STATE_DIRECTORY but not XDG_RUNTIME_DIR.
 bool ServesTheNode(const Surroundings& surroundings) {
   if (surroundings.uid == 0) return true;
   return !DirectoryFromSystemd(surroundings, "STATE_DIRECTORY").empty() &&
          surroundings.Variable("XDG_RUNTIME_DIR").empty();
 }
 
-/// Returns a directory of the base directory specification: from the variable, else from a default
-/// in the home directory.
+/// Returns a directory of the XDG base directory specification: the variable's, else the default
+/// one below the home directory.
 std::string UserDirectory(const Surroundings& surroundings, std::string_view variable,
                           std::string_view below_home) {
   std::string directory = AbsoluteVariable(surroundings, variable);

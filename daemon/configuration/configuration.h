@@ -17,20 +17,22 @@ namespace cccl_cache::daemon {
 
 enum class LogLevel : uint8_t { kError, kWarning, kInfo, kDebug };
 enum class LogFormat : uint8_t { kText, kJson };
-/// The places in which CUDA is searched: the usual ones and toolchain_root, or toolchain_root only.
+/// The places in which CUDA is looked for: the usual ones and toolchain_root, or toolchain_root
+/// only.
 enum class ToolchainSearch : uint8_t { kEverywhere, kRoots };
 
-/// The Redis or Valkey that the nodes of a cluster share. A plain value.
+/// Settings of the Redis or Valkey server that the nodes of a cluster share. A plain value.
 struct RemoteSettings {
   std::string url;                 ///< empty: this node shares nothing
   std::string password_file;       ///< empty: none
   std::string ca_file;             ///< for TLS; empty: the system's certificates
-  std::string key;                 ///< file that this node signs with; empty: it only reads
-  std::vector<std::string> trust;  ///< files with the keys whose entries are taken
+  std::string key;                 ///< file with the key that signs entries; empty: this node only
+                                   ///< reads
+  std::vector<std::string> trust;  ///< files with the keys whose entries are accepted
   std::string prefix = "cccl-cached:";
   std::chrono::milliseconds patience{20};
   uint64_t entry_limit = 8ull << 20;
-  std::vector<std::string> deposits;  ///< names of groups
+  std::vector<std::string> deposits;  ///< groups whose deposits are shared
   std::chrono::milliseconds lifetime{std::chrono::hours(24 * 30)};
 };
 
@@ -81,12 +83,13 @@ struct Surroundings {
   [[nodiscard]] static Surroundings OfThisProcess();
 };
 
-/// Returns the defaults. Root and the system service get the node's paths, a user gets private
-/// ones. The directories that systemd made for the service take precedence. A path with no safe
-/// default is left empty: never /tmp.
+/// Returns the defaults: the node's paths for root and the system service, private ones for a user.
+/// Directories that systemd made for the service take precedence. A path without a safe default is
+/// empty; /tmp is never used.
 [[nodiscard]] Configuration DefaultConfiguration(const Surroundings& surroundings);
 
-/// Returns the path of the file that is read if it exists and no other is named; may be empty.
+/// Returns the path of the configuration file that is read if no other is named and it exists; may
+/// be empty.
 [[nodiscard]] std::string DefaultConfigFile(const Surroundings& surroundings);
 
 }  // namespace cccl_cache::daemon

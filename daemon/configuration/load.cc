@@ -25,7 +25,7 @@ constexpr std::string_view kConfigVariable = "CCCL_CACHED_CONFIG";
 
 Error Bad(std::string message) { return Error{ErrorCode::kInvalidRequest, std::move(message)}; }
 
-/// Splits the values in one variable, which are separated by colons.
+/// Splits a variable with several values, which are separated by colons.
 std::vector<std::string> SplitList(std::string_view text) {
   std::vector<std::string> parts;
   while (!text.empty()) {
@@ -59,8 +59,8 @@ Result<std::vector<Assignment>> ReadEnvironment(const Surroundings& surroundings
   return assignments;
 }
 
-/// Returns the path of the configuration file, or an empty one. A file that was named must exist;
-/// the default file need not.
+/// Returns the path of the configuration file, or "". A file that was named must exist; the default
+/// file need not.
 std::string FileOf(const CommandLine& command_line, const Surroundings& surroundings) {
   if (!command_line.config_file.empty()) return command_line.config_file;
   if (std::string named = surroundings.Variable(kConfigVariable); !named.empty()) return named;
@@ -69,7 +69,8 @@ std::string FileOf(const CommandLine& command_line, const Surroundings& surround
   return path;
 }
 
-/// The origin of a flag or a variable names the setting; a line of a file does not.
+/// Sets the values. An error names the setting, unless its origin, a flag or a variable, already
+/// does.
 Status Apply(const std::vector<Assignment>& assignments, bool of_file,
              LoadedConfiguration& loaded) {
   for (const Assignment& assignment : assignments) {
@@ -89,7 +90,8 @@ Result<std::string> ReadText(const std::string& path) {
   return *std::move(text);
 }
 
-/// Returns the hint for the parser's message if the line has an unquoted number with a unit.
+/// Returns a hint to add to the parser's message if the line has a number with a unit but no
+/// quotes.
 std::string QuotesHint(const std::string& text, size_t number) {
   std::istringstream lines(text);
   std::string line;

@@ -17,17 +17,17 @@ namespace cccl_cache::daemon {
 struct LoadedConfiguration {
   Configuration values;
   std::map<std::string_view, std::string> origins;  ///< by setting's name; no entry: default
-  std::string file = {};                            ///< that was read; empty: none
+  std::string file = {};                            ///< path of the file that was read; empty: none
 };
 
-/// A flag overrides the environment, which overrides the file, which overrides the default. An
-/// unknown key or variable, or an invalid value, is an error that names the place and the accepted
-/// values.
+/// Loads the settings: flags override the environment, which overrides the file, which overrides
+/// the defaults. An unknown key or variable, or an invalid value, is an error that names its origin
+/// and the accepted values.
 [[nodiscard]] Result<LoadedConfiguration> LoadConfiguration(const CommandLine& command_line,
                                                             const Surroundings& surroundings);
 
 /// Checks that the daemon can start with the configuration. kInvalidRequest names the setting and
-/// the way out.
+/// the remedy.
 [[nodiscard]] Status CheckComplete(const LoadedConfiguration& loaded,
                                    const Surroundings& surroundings);
 

@@ -81,7 +81,7 @@ constexpr Setting List(std::string_view name, std::string_view help) {
                  .show = &ShowList<Format, kPath...>};
 }
 
-// The last parameters of each row are the way from a Configuration to the value.
+// A row's template arguments are its format and the path from a Configuration to the value.
 using C = Configuration;
 constexpr std::array kSettings = {
     One<PathFormat, &C::socket>("socket", "path of the socket that clients connect to"),

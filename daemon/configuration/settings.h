@@ -12,15 +12,15 @@
 
 namespace cccl_cache::daemon {
 
-/// One row of the table that the flags, the configuration file, the environment and --print-config
-/// share.
+/// One row of the table from which flags, the configuration file, the environment and
+/// --print-config are made.
 struct Setting {
   std::string_view name;  ///< key in the file: "socket_mode"
   std::string_view placeholder;
   std::string_view help;  ///< one line
   bool list;              ///< may be given several times
   bool path;              ///< a path; the command line makes a relative one absolute
-  bool bare;              ///< written in the file as a number; all others are strings
+  bool bare;              ///< written in the file as a number, without quotes
   /// Sets the value from `texts` (exactly one unless it is a list). The error names the accepted
   /// values.
   Status (*set)(Configuration& configuration, const std::vector<std::string>& texts);
@@ -33,14 +33,14 @@ struct Setting {
 
 [[nodiscard]] std::span<const Setting> Settings();
 
-/// Null if there is none.
+/// Returns null if there is no such setting.
 [[nodiscard]] const Setting* FindSetting(std::string_view name);
 
 /// A value that one source gives to one setting.
 struct Assignment {
   const Setting* setting;
   std::vector<std::string> texts;
-  std::string origin;  ///< for people: "flag --jobs", "/etc/cccl-cached/config.toml:12"
+  std::string origin;  ///< for messages: "flag --jobs", "/etc/cccl-cached/config.toml:12"
 };
 
 }  // namespace cccl_cache::daemon

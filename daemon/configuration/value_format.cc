@@ -32,8 +32,8 @@ constexpr std::array<Unit, 5> kSizeUnits = {Unit{"TiB", 1ull << 40}, Unit{"GiB",
 constexpr std::array<Unit, 4> kTimeUnits = {Unit{"h", 3'600'000}, Unit{"m", 60'000},
                                             Unit{"s", 1'000}, Unit{"ms", 1}};
 
-/// Removes and returns the number at the start of `text`. None: no number, or one that is too
-/// large.
+/// Removes and returns the number at the start of `text`. Returns none if there is none, or it
+/// exceeds 64 bits.
 std::optional<uint64_t> TakeNumber(std::string_view& text, int base) {
   uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
@@ -42,7 +42,7 @@ std::optional<uint64_t> TakeNumber(std::string_view& text, int base) {
   return value;
 }
 
-/// "<number><unit>", larger than 0, at most `most` times the smallest unit.
+/// Parses "<number><unit>": larger than 0, at most `most` of the smallest unit.
 std::optional<uint64_t> ParseWithUnit(std::string_view text, std::span<const Unit> units,
                                       uint64_t most) {
   const std::optional<uint64_t> number = TakeNumber(text, 10);
@@ -54,7 +54,7 @@ std::optional<uint64_t> ParseWithUnit(std::string_view text, std::span<const Uni
   return std::nullopt;
 }
 
-/// Uses the largest unit that divides the value.
+/// Returns the value in the largest unit that divides it.
 std::string ShowWithUnit(uint64_t value, std::span<const Unit> units) {
   for (const Unit& unit : units) {
     if (value % unit.factor == 0) return fmt::format("{}{}", value / unit.factor, unit.name);
@@ -69,7 +69,7 @@ Result<uint64_t> ParseCount(std::string_view text, uint64_t least, uint64_t most
   return BadValue(fmt::format("\"{}\" is not a whole number from {} to {}", text, least, most));
 }
 
-/// `others` ends the error with what else the setting takes.
+/// Parses a size. `others` is appended to the error: the other accepted values.
 Result<uint64_t> ParseSize(std::string_view text, std::string_view others = "") {
   constexpr uint64_t kMax = std::numeric_limits<int64_t>::max();
   const std::optional<uint64_t> bytes = ParseWithUnit(text, kSizeUnits, kMax);

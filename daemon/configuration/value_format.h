@@ -14,10 +14,10 @@
 #include "daemon/core/model/result.h"
 
 /// Text formats, one for each kind of value. Each format has
-///   Parse        returns the value of a text; the error says what is accepted, not the setting
-///   Show         returns the text of a value, which Parse accepts
-///   kPlaceholder the name of the value in --help
-///   kBare        whether TOML has it without quotes
+/// Parse returns the value of a text; the error names the accepted texts
+/// Show returns the text of a value, which Parse accepts
+/// kPlaceholder the name of the value in --help
+/// kBare whether TOML has it without quotes
 namespace cccl_cache::daemon {
 
 /// An absolute path.
@@ -70,7 +70,7 @@ struct CountFormat {
   static std::string Show(uint64_t value);
 };
 
-/// A whole number; 0 means never.
+/// A whole number; 0: never.
 struct FrequencyFormat : CountFormat {
   static Result<uint64_t> Parse(std::string_view text);
 };
@@ -105,14 +105,14 @@ struct MessageSizeFormat : SizeFormat {
   static Result<uint64_t> Parse(std::string_view text);
 };
 
-/// Bytes of a shared entry: from 64KiB to 32MiB, half of the outbox.
+/// Bytes of a shared entry: from 64KiB to 32MiB, which is half of the outbox's limit.
 struct SharedSizeFormat : SizeFormat {
   static Result<uint64_t> Parse(std::string_view text);
 };
 
-/// Bytes of memory for one compile: at least 96MiB. An ordinary error alone takes up to 72 MiB,
-/// most of it the compiler's own code and tables. Near the limit such an error can't be
-/// distinguished from a lack of memory.
+/// Bytes of memory for one compile: at least 96MiB. An ordinary compile error needs up to 72 MiB,
+/// most of it for the compiler's code and tables. Near the limit it can't be distinguished from a
+/// lack of memory.
 struct CompileMemoryFormat : SizeFormat {
   static Result<uint64_t> Parse(std::string_view text);
 };

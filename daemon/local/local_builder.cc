@@ -27,7 +27,7 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// Longer than any caller waits, and more than any machine has: the caller's own bounds count.
+/// No limits: the caller's own count. No caller waits so long; no machine has so much memory.
 constexpr std::chrono::hours kNoTimeLimit{24 * 30};
 constexpr uint64_t kNoMemoryLimit = uint64_t{1} << 46;
 
@@ -65,14 +65,14 @@ Status EnterWorkingDirectory(const std::string& directory) {
       fmt::format("the working directory {} can't be entered: {}", directory, strerror(errno))};
 }
 
-/// Returns the place behind the last option that names a header directory. An option that is
-/// appended behind all others could become the value of one that lacks its own.
+/// Returns the position after the last option that names a header directory. An option at the very
+/// end could become the value of an option that lacks its value.
 std::vector<std::string>::iterator EndOfDirectories(std::vector<std::string>& options) {
   auto end = options.begin();
   for (auto option = options.begin(); option != options.end(); ++option) {
     const bool awaits_value = *option == "-I" || *option == "--include-path";
     const bool names = option->starts_with("-I") || option->starts_with("--include-path=");
-    // Without a value it is the working directory.
+    // At the end, without a value, it means the working directory.
     if (awaits_value && option + 1 == options.end()) *option = "--include-path=";
     if (awaits_value && option + 1 != options.end()) ++option;
     if (awaits_value || names) end = option + 1;
@@ -126,7 +126,7 @@ LocalBuilder::LocalBuilder(Parts parts)
                    OneBuild()) {}
 
 Result<BuildAnswer> LocalBuilder::Build(std::shared_ptr<const BuildRequest> request) {
-  // The first look at the toolchains. A build that asks before it would cause a second look.
+  // Toolchains are looked for here, because a build that comes earlier would cause a second search.
   [[maybe_unused]] const bool any = !toolchains_.Present().empty();
   if (NeedsPlainCompile(*request)) return BuildPlainly(std::move(request));
   std::promise<Result<BuildAnswer>> answer;

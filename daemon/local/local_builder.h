@@ -31,17 +31,17 @@ class LocalFacts final : public MetaStore {
   const UserCache cache_;
 };
 
-/// Builds with the same parts as a daemon of this user, and keeps nothing, so the bytes, the names,
-/// the log and the key are the same. It sets no limit on time or memory: the process that started
-/// this one ends it. It also runs builds that a daemon refuses because the compiler would read or
-/// write files. For one thread.
+/// Builds with the same parts as a daemon of this user, so bytes, names, log and key are the same;
+/// it keeps no results. It has no limits of time or memory, because the parent process ends it. It
+/// also runs builds whose compiler reads or writes files, which a daemon refuses. For one thread.
 class LocalBuilder {
  public:
   struct Parts {
     const Configuration& configuration;  ///< where toolchains are looked for
     std::string worker;                  ///< path of cccl-cached-worker
-    UserCache facts;                     ///< about toolchains; without them each build hashes all
-    std::string packages;  ///< directory of Python packages, where toolchains may lie too
+    UserCache facts;                     ///< kept facts about toolchains; without them each build
+                                         ///< hashes the toolchain's files
+    std::string packages;  ///< directory of Python packages, in which toolchains are looked for too
   };
 
   explicit LocalBuilder(Parts parts);
@@ -60,14 +60,14 @@ class LocalBuilder {
   BuildCoordinator coordinator_;
 };
 
-/// Returns whether the compiler would read or write files by itself, for which a daemon refuses it.
+/// Returns whether the compiler would read or write files by itself, which a daemon refuses.
 [[nodiscard]] bool NeedsPlainCompile(const BuildRequest& request);
 
 /// Calls the compiler in this process as the client itself would: with the client's names, options
-/// and working directory, and with the file system as it is. So the compiler reads and writes the
-/// files of its options, as this user. The answer has no key and no fingerprint. Call it once in a
-/// process: it does not restore the working directory or unload the compiler. If the compiler
-/// crashes on an input, the process ends.
+/// and working directory, and with the real file system. So the compiler reads and writes the files
+/// of its options, as this user. The answer has no key and no fingerprint. Call it once in a
+/// process: it neither restores the working directory nor unloads the compiler. If the compiler
+/// crashes, the process ends.
 [[nodiscard]] Result<BuildAnswer> CompilePlainly(std::shared_ptr<const BuildRequest> request,
                                                  ToolchainPtr toolchain);
 

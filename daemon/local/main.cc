@@ -25,7 +25,7 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// Requests come from the client's own program, so no bound has to protect against them.
+/// Requests come from the user's own program, so they need no limits.
 ServiceLimits NoLimits() {
   constexpr uint64_t kAny = std::numeric_limits<uint64_t>::max();
   ServiceLimits limits;
@@ -48,7 +48,7 @@ std::string Encode(BuildAnswer answer, const ConvertedRequest& request) {
     answer.outcome = kLocalOutcome;
     answer.reason.clear();
   }
-  answer.request_id = 0;  // no daemon's log has it
+  answer.request_id = 0;  // no daemon has it in its log
   std::string reply = EncodeReplyHead(answer);
   for (const ArtifactPart& part : answer.artifact->parts) {
     if (!Wants(request, part.kind)) continue;
@@ -66,7 +66,7 @@ Result<std::string> Build(const std::string& request_bytes) {
   if (!worker) return worker.error();
   Result<ConvertedRequest> request = Parse(request_bytes);
   if (!request) return request.error();
-  // Never deleted: the process ends, and with it what it started.
+  // Never deleted, because the process ends at once, and its threads with it.
   auto* builder = new LocalBuilder({.configuration = loaded->values,
                                     .worker = *worker,
                                     .facts = UserCache::Of("toolchains"),

@@ -17,7 +17,7 @@ namespace cccl_cache::daemon {
 namespace {
 
 constexpr size_t kHeadBytes = 5;
-/// Memory is allocated only for what has arrived: a length is only a claim.
+/// The sender's length is not trusted: memory is allocated only for bytes that have arrived.
 constexpr size_t kChunkBytes = 1u << 20;
 
 bool ReceiveAll(int socket, char* place, size_t size) {
@@ -91,7 +91,7 @@ void EndWithCaller(int socket) {
       _exit(EXIT_FAILURE);
     }).detach();
   } catch (const std::system_error&) {
-    // The system has no room for another thread: this process ends with its build.
+    // No thread could be started, so the process ends only after its build.
   }
 }
 

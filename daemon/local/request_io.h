@@ -15,18 +15,18 @@
 ///   process -> library: two messages: the error's name, as in the trailer `cccl-error` (empty if
 ///                       there is none), then a BuildReply or the error's text
 ///
-/// The library's end of the socket closes when no caller waits any more.
+/// The library closes its end of the socket when no caller waits any more.
 namespace cccl_cache::daemon {
 
 /// Blocks until the request is complete. kInvalidRequest: the other end is not the client library.
 [[nodiscard]] Result<std::string> ReceiveRequest(int socket);
 
-/// Return false if no caller waits any more, or the reply is longer than a message can be.
+/// Return false if no caller waits any more, or the reply exceeds the size of a message.
 [[nodiscard]] bool SendReply(int socket, std::string_view reply);
 [[nodiscard]] bool SendError(int socket, const Error& error);
 
-/// From now on this process and its children end as soon as the other end is closed, unless no
-/// thread can be started to watch it.
+/// Starts a thread that ends this process and its children as soon as the other end is closed. Does
+/// nothing if no thread can be started.
 void EndWithCaller(int socket);
 
 }  // namespace cccl_cache::daemon

@@ -48,7 +48,7 @@ spdlog::level::level_enum LevelOf(LogLevel level) {
   return spdlog::level::info;
 }
 
-/// Returns the level as syslog and the journal number it.
+/// Returns the priority of syslog and the journal for a level.
 std::string_view PriorityOf(spdlog::level::level_enum level) {
   switch (level) {
     case spdlog::level::err:
@@ -93,7 +93,7 @@ std::string_view MessageOf(std::string_view entry) {
   return entry.substr(sizeof(size), size);
 }
 
-/// Returns a socket that is connected to the journal's, or none if that does not work.
+/// Returns a socket that is connected to the journal's, or none if the connection fails.
 std::optional<FileDescriptor> ConnectTo(const std::string& journal) {
   sockaddr_un address{};
   if (journal.empty() || journal.size() >= sizeof(address.sun_path)) return std::nullopt;
@@ -105,8 +105,8 @@ std::optional<FileDescriptor> ConnectTo(const std::string& journal) {
   return socket;
 }
 
-/// Sends entries to the journal. An entry that it does not take (it is too long for a datagram, or
-/// the journal is gone) goes to standard error as a line. For one thread.
+/// Sends entries to the journal. An entry that the journal does not accept (too long for a
+/// datagram, or the journal is gone) goes to standard error as a line. For one thread.
 class JournalSink final : public spdlog::sinks::sink {
  public:
   explicit JournalSink(FileDescriptor socket) : socket_(std::move(socket)) {}
@@ -116,7 +116,7 @@ class JournalSink final : public spdlog::sinks::sink {
     AppendJournalField(entry, "PRIORITY", PriorityOf(message.level));
     if (send(socket_.get(), entry.data(), entry.size(), MSG_NOSIGNAL) >= 0) return;
     const std::string line = fmt::format("<{}>{}\n", PriorityOf(message.level), MessageOf(entry));
-    // A lost line can't be reported anywhere.
+    // An error is ignored: there is no other place to report it.
     (void)!write(STDERR_FILENO, line.data(), line.size());
   }
   void flush() override {}
@@ -144,7 +144,7 @@ void AppendTextValue(std::string& line, const LogField& field) {
   }
 }
 
-/// A build that takes this long is worth a line for the operator.
+/// From this duration on, a build's line has the level info.
 constexpr std::chrono::seconds kSlow{30};
 
 constexpr double kLinesAtOnce = 10;
@@ -173,7 +173,7 @@ class Log::Sink {
     logger_->set_formatter(std::move(formatter));
   }
 
-  /// Ends the thread, which writes the waiting lines, before the objects that it writes with.
+  /// Ends the thread first: it writes the waiting lines with the other members.
   ~Sink() { pool_.reset(); }
   Sink(const Sink&) = delete;
   Sink& operator=(const Sink&) = delete;
@@ -224,7 +224,7 @@ std::string TextLine(std::string_view event, std::string_view message,
                      std::initializer_list<LogField> fields) {
   std::string line(event);
   if (!message.empty()) line += ": ";
-  // One event is one line: control characters in a foreign text can't begin another, nor steer the
+  // Control characters become spaces, so that a foreign text can't start a new line or control the
   // terminal of a reader.
   std::string text(message);
   for (char& c : text) c = static_cast<unsigned char>(c) < 0x20 ? ' ' : c;

@@ -24,15 +24,15 @@ struct LogField {
 };
 
 /// Writes one line for each event to standard error. Thread-safe. A thread of the log writes the
-/// lines, and the oldest are dropped when the reader does not keep up: no build waits for a log.
+/// lines; if it falls behind, the oldest are dropped, so that no build waits for the log.
 class Log {
  public:
-  /// `journal`: the socket of systemd's journal, if that reads standard error; else empty. Lines
-  /// for people go there with their fields, each of which `journalctl` can select by: CCCL_EVENT,
-  /// CCCL_UID and so on. Lines in JSON, and those that the socket does not take, go to standard
-  /// error after their priority (sd-daemon(3)).
+  /// `journal`: the socket of systemd's journal if it receives standard error; else "". Lines in
+  /// text format go there with their fields as CCCL_EVENT, CCCL_UID and so on, by which
+  /// `journalctl` can select. Lines in JSON, and lines that the socket refuses, go to standard
+  /// error with their priority in front (sd-daemon(3)).
   Log(LogLevel level, LogFormat format, const std::string& journal = {});
-  /// Writes the lines that wait.
+  /// Writes the waiting lines.
   ~Log();
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
@@ -40,7 +40,7 @@ class Log {
   void SetLevel(LogLevel level);
   [[nodiscard]] bool Takes(LogLevel level) const;
 
-  /// `event` is one word for machines, `message` one sentence for people; the fields come after it.
+  /// `event` is one word for programs, `message` one sentence for people; the fields follow it.
   void Write(LogLevel level, std::string_view event, std::string_view message,
              std::initializer_list<LogField> fields = {});
 
@@ -52,29 +52,28 @@ class Log {
   const Line line_;
 };
 
-/// Returns the journal's socket if systemd connected this descriptor to its journal, else nothing.
+/// Returns the journal's socket if systemd connected this descriptor to the journal, else "".
 /// `journal_stream`: value of the variable JOURNAL_STREAM (systemd.exec(5)).
 [[nodiscard]] std::string JournalOf(int descriptor, std::string_view journal_stream);
 
-/// Returns the part of a text line that follows the time and the level.
+/// Returns a text line without its time and level.
 [[nodiscard]] std::string TextLine(std::string_view event, std::string_view message,
                                    std::initializer_list<LogField> fields);
-/// Returns the same as members of a JSON object, each after a comma.
+/// Returns a line as members of a JSON object, each after a comma.
 [[nodiscard]] std::string JsonMembers(std::string_view event, std::string_view message,
                                       std::initializer_list<LogField> fields);
 
-/// Returns the same as an entry for the journal's socket, without its priority
+/// Returns a line as an entry for the journal's socket, without its priority
 /// (https://systemd.io/JOURNAL_NATIVE_PROTOCOL). The first field is MESSAGE.
 [[nodiscard]] std::string JournalEntry(std::string_view event, std::string_view message,
                                        std::initializer_list<LogField> fields);
 
-/// Writes one line for one build: the requester, the outcome, the time it took. The level is debug,
-/// or info if the build took over 30 s. The line holds no text of the client's.
+/// Writes one line for one build: the requester, the outcome, the duration. The level is debug, or
+/// info if the build took over 30 s. The line holds no text of the client.
 void LogBuild(Log& log, const BuildRecord& record);
 
-/// Writes warnings of a kind that a client can cause any number of times: ten at once and ten a
-/// minute. The next one that is written says how many were left out. Thread-safe; the log must
-/// outlive the object.
+/// Writes warnings that clients can cause without limit: at most ten at once and ten a minute. The
+/// next written warning says how many were dropped. Thread-safe; the log must outlive the object.
 class LimitedLog {
  public:
   using Clock = TokenBucket::Clock;

@@ -22,7 +22,7 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// Returns 0 if the text is not a number.
+/// Returns the number, or 0 if the text is not a number.
 int64_t Number(std::string_view text) {
   int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -67,7 +67,7 @@ LastExit::LastExit(const Signals& signals, std::chrono::milliseconds patience, i
 
 LastExit::~LastExit() {
   thread_.request_stop();
-  pthread_kill(thread_.native_handle(), SIGHUP);  // ends its wait
+  pthread_kill(thread_.native_handle(), SIGHUP);  // interrupts its wait
 }
 
 void NotifySocket::Reloading() const {
@@ -87,7 +87,7 @@ void NotifySocket::Send(std::string_view message, int flags) const {
   const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return;
   const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + address_.size());
-  // A failure can't be reported: systemd's start timeout ends the start then.
+  // An error is ignored: without the message, systemd's start timeout ends the start.
   (void)sendto(fd, message.data(), message.size(), MSG_NOSIGNAL | flags,
                reinterpret_cast<const sockaddr*>(&address), length);
   close(fd);
@@ -95,7 +95,7 @@ void NotifySocket::Send(std::string_view message, int flags) const {
 
 std::optional<std::chrono::microseconds> WatchdogTimeout(std::string_view usec,
                                                          std::string_view pid) {
-  // The variables may be meant for the process that started this one.
+  // The variables may be inherited from a parent process that they were meant for.
   if (!pid.empty() && Number(pid) != getpid()) return std::nullopt;
   const std::chrono::microseconds timeout(Number(usec));
   if (timeout.count() <= 0) return std::nullopt;
@@ -110,7 +110,7 @@ void RaiseFileLimit() {
 }
 
 Status CheckThreads(size_t needed) {
-  constexpr size_t kStack = size_t{256} << 10;  // what is not touched takes no memory
+  constexpr size_t kStack = size_t{256} << 10;  // untouched pages of a stack take no memory
   std::latch end(1);
   pthread_attr_t small;
   pthread_attr_init(&small);
@@ -139,7 +139,8 @@ Status CheckThreads(size_t needed) {
 }
 
 size_t ThreadsFor(size_t slots) {
-  // Counted at work, with two processes of a compile. gRPC keeps as many as there are processors.
+  // Counted in a daemon under load, with two processes of a compile. gRPC starts a thread per
+  // processor.
   constexpr size_t kOwn = 34;
   const size_t of_grpc = std::clamp(std::thread::hardware_concurrency(), 4u, 16u);
   return kOwn + of_grpc + slots;

@@ -14,30 +14,30 @@
 
 namespace cccl_cache::daemon {
 
-/// An order that the daemon gets by a signal.
+/// The order of a signal.
 enum class Told { kNothing, kStop, kReload };
 
-/// Blocks SIGTERM, SIGINT and SIGHUP, so that one thread can wait for them. Make the object before
-/// the first other thread starts: threads inherit the mask. Thread-safe: a signal comes to one of
-/// those that wait.
+/// Blocks SIGTERM, SIGINT and SIGHUP, so that threads can wait for them. Make the object before the
+/// first other thread starts: threads inherit the mask. Thread-safe: each signal goes to one of the
+/// waiting threads.
 class Signals {
  public:
-  /// Also ignores SIGPIPE: a peer that goes away is an error of the write.
+  /// Also ignores SIGPIPE, so that a write to a closed connection returns an error.
   Signals();
 
-  /// Waits for a signal, at most for `patience`.
+  /// Waits for a signal for at most `patience`.
   [[nodiscard]] Told Wait(std::chrono::milliseconds patience) const;
 
  private:
   sigset_t set_;
 };
 
-/// Ends a process that stops but does not end: a thread of it may wait for a file system that
-/// hangs.
+/// Ends a process whose shutdown hangs, for example because a thread waits for a file system that
+/// does not answer.
 class LastExit {
  public:
-  /// Ends the process with this exit code at the next order to stop, or when `patience` has passed,
-  /// if this object still lives then.
+  /// Ends the process with this exit code at the next order to stop or after `patience`, unless the
+  /// object is destroyed before.
   LastExit(const Signals& signals, std::chrono::milliseconds patience, int code);
   ~LastExit();
   LastExit(const LastExit&) = delete;
@@ -48,17 +48,17 @@ class LastExit {
 };
 
 /// Reports the daemon's state to systemd: one datagram per message to the socket that systemd
-/// named. Does nothing without one. Immutable.
+/// named. Does nothing without a socket. Immutable.
 class NotifySocket {
  public:
   /// `address` is the value of NOTIFY_SOCKET: a path, or '@' and a name in the abstract namespace.
   explicit NotifySocket(std::string address) : address_(std::move(address)) {}
 
   void Ready() const { Send("READY=1"); }
-  /// Call Ready when the reload is done.
+  /// The reload has begun; call Ready when it is done.
   void Reloading() const;
   void Stopping() const { Send("STOPPING=1"); }
-  /// For the watchdog. Does not wait for systemd: the next message will do.
+  /// For the watchdog. Does not wait for systemd: a lost message is made up for by the next one.
   void Alive() const;
 
  private:
@@ -67,19 +67,19 @@ class NotifySocket {
   const std::string address_;
 };
 
-/// Returns how long systemd lets this process be silent before it is restarted, or null if that is
-/// not watched. The arguments are the values of WATCHDOG_USEC and WATCHDOG_PID.
+/// Returns the time without a watchdog message after which systemd restarts this process, or none
+/// without a watchdog. The arguments are the values of WATCHDOG_USEC and WATCHDOG_PID.
 [[nodiscard]] std::optional<std::chrono::microseconds> WatchdogTimeout(std::string_view usec,
                                                                        std::string_view pid);
 
-/// Raises the limit of open descriptors of this process as far as it is allowed to.
+/// Raises the soft limit of open descriptors to the hard limit.
 void RaiseFileLimit();
 
-/// Starts so many threads at once, and ends them. Limits of processes count threads, too, and there
-/// is none that can be asked: ulimits of the user, of a unit, and of each container around it.
+/// Starts this many threads at once, and ends them: the only way to find out that a limit of
+/// processes is too low. There may be several: ulimits of the user, of a unit, of each container.
 [[nodiscard]] Status CheckThreads(size_t needed);
 
-/// Returns how many threads and processes a daemon with so many slots needs to serve one user.
+/// Returns how many threads and processes a daemon with this many slots needs to serve one user.
 [[nodiscard]] size_t ThreadsFor(size_t slots);
 
 }  // namespace cccl_cache::daemon

@@ -25,17 +25,17 @@ std::optional<uint64_t> MemoryOfMachine(const std::string& root) {
   return std::nullopt;
 }
 
-/// Returns the number in a file, or no limit if there is none: no such file, or "max".
+/// Returns the number in a file; kNoLimit if there is no such file or it holds "max".
 uint64_t LimitIn(const std::string& path) {
   std::ifstream file(path);
   uint64_t bytes = 0;
   return file >> bytes ? bytes : kNoLimit;
 }
 
-/// Returns the least limit of a group and of those above it. In a container the mount shows the
-/// groups of the container alone, of which the last one looked at is the container's own.
+/// Returns the lowest limit of a group and of its parents. In a container only the container's own
+/// groups are visible; the topmost one has the container's limit.
 uint64_t LimitOfGroups(const std::string& mount, std::string group) {
-  // Above memory.high the kernel slows processes down. The last name is that of version 1.
+  // Above memory.high the kernel slows processes down. The last name is that of cgroup version 1.
   constexpr std::array kFiles = {"memory.max", "memory.high", "memory.limit_in_bytes"};
   uint64_t least = kNoLimit;
   while (true) {
@@ -48,7 +48,7 @@ uint64_t LimitOfGroups(const std::string& mount, std::string group) {
   }
 }
 
-/// Returns whether a comma-separated list of controllers has the one for memory.
+/// Returns whether a comma-separated list of controllers includes the memory controller.
 bool HasMemory(const std::string& controllers) {
   return ("," + controllers + ",").find(",memory,") != std::string::npos;
 }
@@ -61,7 +61,7 @@ uint64_t UsableMemory(const std::string& root) {
   uint64_t least = *machine;
   std::ifstream groups(root + "/proc/self/cgroup");
   for (std::string line; std::getline(groups, line);) {
-    // Number of the hierarchy, its controllers, the group.
+    // A line has the number of the hierarchy, its controllers, and the group.
     const size_t first = line.find(':');
     const size_t second = line.find(':', first + 1);
     if (second == std::string::npos) continue;

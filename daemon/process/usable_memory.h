@@ -7,9 +7,9 @@
 
 namespace cccl_cache::daemon {
 
-/// Returns how many bytes of memory this process and its children may use: the machine's, or what
-/// the limits of its control group and of those above leave of it. 0: unknown. `root` is what the
-/// paths below /proc and /sys begin with; tests set it.
+/// Returns how many bytes of memory this process and its children may use: the machine's memory or
+/// the lowest limit of its control groups. 0: unknown. `root` is put in front of paths in /proc and
+/// /sys, for tests.
 [[nodiscard]] uint64_t UsableMemory(const std::string& root = "");
 
 }  // namespace cccl_cache::daemon

@@ -11,8 +11,8 @@
 namespace cccl_cache::daemon {
 
 Result<std::string> FindWorker() {
-  // Relative to the executable, so that an installation can be moved as a whole.
-  // The wheel with the daemon needs the one with the worker, which is the package cccl_cache.
+  // Relative to the executable, so that an installation can be moved as a whole. The daemon's wheel
+  // has no worker; it uses the one in the package cccl_cache.
   constexpr std::array<const char*, 5> kPlaces = {
       CCCL_CACHED_INSTALLED_WORKER, "cccl-cached-worker", "../cccl_cache/cccl-cached-worker",
       CCCL_CACHED_BUILT_WORKER, "../" CCCL_CACHED_BUILT_WORKER};

@@ -12,8 +12,8 @@ namespace cccl_cache::daemon {
 /// or built with it.
 [[nodiscard]] Result<std::string> FindWorker();
 
-/// Returns the directory of the Python packages around a worker that lies in a wheel, where those
-/// of CUDA may be.
+/// Returns the directory of Python packages in which a worker from a wheel lies; CUDA's packages
+/// may be there too.
 [[nodiscard]] std::string PackagesAround(const std::string& worker);
 
 }  // namespace cccl_cache::daemon

@@ -114,7 +114,7 @@ std::optional<std::string> KeptReleases::ToolchainWith(const KnownRelease& relea
   const Digest component = release.component();
   for (const ToolchainPtr& toolchain : toolchains_.Present()) {
     const auto& library = release.builtins ? toolchain->nvrtc : toolchain->nvjitlink;
-    // One that was removed since the last look stands among those present.
+    // A library that was removed since the last search is still in the list, so check its files.
     if (library && library->id == component && toolchains_.Unchanged(*toolchain)) {
       return toolchain->id.Hex();
     }
@@ -134,14 +134,14 @@ Status KeptReleases::Reserve(Account account, const KnownRelease& release) {
   if (own >= kIncoming.Most(account, own, places)) {
     return Overloaded("other releases are being received: try again in a few seconds");
   }
-  // All containers count as one account here, because their numbers do not outlive a run.
+  // All containers count as one account here, because their uids are valid for one run only.
   const Account payer = account.IsContainers() ? Account::OfUntoldContainers() : account;
   HeldInAll held;
   uint64_t mine = 0;
   for (const auto& [other, bytes] : incoming_) held.Add(other, bytes);
   for (const KnownRelease& kept : options_.known) {
     const std::optional<uid_t> giver = GiverOf(PathOf(kept));
-    // The one that this one would replace does not count.
+    // The release that this one would replace does not count.
     if (!giver || &kept == &release) continue;
     const Account owner = OwnerOf(*giver);
     held.Add(owner, kept.bytes());
@@ -173,12 +173,12 @@ Result<std::string> KeptReleases::Keep(ReleaseDraft& draft, const KnownRelease& 
                                        uid_t giver) {
   std::shared_ptr<Placed> placed;
   for (bool own = false; !own;) {
-    // Another user may have given the same one meanwhile.
+    // Another user may have added the same release meanwhile.
     if (auto id = ToolchainWith(release)) return *std::move(id);
     {
       const MutexLock lock(mutex_);
       std::shared_ptr<Placed>& last = placed_[&release];
-      own = last == placed;  // the release in its place can't be used
+      own = last == placed;  // the toolchain of the release in its place was rejected
       if (own) {
         if (Status moved = draft.MoveTo(PathOf(release), giver); !moved) return moved.error();
         last = std::make_shared<Placed>();

@@ -20,22 +20,22 @@
 
 namespace cccl_cache::daemon {
 
-/// Keeps the releases that users add in the daemon's own directory, each in a directory with its
-/// name. The toolchains in it are found like others. Only files with digests from the table are
-/// ever kept, so a user can choose among NVIDIA's files and change none. Thread-safe.
+/// Keeps the releases that users add, each in a directory of its own below the daemon's. Their
+/// toolchains are found like others. Only files with digests from the table are kept, so a user can
+/// choose among NVIDIA's files but not change them. Thread-safe.
 class KeptReleases final : public Releases {
  public:
   struct Options {
-    std::string directory;  ///< private to the daemon; made when the first release comes
+    std::string directory;  ///< private to the daemon; created with the first release
     std::span<const KnownRelease> known = KnownReleases();
-    Allowance bytes;           ///< disk space; a total of 0: no release is taken
+    Allowance bytes;           ///< disk space; a total of 0: no release is accepted
     FindAccount find_account;  ///< account of the uid that gave a release in an earlier run
-    /// Looks for toolchains and then calls back, on another thread or this one.
+    /// Starts a search for toolchains, and calls back when it ended, on any thread.
     std::function<void(std::function<void()>)> look_again;
   };
 
-  /// Releases that are received at once: one by each account, one of them by root or the daemon's
-  /// user only.
+  /// Limit of the releases that are received at once: one for each account, and the last one is for
+  /// root and the daemon's user only.
   static constexpr Allowance kIncoming{.per_account = 1, .in_all = 16};
 
   /// Removes unfinished drafts of an earlier run. `toolchains` must outlive this object.
@@ -45,28 +45,29 @@ class KeptReleases final : public Releases {
 
  private:
   class Incoming;
-  /// A release that was put in its place, and the search for toolchains after that.
+  /// A release in its final place, and the search for toolchains that follows.
   struct Placed;
 
   [[nodiscard]] const KnownRelease* Find(std::span<const Digest> files) const;
   /// Returns the id of a present toolchain that has the release.
   [[nodiscard]] std::optional<std::string> ToolchainWith(const KnownRelease& release) const;
   [[nodiscard]] std::string PathOf(const KnownRelease& release) const;
-  /// Counts the release as incoming, if there is room for it.
+  /// Reserves disk space for the release and counts it as incoming, if there is room.
   [[nodiscard]] Status Reserve(Account account, const KnownRelease& release);
   [[nodiscard]] Account OwnerOf(uid_t giver) const;
   void Release(Account account);
-  /// Puts a complete release in its place and has it identified. Concurrent callers with the same
-  /// release share the work.
+  /// Moves a complete release to its final place and waits for the search for toolchains.
+  /// Concurrent callers with the same release share the work.
   [[nodiscard]] Result<std::string> Keep(ReleaseDraft& draft, const KnownRelease& release,
                                          uid_t giver);
-  /// Returns why the toolchain in the directory of a release is not used.
+  /// Returns the reason why the toolchain in the directory of a release was rejected.
   [[nodiscard]] std::string WhyRejected(const KnownRelease& release) const;
 
   const Options options_;
   Toolchains& toolchains_;
   Mutex mutex_;  ///< held while releases are counted and moved, not while bytes arrive
-  std::map<Account, uint64_t> incoming_ GUARDED_BY(mutex_);  ///< their bytes
+  std::map<Account, uint64_t> incoming_ GUARDED_BY(mutex_);  ///< bytes of the releases that are
+                                                             ///< being received
   /// The latest placement of each release.
   std::map<const KnownRelease*, std::shared_ptr<Placed>> placed_ GUARDED_BY(mutex_);
 };

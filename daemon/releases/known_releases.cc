@@ -11,7 +11,7 @@ namespace {
 
 using File = KnownRelease::File;
 
-/// An entry with a malformed digest would match nothing; a test checks the whole table.
+/// A malformed digest becomes zero, which matches no file; a test checks the whole table.
 File FileOf(uint64_t bytes, std::string_view sha256) {
   return {bytes, Digest::FromHex(sha256).value_or(Digest{})};
 }

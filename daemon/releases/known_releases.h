@@ -22,17 +22,17 @@ struct KnownRelease {
 
   std::string_view version;  ///< "13.0.88"
   File library;
-  std::optional<File> builtins;  ///< of NVRTC, which has them; nvJitLink has none
+  std::optional<File> builtins;  ///< NVRTC's file of builtins; nvJitLink has none
 
   [[nodiscard]] uint64_t bytes() const { return library.bytes + (builtins ? builtins->bytes : 0); }
-  /// Returns the files in the order in which they are sent.
+  /// Returns the files in the order in which clients send them.
   [[nodiscard]] std::vector<File> files() const;
-  /// Returns the names under which the files are kept, in the same order. The library's has the
-  /// whole version, by which its minor is known.
+  /// Returns the names under which the files are kept, in the order of files(). The library's name
+  /// has the whole version, from which the toolchain's minor version is read.
   [[nodiscard]] std::vector<std::string> names() const;
   /// Returns the name of its directory: "nvrtc-13.0.88".
   [[nodiscard]] std::string directory() const;
-  /// Returns the id of the component of a toolchain that has these files.
+  /// Returns the id of the component that consists of these files.
   [[nodiscard]] Digest component() const;
 };
 

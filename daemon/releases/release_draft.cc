@@ -35,7 +35,7 @@ FileDescriptor NewFile(const std::string& path) {
       open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, S_IRUSR));
 }
 
-/// Writes the entries of a directory to the disk. Some file systems can't.
+/// Syncs the entries of a directory to the disk. Succeeds if the file system can't do that.
 bool SyncDirectory(const std::string& path) {
   const FileDescriptor directory(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   return directory.valid() && (fsync(directory.get()) == 0 || errno == EINVAL);

@@ -20,7 +20,7 @@ namespace cccl_cache::daemon {
 /// into place. Not thread-safe.
 class ReleaseDraft {
  public:
-  /// The directories of drafts begin with this. The search for toolchains takes no notice of them.
+  /// Prefix of the directories of drafts, which the search for toolchains skips.
   static constexpr std::string_view kPrefix = "draft.";
 
   /// Makes a draft in a directory that is private to the daemon. The release must outlive it.
@@ -30,10 +30,10 @@ class ReleaseDraft {
   ReleaseDraft& operator=(ReleaseDraft&&) = delete;
   ~ReleaseDraft();
 
-  /// Writes the next bytes. A file is on the disk, and has the digest of the release, before the
-  /// next one begins. kInvalidRequest: it has another digest, or these are too many bytes.
+  /// Writes the next bytes. Each complete file is synced and its digest checked before the next one
+  /// begins. kInvalidRequest: the digest is another one, or there are too many bytes.
   [[nodiscard]] Status Append(std::string_view bytes);
-  /// Returns whether all files are there.
+  /// Returns whether all files are complete.
   [[nodiscard]] bool Complete() const { return done_ == release_->files().size(); }
   /// Moves a complete draft to `path`, replacing it, and records the uid that gave it.
   [[nodiscard]] Status MoveTo(const std::string& path, uid_t giver);
@@ -51,8 +51,8 @@ class ReleaseDraft {
   const KnownRelease* const release_;
   size_t done_ = 0;       ///< number of complete files
   FileDescriptor file_;   ///< the next file; invalid before its first byte
-  uint64_t written_ = 0;  ///< its bytes so far
-  Hasher hasher_;         ///< over these bytes
+  uint64_t written_ = 0;  ///< bytes of file_ so far
+  Hasher hasher_;         ///< over the bytes of file_
 };
 
 /// Returns the uid that gave the release in a directory; none if there is no such release.

@@ -26,16 +26,15 @@
 
 namespace cccl_cache::daemon {
 
-/// Limits how many accounts work on snapshots at once, by an allowance with one place for each.
+/// Limits how many accounts use snapshots at once: one place per account, and `count` in all.
 /// Places are given in order of arrival, so that no account starves. Thread-safe; must outlive the
 /// places that it gave.
 class Places {
  public:
   explicit Places(uint64_t count) : allowance_{.per_account = 1, .in_all = count} {}
 
-  /// Waits for a place, in order of arrival among the accounts that may have one. The place is
-  /// released with the last copy of the pointer. kOverloaded: this account waits for one already;
-  /// kCancelled: the caller left.
+  /// Waits for a place. It is released with the last copy of the pointer. kOverloaded: this account
+  /// waits for a place already; kCancelled: the caller left.
   [[nodiscard]] Result<std::shared_ptr<void>> Take(Account account, const std::stop_token& left);
 
  private:
@@ -76,13 +75,13 @@ class NodeSnapshots final : public Snapshots {
     SnapshotItem item;
     std::string stored;
   };
-  /// Returns none if the record is not kept any more, or is too large.
+  /// Returns none if the record was dropped meanwhile, or is too large.
   [[nodiscard]] Result<std::optional<Packed>> Pack(const SnapshotCaller& caller,
                                                    const AnsweredBuild& build);
   [[nodiscard]] Result<std::optional<Packed>> Pack(const SnapshotCaller& caller,
                                                    const ChosenDeposit& deposit);
-  /// Returns none if the record is not kept any more, or no look-up would find it. `owner` is the
-  /// user whose private entries count besides the shared ones.
+  /// Returns none if the record was dropped meanwhile, or no look-up would find it. `owner`: the
+  /// user whose private entries are searched besides the shared ones.
   [[nodiscard]] std::optional<ArtifactRecord> RecordOf(std::optional<uid_t> owner,
                                                        const AnsweredBuild& build);
   [[nodiscard]] ArtifactPtr FindOwn(std::optional<uid_t> owner, const Digest& key);
@@ -93,9 +92,9 @@ class NodeSnapshots final : public Snapshots {
   [[nodiscard]] Result<std::shared_ptr<void>> TakePlace(const SnapshotCaller& caller);
 
   const Parts parts_;
-  // Each place may cost a file of the largest size on the disk, and a record in memory.
-  Places users_{5};           ///< one is root's and the daemon's user's
-  Places administrators_{2};  ///< never kept waiting by other users
+  // Each place may hold a file of the maximum size on the disk, and a record in memory.
+  Places users_{5};           ///< one of them is for root and the daemon's user only
+  Places administrators_{2};  ///< of their own, so that administrators never wait for other users
 };
 
 }  // namespace cccl_cache::daemon

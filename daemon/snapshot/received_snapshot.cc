@@ -17,7 +17,7 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// Bytes that keeping a record may cost beyond its own; limits are checked before the first is kept.
+// Limit of the bytes that a kept record costs beyond its own; used to check limits in advance.
 constexpr uint64_t kRecordOverhead = 1024;
 
 Error Refused(std::string_view reason) {
@@ -25,7 +25,7 @@ Error Refused(std::string_view reason) {
           fmt::format("the snapshot is refused, nothing of it was inserted: {}", reason)};
 }
 
-/// Returns the error that stopped the insertion, with the number of records that stay.
+/// Returns the error that stopped the insertion, with the number of records that were kept.
 Error Broken(Error error, uint64_t kept, uint64_t of) {
   error.message = fmt::format("{} of the snapshot's {} entries are there, the others not: {}", kept,
                               of, error.message);

@@ -17,8 +17,8 @@
 
 namespace cccl_cache::daemon {
 
-/// Receives a snapshot and keeps its records. The snapshot is verified from end to end, each record
-/// as it will be used, before the first record is kept.
+/// Receives a snapshot and keeps its records. The whole snapshot, and each record in it, is
+/// verified before the first record is kept.
 class ReceivedSnapshot final : public IncomingSnapshot {
  public:
   struct Options {
@@ -43,11 +43,11 @@ class ReceivedSnapshot final : public IncomingSnapshot {
   [[nodiscard]] static Result<Record> Decode(const SnapshotItem& item, std::string_view stored);
   [[nodiscard]] Result<Inserted> Keep(const Record& record) const;
   Status ForEachRecord(const SnapshotReader& reader, const Use& use) const;
-  /// Returns whether a record may be read; checked before any of it is read.
+  /// Returns an error if a record is not acceptable; to be called before it is read.
   [[nodiscard]] Status Admit(const SnapshotItem& item) const;
-  /// Returns whether this many bytes may be inserted at once.
+  /// Returns an error if this many bytes may not be inserted at once.
   [[nodiscard]] Status CheckSize(uint64_t bytes) const;
-  /// Returns whether all deposits can be kept: otherwise the last ones would evict the first ones.
+  /// Returns an error unless all deposits fit: the last ones would evict the first ones.
   [[nodiscard]] Status CheckDeposits(const SnapshotReader& reader) const;
 
   SpoolFile file_;

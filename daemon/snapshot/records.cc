@@ -14,7 +14,7 @@ namespace cccl_cache::daemon {
 namespace {
 
 constexpr size_t kDigestBytes = sizeof(Digest::bytes);
-// limit of a namespace that a client may name
+// Limit of the length of a namespace in bytes.
 constexpr size_t kMaxNamespace = 128;
 
 std::optional<Closure> DecodeClosure(std::string_view bytes) {
@@ -27,8 +27,8 @@ std::optional<Closure> DecodeClosure(std::string_view bytes) {
   return std::move(manifest->closures.front().closure);
 }
 
-// Returns whether the parts are sound. The digests of parts go to clients as they are, so they are
-// not accepted from a stranger without a check.
+// Returns whether the artifact is sound. The digests of parts go to clients unchanged, so those of
+// a stranger's record are checked.
 bool IsSound(const Artifact& artifact) {
   return artifact.compile_time <= kMaxCompileTimeOfRecord && !artifact.parts.empty() &&
          std::ranges::all_of(artifact.parts, [](const ArtifactPart& part) {

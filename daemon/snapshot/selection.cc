@@ -14,7 +14,7 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// A toolchain id may be abbreviated to this many digits.
+// Least number of digits of an abbreviated toolchain id.
 constexpr size_t kLeastIdDigits = 8;
 
 bool IsToolchain(std::string_view named, const AnsweredBuild& build) {
@@ -63,7 +63,7 @@ bool Matches(const SnapshotFilter& filter, const ChosenDeposit& deposit) {
   return !std::ranges::binary_search(filter.known, deposit.identity);
 }
 
-/// Deposits are not bound to a toolchain or an architecture that the daemon knows.
+/// Deposits have no toolchain or architecture that the daemon knows, so those filters exclude them.
 bool NamesDeposits(const SnapshotFilter& filter, const Peer& peer) {
   const bool among = filter.all_users || filter.uids.empty() ||
                      std::ranges::find(filter.uids, peer.uid) != filter.uids.end();
@@ -104,7 +104,7 @@ std::vector<ChosenDeposit> ChooseDeposits(const Deposits& deposits, const Peer& 
     ChosenDeposit deposit{IdentityOf(record), std::move(record)};
     if (Matches(filter, deposit)) chosen.push_back(std::move(deposit));
   }
-  // A deposit may exist twice, private and for a group: the private one is taken.
+  // If a deposit exists both as private and for a group, the private one is taken.
   const auto order = [](const ChosenDeposit& each) {
     return std::pair(each.identity, each.record.scope);
   };

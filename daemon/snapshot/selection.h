@@ -16,14 +16,14 @@
 
 namespace cccl_cache::daemon {
 
-/// A build for a snapshot, and one user who received it.
+/// A build for a snapshot, and a user who got an answer for it.
 struct ChosenBuild {
   uid_t uid = 0;
   AnsweredBuild build;
 };
 
 /// Returns the builds that match the filter and that the caller may have, ascending by key, each
-/// key once. kDenied: the caller may not set the filter. kInvalidRequest: the filter means nothing.
+/// key once. kDenied: the caller may not use this filter. kInvalidRequest: the filter is malformed.
 /// Reads the disk.
 [[nodiscard]] Result<std::vector<ChosenBuild>> ChooseBuilds(AnsweredBuilds& answered,
                                                             const Peer& peer,
@@ -36,8 +36,8 @@ struct ChosenDeposit {
 };
 
 /// Returns the caller's deposits that match the filter, ascending by identity, each once. Never
-/// returns another user's deposits, not even to an administrator: no user must run another's bytes
-/// unknowingly.
+/// returns another user's deposits, even to an administrator: a user must not run another user's
+/// bytes unknowingly.
 [[nodiscard]] std::vector<ChosenDeposit> ChooseDeposits(const Deposits& deposits, const Peer& peer,
                                                         const SnapshotFilter& filter);
 

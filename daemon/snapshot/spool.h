@@ -10,8 +10,8 @@
 
 namespace cccl_cache::daemon {
 
-/// A file for the bytes that a client sends, until all have arrived. It belongs to the daemon and
-/// has no name, so nothing is left of it however the daemon ends. Not thread-safe.
+/// A file for the bytes of a client until all have arrived. It has no name, so the disk space is
+/// freed when the daemon ends, even by a crash. Not thread-safe.
 class SpoolFile {
  public:
   /// `directory` is private to the daemon.

@@ -24,20 +24,20 @@
 #include "daemon/worker/files/memory_files.h"
 #include "daemon/worker/files/real_files.h"
 
-// The executable defines the file functions that CUDA's compilers import, and exports them
-// (file_functions.list). The dynamic linker looks in the executable first, so libraries opened
-// later call these. NVRTC and nvJitLink 12 and 13, and libNVVM 4, import: fopen, fopen64, open,
-// __xstat, __lxstat, access, opendir, readlink, realpath, getcwd, statfs, unlink, remove, mkdir,
-// rmdir, chdir, dlopen, mmap. The others are the names by which glibc 2.33 and later make the same
-// calls, for future releases. Each function answers as POSIX says: -1 or null, with errno.
+// This executable defines and exports (file_functions.list) the file functions that CUDA's
+// compilers import. The dynamic linker searches the executable first, so libraries opened later
+// call these. NVRTC and nvJitLink 12 and 13, and libNVVM 4, import: fopen, fopen64, open, __xstat,
+// __lxstat, access, opendir, readlink, realpath, getcwd, statfs, unlink, remove, mkdir, rmdir,
+// chdir, dlopen, mmap. The other functions are the names that glibc 2.33 and later use for the same
+// calls. Each function fails as POSIX says: -1 or null, with errno.
 
 namespace cccl_cache::daemon {
 namespace {
 
 FileView* current_view = nullptr;
 
-/// A directory that a job reads. The C library's own functions look at its status by name, which
-/// the sandbox forbids.
+/// A directory that a job reads. The C library's own directory functions stat it by name, which the
+/// sandbox forbids.
 class JobDirectory {
  public:
   /// An invalid descriptor means an empty directory.
@@ -67,8 +67,8 @@ class JobDirectory {
 
 static_assert(sizeof(dirent) == sizeof(dirent64));
 
-/// Returns the JobDirectory behind a DIR. A compiler treats the result of opendir as opaque, and so
-/// do the functions below while a job runs.
+/// Returns the JobDirectory behind a DIR: a compiler treats the result of opendir as opaque. Only
+/// for calls while a job runs.
 JobDirectory* Mine(DIR* directory) { return reinterpret_cast<JobDirectory*>(directory); }
 
 int Answer(int answer) {
@@ -121,13 +121,13 @@ FILE* OpenStream(const char* name, const char* mode) {
   return fd < 0 ? nullptr : fdopen(fd, mode);
 }
 
-/// Returns whether a name is absolute or relative to the working directory. A compiler can only
-/// have another directory descriptor if it was given one.
+/// Returns whether a name is absolute or relative to the working directory. A compiler has no other
+/// directory descriptor.
 bool FromWorkingDirectory(int directory, const char* name) {
   return directory == AT_FDCWD || name[0] == '/';
 }
 
-/// Returns whether a job runs, and sets errno then: nothing in a job may change a directory.
+/// Returns whether a job runs, and sets errno if so: no job may change a directory.
 bool RefuseInJob() {
   if (current_view != nullptr) errno = EACCES;
   return current_view != nullptr;
@@ -266,7 +266,7 @@ char* getcwd(char* buffer, size_t size) noexcept {
 }
 
 DIR* opendir(const char* name) {
-  // opendir never returns null in a job: NVRTC would crash.
+  // opendir never returns null in a job, because NVRTC crashes on null.
   if (current_view != nullptr) {
     return reinterpret_cast<DIR*>(new JobDirectory(current_view->OpenDirectory(name)));
   }
@@ -327,8 +327,8 @@ void* mmap64(void* address, size_t length, int protection, int flags, int fd,
   return mmap(address, length, protection, flags, fd, offset);
 }
 
-/// Only libraries that the daemon named have been loaded, by SharedLibrary. A compiler gets no
-/// other library, not even the driver, which NVRTC opens to find its own cache.
+/// SharedLibrary has loaded every library that a compiler may use. A compiler gets no other
+/// library, not even the driver, which NVRTC opens to find its own cache.
 void* dlopen(const char* name, int flags) noexcept {
   return dlmopen(LM_ID_BASE, name, name == nullptr ? flags : flags | RTLD_NOLOAD);
 }

@@ -14,8 +14,8 @@ namespace {
 constexpr int kControlFd = 3;
 constexpr int kUsageError = 64;
 
-/// A compile touches some 200 MB for the first time. With huge pages that takes 3,500 page faults
-/// instead of 48,000. With a top_pad in addition it takes 5,400.
+/// A compile touches some 200 MB of new memory. That takes 48,000 page faults, with huge pages
+/// 3,500. (Huge pages with a top_pad: 5,400.)
 constexpr const char* kTunables = "GLIBC_TUNABLES";
 constexpr const char* kTunablesValue = "glibc.malloc.hugetlb=1";
 
@@ -25,8 +25,8 @@ bool IsControlSocket(int fd) {
   return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) == 0 && type == SOCK_SEQPACKET;
 }
 
-/// Restarts the process with the tunables, which the C library reads before main. Without them all
-/// works, only slower.
+/// Restarts the process with the tunables, which the C library reads before main. Best effort:
+/// without them compiles are only slower.
 void TuneAllocator(char** arguments) {
   if (getenv(kTunables) != nullptr || setenv(kTunables, kTunablesValue, 1) != 0) return;
   execv("/proc/self/exe", arguments);
@@ -42,7 +42,7 @@ int main(int, char** arguments) {
   TuneAllocator(arguments);
   cccl_cache::daemon::Result<cccl_cache::daemon::Zygote> zygote =
       cccl_cache::daemon::Zygote::Start(cccl_cache::FileDescriptor(kControlFd));
-  if (!zygote) return 1;  // the daemon has the reason
+  if (!zygote) return 1;  // Start has sent the reason to the daemon
   const cccl_cache::daemon::Status ended = zygote->Run();
   if (!ended) fprintf(stderr, "cccl-cached-worker: %s\n", ended.error().message.c_str());
   return ended ? 0 : 1;

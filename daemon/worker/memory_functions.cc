@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// The executable defines the functions by which compilers ask for memory and threads, and exports
-// them (file_functions.list). Each calls the C library's own function and notes if that refuses. So
-// a lack of memory is recognised, however a compiler reports it. mmap is in file_functions.cc.
+// This executable defines and exports (file_functions.list) the functions by which compilers ask
+// for memory and threads. Each calls the C library's function and records a refusal, because a
+// compiler may report a lack of memory as another error. mmap is in file_functions.cc.
 #include <dlfcn.h>
 #include <malloc.h>
 #include <pthread.h>

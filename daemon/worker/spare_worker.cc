@@ -20,10 +20,10 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// A spare worker never touches more than this: more is not worth holding.
+/// Limit of the bytes that a spare worker touches in advance.
 constexpr size_t kMaxBytes = 256u << 20;
-/// Memory that is touched but not used counts as the job's memory, from which the daemon judges why
-/// a job failed. So it must be a small part of the limit.
+/// Touched memory counts as the job's memory, even if it is not used. The daemon compares that with
+/// the limit when a job failed, so touched memory must be a small part of the limit.
 constexpr size_t kShareOfLimit = 16;
 
 [[noreturn]] void WaitForWork(const FileDescriptor& socket, size_t touched_bytes,
@@ -36,17 +36,18 @@ constexpr size_t kShareOfLimit = 16;
   _exit(0);
 }
 
-/// The largest allocation that the allocator serves from its heap. It would serve a larger one with
-/// a mapping of its own, and give that back.
+/// Limit of the allocations that the allocator serves from its heap. Larger ones get a mapping of
+/// their own, which is unmapped when they are freed.
 constexpr int kMaxOfHeap = 32 << 20;
-/// Bytes touched between two checks of the socket: some ms at worst.
+/// Bytes touched between two checks of the socket: a few ms at most.
 constexpr size_t kPieceBytes = 2u << 20;
 constexpr size_t kPageBytes = 4096;
-/// A worker has about as many bytes of the compiler's files in memory at its end.
+/// Bytes of the compilers' files that a worker has in memory at its end.
 constexpr size_t kBytesOfFiles = 32u << 20;
-/// The C library begins a heap with 2 MiB that end anywhere.
+/// Bytes of an allocation that extends the heap: more than the 2 MiB with which the C library
+/// starts one.
 constexpr size_t kBytesToExtend = 4u << 20;
-/// The zygote allocates no more than a few packets from one job to another.
+/// Bytes that the zygote needs from the heap between two jobs: a few packets.
 constexpr size_t kBytesOfZygote = 4 * kMaxPacketBytes;
 
 bool IsReadable(int socket) {
@@ -89,8 +90,8 @@ size_t InheritedBytes() {
   return (resident - of_files) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
 }
 
-// Memory that was touched ahead counts in a worker's peak, used or not. So the number must be a
-// quarter lower each time to be able to fall.
+// Touched memory counts in a worker's peak, used or not. So the estimate is three quarters of the
+// peak, or it could never fall.
 void TouchedBytes::Learn(size_t worker_bytes, size_t inherited_bytes, bool has_pch) {
   const size_t own = inherited_bytes + kBytesOfFiles;
   const bool has_own = !has_pch && worker_bytes > own;
@@ -103,7 +104,7 @@ size_t TouchedBytes::For(size_t memory_bytes) const {
 
 HeapSetAside SetHeapAside() {
   HeapSetAside memory;
-  // More than is free: the allocator extends its heap, up to the end of a huge page.
+  // More than is free, so the allocator extends its heap up to the end of a huge page.
   memory[0] = std::make_unique_for_overwrite<char[]>(kBytesToExtend);
   const uintptr_t taken = reinterpret_cast<uintptr_t>(memory[0].get()) + kBytesToExtend;
   const uintptr_t end = reinterpret_cast<uintptr_t>(sbrk(0));

@@ -16,30 +16,31 @@
 
 namespace cccl_cache::daemon {
 
-/// A worker that is forked before there is a job. It has seen nothing of any client, and touches
-/// the memory of a compile while it waits, so that a miss finds all of it there. The parent is a
-/// process with one thread and reaps it. The spare worker ends when this object is destroyed,
-/// unless it has a job.
+/// A worker that is forked before there is a job. It has no data of any client, and while it waits
+/// it touches the memory that a compile will need, so that a miss has no page faults. The parent
+/// has one thread and reaps it. The spare worker ends when this object is destroyed, unless it has
+/// a job.
 class SpareWorker {
  public:
-  /// The task of the child, which uses the memory as it is at the fork.
+  /// The code of the child.
   class Role {
    public:
-    /// Called at once: closes the descriptors that only the parent may hold.
+    /// Called right after the fork: closes the descriptors that only the parent may hold.
     virtual void Begin() = 0;
-    /// Does all the work of a worker with a request and its descriptors.
+    /// Runs a request with its descriptors, like any other worker.
     [[noreturn]] virtual void Work(Packet request) = 0;
 
    protected:
     ~Role() = default;
   };
 
-  /// Returns nothing if the system refuses the fork.
+  /// Returns none if the system refuses the fork.
   [[nodiscard]] static std::optional<SpareWorker> Fork(size_t touched_bytes, Role& role);
 
   [[nodiscard]] pid_t pid() const { return pid_; }
   [[nodiscard]] RefusedMemory& refused_memory() { return refused_memory_; }
-  /// Hands the request to the spare worker. Returns false if the worker is gone and has not begun.
+  /// Sends the request to the spare worker. Returns false if the worker has died; no job has begun
+  /// then.
   [[nodiscard]] bool Give(const Packet& request);
 
  private:
@@ -51,19 +52,19 @@ class SpareWorker {
   FileDescriptor socket_;
 };
 
-/// Returns how many bytes a child of this process would have in memory at its fork. Pages of files,
-/// such as the compilers', are not counted: the kernel gives them to a child only when it asks. 0
-/// where /proc is not mounted.
+/// Returns the bytes that a child of this process would have in memory at its fork. Pages of files,
+/// such as the compilers', do not count, because the kernel maps them only on access. 0 if /proc is
+/// not mounted.
 [[nodiscard]] size_t InheritedBytes();
 
-/// The number of bytes that a spare worker touches: as many as the last two workers both needed. So
-/// one large compile among small ones does not make later workers touch memory in vain.
+/// The number of bytes that a spare worker touches: the smaller need of the last two workers, so
+/// that one large compile among small ones does not make later workers touch too much.
 class TouchedBytes {
  public:
-  /// Records a worker's peak, and how much of that it had at its fork, in bytes. `has_pch`: most of
-  /// its memory is a precompiled header, and little its heap.
+  /// Records a worker's peak and its bytes at the fork. `has_pch`: the peak is ignored, because
+  /// most of it is a precompiled header.
   void Learn(size_t worker_bytes, size_t inherited_bytes, bool has_pch = false);
-  /// Returns the bytes to touch for a job that may have `memory_bytes` in all.
+  /// Returns the bytes to touch for a job with a memory limit of `memory_bytes`.
   [[nodiscard]] size_t For(size_t memory_bytes) const;
 
  private:
@@ -78,15 +79,14 @@ void KeepHeap();
 /// Memory that is allocated and never touched.
 using HeapSetAside = std::array<std::unique_ptr<char[]>, 2>;
 
-/// To be called after KeepHeap: allocates the free end of this thread's heap up to a huge page, but
-/// for what the zygote needs for itself. So a worker's allocations lie in its own huge pages: a
-/// huge page shared with the zygote would become 512 small pages in each worker.
+/// To be called after KeepHeap: allocates the free end of this thread's heap up to a huge page,
+/// except what the zygote itself needs. So a worker allocates in its own huge pages. A huge page
+/// shared with the zygote would become 512 small pages in each worker.
 [[nodiscard]] HeapSetAside SetHeapAside();
 
 /// Touches memory that the allocator will hand out later, until `bytes` are touched or the socket
-/// is readable, whichever comes first. The kernel gives a process its memory when it is first
-/// touched. That takes a compile of 200 MB some 20 ms, and 200 ms where a hypervisor hands it out
-/// late. For a process with one thread.
+/// is readable. Page faults take a compile of 200 MB some 20 ms, and 200 ms in a virtual machine
+/// that gets its memory late. For a process with one thread.
 void TouchHeap(size_t bytes, int until_readable);
 
 }  // namespace cccl_cache::daemon

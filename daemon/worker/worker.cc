@@ -24,10 +24,10 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// RLIMIT_DATA does not count files in memory, so each job has a few of bounded size and gets no
-/// more. NVRTC has been seen to use one at a time.
+/// Files in memory of one job, made in advance because RLIMIT_DATA does not count them. NVRTC has
+/// been seen to use one at a time.
 constexpr size_t kMemoryFiles = 8;
-/// The number for a job with a precompiled header, whose files may be larger (isolation.cc).
+/// For a job with a precompiled header, whose files may be larger (isolation.cc).
 constexpr size_t kMemoryFilesWithPch = 2;
 
 [[noreturn]] void Refuse() { _exit(kExitNotStarted); }
@@ -48,8 +48,8 @@ uint64_t PeakResidentBytes() {
   return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
 }
 
-/// Enters the sandbox before any byte of the job has been looked at. The daemon decides which
-/// users' workers may run without one.
+/// Enters the sandbox before the job is read. The daemon decides whether a user's worker may run
+/// without one.
 std::vector<FileDescriptor> EnterSandbox(const WorkerSetup& setup) {
   const bool none = setup.sandbox.kind() == SandboxKind::kNone;
   if (none && !setup.may_lack_sandbox) RefuseOutsideSandbox();
@@ -92,7 +92,8 @@ void RunWorker(const WorkerSetup& setup) {
   pch.Renumber(kPchFd);
   Result<WorkerJob> job = DecodeJob(bytes);
   if (!job) Refuse();
-  // Without Landlock the worker asks for the toolchain's own headers too, and opens none.
+  // Without Landlock the worker opens no files, so it asks the daemon for the toolchain's headers
+  // too.
   if (setup.sandbox.kind() == SandboxKind::kOpensNothing) job->mounts.clear();
   Send(RunWithFileView(*job, setup, {.pch = &pch, .scratch = std::move(scratch)}));
   _exit(
@@ -104,7 +105,7 @@ void ReservePchHeap(const NvrtcLibrary& nvrtc) {
       nvrtc.set_pch_heap_size(kPchHeapBytes) != NvrtcLibrary::kSuccess) {
     return;
   }
-  // The library reserves the memory when it first parses into it.
+  // The library reserves the memory when it parses a header for the first time.
   const FileDescriptor memory(memfd_create("warm-up", MFD_CLOEXEC));
   if (!memory.valid()) return;
   WorkerJob job;

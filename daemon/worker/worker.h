@@ -29,10 +29,10 @@ struct WorkerSetup {
 /// Runs a worker in the forked child: isolation, sandbox, one job, one reply, exit.
 [[noreturn]] void RunWorker(const WorkerSetup& setup);
 
-/// Makes the library reserve the memory into which it parses precompiled headers. All processes
-/// forked from this one then have it at the same address, so each can use what another has parsed.
-/// Only address space is reserved. Where the library can't do this, each job that is to write a
-/// precompiled header fails, and no other job depends on it.
+/// Makes the library reserve the memory for precompiled headers. All processes forked from this one
+/// then have it at the same address, so that each can read a header that another one has written.
+/// Reserves address space only. If the library can't do this, jobs that write a precompiled header
+/// fail, and all others work.
 void ReservePchHeap(const NvrtcLibrary& nvrtc);
 
 }  // namespace cccl_cache::daemon

@@ -34,17 +34,17 @@ namespace cccl_cache::daemon {
 namespace {
 
 constexpr size_t kSpawnFds = 3;
-/// How long a spare worker, with its memory, waits for the next build, in milliseconds. A user who
-/// compiles one thing after another keeps it, an idle node does not.
+/// How long a spare worker waits for the next build, in milliseconds. It holds memory, so an idle
+/// node ends it.
 constexpr int kSparePatience = 30'000;
 
 Error SystemErrorOf(const char* what) {
   return Error{ErrorCode::kUnavailable, std::string(what) + ": " + strerror(errno)};
 }
 
-/// Returns the bytes of addresses that a compile may reserve beyond its memory: the C library
-/// reserves up to 128 MiB for the heap of each thread. They are bounded, because pages that are
-/// only read take page tables, and RLIMIT_DATA does not count a stack that was moved.
+/// Returns the bytes of address space that a compile may reserve beyond its memory: the C library
+/// reserves up to 128 MiB for the heap of each thread. Bounded, because pages that are only read
+/// take page tables, and RLIMIT_DATA does not count a stack that was moved.
 uint64_t UnusedAddresses() {
   constexpr uint64_t kOfProcess = 4ull << 30;
   constexpr uint64_t kOfThread = 192ull << 20;
@@ -52,8 +52,8 @@ uint64_t UnusedAddresses() {
 }
 
 /// Makes the kernel kill a compile, rather than the daemon or its users' processes, when the
-/// machine runs out of memory. Must run before the process becomes non-dumpable, for then root owns
-/// this file. Best effort.
+/// machine runs out of memory. Must run before the process becomes non-dumpable, because this file
+/// then belongs to root. Best effort.
 void OfferToOutOfMemoryKiller() {
   constexpr int kScore = 500;
   const FileDescriptor file(real_files::Open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC, 0));
@@ -65,14 +65,14 @@ void OfferToOutOfMemoryKiller() {
   [[maybe_unused]] const ssize_t written = pwrite(file.get(), score.data(), score.size(), 0);
 }
 
-/// Clears the environment, the time zone and the working directory, which the compilers read: none
-/// of them may reveal anything about the daemon.
+/// Clears the environment, the time zone and the working directory, which the compilers read, so
+/// that they reveal nothing about the daemon.
 void NeutraliseSurroundings() {
   clearenv();
   setenv("TZ", "UTC0", 1);
   tzset();
   umask(077);
-  // This fails only if "/" can't be entered, and then nothing depends on it.
+  // Fails only if "/" can't be entered, and then nothing depends on it.
   [[maybe_unused]] const long moved = syscall(SYS_chdir, "/");
 }
 
@@ -85,8 +85,8 @@ Result<ZygoteHello> ReceiveHello(int control) {
   return Error{ErrorCode::kUnavailable, "the daemon's first message is not a hello"};
 }
 
-/// To be called on a thread of its own: a worker allocates nothing from the heap of that thread, so
-/// it does not copy, page by page, the memory that the warm-up freed (decision 10).
+/// To be called on a thread of its own. A worker, forked on another thread, then does not allocate
+/// from this thread's heap and so does not copy the pages that the warm-up freed (decision 10).
 Result<CompilerLibraries> LoadLibrariesHere(const ZygoteHello& hello) {
   Result<CompilerLibraries> libraries = CompilerLibraries::Load(hello);
   if (libraries && libraries->nvrtc) {
@@ -109,8 +109,8 @@ Result<CompilerLibraries> LoadLibraries(const ZygoteHello& hello) {
   return *std::move(libraries);
 }
 
-/// The zygote never sees a client's byte, but gives up rights too: the workers that it forks have
-/// no more rights than it has.
+/// The zygote never reads a client's bytes, but it gives up rights because its workers inherit
+/// them.
 Status RenounceRights() {
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return SystemErrorOf("PR_SET_NO_NEW_PRIVS");
   if (prctl(PR_SET_DUMPABLE, 0) != 0) return SystemErrorOf("PR_SET_DUMPABLE");
@@ -140,12 +140,12 @@ uint64_t ResidentBytes(const rusage& usage) {
   return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
 }
 
-/// The daemon may have left: a failure to send the status is ignored.
+/// Sends the status. An error is ignored: the daemon may be gone.
 void Report(int status_socket, const StatusMessage& message, std::span<const int> fds = {}) {
   [[maybe_unused]] const Status sent = SendPacket(status_socket, EncodeStatusMessage(message), fds);
 }
 
-/// Best effort: it does not affect the result.
+/// Lets all other processes run first. Best effort.
 void YieldToAll() {
   const sched_param none{};
   [[maybe_unused]] const int ignored = sched_setscheduler(0, SCHED_IDLE, &none);
@@ -155,7 +155,7 @@ size_t FdsBeforeFiles(const SpawnRequest& request) {
   return request.pch == PchUse::kNone ? kSpawnFds : kSpawnFds + 1;
 }
 
-/// Returns whether a request has all descriptors that it must have, and perhaps a files socket.
+/// Returns whether a request has all descriptors that it needs, and at most a files socket more.
 bool CountFits(const SpawnRequest& request, size_t fds) {
   return fds == FdsBeforeFiles(request) || fds == FdsBeforeFiles(request) + 1;
 }
@@ -252,7 +252,7 @@ void Zygote::Spawn(Packet packet, bool has_pch) {
   const pid_t pid = StartWorker(packet, worker);
   FileDescriptor& status = packet.fds[2];
   if (pid < 0) return Report(status.get(), SpawnFailed{std::string("fork: ") + strerror(errno)});
-  // Until the worker is reaped, its pid can't become another process's.
+  // The pid can't be reused before the worker is reaped.
   const FileDescriptor pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   if (!pidfd.valid()) {
     Report(status.get(), SpawnFailed{std::string("pidfd_open: ") + strerror(errno)});
@@ -282,7 +282,7 @@ Status Zygote::EndSpare() {
   if (!spare_) return Ok{};
   const pid_t pid = spare_->pid();
   spare_.reset();
-  // The zygote reaps it; otherwise its new parent would have to.
+  // Reaped here, because the zygote is its parent.
   if (waitpid(pid, nullptr, 0) < 0) return SystemErrorOf("waiting for the spare worker");
   return Ok{};
 }
@@ -335,8 +335,8 @@ void Zygote::ReapWorkers() {
                                 .refused_memory = refused_memory.noted()});
     touched_bytes_.Learn(ResidentBytes(usage), InheritedBytes(), has_pch);
     workers_.erase(worker);
-    // The fork does not happen while the job runs: it would take processor time from the job, or
-    // from the daemon that answers its questions.
+    // Forks only after the job: a fork would take processor time from the job, or from the daemon
+    // that answers its questions.
     if (hello_.forks_ahead && !spare_) {
       spare_ = SpareWorker::Fork(touched_bytes_.For(memory_bytes_), *this);
     }

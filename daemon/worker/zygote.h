@@ -21,12 +21,12 @@
 
 namespace cccl_cache::daemon {
 
-/// The zygote process: it has one toolchain loaded and only forks. The class in
-/// daemon/compile/zygote.h is the daemon's handle of it. It never sees a byte that a client wrote:
-/// the workers read the jobs. Single-threaded.
+/// The zygote process: it has one toolchain loaded and only forks. It never reads a client's bytes;
+/// the workers read the jobs. The daemon's handle of it is the class in daemon/compile/zygote.h.
+/// Single-threaded.
 class Zygote final : private SpareWorker::Role {
  public:
-  /// Loads the toolchain that the daemon's first message names, and answers the message.
+  /// Loads the toolchain that the daemon's first message names, and replies to that message.
   [[nodiscard]] static Result<Zygote> Start(FileDescriptor control);
 
   /// Forks a worker per request until the daemon closes the control socket. Returns an error if a

@@ -22,8 +22,8 @@ struct NvrtcLibrary {
 
   [[nodiscard]] static Result<NvrtcLibrary> Open(const LibraryFiles& files);
 
-  /// Compiles a fixed text, so that the library does its one-time work now. The error is the
-  /// compiler's own: an installation that can't compile this text can't compile anything.
+  /// Compiles a fixed text, so that the library does its one-time work now. Returns the compiler's
+  /// error; with it the toolchain can't compile any program.
   [[nodiscard]] Status WarmUp() const;
 
   const char* (*error_string)(int result);
@@ -73,8 +73,7 @@ struct NvJitLinkLibrary {
   int (*info_log)(Handle, char*);
 };
 
-/// Returns the type of a link input, recognised by its first bytes; kUnspecified if they match
-/// none.
+/// Returns the type of a link input by its first bytes; kUnspecified if they match no type.
 [[nodiscard]] LinkInputType LinkInputTypeOf(std::string_view contents);
 
 /// The functions of one libnvvm, as nvvm.h declares them; results are nvvmResult.
@@ -106,17 +105,17 @@ struct CompilerLibraries {
   [[nodiscard]] static Result<CompilerLibraries> Load(const ZygoteHello& hello);
 };
 
-/// Each function does one job with the same calls, in the same order, as a client that calls the
-/// library itself. A failure of the library is a reply. Memory that the library allocated is left
-/// to the end of the process.
+/// Each function runs one job by the calls, in the order, of a client that uses the library itself.
+/// A failure of the library is a reply. Memory that the library allocated is freed at the end of
+/// the process.
 [[nodiscard]] WorkerReply RunNvrtcJob(const WorkerJob& job, const NvrtcLibrary& nvrtc,
                                       PchUse pch = PchUse::kNone);
 [[nodiscard]] WorkerReply RunLinkJob(const WorkerJob& job, const NvJitLinkLibrary& nvjitlink);
 [[nodiscard]] WorkerReply RunNvvmJob(const WorkerJob& job, const NvvmLibrary& nvvm,
                                      const std::string& libdevice);
 
-/// Runs the function for the job's kind. If the toolchain lacks that library, the reply says so:
-/// the daemon chose the toolchain, so that is its internal error.
+/// Runs the function for the job's kind. If the toolchain lacks that library, the reply is an
+/// internal error, because the daemon chose the toolchain.
 [[nodiscard]] WorkerReply RunCompilerJob(const WorkerJob& job, const CompilerLibraries& libraries,
                                          PchUse pch);
 

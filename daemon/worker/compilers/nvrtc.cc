@@ -25,7 +25,7 @@ std::vector<int> SupportedArchitectures(const NvrtcLibrary& nvrtc) {
   return archs;
 }
 
-/// Returns an option that makes the warm-up go all the way to a cubin, if there is one.
+/// Returns an option with which the warm-up compiles to a cubin; empty if no architecture is known.
 std::vector<std::string> WarmUpOptions(const NvrtcLibrary& nvrtc) {
   const std::vector<int> archs = SupportedArchitectures(nvrtc);
   if (archs.empty()) return {};
@@ -71,9 +71,8 @@ void TakeOutputs(const NvrtcLibrary& nvrtc, NvrtcLibrary::Program program, Worke
 
 /// The client did not ask for a precompiled header, so its log must hold no messages about one.
 constexpr const char* kNoPchMessages = "--pch-messages=false";
-/// Keeps the order of a program's template instances as it is without a precompiled header. Both
-/// the writer and the reader must have this option: otherwise the compiler treats the two as
-/// different.
+/// Keeps the order of a program's template instances as it is without a precompiled header. The
+/// jobs that write and read the header both need this option, or the compiler rejects the header.
 constexpr const char* kNoInstances = "--instantiate-templates-in-pch=false";
 
 int Compile(const WorkerJob& job, const NvrtcLibrary& nvrtc, NvrtcLibrary::Program program,
@@ -83,7 +82,7 @@ int Compile(const WorkerJob& job, const NvrtcLibrary& nvrtc, NvrtcLibrary::Progr
   const std::string use = "--use-pch=" + name;
   const std::string create = "--create-pch=" + name;
   if (pch != PchUse::kNone) {
-    // In front: the client's last option may lack its value.
+    // In front, because the client's last option may lack its value and would take this one.
     options.insert(options.begin(), {pch == PchUse::kRead ? use.c_str() : create.c_str(),
                                      kNoPchMessages, kNoInstances});
   }

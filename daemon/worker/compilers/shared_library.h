@@ -15,8 +15,8 @@ namespace cccl_cache::daemon {
 /// that no dlclose removes.
 class SharedLibrary {
  public:
-  /// Opens the library by its absolute path, with local symbols. The libraries that it would
-  /// otherwise search for by itself are opened first.
+  /// Opens the library by its absolute path, with local symbols. Opens the libraries that it
+  /// depends on first, so that the loader does not search for them.
   [[nodiscard]] static Result<SharedLibrary> Open(const LibraryFiles& files);
 
   /// Points `function` at the symbol; null if the library lacks it.
@@ -25,14 +25,14 @@ class SharedLibrary {
     function = reinterpret_cast<Function*>(Symbol(symbol));
   }
 
-  /// Does the same for a function that every release has. A missing one makes Complete() fail.
+  /// Like Find, for a function that every release has. A missing one makes Complete() fail.
   template <typename Function>
   void Need(const char* symbol, Function*& function) {
     Find(symbol, function);
     if (function == nullptr && missing_.empty()) missing_ = symbol;
   }
 
-  /// Returns ok if every function asked for with Need() was found; otherwise an error.
+  /// Returns an error if a function that Need() looked for is missing.
   [[nodiscard]] Status Complete() const;
 
  private:
@@ -44,8 +44,8 @@ class SharedLibrary {
   std::string missing_;
 };
 
-/// Returns the bytes that a size function and a copy function of a compiler library give. Empty if
-/// there are none, if the library has no such functions, or if they fail.
+/// Returns the bytes that a compiler library gives by a size function and a copy function. Empty if
+/// there are none, if the library lacks the functions, or if they fail.
 template <typename SizeFunction, typename CopyFunction, typename Handle>
 std::string CompilerBytes(SizeFunction size_function, CopyFunction copy_function, Handle handle) {
   size_t size = 0;
@@ -58,7 +58,7 @@ std::string CompilerBytes(SizeFunction size_function, CopyFunction copy_function
   return bytes;
 }
 
-/// Does the same for a text, which the libraries end with a NUL that they count.
+/// Like CompilerBytes, for a text, whose size includes a NUL at its end.
 template <typename SizeFunction, typename CopyFunction, typename Handle>
 std::string CompilerText(SizeFunction size_function, CopyFunction copy_function, Handle handle) {
   std::string text = CompilerBytes(size_function, copy_function, handle);

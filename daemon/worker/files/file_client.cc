@@ -57,7 +57,7 @@ FileAnswer FileClient::AskDaemon(std::string_view name) {
 }
 
 size_t FileClient::Receive(char* buffer, size_t size) {
-  // The result does not matter: recv waits for the packet.
+  // The result is ignored: recv waits for the packet in any case.
   static_cast<void>(glance_.SeesReadable(socket_));
   ssize_t received;
   do {

@@ -14,7 +14,7 @@
 namespace cccl_cache::daemon {
 
 /// The worker's end of the files socket (packet.h). It asks the daemon once for each name, and
-/// keeps each answer for the rest of the job. Not thread-safe. If the daemon is gone or its answer
+/// keeps the answers until the end of the job. Not thread-safe. If the daemon is gone or an answer
 /// is malformed, the process ends: a compile without the answer would be wrong.
 class FileClient {
  public:
@@ -23,11 +23,11 @@ class FileClient {
   FileClient(const FileClient&) = delete;
   FileClient& operator=(const FileClient&) = delete;
 
-  /// Returns the daemon's answer, which lives as long as this object. `name`: absolute, as the
-  /// compiler sees it, without "." and "//". A name that can't be asked for is absent.
+  /// Returns the daemon's answer, valid as long as this object. `name`: absolute, as the compiler
+  /// sees it, without "." and "//". A name that is no valid question is absent.
   [[nodiscard]] const FileAnswer& Ask(const std::string& name);
-  /// Announces a look into the toolchain's own directories. Returns false if the name can't be
-  /// announced: then the look must not happen.
+  /// Tells the daemon that a file of the toolchain's own directories is looked up. Returns false if
+  /// the daemon can't be told; then do not look it up.
   [[nodiscard]] bool LookInToolchain(std::string_view name);
 
  private:

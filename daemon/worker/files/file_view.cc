@@ -32,7 +32,7 @@ std::string DirectoryOf(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-/// Returns whether the kernel takes this name only for a directory.
+/// Returns whether the kernel accepts this name for directories only.
 bool NamesDirectory(std::string_view name) { return name.ends_with('/') || name.ends_with("/."); }
 
 }  // namespace
@@ -76,11 +76,10 @@ int FileView::StatAsked(const std::string& visible, struct stat* status) {
       *status = made_up_status::OutsideDirectory(answer.identity);
       return 0;
     case FileKind::kAbsent:
-    case FileKind::kToolchain:  // it is announced, never asked for
+    case FileKind::kToolchain:  // told to the daemon, never asked for
       break;
   }
-  // A process always has a working directory, even where the requester has no directory of that
-  // name.
+  // A process always has a working directory, even if the requester has no directory of that name.
   if (visible != paths_.working_directory()) return -ENOENT;
   *status = made_up_status::Directory(1);
   return 0;
@@ -135,7 +134,7 @@ int FileView::Open(std::string_view name, int flags) {
   return OpenInMemory(scratch_.Make(), *answer.contents);
 }
 
-// Opens the file for this: a sandboxed process can't stat a file by name.
+// Opens the file, because a sandboxed process can't stat a file by name.
 int FileView::StatOwn(const std::string& path, struct stat* status) {
   const FileDescriptor file(OpenOwn(path, 0));
   return file.valid() ? real_files::Stat(file.get(), status) : -ENOENT;
@@ -177,7 +176,7 @@ int FileView::OpenDirectory(std::string_view name) {
   } else if (const auto* found = std::get_if<VisiblePaths::Path>(&place)) {
     path = found->path;
   }
-  // Only the kernel knows where ".." leads.
+  // The text of a path does not show where ".." leads.
   if (path.empty() || GoesUp(path)) return -ENOENT;
   const MutexLock lock(mutex_);
   if (!trusted_.Contain(path)) return -ENOENT;
@@ -230,7 +229,7 @@ std::string FileView::VisiblePath(std::string_view name) const {
 namespace cccl_cache::daemon::made_up_status {
 namespace {
 
-/// Device numbers that differ from those of file systems, whose inodes are compared with these.
+/// Device numbers of made-up files, which must differ from those of real file systems.
 constexpr dev_t kDirectories = 1;
 constexpr dev_t kOutside = 2;
 constexpr off_t kBlock = 4096;

@@ -24,7 +24,7 @@ FileDescriptor MakeFile() {
   return FileDescriptor(memfd_create("scratch", MFD_CLOEXEC | MFD_ALLOW_SEALING));
 }
 
-/// The page of this process. Null: none.
+/// The page shared with the parent. Null: there is none.
 std::atomic<std::atomic<bool>*> own_page{nullptr};
 
 size_t PageBytes() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
@@ -75,7 +75,7 @@ int ScratchFiles::Open(const std::string& path, int flags) {
 
 int OpenInMemory(FileDescriptor memory, std::string_view contents) {
   rlimit limit;
-  // A write past the limit would kill the process by a signal.
+  // Checked first, because a write past the limit would kill the process by a signal.
   if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || contents.size() > limit.rlim_cur) return -EFBIG;
   if (!memory.valid()) return -EMFILE;
   if (!WriteAll(memory.get(), contents)) return -errno;

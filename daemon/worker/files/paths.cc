@@ -33,13 +33,12 @@ void Append(std::string& path, std::string_view component) {
   path.append(component);
 }
 
-/// Names that NVRTC stats, like the names of the program and of inline headers, only to learn inode
-/// numbers. If NVRTC opens such a name, it means another text, which a file holds: "./a.h" where
-/// "a.h" is inline.
+/// Names that NVRTC stats only to learn inode numbers, as it does with the names of the program and
+/// of inline headers. If NVRTC opens such a name, it means a file: "./a.h" where "a.h" is inline.
 constexpr std::string_view kMadeUpByNvrtc[] = {"__nv_nvrtc_builtin_header.h", "__nv_name_map",
                                                "default_program"};
 
-/// Returns the FNV-1a hash: it only has to tell directories apart and be the same in every worker.
+/// Returns the FNV-1a hash: different for directories of one job, and equal in every worker.
 uint64_t InodeOf(std::string_view path) {
   uint64_t hash = 0xcbf29ce484222325;
   for (const char byte : path) {
@@ -149,7 +148,7 @@ TrustedDirectories::Verdict TrustedDirectories::Judge(const std::string& directo
 TrustedDirectories::Verdict TrustedDirectories::Look(const std::string& directory) {
   const FileDescriptor fd(
       real_files::Open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0));
-  // A directory that the sandbox does not open is not the toolchain's.
+  // The sandbox opens all of the toolchain's directories, so a refused one lies elsewhere.
   if (fd.get() == -EACCES) return Verdict::kElsewhere;
   if (!fd.valid()) return Verdict::kAbsent;
   const std::string real_path = real_files::PathOf(fd.get());

@@ -34,15 +34,14 @@ class VisiblePaths {
  public:
   explicit VisiblePaths(const WorkerJob& job);
 
-  /// The name can't exist.
+  /// The place of a name that can't exist.
   struct Nowhere {};
   /// A directory that exists because the job names it, even if the disk has none.
   struct Directory {
     std::string target;  ///< the real one, or empty
     uint64_t inode = 0;  ///< made up; equal for equal targets
   };
-  /// A path that is looked up if it is the toolchain's, and asked for if not. The caller deals with
-  /// "..".
+  /// A path in the toolchain or outside of it. ".." is not resolved.
   struct Path {
     std::string path;
     std::string visible;   ///< as the compiler sees it
@@ -51,8 +50,7 @@ class VisiblePaths {
   };
   using Place = std::variant<Nowhere, Directory, Path>;
 
-  /// Returns the place of `name`, which is as the compiler gave it: absolute, or relative to the
-  /// visible working directory.
+  /// Returns the place of a name, which is absolute or relative to the visible working directory.
   [[nodiscard]] Place Find(std::string_view name) const;
 
   /// Returns the name made absolute, still as the compiler sees it.
@@ -74,10 +72,10 @@ class VisiblePaths {
   std::unordered_set<std::string> made_up_;  ///< absolute
 };
 
-/// The directories whose files are the toolchain's own, with all that their entries lead to. A
-/// survey of a toolchain follows each symlink, refuses files that others could change, and makes
-/// the bytes part of the identity. As in the survey, the contents of a __pycache__ are left out.
-/// Not thread-safe.
+/// The directories whose files are the toolchain's own, together with the targets of their
+/// symlinks. A survey of a toolchain follows each symlink, refuses files that others could change,
+/// and makes the bytes part of the toolchain's id. Like the survey, it skips the contents of a
+/// __pycache__. Not thread-safe.
 class TrustedDirectories {
  public:
   /// `directories`: absolute real paths.
@@ -87,23 +85,23 @@ class TrustedDirectories {
   [[nodiscard]] bool Contain(std::string_view normal_path) const;
 
   /// Returns whether a path, by its text, lies in one of the directories at each step: also before
-  /// and after each ".." in it. The path is as WithoutDots makes it.
+  /// and after each ".." in it. The path is the result of WithoutDots.
   [[nodiscard]] bool ContainAllTheWay(std::string_view path) const;
 
   enum class Verdict { kTrusted, kAbsent, kElsewhere };
-  /// Returns where a directory really leads that, by its text, lies in one of the trusted ones. The
-  /// answer is "elsewhere" only if ".." leaves the paths that the survey saw. The kernel is asked
-  /// once per directory: only root and the daemon's uid can change them, and a job is short.
+  /// Returns where a directory really lies whose path, by its text, is in a trusted one. It is
+  /// "elsewhere" only if ".." leads out of the paths that the survey saw. The kernel is asked once
+  /// per directory: only root and the daemon's uid can change it while the job runs.
   [[nodiscard]] Verdict Judge(const std::string& directory);
 
  private:
   Verdict Look(const std::string& directory);
-  /// Records the targets of symlinks on the way to `directory` as seen.
+  /// Follows the symlinks on the way to `directory` and records their targets.
   void FollowPrefixes(std::string_view directory);
   [[nodiscard]] bool Seen(std::string_view real_path) const;
 
   std::vector<std::string> directories_;
-  std::vector<std::string> linked_;  ///< real paths elsewhere to which entries led
+  std::vector<std::string> linked_;  ///< real paths outside to which symlinks led
   std::unordered_map<std::string, Verdict> verdicts_;
 };
 

@@ -9,8 +9,8 @@
 #include <memory>
 #include <string>
 
-/// The kernel's file calls under names that are not interposed: in this executable `open` and
-/// related functions are the compilers' (file_functions.cc). Each function returns -errno on
+/// The kernel's file calls under names of their own: in this executable `open` and related
+/// functions are replaced for the compilers (file_functions.cc). Each function returns -errno on
 /// failure. Thread-safe.
 namespace cccl_cache::daemon::real_files {
 
@@ -32,8 +32,8 @@ void* Map(void* address, size_t length, int protection, int flags, int fd, off_t
 
 namespace cccl_cache::daemon {
 
-/// Returns a stream that reads these bytes where they lie; it has no descriptor. Returns null, with
-/// errno, if there is no memory. Null contents mean a directory: it opens, but can't be read.
+/// Returns a stream that reads these bytes without a copy and has no descriptor. Returns null, with
+/// errno, if there is no memory. Null contents mean a directory, from which every read fails.
 [[nodiscard]] FILE* OpenPinnedStream(std::shared_ptr<const std::string> contents);
 
 }  // namespace cccl_cache::daemon

@@ -20,16 +20,16 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// Threads of the whole user: the limit stops a compiler that starts threads without end. It does
-/// not apply to root.
+/// Limit of the threads of the whole user, for a compiler that starts threads without end. The
+/// kernel does not apply it to root.
 constexpr rlim_t kMaxThreads = 4096;
-/// Enough for nested headers: the compiler closes a header while it reads its includes.
+/// Enough for nested headers: the compiler closes a header before it reads what that includes.
 constexpr rlim_t kMaxOpenFiles = 64;
-/// Bytes of one scratch file. Scratch files lie in memory that RLIMIT_DATA does not count; a job
-/// has eight.
+/// Limit of one scratch file in bytes. A job has eight scratch files, which lie in memory that
+/// RLIMIT_DATA does not count.
 constexpr rlim_t kMaxFileBytes = 64ull << 20;
-/// The same for a job with a precompiled header, which has two. The compiler has a scratch file as
-/// large as all that it has parsed, though nearly all of the file is a hole.
+/// The limit for a job with a precompiled header, which has two scratch files. The compiler writes
+/// a sparse one that is as large as all it has parsed.
 constexpr rlim_t kMaxPchFileBytes = kPchHeapBytes + (16ull << 20);
 constexpr int kNicer = 5;
 /// Larger than the usual 8 MiB, so that a program that compiles without the daemon compiles here
@@ -76,8 +76,8 @@ Status Isolate(const IsolationLimits& limits) {
   if (getppid() != limits.zygote) {
     return Error{ErrorCode::kUnavailable, "the zygote died before its worker started"};
   }
-  // The worker has a lower priority than the daemon, which answers hits meanwhile. A process
-  // already at 19 can't go lower.
+  // Lower priority than the daemon, which answers hits while workers compile. The error of a
+  // process that is at 19 already is ignored.
   [[maybe_unused]] const int niceness = nice(kNicer);
   if (setsid() < 0) return IsolationError("setsid");
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return IsolationError("PR_SET_NO_NEW_PRIVS");
@@ -96,8 +96,8 @@ Status KeepOnly(const KeptDescriptors& kept) {
                {kept.reply, kReplyFd},
                {kept.files, kFilesFd},
                {kept.pch, kPchFd}};
-  // All descriptors are first copied out of the way: each may have the number that another must
-  // get.
+  // Copies all descriptors to higher numbers first, because each may have the number that another
+  // one is to get.
   constexpr int kFirstFree = kPchFd + 1;
   int copies[std::size(moves)];
   for (size_t i = 0; i < std::size(moves); ++i) {

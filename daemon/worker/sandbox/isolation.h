@@ -17,9 +17,9 @@ struct IsolationLimits {
   bool has_pch = false;        ///< the job writes or reads a precompiled header
 };
 
-/// Takes from this process all that a compile does not need: the ability to gain privileges or to
-/// be inspected, its session, its core dumps, and unlimited files and memory. Any failure is fatal
-/// to the worker.
+/// Takes from this process the rights that a compile does not need: to gain privileges, to be
+/// inspected, its session, core dumps, and unlimited files and memory. After an error the worker
+/// must exit.
 [[nodiscard]] Status Isolate(const IsolationLimits& limits);
 
 inline constexpr int kJobFd = 3;
@@ -36,7 +36,7 @@ struct KeptDescriptors {
 };
 
 /// Keeps only these descriptors, as kJobFd, kReplyFd, kFilesFd and kPchFd. Descriptors 0, 1 and 2
-/// become the null device, so the output that a compiler prints is dropped.
+/// become the null device, which drops the compiler's output.
 [[nodiscard]] Status KeepOnly(const KeptDescriptors& kept);
 
 }  // namespace cccl_cache::daemon

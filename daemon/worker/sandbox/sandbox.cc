@@ -21,8 +21,8 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// Drops all capabilities. The workers of a daemon that runs as root are root, but then can only
-/// open files that root owns.
+/// Drops all capabilities. The workers of a daemon that runs as root stay root, but then can open
+/// only files that root owns.
 Status DropCapabilities() {
   __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
   const __user_cap_data_struct none[2] = {};
@@ -32,7 +32,7 @@ Status DropCapabilities() {
 
 namespace fs = std::filesystem;
 
-/// Far more than any installation has. Places beyond this number can't be read.
+/// Limit of the readable places, far above any installation's. Later places can't be read.
 constexpr size_t kMaxPlaces = 4096;
 
 bool LiesInAny(std::string_view path, const auto& directories) {
@@ -47,13 +47,13 @@ void AddTarget(const fs::path& link, std::vector<std::string>& places) {
   if (places.size() < kMaxPlaces) places.push_back(target);
 }
 
-// The kernel's own numbers: the C library's headers may be older than the kernel that this runs on.
+// The kernel's constants, because the C library's headers may be older than the kernel.
 constexpr uint32_t kVersionFlag = 1;
 constexpr uint64_t kReadFile = 1 << 2;
 constexpr uint64_t kReadDirectory = 1 << 3;
 constexpr int kBeneathPath = 1;
 
-/// Fields that a version does not know stay zero: the kernel then accepts the longer struct.
+/// A field that the kernel's version lacks must be zero; then it accepts the longer struct.
 struct RulesetAttributes {
   uint64_t files;
   uint64_t network;
@@ -65,7 +65,7 @@ struct __attribute__((packed)) PathAttributes {
   int32_t parent;
 };
 
-/// Returns all rights that a version can forbid.
+/// Returns all rights that a version of Landlock can forbid.
 RulesetAttributes EverythingOf(int abi) {
   RulesetAttributes all{.files = (1 << 13) - 1, .network = 0, .scoped = 0};
   if (abi >= 2) all.files |= 1 << 13;  // link and rename across directories
@@ -147,7 +147,7 @@ std::vector<std::string> WithLinkTargets(std::vector<std::string> directories) {
 
 Result<LandlockRules> LandlockRules::Make(const std::vector<std::string>& readable) {
   const int abi = static_cast<int>(syscall(SYS_landlock_create_ruleset, nullptr, 0, kVersionFlag));
-  // EPERM: the answer of a container's filter that does not know Landlock.
+  // EPERM: the seccomp filter of a container that does not know Landlock.
   if (abi < 0 && (errno == ENOSYS || errno == EOPNOTSUPP || errno == EPERM)) {
     return LandlockRules(0, FileDescriptor());
   }

@@ -14,21 +14,21 @@
 
 namespace cccl_cache::daemon {
 
-/// Landlock rules under which a process reads files beneath some directories and writes none. As
-/// far as the kernel's Landlock supports it, the process neither binds nor connects TCP sockets,
-/// reaches abstract sockets of others, nor signals others. Made once, entered by many forks.
-/// Landlock guards contents only: it does not restrict stat and descriptors of directories
-/// (O_PATH). Immutable.
+/// Landlock rules under which a process reads files below some directories and writes none. Newer
+/// versions of Landlock also forbid TCP sockets, abstract sockets of other processes, and signals
+/// to other processes. Made once, entered by many forks. Landlock guards contents only: it does not
+/// restrict stat and O_PATH descriptors. Immutable.
 class LandlockRules {
  public:
-  /// Makes the rules. A kernel without Landlock gives rules with abi() 0, which can't be entered. A
-  /// directory that does not exist is left out. Returns an error if the kernel has Landlock and
-  /// refuses the rules.
+  /// Makes the rules. Without Landlock in the kernel, abi() is 0 and the rules can't be entered. A
+  /// missing directory is skipped. Returns an error if the kernel has Landlock and refuses the
+  /// rules.
   [[nodiscard]] static Result<LandlockRules> Make(const std::vector<std::string>& readable);
 
   /// Returns the Landlock version of the kernel; 0: none.
   [[nodiscard]] int abi() const { return abi_; }
-  /// Applies the rules to this thread and all that it starts, permanently. Needs no_new_privs.
+  /// Applies the rules to this thread, and for good to all threads and processes that it starts.
+  /// Needs no_new_privs.
   [[nodiscard]] Status Enter() const;
 
  private:
@@ -43,20 +43,20 @@ class LandlockRules {
 ///   kReadsToolchain   Landlock and seccomp: reads beneath the readable directories
 ///   kOpensNothing     seccomp alone: even the toolchain's headers must be handed over
 ///   kNone             no seccomp, and Landlock or not: only for the daemon's own user
-/// Prepared once in the zygote, and entered by each worker before it reads its job, for every user.
+/// Prepared once in the zygote; each worker, of any user, enters it before it reads its job.
 /// Immutable.
 class Sandbox {
  public:
-  /// Prepares the sandbox. `readable`: absolute real paths. Returns an error if the kernel has the
-  /// features but refuses to use them.
+  /// Prepares the sandbox. `readable`: absolute real paths. Returns an error if the kernel has a
+  /// feature but refuses to use it.
   [[nodiscard]] static Result<Sandbox> Prepare(const std::vector<std::string>& readable);
 
   [[nodiscard]] SandboxKind kind() const;
   /// Returns a description for the daemon's log: "Landlock ABI 4 and seccomp".
   [[nodiscard]] std::string Description() const;
 
-  // Both functions apply to this process permanently, and must be called in this order, after
-  // no_new_privs. Features that the kernel lacks are left out. An error is fatal to the worker.
+  // Both functions restrict this process for good, and must be called in this order, after
+  // no_new_privs. Features that the kernel lacks are left out. After an error the worker must exit.
 
   /// Drops capabilities and enters Landlock, while the zygote's descriptors are still open.
   [[nodiscard]] Status LimitReach() const;
@@ -71,9 +71,8 @@ class Sandbox {
   std::optional<SystemCallFilter> filter_;  ///< empty: the kernel has no seccomp
 };
 
-/// Returns the directories and, as real paths, all places elsewhere to which symlinks in them lead:
-/// some installations of a toolchain are made of links. Targets that are never read (IsNeverRead)
-/// are left out.
+/// Returns the directories and the real paths of all places to which symlinks in them lead: some
+/// installations consist of symlinks. Targets that are never read (IsNeverRead) are left out.
 [[nodiscard]] std::vector<std::string> WithLinkTargets(std::vector<std::string> directories);
 
 }  // namespace cccl_cache::daemon

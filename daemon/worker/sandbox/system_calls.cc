@@ -29,7 +29,7 @@ constexpr uint32_t kOwnPid = 0x5eccb1d5;
 
 constexpr uint32_t kAbsent = SCMP_ACT_ERRNO(ENOSYS);
 
-/// Memory, time, threads, and descriptors that were inherited or handed over; no names.
+/// Memory, time, threads and existing descriptors; no calls with names of files.
 constexpr int kAllowed[] = {
     // descriptors
     SCMP_SYS(read), SCMP_SYS(readv), SCMP_SYS(pread64), SCMP_SYS(write), SCMP_SYS(writev),
@@ -51,17 +51,17 @@ constexpr int kAllowed[] = {
     SCMP_SYS(rt_sigreturn), SCMP_SYS(sigaltstack), SCMP_SYS(restart_syscall), SCMP_SYS(exit),
     SCMP_SYS(exit_group)};
 
-/// Calls by name. A worker reads where a symlink leads, to know which of its own files it opened.
-/// Sizes and times it learns only of files that it can open (openat, below).
+/// Allowed calls that take a path. A worker reads symlinks to know which of its files it opened. It
+/// learns sizes and times by fstat of files that it can open (openat, below).
 constexpr int kAllowedOfPaths[] = {SCMP_SYS(readlink), SCMP_SYS(readlinkat)};
 
-/// Calls that return EACCES. newfstatat is one, also with an empty name: a filter can't see that
-/// the name is empty.
+/// Calls that return EACCES. newfstatat with an empty name does too, because a filter can't read
+/// the name.
 constexpr int kLooking[] = {SCMP_SYS(stat), SCMP_SYS(lstat), SCMP_SYS(access), SCMP_SYS(faccessat),
                             SCMP_SYS(newfstatat)};
 constexpr int kOpening[] = {SCMP_SYS(open), SCMP_SYS(openat)};
 
-/// A compiler that makes one of these was taken over.
+/// Calls that only an attacker's code makes: they kill the process.
 constexpr int kDeadly[] = {
     // communication by socket
     SCMP_SYS(socket), SCMP_SYS(socketpair), SCMP_SYS(connect), SCMP_SYS(bind), SCMP_SYS(listen),
@@ -104,8 +104,8 @@ constexpr uint64_t kThreadOrNot = kThread | CLONE_VFORK | CLONE_PTRACE | CLONE_P
                                   CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |
                                   CLONE_NEWPID | CLONE_NEWNET;
 
-/// Flags that reading does not need. O_WRONLY and O_RDWR are one bit each. Landlock lets every
-/// process open with O_PATH, which is enough for stat.
+/// Flags that reading does not need. O_WRONLY and O_RDWR are one bit each. O_PATH is among them,
+/// because Landlock does not restrict it.
 constexpr uint64_t kNotForReading[] = {
     O_WRONLY, O_RDWR, O_CREAT, O_TRUNC, O_APPEND, O_TMPFILE & ~O_DIRECTORY, O_PATH};
 
@@ -113,7 +113,7 @@ struct FreeContext {
   void operator()(void* context) const { seccomp_release(context); }
 };
 
-/// Gathers rules. Built() reports the first one that libseccomp refuses.
+/// Gathers rules. Built() returns the first error of libseccomp.
 class Rules {
  public:
   Rules() : context_(seccomp_init(kAbsent)) {
@@ -132,8 +132,8 @@ class Rules {
   }
   void Allow(int call, scmp_arg_cmp argument) { Add(call, SCMP_ACT_ALLOW, {argument}); }
 
-  /// Returns the filter in the kernel's form. It goes by way of a file in memory: libseccomp
-  /// exports to a descriptor only.
+  /// Returns the filter in the kernel's form, by way of a file in memory, because libseccomp
+  /// exports only to a descriptor.
   [[nodiscard]] Result<std::vector<sock_filter>> Built() {
     const FileDescriptor file(memfd_create("filter", MFD_CLOEXEC));
     if (!file.valid()) Note(-errno);
@@ -160,16 +160,15 @@ class Rules {
   int error_ = 0;
 };
 
-/// Allows memory, but no new code after the libraries were loaded, and no memory that RLIMIT_DATA
-/// does not count. Not counted are shared memory, mapped files, stacks that grow, and pages made
-/// read-only after they were written.
+/// Allows memory, but no new executable code, and no memory that RLIMIT_DATA does not count: shared
+/// memory, mapped files, growing stacks, and pages made read-only after they were written.
 void AddMemory(Rules& rules) {
   constexpr uint64_t kKind = MAP_TYPE | MAP_ANONYMOUS | MAP_GROWSDOWN | MAP_HUGETLB;
   rules.Add(SCMP_SYS(mmap), SCMP_ACT_ALLOW,
             {SCMP_A2_64(SCMP_CMP_MASKED_EQ, PROT_EXEC | PROT_GROWSDOWN | PROT_GROWSUP, 0),
              SCMP_A3_64(SCMP_CMP_MASKED_EQ, kKind, MAP_PRIVATE | MAP_ANONYMOUS)});
   rules.Allow(SCMP_SYS(mprotect), SCMP_A2_64(SCMP_CMP_EQ, PROT_READ | PROT_WRITE));
-  // A job has only the files in memory that were made in advance: no limit counts their sum.
+  // No limit counts the files in memory together, so a job has only those made in advance.
   rules.Add(SCMP_SYS(memfd_create), SCMP_ACT_ERRNO(EMFILE), {});
 }
 
@@ -217,8 +216,8 @@ void AddPaths(Rules& rules, SystemCallFilter::Paths paths) {
 Status EnterProgram(std::vector<sock_filter> program) {
   const sock_fprog filter{.len = static_cast<unsigned short>(program.size()),
                           .filter = program.data()};
-  // SPEC_ALLOW: kernels before 5.16 otherwise slow down a filtered process, to protect secrets of
-  // that process from speculation. A worker holds no secrets.
+  // SPEC_ALLOW: kernels before 5.16 otherwise slow down a filtered process to protect its secrets
+  // from speculative execution. A worker has no secrets.
   if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, &filter) == 0) {
     return Ok{};
   }

@@ -11,21 +11,21 @@
 
 namespace cccl_cache::daemon {
 
-/// The system calls of a compile, as a seccomp filter. It is a list of allowed calls, found by
-/// tracing NVRTC, nvJitLink and libNVVM 12.9 and 13.0. Calls that only an attacker would use end
-/// the process (SIGSYS). All other calls return ENOSYS, as on an older kernel. Made once, entered
-/// by many forks. Immutable.
+/// The system calls of a compile, as a seccomp filter. The list of allowed calls comes from traces
+/// of NVRTC, nvJitLink and libNVVM 12.9 and 13.0. Calls that only an attacker would make kill the
+/// process (SIGSYS). All other calls return ENOSYS, as on an older kernel. Made once, entered by
+/// many forks. Immutable.
 class SystemCallFilter {
  public:
-  /// The use of paths that is allowed: reading only, or none at all.
+  /// The allowed use of paths.
   enum class Paths { kReadOnly, kNone };
 
-  /// Returns whether the kernel, and any sandbox around this process, offers seccomp filters that
+  /// Returns whether the kernel, and a sandbox around this process, allow seccomp filters that
   /// kill.
   [[nodiscard]] static bool Available();
   [[nodiscard]] static Result<SystemCallFilter> Make(Paths paths);
 
-  /// Applies the filter to this thread and all that it starts, permanently. Needs no_new_privs.
+  /// Applies the filter to this thread, and for good to all that it starts. Needs no_new_privs.
   [[nodiscard]] Status Enter() const;
 
  private:
