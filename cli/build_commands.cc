@@ -40,7 +40,7 @@ std::vector<std::string> CompilerOptions(const BuildArguments& arguments, const 
   return options;
 }
 
-// The contents go to `contents`, which must be large enough already: the build refers to them.
+// Reads the headers into `contents`, which must have its final size: the build refers to the texts.
 Expected<Done> ReadHeaders(const BuildArguments& arguments, std::vector<std::string>* contents,
                            NvrtcBuild* build) {
   for (const std::string& header : arguments.headers) {
@@ -80,7 +80,7 @@ int Run(const BuildArguments& arguments, const CommonOptions& common) {
   build.options = CompilerOptions(arguments, *plan);
   build.name_expressions = arguments.name_expressions;
   build.append_toolchain_headers = true;
-  // The variables that NVRTC would read if it ran in this process.
+  // The variables that NVRTC reads.
   for (const char* variable : {"NVRTC_APPEND_FLAGS", "NVRTCWIZ"}) {
     if (const char* value = std::getenv(variable)) build.environment.push_back({variable, value});
   }
@@ -103,8 +103,8 @@ void AddArguments(CLI::App* command, BuildArguments* arguments) {
                       "Name of the program in messages and for quoted includes (default: FILE)");
 }
 
-/// Refuses CUDA C++ where a compiled file is wanted. The compilers only say that they can't read
-/// it.
+/// Returns an error if a file is CUDA C++ where compiled code is expected: the compilers' own error
+/// does not name the cause.
 Expected<Done> CheckCompiled(const std::vector<std::string>& paths, const std::string& build) {
   for (const std::string& path : paths) {
     const std::string_view extension = ExtensionOf(path);
@@ -120,7 +120,7 @@ struct LinkArguments {
   std::vector<std::string> files;
 };
 
-// By extension; the daemon tells the others from their contents.
+// Returns the type by the extension; for other extensions the daemon looks at the contents.
 cccl_cache_link_input_type TypeOf(std::string_view path) {
   constexpr std::array<std::pair<std::string_view, cccl_cache_link_input_type>, 7> kTypes = {{
       {"cubin", CCCL_CACHE_INPUT_CUBIN},

@@ -23,30 +23,31 @@ struct CompileOptions {
   std::vector<std::string> options;
   std::string toolchain;
   std::string priority;  ///< empty: that of the environment
-  std::string fallback;  ///< "local": compiled here if the daemon does not do it; else "error"
+  std::string fallback;  ///< "local": compile here if the daemon does not; else "error"
   bool quiet = false;
   bool verbose = false;
 };
 
 /// Adds --arch, --emit, -o, --option, --toolchain, --priority, --fallback, -q and -v. `kinds` are
-/// what --emit takes, the first is the default; `output` is the default of -o, in words.
+/// the values of --emit, the default first; `output` describes the default of -o.
 void AddCompileOptions(CLI::App* command, const std::vector<std::string>& kinds,
                        const std::string& output, CompileOptions* options);
 /// The default of -o of commands with one input.
 inline constexpr const char* kNamedAfterInput =
     "the name of the input with the extension of what is written, in the working directory";
 
-/// An option that is given once per value, so that the words after it stay arguments.
+/// Adds an option that takes one value each time it is given; the words after the value stay
+/// arguments.
 CLI::Option* AddRepeated(CLI::App* command, const std::string& names,
                          std::vector<std::string>* values, const std::string& help);
 
 /// The compiler of a command.
 enum class Compiler { kNvrtc, kNvJitLink, kNvvm };
 
-/// How much a successful build prints to standard error.
+/// The amount that a successful build prints to standard error.
 enum class Summary : uint8_t { kNone, kLine, kDetails };
 
-/// The parsed options: what to build, and what to print where.
+/// The parsed options: the build, and where its results go.
 struct CompilePlan {
   Compiler compiler = Compiler::kNvrtc;
   std::string architecture;  ///< "sm_90": `native` is resolved
@@ -57,31 +58,32 @@ struct CompilePlan {
   Summary summary = Summary::kNone;
 };
 
-/// Resolves what depends on this machine: the driver, the working directory. Where an error's
-/// status is CCCL_CACHE_INVALID_REQUEST the command line is wrong.
+/// Resolves what depends on this machine: the driver, the working directory. An error with
+/// CCCL_CACHE_INVALID_REQUEST means that the command line is wrong.
 Expected<CompilePlan> PlanCompile(const CompileOptions& options, Compiler compiler);
 
-/// Runs the build and writes its result, or explains why it would be compiled; returns the exit
-/// code.
+/// Runs the build and writes its result, or with common.explain prints why it would be compiled.
+/// Returns the exit code.
+/// the exit code.
 template <typename Build>
 int RunCompile(const Build& build, const CompilePlan& plan, const CommonOptions& common);
 
-/// Writes the artifact, the log, the summary and, where asked for, the JSON; returns the exit code.
+/// Writes the artifact, the log, the summary and, with --json, the JSON; returns the exit code.
 /// `time`: from the request to the result.
 int Report(const BuildResult& result, const CompilePlan& plan, const CommonOptions& common,
            std::chrono::microseconds time);
 
-/// Prints why a build is a miss, in words or as JSON; returns the exit code.
+/// Prints why a build is a miss, as text or JSON; returns the exit code.
 int Report(const Explanation& explanation, const CommonOptions& common);
 
-/// The same in words, as a complete text.
+/// Returns an explanation as text for people.
 [[nodiscard]] std::string InWords(const Explanation& explanation);
 
-/// Like Fail. If there is no daemon, or it is too busy, also names the option that compiles without
-/// one.
+/// Like Fail, but if there is no daemon, or it is too busy, adds the option that compiles without
+/// it.
 int FailBuild(Error error, const CompilePlan& plan, const CommonOptions& common);
 
-/// Reports an error of the command line (kUsage) or of the machine (kOther); returns that exit
+/// Reports an error of the command line (kUsage) or of the machine (kOther), and returns that exit
 /// code.
 int FailPlan(const Error& error, const CommonOptions& common);
 
@@ -106,14 +108,14 @@ int RunCompile(const Build& build, const CompilePlan& plan, const CommonOptions&
   return Report(*result, plan, common, std::chrono::duration_cast<std::chrono::microseconds>(time));
 }
 
-/// Understands --toolchain: a major ("13"), a version ("12.9"), or an id or its beginning (at least
-/// 8 hexadecimal digits). Empty leaves the choice to the daemon. CCCL_CACHE_INVALID_REQUEST for
-/// anything else.
+/// Sets the toolchain from --toolchain: a major ("13"), a version ("12.9"), or an id or its
+/// beginning (at least 8 hexadecimal digits). Empty: the daemon chooses. Any other text is an error
+/// with CCCL_CACHE_INVALID_REQUEST.
 [[nodiscard]] Expected<Done> ChooseToolchain(const std::string& spec, BuildOptions* options);
 
 /// Returns a hint if the compiler's log shows a common mistake with --arch, --emit, an option or an
-/// input. The compiler's log does not know this command's options. Without a log: the name of its
-/// error. Empty: no hint is known.
+/// input: the log does not name the options of this command. If the log is empty, returns the name
+/// of the compiler's error. Empty: no hint.
 [[nodiscard]] std::string FailureHint(const CompilePlan& plan, std::string_view log);
 
 }  // namespace cccl_cache::cli

@@ -18,7 +18,7 @@ namespace {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
-/// "sm_90", "sm_90a"
+/// Returns whether the text is an architecture with this prefix: "sm_90", "sm_90a".
 bool IsArchitecture(std::string_view text, std::string_view prefix) {
   if (!text.starts_with(prefix)) return false;
   text.remove_prefix(prefix.size());
@@ -26,14 +26,14 @@ bool IsArchitecture(std::string_view text, std::string_view prefix) {
   return !text.empty() && std::all_of(text.begin(), text.end(), IsDigit);
 }
 
-/// "90" of "sm90", "9.0", "compute_90".
+/// Returns "90" for "sm90", "9.0" or "compute_90".
 std::string NumberOf(std::string_view text) {
   std::string number;
   std::copy_if(text.begin(), text.end(), std::back_inserter(number), IsDigit);
   return number.empty() ? "90" : number;
 }
 
-/// "sm_80,sm_90": no architecture has more than three digits.
+/// Returns whether the text lists several architectures, as "sm_80,sm_90".
 bool NamesSeveral(std::string_view text) {
   return !IsArchitecture(text, "sm_") && !IsArchitecture(text, "compute_") &&
          NumberOf(text).size() > 3;
@@ -60,7 +60,8 @@ std::string LinkHint(const CompilePlan& plan, std::string_view log) {
          NumberOf(plan.architecture);
 }
 
-/// In the words of each of the three; libNVVM has these for a wrong --arch too.
+/// Returns whether the log of NVRTC, nvJitLink or libNVVM names an unknown option. libNVVM does so
+/// for a wrong --arch too, which does not count.
 bool NamesUnknownOption(std::string_view log) {
   return Has(log, "unrecognized option") || (Has(log, "unsupported option") && !Has(log, "-arch="));
 }
@@ -75,7 +76,7 @@ std::string Hexadecimal(std::string_view bytes) {
   return text;
 }
 
-/// Returns the number of the request in the daemon's log; empty if there is none.
+/// Returns the request's number in the daemon's log; "" if it has none.
 std::string RequestOf(const BuildResult& result) {
   char text[24] = "";
   const uint64_t id = result.info().request_id;
@@ -128,11 +129,11 @@ std::string Json(const BuildResult& result, const Expected<Done>& written) {
   return json.EndObject().Finish();
 }
 
-// As it is: the compiler's own words, or the summary.
+// Prints a compiler's log or the summary unchanged.
 void ShowText(std::string_view log) {
   std::string text(log);
   if (!text.empty() && text.back() != '\n') text.push_back('\n');
-  // A failed write to stderr can't be reported.
+  // An error is ignored: there is no other place to report it.
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
 }
 
@@ -157,8 +158,8 @@ Expected<Done> WriteArtifact(const BuildResult& result, const CompilePlan& plan)
 }
 
 /// Returns the summary of a successful build: "hit (memory) 0.7 ms", "built 2.6 s", with the reason
-/// where it was not cached; in detail with its key and toolchain, a line each. `time`: as Report
-/// has it.
+/// if it was not cached. With details: its key and toolchain too, on a line each. `time`: as in
+/// Report.
 std::string SummaryOf(const BuildResult& result, const CompilePlan& plan,
                       std::chrono::microseconds time) {
   const std::string_view tier = result.tier();

@@ -41,7 +41,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Verified, entries, bytes, all_en
 
 namespace {
 
-/// The client library writes each field of an answer with its type, so reading it can't fail.
+/// Reads an answer. This can't fail, because the client library writes the type of each of its
+/// fields.
 template <typename Answer>
 Answer Read(std::string_view json) {
   return nlohmann::json::parse(json).get<Answer>();
@@ -82,7 +83,7 @@ Expected<std::string> AskToolchainsJson(Client& client, uint32_t driver_version)
   const Expected<std::string> json =
       client.Query("toolchains", {"driver_version=" + std::to_string(driver_version)});
   if (!json.ok()) return json.error();
-  // The fields of the answer behind those of BeginAnswer.
+  // Appends the daemon's fields to those of BeginAnswer.
   auto answer = nlohmann::ordered_json::parse(BeginAnswer().EndObject().Finish());
   answer.update(nlohmann::ordered_json::parse(*json));
   return answer.dump(2) + "\n";

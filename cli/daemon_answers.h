@@ -14,7 +14,7 @@
 
 namespace cccl_cache::cli {
 
-// The daemon's answers about itself: the fields are those of proto/cccl_cache/v1.
+// The daemon's answers about itself, with fields named as in proto/cccl_cache/v1.
 
 struct DaemonInfo {
   std::string version;
@@ -134,7 +134,7 @@ struct Difference {
 };
 
 struct EarlierBuild {
-  std::string key;  ///< empty: there is none
+  std::string key;  ///< empty: there was no earlier build
   std::string outcome;
   uint64_t time_ms = 0;
 };
@@ -173,11 +173,11 @@ struct Verified {
 [[nodiscard]] Expected<DaemonInfo> AskInfo(Client& client, std::chrono::milliseconds timeout = {});
 [[nodiscard]] Expected<ToolchainList> AskToolchains(Client& client, uint32_t driver_version,
                                                     std::chrono::milliseconds timeout = {});
-/// The same as an object for --json.
+/// Returns the toolchains as the JSON object for --json.
 [[nodiscard]] Expected<std::string> AskToolchainsJson(Client& client, uint32_t driver_version);
 [[nodiscard]] Expected<Statistics> AskStatistics(Client& client,
                                                  std::chrono::milliseconds timeout = {});
-/// The same with statistics that have `labels`.
+/// Like AskStatistics, with the statistics that have `labels` too.
 [[nodiscard]] Expected<Statistics> AskDetailedStatistics(Client& client,
                                                          std::chrono::milliseconds timeout = {});
 [[nodiscard]] Expected<Activity> AskActivity(Client& client, std::chrono::milliseconds timeout);
@@ -185,11 +185,11 @@ struct Verified {
 /// Returns why this user's last build with the key was compiled.
 [[nodiscard]] Expected<Explanation> ExplainKey(Client& client, const std::string& key,
                                                std::chrono::milliseconds timeout = {});
-/// Reads what Client::Explain returns.
+/// Parses the JSON of Client::Explain.
 [[nodiscard]] Explanation ReadExplanation(const std::string& json);
 
-/// Calls for administrators; `progress` receives the numbers so far. `filter`: the arguments of the
-/// question, as in cccl_cache_query.
+/// Calls for administrators; `progress` gets the numbers so far. `filter`: the arguments of the
+/// query, as in cccl_cache_query.
 [[nodiscard]] Expected<Evicted> Evict(Client& client, const std::vector<std::string>& filter,
                                       const std::function<void(const Evicted&)>& progress);
 [[nodiscard]] Expected<Verified> Verify(Client& client,

@@ -66,7 +66,7 @@ std::vector<std::string> KeysThatBegin(const std::string& with, const DepositLis
   return keys;
 }
 
-/// Returns why nothing is removed for a prefix that this many deposits have.
+/// Returns why nothing is removed if this many deposits have the given prefix.
 std::string WhyNot(const std::string& given, size_t deposits) {
   if (std::string wrong = WrongKey(given); !wrong.empty()) return wrong;
   if (deposits == 0) return "you have no deposit " + given;

@@ -19,7 +19,8 @@
 namespace cccl_cache::cli {
 namespace {
 
-// Loading libcuda costs milliseconds; without one of these there is nothing that it could drive.
+// Returns whether there is a device. Without one, libcuda, which takes milliseconds to load, has
+// nothing to drive.
 bool HasDevice() {
   constexpr std::array<const char*, 4> kDevices = {"/dev/nvidiactl", "/dev/dxg", "/dev/nvmap",
                                                    "/dev/nvgpu"};
@@ -27,7 +28,7 @@ bool HasDevice() {
                      [](const char* device) { return access(device, F_OK) == 0; });
 }
 
-/// Returns a text that differs for each state of the file at a path.
+/// Returns a text that changes whenever the file at this path does.
 std::string Stamp(const char* path) {
   struct stat found {};
   if (stat(path, &found) != 0) return "none";
@@ -41,7 +42,8 @@ std::string Surroundings() {
   if (stat("/proc/self/ns/mnt", &mounts) != 0) mounts = {};
   std::string text = BootId() + '\n' + ReadFileAt("/sys/module/nvidia/version").value_or("") +
                      std::to_string(mounts.st_ino) + '\n';
-  // In WSL, which has no module of the driver's, that comes from Windows while all runs on.
+  // In WSL the driver comes from Windows and has no kernel module, so it may change without a
+  // restart.
   for (const char* file : {"/etc/ld.so.cache", "/usr/lib/wsl/lib/libcuda.so.1"}) {
     text += Stamp(file) + '\n';
   }

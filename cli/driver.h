@@ -11,16 +11,16 @@
 namespace cccl_cache::cli {
 
 /// Returns the version as cuDriverGetVersion does (13000 for 13.0); 0: this machine has no driver.
-/// Cheap without a driver.
+/// Fast without a driver.
 [[nodiscard]] uint32_t DriverVersion();
 
-/// Returns the version that `ask` returned in the same environment: the machine's start, its
-/// driver, the mounts, where libraries are looked for, and those that are loaded before all others.
-/// To load libcuda for it again would take longer than a whole hit. Asks if the version is not in
-/// the user's cache, and keeps it there unless it is 0.
+/// Returns the driver's version, from the user's cache if it has one for this environment: the
+/// machine's boot, its driver, the mounts, the loader's search paths and preloaded libraries.
+/// Loading libcuda takes longer than a whole hit. Otherwise calls `ask`, and keeps its result
+/// unless it is 0.
 [[nodiscard]] uint32_t KeptDriverVersion(const std::function<uint32_t()>& ask);
 
-/// "90" for the first device that this process may use.
+/// Returns the architecture of the first device that this process may use: "90".
 [[nodiscard]] Expected<std::string> NativeArchitecture();
 
 }  // namespace cccl_cache::cli

@@ -18,7 +18,7 @@
 namespace cccl_cache::cli {
 namespace {
 
-// As much of a digest as a person compares.
+// Digits of a digest that are shown.
 constexpr size_t kShortDigest = 16;
 constexpr size_t kDigest = 64;
 
@@ -62,7 +62,7 @@ void WriteTiers(const std::vector<TierLook>& tiers, JsonWriter* json) {
   json->EndArray();
 }
 
-/// "memory (no entry), remote (not connected: it refused)"
+/// Returns the findings in words: "memory (no entry), remote (not connected: it refused)".
 std::string InWords(const std::vector<TierLook>& tiers) {
   std::string text;
   for (const TierLook& look : tiers) {
@@ -109,7 +109,7 @@ std::string Shown(std::string_view value, uint64_t lines) {
 std::string Line(const Difference& difference) {
   std::string line = "  " + difference.field;
   if (!difference.name.empty()) line += " " + difference.name;
-  // The name is enough.
+  // For a directory the name says enough.
   const bool directory = difference.field == "directory";
   if (directory && difference.was.empty()) return line + ": not there before\n";
   if (directory && difference.is.empty()) return line + ": not there any more\n";
@@ -117,7 +117,7 @@ std::string Line(const Difference& difference) {
   return line + ", is " + Shown(difference.is, difference.is_lines) + "\n";
 }
 
-/// Whether the artifact existed once.
+/// Returns whether the artifact existed once.
 bool IsDropped(std::string_view verdict) {
   return verdict == "evicted" || verdict == "corrupt" || verdict == "shadow-check" ||
          verdict == "not-kept";
@@ -125,7 +125,7 @@ bool IsDropped(std::string_view verdict) {
 
 std::string Sentence(const Explanation& explanation) {
   const std::string since = TimeText(explanation.since_ms, Zone::kLocal);
-  const bool of_key = explanation.since_ms != 0;  // about an earlier compile
+  const bool of_key = explanation.since_ms != 0;  // the explanation is about an earlier compile
   const std::string& verdict = explanation.verdict;
   if (verdict == "hit") return "a hit: the artifact lies in the tier " + explanation.tier;
   if (verdict == "never-seen" && of_key) {
@@ -200,7 +200,7 @@ std::string InWords(const Explanation& explanation) {
   text += Sentence(explanation) + "\n";
   for (const Difference& difference : differences) text += Line(difference);
   if (more > 0) text += "  and " + std::to_string(more) + " more\n";
-  // These verdicts have the reason in their sentence.
+  // The sentences of these verdicts include the reason.
   const bool told = verdict == "uncacheable" || verdict == "failed" || reason.empty();
   if (!told) text += reason + "\n";
   if (!nearest.key.empty()) {

@@ -14,14 +14,14 @@
 namespace cccl_cache::cli {
 namespace {
 
-// A daemon that has just started answers once it has read its toolchains, which may take longer.
+// A daemon that has just started answers after it has read its toolchains.
 constexpr std::chrono::seconds kToolchainPatience{2};
 
 struct Health {
   bool serving = false;
   std::string socket;
   DaemonInfo daemon;
-  std::optional<size_t> toolchains;  ///< none: not known
+  std::optional<size_t> toolchains;  ///< none: unknown
 };
 
 void CountToolchains(Client* client, Health* health) {
@@ -33,7 +33,8 @@ Expected<Health> Ask(Client* client) {
   const Expected<bool> serving = client->Health();
   if (!serving.ok()) return serving.error();
   Health health;
-  // First: it waits while the daemon still looks for toolchains, which is a problem until then.
+  // First, because it waits while the daemon looks for toolchains; until then the daemon has a
+  // problem.
   CountToolchains(client, &health);
   Expected<DaemonInfo> info = AskInfo(*client);
   if (!info.ok()) return info.error();

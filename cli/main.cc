@@ -18,11 +18,11 @@ namespace {
 
 using cccl_cache::cli::CommonOptions;
 
-/// Whether the word is that of a command that compiles.
+/// Returns whether the word is the name of a command that compiles.
 bool Compiles(std::string_view word) { return word == "build" || word == "link" || word == "nvvm"; }
 
-/// Whether it is `explain -- build ...`, or the same with link or nvvm; if so, removes the words
-/// before the explained command.
+/// Returns whether the words are `explain -- build ...`, or with link or nvvm; if so, removes the
+/// words before the explained command.
 bool TakeExplain(std::vector<std::string>* words) {
   const auto mark = std::find(words->begin(), words->end(), "--");
   const auto explain = std::find(words->begin(), mark, "explain");
@@ -33,8 +33,7 @@ bool TakeExplain(std::vector<std::string>* words) {
   return true;
 }
 
-/// `build -- k.cu --arch sm_90` means the same without `--`, unless a file after it has a name that
-/// begins with a dash.
+/// Removes `--` from `build -- k.cu --arch sm_90`, unless a file after it begins with a dash.
 void DropMark(std::vector<std::string>* words) {
   const auto mark = std::find(words->begin(), words->end(), "--");
   if (mark == words->end() || std::none_of(words->begin(), mark, Compiles)) return;
@@ -45,7 +44,7 @@ void DropMark(std::vector<std::string>* words) {
 }
 
 /// Removes the program of `run` and its arguments from the command line. They begin after `--`, or
-/// with the first word that is neither an option nor its value.
+/// with the first word that is neither an option nor an option's value.
 std::vector<std::string> TakeProgram(std::vector<std::string>* words) {
   const auto after_options = [words](auto word) {
     for (; word != words->end() && word->starts_with("-") && *word != "--"; ++word) {
@@ -74,9 +73,9 @@ int main(int argc, char** argv) {
   common.explain = TakeExplain(&words);
   DropMark(&words);
   common.program = TakeProgram(&words);
-  // CLI11 does not report the options that it read from a wrong command line.
+  // Looked for here, because CLI11 reports no options of a wrong command line.
   const bool json = std::find(words.begin(), words.end(), "--json") != words.end();
-  std::reverse(words.begin(), words.end());  // as CLI11 takes them
+  std::reverse(words.begin(), words.end());  // CLI11 expects them in this order
   const auto app = cccl_cache::cli::MakeCommandTree(&common, &exit_code);
   if (alone) {
     std::fputs(app->help().c_str(), stderr);

@@ -86,13 +86,13 @@ Expected<FileDescriptor> OpenInput(const std::string& path) {
   return Error{CCCL_CACHE_UNAVAILABLE, "can't read " + path + ": " + std::strerror(errno)};
 }
 
-/// Names the file in an error about its contents.
+/// Adds the file's name to an error about its contents.
 Error About(const std::string& file, Error error) {
   if (error.status == CCCL_CACHE_INVALID_REQUEST) error.message = file + ": " + error.message;
   return error;
 }
 
-// If the snapshot goes to standard output, nothing else is written there.
+// Turns other output off if the snapshot goes to standard output.
 CommonOptions BesideTheFile(const SnapshotOptions& options, CommonOptions common) {
   common.json = common.json && options.file != "-";
   return common;
@@ -105,7 +105,7 @@ int Tell(const SnapshotOptions& options, const CommonOptions& common,
   return Print(common.json ? SummaryJson(summary) : SummaryText(summary, "written", left_out));
 }
 
-/// An empty snapshot is an error: it would replace the previous contents of the file.
+/// Returns the error for an empty snapshot, which would replace the previous contents of the file.
 Error NothingToWrite(const SnapshotOptions& options, const SnapshotSummary& made) {
   std::string message =
       "no entry matches the options that narrow the snapshot; without them it holds all results "
@@ -122,7 +122,7 @@ Error NothingToWrite(const SnapshotOptions& options, const SnapshotSummary& made
   return {CCCL_CACHE_INVALID_REQUEST, std::move(message)};
 }
 
-/// A delta without entries says that nothing is new; a snapshot without any is a mistake.
+/// An empty delta means that nothing is new; an empty snapshot is a mistake.
 enum class Empty { kRefused, kAllowed };
 
 template <typename Make>
@@ -142,7 +142,7 @@ int Write(const SnapshotOptions& options, const CommonOptions& common, Empty emp
   if (made->records == 0 && empty == Empty::kRefused) {
     return Fail(NothingToWrite(options, *made), common);
   }
-  // The results of other users are not for everyone who can read the directory.
+  // Results of other users must not be readable for everybody who can read the directory.
   const auto mode = options.AsksForOthers() ? std::optional<mode_t>(0600) : std::nullopt;
   const Expected<Done> done = output->Finish(OutputFile::Until::kOnDisk, mode);
   if (!done.ok()) return Fail(done.error(), common);
@@ -155,7 +155,7 @@ int Create(const SnapshotOptions& options, const CommonOptions& given) {
       [&](Client& client, int fd) { return client.snapshots().Create(fd, options.filter); });
 }
 
-/// The earlier snapshot, once its index is whole: which of two files is wrong is then clear.
+/// Opens the earlier snapshot and checks its index, so that an error names the right file.
 Expected<FileDescriptor> OpenSnapshot(const std::string& path) {
   Expected<FileDescriptor> file = OpenInput(path);
   if (!file.ok()) return file;
@@ -220,7 +220,7 @@ struct Action {
   RunAction run;
 };
 
-/// The caller adds arguments to it.
+/// Adds a command; the caller adds its arguments.
 CLI::App* AddAction(CLI::App* command, const Action& action,
                     const std::shared_ptr<SnapshotOptions>& options, const CommonOptions& common,
                     int* exit_code) {

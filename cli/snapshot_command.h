@@ -22,21 +22,22 @@ struct SnapshotOptions {
   std::string since_snapshot;
   std::string after;
   std::string before;
-  std::vector<std::string> trusted;  ///< files of keys that must have signed it; none: any or none
+  std::vector<std::string> trusted;  ///< files of keys, one of which must have signed it; empty: no
+                                     ///< signature is needed
   SnapshotFilter filter;
 
   /// Returns whether the filter selects less than all of this user's entries.
   [[nodiscard]] bool Narrows() const;
-  /// Whether others' entries are asked for as well: then what users inserted for themselves is not.
+  /// Returns whether other users' entries are selected; then private entries are not.
   [[nodiscard]] bool AsksForOthers() const { return filter.all_users || !filter.uids.empty(); }
 };
 
 void AddFileArgument(CLI::App* command, SnapshotOptions* options, const std::string& help);
-/// Those that narrow what is exported.
+/// Adds the options that select what is exported.
 void AddFilterOptions(CLI::App* command, SnapshotOptions* options);
 
-/// A moment: seconds since 1970, "2026-05-04" or "2026-05-04T10:12:31" (UTC), or how long ago:
-/// "30m", "12h", "7d". None: it is none of these.
+/// Parses a time: seconds since 1970, "2026-05-04" or "2026-05-04T10:12:31" (UTC), or a duration
+/// before now: "30m", "12h", "7d". Returns none for any other text.
 [[nodiscard]] std::optional<std::chrono::sys_seconds> ParseMoment(const std::string& text,
                                                                   std::chrono::sys_seconds now);
 
@@ -44,7 +45,7 @@ void AddFilterOptions(CLI::App* command, SnapshotOptions* options);
 [[nodiscard]] Expected<std::string> ListText(int fd);
 [[nodiscard]] Expected<std::string> ListJson(int fd);
 
-/// Returns the output of the other commands. `done`: "written", ...
+/// Returns the output of the other commands. `done`: a verb, as "written".
 [[nodiscard]] std::string SummaryText(const cccl_cache_snapshot_summary& summary,
                                       std::string_view done, std::string_view left_out);
 [[nodiscard]] std::string SummaryJson(const cccl_cache_snapshot_summary& summary);

@@ -10,8 +10,8 @@
 
 namespace cccl_cache::cli {
 
-/// Returns the key that signed the snapshot FILE, with its FILE.sig: one of those in the files
-/// `trusted`. An error says why it is not signed so.
+/// Returns the key that signed the snapshot FILE in FILE.sig; it must be in one of the files
+/// `trusted`. The error says why there is no such signature.
 [[nodiscard]] Expected<PublicKey> SignerOf(const std::string& file,
                                            const std::vector<std::string>& trusted);
 

@@ -41,7 +41,7 @@ bool IsCompiler(const std::string& name) {
   return name.starts_with("libnvrtc.so.") || name.starts_with("libnvJitLink.so.");
 }
 
-/// Whether the library is a stand-in of ours: it lies in a folder beside the auditor.
+/// Returns whether the library is one of our stand-ins: it lies in a folder beside the auditor.
 bool IsStandIn(const std::filesystem::path& library) {
   std::error_code ignored;
   const std::filesystem::path around = library.parent_path().parent_path();
@@ -51,7 +51,7 @@ bool IsStandIn(const std::filesystem::path& library) {
 /// The compiler libraries that a path names, or that lie below it.
 struct Compilers {
   std::vector<std::string> libraries;  ///< of libnvrtc and libnvJitLink, each once
-  size_t stand_ins = 0;                ///< which were passed over
+  size_t stand_ins = 0;                ///< number of skipped stand-ins
   bool searched = false;               ///< the path is a directory
 };
 
@@ -77,13 +77,13 @@ Compilers CompilersIn(const std::string& path) {
   return all;
 }
 
-/// Whether a directory may hold such a library: no release of NVIDIA's, or a part of one.
+/// Returns whether the error means that the library is no release of NVIDIA's, or a part of one.
 bool IsForeign(const Error& error) {
   return error.status == CCCL_CACHE_TOOLCHAIN_NOT_FOUND ||
          error.status == CCCL_CACHE_INVALID_REQUEST;
 }
 
-/// Adds libraries, and tells what became of each.
+/// Adds libraries, and collects the outcome of each.
 class Adding {
  public:
   Adding(Client* client, const CommonOptions& common) : client_(*client), common_(common) {
@@ -106,7 +106,7 @@ class Adding {
         Refuse(library, added.error());
       }
     }
-    // Foreign libraries beside one that was taken are no failure.
+    // Unknown libraries are no failure if at least one library was added.
     for (const auto& [library, error] : foreign) {
       if (taken) {
         PassOver(library, error);
@@ -117,7 +117,7 @@ class Adding {
     stand_ins_ += found.stand_ins;
   }
 
-  /// Prints it all, and returns the exit code.
+  /// Prints the outcomes, and returns the exit code.
   int Finish() {
     json_.EndArray();
     if (stand_ins_ > 0) {

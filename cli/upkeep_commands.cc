@@ -71,7 +71,7 @@ struct EvictOptions {
   bool yes = false;
 };
 
-/// Returns why the options are no filter; empty if they are one.
+/// Returns why the options are no valid filter; "" if they are.
 std::string Misuse(const EvictOptions& options) {
   const int filters = (options.keys.empty() ? 0 : 1) + (options.older_than.empty() ? 0 : 1) +
                       (options.toolchain.empty() ? 0 : 1) + (options.all ? 1 : 0);

@@ -26,7 +26,7 @@ constexpr size_t kNameColumns = 12;
 constexpr size_t kVerdictColumns = 9;
 constexpr size_t kIndent = kNameColumns + kVerdictColumns;
 
-/// The words of JSON too, and the colour of a terminal.
+/// The words for a verdict, also used in JSON, and its colour in a terminal.
 struct VerdictLook {
   const char* word;
   Colour colour;

@@ -22,19 +22,19 @@ namespace cccl_cache::cli {
 namespace {
 
 constexpr std::chrono::seconds kAnswerPatience{5};
-// A daemon that has just started first looks for toolchains.
+// A daemon that has just started looks for toolchains before it answers.
 constexpr std::chrono::seconds kSearchPatience{10};
-// The first build of a toolchain loads its compilers, and others may wait before it.
+// The first build of a toolchain loads its compilers, and may wait behind other builds.
 constexpr std::chrono::seconds kTestBuildPatience{60};
 
 constexpr const char* kSystemSocket = "/run/cccl-cached/socket";
-// The origin of a socket's path, if nothing names it.
+// The origin of a socket's path without an option or variable.
 constexpr const char* kSystems = "the system's";
 constexpr const char* kUsers = "this user's";
 
 Check NoDaemon(const char* name) { return {name, CheckVerdict::kSkipped, "no daemon"}; }
 
-/// Returns the error of connecting; 0: it connects.
+/// Returns the errno of connecting; 0: connected.
 int Connect(const std::string& path) {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
@@ -135,7 +135,7 @@ Expected<DaemonAnswers> Ask(Client* client, uint32_t driver_version) {
   return answers;
 }
 
-/// Returns a program that no cache can hold.
+/// Returns a program that is in no cache.
 std::string NewProgram() {
   std::random_device random;
   std::array<char, 32> name = {};
@@ -148,14 +148,14 @@ std::string Milliseconds(const BuildResult& result) {
   return Fixed(static_cast<double>(result.info().total_us) / kMicroseconds, "ms");
 }
 
-/// "uncacheable: it names the time"
+/// Returns an outcome with its reason: "uncacheable: it names the time".
 std::string OutcomeOf(const BuildResult& result) {
   const std::string_view why = result.compiled() ? result.reason() : result.log();
   std::string text = cccl_cache_outcome_name(result.info().outcome);
   return why.empty() ? text : text + ": " + std::string(why.substr(0, why.find('\n')));
 }
 
-/// Judges the answers to the same request. `explained`: why the second is no hit.
+/// Judges the results of the same request sent twice. `explained`: why the second one is no hit.
 Check JudgeBuilds(const BuildResult& first, const BuildResult& second, const std::string& explained,
                   const std::string& read_log) {
   Check check{"build"};
@@ -217,7 +217,7 @@ Check JudgeSocket(const std::string& path, const std::string& origin, int error)
 }
 
 Check CheckSocket(Patient* patient) {
-  // The daemon itself must answer both of the test's builds.
+  // Without a fallback, because the daemon itself must do both builds.
   patient->client = Client::Open(ClientOptions{.socket = patient->given_socket,
                                                .fallback = CCCL_CACHE_FALLBACK_ERROR,
                                                .process_cache_bytes = CCCL_CACHE_OFF});
@@ -310,11 +310,11 @@ Check CheckBuild(Patient* patient) {
 Check CheckStore(Patient* patient) {
   if (!patient->daemon.ok()) return NoDaemon("store");
   DaemonAnswers& answers = *patient->daemon;
-  // Again, because the test build had to be written.
+  // Asked again, because the test build has been written to the store since.
   static_cast<void>(TakeInfo(&*patient->client, &answers));
   const Error error = TakeStatistics(&*patient->client, &answers);
-  // The counters are never reset: only this problem means that the store can't be written now.
-  // Other problems are shown by the check of the daemon.
+  // Only this problem says that the store can't be written now: the counters are never reset.
+  // CheckDaemon reports other problems.
   if (answers.problem.find("its store can't be written") != std::string::npos) {
     return {"store", CheckVerdict::kFailure, answers.problem,
             "make room on the disk of the daemon's state directory; if that does not help, " +

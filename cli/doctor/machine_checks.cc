@@ -22,13 +22,13 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::seconds kLoaderPatience{5};
 
-// The kernel's own numbers: the C library's headers may be older than the kernel that this runs on.
+// The kernel's constants, because the C library's headers may be older than the kernel.
 constexpr long kLandlockCreateRuleset = 444;
 constexpr uint32_t kLandlockVersion = 1;
 constexpr unsigned kSeccompActionAvailable = 2;
 constexpr uint32_t kSeccompKillProcess = 0x80000000;
 
-/// Returns when the file was last changed; 0: that can't be known.
+/// Returns when the file was last changed; 0: unknown.
 time_t ChangedAt(const std::string& path) {
   struct stat status;
   if (stat(path.c_str(), &status) != 0) return 0;
@@ -43,7 +43,7 @@ std::string UtcText(time_t time) {
   return text.data();
 }
 
-/// Returns 13 for "13.0".
+/// Returns the major version: 13 for "13.0".
 unsigned MajorOf(const std::string& version) {
   return static_cast<unsigned>(std::strtoul(version.c_str(), nullptr, 10));
 }
@@ -51,7 +51,7 @@ unsigned MajorOf(const std::string& version) {
 }  // namespace
 
 Check CheckClock(const Patient& patient, time_t now) {
-  constexpr time_t kSkew = 5;  // of file servers
+  constexpr time_t kSkew = 5;  // s; clocks of file servers may differ by this much
   const std::string own = "/proc/self/exe";
   std::vector<std::string> files = {own};
   if (patient.daemon.ok()) {
@@ -78,7 +78,7 @@ uint64_t OpenFileLimit() {
 }
 
 Check CheckLimits(const Patient& patient, uint64_t open_files) {
-  constexpr uint64_t kFewFiles = 64;  // a program has its own besides the client's
+  constexpr uint64_t kFewFiles = 64;  // a program opens files besides those of the client
   Check check{"limits"};
   check.seen =
       "open files here: " + (open_files == 0 ? "any" : Count(static_cast<double>(open_files)));
@@ -124,7 +124,7 @@ Check CheckDriver(const Patient& patient) {
                std::to_string(patient.driver_version % kMajor / kMinor);
   if (!patient.daemon.ok()) return check;
   const auto& toolchains = patient.daemon->toolchains;
-  // The daemon was asked what it chooses for this driver.
+  // The default is the daemon's choice for this driver.
   const auto chosen = std::ranges::find(toolchains, true, &ListedToolchain::is_default);
   if (chosen == toolchains.end()) return check;
   const auto loads = [major](const ListedToolchain& each) {
@@ -153,7 +153,7 @@ Check CheckRun() {
   if (variables->empty()) {
     return {"run", CheckVerdict::kPass, "this process is under it already (LD_PRELOAD)"};
   }
-  // The first library is ours; those behind it were there before.
+  // The first library is the stand-in; the others were in LD_PRELOAD before.
   const std::string& libraries = variables->front().second;
   const std::string first = libraries.substr(0, libraries.find(':'));
   const fs::path standins = first.substr(0, first.rfind('/'));

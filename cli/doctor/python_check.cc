@@ -16,9 +16,9 @@
 namespace cccl_cache::cli {
 namespace {
 
-/// Prints a line for each finding: its kind, name and version. Without the line `end` the import,
-/// which comes last, did not return. -I would hide packages of `pip install --user` and PYTHONPATH;
-/// the child runs in /, so that no file of the caller's directory is imported.
+/// Prints a line for each finding: its kind, name and version. The import comes last: without the
+/// line `end` it did not return. Runs without -I, which would hide packages of `pip install --user`
+/// and PYTHONPATH, but in /, so that no file of the working directory is imported.
 constexpr const char* kScript = R"(
 import os, sys
 if sys.path[:1] == [""]: del sys.path[0]
@@ -39,8 +39,8 @@ except BaseException as error:
 print("end", flush=True)
 )";
 
-/// Returns the first program of this name in the list of directories, or an empty string. Relative
-/// directories don't count: they depend on the working directory.
+/// Returns the first program of this name in a list of directories, or "". Skips relative
+/// directories, which depend on the working directory.
 std::string Find(const std::string& name, const std::string& path) {
   std::istringstream directories(path);
   for (std::string directory; std::getline(directories, directory, ':');) {
@@ -50,7 +50,7 @@ std::string Find(const std::string& name, const std::string& path) {
   return "";
 }
 
-/// Returns the Python that this program was installed for by a wheel, which puts it into
+/// Returns the Python whose wheel installed this program into
 /// PREFIX/lib/python3.11/site-packages/cccl_cache, else the first python3 of the list.
 std::string FindPython(const std::string& program, const std::string& path) {
   const std::filesystem::path library =
@@ -65,9 +65,9 @@ std::string FindPython(const std::string& program, const std::string& path) {
 }
 
 struct FoundInPython {
-  std::string version;  ///< empty: it did not answer
-  std::string client;   ///< of cccl_cache; empty: not installed
-  std::string broken;   ///< why it can't be imported
+  std::string version;  ///< empty: Python did not answer
+  std::string client;   ///< version of cccl_cache; empty: not installed
+  std::string broken;   ///< the error of importing it
   std::string packages;
   bool end = false;
 };
@@ -92,7 +92,7 @@ FoundInPython Parse(const std::string& output) {
   return found;
 }
 
-/// Returns a variable that turns plug-ins on, or null if none does.
+/// Returns the name of a variable that turns plug-ins on, or null if none is set.
 const char* FindPlugInVariable() {
   for (const char* name : {"CCCL_CACHE", "CCCL_CACHE_COMPUTE", "CCCL_CACHE_CUPY",
                            "CCCL_CACHE_NUMBA", "CCCL_CACHE_NUMBA_MLIR", "CCCL_CACHE_TRITON"}) {
@@ -102,7 +102,7 @@ const char* FindPlugInVariable() {
   return nullptr;
 }
 
-/// Whether programs started from here are under `run`.
+/// Returns whether programs started from here are under `run`.
 bool IsUnderRun() {
   return std::ranges::any_of(std::array{"LD_AUDIT", "LD_PRELOAD"}, [](const char* name) {
     const char* value = std::getenv(name);
@@ -125,8 +125,8 @@ Check CheckPython(const std::string& program, const std::string& path,
   const FoundInPython found = Parse(ended.output);
   check.seen = python + " " + found.version;
   if (found.version.empty() || !found.end) {
-    // Without an answer it is no python3, or a slow one; what ends at the import does so in
-    // programs.
+    // Without an answer the program is no python3, or a slow one: a warning. If Python ended in the
+    // import, programs that import the package end too: a failure.
     const bool breaks = !found.version.empty() && ended.status != SIGKILL;
     check.verdict = breaks ? CheckVerdict::kFailure : CheckVerdict::kWarning;
     check.seen +=

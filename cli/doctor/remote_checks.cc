@@ -9,8 +9,8 @@
 namespace cccl_cache::cli {
 namespace {
 
-// A node refuses entries that are signed over 600 s in the future. With two nodes that are wrong
-// the other way round, each may be wrong by half of that.
+// A node refuses entries whose signature is over 600 s in the future. The errors of two nodes'
+// clocks can add up, so each may be half of that.
 constexpr double kMaxClockDifference = 300;
 
 Check CheckConnection(const DaemonAnswers& answers) {

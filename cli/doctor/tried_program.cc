@@ -20,7 +20,7 @@ namespace {
 constexpr size_t kMaxOutput = 16 << 10;
 constexpr int kNotExecuted = 127;  ///< exit code, as a shell has it
 
-/// Returns this process' variables, those in `variables` with their values.
+/// Returns this process's variables, changed by `variables`.
 std::vector<std::string> WithOwn(const Variables& variables) {
   std::vector<std::string> all;
   for (const auto& [name, value] : variables) all.push_back(name + "=" + value);
@@ -41,7 +41,7 @@ std::vector<char*> Pointers(const std::vector<std::string>& texts) {
   return pointers;
 }
 
-/// Between fork and exec: only calls that are safe there.
+/// The child between fork and exec: only async-signal-safe calls.
 [[noreturn]] void Become(char* const* words, char* const* variables, int kept, int output) {
   setpgid(0, 0);
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -69,7 +69,7 @@ Ended Try(const std::vector<std::string>& words, const Variables& variables, int
   if (child == 0) Become(arguments.data(), values.data(), kept, writing.get());
   writing.Close();
   if (child < 0) return ended;
-  setpgid(child, child);  // here too: whichever comes first
+  setpgid(child, child);  // in both processes, so that it is done before either continues
   const auto end = std::chrono::steady_clock::now() + patience;
   while (ended.output.size() < kMaxOutput) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(

@@ -12,19 +12,19 @@
 
 namespace cccl_cache::cli {
 
-/// The end of a program that a check started.
+/// The result of a program that a check started.
 struct Ended {
   std::string output;    ///< the first 16 KiB
-  int status = SIGKILL;  ///< as waitpid has it; SIGKILL: it did not end by itself
+  int status = SIGKILL;  ///< as from waitpid; SIGKILL: it was killed after the time limit
 };
 
-/// Runs a program in / with this process' variables and these, and ends it with all its children
-/// when the time is over. `kept`: the returned output, standard output or error; the other one is
-/// discarded.
+/// Runs a program in / with these variables added to this process's, and kills it with all its
+/// children after the time limit. `kept`: the returned output, standard output or error; the other
+/// one is discarded.
 [[nodiscard]] Ended Try(const std::vector<std::string>& words, const Variables& variables, int kept,
                         std::chrono::milliseconds patience);
 
-/// Returns "crashed (signal 11)", or the like.
+/// Returns the end in words, as "crashed (signal 11)".
 [[nodiscard]] std::string HowItEnded(int status);
 
 }  // namespace cccl_cache::cli

@@ -14,7 +14,7 @@
 namespace cccl_cache::cli {
 namespace {
 
-/// Prints what `WORDS... --help` prints.
+/// Prints the output of `WORDS... --help`.
 int PrintHelp(const CLI::App& tree, const std::vector<std::string>& words,
               const CommonOptions& common) {
   const CLI::App* command = &tree;

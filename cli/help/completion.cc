@@ -25,15 +25,15 @@ std::string Escaped(const std::string& text, std::string_view special) {
   return escaped;
 }
 
-/// In single quotes, for bash and zsh.
+/// Returns the text in single quotes, for bash and zsh.
 std::string ShellQuoted(const std::string& text) {
   return "'" + CLI::detail::find_and_replace(text, "'", "'\\''") + "'";
 }
 
 std::string FishQuoted(const std::string& text) { return "'" + Escaped(text, "\\'") + "'"; }
 
-/// Returns a command line, for every shell, that prints the values of an option as the daemon knows
-/// them, a line each, within a second; empty if there is none.
+/// Returns a command line that asks the daemon for the values of an option and prints one per line
+/// within 1 s, in any shell; "" for other options.
 std::string AskingFor(const CLI::Option& option) {
   const std::string toolchains = "timeout 1 cccl-cache-cli toolchains 2>/dev/null | ";
   if (option.check_lname("arch")) {
@@ -45,7 +45,7 @@ std::string AskingFor(const CLI::Option& option) {
   return "";
 }
 
-/// The names to complete: the long ones, or the short one of an option that has no other.
+/// Returns the names to complete: the long ones, or the short one if there is no long one.
 Strings CompletedNames(const CLI::Option& option) {
   Strings names = NamesOf(option);
   if (!option.get_lnames().empty()) {
@@ -54,7 +54,7 @@ Strings CompletedNames(const CLI::Option& option) {
   return names;
 }
 
-/// The patterns `*:--socket` of all options with a value.
+/// Returns the patterns `*:--socket` of all options with a value.
 Strings PatternsOfValues(const CLI::App& app) {
   std::set<std::string> patterns;
   for (const CLI::App* command : WholeTree(app)) {
@@ -66,7 +66,7 @@ Strings PatternsOfValues(const CLI::App& app) {
   return {patterns.begin(), patterns.end()};
 }
 
-/// The patterns `snapshot:create` of all commands below this one that are below another.
+/// Returns the patterns `snapshot:create` of all subcommands of commands.
 Strings PatternsOfCommands(const CLI::App& app) {
   Strings patterns;
   for (const CLI::App* parent : WholeTree(app)) {
@@ -78,7 +78,7 @@ Strings PatternsOfCommands(const CLI::App& app) {
   return patterns;
 }
 
-/// The commands below, or the choices of the argument.
+/// Returns the subcommands, or the choices of the argument.
 Strings WordsOf(const CLI::App& command) {
   Strings words;
   for (const CLI::App* each : CommandsOf(command)) words.push_back(each->get_name());
@@ -95,7 +95,7 @@ bool TakesFile(const CLI::App& command) {
                      [](const CLI::Option* argument) { return ChoicesOf(*argument).empty(); });
 }
 
-/// The arm of bash's `case` for one command: its words and options.
+/// Returns the arm of bash's `case` for one command: its words and options.
 std::string BashWords(const CLI::App& command) {
   Strings names;
   for (const CLI::Option* option : OptionsOf(command)) {
@@ -132,7 +132,7 @@ std::string ZshFunction(const CLI::App& command) {
   return name;
 }
 
-/// What `_arguments` completes behind an option, or as an argument.
+/// Returns what `_arguments` completes after an option, or as an argument.
 std::string ZshValue(const CLI::Option& option) {
   if (const std::string asking = AskingFor(option); !asking.empty()) {
     return ":value:{compadd -- $(" + asking + ")}";
@@ -155,14 +155,14 @@ Strings ZshOptions(const CLI::App& command) {
   return specs;
 }
 
-/// Treats `--` as the end of this command; another one follows.
+/// Returns zsh code that ends this command at `--`, and completes the command after it.
 std::string ZshBehindMark(const std::string& words, const std::string& function) {
   return "  local mark=$words[(i)--]\n  if ((mark < CURRENT)); then\n    ((CURRENT -= mark))\n   "
          " " +
          words + "\n    " + function + "\n    return\n  fi\n";
 }
 
-/// The body of a function for the words of one command, of which $words[1] is the name.
+/// Returns the body of a function that completes one command; $words[1] is the command's name.
 std::string ZshBody(const CLI::App& app, const CLI::App& command) {
   const std::string& name = command.get_name();
   if (name == "help") return "  words[1]=cccl-cache-cli\n  " + ZshFunction(app) + "\n";
@@ -196,13 +196,13 @@ std::string ZshBody(const CLI::App& app, const CLI::App& command) {
          calls + "      esac\n      ;;\n  esac\n";
 }
 
-/// The `complete` lines of fish for one command.
+/// Returns the `complete` lines of fish for one command.
 std::string FishLines(const CLI::App& command) {
   const std::string every = "complete -c cccl-cache-cli";
   const std::string at = every + " -n " + FishQuoted("__cccl_cache_cli_at " + PathOf(command));
   std::string lines = TakesFile(command) ? "" : at + " -f\n";
   if (command.get_name() == "run") {
-    // The function takes words as its own options up to a single dash.
+    // The function takes words up to a single dash as its own options.
     std::string values = "-o";
     for (const CLI::Option* option : OptionsOf(command)) {
       if (TakesValue(*option)) values += " " + Joined(NamesOf(*option), " ");
@@ -216,7 +216,7 @@ std::string FishLines(const CLI::App& command) {
     const Strings choices = ChoicesOf(*argument);
     if (!choices.empty()) lines += at + " -a " + FishQuoted(Joined(choices, " ")) + "\n";
   }
-  // The options of the program may follow every command.
+  // The program's options may follow any command.
   const bool program = command.get_parent() == nullptr;
   for (const CLI::Option* option : command.get_options()) {
     if (!option->nonpositional()) continue;
@@ -308,7 +308,7 @@ std::string ZshCompletion(const CLI::App& app) {
   for (const CLI::App* command : WholeTree(app)) {
     script += "\n" + ZshFunction(*command) + "() {\n" + ZshBody(app, *command) + "}\n";
   }
-  // As a file that compinit found, or read by `source`.
+  // Works both as a file that compinit finds and as one read by `source`.
   return script + "\nif [[ $funcstack[1] == " + ZshFunction(app) + " ]]; then\n  " +
          ZshFunction(app) + " \"$@\"\nelse\n  compdef " + ZshFunction(app) +
          " cccl-cache-cli\nfi\n";

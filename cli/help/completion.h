@@ -10,9 +10,8 @@ class App;
 
 namespace cccl_cache::cli {
 
-// Scripts that complete the commands of the tree, their options and the choices of these, and file
-// names elsewhere. The scripts know three commands by name: `run`, which a program follows,
-// `explain`, whose `--` a command follows, and `help`.
+// Return scripts that complete commands, options, choices and file names. They know three commands
+// by name: `run`, which a program follows, `explain`, whose `--` a command follows, and `help`.
 [[nodiscard]] std::string BashCompletion(const CLI::App& app);
 [[nodiscard]] std::string ZshCompletion(const CLI::App& app);
 [[nodiscard]] std::string FishCompletion(const CLI::App& app);

@@ -22,7 +22,7 @@ constexpr std::string_view kFiles = "Files: ";
 std::string Bold(std::string_view text) { return "\\fB" + TroffText(text) + "\\fR"; }
 std::string Italic(std::string_view text) { return "\\fI" + TroffText(text) + "\\fR"; }
 
-/// The lines of a footer. One that ends with a comma continues in the next.
+/// Returns the lines of a footer. A line that ends with a comma continues in the next one.
 Lines LinesOf(const std::string& footer) {
   Lines lines;
   for (const std::string& line : CLI::detail::split(footer, '\n')) {
@@ -35,7 +35,7 @@ Lines LinesOf(const std::string& footer) {
   return lines;
 }
 
-/// The lines of the footer that begin with `kind`, without it.
+/// Returns the footer's lines that begin with `kind`, without `kind`.
 Lines FooterLines(const CLI::App& command, std::string_view kind) {
   Lines lines;
   for (const std::string& line : LinesOf(command.get_footer())) {
@@ -44,14 +44,14 @@ Lines FooterLines(const CLI::App& command, std::string_view kind) {
   return lines;
 }
 
-/// The exit codes of the command, else of the next one above that has some.
+/// Returns the exit codes of the command, or of its nearest parent with exit codes.
 Lines ExitCodeLines(const CLI::App& command) {
   const Lines lines = FooterLines(command, kExitCodes);
   const CLI::App* parent = command.get_parent();
   return lines.empty() && parent != nullptr ? ExitCodeLines(*parent) : lines;
 }
 
-/// The variables of the command and of all above it.
+/// Returns the variables of the command and of its parents.
 Lines EnvironmentLines(const CLI::App& command) {
   Lines lines;
   if (command.get_parent() != nullptr) lines = EnvironmentLines(*command.get_parent());
@@ -70,7 +70,7 @@ std::string Paragraphs(const std::string& text) {
   return paragraphs;
 }
 
-/// The first line of the description, without the name and the full stop.
+/// Returns the first line of the description, without the name and the full stop.
 std::string Headline(const CLI::App& command) {
   const std::string description = command.get_description();
   std::string line = description.substr(0, description.find('\n'));
@@ -80,7 +80,7 @@ std::string Headline(const CLI::App& command) {
   return line;
 }
 
-/// The description as one paragraph that ends with a full stop.
+/// Returns the description as one paragraph that ends with a full stop.
 std::string Description(const CLI::App& command) {
   const std::string text = TroffText(command.get_description());
   return text + (text.ends_with('.') ? "\n" : ".\n");
@@ -129,7 +129,7 @@ std::string Synopsis(const CLI::App& command) {
   return line;
 }
 
-/// Its arguments and its own options, those of each group under a heading if there are several.
+/// Returns the command's arguments and options, with a heading for each group if there are several.
 std::string OptionList(const CLI::App& command) {
   std::string text;
   for (const CLI::Option* argument : ArgumentsOf(command)) {
@@ -146,7 +146,7 @@ std::string OptionList(const CLI::App& command) {
   return text;
 }
 
-/// The commands of a program, which have pages of their own.
+/// Returns the list of a program's commands, which have pages of their own.
 std::string ProgramCommands(const CLI::App& program, int section) {
   std::vector<std::pair<std::string, std::string>> groups;
   for (const CLI::App* command : CommandsOf(program)) {
@@ -162,7 +162,7 @@ std::string ProgramCommands(const CLI::App& program, int section) {
   return text;
 }
 
-/// The commands of a command, which are explained on its page.
+/// Returns the subcommands of a command, which its own page explains.
 std::string CommandsBelow(const CLI::App& command) {
   std::string text;
   for (const CLI::App* each : CommandsOf(command)) {
@@ -181,7 +181,7 @@ std::string ExitStatus(const Lines& lines) {
     }
     size_t begin = 0;
     while (begin < line.size()) {
-      // Up to a comma with a number behind it.
+      // An entry ends at a comma that a number follows.
       size_t end = line.find_first_of("0123456789", line.find(", ", begin));
       end = end == std::string::npos ? line.size() : end;
       std::string piece = line.substr(begin, end - begin);
@@ -194,7 +194,7 @@ std::string ExitStatus(const Lines& lines) {
   return text;
 }
 
-/// Variables or files, each the first word of a line.
+/// Returns a list of variables or files, each the first word of a line.
 std::string TaggedList(const Lines& lines) {
   std::string text;
   for (const std::string& line : lines) {
@@ -248,7 +248,7 @@ std::string PageOf(const CLI::App& command, int section, const std::string& vers
 
 std::string TroffText(std::string_view text) {
   std::string escaped;
-  // At the beginning of a line these are requests.
+  // troff takes lines that begin so as requests.
   if (text.starts_with('.') || text.starts_with('\'')) escaped = "\\&";
   for (const char each : text) {
     switch (each) {

@@ -17,12 +17,12 @@ struct ManPage {
   std::string text;
 };
 
-/// Returns the page of a program and one for each of its commands, with its subcommands. `version`
-/// is "cccl-cached 0.1.0", `see_also` the page of another program: "cccl-cached(8)".
+/// Returns a page for the program and one for each of its commands with its subcommands. `version`:
+/// "cccl-cached 0.1.0"; `see_also`: the page of another program, "cccl-cached(8)".
 ///
-/// Of footers, lines that begin with "Example: " are the EXAMPLES. "Exit codes: 0 done, 2 usage" is
-/// the EXIT STATUS of the command, and of those below that have none of their own. "Environment:
-/// NAME text" is a part of the ENVIRONMENT of the command and of all below it.
+/// Lines of a footer become sections. "Example: ..." goes to EXAMPLES. "Exit codes: 0 done, 2
+/// usage" goes to EXIT STATUS, also of subcommands without their own. "Environment: NAME text" goes
+/// to ENVIRONMENT of the command and all its subcommands.
 [[nodiscard]] std::vector<ManPage> ManPages(const CLI::App& program, int section,
                                             const std::string& version,
                                             const std::string& see_also);

@@ -34,7 +34,7 @@ constexpr std::string_view kNewList =
     "it.\n";
 constexpr std::string_view kReload =
     "systemctl reload cccl-cached makes a running daemon take the list\n";
-/// ListedKeys that an error lists.
+/// Limit of the keys that an error lists.
 constexpr size_t kMaxNamed = 20;
 
 struct KeyOptions {
@@ -56,7 +56,7 @@ std::string HostName() {
   return name;
 }
 
-/// Makes a file that must not exist, and has it on the disk.
+/// Creates a key file, which must not exist, and syncs it to the disk.
 Expected<Done> MakeKeyFile(const std::string& path, std::string_view contents, mode_t mode) {
   const FileDescriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!file.valid() && errno == EEXIST) {
@@ -122,8 +122,8 @@ Expected<KeyList> ReadList(const std::string& file) {
   return KeyList{*std::move(text), *std::move(keys)};
 }
 
-/// Locks the list against other commands while the result lives; waits for them. `flags`: for
-/// open(), O_CREAT or 0. Only users who may write the list can take the lock.
+/// Locks the list against other commands until the result is destroyed; waits for them. `flags`:
+/// for open(), O_CREAT or 0. Only users who may write the list can lock it.
 Expected<FileDescriptor> LockList(const std::string& file, int flags) {
   const auto failed = [&file] {
     return Error{CCCL_CACHE_UNAVAILABLE, "can't change " + file + ": " + std::strerror(errno)};
@@ -194,7 +194,7 @@ int Trust(const KeyOptions& options, const CommonOptions& common) {
     added.push_back(each);
   }
   if (!added.empty()) {
-    // A list that the daemon would refuse is not written.
+    // Checked first, so that a list that the daemon would refuse is never written.
     const Expected<ListedKeys> read = KeysIn(list->text, options.list);
     if (!read.ok()) return Fail(read.error(), common);
     const Expected<Done> written = WriteSharedFile(options.list, list->text);
@@ -203,7 +203,7 @@ int Trust(const KeyOptions& options, const CommonOptions& common) {
   return ReportKeys(options.list, list->keys, "added", added, common);
 }
 
-/// Returns the keys of a list, for an error.
+/// Returns the keys of a list in words, for an error.
 std::string NamedKeys(const ListedKeys& keys) {
   if (keys.empty()) return "it holds none";
   std::string text = "it holds ";
@@ -215,8 +215,7 @@ std::string NamedKeys(const ListedKeys& keys) {
   return text + " and " + std::to_string(keys.size() - kMaxNamed) + " more: see remote keys";
 }
 
-/// Returns the keys of the list that the command line names: by the key, its first digits, or a
-/// file.
+/// Returns the keys of the list that the command line names by a key, its first digits, or a file.
 Expected<ListedKeys> ToRevoke(const KeyOptions& options, const ListedKeys& listed) {
   const auto missing = [&](const std::string& key) {
     return WrongKeys("nothing was revoked: " + options.list + " holds no key " + key + "; " +

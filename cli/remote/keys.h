@@ -6,7 +6,7 @@
 
 namespace cccl_cache::cli {
 
-/// Adds the commands below `remote` that make keys and keep the list of trusted ones. They need no
+/// Adds the commands below `remote` that make keys and edit the list of trusted keys. They need no
 /// daemon.
 void AddKeyCommands(CLI::App* remote, const CommonOptions& common, int* exit_code);
 

@@ -21,9 +21,9 @@ using Values = std::map<std::string, double, std::less<>>;
 
 /// The state of the daemon's Redis and shelves.
 struct RemoteStatus {
-  std::string address;  ///< empty: an older daemon
-  std::string problem;  ///< why a node is not connected
-  /// Statistics by name, without the prefix; none if the daemon has no Redis, or no shelves.
+  std::string address;  ///< empty: the daemon is of an older release
+  std::string problem;  ///< why a server is not connected
+  /// Statistics by name, without the prefix; empty if the daemon has no Redis or no shelves.
   Values values = {};
   Values shelves = {};
 };
@@ -62,7 +62,7 @@ std::string Connection(const RemoteStatus& status) {
     return NumberIn(status.values, "nodes_connected") + " of " + nodes + " nodes connected" + to +
            "; " + problem + "; builds continue without their entries";
   }
-  const bool cluster = nodes != "0" && nodes != "1";  // 0: an older daemon
+  const bool cluster = nodes != "0" && nodes != "1";  // 0: the daemon is of an older release
   return "connected" + to + (cluster ? ", all " + nodes + " nodes" : "");
 }
 

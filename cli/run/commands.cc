@@ -30,18 +30,18 @@ namespace {
 
 struct RunOptions {
   How how = How::kBest;
-  std::optional<std::string> wait;  ///< none: as long as a compile takes
+  std::optional<std::string> wait;  ///< none: no limit
   std::string report;               ///< empty: none; else "all" or "each"
 };
 
-// As shells have them.
+// Exit codes as of shells.
 constexpr int kNotFound = 127;
 constexpr int kNotExecutable = 126;
 constexpr int kSignalled = 128;
 
 constexpr std::chrono::hours kLongestWait{1};
 
-/// Reads "0", "50ms", "2s".
+/// Parses "0", "50ms", "2s".
 std::optional<std::chrono::milliseconds> ParseWait(std::string_view text) {
   constexpr std::string_view kUnit = "ms";
   if (text == "0" || text == "0s") return std::chrono::milliseconds(0);
@@ -77,7 +77,8 @@ int Start(const std::vector<std::string>& words, const Variables& variables) {
   return error == ENOENT ? kNotFound : kNotExecutable;
 }
 
-/// Returns the signals that are passed on. Those of job control stop both processes.
+/// Returns the signals that are passed on to the program. Job control's are not: they stop both
+/// processes.
 sigset_t PassedOn() {
   sigset_t signals;
   sigfillset(&signals);
@@ -85,23 +86,23 @@ sigset_t PassedOn() {
   return signals;
 }
 
-/// A terminal sends its signals to both processes, except its hang-up, which goes to the leader of
-/// the session.
+/// Returns whether the program got the signal too. A terminal sends its signals to both processes,
+/// except SIGHUP, which goes to the leader of the session.
 bool CameToBoth(const siginfo_t& came) {
   return came.si_code == SI_KERNEL && (came.si_signo != SIGHUP || getsid(0) != getpid());
 }
 
-/// Runs the program as a child and passes signals on. Returns its status, as waitpid() does.
+/// Runs the program as a child and passes signals on. Returns its status, as from waitpid().
 int RunAsChild(const std::vector<std::string>& words, const Variables& variables) {
   const sigset_t signals = PassedOn();
   sigset_t before;
-  // Where children are ignored, none has a status.
+  // If SIGCHLD is ignored, a child's status can't be read.
   const auto of_children = signal(SIGCHLD, SIG_DFL);
   sigprocmask(SIG_BLOCK, &signals, &before);
   const pid_t self = getpid();
   const pid_t child = fork();
   if (child == 0) {
-    // SIGKILL can't be passed on.
+    // SIGKILL can't be passed on, so the kernel sends it.
     if (!EndWithParent(self)) _exit(kSignalled + SIGKILL);
     signal(SIGCHLD, of_children);
     sigprocmask(SIG_SETMASK, &before, nullptr);
@@ -120,13 +121,13 @@ int RunAsChild(const std::vector<std::string>& words, const Variables& variables
   return status;
 }
 
-/// Ends this process by the signal that ended the program, if one did, so the caller sees the same
-/// as without `run`. Returns an exit code: the program's, or that of shells if the signal has no
-/// effect, as on the first process of a container.
+/// Ends this process by the signal that ended the program, if any, so that the caller sees the same
+/// end as without `run`. Returns an exit code: the program's, or the shells' for the signal if it
+/// has no effect, as on the first process of a container.
 int EndAs(int status) {
   if (WIFEXITED(status)) return WEXITSTATUS(status);
   const int by = WTERMSIG(status);
-  prctl(PR_SET_DUMPABLE, 0);  // the program has left its core file
+  prctl(PR_SET_DUMPABLE, 0);  // the program has written its core file
   signal(by, SIG_DFL);
   sigset_t signals;
   sigemptyset(&signals);
@@ -136,7 +137,7 @@ int EndAs(int status) {
   return kSignalled + by;
 }
 
-/// Returns why a client reaches no daemon, and the remedy; empty: it reaches one.
+/// Returns why a client reaches no daemon, and the remedy; "" if it reaches one.
 std::string NoDaemon(const CommonOptions& common) {
   constexpr std::chrono::milliseconds kPatience{100};
   Expected<Client> client =
@@ -149,7 +150,7 @@ std::string NoDaemon(const CommonOptions& common) {
 
 /// Returns the daemon's advice for a library that it does not have.
 std::string OfUnknownLibrary(const std::string& library, const CommonOptions& common) {
-  constexpr std::chrono::seconds kPatience{10};  // each byte may have to be read
+  constexpr std::chrono::seconds kPatience{10};  // the daemon may have to read the whole library
   const std::string way_out = "cccl-cache-cli toolchains add " + library;
   Expected<Client> client = Client::Open(common.socket);
   const Expected<std::string> version =
@@ -165,7 +166,7 @@ std::string OfUnknownLibrary(const std::string& library, const CommonOptions& co
   return way_out;
 }
 
-/// Prints at a terminal that nothing will be cached, if no report will.
+/// Prints at a terminal that there is no daemon, unless a report will say it.
 void TellIfNoDaemon(const CommonOptions& common) {
   if (isatty(STDERR_FILENO) == 0) return;
   const std::string why = NoDaemon(common);
@@ -174,8 +175,8 @@ void TellIfNoDaemon(const CommonOptions& common) {
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
 }
 
-/// Runs the program and reports the outcomes of its compiles. Returns its status, as waitpid()
-/// does.
+/// Runs the program and reports the outcomes of its compiles. Returns its status, as from
+/// waitpid().
 int RunAndReport(const CommonOptions& common, const RunOptions& options, Variables variables,
                  RunReport report) {
   variables.emplace_back(interpose::ProcessCounts::kVariable, report.directory());
@@ -185,7 +186,7 @@ int RunAndReport(const CommonOptions& common, const RunOptions& options, Variabl
       .no_daemon = [&common] { return NoDaemon(common); },
       .unknown_library = [&common](const auto& path) { return OfUnknownLibrary(path, common); }};
   const std::string text = common.json ? report.Json(each, advisor) : report.Text(each, advisor);
-  // Standard output is the program's.
+  // Standard output belongs to the program.
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
   return status;
 }
@@ -207,7 +208,7 @@ int Run(const CommonOptions& common, const RunOptions& options) {
     Complain("there is no report: " + report.error().message, Colour::kYellow);
     return Start(common.program, variables);
   }
-  // The report's files are gone before this process is.
+  // Returns after the report's files are removed.
   const int status = RunAndReport(common, options, std::move(variables), *std::move(report));
   return EndAs(status);
 }
@@ -267,7 +268,7 @@ void AddRunCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
         "--report{all}", options->report,
         "At its end, say what became of its compiles; --report=each: of each process");
     AddRunOptions(command, options.get());
-    // For --help: common.program holds them.
+    // Only for --help: the words are in common.program.
     command->add_option_function<std::vector<std::string>>(
         "PROGRAM", [](const std::vector<std::string>&) {}, "Program with its arguments, behind --");
   });

@@ -29,13 +29,14 @@ namespace fs = std::filesystem;
 
 constexpr const char* kAuditor = "libcccl_cache_audit.so";
 constexpr const char* kExec = "libcccl_cache_exec.so";
-/// The real libraries behind preloaded stand-ins.
+/// Variable with the paths of the real libraries behind preloaded stand-ins.
 constexpr const char* kLibraries = "CCCL_CACHE_RUN_LIBRARIES";
-// From the program's directory, so that an installation can be moved as a whole.
+// Relative to the program's directory, so that an installation can be moved as a whole.
 constexpr std::array<const char*, 3> kPlaces = {CCCL_CACHE_INSTALLED_STANDINS, "../lib/cccl-cached",
                                                 CCCL_CACHE_BUILT_STANDINS};
 
-/// Before release 2.35 the loader sends every call between libraries through an auditor.
+/// Returns whether an auditor costs nothing: before glibc 2.35 every call between libraries went
+/// through it.
 bool LoaderAuditsForFree() {
   int major = 0;
   int minor = 0;
@@ -48,14 +49,14 @@ std::string Variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-/// Returns whether the loader takes the path unchanged: it splits LD_PRELOAD at blanks and colons
-/// and LD_AUDIT at colons, and replaces names after a $. Other lists are split at semicolons.
+/// Returns whether the loader uses the path unchanged: it splits LD_PRELOAD at blanks and colons
+/// and LD_AUDIT at colons, and expands names after a $. Other lists are split at semicolons.
 bool IsPlain(const fs::path& path) {
   return path.native().find_first_of(" :;$") == std::string::npos;
 }
 
-/// Returns the path of a link to `directory` in `made`, a directory of this user's own; empty if
-/// there can be none.
+/// Makes a link to `directory` in `made`, a directory of this user's own, and returns its path; ""
+/// if that fails.
 fs::path LinkIn(const std::string& made, const fs::path& directory) {
   const FollowedDirectory links = OwnDirectory(made);
   struct stat status;
@@ -63,23 +64,23 @@ fs::path LinkIn(const std::string& made, const fs::path& directory) {
       status.st_uid != geteuid() || (status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
     return {};
   }
-  // The same name each time: a `run` within another one knows its libraries by it.
+  // The name depends on the target only, so that a nested `run` recognises its libraries by it.
   fs::path link = fs::path(links.path) / Sha256(directory.native()).Hex().substr(0, 16);
   if (symlink(directory.c_str(), link.c_str()) != 0 && errno != EEXIST) return {};
   std::error_code error;
   return fs::read_symlink(link, error) == directory ? link : fs::path();
 }
 
-/// Returns the directory under a name for the lists that the loader and the stand-ins split. Every
-/// path of a list comes from here.
+/// Returns a path of the directory that the loader and the stand-ins can split in lists. Every path
+/// of a list comes from here.
 Expected<fs::path> NameForLists(const fs::path& directory) {
   if (IsPlain(directory)) return directory;
   struct Place {
     const char* variable;
     const char* below;
-    size_t makes;  ///< last directories that are made if they are missing
+    size_t makes;  ///< number of last components that are made if missing
   };
-  // The first exists on all nodes of a job, and after the user has logged out.
+  // The first place is shared by all nodes of a job, and remains after the user has logged out.
   for (const Place& place :
        {Place{"XDG_CACHE_HOME", "/cccl-cache-run", 2}, Place{"HOME", "/.cache/cccl-cache-run", 2},
         Place{"XDG_RUNTIME_DIR", "/cccl-cache-run", 1}}) {
@@ -96,7 +97,7 @@ Expected<fs::path> NameForLists(const fs::path& directory) {
                    "without these letters that no other user can write"};
 }
 
-/// Returns the directory of the stand-ins, by a name for lists.
+/// Returns the directory of the stand-ins, as NameForLists gives it.
 Expected<fs::path> FindStandIns() {
   std::error_code error;
   const fs::path own = fs::read_symlink("/proc/self/exe", error).parent_path();
@@ -112,13 +113,13 @@ Expected<fs::path> FindStandIns() {
                    ": install all of the package that cccl-cache-cli is from"};
 }
 
-/// Prepends `first` to the variable's list, which has colons.
+/// Prepends `first` to a variable that lists paths with colons.
 void Prepend(const char* name, const std::string& first, Variables* variables) {
   const std::string others = Variable(name);
   variables->emplace_back(name, others.empty() ? first : first + ":" + others);
 }
 
-/// Returns the file that the loader finds by this name, without links; empty if it finds none.
+/// Returns the real path of the file that the loader finds for this name; "" if it finds none.
 std::string Found(const std::string& soname) {
   void* const library = dlopen(soname.c_str(), RTLD_LAZY | RTLD_LOCAL);
   link_map* map = nullptr;
@@ -131,8 +132,8 @@ std::string Found(const std::string& soname) {
   return path;
 }
 
-/// Returns the majors in the order in which they are looked for: one that LD_LIBRARY_PATH names
-/// goes before one that only the system has.
+/// Returns the majors in the order of the search: those in LD_LIBRARY_PATH before those that only
+/// the system has.
 std::array<std::string, 2> Majors() {
   std::istringstream directories(Variable("LD_LIBRARY_PATH"));
   std::error_code error;
@@ -149,8 +150,8 @@ struct Preloaded {
   std::string real;
 };
 
-/// Returns the stand-ins of the first major that the loader finds; empty: it finds none. A process
-/// must not have those of two: it would mix them up, because both export the same names.
+/// Returns the stand-ins of the first major that the loader finds; empty: it finds none. Stand-ins
+/// of two majors export the same names, so a process must not have both.
 Expected<Preloaded> FindPreloaded(const fs::path& standins) {
   for (const std::string& major : Majors()) {
     Preloaded found;
@@ -170,10 +171,10 @@ Expected<Preloaded> FindPreloaded(const fs::path& standins) {
   return Preloaded{};
 }
 
-/// With an auditor the loader lays out the static TLS block before it knows the program's
-/// libraries. Libraries with initial-exec variables, such as jemalloc and tcmalloc, then find only
-/// some 1,700 bytes. Preloaded stand-ins take a part of the room for libraries that a program
-/// opens. Keeps the variable's other settings.
+/// Adds room for libraries with initial-exec variables, such as jemalloc and tcmalloc. With an
+/// auditor the loader lays out the static TLS block before it knows the program's libraries, and
+/// leaves only some 1,700 bytes. Preloaded stand-ins use a part of that. Keeps the variable's other
+/// settings.
 void AddRoomForThreads(Variables* variables) {
   constexpr const char* kTunables = "GLIBC_TUNABLES";
   constexpr std::string_view kRoom = "glibc.rtld.optional_static_tls=";
@@ -194,7 +195,7 @@ Expected<Done> AddStandIns(const fs::path& standins, How how, Variables* variabl
   const std::string auditor = (standins / kAuditor).string();
   const std::string audits = Variable("LD_AUDIT");
   const std::string exec = (standins / kExec).string();
-  // Within another `run` they are set already, unless a program removed one.
+  // A surrounding `run` has set them, unless a program removed one since.
   if (Variable("LD_PRELOAD").find(exec) != std::string::npos) return Done{};
   const bool audited = audits.find(auditor) != std::string::npos;
   if (audited || how == How::kAudit ||
@@ -212,7 +213,7 @@ Expected<Done> AddStandIns(const fs::path& standins, How how, Variables* variabl
                  "the loader finds neither libnvrtc.so.13 nor libnvrtc.so.12 of a known release: "
                  "add its directory to LD_LIBRARY_PATH, or use --how audit"};
   }
-  // Without the libraries, the tools are still redirected.
+  // Without libraries the tools are still redirected.
   Prepend("LD_PRELOAD", found.real.empty() ? exec : exec + ":" + found.standins, variables);
   if (!found.real.empty()) variables->emplace_back(kLibraries, found.real);
   AddRoomForThreads(variables);
@@ -242,7 +243,7 @@ void Execute(const std::vector<std::string>& words, const Variables& variables) 
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   auto* start = &execvp;
-  // The program itself may be ptxas.
+  // Execute asks the library, because the program itself may be ptxas.
   if (const auto standins = FindStandIns(); standins.ok()) {
     void* const library = dlopen((*standins / kExec).c_str(), RTLD_NOW);
     void* const found = library == nullptr ? nullptr : dlsym(library, "execvp");

@@ -29,7 +29,7 @@ using interpose::ProcessCounts;
 
 constexpr const char* kPrefix = "cccl-cache: ";
 
-/// Returns none if the process ended before it wrote the file, or if it is of another version.
+/// Returns none if the process ended before it wrote the file, or the file has another version.
 std::optional<RunCounts> ReadReport(const fs::path& path) {
   alignas(ProcessCounts) char bytes[sizeof(ProcessCounts)];
   std::ifstream file(path, std::ios::binary);
@@ -155,7 +155,7 @@ std::string Reasons(const RunCounts& counts) {
   return reasons;
 }
 
-/// Returns how the compiles ended, as "31 of 48 compiles were hits (saved about 18.4 s), 15
+/// Returns the outcomes in a sentence: "31 of 48 compiles were hits (saved about 18.4 s), 15
 /// compiled, 2 not served (call not served): 9.4 s in all.".
 std::string HowTheyEnded(const RunCounts& counts) {
   std::string text = OfAll(counts.hits, counts) + (counts.calls == 1 ? " was a hit" : " were hits");
@@ -200,7 +200,7 @@ std::string Verdict(const RunCounts& counts) {
               : Uncacheable(counts) + ". The next run finds the others.");
 }
 
-/// Returns the advice, in separate lines; empty: none.
+/// Returns the remedies, one per line; "" if there are none.
 std::string WaysOut(const RunCounts& counts, const Advisor& advisor) {
   std::string text;
   if (counts.forwarded[static_cast<size_t>(interpose::Reason::kNoDaemon)] > 0) {
@@ -247,7 +247,7 @@ Expected<RunReport> RunReport::Make() {
   std::string failed;
   for (const std::string& place :
        {std::string(named == nullptr ? "" : named), std::string("/tmp")}) {
-    // A process of the program may be in another directory.
+    // Absolute, because a process of the program may have another working directory.
     if (!place.starts_with('/')) continue;
     std::string directory = place + "/cccl-cache-run.XXXXXX";
     if (mkdtemp(directory.data()) != nullptr) return RunReport(std::move(directory));
@@ -263,12 +263,12 @@ RunReport::~RunReport() {
 
 std::vector<RunCounts> RunReport::Read(const Advisor& advisor) const {
   std::map<int, RunCounts> processes;
-  std::map<std::string, std::string> told;  // of each unknown library
+  std::map<std::string, std::string> told;  // text for each unknown library
   std::error_code error;
   for (const fs::directory_entry& each : fs::directory_iterator(directory_, error)) {
     const std::optional<RunCounts> counts = ReadReport(each.path());
     if (!counts || counts->calls == 0) continue;
-    // Each library of a process has a file.
+    // Each stand-in of a process writes a file of its own.
     RunCounts& process = processes[counts->pid];
     process.pid = counts->pid;
     process.program = counts->program;

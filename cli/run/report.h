@@ -27,40 +27,40 @@ struct RunCounts {
   uint64_t forwarded_us = 0;
   uint64_t saved_us = 0;
   std::array<uint64_t, interpose::kReasonNames.size()> forwarded{};
-  std::string refusal;          ///< the first one
-  std::string unknown_library;  ///< the first one
+  std::string refusal;          ///< the first refusal
+  std::string unknown_library;  ///< the first unknown library
   uint64_t uncacheable = 0;
-  std::string uncacheable_reason;  ///< of the first one
+  std::string uncacheable_reason;  ///< the reason of the first uncacheable build
   uint64_t precompiled_headers = 0;
 };
 
-/// Asks the daemon for the advice in a report. Each is called only if it is the reason of a
+/// Gets the advice in a report from the daemon. Each function is called only if it explains a
 /// forwarded call.
 struct Advisor {
-  /// Returns why a client reaches no daemon, with the way out; empty: it reaches one.
+  /// Returns why a client reaches no daemon, with the remedy; "" if it reaches one.
   std::function<std::string()> no_daemon;
-  /// Returns the daemon's description of a library that it does not have, with the way out.
+  /// Returns the daemon's reason for not knowing a library, with the remedy.
   std::function<std::string(const std::string& library)> unknown_library;
 };
 
-/// A directory in which the processes of a run leave their counts; removed with the object.
+/// A directory in which the processes of a run write their counts; removed with the object.
 class RunReport {
  public:
-  /// Makes the directory in $TMPDIR, else in /tmp. Fails if there can be no report.
+  /// Makes the directory in $TMPDIR, else in /tmp. Fails if neither is possible.
   static Expected<RunReport> Make();
   RunReport(RunReport&&) = default;
   RunReport& operator=(RunReport&&) = delete;
   ~RunReport();
 
   [[nodiscard]] const std::string& directory() const { return directory_; }
-  /// Returns the report, which begins with a sentence that is its verdict: `each`, with a line for
-  /// each process.
+  /// Returns the report, which begins with its verdict in a sentence. `each`: with a line for each
+  /// process.
   [[nodiscard]] std::string Text(bool each, const Advisor& advisor) const;
   [[nodiscard]] std::string Json(bool each, const Advisor& advisor) const;
 
  private:
   explicit RunReport(std::string directory) : directory_(std::move(directory)) {}
-  /// In the order of the processes' numbers.
+  /// Returns the counts in order of pids.
   [[nodiscard]] std::vector<RunCounts> Read(const Advisor& advisor) const;
 
   std::string directory_;

@@ -37,7 +37,7 @@ std::string Problem(Client& client) {
   return info.ok() ? info->problem : "not known: " + info.error().message;
 }
 
-/// Prints a line for each interval, until the daemon no longer answers or the program is ended.
+/// Prints a line for each interval, until the daemon stops answering.
 int Watch(Client& client, double seconds, const CommonOptions& common) {
   Expected<Statistics> before = AskStatistics(client);
   if (!before.ok()) return Fail(before.error(), common);

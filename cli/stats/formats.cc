@@ -16,7 +16,7 @@
 namespace cccl_cache::cli {
 namespace {
 
-/// Groups statistics of one name, in the order of their first occurrence.
+/// Groups statistics by name, in the order of their first occurrence.
 Statistics Grouped(Statistics stats) {
   std::vector<Statistic>& all = stats.statistics;
   std::vector<std::string> names;
@@ -39,7 +39,7 @@ std::string HitRate(const Statistics& all) {
 
 constexpr const char* kMetricPrefix = "cccl_cached_";
 
-/// Returns a statistic's family of metrics, and its type.
+/// Returns the name and the type of a statistic's metric family.
 std::pair<std::string_view, std::string_view> FamilyOf(const Statistic& statistic,
                                                        bool openmetrics) {
   const std::string_view name = statistic.name;
@@ -54,8 +54,8 @@ std::pair<std::string_view, std::string_view> FamilyOf(const Statistic& statisti
   return {name, "gauge"};
 }
 
-/// Returns the value of a label, which has no character that would be escaped; empty if the
-/// statistic has no such label.
+/// Returns the value of a label, or "" without such a label. Values have no characters that need
+/// escaping.
 std::string_view LabelOf(const Statistic& statistic, std::string_view name) {
   std::string_view rest = statistic.labels;
   while (!rest.empty()) {
@@ -67,9 +67,9 @@ std::string_view LabelOf(const Statistic& statistic, std::string_view name) {
   return {};
 }
 
-/// Returns all statistics as text for Prometheus, family by family, within one in the daemon's
-/// order: the parts of one histogram stand together. OpenMetrics names the family of
-/// a counter without `_total`, and knows a type for versions.
+/// Returns all statistics as text for Prometheus, grouped by family; within a family in the
+/// daemon's order, which keeps the parts of a histogram together. OpenMetrics names the family of a
+/// counter without `_total`, and has a type for versions.
 std::string Exposition(const Statistics& stats, bool by_user, bool openmetrics) {
   std::vector<std::string> order;
   std::map<std::string, std::string> families;
@@ -90,7 +90,7 @@ std::string Exposition(const Statistics& stats, bool by_user, bool openmetrics) 
     std::string name = kMetricPrefix + std::string(each.name);
     auto [family, type] = FamilyOf(each, openmetrics);
     std::string declared = kMetricPrefix + std::string(family);
-    // A total already has that family name: `leases_total` belongs to the family `leases`.
+    // A counter already has that family name: `leases_total` belongs to the family `leases`.
     if (each.gauge && has(std::string(each.name) + "_total")) declared = name += "_current";
     std::string& text = families[declared];
     if (text.empty()) text = declare(declared, each.help, type);
@@ -115,7 +115,7 @@ struct Row {
   double compile_seconds = 0;
   double saved_seconds = 0;
   double saved_unknown = 0;
-  double deposit_hits = 0;  ///< including those that another caller made meanwhile
+  double deposit_hits = 0;  ///< including those that waited for another caller's deposit
   double deposits_made = 0;
 
   void Add(const Statistic& statistic) {
@@ -144,7 +144,7 @@ struct Row {
 
 using Rows = std::vector<std::pair<std::string, Row>>;
 
-/// Returns the rows, the one with most builds first.
+/// Returns the rows, ordered by builds, the most first.
 Rows RowsBy(const Statistics& stats, std::string_view by) {
   const bool user = by == "user";
   const std::vector<std::string_view> names =
@@ -172,7 +172,7 @@ double Total(const Rows& rows, double Row::*value) {
   return total;
 }
 
-/// Returns the cells in columns of one width, aligned to the right.
+/// Returns the cells in columns of equal width, aligned to the right.
 std::string Columns(const std::vector<std::string>& cells) {
   constexpr size_t kWidth = 11;
   std::string line;
@@ -332,7 +332,7 @@ std::string StatsRatesHeader() {
 }
 
 std::string StatsRates(const Statistics& before, const Statistics& now, double seconds) {
-  // Totals sink when they are set to zero or the daemon loses its state.
+  // Totals decrease when they are reset or the daemon loses its state.
   const auto more = [&](std::string_view name) {
     return std::max(0.0, now.Sum(name) - before.Sum(name));
   };

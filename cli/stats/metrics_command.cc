@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// A program of its own, so that no web server is part of the daemon.
+// A program of its own, so that the daemon contains no web server.
 #include <arpa/inet.h>
 #include <event2/buffer.h>
 #include <event2/event.h>
@@ -104,7 +104,7 @@ sockaddr_un AddressOf(const std::string& path) {
   return address;
 }
 
-/// Removes a socket that nothing listens on any more. Returns false if something does.
+/// Removes a socket on which no process listens. Returns false if one does.
 bool RemoveLeftSocket(const std::string& path, const sockaddr_un& address) {
   struct stat before = {};
   if (lstat(path.c_str(), &before) != 0 || !S_ISSOCK(before.st_mode)) return true;
@@ -116,7 +116,7 @@ bool RemoveLeftSocket(const std::string& path, const sockaddr_un& address) {
   return !served;
 }
 
-/// Returns a socket that listens at a path.
+/// Returns a socket that listens on a path.
 Expected<evutil_socket_t> ListenAt(const std::string& path) {
   const sockaddr_un address = AddressOf(path);
   if (path != address.sun_path) return WrongAddress(path);
@@ -134,7 +134,7 @@ Expected<evutil_socket_t> ListenAt(const std::string& path) {
   return listener;
 }
 
-/// Pauses accepting when descriptors ran out: the next try would fail, too.
+/// Pauses accepting after descriptors ran out, because the next attempt would fail too.
 void Pause(evconnlistener* listener, void* /*context*/) {
   constexpr timeval kMoment = {0, 100'000};
   evconnlistener_disable(listener);
@@ -144,7 +144,7 @@ void Pause(evconnlistener* listener, void* /*context*/) {
   event_base_once(evconnlistener_get_base(listener), -1, EV_TIMEOUT, go_on, listener, &kMoment);
 }
 
-/// Takes "127.0.0.1" and "[::1]"; gives the address without brackets, or nothing.
+/// Returns the address of "127.0.0.1" or "[::1]" without brackets; "" for other hosts.
 std::string LoopbackHost(std::string host) {
   in_addr four = {};
   in6_addr six = {};
@@ -157,7 +157,7 @@ std::string LoopbackHost(std::string host) {
   return known && IN6_IS_ADDR_LOOPBACK(&six) != 0 ? host : "";
 }
 
-/// Returns the address to connect to: port 0 asks for a free one.
+/// Starts listening and returns the address that clients use. Port 0: a free port is chosen.
 Expected<std::string> ListenTo(evhttp* server, const std::string& address) {
   if (address.starts_with('/')) {
     const Expected<evutil_socket_t> listener = ListenAt(address);
@@ -189,8 +189,9 @@ Expected<std::string> ListenTo(evhttp* server, const std::string& address) {
 
 int Run(const std::string& listen, bool by_user, const CommonOptions& common) {
   const Metrics metrics{common.socket, by_user};
-  std::signal(SIGPIPE, SIG_IGN);  // of a client that hung up
-  event_set_log_callback([](int /*severity*/, const char* /*text*/) {});  // clients cause its lines
+  std::signal(SIGPIPE, SIG_IGN);  // a client may have hung up
+  event_set_log_callback([](int /*severity*/, const char* /*text*/) {});  // clients could fill the
+                                                                          // log
   const EventBase base(event_base_new());
   const HttpServer server(base == nullptr ? nullptr : evhttp_new(base.get()));
   if (server == nullptr) return Fail(SystemError(listen), common);
@@ -215,7 +216,7 @@ int Run(const std::string& listen, bool by_user, const CommonOptions& common) {
   if (const int printed = Print(*address + "\n"); printed != kDone) return printed;
   const FileId own = FileIdOf(listen);
   event_base_dispatch(base.get());
-  // Another program may have made a new socket there after ours was deleted.
+  // Another program may have made a new socket there since ours was deleted.
   if (listen.starts_with('/') && FileIdOf(listen) == own) unlink(listen.c_str());
   return kDone;
 }

@@ -37,7 +37,7 @@ ExitCode ExitCodeOf(cccl_cache_status status) {
 
 using Words = std::vector<std::string>;
 
-/// The last command that the command line names.
+/// Returns the last command that the command line names.
 const CLI::App& Reached(const CLI::App& app) {
   const std::vector<CLI::App*> named = app.get_subcommands();
   return named.empty() ? app : Reached(*named.front());
@@ -83,7 +83,7 @@ std::string UnknownCommand(const CLI::App& command, const std::string& word) {
          (near.empty() ? those : near);
 }
 
-/// Returns the option that CLI11's message names after these words, or null.
+/// Returns the option between these two texts in CLI11's message, or null.
 const CLI::Option* OptionNamed(const CLI::App& command, const std::string& message,
                                const std::string& before, const std::string& after) {
   for (const CLI::Option* option : OptionsOf(command)) {
@@ -137,7 +137,7 @@ std::string Painted(std::string_view text, Colour colour, bool wanted) {
 void Complain(const std::string& message, Colour colour) {
   const std::string line =
       Painted("cccl-cache-cli:", colour, WantsColour(STDERR_FILENO)) + " " + message + "\n";
-  // A failed write to stderr can't be reported.
+  // An error is ignored: there is no other place to report it.
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
 }
 
@@ -203,7 +203,7 @@ std::string DescribeMisuse(const CLI::App& app, const CLI::ParseError& error) {
   const std::string word = strange.empty() ? "" : strange.front();
   std::string text = error.what();
   if (error.get_name() == "ValidationError") {
-    // The message names the value and its option.
+    // CLI11's message names the value and its option.
   } else if (error.get_name() == "ArgumentMismatch" || error.get_name() == "ConversionError") {
     text = WrongValue(command, text);
   } else if (word.size() > 1 && word.starts_with('-')) {

@@ -23,8 +23,8 @@ namespace cccl_cache::cli {
 enum ExitCode : int {
   kDone = 0,
   kDoesNotCompile = 1,
-  kNotReady = 1,     ///< of health --ready
-  kCheckFailed = 1,  ///< of doctor and verify
+  kNotReady = 1,     ///< of `health --ready`
+  kCheckFailed = 1,  ///< of `doctor`
   kUsage = 2,
   kNoDaemon = 3,
   kRefused = 4,
@@ -37,13 +37,14 @@ struct CommonOptions {
   bool json = false;
   /// `explain -- build ...`: explains the command instead of running it.
   bool explain = false;
-  /// Every command has its options, for code that reads the tree of commands (AddWhenParsed).
+  /// Adds the options of every command, for code that reads the tree of commands (AddWhenParsed).
   bool all_options = false;
-  /// The program that `run` is to run, with its arguments.
+  /// The program of `run`, with its arguments.
   std::vector<std::string> program;
 };
 
-/// Each adds its command, which sets `*exit_code` when it runs. `common` must outlive `app`.
+/// Each function adds its command, which sets `*exit_code` when it runs. `common` must outlive
+/// `app`.
 void AddBuildCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddLinkCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddNvvmCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
@@ -64,29 +65,29 @@ void AddDoctorCommand(CLI::App* app, const CommonOptions& common, int* exit_code
 void AddHelpCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddCompletionCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 
-/// Calls `add`, which adds the command's options and subcommands, when the command is on the
-/// command line, or at once if common.all_options. Adding those of all commands takes a good part
-/// of the time of a hit.
+/// Calls `add`, which adds the command's options and subcommands, if the command is on the command
+/// line, or if common.all_options. Adding those of all commands would take a large part of the time
+/// of a hit.
 void AddWhenParsed(CLI::App* command, const CommonOptions& common, std::function<void()> add);
 
-/// Joins the words. CLI11's own function is slower, which a hit would show.
+/// Joins the words. Faster than CLI11's own function, which matters for a hit.
 [[nodiscard]] std::string Joined(const std::vector<std::string>& words, std::string_view between);
 
-/// Restricts the option to these values. --help, completions and man pages show them.
+/// Restricts the option to these values, and shows them in --help, completions and man pages.
 void AcceptOnly(CLI::Option* option, const std::vector<std::string>& choices);
 
-/// The values are those of ECMA-48, "select graphic rendition".
+/// Values of ECMA-48, "select graphic rendition".
 enum class Colour { kDim = 2, kRed = 31, kGreen = 32, kYellow = 33 };
-/// Whether a descriptor is a terminal and may have colours (https://no-color.org).
+/// Returns whether a descriptor is a terminal and may have colours (https://no-color.org).
 [[nodiscard]] bool WantsColour(int descriptor);
-/// The text in this colour if `wanted`, else as it is.
+/// Returns the text in this colour if `wanted`, else unchanged.
 [[nodiscard]] std::string Painted(std::string_view text, Colour colour, bool wanted);
 
-/// "cccl-cache-cli: MESSAGE" on stderr: in red before an error, in yellow before advice.
+/// Prints "cccl-cache-cli: MESSAGE" to stderr: in red for an error, in yellow for advice.
 void Complain(const std::string& message, Colour colour = Colour::kRed);
 /// Reports the error on stderr, with --json also as an object on stdout; returns its exit code.
 int Fail(const Error& error, const CommonOptions& common);
-/// Returns why `given` is neither a key nor the first digits of one; empty if it is.
+/// Returns why `given` is neither a key nor the first digits of one; "" if it is.
 [[nodiscard]] std::string WrongKey(const std::string& given);
 
 /// Reports an invalid command line like Fail; returns kUsage.
@@ -95,7 +96,7 @@ int FailUsage(const std::string& message, const CommonOptions& common);
 int Print(std::string_view text);
 
 /// Begins the object that --json prints with the version of its format, which changes when a key is
-/// removed or changes its meaning. docs/json.schema.json describes all of them.
+/// removed or changes its meaning. docs/json.schema.json describes the format.
 [[nodiscard]] JsonWriter BeginAnswer();
 
 /// Writes the key "error" of the object that --json prints, for scripts.
@@ -104,8 +105,8 @@ void WriteError(const Error& error, JsonWriter* json);
 /// Returns the message that `command` has no subcommand of this name, with the most similar one.
 [[nodiscard]] std::string DescribeUnknown(const CLI::App& command, const std::string& word);
 
-/// Returns why `app` rejected the command line, and the remedy. Names the unknown word and the
-/// known one that it resembles.
+/// Returns why `app` rejected the command line, and the remedy. Names the unknown word and the most
+/// similar known one.
 [[nodiscard]] std::string DescribeMisuse(const CLI::App& app, const CLI::ParseError& error);
 
 }  // namespace cccl_cache::cli

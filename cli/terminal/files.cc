@@ -39,32 +39,34 @@ Error CantCreate(const std::string& path) {
   return {CCCL_CACHE_UNAVAILABLE, "can't create " + path + ": " + std::strerror(errno)};
 }
 
-/// A name in an open directory, so that checks and use are of the same directory.
+/// A name in an open directory, so that the check and the use concern the same directory.
 struct Place {
   FileDescriptor directory;
   std::string name;
 };
 
-/// Returns the place that a path names from `base` on, without following its last part.
+/// Opens the directory of a path relative to `base`, without following the path's last part.
 Expected<Place> PlaceOf(int base, const std::string& path) {
   const size_t slash = path.rfind('/');
   const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   Place place{FileDescriptor(openat(base, directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)),
               path.substr(slash == std::string::npos ? 0 : slash + 1)};
   if (!place.directory.valid()) return CantCreate(path);
-  if (place.name.empty()) place.name = ".";  // a directory: the system's error says so
+  if (place.name.empty())
+    place.name = ".";  // the path ends in "/": the system's error says that
+                       // it is a directory
   return place;
 }
 
-/// Returns whether this link or pipe in the directory may redirect others' writes: its owner is
-/// trusted.
+/// Returns whether a link or pipe may redirect other users' writes: root, this user or the
+/// directory's owner made it.
 bool MayLead(const struct stat& found, int directory) {
   struct stat around {};
   if (found.st_uid == 0 || found.st_uid == geteuid()) return true;
   return fstat(directory, &around) == 0 && found.st_uid == around.st_uid;
 }
 
-/// Returns whether a link is one of those in /proc that lead to an open file, whatever its text.
+/// Returns whether a link in /proc leads to an open file, whatever its text is.
 bool IsOpenFile(int link) {
   struct statfs files {};
   return fstatfs(link, &files) == 0 && files.f_type == PROC_SUPER_MAGIC;
@@ -76,18 +78,18 @@ std::string TextOf(int link) {
   return std::string(text, size < 0 ? 0 : static_cast<size_t>(size));
 }
 
-/// A place, and how to write a file there.
+/// A place, and the way to write a file there.
 enum class Way { kReplace, kWriteTo, kWriteToOpenFile };
 struct Target {
   Place place;
   Way way;
-  FileDescriptor there;  ///< O_PATH; the checked file, if it is written to
+  FileDescriptor there;  ///< O_PATH; the checked file, if it is written in place
 };
 
-/// Follows trusted links: each is checked and read by one descriptor. Anything else of another user
-/// is replaced, like a file.
+/// Follows trusted links; each is checked and read by one descriptor. Other users' links are
+/// replaced like a file.
 Expected<Target> FollowLinks(const std::string& path) {
-  constexpr int kMaxLinks = 40;  // as many as the system follows
+  constexpr int kMaxLinks = 40;  // the kernel's own limit
   Expected<Place> place = PlaceOf(AT_FDCWD, path);
   for (int i = 0; i < kMaxLinks; ++i) {
     if (!place.ok()) return CantCreate(path);
@@ -97,7 +99,8 @@ Expected<Target> FollowLinks(const std::string& path) {
     if (!there.valid() || fstat(there.get(), &status) != 0 || S_ISREG(status.st_mode)) {
       return Target{*std::move(place), Way::kReplace, {}};
     }
-    const bool is_device = S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode);  // of root's making
+    const bool is_device = S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode);  // only root can
+                                                                                // make devices
     if (!is_device && !MayLead(status, directory)) {
       return Target{*std::move(place), Way::kReplace, {}};
     }
@@ -119,11 +122,11 @@ std::string DraftName() {
   return ".cccl-cache-" + std::to_string(random);
 }
 
-/// Syncs the directory's names, which a sync of the file does not.
+/// Syncs the directory's names; a sync of the file does not include them.
 bool SyncDirectory(int directory) {
   const FileDescriptor opened(openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  // A user who may write but not read the directory can't sync it; some file systems don't support
-  // it.
+  // EACCES: a user who may write but not read the directory can't sync it. EINVAL: the file system
+  // can't sync directories.
   if (!opened.valid()) return errno == EACCES;
   return fsync(opened.get()) == 0 || errno == EINVAL;
 }
@@ -191,7 +194,7 @@ Expected<OutputFile> OutputFile::Create(const std::string& given) {
     if (!begun.ok()) return begun.error();
     return made;
   }
-  // A pipe or device must not be replaced by a file. It is opened by the checked descriptor,
+  // A pipe or device must not be replaced by a file. It is opened by its checked descriptor,
   // because its name may lead to another file by now.
   constexpr int kExisting = O_WRONLY | O_TRUNC | O_NOCTTY | O_CLOEXEC;
   made.file_ = FileDescriptor(
@@ -256,7 +259,7 @@ bool OutputFile::Overwrite(std::optional<mode_t> mode) {
   struct stat old {};
   struct stat written {};
   if (fstat(in_place_.get(), &old) != 0 || fstat(file_.get(), &written) != 0) return false;
-  // Some file systems can't reserve room: glibc then reads a byte of each block, and writes it.
+  // On a file system that can't reserve space, glibc reads and rewrites a byte of each block.
   int cause = written.st_size > 0 ? posix_fallocate(in_place_.get(), 0, written.st_size) : 0;
   if (cause == 0 && mode && fchmod(in_place_.get(), *mode) != 0) cause = errno;
   if (cause != 0) {

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kPeriod{500};
 
-/// Counts the characters of well-formed UTF-8.
+/// Returns the number of characters of well-formed UTF-8.
 size_t Width(std::string_view text) {
   const auto begins = [](char byte) { return (static_cast<uint8_t>(byte) & 0xC0) != 0x80; };
   return static_cast<size_t>(std::ranges::count_if(text, begins));
@@ -49,7 +49,7 @@ void ProgressLine::Show(const std::string& text) {
 
 void ProgressLine::Write(const std::string& text) {
   if (!on_terminal_ || (text.empty() && width_ == 0)) return;
-  // Without the last column, after which some terminals begin a new line.
+  // The last column stays empty, because some terminals begin a new line after it.
   const size_t columns = TerminalColumns() - 1;
   const std::string printable = Printable(text);
   const std::string_view shown = Cut(printable, columns);
@@ -59,7 +59,7 @@ void ProgressLine::Write(const std::string& text) {
       "\r" + std::string(shown) + std::string(covered - std::min(covered, width), ' ');
   if (text.empty()) line += "\r";
   width_ = width;
-  // A failed write to stderr can't be reported.
+  // An error is ignored: there is no other place to report it.
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
 }
 
@@ -77,7 +77,7 @@ ProgressOfCall::ProgressOfCall(std::function<std::string()> describe) {
       }
     });
   } catch (const std::system_error&) {
-    // This user can start no more threads: the call is more important than the line.
+    // No thread can be started, so the call runs without a progress line.
   }
 }
 
@@ -90,7 +90,7 @@ std::string DescribeWait(std::span<const Flight> flights, uint32_t uid) {
     return text;
   }
   std::string text = "waiting for a compiler for " + InSeconds(own->age_ms);
-  // An administrator's build may have joined another user's.
+  // An administrator's build may have joined another user's flight.
   if (own->uid != uid) return text;
   const auto queued = std::ranges::count_if(
       flights, [uid](const Flight& each) { return each.state == "queued" && each.uid == uid; });
@@ -104,7 +104,7 @@ std::function<std::string()> AsksForWait(std::string socket) {
       if (!opened.ok()) return "";
       client = std::make_shared<Client>(*std::move(opened));
     }
-    // The command may end meanwhile, and then waits for the answer.
+    // Short, because the command waits for this answer when it ends.
     constexpr std::chrono::milliseconds kPatience{200};
     const Expected<Activity> activity = AskActivity(*client, kPatience);
     return activity.ok() ? DescribeWait(activity->flights, getuid()) : "";

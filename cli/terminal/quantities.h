@@ -12,26 +12,26 @@ namespace cccl_cache::cli {
 
 // Numbers and texts for people.
 
-/// As JSON has it: without a fraction if it is integral.
+/// Returns the number as in JSON: without a fraction if it is integral.
 [[nodiscard]] std::string Number(double value);
-/// "12,480"
+/// Returns "12,480".
 [[nodiscard]] std::string Count(double value);
-/// "1 hit", "7 hits"; the plural is `one` with an s if it is not given.
+/// Returns "1 hit" or "7 hits"; the default plural is `one` with an s.
 [[nodiscard]] std::string Many(double count, const std::string& one,
                                const std::string& several = "");
-/// "2.6 ms"
+/// Returns "2.6 ms".
 [[nodiscard]] std::string Fixed(double value, const char* unit);
-/// "2.1 GiB"
+/// Returns "2.1 GiB".
 [[nodiscard]] std::string Bytes(double bytes);
-/// "1.2 / 16.0 GiB (7 %)". An older daemon does not tell its limit.
+/// Returns "1.2 / 16.0 GiB (7 %)", or only "1.2 GiB" if `limit` is 0, as from an older daemon.
 [[nodiscard]] std::string Use(double bytes, double limit);
-/// "9 h 12 m", "2.6 s"
+/// Returns "9 h 12 m", "2.6 s".
 [[nodiscard]] std::string Duration(double seconds);
 
-/// Returns the first characters of a text, of which each takes a column of a terminal.
+/// Returns the first `columns` characters of a text; each takes one column of a terminal.
 [[nodiscard]] std::string_view Cut(std::string_view text, size_t columns);
 
-/// Reads "30s", "30m", "12h" or "7d". None: it is none of these, or not above zero.
+/// Parses "30s", "30m", "12h" or "7d". Returns none for other texts and for zero.
 [[nodiscard]] std::optional<std::chrono::seconds> ParseDuration(std::string_view text);
 
 }  // namespace cccl_cache::cli

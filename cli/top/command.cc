@@ -26,7 +26,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kInterval{1};
-/// Timeout of a call to the daemon. It is short, because no key is read meanwhile.
+/// Timeout of a call to the daemon. Short, because no key is read during the call.
 constexpr std::chrono::seconds kPatience{2};
 
 constexpr const char* kHelp =
@@ -54,7 +54,7 @@ Expected<top::Sample> Ask(Client& client) {
   return top::Read(*std::move(activity), *stats);
 }
 
-/// The program between two keys.
+/// The state of the program between two keys.
 class Session {
  public:
   Session(Client& client, top::Screen& screen, bool utf8) : client_(client), screen_(screen) {
@@ -62,13 +62,14 @@ class Session {
     view_.utf8 = utf8;
   }
 
-  /// Returns when the person or a signal ends it.
+  /// Returns when the user or a signal ends it.
   void Run() {
     auto next = Clock::now();
     while (true) {
       if (Clock::now() >= next) {
         Poll();
-        next = Clock::now() + kInterval;  // so that keys are read even after a slow call
+        next = Clock::now() + kInterval;  // after the call, so that keys are read even if it was
+                                          // slow
       }
       screen_.Show(Layout(view_, screen_.size()));
       const int key =
@@ -150,7 +151,7 @@ class Session {
     for (std::string line; std::getline(lines, line);) view_.page.push_back(line);
   }
 
-  /// Scrolls a page that is longer than the screen; closes a shorter one and selects a row.
+  /// Scrolls a page that is longer than the screen. Otherwise closes the page and selects a row.
   void Move(int by) {
     if (!view_.page.empty() && top::ScrollPage(view_, by, screen_.size())) return;
     ShowPage("");

@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kMinute = 60;
 constexpr size_t kShownKey = 8;
-/// Screens with fewer rows show neither queues nor zygotes nor failures.
+/// Screens with fewer rows show no queues, zygotes and failures.
 constexpr size_t kSmall = 14;
 constexpr size_t kUnlimited = std::numeric_limits<size_t>::max();
 
@@ -32,7 +32,7 @@ std::string ShortDuration(uint64_t milliseconds) {
   return Number(std::round(10 * seconds) / 10) + "s";
 }
 
-/// "2.9s/2.5s": its running time, and the mean of earlier compiles of its kind.
+/// Returns "2.9s/2.5s": the running time, and the mean of earlier compiles of this kind.
 std::string TimeOf(const Flight& flight) {
   const std::string running = flight.state == "queued" ? "-" : ShortDuration(flight.running_ms);
   return flight.estimate_ms > 0 ? running + "/" + ShortDuration(flight.estimate_ms) : running;
@@ -52,12 +52,12 @@ struct Column {
   size_t width;
   bool to_the_right = false;
 };
-// On 40 columns, the first five are visible.
+// A terminal of 40 columns shows the first five.
 constexpr std::array<Column, 8> kColumns = {
     {{7}, {11}, {4, true}, {6, true}, {8}, {12}, {7, true}, {16}}};
 using Cells = std::array<std::string, kColumns.size()>;
 
-/// Returns the uid, or of a user of a container a short name: "c3".
+/// Returns the uid, or a short name for a user of a container: "c3".
 std::string UserOf(uint32_t uid) {
   return uid < kFirstContainerUser ? std::to_string(uid)
                                    : "c" + std::to_string(uid - kFirstContainerUser);
@@ -92,7 +92,7 @@ bool Has(const Flight& flight, std::string_view text) {
          });
 }
 
-/// Breaks a line that is too long, at a blank if there is one.
+/// Breaks a long line, at blanks where possible.
 std::vector<std::string_view> Broken(std::string_view text, size_t columns) {
   std::vector<std::string_view> lines;
   while (true) {
@@ -142,7 +142,7 @@ void AddHead(const View& view, Page& page) {
            count(totals.queued) + ", waiting " + count(totals.waiting));
 }
 
-/// Returns the lines above the rows as a page, with room for the line about keys.
+/// Returns the lines above the rows as a page. Leaves a row for the line about keys.
 Page HeadOf(const View& view, const Size& size) {
   Page page({size.rows - 1, size.columns});
   if (!view.problem.empty()) page.AddWhole(view.problem, Look::kBad);
@@ -204,7 +204,7 @@ void AddParts(const View& view, Page& page) {
   AddRemote(view, page);
 }
 
-/// Returns the number of the selected flight, if it is among these.
+/// Returns the selected flight's index among `flights`, or none.
 std::optional<size_t> SelectedOf(const std::vector<Flight>& flights,
                                  const std::optional<RowId>& selected) {
   const auto found = std::ranges::find_if(flights, [&](const Flight& each) {
@@ -220,7 +220,7 @@ void AddFlights(const View& view, size_t rows, Page& page) {
       Chosen(view.sample->activity.flights, view.order, view.filter);
   const std::optional<size_t> selected = SelectedOf(flights, view.selected);
   const size_t room = rows - std::min<size_t>(rows, 1);
-  // Scrolls as far as the selected one is seen.
+  // Scrolls until the selected row is on the screen.
   const size_t first = selected.value_or(0) < room ? 0 : *selected - room + 1;
   for (size_t i = first; i < flights.size() && i - first < room; ++i) {
     page.Add(Row(CellsOf(flights[i])), i == selected ? Look::kSelected : Look::kPlain);
@@ -400,7 +400,7 @@ Order Next(Order order) {
 std::vector<Flight> Chosen(std::vector<Flight> flights, Order order, std::string_view filter) {
   std::erase_if(flights, [filter](const Flight& each) { return !Has(each, filter); });
   switch (order) {
-    case Order::kState:  // as the daemon lists them
+    case Order::kState:  // the daemon's own order
       break;
     case Order::kTime:
       std::ranges::stable_sort(flights, std::greater{}, &Flight::running_ms);

@@ -12,30 +12,31 @@
 
 #include "cli/daemon_answers.h"
 
-/// The contents of `top`'s screen, without a terminal. Texts are unescaped until Layout.
+/// The contents of `top`'s screen, without a terminal. Texts may hold control characters until
+/// Layout.
 namespace cccl_cache::cli::top {
 
-/// Identifies a row. The key alone does not: two users may build it at a time.
+/// Identifies a row. A key alone does not, because two users may build it at the same time.
 struct RowId {
   std::string key;
   uint32_t uid = 0;
   bool operator==(const RowId&) const = default;
 };
 
-/// The Redis that nodes share. Totals are since the statistics were set to zero.
+/// The Redis that nodes share. Totals count from the last reset of the statistics.
 struct Remote {
-  std::string problem;   ///< why a node is not connected; empty: all are
-  double nodes = 0;      ///< that have keys; 0: an older daemon
-  double connected = 0;  ///< of these
+  std::string problem;   ///< why a server is not connected; empty: all are
+  double nodes = 0;      ///< servers that have keys; 0: the daemon is of an older release
+  double connected = 0;  ///< number of connected servers
   double hits = 0;
   double lookups = 0;
   double late = 0;
   double refused = 0;       ///< entries, for any reason
   double outbox_bytes = 0;  ///< of entries that wait to be written
-  double leases = 0;        ///< compiles that this node makes for all now
+  double leases = 0;        ///< compiles that this node now makes for all nodes
 };
 
-/// One answer of the daemon.
+/// The daemon's answers at one time.
 struct Sample {
   std::string version;
   double uptime = 0;
@@ -48,16 +49,16 @@ struct Sample {
 [[nodiscard]] Sample Read(Activity activity, const Statistics& stats);
 [[nodiscard]] std::string Json(const Sample& sample);
 
-/// The share of builds that were served without a compile, over the last minute.
+/// The share of builds without a compile, over the last minute.
 class HitRates {
  public:
-  /// Adds the totals at a time, in seconds. Starts over if a total has sunk: it was set to zero.
+  /// Adds the totals at a time in seconds. Starts over if a total has decreased, as after a reset.
   void Add(double time, double served, double compiled);
-  /// Returns the rate from 0 to 1 of the last minute, or none if nothing was built.
+  /// Returns the share from 0 to 1, or none if nothing was built.
   [[nodiscard]] std::optional<double> OfLastMinute() const;
-  /// Returns the number served in the last minute, or none if it is not known yet.
+  /// Returns the number of such builds in the last minute, or none before a minute has passed.
   [[nodiscard]] std::optional<double> ServedInLastMinute() const;
-  /// Returns a character for each of the last times, a blank where nothing was built.
+  /// Returns a character for each of the last times; a blank means that nothing was built.
   [[nodiscard]] std::string Sparkline(size_t times, bool utf8) const;
 
  private:
@@ -74,7 +75,7 @@ enum class Order : uint8_t { kState, kTime, kWaiters, kUser, kKind };
 [[nodiscard]] const char* NameOf(Order order);
 [[nodiscard]] Order Next(Order order);
 
-/// Returns the flights that have the text in a column, in this order.
+/// Returns the flights with this text in a column, in this order.
 [[nodiscard]] std::vector<Flight> Chosen(std::vector<Flight> flights, Order order,
                                          std::string_view filter);
 
@@ -82,22 +83,23 @@ enum class Order : uint8_t { kState, kTime, kWaiters, kUser, kKind };
 struct View {
   std::string socket;
   std::optional<Sample> sample;  ///< the last one
-  std::string problem;           ///< why there is no newer one; empty: there is
+  std::string problem;           ///< why there is no newer sample; empty: there is one
   HitRates rates;
   HitRates remote_rates;  ///< of lookups in Redis
   Order order = Order::kState;
   std::string filter;
-  bool typing = false;  ///< the filter
+  bool typing = false;  ///< the user is typing the filter
   std::optional<RowId> selected;
-  size_t page_top = 0;            ///< lines of the page above the screen, as they are broken there
-  std::vector<std::string> page;  ///< shown in place of flights and failures; empty: those
-  bool utf8 = false;              ///< what the terminal can show
+  size_t page_top = 0;            ///< number of the page's lines above the screen, counted after
+                                  ///< long ones are broken
+  std::vector<std::string> page;  ///< shown instead of flights and failures; empty: no page is open
+  bool utf8 = false;              ///< the terminal can show UTF-8
 };
 
 enum class Look : uint8_t { kPlain, kTitle, kSelected, kFaint, kBad };
 
 struct Line {
-  std::string text;  ///< harmless for a terminal
+  std::string text;  ///< without control characters
   Look look = Look::kPlain;
 };
 
@@ -106,18 +108,17 @@ struct Size {
   size_t columns;
 };
 
-/// Selects the row that is so many below the selected one, within the table.
+/// Selects the row `by` rows below the selected one, within the table.
 void MoveSelection(View& view, int by);
 
-/// Scrolls the page by so many lines, as far as there are lines. Returns false if all of it is
-/// seen.
+/// Scrolls the page by this many lines, up to its end. Returns false if the whole page is visible.
 bool ScrollPage(View& view, int by, const Size& size);
 
-/// Returns at most size.rows lines of at most size.columns characters. The most important lines
-/// stay on a small screen.
+/// Returns at most size.rows lines of at most size.columns characters. A small screen has the most
+/// important lines.
 [[nodiscard]] std::vector<Line> Layout(const View& view, const Size& size);
 
-/// The same as plain text of any size, without the line about keys.
+/// Returns the view as plain text of any size, without the line about keys.
 [[nodiscard]] std::string Text(const View& view);
 
 }  // namespace cccl_cache::cli::top

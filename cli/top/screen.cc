@@ -61,7 +61,7 @@ Expected<std::unique_ptr<Screen>> Screen::Open(bool colour) {
                       std::string(name == nullptr ? "" : name) +
                       "\" (TERM): install it (Debian: ncurses-term) or set TERM=xterm");
   }
-  // Read from a descriptor, so that none comes between a look and a wait.
+  // Read from a descriptor, so that no signal is lost between a check and a wait.
   const sigset_t signals = EndSignals();
   sigprocmask(SIG_BLOCK, &signals, nullptr);
   std::unique_ptr<Screen> screen(
@@ -87,7 +87,7 @@ Expected<std::unique_ptr<Screen>> Screen::Open(bool colour) {
 
 Screen::~Screen() {
   endwin();
-  // Pending signals are answered by the end of the program.
+  // Drops pending signals: the program ends anyway.
   signalfd_siginfo come;
   while (read(signals_.get(), &come, sizeof(come)) > 0) continue;
   const sigset_t signals = EndSignals();
@@ -102,7 +102,7 @@ Size Screen::size() const {
 void Screen::Show(const std::vector<Line>& lines) {
   const auto [rows, columns] = size();
   for (size_t i = 0; i < rows && columns > 0; ++i) {
-    // A window of one line cuts off wide characters correctly.
+    // In a window of one line, wide characters are cut off correctly.
     WINDOW* const row = newwin(1, static_cast<int>(columns), static_cast<int>(i), 0);
     if (row == nullptr) return;
     if (i < lines.size()) {
@@ -145,7 +145,8 @@ int Screen::ReadKey(std::chrono::milliseconds patience) {
         std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
     if (left.count() <= 0) return kTimeout;
     std::array<pollfd, 2> wait = {{{STDIN_FILENO, POLLIN, 0}, {signals_.get(), POLLIN, 0}}};
-    if (poll(wait.data(), wait.size(), static_cast<int>(left.count())) < 0) continue;  // resized
+    // the terminal was resized
+    if (poll(wait.data(), wait.size(), static_cast<int>(left.count())) < 0) continue;
     if (wait[1].revents != 0) return kEnd;
     if (wait[0].revents != 0) {
       const int key = getch();

@@ -17,15 +17,15 @@ namespace cccl_cache::cli::top {
 /// may exist, used by one thread.
 class Screen {
  public:
-  static constexpr int kTimeout = -1;  ///< no key came in time
-  static constexpr int kEnd = -2;      ///< the person or a signal ends the program
+  static constexpr int kTimeout = -1;  ///< no key was pressed in time
+  static constexpr int kEnd = -2;      ///< the user or a signal ends the program
   static constexpr int kUp = -3;
   static constexpr int kDown = -4;
   static constexpr int kErase = -5;
   static constexpr int kEscape = -6;
   static constexpr int kResized = -7;
 
-  /// Returns an error if standard input and output are no terminal, or one that is not known.
+  /// Returns an error if standard input and output are not a terminal of a known type.
   [[nodiscard]] static Expected<std::unique_ptr<Screen>> Open(bool colour);
   ~Screen();
   Screen(const Screen&) = delete;
@@ -33,7 +33,7 @@ class Screen {
 
   [[nodiscard]] Size size() const;
   void Show(const std::vector<Line>& lines);
-  /// Returns the next byte that was typed, or one of the constants.
+  /// Returns the next typed byte, or one of the constants.
   [[nodiscard]] int ReadKey(std::chrono::milliseconds patience);
 
  private:
