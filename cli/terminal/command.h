@@ -24,7 +24,7 @@ enum ExitCode : int {
   kDone = 0,
   kDoesNotCompile = 1,
   kNotReady = 1,     ///< of `health --ready`
-  kCheckFailed = 1,  ///< of `doctor`
+  kCheckFailed = 1,  ///< of `doctor` and `verify`
   kUsage = 2,
   kNoDaemon = 3,
   kRefused = 4,

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 // libcccl_cache_audit.so, for LD_AUDIT (rtld-audit(7)). Where the loader is about to map NVIDIA's
-// libnvrtc or libnvJitLink, it maps the stand-in of the same feature level instead, and passes it
-// the file's path. A library of an unknown level is left alone, and so are all if the C library is
-// too old for the stand-ins: this file must load there. The loader holds its lock during each of
-// these calls, so there is one at a time. The auditor has a C library of its own and no C++
-// runtime; it hooks no calls, so it costs nothing once a library is loaded.
+// libnvrtc or libnvJitLink, it maps the stand-in of the same feature level instead, and passes the
+// file's path to it. A library of an unknown level is left alone; all are if the C library is too
+// old for the stand-ins. This file works with old ones: it uses no C++ runtime, and the loader
+// gives it a C library of its own. The loader holds its lock during these calls, so they never
+// overlap. The auditor hooks no calls, so it costs nothing after a library is loaded.
 #include <fcntl.h>
 #include <limits.h>
 #include <link.h>
@@ -28,14 +28,14 @@ namespace {
 using namespace cccl_cache::interpose;  // NOLINT: this file is of that namespace but for its
                                         // exports
 
-/// For each level, the file that its stand-in replaces.
+/// The file that the stand-in of one level replaces.
 struct Service {
-  char asked[PATH_MAX];  ///< the name that the loader last tried
-  char real[PATH_MAX];   ///< the same file, without links
+  char asked[PATH_MAX];  ///< path that the loader tried last
+  char real[PATH_MAX];   ///< the same file's path with symlinks resolved
   bool mapped;
 };
 Service services[kLevelCount];
-char own_path[PATH_MAX];   ///< without links
+char own_path[PATH_MAX];   ///< with symlinks resolved
 char directory[PATH_MAX];  ///< of this file and of the stand-ins' folders
 
 using StandInPath = char[PATH_MAX + 64];
@@ -43,11 +43,12 @@ void StandInOf(size_t level, StandInPath& path) {
   std::snprintf(path, sizeof(path), "%s/%s", directory, kLevels[level].standin);
 }
 
-/// Writes the real file's path into the stand-in at `map`. False: it is another library.
+/// Writes the real file's path into the stand-in at `map`. Returns false if `map` is another
+/// library.
 bool Tell(const link_map* map, size_t level) {
   StandInPath path;
   StandInOf(level, path);
-  // A library that was searched for keeps the name of the file that was found.
+  // A library that was found by a search has the path of the found file as its name.
   if (std::strcmp(map->l_name, services[level].asked) != 0 && std::strcmp(map->l_name, path) != 0) {
     return false;
   }
@@ -63,13 +64,13 @@ bool Tell(const link_map* map, size_t level) {
   return told != nullptr;
 }
 
-/// Writes this file's path without links, if `object` is it. dladdr() of release 2.33 and older
-/// works only once the program has been loaded.
+/// Writes this file's real path to `path` if `object` is this file. dladdr() of glibc 2.33 and
+/// older works only after the program has been loaded.
 int FindOwnPath(dl_phdr_info* object, size_t, void* path) {
   const auto own = reinterpret_cast<ElfW(Addr)>(&services);
   for (size_t i = 0; i < object->dlpi_phnum; ++i) {
     const ElfW(Phdr)& segment = object->dlpi_phdr[i];
-    // An address below the segment's becomes a large number.
+    // For an address below the segment the difference wraps to a large number.
     const ElfW(Addr) offset = own - (object->dlpi_addr + segment.p_vaddr);
     if (segment.p_type != PT_LOAD || offset >= segment.p_memsz) continue;
     return realpath(object->dlpi_name, static_cast<char*>(path)) != nullptr;
@@ -77,16 +78,16 @@ int FindOwnPath(dl_phdr_info* object, size_t, void* path) {
   return 0;
 }
 
-/// Returns whether LD_PRELOAD names the library that redirects tools, and this process can't load
-/// it, which would end the program.
+/// Returns whether this is the library that redirects tools, named in LD_PRELOAD, and this
+/// process's C library is too old for it: the loader would end the program.
 bool IsTooNew(const char* name) {
   const char* slash = std::strrchr(name, '/');
   return slash != nullptr && std::strcmp(slash, "/libcccl_cache_exec.so") == 0 &&
          !CLibrarySuffices(name);
 }
 
-/// Tries what the loader will do: access() checks the real user and ignores Landlock, and files on
-/// a noexec file system can be read but not mapped.
+/// Returns whether the file can be mapped, by mapping it: access() checks the real user and ignores
+/// Landlock, and a file on a noexec file system can be read but not mapped.
 bool CanMap(const char* path) {
   const int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return false;
@@ -95,7 +96,7 @@ bool CanMap(const char* path) {
   return byte != MAP_FAILED && munmap(byte, 1) == 0;
 }
 
-/// Returns whether this process is a part of the cache itself, which a program may have started.
+/// Returns whether this process is one of the cache's own programs, which a program may start.
 bool IsOwnProgram() {
   const auto* path = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
   if (path == nullptr) return false;
@@ -116,13 +117,13 @@ extern "C" __attribute__((visibility("default"))) unsigned la_version(unsigned v
 
 extern "C" __attribute__((visibility("default"))) char* la_objsearch(const char* name, uintptr_t*,
                                                                      unsigned) {
-  // A thread that ended here would leave the loader locked.
+  // A thread that is cancelled here would leave the loader's lock held.
   const cccl_cache::CancellationDisabled guard;
   static StandInPath standin;
   char real[PATH_MAX];
   char* const unchanged = const_cast<char*>(name);
-  // This file loads in its place, and does nothing there. Without a file the loader would print an
-  // error.
+  // This file is loaded instead of it, and does nothing there. Without any file the loader would
+  // print an error.
   if (IsTooNew(name)) return own_path;
   if (!IsServed(name) || HasRealMark(name) || realpath(name, real) == nullptr) return unchanged;
   const size_t own = std::strlen(directory);
@@ -130,11 +131,11 @@ extern "C" __attribute__((visibility("default"))) char* la_objsearch(const char*
   const size_t level = LevelOf(real);
   if (level == kLevelCount || std::strlen(name) >= PATH_MAX) return unchanged;
   Service& service = services[level];
-  // One stand-in serves one file: another one of the same level is left alone.
+  // A stand-in serves one file. A second file of the same level is left alone.
   if (service.mapped && std::strcmp(service.real, real) != 0) return unchanged;
   StandInOf(level, standin);
   if (!CanMap(standin) || !CanMap(real) || !CLibrarySuffices(standin)) return unchanged;
-  // Searches that load nothing come here too: the file counts once the stand-in is mapped.
+  // The loader may only be searching: the file counts once the stand-in is mapped.
   std::strcpy(service.asked, name);
   std::strcpy(service.real, real);
   return standin;

@@ -18,21 +18,22 @@ namespace {
 using Clock = CircuitBreaker::Clock;
 
 constexpr uint32_t kSilenceMs = 1000;
-/// After a slower refusal, later calls would be slow, too.
+/// After a refusal that took longer, the daemon is not asked for a while: later calls would be slow
+/// too.
 constexpr std::chrono::milliseconds kNoWait{50};
-/// How long a daemon that is not ready may take.
+/// Limit of the first question's wait, for a daemon that is still starting.
 constexpr uint32_t kNotReadyMs = 50;
 
 /// The daemon's toolchain with the real library.
 struct Toolchain {
   std::string id;
-  std::optional<std::vector<int>> architectures;  ///< none: the daemon was not asked for them
+  std::optional<std::vector<int>> architectures;  ///< none: they were not queried
 };
 
-// Neither is ever freed: exit handlers may compile, and another thread may be in a call.
+// Never freed: exit handlers may compile, and another thread may be in a call.
 std::atomic<cccl_cache_client*> open_client{nullptr};
 std::atomic<const Toolchain*> known_toolchain{nullptr};
-// Set by the one call of this process that names its library.
+// Set by the only call of this process that names its library.
 std::atomic<bool> asked_by_library{false};
 CircuitBreaker rest;
 std::atomic<Reason> why_resting{Reason::kNoDaemon};
@@ -48,7 +49,7 @@ cccl_cache_client* Client() {
   options.struct_size = sizeof(options);
   options.fallback = CCCL_CACHE_FALLBACK_ERROR;
   options.silence_ms = kSilenceMs;
-  // A program asks for each of its kernels once, and may change its root or mounts.
+  // No process cache: a program compiles each kernel once, and may change its root or mounts.
   options.process_cache_bytes = CCCL_CACHE_OFF;
   cccl_cache_client* opened = nullptr;
   if (cccl_cache_open(&options, &opened, nullptr) != CCCL_CACHE_OK) return nullptr;
@@ -77,7 +78,7 @@ Reason ReasonOf(cccl_cache_status status) {
   }
 }
 
-/// Returns why a call failed, and keeps the message for the report. Frees the error.
+/// Returns the reason of a failed call, and keeps the message for the report. Frees the error.
 Reason ReasonOf(cccl_cache_status status, cccl_cache_error* error) {
   const Reason reason = ReasonOf(status);
   if (reason == Reason::kRefused || reason == Reason::kDenied) {
@@ -87,8 +88,8 @@ Reason ReasonOf(cccl_cache_status status, cccl_cache_error* error) {
   return reason;
 }
 
-/// Handles a failure of the daemon's. A refusal of one request does not affect the next, and a
-/// closed socket fails at once.
+/// Decides after a failure how long not to ask the daemon: not at all after a refusal of one
+/// request or a closed socket, which are fast.
 Reason After(Reason reason, Clock::time_point asked) {
   const Clock::duration took = Clock::now() - asked;
   if (reason == Reason::kRefused || reason == Reason::kDenied || reason == Reason::kNotCached) {
@@ -104,7 +105,7 @@ Reason After(cccl_cache_status status, Clock::time_point asked) {
   return After(ReasonOf(status), asked);
 }
 
-/// Returns why the daemon can't serve now, or none if it is ready.
+/// Returns why the daemon is not ready, or none if it is.
 std::optional<Reason> WhyNotReady() {
   int32_t ready = 0;
   cccl_cache_error* error = nullptr;
@@ -113,8 +114,8 @@ std::optional<Reason> WhyNotReady() {
   return ready != 0 ? std::nullopt : std::optional(Reason::kNotReady);
 }
 
-/// Asks for the daemon's toolchain with the library. A daemon that has just started reads its
-/// toolchains for seconds before it answers; a program does not wait for that.
+/// Asks for the daemon's toolchain with the library. A starting daemon answers only after it has
+/// read its toolchains, which takes seconds; the program does not wait for that.
 std::variant<cccl_cache_library_toolchain, Reason> AskForToolchain() {
   for (const uint32_t patience : {kNotReadyMs, kSilenceMs}) {
     cccl_cache_library_toolchain found = {};
@@ -151,7 +152,7 @@ std::variant<const Toolchain*, Reason> FindToolchain() {
   return made;
 }
 
-/// Returns why the daemon must not be asked now; none: ask it.
+/// Returns why the daemon is not asked now, or none if it is.
 std::optional<Reason> WhyNotAsked() {
   if (RealPath().empty() || !OpenWithOwnBuiltins()) return Reason::kNotItsLibrary;
   if (rest.Resting(Clock::now())) return why_resting.load();
@@ -159,7 +160,7 @@ std::optional<Reason> WhyNotAsked() {
   return std::nullopt;
 }
 
-/// Returns why no answer came in time: a daemon that answers another question still compiles.
+/// Returns why no answer came in time. A daemon that answers another question is still compiling.
 Reason AfterDeadline(bool bounded, Clock::time_point asked) {
   if (!bounded) return Reason::kSilent;
   int32_t ready = 0;
@@ -168,7 +169,7 @@ Reason AfterDeadline(bool bounded, Clock::time_point asked) {
   return Reason::kTooSlow;
 }
 
-/// One question for a build.
+/// The parameters and the answer of one build call.
 struct Question {
   std::string toolchain_id;
   cccl_cache_build_options options{};
@@ -176,7 +177,7 @@ struct Question {
   cccl_cache_answer answer{};
 };
 
-/// Asks it. The answer is in the question then.
+/// Sends the build. The answer is stored in the question.
 template <typename Program, typename Call>
 cccl_cache_status Send(Call call, const Program& program, Question* question) {
   cccl_cache_build_options& options = question->options;
@@ -192,13 +193,13 @@ cccl_cache_status Send(Call call, const Program& program, Question* question) {
   return call(Client(), &program, &options, &question->answer);
 }
 
-/// Returns the result, or why there is none. Call it once for each answer.
+/// Returns the result, or the reason why there is none. Call it once for each answer.
 std::variant<Answer, Reason> Take(cccl_cache_status status, const Question& question) {
   if (status != CCCL_CACHE_OK) {
     Reason reason = ReasonOf(status, question.answer.error);
-    // It gave its toolchains to this user, so it denies a file.
+    // This user may use the daemon, so it was denied a file.
     if (reason == Reason::kDenied) reason = Reason::kRefused;
-    // The daemon may have another version of the library by now.
+    // The daemon's toolchain may have another version of the library by now.
     if (status == CCCL_CACHE_TOOLCHAIN_NOT_FOUND) known_toolchain = nullptr;
     if (status == CCCL_CACHE_DEADLINE) {
       return AfterDeadline(question.options.timeout_ms > 0, question.start);
@@ -216,9 +217,9 @@ std::variant<Answer, Reason> Take(cccl_cache_status status, const Question& ques
   return given;
 }
 
-/// Builds by the first question to the daemon, which names the library. None: the daemon does not
-/// know the library, is too old for such a question, or refuses the build or this user; or this
-/// process has asked such a question before.
+/// Builds by the first call to the daemon, which names the library. Returns none if the daemon does
+/// not know the library, is too old for such a call, or refuses the build or this user, and after
+/// the first use in a process.
 template <typename Program, typename Call>
 std::optional<std::variant<Answer, Reason>> AskFirst(Call call, const Program& program) {
   if (asked_by_library.exchange(true)) return std::nullopt;

@@ -19,20 +19,20 @@ using Result = std::unique_ptr<cccl_cache_result, FreeResult>;
 /// A result with its fields.
 struct Answer {
   Result result;
-  cccl_cache_result_info info{};  ///< its texts point into the result
+  cccl_cache_result_info info{};  ///< its texts are valid as long as the result
 };
 
-/// The daemon, for builds with the library that this one replaces. Each attempt at a daemon that is
-/// absent, stopped or full costs a program at most about a second; in between it is not asked. All
-/// functions are thread-safe, and usable after fork().
+/// The daemon, for builds with the library that this stand-in replaces. An attempt to reach a
+/// daemon that is absent, stopped or full costs a program at most about 1 s; then the daemon is not
+/// asked for a while. All functions are thread-safe, and usable after fork().
 
-/// Compiles or links as the real library would here and now, or returns why the daemon did not. A
-/// program that does not compile is a result, too.
+/// Compiles or links exactly as the real library would, or returns why the daemon did not. A
+/// compile error is a result too.
 [[nodiscard]] std::variant<Answer, Reason> Ask(const cccl_cache_nvrtc& program);
 [[nodiscard]] std::variant<Answer, Reason> Ask(const cccl_cache_link& program);
-/// Counts a result that the program gets.
+/// Adds a result that the program gets to the report.
 void Count(const cccl_cache_result_info& info);
-/// Returns the numbers of the architectures that the library accepts; empty: unknown to the daemon.
+/// Returns the architectures that the library accepts; empty if the daemon does not know them.
 [[nodiscard]] std::vector<int> Architectures();
 
 }  // namespace cccl_cache::interpose

@@ -13,20 +13,21 @@
 #include <cstdint>
 #include <cstring>
 
-extern "C" __attribute__((visibility("hidden"))) const ElfW(Ehdr) __ehdr_start;  // by the linker
+extern "C" __attribute__((visibility("hidden"))) const ElfW(Ehdr) __ehdr_start;  // set by the
+                                                                                 // linker
 extern "C" __attribute__((weak)) const char* gnu_get_libc_version() noexcept;    // null with musl
 
-// Uses no C++ runtime: the auditor and the library that redirects tools have none.
+// Uses no C++ runtime, because the auditor and the library that redirects tools have none.
 
 namespace cccl_cache::interpose {
 
-/// A library's file, mapped to be read. One for another machine, which the loader passes over, has
-/// nothing in it.
+/// A library's file, mapped for reading. A file for another machine appears empty, because the
+/// loader skips it.
 class ElfFile {
  public:
   explicit ElfFile(const char* path) {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    // fstat() of a new C library is missing in old ones.
+    // lseek, because the fstat() of a new C library is missing in old ones.
     const off_t size = fd < 0 ? 0 : lseek(fd, 0, SEEK_END);
     if (size > off_t(sizeof(ElfW(Ehdr)))) {
       size_ = static_cast<size_t>(size);
@@ -50,7 +51,7 @@ class ElfFile {
     }
   }
 
-  /// Calls `visit(name)` for each name of a symbol, a version or a library that it has or needs.
+  /// Calls `visit(name)` for the name of each symbol, version and needed library.
   template <typename Visit>
   void ForEachName(Visit visit) const {
     const Symbols symbols = DynamicSymbols();
@@ -58,7 +59,7 @@ class ElfFile {
     for (const char* name = symbols.text; name != end; name += std::strlen(name) + 1) visit(name);
   }
 
-  /// Returns where the dynamic section lies, from the library's base; 0 if it has none.
+  /// Returns the address of the dynamic section relative to the library's base; 0 if it has none.
   [[nodiscard]] ElfW(Addr) DynamicSection() const {
     const auto* header = At<ElfW(Ehdr)>(0, 1);
     const auto* segments =
@@ -70,7 +71,7 @@ class ElfFile {
   }
 
  private:
-  /// The dynamic symbols, and the texts with their names, which end with a NUL.
+  /// The dynamic symbols, and their names, each with a NUL at its end.
   struct Symbols {
     const ElfW(Sym) * first = nullptr;
     size_t count = 0;
@@ -93,7 +94,7 @@ class ElfFile {
     }
     return {};
   }
-  /// Null if it is not in the file, or if there is none.
+  /// Returns null if the range is not in the file.
   template <typename T>
   const T* At(uint64_t offset, uint64_t count) const {
     if (data_ == nullptr || count == 0 || offset > size_) return nullptr;
@@ -114,8 +115,8 @@ class ElfFile {
   size_t size_ = 0;
 };
 
-/// Returns whether the C library of this process has all versions that a file of this installation
-/// needs of it. In a container it may be older than the one that the installation was built with.
+/// Returns whether this process's C library has all versions that a file of this installation
+/// needs. In a container it may be older than the one that the installation was built with.
 inline bool CLibrarySuffices(const char* path) {
   constexpr char kVersion[] = "GLIBC_2.";
   constexpr size_t kSize = sizeof(kVersion) - 1;

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// libcccl_cache_exec.so, for LD_PRELOAD. Where a program is about to start ptxas, nvlink or
-// tileiras, it starts cccl-cache-ptxas instead and names the tool to it, wherever the tool lies and
-// however the program found it. All else goes to the next library's function of the same name, and
-// so does a call for which cccl-cache-ptxas can't be started: in another root, by another user. A
-// function here may run between vfork() and exec: it allocates nothing, takes no lock, and writes
-// to its own stack only. Like the auditor it needs no C++ runtime.
+// libcccl_cache_exec.so, for LD_PRELOAD. When a program starts ptxas, nvlink or tileiras, by any
+// path, this library starts cccl-cache-ptxas instead and passes the tool's path to it. All other
+// calls go to the next library's function of the same name. So do calls for which cccl-cache-ptxas
+// can't be started, as in another root or by another user. A function here may run between vfork()
+// and exec: it allocates nothing, takes no lock, and writes to its own stack only. Like the auditor
+// it needs no C++ runtime.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -33,10 +33,10 @@ constexpr char kStandIn[] = "cccl-cache-ptxas";
 constexpr char kTileiras[] = "tileiras";
 constexpr const char* kTools[] = {"ptxas", "ptxas-blackwell", "nvlink", kTileiras};
 
-char standin[PATH_MAX];  ///< beside this library; empty: there is none
+char standin[PATH_MAX];  ///< path beside this library; empty: there is none
 
-/// A function that the program would have called without this library. It is looked up when the
-/// library is loaded: a child of a process with threads must not ask the loader.
+/// The next library's function of the same name. It is looked up when this library is loaded,
+/// because a child of a process with threads must not call the loader.
 template <typename Function>
 class Next {
  public:
@@ -73,7 +73,8 @@ __attribute__((constructor)) void Initialize() {
   next_posix_spawn.Find();
   next_posix_spawnp.Find();
   const auto* started = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
-  // The stand-in itself starts the real tool, and the ptxas of tileiras is part of a run of that.
+  // Redirects nothing in the stand-in, which starts the real tool, and in tileiras, whose ptxas is
+  // a part of its own run.
   if (started == nullptr || HasName(started, kStandIn) || HasName(started, kTileiras)) return;
   Dl_info own = {};
   char path[PATH_MAX];
@@ -92,13 +93,13 @@ __attribute__((constructor)) void Initialize() {
 bool CanBeRead(char* const* pointer) {
   const uintptr_t mask = reinterpret_cast<uintptr_t>(pointer) / sizeof(uint64_t) * sizeof(uint64_t);
   constexpr int kNoWay = -1;
-  // A null would be no mask.
+  // A null pointer would mean no mask.
   return mask != 0 && (syscall(SYS_rt_sigprocmask, kNoWay, mask, nullptr, sizeof(uint64_t)) == 0 ||
                        errno != EFAULT);
 }
 
-/// Returns whether the program may read a list up to its end, a null. Without this library it is
-/// the kernel that reads it, and that answers EFAULT.
+/// Returns whether the program may read a list up to the null at its end. Without this library the
+/// kernel reads the list and returns EFAULT.
 bool CanBeReadToItsEnd(char* const* list) {
   constexpr uintptr_t kPage = 4096;
   if (reinterpret_cast<uintptr_t>(list) % sizeof(*list) != 0) return false;
@@ -110,8 +111,8 @@ bool CanBeReadToItsEnd(char* const* list) {
 }
 
 /// Returns whether the program may read this text, and it is no longer than a path may be. The
-/// kernel reads just the text: tools such as valgrind report bytes beyond it. Without a directory
-/// it looks up no relative path, like execvp().
+/// kernel reads only the text; tools such as valgrind report reads beyond it. Without a directory
+/// it resolves no relative path, like execvp().
 bool CanBePath(const char* text) {
   constexpr int kNoDirectory = -1;
   return syscall(SYS_faccessat, kNoDirectory, text, F_OK) == 0 ||
@@ -132,9 +133,9 @@ bool IsExecutable(const char* path) {
   return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
 }
 
-/// Returns whether the file is a program of this machine. Other files are left to the kernel and to
-/// shells: a script without an interpreter line, a damaged file. By system calls, which are no
-/// cancellation points.
+/// Returns whether the file is a program for this machine. Other files (a script without an
+/// interpreter line, a damaged file) are left to the kernel and to shells. Uses system calls, which
+/// are no cancellation points.
 bool IsProgram(const char* path) {
   const long file = syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return false;
@@ -153,7 +154,7 @@ bool IsTool(const char* path) {
 
 using Path = char[PATH_MAX];
 
-/// Finds a tool as execvp() does. Returns false if it is none, or if there is none.
+/// Finds a tool as execvp() does. Returns false if it is not found, or no tool.
 bool Find(const char* name, Path& found) {
   if (!HasNameOfTool(name) || std::strlen(name) >= sizeof(found)) return false;
   if (std::strchr(name, '/') != nullptr) return IsTool(std::strcpy(found, name));
@@ -170,9 +171,9 @@ bool Find(const char* name, Path& found) {
   return false;
 }
 
-/// Calls `start` with the stand-in and its words: those of the tool, behind the tool's path.
-/// Returns what `start` does, or -1 without a call if there are no words to be read, or many: they
-/// are copied to the stack, which may be a thread's small one.
+/// Calls `start` with the stand-in and its arguments: the tool's path and the tool's arguments.
+/// Returns the result of `start`, or -1 if the arguments can't be read or are many: they are copied
+/// to the stack, which may be that of a small thread.
 template <typename Start>
 int StartStandIn(const char* tool, char* const* words, Start start) {
   constexpr size_t kMost = 1024;
@@ -188,7 +189,7 @@ int StartStandIn(const char* tool, char* const* words, Start start) {
   return start(standin, all);
 }
 
-/// Returns if the stand-in can't be started here.
+/// Becomes the stand-in. Returns if it can't be started.
 void ReplaceByStandIn(const char* tool, char* const* words, char* const* variables) {
   StartStandIn(tool, words, [&](const char* program, char* const* all) {
     return next_execve(program, all, variables);
@@ -203,8 +204,8 @@ bool SpawnStandIn(pid_t* child, const char* tool, const posix_spawn_file_actions
          }) == 0;
 }
 
-/// Calls `start` with the words of a call such as execl(), which end with a null, and with the rest
-/// of the argument list.
+/// Calls `start` with the arguments of a call such as execl(), which end with a null, and with the
+/// rest of the argument list.
 template <typename Start>
 int WithWords(const char* first, va_list* list, Start start) {
   size_t count = 1;

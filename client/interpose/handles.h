@@ -11,11 +11,10 @@
 
 namespace cccl_cache::interpose {
 
-/// The handles that a stand-in gives to its program, and the objects behind them. A program may
-/// have handles of the real library as well; they are never dereferenced here. A handle is an
-/// address within the table, so it differs from all others even after it was destroyed. Handles are
-/// reused only after the whole table was used. Thread-safe, without a lock, which a fork could
-/// leave held; usable in exit handlers.
+/// The handles that a stand-in gives to its program, and the objects behind them. A handle is an
+/// address within the table, so it never equals a handle of the real library, which the program may
+/// have too. Foreign handles are never dereferenced. A handle is reused only after the whole table
+/// was used. Thread-safe without a lock, which a fork could leave held; usable in exit handlers.
 template <typename Handle, typename Object>
 class Handles {
  public:
@@ -23,7 +22,7 @@ class Handles {
   Handles(const Handles&) = delete;
   Handles& operator=(const Handles&) = delete;
 
-  /// Returns the object's handle; null if there are too many.
+  /// Returns the object's handle; null if the table is full.
   [[nodiscard]] Handle Add(std::unique_ptr<Object> object) {
     for (size_t tried = 0; tried < kMax; ++tried) {
       std::atomic<Object*>& slot = objects_[next_++ % kMax];
@@ -42,12 +41,12 @@ class Handles {
            std::less<>()(address, objects_.data() + kMax);
   }
 
-  /// Returns null if the handle was destroyed, or is another library's.
+  /// Returns null if the handle was destroyed, or is not one of this table.
   [[nodiscard]] Object* Find(Handle handle) const {
     return IsSlot(handle) ? reinterpret_cast<const std::atomic<Object*>*>(handle)->load() : nullptr;
   }
 
-  /// Returns the object, whose handle is destroyed; null as above.
+  /// Returns the object and destroys its handle; null as in Find.
   [[nodiscard]] std::unique_ptr<Object> Remove(Handle handle) {
     if (!IsSlot(handle)) return nullptr;
     return std::unique_ptr<Object>(

@@ -8,17 +8,17 @@
 
 #include "client/interpose/elf_file.h"
 
-// The feature levels of NVIDIA's libraries, and how to find that of a file. Uses no C++ runtime:
-// the auditor has none.
+// The feature levels of NVIDIA's libraries, and how to find the level of a file. Uses no C++
+// runtime, because the auditor has none.
 
 namespace cccl_cache::interpose {
 
-/// One stand-in, and the names of the files that it replaces.
+/// One stand-in, and the library that it replaces.
 struct Level {
   const char* library;  ///< "libnvrtc"
   const char* standin;  ///< "nvrtc-12.8/libnvrtc.so.12"
-  size_t count;         ///< of names
-  const char* names;    ///< its exported names, each with a NUL
+  size_t count;         ///< number of names
+  const char* names;    ///< the exported names, each with a NUL at its end
 };
 inline constexpr Level kLevels[] = {
 #include "levels.inc"
@@ -33,8 +33,8 @@ inline bool Exports(const Level& level, const char* name) {
   return false;
 }
 
-/// Returns whether this is a name of the library's file. Wheels that carry a copy put a hash into
-/// it; libnvrtc-builtins is another library.
+/// Returns whether this is a file name of the library. Wheels that carry a copy add a hash to it.
+/// libnvrtc-builtins is another library.
 inline bool IsNameOf(const char* library, const char* name) {
   const size_t size = std::strlen(library);
   if (std::strncmp(name, library, size) != 0) return false;
@@ -43,8 +43,8 @@ inline bool IsNameOf(const char* library, const char* name) {
          (*rest == '-' && std::strncmp(rest, "-builtins", 9) != 0);
 }
 
-/// Returns the index of the level that exports exactly the names that this file does; kLevelCount
-/// if none does.
+/// Returns the index of the level whose exports are exactly those of this file; kLevelCount if
+/// there is none.
 inline size_t LevelOf(const char* path) {
   const char* name = std::strrchr(path, '/') + 1;
   size_t exported = 0;
@@ -59,8 +59,8 @@ inline size_t LevelOf(const char* path) {
   return kLevelCount;
 }
 
-/// Returns whether the path's last part is a name of any of the libraries. A bare name is none: its
-/// candidates come next.
+/// Returns whether the path's last part is a name of one of the libraries. False for a bare name:
+/// the loader passes the candidates for it next.
 inline bool IsServed(const char* path) {
   const char* slash = std::strrchr(path, '/');
   if (slash == nullptr) return false;

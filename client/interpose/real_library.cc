@@ -20,11 +20,12 @@
 #include "base/cancellation.h"
 #include "client/interpose/real_mark.h"
 
-// The auditor writes the path before any of the program's code can call the stand-in.
+// The auditor writes the path before the program's code can call the stand-in.
 extern "C" __attribute__((visibility("default"))) char cccl_cache_standin_real[PATH_MAX];
 char cccl_cache_standin_real[PATH_MAX];
 
-// Tells it to the plug-ins of the Python package (client/python/cccl_cache/_plugin/loaded.py).
+// Returns the path to the plug-ins of the Python package
+// (client/python/cccl_cache/_plugin/loaded.py).
 extern "C" __attribute__((visibility("default"))) const char* cccl_cache_standin_real_path() {
   const cccl_cache::CancellationDisabled guard;
   return cccl_cache::interpose::RealPath().c_str();
@@ -35,9 +36,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Makes a value once and keeps it for ever: exit handlers may call the stand-in after its static
-/// objects are gone. Without a lock, which a fork could leave held; of two threads that make the
-/// value at one moment, one throws its own away.
+/// Makes a value once and never frees it, because exit handlers may call the stand-in after static
+/// objects are gone. Uses no lock, which a fork could leave held. If two threads make the value at
+/// the same time, one is dropped.
 template <typename T, typename Make>
 const T& MadeOnce(std::atomic<const T*>* kept, Make make) {
   if (const T* known = kept->load()) return *known;
@@ -48,7 +49,7 @@ const T& MadeOnce(std::atomic<const T*>* kept, Make make) {
   return *first;
 }
 
-/// Returns the directories in which the loader searches for the libraries of a loaded object.
+/// Returns the directories in which the loader looks for the libraries of a loaded object.
 std::vector<std::string> DirectoriesOf(const std::string& object) {
   std::vector<std::string> directories;
   void* const handle =
@@ -67,7 +68,7 @@ std::vector<std::string> DirectoriesOf(const std::string& object) {
   return directories;
 }
 
-/// Returns the path of a library that was opened, and closes it; empty if it was not.
+/// Returns the path of an opened library, and closes it; "" if it is null.
 std::string PathOf(void* library) {
   link_map* map = nullptr;
   std::string path;
@@ -76,8 +77,8 @@ std::string PathOf(void* library) {
   return path;
 }
 
-/// Returns the file that the loader would have found under this name for an object of the process,
-/// if this stand-in, which lies at `own`, were not preloaded.
+/// Returns the file that the loader would find under this name for an object of the process if this
+/// stand-in, at `own`, were not preloaded.
 std::string Search(const std::string& name, const fs::path& own) {
   std::vector<std::string> objects;
   dl_iterate_phdr(
@@ -98,7 +99,8 @@ std::string Search(const std::string& name, const fs::path& own) {
       if (std::string path = directory + "/" + name; usable(path)) return path;
     }
   }
-  // The loader's cache is left: a namespace of its own is without this stand-in.
+  // Asks the loader in a new namespace, which has no preloaded stand-in, because only the loader's
+  // cache is left to search.
   return PathOf(dlmopen(LM_ID_NEWLM, name.c_str(), RTLD_LAZY | RTLD_LOCAL));
 }
 
@@ -107,19 +109,20 @@ std::string FindRealPath() {
   Dl_info own = {};
   if (dladdr(&cccl_cache_standin_real, &own) == 0) return "";
   const std::string name = fs::path(own.dli_fname).filename().string();
-  // Preloaded: `cccl-cache-cli run` lists the files, of which one has this library's name.
+  // With LD_PRELOAD: `cccl-cache-cli run` lists the real files, one of which has this library's
+  // name.
   const char* listed = secure_getenv("CCCL_CACHE_RUN_LIBRARIES");
   std::istringstream paths(listed == nullptr ? "" : listed);
   for (std::string path; std::getline(paths, path, ':');) {
     if (path.find("/" + name) != path.npos) return path;
   }
-  // A program removed the list, or a part of it, from this one's environment.
+  // A program has removed the list, or a part of it, from the environment.
   std::error_code error;
   return fs::canonical(Search(name, own.dli_fname), error).string();
 }
 
-/// Returns the file that the loader takes for this name before it looks beside the library that
-/// asks for it; empty if there is none.
+/// Returns the file that the loader uses for this name in preference to one beside the library that
+/// needs it; "" if there is none.
 std::string FoundBefore(const std::string& name) {
   if (std::string loaded = PathOf(dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD));
       !loaded.empty()) {
@@ -131,14 +134,14 @@ std::string FoundBefore(const std::string& name) {
   std::istringstream parts(list);
   std::error_code error;
   for (std::string directory; std::getline(parts, directory, ':');) {
-    // An empty part is the working directory.
+    // An empty part means the working directory.
     const fs::path path = fs::path(directory.empty() ? "." : directory) / name;
     if (fs::exists(path, error)) return path.string();
   }
   return "";
 }
 
-/// The real library, and its file as it was when the library was opened.
+/// The real library, and its file's state when it was opened.
 struct Opened {
   void* library;
   struct stat file;
@@ -156,7 +159,7 @@ bool IsSame(const struct stat& file, const struct stat& other) {
 std::optional<Opened> Open() {
   Opened opened = {};
   if (RealPath().empty() || stat(RealPath().c_str(), &opened.file) != 0) return std::nullopt;
-  // The loader knows the stand-in under the path that the program asked for.
+  // The loader has the stand-in under the path that the program used, so this path needs a mark.
   std::string spelled = RealPath();
   spelled.insert(spelled.rfind('/'), kRealMark);
   opened.library = dlopen(spelled.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -167,17 +170,17 @@ std::optional<Opened> Open() {
   return opened;
 }
 
-/// Returns null if it can't be opened.
+/// Returns null if the library can't be opened.
 const Opened* TheOpened() {
   static std::atomic<const Opened*> kept{nullptr};
   if (const Opened* known = kept) return known;
-  // Opening it twice at one moment gives the same handle.
+  // If two threads open it at the same time, both get the same handle.
   const std::optional<Opened> opened = Open();
   return opened ? &MadeOnce(&kept, [&] { return *opened; }) : nullptr;
 }
 
-// If the auditor maps the stand-in, the program would have opened the real library. A preloaded
-// stand-in is in every process, and few of these open the real library.
+// With the auditor, the program would have opened the real library at this point. A preloaded
+// stand-in is in every process, and few processes need the real library, so it waits.
 __attribute__((constructor)) void OpenAsTheProgramWould() {
   const cccl_cache::CancellationDisabled guard;
   if (cccl_cache_standin_real[0] != '\0') TheOpened();
@@ -204,7 +207,7 @@ bool OpenWithOwnBuiltins() {
     std::error_code error;
     const bool same = first.empty() || fs::equivalent(first, builtins, error) ||
                       DigestOfFile(first) == DigestOfFile(builtins.string());
-    // Release 13.0 does not look for its builtins beside itself.
+    // Release 13.0 does not look for its builtins in its own directory.
     if (!builtins.empty()) {
       dlopen(first.empty() ? builtins.c_str() : first.c_str(), RTLD_NOW | RTLD_LOCAL);
     }

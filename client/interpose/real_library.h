@@ -9,27 +9,26 @@
 
 namespace cccl_cache::interpose {
 
-/// The library that the program would have loaded. It is opened where the program would have opened
-/// it, and stays open: later the program may have no right to the file, no descriptor left, or
-/// another file there. Preloaded, the stand-in does not know when that is, and opens it at the
-/// first call that needs the daemon or the library. All functions are thread-safe, and usable after
-/// fork().
+/// The library that the program would have loaded. With the auditor it is opened when the stand-in
+/// is loaded, and stays open: later the program may have lost the right to the file, have no
+/// descriptor left, or find another file there. A preloaded stand-in opens it at the first call
+/// that needs the daemon or the library. All functions are thread-safe, and usable after fork().
 
-/// Returns its path, without links; empty if unknown.
+/// Returns the library's real path; "" if unknown.
 [[nodiscard]] const std::string& RealPath();
-/// Returns its files, as they were at the first call.
+/// Returns the state of the library's files at the first call.
 [[nodiscard]] const Component& RealComponent();
-/// Opens it, and its builtins, as it does itself at its first compile. Returns whether they are
-/// those beside it, or others with the same bytes: the loader looks for them in LD_LIBRARY_PATH
-/// first.
+/// Opens the library and its builtins, as the library itself does at its first compile. The loader
+/// prefers builtins in LD_LIBRARY_PATH: returns whether it found those beside the library, or
+/// others with the same bytes.
 bool OpenWithOwnBuiltins();
-/// Returns whether its path no longer leads to the file that was opened.
+/// Returns whether the library's path leads to another file than the one that was opened.
 [[nodiscard]] bool RealFileWasReplaced();
-/// Returns one of its functions, or null if it lacks it or can't be opened.
+/// Returns one of the library's functions, or null if it lacks it or can't be opened.
 [[nodiscard]] void* RealSymbol(const char* name);
 
-/// Returns the real library's function, or null. Looks it up once. `other`: its name in releases
-/// that lack the first.
+/// Returns the real library's function, or null. Looks it up once. `other`: the function's name in
+/// releases without the first one.
 template <auto function>
 decltype(function) RealFunction(const char* name, const char* other = nullptr) {
   static std::atomic<decltype(function)> found{nullptr};

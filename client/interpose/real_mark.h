@@ -7,13 +7,12 @@
 
 namespace cccl_cache::interpose {
 
-/// Stands before the last slash of the path by which a stand-in opens the real library. By this the
-/// loader and the auditor tell it from the path that the program gave. They can't tell by the
-/// object that calls dlopen(): a program, a sanitizer or a preloaded library may have a dlopen() of
-/// its own, which then is the caller.
+/// Inserted before the last slash of the path by which a stand-in opens the real library, so that
+/// the loader and the auditor tell it from the path that the program used. The caller of dlopen()
+/// does not show it: a program, a sanitizer or a preloaded library may have a dlopen() of its own.
 inline constexpr char kRealMark[] = "/././.";
 
-/// Returns whether a path, which has a slash, holds the mark.
+/// Returns whether a path, which must have a slash, has the mark.
 inline bool HasRealMark(const char* path) {
   const auto before = static_cast<size_t>(std::strrchr(path, '/') - path);
   const size_t size = sizeof(kRealMark) - 1;

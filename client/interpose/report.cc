@@ -18,18 +18,19 @@
 namespace cccl_cache::interpose {
 namespace {
 
-/// Counts in a file that parent and child both map.
+/// Counts in a file; a forked child has the same mapping.
 struct OwnCounts : ProcessCounts {
   const OwnerProcess process;
 };
 
-/// Returns counts in a new file of the report's directory; null if there is none.
+/// Maps counts in a new file of the report's directory; null if there is no report.
 OwnCounts* MapCounts() {
   const char* directory = secure_getenv(ProcessCounts::kVariable);
   if (directory == nullptr || !MayMakeFile(sizeof(OwnCounts))) return nullptr;
   std::string name = std::string(directory) + "/XXXXXX";
   const FileDescriptor file(mkostemp(name.data(), O_CLOEXEC));
-  // Without its room on the disk a file that is mapped ends the program when the disk is full.
+  // The file's blocks are allocated first: on a full disk, a write to the mapping would kill the
+  // program.
   if (!file.valid() || posix_fallocate(file.get(), 0, sizeof(OwnCounts)) != 0) return nullptr;
   void* const memory =
       mmap(nullptr, sizeof(OwnCounts), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
@@ -68,8 +69,7 @@ ProcessCounts& Counts() {
   ProcessCounts* known = kept.load();
   if (known == &unreported) return unreported;
   if (known != nullptr && static_cast<OwnCounts*>(known)->process.IsThis()) return *known;
-  // The first call of this process. Of two threads that come here at one moment, one has a file
-  // that stays empty.
+  // The first call of this process. If two threads are here at the same time, one file stays empty.
   ProcessCounts* made = MapCounts();
   if (made == nullptr) made = &unreported;
   return kept.compare_exchange_strong(known, made) ? *made : *known;
@@ -78,7 +78,7 @@ ProcessCounts& Counts() {
 void KeepRefusal(std::string_view message) {
   ProcessCounts& counts = Counts();
   if (counts.refused.exchange(true)) return;
-  // The real library or tool does it next.
+  // The advice to compile locally is removed: the real library or tool compiles next.
   const std::string text = WithoutLocalBuildAdvice(std::string(message));
   text.copy(counts.refusal, sizeof(counts.refusal) - 1);
 }

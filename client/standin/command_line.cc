@@ -7,7 +7,7 @@
 namespace cccl_cache::standin {
 namespace {
 
-/// Variables with which tools write more files.
+/// Variables that make tools write more files.
 constexpr std::string_view kWriteMore =
     " AS_SECURE_LOG_FILE CAN_FINALIZE_DEBUG DUMP_KNOBS_TO_FILE FINALIZER_CUBIE ";
 
@@ -18,10 +18,11 @@ bool Has(std::string_view names, std::string_view word) {
 
 bool NamesOutput(std::string_view word) { return word == "-o" || word == "--output-file"; }
 
-/// Returns whether the word is taken as it stands. For @FILE, tileiras takes the words in the file.
+/// Returns whether the word has no special meaning. tileiras replaces @FILE by the words in the
+/// file.
 bool IsPlain(std::string_view word) { return !word.starts_with('@'); }
 
-/// Returns whether the word is taken for the name of one file, and for nothing else.
+/// Returns whether the word can only be the name of one file.
 bool IsFileName(std::string_view word) {
   return !word.empty() && word.front() != '-' && IsPlain(word) &&
          word.find_first_of(",\\\"'") == std::string_view::npos;

@@ -16,20 +16,20 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// After so long with the first question the connection is checked, and a daemon that hangs is
-/// known in half the time. Later questions may wait longer each.
+/// Limit of the first question. After half of it without an answer the connection is checked, which
+/// finds a daemon that hangs. Later questions may take longer.
 constexpr std::chrono::milliseconds kFirstWait{2000};
 constexpr std::chrono::seconds kLongestWait{120};
-/// An error that took longer would hold up later runs as well.
+/// After an error that took longer, later runs do not ask the daemon for kRest.
 constexpr std::chrono::milliseconds kNoWait{100};
 constexpr std::chrono::seconds kRest{30};
-/// For a question that a daemon answers at once.
+/// Limit of questions that the daemon answers at once.
 constexpr std::chrono::milliseconds kLongestAnswer{1000};
 
-/// Stands for the input's name in a kept log.
+/// Replaces the input's name in a kept log.
 constexpr std::string_view kName("\0", 1);
 
-/// Puts `to` for `from` where a message of the tool names the input.
+/// Replaces `from` by `to` where a message of the tool names the input.
 std::string Renamed(std::string_view log, const std::string& tool, std::string_view from,
                     std::string_view to) {
   const auto message = [&tool](std::string_view name) {
@@ -46,7 +46,7 @@ std::string Renamed(std::string_view log, const std::string& tool, std::string_v
   }
 }
 
-/// Returns whether the name is a complete word there.
+/// Returns whether the log has the name as a complete word.
 bool Shows(std::string_view log, std::string_view name) {
   const auto in_word = [log](size_t at) {
     return at < log.size() && (std::isalnum(static_cast<unsigned char>(log[at])) || log[at] == '_');
@@ -94,13 +94,13 @@ DepositKey KeyOf(const Tool& tool, const std::string& identity, const Assembly& 
 std::variant<Acquired, interpose::Reason> Ask(Client* client, const DepositKey& key,
                                               const UserCache& facts) {
   using interpose::Reason;
-  // Nodes may share the directory of facts, and each has a daemon of its own.
+  // The boot id and the socket, because nodes with a daemon each may share the directory of facts.
   const std::string hangs = "hangs-" + Sha256(BootId() + std::string(client->socket())).Hex();
   const auto known = facts.Age(hangs);
   if (known && *known < kRest) return Reason::kNoDaemon;
-  if (known) facts.Put(hangs, "");  // so that other runs keep pausing while this one tries
+  if (known) facts.Put(hangs, "");  // Renewed, so that other runs do not ask while this one tries
   const Clock::time_point begin = Clock::now();
-  // An answer takes its time, though none is waited for.
+  // Even `--wait 0` leaves time for an answer.
   const auto bound = interpose::RunWait();
   const std::chrono::milliseconds longest = bound ? std::max(*bound, kNoWait) : kLongestWait;
   std::chrono::milliseconds wait = std::min(kFirstWait, longest);
@@ -111,7 +111,7 @@ std::variant<Acquired, interpose::Reason> Ask(Client* client, const DepositKey& 
       if (known) facts.Remove(hangs);
       return *std::move(acquired);
     }
-    // A short wait can't distinguish a daemon that hangs from one that waits for another run.
+    // With a short wait, a daemon that hangs looks like one that waits for another run.
     const bool others_make_it =
         acquired.error().status == CCCL_CACHE_DEADLINE &&
         (wait >= kFirstWait || client->Query("info", {}, kLongestAnswer).ok());

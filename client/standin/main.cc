@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// Replaces ptxas, nvlink or tileiras where programs look for them, and has the daemon keep what the
-// real tool makes. A run of which anything is not known is the real tool's: this process becomes it
+// Replaces ptxas, nvlink or tileiras where programs look for them, and stores the real tool's
+// output in the daemon. For a run that is not fully understood, this process becomes the real tool
 // by exec.
 #include <fcntl.h>
 #include <sys/auxv.h>
@@ -46,13 +46,13 @@ using cccl_cache::interpose::Reason;
 using namespace cccl_cache::standin;  // NOLINT: the program's own
 
 constexpr int kCantStart = 127;
-constexpr int kSignalled = 128;  ///< with the signal's number, as shells say it
+constexpr int kSignalled = 128;  ///< plus the signal's number, as in shells
 constexpr std::chrono::milliseconds kPublish{2000};
 
-/// Ends this process as the tool ended.
+/// Ends this process in the same way as the tool.
 [[noreturn]] void EndAs(int status) {
   if (WIFSIGNALED(status)) {
-    const rlimit none = {0, 0};  // the tool has left its core file
+    const rlimit none = {0, 0};  // the tool has written its core file
     setrlimit(RLIMIT_CORE, &none);
     const int number = WTERMSIG(status);
     signal(number, SIG_DFL);
@@ -61,7 +61,7 @@ constexpr std::chrono::milliseconds kPublish{2000};
     sigaddset(&unblocked, number);
     sigprocmask(SIG_UNBLOCK, &unblocked, nullptr);
     raise(number);
-    _exit(kSignalled + number);  // process 1 of a namespace takes no signal from itself
+    _exit(kSignalled + number);  // process 1 of a namespace ignores its own signals
   }
   _exit(WEXITSTATUS(status));
 }
@@ -75,20 +75,20 @@ std::optional<std::string> ReadRegular(const std::string& path) {
   return ReadAll(file.get());
 }
 
-/// Returns whether the real tool would write a file there, and not to a device or a pipe.
+/// Returns whether the real tool would write a regular file there, not to a device or a pipe.
 bool TakesFile(const std::string& path) {
   struct stat status;
   return stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode);
 }
 
-/// Writes what the real tool would write. Returns false if it can't.
+/// Writes the kept output. Returns false if that fails.
 bool Replay(const KeptRun& run, const std::string& output) {
   const FileDescriptor file(open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   return file.valid() && WriteAll(file.get(), run.object) && WriteAll(STDOUT_FILENO, run.out) &&
          WriteAll(STDERR_FILENO, run.err);
 }
 
-/// Facts that one run leaves for later ones: the versions of tools, and that a daemon hangs.
+/// Facts that one run keeps for later ones: versions of tools, and that a daemon hangs.
 UserCache FactsOfThisUser() {
   const char* runtime = secure_getenv("XDG_RUNTIME_DIR");
   if (runtime != nullptr && *runtime == '/') {
@@ -98,7 +98,7 @@ UserCache FactsOfThisUser() {
   return UserCache::Of("facts");
 }
 
-/// Answers `--version`. Returns if the real tool must.
+/// Answers `--version`. Returns if the real tool must answer.
 void ServeVersion(const RealTool& tool, const RealTool::Stamp& stamp, const UserCache& facts,
                   char** arguments) {
   if (!stamp.proves) return;
@@ -121,18 +121,18 @@ void ServeVersion(const RealTool& tool, const RealTool::Stamp& stamp, const User
   EndAs(ending->status);
 }
 
-/// The tool's status, as of waitpid(), or why the real tool must run.
+/// The tool's status, as from waitpid(), or why the real tool must run.
 using Served = std::variant<int, Reason>;
 
-/// Runs the tool, and publishes its output. All waiters run the tool themselves if that is not to
-/// be kept.
+/// Runs the tool, and publishes its output. If the output must not be kept, the waiters run the
+/// tool themselves.
 Served Make(const RealTool& tool, const RealTool::Stamp& stamp, const Assembly& assembly,
             const Digest& input, Lease* lease, char** arguments) {
   auto ending = tool.Run(arguments);
   if (!ending) return Reason::kNotServed;
   std::optional<std::string> contents;
   if (ending->status == 0) {
-    // The tool read its input after this process did.
+    // Compared again, because the tool read its input after this process did.
     const auto read_since = ReadRegular(assembly.input);
     const auto object = ReadRegular(assembly.output);
     if (read_since && Sha256(*read_since) == input && object && tool.IsStill(stamp)) {
@@ -148,7 +148,7 @@ Served Make(const RealTool& tool, const RealTool::Stamp& stamp, const Assembly& 
   return ending->status;
 }
 
-/// Serves a run from the daemon.
+/// Answers a run from the daemon, or runs the tool with the lease.
 Served Serve(const RealTool& tool, const Tool& known, const UserCache& facts,
              const Assembly& assembly, char** arguments) {
   const Environment environment = ReadEnvironment(known, environ);
@@ -182,7 +182,7 @@ Served Serve(const RealTool& tool, const Tool& known, const UserCache& facts,
   return Make(tool, *stamp, assembly, input, &lease, arguments);
 }
 
-/// Counts a run of a tool, and ends this process if it is served.
+/// Counts a run of a tool. Ends this process if the run is served.
 void ServeCounted(const RealTool& tool, const Tool& known, const UserCache& facts,
                   const Words& words, char** arguments) {
   Served served = Reason::kNotServed;
@@ -204,8 +204,8 @@ bool StandardDescriptorsOpen() {
 
 }  // namespace
 
-/// cccl-cache-ptxas --for TOOL NAME ARGUMENT...: as libcccl_cache_exec.so starts it. By any other
-/// name the stand-in is a link, and the words are those of the tool.
+/// libcccl_cache_exec.so starts it as: cccl-cache-ptxas --for TOOL NAME ARGUMENT... Under any other
+/// name it was started by a link, and the arguments are the tool's.
 int main(int count, char** arguments) {
   const auto* started = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
   if (count > 3 && std::string_view(arguments[1]) == "--for") {

@@ -28,7 +28,7 @@ namespace {
 
 constexpr std::string_view kElf("\177ELF", 4);
 
-/// Returns whether it is a program other than this one, which may have several names.
+/// Returns whether this is a program other than this one, which may have several names.
 bool IsOther(const std::string& path) {
   struct stat own;
   struct stat status;
@@ -86,7 +86,7 @@ void Relay(Pipe* out, Pipe* err, Ending* ending) {
     if (got < 0 && errno == EINTR) return;
     if (got <= 0) return pipe->from.Close();
     all->append(buffer.data(), static_cast<size_t>(got));
-    // Without a reader, SIGPIPE or the tool's own exit status shows it.
+    // An error is ignored: SIGPIPE or the tool's own status shows it.
     [[maybe_unused]] const bool written = WriteAll(to, {buffer.data(), static_cast<size_t>(got)});
   };
   while (out->from.valid() || err->from.valid()) {
@@ -108,7 +108,7 @@ std::optional<RealTool> RealTool::Find(const std::string& started, const std::st
   if (const std::string link = started + ".real"; IsOther(link)) {
     return RealTool(name, link);
   }
-  // Two stand-ins in one PATH would call each other for ever if both began at its front.
+  // Two stand-ins in one PATH would call each other for ever if both searched from its beginning.
   const std::vector<std::string> candidates = Candidates(search, name);
   size_t next = candidates.size();
   while (next > 0 && candidates[next - 1] != started) --next;
@@ -188,7 +188,7 @@ std::optional<Ending> RealTool::Run(char** arguments) const {
   if (!out || !err) return std::nullopt;
   std::string first = FirstWord(arguments[0]);
   arguments[0] = first.data();
-  signal(SIGCHLD, SIG_DFL);  // or a parent that ignores its children has the status thrown away
+  signal(SIGCHLD, SIG_DFL);  // otherwise a parent that ignores its children loses their status
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child < 0) return std::nullopt;
@@ -204,7 +204,7 @@ std::optional<Ending> RealTool::Run(char** arguments) const {
   Ending ending;
   Relay(&*out, &*err, &ending);
   while (waitpid(child, &ending.status, 0) < 0) {
-    if (errno != EINTR) std::abort();  // there is this child, and its end is asked for once
+    if (errno != EINTR) std::abort();  // the child exists and is waited for once
   }
   return ending;
 }

@@ -7,9 +7,8 @@ namespace {
 
 constexpr std::string_view kPtxasVariables[] = {"PTXAS", "FINALIZER"};
 
-// The options of ptxas 12 and 13, and one of Triton's that --help does not name. Left out are those
-// that read or write other files, and those with output that may depend on the machine
-// (--split-compile).
+// The options of ptxas 12 and 13, and one of Triton's that --help does not list. Without those that
+// read or write other files, and those whose output may depend on the machine (--split-compile).
 constexpr Tool kPtxas = {
     .name = "ptxas",
     .name_space = "cccl.ptxas",
@@ -40,14 +39,14 @@ constexpr Tool kPtxas = {
     .variables = kPtxasVariables,
 };
 
-// It hands its variables on to libNVVM, which is an LLVM, and to ptxas.
+// It passes its variables on to libNVVM, which contains LLVM, and to ptxas.
 constexpr std::string_view kTileirasVariables[] = {"TILE",    "MLIR",  "LLVM",     "NVVM",
                                                    "LIBNVVM", "PTXAS", "FINALIZER"};
 constexpr std::string_view kTileirasLibraries[] = {"nvvm/lib64/libnvvm.so", "lib/libnvvm.so.4"};
 constexpr std::string_view kTileirasDirectories[] = {"CUDA_ROOT", "CUDA_HOME", "CUDA_PATH"};
 
-// The options of tileiras 13.1 to 13.5. Left out are those that read or write other files or print
-// remarks, and --preview: such kernels may be linked with files of the tool's own choice.
+// The options of tileiras 13.1 to 13.5. Without those that read or write other files or print
+// remarks, and without --preview: such kernels may be linked with files that the tool chooses.
 constexpr Tool kTileiras = {
     .name = "tileiras",
     .name_space = "cccl.tileiras",

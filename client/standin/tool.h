@@ -9,22 +9,22 @@ namespace cccl_cache::standin {
 
 using Names = std::span<const std::string_view>;
 
-/// A tool whose runs are kept: its options, each between blanks, and all else that
-/// decides its output.
+/// A tool whose runs are kept: its options, each between blanks, and everything else that decides
+/// its output.
 struct Tool {
-  std::string_view name;        ///< the names of its programs begin with this
-  std::string_view name_space;  ///< of its deposits
+  std::string_view name;        ///< prefix of the names of its programs
+  std::string_view name_space;  ///< namespace of its deposits
   std::string_view flags;
   std::string_view with_value;      ///< options with "=value"
   std::string_view with_next_word;  ///< options whose value may be the next word
-  /// Flags with which the output shows the input's path and the working directory.
+  /// Flags with which the output contains the input's path and the working directory.
   std::string_view showing_paths;
-  /// Variables whose names begin with one of these change the output.
+  /// Prefixes of variables that change the output.
   Names variables;
 
-  /// The program that it starts, in the directory above its own. Empty: none.
+  /// The program that it starts, relative to the parent of its own directory. Empty: none.
   std::string_view program;
-  /// Libraries that it tries to load, there as well.
+  /// Libraries that it tries to load, relative to the same directory.
   Names libraries;
   /// Variables that name another directory for them.
   Names directory_variables;

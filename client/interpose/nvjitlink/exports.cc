@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// The functions of libnvJitLink. A link of nothing but LTO-IR is collected and done by the daemon
-// in one step, at Complete. Whatever else a program does with it, for example to add PTX, to misuse
-// it or to make a link that fails, is repeated in the real library with all calls so far, and
-// answered from there. So is a link that the real library made itself.
+// The functions of libnvJitLink. A link of LTO-IR alone is collected, and linked by the daemon in
+// one step, at Complete. If a program does anything else with the link (adds PTX, misuses it, or
+// makes a link that fails), all its calls so far are repeated in the real library, which answers
+// from then on. It also answers for links that it made itself.
 // tests/integration/test_standin_calls.py compares the two.
 #include <algorithm>
 #include <array>
@@ -35,10 +35,10 @@ constexpr LinkCode kInternal = 7;
 
 constinit Handles<LinkHandle, Link> links;
 
-/// Returns null if it was destroyed, or if the real library made it.
+/// Returns null if the link was destroyed, or belongs to the real library.
 Link* Of(LinkHandle handle) { return links.Find(handle); }
 
-/// Returns the real library's handle; null if it was destroyed.
+/// Returns the real library's handle; null if the link was destroyed.
 LinkHandle RealOf(LinkHandle handle) {
   if (Link* own = Of(handle)) return own->Real();
   return links.Owns(handle) ? nullptr : handle;
@@ -50,17 +50,17 @@ LinkCode Forward(LinkCode (*real)(Parameters...), std::type_identity_t<Parameter
   return real == nullptr ? kInternal : real(values...);
 }
 
-/// Returns the output of the daemon's link; none: the real library must be asked.
+/// Returns the output of the daemon's link, or none if the real library must answer.
 std::optional<std::string_view> LinkedOf(LinkHandle link, cccl_cache_artifact_kind kind) {
   const Link* const own = Of(link);
   return own == nullptr ? std::nullopt : own->Linked(kind);
 }
 
-/// Returns whether nothing has failed, as far as the real library would know.
+/// Returns whether no call has failed, so that the log of errors is empty.
 bool IsQuiet(LinkHandle link) { return Of(link) != nullptr && Of(link)->quiet(); }
 
-// The functions that __nvJitLinkAPI gives are the real library's own, and so must be the link that
-// they are called with.
+// The functions that __nvJitLinkAPI returns belong to the real library, so the link that they get
+// must be the real library's too.
 using ByNumber = void*(LinkHandle, void*, void*, void*, void*, void*);
 constexpr size_t kMaxByNumber = 8;
 std::array<std::atomic<ByNumber*>, kMaxByNumber> by_number;
@@ -101,7 +101,7 @@ LinkCode nvJitLinkCreate(LinkHandle* link, uint32_t count, const char** options)
       }
     }
   }
-  // Also if it fails: releases differ in whether such a link can be asked why.
+  // Also if it fails: releases differ in whether the log of a failed link can be read.
   return Forward(REAL_LINK(Create), link, count, options);
 }
 
@@ -135,7 +135,7 @@ LinkCode nvJitLinkComplete(LinkHandle link) {
   return Forward(REAL_LINK(Complete), real);
 }
 
-// The size and the bytes of a link's output. A text's NUL counts.
+// Functions for the size and the bytes of a link's output. The size of a text includes its NUL.
 #define LINKED(Name, Out, kind, ending)                                     \
   LinkCode nvJitLinkGetLinked##Name##Size(LinkHandle link, size_t* size) {  \
     const CancellationDisabled guard;                                       \
@@ -160,7 +160,7 @@ LINKED(Cubin, void, CCCL_CACHE_CUBIN, 0)
 LINKED(Ptx, char, CCCL_CACHE_PTX, 1)
 LINKED(LTOIR, void, CCCL_CACHE_LTOIR, 0)
 
-// An empty log has size 0, and its text is a NUL nevertheless.
+// An empty log has size 0, but its text is a NUL.
 #define LOG(Name, log)                                                   \
   LinkCode nvJitLinkGet##Name##LogSize(LinkHandle link, size_t* size) {  \
     const CancellationDisabled guard;                                    \
@@ -192,7 +192,7 @@ void* __nvJitLinkAPI(unsigned function) {
   return real == nullptr ? nullptr : WithRealLink(real(function));
 }
 
-// Each release adds a name for each function; all of them do the same.
+// Each release adds a name of its own for each function; all names do the same.
 #define NAMED(function, release)                                                         \
   extern "C" __attribute__((visibility("default"),                                       \
                             alias("nvJitLink" #function))) decltype(nvJitLink##function) \

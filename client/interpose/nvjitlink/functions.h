@@ -7,7 +7,7 @@
 
 #include "client/interpose/real_library.h"
 
-// The functions of libnvJitLink, as its releases declare them. nvJitLink.names says which release
+// The functions of libnvJitLink, as its releases declare them. nvJitLink.names lists which release
 // exports which.
 
 using LinkCode = int;  ///< nvJitLinkResult; its values differ between releases
@@ -32,13 +32,13 @@ LinkCode nvJitLinkGetErrorLog(LinkHandle link, char* out);
 LinkCode nvJitLinkGetInfoLogSize(LinkHandle link, size_t* size);
 LinkCode nvJitLinkGetInfoLog(LinkHandle link, char* out);
 LinkCode nvJitLinkVersion(unsigned* major, unsigned* minor);
-/// Undocumented. Returns the function with this number, or null. The known one, 0xc0fd, adds an
-/// input to the link that is its first argument.
+/// Undocumented. Returns the function with this number, or null. The only known one, 0xc0fd, adds
+/// an input to the link in its first argument.
 void* __nvJitLinkAPI(unsigned function);
 }
 #pragma GCC visibility pop
 
-// Releases before 12.3 have no plain names.
+// Releases before 12.3 have no plain names, but only versioned ones.
 #define REAL_LINK(name)                                                    \
   cccl_cache::interpose::RealFunction<&nvJitLink##name>("nvJitLink" #name, \
                                                         "__nvJitLink" #name "_12_0")

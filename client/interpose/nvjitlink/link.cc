@@ -13,15 +13,15 @@ namespace {
 
 constexpr LinkCode kSuccess = 0;
 constexpr LinkCode kInternal = 7;
-// nvJitLinkInputType
+// Values of nvJitLinkInputType.
 constexpr int kLtoIr = 3;
 constexpr int kAny = 10;
 
 constexpr std::string_view kArch = "-arch=sm_";
-// Options that every release accepts.
+// Options without a value that every release accepts.
 constexpr std::array<std::string_view, 6> kPlain = {"-lto", "-ptx", "-lineinfo",
                                                     "-O0",  "-O3",  "-optimize-unused-variables"};
-// The same, of which every release accepts any value.
+// Options of which every release accepts any value.
 constexpr std::array<std::string_view, 6> kWithValue = {
     "-ftz=", "-fma=", "-prec-div=", "-prec-sqrt=", "-kernels-used=", "-variables-used="};
 
@@ -30,7 +30,7 @@ struct Target {
   bool specific;  ///< sm_90a
 };
 
-/// Returns none if the options name no architecture, or several.
+/// Returns none if the options name no architecture, or more than one.
 std::optional<Target> TargetOf(const std::vector<std::string>& options) {
   std::optional<Target> target;
   for (const std::string& option : options) {
@@ -45,9 +45,8 @@ std::optional<Target> TargetOf(const std::vector<std::string>& options) {
   return target;
 }
 
-/// Returns whether the contents are LTO-IR that each release takes for this target. The header says
-/// in its 27th byte for which architecture it is, in tenths, and in its 17th whether that is a
-/// specific one.
+/// Returns whether each release accepts this LTO-IR for the target. Byte 27 of its header is the
+/// architecture in tenths, byte 17 tells whether that is a specific one.
 bool Takes(const Target& target, std::string_view contents) {
   constexpr std::string_view kMagic = "\xed\x43\x4e\x7f";
   constexpr unsigned char kNotSpecific = 0x28;
@@ -58,7 +57,7 @@ bool Takes(const Target& target, std::string_view contents) {
   return target.specific && arch == target.number * 10;
 }
 
-/// Returns whether all lines belong to the information log, as they do from release 13.5 on.
+/// Returns whether all lines belong to the information log, as from release 13.5 on.
 bool IsInformation(std::string_view log) {
   while (!log.empty()) {
     if (!log.starts_with("INFO: ")) return false;

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// The functions of libnvrtc. Each answers as the real library does in the same state, misuse
-// included; tests/integration/test_standin_calls.py compares them. Questions that the daemon's
-// result can't answer go to the real library, as do all about a program that the real library made.
+// The functions of libnvrtc. Each answers as the real library does in the same state, also for
+// misuse; tests/integration/test_standin_calls.py compares them. Calls that the daemon's result
+// can't answer go to the real library, and so do all calls for a program that the real library
+// made.
 #include <algorithm>
 #include <memory>
 #include <string_view>
@@ -25,20 +26,21 @@ using namespace cccl_cache::interpose;  // NOLINT: result codes, as NVRTC's head
 
 constinit Handles<NvrtcHandle, NvrtcProgram> programs;
 
-/// Returns null if the real library made the program.
+/// Returns null if the program belongs to the real library.
 NvrtcProgram* Of(NvrtcHandle handle) { return programs.Find(handle); }
 
 bool IsProgram(NvrtcHandle handle) {
   return handle != nullptr && (!programs.Owns(handle) || Of(handle) != nullptr);
 }
 
-/// Returns the real library's program that answers for this one; null: the daemon's result answers.
+/// Returns the real library's program that answers for this one; null if the daemon's result
+/// answers.
 NvrtcHandle RealOf(NvrtcHandle program) {
   const NvrtcProgram* const own = Of(program);
   return own == nullptr ? program : own->real();
 }
 
-/// Makes it in the real library, with all calls so far.
+/// Makes the program in the real library, and repeats all calls so far.
 NvrtcResult MakeReal(NvrtcHandle program) {
   NvrtcProgram* const own = Of(program);
   return own == nullptr ? kSuccess : own->Forward();
@@ -56,7 +58,7 @@ void* Forward(void* (*real)(Parameters...), std::type_identity_t<Parameters>... 
   return real == nullptr ? nullptr : real(values...);
 }
 
-/// A compile that failed may have made some artifacts nevertheless, which the daemon does not keep.
+/// A compile that failed may still have made artifacts, which the daemon does not return.
 NvrtcResult AfterFailure(NvrtcHandle program) {
   const NvrtcProgram* const own = Of(program);
   const bool failed = own != nullptr && own->compiled() && !own->succeeded();
@@ -64,7 +66,7 @@ NvrtcResult AfterFailure(NvrtcHandle program) {
 }
 NvrtcResult AsItIs(NvrtcHandle) { return kSuccess; }
 
-/// `ending`: bytes behind the contents, which is a text's NUL.
+/// `ending`: bytes after the contents, such as a text's NUL.
 NvrtcResult Size(std::string_view contents, size_t ending, size_t* size) {
   if (size == nullptr) return kInvalidInput;
   *size = contents.size() + ending;
@@ -133,7 +135,7 @@ NvrtcResult nvrtcCompileProgram(NvrtcHandle program, int count, const char* cons
     call.Forward(Reason::kNotServed);
     compile = REAL(nvrtcCompileProgram);
   }
-  // The program's flow callback may leave it by an exception: this frame has nothing to clean up.
+  // The program's flow callback may throw through this frame, which has no objects to destroy.
   return Forward(compile, real, count, options);
 }
 
@@ -145,7 +147,7 @@ NvrtcResult nvrtcAddNameExpression(NvrtcHandle program, const char* expression) 
   }
   if (expression == nullptr) return kInvalidInput;
   if (!Of(program)->compiled()) return Of(program)->AddNameExpression(expression);
-  // Whether that is too late depends on how the compile ended.
+  // The real library decides whether that is too late, which depends on how the compile ended.
   const NvrtcResult made = MakeReal(program);
   return made != kSuccess ? made : REAL(nvrtcAddNameExpression)(RealOf(program), expression);
 }
@@ -164,8 +166,8 @@ NvrtcResult nvrtcGetLoweredName(NvrtcHandle program, const char* expression, con
   return kSuccess;
 }
 
-// The size and the bytes of a compile's output. `prepare(program)` may move the program into the
-// real library before.
+// Functions for the size and the bytes of a compile's output. `prepare(program)` runs first and may
+// move the program into the real library.
 #define GETTERS(Name, prepare, contents, ending)                                             \
   NvrtcResult nvrtcGet##Name##Size(NvrtcHandle program, size_t* size) {                      \
     const CancellationDisabled guard;                                                        \
@@ -188,7 +190,7 @@ GETTERS(CUBIN, AfterFailure, Artifact(CCCL_CACHE_CUBIN), 0)
 GETTERS(NVVM, AfterFailure, Artifact(CCCL_CACHE_LTOIR), 0)
 GETTERS(LTOIR, AfterFailure, Artifact(CCCL_CACHE_LTOIR), 0)
 GETTERS(OptiXIR, AfterFailure, Artifact(CCCL_CACHE_OPTIXIR), 0)
-// The daemon refuses the options that make it.
+// The daemon refuses the options that make Tile IR.
 GETTERS(TileIR, AfterFailure, Artifact({}), 0)
 GETTERS(ProgramLog, AsItIs, log(), 1)
 
@@ -268,7 +270,7 @@ NvrtcResult __nvrtcCPEx(NvrtcHandle* program, const char* source, const char* na
                         const char* const* header_names, int extension_count, const int* extensions,
                         void* const* values) {
   const CancellationDisabled guard;
-  // The program is the real library's own: its text may be encoded.
+  // The program stays the real library's, because its text may be encoded.
   return Forward(REAL(__nvrtcCPEx), program, source, name, header_count, headers, header_names,
                  extension_count, extensions, values);
 }

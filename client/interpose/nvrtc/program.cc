@@ -41,7 +41,7 @@ NvrtcResult NvrtcProgram::Compile(int count, const char* const* options) {
   const bool misused = count < 0 || (count > 0 && options == nullptr) ||
                        std::find(options, options + count, nullptr) != options + count;
   std::optional<Reason> forwarded = Reason::kNotServed;
-  // A second compile keeps some of the first one's outputs, so one library must do both.
+  // A second compile keeps some outputs of the first one, so the same library must do both.
   if (!compiled() && !misused) {
     forwarded = CompileInDaemon({options, options + count});
   }
@@ -68,7 +68,7 @@ std::optional<Reason> NvrtcProgram::CompileInDaemon(const std::vector<std::strin
   auto answer = Ask(program);
   if (const Reason* why = std::get_if<Reason>(&answer)) return *why;
   auto [result, info] = std::get<Answer>(std::move(answer));
-  // The log names the option as the daemon spells it.
+  // The log shows the option in the daemon's spelling, so the real library must write it.
   if (info.native_code == kInvalidOption) return Reason::kNotServed;
   Take(std::move(result), info);
   compiled_ = options;

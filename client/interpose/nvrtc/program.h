@@ -13,7 +13,7 @@
 
 namespace cccl_cache::interpose {
 
-/// Result codes of NVRTC, which no release has changed.
+/// Result codes of NVRTC, the same in all releases.
 enum NvrtcResult : int {
   kSuccess = 0,
   kInvalidInput = 3,
@@ -26,9 +26,9 @@ enum NvrtcResult : int {
 };
 using NvrtcHandle = struct NvrtcOpaque*;
 
-/// The object behind a program's nvrtcProgram under a stand-in. The daemon makes its first compile.
-/// At the first call that the daemon can't answer, the program is made again in the real library,
-/// with all calls so far, and answers from there. Not thread-safe, as NVRTC's own.
+/// The object behind a program's nvrtcProgram. The daemon does its first compile. At the first call
+/// that the daemon can't answer, the program is made in the real library with all calls so far, and
+/// the real library answers from then on. Not thread-safe, like NVRTC itself.
 class NvrtcProgram {
  public:
   struct Header {
@@ -42,11 +42,11 @@ class NvrtcProgram {
   NvrtcProgram(const NvrtcProgram&) = delete;
   NvrtcProgram& operator=(const NvrtcProgram&) = delete;
 
-  /// Before it is compiled.
+  /// To be called before Compile.
   NvrtcResult AddNameExpression(const char* expression);
   NvrtcResult Compile(int count, const char* const* options);
 
-  /// Returns the program of the real library if it answers from there; else null.
+  /// Returns the real library's program if that answers; else null.
   [[nodiscard]] NvrtcHandle real() const { return real_; }
   /// Makes the program in the real library. Returns its result code.
   NvrtcResult Forward();
@@ -69,7 +69,7 @@ class NvrtcProgram {
   const std::vector<Header> headers_;
   std::vector<std::string> expressions_;
   std::optional<std::vector<std::string>> compiled_;  ///< the options of the daemon's compile
-  NvrtcResult code_ = kSuccess;                       ///< of that compile
+  NvrtcResult code_ = kSuccess;                       ///< result code of the daemon's compile
   NvrtcHandle real_ = nullptr;
 
   Result result_;  ///< the views below point into it

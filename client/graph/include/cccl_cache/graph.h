@@ -25,7 +25,7 @@ namespace cccl_cache::graph {
 
 namespace internal {
 
-/// Owns a handle of the driver's, which `destroy` ends.
+/// Owns a handle of the driver, which `destroy` frees.
 template <typename T>
 class Owned {
  public:
@@ -47,7 +47,7 @@ class Owned {
       static_cast<void>(driver_.Call(destroy_, std::exchange(handle_, nullptr)));
   }
   [[nodiscard]] T* get() const { return handle_; }
-  /// Where a function of the driver's is to put the handle.
+  /// Returns the address at which a function of the driver stores the handle.
   [[nodiscard]] T** place() { return &handle_; }
 
  private:
@@ -56,21 +56,20 @@ class Owned {
   T* handle_ = nullptr;
 };
 
-/// The graph that nodes became, and what it needs.
+/// The driver's graph, and the objects that it uses.
 struct Definition {
   Owned<CUgraph_st> graph;
   Nodes nodes;  // in the order of their dependencies
   // Copies of the data that the driver refers to while the graph runs.
   std::vector<std::shared_ptr<const void>> kept;
-  // The kind of each node and the places of its dependencies, which an update must leave as they
-  // are.
+  // The kind of each node and the indices of its dependencies, which an update can't change.
   std::vector<std::pair<std::string, std::vector<size_t>>> shape;
 };
 
 enum class Mark : uint8_t { kEntered, kDone };
 using Marks = std::unordered_map<const Node*, Mark>;
 
-/// Appends a node and all that it depends on to `order`, each behind its dependencies.
+/// Appends a node and all its dependencies to `order`, each after its own dependencies.
 inline Expected<Done> AddInOrder(const std::shared_ptr<Node>& end, Marks& marks, Nodes& order) {
   struct Step {
     std::shared_ptr<Node> node;
@@ -153,14 +152,14 @@ inline Expected<Definition> Define(const Driver& driver, const Nodes& ends) {
 
 }  // namespace internal
 
-/// A graph. It keeps kernels loaded and functions alive; memory is the caller's. Used by one thread
-/// at a time.
+/// A graph. It keeps its kernels loaded and its functions alive; memory belongs to the caller. Used
+/// by one thread at a time.
 class Graph {
  public:
-  /// Makes a graph of nodes and of all that they depend on. The program must have made a context
-  /// current. The nodes stay as they are, and may be changed and built again.
-  /// CCCL_CACHE_INVALID_REQUEST: they depend on each other in a circle, or an argument is of the
-  /// wrong width or on the host.
+  /// Makes a graph of nodes and all their dependencies. The program must have made a context
+  /// current. The nodes are not changed, and may be changed and built again.
+  /// CCCL_CACHE_INVALID_REQUEST: the dependencies form a circle, or an argument has the wrong width
+  /// or points to memory of the host.
   static Expected<Graph> Build(const Driver& driver, const Nodes& ends) {
     Expected<internal::Definition> definition = internal::Define(driver, ends);
     if (!definition.ok()) return definition.error();
@@ -186,7 +185,7 @@ class Graph {
                         definition_->graph.get(), 0ull);
   }
 
-  /// Launches the graph, which is instantiated before its first launch. Does not wait for it.
+  /// Launches the graph; the first launch instantiates it. Does not wait for its end.
   Expected<Done> Launch(CUstream_st* stream = nullptr) {
     if (!definition_) return Destroyed();
     Expected<Done> done = executable_.get() != nullptr ? Done{} : Instantiate();
@@ -199,9 +198,9 @@ class Graph {
     return done;
   }
 
-  /// Applies the nodes' current arguments, sizes and kernels without instantiating again. Without
-  /// arguments these are the nodes that the graph was built from. If it fails, the graph stays as
-  /// it was. CCCL_CACHE_INVALID_REQUEST: also if kinds of nodes or dependencies differ.
+  /// Applies the nodes' current arguments, sizes and kernels without instantiating again. `ends`:
+  /// other nodes; empty: those that the graph was built from. After an error the graph is
+  /// unchanged. CCCL_CACHE_INVALID_REQUEST: also if the kinds of nodes or the dependencies differ.
   Expected<Done> Update(const Nodes& ends = {}) {
     if (!definition_) return Destroyed();
     Expected<internal::Definition> made = internal::Define(driver_, ends.empty() ? ends_ : ends);
@@ -228,7 +227,7 @@ class Graph {
     return Done{};
   }
 
-  /// Waits until the graph has run, and gives back everything it has. A second call does nothing.
+  /// Waits until the graph has run, and frees it. A second call does nothing.
   void Destroy() {
     if (!definition_) return;
     if (launched_.get() != nullptr)
@@ -242,13 +241,13 @@ class Graph {
 
  private:
   using OwnedEvent = internal::Owned<CUevent_st>;
-  // CUgraphExecUpdateResultInfo
+  // Has the layout of CUgraphExecUpdateResultInfo.
   struct UpdateResult {
     int result = 0;
     CUgraphNode_st* node = nullptr;
     CUgraphNode_st* from = nullptr;
   };
-  // Graphs from before an update, kept while launches may use them.
+  // A graph from before an update, kept while launches may use it.
   struct Earlier {
     std::unique_ptr<internal::Definition> definition;
     OwnedEvent launched;
@@ -270,7 +269,7 @@ class Graph {
   std::unique_ptr<internal::Definition> definition_;  // null: destroyed
   Nodes ends_;
   internal::Owned<CUgraphExec_st> executable_;
-  OwnedEvent launched_;  // behind the last launch
+  OwnedEvent launched_;  // recorded after the last launch
   std::vector<Earlier> earlier_;
 };
 

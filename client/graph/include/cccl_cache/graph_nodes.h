@@ -20,8 +20,8 @@
 struct CUgraph_st;
 struct CUgraphNode_st;
 
-/// The nodes of CUDA graphs. A node belongs to no graph until it is built (cccl_cache/graph.h), and
-/// its members may be changed until then. Memory that nodes name stays the caller's.
+/// The nodes of CUDA graphs. A node belongs to no graph until it is built (cccl_cache/graph.h);
+/// until then its members may be changed. Memory that nodes refer to belongs to the caller.
 namespace cccl_cache::graph {
 
 /// An address on the device: a CUdeviceptr, or a pointer of the CUDA runtime.
@@ -47,7 +47,7 @@ class Argument {
   }
 
   [[nodiscard]] const std::vector<std::byte>& bytes() const { return bytes_; }
-  /// Returns the address that a pointer holds, or nothing if the argument is none.
+  /// Returns the address if the argument is a pointer, or none.
   [[nodiscard]] std::optional<uint64_t> pointer() const {
     if (!pointer_) return std::nullopt;
     uint64_t address = 0;
@@ -60,15 +60,15 @@ class Argument {
   bool pointer_;
 };
 
-/// The driver's graph to which a node adds itself.
+/// The graph of the driver to which a node adds itself.
 struct Place {
   const Driver& driver;
   CUgraph_st* graph;
   CUctx_st* context;
 };
 
-/// A step of a graph. deps: the nodes that must have ended before this one begins. A circle of deps
-/// can't be built, and its nodes are freed only once it is broken.
+/// A step of a graph. deps: the nodes that must end before this one begins. A circle of deps can't
+/// be built, and leaks its nodes unless the program breaks it.
 struct Node {
   explicit Node(std::vector<std::shared_ptr<Node>> dependencies) : deps(std::move(dependencies)) {}
   Node(const Node&) = delete;
@@ -85,8 +85,8 @@ using Nodes = std::vector<std::shared_ptr<Node>>;
 
 namespace internal {
 
-// CUDA_KERNEL_NODE_PARAMS, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS and CUDA_HOST_NODE_PARAMS, as the
-// driver reads them.
+// These structs have the layouts of CUDA_KERNEL_NODE_PARAMS, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS
+// and CUDA_HOST_NODE_PARAMS.
 struct KernelParams {
   CUfunc_st* function;
   std::array<unsigned, 3> grid;
@@ -126,7 +126,7 @@ struct HostParams {
 
 inline CUgraphNode_st* const* NoDependencies() { return nullptr; }
 
-/// Calls one of the driver's functions that add a node.
+/// Calls a function of the driver that adds a node.
 template <typename... Params>
 Expected<CUgraphNode_st*> Add(const Place& place, const char* function, Params... params) {
   CUgraphNode_st* node = nullptr;
@@ -193,7 +193,7 @@ struct KernelNode : Node {
   std::vector<Argument> args;
 
  private:
-  /// Drivers before 12.4 do not tell what a kernel takes.
+  /// Returns no error with drivers before 12.4, which can't list a kernel's parameters.
   [[nodiscard]] Expected<Done> CheckWidths(const Driver& driver, CUfunc_st* function) const {
     if (!driver.Has("cuFuncGetParamInfo")) return Done{};
     size_t offset = 0;
@@ -211,8 +211,8 @@ struct KernelNode : Node {
                              " arguments, and the node has " + std::to_string(args.size()));
   }
 
-  /// Memory of the host that the driver does not know is out of a kernel's reach, unless the device
-  /// can access all memory of the process.
+  /// Checks that arguments do not point to host memory that is unknown to the driver: a kernel
+  /// can't access it, unless the device can access all memory of the process.
   [[nodiscard]] Expected<Done> CheckPointers(const Driver& driver) const {
     constexpr int kPageableMemoryAccess = 88;  // CUdevice_attribute
     constexpr int kMemoryType = 2;             // CUpointer_attribute
@@ -235,7 +235,7 @@ struct KernelNode : Node {
   }
 };
 
-/// Copies memory of the host, pinned or not, to the device: what is there when the node runs.
+/// Copies memory of the host, pinned or not, to the device, with its contents when the node runs.
 struct MemcpyHtoDNode : Node {
   MemcpyHtoDNode(DevicePointer destination, const void* source, size_t size,
                  Nodes dependencies = {})
@@ -317,7 +317,7 @@ struct MemsetNode : Node {
   unsigned element_bytes;
 };
 
-/// Calls a function on the host, on a thread of the driver's. It must neither call CUDA nor throw.
+/// Calls a function on the host, on a thread of the driver. It must neither call CUDA nor throw.
 struct HostNode : Node {
   explicit HostNode(std::function<void()> called, Nodes dependencies = {})
       : Node(std::move(dependencies)),

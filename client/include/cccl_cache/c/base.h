@@ -45,14 +45,14 @@ typedef enum cccl_cache_status {
   CCCL_CACHE_WORKER_CRASHED = 9, /* the compiler died by its own signal */
   CCCL_CACHE_OUT_OF_MEMORY = 10, /* the compiler exceeded its memory limit */
   CCCL_CACHE_CANCELLED = 11,     /* the daemon stopped the build */
-  CCCL_CACHE_UNAVAILABLE = 12,   /* the daemon can't do it now, or the connection was lost */
+  CCCL_CACHE_UNAVAILABLE = 12,   /* temporary, or the connection was lost */
   CCCL_CACHE_UPLOAD_NEEDED =
       14, /* the daemon dropped the uploads twice; the library uploads again once */
   CCCL_CACHE_PROTOCOL = 13,   /* the other end violates the protocol */
-  CCCL_CACHE_TOO_LARGE = 15,  /* more than the daemon takes in one message, with the contents sent
-                                 ahead too */
-  CCCL_CACHE_LEASE_LOST = 16, /* another client may hold it by now: acquire again */
-  CCCL_CACHE_NOT_CACHED = 17  /* a miss of a build that is not to be compiled: see on_miss */
+  CCCL_CACHE_TOO_LARGE = 15,  /* exceeds the daemon's limit of one message, even with uploaded
+                                 contents */
+  CCCL_CACHE_LEASE_LOST = 16, /* another client may hold the lease: acquire again */
+  CCCL_CACHE_NOT_CACHED = 17  /* a miss, and on_miss forbids the compile */
 } cccl_cache_status;
 
 /* Returns the library's version, "0.1.0". Static storage. */

@@ -46,7 +46,7 @@ CCCL_CACHE_API const char* cccl_cache_tier_name(cccl_cache_tier tier);
 /* Returns "ptx", "cubin", "ltoir" or "optixir". */
 CCCL_CACHE_API const char* cccl_cache_artifact_kind_name(cccl_cache_artifact_kind kind);
 
-/* Which of the builds that wait for a compiler goes first. Never part of the key. */
+/* The order of builds that wait for a compiler. Never part of the key. */
 typedef enum cccl_cache_priority {
   CCCL_CACHE_PRIORITY_DEFAULT = 0,     /* that of $CCCL_CACHE_PRIORITY ("interactive", "normal" or
                                           "warm-up"), else normal; another value there is told once
@@ -144,12 +144,12 @@ typedef struct cccl_cache_result_info {
   uint64_t total_us;   /* from the call to its return */
   size_t artifact_count;
   size_t lowered_name_count;
-  uint64_t saved_us; /* of a hit or a joined build: how long the compile took when it was made; 0 if
-                        that is not known */
+  uint64_t saved_us;   /* of a hit or a joined build: duration of the original compile; 0 if
+                          unknown */
   uint64_t request_id; /* the daemon's number of this request, which its log shows in hexadecimal; 0
                           if no daemon was asked */
-  cccl_cache_bytes hint; /* of CUDA C++ that does not compile: what may mend it, where the log does
-                            not say so; else empty */
+  cccl_cache_bytes hint; /* a likely remedy for a compile error of CUDA C++, if the log does not
+                            name it; else empty */
 } cccl_cache_result_info;
 
 typedef struct cccl_cache_artifact {

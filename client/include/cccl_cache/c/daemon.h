@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/* The daemon's toolchain with a library. */
+/* A toolchain of the daemon that contains a given library. */
 typedef struct cccl_cache_library_toolchain {
   size_t struct_size;
   char id[65];

@@ -56,8 +56,8 @@ CCCL_CACHE_API void cccl_cache_deposit_free(cccl_cache_deposit* deposit);
 
 /* Returns non-zero while the lease is held, as far as the client knows. */
 CCCL_CACHE_API int32_t cccl_cache_lease_held(const cccl_cache_lease* lease);
-/* Returns non-zero if a client that held the lease failed: this client waited for it and is to make
- * its own. It can't publish that (CCCL_CACHE_LEASE_LOST). */
+/* Returns non-zero if this client waited for another one that then failed. It makes the contents
+ * for itself and can't publish them (CCCL_CACHE_LEASE_LOST). */
 CCCL_CACHE_API int32_t cccl_cache_lease_released(const cccl_cache_lease* lease);
 /* Returns the key in hexadecimal. Valid as long as the lease. */
 CCCL_CACHE_API cccl_cache_bytes cccl_cache_lease_id(const cccl_cache_lease* lease);
@@ -107,9 +107,9 @@ CCCL_CACHE_API cccl_cache_status cccl_cache_remove_deposit(cccl_cache_client* cl
                                                            uint32_t timeout_ms, int32_t* removed,
                                                            cccl_cache_error** error);
 
-/* Counts as a use of each of these deposits that exists. The daemon drops what was not used for
- * long: a program that keeps copies of deposits and reads those should say so now and then. Does
- * not tell which of them exist. */
+/* Records a use of each of these deposits that exists. The daemon evicts deposits that have not
+ * been used for long, so a program that reads its own copies of deposits should call this now and
+ * then. Does not return which of them exist. */
 CCCL_CACHE_API cccl_cache_status
 cccl_cache_touch_deposits(cccl_cache_client* client, const cccl_cache_deposit_key* const* keys,
                           size_t key_count, uint32_t timeout_ms, cccl_cache_error** error);
