@@ -16,20 +16,17 @@ namespace {
 // A hint, not a promise: enough for a slot to become free under common loads.
 constexpr std::chrono::milliseconds kRetryQueued{500};
 
-constexpr int64_t kInteractiveRank = 0;
-constexpr int64_t kNormalRank = 1;
-constexpr int64_t kWarmUpRank = 2;
-
-int64_t RankOf(BuildPriority priority) {
+/// The lowest goes first.
+uint64_t RankOf(BuildPriority priority) {
   switch (priority) {
     case BuildPriority::kInteractive:
-      return kInteractiveRank;
+      return 0;
     case BuildPriority::kNormal:
-      return kNormalRank;
+      return 1;
     case BuildPriority::kWarmUp:
-      return kWarmUpRank;
+      return 2;
   }
-  return kNormalRank;
+  return 1;
 }
 
 }  // namespace
@@ -54,7 +51,7 @@ Status FairQueue::Add(uint64_t item, Account account, BuildPriority priority) {
     const MutexLock lock(mutex_);
     const bool known = waiting_.contains(item);
     if (known && waiting_[item].lines.contains(account)) {
-      Raise(waiting_[item], account, RankOf(priority));
+      Raise(item, account, priority);
       return Ok{};
     }
     const auto line = lines_.find(account);
@@ -86,14 +83,10 @@ Status FairQueue::Add(uint64_t item, Account account, BuildPriority priority) {
         ++groups_.try_emplace(group, Group{0, turns_}).first->second.lines;
       }
     }
-    Waiting& waiting = waiting_[item];
-    if (!known) {
-      waiting.number = ++last_number_;
-      waiting.since = Clock::now();
-    }
-    const Place place{RankOf(priority), waiting.number};
-    waiting.lines.emplace(account, place);
-    lines_[account].Add(place, item);
+    Line& own = lines_[account];
+    const Place place = PlaceOf(++own.last_number, priority);
+    waiting_[item].lines.emplace(account, place);
+    AddTo(own, place, item);
     if (account.IsContainers()) ++waiting_in_containers_;
     ++changes_;
   }
@@ -102,13 +95,27 @@ Status FairQueue::Add(uint64_t item, Account account, BuildPriority priority) {
   return Ok{};
 }
 
-void FairQueue::Raise(Waiting& waiting, Account account, Rank rank) {
-  Place& place = waiting.lines.at(account);
-  if (place.rank <= rank) return;
-  std::map<Place, uint64_t>& items = lines_.at(account).items;
-  const uint64_t item = items.extract(place).mapped();
-  place.rank = rank;
-  lines_.at(account).Add(place, item);
+FairQueue::Place FairQueue::PlaceOf(uint64_t number, BuildPriority priority) const {
+  return {number + RankOf(priority) * bounds_.per_uid, number, priority};
+}
+
+void FairQueue::AddTo(Line& line, const Place& place, uint64_t item) {
+  line.items.emplace(place, item);
+  if (place.priority == BuildPriority::kWarmUp) ++line.warm_ups;
+}
+
+void FairQueue::RemoveFrom(Line& line, const Place& place) {
+  line.items.erase(place);
+  if (place.priority == BuildPriority::kWarmUp) --line.warm_ups;
+}
+
+void FairQueue::Raise(uint64_t item, Account account, BuildPriority priority) {
+  Place& place = waiting_[item].lines.at(account);
+  if (RankOf(place.priority) <= RankOf(priority)) return;
+  Line& line = lines_.at(account);
+  RemoveFrom(line, place);
+  place = PlaceOf(place.number, priority);
+  AddTo(line, place, item);
   ++changes_;
   changed_.NotifyOne();
 }
@@ -116,7 +123,7 @@ void FairQueue::Raise(Waiting& waiting, Account account, Rank rank) {
 void FairQueue::RemoveFromLines(std::map<uint64_t, Waiting>::iterator item) {
   for (const auto& [account, place] : item->second.lines) {
     const auto line = lines_.find(account);
-    line->second.items.erase(place);
+    RemoveFrom(line->second, place);
     if (account.IsContainers()) --waiting_in_containers_;
     if (!line->second.items.empty()) continue;
     for (const uint64_t group : line->first.way()) {
@@ -162,39 +169,6 @@ void FairQueue::Describe(std::optional<Account> only, BuildActivity* activity) c
   }
 }
 
-void FairQueue::Line::Add(const Place& place, uint64_t item) {
-  const auto oldest = items.lower_bound({place.rank, 0});
-  // Turns that passed over earlier items of this rank do not age this one.
-  if (oldest == items.end() || oldest->first.rank != place.rank) {
-    passed_over[static_cast<size_t>(place.rank)] = 0;
-  }
-  items.emplace(place, item);
-}
-
-FairQueue::Next FairQueue::NextOf(Account account) const {
-  const Line& line = lines_.at(account);
-  Place best{kWarmUpRank + 1};
-  Next next;
-  for (auto oldest = line.items.begin(); oldest != line.items.end();
-       oldest = line.items.lower_bound({oldest->first.rank + 1, 0})) {
-    const auto& [place, item] = *oldest;
-    // No caller waits for a warm-up.
-    const auto relief_after =
-        place.rank < kWarmUpRank ? bounds_.relief_after : bounds_.warm_up_relief_after;
-    next.relief_due = std::min(next.relief_due, waiting_.at(item).since + relief_after);
-    const uint64_t risen =
-        line.passed_over[static_cast<size_t>(place.rank)] / bounds_.turns_to_rise;
-    const Place by_now{std::max(place.rank - static_cast<Rank>(risen), kInteractiveRank),
-                       place.number};
-    if (best <= by_now) continue;
-    best = by_now;
-    next.item = item;
-    next.is_urgent = by_now.rank < kWarmUpRank;
-  }
-  if (turns_ - line.last_turn >= bounds_.turns_of_others) next.is_urgent = true;
-  return next;
-}
-
 std::optional<Account> FairQueue::NextInRotation() const {
   const auto may_start = [this](Account account)
                              REQUIRES(mutex_) { return MayTakeFreeSlot(account); };
@@ -203,7 +177,8 @@ std::optional<Account> FairQueue::NextInRotation() const {
   if (all.empty()) return std::nullopt;
   std::vector<Account> ready;
   std::ranges::copy_if(all, std::back_inserter(ready), [this](Account account) REQUIRES(mutex_) {
-    return NextOf(account).is_urgent;
+    const Line& line = lines_.at(account);
+    return line.is_urgent() || turns_ - line.last_turn >= bounds_.turns_of_others;
   });
   if (ready.empty()) ready = std::move(all);
   const auto user = std::ranges::find_if_not(ready, &Account::IsContainers);
@@ -226,19 +201,12 @@ std::vector<uint64_t> FairQueue::LastTurns(Account account) const {
 uint64_t FairQueue::TakeNextOf(Account account) {
   const auto turn = std::ranges::find(rotation_, account);
   rotation_.splice(rotation_.end(), rotation_, turn);
-  const auto next = waiting_.find(NextOf(account).item);
-  for (const auto& [each, place] : next->second.lines) {
-    lines_.at(each).passed_over[static_cast<size_t>(place.rank)] = 0;
-  }
   Line& line = lines_.at(account);
   line.last_turn = ++turns_;
   for (const uint64_t group : account.way()) groups_.at(group).last_turn = turns_;
   containers_had_last_turn_ = account.IsContainers();
-  for (Rank worse = next->second.lines.at(account).rank + 1; worse <= kWarmUpRank; ++worse) {
-    ++line.passed_over[static_cast<size_t>(worse)];
-  }
-  const uint64_t item = next->first;
-  RemoveFromLines(next);
+  const uint64_t item = line.items.begin()->second;
+  RemoveFromLines(waiting_.find(item));
   return item;
 }
 
@@ -399,8 +367,9 @@ FairQueue::Relief FairQueue::Relieved() const {
   if (busy_slots_.in_all < bounds_.slots) return relief;
   const Allowance allowance{1, bounds_.relief_slots};
   for (const Account& account : rotation_) {
-    if (running_of_.contains(account)) continue;
-    const Clock::time_point due = NextOf(account).relief_due;
+    const Line& line = lines_.at(account);
+    if (running_of_.contains(account) || !line.is_urgent()) continue;
+    const Clock::time_point due = line.since + bounds_.relief_after;
     if (due > now) {
       relief.next = std::min(relief.next, due);
     } else if (allowance.Most(account, 0, busy_relief_slots_) == 0) {

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <compare>
 #include <cstdint>
@@ -28,9 +27,9 @@ namespace cccl_cache::daemon {
 /// gets a turn only if all queues are such. An item that several users wait for is in each of their
 /// queues and runs once, at the best of its places.
 ///
-/// Ageing: after `turns_to_rise` turns of higher priorities in its queue, the oldest waiting item
-/// moves up one priority. After `turns_of_others` turns of other queues, a queue of warm-ups gets a
-/// turn. So every item advances on a busy node, and many old warm-ups stay warm-ups.
+/// Every item advances on a busy node: one goes before at most `per_uid` items of the next better
+/// priority that came later, and a queue of warm-ups gets a turn after `turns_of_others` turns of
+/// other queues.
 ///
 /// Containers: while a user of the node waits, containers get no two turns in a row, and at most
 /// half of the slots. They share turns along the tree of control groups: the groups below one group
@@ -40,9 +39,10 @@ namespace cccl_cache::daemon {
 /// further wait frees its slot, and it continues without a slot. An account with its maximum of
 /// parked items does not take the last free slot.
 ///
-/// Relief: if items of others hold all slots, an account without a running item gets one of a few
-/// relief slots after a while. If none is left, an item that holds a slot and has waited for its
-/// requester for `give_way_after` in all is told to end. Thread-safe.
+/// Relief: if items of others hold all slots, an account without a running item that has waited for
+/// `relief_after` gets one of a few relief slots, unless it has warm-ups alone. If none is left, an
+/// item that holds a slot and has waited for its requester for `give_way_after` in all is told to
+/// end. Thread-safe.
 class FairQueue {
  public:
   using Clock = std::chrono::steady_clock;
@@ -52,12 +52,10 @@ class FairQueue {
     size_t total = 8192;
     size_t relief_slots = 4;
     std::chrono::milliseconds relief_after{1000};
-    std::chrono::milliseconds warm_up_relief_after{30'000};
     size_t parked_per_account = 2;
     size_t parked = 16;
     std::chrono::milliseconds park_after{1000};
     std::chrono::milliseconds give_way_after{5000};
-    uint64_t turns_to_rise = 8;
     uint64_t turns_of_others = 64;
   };
   using Run = std::function<void(uint64_t item)>;
@@ -91,19 +89,20 @@ class FairQueue {
   void Describe(std::optional<Account> only, BuildActivity* activity) const;
 
  private:
-  using Rank = int64_t;  ///< of a priority: the lowest goes first
-  static constexpr size_t kRanks = 3;
   struct Place {
-    Rank rank = 0;
-    uint64_t number = 0;  ///< of the item, in the order in which they came
+    uint64_t order = 0;   ///< the lowest goes first
+    uint64_t number = 0;  ///< of the item, in the order in which they came to this queue
+    BuildPriority priority = BuildPriority::kNormal;
     auto operator<=>(const Place&) const = default;
   };
   struct Line {
-    void Add(const Place& place, uint64_t item);
+    [[nodiscard]] bool is_urgent() const { return warm_ups < items.size(); }
 
     std::map<Place, uint64_t> items;
-    std::array<uint64_t, kRanks> passed_over = {};  ///< turns that better ranks had since
-    uint64_t last_turn = 0;                         ///< of this queue; of all when it began
+    size_t warm_ups = 0;  ///< of the items
+    uint64_t last_number = 0;
+    uint64_t last_turn = 0;  ///< of this queue; of all when it began
+    Clock::time_point since = Clock::now();
   };
   struct Group {
     size_t lines = 0;        ///< of the accounts below
@@ -111,13 +110,6 @@ class FairQueue {
   };
   struct Waiting {
     std::map<Account, Place> lines;
-    uint64_t number = 0;
-    Clock::time_point since;
-  };
-  struct Next {
-    uint64_t item = 0;
-    bool is_urgent = false;  ///< no warm-up, or one that has waited for long enough
-    Clock::time_point relief_due = Clock::time_point::max();  ///< of the first to have one
   };
 
   /// An item that runs.
@@ -141,8 +133,6 @@ class FairQueue {
   void LookOut(std::stop_token stop);
   /// Returns the next item to run now, if any.
   std::optional<Turn> NextTurn() REQUIRES(mutex_);
-  /// Returns the first item of the account, whose queue is not empty.
-  Next NextOf(Account account) const REQUIRES(mutex_);
   /// Returns the account whose turn it is for a free slot, if there is one.
   std::optional<Account> NextInRotation() const REQUIRES(mutex_);
   /// Returns when the control groups on the way to the account had their last turn, and the account
@@ -169,8 +159,11 @@ class FairQueue {
   Running* MustGiveWay(const HeldInAll& lacking, Clock::time_point* next) REQUIRES(mutex_);
   /// Removes the account's next item from all queues and returns it; the account's turn is over.
   uint64_t TakeNextOf(Account account) REQUIRES(mutex_);
-  /// Gives the item this rank in the account's queue unless it has a better one.
-  void Raise(Waiting& waiting, Account account, Rank rank) REQUIRES(mutex_);
+  [[nodiscard]] Place PlaceOf(uint64_t number, BuildPriority priority) const;
+  void AddTo(Line& line, const Place& place, uint64_t item) REQUIRES(mutex_);
+  void RemoveFrom(Line& line, const Place& place) REQUIRES(mutex_);
+  /// Gives the item this priority in the account's queue unless it has a better one.
+  void Raise(uint64_t item, Account account, BuildPriority priority) REQUIRES(mutex_);
   void RemoveFromLines(std::map<uint64_t, Waiting>::iterator item) REQUIRES(mutex_);
 
   const Bounds bounds_;
@@ -191,7 +184,6 @@ class FairQueue {
   HeldInAll busy_relief_slots_ GUARDED_BY(mutex_);
   HeldInAll parked_ GUARDED_BY(mutex_);
   bool containers_had_last_turn_ GUARDED_BY(mutex_) = false;
-  uint64_t last_number_ GUARDED_BY(mutex_) = 0;
   uint64_t turns_ GUARDED_BY(mutex_) = 0;    ///< of all queues so far
   uint64_t changes_ GUARDED_BY(mutex_) = 0;  ///< of waiting and running items
 

@@ -56,12 +56,11 @@ constexpr auto kNormal = BuildPriority::kNormal;
 constexpr auto kWarmUp = BuildPriority::kWarmUp;
 
 struct Line {
-  explicit Line(size_t per_uid = 100, size_t total = 100, uint64_t turns_to_rise = 8)
+  explicit Line(size_t per_uid = 100, size_t total = 100)
       : queue({.slots = 1,
                .per_uid = per_uid,
                .total = total,
                .relief_slots = 0,
-               .turns_to_rise = turns_to_rise,
                .turns_of_others = 3},
               [this](uint64_t item) { recorder.Run(item); }) {
     CHECK(queue.Add(1000, Account(0)).ok());
@@ -152,16 +151,20 @@ TEST_CASE("a user with warm-ups alone has a turn when no other items wait") {
   CHECK(line.recorder.Wait(6) == std::vector<uint64_t>{1000, 11, 12, 1, 10, 2});
 }
 
-TEST_CASE("an item overtaken often enough rises, one per priority at a time") {
-  Line line(100, 100, 2);
-  for (uint64_t item : {1, 2}) CHECK(line.queue.Add(item, Account(7), kWarmUp).ok());
-  for (uint64_t item : {10, 11}) CHECK(line.queue.Add(item, Account(7)).ok());
-  for (uint64_t item : {20, 21, 22, 23, 24}) {
-    CHECK(line.queue.Add(item, Account(7), kInteractive).ok());
+TEST_CASE("an item is overtaken by at most a queue's length of later ones of the next priority") {
+  Line line(3);
+  for (const auto& [item, priority] : {std::pair(1, kWarmUp), {2, kNormal}, {3, kInteractive}}) {
+    CHECK(line.queue.Add(item, Account(7), priority).ok());
+  }
+  std::vector<uint64_t> order = {1000};
+  for (const auto& [ended, added] :
+       {std::pair<uint64_t, uint64_t>{1000, 4}, {3, 5}, {4, 6}, {2, 7}, {5, 8}}) {
+    line.recorder.End(ended);
+    order = line.recorder.Wait(order.size() + 1);
+    CHECK(line.queue.Add(added, Account(7), kInteractive).ok());
   }
   line.recorder.Release();
-  // After two turns 10 is as good as 22, and older; after four 1 is as good as 23.
-  CHECK(line.recorder.Wait(10) == std::vector<uint64_t>{1000, 20, 21, 10, 22, 1, 23, 11, 24, 2});
+  CHECK(line.recorder.Wait(9) == std::vector<uint64_t>{1000, 3, 4, 2, 5, 6, 1, 7, 8});
 }
 
 TEST_CASE("a user's turns may be rare: an interactive item still precedes the others") {
@@ -206,12 +209,9 @@ TEST_CASE("an item has its own priority in each user's queue") {
   CHECK(line.recorder.Wait(5) == std::vector<uint64_t>{1000, 2, 1, 3, 10});
 }
 
-TEST_CASE("a warm-up gets no relief slot while other items wait for one") {
+TEST_CASE("a warm-up gets no relief slot") {
   Recorder recorder;
-  FairQueue queue({.slots = 1,
-                   .relief_slots = 1,
-                   .relief_after = std::chrono::milliseconds(1),
-                   .warm_up_relief_after = std::chrono::hours(1)},
+  FairQueue queue({.slots = 1, .relief_slots = 1, .relief_after = std::chrono::milliseconds(1)},
                   [&](uint64_t item) { recorder.Run(item); });
   CHECK(queue.Add(1, Account(7)).ok());
   CHECK(recorder.Wait(1) == std::vector<uint64_t>{1});
