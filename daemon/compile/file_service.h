@@ -20,8 +20,8 @@
 
 namespace cccl_cache::daemon {
 
-/// Counts, for each user, the threads that still wait for a disk although their job is over. They
-/// can't be ended, so a user who has too many may start no more. Thread-safe.
+/// Counts, for each user, the threads that still wait for a disk after their job has ended. They
+/// can't be ended, so a user with too many of them may start no more. Thread-safe.
 class HungReads {
  public:
   static constexpr size_t kMaxPerUid = 16;
@@ -30,7 +30,7 @@ class HungReads {
   void Begin(Account account);
   void End(Account account);
 
-  /// Returns whether the jobs of this user may no longer ask for files.
+  /// Returns whether this user's jobs may not ask for files any more.
   [[nodiscard]] bool Full(Account account) const;
   [[nodiscard]] size_t count() const;
 
@@ -40,44 +40,43 @@ class HungReads {
   HeldInAll count_ GUARDED_BY(mutex_);
 };
 
-/// The hung reads of one user. Threads that hang hold the table by shared_ptr: it may outlive its
-/// owner.
+/// The hung reads of one user. Shared with the threads, because those that hang may outlive the
+/// table's owner.
 struct HungReadsOf {
   std::shared_ptr<HungReads> table;
   Account account;
 };
 
 /// One worker's questions about files (packet.h) and the daemon's answers. Run() has a thread of
-/// its own; the other functions may be called from any thread. A shared_ptr holds it, so that the
-/// thread can be abandoned while it waits for a disk that hangs.
+/// its own; the other functions may be called from any thread. Owned by shared_ptr, because a
+/// thread that waits for a hung disk is abandoned.
 class FileConversation {
  public:
   FileConversation(FileDescriptor channel, std::shared_ptr<JobFiles> files, HungReadsOf hung);
 
-  /// Returns the reason if the user may ask no questions now.
+  /// Returns the error if the user may not ask for files now.
   [[nodiscard]] std::optional<Error> Refusal() const;
 
-  /// Answers questions until the worker or the daemon has closed the channel, or there is an error.
+  /// Answers questions until the worker or the daemon closes the channel, or an error occurs.
   void Run();
 
-  /// Ends the conversation: nothing more is asked of the files, and Run() ends as soon as it can.
-  /// Returns false if a question still waits for the disk. It counts as hung until the disk
-  /// answers.
+  /// Ends the conversation: asks for no more files, and makes Run() return soon. Returns false if a
+  /// question still waits for the disk, which counts as hung until the disk answers.
   [[nodiscard]] bool Close();
 
-  /// Returns a descriptor that is readable once there is an error. It is negative if the system had
+  /// Returns a descriptor that becomes readable when an error occurs; negative if the process had
   /// no descriptor left.
   [[nodiscard]] int error_fd() const { return error_event_.get(); }
   [[nodiscard]] int channel() const { return channel_.get(); }
-  /// Returns the error for which the worker must end, if any.
+  /// Returns the error that must end the worker, or none.
   [[nodiscard]] std::optional<Error> error() const;
-  /// Returns the name whose answer is being waited for, or an empty string.
+  /// Returns the name of the file that is being waited for, or "".
   [[nodiscard]] std::string asking() const;
 
  private:
-  /// Returns false if there will be no more questions.
+  /// Returns false if there are no more questions.
   [[nodiscard]] bool AnswerNext();
-  /// Returns no answer if the conversation was closed meanwhile.
+  /// Returns none if the conversation was closed meanwhile.
   [[nodiscard]] std::optional<Result<FileAnswer>> Ask(const FileQuestion& question);
   [[nodiscard]] Result<FileAnswer> AnswerTo(const FileQuestion& question);
   /// Returns an error if the worker has asked for more than the bounds of packet.h allow.
@@ -90,19 +89,19 @@ class FileConversation {
   const FileDescriptor error_event_;
   const std::shared_ptr<JobFiles> files_;
   const HungReadsOf hung_;
-  uint64_t questions_ = 0;    ///< used by Run()'s thread alone, as the next
+  uint64_t questions_ = 0;    ///< used by Run()'s thread only, like handed_over_
   uint64_t handed_over_ = 0;  ///< bytes
 
   mutable Mutex mutex_;
   bool closed_ GUARDED_BY(mutex_) = false;
-  bool counted_ GUARDED_BY(mutex_) = false;  ///< whether it is counted in hung_
+  bool counted_ GUARDED_BY(mutex_) = false;  ///< it is counted in hung_
   std::string asking_ GUARDED_BY(mutex_);
   std::optional<Error> error_ GUARDED_BY(mutex_);
 };
 
-/// Serves the questions of one worker for the session that watches it, which never waits for a
-/// disk. The first question starts a thread. If the thread hangs in a question when the job is
-/// over, it is left behind. Used by the session's thread alone.
+/// Serves the questions of one worker for the session that watches it, and never waits for a disk.
+/// The first question starts a thread. If that thread hangs when the job is over, it is abandoned.
+/// Used by the session's thread only.
 class FileService {
  public:
   /// `channel`: the daemon's end of the files socket.
@@ -111,26 +110,25 @@ class FileService {
   FileService(const FileService&) = delete;
   FileService& operator=(const FileService&) = delete;
 
-  /// Returns the descriptor to poll: call Continue() when it is readable. -1: there is nothing to
-  /// wait for.
+  /// Returns the descriptor to poll: call Continue() when it is readable. -1: do not poll.
   [[nodiscard]] int fd() const { return fd_; }
-  /// Returns an error if the worker must end for it.
+  /// Returns the error that must end the worker, or none.
   [[nodiscard]] std::optional<Error> Continue();
 
-  /// Ends the conversation. Returns false if a question hangs: then the files are in use until it
+  /// Ends the conversation. Returns false if a question hangs; the files are then in use until it
   /// is answered.
   bool Close();
 
-  /// Returns the error for which the worker had to end, if there was one.
+  /// Returns the error that ended the worker, or none.
   [[nodiscard]] std::optional<Error> error() const { return conversation_->error(); }
-  /// Returns the name whose answer is being waited for, or an empty string.
+  /// Returns the name of the file that is being waited for, or "".
   [[nodiscard]] std::string asking() const { return conversation_->asking(); }
 
  private:
   [[nodiscard]] std::optional<Error> Start();
 
   const std::shared_ptr<FileConversation> conversation_;
-  int fd_;  ///< the channel; the error event once the thread runs
+  int fd_;  ///< the channel; once the thread runs, the error event
   std::thread thread_;
 };
 

@@ -37,7 +37,7 @@ bool PartsPossible(const CompileJob& job, const WorkerReply& reply) {
   });
 }
 
-/// Returns whether each name was asked for and occurs once.
+/// Returns whether each lowered name was asked for and occurs once.
 bool NamesPossible(const CompileJob& job, const WorkerReply& reply) {
   if (reply.lowered_names.empty()) return true;
   const auto* program = std::get_if<NvrtcProgram>(&job.request->program);

@@ -14,20 +14,20 @@
 
 namespace cccl_cache::daemon {
 
-/// Collects the one frame (frame.h) that a worker may send, from bytes that come in pieces. Uses no
-/// more memory than the bytes that came. Not thread-safe.
+/// Collects the one frame (frame.h) that a worker may send, from pieces. Uses no more memory than
+/// the received bytes. Not thread-safe.
 class ReplyBuffer {
  public:
-  /// Reserves memory for a payload of `bytes` bytes before its first byte is kept. An error ends
-  /// the frame with that error.
+  /// Reserves memory for a payload of `bytes` bytes before its first byte is stored. An error ends
+  /// the frame.
   using Reserve = std::function<Status(uint64_t bytes)>;
 
   /// `reserve` may be empty.
   explicit ReplyBuffer(uint64_t max_payload_bytes, Reserve reserve = {})
       : max_payload_bytes_(max_payload_bytes), reserve_(std::move(reserve)) {}
 
-  /// Adds the next bytes. Errors: kWorkerCrashed if this is not a frame or bytes follow it,
-  /// kOutOfMemory if it is too long, or an error of Reserve.
+  /// Adds the next bytes. Errors: kWorkerCrashed if they are no frame or exceed it, kOutOfMemory if
+  /// the frame is too long, or an error of Reserve.
   [[nodiscard]] Status Append(std::string_view bytes);
   [[nodiscard]] bool complete() const { return header_known_ && payload_.size() == length_; }
   /// Returns the payload. To be called only once complete().
@@ -44,8 +44,8 @@ class ReplyBuffer {
   std::string payload_;
 };
 
-/// Checks that the answer fits the job: its outputs are of the kinds that the job's compiler makes,
-/// and its names are among those requested. The error is kWorkerCrashed and names the mismatch.
+/// Checks that the reply fits the job: its outputs are of kinds that the job's compiler makes, and
+/// its names were requested. Otherwise returns kWorkerCrashed with the mismatch.
 [[nodiscard]] Status CheckReply(const CompileJob& job, const WorkerReply& reply);
 
 }  // namespace cccl_cache::daemon

@@ -21,9 +21,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Identities from here on are the toolchain's. A job's files have smaller ones, counted from 1.
+/// First identity of the toolchain's files. Those of the job's files are smaller, counted from 1.
 constexpr uint64_t kFirstIdentity = 1ull << 40;
-/// Larger than any toolchain's header, in bytes.
+/// Limit of a header in bytes, above the size of any in a toolchain.
 constexpr off_t kMaxHeaderBytes = 64 << 20;
 
 Error CannotRead(const std::string& path, int error) {
@@ -31,7 +31,7 @@ Error CannotRead(const std::string& path, int error) {
                fmt::format("reading the toolchain's {}: {}", path, strerror(error))};
 }
 
-/// Returns whether a path lies in the toolchain by its spelling at each step: also before and after
+/// Returns whether a path, by its text, lies in the toolchain at each step: also before and after
 /// each "..". TrustedDirectories::ContainAllTheWay decides the same in a worker with Landlock.
 bool LiesInAllTheWay(const ToolchainPlaces& places, std::string_view path) {
   const auto lies_in = [&](std::string_view part) {
@@ -68,16 +68,16 @@ Status ToolchainFiles::LookInToolchain(std::string_view name) {
 }
 
 std::optional<std::string> ToolchainFiles::PathOf(std::string_view name) const {
-  // This test comes first: elsewhere the daemon may not look at files with its own rights.
+  // Checked first: the daemon must not open other files with its own rights.
   std::optional<std::string> path = places_.PathOf(name);
   if (!path || !GoesUp(*path)) return path;
   if (!LiesInAllTheWay(places_, *path)) return std::nullopt;
-  // Only the kernel knows where ".." leads behind a symlink. No other user can make such names lead
-  // into the toolchain or out of it between this look and the read.
+  // The text does not show where ".." leads behind a symlink. No other user can change such
+  // symlinks between this check and the read.
   std::error_code error;
   const std::string real = fs::canonical(*path, error).string();
   if (!error) return places_.LieIn(real) ? std::optional(real) : std::nullopt;
-  // Nothing lies there. The name leads out of the toolchain only if its directory lies elsewhere.
+  // The file is absent. The name counts as outside the toolchain only if its directory is outside.
   const std::string directory = fs::canonical(fs::path(*path).parent_path(), error).string();
   return error || places_.LieIn(directory) ? std::optional(std::string()) : std::nullopt;
 }

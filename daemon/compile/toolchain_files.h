@@ -14,10 +14,9 @@
 
 namespace cccl_cache::daemon {
 
-/// The files of a job whose worker opens nothing by itself. The toolchain's own headers come from
-/// where they lie, as a worker that may open them would find them. All other files come from the
-/// job's files. The job's files are told of both, as they would be by a worker that opens files.
-/// Used by one thread at a time.
+/// The files of a job whose worker opens no files. The toolchain's headers are read from the disk,
+/// as a worker that may open them would do. All other files come from the job's files. The job's
+/// files record both, as they do for a worker that opens files. Used by one thread at a time.
 class ToolchainFiles final : public JobFiles {
  public:
   explicit ToolchainFiles(const CompileJob& job);
@@ -26,8 +25,8 @@ class ToolchainFiles final : public JobFiles {
   Status LookInToolchain(std::string_view name) override;
 
  private:
-  /// Returns the real path of a name in the toolchain's header directories, or nothing if the name
-  /// lies elsewhere. Empty: the name has ".." in it and leads nowhere.
+  /// Returns the real path of a name in the toolchain's header directories; none if it lies
+  /// elsewhere. Empty: the name has ".." in it and there is no such file.
   [[nodiscard]] std::optional<std::string> PathOf(std::string_view name) const;
   [[nodiscard]] Result<FileAnswer> Read(const std::string& path);
   [[nodiscard]] uint64_t IdentityOf(std::pair<uint64_t, uint64_t> inode);

@@ -35,13 +35,13 @@ Error OutOfMemory(const CompileLimits& limits) {
                            limits.memory_bytes >> 20)};
 }
 
-/// Returns whether a process with this peak was at its limit. The peak does not include the request
-/// that was refused.
+/// Returns whether a process with this peak was near its limit. The peak does not include the
+/// refused request.
 bool NearLimit(uint64_t peak_bytes, const CompileLimits& limits) {
   return peak_bytes / 9 >= limits.memory_bytes / 10;
 }
 
-/// Returns whether the peak is high enough for ends whose likeliest reason is lack of memory.
+/// Returns whether the peak is so high that lack of memory is the likeliest cause.
 bool HalfwayToLimit(uint64_t peak_bytes, const CompileLimits& limits) {
   return peak_bytes >= limits.memory_bytes / 2;
 }
@@ -49,8 +49,8 @@ bool HalfwayToLimit(uint64_t peak_bytes, const CompileLimits& limits) {
 Error EndedBySignal(const Exited& exited, const CompileLimits& limits) {
   const int number = WTERMSIG(exited.wait_status);
   const uint64_t peak = exited.peak_resident_bytes;
-  // C++ ends with abort() where no memory is left. A SIGKILL that the daemon did not send is most
-  // often the kernel's own lack of memory.
+  // C++ calls abort() when it has no memory left. A SIGKILL that the daemon did not send usually
+  // comes from the kernel's out-of-memory killer.
   const bool telling = number == SIGABRT || number == SIGKILL;
   const bool refused = exited.refused_memory && number != SIGSYS;
   if (refused || NearLimit(peak, limits) || (telling && HalfwayToLimit(peak, limits))) {
@@ -68,13 +68,13 @@ Error EndedBySignal(const Exited& exited, const CompileLimits& limits) {
                .own_signal = IsOwnSignal(number)};
 }
 
-/// Returns whether a compile failure is really a lack of memory.
+/// Returns whether a compile failure was caused by lack of memory.
 bool FailedForMemory(BuildKind kind, const WorkerReply& reply) {
   const auto says = [&](std::string_view text) {
     return reply.log.find(text) != std::string::npos;
   };
   switch (kind) {
-    case BuildKind::kNvrtc:  // logged with a place in the program, then without
+    case BuildKind::kNvrtc:  // its log has the message with a position in the program, or without
       return reply.native_name == "NVRTC_ERROR_OUT_OF_MEMORY" ||
              says("catastrophic error: out of memory") || says("Catastrophic error: out of memory");
     case BuildKind::kLink:  // nvJitLink has no result code for it

@@ -11,17 +11,17 @@
 
 namespace cccl_cache::daemon {
 
-/// Returns the result of a job for its requester. An answer counts only from a worker that exited
-/// normally, and only if this job can have it. Exhausted resources are an error, even where the
-/// compiler calls them a compile failure: they must not be remembered as the input's fault.
+/// Returns the result of a job for its requester. A reply counts only from a worker that exited
+/// normally, and only if it fits the job. Exhausted resources are an error, even if the compiler
+/// reports a compile failure: that must not be cached as the program's.
 [[nodiscard]] Result<CompileOutput> Judge(const CompileJob& job, const CompileLimits& limits,
                                           SessionEnd end);
 
-/// Returns whether a process gets this signal for its own actions and, in practice, never from
+/// Returns whether this signal comes from a process's own actions and, in practice, never from
 /// another process.
 [[nodiscard]] bool IsOwnSignal(int number);
 
-/// Returns the output of a reply that has passed all checks.
+/// Returns the output of a checked reply.
 [[nodiscard]] CompileOutput OutputOf(WorkerReply reply, std::chrono::microseconds compile_time);
 
 }  // namespace cccl_cache::daemon

@@ -28,8 +28,7 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// Returns whether the requester has the rights of a worker without a sandbox. Only the daemon
-/// itself and its own user have them.
+/// Returns whether the job may run without a sandbox: only for the daemon itself and its own user.
 bool NeedsNoSandbox(const CompileJob& job) { return !job.requester || *job.requester == geteuid(); }
 
 Error NobodyElseIsServed() {
@@ -39,7 +38,7 @@ Error NobodyElseIsServed() {
                "confined; allow seccomp there, or run a daemon of your own"};
 }
 
-/// Returns the files that the worker asks for, or null if it asks for none.
+/// Returns the files that the worker may ask for; null: none.
 std::shared_ptr<JobFiles> FilesFor(const CompileJob& job, SandboxKind sandbox) {
   if (sandbox != SandboxKind::kOpensNothing) return job.files;
   return std::make_shared<ToolchainFiles>(job);
@@ -51,7 +50,7 @@ Error Useless(std::string_view why) {
                .useless_precompiled = true};
 }
 
-constexpr uint64_t kBlockBytes = 512;  // of st_blocks, on every file system
+constexpr uint64_t kBlockBytes = 512;  // unit of st_blocks, on every file system
 
 Error Failed(const char* what) {
   return Error{ErrorCode::kUnavailable,
@@ -67,7 +66,7 @@ WorkerCompiler::WorkerCompiler(std::string worker_path, ZygoteOptions options,
 Result<CompileOutput> WorkerCompiler::Compile(const CompileJob& job, const CompileLimits& limits,
                                               std::stop_token stop) {
   if (job.precompiled == nullptr) return Run(job, limits, std::move(stop), nullptr);
-  // Every precompiled header of a job was made by Precompile().
+  // Precompile() has made every precompiled header.
   const auto& header = static_cast<const PrecompiledHeader&>(*job.precompiled);
   const FileDescriptor file = header.OpenForWorker();
   const Pch pch{PchUse::kRead, file.get(), header.zygote()};
@@ -156,13 +155,13 @@ WorkerCompiler::Attempt WorkerCompiler::RunWorker(const Work& work,
   }
   if (end.exited && WIFSIGNALED(end.exited->wait_status) &&
       IsOwnSignal(WTERMSIG(end.exited->wait_status))) {
-    // All workers of one zygote have the same memory layout and stack canary, so an attacker must
-    // not be able to guess them by trial. Other users pay for the new zygote once.
+    // All workers of one zygote have the same memory layout and stack canary, and a crash may be an
+    // attempt to guess them. So the zygote is replaced, which delays other users once.
     pool_.KeepApart(*job.toolchain, job.account);
     pool_.Discard(zygote, "a compile died by " + DescribeWaitStatus(end.exited->wait_status));
   }
-  // The files take one question at a time, and the caller must see an error of theirs: no retry
-  // then.
+  // No retry if a question hangs, because the files take one question at a time, or if one was
+  // refused, because the caller must see that error.
   const bool files_used_up = end.files_in_use || end.refusal;
   Result<CompileOutput> output = Judge(job, limits, std::move(end));
   if (output.ok()) output->memory = std::move(memory);
@@ -176,7 +175,7 @@ Result<JobMemory::Share> WorkerCompiler::TakeMemory(const Work& work, uint64_t b
 }
 
 WorkerCompiler::Attempt WorkerCompiler::Retryable(Error error) {
-  // A zygote may die between two jobs, or with one: the attempt in a new one decides.
+  // A zygote may die between two jobs or with one; an attempt in a new zygote decides which.
   const bool again = error.code == ErrorCode::kUnavailable;
   return {std::move(error), again};
 }
@@ -226,7 +225,7 @@ Result<std::shared_ptr<const Precompiled>> PchDraft::Seal(
   if (status.st_size == 0) {
     return Error{ErrorCode::kUnavailable, "the compiler wrote no precompiled header"};
   }
-  // Holes in the file and blocks behind its end may take memory too, sooner or later.
+  // Holes in the file and blocks after its end may take memory later.
   const uint64_t bytes = std::max(static_cast<uint64_t>(status.st_size),
                                   static_cast<uint64_t>(status.st_blocks) * kBlockBytes);
   return std::shared_ptr<const Precompiled>(
@@ -239,7 +238,7 @@ std::shared_ptr<Zygote> PrecompiledHeader::zygote() const {
 }
 
 FileDescriptor PrecompiledHeader::OpenForWorker() const {
-  // Each worker gets an open file of its own: duplicated descriptors share one offset.
+  // Reopened for each worker, because duplicated descriptors share one offset.
   const std::string path = fmt::format("/proc/self/fd/{}", memory_.get());
   return FileDescriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC));
 }

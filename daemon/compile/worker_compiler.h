@@ -22,22 +22,22 @@
 
 namespace cccl_cache::daemon {
 
-/// Compiles in processes: one worker for each job, forked from a zygote of its toolchain. Takes
-/// nothing from a worker but the bytes of its answer, and these only once the worker is dead.
-/// Thread-safe. However a job ends, it leaves no process and no descriptor behind, and no thread
-/// but one that hangs in a file of the job.
+/// Compiles in processes: one worker for each job, forked from a zygote of its toolchain. Uses only
+/// the bytes of a worker's reply, and only once the worker is dead. Thread-safe. A job leaves no
+/// process and no descriptor behind; the only thread that it may leave behind is one that hangs in
+/// a file.
 class WorkerCompiler final : public Compiler {
  public:
-  /// `worker_path`: the executable cccl-cached-worker. `memory`: the budget that replies count
-  /// against; null: none.
+  /// `worker_path`: the executable cccl-cached-worker. `memory`: the budget of replies; null: no
+  /// limit.
   WorkerCompiler(std::string worker_path, ZygoteOptions options, ZygotePool::ReportFunction report,
                  std::shared_ptr<JobMemory> memory = nullptr);
 
-  /// Compiles one job. Loading the toolchain counts against the time limit too.
+  /// Compiles one job. The time limit includes loading the toolchain.
   Result<CompileOutput> Compile(const CompileJob& job, const CompileLimits& limits,
                                 std::stop_token stop) override;
 
-  /// Runs a worker that parses, and writes a precompiled header into memory for the workers of
+  /// Runs a worker that only parses and writes a precompiled header into memory, for the workers of
   /// later jobs.
   Result<std::shared_ptr<const Precompiled>> Precompile(const CompileJob& job,
                                                         const CompileLimits& limits,
@@ -48,24 +48,24 @@ class WorkerCompiler final : public Compiler {
 
   /// Loads a toolchain before its first job.
   Status Warm(const Toolchain& toolchain);
-  /// Ends the zygotes of all toolchains but these, which are the ones that still exist.
+  /// Ends the zygotes of all toolchains except these, which still exist.
   void KeepOnly(std::span<const ToolchainPtr> toolchains);
 
   [[nodiscard]] std::vector<ZygoteActivity> Zygotes() const { return pool_.List(); }
-  /// Returns the number of threads that wait for a disk although their job is over. If a job's user
-  /// has too many of them, the job ends at its first question: kUnavailable.
+  /// Returns the number of threads that still wait for a disk after their job has ended. A user
+  /// with too many of them gets kUnavailable at a job's first question.
   [[nodiscard]] size_t hung_reads() const { return hung_reads_->count(); }
 
  private:
   struct Attempt {
     Result<CompileOutput> output;
-    bool again = false;  ///< whether another attempt may succeed
+    bool again = false;  ///< another attempt may succeed
   };
 
   struct Pch {
     PchUse use = PchUse::kNone;
     int fd = -1;
-    std::shared_ptr<Zygote> zygote;  ///< the only one that can fork workers for it
+    std::shared_ptr<Zygote> zygote;  ///< the only zygote whose forks can use it
   };
   struct Work {
     const CompileJob& job;
@@ -76,7 +76,7 @@ class WorkerCompiler final : public Compiler {
     const Pch* pch;  ///< null: none
   };
 
-  /// `pch`: null if there is none; with one there is only one attempt.
+  /// `pch`: may be null; with it there is only one attempt.
   Result<CompileOutput> Run(const CompileJob& job, const CompileLimits& limits,
                             std::stop_token stop, const Pch* pch);
   /// Runs one attempt in a zygote from the pool.
@@ -93,8 +93,7 @@ class WorkerCompiler final : public Compiler {
   const std::shared_ptr<HungReads> hung_reads_ = std::make_shared<HungReads>();
 };
 
-/// Returns the encoded job in a memfd that is sealed against every change. Error kUnavailable:
-/// there is no memory for it.
+/// Returns the encoded job in a memfd sealed against every change. kUnavailable: no memory.
 [[nodiscard]] Result<FileDescriptor> SealJob(const CompileJob& job);
 
 /// The file in memory into which a worker writes a precompiled header, until it is sealed. Used by
@@ -103,11 +102,11 @@ class PchDraft {
  public:
   static Result<PchDraft> Make();
 
-  /// Returns the descriptor to hand to the worker.
+  /// Returns the descriptor for the worker.
   [[nodiscard]] int fd() const { return memory_.get(); }
   /// Makes the written file immutable; to be called after the worker's death. Only processes forked
-  /// from this zygote can use it. Error kUnavailable: the worker wrote nothing, or something still
-  /// holds the file.
+  /// from this zygote can use it. kUnavailable: the worker wrote nothing, or another process has
+  /// the file open.
   [[nodiscard]] Result<std::shared_ptr<const Precompiled>> Seal(
       const std::shared_ptr<Zygote>& zygote) &&;
 
@@ -117,8 +116,8 @@ class PchDraft {
   FileDescriptor memory_;
 };
 
-/// A sealed precompiled header. It holds addresses, so only forks of the zygote whose fork wrote it
-/// can use it, for as long as that zygote takes jobs. It does not keep the zygote alive. Immutable.
+/// A sealed precompiled header. It contains addresses, so only forks of the zygote that forked its
+/// writer can use it, while that zygote takes jobs. It does not keep the zygote alive. Immutable.
 class PrecompiledHeader final : public Precompiled {
  public:
   PrecompiledHeader(FileDescriptor memory, uint64_t bytes, const std::shared_ptr<Zygote>& zygote)
@@ -129,8 +128,8 @@ class PrecompiledHeader final : public Precompiled {
 
   /// Returns the zygote, or null if it takes no more jobs.
   [[nodiscard]] std::shared_ptr<Zygote> zygote() const;
-  /// Returns a read-only descriptor for one worker, at the beginning of the file. It is invalid if
-  /// the system has none left.
+  /// Returns a read-only descriptor for one worker, at the beginning of the file; invalid if the
+  /// process has no descriptor left.
   [[nodiscard]] FileDescriptor OpenForWorker() const;
 
  private:

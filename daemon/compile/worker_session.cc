@@ -20,9 +20,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// How long a worker may run after its answer: normally its process ends at once.
+/// Limit of a worker's life after its reply; normally it exits at once.
 constexpr std::chrono::seconds kStayPatience{5};
-/// How long the zygote may take to report a killed worker: normally it does so at once.
+/// Limit of the wait for the zygote's report about a killed worker; normally it comes at once.
 constexpr std::chrono::seconds kReportPatience{10};
 constexpr size_t kChunkBytes = 64 * 1024;
 
@@ -32,8 +32,7 @@ SessionEnd WorkerSession::Run(int stop_fd, Clock::time_point deadline) {
   start_ = Clock::now();
   deadline_ = deadline;
   while (!over_) Step(stop_fd);
-  // Bytes that the worker wrote before it died are still in the socket: the zygote's report may
-  // have come first.
+  // The zygote's report may arrive before the worker's last bytes are read from the socket.
   if (!ending_) ReadReply();
   if (files_ != nullptr) CloseFiles();
   if (end_.cause == SessionEnd::Cause::kExited && reply_.complete()) {
@@ -81,8 +80,7 @@ void WorkerSession::ContinueFiles() {
   }
 }
 
-/// An answer counts only if all questions were answered and none was refused, even if the worker
-/// wrote it nevertheless.
+/// A reply counts only if all questions were answered and none was refused.
 void WorkerSession::CloseFiles() {
   end_.files_in_use = !files_->Close();
   if (end_.cause != SessionEnd::Cause::kExited) return;
@@ -135,8 +133,8 @@ void WorkerSession::ReadReply() {
       end_.duration = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - start_);
       stay_ = Clock::now() + kStayPatience;
     }
-    // A worker that never stops writing must not keep this thread from checking the clock and the
-    // stop request.
+    // Returns to the loop, so that a worker that writes without end does not keep this thread from
+    // checking the deadline and the stop.
     if (!over_) return;
   }
 }

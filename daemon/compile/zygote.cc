@@ -21,7 +21,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kEndPatience{2'000};
-/// A zygote that takes no message for this long counts as hung.
+/// A zygote that does not read a message for this long counts as hung.
 constexpr timeval kSendPatience{.tv_sec = 5, .tv_usec = 0};
 
 struct SocketPair {
@@ -86,7 +86,7 @@ Status Zygote::Load(const ZygoteHello& hello, milliseconds deadline) {
   if (message.size() > kMaxPacketBytes) {
     return Error{ErrorCode::kUnavailable, "the toolchain has too many header directories"};
   }
-  // A process that could not even start is noticed below.
+  // The result is ignored: a process that could not start shows below.
   (void)SendPacket(control_.get(), message).ok();
   if (!WaitReadable(control_.get(), deadline)) {
     MarkBroken();

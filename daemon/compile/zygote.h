@@ -21,21 +21,20 @@ namespace cccl_cache::daemon {
 struct WorkerSockets {
   FileDescriptor reply;   ///< SOCK_STREAM: one frame, from the worker
   FileDescriptor status;  ///< SOCK_SEQPACKET: from the zygote
-  FileDescriptor files;   ///< SOCK_SEQPACKET: the worker's questions; invalid: it has none
+  FileDescriptor files;   ///< SOCK_SEQPACKET: the worker's questions; invalid: it may ask none
 };
 
 /// The daemon's handle of one zygote: a running cccl-cached-worker with one toolchain loaded, which
 /// forks a worker for each job. The class in daemon/worker/zygote.h is the process itself.
-/// Thread-safe. When the zygote ends, all its workers end, so the caller keeps the handle as long
-/// as a job runs.
+/// Thread-safe. The zygote's workers die with it, so the caller keeps the handle while a job runs.
 class Zygote {
  public:
-  /// Starts the process and returns when the toolchain is loaded. Error kUnavailable: it could not
-  /// be loaded within the deadline; the message says why.
+  /// Starts the process and returns when the toolchain is loaded. kUnavailable: loading failed or
+  /// exceeded the deadline; the message says why.
   static Result<std::shared_ptr<Zygote>> Start(const std::string& worker_path,
                                                const ZygoteHello& hello,
                                                std::chrono::milliseconds deadline);
-  /// Asks the process to end, and kills it if it does not.
+  /// Tells the process to end, and kills it if it does not.
   ~Zygote();
   Zygote(const Zygote&) = delete;
   Zygote& operator=(const Zygote&) = delete;
@@ -43,23 +42,23 @@ class Zygote {
   struct Order {
     const FileDescriptor& job;  ///< a sealed memfd
     uint64_t memory_bytes = 0;
-    bool asks = false;              ///< whether the worker may ask for files
+    bool asks = false;              ///< the worker may ask for files
     bool may_lack_sandbox = false;  ///< see SpawnRequest
     bool background = false;        ///< see SpawnRequest
     PchUse pch = PchUse::kNone;
     int pch_fd = -1;  ///< -1: the job has none
   };
-  /// Asks for a worker. The outcome is reported on the status socket.
+  /// Asks for a worker. The result comes on the status socket.
   Result<WorkerSockets> Spawn(const Order& order);
 
-  /// Returns whether it can serve another job: it runs, and it has not misbehaved.
+  /// Returns whether it can serve another job: it runs, and was not marked broken.
   [[nodiscard]] bool Usable() const { return !broken_.load() && !process_.Ended(); }
-  /// Marks the zygote as one that misbehaved: it is never used again.
+  /// Marks the zygote as broken: it is never used again.
   void MarkBroken() { broken_.store(true); }
   /// Returns the sandbox that its workers enter before they read a job.
   [[nodiscard]] const ZygoteReady& sandbox() const { return sandbox_; }
   [[nodiscard]] pid_t pid() const { return process_.pid(); }
-  /// Returns the number of workers asked for so far.
+  /// Returns the number of workers requested so far.
   [[nodiscard]] uint64_t spawned() const { return spawned_.load(); }
 
  private:
@@ -77,7 +76,7 @@ class Zygote {
   Mutex sending_;  ///< held while an order is sent on control_
 };
 
-/// Returns the hello that tells a zygote about a toolchain.
+/// Returns the message that describes a toolchain to its zygote.
 [[nodiscard]] ZygoteHello HelloFor(const Toolchain& toolchain);
 
 }  // namespace cccl_cache::daemon

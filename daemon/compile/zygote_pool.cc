@@ -27,7 +27,8 @@ Error TimeUp() {
                "build_timeout can be raised"};
 }
 
-/// Returns the resident memory of a process, or 0 if it is gone. The kernel answers from counters.
+/// Returns the resident memory of a process in bytes, or 0 if it is gone. Fast: the kernel keeps
+/// counters.
 uint64_t ResidentBytes(pid_t pid) {
   const std::string text = ReadFileAt(fmt::format("/proc/{}/statm", pid)).value_or("");
   const char* const end = text.data() + text.size();
@@ -42,8 +43,8 @@ uint64_t ResidentBytes(pid_t pid) {
 ZygotePool::ZygotePool(std::string worker_path, ZygoteOptions options, ReportFunction report)
     : worker_path_(std::move(worker_path)), options_(options), report_(std::move(report)) {}
 
-// All methods declare `retired` before the lock, so that the lock is released before they wait for
-// the end of a zygote.
+// All methods declare `retired` before the lock, so that the lock is released before a destructor
+// waits for the end of a zygote.
 
 Result<std::shared_ptr<Zygote>> ZygotePool::Acquire(const Toolchain& toolchain, Account account,
                                                     Clock::time_point deadline,
@@ -134,7 +135,7 @@ void ZygotePool::Shrink(bool apart, size_t bound, Zygotes& retired) {
 }
 
 std::vector<ZygoteActivity> ZygotePool::List() const {
-  // Pids and not zygotes: a caller that held the last reference would wait for a zygote's end.
+  // Copies pids, because the last owner of a zygote would wait for its end.
   std::vector<std::pair<pid_t, ZygoteActivity>> listed;
   {
     const MutexLock lock(mutex_);

@@ -27,27 +27,27 @@ namespace cccl_cache::daemon {
 struct ZygoteOptions {
   /// Deadline to start a zygote and load its toolchain.
   std::chrono::milliseconds start_deadline{30'000};
-  /// Number of forks after which a new zygote takes over.
+  /// Number of forks after which a new zygote replaces it.
   uint64_t forks_per_zygote = 1'000;
-  /// Toolchains kept loaded at one time; the least recently used one goes first.
+  /// Limit of the toolchains that are kept loaded; the least recently used one is dropped.
   size_t zygotes = 8;
-  /// How long the jobs of an account are kept apart from those of others after one of its workers
-  /// died by a signal of its own.
+  /// How long an account's jobs have zygotes of their own after one of its workers died by a signal
+  /// of its own.
   std::chrono::milliseconds kept_apart{600'000};
-  /// Whether each zygote forks a worker ahead for its next job. Off where no next job comes.
+  /// Each zygote forks a worker in advance for its next job. Off if no next job will come.
   bool forks_ahead = true;
-  /// Called with the sandbox of the workers once the first zygote knows it, and whenever it
-  /// changes. Called from any thread, without a lock held; may be empty.
+  /// Called with the sandbox of the workers when the first zygote has reported it, and at each
+  /// change. Called on any thread, without a lock; may be empty.
   std::function<void(const ZygoteReady&)> announce_sandbox;
 };
 
-/// The zygotes of all toolchains in use. Each toolchain has at most one shared zygote that takes
-/// new jobs, and one for each account that shares none with others. A discarded zygote ends after
-/// its last job. Thread-safe.
+/// The zygotes of all toolchains in use. A toolchain has at most one shared zygote that takes new
+/// jobs, and one for each account that is kept apart. A discarded zygote ends after its last job.
+/// Thread-safe.
 class ZygotePool {
  public:
-  /// Called with one line for the log for each zygote that is given up because something is wrong
-  /// with it. Called from any thread; must not call back.
+  /// Called on any thread with one line for the log for each zygote that is discarded because of an
+  /// error. Must not call back.
   using ReportFunction = std::function<void(std::string_view)>;
 
   using Clock = std::chrono::steady_clock;
@@ -61,25 +61,25 @@ class ZygotePool {
   /// kCancelled if stop was requested while another thread was starting it.
   Result<std::shared_ptr<Zygote>> Acquire(const Toolchain& toolchain, Account account,
                                           Clock::time_point deadline, std::stop_token stop);
-  /// Gives up this zygote, for a reason that is reported.
+  /// Discards this zygote and reports the reason.
   void Discard(const std::shared_ptr<Zygote>& zygote, std::string_view reason);
-  /// Gives the account zygotes of its own for this toolchain, for the time `kept_apart`. If its
-  /// next jobs damage a zygote, other accounts lose nothing.
+  /// Gives the account zygotes of its own for this toolchain, for the time `kept_apart`, so that
+  /// its jobs can't damage a zygote that other accounts use.
   void KeepApart(const Toolchain& toolchain, Account account);
   [[nodiscard]] bool IsKeptApart(const Toolchain& toolchain, Account account);
-  /// Gives up the zygotes of all toolchains but these.
+  /// Discards the zygotes of all toolchains except these.
   void KeepOnly(std::span<const ToolchainPtr> toolchains);
   /// Returns the zygotes that take new jobs.
   [[nodiscard]] std::vector<ZygoteActivity> List() const;
 
  private:
-  /// The toolchain's serial and the hello that a zygote gets. The serial, not the id: files that
-  /// were changed and changed back have their old id again, and a zygote that loaded them in
-  /// between must not serve it.
+  /// The toolchain's serial and the zygote's hello. The id would not do: files that were changed
+  /// and changed back have their old id, but a zygote that loaded them in between must not serve
+  /// it.
   struct Key {
     uint64_t serial;
     std::string hello;
-    std::optional<Account> apart;  ///< empty: for all accounts that are not kept apart
+    std::optional<Account> apart;  ///< none: for all accounts that are not kept apart
 
     auto operator<=>(const Key&) const = default;
   };
@@ -98,9 +98,9 @@ class ZygotePool {
   Result<std::shared_ptr<Zygote>> Start(const Toolchain& toolchain, Clock::time_point deadline);
   /// Returns the slot's zygote if it can take another job; otherwise moves it to `retired`.
   std::shared_ptr<Zygote> CurrentOf(Slot& slot, Zygotes& retired) REQUIRES(mutex_);
-  /// Moves the zygotes over the bounds to `retired`.
+  /// Moves zygotes above the limits to `retired`.
   void Shrink(Zygotes& retired) REQUIRES(mutex_);
-  /// Does the same for the zygotes that are kept apart, or for those that are not.
+  /// Does the same for the zygotes that are kept apart, or for the others.
   void Shrink(bool apart, size_t bound, Zygotes& retired) REQUIRES(mutex_);
 
   const std::string worker_path_;
@@ -110,7 +110,7 @@ class ZygotePool {
   mutable Mutex mutex_;
   CondVar started_;
   Slots slots_ GUARDED_BY(mutex_);
-  /// Until when an account is kept apart, by toolchain serial and account.
+  /// End of the time in which an account is kept apart, by toolchain serial and account.
   std::map<std::pair<uint64_t, Account>, Clock::time_point> apart_ GUARDED_BY(mutex_);
   uint64_t uses_ GUARDED_BY(mutex_) = 0;
   ZygoteReady sandbox_ GUARDED_BY(mutex_);  ///< as last announced

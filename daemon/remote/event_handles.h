@@ -10,7 +10,7 @@
 
 namespace cccl_cache::daemon {
 
-/// Owners of libevent's objects. All of one base belong to one thread.
+/// Owners of libevent's objects. All objects of one event base belong to one thread.
 template <auto kFree>
 struct FreeHandle {
   template <typename Type>

@@ -17,9 +17,9 @@ namespace {
 constexpr std::string_view kForms =
     "redis://[USER@]HOST[:PORT][,HOST...][/DATABASE], rediss:// for TLS, or "
     "unix:///PATH[?db=DATABASE]";
-constexpr size_t kMaxHost = 253;  // of a name in DNS
+constexpr size_t kMaxHost = 253;  // of a DNS name
 constexpr size_t kMaxUser = 128;
-constexpr size_t kMaxHosts = 16;  // of one URL
+constexpr size_t kMaxHosts = 16;  // hosts in one URL
 constexpr size_t kMaxPath = sizeof(sockaddr_un::sun_path) - 1;
 
 template <typename Number>
@@ -29,15 +29,15 @@ bool ParseNumber(std::string_view text, Number* number) {
   return read.ec == std::errc() && read.ptr == end && *number >= 0;
 }
 
-/// Returns what stands before the separator and takes both off the text; all of the text if it has
-/// none.
+/// Returns the text before the separator and removes both from `text`; without a separator, returns
+/// the whole text.
 std::string_view TakeUpTo(char separator, std::string_view* text) {
   const std::string_view front = text->substr(0, text->find(separator));
   text->remove_prefix(std::min(front.size() + 1, text->size()));
   return front;
 }
 
-/// Reads "HOST", "HOST:PORT", "[IPv6]" or "[IPv6]:PORT".
+/// Parses "HOST", "HOST:PORT", "[IPv6]" or "[IPv6]:PORT".
 bool ParseHost(std::string_view text, RedisAddress* address) {
   std::string_view port;
   if (text.starts_with('[')) {
@@ -64,7 +64,7 @@ bool ParsePath(std::string_view text, RedisAddress* address) {
          address->path.find('\0') == std::string::npos;
 }
 
-/// Reads "HOST[:PORT][/DATABASE]".
+/// Parses "HOST[:PORT][/DATABASE]".
 bool ParseNetwork(std::string_view text, RedisAddress* address) {
   const std::string_view host = TakeUpTo('/', &text);
   if (!text.empty() && !ParseNumber(text, &address->database)) return false;
@@ -87,7 +87,7 @@ Result<RedisAddress> ParseRedisUrl(std::string_view url) {
   std::string_view rest = colon == std::string_view::npos ? "" : url.substr(colon + 3);
   const bool network = scheme == "redis" || scheme == "rediss";
   address.tls = scheme == "rediss";
-  // Before any error that quotes the URL.
+  // Checked first, because other errors quote the URL.
   if (const size_t at = rest.rfind('@'); at != std::string_view::npos) {
     if (rest.substr(0, at).find(':') != std::string_view::npos) {
       return Error{ErrorCode::kInvalidRequest,

@@ -11,11 +11,11 @@
 
 namespace cccl_cache::daemon {
 
-/// Where a Redis or Valkey is, and as whom to use it. A plain value without secrets.
+/// The address of a Redis or Valkey server, and its user. A plain value without secrets.
 struct RedisAddress {
   std::string host;
   uint16_t port = 6379;
-  std::string path;  ///< of a Unix socket; then there is no host
+  std::string path;  ///< of a Unix socket; then `host` is empty
   bool tls = false;
   std::string user;
   int database = 0;
@@ -24,12 +24,12 @@ struct RedisAddress {
 /// Reads "redis://[user@]host[:port][/db]", "rediss://..." (TLS) or "unix://[user@]/path[?db=N]". A
 /// password is refused: command lines and configurations are read by others.
 [[nodiscard]] Result<RedisAddress> ParseRedisUrl(std::string_view url);
-/// The same for a URL with several hosts that share the keys: "rediss://a,b:7000,c".
+/// Parses a URL with several hosts, which share the keys: "rediss://a,b:7000,c".
 [[nodiscard]] Result<std::vector<RedisAddress>> ParseRedisUrls(std::string_view url);
-/// Returns whether the text may be a host: a name, or an IP address without brackets.
+/// Returns whether the text can be a host: a name, or an IP address without brackets.
 [[nodiscard]] bool IsRedisHost(std::string_view text);
 
-/// Writes the URL again, as it is shown.
+/// Returns the address as a URL.
 [[nodiscard]] std::string ToUrl(const RedisAddress& address);
 
 }  // namespace cccl_cache::daemon

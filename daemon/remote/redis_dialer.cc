@@ -19,7 +19,7 @@ namespace {
 
 using AddressList = std::unique_ptr<evutil_addrinfo, FreeHandle<evutil_freeaddrinfo>>;
 
-/// Finds out in time that the other machine is gone, also while there is nothing to say.
+/// Turns on TCP keep-alive, so that a lost machine is noticed even on an idle connection.
 void KeepAlive(int fd) {
   const int on = 1;
   setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
@@ -50,8 +50,8 @@ void RedisDialer::Start() {
     AddUnixAddress();
     return TryNext();
   }
-  // An address needs no DNS. libevent's would also tell epoll of a socket that it has closed, whose
-  // number may be another thread's by then.
+  // A numeric address is parsed here. libevent's DNS would close a socket before it removes it from
+  // epoll, and another thread could have reused the descriptor's number by then.
   evutil_addrinfo hints = {};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = EVUTIL_AI_NUMERICHOST;
@@ -90,11 +90,11 @@ void RedisDialer::AddUnixAddress() {
   addresses_.push_back(address);
 }
 
-/// Reads the system's settings each time, since they may be why the last attempt failed.
+/// Reads the system's DNS settings each time, because they may be the cause of the last failure.
 void RedisDialer::Resolve() {
   dns_.reset(evdns_base_new(base_, 0));
   if (dns_ == nullptr) return Fail("names can't be resolved: no descriptor or memory is left");
-  // Without the file the server is 127.0.0.1.
+  // Without the file, libevent asks a server at 127.0.0.1.
   evdns_base_resolv_conf_parse(dns_.get(), DNS_OPTIONS_ALL, resolv_conf_.c_str());
   evutil_addrinfo hints = {};
   hints.ai_family = AF_UNSPEC;
@@ -115,7 +115,9 @@ void RedisDialer::Resolve() {
   Lookup* const asked = lookup.release();
   evdns_getaddrinfo_request* const request =
       evdns_getaddrinfo(dns_.get(), address_.host.c_str(), port.c_str(), &hints, answered, asked);
-  if (request != nullptr) asked->request = request;  // else it is answered, and gone
+  if (request != nullptr)
+    asked->request = request;  // otherwise the answer came at once and freed
+                               // it
 }
 
 void RedisDialer::Resolved(int error, const evutil_addrinfo* found) {
@@ -130,17 +132,17 @@ void RedisDialer::Resolved(int error, const evutil_addrinfo* found) {
     address.size = static_cast<socklen_t>(found->ai_addrlen);
     addresses_.push_back(address);
   }
-  // One that did not answer in time takes no time from the others in the next attempt.
+  // The address that timed out goes to the end of the list for the next attempt.
   if (!addresses_.empty()) {
     std::rotate(addresses_.begin(),
                 addresses_.begin() + static_cast<ptrdiff_t>(timeouts_ % addresses_.size()),
                 addresses_.end());
   }
-  last_error_ = EADDRNOTAVAIL;  // if there is none
+  last_error_ = EADDRNOTAVAIL;  // the error if there is no address
   TryNext();
 }
 
-/// Tries one address after the other until one can be waited for.
+/// Tries one address after another until a connection is in progress.
 void RedisDialer::TryNext() {
   while (!addresses_.empty()) {
     const Address address = addresses_.front();

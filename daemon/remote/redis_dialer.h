@@ -16,12 +16,12 @@
 
 namespace cccl_cache::daemon {
 
-/// Opens sockets to a Redis without waiting: resolves its name, and tries each of its addresses.
-/// Lives on the thread of its event base. After Stop() the base must run once before it and the
-/// dialer end, because libevent answers a cancelled question to DNS only then.
+/// Opens sockets to a Redis server without waiting: resolves its name, and tries each of its
+/// addresses. Lives on the thread of its event base. libevent answers a cancelled DNS query only
+/// when the base runs, so after Stop() run the base once before it and the dialer are destroyed.
 class RedisDialer {
  public:
-  /// Gets a connected socket, or why there is none, with the way out. May stop or start the dialer.
+  /// Gets a connected socket, or the error with the remedy. May stop or start the dialer.
   using Then = std::function<void(Result<FileDescriptor>)>;
 
   RedisDialer(event_base* base, const RedisAddress& address, const std::string& resolv_conf,
@@ -29,10 +29,10 @@ class RedisDialer {
   RedisDialer(const RedisDialer&) = delete;
   RedisDialer& operator=(const RedisDialer&) = delete;
 
-  /// Calls `then` once, perhaps before it returns, unless it is stopped first.
+  /// Calls `then` once, possibly before it returns, unless the dialer is stopped first.
   void Start();
   void Stop();
-  /// The same, after a timeout. Returns the step that took too long, for a message.
+  /// Like Stop, after a timeout. Returns the step that took too long, for a message.
   std::string GiveUp();
 
  private:
@@ -40,7 +40,7 @@ class RedisDialer {
     sockaddr_storage bytes = {};
     socklen_t size = 0;
   };
-  /// A question to DNS. Freed by libevent's answer, which may come after the dialer has stopped.
+  /// A DNS query. Freed by libevent's answer, which may come after Stop().
   struct Lookup {
     RedisDialer* dialer = nullptr;
     evdns_getaddrinfo_request* request = nullptr;
@@ -61,7 +61,7 @@ class RedisDialer {
 
   Dns dns_;
   Lookup* lookup_ = nullptr;
-  std::deque<Address> addresses_;  ///< to be tried
+  std::deque<Address> addresses_;  ///< addresses that were not tried yet
   size_t timeouts_ = 0;
   int last_error_ = 0;  ///< an errno
   FileDescriptor socket_;

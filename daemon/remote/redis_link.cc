@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The front, which any thread calls, leaves work under the mutex and wakes the link's thread. The
-// Loop lives on that thread alone, so libevent's objects need no locks.
+// Public functions, which any thread calls, queue work under the mutex and wake the link's thread.
+// The Loop lives on that thread alone, so libevent's objects need no locks.
 #include "daemon/remote/redis_link.h"
 
 #include <event2/buffer.h>
@@ -36,18 +36,20 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::chrono::seconds kGoodConnection{10};  // after which a loss is a first one
+constexpr std::chrono::seconds kGoodConnection{10};  // duration of a connection after which its
+                                                     // loss resets the backoff
 constexpr size_t kMaxCopied =
-    64 << 10;  // bytes of a command; a longer one is handed to libevent as it is
+    64 << 10;  // bytes of a command; a longer one is passed to libevent without a copy
 constexpr size_t kMaxAtOnce = 256 << 10;  // bytes of one read or write of the socket
-constexpr size_t kMaxQuoted = 200;        // characters of the other side's in a message
-// After so many slow answers in a row the connection is closed, and builds don't wait any more.
+constexpr size_t kMaxQuoted = 200;        // characters of the server's text in a message
+// After this many slow answers in a row the connection is closed, so that builds do not wait for
+// it.
 constexpr int kMaxSlow = 3;
 constexpr std::string_view kOfCluster =
     "it is a node of a Redis cluster, which has keys elsewhere: name servers without a cluster in "
     "the URL, HOST,HOST";
 
-/// Rounds up, or a timer would find that its time has not come.
+/// Rounds up: with a shorter wait the timer would fire before its time.
 timeval ToTimeval(RedisLink::Clock::duration wait) {
   const auto rounded = std::chrono::ceil<std::chrono::microseconds>(
       std::max(wait, RedisLink::Clock::duration::zero()));
@@ -65,7 +67,7 @@ std::string Encode(const std::vector<std::string_view>& command) {
 
 std::string Quoted(std::string_view text) { return Printable(text.substr(0, kMaxQuoted)); }
 
-/// Says why a command that begins a connection failed, with the way out.
+/// Returns why a command at the start of a connection failed, with the remedy.
 std::string Refusal(std::string_view command, const RedisReply& reply) {
   const std::string said =
       reply.kind == RedisReply::Kind::kError ? Quoted(reply.text) : "something else than OK";
@@ -84,8 +86,8 @@ std::string Refusal(std::string_view command, const RedisReply& reply) {
 
 }  // namespace
 
-/// The work of the link's thread. Each attempt to connect goes through Attempt(), Dialed() and
-/// Greet(), and ends with IsUp() or Fail().
+/// The work of the link's thread. An attempt to connect runs Attempt(), Dialed() and Greet(), and
+/// ends in IsUp() or Fail().
 class RedisLink::Loop {
  public:
   explicit Loop(RedisLink& link) : link_(link), backoff_(link.options_.first_backoff) {}
@@ -96,8 +98,7 @@ class RedisLink::Loop {
   void Run();
 
  private:
-  /// A callback of libevent that calls this function, then runs the work that was put off
-  /// meanwhile.
+  /// A callback for libevent: calls this function, then runs the work that it deferred.
   template <void (Loop::*kFunction)()>
   static void Call(evutil_socket_t /*fd*/, short /*what*/, void* loop) {
     (static_cast<Loop*>(loop)->*kFunction)();
@@ -125,8 +126,8 @@ class RedisLink::Loop {
   void OnBytes();
   bool Answer(RedisReply* reply);
 
-  /// Has the connection closed by the next Turn(): not at once, because its callbacks may be
-  /// running.
+  /// Makes the next Turn() close the connection. It can't be closed here, because its callbacks may
+  /// be running.
   void Break(std::string_view why);
   void Fail(std::string_view why);
   void Close();
@@ -135,7 +136,7 @@ class RedisLink::Loop {
   RedisLink& link_;
   EventBase base_;
   Event woken_, due_;
-  Event timer_;  ///< ends an attempt, or begins the next
+  Event timer_;  ///< ends an attempt to connect, or starts the next one
   enum class Phase : uint8_t { kWaiting, kConnecting, kUp } phase_ = Phase::kWaiting;
 
   std::optional<RedisDialer> dialer_;
@@ -145,8 +146,8 @@ class RedisLink::Loop {
 
   milliseconds backoff_;
   Clock::time_point up_since_;
-  bool reported_ = false;   ///< that the connection failed
-  bool was_moved_ = false;  ///< by a node of a cluster
+  bool reported_ = false;   ///< the failure of the connection was reported
+  bool was_moved_ = false;  ///< the server redirected a command, as a node of a Redis cluster does
 };
 
 RedisLink::Loop::~Loop() {
@@ -154,17 +155,19 @@ RedisLink::Loop::~Loop() {
   woken_.reset();
   due_.reset();
   timer_.reset();
-  // libevent frees connections and answers cancelled questions in the loop only.
+  // libevent frees connections and answers cancelled DNS queries only in its loop.
   if (base_ != nullptr) event_base_loop(base_.get(), EVLOOP_NONBLOCK);
   LoseAll("");
 }
 
-/// Returns whether a loop can be made: libevent ends the process if there are too few descriptors.
+/// Returns whether an event base can be made: libevent ends the process if it runs out of
+/// descriptors.
 bool RedisLink::Loop::HasDescriptorsLeft() const {
   constexpr size_t kOfOneLoop = 4;  // epoll, a timer, a pair for signals
   std::array<FileDescriptor, kOfOneLoop> spare;
   for (FileDescriptor& each : spare) {
-    each = FileDescriptor(eventfd(0, EFD_CLOEXEC));  // tsan does not see those of fcntl()
+    each = FileDescriptor(eventfd(0, EFD_CLOEXEC));  // tsan does not see descriptors made by
+                                                     // fcntl()
     if (!each.valid()) return false;
   }
   return true;
@@ -176,7 +179,7 @@ void RedisLink::Loop::Run() {
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, nullptr);  // also SIGPIPE, which libevent's writes may raise
   event_set_log_callback(
-      [](int /*severity*/, const char* /*text*/) {});  // we say ourselves what matters
+      [](int /*severity*/, const char* /*text*/) {});  // the link reports errors itself
   if (HasDescriptorsLeft()) base_.reset(event_base_new());
   if (base_ != nullptr) {
     woken_.reset(event_new(base_.get(), link_.wake_.get(), EV_READ | EV_PERSIST,
@@ -194,7 +197,7 @@ void RedisLink::Loop::Run() {
   event_base_dispatch(base_.get());
 }
 
-/// Without what a connection needs. Callers rely on timers to end their waits.
+/// Runs only timers, without a connection, because callers rely on them to end their waits.
 void RedisLink::Loop::RunTimersOnly() {
   constexpr int kPauseMs = 20;
   const auto ending = [this] {
@@ -255,7 +258,7 @@ void RedisLink::Loop::Write(std::vector<std::string> commands) {
   }
 }
 
-/// Runs the timers that are due, but not those that these set.
+/// Runs the timers that are due, but not those that they add.
 void RedisLink::Loop::RunDueWork() {
   std::multimap<Clock::time_point, std::function<void()>> due;
   {
@@ -296,7 +299,7 @@ void RedisLink::Loop::Dialed(Result<FileDescriptor> socket) {
   } else if (Result<Tls> tls = MakeTls(address.host, link_.options_.ca_file); !tls.ok()) {
     Fail(tls.error().message);
   } else {
-    // The connection owns the TLS from here on.
+    // The connection owns the TLS object from here on.
     Open(bufferevent_openssl_socket_new(base_.get(), socket->get(), tls->release(),
                                         BUFFEREVENT_SSL_CONNECTING, BEV_OPT_CLOSE_ON_FREE),
          &*socket);
@@ -307,7 +310,7 @@ void RedisLink::Loop::Dialed(Result<FileDescriptor> socket) {
 void RedisLink::Loop::Open(bufferevent* connection, FileDescriptor* socket) {
   if (connection == nullptr) return Fail("no memory is left to connect with");
   connection_.reset(connection);
-  static_cast<void>(socket->Release());  // the connection's now
+  static_cast<void>(socket->Release());  // the connection owns it now
   bufferevent_setcb(
       connection,
       [](bufferevent* /*connection*/, void* loop) { static_cast<Loop*>(loop)->OnBytes(); }, nullptr,
@@ -326,14 +329,14 @@ void RedisLink::Loop::Open(bufferevent* connection, FileDescriptor* socket) {
   bufferevent_enable(connection, EV_READ | EV_WRITE);
 }
 
-/// The first commands of a connection. Nobody else's come before IsUp().
+/// Sends the first commands of a connection. Commands of builds come only after IsUp().
 void RedisLink::Loop::Greet() {
   const RedisAddress& address = link_.options_.address;
   const std::string& password = link_.options_.password;
   if (!password.empty() && address.user.empty()) Ask({"AUTH", password}, "OK");
   if (!password.empty() && !address.user.empty()) Ask({"AUTH", address.user, password}, "OK");
   if (address.database != 0) Ask({"SELECT", std::to_string(address.database)}, "OK");
-  // Only a node of a cluster takes this.
+  // Only a node of a Redis cluster accepts this command.
   if (was_moved_) {
     Send({"READONLY"}, [this](const RedisReply* reply) {
       if (reply == nullptr) return;
@@ -431,7 +434,7 @@ void RedisLink::Loop::OnBytes() {
   Turn();
 }
 
-/// Gives a reply to the command that it answers. Returns whether the connection is still good.
+/// Passes a reply to the callback of its command. Returns false if the connection must end.
 bool RedisLink::Loop::Answer(RedisReply* reply) {
   Then then;
   {
@@ -463,9 +466,9 @@ void RedisLink::Loop::Break(std::string_view why) {
   if (link_.broken_.empty()) link_.broken_ = why;
 }
 
-/// Ends the present attempt or connection, and waits for the next attempt.
+/// Ends the current attempt or connection, and schedules the next attempt.
 void RedisLink::Loop::Fail(std::string_view why) {
-  const std::string problem(why);  // the closed object may own it
+  const std::string problem(why);  // a copy, because the closed object may own the text
   Close();
   if (phase_ == Phase::kUp && Clock::now() - up_since_ >= kGoodConnection)
     backoff_ = link_.options_.first_backoff;

@@ -21,10 +21,9 @@
 
 namespace cccl_cache::daemon {
 
-/// One connection to a Redis, shared by all builds: commands are sent without waiting for the
-/// answers to earlier ones. A thread of the link's own does all that may take time, and also runs
-/// timers. While there is no connection, the link tries again, ever more rarely. Thread-safe; no
-/// call waits.
+/// One connection to a Redis server, shared by all builds: commands are sent without waiting for
+/// earlier answers. A thread of its own does all blocking work and runs timers. Without a
+/// connection it retries with growing pauses. Thread-safe; no call waits.
 class RedisLink {
  public:
   using Clock = std::chrono::steady_clock;
@@ -32,20 +31,23 @@ class RedisLink {
   struct Options {
     RedisAddress address;
     std::string password;                  ///< empty: none
-    std::string ca_file;                   ///< for TLS; empty: what the system trusts
-    uint64_t max_reply_bytes = 9 << 20;    ///< a larger reply ends the connection before it is held
-    uint64_t max_unsent_bytes = 64 << 20;  ///< beyond it Send() refuses
-    size_t max_pending = 10'000;           ///< commands that are not answered
-    std::chrono::milliseconds patience{20};           ///< a slower answer counts against the Redis
-    std::chrono::milliseconds connect_timeout{1000};  ///< until the first PING is answered
-    /// Before the next attempt: doubled with each, and somewhat random, so that nodes don't come
-    /// all at once.
+    std::string ca_file;                   ///< for TLS; empty: the system's certificates
+    uint64_t max_reply_bytes = 9 << 20;    ///< a larger reply ends the connection before its bytes
+                                           ///< are kept
+    uint64_t max_unsent_bytes = 64 << 20;  ///< above it Send() fails
+    size_t max_pending = 10'000;           ///< unanswered commands; above it Send() fails
+    std::chrono::milliseconds patience{20};           ///< a slower answer counts as slow, see
+                                                      ///< NoteSlow
+    std::chrono::milliseconds connect_timeout{1000};  ///< until the answer to the first PING
+    /// Pauses before a new attempt: doubled each time, and somewhat random, so that nodes do not
+    /// reconnect all at once.
     std::chrono::milliseconds first_backoff{100}, last_backoff{30'000};
-    /// For the operator: called on the link's thread once when the connection fails, with the
-    /// reason and the way out.
+    /// Called once on the link's thread when the connection fails, with the reason and the remedy,
+    /// for the operator.
     std::function<void(std::string_view)> report;
-    std::function<void(std::string_view)> report_return;  ///< called once when it is back
-    std::string resolv_conf = "/etc/resolv.conf";         ///< names the servers of DNS
+    std::function<void(std::string_view)> report_return;  ///< called once when the connection is
+                                                          ///< back
+    std::string resolv_conf = "/etc/resolv.conf";         ///< lists the DNS servers
   };
 
   struct State {
@@ -58,30 +60,30 @@ class RedisLink {
     size_t pending = 0;
   };
 
-  /// Is called once on the link's thread: with the reply, or with null if the connection was lost
-  /// first. The reply lives only during the call, which may move it away. The call may use the
-  /// link, but not delete it.
+  /// Called once on the link's thread: with the reply, or with null if the connection was lost
+  /// first. The reply is valid during the call, which may move it. The call may use the link, but
+  /// not delete it.
   using Then = std::function<void(RedisReply*)>;
 
-  /// Begins to connect.
+  /// Starts to connect.
   explicit RedisLink(Options options);
   ~RedisLink() { Stop(); }
   RedisLink(const RedisLink&) = delete;
   RedisLink& operator=(const RedisLink&) = delete;
 
-  /// Ends the link's thread, after null was given to all commands that are not answered. Does not
-  /// wait for the Redis. Send() refuses from then on.
+  /// Ends the link's thread, after all unanswered commands got null. Does not wait for the server.
+  /// Later calls of Send() fail.
   void Stop();
 
-  /// Sends a command. Returns false, and never calls `then`, if there is no connection or a bound
+  /// Sends a command. Returns false, and never calls `then`, if there is no connection or a limit
   /// is reached.
   bool Send(const std::vector<std::string_view>& command, Then then);
-  /// Runs `work` on the link's thread at this time, at once if it has passed, whether there is a
-  /// connection or not. Dropped when the link ends.
+  /// Runs `work` on the link's thread at this time, or at once if it has passed, with or without a
+  /// connection. Dropped when the link ends.
   void At(Clock::time_point time, std::function<void()> work);
-  /// To be called when an answer has taken longer than the patience; does nothing if the oldest
-  /// command of this link has not. Answers that are slow at the same time count as one. After
-  /// several in a row the connection ends as if it had failed.
+  /// To be called when an answer has taken longer than `patience`; ignored if the oldest command is
+  /// younger. Slow answers at the same time count once. After several in a row the connection ends
+  /// as after a failure.
   void NoteSlow();
 
   [[nodiscard]] const RedisAddress& address() const { return options_.address; }
@@ -96,7 +98,7 @@ class RedisLink {
     Clock::time_point sent = Clock::now();
   };
 
-  /// Makes the link's thread look at what is below.
+  /// Makes the link's thread check the members below.
   void Wake() REQUIRES(mutex_);
 
   const Options options_;
@@ -105,10 +107,11 @@ class RedisLink {
 
   mutable Mutex mutex_;
   std::vector<std::string> outgoing_
-      GUARDED_BY(mutex_);                           ///< commands that the thread has not taken yet
-  std::deque<Pending> pending_ GUARDED_BY(mutex_);  ///< in the order of the commands
+      GUARDED_BY(mutex_);                           ///< commands that the thread has not sent yet
+  std::deque<Pending> pending_ GUARDED_BY(mutex_);  ///< unanswered commands, in order
   std::multimap<Clock::time_point, std::function<void()>> timers_ GUARDED_BY(mutex_);
-  std::string broken_ GUARDED_BY(mutex_);  ///< why the connection is to be closed; empty: it is not
+  std::string broken_ GUARDED_BY(mutex_);  ///< why the connection must be closed; empty: it need
+                                           ///< not be
   std::string problem_ GUARDED_BY(mutex_);
   uint64_t connects_ GUARDED_BY(mutex_) = 0;
   int slow_in_a_row_ GUARDED_BY(mutex_) = 0;

@@ -77,7 +77,7 @@ RedisReply* RedisReplies::Next() {
   void* whole = nullptr;
   const int read = redisReaderGetReply(reader_.get(), &whole);
   if (!problem_.empty())
-    return nullptr;  // ours says more than the reader's, which knows that we refused
+    return nullptr;  // our own message is better than the reader's, which only knows of the refusal
   if (read != REDIS_OK) {
     return Fail(fmt::format("what it sent is not Redis's protocol ({})",
                             Printable(redisReaderGetError(reader_.get()))));
@@ -94,10 +94,10 @@ RedisReply* RedisReplies::Next() {
   return Fail(fmt::format("it sent a reply of over {} bytes", max_reply_bytes_));
 }
 
-/// Ends what can't become a reply before its bytes are held.
+/// Refuses an unfinished reply that exceeds a limit, before its bytes arrive.
 void RedisReplies::CheckUnfinished() {
-  // The reader stands behind the type of what is unfinished: in a line, or before the length of a
-  // text.
+  // The reader's position is after the type of the unfinished item: in a line, or before the length
+  // of a text.
   std::string_view rest(reader_->buf + reader_->pos, reader_->len - reader_->pos);
   uint64_t announced = 0;
   const size_t line = rest.substr(0, kMaxLine + kLineEnd.size()).find(kLineEnd);
@@ -120,8 +120,8 @@ RedisReply* RedisReplies::Fail(std::string_view problem) {
   return nullptr;
 }
 
-/// Sets the kind of the reply, or of the next item of the task's array. Earlier items may move:
-/// they are complete, and the reader has no pointers to them.
+/// Sets the kind of the reply, or of the next item of the task's array. This may move earlier
+/// items; they are complete, and the reader has no pointers to them.
 RedisReply* RedisReplies::Add(const redisReadTask* task, RedisReply::Kind kind) {
   RedisReply* made = nullptr;
   if (task->parent == nullptr) {

@@ -13,7 +13,7 @@ struct redisReadTask;
 
 namespace cccl_cache::daemon {
 
-/// An answer of a Redis. A plain value.
+/// A reply of a Redis server. A plain value.
 struct RedisReply {
   enum class Kind : uint8_t { kNil, kText, kInteger, kError, kArray };
 
@@ -23,24 +23,24 @@ struct RedisReply {
   std::vector<RedisReply> items;  ///< kArray
 };
 
-/// Makes replies from the bytes of a Redis, which may be hostile: memory is held only for bytes
-/// that came in, and never for what they announce. Not thread-safe.
+/// Parses the bytes of a Redis server, which may be hostile: memory is allocated only for received
+/// bytes, never for an announced size. Not thread-safe.
 class RedisReplies {
  public:
   static constexpr int kMaxDepth = 4;
-  static constexpr size_t kMaxItems = 16;      ///< of all arrays of a reply
-  static constexpr size_t kMaxLine = 8 << 10;  ///< bytes of a status, an error, a number
+  static constexpr size_t kMaxItems = 16;      ///< in all arrays of a reply
+  static constexpr size_t kMaxLine = 8 << 10;  ///< bytes of a status, an error or a number
 
-  /// A reply may have this many bytes, as they are sent.
+  /// `max_reply_bytes`: limit of one reply as it is sent.
   explicit RedisReplies(uint64_t max_reply_bytes);
   RedisReplies(const RedisReplies&) = delete;
   RedisReplies& operator=(const RedisReplies&) = delete;
 
   void Feed(std::string_view bytes);
-  /// Returns the next whole reply, valid until the next call, or null if more bytes are needed or
-  /// there is a problem.
+  /// Returns the next complete reply, valid until the next call, or null if more bytes are needed
+  /// or there is a problem.
   [[nodiscard]] RedisReply* Next();
-  /// Returns what was wrong with the bytes; empty: nothing. After a problem no reply comes.
+  /// Returns what was wrong with the bytes, or "". After a problem there are no more replies.
   [[nodiscard]] const std::string& problem() const { return problem_; }
 
  private:
@@ -57,8 +57,8 @@ class RedisReplies {
 
   const uint64_t max_reply_bytes_;
   std::unique_ptr<redisReader, FreeReader> reader_;
-  uint64_t reply_bytes_ = 0;  ///< that came in since the last whole reply
-  size_t all_items_ = 0;      ///< of the arrays of the present reply
+  uint64_t reply_bytes_ = 0;  ///< received since the last complete reply
+  size_t all_items_ = 0;      ///< in the arrays of the current reply
   RedisReply reply_;
   std::string problem_;
 };

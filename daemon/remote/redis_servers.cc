@@ -30,7 +30,7 @@ Links LinksTo(const RedisLink::Options& first, const std::vector<RedisAddress>& 
 RedisServers::RedisServers(const RedisLink::Options& link, const std::vector<RedisAddress>& others)
     : links_(LinksTo(link, others)) {}
 
-// An answer's call may use any link, so all threads end before the first link goes.
+// A callback may use any link, so all threads end before the first link is destroyed.
 RedisServers::~RedisServers() {
   for (const auto& link : links_) link->Stop();
 }
@@ -56,7 +56,7 @@ bool RedisServers::SendBy(RedisLink& link, const std::vector<std::string_view>& 
   });
 }
 
-// Users and databases of the nodes may differ, so only the server's place counts.
+// Only host and port count: users and databases may differ between nodes.
 RedisLink& RedisServers::LinkOf(std::string_view key) const {
   if (links_.size() == 1) return *links_.front();
   const auto score = [key](const auto& link) {

@@ -14,37 +14,38 @@
 
 namespace cccl_cache::daemon {
 
-/// One Redis, or several over which the keys are spread by rendezvous hashing: nodes that name the
-/// same servers, in any order, find a key at the same one (docs/internals/decisions/0053).
-/// Thread-safe; no call waits.
+/// One Redis server, or several over which the keys are spread by rendezvous hashing: nodes that
+/// list the same servers, in any order, find each key at the same server
+/// (docs/internals/decisions/0053). Thread-safe; no call waits.
 class RedisServers {
  public:
   using Clock = RedisLink::Clock;
-  /// As RedisLink::Then, always on the first link's thread. Need not be called once this object has
-  /// begun to end.
+  /// Like RedisLink::Then, always on the first link's thread. May be dropped once the destructor
+  /// has begun.
   using Then = RedisLink::Then;
 
   struct State {
     std::string address;  ///< of the first server
-    /// Why a server is not connected, with the way out, for the first such server; empty: all are.
+    /// The problem of the first server that is not connected, with the remedy; empty: all are
+    /// connected.
     std::string problem;
     size_t servers = 0;
-    size_t connected = 0;  ///< of these
+    size_t connected = 0;  ///< number of connected servers
     uint64_t connects = 0;
     uint64_t unsent_bytes = 0;
     size_t pending = 0;
   };
 
-  /// Begins to connect to the link's server and to the others, with the link's options.
+  /// Starts to connect to the link's server and to the others, with the link's options.
   RedisServers(const RedisLink::Options& link, const std::vector<RedisAddress>& others);
   ~RedisServers();
   RedisServers(const RedisServers&) = delete;
   RedisServers& operator=(const RedisServers&) = delete;
 
-  /// Sends a command to the server that has this key. Returns false, and never calls `then`, if
-  /// that one is not connected or a bound is reached.
+  /// Sends a command to the server of this key. Returns false, and never calls `then`, if that
+  /// server is not connected or a limit is reached.
   bool Send(std::string_view key, const std::vector<std::string_view>& command, Then then);
-  /// Sends a command that concerns no key, to one that is connected. As Send().
+  /// Sends a command that concerns no key to any connected server. See Send().
   bool SendToAny(const std::vector<std::string_view>& command, Then then);
   /// Runs `work` on the first link's thread: see RedisLink::At.
   void At(Clock::time_point time, std::function<void()> work);
@@ -53,7 +54,7 @@ class RedisServers {
 
   /// Returns whether any server is connected.
   [[nodiscard]] bool connected() const;
-  /// Returns whether commands for different keys are carried out in the order of their Send().
+  /// Returns whether commands for different keys run in the order of their Send().
   [[nodiscard]] bool keeps_order() const { return links_.size() == 1; }
   [[nodiscard]] State state() const;
 

@@ -15,8 +15,8 @@ struct FreeContext {
   void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
 };
 
-/// Where systems keep trusted certificates. OpenSSL knows only the place of the system that it was
-/// compiled for.
+/// Files in which systems keep trusted certificates. OpenSSL's own default is that of the system on
+/// which it was compiled.
 constexpr const char* kSystemCertificates[] = {
     "/etc/ssl/certs/ca-certificates.crt",  // Debian, Ubuntu, Alpine
     "/etc/pki/tls/certs/ca-bundle.crt",    // Fedora, RHEL
@@ -36,7 +36,7 @@ bool IsIp(const std::string& host) {
          inet_pton(AF_INET6, host.c_str(), address) == 1;
 }
 
-/// Demands that the certificate is the host's.
+/// Requires that the certificate is for the host.
 bool Demand(SSL* tls, const std::string& host) {
   if (IsIp(host)) return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(tls), host.c_str()) == 1;
   SSL_set_hostflags(tls, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);

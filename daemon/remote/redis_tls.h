@@ -16,12 +16,12 @@ struct FreeTls {
 };
 using Tls = std::unique_ptr<SSL, FreeTls>;
 
-/// Makes the client's side of a TLS connection, of 1.2 or newer, to a server that must prove to be
-/// `host`, a name or an IP address. Certificates of the file are trusted; without a file, those
-/// that the system trusts.
+/// Makes the client's side of a TLS connection, version 1.2 or newer, to a server whose certificate
+/// must be for `host`, a name or an IP address. Trusts the certificates in `ca_file`; if that is
+/// empty, the system's.
 [[nodiscard]] Result<Tls> MakeTls(const std::string& host, const std::string& ca_file);
 
-/// Returns why the other side's certificate was refused; empty: it was not.
+/// Returns why the server's certificate was refused, or "".
 [[nodiscard]] std::string CertificateProblem(const SSL* tls);
 
 }  // namespace cccl_cache::daemon

@@ -23,16 +23,17 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kFirstPause{5};
 constexpr milliseconds kLastPause{100};
-// A node waits for another one's compile up to twice as long as such compiles take, within these
-// bounds; kUnknownWait if that is not known.
+// Waiting for another node's compile is limited to twice the usual time of such compiles, within
+// these bounds; kUnknownWait if the usual time is unknown.
 constexpr int kUsualTimes = 2;
 constexpr milliseconds kShortestWait{1'000};
 constexpr milliseconds kUnknownWait{10'000};
 constexpr milliseconds kLongestWait{60'000};
-// A compile that fails gives no result, whichever node makes it. So a node waits for so many
-// holders of its lease: the second one is there for a first one that died.
+// A node waits for the compiles of at most two holders of a lease: the second one covers a first
+// one that died. More would not help, because a compile that fails leaves no result on any node.
 constexpr int kMaxHolders = 2;
-// Leases are not signed: after so many waits in vain in a row, leases are ignored for a while.
+// Leases are not signed. After this many waits in a row without a result, leases are ignored for
+// kIgnoreLeases.
 constexpr int kMaxInVain = 3;
 constexpr std::chrono::seconds kIgnoreLeases{60};
 
@@ -44,7 +45,7 @@ constexpr std::string_view kReplace =
     "redis.call('set',KEYS[1],ARGV[2],'px',ARGV[3]) end return 0";
 constexpr size_t kTokenSize = 32;
 
-/// A lease's fields besides its holder's token: the uid whose files its compile waits for.
+/// The fields of a lease besides its token: the uid whose files its compile waits for.
 struct Lease {
   std::optional<uid_t> uid;
 };
@@ -65,9 +66,9 @@ std::optional<Lease> ParseLease(std::string_view text) {
   return token ? std::optional(lease) : std::nullopt;
 }
 
-/// Reads the answer to TIME: seconds since 1970, and microseconds. Returns none for anything else.
+/// Parses the answer to TIME: seconds since 1970, and microseconds. Returns none for other replies.
 std::optional<std::chrono::system_clock::time_point> ParseTime(const RedisReply& reply) {
-  constexpr int64_t kLatest = int64_t{1} << 33;  // bounds a hostile Redis' answer
+  constexpr int64_t kLatest = int64_t{1} << 33;  // limit for a hostile server's answer
   if (reply.kind != RedisReply::Kind::kArray || reply.items.size() != 2) return std::nullopt;
   const std::string& text = reply.items.front().text;
   int64_t seconds = 0;
@@ -164,7 +165,7 @@ void RemoteCluster::Refresh() {
     const MutexLock lock(mutex_);
     asks_time_ = false;
     const auto redis = reply == nullptr ? std::nullopt : ParseTime(*reply);
-    // Between the question and the answer.
+    // The offset is relative to the middle between question and answer.
     if (redis) clock_ahead_ = duration_cast<milliseconds>(asked + (now - asked) / 2 - *redis);
   };
   if (link_.SendToAny({"TIME"}, take)) return;
@@ -211,7 +212,7 @@ void RemoteCluster::Close() {
     while (!open_.empty()) End(open_.begin()->first);
     closed->set_value();
   });
-  // A link that has ended drops the work, and with it the promise: that ends the wait, too.
+  // A link that has ended drops the work with its promise, which ends the wait too.
   closed.reset();
   done.wait();
 }
@@ -240,15 +241,16 @@ milliseconds RemoteCluster::PatienceFor(const Question& question) const {
   return std::max(milliseconds(1), std::min(tenth, options_.link.patience));
 }
 
-// Asks for the entries, and if wanted first for the lease: then its last holder's entries are
-// there.
+// Asks for the entries. With `acquire` it asks for the lease first: if its last holder has just
+// released it, that node's entries are there.
 void RemoteCluster::Find(uint64_t id, bool acquire) {
   Open* const open = FindOpen(id);
   if (open == nullptr) return;
   const auto look = std::make_shared<Look>();
   look->found.resize(open->question.entries.size());
   look->acquires = acquire;
-  // They may be at different servers, so the answer about the lease must come first.
+  // With several servers the commands have no common order, so the entries are asked for only after
+  // the answer about the lease.
   const bool entries_later = acquire && !link_.keeps_order();
   bool sent = true;
   if (acquire) {
@@ -286,7 +288,7 @@ void RemoteCluster::AskForEntries(uint64_t id, const std::shared_ptr<Look>& look
 }
 
 bool RemoteCluster::Fetch(const SharedEntry& entry, RedisLink::Then then) {
-  // An entry above the limit arrives cut off, and is refused.
+  // One byte more than the limit: a larger entry arrives cut off, and is refused.
   const std::string end = fmt::to_string(options_.entry_limit - 1);
   const std::string name = NameOf(entry);
   return link_.Send(name, {"GETRANGE", name, "0", end}, std::move(then));
@@ -295,14 +297,16 @@ bool RemoteCluster::Fetch(const SharedEntry& entry, RedisLink::Then then) {
 void RemoteCluster::TakeLease(uint64_t id, const std::string& lease, const std::string& token,
                               Look* look, const RedisReply* reply) {
   using Kind = RedisReply::Kind;
-  // Only nil means that another node has it. If Redis refuses writes, there is no wait.
+  // Only nil means that another node has the lease. If Redis refuses writes, do not wait.
   if (reply == nullptr || reply->kind == Kind::kError) look->lost = true;
   if (reply == nullptr || reply->kind != Kind::kText) return;
   Open* const open = FindOpen(id);
   if (open == nullptr) return outbox_.Release(lease, token);
   open->token = token;
   ++leases_;
-  if (open->compiles) statistics_.Add(Counter::kRemoteLeases);  // the answer came late
+  if (open->compiles)
+    statistics_.Add(Counter::kRemoteLeases);  // the lease was granted after the
+                                              // compile had begun
   look->acquired = true;
   RenewLater(id);
   if (open->files_of) SayWhoseFiles(open, *open->files_of);
@@ -406,7 +410,7 @@ void RemoteCluster::EndPeek(Peeking& peek) {
 bool RemoteCluster::Serves(Open* open, const Look& look) {
   const bool any =
       std::ranges::any_of(look.found, [](const auto& each) { return each != nullptr; });
-  // The callbacks of an asker may end the question, but only through the link, which outlives them.
+  // The asker's callbacks may end the question, but only through the link, which runs that later.
   const bool waited = open->waits && !open->compiles;
   if (!any || !open->asker.found({TierName::kRemote, look.found})) return false;
   if (waited) in_vain_in_a_row_ = 0;
@@ -422,14 +426,14 @@ void RemoteCluster::EndLook(uint64_t id, const Look& look) {
     open->pause = kFirstPause;
     return MayAcquire() ? Find(id, true) : LookAtLease(id);
   }
-  // The lease is gone, and this node takes none.
+  // The lease was released, and this node may not acquire it.
   if (!look.acquires) return Compile(id);
-  // Without the manifest a holder's artifact may not be found.
+  // Without its manifest, an artifact may not be found.
   if (++open->holders > (look.partial ? 1 : kMaxHolders)) return Compile(id);
   AwaitOther(id);
 }
 
-// A node with compiles in its queue takes no more leases, but waits for those of others.
+// A node at its limit of leases takes no more, but still waits for other nodes' compiles.
 bool RemoteCluster::MayAcquire() const { return options_.key && leases_ < options_.max_leases; }
 
 void RemoteCluster::AwaitOther(uint64_t id) {
@@ -462,7 +466,7 @@ void RemoteCluster::LookAtLease(uint64_t id) {
     if (reply == nullptr || reply->kind == Kind::kError) return Compile(id);
     const auto lease =
         reply->kind == Kind::kText ? ParseLease(reply->text) : std::optional<Lease>();
-    // Its holder is done, or died: the next one may have it.
+    // The holder has finished or died, so the lease can be acquired.
     if (!lease && !waits->waits) return Compile(id);
     if (!lease) {
       waits->deadline = Clock::now() + options_.link.patience;
@@ -504,7 +508,7 @@ void RemoteCluster::SayWhoseFiles(Open* open, uid_t uid) {
   open->token = token;
 }
 
-// An artifact that came in time serves although another answer is late.
+// If the artifact came in time, it is used even if another answer is late.
 void RemoteCluster::BeLate(uint64_t id, const Look* look) {
   Open* const open = FindOpen(id);
   if (open == nullptr || open->compiles || (look != nullptr && Serves(open, *look))) return;
@@ -523,7 +527,7 @@ void RemoteCluster::RenewLater(uint64_t id) {
   link_.At(Clock::now() + options_.lease / 3, [this, id] {
     const Open* const open = FindOpen(id);
     if (open == nullptr) return;
-    // If it can't be renewed it ends by itself, and another node compiles, too.
+    // If it can't be renewed the lease expires, and another node compiles too.
     const std::string lease = NameOfLease(*open);
     link_.Send(lease,
                {"EVAL", kRenew, "1", lease, open->token, fmt::to_string(options_.lease.count())},
@@ -532,7 +536,7 @@ void RemoteCluster::RenewLater(uint64_t id) {
   });
 }
 
-// The lease ends after the compile's result was written, so that waiting nodes find it.
+// The lease is released after the compile's result was written, so that waiting nodes find it.
 void RemoteCluster::End(uint64_t id) {
   const auto found = open_.find(id);
   if (found == open_.end()) return;

@@ -26,28 +26,30 @@
 
 namespace cccl_cache::daemon {
 
-/// The nodes that share one Redis or several. Entries are signed: Redis and the network are
-/// not trusted. A compile is announced by a lease, which is renewed while it runs; a node that
-/// finds another's lease waits for the result. Each failure is a miss. Thread-safe.
+/// The nodes that share one or several Redis servers. Entries are signed, because the servers and
+/// the network are not trusted. A compile is announced by a lease, which is renewed while it runs;
+/// a node that finds another node's lease waits for the result. Every failure is a miss.
+/// Thread-safe.
 ///
 /// Keys in Redis, each after the prefix: `a:KEY` an artifact, `m:KEY` a manifest, `d:KEY` a deposit
-/// for a group, `l:COMPILE` a lease. A lease holds a random token of its holder, with "UID:" before
-/// it once the compile waits for files of that user. It is removed after the compile's result was
-/// written.
+/// of a group, `l:COMPILE` a lease. A lease's value is a random token of its holder, with "UID:"
+/// before it once the compile waits for files of that user. It is removed after the compile's
+/// result was written.
 class RemoteCluster final : public Cluster {
  public:
   struct Options {
-    /// A build waits for an answer as long as the link's patience, and a tenth of its usual compile
-    /// time at most.
+    /// A build waits for an answer up to the link's patience, but no longer than a tenth of its
+    /// usual compile time.
     RedisLink::Options link;
-    std::vector<RedisAddress> more_servers;  ///< that share the keys with the link's
+    std::vector<RedisAddress> more_servers;  ///< further servers that share the keys
     std::string prefix = "cccl-cached:";
     std::optional<SigningKey> key;                  ///< none: this node only reads
     uint64_t entry_limit = 8 << 20;                 ///< bytes; larger entries stay on their node
     std::chrono::seconds lifetime{30 * 24 * 3600};  ///< of an entry
-    std::chrono::milliseconds lease{3000};          ///< without renewal
-    uint64_t outbox_limit = 64 << 20;               ///< bytes that wait to be written
-    size_t max_leases = 16;                         ///< that this node holds at a time
+    std::chrono::milliseconds lease{3000};          ///< duration of a lease without renewal
+    uint64_t outbox_limit = 64 << 20;               ///< limit of the bytes that wait to be written
+    size_t max_leases = 16;                         ///< limit of the leases that this node holds at
+                                                    ///< once
   };
 
   /// The statistics must outlive it.
@@ -61,7 +63,7 @@ class RemoteCluster final : public Cluster {
   void Forget(const SharedEntry& entry) override;
   void Close() override;
 
-  /// Replaces the keys of which one must have signed an entry.
+  /// Replaces the keys, one of which must have signed an entry.
   void Trust(std::shared_ptr<const TrustList> trusted);
   /// Refreshes the clock offset to Redis that gauges() reports. Does nothing while a refresh is in
   /// progress.
@@ -70,38 +72,38 @@ class RemoteCluster final : public Cluster {
 
  private:
   using Clock = RedisServers::Clock;
-  /// One question, until it has ended. Used on the link's thread only.
+  /// A question in progress. Used on the link's thread only.
   struct Open {
     Question question;
     Asker asker;
     std::unique_ptr<std::stop_callback<std::function<void()>>> at_end;
     bool compiles = false;               ///< the asker's `compile` was called
-    std::string token;                   ///< of the lease that this node holds; empty: none
-    Clock::time_point deadline;          ///< of the reply that it waits for
-    std::chrono::milliseconds pause{0};  ///< before the next look at another node's lease
-    bool waits = false;                  ///< waits or waited for another node's compile
-    int holders = 0;                     ///< other nodes that had the lease when it was asked for
+    std::string token;                   ///< token of the lease that this node holds; empty: none
+    Clock::time_point deadline;          ///< of the awaited reply
+    std::chrono::milliseconds pause{0};  ///< before the next check of another node's lease
+    bool waits = false;                  ///< has waited for another node's compile
+    int holders = 0;                     ///< number of other nodes found to hold the lease
     std::optional<uid_t> files_of = {};  ///< the compile waits for files of this user
   };
-  /// The replies to one look at Redis, as they come in. Each may come from another server: a key of
-  /// an unreachable server counts as missing.
+  /// The replies to one round of commands. They may come from different servers; a key of an
+  /// unreachable server counts as missing.
   struct Look {
     std::vector<ArtifactPtr> found;
-    size_t missing = 0;     ///< replies
-    bool lost = false;      ///< the artifact's or the lease's node is unreachable
-    bool partial = false;   ///< the manifest's node is unreachable
+    size_t missing = 0;     ///< number of replies
+    bool lost = false;      ///< the server of the artifact or the lease is unreachable
+    bool partial = false;   ///< the server of the manifest is unreachable
     bool acquires = false;  ///< the lease was asked for
     bool acquired = false;  ///< this node holds the lease now
   };
   /// A look-up for a build that is only explained.
   struct Peeking {
     Question question;
-    std::function<void(Peeked)> told;  ///< empty: already called
+    std::function<void(Peeked)> told;  ///< empty: it was called
     Peeked peeked;
     size_t missing = 0;  ///< replies
   };
 
-  // All of these run on the link's thread.
+  // These functions run on the link's thread.
   void Begin(uint64_t id, Question question, std::stop_token ended, Asker asker);
   void Find(uint64_t id, bool acquire);
   void AskForEntries(uint64_t id, const std::shared_ptr<Look>& look);
@@ -124,10 +126,10 @@ class RemoteCluster final : public Cluster {
   void End(uint64_t id);
 
   [[nodiscard]] Open* FindOpen(uint64_t id);
-  /// Returns a trusted node's entry, or why it is refused.
+  /// Returns an entry that a trusted node signed, or why it is refused.
   [[nodiscard]] std::variant<ArtifactPtr, EntryRefusal> Opened(const SharedEntry& entry,
                                                                const RedisReply& reply) const;
-  /// The same, counted; null: there is no entry, or it is refused.
+  /// Like Opened, and counts the result; null: there is no entry, or it is refused.
   [[nodiscard]] ArtifactPtr Verified(const SharedEntry& entry, const RedisReply& reply);
   /// Asks for an entry. Returns false if there is no connection.
   bool Fetch(const SharedEntry& entry, RedisLink::Then then);
@@ -139,7 +141,7 @@ class RemoteCluster final : public Cluster {
   Statistics& statistics_;
   std::atomic<size_t> leases_ = 0;  ///< held; changed on the link's thread only
 
-  // Of the link's thread.
+  // Used on the link's thread only.
   std::unordered_map<uint64_t, Open> open_;
   int in_vain_in_a_row_ = 0;
   Clock::time_point ignore_leases_until_;

@@ -131,7 +131,7 @@ void RemoteOutbox::EndWrite(const Sent& sent, bool written) {
   for (const Outgoing& each : now) SendRelease(each);
 }
 
-// Refused or lost, the lease ends by itself.
+// If the release is refused or lost, the lease expires.
 void RemoteOutbox::SendRelease(const Outgoing& outgoing) {
   servers_.Send(outgoing.name, {"EVAL", kRelease, "1", outgoing.name, outgoing.token},
                 [](const RedisReply*) {});

@@ -19,39 +19,39 @@
 
 namespace cccl_cache::daemon {
 
-/// The entries that this node shares, after its builds: a thread compresses, signs and sends them.
-/// A lease ends after all entries that were given before it have been written. Thread-safe; nothing
-/// blocks but Finish().
+/// The entries that this node shares after its builds: a thread compresses, signs and sends them. A
+/// lease is released after all entries that were added before it have been written. Thread-safe;
+/// only Finish() blocks.
 class RemoteOutbox {
  public:
   struct Options {
-    Allowance allowance;   ///< bytes of artifacts that are not written, as they are in memory
-    uint64_t entry_limit;  ///< bytes, as they are sent
+    Allowance allowance;            ///< limit of unwritten artifacts, in bytes of memory
+    uint64_t entry_limit;           ///< limit of one entry in bytes, as sent
     std::chrono::seconds lifetime;  ///< of an entry
   };
 
-  /// Maximum number of leases whose end waits for entries at other servers. Above it, the oldest
-  /// expire.
+  /// Maximum number of leases that wait for entries at other servers. Above it, the oldest are left
+  /// to expire.
   static constexpr size_t kMaxHeld = 1024;
 
-  /// The key may be null: then only leases end. It, the statistics and the servers must outlive the
-  /// outbox, but the servers are not used after Finish() and must end before the outbox.
+  /// `key` may be null: then no entries are written. Arguments must outlive the outbox, except
+  /// `servers`, which is not used after Finish() and must be destroyed first.
   RemoteOutbox(const Options& options, const SigningKey* key, RedisServers& servers,
                Statistics& statistics);
   ~RemoteOutbox() { Finish(); }
 
-  /// Writes an entry under this name. It is dropped if the account has used up its allowance.
+  /// Queues an entry under this name. It is dropped if the account's allowance is used up.
   void Write(std::string name, const SharedEntry& entry, const ArtifactPtr& artifact,
              Account account);
-  /// Removes an entry, after those that were given before it.
+  /// Removes an entry, after the entries that were added before.
   void Remove(std::string name);
-  /// Ends a lease, unless its holder has another token.
+  /// Releases a lease, unless its holder has another token.
   void Release(std::string lease, std::string token);
-  /// Returns when all waiting work was given to the servers, which may still drop it when they end.
-  /// With several servers, leases whose entries are unanswered by then expire.
+  /// Returns when all queued work was passed to the servers, which may still drop it when they end.
+  /// With several servers, a lease whose entries are still unanswered is left to expire.
   void Finish();
 
-  /// Bytes of artifacts that are not written yet.
+  /// Returns the bytes of artifacts that are not written yet.
   [[nodiscard]] uint64_t bytes() const;
 
  private:
@@ -69,7 +69,7 @@ class RemoteOutbox {
     Account account;
     uint64_t bytes = 0;
   };
-  /// A lease that ends once no write up to this one is unanswered.
+  /// A lease to be released once no write up to number `after` is unanswered.
   struct Held {
     uint64_t after = 0;
     Outgoing release;
@@ -89,10 +89,10 @@ class RemoteOutbox {
   mutable Mutex mutex_;
   CondVar changed_;
   std::deque<Outgoing> waiting_ GUARDED_BY(mutex_);
-  std::map<Account, uint64_t> bytes_of_ GUARDED_BY(mutex_);  // only those that have some
+  std::map<Account, uint64_t> bytes_of_ GUARDED_BY(mutex_);  // without zeros
   HeldInAll bytes_ GUARDED_BY(mutex_);
   uint64_t last_write_ GUARDED_BY(mutex_) = 0;
-  std::set<uint64_t> unanswered_ GUARDED_BY(mutex_);  ///< writes
+  std::set<uint64_t> unanswered_ GUARDED_BY(mutex_);  ///< numbers of writes
   std::deque<Held> held_ GUARDED_BY(mutex_);
   bool ending_ GUARDED_BY(mutex_) = false;
 

@@ -30,28 +30,28 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// Bounds for one directory: each snapshot is an open file, each entry some 120 bytes of memory.
-// Files that can't be used keep no others out.
+// Limits of one directory: each snapshot is an open file, each entry takes some 120 bytes of
+// memory. Unusable files do not count towards the limit of snapshots.
 constexpr size_t kMaxNames = 4'096;
 constexpr size_t kMaxSnapshots = 256;
 constexpr uint64_t kMaxEntries = 1 << 18;
-// The head of a signature file, and the signature.
+// The signature file's head and signature.
 constexpr uint64_t kSignedBytes = kSignatureHeadBytes + sizeof(Signature::bytes);
 
-/// It may be usable the next time: the file system failed, perhaps.
+/// The error may be gone at the next attempt, for example one of the file system.
 Error Unusable(std::string why) { return {ErrorCode::kUnavailable, std::move(why)}; }
-/// It stays unusable until it changes.
+/// The error stays until the file changes.
 Error Refused(std::string why) { return {ErrorCode::kInvalidRequest, std::move(why)}; }
 
 struct OpenFile {
   FileDescriptor descriptor;
-  /// Differs when the file was changed or replaced, if the file system keeps times.
+  /// Changes with the file, if the file system keeps times.
   ContentStamp stamp;
   uint64_t bytes = 0;
 };
 
-// To open a device may be to use it, so nothing but a regular file is opened for reading. Its link
-// in /proc is this file, whatever the path has become.
+// Opens only a regular file for reading, because opening a device may have effects. It is opened by
+// the descriptor's link in /proc, because the path may lead elsewhere by now.
 Result<OpenFile> OpenRegular(const std::string& path) {
   const FileDescriptor named(open(path.c_str(), O_PATH | O_CLOEXEC));
   struct statx status = {};
@@ -62,7 +62,7 @@ Result<OpenFile> OpenRegular(const std::string& path) {
   const std::string link = fmt::format("/proc/self/fd/{}", named.get());
   OpenFile file{FileDescriptor(open(link.c_str(), O_RDONLY | O_CLOEXEC)), {}, 0};
   if (!file.descriptor.valid() && errno == ENOENT) return Unusable("/proc is not mounted here");
-  // Before this, an attribute of a network's file system may be an old one.
+  // Only after the open does a network file system return fresh attributes.
   if (!file.descriptor.valid() || StatusAt(file.descriptor.get(), "", &status) != 0) {
     return Unusable(std::strerror(errno));
   }
@@ -71,7 +71,7 @@ Result<OpenFile> OpenRegular(const std::string& path) {
   return file;
 }
 
-/// Returns the stamp of the file that the path leads to, or the errno.
+/// Returns the stamp of the file at the path, or the errno.
 std::variant<ContentStamp, int> StampAt(const std::string& path) {
   const FileDescriptor file(open(path.c_str(), O_PATH | O_CLOEXEC));
   struct statx status = {};
@@ -79,8 +79,7 @@ std::variant<ContentStamp, int> StampAt(const std::string& path) {
   return ContentStamp::Of(status);
 }
 
-/// Returns whether the path still leads to this file. Also true while the file system does not
-/// answer.
+/// Returns whether the path still leads to this file. Also true if the file system does not answer.
 bool IsStillAt(const std::string& path, const ContentStamp& stamp) {
   const auto found = StampAt(path);
   if (const int* error = std::get_if<int>(&found)) return *error != ENOENT && *error != ENOTDIR;
@@ -89,7 +88,7 @@ bool IsStillAt(const std::string& path, const ContentStamp& stamp) {
 
 std::string SignatureOf(const std::string& path) { return path + std::string(kSignatureSuffix); }
 
-/// Returns the present stamps of both files, if they exist.
+/// Returns the current stamps of the snapshot and its signature, as far as they exist.
 std::vector<ContentStamp> StampsAt(const std::string& path) {
   std::vector<ContentStamp> both;
   for (const std::string& file : {path, SignatureOf(path)}) {
@@ -107,14 +106,14 @@ ArtifactPtr EntryOf(const Manifest& manifest) {
 
 }  // namespace
 
-/// A snapshot and its signature, open.
+/// An open snapshot with its signature.
 class SignedSnapshot {
  public:
-  /// The error says why it can't be used.
+  /// The error is the reason why it can't be used.
   static Result<std::shared_ptr<const SignedSnapshot>> Open(const std::string& path,
                                                             const Shelf::Rules& rules);
 
-  /// Returns whether a look at the path would find the same files.
+  /// Returns whether the snapshot and signature at the path are still these files.
   [[nodiscard]] bool IsStill(const std::string& path) const {
     return path == path_ && IsStillAt(path, stamp_) &&
            IsStillAt(SignatureOf(path), signature_stamp_);
@@ -125,7 +124,7 @@ class SignedSnapshot {
     return entry.kind == EntryKind::kManifest ? !ManifestRows(entry.key).empty()
                                               : FindRow(entry.key) != nullptr;
   }
-  /// Returns null if there is none, or its bytes are not the signed ones.
+  /// Returns null if there is no such record, or its bytes differ from the signed digest.
   [[nodiscard]] ArtifactPtr Read(const SharedEntry& entry) const {
     return entry.kind == EntryKind::kManifest ? ReadManifest(entry.key) : ReadArtifact(entry.key);
   }
@@ -138,7 +137,7 @@ class SignedSnapshot {
     uint32_t stored_bytes = 0;
     uint32_t bytes = 0;
   };
-  /// A record that was built from files of its program, and the manifest that leads to it.
+  /// An artifact's record that depends on files, and the key of the manifest that leads to it.
   struct ManifestRow {
     Digest manifest;
     uint32_t row = 0;
@@ -226,7 +225,7 @@ Status SignedSnapshot::Index(const SnapshotSignature& signature, uint64_t entry_
   const std::string why = reader_->ForEach([&](const SnapshotItem& item, uint64_t offset) {
     const Digest& fingerprint = signature.fingerprints[place++];
     const bool fits = item.stored_bytes <= largest && item.bytes <= largest;
-    // A deposit belongs to the user who inserts it.
+    // Deposits are left out: they belong to the user who inserts them.
     if (fits && item.kind == SnapshotKind::kArtifact) AddRow(item, offset, fingerprint);
     return true;
   });
@@ -305,7 +304,8 @@ std::shared_ptr<const Shelf> Shelf::LookAt(const std::string& directory, const R
     if (paths.size() > kMaxNames) break;
   }
   if (error) {
-    // A temporary failure of the file system removes no snapshots; a missing directory does.
+    // After a temporary failure of the file system the snapshots stay; if the directory is missing,
+    // they are dropped.
     const bool gone = error == std::errc::no_such_file_or_directory;
     if (before != nullptr && !gone) *shelf = *before;
     shelf->problems_ = {fmt::format("{}: {}", directory, error.message())};
@@ -378,7 +378,8 @@ Shelf::Reading Shelf::Read(const std::vector<SharedEntry>& entries,
       ArtifactPtr held = trusted.Holds(snapshot->signer()) ? snapshot->Read(entry) : nullptr;
       if (held == nullptr) ++reading.refused;
       if (held != nullptr) found.push_back(std::move(held));
-      // Of an artifact one is enough; which closures are true is known by the builds.
+      // One artifact is enough, but manifests of all snapshots are merged: the build finds the
+      // closure that is true.
       if (!found.empty() && entry.kind == EntryKind::kArtifact) break;
     }
     reading.entries.push_back(found.empty()       ? nullptr

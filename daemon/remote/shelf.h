@@ -16,40 +16,41 @@ namespace cccl_cache::daemon {
 
 class SignedSnapshot;
 
-/// A directory of signed snapshots, as it was when it was looked at: each FILE with its FILE.sig.
-/// Its index is in memory, the records stay in the files, which are kept open. Immutable and
-/// thread-safe. The file system is not trusted: the index is taken if a trusted key signed it, and
-/// the bytes of a record if the index has their digest.
+/// The state of a directory of signed snapshots at one time: each FILE with its FILE.sig. The index
+/// is in memory; the records stay in the files, which are kept open. Immutable and thread-safe. The
+/// file system is not trusted: an index must be signed by a trusted key, and a record must have the
+/// digest that the index lists.
 class Shelf {
  public:
   struct Rules {
     std::shared_ptr<const TrustList> trusted;
     uint64_t entry_limit = 0;  ///< bytes; larger records are left out
   };
-  /// Blocks as long as the file system does; problems() names what can't be used. `before`: the
-  /// same directory earlier, or null; a file that did not change since is not read again.
+  /// Reads the directory; blocks as long as the file system does. problems() lists the unusable
+  /// files. `before`: an earlier state of the same directory, or null; unchanged files are not read
+  /// again.
   [[nodiscard]] static std::shared_ptr<const Shelf> LookAt(const std::string& directory,
                                                            const Rules& rules, const Shelf* before);
 
-  /// Looks at no file.
+  /// Returns whether an index has any of the entries; reads no file.
   [[nodiscard]] bool HoldsAny(const std::vector<SharedEntry>& entries) const;
 
   struct Reading {
-    std::vector<ArtifactPtr> entries;  ///< one for each that was asked for, or null
+    std::vector<ArtifactPtr> entries;  ///< one for each requested entry; null: not found
     uint64_t refused = 0;
   };
-  /// Reads entries of snapshots whose signers are in the list. Blocks as long as the file system
+  /// Reads entries from snapshots that a key in the list signed. Blocks as long as the file system
   /// does.
   [[nodiscard]] Reading Read(const std::vector<SharedEntry>& entries,
                              const TrustList& trusted) const;
 
   [[nodiscard]] size_t snapshots() const { return snapshots_.size(); }
   [[nodiscard]] uint64_t entries() const { return entries_; }
-  /// One line for each file that is not used, with its name and the way out.
+  /// One line for each file that is not used, with its name and the remedy.
   [[nodiscard]] const std::vector<std::string>& problems() const { return problems_; }
 
  private:
-  /// A snapshot that can't be used until it changes, as it was then.
+  /// A snapshot that can't be used, with the stamps at that time.
   struct Unusable {
     std::string path;
     std::shared_ptr<const TrustList> trusted;
@@ -65,7 +66,7 @@ class Shelf {
   std::vector<std::string> problems_;
 };
 
-/// Returns one manifest with the closures of several, none of which is null.
+/// Returns one manifest with the closures of all these manifests; none of them is null.
 [[nodiscard]] ArtifactPtr MergedManifests(const std::vector<ArtifactPtr>& manifests);
 
 }  // namespace cccl_cache::daemon

@@ -12,18 +12,18 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// A read of a file system that nodes share takes some ms where none of its caches has the page, so
-// a shelf gets so many times the patience that Redis has.
+// A read from a shared file system takes some ms if no cache has the page, so a shelf may take this
+// many times the patience of Redis.
 constexpr int kPatienceOfRedis = 10;
-constexpr size_t kMaxReported = 10;  // problems of one look
-// A look that takes longer is reported to the operator.
+constexpr size_t kMaxReported = 10;  // reported problems of one search
+// A search that takes longer is reported to the operator.
 constexpr std::chrono::seconds kSilentAfter{5};
-// Looks at directories are for all users.
+// The account of searches, which are made for all users.
 constexpr Account kDaemon{0};
-// An index has at most some 60 MB, which a slow file system gives within this time.
+// Limit of one search. An index has at most some 60 MB.
 constexpr std::chrono::minutes kLongestLook{10};
 
-/// Merges the manifest among these entries, always the last of several, into the earlier findings.
+/// Merges the manifest among these entries (the last of several) with the one found earlier.
 void AddManifests(const std::vector<ArtifactPtr>& entries, std::vector<ArtifactPtr>* found) {
   found->resize(std::max(found->size(), entries.size()));
   if (entries.size() < 2 || entries.back() == nullptr) return;
@@ -112,7 +112,7 @@ void Shelves::Keep(Place& place, std::shared_ptr<const Shelf> shelf) {
     was_silent = std::exchange(place.silence_is_reported, false);
   }
   if (was_silent) Report(fmt::format("the shelf {} answers again", place.directory));
-  // To close a file of a mount that hangs takes as long as that.
+  // Released on a thread of the pool, because closing a file on a hung mount blocks too.
   (void)place.looks.Add(kDaemon, {.look = [before] {}, .then = [] {}, .late = [] {}});
   size_t reported = 0;
   for (const std::string& problem : shelf->problems()) {

@@ -21,20 +21,20 @@
 
 namespace cccl_cache::daemon {
 
-/// Read-only directories of signed snapshots, which are asked before the other nodes are. A shelf
-/// that hangs delays the builds that find an entry there until the first reads are late; then it is
-/// passed over until a read ends. Thread-safe.
+/// Read-only directories of signed snapshots, which are searched before the other nodes. If a shelf
+/// hangs, builds wait for it only until the first reads are late; then it is skipped until a read
+/// ends. Thread-safe.
 class Shelves final : public Cluster {
  public:
   struct Options {
-    std::vector<std::string> directories;    ///< in the order in which they are asked
-    std::chrono::milliseconds patience{20};  ///< that a build has with Redis
-    uint64_t entry_limit = 8 << 20;  ///< bytes; larger entries are as if they were not there
+    std::vector<std::string> directories;          ///< in the order of the search
+    std::chrono::milliseconds patience{20};        ///< of a build with Redis
+    uint64_t entry_limit = 8 << 20;                ///< in bytes; larger entries are ignored
     std::function<void(std::string_view)> report;  ///< messages for the operator
   };
 
-  /// `others`: asked for entries that no shelf has; may be null. It and the statistics must outlive
-  /// this object. Starts to read the directories, without waiting.
+  /// `others`: searched for entries that no shelf has; may be null. `others` and the statistics
+  /// must outlive this object. Starts to read the directories, without waiting.
   Shelves(Options options, std::shared_ptr<const TrustList> trusted, Statistics& statistics,
           Cluster* others);
   ~Shelves() override;
@@ -46,9 +46,9 @@ class Shelves final : public Cluster {
   void Forget(const SharedEntry& entry) override;
   void Close() override;
 
-  /// Looks again which snapshots are there. Returns at once.
+  /// Starts to read the directories again. Returns at once.
   void LookAgain();
-  /// From now on snapshots must be signed by one of these keys.
+  /// Sets the keys, one of which must have signed a snapshot.
   void Trust(std::shared_ptr<const TrustList> trusted);
 
   [[nodiscard]] ShelfGauges gauges() const;
@@ -61,7 +61,8 @@ class Shelves final : public Cluster {
     const std::string directory;
     std::shared_ptr<const Shelf> shelf;
     bool is_looked_at = false;
-    std::optional<Clock::time_point> unanswered_since;  ///< the first look that has no answer
+    std::optional<Clock::time_point> unanswered_since;  ///< start of the first search without an
+                                                        ///< answer
     bool silence_is_reported = false;
     BlockingPool reads;
     BlockingPool looks;
@@ -73,14 +74,14 @@ class Shelves final : public Cluster {
   };
   using OpenPtr = std::shared_ptr<const Open>;
 
-  /// Asks the shelves from this one on, then the others. Returns false, and has called nothing, if
-  /// none of them has or may have anything.
+  /// Asks the shelves from number `place` on, then the others. Returns false, and calls no
+  /// callback, if none of them can have an entry.
   bool AskFrom(size_t place, const OpenPtr& open);
   void AskNext(size_t place, const OpenPtr& open);
-  /// Returns the first shelf from `place` on that holds any of the entries, as it is now; null:
-  /// none does. `place` is set to its place.
+  /// Returns the first shelf from `place` on whose index has any of the entries, and sets `place`
+  /// to its number; null if there is none.
   std::shared_ptr<const Shelf> FindShelf(const std::vector<SharedEntry>& entries, size_t* place);
-  /// A look for a build that is only explained.
+  /// A look-up for a build that is only explained.
   struct Peeking {
     Question question;
     TierLook look;                   ///< of all shelves together
@@ -91,7 +92,7 @@ class Shelves final : public Cluster {
   [[nodiscard]] std::chrono::milliseconds longest_read() const;
   [[nodiscard]] std::shared_ptr<const TrustList> trusted() const;
   void Keep(Place& place, std::shared_ptr<const Shelf> shelf);
-  /// Returns how long this directory has given no answer; 0: it was asked a moment ago, or answers.
+  /// Returns how long this directory has not answered; 0: it answers, or has been asked only now.
   [[nodiscard]] std::chrono::seconds SilenceOf(const Place& place) const REQUIRES(mutex_);
   void ReportSilence(Place& place);
   void Report(std::string_view text) const;
@@ -99,7 +100,7 @@ class Shelves final : public Cluster {
   const Options options_;
   Statistics& statistics_;
   Cluster* const others_;
-  mutable Mutex mutex_;  ///< also of the places' mutable members
+  mutable Mutex mutex_;  ///< also guards the places' mutable members
   std::shared_ptr<const TrustList> trusted_ GUARDED_BY(mutex_);
   std::vector<std::unique_ptr<Place>> places_;  ///< last: their threads use the members above
 };

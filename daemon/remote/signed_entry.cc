@@ -31,9 +31,9 @@ namespace {
 //   signature = 64 bytes               Ed25519, of the head
 //   compressed = one frame of zstd's, which tells its contents' size: EncodeEntry(key, artifact)
 //
-// The signature covers the compressed bytes by their digest, so nothing that a stranger wrote is
-// decompressed or parsed beyond a head of fixed size. The signed bytes begin with the magic, so a
-// signature that the key made for another purpose is none here.
+// The signature covers the compressed bytes by their digest, so a stranger's bytes are never
+// decompressed, and only a head of fixed size is parsed. The signed bytes begin with the magic, so
+// that a signature made for another purpose is not valid here.
 constexpr std::string_view kSignedMagic = "CCCLSGN\n";
 constexpr uint32_t kSignedVersion = 1;
 constexpr size_t kHeadBytes = kSignedMagic.size() + 4 + 1 + 3 * 32 + 8 + 4 + 32;
@@ -87,7 +87,7 @@ Result<std::string> SignEntry(const SharedEntry& name, const Artifact& artifact,
     return Error{ErrorCode::kInvalidRequest,
                  fmt::format("an entry of {} bytes is too large to be shared", raw.size())};
   }
-  // Fast, because an entry is compressed for each compile and mostly read by few.
+  // Fast compression, because each compile compresses an entry and few are read.
   const std::optional<std::string> compressed = Compress(raw, kFastCompression);
   if (!compressed) {
     return Error{ErrorCode::kUnavailable,

@@ -17,37 +17,37 @@
 
 namespace cccl_cache::daemon {
 
-/// Why an entry is not taken.
+/// The reason why an entry is refused.
 enum class EntryRefusal : uint8_t {
-  kMalformed,  ///< not an entry of this version, or cut off
-  kOtherKey,   ///< an entry for another name
+  kMalformed,  ///< no entry of this version, or cut off
+  kOtherKey,   ///< an entry of another key
   kUntrusted,  ///< its signer is not in the trust list
-  kForged,     ///< the signer did not sign this
+  kForged,     ///< the signature is invalid
   kExpired,    ///< too old, or signed in the future
-  kTooLarge,   ///< larger, once decompressed, than the caller takes
-  kCorrupt,    ///< signed, but its contents differ or are no entry
+  kTooLarge,   ///< larger, decompressed, than the caller's limit
+  kCorrupt,    ///< validly signed, but the contents have another digest or are no entry
 };
 
-/// The rules by which an entry is taken. The list must outlive the call.
+/// The rules for accepting an entry. The list must outlive the call.
 struct OpeningRules {
   const TrustList& trusted;
   std::chrono::sys_seconds now;
   std::chrono::seconds max_age;
-  uint64_t max_bytes = 0;  ///< of an entry, decompressed
+  uint64_t max_bytes = 0;  ///< limit of a decompressed entry
 };
 
-/// How far another node's clock may be ahead.
+/// Limit of how far another node's clock may be ahead.
 inline constexpr std::chrono::seconds kMaxClockAhead{600};
 
-/// Returns the bytes in which an entry lies where every node can write.
+/// Returns the signed bytes of an entry, which may be stored where every node can write.
 /// kInvalidRequest: it is too large for any node. kUnavailable: no memory.
 [[nodiscard]] Result<std::string> SignEntry(const SharedEntry& name, const Artifact& artifact,
                                             const SigningKey& key,
                                             std::chrono::sys_seconds signed_at);
 
-/// Returns the entry that a trusted node signed under this name, or why it is refused. `bytes` are
-/// untrusted: nothing is decompressed unless a key of the list signed it, and never more than the
-/// rules say.
+/// Returns the entry that a trusted node signed under this key, or why it is refused. `bytes` are
+/// untrusted: they are decompressed only if a key of the list signed them, and only up to
+/// `max_bytes`.
 [[nodiscard]] std::variant<ArtifactPtr, EntryRefusal> OpenEntry(const SharedEntry& asked,
                                                                 std::string_view bytes,
                                                                 const OpeningRules& rules);

@@ -25,11 +25,11 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// A right that others than the owner must not have to a file of keys.
+/// A permission that only the owner may have on a file of keys.
 struct Forbidden {
   mode_t mode = 0;
-  std::string_view deed;     ///< "change it"
-  std::string_view way_out;  ///< "chmod go-w"
+  std::string_view deed;     ///< consequence: "change it"
+  std::string_view way_out;  ///< remedy: "chmod go-w"
 };
 
 constexpr Forbidden kToChange = {S_IWGRP | S_IWOTH, "change it", "chmod go-w"};
@@ -41,9 +41,9 @@ Error Unreadable(const std::string& file, int error) {
                       std::strerror(error), geteuid())};
 }
 
-/// Returns whether the path, which has no links, is in the directory of the service manager's
-/// credentials. The manager lets only the service read what lies there; the group's bits may be
-/// those of an access control list.
+/// Returns whether a path with symlinks resolved is in the credentials directory of the service
+/// manager. Only the service can read files there; their group bits may come from an access control
+/// list.
 bool IsCredential(const std::filesystem::path& path) {
   const char* const named = std::getenv("CREDENTIALS_DIRECTORY");
   if (named == nullptr || *named != '/') return false;
@@ -54,8 +54,7 @@ bool IsCredential(const std::filesystem::path& path) {
          directory.end();
 }
 
-/// Returns why the file is none to take keys from; none if it is one. `path`: that of the file,
-/// without links.
+/// Returns why the file must not be used, or none. `path`: the file's path with symlinks resolved.
 std::optional<Error> WhyNot(const std::string& file, const std::filesystem::path& path,
                             const struct stat& status, const Forbidden& forbidden) {
   if (!S_ISREG(status.st_mode)) {
@@ -67,7 +66,7 @@ std::optional<Error> WhyNot(const std::string& file, const std::filesystem::path
                              "this user, uid {}",
                              file, status.st_uid, geteuid())};
   }
-  // Root's group is as trusted as root, and mounted secrets belong to it.
+  // The group root is trusted like the user; mounted secrets belong to it.
   const mode_t allowed = status.st_gid == 0 || IsCredential(path) ? S_IRGRP : 0;
   if ((status.st_mode & forbidden.mode & ~allowed) != 0) {
     return Error{ErrorCode::kDenied,
@@ -77,8 +76,8 @@ std::optional<Error> WhyNot(const std::string& file, const std::filesystem::path
   return std::nullopt;
 }
 
-/// Finds the file, and checks that other users can't replace it. Directories where others can add
-/// files are passed, as long as each link and file there is root's or this user's: Kubernetes
+/// Finds the file, and checks that other users can't replace it. A directory where others can add
+/// files is accepted if each link and file on the way belongs to root or this user: Kubernetes
 /// mounts secrets in such directories.
 Result<std::filesystem::path> FollowOwn(const std::string& file) {
   constexpr std::string_view kDanger = "put keys of their own there";
@@ -98,18 +97,18 @@ Result<std::filesystem::path> FollowOwn(const std::string& file) {
   return followed;
 }
 
-/// Reads a file that other users can't have placed or changed. The directories are checked first,
-/// so that the file can't be replaced meanwhile.
+/// Reads a file that other users can neither have placed nor changed. Checks the directories first,
+/// so that the file can't be replaced afterwards.
 Result<std::string> ReadTrusted(const std::string& file, const Forbidden& forbidden) {
   const Result<std::filesystem::path> followed = FollowOwn(file);
   if (!followed) return followed.error();
-  // A pipe must not be waited for.
+  // O_NONBLOCK: opening a pipe must not wait.
   const FileDescriptor opened(
       open(followed->c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat status {};
   if (!opened.valid() || fstat(opened.get(), &status) != 0) return Unreadable(file, errno);
   if (auto why = WhyNot(file, *followed, status, forbidden)) return *std::move(why);
-  // A byte more than a file of keys may have, so that a longer one is refused.
+  // One byte more than the limit, so that a longer file is noticed and refused.
   std::optional<std::string> text = ReadAll(opened.get(), kMaxKeyFileBytes + 1);
   if (!text) return Unreadable(file, errno);
   return *std::move(text);

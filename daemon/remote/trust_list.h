@@ -14,16 +14,16 @@
 
 namespace cccl_cache::daemon {
 
-/// The public keys whose entries this node takes. Immutable once made: shared between threads as
-/// shared_ptr<const TrustList>. A reload makes a new one.
+/// The public keys whose entries this node accepts. Immutable: shared between threads as
+/// shared_ptr<const TrustList>. A reload makes a new list.
 class TrustList {
  public:
   /// A list without keys trusts no node.
   explicit TrustList(std::set<PublicKey> keys = {}) : keys_(std::move(keys)) {}
 
-  /// Reads the keys of all files together. kDenied: others than root and this process's user can
-  /// change a file. kUnavailable: a file can't be read. kInvalidRequest: a line is no key. After an
-  /// error no key of any file is known: a list from before may hold one that was revoked.
+  /// Reads the keys of all files. kDenied: users other than root and this process's user can change
+  /// a file. kUnavailable: a file can't be read. kInvalidRequest: a line is no key. After an error
+  /// the caller must trust no key: an older list may have one that was revoked since.
   [[nodiscard]] static Result<std::shared_ptr<const TrustList>> Load(
       const std::vector<std::string>& files);
 
@@ -34,10 +34,10 @@ class TrustList {
   std::set<PublicKey> keys_;
 };
 
-/// Reads the key that this node signs with. Errors as above; kDenied also if others may read it.
-/// Root's group may, and any group if the file is in $CREDENTIALS_DIRECTORY.
+/// Reads the key that signs this node's entries. Errors as for Load; kDenied also if other users
+/// can read the file. Root's group may, and any group if the file is in $CREDENTIALS_DIRECTORY.
 [[nodiscard]] Result<SigningKey> LoadSigningKey(const std::string& file);
-/// Reads the password for Redis: the first line of a file. Errors as for a signing key.
+/// Reads the password of Redis: the first line of a file. Errors as for LoadSigningKey.
 [[nodiscard]] Result<std::string> LoadPassword(const std::string& file);
 
 }  // namespace cccl_cache::daemon

@@ -17,7 +17,7 @@ struct ProbedOption {
   bool Capabilities::*capability;
 };
 
-/// --pch-messages came with the precompiled headers; unlike --pch it writes no file by itself.
+/// --pch-messages exists in the same releases as --pch, but writes no file.
 constexpr std::array<ProbedOption, 3> kProbedOptions = {{
     {"-frandom-seed=cccl", &Capabilities::random_seed},
     {"--no-cache", &Capabilities::no_cache},

@@ -25,22 +25,22 @@ namespace cccl_cache::daemon {
 ///   name  = "toolchain/architectures/1/" hex(id of the NVRTC)
 ///   value = the architectures in decimal, each followed by a space
 ///
-/// A compile that took too long, as on a machine under load, is not tried again for a while,
-/// because it holds up the scan. Not thread-safe.
+/// After a compile that took too long, as on a machine under load, the probe waits before it tries
+/// again, because it delays the scan. Not thread-safe.
 class CapabilityProbe {
  public:
-  /// `try_again`: least time from a compile that took too long to the next try.
+  /// `try_again`: shortest time from a compile that took too long to the next attempt.
   CapabilityProbe(MetaStore& meta, Compiler& compiler, std::chrono::milliseconds try_again)
       : meta_(meta), compiler_(compiler), try_again_(try_again) {}
 
   /// `toolchain` must have an NVRTC. The error says why this NVRTC can't be used: the worker died,
-  /// or it does not even compile an empty program.
+  /// or it can't compile even an empty program.
   Result<Capabilities> Probe(const ToolchainPtr& toolchain, const std::stop_token& stop);
 
  private:
   /// Returns what an earlier probe stored.
   [[nodiscard]] std::optional<Capabilities> Stored(const std::string& nvrtc) const;
-  /// Compiles an empty program with this option, which may be empty.
+  /// Compiles an empty program with this option; "": without one.
   Result<CompileOutput> Compile(const ToolchainPtr& toolchain, const std::string& option,
                                 const std::stop_token& stop);
 
@@ -49,7 +49,8 @@ class CapabilityProbe {
   MetaStore& meta_;
   Compiler& compiler_;
   const std::chrono::milliseconds try_again_;
-  std::map<std::string, Clock::time_point> late_;  ///< by id of the NVRTC: when it took too long
+  std::map<std::string, Clock::time_point> late_;  ///< by id of the NVRTC: the time of a compile
+                                                   ///< that took too long
 };
 
 }  // namespace cccl_cache::daemon

@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// NVRTC has had its present interface since 11.2.
+/// NVRTC's interface is the same since 11.2.
 constexpr int kOldestMajor = 11;
 
 FoundFile Find(const std::string& directory, const std::string& name) {
@@ -34,7 +34,7 @@ FoundFile Find(const std::string& directory, const std::string& name) {
   return {found_as, path};
 }
 
-/// Returns the minor version in the name of a library's real file, if it has one: libnvrtc.so.12 ->
+/// Returns the minor version in the name of a library's real file, or none: libnvrtc.so.12 ->
 /// libnvrtc.so.12.4.127.
 std::optional<int> MinorOfFile(const FoundFile& file, std::string_view stem) {
   const auto name = LibraryName::Parse(fs::path(file.path).filename().native(), stem);
@@ -42,7 +42,8 @@ std::optional<int> MinorOfFile(const FoundFile& file, std::string_view stem) {
   return name->numbers[1];
 }
 
-/// Finds the parts of one layout. A directory may hold several majors; each is an installation.
+/// Finds the installations of one layout. A directory may hold several majors; each is an
+/// installation.
 class LayoutSearch {
  public:
   explicit LayoutSearch(const Layout& layout) : layout_(layout) {
@@ -57,7 +58,7 @@ class LayoutSearch {
     FindLinkers();
     FindNvvm(incomplete);
     std::vector<Installation> found;
-    // Newest first, as nothing else decides.
+    // Newest first: a directory has no other order.
     for (auto installation = by_major_.rbegin(); installation != by_major_.rend(); ++installation) {
       found.push_back(std::move(installation->second));
     }
@@ -133,8 +134,8 @@ class LayoutSearch {
     });
   }
 
-  /// libNVVM's number is not CUDA's. It belongs to the newest NVRTC or nvJitLink in the same
-  /// directory.
+  /// libNVVM's version is not CUDA's, so it is assigned to the newest NVRTC or nvJitLink in the
+  /// same directory.
   void FindNvvm(std::vector<RejectedToolchain>& incomplete) {
     const FoundFile nvvm = FirstNvvm();
     if (!nvvm.present()) return;
@@ -163,7 +164,8 @@ class LayoutSearch {
 
   const Layout& layout_;
   std::string root_;
-  std::string shown_root_;  ///< the libraries' directory if the root is the system's own
+  std::string shown_root_;  ///< root for messages: the libraries' directory if the root is the
+                            ///< system's own
   std::map<int, Installation> by_major_;
 };
 
@@ -181,7 +183,7 @@ void Merge(std::vector<Installation>& all, Installation installation) {
   }
 }
 
-/// Reports each place that a person named and where nothing was found.
+/// Reports each place that the configuration or environment names and that has no toolchain.
 void ReportEmpty(const std::map<std::string, bool>& named, FoundInstallations& found) {
   for (const auto& [place, held_something] : named) {
     if (!held_something) found.incomplete.push_back({place, WhyNothingFound(place)});
@@ -205,7 +207,7 @@ std::string Forbidden(const char* what, const fs::path& path) {
       geteuid(), what, path.native());
 }
 
-/// Returns the first directory on the way that can't be entered.
+/// Returns the first directory on the way to `place` that can't be entered.
 fs::path Barrier(const fs::path& place) {
   fs::path reached;
   for (const fs::path& name : place) {

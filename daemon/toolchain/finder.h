@@ -18,9 +18,9 @@ struct FoundInstallations {
   std::vector<RejectedToolchain> incomplete;  ///< unusable parts, and places without any
 };
 
-/// Searches all places. Looks only at names, and at the beginning of cuda_runtime_api.h for the
-/// version of the headers. Trusts nothing. An installation that is reached by two names is returned
-/// once, with the other names as aliases of its header directories.
+/// Searches all places. Reads only names, and the beginning of cuda_runtime_api.h for the version
+/// of the headers. Does not check trust. An installation with two names is returned once, with the
+/// other names as aliases of its header directories.
 [[nodiscard]] FoundInstallations FindInstallations(const SearchPlaces& places);
 
 /// The parts of a shared library's file name: "libnvrtc.so.13" is stem "libnvrtc", numbers {13}.
@@ -28,17 +28,17 @@ struct LibraryName {
   std::string file;
   std::vector<int> numbers;  ///< numbers after ".so"; may be empty
 
-  /// Returns none unless `file` is `stem`.so followed by numbers only: static and .alt.so variants
-  /// are not.
+  /// Parses a file name; none unless it is `stem`.so followed by numbers only, which excludes
+  /// static and .alt.so variants.
   static std::optional<LibraryName> Parse(std::string_view file, std::string_view stem);
 };
 
-/// Returns the libraries of that stem in a directory, the shortest names first: the soname before
-/// the full name.
+/// Returns the libraries of that stem in a directory, the shortest names first: the soname comes
+/// before the full name.
 [[nodiscard]] std::vector<LibraryName> LibrariesIn(const std::string& directory,
                                                    std::string_view stem);
 
-/// Returns why no toolchain was found in a place that a person named, with the way out: it is
+/// Returns why no toolchain was found in a place that the user named, with the remedy: it is
 /// missing, this process may not enter or read it, or it holds none.
 [[nodiscard]] std::string WhyNothingFound(const std::string& place);
 

@@ -18,7 +18,7 @@
 
 namespace cccl_cache::daemon {
 
-/// The identity of an installation, by content alone: the same files elsewhere have the same
+/// The identity of an installation, by contents alone: equal files in another place have equal
 /// digests.
 struct Identity {
   Digest nvrtc;  ///< library and builtins
@@ -28,10 +28,9 @@ struct Identity {
   std::shared_ptr<const ToolchainHeaders> headers;
 };
 
-/// Computes identities, and caches digests under the stamps of the files, so that each state of a
-/// file is read once where stamps prove it: not in images, after a boot, or on another mount. There
-/// is one record per part of an installation, named after the place of the
-/// part:
+/// Computes identities. Caches digests under the stamps of the files, so that an unchanged file is
+/// read once. Stamps are not trusted in images, after a boot, or on another mount. There is one
+/// record per part of an installation, named after the part's first file:
 ///
 ///   name  = "toolchain/files/2/" hex(SHA-256(part, path of its first file))
 ///   value = stamps (32 bytes) n*digest (32 bytes each, of each file in the order of names)
@@ -41,30 +40,30 @@ class Identifier {
  public:
   explicit Identifier(MetaStore& meta) : meta_(meta) {}
 
-  /// kUnavailable: a file changed meanwhile, or can't be read. The survey must be at least as old
-  /// as the resolution of its stamps (SettledSurvey ensures it).
+  /// Errors: kUnavailable if a file can't be read or has changed meanwhile. The survey's stamps
+  /// must be older than their resolution (see SettledSurvey).
   Result<Identity> Identify(const Survey& survey, const std::stop_token& stop);
 
  private:
   using Digests = std::vector<Digest>;
 
-  /// Returns the digest of each file, or none if a file changed meanwhile or can't be read.
+  /// Returns the digest of each file; none if a file can't be read or has changed meanwhile.
   std::optional<Digests> DigestsOf(std::string_view name, const SurveyedPart& part,
                                    const std::stop_token& stop);
   std::optional<Digests> Remembered(const std::string& record, const SurveyedPart& part);
   void Remember(const std::string& record, const SurveyedPart& part, const Digests& digests);
 
   MetaStore& meta_;
-  std::map<std::string, std::string> recent_;  ///< latest written records; meta_ writes later
+  std::map<std::string, std::string> recent_;  ///< records that meta_ may not have written yet
 };
 
-/// Returns a survey that is older than the clock tick of the file systems, and waits for that if
+/// Returns a survey whose stamps are older than one clock tick of the file systems; waits if
 /// needed. A file that changes twice within one tick could have one stamp for two contents.
 [[nodiscard]] Result<Survey> SettledSurvey(const Installation& installation, uid_t own_uid,
                                            LookupObserver* observer);
 
-/// Returns the SHA-256 of a file's bytes. None if it is not the surveyed file any more, before or
-/// after reading, if it can't be read, or on a stop.
+/// Returns the SHA-256 of a file's bytes. None if the file was replaced before or during the read,
+/// if it can't be read, or on a stop.
 [[nodiscard]] std::optional<Digest> DigestOfFile(const SurveyedFile& file,
                                                  const std::stop_token& stop);
 

@@ -21,14 +21,15 @@ namespace cccl_cache::daemon {
 
 /// A library or bitcode file of an installation.
 struct FoundFile {
-  std::string found_as;  ///< path that was looked up below the installation's root; empty: no file
+  std::string found_as;  ///< path below the root under which it was found; empty: there is no such
+                         ///< file
   std::string path;      ///< symlinks resolved
 
   [[nodiscard]] bool present() const { return !path.empty(); }
   auto operator<=>(const FoundFile&) const = default;
 };
 
-/// The files of one CUDA, found by name: not read, trusted or identified yet.
+/// The files of one CUDA installation, found by name: not read, checked or identified yet.
 struct Installation {
   std::string root;  ///< symlinks resolved
   int major = 0;
@@ -39,21 +40,21 @@ struct Installation {
   FoundFile nvvm;
   FoundFile libdevice;
   std::vector<HeaderDirectory> headers;  ///< in search order
-  bool added = false;                    ///< a release that a user added: chosen by its id alone
+  bool added = false;                    ///< a release that a user added: selected only by its id
 
-  /// Returns whether both are made of the same files, whatever their names.
+  /// Returns whether both have the same files, under any names.
   [[nodiscard]] bool SameFiles(const Installation& other) const;
   bool operator==(const Installation& other) const;
 };
 
-/// Watches by inotify the names that were looked up and the directories that were listed, and by
-/// the table of mounts that nothing is mounted there or taken away. There is one instance per
-/// identified installation. It is made before the survey, so it sees every change since.
+/// Watches, by inotify, the names that were looked up and the directories that were listed, and the
+/// mount table for mounts there. There is one watch per identified installation. It is made before
+/// the survey, so that it sees every change since.
 ///
 /// The kernel queues an event before the system call that caused it returns. So Changed() sees
-/// every change that ended before the call, but not a mount that came and went since the last one.
-/// Nor are writes through an earlier mapping shown, or another host's; the comparison of stamps
-/// finds those. Thread-safe once the survey is over.
+/// every change that ended before the call, except a mount that was added and removed since the
+/// last call. Writes through an earlier mapping and by other hosts cause no events; comparing
+/// stamps finds those. Thread-safe after the survey.
 class InstallationWatch final : public LookupObserver {
  public:
   InstallationWatch();
@@ -62,7 +63,7 @@ class InstallationWatch final : public LookupObserver {
   void OnListing(const std::string& directory) override;
 
   /// Returns false if the kernel refused a watch (fs.inotify.max_user_watches, max_user_instances)
-  /// or there is no /proc; then Changed() means nothing.
+  /// or /proc is missing; then Changed() must not be used.
   [[nodiscard]] bool complete() const { return complete_; }
   /// Returns whether anything changed; once true, it stays true.
   [[nodiscard]] bool Changed();
@@ -71,7 +72,7 @@ class InstallationWatch final : public LookupObserver {
   struct Directory {
     bool listed = false;  ///< true: a change of any name counts
     std::set<std::string, std::less<>> names;
-    /// Tells whether this name in the directory counts.
+    /// Returns whether a change of this name matters.
     [[nodiscard]] bool Has(std::string_view name) const;
   };
 
@@ -79,7 +80,7 @@ class InstallationWatch final : public LookupObserver {
   void Drain() REQUIRES(mutex_);
   [[nodiscard]] bool Counts(int watch, uint32_t mask, const char* name) const;
   [[nodiscard]] bool MountsChanged() REQUIRES(mutex_);
-  /// Returns whether it is or would be on top of something that is watched.
+  /// Returns whether the mount covers, or would cover, a watched place.
   [[nodiscard]] bool Counts(const MountEntry& mount) const;
 
   const FileDescriptor inotify_;
@@ -88,9 +89,9 @@ class InstallationWatch final : public LookupObserver {
   std::map<int, Directory> directories_;  ///< keyed by watch; constant after the survey
   std::map<std::string, int> watches_;    ///< by path; several may be one directory
   std::atomic<bool> changed_{false};
-  Mutex mutex_;  ///< held by the one reader of the descriptors
+  Mutex mutex_;  ///< held by the thread that reads the descriptors
   std::vector<MountEntry> mounts_
-      GUARDED_BY(mutex_);  ///< before the survey; once compared, what counts
+      GUARDED_BY(mutex_);  ///< before the survey; once compared, those that matter
 };
 
 }  // namespace cccl_cache::daemon

@@ -36,10 +36,10 @@ std::string Machine() {
 
 namespace fs = std::filesystem;
 
-/// More than any machine has: a directory with so many children is not a place for toolchains.
+/// Limit of a directory's children: one with more is no place for toolchains.
 constexpr size_t kMaxChildren = 10'000;
 
-/// Returns the children whose names begin with `prefix`, sorted; none if the directory can't be
+/// Returns the children whose names begin with `prefix`, sorted; empty if the directory can't be
 /// read.
 std::vector<std::string> Children(const std::string& directory, std::string_view prefix) {
   std::vector<std::string> children;
@@ -59,7 +59,7 @@ bool IsDirectory(const std::string& path) {
   return fs::is_directory(path, error);
 }
 
-/// Returns the layouts that a directory of Python packages may hold: wheels of several majors side
+/// Returns the layouts that a directory of Python packages may have: wheels of several majors side
 /// by side.
 std::vector<Layout> WheelLayouts(const std::string& site_packages,
                                  const std::vector<std::string>& targets) {
@@ -106,7 +106,7 @@ class CandidateList {
     for (const std::string& directory : PackageDirectories(prefix)) AddWheels(directory);
   }
 
-  /// Marks the candidates that are added from now on as named by a person.
+  /// Marks the candidates that are added from now on as named by the user, under this name.
   void NamedBy(std::string name) {
     named_ = std::move(name);
     asked_for_ = true;
@@ -141,7 +141,7 @@ bool HoldsCudaHeaders(const std::string& directory) {
       [&](const char* name) { return Exists(directory + "/" + name); });
 }
 
-/// Returns the major of the runtime's headers; none if these headers don't tell.
+/// Returns the major of the runtime's headers; none if they do not define one.
 std::optional<int> MajorOfHeaders(const std::string& directory) {
   static constexpr std::string_view kDefine = "#define CUDART_VERSION";
   const FileDescriptor fd(open((directory + "/cuda_runtime_api.h").c_str(),
@@ -163,8 +163,8 @@ std::optional<int> MajorOfHeaders(const std::string& directory) {
   return version / 1000;
 }
 
-/// Returns the root as named, each step of the symlinks that its last name may be, and its real
-/// path.
+/// Returns the root as named, the target of each symlink that its last component leads through, and
+/// its real path.
 std::vector<std::string> Spellings(const std::string& root) {
   static constexpr int kMaxSteps = 8;
   std::vector<std::string> spellings = {Join(root, "")};

@@ -9,16 +9,15 @@
 
 namespace cccl_cache::daemon {
 
-/// A place in a Linux distribution: the libraries are among all others, the headers in the system's
-/// own include directory.
+/// A place in a Linux distribution: the libraries are among all others, and the headers are in the
+/// system's include directory.
 struct MultiarchPlace {
   std::string libraries;               ///< "/usr/lib/x86_64-linux-gnu"
   std::string headers;                 ///< "/usr/include"; used if it holds CUDA's
   std::vector<std::string> libdevice;  ///< directories that may hold libdevice.10.bc
 };
 
-/// The places in which toolchains are searched, in the order of the members. Missing paths are
-/// skipped.
+/// The places in which toolchains are searched, in this order. Missing paths are skipped.
 struct SearchPlaces {
   /// Places from the configuration: a CUDA toolkit, a tree of Python wheels (site-packages, `pip
   /// install --target`, a virtual environment) or a directory with nothing but libraries.
@@ -56,7 +55,7 @@ struct Layout {
 /// A place to search.
 struct Candidate {
   Layout layout;
-  bool asked_for = false;  ///< whether it is reported if nothing is found in it
+  bool asked_for = false;  ///< if nothing is found here, that is reported
   bool added = false;      ///< a release that a user added
   std::string named;       ///< path as the configuration or the environment names it
 };
@@ -77,11 +76,11 @@ struct Candidate {
 inline constexpr size_t kMaxAliases = 32;
 
 /// Returns the header directories of a layout that hold CUDA's headers of this major, or CCCL's,
-/// which have no major. They are in search order, with all spellings that the layout and the
-/// symlinks to its root give.
+/// which have no major. They are in search order, with all spellings that come from the layout and
+/// from symlinks to its root.
 [[nodiscard]] std::vector<HeaderDirectory> FindHeaders(const Layout& layout, int major);
 
-/// Adds a spelling, unless it is there, is the path itself, or the limit is reached.
+/// Adds a spelling unless it is a duplicate, equals the path, or exceeds the limit.
 void AddAlias(HeaderDirectory& headers, const std::string& alias);
 
 }  // namespace cccl_cache::daemon

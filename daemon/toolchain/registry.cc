@@ -26,14 +26,14 @@ using Clock = std::chrono::steady_clock;
 using Verdict = IdentifiedToolchain::Verdict;
 
 constexpr std::chrono::milliseconds kRetryAfter{1'000};
-constexpr size_t kMaxLooks = 64;  // limit of the toolchains that are compared at once
-constexpr int kRoundsAtOnce = 2;  // limit for one toolchain: one runs, one waits
+constexpr size_t kMaxLooks = 64;  // limit of the toolchains that are compared at the same time
+constexpr int kRoundsAtOnce = 2;  // limit for one toolchain: one comparison runs, one waits
 
 struct Snapshot {
   ScanResult found;
   std::vector<ToolchainPtr> toolchains;  ///< the toolchains of found.present
-  /// Without the releases that users added, so that no user changes the compiler of other users'
-  /// builds.
+  /// Without the releases that users added, so that a user can't change the compiler of other
+  /// users' builds.
   std::vector<ToolchainPtr> installed;
 
   /// Returns the toolchains that the selector may choose from.
@@ -94,8 +94,8 @@ Error ScanHangs() {
           kRetryAfter};
 }
 
-/// Lends a scan the daemon's store, compiler and log. A scan may return from a hanging file system
-/// after they are destroyed.
+/// Gives a scan access to the daemon's store, compiler and log until End(): a scan may return from
+/// a hung file system after they are destroyed.
 class Lent final : public MetaStore, public Compiler {
  public:
   Lent(MetaStore& meta, Compiler& compiler, ToolchainRegistry::ReportFunction report)
@@ -124,7 +124,7 @@ class Lent final : public MetaStore, public Compiler {
     if (!ended_) report_(report);
   }
 
-  /// Waits for a call in progress. Afterwards the store, compiler and log are not used any more.
+  /// Waits for a call in progress. After it, the store, compiler and log are not used any more.
   void End() {
     const MutexLock lock(mutex_);
     ended_ = true;
@@ -133,7 +133,7 @@ class Lent final : public MetaStore, public Compiler {
  private:
   Mutex mutex_;
   bool ended_ GUARDED_BY(mutex_) = false;
-  std::atomic<bool> compiles_{false};  ///< read while a compile holds the mutex
+  std::atomic<bool> compiles_{false};  ///< a compile is in progress, which holds the mutex
   MetaStore& meta_;
   Compiler& compiler_;
   const ToolchainRegistry::ReportFunction report_;
@@ -141,8 +141,8 @@ class Lent final : public MetaStore, public Compiler {
 
 }  // namespace
 
-/// The result of the last scan, and the callers that wait for more. Shared with the scanning
-/// thread, which keeps it alive if it hangs. Thread-safe.
+/// The result of the last scan, and the callers that wait for a scan. The scanning thread shares
+/// ownership, because it may outlive the registry if it hangs. Thread-safe.
 class ToolchainRegistry::Scans {
  public:
   using Waiting = std::vector<std::function<void()>>;
@@ -153,12 +153,12 @@ class ToolchainRegistry::Scans {
                   [this](const ToolchainReport& told) { lent_.Report(told); }, options.probe_again},
                  lent_, lent_) {}
 
-  /// Returns the result of the last scan; null before the first is done.
+  /// Returns the result of the last scan; null before the first one.
   SnapshotPtr Current() {
     const MutexLock lock(mutex_);
     return snapshot_;
   }
-  /// Waits for the first scan. Returns a result without toolchains if it was stopped.
+  /// Waits for the first scan. After a stop, returns a result without toolchains.
   SnapshotPtr FirstOrCurrent() {
     const MutexLock lock(mutex_);
     changed_.Wait(mutex_, [this]() REQUIRES(mutex_) { return snapshot_ != nullptr || stopped_; });
@@ -168,7 +168,7 @@ class ToolchainRegistry::Scans {
     const MutexLock lock(mutex_);
     return stopped_;
   }
-  /// Returns why the running scan has not ended in time; none if it may still.
+  /// Returns an error if the running scan counts as hung; none otherwise.
   std::optional<Error> Hangs() {
     const MutexLock lock(mutex_);
     if (!hangs_) return std::nullopt;
@@ -187,7 +187,7 @@ class ToolchainRegistry::Scans {
     done();
   }
 
-  /// Returns true when a scan is due, and false at a stop.
+  /// Waits until a scan is due: returns true then, and false at a stop.
   bool UntilDue(const std::stop_token& stop, std::chrono::milliseconds interval) {
     const MutexLock lock(mutex_);
     changed_.Wait(mutex_, stop, [this]() REQUIRES(mutex_) { return !scanning_; });
@@ -203,7 +203,7 @@ class ToolchainRegistry::Scans {
     return true;
   }
 
-  /// Runs on a thread that may hang. A scan that was stopped changes nothing.
+  /// Runs on a thread that may hang. The result of a stopped scan is dropped.
   void Scan() {
     const SnapshotPtr former = Current();
     auto snapshot = std::make_shared<Snapshot>();
@@ -216,21 +216,21 @@ class ToolchainRegistry::Scans {
     const MutexLock lock(mutex_);
     if (!stop_.stop_requested()) snapshot_ = std::move(snapshot);
   }
-  /// Ends the scan and calls back its callers. After a hang there are none left.
+  /// Ends the scan and calls its callers back. After a hang there are none left.
   void Ended() {
     Waiting served;
     {
       const MutexLock lock(mutex_);
       scanning_ = false;
       hangs_ = false;
-      // After a stop they wait for End.
+      // After a stop, End calls them.
       if (!stop_.stop_requested()) served = std::exchange(served_, {});
       ++calling_back_;
     }
     changed_.NotifyAll();
     CallBack(std::move(served));
   }
-  /// The scan could not begin, or not in time, and never will: the next one is due soon.
+  /// The scan could not be started, or not in time, and never will be: another one is due soon.
   void NotBegun() {
     {
       const MutexLock lock(mutex_);
@@ -238,7 +238,7 @@ class ToolchainRegistry::Scans {
     }
     Ended();
   }
-  /// The scan hangs: calls back its waiters and those of the next scan.
+  /// The scan counts as hung: calls its waiters and those of the next scan back.
   void Hang() {
     Waiting waiting;
     {
@@ -252,8 +252,8 @@ class ToolchainRegistry::Scans {
     CallBack(std::move(waiting));
   }
 
-  /// Stops the scan. Returns when it has ended, or else after a second; it then uses nothing that
-  /// it was lent.
+  /// Stops the scan. Returns when it has ended, or after 1 s; it then uses none of the objects in
+  /// `lent_`.
   void StopScan() {
     static constexpr std::chrono::milliseconds kCourtesy{1'000};
     stop_.request_stop();
@@ -262,8 +262,9 @@ class ToolchainRegistry::Scans {
     changed_.WaitFor(mutex_, kCourtesy, [this]() REQUIRES(mutex_) { return !scanning_; });
   }
 
-  /// Keeps the callback of a caller that waits for a comparison. It is called by CallBack with the
-  /// returned number, or at a stop. After a stop it is called at once, and none is returned.
+  /// Keeps the callback of a caller that waits for a comparison. Returns the number by which
+  /// CallBack calls it; a stop calls it too. After a stop it is called at once, and none is
+  /// returned.
   std::optional<uint64_t> Hold(std::function<void()> done) {
     {
       const MutexLock lock(mutex_);
@@ -288,7 +289,7 @@ class ToolchainRegistry::Scans {
     CallBack(std::move(held_back));
   }
 
-  /// Calls back all waiters. From then on no caller waits.
+  /// Calls all waiters back. After it no caller waits.
   void End() {
     Waiting waiting;
     {
@@ -306,7 +307,7 @@ class ToolchainRegistry::Scans {
   }
 
  private:
-  /// Call it after calling_back_ was incremented for it.
+  /// Requires that calling_back_ was incremented for this call.
   void CallBack(Waiting waiting) {
     for (const auto& done : waiting) done();
     waiting.clear();
@@ -315,24 +316,25 @@ class ToolchainRegistry::Scans {
   }
 
   Lent lent_;
-  ToolchainScanner scanner_;  ///< used by the scanning thread only
+  ToolchainScanner scanner_;  ///< used on the scanning thread only
   std::stop_source stop_;
 
   Mutex mutex_;
   CondVar changed_;
   SnapshotPtr snapshot_ GUARDED_BY(mutex_);  ///< null before the first scan
-  Waiting waiting_ GUARDED_BY(mutex_);       ///< callers that wait for a scan that has not begun
+  Waiting waiting_ GUARDED_BY(mutex_);       ///< callers that wait for the next scan
   Waiting served_ GUARDED_BY(mutex_);        ///< callers that wait for the running scan
   /// Callers that wait for a comparison of one toolchain.
   std::map<uint64_t, std::function<void()>> held_ GUARDED_BY(mutex_);
   uint64_t last_held_ GUARDED_BY(mutex_) = 0;
-  int calling_back_ GUARDED_BY(mutex_) = 0;  ///< number of calls of CallBack in progress
-  bool tried_ GUARDED_BY(mutex_) = false;    ///< whether a scan was ever due
-  /// False if the last due scan is known not to have begun.
+  int calling_back_ GUARDED_BY(mutex_) = 0;  ///< number of CallBack calls in progress
+  bool tried_ GUARDED_BY(mutex_) = false;    ///< a scan has been due before
+  /// False if the last due scan is known not to have started.
   bool begun_ GUARDED_BY(mutex_) = false;
   bool scanning_ GUARDED_BY(mutex_) = false;
-  bool hangs_ GUARDED_BY(mutex_) = false;    ///< whether the running scan hangs
-  bool stopped_ GUARDED_BY(mutex_) = false;  ///< whether callers are called back at once
+  bool hangs_ GUARDED_BY(mutex_) = false;    ///< the running scan counts as hung
+  bool stopped_ GUARDED_BY(mutex_) = false;  ///< the registry has stopped: callers are called back
+                                             ///< at once
 };
 
 ToolchainRegistry::ToolchainRegistry(RegistryOptions options, MetaStore& meta, Compiler& compiler,
@@ -358,8 +360,8 @@ void ToolchainRegistry::Stop() {
 void ToolchainRegistry::Run(const std::stop_token& stop) {
   NameThread("toolchains");
   while (scans_->UntilDue(stop, options_.rescan_interval)) {
-    // A look that times out before it begins must never run. The flag is set by whichever comes
-    // first.
+    // A comparison that timed out before it began must never run. The first of both events sets the
+    // flag.
     const auto settled = std::make_shared<std::atomic_flag>();
     const auto look = [scans = scans_, settled] {
       if (settled->test_and_set()) return;

@@ -25,7 +25,7 @@
 
 namespace cccl_cache::daemon {
 
-/// A toolchain, with the means to notice changes of its files since it was identified. Thread-safe.
+/// A toolchain, and the means to notice changes of its files since it was identified. Thread-safe.
 class IdentifiedToolchain {
  public:
   struct Parts {
@@ -40,19 +40,19 @@ class IdentifiedToolchain {
 
   [[nodiscard]] const ToolchainPtr& toolchain() const { return toolchain_; }
   [[nodiscard]] const Installation& installation() const { return installation_; }
-  /// Returns whether a changed file is noticed without looking at all files.
+  /// Returns whether the kernel reports changes, so that the files need not be compared.
   [[nodiscard]] bool watched() const { return watched_; }
 
-  /// Returns what is known without looking at a file. If the kernel reports changes, that includes
-  /// every change that ended before the call. Otherwise it is the result of the last comparison,
-  /// which `threads` repeat while there are callers.
+  /// Returns the verdict without reading a file. If the kernel reports changes, it includes every
+  /// change that ended before the call. Otherwise it is the result of the last comparison; while
+  /// there are callers, `threads` repeat it.
   [[nodiscard]] Verdict Known(BlockingPool& threads);
   /// Calls `done` once Known has a current result: at once, or after a comparison of all files on
   /// one of the threads (StampComparison::Begin).
   void Look(BlockingPool& threads, std::function<void()> done);
-  /// Returns whether the kernel reported a change; looks at no file.
+  /// Returns whether the kernel reported a change; reads no file.
   [[nodiscard]] bool NotedChange() { return watch_->Changed(); }
-  /// Compares the stamps of all files on this thread, whatever the events say.
+  /// Compares the stamps of all files on this thread, even without events.
   [[nodiscard]] bool StampsDiffer();
 
  private:
@@ -63,7 +63,7 @@ class IdentifiedToolchain {
   const std::shared_ptr<StampComparison> comparison_;
 };
 
-/// One line for the log, for a person.
+/// One line for the log.
 struct ToolchainReport {
   bool warning = false;
   std::string text;
@@ -74,13 +74,14 @@ struct ScanResult {
   using IdentifiedPtr = std::shared_ptr<IdentifiedToolchain>;
 
   std::vector<IdentifiedPtr> present;     ///< newest first; equal versions in search order
-  std::vector<IdentifiedPtr> duplicates;  ///< same contents as one of `present`, in another place
+  std::vector<IdentifiedPtr> duplicates;  ///< same contents as an entry of `present`, in another
+                                          ///< place
   std::vector<RejectedToolchain> rejected;
-  bool unsettled = false;  ///< whether a toolchain was rejected because its files changed meanwhile
+  bool unsettled = false;  ///< a toolchain was rejected because its files changed during the scan
 };
 
-/// Finds, identifies and probes all toolchains. Entries of the former scan that did not change are
-/// reused. Not thread-safe.
+/// Finds, identifies and probes all toolchains. Reuses the entries of the former scan that did not
+/// change. Not thread-safe.
 class ToolchainScanner {
  public:
   using ReportFunction = std::function<void(const ToolchainReport&)>;
@@ -94,7 +95,7 @@ class ToolchainScanner {
 
   ToolchainScanner(Setup setup, MetaStore& meta, Compiler& compiler);
 
-  /// The result means nothing once `stop` was requested.
+  /// Must not be used if `stop` was requested.
   ScanResult Scan(const ScanResult& former, const std::stop_token& stop);
 
  private:
@@ -102,9 +103,9 @@ class ToolchainScanner {
 
   struct Look {
     Result<IdentifiedPtr> entry;
-    bool unsettled = false;  ///< no entry, because the files changed meanwhile
+    bool unsettled = false;  ///< no entry, because the files changed during the scan
   };
-  /// Returns the former entry if it is still valid, otherwise a new one.
+  /// Returns the former entry if it is still valid, else a new one.
   Look EntryOf(const Installation& installation, const ScanResult& former,
                const std::stop_token& stop);
   Look IdentifyAgain(const Installation& installation, const std::stop_token& stop);

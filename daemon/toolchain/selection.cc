@@ -35,15 +35,15 @@ Error Invalid(std::string message) { return {ErrorCode::kInvalidRequest, std::mo
 
 Error Missing(std::string message) { return {ErrorCode::kToolchainNotFound, std::move(message)}; }
 
-/// Returns a client's own word in quotes, cut to what fits into a message.
+/// Returns a client's text in quotes, cut to a length that suits a message.
 std::string Quoted(std::string_view word) {
   std::string quoted = "\"";
   for (const char c : word.substr(0, kMaxShown)) quoted += c < ' ' || c == 0x7f ? '?' : c;
   return quoted + "\"";
 }
 
-/// Returns the first toolchain that `fits` and has the library. The error says which of the two is
-/// missing.
+/// Returns the first toolchain that `fits` and has the library. The error says which of the two
+/// conditions no toolchain meets.
 Result<ToolchainPtr> First(std::span<const ToolchainPtr> present, const ToolchainWish& wish,
                            const std::string& what,
                            const std::function<bool(const Toolchain&)>& fits) {
@@ -84,7 +84,7 @@ Result<ToolchainPtr> ById(std::span<const ToolchainPtr> present, const Toolchain
   return First(present, wish, "toolchain " + Quoted(wish.selector.id), fits);
 }
 
-/// Prefers a library that is that very file to one with the same bytes elsewhere.
+/// Prefers the file that the client names to a file with the same bytes elsewhere.
 Result<ToolchainPtr> ByLibrary(std::span<const ToolchainPtr> present, const ToolchainWish& wish) {
   const std::string_view known = std::string_view(wish.selector.id).substr(kLibraryMark.size());
   const size_t comma = known.find(',');
@@ -121,8 +121,9 @@ Result<ToolchainPtr> ByVersion(std::span<const ToolchainPtr> present, const Tool
                });
 }
 
-/// Returns the first that fits and whose PTX the driver accepts: the driver knows no PTX above its
-/// own version. Otherwise returns the first that fits, whose cubins the driver may accept.
+/// Returns the first toolchain that fits and whose PTX the driver accepts: a driver accepts PTX up
+/// to its own version. Otherwise returns the first one that fits, because the driver may accept its
+/// cubins.
 Result<ToolchainPtr> ForDriver(std::span<const ToolchainPtr> present, const ToolchainWish& wish,
                                const std::string& what,
                                const std::function<bool(const Toolchain&)>& fits) {

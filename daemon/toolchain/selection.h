@@ -19,22 +19,23 @@ struct ToolchainWish {
   BuildKind kind = BuildKind::kNvrtc;
 };
 
-/// The least number of hexadecimal digits that may abbreviate an id.
+/// Least number of hexadecimal digits of an abbreviated id.
 inline constexpr size_t kShortestId = 8;
 
-/// Returns whether it names a toolchain by a library of the client's own.
+/// Returns whether the client names the toolchain by one of its own libraries.
 [[nodiscard]] inline bool IsByLibrary(const ToolchainSelector& selector) {
   return selector.id.starts_with(kLibraryMark);
 }
 
 /// Returns the toolchain that serves a request, as described at Toolchains::Select. `present` is
 /// newest first; of equal versions the first in search order wins. kInvalidRequest: the selector is
-/// malformed or ambiguous. kToolchainNotFound: nothing fits; the error does not list what there is.
+/// malformed or ambiguous. kToolchainNotFound: no toolchain fits; NotFound() adds the list to the
+/// error.
 [[nodiscard]] Result<ToolchainPtr> Choose(std::span<const ToolchainPtr> present,
                                           const ToolchainWish& wish);
 
-/// Returns kToolchainNotFound for `why`, with the present and the rejected toolchains and the way
-/// out.
+/// Returns kToolchainNotFound for `why`, with the present and the rejected toolchains and the
+/// remedy.
 [[nodiscard]] Error NotFound(const std::string& why, std::span<const ToolchainPtr> present,
                              std::span<const RejectedToolchain> rejected);
 

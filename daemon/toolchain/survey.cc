@@ -24,8 +24,8 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// Returns whether inotify reports every change on the path's file system: true if no other host or
-/// program changes it, and for images (squashfs, erofs), which never change.
+/// Returns whether inotify reports every change on the path's file system: true if only this host
+/// can change it, and for read-only images (squashfs, erofs).
 bool ChangesAreReported(const std::string& path) {
   static constexpr std::array<uint32_t, 10> kLocal = {
       EXT4_SUPER_MAGIC, kXfsMagic,   kBtrfsMagic,           kZfsMagic,      kF2fsMagic,
@@ -109,7 +109,7 @@ class Surveyor {
                           });
   }
 
-  /// Other spellings count only if no other user can make them lead elsewhere.
+  /// Returns the aliases that no other user can redirect.
   std::vector<std::string> TrustedAliases(const HeaderDirectory& headers,
                                           const struct stat& status) {
     std::vector<std::string> trusted;
@@ -153,7 +153,7 @@ class Surveyor {
   [[nodiscard]] std::optional<Digest> ComponentStampOf(const SurveyedPart& part) const {
     if (part.files.empty() || !part.stamps_prove) return std::nullopt;
     std::vector<std::string> stamps;
-    // Sorted by name, "library" comes last.
+    // Sorted by name, the library comes last; DigestOfStamps has it first.
     for (auto file = part.files.rbegin(); file != part.files.rend(); ++file) {
       stamps.push_back(stamps_.TextOf(file->stamp));
     }
@@ -164,8 +164,8 @@ class Surveyor {
   LookupObserver* const observer_;
   StampReader stamps_;
   Survey survey_;
-  std::optional<std::string> gone_;  ///< a file that went away meanwhile
-  std::set<uint64_t> devices_;       ///< devices that were queried already
+  std::optional<std::string> gone_;  ///< a file that was removed during the survey
+  std::set<uint64_t> devices_;       ///< devices that were queried
 };
 
 struct DirectoryCloser {
@@ -178,7 +178,8 @@ OpenDirectory Open(const std::string& path) {
   return OpenDirectory(fd < 0 ? nullptr : fdopendir(fd));
 }
 
-/// The position of the walk: the directory's real path, and its name from the top ("" or "cub/").
+/// The position of the walk: the directory's real path, and its name relative to the top ("" or
+/// "cub/").
 struct Place {
   std::string path;
   std::string prefix;
@@ -236,8 +237,8 @@ class HeaderWalk {
     return VisitTarget(place, path, status, name);
   }
 
-  /// The target of a link counts under the link's name, wherever it lies. A dangling link is no
-  /// header. If its target appears later, the observer notices it.
+  /// A symlink's target counts under the symlink's name, wherever it is. A dangling symlink is no
+  /// header; the observer notices if its target appears later.
   Status VisitLink(const Place& place, const std::string& link, const char* name) {
     Result<TrustedPath> target = FollowTrusted(link, own_uid_, PathRole::kHolder, observer_);
     if (target.ok()) {
@@ -278,7 +279,7 @@ Status WalkHeaderTree(const TrustedPath& directory, uid_t own_uid, LookupObserve
 
 /// One comparison, and the callers that wait for it.
 struct StampComparison::Round {
-  /// Used under mutex_ while the round is next_; then only by the thread that ends it.
+  /// Guarded by mutex_ while the round is next_; then used only by the thread that ends it.
   std::vector<std::function<void()>> waiting;
 };
 
@@ -320,7 +321,7 @@ void StampComparison::Begin(BlockingPool& threads, uint64_t serial, std::functio
     round->waiting.push_back(std::move(done));
   }
   const auto end = [this, self = shared_from_this(), round] {
-    Forget(round);  // in case it never began
+    Forget(round);  // in case the round never began
     for (const auto& call : std::exchange(round->waiting, {})) call();
   };
   const Status added = threads.Add(Account(static_cast<uid_t>(serial)),

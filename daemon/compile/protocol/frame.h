@@ -33,23 +33,23 @@
 ///     incomplete.
 namespace cccl_cache::daemon {
 
-/// Raised when any message of this file, job.h or packet.h changes.
+/// Increase it with every change of a message in this file, job.h or packet.h.
 inline constexpr uint32_t kWorkerProtocol = 8;
 
-/// Exit statuses of a worker that has not answered. kExitNotStarted: the isolation could not be
-/// applied, or the job could not be read. kExitReplyLost: the daemon's end of the reply socket was
-/// gone. kExitFilesLost: that of the files socket was gone. Compilers may use any status
-/// themselves, so these only explain a failure.
+/// Exit statuses of a worker without a reply. kExitNotStarted: the isolation could not be applied,
+/// or the job could not be read. kExitReplyLost: the daemon had closed the reply socket.
+/// kExitFilesLost: the daemon had closed the files socket. A compiler may use any status too, so
+/// these only explain a failure.
 inline constexpr int kExitNotStarted = 70;
 inline constexpr int kExitReplyLost = 71;
 inline constexpr int kExitFilesLost = 72;
 /// The sandbox could not be entered.
 inline constexpr int kExitNoSandbox = 73;
 
-/// Longest reply that a worker may send: what the tiers store by default.
+/// Limit of a reply in bytes: the largest artifact that the tiers store by default.
 inline constexpr uint64_t kMaxReplyBytes = 256ull << 20;
 
-/// One compiler library, and the libraries that are opened before it.
+/// One compiler library, and the libraries to open before it.
 struct LibraryFiles {
   std::string path;  ///< absolute
   std::vector<std::string> preload;
@@ -65,34 +65,34 @@ struct ZygoteHello {
   std::string libdevice;  ///< path, or empty
   /// Absolute real paths. The files in these directories are the toolchain's own.
   std::vector<std::string> trusted_directories;
-  /// Whether the zygote forks a worker ahead for the next job, which waits with its memory.
+  /// The zygote forks a worker for the next job in advance, which touches its memory while it
+  /// waits.
   bool forks_ahead = true;
 
   bool operator==(const ZygoteHello&) const = default;
 };
 
-/// A job's use of the precompiled header that it is handed.
+/// A job's use of the precompiled header.
 enum class PchUse : uint8_t {
-  kNone = 0,   ///< it is handed none
+  kNone = 0,   ///< the job has none
   kWrite = 1,  ///< output: the worker writes the precompiled header into it
   kRead = 2,   ///< input: the precompiled header that the program begins with
 };
 
-/// The file name under which a compiler finds the precompiled header. No other file of a job has
-/// this name.
+/// The file name of the precompiled header for the compiler. No other file of a job has this name.
 inline constexpr std::string_view kPchName = "/cccl-pch/preamble.pch";
-/// NVRTC parses into memory at one address, which is reserved before a zygote forks. The file is a
-/// copy of the part that was used. With NVRTC 13.0 CUB's blocks take 183 MiB, and all kernels of
-/// its algorithms 239 MiB. These with all of Thrust, libcu++, cooperative groups and the narrow
-/// types that a program is likely to include take 255 MiB.
+/// NVRTC parses into memory at one address, which is reserved before a zygote forks; the file is a
+/// copy of the used part. With NVRTC 13.0, CUB's blocks take 183 MiB, all kernels of its algorithms
+/// 239 MiB, and these with all of Thrust, libcu++, cooperative groups and the usual narrow types
+/// 255 MiB.
 inline constexpr uint64_t kPchHeapBytes = 320ull << 20;
 
 struct SpawnRequest {
   uint64_t job_id = 0;
   uint64_t memory_bytes = 0;  ///< RLIMIT_DATA of the worker
-  /// For the daemon's own user: the worker does its job even where the kernel offers no sandbox.
+  /// For the daemon's own user: the worker runs its job even without a sandbox.
   bool may_lack_sandbox = false;
-  bool background = false;  ///< runs only where nothing else wants the processor
+  bool background = false;  ///< runs only when no other process wants the processor
   PchUse pch = PchUse::kNone;
 
   bool operator==(const SpawnRequest&) const = default;
@@ -101,13 +101,14 @@ struct SpawnRequest {
 /// The confinement of workers, as far as the kernel supports it.
 enum class SandboxKind : uint8_t {
   kReadsToolchain = 1,  ///< Landlock and seccomp
-  kOpensNothing = 2,    ///< seccomp alone: the toolchain's headers too must be asked for
-  kNone = 3,            ///< no seccomp: only for callers who may do all that the daemon can
+  kOpensNothing = 2,    ///< seccomp alone: the worker asks for the toolchain's headers too
+  kNone = 3,            ///< no seccomp: only for callers with all rights of the daemon
 };
 
 struct ZygoteReady {
   SandboxKind sandbox = SandboxKind::kNone;
-  std::string description;  ///< of that sandbox, for the log: "Landlock ABI 4 and seccomp"
+  std::string description;  ///< description of the sandbox for the log: "Landlock ABI 4 and
+                            ///< seccomp"
   bool operator==(const ZygoteReady&) const = default;
 };
 struct LoadFailed {
@@ -127,7 +128,7 @@ struct Exited {
   int wait_status = 0;  ///< as waitpid(2) reports it
   uint64_t peak_resident_bytes = 0;
   std::chrono::microseconds cpu_time{0};
-  bool refused_memory = false;  ///< it asked for memory that it did not get
+  bool refused_memory = false;  ///< the worker was refused memory
   bool operator==(const Exited&) const = default;
 };
 

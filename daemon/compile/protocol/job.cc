@@ -164,7 +164,7 @@ ByteWriter EncodeReply(const WorkerReply& reply) {
 
 namespace {
 
-/// Several times as many as there are.
+/// Limit of the listed architectures, several times the number that exist.
 constexpr size_t kMaxArchitectures = 64;
 
 struct PartView {
@@ -187,7 +187,7 @@ std::vector<PartView> ReadParts(ByteReader& reader, bool succeeded) {
   return parts;
 }
 
-/// Copies all parts but the largest. The largest takes over the memory of the text that holds them.
+/// Copies all parts but the largest, which takes over the memory of the payload.
 std::vector<WorkerReply::Part> TakeParts(const std::vector<PartView>& views, std::string& text) {
   std::vector<WorkerReply::Part> parts;
   const auto largest =

@@ -16,8 +16,8 @@
 
 namespace cccl_cache::daemon {
 
-/// The task of a worker, as views into the encoded job, which must outlive them. Every text is a C
-/// string where it lies.
+/// The task of a worker, as views into the encoded job, which must outlive them. Every text is
+/// followed by a NUL.
 struct WorkerJob {
   struct Header {
     std::string_view name;
@@ -56,12 +56,12 @@ struct WorkerJob {
   bool add_libdevice = false;
 };
 
-/// Returns the encoded job. It refers to the long texts of the job's request: write it before the
-/// request goes away.
+/// Returns the encoded job. It refers to the long texts of the job's request, which must outlive
+/// it.
 [[nodiscard]] ByteWriter EncodeJob(const CompileJob& job);
 [[nodiscard]] Result<WorkerJob> DecodeJob(std::string_view bytes);
 
-/// A worker's answer. Nothing but its form has been checked, and nothing in it may be trusted.
+/// A worker's reply. Only its form was checked; its contents are untrusted.
 struct WorkerReply {
   struct Part {
     ArtifactKind kind = ArtifactKind::kPtx;
@@ -76,15 +76,15 @@ struct WorkerReply {
   std::vector<Part> parts;  ///< each kind at most once; none if not succeeded
   std::vector<std::pair<std::string, std::string>> lowered_names;
   uint64_t peak_resident_bytes = 0;
-  /// Those that NVRTC lists, as 90 for sm_90; none from other libraries, or if it can't list them.
+  /// Architectures that NVRTC lists, as 90 for sm_90; empty for other libraries, or if it can't
+  /// list them.
   std::vector<uint32_t> architectures;
 };
 
 /// Returns the payload of a reply frame. It refers to the reply's long texts.
 [[nodiscard]] ByteWriter EncodeReply(const WorkerReply& reply);
-/// Returns the reply that a payload holds. Error kWorkerCrashed: the daemon's own worker does not
-/// send such a reply. The largest part stays in the payload's memory, so that no second copy of it
-/// exists.
+/// Returns the reply in a payload. kWorkerCrashed: malformed, so the worker is broken or was taken
+/// over. The largest part stays in the payload's memory, to save a copy.
 [[nodiscard]] Result<WorkerReply> DecodeReply(std::string payload);
 
 }  // namespace cccl_cache::daemon

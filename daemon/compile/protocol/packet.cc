@@ -34,7 +34,7 @@ std::vector<FileDescriptor> TakeDescriptors(msghdr& header) {
   return fds;
 }
 
-/// Returns whether each component of a path after its first slash is valid: not empty and not ".".
+/// Returns whether each component of a path after the first slash is neither empty nor ".".
 bool ComponentsAreNames(std::string_view path) {
   for (;;) {
     const size_t slash = path.find('/');
