@@ -51,7 +51,7 @@ RegistryOptions ToolchainsOf(const Configuration& configuration, const std::stri
 
 std::chrono::milliseconds TickOf(std::optional<std::chrono::microseconds> watchdog) {
   std::chrono::milliseconds tick = ServerOptions{}.tick;
-  // Twice in time, and a tick may come one interval late.
+  // Twice per watchdog interval, and a tick may be late by one interval.
   if (watchdog) tick = std::min(tick, std::chrono::ceil<std::chrono::milliseconds>(*watchdog / 4));
   return tick;
 }
@@ -72,7 +72,7 @@ std::unique_ptr<Shelves> ShelvesOf(RemoteSetup& setup, Statistics& statistics, C
   return std::make_unique<Shelves>(*std::move(setup.shelves), setup.trusted, statistics, others);
 }
 
-/// Returns the cluster that is asked for builds that no tier has; null: none.
+/// Returns the cluster for builds that no tier has; null: none.
 Cluster* FirstOf(Shelves* shelves, RemoteCluster* redis) {
   return shelves != nullptr ? static_cast<Cluster*>(shelves) : redis;
 }
@@ -80,7 +80,7 @@ Cluster* FirstOf(Shelves* shelves, RemoteCluster* redis) {
 std::function<void()> AliveOf(const Daemon::Parts& parts, const BuildCoordinator& coordinator) {
   if (!parts.watchdog) return [] {};
   return [alive = parts.alive, &coordinator] {
-    // Waits forever if a thread hangs with the lock that all builds need.
+    // Waits forever if a thread hangs with the lock that all builds need; then the watchdog acts.
     (void)coordinator.Gauges();
     alive();
   };
@@ -214,7 +214,7 @@ Daemon::Daemon(Parts parts)
                .zygotes = [this] { return compiler_.Zygotes(); },
                .cluster = [this]() -> std::optional<ClusterGauges> {
                  if (redis_ == nullptr) return std::nullopt;
-                 redis_->Refresh();  // for the next one who looks
+                 redis_->Refresh();  // for the next caller
                  return redis_->gauges();
                },
                .shelves =
@@ -258,7 +258,7 @@ Status Daemon::Start(std::vector<ListeningSocket> sockets) {
 }
 
 void Daemon::Stop() {
-  // First, so that builds waiting for a toolchain are answered and no toolchain calls back later.
+  // First: answers builds that wait for a toolchain, and lets no toolchain call back later.
   toolchains_.Stop();
   server_.StoppingSoon();
   server_.StopAccepting();

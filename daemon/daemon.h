@@ -41,8 +41,8 @@
 
 namespace cccl_cache::daemon {
 
-/// All that is kept, and its statistics and logs. Its parts refer to each other, so it can't be
-/// moved. Thread-safety is that of each part.
+/// The stores with their statistics and logs. The parts refer to each other, so it can't be moved.
+/// Thread-safety is that of each part.
 class Stores {
  public:
   /// Returns errors as RocksdbStore::Open does. The log must outlive the result.
@@ -54,28 +54,29 @@ class Stores {
   Statistics statistics;
   EvictionLog eviction_log;
   MemoryStore memory;
-  std::unique_ptr<RocksdbStore> disk;  ///< never null once opened; last: it calls the others
+  std::unique_ptr<RocksdbStore> disk;  ///< never null after Open; last, because it calls the others
 
  private:
   explicit Stores(uint64_t memory_limit)
       : memory(memory_limit, [this](const Digest& key) { disk->NoteUse(key); }) {}
 };
 
-/// Makes and wires all objects that serve; each is a member, after those that it uses. To be used
-/// by the thread that made it. The parts must outlive it, except for the configuration.
+/// Makes and connects all objects that serve; each is a member, after those that it uses. To be
+/// used by the thread that made it. The parts must outlive it, except for the configuration.
 class Daemon {
  public:
   struct Parts {
     const Configuration& configuration;
     std::string worker;                   ///< path of cccl-cached-worker
-    std::vector<std::string> own_places;  ///< no client reads them through the daemon
+    std::vector<std::string> own_places;  ///< paths that no client may read through the daemon
     std::optional<gid_t> admin_group;
     Stores& stores;
     Accounts& accounts;
     RemoteSetup remote;
     Log& log;
-    std::optional<std::chrono::microseconds> watchdog;  ///< null: nobody waits for `alive`
-    /// Called often enough for the watchdog, while connections are accepted and builds are found.
+    std::optional<std::chrono::microseconds> watchdog;  ///< none: no watchdog calls `alive`
+    /// Called more often than the watchdog's interval, while connections are accepted and locks are
+    /// free.
     std::function<void()> alive;
   };
 
@@ -87,9 +88,9 @@ class Daemon {
   void Stop();
 
   [[nodiscard]] ToolchainRegistry& toolchains() { return toolchains_; }
-  /// Returns whether it takes anything that other nodes made.
+  /// Returns whether it uses entries of other nodes.
   [[nodiscard]] bool shares() const { return redis_ != nullptr || shelves_ != nullptr; }
-  /// From now on that must be signed by one of these keys.
+  /// Sets the keys, one of which must have signed those entries.
   void Trust(const std::shared_ptr<const TrustList>& trusted);
 
  private:
@@ -113,7 +114,7 @@ class Daemon {
   NodeSnapshots snapshots_;
   StoreUpkeep upkeep_;
   Server server_;
-  Housekeeping housekeeping_;  ///< tells the server of problems
+  Housekeeping housekeeping_;  ///< reports problems to the server
 };
 
 }  // namespace cccl_cache::daemon

@@ -19,7 +19,7 @@ constexpr std::string_view kCountersName = "counters";
 constexpr std::string_view kEvictionLogName = "departures";
 constexpr std::chrono::seconds kInterval{1};
 constexpr uint64_t kTurnsBetweenShelves = 10;
-/// The daemon is not ready for this long after an error.
+/// After an error the daemon counts as not ready for this long.
 constexpr std::chrono::seconds kErrorsAreRecent{60};
 
 constexpr std::string_view kLooking = "it still looks for toolchains, and builds wait for that";
@@ -34,7 +34,7 @@ void Append(std::string& problems, std::string_view problem) {
   problems += problem;
 }
 
-/// Leaves out errors of compiles, which any client can cause.
+/// Returns the number of errors, without those of compiles, which any client can cause.
 uint64_t Errors(const Statistics& statistics) {
   return statistics.Get(Counter::kStoreErrors) + statistics.Get(Counter::kCorruptEntries) +
          statistics.Get(Counter::kShadowMismatches);
@@ -81,14 +81,14 @@ void Housekeeping::WarmDefaultToolchain() {
   const std::vector<ToolchainPtr> present = parts_.toolchains.Present();
   parts_.tell_problem(Problem());
   if (present.empty()) {
-    if (!parts_.toolchains.Looked()) return;  // stopped before
+    if (!parts_.toolchains.Looked()) return;  // stopped before the first search ended
     parts_.log.Write(
         LogLevel::kWarning, "toolchain",
         "no CUDA toolchain was found: builds are refused until one is installed or named "
         "with --toolchain-root");
     return;
   }
-  // A release that a user added is present and never the default.
+  // A release that a user added is present but never the default.
   const auto chosen = parts_.toolchains.Select({}, /*driver_version=*/0, BuildKind::kNvrtc);
   if (!chosen || !chosen->ok()) return;
   const Toolchain& toolchain = ***chosen;
@@ -121,7 +121,8 @@ std::string Housekeeping::Problem() {
 std::string Housekeeping::RecentErrors(bool store_failed) {
   const uint64_t errors = Errors(parts_.statistics);
   const auto now = std::chrono::steady_clock::now();
-  // Failed writes are a problem of their own, which ends once one succeeds.
+  // Failed writes are reported as a problem of their own, which ends with the next successful
+  // write.
   const bool told = std::exchange(store_failed_, store_failed) || store_failed;
   if (errors > errors_ && !told) last_error_ = now;
   errors_ = errors;

@@ -20,9 +20,9 @@
 
 namespace cccl_cache::daemon {
 
-/// Work beside the builds, on a thread of its own. Loads the default toolchain ahead of its first
-/// job, and ends the zygotes of toolchains that are gone. Keeps the counters and the last evictions
-/// over a restart, also after a kill. Reports problems that limit the daemon. Everything handed in
+/// Work beside the builds, on a thread of its own. Loads the default toolchain before its first
+/// job, and ends the zygotes of toolchains that are gone. Stores the counters and the last
+/// evictions, so that they survive a restart or a kill. Reports problems of the daemon. The parts
 /// must outlive it.
 class Housekeeping {
  public:
@@ -33,19 +33,19 @@ class Housekeeping {
     Statistics& statistics;
     EvictionLog& eviction_log;
     Log& log;
-    /// Returns why the store can't be written just now; empty: it can.
+    /// Returns why the store can't be written now; empty: it can.
     std::function<std::string()> store_problem;
     /// Returns why no leases are granted; empty: they are. May wait for the disk.
     std::function<std::string()> lease_problem;
-    /// Called with the problem at the start and then once a second; empty: there is none. Runs on
-    /// the constructor's thread and on the thread of its own.
+    /// Called with the current problem at the start and then once a second; empty: there is none.
+    /// Called on the constructor's thread and on its own thread.
     std::function<void(std::string)> tell_problem;
-    std::function<void()> look_at_shelves;  ///< called every ten seconds; returns at once
+    std::function<void()> look_at_shelves;  ///< called every ten seconds; must return at once
   };
 
-  /// Loads the counters and the evictions as the last daemon left them.
+  /// Loads the counters and evictions that the last run stored.
   explicit Housekeeping(Parts parts);
-  /// Writes counters and evictions one last time.
+  /// Stores counters and evictions a last time.
   ~Housekeeping();
   Housekeeping(const Housekeeping&) = delete;
   Housekeeping& operator=(const Housekeeping&) = delete;
@@ -56,17 +56,17 @@ class Housekeeping {
   void KeepCounters();
   void KeepEvictionLog();
   [[nodiscard]] std::string Problem();
-  /// Returns recent errors that no client can cause, or an empty string.
+  /// Returns recent errors that no client can cause, or "".
   [[nodiscard]] std::string RecentErrors(bool store_failed);
 
   const Parts parts_;
-  // Values as last written; used by one thread at a time.
+  // Values as last stored; used by one thread at a time.
   std::string kept_;             ///< the counters
-  uint64_t kept_evictions_ = 0;  ///< number of evictions noted by then
-  // State of RecentErrors; used by the thread alone.
-  uint64_t errors_ = 0;  ///< counted so far
+  uint64_t kept_evictions_ = 0;  ///< number of evictions stored
+  // State of RecentErrors; used by its own thread only.
+  uint64_t errors_ = 0;  ///< errors counted so far
   std::optional<std::chrono::steady_clock::time_point> last_error_;
-  bool store_failed_ = false;  ///< as of a second ago
+  bool store_failed_ = false;  ///< the store's state a second ago
 
   Mutex mutex_;
   CondVar stopped_;

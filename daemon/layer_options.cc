@@ -13,9 +13,9 @@
 namespace cccl_cache::daemon {
 namespace {
 
-constexpr uint64_t kMaxFile = 64ull << 20;  // largest file that is read of a requester, in bytes
+constexpr uint64_t kMaxFile = 64ull << 20;  // limit of a requester's file, in bytes
 
-/// Returns none if the setting has no value.
+/// Returns none if the setting is empty.
 Result<std::optional<gid_t>> FindGroup(std::string_view setting, const std::string& name) {
   if (name.empty()) return std::optional<gid_t>();
   if (const std::optional<gid_t> found = GroupNamed(name)) return found;
@@ -44,7 +44,7 @@ Result<std::optional<RemoteCluster::Options>> RedisOf(const Configuration& confi
     options.key = *std::move(key);
   }
   options.link.ca_file = settings.ca_file;
-  // An entry and what Redis sends around it.
+  // The size of an entry, and a margin for Redis's protocol.
   options.link.max_reply_bytes = settings.entry_limit + (1 << 20);
   options.prefix = settings.prefix;
   options.link.patience = settings.patience;
@@ -116,7 +116,7 @@ Result<RemoteSetup> RemoteSetupOf(const Configuration& configuration) {
   Result<std::optional<RemoteCluster::Options>> redis = RedisOf(configuration);
   if (!redis) return redis.error();
   setup.redis = *std::move(redis);
-  // Without a Redis, no name is looked up.
+  // Without Redis, group names are not looked up.
   for (const std::string& name : setup.redis ? settings.deposits : std::vector<std::string>()) {
     const auto group = FindGroup("remote_deposits", name);
     if (!group) return group.error();

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// cccl-cached: reads the configuration, serves as it says, runs until told to stop.
+// cccl-cached: reads the configuration, serves clients, and runs until a signal stops it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -37,16 +37,16 @@ namespace {
 /// Exit codes for scripts and for systemd: these numbers never change.
 enum ExitCode : int {
   kDone = 0,
-  kBadConfiguration = 2,  ///< flags, environment or file; trying again does not help
+  kBadConfiguration = 2,  ///< flags, environment or file; another attempt does not help
   kCannotServe = 3,       ///< state directory or socket: taken by another daemon, not writable, ...
-  kCutShort = 4,          ///< stopped, but not all that was under way had ended
+  kCutShort = 4,          ///< stopped before all work in progress had ended
 };
 
 constexpr std::chrono::hours kUntilToldSo{1};
-/// Of a stop: less than systemd waits (TimeoutStopSec in the units).
+/// Limit of a stop, below systemd's (TimeoutStopSec in the units).
 constexpr std::chrono::seconds kLongestStop{20};
 
-/// fmt::print throws where standard error can't be written to.
+/// Not fmt::print, which throws if standard error can't be written.
 void Say(const std::string& message) {
   std::fputs(("cccl-cached: " + message + "\n").c_str(), stderr);
 }
@@ -71,7 +71,7 @@ struct Startup {
   LoadedConfiguration loaded;
 };
 
-/// Returns the sockets that systemd handed over, or else our own, and always those for containers.
+/// Returns systemd's sockets, or else our own, and always those for containers.
 Result<std::vector<ListeningSocket>> Listen(std::vector<ListeningSocket> handed_over,
                                             const std::vector<ListenOptions>& all) {
   std::vector<ListeningSocket> sockets = std::move(handed_over);
@@ -87,8 +87,8 @@ Result<std::vector<ListeningSocket>> Listen(std::vector<ListeningSocket> handed_
   return sockets;
 }
 
-/// Reads the configuration again. Applies the log level, and reports what changed and what needs a
-/// restart. Returns whether it could be read.
+/// Reads the configuration again. Applies the log level, and reports the changes and those that
+/// need a restart. Returns whether it could be read.
 bool ReloadConfiguration(Startup& startup, Log& log) {
   const Result<LoadedConfiguration> loaded =
       LoadConfiguration(startup.command_line, startup.surroundings);
@@ -96,7 +96,7 @@ bool ReloadConfiguration(Startup& startup, Log& log) {
     log.Write(LogLevel::kError, "reload", "kept the old configuration: " + loaded.error().message);
     return false;
   }
-  // Under the old level and the new one, what changed is written.
+  // The changes are logged under the more verbose of both levels.
   const LogLevel level = loaded->values.log_level;
   log.SetLevel(std::max(level, startup.loaded.values.log_level));
   for (const Setting& setting : Settings()) {
@@ -113,11 +113,11 @@ bool ReloadConfiguration(Startup& startup, Log& log) {
   return true;
 }
 
-/// Reads the keys again that other nodes' entries and snapshots of shelves must be signed with.
+/// Reads the keys again that must have signed other nodes' entries and snapshots on shelves.
 /// Returns whether they could be read.
 bool ReloadTrust(const Configuration& configuration, Daemon& daemon, Log& log) {
   const auto trusted = TrustList::Load(configuration.remote.trust);
-  // The keys from before may have been revoked.
+  // After an error no key is trusted, because the earlier keys may have been revoked.
   daemon.Trust(trusted ? *trusted : std::make_shared<const TrustList>());
   if (trusted) {
     log.Write(LogLevel::kInfo, "reload", fmt::format("{} keys are trusted", (*trusted)->size()));
@@ -166,7 +166,7 @@ int Serve(Startup startup, const Signals& signals, std::vector<ListeningSocket> 
   if (!admin_group) return Refuse(admin_group.error(), kBadConfiguration);
   const Result<std::string> worker = FindWorker();
   if (!worker) return Refuse(worker.error(), kCannotServe);
-  // gRPC waits for ever for a thread that did not start.
+  // Checked first, because gRPC waits forever for a thread that could not be started.
   const Status threads = CheckThreads(ThreadsFor(configuration.builds.slots));
   if (!threads) return Refuse(threads.error(), kCannotServe);
 
@@ -182,9 +182,9 @@ int Serve(Startup startup, const Signals& signals, std::vector<ListeningSocket> 
   }
   LimitedLog grpc_lines(log, "grpc");
   const GrpcLog grpc_log([&grpc_lines](std::string_view text) { grpc_lines.Write(text); });
-  std::optional<LastExit> last_exit;  // outlives all that may hang
+  std::optional<LastExit> last_exit;  // destroyed last: the others may hang
   LimitedLog container_lines(log, "container", LimitedLog::Clock::now, LogLevel::kInfo);
-  // Before the stores, which count what they load by account.
+  // Created before the stores, which count by account what they load.
   Accounts accounts;
   accounts.containers().SetReport([&](std::string_view text) { container_lines.Write(text); });
   const Result<std::unique_ptr<Stores>> stores = Stores::Open(
@@ -237,7 +237,7 @@ int Main(std::vector<std::string> arguments) {
     return Refuse(complete.error(), kBadConfiguration);
   }
 
-  // Comes before the first thread: threads inherit the signal mask, and the environment is changed.
+  // Created before the first thread, which inherits the signal mask. Also changes the environment.
   const Signals signals;
   Result<std::vector<ListeningSocket>> handed_over = ListeningSocket::FromSystemd();
   if (!handed_over) return Refuse(handed_over.error(), kBadConfiguration);

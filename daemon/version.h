@@ -6,7 +6,7 @@
 
 namespace cccl_cache::daemon {
 
-/// Returns the daemon's version, for users to read. Decides nothing.
+/// Returns the daemon's version for users; no code depends on it.
 [[nodiscard]] std::string_view Version();
 
 }  // namespace cccl_cache::daemon

@@ -15,13 +15,13 @@ namespace cccl_cache {
 /// files: of libnvJitLink, or of libnvrtc and its builtins.
 [[nodiscard]] Digest ComponentId(const Digest& library, const std::optional<Digest>& builtins);
 
-/// Returns the digest that stands for files with these stamps (StampReader::TextOf), in this order.
-/// Of a component, the library comes before its builtins.
+/// Returns the digest for files with these stamps (StampReader::TextOf), in this order: of a
+/// component, the library before its builtins.
 [[nodiscard]] Digest DigestOfStamps(std::span<const std::string> stamps);
 
-/// In place of a toolchain's id, a build may name a library that the toolchain has: by this mark,
-/// DigestOfStamps, a comma, and ComponentId. Either digest may be empty. A daemon that does not
-/// know the mark refuses such an id.
+/// Instead of a toolchain's id, a build may name one of its libraries: this mark, DigestOfStamps, a
+/// comma, and ComponentId. Either digest may be empty. A daemon that does not know the mark refuses
+/// such an id.
 inline constexpr std::string_view kLibraryMark = "library:";
 
 }  // namespace cccl_cache

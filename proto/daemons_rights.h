@@ -7,18 +7,18 @@
 
 namespace cccl_cache {
 
-// A client proves that it has all rights of the daemon's process by a secret: the name of a memory
-// file that the daemon holds open. The kernel tells the name to those alone that may look into the
-// daemon's process (docs/internals/decisions/0066).
+// A client proves by a secret that it has all rights of the daemon's process. The secret is part of
+// the name of a memory file that the daemon has open. The kernel shows the name only to processes
+// that may inspect the daemon's process (docs/internals/decisions/0066).
 
-/// The number of the daemon's descriptor.
+/// The number of the daemon's descriptor of that file.
 inline constexpr int kRightsDescriptor = 64;
-/// The field in the head of a call that holds the secret, in hexadecimal.
+/// The header of a call with the secret, in hexadecimal.
 inline constexpr std::string_view kRightsField = "cccl-rights";
-/// The name of the file is this and the secret.
+/// The file's name is this prefix and the secret.
 inline constexpr std::string_view kRightsFile = "cccl-cached:";
 
-/// Returns the secret in the text of the link /proc/PID/fd/N; empty: it is no such file's.
+/// Returns the secret in the target of the link /proc/PID/fd/N; empty: it is another file.
 [[nodiscard]] inline std::string_view RightsIn(std::string_view link) {
   constexpr std::string_view kMemory = "/memfd:";
   constexpr size_t kDigits = 64;

@@ -10,8 +10,8 @@
 
 namespace cccl_cache {
 
-/// Version of the hashed layout in deposit_key.cc. A change of what is hashed, or of its meaning,
-/// bumps it.
+/// Version of the hashed layout in deposit_key.cc. Increase it with every change of the hashed
+/// values or their meaning.
 inline constexpr uint32_t kDepositKeyLayout = 2;
 
 /// The user or group that may see a deposit.
@@ -24,25 +24,26 @@ struct DepositScope {
   uint32_t id = 0;  ///< a uid or a gid
 };
 
-/// One thing that decides whether two deposits are the same.
+/// One input of a deposit's identity.
 struct DepositField {
   std::string name;
   std::string value;  ///< any bytes
 };
 
-/// Returns the digest of the fields, in any order. The order of fields of one name counts.
+/// Returns the digest of the fields in any order; only the order of fields with equal names counts.
 [[nodiscard]] Digest DepositFieldsDigest(const std::vector<DepositField>& fields);
 
 /// Returns the identity of a deposit, independent of its owner. Snapshots use it to carry a deposit
 /// from one user to another.
 [[nodiscard]] Digest DepositIdentity(const std::string& name_space, const Digest& fields);
 
-/// The key of a deposit with this scope. Equal inputs give equal keys on every machine.
+/// Returns the key of a deposit with this scope. Equal inputs give equal keys on every machine.
 [[nodiscard]] Digest DepositKey(const DepositScope& scope, const Digest& identity);
 [[nodiscard]] Digest DepositKey(const DepositScope& scope, const std::string& name_space,
                                 const std::vector<DepositField>& fields);
 
-/// The key of what nodes share for a group, which may have another number on each of them.
+/// Returns the key of a deposit that nodes share for a group, which may have another gid on each
+/// node.
 [[nodiscard]] Digest SharedDepositKey(const std::string& group, const Digest& identity);
 
 }  // namespace cccl_cache

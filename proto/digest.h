@@ -22,19 +22,19 @@ struct Digest {
 
   auto operator<=>(const Digest&) const = default;
 
-  /// 64 lower-case hexadecimal digits.
+  /// Returns 64 lower-case hexadecimal digits.
   [[nodiscard]] std::string Hex() const;
-  /// The 32 raw bytes as a view; valid as long as the digest.
+  /// Returns the 32 raw bytes as a view; valid as long as the digest.
   [[nodiscard]] std::string_view View() const {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
-  /// None unless `raw` is exactly 32 bytes long.
+  /// Returns none unless `raw` has exactly 32 bytes.
   static std::optional<Digest> FromBytes(std::string_view raw);
-  /// None unless `hex` is exactly 64 hexadecimal digits.
+  /// Returns none unless `hex` has exactly 64 hexadecimal digits.
   static std::optional<Digest> FromHex(std::string_view hex);
 };
 
-/// For std::unordered_map: a digest is uniform already, its first bytes will do.
+/// For std::unordered_map. Digests are spread evenly, so the first bytes are a good hash.
 struct DigestHash {
   size_t operator()(const Digest& digest) const {
     size_t value;
@@ -44,15 +44,14 @@ struct DigestHash {
 };
 
 /// Incremental SHA-256 over tagged, length-prefixed values. Every value is preceded by its tag and
-/// its length, so no two different sequences of values feed the hash the same bytes. Not
-/// thread-safe.
+/// its length, so different sequences of values always hash different bytes. Not thread-safe.
 class Hasher {
  public:
   Hasher() { sha256_init(&context_); }
 
-  /// Raw bytes, without tag or length: for the contents of one file or blob.
+  /// Appends raw bytes without tag or length, for the contents of one file or blob.
   void Append(std::string_view bytes);
-  /// One value: tag length (1 byte), tag, value length (8 bytes, little endian), value.
+  /// Appends a value: tag length (1 byte), tag, value length (8 bytes, little endian), value.
   void AppendValue(std::string_view tag, std::string_view value);
   void AppendValue(std::string_view tag, uint64_t value);
 
@@ -65,14 +64,14 @@ class Hasher {
 
 [[nodiscard]] Digest Sha256(std::string_view bytes);
 
-/// The first digits of a digest, as a person types them. A full digest is also one. A value type.
+/// The first digits of a digest, as users type them; a full digest is one too. A value type.
 struct DigestPrefix {
   static constexpr size_t kMinDigits = 8;
   static constexpr size_t kAllDigits = 64;
 
   DigestPrefix(const Digest& digest) : hex(digest.Hex()) {}  // NOLINT: implicit
 
-  /// None unless `text` is kMinDigits to kAllDigits hexadecimal digits.
+  /// Returns none unless `text` has kMinDigits to kAllDigits hexadecimal digits.
   static std::optional<DigestPrefix> FromHex(std::string_view text) {
     if (text.size() < kMinDigits || text.size() > kAllDigits) return std::nullopt;
     std::string padded(text);
@@ -84,7 +83,7 @@ struct DigestPrefix {
     return prefix;
   }
 
-  /// Returns the lowest digest that begins so.
+  /// Returns the lowest digest with this prefix.
   [[nodiscard]] Digest First() const {
     std::string padded = hex;
     padded.resize(kAllDigits, '0');

@@ -115,7 +115,7 @@ void HashRoots(Hasher& hasher, const std::vector<FingerprintRoot>& roots) {
 void HashNvrtc(Hasher& hasher, const FingerprintInput& input, const NvrtcProgram& program) {
   HashProgram(hasher, program, AllOf(input.options));
   HashRoots(hasher, input.roots);
-  // Relative names of files are looked up there, or nowhere.
+  // Relative names of files are looked up in the working directory, or nowhere.
   hasher.AppendValue("working-directory-known", input.request.working_directory.empty() ? 0 : 1);
   hasher.AppendValue("path-dependent", input.path_dependent ? 1 : 0);
   if (!input.path_dependent) return;

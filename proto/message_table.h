@@ -8,8 +8,8 @@
 
 namespace cccl_cache {
 
-/// A value of an enum: "never-seen" for VERDICT_NEVER_SEEN, and an empty name for UNSPECIFIED and
-/// NONE.
+/// A value of an enum: "never-seen" for VERDICT_NEVER_SEEN; the names of UNSPECIFIED and NONE are
+/// empty.
 struct EnumValue {
   uint64_t number;
   std::string_view name;
@@ -28,8 +28,8 @@ struct MessageField {
   const MessageTable* message = nullptr;  ///< the type of a message
 };
 
-/// The fields of a message. proto/message_tables.h, which is made from the .proto files, has one of
-/// each message of the daemon about itself.
+/// The fields of a message. proto/message_tables.h, generated from the .proto files, has a table
+/// for each message of the daemon about itself.
 struct MessageTable {
   std::span<const MessageField> fields{};
 };

@@ -13,15 +13,15 @@
 
 namespace cccl_cache {
 
-/// The meaning of a thread's paths: two whose views are equal find the same files under the same
-/// absolute names. 0 stands for nothing that a kernel gives out.
+/// The meaning of a thread's paths: in two equal views, every absolute path names the same file.
+/// The kernel never uses 0.
 struct FilesView {
   uint64_t mount_namespace = 0;  ///< inode of its namespace's file
   uint64_t root_device = 0;      ///< of "/", another one after chroot
   uint64_t root_inode = 0;
-  /// The mount of "/". It differs if a bind mount of the same directory is the root, under which
-  /// the first one's submounts may be missing. Since Linux 6.8 the number is never reused; 0: the
-  /// kernel does not tell (before 5.8).
+  /// The mount of "/". It differs if a bind mount of the same directory is the root, which may lack
+  /// submounts of the first one. Since Linux 6.8 the number is never reused; 0: unknown (before
+  /// 5.8).
   uint64_t root_mount = 0;
 
   bool operator==(const FilesView&) const = default;
@@ -29,8 +29,8 @@ struct FilesView {
 
 /// Returns the view of the calling thread, which may have entered another namespace or root than
 /// its process. None if /proc is not mounted. Makes one system call if the kernel never reuses
-/// mount numbers and the thread's root is the same as before, otherwise two. A mount stays in one
-/// namespace, and the namespace takes five times as long to read as the root.
+/// mount numbers and the thread's root is unchanged, else two. A mount stays in one namespace, and
+/// reading the namespace takes five times as long as reading the root.
 [[nodiscard]] inline std::optional<FilesView> FilesViewOfThisThread() {
   constexpr unsigned kUniqueMountId = 0x4000;  // STATX_MNT_ID_UNIQUE, which older headers lack
   thread_local FilesView known;
@@ -51,8 +51,8 @@ struct FilesView {
   return view;
 }
 
-// The request of a client as plain values: the C++ form of proto/cccl_cache/v1/build.proto after
-// blobs were resolved. Both sides of the socket compute fingerprints from these types.
+// A client's request as plain values: the C++ form of proto/cccl_cache/v1/build.proto with blobs
+// resolved. Both sides of the socket compute fingerprints from these types.
 
 /// Stored in entries and fed to hashes: values never change.
 enum class BuildKind : uint8_t { kNvrtc = 1, kLink = 2, kNvvm = 3 };
@@ -114,18 +114,17 @@ struct NvvmProgram {
   bool add_libdevice = false;
 };
 
-/// At most one is set; none: the newest toolchain that the client's driver can load.
+/// At most one is set; none: the newest toolchain whose output the client's driver can load.
 struct ToolchainSelector {
   std::string id;  ///< or a library in its place: kLibraryMark
   std::string version;
   uint32_t major = 0;
 };
 
-/// The same numbers as in build.proto. Not part of the key.
+/// Numbers as in build.proto. Not part of the key.
 enum class BuildPriority : uint8_t { kNormal = 0, kInteractive = 1, kWarmUp = 2 };
 
-/// The action of a build that has to be compiled. The same numbers as in build.proto. Not part of
-/// the key.
+/// The action of a build that has to be compiled. Numbers as in build.proto. Not part of the key.
 enum class MissAction : uint8_t {
   kWait = 0,    ///< waits; the compile is cancelled when its last caller leaves
   kRefuse = 1,  ///< ends with an error, and nothing is compiled
@@ -135,12 +134,12 @@ enum class MissAction : uint8_t {
 struct BuildRequest {
   std::variant<NvrtcProgram, LinkProgram, NvvmProgram> program;
   ToolchainSelector toolchain;
-  /// As cuDriverGetVersion says (13000 for 13.0); 0: no driver.
+  /// As cuDriverGetVersion returns it (13000 for 13.0); 0: no driver.
   uint32_t driver_version = 0;
   /// Absolute, or empty: unknown.
   std::string working_directory;
-  /// Whether the daemon finds the client's files under the client's names; none: it must not
-  /// assume so.
+  /// The client's view of the file system, if it may be compared with the daemon's; none: the
+  /// daemon must not open files by the client's names.
   std::optional<FilesView> files_view;
   BuildPriority priority = BuildPriority::kNormal;
   MissAction on_miss = MissAction::kWait;

@@ -6,19 +6,19 @@
 
 namespace cccl_cache {
 
-// The fields of BuildRequest (build.proto) in the order of their numbers: the one list from which
-// the daemon's reader, the client's writer and the names in its process cache are made.
+// The fields of BuildRequest (build.proto) in the order of their numbers. The daemon's reader, the
+// client's writer and the names in the client's process cache are made from this list.
 //
-// `walk` has a function for each type of field, which gets its number, its name for errors and the
-// member. Members of the types of request.h and of the structs of the C interface have the same
-// names, so that both can be walked over. `lists` has the lists of a program: it is the program
-// itself, or spans of the pointers and counts of the C interface.
+// `walk` has a function for each type of field, with the field's number, its name for errors, and
+// the member. Members of the types in request.h and of the structs of the C interface have the same
+// names, so that one list fits both. `lists` has the lists of a program: the program itself, or
+// spans over the pointers and counts of the C interface.
 //
 //   Name, Option      a text, by the bound of its length
 //   Options           a list of texts
 //   SourceText        contents that a compiler reads as text; Contents: as bytes
 //   Number, Flag, Enum, Enums
-//   Message, Items    another message, or a list of such; the last argument walks over its fields
+// another message, or a list of messages; the last argument walks over its fields
 
 template <typename Walk, typename Program, typename Lists>
 void WalkNvrtc(Walk& walk, Program& program, Lists& lists) {
@@ -63,7 +63,7 @@ void WalkNvvm(Walk& walk, Program& program, Lists& lists) {
   walk.Flag(Field::kAddLibdevice, program.add_libdevice);
 }
 
-/// All fields but the program.
+/// All fields except the program.
 template <typename Walk, typename Request>
 void WalkRequest(Walk& walk, Request& request) {
   using Field = fields::BuildRequest;

@@ -30,8 +30,8 @@ const uint8_t* Bytes(std::string_view text) {
   return reinterpret_cast<const uint8_t*>(text.data());
 }
 
-/// Returns whether the point is of small order: then anyone finds signatures that verify. A key
-/// that was made is none, but a placeholder of zeros is.
+/// Returns whether the point is of small order: anyone can make valid signatures for such a key. A
+/// generated key never is one, but a placeholder of zeros is.
 bool AnyoneCanSignWith(PublicKey key) {
   key.bytes.back() &= 0x7f;  // the sign of x
   // The y of all points whose order divides 8, little endian.
@@ -41,14 +41,14 @@ bool AnyoneCanSignWith(PublicKey key) {
       "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
       "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
       "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
-      // The first two again, as numbers that are not reduced.
+      // The first two again, as numbers that are not reduced modulo p.
       "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
       "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
   };
   return std::ranges::find(kPoints, key.Hex()) != std::end(kPoints);
 }
 
-/// Takes the first word off the text.
+/// Removes and returns the first word of the text.
 std::string_view TakeWord(std::string_view* text) {
   text->remove_prefix(std::min(text->find_first_not_of(kBlank), text->size()));
   const std::string_view word = text->substr(0, text->find_first_of(kBlank));
@@ -125,7 +125,7 @@ bool Verify(const PublicKey& key, std::string_view message, const Signature& sig
 
 std::variant<SigningKey, std::string> SigningKey::Generate() {
   Seed seed;
-  // So few bytes are never delivered in part.
+  // The kernel never returns only a part of so few bytes.
   ssize_t size = -1;
   do {
     size = getrandom(seed.data(), seed.size(), 0);

@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-/// Ed25519 (RFC 8032), and the files that hold keys.
+/// Ed25519 (RFC 8032), and the files with keys.
 namespace cccl_cache {
 
 /// A public key. A value type, ordered by its bytes.
@@ -21,13 +21,13 @@ struct PublicKey {
 
   auto operator<=>(const PublicKey&) const = default;
 
-  /// 64 lower-case hexadecimal digits.
+  /// Returns 64 lower-case hexadecimal digits.
   [[nodiscard]] std::string Hex() const;
-  /// The 32 raw bytes as a view; valid as long as the key.
+  /// Returns the 32 raw bytes as a view; valid as long as the key.
   [[nodiscard]] std::string_view View() const {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
-  /// None unless `hex` is exactly 64 hexadecimal digits.
+  /// Returns none unless `hex` has exactly 64 hexadecimal digits.
   static std::optional<PublicKey> FromHex(std::string_view hex);
 };
 
@@ -45,13 +45,13 @@ struct Signature {
 [[nodiscard]] bool Verify(const PublicKey& key, std::string_view message,
                           const Signature& signature);
 
-/// The secret half of a key. Its memory is overwritten when it goes. Immutable and thread-safe.
+/// The secret half of a key. The destructor overwrites its memory. Immutable and thread-safe.
 class SigningKey {
  public:
   using Seed = std::array<uint8_t, 32>;
 
-  /// Makes a new key from the kernel's random numbers, which may wait for them right after a boot.
-  /// The text says why there is none.
+  /// Makes a new key from the kernel's random numbers; may wait for them right after a boot. The
+  /// text is the reason of a failure.
   static std::variant<SigningKey, std::string> Generate();
   explicit SigningKey(const Seed& seed);
   SigningKey(SigningKey&&) = default;
@@ -69,7 +69,7 @@ class SigningKey {
   PublicKey public_key_;
 };
 
-// Files of keys are text. Lines that are empty or begin with '#' say nothing.
+// Key files are text. Empty lines and lines that begin with '#' are ignored.
 //
 //   secret key  = one line "ed25519-secret SEED"       SEED: 64 hexadecimal digits
 //   public keys = lines "ed25519 KEY COMMENT"          KEY: 64 hexadecimal digits; COMMENT: any
@@ -81,20 +81,20 @@ inline constexpr size_t kMaxListedKeys = 4'096;
 /// A line of a file of public keys.
 struct ListedKey {
   PublicKey key;
-  std::string comment;  ///< someone else's text; empty: none
+  std::string comment;  ///< untrusted text; empty: none
   size_t line = 0;      ///< from 1 on
 };
 
-/// The keys in their order; the same one may be there several times. `file` is the name that an
-/// error begins with. An error names the wrong line and the right form, and quotes nothing of the
-/// file. Bounded by kMaxKeyFileBytes and kMaxListedKeys.
+/// Returns the keys in order; a key may occur several times. Errors begin with `file`, name the
+/// wrong line and the right form, and quote nothing of the file. Limits: kMaxKeyFileBytes and
+/// kMaxListedKeys.
 [[nodiscard]] std::variant<std::vector<ListedKey>, std::string> ParsePublicKeys(
     std::string_view text, const std::string& file);
-/// The same for a file with one secret key.
+/// Like ParsePublicKeys, for a file with one secret key.
 [[nodiscard]] std::variant<SigningKey, std::string> ParseSigningKey(std::string_view text,
                                                                     const std::string& file);
 
-/// A line with its end. Control characters of the comment become '?'.
+/// Returns a line with its newline. Control characters of the comment become '?'.
 [[nodiscard]] std::string PublicKeyLine(const PublicKey& key, std::string_view comment);
 /// Returns the contents of a secret key's file.
 [[nodiscard]] std::string SigningKeyText(const SigningKey& key);

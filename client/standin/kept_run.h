@@ -16,7 +16,7 @@
 namespace cccl_cache::standin {
 
 /// The output of a successful run.
-/// contents = text(object) text(out) text(err)
+///   contents = text(object) text(out) text(err)
 /// In `out` and `err` a NUL replaces the input's name where the tool prints "TOOL NAME, line".
 struct KeptRun {
   std::string_view object;  ///< contents of the output file; a view

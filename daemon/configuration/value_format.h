@@ -14,10 +14,10 @@
 #include "daemon/core/model/result.h"
 
 /// Text formats, one for each kind of value. Each format has
-/// Parse returns the value of a text; the error names the accepted texts
-/// Show returns the text of a value, which Parse accepts
-/// kPlaceholder the name of the value in --help
-/// kBare whether TOML has it without quotes
+///   Parse        returns the value of a text; the error names the accepted texts
+///   Show         returns the text of a value, which Parse accepts
+///   kPlaceholder the name of the value in --help
+///   kBare        whether TOML has it without quotes
 namespace cccl_cache::daemon {
 
 /// An absolute path.

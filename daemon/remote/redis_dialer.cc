@@ -115,9 +115,7 @@ void RedisDialer::Resolve() {
   Lookup* const asked = lookup.release();
   evdns_getaddrinfo_request* const request =
       evdns_getaddrinfo(dns_.get(), address_.host.c_str(), port.c_str(), &hints, answered, asked);
-  if (request != nullptr)
-    asked->request = request;  // otherwise the answer came at once and freed
-                               // it
+  if (request != nullptr) asked->request = request;  // null: libevent has answered and freed it
 }
 
 void RedisDialer::Resolved(int error, const evutil_addrinfo* found) {

@@ -304,9 +304,7 @@ void RemoteCluster::TakeLease(uint64_t id, const std::string& lease, const std::
   if (open == nullptr) return outbox_.Release(lease, token);
   open->token = token;
   ++leases_;
-  if (open->compiles)
-    statistics_.Add(Counter::kRemoteLeases);  // the lease was granted after the
-                                              // compile had begun
+  if (open->compiles) statistics_.Add(Counter::kRemoteLeases);  // granted during the compile
   look->acquired = true;
   RenewLater(id);
   if (open->files_of) SayWhoseFiles(open, *open->files_of);

@@ -18,9 +18,9 @@ constexpr std::string_view kBundledReason =
 constexpr std::string_view kBypassReason =
     "the client asked for a compile past every cache; leave it out to have the result kept";
 
-// Spellings and values as NVRTC 12.9 and 13.0 accept them (docs/options.md tells how it was
-// measured). The canonical spelling with `=value` means the same in one argument to each of them.
-// The file is long because it is a table, a row an option.
+// Spellings and values that NVRTC 12.9 and 13.0 accept (docs/options.md says how they were
+// measured). Both releases accept the canonical spelling with `=value` in one argument. The file is
+// long because it is a table with a row for each option.
 constexpr OptionRule kNvrtcRules[] = {
     // Target and kind of output.
     {.name = "--gpu-architecture",

@@ -25,8 +25,7 @@ std::string_view Trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kWhiteSpace) - first + 1);
 }
 
-/// A rule and where the value of this argument is; without a value: none follows in the same
-/// argument.
+/// A rule, and the value in this argument; none: the argument has no value.
 struct Match {
   const OptionRule* rule = nullptr;
   std::optional<std::string_view> value;
@@ -36,7 +35,7 @@ bool HasSpelling(const OptionRule& rule, std::string_view text) {
   return std::find(rule.spellings.begin(), rule.spellings.end(), text) != rule.spellings.end();
 }
 
-/// The short spelling that a joined value follows, as in `-Idir`; empty: none.
+/// Returns the short spelling that a joined value follows, as in `-Idir`; empty: none.
 std::string_view JoinedSpelling(const OptionRule& rule, std::string_view text) {
   for (std::string_view spelling : rule.spellings) {
     if (spelling.size() == 2 && text.starts_with(spelling)) return spelling;
@@ -44,7 +43,7 @@ std::string_view JoinedSpelling(const OptionRule& rule, std::string_view text) {
   return {};
 }
 
-/// Returns whether the compiler would take this value of an option without effect.
+/// Returns whether the compiler accepts this value of the option.
 bool IsValue(const OptionRule& rule, std::string_view value) {
   return rule.boolean ? value == "true" || value == "false" : !value.empty();
 }
@@ -65,7 +64,7 @@ Match FindRule(std::span<const OptionRule> rules, std::string_view text) {
   return {};
 }
 
-/// Goes over the options of one request, front to back.
+/// Reads the options of one request, from first to last.
 class Parser {
  public:
   Parser(BuildKind kind, std::span<const std::string> options)
@@ -90,7 +89,7 @@ class Parser {
   }
   [[nodiscard]] bool AnyHasNul() const { return std::ranges::any_of(options_, HasNul); }
 
-  /// Takes one option with its value; the reason if it is refused.
+  /// Reads one option with its value. Returns the reason if it is refused.
   std::string_view TakeOption() {
     const std::string& argument = options_[next_++];
     as_written_ = argument;
@@ -139,7 +138,7 @@ class Parser {
   const bool trims_;
   const std::span<const std::string> options_;
   size_t next_ = 0;
-  std::string as_written_;  ///< the current option, with its value
+  std::string as_written_;  ///< the current option with its value, as the client wrote it
   PassedOptions passed_;
   std::vector<ParsedOption> parsed_;
 };
@@ -156,8 +155,7 @@ constexpr std::string_view kFrontEndReason =
     "compiler's own option (--diag-suppress=...)";
 constexpr std::string_view kOptimizerReason = "LLVM's own options can write files; leave it out";
 
-/// ptxas options that name a file, without dashes. The undocumented ones are there, too: measured
-/// with 13.0.
+/// ptxas options that name a file, without dashes, undocumented ones included: measured with 13.0.
 constexpr std::string_view kAssemblerFileOptions[] = {"options-file",
                                                       "optf",
                                                       "output-file",
@@ -170,7 +168,7 @@ constexpr std::string_view kAssemblerFileOptions[] = {"options-file",
                                                       "dump-perf-metrics-file",
                                                       "use-trace-pid"};
 
-/// ptxas options that take the next argument for their value. Measured: -O is not among them, `-O
+/// ptxas options whose value may be the next argument. Measured: -O is not one of them, because `-O
 /// 1` opens a file named 1.
 constexpr std::string_view kAssemblerValueOptions[] = {"--Ofast-compile",
                                                        "-Ofc",
@@ -281,8 +279,8 @@ void AppendWords(std::string_view text, std::vector<std::string>* options) {
 std::string_view PassedOptions::AssemblerRefusal(std::string_view value) {
   const bool is_value = assembler_awaits_value_;
   assembler_awaits_value_ = !is_value && Contains(kAssemblerValueOptions, value);
-  // Today's compilers hand the text over as one argument. A release that splits it must not open a
-  // way in, and no text with such a word inside is valid today.
+  // Current compilers pass the text on as one argument. A release that splits it must not be able
+  // to read files, and no valid text has such a word today.
   for (size_t start = value.find_first_not_of(kSeparators); start != std::string_view::npos;
        start = value.find_first_not_of(kSeparators, start)) {
     const size_t end = std::min(value.find_first_of(kSeparators, start), value.size());

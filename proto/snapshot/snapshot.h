@@ -10,8 +10,8 @@
 
 #include "proto/digest.h"
 
-/// The parts of a snapshot file: docs/internals/snapshot-format.md says it byte by byte.
-/// SnapshotWriter makes such files, SnapshotReader is the only one that reads them.
+/// The parts of a snapshot file; docs/internals/snapshot-format.md lists them byte by byte.
+/// SnapshotWriter writes such files, SnapshotReader reads them.
 namespace cccl_cache {
 
 /// Stored: values never change.
@@ -25,11 +25,11 @@ struct SnapshotItem {
   SnapshotKind kind = SnapshotKind::kArtifact;
   Digest key;
   uint64_t stored_bytes = 0;  ///< in the file
-  uint64_t bytes = 0;         ///< once decompressed
+  uint64_t bytes = 0;         ///< decompressed
   Digest sha256;              ///< of the stored bytes
-  Digest toolchain;           ///< that made it; zero for a deposit
+  Digest toolchain;           ///< of the build; zero for a deposit
   std::string toolchain_version;
-  std::string arch;        ///< "sm_90"; empty: its options named none
+  std::string arch;        ///< "sm_90"; empty: no option named one
   std::string name_space;  ///< of a deposit
 
   bool operator==(const SnapshotItem&) const = default;
@@ -50,19 +50,19 @@ struct SnapshotItem {
 //   index_bytes = u64, count = u32
 //   index_sha256 = of the index, sha256 = of all bytes before it
 inline constexpr std::string_view kSnapshotHead("CCCLSNAP\3\0\0\0", 12);
-/// Read and never written: readers of it refuse records that tell their compile times.
+/// Read but never written, because readers of this version refuse records with compile times.
 inline constexpr std::string_view kSnapshotHeadUntimed("CCCLSNAP\2\0\0\0", 12);
 inline constexpr std::string_view kSnapshotEnd = "CCCLEND\n";
 inline constexpr size_t kSnapshotTailBytes = 8 + 4 + 32 + 32 + 8;
 inline constexpr size_t kLeastSnapshotItemBytes = 1 + 32 + 8 + 8 + 32 + 32 + 3;
 inline constexpr size_t kMaxSnapshotItemBytes = kLeastSnapshotItemBytes + size_t{3} * 255;
 
-/// One record, in the file and decompressed.
+/// Limit of one record, both in the file and decompressed.
 inline constexpr uint64_t kMaxSnapshotRecordBytes = 256ull << 20;
-/// All records of a file.
+/// Limit of the records in one file.
 inline constexpr uint32_t kMaxSnapshotRecords = 1u << 20;
 
-/// Returns whether the text is valid in an item; a writer leaves an invalid one empty.
+/// Returns whether the text is valid in an item; the writer leaves an invalid text empty.
 [[nodiscard]] bool IsSnapshotText(std::string_view text);
 
 /// Returns whether `one` precedes `other` in a file.
@@ -70,7 +70,7 @@ inline constexpr uint32_t kMaxSnapshotRecords = 1u << 20;
 
 void AppendSnapshotItem(const SnapshotItem& item, std::string* out);
 
-/// Removes an item from the front of `bytes`. Returns the problem, or empty.
+/// Removes an item from the front of `bytes`. Returns the problem, or "".
 [[nodiscard]] std::string TakeSnapshotItem(std::string_view* bytes, SnapshotItem* item);
 
 struct SnapshotTail {
@@ -78,24 +78,24 @@ struct SnapshotTail {
   uint32_t count = 0;
   Digest index_sha256;
 };
-/// All of the tail that the last digest covers.
+/// Returns the part of the tail that the last digest covers.
 [[nodiscard]] std::string EncodeSnapshotTail(const SnapshotTail& tail);
-/// `bytes`: kSnapshotTailBytes of them. False: no tail.
+/// `bytes`: exactly kSnapshotTailBytes. Returns false if they are no tail.
 [[nodiscard]] bool DecodeSnapshotTail(std::string_view bytes, SnapshotTail* tail, Digest* sha256);
 
-/// Makes a snapshot from front to back; holds no more of it than its index. Equal records give
-/// equal bytes. Not thread-safe.
+/// Writes a snapshot from front to back; keeps only its index in memory. Equal records give equal
+/// bytes. Not thread-safe.
 class SnapshotWriter {
  public:
-  /// Takes the next bytes. Returns false to abandon the snapshot.
+  /// Receives the next bytes. Returns false to abandon the snapshot.
   using Sink = std::function<bool(std::string_view)>;
 
   explicit SnapshotWriter(Sink sink) : sink_(std::move(sink)) {}
 
-  /// Items in SnapshotOrder, each once; their stored_bytes and sha256 are filled in here. At most
-  /// kMaxSnapshotRecords.
+  /// Adds an item. Items come in SnapshotOrder, each once; their stored_bytes and sha256 are set
+  /// here. At most kMaxSnapshotRecords.
   [[nodiscard]] bool Add(SnapshotItem item, std::string_view stored);
-  /// Once, at the end.
+  /// To be called once, at the end.
   [[nodiscard]] bool Finish();
 
   [[nodiscard]] uint32_t count() const { return tail_.count; }

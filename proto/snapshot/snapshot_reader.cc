@@ -23,7 +23,7 @@ std::string Altered(const SnapshotItem& item) {
   return "record " + item.key.Hex() + " is not what its digest says: " + std::string(kAltered);
 }
 
-/// The index from front to back, some of it at a time.
+/// Reads the index from front to back in pieces.
 class IndexCursor {
  public:
   IndexCursor(const SnapshotBytes& bytes, uint64_t offset, uint64_t size)
@@ -31,7 +31,7 @@ class IndexCursor {
 
   [[nodiscard]] bool at_end() const { return left_ == 0 && rest_.empty(); }
 
-  /// Empty: done.
+  /// Reads the next item. Returns the problem, or "".
   std::string Take(SnapshotItem* item, Hasher* hasher) {
     if (rest_.size() < kMaxSnapshotItemBytes && left_ > 0) {
       if (std::string wrong = Refill(); !wrong.empty()) return wrong;
@@ -137,7 +137,7 @@ std::string SnapshotReader::ForEach(const Visit& visit) const {
     if (!visit(item, offset)) return "";
     offset += item.stored_bytes;
   }
-  // The file may have changed since Open() looked at the index.
+  // The file may have changed since Open() read the index.
   return hasher.Finish() == tail_.index_sha256 ? "" : std::string(kAltered);
 }
 

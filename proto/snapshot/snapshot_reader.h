@@ -14,20 +14,20 @@
 
 namespace cccl_cache {
 
-/// The source of a snapshot's bytes. They are untrusted, and must not change meanwhile.
+/// The source of a snapshot's bytes. They are untrusted, and must not change while they are read.
 class SnapshotBytes {
  public:
   virtual ~SnapshotBytes() = default;
 
   [[nodiscard]] virtual uint64_t size() const = 0;
-  /// Fills all of `room` from `offset` on. Empty: done; else why not.
+  /// Fills all of `room` from `offset` on. Returns the problem, or "".
   [[nodiscard]] virtual std::string Read(uint64_t offset, std::span<char> room) const = 0;
 };
 
-/// A regular file, which must stay open as long as this is used.
+/// A regular file, which must stay open as long as this object.
 class SnapshotFile final : public SnapshotBytes {
  public:
-  /// The error says why this is no file to read at any place.
+  /// Opens the file. The error says why it can't be read at any offset.
   static std::variant<SnapshotFile, std::string> Open(int fd);
 
   [[nodiscard]] uint64_t size() const override { return size_; }
@@ -40,14 +40,14 @@ class SnapshotFile final : public SnapshotBytes {
   uint64_t size_;
 };
 
-/// Reads a snapshot with one buffer of memory. Checks every length. Thread-safe once opened, if the
+/// Reads a snapshot with one buffer of memory. Checks every length. Thread-safe after Open if the
 /// bytes are.
 class SnapshotReader {
  public:
-  /// Sees an item and the place of its stored bytes. False ends the visit.
+  /// Receives an item and the offset of its stored bytes. Returns false to end the visit.
   using Visit = std::function<bool(const SnapshotItem& item, uint64_t offset)>;
 
-  /// Checks head, tail and index; returns the problem, or empty. The bytes must outlive the reader.
+  /// Checks head, tail and index. The error is the problem. The bytes must outlive the reader.
   static std::variant<SnapshotReader, std::string> Open(const SnapshotBytes& bytes);
 
   /// Returns the digest of the index, which holds those of all records.
@@ -57,12 +57,13 @@ class SnapshotReader {
   /// Returns the total size of all records after decompression.
   [[nodiscard]] uint64_t record_bytes() const { return record_bytes_; }
 
-  /// The items in order. Empty: done, or ended by the visit; else why they can't be read, or that
-  /// they are not those of index_sha256(): then no item of this visit may be used.
+  /// Visits the items in order. Returns the problem, or "" at the end or after the visit ended it.
+  /// After a problem no item of this visit may be used: the index may differ from index_sha256().
   [[nodiscard]] std::string ForEach(const Visit& visit) const;
-  /// Verifies the digests of each record and of the file. Returns the problem, or empty.
+  /// Verifies the digest of each record and of the file. Returns the problem, or "".
   [[nodiscard]] std::string Verify() const;
-  /// The stored bytes of a record. Empty: done; else why not: also if they do not match the digest.
+  /// Reads the stored bytes of a record. Returns the problem, or "": a wrong digest is a problem
+  /// too.
   [[nodiscard]] std::string Read(const SnapshotItem& item, uint64_t offset,
                                  std::string* stored) const;
 
@@ -75,7 +76,7 @@ class SnapshotReader {
     return bytes_->size() - kSnapshotTailBytes - tail_.index_bytes;
   }
   [[nodiscard]] std::string CheckIndex();
-  /// Feeds a part of the file to one or two hashes.
+  /// Adds a part of the file to one or two hashes.
   [[nodiscard]] std::string Hash(uint64_t offset, uint64_t size, Hasher* one, Hasher* other) const;
 
   const SnapshotBytes* bytes_;

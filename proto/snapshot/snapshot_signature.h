@@ -15,20 +15,20 @@
 #include "proto/signature.h"
 #include "proto/snapshot/snapshot.h"
 
-/// The signature of a snapshot, which lies beside it as FILE.sig. With it, nodes can use a snapshot
-/// in a place that others can write, and look up single entries without reading all of it.
+/// The signature of a snapshot, in the file FILE.sig beside it. It lets nodes use a snapshot in a
+/// place that others can write, and look up single entries without reading all of it.
 namespace cccl_cache {
 
 inline constexpr std::string_view kSignatureSuffix = ".sig";
 
-/// Signed by `signer` over everything else here. A value type.
+/// The signed values. A value type.
 struct SnapshotSignature {
   PublicKey signer;
   std::chrono::sys_seconds time;  ///< when it was signed
   uint64_t file_bytes = 0;        ///< of the snapshot
-  Digest index_sha256;            ///< of its index, which holds the digests of all records
-  /// Of each record, in the order of the index: the fingerprint that it was built from; zero for a
-  /// deposit. Builds with files of their own are looked up by it.
+  Digest index_sha256;            ///< of the snapshot's index, which has the digests of all records
+  /// The fingerprint of each record, in the order of the index; zero for a deposit. Builds that
+  /// read files are looked up by it.
   std::vector<Digest> fingerprints;
 
   bool operator==(const SnapshotSignature&) const = default;
@@ -49,12 +49,12 @@ struct SnapshotSignature {
 //   rows      = count * 32 bytes   fingerprints
 inline constexpr size_t kSignatureHeadBytes = 8 + 4 + 32 + 8 + 8 + 32 + 4 + 32;
 
-/// Returns the contents of FILE.sig. `signature.signer` is that of the key, whatever it says.
+/// Returns the contents of FILE.sig. The signer is the key; `signature.signer` is ignored.
 [[nodiscard]] std::string EncodeSnapshotSignature(const SnapshotSignature& signature,
                                                   const SigningKey& key);
 
-/// Returns what a key signed that `trusted` returns true for, or why the bytes are not taken.
-/// `bytes` are untrusted: nothing but the head is looked at unless it is signed.
+/// Returns the signed values if `trusted` returns true for the signer, or why the bytes are
+/// refused. `bytes` are untrusted: only the head is parsed before the signature is verified.
 [[nodiscard]] std::variant<SnapshotSignature, std::string> DecodeSnapshotSignature(
     std::string_view bytes, const std::function<bool(const PublicKey&)>& trusted);
 

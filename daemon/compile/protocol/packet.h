@@ -35,9 +35,9 @@ struct Packet {
 
 // A worker asks its daemon about file names on the files socket of its job (SOCK_SEQPACKET), one
 // question at a time:
-// question = name asks for the file (bytes of the packet, no NUL)
-// | "/" name announces a look-up in the toolchain (JobFiles::LookInToolchain)
-// answer = kind:u8 identity:u64 size:u64 contents (little-endian)
+//     question = name         asks for the file               (bytes of the packet, no NUL)
+//              | "/" name     announces a look-up in the toolchain (JobFiles::LookInToolchain)
+//     answer   = kind:u8 identity:u64 size:u64 contents       (little-endian)
 // The answer to an announcement, sent once it is recorded, is a directory of identity 1. The
 // contents are the file's first bytes, as many as fit. The rest follows in packets that hold only
 // contents; all but the last are full.

@@ -7,11 +7,11 @@
 
 namespace cccl_cache::daemon {
 
-/// The lines of CCCL's releases up to 3.6 that name a path, as PathUsesIn compares lines: spliced
-/// lines joined, one blank for each comment and each run of blanks, none after the first #,
-/// literals without their contents. The paths show as text or not at all, as long as a program
-/// leaves the macros' meaning to CCCL. tests/integration/test_cccl_releases.py finds the lines of a
-/// release that are missing here.
+/// The lines of CCCL's releases up to 3.6 that name a path, normalised as in PathUsesIn: spliced
+/// lines joined, one blank for each comment and each run of blanks, no blank after the first #,
+/// literals without their contents. In these lines a path shows as text or not at all, unless a
+/// program redefines a macro in them. tests/integration/test_cccl_releases.py finds lines that are
+/// missing here.
 inline constexpr std::array kCcclLines = std::to_array<std::string_view>({
     "#define CUB_COMP_DEPR_IMPL(msg) _CCCL_PRAGMA(message(__FILE__ \"\" "
     "_CCCL_TO_STRING(__LINE__) \"\" #msg))",

@@ -9,20 +9,20 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// Maximum bytes of files that one job may read. A whole CCCL tree has 25 MB.
+// Limit of the bytes of files that one job may read. A whole CCCL tree has 25 MB.
 constexpr uint64_t kMaxBytes = 512u << 20;
 
-// A toolkit has some 200 entries, and a program looks up a few hundred more names there in vain.
-// The thread that answers hits compares all of them.
+// A toolkit has some 200 entries, and a program looks up a few hundred absent names there. The
+// limit exists because the thread that answers hits compares all of them.
 constexpr size_t kMaxLooksInToolchain = 4096;
 
-// The first identity that no file of a closure can have: theirs are indices plus one.
+// First identity that no file of a closure can have: a file's identity is its index plus one.
 constexpr uint64_t kFirstImplied = kMaxClosureNames + 1;
 
-// Returns whether the name's answer is implied. NVRTC always asks whether the program's directory
-// and its working directory exist. If the daemon looked at them, users with a closed home directory
-// could not build, and a program built from another place would differ. Names below these
-// directories show whether they exist.
+// Returns whether the name's answer is assumed without a look. NVRTC always asks whether the
+// program's directory and its working directory exist. If the daemon looked, users with a closed
+// home directory could not build, and a program built from another place would have another key.
+// Names below these directories show whether they exist.
 bool IsImplied(const FileName& name) {
   return name.below.empty() && (name.root == 0 || name.root == kWorkingDirectoryRoot);
 }

@@ -29,33 +29,33 @@ struct VisibleRoot {
 };
 
 /// The files of one job. Looks names up in the requester's files, and records the answers. Contents
-/// are not kept: a name that is asked again is read again, and must be unchanged. Thread-safe:
-/// Finish may take the closure while a call still hangs.
+/// are not kept: a name that is asked for again is read again, and must be unchanged. Thread-safe:
+/// Finish may take the record while a call hangs.
 class ClosureRecorder final : public JobFiles {
  public:
   /// Properties of the files' texts that matter to the cache besides their bytes. A name that can
-  /// be pasted together from parts in several texts, including the request's, counts as found.
+  /// be pasted together from parts in several texts, the request's included, counts as found.
   struct Traits {
-    std::string time_token;         ///< first one found, and its file; empty: none
-    bool path_tokens = false;       ///< paths may show, and not only as text
+    std::string time_token;         ///< the first one found, and its file; empty: none
+    bool path_tokens = false;       ///< the output may show paths, and not only as text
     bool base_name_tokens = false;  ///< __BASE_FILE__
     bool function_tokens = false;   ///< __PRETTY_FUNCTION__ outside a #define
     PathUses uses;                  ///< in all texts
   };
-  /// `first_question` is called before the first name is looked up. `path_token` is called when the
-  /// first file with a path token is handed over; an error from it ends the job.
+  /// `first_question` is called before the first name is looked up. `path_token` is called before
+  /// the first file with a path token is returned; its error ends the job.
   struct Events {
     std::function<void()> first_question;
     std::function<Status()> path_token;
   };
 
-  /// Translates the names that the compiler sees into names of the closure.
+  /// Translates the compiler's names to names of the closure.
   struct Names {
     std::vector<VisibleRoot> roots;
     ToolchainPlaces toolchain = {};
   };
 
-  /// `request`: the uses in the texts of the request itself.
+  /// `request`: the path uses in the request's own texts.
   ClosureRecorder(std::unique_ptr<RequesterFiles> files, Names names, Events events,
                   const PathUses& request = {}, UsersFileTraits traits = {})
       : files_(std::move(files)),
@@ -73,24 +73,23 @@ class ClosureRecorder final : public JobFiles {
   struct Record {
     Closure closure;
     Traits traits;
-    bool asked = false;  ///< a question outside the toolchain came, answered or not
+    bool asked = false;  ///< a file outside the toolchain was asked for, answered or not
   };
-  /// Called before a job that begins with a preamble, with the answers of its parse. If all of them
-  /// are still true, they become the first answers of this job. If not, returns false, and this
-  /// recorder must not be used. An error ends the job: that of the path token's event, or
+  /// Called before a job that begins with a preamble, with the answers of the preamble's parse. If
+  /// all of them are still true, they become this job's first answers. If not, returns false, and
+  /// this recorder must not be used. An error ends the job: that of the `path_token` event, or
   /// kFilesNeeded, which the job would meet too. Blocks as long as the disk does, and uses only
-  /// what it owns. The caller calls the first question's event itself.
+  /// objects that it owns. The caller calls `first_question` itself.
   [[nodiscard]] Result<bool> Adopt(const Record& parsed);
-  /// Ends all answers and returns the record. No first_question event starts from now on; waits for
-  /// a running one.
+  /// Ends all answers and returns the record. No `first_question` starts after this call; it waits
+  /// for a running one.
   [[nodiscard]] Record Finish();
 
  private:
   void TellFirstQuestion();
   [[nodiscard]] FileName NameOf(std::string_view name) const;
   [[nodiscard]] Result<FileAnswer> Look(FileName name);
-  /// Returns the recorded answer with these contents, or an error if the name is no longer as
-  /// recorded.
+  /// Returns the recorded answer with these contents, or an error if they differ from the record.
   [[nodiscard]] Result<FileAnswer> LookAgain(const FileName& name,
                                              const RequesterFiles::Contents& contents,
                                              uint32_t place) REQUIRES(mutex_);
@@ -99,7 +98,7 @@ class ClosureRecorder final : public JobFiles {
   /// Records the traits of the file with this digest and text.
   void Scan(const FileName& name, const Digest& digest, std::string_view text) REQUIRES(mutex_);
   void Note(const PathUses& uses) REQUIRES(mutex_);
-  /// Records names that can be pasted together now. `below`: the name of the file that added parts.
+  /// Records names that can now be pasted together. `below`: the name of the file that added parts.
   void NotePastedNames(std::string_view below) REQUIRES(mutex_);
 
   const std::unique_ptr<RequesterFiles> files_;
@@ -112,10 +111,10 @@ class ClosureRecorder final : public JobFiles {
   CondVar told_;
   bool telling_ GUARDED_BY(mutex_) = false;
   bool finished_ GUARDED_BY(mutex_) = false;
-  // Index in the closure of each name in it.
+  // Index of each name in the closure.
   std::map<FileName, uint32_t> places_ GUARDED_BY(mutex_);
   InodePlaces first_of_ GUARDED_BY(mutex_);
-  uint64_t bytes_ GUARDED_BY(mutex_) = 0;  // bytes handed to the compiler; none of them is kept
+  uint64_t bytes_ GUARDED_BY(mutex_) = 0;  // bytes returned to the compiler, which are not kept
   uint64_t name_bytes_ GUARDED_BY(mutex_) = 0;
   size_t looks_in_toolchain_ GUARDED_BY(mutex_) = 0;
   Record record_ GUARDED_BY(mutex_);

@@ -11,10 +11,10 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// The same limit as for a file that the daemon opens itself.
+// The limit of a file that the daemon opens itself.
 constexpr uint64_t kMaxFileBytes = 64u << 20;
 constexpr size_t kMaxRefusalBytes = 512;
-// Bounds of one message's questions.
+// Limits of the questions in one message.
 constexpr size_t kMaxQuestions = 1024;
 constexpr size_t kMaxPathBytes = 256u << 10;
 
@@ -36,8 +36,8 @@ class FileExchange::Files final : public RequesterFiles {
       if (!looked_.contains(*file.name)) unknown.push_back(file.name);
     }
     Gather(unknown, false);
-    // A claimed digest that agrees must be proven by the contents. One that differs needs no proof:
-    // the caller has another file.
+    // If a claimed digest agrees, the caller must prove it by sending the contents. A differing
+    // digest needs no proof: the closure is not true for this caller.
     std::vector<const FileName*> unproven;
     for (const ExpectedFile& file : expected) {
       if (file.digest != nullptr && IsClaimed(*file.name, *file.digest)) {
@@ -77,7 +77,7 @@ class FileExchange::Files final : public RequesterFiles {
   QuestionPtr MakeQuestion(const FileName& name, bool contents) const {
     auto question = std::make_shared<Question>();
     question->asked = {directories_.PathOf(name), contents};
-    // The name has no path, so it is absent.
+    // The name has no path at the caller, so it is absent.
     if (question->asked.path.empty()) question->answer = Contents{};
     return question;
   }

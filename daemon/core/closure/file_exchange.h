@@ -25,7 +25,7 @@ namespace cccl_cache::daemon {
 /// A question to a caller about one of its files.
 struct CallerQuestion {
   std::string path;       ///< absolute, as the caller spells it
-  bool contents = false;  ///< the contents are wanted, not just their digest
+  bool contents = false;  ///< ask for the contents, not only for the digest
 };
 
 /// The caller's answer.
@@ -39,19 +39,20 @@ struct CallerAnswer {
   std::string refusal = {};
 };
 
-/// Questions to one caller about its files, and the answers, one after the other. A thread that
-/// asks waits; the thread that sends the questions to the caller never does. Thread-safe. Held by
-/// shared_ptr, because a thread may still wait when the call is over.
+/// Questions to one caller about its files, and the answers, in order. A thread that asks waits;
+/// the thread that sends the questions to the caller does not. Thread-safe. Owned by shared_ptr,
+/// because a thread may still wait when the call has ended.
 class FileExchange final : public CallerFiles, public std::enable_shared_from_this<FileExchange> {
  public:
   struct Options {
     uid_t uid = 0;
     std::optional<Account> counted_as = std::nullopt;  ///< as in Peer
-    std::chrono::milliseconds patience{30'000};        ///< since the caller last sent something
+    std::chrono::milliseconds patience{30'000};        ///< maximum time without a message from the
+                                                       ///< caller
   };
 
-  /// `asked` is called, without a lock, when Take has questions. It must stay callable as long as
-  /// the exchange lives.
+  /// `asked` is called, without a lock, when Take has questions. It must be callable as long as the
+  /// exchange lives.
   FileExchange(const Options& options, std::shared_ptr<SentContents> sent,
                std::function<void()> asked)
       : options_(options), sent_(std::move(sent)), asked_(std::move(asked)) {}
@@ -59,20 +60,21 @@ class FileExchange final : public CallerFiles, public std::enable_shared_from_th
   std::unique_ptr<RequesterFiles> Open(RootDirectories directories) override;
   [[nodiscard]] bool failed() const override;
 
-  // For the thread that sends questions and receives answers.
+  // For the thread that sends questions and receives answers:
 
-  /// Returns the next questions, at most one message's worth; empty: none now.
+  /// Returns the next questions, at most as many as fit one message; empty: there are none.
   [[nodiscard]] std::vector<CallerQuestion> Take();
   /// Returns whether taken questions are unanswered.
   [[nodiscard]] bool awaits_answers() const;
   /// Returns the bytes received of contents that are not complete yet.
   [[nodiscard]] uint64_t incomplete_bytes() const;
-  /// Takes the answer to the oldest question. kInvalidRequest: no question is open, or the answer
-  /// is malformed.
+  /// Stores the answer to the oldest question. kInvalidRequest: no question is unanswered, or the
+  /// answer is malformed.
   [[nodiscard]] Status Answer(CallerAnswer answer);
-  /// Takes the next bytes of the contents that the last answer announced.
+  /// Stores the next bytes of the contents that the last answer announced.
   [[nodiscard]] Status Append(std::string_view contents);
-  /// Ends the exchange: each waiter gets `why`, and no answers follow. The first reason counts.
+  /// Ends the exchange: each waiter gets `why`, and no more answers are accepted. Later calls have
+  /// no effect.
   void End(Error why);
 
  private:
@@ -80,10 +82,11 @@ class FileExchange final : public CallerFiles, public std::enable_shared_from_th
   using Contents = RequesterFiles::Contents;
   using Clock = std::chrono::steady_clock;
 
-  /// An open question, shared by its waiter and the exchange. Used under the exchange's mutex.
+  /// An unanswered question, shared by its waiter and the exchange. Guarded by the exchange's
+  /// mutex.
   struct Question {
     CallerQuestion asked;
-    bool keep_bytes = false;  ///< otherwise the waiter wants the digest alone
+    bool keep_bytes = false;  ///< false: the waiter needs only the digest
     std::optional<Result<Contents>> answer = std::nullopt;
   };
   using QuestionPtr = std::shared_ptr<Question>;
@@ -107,7 +110,7 @@ class FileExchange final : public CallerFiles, public std::enable_shared_from_th
   CondVar changed_;
   std::deque<QuestionPtr> waiting_ GUARDED_BY(mutex_);   // not taken yet
   std::deque<QuestionPtr> taken_ GUARDED_BY(mutex_);     // oldest first
-  std::optional<Incoming> incoming_ GUARDED_BY(mutex_);  // the contents of the oldest one taken
+  std::optional<Incoming> incoming_ GUARDED_BY(mutex_);  // contents of the oldest taken question
   // Time of the last message from the caller, or of the first question.
   Clock::time_point heard_ GUARDED_BY(mutex_);
   std::optional<Error> ended_ GUARDED_BY(mutex_);

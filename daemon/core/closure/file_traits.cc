@@ -11,7 +11,7 @@ namespace cccl_cache::daemon {
 namespace {
 
 constexpr std::chrono::hours kLifetime{24};
-// For all users together: 40,000 files. A whole CCCL tree has 2,000.
+// Limit for all users together, enough for 40,000 files. A whole CCCL tree has 2,000.
 constexpr size_t kTraitsBytes = 16 << 20;
 
 Digest KeyOf(uid_t uid, const Digest& digest, bool named_like_cccl) {
@@ -38,7 +38,7 @@ KnownFileTraits::KnownFileTraits(Now now) : traits_(kLifetime, kTraitsBytes, std
 
 FileTraits KnownFileTraits::Of(const Peer& peer, std::string_view below, const Digest& digest,
                                std::string_view text) {
-  // The overflow uid stands for many people.
+  // Many users may share the overflow uid, so nothing is kept for it.
   if (peer.uid == kOverflowUid) return FileTraitsOf(below, text);
   const Digest key = KeyOf(peer.uid, digest, IsNamedLikeCccl(below));
   if (const auto known = traits_.Find(key)) return *known;

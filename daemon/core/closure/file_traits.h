@@ -12,7 +12,7 @@
 
 namespace cccl_cache::daemon {
 
-/// The traits of one file's text that matter to the cache besides its bytes.
+/// The properties of one file's text that matter to the cache besides its bytes.
 struct FileTraits {
   std::string_view time_token;          ///< as in TextTraits
   bool base_name_token = false;         ///< __BASE_FILE__
@@ -23,15 +23,15 @@ struct FileTraits {
 /// Returns the traits of the file with this name below a directory of -I.
 [[nodiscard]] FileTraits FileTraitsOf(std::string_view below, std::string_view text);
 
-/// The traits of files that users' programs read, for a day and in memory only, so that a header's
-/// text is not scanned again for each program. Each uid has its own: otherwise the time of a
-/// compile would disclose that another user has the same file. Bounded in bytes, for each account
-/// and for all together. Thread-safe.
+/// The traits of files that users' programs read, kept for a day in memory, so that a header is not
+/// scanned again for each program. Each uid has its own: otherwise the time of a compile would
+/// disclose that another user has the same file. Bounded in bytes, for each account and for all
+/// together. Thread-safe.
 class KnownFileTraits {
  public:
   explicit KnownFileTraits(Now now);
 
-  /// Returns FileTraitsOf the same, for a file of this peer. `digest`: that of the text.
+  /// Returns FileTraitsOf(below, text) for a file of this peer. `digest`: the text's.
   [[nodiscard]] FileTraits Of(const Peer& peer, std::string_view below, const Digest& digest,
                               std::string_view text);
 
@@ -41,7 +41,7 @@ class KnownFileTraits {
 
 /// The traits of one user's files.
 struct UsersFileTraits {
-  std::shared_ptr<KnownFileTraits> known = nullptr;  ///< null: each text is read
+  std::shared_ptr<KnownFileTraits> known = nullptr;  ///< null: each text is scanned
   Peer user = {};
 
   [[nodiscard]] FileTraits Of(std::string_view below, const Digest& digest,

@@ -17,8 +17,8 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// Names in the macros of assertions. A program that redefines one of them can make a number of the
-/// path beside it.
+/// Names in the macros of assertions. A program that redefines one of them can turn the path beside
+/// it into a number.
 constexpr auto kMeanings = std::to_array<std::string_view>({"__LINE__",
                                                             "__func__",
                                                             "__PRETTY_FUNCTION__",
@@ -51,7 +51,7 @@ constexpr WordFilter kWatchedWords = [] {
   return filter;
 }();
 
-/// The longest delimiter of a raw literal that a compiler takes.
+/// The longest delimiter of a raw literal that compilers accept.
 constexpr size_t kMaxDelimiter = 16;
 
 constexpr auto kRawPrefixes = std::to_array<std::string_view>({"R", "LR", "uR", "UR", "u8R"});
@@ -71,8 +71,8 @@ bool HoldsOneOf(std::string_view text, std::initializer_list<std::string_view> p
 bool BeginsWord(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool InWord(char c) { return BeginsWord(c) || (c >= '0' && c <= '9'); }
 
-/// Reads a text whose spliced lines are joined, as a preprocessor divides it: comments, literals,
-/// directives, words. Where that is in doubt, `doubt` is set, and nothing counts as a comment.
+/// Divides a text with joined lines as a preprocessor does: comments, literals, directives, words.
+/// If that is ambiguous, sets `doubt` and treats nothing as a comment.
 class UseReader {
  public:
   UseReader(std::string_view text, bool spliced, bool of_cccl)
@@ -90,8 +90,8 @@ class UseReader {
  private:
   /// An #if with its branches.
   struct Group {
-    int before;                ///< depth of parentheses in front of it
-    std::optional<int> after;  ///< depth behind each of its branches so far
+    int before;                ///< depth of parentheses before it
+    std::optional<int> after;  ///< depth after each of its branches so far
     bool has_else = false;
   };
 
@@ -119,7 +119,7 @@ class UseReader {
 
   void Sign(char c) {
     if (c == '#' && line_.empty()) is_directive_ = true;
-    if (c == '%' && Peek() == ':') doubt_ = true;  // another spelling of #
+    if (c == '%' && Peek() == ':') doubt_ = true;  // the digraph of #
     if (!is_directive_ && c == '(') ++depth_;
     if (!is_directive_ && c == ')' && --depth_ < 0) uses_.doubts_assertions = true;
     const bool blank = c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
@@ -140,7 +140,7 @@ class UseReader {
     while (at_ < text_.size() && InWord(text_[at_])) ++at_;
     const std::string_view word = text_.substr(begin, at_ - begin);
     if (at_ < text_.size() && text_[at_] == '"' && word.ends_with('R')) {
-      // Others are macros in front of a literal that is not raw.
+      // Other prefixes are macros before a literal that is not raw.
       if (!IsOneOf(kRawPrefixes, word)) doubt_ = true;
       return RawLiteral();
     }
@@ -152,7 +152,7 @@ class UseReader {
     Take(word, true);
   }
 
-  /// A number with its suffix and separators, so that its apostrophes begin no literal.
+  /// Skips a number with its suffix and separators, because its apostrophes begin no literal.
   void Number() {
     while (at_ < text_.size()) {
       const char c = text_[at_];
@@ -160,7 +160,7 @@ class UseReader {
                         std::string_view("eEpP").find(text_[at_ - 1]) != std::string_view::npos;
       const bool separator = c == '\'' && InWord(Peek());
       if (!InWord(c) && c != '.' && !sign && !separator) return;
-      // Before C++17, a sign behind a p begins a token of its own.
+      // Before C++17, a sign after a p begins a new token.
       if (sign && BeginsWord(Peek())) doubt_ = true;
       separates_ = separates_ || separator;
       line_ += c;
@@ -174,14 +174,14 @@ class UseReader {
       return;
     }
     const size_t end = text_.find("*/", at_ + 2);
-    // It may be part of a header's name, and no comment.
+    // In an #include it may be part of a header's name instead of a comment.
     const bool lines = text_.substr(at_, end - at_).find('\n') != text_.npos;
     if (end == text_.npos || (lines && is_directive_)) doubt_ = true;
     Blank();
     at_ = end == text_.npos ? text_.size() : end + 2;
   }
 
-  /// Ends at the end of the line at the latest, as the compiler's do.
+  /// Skips a literal. It ends at the end of the line at the latest, as for the compiler.
   void Literal(char quote) {
     // Before C++14, the apostrophe in a number begins a literal.
     if (quote == '\'' && separates_) doubt_ = true;
@@ -194,7 +194,8 @@ class UseReader {
     line_ += quote;
     const std::string_view contents = text_.substr(begin, at_ - begin);
     if (at_ < text_.size() && text_[at_] == quote) ++at_;
-    // A pragma is code in a literal. It names no path without one of these, and pastes none.
+    // A pragma operator has code in a literal. Without one of these characters it names no path and
+    // pastes nothing.
     const bool may_be_code =
         contents.find('(') != contents.npos || contents.find("__") != contents.npos;
     if (may_be_code) WordsIn(contents);
@@ -207,7 +208,7 @@ class UseReader {
     const size_t size = delimiter.size() > kMaxDelimiter
                             ? rest.npos
                             : rest.find(")" + std::string(delimiter) + "\"");
-    // In a raw literal, a backslash before a newline joins nothing.
+    // In a raw literal, a backslash before a newline does not join lines.
     if (spliced_ || size == rest.npos) doubt_ = true;
     line_ += "\"\"";
     at_ = size == rest.npos ? text_.size() : begin + size + delimiter.size() + 2;
@@ -232,7 +233,7 @@ class UseReader {
       uses_.doubts_assertions = true;
       return;
     }
-    // Only one branch is compiled: parentheses count where all branches agree on them.
+    // Only one branch is compiled, so parentheses count only if all branches have as many.
     Group& group = groups_.back();
     if (group.after.value_or(depth_) != depth_) uses_.doubts_assertions = true;
     group.after = depth_;
@@ -254,8 +255,8 @@ class UseReader {
     if (!IsOneOf(shown_names::kAssertions, word) || defines) return;
     if (is_directive_ && directive_ != "define" && directive_ != "pragma") return;
     uses_.as_text = true;
-    // In arguments of another macro, or where it is part of one, its expansion can be made a
-    // literal and measured.
+    // Inside another macro, or as an argument of one, the expansion can be turned into a literal
+    // whose length is measured.
     if (!of_cccl_ && (is_directive_ || depth_ != 0 || !in_code)) uses_.as_number = true;
   }
 
@@ -278,8 +279,8 @@ class UseReader {
   size_t at_ = 0;
   int depth_ = 0;  ///< of parentheses
   std::vector<Group> groups_;
-  // The line so far: as in kCcclLines; its directive; whether the name that it defines was read;
-  // whether it holds one of kPathWords; whether a number in it holds an apostrophe.
+  // State of the current line: the line as in kCcclLines; its directive; whether the name that it
+  // defines was read; whether it has one of kPathWords; whether a number in it has an apostrophe.
   std::string line_;
   std::string_view directive_;
   bool is_directive_ = false;
@@ -295,10 +296,10 @@ PathUses PathUsesIn(std::string_view text, bool of_cccl) {
   UseReader reader(WithoutSplices(text, &joined), !joined.empty(), of_cccl);
   PathUses uses = reader.Read();
   if (of_cccl) uses.doubts_assertions = false;
-  // #, \, ^, [ and ], where the language is C++14 or older. They stand in comments, too.
+  // Trigraphs of #, \, ^, [ and ], which exist up to C++14, also in comments.
   const bool trigraphs = HoldsOneOf(text, {"?\?=", "?\?/", "?\?'", "?\?(", "?\?)"});
   if (!reader.doubt() && !trigraphs) return uses;
-  // Any word may be code.
+  // With trigraphs, any word may be code.
   const TextTraits words = ScanText(text);
   uses.parts = PartsIn(text);
   // Such a splice may divide any word.
@@ -309,7 +310,7 @@ PathUses PathUsesIn(std::string_view text, bool of_cccl) {
 }
 
 bool IsNamedLikeCccl(std::string_view below) {
-  // A file may be found beside the one that includes it: cuda/../mine.h.
+  // A file may be included relative to another one: cuda/../mine.h.
   const std::string name = std::filesystem::path(below).lexically_normal();
   const size_t slash = name.find('/');
   const std::string_view directory = std::string_view(name).substr(0, slash);

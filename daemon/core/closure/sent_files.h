@@ -16,21 +16,19 @@
 
 namespace cccl_cache::daemon {
 
-/// A cache of contents that users sent, for a limited time and in memory only, so that each travels
-/// once. A digest from a user counts only if that user sent the contents, so a digest from
-/// elsewhere is worth nothing. Bounded in bytes, for each account and for all together.
-/// Thread-safe.
+/// A cache of contents that users sent, for a limited time and in memory only, so that each is sent
+/// once. A user gets contents by their digest only after sending them, so a digest from elsewhere
+/// is of no use. Bounded in bytes, for each account and for all together. Thread-safe.
 class SentContents {
  public:
   explicit SentContents(Now now);
 
   void Keep(uid_t uid, Account account, const Digest& digest,
             std::shared_ptr<const std::string> bytes);
-  /// Returns whether this user sent contents with this digest. They may have expired or been
-  /// evicted already.
+  /// Returns whether this user sent contents with this digest, even if they were evicted since.
   [[nodiscard]] bool WasSent(uid_t uid, const Digest& digest);
   [[nodiscard]] bool SentAny(uid_t uid) { return WasSent(uid, {}); }
-  /// Returns the contents, or null if this user never sent them or they are no longer kept.
+  /// Returns the contents, or null if this user has not sent them or they are not kept any more.
   [[nodiscard]] std::shared_ptr<const std::string> Find(uid_t uid, const Digest& digest);
 
  private:
@@ -38,18 +36,18 @@ class SentContents {
   ExpiringCache<bool> sent_;                                    // by uid and digest
 };
 
-/// All answers to one build about files, and the directories that they were given under.
+/// All answers about files in one build, and the directories of its roots.
 struct AnsweredFiles {
   RootDirectories directories;
   Closure closure;
 };
 using AnsweredFilesPtr = std::shared_ptr<const AnsweredFiles>;
 
-/// The sent files of a caller that may be gone, as its build recorded them: the same names exist
-/// and are the same inodes. Contents are those that the user sent recently, or those of files that
-/// the daemon may open itself.
+/// The sent files of a caller that may have left, as its build recorded them: the same names with
+/// the same inodes. Contents are those that the user sent recently, or of files that the daemon may
+/// open itself.
 ///
-/// kFilesNeeded: the build did not ask for that path, or the contents are gone.
+/// kFilesNeeded: the build did not ask for this path, or its contents are not kept any more.
 class RecalledFiles final : public RequesterFiles {
  public:
   struct Sources {
@@ -59,7 +57,7 @@ class RecalledFiles final : public RequesterFiles {
     std::unique_ptr<RequesterFiles> daemons;
   };
 
-  /// `directories`: the roots of the present questions. They may differ from those of the answered
+  /// `directories`: the roots of the current build. They may differ from those of the answered
   /// build, as long as the paths are the same.
   RecalledFiles(AnsweredFilesPtr answered, RootDirectories directories, Sources sources);
 

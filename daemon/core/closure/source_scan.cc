@@ -18,8 +18,7 @@ namespace {
 
 constexpr size_t kBlock = 64;
 
-/// Returns a bit for each of kBlock characters: whether it belongs to an identifier. There is no
-/// branch in it.
+/// Returns a bit for each of kBlock characters: 1 if it belongs to an identifier. Has no branches.
 uint64_t Classify(const char* block) {
   using Bytes [[gnu::vector_size(16)]] = uint8_t;
   static_assert(std::endian::native == std::endian::little);
@@ -33,7 +32,7 @@ uint64_t Classify(const char* block) {
     const Bytes belongs = (letter | digit | sign) & 1;
     std::array<uint64_t, sizeof(Bytes) / 8> eights;
     std::memcpy(eights.data(), &belongs, sizeof(belongs));
-    // The factor moves the lowest bit of byte k, counted from the lowest, to bit 56 + k.
+    // The multiplication moves the lowest bit of byte k to bit 56 + k.
     for (size_t k = 0; k < eights.size(); ++k) {
       found |= (eights[k] * 0x0102'0408'1020'4080 >> 56) << (i + 8 * k);
     }
@@ -41,12 +40,12 @@ uint64_t Classify(const char* block) {
   return found;
 }
 
-/// Calls `take` with each whole identifier. Works in blocks, because a loop over characters has two
-/// branches a word that no processor predicts. They were the larger part of planning a hit.
+/// Calls `take` with each whole identifier. Works in blocks: a loop over characters has two
+/// unpredictable branches per word, which took most of the time of planning a hit.
 template <typename Take>
 void ForEachIdentifier(std::string_view text, Take take) {
   size_t begin = 0;
-  uint64_t inside = 0;  // 1: the identifier at `begin` did not end in the block before
+  uint64_t inside = 0;  // 1: the identifier at `begin` continues from the block before
   for (size_t at = 0; at < text.size(); at += kBlock) {
     const size_t size = std::min(text.size() - at, kBlock);
     std::array<char, kBlock> last;
@@ -71,7 +70,7 @@ void ForEachIdentifier(std::string_view text, Take take) {
   if (inside != 0) take(text.substr(begin));
 }
 
-// A backslash before a newline joins two lines, also inside an identifier.
+// Removes each backslash before a newline, which joins two lines, even inside an identifier.
 std::string JoinLines(std::string_view text) {
   std::string joined;
   joined.reserve(text.size());
@@ -86,13 +85,13 @@ std::string JoinLines(std::string_view text) {
   }
 }
 
-/// The lines of a text. Places must be asked for in ascending order, so that each line is looked at
+/// The lines of a text. Positions must be passed in ascending order, so that each line is read
 /// once.
 class Lines {
  public:
   explicit Lines(std::string_view text) : text_(text) { Begin(0); }
 
-  /// Returns whether the line that holds this place is a #define.
+  /// Returns whether the line at this position is a #define.
   bool IsDefine(size_t at) {
     while (end_ < at) Begin(end_ + 1);
     return is_define_;
@@ -126,12 +125,12 @@ constexpr auto kPathNames = std::to_array<std::string_view>(
      shown_names::kSourceLocation, shown_names::kAssert, shown_names::kAssertFail,
      shown_names::kHostAssertFail});
 
-/// The identifier in each canonical name.
+/// The identifier that every canonical name contains.
 constexpr std::string_view kCanonicalWord =
     kCanonicalPrefix.substr(1, kCanonicalPrefix.find('-') - 1);
 static_assert(kCanonicalPrefix.starts_with('/') && kCanonicalPrefix.find('-') > 1);
 
-/// Holds all that ScanText looks for.
+/// Has all words that ScanText looks for.
 constexpr WordFilter kWatched = [] {
   WordFilter filter;
   for (const std::string_view token : kTimeTokens) filter.Add(token);
@@ -143,9 +142,9 @@ constexpr WordFilter kWatched = [] {
   return filter;
 }();
 
-/// Returns whether the name is assumed to be pasted from these parts. A name of many short parts is
-/// not: all of CUTLASS and all of CCCL contain parts that make __DATE__, six or seven of them, two
-/// of which are single letters.
+/// Returns whether the name is assumed to be pasted from these parts. Not if it needs many short
+/// parts: all of CUTLASS and all of CCCL have the six or seven parts of __DATE__, two of which are
+/// single letters.
 bool IsLikely(const NameParts& parts, std::string_view name) {
   constexpr size_t kFewParts = 4;
   constexpr size_t kFewLetters = 1;
@@ -155,20 +154,20 @@ bool IsLikely(const NameParts& parts, std::string_view name) {
 
 bool IsPossible(const NameParts& parts, std::string_view name) {
   const NameParts::Needed needed = parts.NeededFor(name);
-  // Large libraries have these parts, if those of any number count.
+  // Large libraries have these names as more than two parts, so only pastes of two count.
   constexpr size_t kFewParts = 2;
   if (name == shown_names::kAssertFail || name == shown_names::kHostAssertFail ||
       name == shown_names::kSourceLocation) {
     return needed.parts <= kFewParts;
   }
-  // Any text has the letters. The text of an assertion shows as text, which is found in the output.
+  // Any text has the single letters. The text of an assertion is found in the output.
   if (name == shown_names::kAssert) return needed.letters <= 1;
   return needed.parts != NameParts::kImpossible;
 }
 
 bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || c == '_'; }
 
-/// Reads a text from its beginning; a backslash before a newline joins two lines.
+/// Reads a text from its beginning. A backslash before a newline joins two lines.
 class Cursor {
  public:
   explicit Cursor(std::string_view text) : text_(text) { SkipSplices(); }
@@ -181,8 +180,8 @@ class Cursor {
     SkipSplices();
   }
 
-  /// Skips blanks and comments; newlines too if `across`, and those in a block comment in any case.
-  /// Returns false if a comment does not end.
+  /// Skips blanks and comments; newlines only if `across` or in a block comment. Returns false if a
+  /// comment has no end.
   bool SkipBlanks(bool across) {
     for (; !AtEnd(); Next()) {
       if (Now() == '/' && Peek() == '*') {
@@ -197,7 +196,7 @@ class Cursor {
     return true;
   }
 
-  /// Skips the rest of a directive, with its newline. Returns false if a comment does not end.
+  /// Skips the rest of a directive with its newline. Returns false if a comment has no end.
   bool SkipDirective() {
     while (SkipBlanks(false)) {
       if (AtEnd()) return true;
@@ -242,7 +241,7 @@ class Cursor {
     }
     return false;
   }
-  /// Moves past the end of the literal, or at most to the end of the line.
+  /// Moves past the end of the literal, but not past the end of the line.
   void SkipLiteral(char quote) {
     for (Next(); !AtEnd() && Now() != '\n'; Next()) {
       if (Now() == quote) return Next();
@@ -281,7 +280,7 @@ Directive DirectiveOf(std::string_view word) {
 
 constexpr size_t kMaxPart = shown_names::kPrettyFunction.size() - 1;
 
-/// A hash table of all proper parts of the names, each once, with its number.
+/// A hash table of all proper parts of the names, each once, numbered.
 class PartTable {
  public:
   PartTable() {
@@ -309,7 +308,7 @@ class PartTable {
   };
   static constexpr size_t kSlots = 4 * NameParts::kMaxParts;
 
-  /// Returns the slot of the part, or the empty slot where it would stand.
+  /// Returns the slot of the part, or the empty slot where it belongs.
   Slot& SlotOf(std::string_view part) {
     const auto at = [&](size_t i) { return static_cast<uint8_t>(part[i]); };
     size_t slot =
@@ -389,7 +388,7 @@ size_t PreambleLength(std::string_view source) {
   Cursor cursor(source);
   size_t length = 0;
   size_t depth = 0;
-  bool includes = false;  // an #include stands between `length` and the cursor
+  bool includes = false;  // there is an #include between `length` and the cursor
   while (cursor.SkipBlanks(true) && !cursor.AtEnd() && cursor.Now() == '#') {
     cursor.Next();
     if (!cursor.SkipBlanks(false)) break;
@@ -420,7 +419,7 @@ bool NameParts::IsNeeded(std::string_view identifier) {
 }
 
 NameParts::Needed NameParts::NeededFor(std::string_view name) const {
-  // For each n, the cost of the first n characters of the name.
+  // For each n: the parts needed for the first n characters of the name.
   std::array<Needed, kMaxPart + 2> needed;
   needed[0] = {0, 0};
   for (size_t begin = 0; begin < name.size(); ++begin) {

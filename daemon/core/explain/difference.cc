@@ -24,7 +24,7 @@ std::string TextOf(FileKind kind, const Digest& digest) {
 // Returns "--std" for "--std=c++17".
 std::string_view NameOf(std::string_view option) { return option.substr(0, option.find('=')); }
 
-// Returns those of `some` that `others` lack, each as often as it is missing.
+// Returns the texts in `some` that `others` lacks, each as often as it is missing.
 std::vector<std::string> Missing(const std::vector<std::string>& some,
                                  const std::vector<std::string>& others) {
   std::map<std::string_view, size_t> left;
@@ -41,11 +41,11 @@ std::vector<std::string> Missing(const std::vector<std::string>& some,
   return missing;
 }
 
-// Compares texts that only one side has; two texts of the same name count as one changed text.
+// Compares texts that only one side has. Two such texts of the same name count as one changed text.
 void CompareTexts(DifferenceField field, const std::vector<std::string>& was,
                   const std::vector<std::string>& is, std::vector<Difference>* differences) {
   const std::vector<std::string> gone = Missing(was, is);
-  std::multimap<std::string_view, size_t> by_name;  // places in gone
+  std::multimap<std::string_view, size_t> by_name;  // indices in gone
   for (size_t i = 0; i < gone.size(); ++i) by_name.emplace(NameOf(gone[i]), i);
   std::vector<bool> changed(gone.size());
   for (const std::string& added : Missing(is, was)) {
@@ -74,7 +74,7 @@ void CompareOptions(const PastBuild& was, const PastBuild& is,
                           fmt::format("{}", fmt::join(is.options, " "))});
 }
 
-// Compares, among contents of one name, the first ones with each other, then the second ones.
+// Compares contents of equal names: the first ones with each other, then the second ones.
 void CompareContents(DifferenceField field, const std::vector<ContentMark>& was,
                      const std::vector<ContentMark>& is, std::vector<Difference>* differences) {
   std::multimap<std::string_view, const ContentMark*> left;
@@ -103,12 +103,12 @@ void CompareContents(DifferenceField field, const std::vector<ContentMark>& was,
   }
 }
 
-// If only one of them depends on its paths, another difference is the cause.
+// If only one build depends on its paths, another difference is the cause.
 bool BothShowPaths(const PastBuild& was, const PastBuild& is) {
   return was.path_dependent && is.path_dependent;
 }
 
-// Returns the part of the path that follows the working directory; none if the path lies elsewhere.
+// Returns the part of the path below the working directory; none if the path is not below it.
 std::optional<std::string_view> BelowWorkingDirectory(const PastBuild& build,
                                                       std::string_view path) {
   const std::string_view working = build.working_directory;
@@ -125,9 +125,9 @@ bool SamePlace(const PastBuild& was, const SearchDirectory& old, const PastBuild
   return below && below == BelowWorkingDirectory(is, now.path);
 }
 
-// Compares the directories as far as fingerprints cover them, without the equal ones at the end of
-// the search orders: if one was added or removed, it alone is reported, and not those that follow
-// it. A different working directory is reported once, and not for each directory below it.
+// Compares the directories as far as fingerprints cover them. Equal ones at the end of the search
+// orders are left out, so that an added or removed directory is reported without those that follow
+// it. Another working directory is reported once, and not for each directory below it.
 void CompareDirectories(const PastBuild& was, const PastBuild& is,
                         std::vector<Difference>* differences) {
   const bool show_paths = BothShowPaths(was, is);
@@ -165,7 +165,7 @@ void CompareDirectories(const PastBuild& was, const PastBuild& is,
   }
 }
 
-// Compares all but the files.
+// Compares all fields except the files.
 std::vector<Difference> InTheRequest(const PastBuild& was, const PastBuild& is) {
   std::vector<Difference> differences;
   CompareOptions(was, is, &differences);
@@ -188,7 +188,7 @@ std::vector<Difference> InTheRequest(const PastBuild& was, const PastBuild& is) 
 }
 
 void CompareFiles(const PastBuild& was, const PastBuild& is, std::vector<Difference>* differences) {
-  // Equal numbers mean the same places only in the same search order.
+  // Root numbers mean the same directories only in the same search order.
   const bool same_roots = was.client_prefixes.size() == is.client_prefixes.size();
   const auto name_in = [&](const PastBuild& build, const FileName& name) {
     return same_roots ? fmt::format("{}:{}", name.root, name.below) : ClientPath(build, name);
@@ -226,8 +226,9 @@ bool Resembles(const PastBuild& build, const PastBuild& other) {
   return build.program == other.program || build.source.digest == other.source.digest;
 }
 
-// Returns the distance between two builds with these differences. A build in another place moves
-// all of its directories, so they count once, and less than another difference.
+// Returns the distance between two builds with these differences. The directories count once, and
+// less than any other difference, because a build in another place has other directories
+// throughout.
 size_t DistanceOf(const std::vector<Difference>& differences) {
   const auto directories = static_cast<size_t>(
       std::ranges::count(differences, DifferenceField::kDirectory, &Difference::field));

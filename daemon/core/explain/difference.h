@@ -12,7 +12,7 @@
 
 namespace cccl_cache::daemon {
 
-/// Sent over the wire: values never change, and are those in admin.proto.
+/// Sent over the wire: values never change, and equal those in admin.proto.
 enum class DifferenceField : uint8_t {
   kOption = 1,
   kHeader = 2,  ///< a file from outside the request, or an entry of the toolchain's headers
@@ -28,7 +28,7 @@ enum class DifferenceField : uint8_t {
 /// One point in which a build differs from an earlier one.
 struct Difference {
   DifferenceField field = DifferenceField::kOption;
-  std::string name;  ///< which option, header, input; a path as the client names it
+  std::string name;  ///< option, header or input; a path as the client names it
   /// An option's text, a digest in hexadecimal, "absent", "a directory"; empty: there was none.
   std::string was;
   std::string is;
@@ -42,17 +42,17 @@ struct Difference {
 /// headers only if both closures are known.
 [[nodiscard]] std::vector<Difference> Differences(const PastBuild& was, const PastBuild& is);
 
-/// Returns which options of `is` make its output show paths, if directories are among these
-/// differences. Empty if none is, or if one of the outputs does not show paths.
+/// Returns the options of `is` that make its output show paths, if directories are among these
+/// differences. Empty if there are none, or if one of the outputs shows no paths.
 [[nodiscard]] std::string WhyPathsCount(const PastBuild& was, const PastBuild& is,
                                         std::span<const Difference> differences);
 
-/// Returns the build, of these (newest first), with the least difference from `build`, or null.
-/// Only kept builds of the same kind with the same program name or contents count.
+/// Returns the most similar of these builds (newest first), or null. Only kept builds of the same
+/// kind with the same program name or contents are considered.
 [[nodiscard]] PastBuildPtr Nearest(std::span<const PastBuildPtr> builds, const PastBuild& build);
 
-/// Returns the differences between these files and the past build's closure, at most `most`. Blocks
-/// as long as the disk does.
+/// Returns at most `most` differences between these files and the past build's closure. Blocks as
+/// long as the disk does.
 [[nodiscard]] std::vector<Difference> FilesChangedSince(const PastBuild& was, RequesterFiles& files,
                                                         size_t most);
 

@@ -15,7 +15,8 @@ namespace cccl_cache::daemon {
 namespace {
 
 constexpr size_t kMaxDifferences = 32;
-// Enough to find an edited header; a different checkout need not be listed in full.
+// Limit of the listed files: enough to show an edited header; another checkout need not be listed
+// in full.
 constexpr size_t kMaxFiles = 8;
 
 constexpr const char* kNotCompared =
@@ -42,7 +43,7 @@ Verdict VerdictOf(EvictionCause cause) {
   return cause == EvictionCause::kShadowCheck ? Verdict::kShadowCheck : Verdict::kEvicted;
 }
 
-// Returns the reason why the build was not kept, or none if it was.
+// Returns why the build was not kept, or none if it was.
 std::optional<Explanation> OwnReason(const PastBuild& build) {
   if (build.kept()) return std::nullopt;
   Explanation explanation;
@@ -151,7 +152,7 @@ Comparison Explainer::Compare(const BuildPlan& plan, uid_t uid) const {
 
 void Comparison::LookAt(RequesterFiles& files) {
   if (same) since_same = FilesChangedSince(*same, files, kMaxFiles);
-  // In another search order, the build's numbers would name other places.
+  // Root numbers of another search order would name other directories.
   if (nearest && nearest->client_prefixes.size() == mark.client_prefixes.size()) {
     since_nearest = FilesChangedSince(*nearest, files, kMaxFiles);
   }

@@ -44,7 +44,7 @@ std::optional<std::string_view> Unseal(std::string_view magic, const Digest& key
   if (header.Bytes(magic.size()) != magic) return std::nullopt;
   if (header.Take<uint32_t>() != kDepositVersion) return std::nullopt;
   if (header.Bytes(sizeof(Digest::bytes)) != key.View()) return std::nullopt;
-  // Last, because only this check is expensive.
+  // The checksum comes last, because it is the only expensive check.
   if (Sha256(sealed).View() != bytes.substr(sealed.size())) return std::nullopt;
   return sealed.substr(magic.size() + sizeof(kDepositVersion) + sizeof(Digest::bytes));
 }

@@ -30,34 +30,35 @@ struct DepositRecord {
   Digest fields;  ///< digest of the fields; with the namespace, its identity
   uint64_t size = 0;
   std::chrono::sys_seconds made{};
-  std::chrono::sys_seconds used{};  ///< roughly: see DepositIndex::Use
+  std::chrono::sys_seconds used{};  ///< accurate to an hour: see DepositIndex::Use
 };
 
 [[nodiscard]] inline Digest IdentityOf(const DepositRecord& record) {
   return DepositIdentity(record.name_space, record.fields);
 }
 
-/// Keeps deposits over a restart. Thread-safe. Only Get and Records wait for a disk.
+/// Stores deposits across restarts. Thread-safe. Only Get and Records wait for a disk.
 class DepositStore {
  public:
   virtual ~DepositStore() = default;
 
-  /// Returns null if it is missing or does not verify, kUnavailable if the disk can't be read.
+  /// Returns null if the deposit is missing or its checksum is wrong, kUnavailable if the disk
+  /// can't be read.
   virtual Result<DepositContents> Get(const Digest& key) = 0;
-  /// The same without waiting for a disk. If this returns null, the disk may still have it.
+  /// Like Get, without waiting for a disk: if it returns null, the disk may still have the deposit.
   virtual DepositContents FindInMemory(const Digest& key) = 0;
-  /// Returns false, and keeps nothing, if there is no room.
+  /// Returns false, and stores nothing, if there is no room.
   [[nodiscard]] virtual bool Put(const DepositRecord& record, DepositContents contents) = 0;
-  /// Replaces the record of a deposit that is there.
+  /// Replaces the record of an existing deposit.
   virtual void PutRecord(const DepositRecord& record) = 0;
   virtual void Remove(const Digest& key) = 0;
   /// Returns all records, in no order. Called once, at the start.
   virtual std::vector<DepositRecord> Records() = 0;
 };
 
-/// The forms in which a deposit leaves the process: self-describing, sealed by a checksum, bound to
-/// their key. docs/internals/entry-format.md lists them byte by byte. Decoders take bytes from any
-/// source, and return nothing unless everything verifies.
+/// The stored forms of a deposit: with a version, a checksum and their key.
+/// docs/internals/entry-format.md lists them byte by byte. Decoders accept bytes from any source,
+/// and return none unless everything is valid.
 [[nodiscard]] std::string EncodeDepositContents(const Digest& key, std::string_view contents);
 [[nodiscard]] DepositContents DecodeDepositContents(const Digest& key_asked,
                                                     std::string_view bytes);

@@ -13,9 +13,10 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// A run of the daemon grants fewer leases than 2^40: at 100,000 a second, that lasts for months.
+/// Bits for the leases of one run of the daemon: 2^40 leases, at 100,000 a second enough for
+/// months.
 constexpr int kFenceBits = 40;
-/// Heartbeats after which a silent holder loses its lease.
+/// Missed heartbeats after which a holder loses its lease.
 constexpr int kHeartbeats = 3;
 
 uint64_t FirstFence(uint64_t run) { return (run << kFenceBits) + 1; }
@@ -44,7 +45,7 @@ Deposits::Deposits(Options options, Parts parts)
     : options_(std::move(options)),
       parts_(parts),
       index_(options_.limits, parts_.find_account),
-      // Fence 0 means a waiter.
+      // Fence 0 stands for a waiter.
       table_({.first_fence = FirstFence(options_.run ? *options_.run : 0),
               .patience = kHeartbeats * options_.limits.heartbeat,
               .longest = options_.limits.longest_lease,
@@ -119,8 +120,7 @@ void Deposits::DiskRead(const CallPtr& call, DepositContents found) {
     return call->tell(DepositFound{std::move(found)});
   }
   Enter(call);
-  // A caller that left while the disk was read had no place in the table then, so it leaves the
-  // table now.
+  // A caller that left during the disk read was not in the table then, so remove it now.
   if (!StopReading(call->waiter)) table_.Leave(call->waiter);
 }
 
@@ -159,8 +159,8 @@ void Deposits::Enter(const CallPtr& call) {
 
 void Deposits::Granted(const CallPtr& call, const LeaseGrant& grant) {
   if (!index_.Find(call->claim.key)) return AskCluster(call, grant);
-  // It was published between the first look-up and this lease. The caller can't renew a lease that
-  // it does not know yet.
+  // It was published between the first look-up and this lease. The caller can't renew a lease of
+  // which it was not told yet, so the timeout is suspended.
   table_.SuspendTimeout(call->waiter);
   const auto go_without = [this, call, grant] { GoWithout(*call, grant); };
   const auto found = std::make_shared<DepositFound>();
@@ -185,8 +185,8 @@ void Deposits::AskCluster(const CallPtr& call, const LeaseGrant& grant) {
   const auto name = SharedNameOf(call->claim.scope, IdentityOf(call->claim));
   if (!name) return TellNews(*call, grant);
   table_.SuspendTimeout(call->waiter);
-  // Stopped by the first answer, or when the caller leaves: after the caller has its lease, an
-  // answer is useless.
+  // The question ends with the first answer, or when the caller leaves: an answer after the caller
+  // got its lease is useless.
   std::stop_source ended;
   {
     const MutexLock lock(mutex_);
@@ -379,7 +379,7 @@ bool Deposits::Remove(const Digest& key, uid_t uid) {
     if (!removed) return false;
     parts_.store.Remove(key);
   }
-  // Otherwise the next caller would get it again.
+  // Otherwise the next caller would get it from another node.
   const auto name = SharedNameOf(removed->scope, IdentityOf(*removed));
   if (name) parts_.cluster->Forget(*name);
   return true;

@@ -32,7 +32,7 @@
 namespace cccl_cache::daemon {
 
 /// One caller's request for a deposit. The key covers the scope, so a known key gives no access to
-/// another's deposit.
+/// another user's deposit.
 struct DepositClaim {
   Digest key;
   uid_t uid = 0;
@@ -50,9 +50,9 @@ struct DepositGauges {
   LeaseTable::Gauges leases;
 };
 
-/// Keeps deposits, which clients make. Returns an existing deposit; if there is none, grants a
-/// lease to one caller and lets the others wait. Thread-safe. Every waiter must have left before
-/// the object ends.
+/// Stores the deposits of clients. Returns an existing deposit; otherwise grants a lease to one
+/// caller and lets the others wait. Thread-safe. Every waiter must have left before the object is
+/// destroyed.
 class Deposits {
  public:
   using WaiterId = LeaseTable::WaiterId;
@@ -62,48 +62,48 @@ class Deposits {
     DepositLimits limits;
     /// Time limit of one disk read.
     std::chrono::milliseconds disk_patience{5'000};
-    /// Number of this run of the daemon over this store, greater than that of each run before, so
-    /// that fences are unique. An error: the number is not known yet (Counted), and callers that
-    /// need a lease get the error.
+    /// Number of this run of the daemon on this store, greater than in each run before, so that
+    /// fences are unique. An error: it is not known yet (see Counted), and callers that need a
+    /// lease get this error.
     Result<uint64_t> run = uint64_t{0};
     /// Groups whose deposits the nodes share, by gid: the name is the same on all nodes.
     std::map<gid_t, std::string> shared_groups = {};
-    uint64_t shared_bytes = 0;  ///< larger deposits stay on their node
+    uint64_t shared_bytes = 0;  ///< limit in bytes; larger deposits stay on their node
     Now now = std::chrono::steady_clock::now;
   };
   /// All must outlive the object.
   struct Parts {
     DepositStore& store;
     Statistics& statistics;
-    FindAccount find_account = {};  ///< as DepositIndex has it
+    FindAccount find_account = {};  ///< see DepositIndex
     Cluster* cluster = nullptr;     ///< the other nodes; null: there are none
-    /// Counts the outcome of a call, on any thread. May be null.
+    /// Records the outcome of a call; called on any thread. May be null.
     std::function<void(Account account, DepositUse use)> note = {};
   };
 
-  /// Loads the store's records; deposits above the limits are evicted.
+  /// Loads the store's records, and evicts deposits above the limits.
   Deposits(Options options, Parts parts);
   /// Closes the cluster.
   ~Deposits();
   Deposits(const Deposits&) = delete;
   Deposits& operator=(const Deposits&) = delete;
 
-  /// Starts to grant leases, if it does not yet, once the number of this run is known. Loads the
-  /// store's records again, which waits for the disk. Returns why no leases are granted.
+  /// Starts to grant leases once the number of this run is known, unless it did so before. Loads
+  /// the store's records again, which waits for the disk. Returns why no leases are granted.
   Status Counted(const Result<uint64_t>& run);
 
   [[nodiscard]] WaiterId NewSeat() { return table_.NewSeat(); }
-  /// Gives the caller the deposit or a lease, perhaps before this returns; otherwise the caller
+  /// Gives the caller the deposit or a lease, possibly before this returns; otherwise the caller
   /// waits. A deposit that is only on the disk is read on this user's threads.
   void Acquire(WaiterId waiter, const DepositClaim& claim, Tell tell);
-  /// The contract of these is that of LeaseTable.
+  /// See LeaseTable for Leave, Fail and Beat.
   void Leave(WaiterId waiter);
   void Fail(WaiterId waiter);
   [[nodiscard]] bool Beat(WaiterId waiter) { return table_.Beat(waiter); }
   void Postpone(WaiterId waiter) { table_.Postpone(waiter); }
-  /// Keeps the holder's contents and gives them to all waiters. LeaseLost: the caller no longer
-  /// holds the lease, or the number is another's. kOverloaded: the deposit is larger than a user's
-  /// quota; the lease is still held.
+  /// Stores the holder's contents and gives them to all waiters. LeaseLost: the caller no longer
+  /// holds the lease with this number. kOverloaded: the deposit exceeds a user's quota; the caller
+  /// still holds the lease.
   using Publication = std::variant<Ok, LeaseLost, Error>;
   [[nodiscard]] Publication Publish(WaiterId waiter, uint64_t fence, const DepositClaim& claim,
                                     const DepositFound& made);
@@ -118,24 +118,24 @@ class Deposits {
     return table_.List(only, more);
   }
   [[nodiscard]] std::vector<uid_t> Users() const { return index_.Users(); }
-  /// Returns false if this user has no deposit under the key. Also removes it from the other nodes'
-  /// Redis.
+  /// Returns false if this user has no deposit under the key. Also removes the deposit from the
+  /// Redis that nodes share.
   [[nodiscard]] bool Remove(const Digest& key, uid_t uid);
   /// Marks the deposit as used, if there is one. Never waits for a disk.
   void Touch(const Digest& key) { NoteUse(key); }
 
-  /// Returns the contents of a deposit that List named; this does not count as a use. Returns null
-  /// if it is gone or can't be read. Reads the disk.
+  /// Returns the contents of a listed deposit; does not count as a use. Returns null if it is gone
+  /// or can't be read. Reads the disk.
   [[nodiscard]] DepositContents Read(const Digest& key);
-  /// Reads a deposit from the disk, and drops it if it does not verify. Returns false if it was
-  /// dropped, kUnavailable if the disk can't be read: then it is kept.
+  /// Reads a deposit from the disk, and drops it if its checksum is wrong. Returns false if it was
+  /// dropped, kUnavailable if the disk can't be read.
   [[nodiscard]] Result<bool> Verify(const Digest& key);
-  /// Keeps another daemon's deposit for this user alone. kOverloaded: it is larger than a user's
-  /// quota. kUnavailable: there is no room now.
+  /// Stores another daemon's deposit for this user alone. kOverloaded: it exceeds a user's quota.
+  /// kUnavailable: there is no room now.
   [[nodiscard]] Result<Inserted> Insert(uid_t uid, const std::string& name_space,
                                         const Digest& fields, DepositContents contents);
 
-  /// Ends all waits and leases: every caller gets the error that the daemon stops.
+  /// Ends all waits and leases: every caller gets the error that the daemon is stopping.
   void Stop();
 
   [[nodiscard]] const Options& options() const { return options_; }
@@ -152,17 +152,17 @@ class Deposits {
   };
   using CallPtr = std::shared_ptr<const Call>;
   void AskDisk(const CallPtr& call);
-  /// `found`: the disk's contents under the call's key; may be null.
+  /// `found`: the contents on the disk under the call's key; may be null.
   void DiskRead(const CallPtr& call, DepositContents found);
   void Enter(const CallPtr& call);
   void Granted(const CallPtr& call, const LeaseGrant& grant);
   void GoWithout(const Call& call, const LeaseGrant& grant);
-  /// Asks the other nodes, if they share such deposits, before the caller gets its lease.
+  /// Asks the other nodes before the caller gets its lease, if they share such deposits.
   void AskCluster(const CallPtr& call, const LeaseGrant& grant);
   void TakeFromCluster(const Call& call, const LeaseGrant& grant, const ArtifactPtr& entry);
-  /// Ends the question that this caller's lease waits for, if there is one.
+  /// Ends the question to other nodes for which this caller's lease waits, if any.
   void StopAsking(WaiterId waiter);
-  /// Returns the deposit's name on all nodes; none: it stays on this one.
+  /// Returns the deposit's name on all nodes; none: it is not shared.
   [[nodiscard]] std::optional<SharedEntry> SharedNameOf(const DepositScope& scope,
                                                         const Digest& identity) const;
   void Keep(const DepositClaim& claim, const DepositContents& contents);
@@ -170,10 +170,10 @@ class Deposits {
   void TellNews(const Call& call, LeaseNews news);
   /// Returns false if the caller has left.
   [[nodiscard]] bool StopReading(WaiterId waiter);
-  /// Blocks on the disk.
+  /// Reads the disk.
   [[nodiscard]] DepositContents Look(const Digest& key);
-  /// Drops a deposit whose contents the store does not have. Returns false if it was removed or
-  /// replaced meanwhile.
+  /// Drops a deposit whose contents are not in the store. Returns false if the deposit was removed
+  /// or replaced meanwhile.
   bool DropLost(const Digest& key, uint64_t addition);
   void NoteUse(const Digest& key);
   [[nodiscard]] Status CheckFits(uint64_t size) const;
@@ -183,8 +183,8 @@ class Deposits {
 
   const Options options_;
   const Parts parts_;
-  /// Held while index and store are changed together, so that a removal does not hit another
-  /// caller's publication under the same key. No holder waits for a disk.
+  /// Held while index and store change together, so that a removal can't affect another caller's
+  /// publication under the same key. Never held during a disk read.
   Mutex changing_;
   DepositIndex index_;
   LeaseTable table_;
@@ -194,7 +194,7 @@ class Deposits {
   std::unordered_set<WaiterId> reading_ GUARDED_BY(mutex_);  // callers that wait for the disk
   // Callers that wait for the other nodes.
   std::unordered_map<WaiterId, std::stop_source> asking_ GUARDED_BY(mutex_);
-  LeaseClock clock_;  // last: its thread uses all of the above
+  LeaseClock clock_;  // last member: its thread uses the others
 };
 
 }  // namespace cccl_cache::daemon

@@ -135,10 +135,10 @@ bool LeaseTable::Beat(WaiterId waiter) {
     const MutexLock lock(mutex_);
     Place* place = Holder(waiter);
     if (place == nullptr) return false;
-    // A holder that publishes can't lose the lease any more.
+    // A publishing holder can't lose the lease.
     if (place->publishing) return true;
     const std::optional<Time> before = place->due;
-    // A postponed holder begins now, with the full time of any other.
+    // A postponed holder starts now, with the full time.
     if (std::exchange(place->postponed, false)) place->until = options_.now() + options_.longest;
     Renew(waiter, *place);
     earlier = !before || *place->due < *before;
@@ -183,7 +183,7 @@ void LeaseTable::Publish(WaiterId waiter, const DepositFound& found) {
   {
     const MutexLock lock(mutex_);
     const auto place = places_.find(waiter);
-    // Stop has answered all callers.
+    // Stop() has answered all callers.
     if (place == places_.end()) return;
     assert(place->second.publishing);
     const auto line = lines_.find(place->second.key);
@@ -279,7 +279,7 @@ std::vector<FlightActivity> LeaseTable::List(std::optional<uid_t> only, size_t* 
       ++*more;
       continue;
     }
-    // An earlier grant would show this user that others make the same.
+    // The time of an earlier grant would disclose another user's holder.
     const Time since = only ? std::max(holder.granted, first->came) : holder.granted;
     leases.push_back({.key = key,
                       .kind = first->wait.name_space,

@@ -38,19 +38,19 @@ struct DepositFound {
 
 /// The holder has lost its lease: another caller may hold it, and a publication is refused.
 struct LeaseLost {
-  std::string why;  ///< for a person: the cause and the way out
+  std::string why;  ///< the cause and the remedy
 };
 
 /// The holder failed. The caller stops waiting and continues without a lease.
 struct LeaseReleased {};
 
-/// The answer to a caller: sent once, and after a grant a second time if the lease is lost.
+/// The answer to a caller: sent once; after a grant a second time if the lease is lost.
 using LeaseNews = std::variant<LeaseGrant, DepositFound, LeaseLost, LeaseReleased, Error>;
 
-/// Leases and their waiters: each key has one holder, and the others wait in the order of arrival.
-/// A holder loses the lease to the next waiter if it leaves, sends nothing for too long, or keeps
-/// the lease for too long while others wait. A waiter costs an entry here and no thread.
-/// Thread-safe; callers are answered on the thread that caused the event, without a lock held.
+/// Leases and their waiters: each key has one holder, and the others wait in order of arrival. The
+/// next waiter gets the lease if the holder leaves, sends nothing for too long, or keeps the lease
+/// for too long while others wait. A waiter costs an entry here and no thread. Thread-safe; answers
+/// are sent on the thread that caused the event, without a lock.
 class LeaseTable {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -62,41 +62,40 @@ class LeaseTable {
     std::chrono::milliseconds patience{15'000};  ///< maximum time between two renewals
     std::chrono::milliseconds longest{600'000};  ///< maximum time while others wait
     Now now = std::chrono::steady_clock::now;
-    /// Called, without a lock held, when Pass must be called earlier than it returned. May be
-    /// empty.
+    /// Called, without a lock, when Pass must be called earlier than it returned. May be empty.
     std::function<void()> sooner = {};
   };
 
   explicit LeaseTable(Options options)
       : options_(std::move(options)), next_fence_(options_.first_fence) {}
 
-  /// Returns an id for one waiter, to be used with one Enter.
+  /// Returns a new waiter's id, for one call of Enter.
   [[nodiscard]] WaiterId NewSeat();
   struct Wait {
     std::optional<Time> until = std::nullopt;  ///< at this time the wait ends with kTimedOut
     bool accepts_release = false;              ///< false: the caller never gets LeaseReleased
-    uid_t uid = 0;                             ///< these two only for List
+    uid_t uid = 0;                             ///< uid and name_space are used by List only
     std::string name_space = {};
   };
-  /// Queues the caller for the key. Calls `tell` with the lease, perhaps before this returns;
+  /// Queues the caller for the key. Calls `tell` with the lease, possibly before this returns;
   /// otherwise the caller waits.
   void Enter(WaiterId waiter, const Digest& key, const Wait& wait, Tell tell);
-  /// The caller has left: `tell` is not called again, but a call in progress may still run. Does
-  /// nothing if the waiter has no place any more.
+  /// Removes a caller that has left: `tell` is not called again, but a call in progress may still
+  /// run. Does nothing if the waiter was removed before.
   void Leave(WaiterId waiter);
-  /// The holder leaves because it can't make the deposit: all waiters that accept it get
-  /// LeaseReleased. The lease goes to the first of the others.
+  /// Removes a holder that can't make the deposit: all waiters with `accepts_release` get
+  /// LeaseReleased. The first of the others gets the lease.
   void Fail(WaiterId waiter);
 
-  /// Renews the holder's lease. Returns false if it holds none any more.
+  /// Renews the holder's lease. Returns false if the caller does not hold it any more.
   [[nodiscard]] bool Beat(WaiterId waiter);
-  /// Lifts the limit on the holder's silence until its next Beat, because it does not know of its
-  /// lease yet. The limit on holding it while others wait stays.
+  /// Suspends the holder's timeout until its next Beat, because it was not told of its lease yet.
+  /// The limit on holding it while others wait stays.
   void SuspendTimeout(WaiterId waiter);
-  /// The same for a holder that must first wait for another resource. It gets kTimedOut when its
-  /// wait is over.
+  /// Suspends both limits for a holder that must first wait for another resource. It gets kTimedOut
+  /// at the end of its wait.
   void Postpone(WaiterId waiter);
-  /// The holder begins to publish: the lease can't be lost any more, and must be ended with
+  /// Marks the start of a publication: the holder can't lose the lease any more, and must call
   /// Publish. Returns false if the lease is lost already or has another number.
   [[nodiscard]] bool StartPublishing(WaiterId waiter, uint64_t fence);
   /// Ends the lease: all waiters get this deposit.
@@ -115,8 +114,8 @@ class LeaseTable {
     size_t waiting = 0;
   };
   [[nodiscard]] Gauges gauges() const;
-  /// Returns held leases: those that this uid holds or waits for, showing only its own waiters, or
-  /// all if no uid is given. Adds the number of leases left out to `*more`.
+  /// Returns held leases: all of them, or those that `only` holds or waits for, with only its own
+  /// waiters. Adds the number of leases left out to `*more`.
   [[nodiscard]] std::vector<FlightActivity> List(std::optional<uid_t> only, size_t* more) const;
 
  private:
@@ -125,18 +124,18 @@ class LeaseTable {
     Tell tell;
     Wait wait;
     std::optional<Time> due;  // end of the wait, or of the lease
-    uint64_t fence = 0;       // 0: it waits
-    Time until{};             // of a holder: the end of the lease if others wait
+    uint64_t fence = 0;       // 0: it is a waiter
+    Time until{};             // of a holder: end of the lease if others wait
     Time came{};
     Time granted{};          // of a holder
-    bool postponed = false;  // it holds the lease and waits for another resource
+    bool postponed = false;  // the holder waits for another resource
     bool publishing = false;
 
     [[nodiscard]] bool waits() const { return fence == 0 || postponed; }
   };
   struct Line {
     WaiterId holder = 0;
-    std::set<WaiterId> waiting;  // in the order of coming: ids are counted up
+    std::set<WaiterId> waiting;  // in order of arrival, because ids increase
   };
   using Told = std::vector<std::pair<Tell, LeaseNews>>;
 
@@ -146,7 +145,7 @@ class LeaseTable {
   void SetDue(WaiterId waiter, Place& place, std::optional<Time> due) REQUIRES(mutex_);
   /// Restarts the holder's timeout.
   void Renew(WaiterId waiter, Place& place) REQUIRES(mutex_);
-  /// A waiter joined this queue: limits the holder to its longest lease.
+  /// Limits the holder to its longest lease, because a waiter joined the queue.
   void AskForRelease(const Line& line) REQUIRES(mutex_);
   [[nodiscard]] bool OthersWaitFor(const Place& place) const REQUIRES(mutex_) {
     return !lines_.at(place.key).waiting.empty();
@@ -167,8 +166,8 @@ class LeaseTable {
   std::set<std::pair<Time, WaiterId>> due_ GUARDED_BY(mutex_);
 };
 
-/// The one thread that calls Pass of a lease table. It sleeps until a timeout is due. Thread-safe.
-/// The table must outlive it.
+/// The thread that calls Pass of a lease table; it sleeps until a timeout is due. Thread-safe. The
+/// table must outlive it.
 class LeaseClock {
  public:
   explicit LeaseClock(LeaseTable& table)

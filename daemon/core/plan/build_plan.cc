@@ -18,16 +18,16 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// Returns whether the client passes this option. The daemon itself passes some of the rule table's
-// options unless the client does.
+// Returns whether the client passes this option; the daemon adds some options unless the client
+// does.
 bool Names(const std::vector<ParsedOption>& options, std::string_view option) {
   return std::any_of(options.begin(), options.end(), [&](const ParsedOption& parsed) {
     return std::string_view(parsed.canonical).starts_with(option);
   });
 }
 
-// Calls `visit` with every text of the request that the preprocessor sees: a -D can hold what a
-// source can.
+// Calls `visit` with every text of the request that the preprocessor reads; the value of a -D is
+// one too.
 void EachText(const NvrtcProgram& program, const std::vector<ParsedOption>& options,
               const std::function<void(std::string_view)>& visit) {
   visit(program.source);
@@ -56,8 +56,8 @@ PathUses UsesIn(const NvrtcProgram& program, const std::vector<ParsedOption>& op
 }
 
 struct RequestTraits {
-  TextTraits written;  // names that stand in a text
-  TextTraits pasted;   // names that can be pasted together from parts
+  TextTraits written;  // names in a text
+  TextTraits pasted;   // names that can be pasted from parts
 
   [[nodiscard]] bool path_token() const { return written.path_token || pasted.path_token; }
 };
@@ -108,9 +108,9 @@ bool ShowPaths(const std::vector<ParsedOption>& options) {
   });
 }
 
-// The daemon's own options stand before the client's, and the toolchain's header directories behind
-// the client's last one: a last option that lacks its value would take an option behind it for the
-// value.
+// Returns the client's options with the daemon's own before them, and the toolchain's header
+// directories after the client's last -I. At the end they could become the value of an option that
+// lacks its value.
 std::vector<std::string> CompilerOptions(const NvrtcProgram& program,
                                          const std::vector<ParsedOption>& parsed,
                                          const std::vector<Root>& roots,
@@ -138,7 +138,7 @@ std::vector<std::string> CompilerOptions(const NvrtcProgram& program,
   return options;
 }
 
-// Returns the plan's view of its files, with the directories from this root on.
+// Returns the hash of the paths of the plan's files, with the directories from this root on.
 Digest ViewOf(const BuildPlan& plan, uid_t uid, size_t first_root) {
   Hasher hasher;
   hasher.AppendValue("uid", uid);
@@ -163,8 +163,8 @@ Digest FlightOf(const BuildPlan& plan) {
   return hasher.Finish();
 }
 
-// Returns for each root the index of the first root that is the same directory, because compilers
-// notice that. Returns none if all differ.
+// Returns for each root the index of the first root that is the same directory, which compilers
+// notice. Returns none if all differ.
 std::optional<std::vector<size_t>> TwinRoots(const std::vector<Root>& roots) {
   std::vector<size_t> first;
   bool any = false;
@@ -212,8 +212,8 @@ void PlanNvrtc(const std::vector<ParsedOption>& parsed, const PlanOptions& optio
   }
 }
 
-// NVRTC appends the words of kAppendFlags to the options of every compile of the process, if the
-// variable kSwitch has exactly the value kSwitchedOn (12.9 and 13.0).
+// NVRTC appends the words of kAppendFlags to the options of every compile if the variable kSwitch
+// has the value kSwitchedOn (12.9 and 13.0).
 constexpr std::string_view kAppendFlags = "NVRTC_APPEND_FLAGS";
 constexpr std::string_view kSwitch = "NVRTCWIZ";
 constexpr std::string_view kSwitchedOn = "3153394";

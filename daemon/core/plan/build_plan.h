@@ -23,42 +23,40 @@
 
 namespace cccl_cache::daemon {
 
-/// Everything that follows from a request and the toolchain that serves it, before any look-up.
+/// Everything that follows from a request and its toolchain before any look-up.
 struct BuildPlan {
   Digest fingerprint;  ///< covers the compiler's own files, not the toolchain's headers
-  Digest key;          ///< the artifact's key with an empty closure: if no file is read
-  /// Hash of the fingerprint and, where a compiler reads headers, of all the toolchain's headers.
-  /// Builds with the same flight are the same as long as nothing comes from outside.
+  Digest key;          ///< the artifact's key with an empty closure, for a build that reads no file
+  /// Hash of the fingerprint and, if the compiler reads headers, of all the toolchain's headers.
+  /// Builds with equal hashes are the same as long as they read no files outside the toolchain.
   Digest flight;
-  /// Hash of the paths where this requester's files lie, of the requester's uid and of its view of
-  /// the file system. A result that was made from the files of one build answers another build only
-  /// if these agree, or after a check.
+  /// Hash of the requester's directories, its uid and its view of the file system. The result of
+  /// one build that read files answers another one only if their hashes are equal, or after a check
+  /// of the files.
   Digest view;
-  /// The same without the program's own directory.
+  /// Like `view`, without the program's own directory.
   Digest view_beside_program;
-  bool includes_outside = false;           ///< an -I names a directory outside the toolchain
+  bool includes_outside = false;           ///< an -I is outside the toolchain
   RootDirectories directories;             ///< where the requester's files lie
   std::vector<VisibleRoot> visible_roots;  ///< where the compiler sees them
   CompileJob job;
   /// The compiler sees the real paths, and the fingerprint covers them.
   bool path_dependent = false;
-  bool base_name_token = false;    ///< __BASE_FILE__ stands in the request, or can be pasted
-  bool function_token = false;     ///< the same for __PRETTY_FUNCTION__
-  std::string uncacheable_reason;  ///< empty: cacheable as far as the request tells
-  /// For each root: the prefix of the client's own names, where the compiler's names begin with
-  /// /cccl-root-N/.
+  bool base_name_token = false;    ///< __BASE_FILE__ is in the request, or can be pasted
+  bool function_token = false;     ///< __PRETTY_FUNCTION__ is in the request, or can be pasted
+  std::string uncacheable_reason;  ///< empty: cacheable, as far as the request shows
+  /// For each root: the prefix of the client's own names, which the compiler sees as /cccl-root-N/.
   std::vector<std::string> client_prefixes;
-  // The inputs of the fingerprint besides the request.
+  // Inputs of the fingerprint besides the request.
   std::vector<ParsedOption> options;
   std::vector<FingerprintRoot> fingerprint_roots;
 };
 
 struct PlanOptions {
   uid_t uid = 0;                      ///< the requester
-  bool force_path_dependent = false;  ///< an earlier compile showed that the output holds paths
-  /// The daemon's own view of the file system. A client with another view has no directories of the
-  /// toolchain's, because its paths mean something else. None: unknown, and every client counts as
-  /// having the same view.
+  bool force_path_dependent = false;  ///< an earlier compile showed paths in the output
+  /// The daemon's own view of the file system. If a client has another view, its paths never mean
+  /// the toolchain's directories. None: unknown, and all clients are assumed to have the same view.
   std::optional<FilesView> own_view = std::nullopt;
 };
 
@@ -67,14 +65,14 @@ struct PlanOptions {
 [[nodiscard]] Result<BuildPlan> PlanBuild(std::shared_ptr<const BuildRequest> request,
                                           ToolchainPtr toolchain, const PlanOptions& options);
 
-/// Returns the uses of paths in all texts of the plan's request, which concern those in its files.
+/// Returns the uses of paths in all texts of the request; they also affect the paths in its files.
 [[nodiscard]] PathUses PathUsesOf(const BuildPlan& plan);
 
-/// Returns the options that the compiler applies: the request's own, then those that NVRTC takes
-/// from the environment.
+/// Returns the options that the compiler applies: the request's own, then those from NVRTC's
+/// environment variable.
 [[nodiscard]] std::vector<std::string> OptionsOf(const BuildRequest& request);
 
-/// Returns kInvalidRequest, which names the text, if NVRTC would not read a text to its end.
+/// Returns kInvalidRequest, with the name of the text, if NVRTC would not read a text to its end.
 [[nodiscard]] Status CheckTexts(const BuildRequest& request);
 
 }  // namespace cccl_cache::daemon

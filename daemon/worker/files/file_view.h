@@ -20,12 +20,12 @@
 namespace cccl_cache::daemon {
 
 /// The file system as the compiler sees it in one job:
-/// - names under the job's mounts lie where the mount says;
-/// - files in a trusted directory are the toolchain's own, even behind a symlink that leaves it
-/// (paths.h): they are opened from the disk;
-/// - all other names are outside: the daemon answers for them while the job runs;
-/// - a name that the compiler made up is absent until the compiler opens it;
-/// - only scratch files, which live in memory, and the precompiled header can be written.
+///   - names under the job's mounts lie where the mount says;
+///   - files in a trusted directory are the toolchain's own, even behind a symlink that leaves it
+///     (paths.h): they are opened from the disk;
+///   - all other names are outside: the daemon answers for them while the job runs;
+///   - a name that the compiler made up is absent until the compiler opens it;
+///   - only scratch files, which live in memory, and the precompiled header can be written.
 /// A refused file looks absent: "permission denied" would end a compile that can do without the
 /// file. Functions return -errno on failure, like system calls. Thread-safe: a compiler may use
 /// threads.
