@@ -26,7 +26,7 @@ LAYERS = {
     "base": (),
     "proto": (),
     "daemon/core": (),
-    "daemon/core/model": (),
+    "daemon/core/model": ("client/include/cccl_cache/either.h",),
     "daemon/core/closure": (MODEL,),
     "daemon/core/plan": (MODEL, CLOSURE),
     "daemon/core/lookup": (MODEL, CLOSURE, PLAN),

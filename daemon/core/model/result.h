@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cassert>
 #include <chrono>
 #include <cstdint>
 #include <string>
-#include <utility>
-#include <variant>
+#include <string_view>
+
+#include "client/include/cccl_cache/either.h"
 
 namespace cccl_cache::daemon {
 
@@ -46,47 +46,8 @@ struct Error {
   uint64_t request_id = 0;
 };
 
-/// A value or an Error. None of our code throws. Access to the side that is not there is a bug and
-/// stops the process.
 template <typename T>
-class [[nodiscard]] Result {
- public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT: implicit
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT: implicit
-
-  [[nodiscard]] bool ok() const { return state_.index() == 0; }
-  explicit operator bool() const { return ok(); }
-
-  [[nodiscard]] const T& value() const& {
-    assert(ok());
-    return *std::get_if<0>(&state_);
-  }
-  [[nodiscard]] T& value() & {
-    assert(ok());
-    return *std::get_if<0>(&state_);
-  }
-  [[nodiscard]] T&& value() && {
-    assert(ok());
-    return std::move(*std::get_if<0>(&state_));
-  }
-  [[nodiscard]] const Error& error() const {
-    assert(!ok());
-    return *std::get_if<1>(&state_);
-  }
-  [[nodiscard]] Error& error() {
-    assert(!ok());
-    return *std::get_if<1>(&state_);
-  }
-
-  const T& operator*() const& { return value(); }
-  T& operator*() & { return value(); }
-  T&& operator*() && { return std::move(*this).value(); }
-  const T* operator->() const { return &value(); }
-  T* operator->() { return &value(); }
-
- private:
-  std::variant<T, Error> state_;
-};
+using Result = Either<T, Error>;
 
 /// For operations without a value: `return Ok{};`.
 struct Ok {};
