@@ -231,6 +231,9 @@ Result<std::unique_ptr<StateDirectory>> StateDirectory::Open(const std::string& 
   if (ftruncate(lock, 0) != 0) return Unusable(path, "cannot be written", errno);
   // The text is only for error messages: the lock holds even if a full disk refuses it.
   [[maybe_unused]] const ssize_t written = pwrite(lock, holder.data(), holder.size(), 0);
+  // Builds before 0.1.0 kept a second database, which no daemon opens any more.
+  std::error_code ignored;
+  std::filesystem::remove_all(*real + "/database.other-version", ignored);
   return directory;
 }
 

@@ -157,6 +157,17 @@ TEST_CASE("a state directory may be a symlink that no other user can change") {
   CHECK((*directory)->database_path() == temporary / "disk/database");
 }
 
+TEST_CASE("a database that an earlier release kept for another version is removed") {
+  const TemporaryDirectory temporary;
+  const std::filesystem::path state(temporary / "state");
+  std::filesystem::create_directories(state / "database.other-version/inner");
+  std::filesystem::create_directories(state / "database.set-aside");
+  std::filesystem::permissions(state, std::filesystem::perms::owner_all);
+  REQUIRE(StateDirectory::Open(state));
+  CHECK_FALSE(std::filesystem::exists(state / "database.other-version"));
+  CHECK(std::filesystem::exists(state / "database.set-aside"));
+}
+
 TEST_CASE("a database set aside replaces the one set aside before") {
   const TemporaryDirectory temporary;
   auto directory = StateDirectory::Open(temporary / "state");
