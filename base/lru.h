@@ -109,6 +109,13 @@ class PerUserLru {
     return gone;
   }
 
+  /// Removes all entries, and destroys them.
+  void Clear() {
+    users_.clear();
+    by_key_.clear();
+    bytes_ = 0;
+  }
+
   /// Users with entries.
   [[nodiscard]] const std::map<User, Share>& users() const { return users_; }
   [[nodiscard]] size_t size() const { return by_key_.size(); }

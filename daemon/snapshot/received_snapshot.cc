@@ -94,15 +94,19 @@ Status ReceivedSnapshot::CheckSize(uint64_t bytes) const {
                            options_.shared ? "store_limit" : "private_limit_per_uid")};
 }
 
-Status ReceivedSnapshot::CheckDeposits(const SnapshotReader& reader) const {
+Status ReceivedSnapshot::CheckCharges(const SnapshotReader& reader) const {
   uint64_t bytes = 0;
+  uint64_t least_of_entries = 0;
   const std::string unread = reader.ForEach([&](const SnapshotItem& item, uint64_t) {
     if (item.kind == SnapshotKind::kDeposit) {
       bytes += DepositIndex::Charge(ContentsSize(item.name_space, item.bytes));
+    } else if (!options_.shared) {
+      least_of_entries += PrivateEntries::kLeastCharge;
     }
     return true;
   });
   if (!unread.empty()) return Refused(unread);
+  if (Status fits = CheckSize(least_of_entries); !fits) return fits;
   if (bytes <= options_.deposit_limit_bytes) return Ok{};
   return Error{ErrorCode::kOverloaded,
                fmt::format("the snapshot's deposits take {} bytes, and a user may have {} bytes of "
@@ -120,7 +124,7 @@ Result<SnapshotSummary> ReceivedSnapshot::Finish() {
   if (const std::string wrong = reader.Verify(); !wrong.empty()) return Refused(wrong);
   const uint64_t bytes = reader.record_bytes() + reader.count() * kRecordOverhead;
   if (Status fits = CheckSize(bytes); !fits) return fits.error();
-  if (Status fit = CheckDeposits(reader); !fit) return fit.error();
+  if (Status fit = CheckCharges(reader); !fit) return fit.error();
   const Status sound =
       ForEachRecord(reader, [](const auto&, const auto&) -> Status { return Ok{}; });
   if (!sound) return sound.error();

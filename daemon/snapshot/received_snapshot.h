@@ -47,8 +47,8 @@ class ReceivedSnapshot final : public IncomingSnapshot {
   [[nodiscard]] Status Admit(const SnapshotItem& item) const;
   /// Returns an error if this many bytes may not be inserted at once.
   [[nodiscard]] Status CheckSize(uint64_t bytes) const;
-  /// Returns an error unless all deposits fit: the last ones would evict the first ones.
-  [[nodiscard]] Status CheckDeposits(const SnapshotReader& reader) const;
+  /// Returns an error unless all records fit: the last ones would evict the first ones.
+  [[nodiscard]] Status CheckCharges(const SnapshotReader& reader) const;
 
   SpoolFile file_;
   uint64_t received_ = 0;

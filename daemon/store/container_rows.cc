@@ -21,46 +21,34 @@ namespace {
 /// Limit of the rows that one write drops.
 constexpr size_t kMaxDroppedRows = 4096;
 
-/// Returns the number that one user's row adds to the total: of answered builds, or of bytes.
-uint64_t AmountOf(Column column, std::string_view value) {
-  if (column == Column::kAnswered) return ByteReader(value).Take<uint64_t>();
-  return DecodePrivateUsage(value).value_or(PrivateUsage{}).bytes;
+/// Adds the write that takes the count off the row about all users' answers.
+void TakeOffAnswered(Database& database, uint64_t count, std::vector<ColumnWrite>& writes) {
+  const std::string row = UserRowPrefix(kAll);
+  uint64_t total = 0;
+  database.Read(Column::kAnswered, row,
+                [&](std::string_view value) { total = ByteReader(value).Take<uint64_t>(); });
+  if (count == 0 || total == 0) return;
+  const uint64_t rest = total - std::min(total, count);
+  writes.push_back({Column::kAnswered, row, ByteWriter().Put(rest).Joined()});
 }
 
-/// Adds the write that subtracts the amount from the row with the total of all users.
-void TakeOffTotal(Database& database, Column column, uint64_t amount,
-                  std::vector<ColumnWrite>& writes) {
-  std::string row = UserRowPrefix(kAll);
-  std::string value;
-  database.Read(column, row, [&](std::string_view read) { value = read; });
-  if (amount == 0 || value.empty()) return;
-  const uint64_t total = AmountOf(column, value);
-  const uint64_t rest = total - std::min(total, amount);
-  if (column == Column::kAnswered) {
-    value = ByteWriter().Put(rest).Joined();
-  } else {
-    PrivateUsage usage = DecodePrivateUsage(value).value_or(PrivateUsage{});
-    usage.bytes = rest;
-    value = EncodePrivateUsage(usage);
-  }
-  writes.push_back({column, std::move(row), std::move(value)});
-}
-
-std::optional<DatabaseError> DropOf(Database& database, Column column) {
-  const bool has_total = column == Column::kAnswered || column == Column::kPrivateUsage;
+/// Drops the rows of this user and of all later ones.
+std::optional<DatabaseError> DropFrom(Database& database, Column column, uid_t first) {
   while (true) {
     std::vector<ColumnWrite> writes;
-    uint64_t amount = 0;
+    uint64_t answered = 0;
     const auto drop = [&](std::string_view row, std::string_view value) {
       const auto user = UserOfRow(row);
-      if (!user || !IsContainerUser(*user)) return false;
-      if (has_total && !KeyOfRow(row)) amount += AmountOf(column, value);
+      if (!user || *user == kAll) return false;
+      if (column == Column::kAnswered && !KeyOfRow(row)) {
+        answered += ByteReader(value).Take<uint64_t>();
+      }
       writes.push_back({column, std::string(row), std::nullopt});
       return writes.size() < kMaxDroppedRows;
     };
-    if (auto error = database.Scan(column, UserRowPrefix(kFirstContainerUser), drop)) return error;
+    if (auto error = database.Scan(column, UserRowPrefix(first), drop)) return error;
     if (writes.empty()) return std::nullopt;
-    TakeOffTotal(database, column, amount, writes);
+    TakeOffAnswered(database, answered, writes);
     if (auto error = database.Write(writes)) return error;
   }
 }
@@ -79,10 +67,10 @@ std::optional<DatabaseError> DropDeposits(Database& database) {
 
 std::optional<DatabaseError> RowsOfEarlierContainers::DropOnce(Database& database) {
   if (done_) return std::nullopt;
-  for (const Column column :
-       {Column::kAnswered, Column::kPrivate, Column::kPrivateOrder, Column::kPrivateUsage}) {
-    if (auto error = DropOf(database, column)) return error;
+  for (const Column column : {Column::kAnswered, Column::kPrivate, Column::kPrivateUsage}) {
+    if (auto error = DropFrom(database, column, kFirstContainerUser)) return error;
   }
+  if (auto error = DropFrom(database, Column::kPrivateOrder, 0)) return error;
   if (auto error = DropDeposits(database)) return error;
   done_ = true;
   return std::nullopt;

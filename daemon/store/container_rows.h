@@ -9,7 +9,8 @@
 namespace cccl_cache::daemon {
 
 /// The rows that users of containers left in an earlier run of the daemon. Their uids may belong to
-/// other users now (docs/internals/decisions/0067). Used by one thread at a time.
+/// other users now (docs/internals/decisions/0067). Also the order of private entries, which
+/// earlier versions kept in rows. Used by one thread at a time.
 class RowsOfEarlierContainers {
  public:
   /// Drops the rows from the first database that is opened in this run, before its first use. Later

@@ -35,7 +35,7 @@ enum class Column : uint8_t {
   kMeta,
   kAnswered,
   kPrivateUsage,
-  kPrivateOrder
+  kPrivateOrder,  ///< of earlier versions
 };
 
 /// The reason why a database operation failed.

@@ -6,17 +6,17 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 #include <utility>
 
 #include "daemon/core/lookup/entry.h"
-#include "daemon/store/rows.h"
 
 namespace cccl_cache::daemon {
 namespace {
 
-// Number of entries that one write drops at most.
-constexpr size_t kMaxDropped = 4'096;
+constexpr uint64_t kAnyGeneration = std::numeric_limits<uint64_t>::max();
 
+/// Returns the key under which the memory tier keeps a user's entry.
 Digest MemoryKey(uid_t uid, const Digest& key) {
   Hasher hasher;
   hasher.AppendValue("private", key.View());
@@ -24,18 +24,8 @@ Digest MemoryKey(uid_t uid, const Digest& key) {
   return hasher.Finish();
 }
 
-/// Returns none if the row can't be read, and zero usage if there is no row.
-std::optional<PrivateUsage> ReadUsage(Database& database, const std::string& row) {
-  PrivateUsage usage;
-  const auto found = database.Read(Column::kPrivateUsage, row, [&](std::string_view value) {
-    usage = DecodePrivateUsage(value).value_or(PrivateUsage{});
-  });
-  const bool known = found == Database::Found::kYes || found == Database::Found::kNo;
-  return known ? std::optional(usage) : std::nullopt;
-}
-
-PrivateUsage UsageOf(Database& database, const std::string& row) {
-  return ReadUsage(database, row).value_or(PrivateUsage{});
+uint64_t ChargeOf(const PrivateUsage& usage) {
+  return std::max(usage.bytes, PrivateEntries::kLeastCharge);
 }
 
 Error NotWritten(const DatabaseError& error) {
@@ -47,99 +37,36 @@ Error NotWritten(const DatabaseError& error) {
 
 }  // namespace
 
-bool PrivateKeys::MayHave(uid_t uid, const Digest& key) const {
-  const auto user = users_.find(uid);
-  if (user == users_.end()) return false;
-  return !user->second.keys || user->second.keys->contains(key);
-}
-
-std::vector<uid_t> PrivateKeys::Users() const {
-  std::vector<uid_t> uids;
-  for (const auto& [uid, user] : users_) uids.push_back(uid);
-  std::ranges::sort(uids);
-  return uids;
-}
-
-bool PrivateKeys::Lacks(uid_t uid) const {
-  const auto user = users_.find(uid);
-  return user != users_.end() && !user->second.keys && !user->second.too_many;
-}
-
-void PrivateKeys::Learn(uid_t uid, Keys keys) {
-  User& user = users_[uid];
-  Drop(user);
-  const size_t added = keys.size();
-  user.keys = std::move(keys);
-  Count(user, added);
-}
-
-void PrivateKeys::Add(uid_t uid, const Digest& key) {
-  User& user = users_[uid];
-  if (user.keys && user.keys->insert(key).second) Count(user, 1);
-}
-
-void PrivateKeys::Remove(uid_t uid, const Digest& key) {
-  const auto user = users_.find(uid);
-  if (user == users_.end() || !user->second.keys) return;
-  known_ -= user->second.keys->erase(key);
-}
-
-void PrivateKeys::Forget(uid_t uid) { Drop(users_[uid]); }
-
-void PrivateKeys::Count(User& user, size_t added) {
-  known_ += added;
-  if (user.keys->size() <= bounds_.per_user && known_ <= bounds_.in_all) return;
-  Drop(user);
-  user.too_many = true;
-}
-
-void PrivateKeys::Drop(User& user) {
-  if (user.keys) known_ -= user.keys->size();
-  user.keys.reset();
-}
-
 void PrivateStore::Load(Database& database) {
+  std::vector<std::pair<Place, PrivateUsage>> stored;
+  const auto take = [&](std::string_view row, std::string_view value) {
+    const auto uid = UserOfRow(row);
+    const auto key = KeyOfRow(row);
+    const auto usage = DecodePrivateUsage(value);
+    if (uid && key && usage) stored.push_back({{*uid, *key}, *usage});
+    return true;
+  };
   const MutexLock changing(changing_);
   usage_.Clear();
-  for (uid_t next = 0; next != kAll;) {
-    std::optional<uid_t> found;
-    PrivateUsage total;
-    const auto first = [&](std::string_view row, std::string_view value) {
-      found = UserOfRow(row);
-      if (!KeyOfRow(row)) total = DecodePrivateUsage(value).value_or(PrivateUsage{});
-      return false;
-    };
-    if (database.Scan(Column::kPrivateUsage, UserRowPrefix(next), first)) return;
-    if (!found || *found == kAll) return;
-    usage_.Set(*found, total.bytes);
+  {
     const MutexLock lock(mutex_);
-    keys_.AddUser(*found);
-    next = *found + 1;
+    index_.Clear();
+    ++changes_;
+  }
+  if (database.Scan(Column::kPrivateUsage, "", take)) return;
+  std::ranges::stable_sort(stored, {}, [](const auto& each) { return each.second.generation; });
+  for (const auto& [place, usage] : stored) {
+    Note(place, usage);
+    const Account account = usage_.AccountOf(place.uid);
+    while (const auto loser = usage_.MustGiveWay(account, 0)) {
+      if (!DropOldest(database, *loser, kAnyGeneration)) return;
+    }
   }
 }
 
 bool PrivateStore::MayHave(uid_t uid, const Digest& key) {
   const MutexLock lock(mutex_);
-  return keys_.MayHave(uid, key);
-}
-
-void PrivateStore::LearnKeys(Database& database, uid_t uid) {
-  if (!changing_.try_lock()) return;
-  const MutexLock changing(changing_, std::adopt_lock);
-  {
-    const MutexLock lock(mutex_);
-    if (!keys_.Lacks(uid)) return;
-  }
-  const std::string prefix = UserRowPrefix(uid);
-  PrivateKeys::Keys keys;
-  const auto take = [&](std::string_view row, std::string_view) {
-    if (!row.starts_with(prefix)) return false;
-    if (const auto key = KeyOfRow(row)) keys.insert(*key);
-    return keys.size() <= limits_.known_keys.per_user;
-  };
-  if (database.Scan(Column::kPrivateUsage, prefix, take)) return;
-  const MutexLock lock(mutex_);
-  keys_.Learn(uid, std::move(keys));
+  return index_.Find({uid, key}) != nullptr;
 }
 
 PrivateEntries::Found PrivateStore::FindInMemory(uid_t uid, const Digest& key) {
@@ -151,26 +78,26 @@ PrivateEntries::Found PrivateStore::FindInMemory(uid_t uid, const Digest& key) {
 
 PrivateEntries::Found PrivateStore::Get(uid_t uid, const Digest& key) {
   if (Found found = FindInMemory(uid, key); found.artifact != nullptr) return found;
-  const uint64_t changes = Changes();
+  uint64_t changes = 0;
+  {
+    const MutexLock lock(mutex_);
+    if (index_.Find({uid, key}) == nullptr) return {};
+    changes = changes_;
+  }
   const auto database = slot_.Get();
   if (!database) return {};
-  LearnKeys(*database, uid);
   Found found;
-  switch (database->Read(Column::kPrivate, UserRowKey(uid, key), [&](std::string_view entry) {
-    found = {DecodeEntry(key, entry), TierName::kDisk};
-  })) {
-    case Database::Found::kNo:
-      return {};
-    case Database::Found::kFailed:
-      statistics_.Add(Counter::kStoreErrors);
-      return {};
-    case Database::Found::kYes:
-    case Database::Found::kDamaged:
-      break;
+  const auto read =
+      database->Read(Column::kPrivate, UserRowKey(uid, key), [&](std::string_view entry) {
+        found = {DecodeEntry(key, entry), TierName::kDisk};
+      });
+  if (read == Database::Found::kFailed) {
+    statistics_.Add(Counter::kStoreErrors);
+    return {};
   }
   if (found.artifact == nullptr) {
-    statistics_.Add(Counter::kCorruptEntries);
-    Forget(uid, key);
+    if (read != Database::Found::kNo) statistics_.Add(Counter::kCorruptEntries);
+    Forget({uid, key});
     return {};
   }
   const MutexLock lock(mutex_);
@@ -181,34 +108,26 @@ PrivateEntries::Found PrivateStore::Get(uid_t uid, const Digest& key) {
   return found;
 }
 
-uint64_t PrivateStore::Changes() {
-  const MutexLock lock(mutex_);
-  return changes_;
-}
-
-void PrivateStore::Forget(uid_t uid, const Digest& key) {
+void PrivateStore::Forget(const Place& place) {
   const MutexLock lock(changing_);
   const auto database = slot_.Get();
   if (!database) return;
-  const std::string row = UserRowKey(uid, key);
   bool sound = false;
-  database->Read(Column::kPrivate, row,
-                 [&](std::string_view entry) { sound = DecodeEntry(key, entry) != nullptr; });
+  database->Read(Column::kPrivate, UserRowKey(place.uid, place.key),
+                 [&](std::string_view entry) { sound = DecodeEntry(place.key, entry) != nullptr; });
   if (sound) return;  // another entry replaced it meanwhile
-  Plan plan;
-  Remove(*database, uid, key, UsageOf(*database, row), plan);
   // An entry that could not be deleted is found broken again.
-  if (Commit(*database, std::move(plan))) statistics_.Add(Counter::kStoreErrors);
+  if (Drop(*database, place.uid, {&place.key, 1})) statistics_.Add(Counter::kStoreErrors);
 }
 
 uint64_t PrivateStore::NextGeneration(uid_t uid, std::chrono::system_clock::time_point now) {
   const auto since_1970 = now.time_since_epoch();
   const auto clock = static_cast<uint64_t>(
       std::chrono::duration_cast<std::chrono::microseconds>(since_1970).count());
-  const MutexLock lock(changing_);
-  const auto database = slot_.Get();
-  if (!database) return clock;
-  return std::max(clock, UsageOf(*database, UserRowPrefix(uid)).generation + 1);
+  const MutexLock lock(mutex_);
+  const auto user = index_.users().find(uid);
+  if (user == index_.users().end()) return clock;
+  return std::max(clock, user->second.oldest_first.back().value + 1);
 }
 
 Result<Inserted> PrivateStore::Put(uid_t uid, const Digest& key, const ArtifactPtr& artifact,
@@ -218,49 +137,63 @@ Result<Inserted> PrivateStore::Put(uid_t uid, const Digest& key, const ArtifactP
   const MutexLock lock(changing_);
   const auto database = slot_.Get();
   if (!database) return slot_.WhyEmpty();
-  const std::string row = UserRowKey(uid, key);
-  const bool before = UsageOf(*database, row).bytes > 0;
+  const bool before = MayHave(uid, key);
   if (const Status room = MakeRoom(*database, uid, usage); !room) return room.error();
-  Plan plan;
-  if (const PrivateUsage old = UsageOf(*database, row); old.bytes > 0) {
-    Remove(*database, uid, key, old, plan);
-  }
-  for (const uid_t counted : {uid, kAll}) {
-    PrivateUsage& total = TotalOf(*database, counted, plan);
-    total.bytes += usage.bytes;
-    total.generation = std::max(total.generation, generation);
-  }
-  plan.writes.push_back({Column::kPrivate, row, std::move(entry)});
-  plan.writes.push_back({Column::kPrivateUsage, row, EncodePrivateUsage(usage)});
-  plan.writes.push_back({Column::kPrivateOrder, OrderRowKey(uid, generation, key), ""});
-  plan.changed.push_back(MemoryKey(uid, key));
-  if (const auto error = Commit(*database, std::move(plan))) return NotWritten(*error);
+  const std::string row = UserRowKey(uid, key);
+  const auto error = database->Write(
+      std::vector<ColumnWrite>{{Column::kPrivate, row, std::move(entry)},
+                               {Column::kPrivateUsage, row, EncodePrivateUsage(usage)}});
+  if (error) return NotWritten(*error);
+  Note({uid, key}, usage);
   return before ? Inserted::kBefore : Inserted::kNow;
+}
+
+void PrivateStore::Note(const Place& place, const PrivateUsage& usage) {
+  const MutexLock lock(mutex_);
+  ++changes_;
+  static_cast<void>(index_.Insert(place.uid, place, usage.generation, ChargeOf(usage)));
+  usage_.Set(place.uid, index_.users().at(place.uid).bytes);
+  if (memory_ != nullptr) memory_->Remove(MemoryKey(place.uid, place.key));
+}
+
+std::optional<DatabaseError> PrivateStore::Drop(Database& database, uid_t uid,
+                                                std::span<const Digest> keys) {
+  std::vector<ColumnWrite> writes;
+  for (const Digest& key : keys) {
+    for (const Column column : {Column::kPrivate, Column::kPrivateUsage}) {
+      writes.push_back({column, UserRowKey(uid, key), std::nullopt});
+    }
+  }
+  if (auto error = database.Write(writes)) return error;
+  const MutexLock lock(mutex_);
+  ++changes_;
+  for (const Digest& key : keys) {
+    static_cast<void>(index_.Remove({uid, key}));
+    if (memory_ != nullptr) memory_->Remove(MemoryKey(uid, key));
+  }
+  const auto user = index_.users().find(uid);
+  usage_.Set(uid, user == index_.users().end() ? 0 : user->second.bytes);
+  return std::nullopt;
 }
 
 Status PrivateStore::MakeRoom(Database& database, uid_t uid, const PrivateUsage& incoming) {
   usage_.FindSomeAgain();
   const Account account = usage_.AccountOf(uid);
+  usage_.Set(uid, account, usage_.Of(uid));
+  const uint64_t charge = ChargeOf(incoming);
   // Drops nothing for an entry that would not fit even then.
-  bool could_fit = incoming.bytes <= std::min(limits_.per_user, limits_.in_all);
+  bool could_fit = charge <= std::min(limits_.per_user, limits_.in_all);
   while (true) {
-    Plan now;
-    // A database that was recreated has other totals.
-    usage_.Set(uid, account, TotalOf(database, uid, now).bytes);
-    const std::optional<uid_t> loser = usage_.MustGiveWay(account, incoming.bytes);
+    const std::optional<uid_t> loser = usage_.MustGiveWay(account, charge);
     if (could_fit && !loser) return Ok{};
-    const uint64_t mine = usage_.Of(account) + incoming.bytes;
-    const uint64_t all = usage_.in_all() + incoming.bytes;
-    const bool mine_fits = mine <= limits_.per_user;
-    const uint64_t surplus = mine_fits ? all - limits_.in_all : mine - limits_.per_user;
     if (could_fit && usage_.AccountOf(*loser) == account) {
-      could_fit = DropOldest(database, uid, surplus, incoming.generation) ||
-                  DropOldestBeside(database, account, uid, surplus);
+      could_fit = DropOldest(database, uid, incoming.generation) ||
+                  DropOldestBeside(database, account, uid);
     } else if (could_fit) {
-      could_fit = DropOldestOfAnother(database, *loser, surplus);
+      could_fit = DropOldest(database, *loser, kAnyGeneration);
     }
     if (could_fit) continue;
-    if (!mine_fits) {
+    if (usage_.Of(account) + charge > limits_.per_user) {
       return Error{ErrorCode::kOverloaded,
                    fmt::format("{} may have {} bytes of entries of its own, and this is more: "
                                "insert less, or raise private_limit_per_uid",
@@ -273,140 +206,69 @@ Status PrivateStore::MakeRoom(Database& database, uid_t uid, const PrivateUsage&
   }
 }
 
+bool PrivateStore::DropOldest(Database& database, uid_t uid, uint64_t generation) {
+  Digest oldest;
+  {
+    const MutexLock lock(mutex_);
+    const auto user = index_.users().find(uid);
+    if (user == index_.users().end()) return false;
+    const Index::Entry& entry = user->second.oldest_first.front();
+    if (entry.value >= generation) return false;
+    oldest = entry.key.key;
+  }
+  return !Drop(database, uid, {&oldest, 1});
+}
+
 // An account inserts one snapshot at a time, so the entries of its other uids were there before.
-bool PrivateStore::DropOldestBeside(Database& database, Account account, uid_t uid,
-                                    uint64_t surplus) {
+bool PrivateStore::DropOldestBeside(Database& database, Account account, uid_t uid) {
   const auto other = usage_.LargestBeside(account, uid);
   if (!other) return false;
   if (usage_.FindAgain(*other)) return true;  // it is another account's, so this one has less
-  return DropOldestOfAnother(database, *other, surplus);
-}
-
-bool PrivateStore::DropOldestOfAnother(Database& database, uid_t uid, uint64_t surplus) {
-  const uint64_t held = usage_.Of(uid);
-  if (!DropOldest(database, uid, surplus, std::numeric_limits<uint64_t>::max())) {
-    // Either the disk refuses, or this uid has nothing in a recreated database.
-    const auto total = ReadUsage(database, UserRowPrefix(uid));
-    if (!total) return false;
-    usage_.Set(uid, total->bytes);
-  }
-  return usage_.Of(uid) < held;
-}
-
-PrivateUsage& PrivateStore::TotalOf(Database& database, uid_t uid, Plan& plan) {
-  const auto [place, read] = plan.totals.try_emplace(uid);
-  if (read) place->second = UsageOf(database, UserRowPrefix(uid));
-  return place->second;
-}
-
-std::optional<DatabaseError> PrivateStore::Commit(Database& database, Plan plan) {
-  for (const auto& [uid, total] : plan.totals) {
-    plan.writes.push_back({Column::kPrivateUsage, UserRowPrefix(uid), EncodePrivateUsage(total)});
-  }
-  auto error = database.Write(plan.writes);
-  for (const auto& [uid, total] : plan.totals) {
-    if (!error && uid != kAll) usage_.Set(uid, total.bytes);
-  }
-  const MutexLock lock(mutex_);
-  ++changes_;
-  for (const ColumnWrite& write : plan.writes) {
-    if (write.column != Column::kPrivate) continue;
-    const uid_t uid = *UserOfRow(write.key);
-    if (error) {
-      keys_.Forget(uid);
-    } else if (write.value) {
-      keys_.Add(uid, *KeyOfRow(write.key));
-    } else {
-      keys_.Remove(uid, *KeyOfRow(write.key));
-    }
-  }
-  if (memory_ != nullptr) {
-    for (const Digest& key : plan.changed) memory_->Remove(key);
-  }
-  return error;
-}
-
-void PrivateStore::Remove(Database& database, uid_t uid, const Digest& key,
-                          const PrivateUsage& usage, Plan& plan) {
-  for (const uid_t counted : {uid, kAll}) {
-    uint64_t& total = TotalOf(database, counted, plan).bytes;
-    total -= std::min(total, usage.bytes);
-  }
-  const std::string row = UserRowKey(uid, key);
-  plan.writes.push_back({Column::kPrivate, row, std::nullopt});
-  plan.writes.push_back({Column::kPrivateUsage, row, std::nullopt});
-  plan.writes.push_back(
-      {Column::kPrivateOrder, OrderRowKey(uid, usage.generation, key), std::nullopt});
-  plan.changed.push_back(MemoryKey(uid, key));
-}
-
-bool PrivateStore::DropOldest(Database& database, uid_t uid, uint64_t surplus,
-                              uint64_t generation) {
-  const std::string prefix = UserRowPrefix(uid);
-  std::string& start = dropped_up_to_.try_emplace(uid, prefix).first->second;
-  Plan plan;
-  std::string last;
-  uint64_t freed = 0;
-  size_t dropped = 0;
-  const auto drop = [&](std::string_view row_key, std::string_view) {
-    const auto row = DecodeOrderRow(row_key);
-    if (!row || !row_key.starts_with(prefix) || row->generation >= generation) return false;
-    const PrivateUsage usage = UsageOf(database, UserRowKey(uid, row->key));
-    Remove(database, uid, row->key, {usage.bytes, row->generation}, plan);
-    last = row_key;
-    freed += usage.bytes;
-    return freed < surplus && ++dropped < kMaxDropped;
-  };
-  if (database.Scan(Column::kPrivateOrder, start, drop)) return false;
-  if (!last.empty()) {
-    if (Commit(database, std::move(plan))) return false;
-    start = last;
-    return true;
-  }
-  // A recreated database may have rows before `start` again.
-  return std::exchange(start, prefix) != prefix && DropOldest(database, uid, surplus, generation);
+  return DropOldest(database, *other, kAnyGeneration);
 }
 
 std::vector<uid_t> PrivateStore::Users() {
+  std::vector<uid_t> uids;
   const MutexLock lock(mutex_);
-  return keys_.Users();
+  for (const auto& [uid, share] : index_.users()) uids.push_back(uid);
+  return uids;
 }
 
-Result<std::vector<PrivateStore::Listed>> PrivateStore::List(uid_t uid, std::string_view from,
-                                                             size_t most) {
-  const auto database = slot_.Get();
-  if (!database) return slot_.WhyEmpty();
-  const std::string prefix = UserRowPrefix(uid);
+std::vector<PrivateStore::Listed> PrivateStore::List(uid_t uid, std::string_view from,
+                                                     size_t most) {
   std::vector<Listed> listed;
-  const auto add = [&](std::string_view row, std::string_view value) {
-    if (!row.starts_with(prefix)) return false;
-    if (const auto key = KeyOfRow(row)) {
-      listed.push_back({*key, DecodePrivateUsage(value).value_or(PrivateUsage{}).bytes});
+  {
+    const MutexLock lock(mutex_);
+    const auto user = index_.users().find(uid);
+    if (user == index_.users().end()) return listed;
+    for (const Index::Entry& entry : user->second.oldest_first) {
+      if (entry.key.key.View() >= from) listed.push_back({entry.key.key, entry.bytes});
     }
-    return listed.size() < most;
-  };
-  const std::string first = std::string(prefix).append(from);
-  if (const auto error = database->Scan(Column::kPrivateUsage, first, add)) {
-    return CannotRead(*error);
   }
+  const auto end = listed.begin() + static_cast<ptrdiff_t>(std::min(most, listed.size()));
+  std::ranges::partial_sort(listed, end, {}, &Listed::key);
+  listed.erase(end, listed.end());
   return listed;
 }
 
 Result<TierSize> PrivateStore::Remove(uid_t uid, std::span<const Digest> keys) {
-  const MutexLock lock(changing_);
+  const MutexLock changing(changing_);
   const auto database = slot_.Get();
   if (!database) return slot_.WhyEmpty();
   TierSize removed;
-  Plan plan;
-  for (const Digest& key : keys) {
-    const PrivateUsage usage = UsageOf(*database, UserRowKey(uid, key));
-    if (usage.bytes == 0) continue;
-    Remove(*database, uid, key, usage, plan);
-    ++removed.entries;
-    removed.bytes += usage.bytes;
+  std::vector<Digest> held;
+  {
+    const MutexLock lock(mutex_);
+    for (const Digest& key : keys) {
+      const auto* const entry = index_.Find({uid, key});
+      if (entry == nullptr) continue;
+      held.push_back(key);
+      ++removed.entries;
+      removed.bytes += entry->bytes;
+    }
   }
-  if (removed.entries == 0) return removed;
-  if (const auto error = Commit(*database, std::move(plan))) return NotWritten(*error);
+  if (held.empty()) return removed;
+  if (const auto error = Drop(*database, uid, held)) return NotWritten(*error);
   return removed;
 }
 
@@ -417,7 +279,7 @@ Soundness PrivateStore::Verify(uid_t uid, const Digest& key) {
   if (found == Soundness::kUnreadable) statistics_.Add(Counter::kStoreErrors);
   if (found != Soundness::kBroken) return found;
   statistics_.Add(Counter::kCorruptEntries);
-  Forget(uid, key);
+  Forget({uid, key});
   return Soundness::kBroken;
 }
 

@@ -101,28 +101,6 @@ std::optional<PrivateUsage> DecodePrivateUsage(std::string_view bytes) {
   return usage;
 }
 
-std::string OrderRowKey(uid_t uid, uint64_t generation, const Digest& key) {
-  std::string row = UserRowPrefix(uid);
-  // Big endian, so that rows are sorted by generation.
-  for (int shift = 56; shift >= 0; shift -= 8)
-    row.push_back(static_cast<char>(generation >> shift));
-  return row.append(key.View());
-}
-
-std::optional<OrderRow> DecodeOrderRow(std::string_view row_key) {
-  if (!UserOfRow(row_key)) return std::nullopt;
-  row_key.remove_prefix(sizeof(uint32_t));
-  if (row_key.size() < sizeof(uint64_t)) return std::nullopt;
-  OrderRow row;
-  for (const char byte : row_key.substr(0, sizeof(uint64_t))) {
-    row.generation = row.generation << 8 | static_cast<uint8_t>(byte);
-  }
-  const auto key = Digest::FromBytes(row_key.substr(sizeof(uint64_t)));
-  if (!key) return std::nullopt;
-  row.key = *key;
-  return row;
-}
-
 double KeepValue(const UsageRecord& record, std::chrono::sys_seconds now) {
   // For an entry whose compile time is not known.
   constexpr std::chrono::microseconds kAssumed = std::chrono::seconds(1);

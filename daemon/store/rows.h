@@ -42,10 +42,9 @@ inline constexpr uid_t kAll = static_cast<uid_t>(-1);
 /// Returns none for anything but the output of EncodeAnswered. Does not set the key.
 [[nodiscard]] std::optional<AnsweredBuild> DecodeAnswered(std::string_view bytes);
 
-/// The usage record of a private entry, or the total of a user: the sum of bytes and the last
-/// generation. See docs/internals/entry-format.md.
+/// The usage record of a private entry.
 struct PrivateUsage {
-  uint64_t bytes = 0;       ///< bytes that count against the limits
+  uint64_t bytes = 0;       ///< of the entry on the disk
   uint64_t generation = 0;  ///< number of the insertion; later ones are greater
 };
 
@@ -53,17 +52,7 @@ struct PrivateUsage {
 /// Returns none for anything but the output of EncodePrivateUsage.
 [[nodiscard]] std::optional<PrivateUsage> DecodePrivateUsage(std::string_view bytes);
 
-/// Returns the key of a row that sorts a user's private entries by insertion.
-[[nodiscard]] std::string OrderRowKey(uid_t uid, uint64_t generation, const Digest& key);
-
-struct OrderRow {
-  uint64_t generation = 0;
-  Digest key;
-};
-/// Returns none for anything but the output of OrderRowKey.
-[[nodiscard]] std::optional<OrderRow> DecodeOrderRow(std::string_view row_key);
-
-/// The usage record of one entry on disk, readable without the entry.
+/// The usage record of one entry on disk, which is read without the entry.
 struct UsageRecord {
   uint64_t bytes = 0;  ///< bytes that count against the limit
   std::chrono::microseconds compile_time{0};

@@ -77,10 +77,9 @@ Status ForEachPrivatePortion(PrivateStore& own, Use use) {
   for (const uid_t uid : own.Users()) {
     for (std::string next;;) {
       const auto listed = own.List(uid, next, kPortion);
-      if (!listed) return listed.error();
-      if (listed->empty()) break;
-      next = Behind(listed->back().key);
-      if (Status used = use(uid, *listed); !used) return used;
+      if (listed.empty()) break;
+      next = Behind(listed.back().key);
+      if (Status used = use(uid, listed); !used) return used;
     }
   }
   return Ok{};
@@ -218,9 +217,7 @@ class Eviction {
     if (!written) return written.error();
     for (const auto& entry : *written) add(entry.key);
     for (const uid_t uid : parts_.disk.own().Users()) {
-      const auto listed = parts_.disk.own().List(uid, first.View(), 2);
-      if (!listed) return listed.error();
-      for (const auto& entry : *listed) add(entry.key);
+      for (const auto& entry : parts_.disk.own().List(uid, first.View(), 2)) add(entry.key);
     }
     // An entry may be in memory alone; then only the answered builds have its key.
     AnsweredBuilds& answered = parts_.disk.answered();

@@ -33,9 +33,6 @@ void ReadRowKeys(std::string_view input) {
   const auto uid = UserOfRow(input);
   const auto key = KeyOfRow(input);
   if (uid && key) assert(UserRowKey(*uid, *key) == input);
-  if (const auto row = DecodeOrderRow(input)) {
-    assert(OrderRowKey(*uid, row->generation, row->key) == input);
-  }
 }
 
 // An accepted row is accepted again by the next run.
@@ -76,7 +73,6 @@ std::vector<std::string> cccl_cached_fuzz::Seeds() {
           EncodeAnswered(answered),
           EncodePrivateUsage({4, 5}),
           UserRowKey(kUid, key),
-          OrderRowKey(kUid, 6, key),
           statistics.Serialize(),
           eviction_log.Serialize()};
 }

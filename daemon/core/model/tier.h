@@ -75,6 +75,9 @@ class MetaStore {
 /// Thread-safe.
 class PrivateEntries {
  public:
+  /// Minimum charge of an entry in bytes, like that of a deposit: all keys are in memory.
+  static constexpr uint64_t kLeastCharge = 16 << 10;
+
   struct Found {
     /// Null: a miss. An entry that does not verify is a miss too, counted and dropped.
     ArtifactPtr artifact;
@@ -83,8 +86,7 @@ class PrivateEntries {
 
   virtual ~PrivateEntries() = default;
 
-  /// Returns whether Get may find something. May be true wrongly if the answer is not in memory.
-  /// Very cheap: it is called at each look-up.
+  /// Returns whether Get may find something. Very cheap: it is called at each look-up.
   virtual bool MayHave(uid_t uid, const Digest& key) = 0;
   virtual Found Get(uid_t uid, const Digest& key) = 0;
   /// The same without reading the disk: Get may find more.
@@ -93,7 +95,7 @@ class PrivateEntries {
   /// Returns the bytes that all entries of one user may have together.
   [[nodiscard]] virtual uint64_t limit_bytes() const = 0;
   /// Returns the generation of an insertion that begins now. It is greater than that of each
-  /// earlier insertion of this user, whatever the clock says. Reads the disk.
+  /// earlier insertion of this user, whatever the clock says.
   virtual uint64_t NextGeneration(uid_t uid, std::chrono::system_clock::time_point now) = 0;
   /// Stores the entry, in place of an older one with this key. To make room, entries of the user's
   /// generations before this one are evicted, the oldest generation first. kOverloaded: there is no

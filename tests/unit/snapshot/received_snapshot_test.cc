@@ -37,7 +37,7 @@ struct Receiver {
                               {.caller = {.peer = {}, .hold = hold, .left = std::move(left)},
                                .limit_bytes = limit,
                                .deposit_limit_bytes = deposit_limit,
-                               .shared = true,
+                               .shared = shared,
                                .keep = [this](const ArtifactRecord& record) -> Result<Inserted> {
                                  if (full && kept.size() == room) return *full;
                                  kept.push_back(record.artifact->parts.front().bytes);
@@ -68,6 +68,7 @@ struct Receiver {
   TemporaryDirectory directory;
   uint64_t limit = 1 << 20;
   uint64_t deposit_limit = 1 << 20;
+  bool shared = true;
   std::function<Status(uint64_t)> hold = [](uint64_t) -> Status { return Ok{}; };
   bool there = false;
   std::optional<Error> full;  ///< the error beyond `room`
@@ -85,6 +86,18 @@ TEST_CASE("all records of a complete snapshot are kept") {
   CHECK(received->shared);
   std::ranges::sort(receiver.kept);
   CHECK(receiver.kept == Names{"one", "three", "two"});
+}
+
+TEST_CASE("private entries of which not all can be kept are refused before the first is") {
+  Receiver receiver;
+  receiver.shared = false;
+  receiver.limit = 2 * PrivateEntries::kLeastCharge;
+  const auto refused = receiver.Receive(SnapshotNamed({"one", "two", "three"}));
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().code == ErrorCode::kOverloaded);
+  CHECK(refused.error().message.find("private_limit_per_uid") != std::string::npos);
+  CHECK(receiver.kept.empty());
+  CHECK(receiver.Receive(SnapshotNamed({"one", "two"})).ok());
 }
 
 TEST_CASE("present entries are counted separately") {

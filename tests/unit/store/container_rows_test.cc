@@ -70,7 +70,7 @@ TEST_CASE("deposits of containers of this run stay when the deposits on the disk
 TEST_CASE("rows of containers of an earlier run do not count") {
   StoreScene scene;
   RocksdbStoreOptions options;
-  options.private_limits = {30'000, 30'000};
+  options.private_limits = {40'000, 40'000};
   scene.Reopen(options);
   Keep(scene, kContained, 1);
   Keep(scene, kContained, 2);
@@ -79,6 +79,28 @@ TEST_CASE("rows of containers of an earlier run do not count") {
   Keep(scene, kAlice, 3);
   Keep(scene, kAlice, 4);
   CHECK(scene->own().Get(kAlice, Key(3)).artifact != nullptr);
+}
+
+TEST_CASE("a start drops the order of private entries that earlier versions kept in rows") {
+  StoreScene scene;
+  scene.Close();
+  const auto with_database = [&](auto use) {
+    auto opened = Database::Open(scene.state() + "/database", {});
+    REQUIRE(opened.index() == 0);
+    use(*std::get<0>(opened));
+  };
+  with_database([](Database& database) {
+    const ColumnWrite row{Column::kPrivateOrder, UserRowKey(kAlice, Key(1)), ""};
+    REQUIRE_FALSE(database.Write({&row, 1}));
+  });
+  scene.Reopen();
+  scene.Close();
+  with_database([](Database& database) {
+    CHECK_FALSE(database.Scan(Column::kPrivateOrder, "", [](std::string_view, std::string_view) {
+      FAIL("a row is left");
+      return false;
+    }));
+  });
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ using store_test::StoreScene;
 
 constexpr uid_t kAlice = 1000;
 constexpr uid_t kBob = 0x12345678;
-constexpr size_t kBytes = 10'000;
+constexpr size_t kBytes = 20'000;  // more than the least charge
 
 Result<Inserted> Put(StoreScene& scene, uid_t uid, uint64_t number, uint64_t generation = 1) {
   return scene->own().Put(uid, Key(number), Numbered(number, kBytes), generation);
@@ -44,7 +44,8 @@ RocksdbStoreOptions Limited(uint64_t per_user, uint64_t in_all) {
 }
 
 /// Changes a closed store's row of a user's entry.
-void Overwrite(const StoreScene& scene, uid_t uid, uint64_t number, const std::string& value) {
+void Overwrite(const StoreScene& scene, uid_t uid, uint64_t number,
+               const std::optional<std::string>& value) {
   auto opened = Database::Open(scene.state() + "/database", {});
   auto* database = std::get_if<0>(&opened);
   REQUIRE(database != nullptr);
@@ -159,8 +160,7 @@ TEST_CASE("the oldest are evicted first, whatever their keys among thousands") {
   const auto put = [](StoreScene& scene, uint64_t number, uint64_t generation) {
     return scene->own().Put(kAlice, Key(number), Numbered(number, 10), generation);
   };
-  const uint64_t each = 256 + EncodeEntry(Key(0), *Numbered(9'999, 10)).size();
-  StoreScene scene(Limited(kEntries * each, 100 << 20));
+  StoreScene scene(Limited(kEntries * PrivateEntries::kLeastCharge, 100 << 20));
   for (uint64_t i = 0; i < kEntries; ++i) REQUIRE(put(scene, i, 1 + i / 500));
   for (uint64_t i = kEntries; i < kEntries + 1'000; ++i) REQUIRE(put(scene, i, 9));
   const auto has = [&](uint64_t i) { return scene->own().Get(kAlice, Key(i)).artifact != nullptr; };
@@ -273,84 +273,52 @@ TEST_CASE("an entry that is inserted again counts once, also over a restart") {
   CHECK(Has(scene, kAlice, 2));
 }
 
-constexpr uid_t kPrivateKeysBob = 1001;
-
-Result<Inserted> PrivateKeysPut(StoreScene& scene, uint64_t number, uint64_t generation = 1) {
-  return scene->own().Put(kAlice, Key(number), Numbered(number, 300), generation);
-}
-
-bool MayHave(StoreScene& scene, uint64_t number) {
-  return scene->own().MayHave(kAlice, Key(number));
-}
-
-/// As a build does that finds nothing in memory.
-void Look(StoreScene& scene) { (void)scene->own().Get(kAlice, Key(999)); }
-
-TEST_CASE("a user's entries are known after the first look-up") {
-  StoreScene scene;
-  REQUIRE(PrivateKeysPut(scene, 1));
-  for (int opening = 0; opening < 2; ++opening) {
-    CHECK(MayHave(scene, 1));
-    CHECK(MayHave(scene, 2));
-    Look(scene);
-    CHECK(MayHave(scene, 1));
-    CHECK_FALSE(MayHave(scene, 2));
-    scene.Reopen();
-  }
-}
-
-TEST_CASE("an inserted entry is known, and one evicted for it is known to be gone") {
-  RocksdbStoreOptions options;
-  options.private_limits = {.per_user = 1'500, .in_all = 1 << 20};
-  StoreScene scene(options);
-  REQUIRE(PrivateKeysPut(scene, 1));
-  Look(scene);
-  REQUIRE(PrivateKeysPut(scene, 2));
-  CHECK(MayHave(scene, 1));
-  CHECK(MayHave(scene, 2));
-  REQUIRE(PrivateKeysPut(scene, 2, 2));
-  CHECK(MayHave(scene, 2));
-  REQUIRE(PrivateKeysPut(scene, 3, 3));
-  CHECK(MayHave(scene, 3));
+TEST_CASE("an entry is known to its user alone, and one evicted for another is known to be gone") {
+  StoreScene scene(Limited(2 * kBytes + 2'000, 100 * kBytes));
+  REQUIRE(Put(scene, kAlice, 1, 1));
+  REQUIRE(Put(scene, kAlice, 2, 1));
+  REQUIRE(Put(scene, kAlice, 3, 3));
+  CHECK(scene->own().MayHave(kAlice, Key(3)));
+  CHECK_FALSE(scene->own().MayHave(kBob, Key(3)));
   for (const uint64_t number : {1, 2}) {
-    CHECK(MayHave(scene, number) == (scene->own().Get(kAlice, Key(number)).artifact != nullptr));
+    CHECK(scene->own().MayHave(kAlice, Key(number)) == Has(scene, kAlice, number));
   }
-  CHECK_FALSE((MayHave(scene, 1) && MayHave(scene, 2)));
+  CHECK(scene->own().List(kAlice, "", 10).size() == 2);
 }
 
-TEST_CASE("a user with too many entries needs a look-up for each key, others do not") {
-  RocksdbStoreOptions options;
-  options.private_limits.known_keys = {.per_user = 1, .in_all = 10};
-  StoreScene scene(options);
-  REQUIRE(scene->own().Put(kPrivateKeysBob, Key(1), Numbered(1, 300), 1));
-  (void)scene->own().Get(kPrivateKeysBob, Key(999));
-  for (const uint64_t number : {1, 2}) REQUIRE(PrivateKeysPut(scene, number));
-  Look(scene);
-  CHECK(MayHave(scene, 3));
-  CHECK_FALSE(scene->own().MayHave(kPrivateKeysBob, Key(3)));
+TEST_CASE("an empty entry counts 16 KiB, also over a restart") {
+  const auto limits = Limited(2 * PrivateEntries::kLeastCharge, 1 << 20);
+  StoreScene scene(limits);
+  for (uint64_t number = 1; number <= 3; ++number) {
+    REQUIRE(scene->own().Put(kAlice, Key(number), Numbered(number, 0), number));
+    scene.Reopen(limits);
+  }
+  CHECK_FALSE(scene->own().MayHave(kAlice, Key(1)));
+  CHECK(scene->own().MayHave(kAlice, Key(2)));
+  CHECK(scene->own().MayHave(kAlice, Key(3)));
 }
 
-TEST_CASE("the known keys of all users together are bounded") {
-  PrivateKeys keys({.per_user = 3, .in_all = 4});
-  keys.Learn(kAlice, {Key(1), Key(2), Key(3)});
-  keys.Learn(kPrivateKeysBob, {Key(1)});
-  CHECK_FALSE(keys.MayHave(kPrivateKeysBob, Key(2)));
-  keys.Add(kPrivateKeysBob, Key(2));
-  CHECK(keys.MayHave(kPrivateKeysBob, Key(3)));
-  CHECK_FALSE(keys.Lacks(kPrivateKeysBob));
-  CHECK_FALSE(keys.MayHave(kAlice, Key(4)));
-  keys.Remove(kAlice, Key(1));
-  keys.Learn(1002, {Key(1), Key(2)});
-  CHECK_FALSE(keys.MayHave(1002, Key(3)));
+TEST_CASE("a start evicts a user's oldest entries down to lowered limits") {
+  StoreScene scene;
+  for (uint64_t i = 1; i <= 4; ++i) REQUIRE(Put(scene, kAlice, i, 5 - i));
+  REQUIRE(Put(scene, kBob, 1));
+  for (const bool lowered : {true, false}) {
+    scene.Reopen(lowered ? Limited(2 * kBytes + 2'000, 100 * kBytes) : RocksdbStoreOptions());
+    for (uint64_t i = 1; i <= 2; ++i) CHECK(Has(scene, kAlice, i));
+    for (uint64_t i = 3; i <= 4; ++i) CHECK_FALSE(scene->own().MayHave(kAlice, Key(i)));
+    CHECK(Has(scene, kBob, 1));
+  }
 }
 
-TEST_CASE("an entry that is no longer known may exist") {
-  PrivateKeys keys({});
-  keys.Learn(kAlice, {Key(1)});
-  CHECK_FALSE(keys.MayHave(kAlice, Key(2)));
-  keys.Forget(kAlice);
-  CHECK(keys.MayHave(kAlice, Key(2)));
-  CHECK(keys.Lacks(kAlice));
+TEST_CASE("a row whose entry is gone is a miss, and no longer counts") {
+  StoreScene scene;
+  REQUIRE(Put(scene, kAlice, 1));
+  scene.Close();
+  Overwrite(scene, kAlice, 1, std::nullopt);
+  scene.Reopen();
+  CHECK_FALSE(Has(scene, kAlice, 1));
+  CHECK_FALSE(scene->own().MayHave(kAlice, Key(1)));
+  CHECK(scene.statistics.Get(Counter::kCorruptEntries) == 0);
 }
 
 }  // namespace

@@ -85,26 +85,6 @@ TEST_CASE("damaged usage is refused") {
   CHECK_FALSE(DecodePrivateUsage(bytes + "x"));
 }
 
-TEST_CASE("a row in the order of insertion has generation and key") {
-  const auto row = DecodeOrderRow(OrderRowKey(kUid, 0x1122'3344'5566'7788, Key(1)));
-  REQUIRE(row);
-  CHECK(row->generation == 0x1122'3344'5566'7788);
-  CHECK(row->key == Key(1));
-}
-
-TEST_CASE("a user's rows are in the order of insertion, after those of lower users") {
-  const uint64_t later = GENERATE(1ULL, 0x80ULL, 0x100ULL, 0x1'0000'0000ULL, 1ULL << 63);
-  CHECK(OrderRowKey(kUid, later - 1, Key(1)) < OrderRowKey(kUid, later, Key(2)));
-  CHECK(OrderRowKey(kUid, later - 1, Key(2)) < OrderRowKey(kUid, later, Key(1)));
-  CHECK(OrderRowKey(kUid, later, Key(1)) < OrderRowKey(kUid + 1, 0, Key(1)));
-}
-
-TEST_CASE("invalid bytes are no such row") {
-  const std::string row = OrderRowKey(kUid, 1, Key(1));
-  for (size_t size = 0; size < row.size(); ++size) CHECK_FALSE(DecodeOrderRow(row.substr(0, size)));
-  CHECK_FALSE(DecodeOrderRow(row + "x"));
-}
-
 const sys_seconds kNow{seconds(1'800'000'000)};
 
 TEST_CASE("a usage record decodes to itself") {
