@@ -2,179 +2,200 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/service/calls/build_call.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "daemon/service/wire/messages.h"
+#include "daemon/service/wire/stream_messages.h"
 
 namespace cccl_cache::daemon {
 namespace {
 
-Result<ConvertedRequest> Read(BuildBackend& backend, const Peer& peer,
-                              const grpc::ByteBuffer& bytes, BuildReader read) {
-  const BufferPieces pieces(bytes);
-  ProtoReader message(pieces.views());
-  return read(message, backend.limits,
-              [&](const auto& digest) { return backend.uploads.Find(peer.uid, digest); });
+using Form = BuildCall::Form;
+
+/// A call of BuildMany stops reading requests while this many answers wait to be sent.
+constexpr size_t kMaxUnsent = 256;
+
+Error SenderLeft() { return {ErrorCode::kCancelled, "the caller, who sends its files, left"}; }
+
+BuildReader ReaderOf(Form form) {
+  if (form == Form::kMany) return &ReadOfMany;
+  return form == Form::kWithFiles ? &ReadOfWithFiles : &ReadBuild;
 }
 
 }  // namespace
 
-bool PendingBuild::Start(const std::shared_ptr<PendingBuild>& pending,
-                         std::shared_ptr<const BuildRequest> request, const Caller& caller,
-                         Answer answer) {
-  // The caller's own reference may be destroyed while the builder answers.
-  const std::shared_ptr<PendingBuild> self = pending;
-  {
-    const MutexLock lock(self->mutex_);
-    if (self->cancelled_) return false;
-    self->answer_ = std::move(answer);
-  }
-  const auto ticket =
-      self->builder_.Build(std::move(request), caller,
-                           [self](Result<BuildAnswer> result) { self->End(std::move(result)); });
-  bool left = false;
-  {
-    const MutexLock lock(self->mutex_);
-    self->ticket_ = ticket;
-    left = self->cancelled_;
-  }
-  if (left) self->builder_.Leave(ticket);
-  return true;
-}
-
-bool PendingBuild::Cancel() {
-  Answer answer;
-  BuildCoordinator::Ticket ticket = 0;
-  {
-    const MutexLock lock(mutex_);
-    cancelled_ = true;
-    answer = std::exchange(answer_, nullptr);
-    ticket = ticket_;
-  }
-  if (answer == nullptr) return false;
-  // Without a ticket, Build has not returned yet, and Start will call Leave.
-  if (ticket != 0) builder_.Leave(ticket);
-  return true;
-}
-
-void PendingBuild::Hold(Share call, Share bytes) {
-  const MutexLock lock(mutex_);
-  call_ = std::move(call);
-  bytes_ = std::move(bytes);
-}
-
-void PendingBuild::End(Result<BuildAnswer> result) {
-  Answer answer;
-  {
-    const MutexLock lock(mutex_);
-    answer = std::exchange(answer_, nullptr);
-  }
-  if (answer != nullptr) answer(std::move(result));
-}
-
 BuildCall::BuildCall(BuildBackend& backend, Peer peer, CallStream& stream, Form form)
-    : RawCall(stream),
+    : StreamCall(backend, peer.account(), stream),
       backend_(backend),
       peer_(std::move(peer)),
       form_(form),
-      pending_(std::make_shared<PendingBuild>(backend.builder)) {
-  auto call = backend_.budget.Take(peer_.account(), Resource::kCalls);
-  if (!call) {
-    Fail(call.error());
-    return;
-  }
-  call_ = std::move(*call);
-  backend_.read_gate.Enter(peer_.account(), *this);
+      exchange_(form != Form::kWithFiles
+                    ? nullptr
+                    : std::make_shared<FileExchange>(
+                          FileExchange::Options{.uid = peer_.uid,
+                                                .counted_as = peer_.account(),
+                                                .patience = backend.limits.answer_patience},
+                          backend.sent_contents,
+                          [this, events = events()] { events->Post([this] { GoOn(); }); })) {
+  Begin([this] {
+    auto call = backend_.budget.Take(peer_.account(), Resource::kCalls);
+    if (!call) return End(call.error());
+    call_ = *std::move(call);
+    if (form_ != Form::kMany) return Read(backend_.read_gate);
+    // A message is in memory before it can be counted, so one of the maximum size always counts.
+    if (Hold(Resource::kBatches) && Hold(Resource::kBytes, backend_.limits.message_bytes)) Read();
+  });
 }
 
-void BuildCall::StartReading() { StartRead(&message_); }
-
-void BuildCall::OnReadDone(bool ok) {
-  backend_.read_gate.Leave(peer_.account(), *this);
-  if (!ok) {
-    Fail(Error{ErrorCode::kCancelled, "the call ended before its request came"});
-    return;
+void BuildCall::OnMessage(grpc::ByteBuffer& message) {
+  if (form_ == Form::kMany) return TakeOfMany(message);
+  if (chunks_) return;
+  const bool first = !std::exchange(asked_, true);
+  if (const Status taken = first ? StartBuild(0, message) : TakeAnswers(message); !taken) {
+    if (exchange_ != nullptr) exchange_->End(taken.error());
+    return End(taken.error());
   }
-  if (auto read = ReadRequest(); !read) {
-    Fail(read.error());
-    return;
-  }
-  StartBuild();
+  GoOn();
 }
 
-Status BuildCall::ReadRequest() {
-  auto read = ReadCounted(backend_, peer_, message_, &ReadBuild);
+Status BuildCall::StartBuild(uint64_t tag, grpc::ByteBuffer& message) {
+  auto read = ReadCounted(backend_, peer_, message, ReaderOf(form_));
   if (!read) return read.error();
-  bytes_ = std::move(read->bytes);
-  request_ = std::move(read->converted);
+  auto call = form_ == Form::kMany ? backend_.budget.Take(peer_.account(), Resource::kCalls)
+                                   : Result<Share>(std::move(call_));
+  if (!call) return call.error();
+  const MemberPtr member = std::make_shared<Member>(
+      Member{std::move(read->converted.wanted), *std::move(call), std::move(read->bytes)});
+  members_[tag] = member;
+  member->ticket =
+      backend_.builder.Build(std::move(read->converted.request), {peer_, exchange_},
+                             [this, events = events(), tag, member](Result<BuildAnswer> answer) {
+                               // A hit is answered within the event that starts the build.
+                               if (events->RunHere()) return Answer(tag, member, answer);
+                               events->Post([this, tag, member, answer = std::move(answer)] {
+                                 Answer(tag, member, answer);
+                               });
+                             });
   return Ok{};
 }
 
-void BuildCall::StartBuild() {
-  // The answer can arrive, and this object be deleted, before Start returns.
-  const Peer peer = peer_;
-  const bool started =
-      PendingBuild::Start(pending_, request_.request, peer,
-                          [this](Result<BuildAnswer> answer) { Answer(std::move(answer)); });
-  if (!started) Fail(Error{ErrorCode::kCancelled, "the caller left"});
+void BuildCall::Answer(uint64_t tag, const MemberPtr& member, const Result<BuildAnswer>& answer) {
+  const auto answered = members_.find(tag);
+  if (answered == members_.end() || answered->second != member) return;
+  members_.erase(answered);
+  member->bytes.Release();
+  const uint64_t limit = backend_.limits.message_bytes;
+  if (form_ == Form::kMany) {
+    Reply(tag,
+          answer ? EncodeTaggedReply(tag, *answer, member->wanted, limit)
+                 : EncodeTaggedError(tag, answer.error()),
+          std::move(member->call));
+    return EndIfDone();
+  }
+  call_ = std::move(member->call);
+  if (exchange_ != nullptr) exchange_->End(Error{ErrorCode::kCancelled, "the build is over"});
+  // The builder has counted its refusals.
+  if (!answer) return End(ToGrpcStatus(answer.error(), context()));
+  if (form_ == Form::kOneMessage) return SendLast(EncodeReply(*answer, member->wanted, limit));
+  chunks_.emplace(*answer, member->wanted);
+  if (Hold(Resource::kBytes, chunks_->bytes())) GoOn();
 }
 
-void BuildCall::OnCancel() {
-  // If neither the gate nor the builder holds the call, the operation in progress ends it.
-  const bool waited = !backend_.read_gate.Withdraw(peer_.account(), *this);
-  if (waited && !pending_->Cancel()) return;
-  if (waited) pending_->Hold(std::move(call_), std::move(bytes_));
-  Fail(Error{ErrorCode::kCancelled, "the caller left"});
-}
-
-void BuildCall::Answer(Result<BuildAnswer> answer) {
-  request_.request.reset();
-  bytes_.Release();
-  if (!answer) {
-    Finish(ToGrpcStatus(answer.error(), context()));  // counted by the builder, if it refused
-    return;
-  }
-  if (form_ == Form::kChunks) {
-    chunks_.emplace(*answer, request_.wanted);
-  } else {
-    message_ = EncodeReply(*answer, request_.wanted, backend_.limits.message_bytes);
-  }
-  auto bytes = backend_.budget.Take(peer_.account(), Resource::kBytes,
-                                    chunks_ ? chunks_->bytes() : message_.Length());
-  if (!bytes) {
-    Fail(bytes.error());
-    return;
-  }
-  bytes_ = std::move(*bytes);
+void BuildCall::GoOn() {
   if (chunks_) {
-    SendNextChunk();
-  } else {
-    StartWriteAndFinish(&message_, grpc::Status::OK);
+    if (unsent() > 0) return;
+    grpc::ByteBuffer chunk;
+    if (!chunks_->Next(chunk)) return End();
+    return Send(chunk);
+  }
+  if (exchange_ == nullptr) return;
+  if (unsent() == 0) {
+    const std::vector<CallerQuestion> questions = exchange_->Take();
+    if (!questions.empty()) Send(EncodeQuestions(questions));
+  }
+  // At a gate of its own: a caller that is slow to answer must not hold up other kinds of call.
+  if (exchange_->awaits_answers()) Read(backend_.answer_gate);
+}
+
+Status BuildCall::TakeAnswers(grpc::ByteBuffer& message) {
+  auto bytes = backend_.budget.Take(peer_.account(), Resource::kBytes, message.Length());
+  if (!bytes) return bytes.error();
+  if (auto read = ReadFileAnswers(message, *exchange_); !read) return read;
+  message.Clear();
+  bytes->Release();
+  incoming_.Release();
+  const uint64_t incomplete = exchange_->incomplete_bytes();
+  if (incomplete == 0) return Ok{};
+  auto incoming = backend_.budget.Take(peer_.account(), Resource::kBytes, incomplete);
+  if (!incoming) return incoming.error();
+  incoming_ = std::move(*incoming);
+  return Ok{};
+}
+
+void BuildCall::TakeOfMany(grpc::ByteBuffer& message) {
+  const auto request = ReadManyRequest(message);
+  if (!request) return End(request.error());
+  const uint64_t tag = request->tag;
+  if (request->cancel) {
+    CancelBuild(tag);
+  } else if (members_.contains(tag)) {
+    return End(Error{ErrorCode::kInvalidRequest,
+                     fmt::format("tag: a build with the tag {} is under way already", tag)});
+  } else if (const Status started = StartBuild(tag, message); !started) {
+    if (started.error().code == ErrorCode::kOverloaded) backend_.statistics.Add(Counter::kRefused);
+    Reply(tag, EncodeTaggedError(tag, started.error()));
+  }
+  ReadMore();
+}
+
+void BuildCall::CancelBuild(uint64_t tag) {
+  const auto member = members_.find(tag);
+  if (member == members_.end()) return;
+  const BuildCoordinator::Ticket ticket = member->second->ticket;
+  members_.erase(member);
+  backend_.builder.Leave(ticket);
+  Reply(tag, EncodeTaggedError(tag, {ErrorCode::kCancelled, "the caller cancelled this build"}));
+  EndIfDone();
+}
+
+void BuildCall::Reply(uint64_t tag, const grpc::ByteBuffer& message, Share call) {
+  auto bytes = backend_.budget.Take(peer_.account(), Resource::kBytes, message.Length());
+  if (bytes) return Send(message, *std::move(bytes), std::move(call));
+  backend_.statistics.Add(Counter::kRefused);
+  // The error is one line and is not counted. There are at most as many as builds, and reading
+  // stops at a few.
+  Send(EncodeTaggedError(tag, bytes.error()), {}, std::move(call));
+}
+
+void BuildCall::ReadMore() {
+  if (unsent() <= kMaxUnsent) Read();
+}
+
+void BuildCall::EndIfDone() {
+  if (last_read_ && members_.empty()) End();
+}
+
+void BuildCall::OnSpace() { form_ == Form::kMany ? ReadMore() : GoOn(); }
+
+void BuildCall::OnHalfClose() {
+  if (form_ == Form::kMany) {
+    last_read_ = true;
+    EndIfDone();
+  } else if (exchange_ == nullptr) {
+    StreamCall::OnHalfClose();
+  } else if (!chunks_) {
+    End(SenderLeft());
   }
 }
 
-void BuildCall::SendNextChunk() {
-  if (chunks_->Next(message_)) {
-    StartWrite(&message_);
-  } else {
-    Finish(grpc::Status::OK);
+void BuildCall::OnGone() {
+  if (exchange_ != nullptr) exchange_->End(SenderLeft());
+  for (const auto& [tag, member] : std::exchange(members_, {})) {
+    backend_.builder.Leave(member->ticket);
   }
 }
-
-void BuildCall::OnWriteDone(bool ok) {
-  if (ok) {
-    SendNextChunk();
-  } else {
-    Fail(Error{ErrorCode::kCancelled, "the caller left"});
-  }
-}
-
-void BuildCall::Fail(const Error& error) {
-  if (error.code == ErrorCode::kOverloaded) backend_.statistics.Add(Counter::kRefused);
-  Finish(ToGrpcStatus(error, context()));
-}
-
-void BuildCall::OnDone() { delete this; }
 
 Result<CountedRequest> ReadCounted(BuildBackend& backend, const Peer& peer,
                                    grpc::ByteBuffer& message, BuildReader read) {
@@ -182,7 +203,14 @@ Result<CountedRequest> ReadCounted(BuildBackend& backend, const Peer& peer,
   auto received = backend.budget.Take(peer.account(), Resource::kBytes, size);
   if (!received) return received.error();
   if (size > backend.limits.message_bytes) return NotARequest();
-  auto converted = Read(backend, peer, message, read);
+  const FindUpload find_upload = [&](const auto& digest) {
+    return backend.uploads.Find(peer.uid, digest);
+  };
+  auto converted = [&] {
+    const BufferPieces pieces(message);
+    ProtoReader reader(pieces.views());
+    return read(reader, backend.limits, find_upload);
+  }();
   message.Clear();
   if (!converted) return converted.error();
   received->Release();

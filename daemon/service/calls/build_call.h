@@ -4,94 +4,83 @@
 
 #include <grpcpp/support/byte_buffer.h>
 
-#include <functional>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <vector>
 
-#include "base/mutex.h"
+#include "daemon/core/closure/file_exchange.h"
 #include "daemon/core/coordinator/coordinator.h"
 #include "daemon/core/model/account.h"
-#include "daemon/core/model/requester_files.h"
 #include "daemon/core/model/result.h"
+#include "daemon/service/calls/stream_call.h"
 #include "daemon/service/limits/backend.h"
 #include "daemon/service/limits/budget.h"
-#include "daemon/service/limits/read_gate.h"
-#include "daemon/service/transport/raw_call.h"
 #include "daemon/service/wire/build_request.h"
 #include "daemon/service/wire/reply_bytes.h"
 
 namespace cccl_cache::daemon {
 
-/// One caller's wait for an answer. The answer and the caller's leaving race: the first ends the
-/// wait, and the other finds it ended. Thread-safe. Shared, because an answer can arrive after the
-/// caller is gone.
-class PendingBuild {
+/// One call that builds. It has one build, whose request is its first message, or those of
+/// BuildMany, which has a form of its own for messages that name a build. A build counts as a call,
+/// and its request's bytes count, until the builder has finished with it, which may be after the
+/// caller left.
+///
+/// A request waits for its turn to be received. Those of BuildMany do not (ReadGate), because a
+/// silent stream would keep the turn for ever. So the number of such streams is bounded, and each
+/// counts the maximum size of a message among its account's bytes from its beginning. It reads no
+/// requests while its caller does not read the answers.
+class BuildCall final : public StreamCall {
  public:
-  using Answer = std::function<void(Result<BuildAnswer>)>;
-
-  /// The builder must outlive the last call of Start and Cancel.
-  explicit PendingBuild(Builder& builder) : builder_(builder) {}
-
-  /// Asks the builder. `answer` runs at most once, perhaps before this returns, and everything that
-  /// it refers to may be gone by then. Returns false, without asking, if the caller has left
-  /// before.
-  [[nodiscard]] static bool Start(const std::shared_ptr<PendingBuild>& pending,
-                                  std::shared_ptr<const BuildRequest> request, const Caller& caller,
-                                  Answer answer);
-
-  /// Reports that the caller leaves. Returns true if that ended the wait: `answer` will not run.
-  /// Returns false if `answer` has run or is running, or if Start is still to come and will return
-  /// false.
-  [[nodiscard]] bool Cancel();
-
-  /// Keeps these until the builder has finished with the build, which may continue without its
-  /// caller. Call it once, after Cancel returned true.
-  void Hold(Share call, Share bytes);
-
- private:
-  void End(Result<BuildAnswer> result);
-
-  Builder& builder_;
-  Mutex mutex_;
-  bool cancelled_ GUARDED_BY(mutex_) = false;
-  Answer answer_ GUARDED_BY(mutex_);  ///< empty unless waiting
-  BuildCoordinator::Ticket ticket_ GUARDED_BY(mutex_) = 0;
-  Share call_ GUARDED_BY(mutex_);
-  Share bytes_ GUARDED_BY(mutex_);
-};
-
-/// One call of Build or BuildInChunks, from its headers to its last byte. It is served as a stream
-/// although the request is one message. So the call is counted, and waits for its turn, before its
-/// body is received. Deletes itself when the call is done.
-class BuildCall final : public RawCall, private GatedReader {
- public:
-  enum class Form { kOneMessage, kChunks };
+  /// Build, BuildInChunks, BuildWithFiles, BuildMany.
+  enum class Form { kOneMessage, kChunks, kWithFiles, kMany };
 
   BuildCall(BuildBackend& backend, Peer peer, CallStream& stream, Form form);
 
-  void OnReadDone(bool ok) override;
-  void OnWriteDone(bool ok) override;
-  void OnCancel() override;
-  void OnDone() override;
-
  private:
-  void StartReading() override;
-  void GiveUp() override { context().TryCancel(); }
-  void StartBuild();
-  [[nodiscard]] Status ReadRequest();
-  void Answer(Result<BuildAnswer> answer);
-  void SendNextChunk();
-  void Fail(const Error& error);
+  /// A build in progress. The builder holds it too, and so the shares.
+  struct Member {
+    std::vector<ArtifactKind> wanted;
+    Share call;
+    Share bytes;                          ///< of the request
+    BuildCoordinator::Ticket ticket = 0;  ///< 0 while the builder starts it
+  };
+  using MemberPtr = std::shared_ptr<Member>;
+
+  void OnMessage(grpc::ByteBuffer& message) override;
+  void OnHalfClose() override;
+  void OnSpace() override;
+  void OnGone() override;
+  [[nodiscard]] Status StartBuild(uint64_t tag, grpc::ByteBuffer& message);
+  /// Does nothing if that build has ended.
+  void Answer(uint64_t tag, const MemberPtr& member, const Result<BuildAnswer>& answer);
+
+  // With one build.
+  /// Sends the next chunk or the next questions, and reads while answers to questions are awaited.
+  /// A build asks its questions on the core's threads.
+  void GoOn();
+  [[nodiscard]] Status TakeAnswers(grpc::ByteBuffer& message);
+
+  // With many.
+  void TakeOfMany(grpc::ByteBuffer& message);
+  void CancelBuild(uint64_t tag);
+  /// Sends the reply with its bytes counted, or an error if there is no room for them. `call` is
+  /// held until then.
+  void Reply(uint64_t tag, const grpc::ByteBuffer& message, Share call = {});
+  void ReadMore();
+  void EndIfDone();
 
   BuildBackend& backend_;
   const Peer peer_;
   const Form form_;
-  const std::shared_ptr<PendingBuild> pending_;
-  Share call_;
-  Share bytes_;
-  grpc::ByteBuffer message_;
-  ConvertedRequest request_;
-  std::optional<ReplyChunks> chunks_;
+  Share call_;                                    ///< of the stream, or not held by its build
+  Share incoming_;                                ///< bytes of contents that are not complete
+  const std::shared_ptr<FileExchange> exchange_;  ///< null: the caller sends no files
+  bool asked_ = false;                     ///< true once the request of the one build has arrived
+  std::map<uint64_t, MemberPtr> members_;  ///< by tag
+  std::optional<ReplyChunks> chunks_;      ///< set once the one build is answered in chunks
+  bool last_read_ = false;                 ///< true once the caller has sent its last message
 };
 
 /// A request whose texts and binaries are counted among its account's bytes.

@@ -12,12 +12,10 @@
 #include "cccl_cache/v1/deposit.pb.h"
 #include "daemon/service/calls/acquire_call.h"
 #include "daemon/service/calls/build_call.h"
-#include "daemon/service/calls/build_many_call.h"
 #include "daemon/service/calls/health.h"
 #include "daemon/service/calls/snapshot_calls.h"
 #include "daemon/service/calls/unary_call.h"
 #include "daemon/service/calls/upload_call.h"
-#include "daemon/service/calls/with_files_call.h"
 #include "daemon/service/wire/acquire_messages.h"
 #include "grpc/health/v1/health.pb.h"
 
@@ -95,18 +93,15 @@ void Check(const Health& health, const health_v1::HealthCheckRequest& request,
 }  // namespace
 
 BuildService::BuildService(BuildBackend& backend, PeerOf peer_of) {
-  Serve("/cccl_cache.v1.Build/Build", [&backend, peer_of](CallStream& stream) {
-    new BuildCall(backend, peer_of(stream), stream, BuildCall::Form::kOneMessage);
-  });
-  Serve("/cccl_cache.v1.Build/BuildInChunks", [&backend, peer_of](CallStream& stream) {
-    new BuildCall(backend, peer_of(stream), stream, BuildCall::Form::kChunks);
-  });
-  Serve("/cccl_cache.v1.Build/BuildWithFiles", [&backend, peer_of](CallStream& stream) {
-    new WithFilesCall(backend, peer_of(stream), stream);
-  });
-  Serve("/cccl_cache.v1.Build/BuildMany", [&backend, peer_of](CallStream& stream) {
-    new BuildManyCall(backend, peer_of(stream), stream);
-  });
+  const auto serve = [&](const char* method, BuildCall::Form form) {
+    Serve(method, [&backend, peer_of, form](CallStream& stream) {
+      new BuildCall(backend, peer_of(stream), stream, form);
+    });
+  };
+  serve("/cccl_cache.v1.Build/Build", BuildCall::Form::kOneMessage);
+  serve("/cccl_cache.v1.Build/BuildInChunks", BuildCall::Form::kChunks);
+  serve("/cccl_cache.v1.Build/BuildWithFiles", BuildCall::Form::kWithFiles);
+  serve("/cccl_cache.v1.Build/BuildMany", BuildCall::Form::kMany);
   Serve("/cccl_cache.v1.Build/Upload", [&backend, peer_of](CallStream& stream) {
     new UploadCall(backend, peer_of(stream), stream);
   });

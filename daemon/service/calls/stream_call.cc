@@ -32,6 +32,7 @@ void CallEvents::Run(const Event& event) {
 void CallEvents::RunAll(const Event& first) {
   if (ended_) return;
   running_ = true;
+  runner_ = std::this_thread::get_id();
   mutex_.unlock();
   first();
   mutex_.lock();
@@ -44,6 +45,7 @@ void CallEvents::RunAll(const Event& first) {
     mutex_.lock();
   }
   ended_ = settle_();
+  runner_ = std::thread::id();
   running_ = false;
   idle_.NotifyAll();
 }
@@ -121,15 +123,18 @@ void StreamCall::ReadAt(ReadGate* gate) {
 void StreamCall::StartReading() {
   // A copy: once the event has run, the call may end and be deleted.
   const std::shared_ptr<CallEvents> events = events_;
-  events->Post([this] {
-    if (end_) {
-      gate_->Leave(account_, *this);
-      reading_ = Reading::kNot;
-    } else {
-      reading_ = Reading::kUnderWay;
-      StartRead(&incoming_);
-    }
-  });
+  if (events->RunHere()) return TakeTurn();
+  events->Post([this] { TakeTurn(); });
+}
+
+void StreamCall::TakeTurn() {
+  if (end_) {
+    gate_->Leave(account_, *this);
+    reading_ = Reading::kNot;
+  } else {
+    reading_ = Reading::kUnderWay;
+    StartRead(&incoming_);
+  }
 }
 
 void StreamCall::Send(const grpc::ByteBuffer& message, Share bytes, Share call) {

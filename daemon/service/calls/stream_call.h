@@ -5,11 +5,13 @@
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/status.h>
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <list>
 #include <memory>
 #include <optional>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -37,6 +39,8 @@ class CallEvents {
   /// Runs the event before this returns. If another event runs, its thread runs this one later.
   /// Drops the event if the call has ended.
   void Post(Event event) EXCLUDES(mutex_);
+  /// Returns whether an event runs on this thread now, so that its code may act at once.
+  [[nodiscard]] bool RunHere() const { return runner_ == std::this_thread::get_id(); }
   /// The same, but waits for a running event instead. So only the server's thread, which may wait,
   /// handles messages, however many come while other threads post events.
   void Run(const Event& event) EXCLUDES(mutex_);
@@ -50,6 +54,7 @@ class CallEvents {
   Mutex mutex_;
   CondVar idle_;
   bool running_ GUARDED_BY(mutex_) = false;
+  std::atomic<std::thread::id> runner_;  ///< while `running_`
   bool ended_ GUARDED_BY(mutex_) = false;
   std::vector<Event> later_ GUARDED_BY(mutex_);
 };
@@ -57,10 +62,8 @@ class CallEvents {
 /// One call as a stream of messages in both directions. A derived class acts in events alone, which
 /// run one at a time and without a lock: messages arrive on the server's thread, posted events run
 /// on it or on their sender's. So the class needs no lock, but an event must not wait. Deletes
-/// itself when the call is done, and gives back what it holds of the budget.
-///
-/// Two calls are apart. BuildCall: a hit is answered from within OnReadDone, and an event for that
-/// answer would cost each hit allocations. BlockingCall: it waits on a thread of its own.
+/// itself when the call is done, and gives back what it holds of the budget. Only BlockingCall is
+/// apart: it waits on a thread of its own.
 class StreamCall : public RawCall, private GatedReader {
  public:
   void OnReadDone(bool ok) final;
@@ -121,6 +124,7 @@ class StreamCall : public RawCall, private GatedReader {
   };
 
   void StartReading() final;
+  void TakeTurn();
   void GiveUp() final { context().TryCancel(); }
   void ReadAt(ReadGate* gate);
   [[nodiscard]] bool failed() const { return end_ && !end_->ok(); }

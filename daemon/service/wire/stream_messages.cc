@@ -127,6 +127,11 @@ Result<ConvertedRequest> ReadOfMany(ProtoReader& message, const ServiceLimits& l
   return ReadNestedBuild(message, fields::BuildManyRequest::kBuild, limits, find_upload);
 }
 
+Result<ConvertedRequest> ReadOfWithFiles(ProtoReader& message, const ServiceLimits& limits,
+                                         const FindUpload& find_upload) {
+  return ReadNestedBuild(message, fields::BuildWithFilesRequest::kBuild, limits, find_upload);
+}
+
 grpc::ByteBuffer EncodeTaggedError(uint64_t tag, const Error& error) {
   v1::BuildManyReply reply;
   reply.set_tag(tag);

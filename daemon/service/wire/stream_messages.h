@@ -27,6 +27,10 @@ struct ManyRequest {
 /// Reads the build in such a message (a BuildReader).
 [[nodiscard]] Result<ConvertedRequest> ReadOfMany(ProtoReader& message, const ServiceLimits& limits,
                                                   const FindUpload& find_upload);
+/// Reads the build in a first BuildWithFilesRequest (a BuildReader).
+[[nodiscard]] Result<ConvertedRequest> ReadOfWithFiles(ProtoReader& message,
+                                                       const ServiceLimits& limits,
+                                                       const FindUpload& find_upload);
 
 /// Returns the answer for the build with this tag, which failed with this error.
 [[nodiscard]] grpc::ByteBuffer EncodeTaggedError(uint64_t tag, const Error& error);

@@ -4,7 +4,6 @@
 
 #include <grpcpp/grpcpp.h>
 
-#include <atomic>
 #include <catch2/catch.hpp>
 #include <future>
 #include <string>
@@ -399,74 +398,6 @@ TEST_CASE("uploads are looked up only among the user's own") {
   CHECK(scene.Read("", Find)->converted.bytes == 2);
   scene.uploads.Keep(kUser, cccl_cache::Sha256("mine"), "mine", Share());
   CHECK(scene.Read("", Find)->converted.bytes == 1);
-}
-
-std::shared_ptr<const cccl_cache::BuildRequest> Request() {
-  return std::make_shared<const cccl_cache::BuildRequest>();
-}
-
-TEST_CASE("an immediate answer is sent once") {
-  FakeBuilder builder;
-  builder.AnswerWith([](const auto&, const auto&) { return MakeAnswer("now"); });
-  auto pending = std::make_shared<PendingBuild>(builder);
-  int answers = 0;
-  REQUIRE(PendingBuild::Start(pending, Request(), Peer{}, [&](auto) { ++answers; }));
-  CHECK(answers == 1);
-  CHECK_FALSE(pending->Cancel());
-}
-
-TEST_CASE("a caller that leaves while it waits leaves the build and gets no answer") {
-  FakeBuilder builder;
-  auto pending = std::make_shared<PendingBuild>(builder);
-  int answers = 0;
-  REQUIRE(PendingBuild::Start(pending, Request(), Peer{}, [&](auto) { ++answers; }));
-  CHECK(pending->Cancel());
-  CHECK(builder.WaitForLeft(1));
-  builder.AnswerAll(MakeAnswer("late"));
-  CHECK(answers == 0);
-  CHECK_FALSE(pending->Cancel());
-}
-
-TEST_CASE("a caller that left before the start requests nothing") {
-  FakeBuilder builder;
-  auto pending = std::make_shared<PendingBuild>(builder);
-  CHECK_FALSE(pending->Cancel());
-  CHECK_FALSE(PendingBuild::Start(pending, Request(), Peer{}, [](auto) {}));
-  CHECK(builder.peers().empty());
-}
-
-TEST_CASE("the object may be destroyed during its own answer") {
-  FakeBuilder builder;
-  builder.AnswerWith([](const auto&, const auto&) { return MakeAnswer("now"); });
-  auto pending = std::make_shared<PendingBuild>(builder);
-  CHECK(PendingBuild::Start(pending, Request(), Peer{}, [&](auto) { pending.reset(); }));
-}
-
-TEST_CASE("answer, start and leave may race: the wait ends exactly once") {
-  for (int round = 0; round < 200; ++round) {
-    FakeBuilder builder;
-    auto pending = std::make_shared<PendingBuild>(builder);
-    std::atomic<int> ends = 0;
-    std::atomic<int> ready = 0;
-    auto together = [&ready] {
-      ++ready;
-      while (ready < 3) std::this_thread::yield();
-    };
-    std::thread starting([&] {
-      together();
-      if (!PendingBuild::Start(pending, Request(), Peer{}, [&](auto) { ++ends; })) ++ends;
-    });
-    std::thread answering([&] {
-      together();
-      builder.AnswerAll(MakeAnswer("raced"));
-    });
-    together();
-    const bool cancelled = pending->Cancel();
-    starting.join();
-    answering.join();
-    builder.AnswerAll(MakeAnswer("rest"));
-    CHECK(ends + (cancelled ? 1 : 0) == 1);
-  }
 }
 
 }  // namespace

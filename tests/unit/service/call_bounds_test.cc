@@ -24,7 +24,9 @@ const std::vector<std::string> kSmall = {
     "/grpc.health.v1.Health/Watch"};
 const std::vector<std::string> kBuilds = {
     "/cccl_cache.v1.Build/Build", "/cccl_cache.v1.Build/BuildInChunks",
-    "/cccl_cache.v1.Admin/Explain", "/cccl_cache.v1.Deposit/Acquire"};
+    "/cccl_cache.v1.Build/BuildWithFiles", "/cccl_cache.v1.Admin/Explain",
+    "/cccl_cache.v1.Deposit/Acquire"};
+const std::string kMany = "/cccl_cache.v1.Build/BuildMany";
 const std::vector<std::string> kStreams = {
     "/cccl_cache.v1.Build/Upload", "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
     "/cccl_cache.v1.Snapshot/Create", "/cccl_cache.v1.Snapshot/Insert"};
@@ -67,7 +69,7 @@ grpc::Status CallUntilRefused(RunningServer& running, const std::string& method)
 }
 
 TEST_CASE("calls of every method are counted") {
-  for (const std::string& method : All({kSmall, kBuilds, kStreams})) {
+  for (const std::string& method : All({kSmall, kBuilds, {kMany}, kStreams})) {
     INFO(method);
     ServiceLimits limits;
     limits.calls_per_uid = 3;
