@@ -62,7 +62,7 @@ def test_no_caller_is_an_administrator_from_a_user_namespace(daemon, directory, 
     assert not may_export_everything(daemon.socket, directory, (*become, *IN_A_NAMESPACE))
 
 
-def test_a_service_user_knows_root_from_root_of_a_container(make_daemon, directory):
+def test_a_service_user_distinguishes_root_from_root_of_a_container(make_daemon, directory):
     daemon = make_daemon("--socket-mode", "0666", roots=(PLACES.fake13,), uid=ATTACKER + 7)
     os.chown(daemon.directory, ATTACKER + 7, ATTACKER + 7)
     daemon.start().build_json(KERNEL, cwd="/")

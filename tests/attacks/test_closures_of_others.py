@@ -86,7 +86,7 @@ def test_a_users_closure_does_not_make_another_users_client_send_a_file(daemon, 
     assert not holds(daemon.process, (home / "key").read_bytes()[:40])
 
 
-def test_a_client_answers_for_names_outside_that_its_own_header_holds(daemon, home, directory):
+def test_a_client_answers_about_outside_names_that_occur_in_its_own_header(daemon, home, directory):
     outside = directory / "outside"
     (outside / "deep").mkdir(parents=True)
     (outside / "a.h").write_text('#include "deep/b.h"\n')
@@ -102,7 +102,7 @@ def test_a_client_answers_for_names_outside_that_its_own_header_holds(daemon, ho
         assert json.loads(out)["outcome"] == outcome
 
 
-def test_a_first_hit_from_another_users_closure_is_asked_for_by_searches(daemon):
+def test_the_names_of_another_users_closure_are_asked_one_search_at_a_time(daemon):
     """Times what honest callers pay: 600 headers in the last of five directories, 3,000 names."""
     names = [f"header_{i}.h" for i in range(600)]
     options = [f"-I/tree/{i}" for i in range(5)]

@@ -55,7 +55,7 @@ def on_overlay_in_memory(directory, mounted):
 
 
 @pytest.mark.parametrize("place", [on_disk, in_memory, on_overlay, on_overlay_in_memory])
-def test_no_build_has_a_header_as_it_was(shared, directory, mounted, place):
+def test_no_build_uses_the_earlier_contents_of_a_header(shared, directory, mounted, place):
     headers = place(directory, mounted) / "headers"
     headers.mkdir()
     os.chmod(headers.parent, 0o755)

@@ -34,7 +34,7 @@ def test_large_results_wait_their_turn(start):
     assert peak - before < 10 * PER_USER
 
 
-def test_a_result_that_no_user_may_have_is_refused(start):
+def test_a_result_above_the_limit_is_refused(start):
     daemon = start()
     with UnaryBuilds(daemon, ATTACKER, [["//fake: output-size 65M\n", []]]) as builds:
         result, = builds.results()

@@ -36,7 +36,7 @@ def configuration(manifests, tmp_path):
 
 
 @pytest.mark.parametrize("version", ["1.28", kubernetes_validate.latest_version()])
-def test_each_manifest_is_one_of_kubernetes(manifests, version):
+def test_each_manifest_is_valid_for_kubernetes(manifests, version):
     assert set(manifests) == {"Namespace", "ConfigMap", "DaemonSet", "Pod"}
     for manifest in manifests.values():
         kubernetes_validate.validate(manifest, version, strict=True)
@@ -74,7 +74,7 @@ def test_the_daemon_takes_the_configuration(manifests, configuration):
         assert str(file) in values[key][1], f"{key} is from {values[key][1]}"
 
 
-def test_all_that_the_daemon_may_hold_fits_the_memory_of_its_container(configuration, pods):
+def test_the_daemons_limits_fit_the_memory_of_its_container(configuration, pods):
     value = {key: value for key, (value, _) in configuration[1].items()}
     most = (int(value["jobs"]) * size(value["worker_memory_limit"]) + size(value["memory_limit"]) +
             size(value["pch_memory_limit"]) + size(value["in_flight_limit"]) * 5 // 4)
@@ -82,7 +82,7 @@ def test_all_that_the_daemon_may_hold_fits_the_memory_of_its_container(configura
     assert most <= limit <= most * 5 // 4
 
 
-def test_the_daemon_is_the_user_of_the_image_and_may_nothing(image, pods):
+def test_the_daemon_is_the_user_of_the_image_without_privileges(image, pods):
     assert image.all("USER") == ["${UID}:${UID}"]
     [daemon] = pods["daemon"]["containers"]
     context = daemon["securityContext"]
@@ -136,7 +136,7 @@ def test_the_program_of_the_pod_is_run_by_the_client_that_was_copied(pods, direc
     assert "compiled nothing" in done.stderr
 
 
-def test_the_archive_that_is_packed_is_the_one_that_the_image_takes(image):
+def test_the_image_uses_the_packed_archive(image):
     [source] = [value.split()[0] for value in image.all("ADD")]
     script = (pathlib.Path(__file__).parents[2] / "deploy/pack_bundle").read_text()
     name = re.search(r"name=(cccl-cached-.*)", script)[1].replace("$version", "0.1.0").replace("$(uname -m)", "x86_64")

@@ -73,7 +73,7 @@ def test_a_task_runs_under_the_cache(run, fake):
     assert environment["LD_PRELOAD"] in maps
 
 
-def test_without_a_daemon_a_task_runs_as_ever(run, directory):
+def test_without_a_daemon_a_task_runs_as_without_the_cache(run, directory):
     assert run("task_prolog", CCCL_CACHE_SOCKET=str(directory / "none")) == ""
 
 
@@ -130,7 +130,7 @@ def test_the_epilog_waits_once_for_all_hung_daemons_and_leaves_none(run, program
     assert (directory / "waits").read_text() == "0.1\n"
 
 
-def test_the_epilog_kills_no_other_process_that_has_the_number_of_a_daemon_by_then(run, program, directory):
+def test_the_epilog_kills_no_process_that_reuses_the_pid_of_a_daemon(run, program, directory):
     fifo = directory / "other"
     os.mkfifo(fifo)
     program("timeout", f"#!/bin/sh\nread -r _ <{fifo}\nexit 124\n")  # out of time, once it is another

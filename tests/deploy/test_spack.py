@@ -15,11 +15,11 @@ NAMES = {"hogweed": "nettle", "seccomp": "libseccomp", "event": "libevent", "cur
 WITHOUT_PACKAGE = {"threads"}
 
 
-def test_it_is_python():
+def test_the_spack_package_is_valid_python():
     compile(RECIPE, "package.py", "exec")
 
 
-def test_each_option_is_one_of_cmake():
+def test_each_option_exists_in_cmake():
     cache = (pathlib.Path(os.environ["CCCL_CACHED_TEST_BUILD"]) / "CMakeCache.txt").read_text()
     options = re.findall(r'self\.define\("(\w+)"', RECIPE)
     assert options
@@ -27,7 +27,7 @@ def test_each_option_is_one_of_cmake():
         assert re.search(f"^{option}:", cache, re.M), option
 
 
-def test_all_that_cmake_finds_is_a_dependency():
+def test_each_package_that_cmake_finds_is_a_dependency():
     text = (ROOT / "cmake/Dependencies.cmake").read_text()
     asked = re.findall(r"^(?:find_package|pkg_check_modules)\((\w+)|^client_archive\(\w+ (?:lib)?(\w+)|^client_(curses)\(", text, re.M)
     found = {name.lower() for names in asked for name in names if name} - WITHOUT_PACKAGE

@@ -22,7 +22,7 @@ __device__ inline void NAME(const char*, const char* file, unsigned, const char*
 """
 
 
-def test_an_assertion_of_a_header_shows_its_path_where_it_is_live(lasting, place):  # noqa: F811
+def test_a_live_assertion_in_a_header_shows_the_headers_path(lasting, place):  # noqa: F811
     assert len(check_each_directory(lasting, place, CALLS, headers={"h.h": LIVE})) == 2
 
 

@@ -249,7 +249,7 @@ def change_and_change_back(checkout):
     touch, date_into_the_future, rewrite_the_same_bytes, replace_by_a_copy, replace_by_a_symlink,
     replace_the_directory_by_a_copy, add_and_change_what_is_not_asked_for, change_and_change_back,
 ), ids=lambda change: change.__name__)
-def test_a_change_of_no_byte_that_was_read_is_a_hit(checkout, change):
+def test_a_change_that_affects_no_read_byte_is_a_hit(checkout, change):
     checkout.write(second__value=ONE)
     outcome, before = checkout.build()
     assert outcome == "built"

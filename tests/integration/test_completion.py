@@ -121,7 +121,7 @@ def test_the_values_of_options_with_choices_are_completed_for_each_command(compl
     assert complete("run", "--how", "pre") == ["preload"]
 
 
-def test_architectures_and_toolchains_are_those_that_the_daemon_has(complete, directory, monkeypatch):
+def test_completed_architectures_and_toolchains_are_the_daemons(complete, directory, monkeypatch):
     fake = directory / "bin/cccl-cache-cli"
     fake.parent.mkdir()
     fake.write_text("#!/bin/sh\ncat <<'EOF'\n"
@@ -135,7 +135,7 @@ def test_architectures_and_toolchains_are_those_that_the_daemon_has(complete, di
     assert complete("nvvm", "--toolchain", "1") == ["12.9", "13.0"]
 
 
-def test_the_value_of_an_option_is_not_taken_for_a_command(complete):
+def test_the_value_of_an_option_is_not_completed_as_a_command(complete):
     assert complete("--socket", "build", "sta") == ["stats"]
     assert complete("--socket", "=", "build", "sta") == ["stats"]
 

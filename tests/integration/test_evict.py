@@ -141,7 +141,7 @@ def test_an_entry_that_a_user_inserted_for_itself_is_evicted_by_its_key(shared, 
     assert build(shared, 1, user=ALICE)["outcome"] == "built"
 
 
-def test_builds_that_run_meanwhile_are_right(shared):
+def test_builds_during_an_eviction_are_correct(shared):
     expected = {number: shared.build_bytes(f"// program {number}\n//fake: output-size 20000\n")[1]
                 for number in range(20)}
     wrong = []
@@ -175,7 +175,7 @@ def test_an_invalid_filter_is_a_usage_error(shared, arguments):
     assert run_cli("--socket", shared.socket, "evict", *arguments, check=False, cwd="/").returncode == 2
 
 
-def test_a_person_is_asked_whether_all_is_meant(shared):
+def test_a_terminal_asks_for_confirmation_of_all(shared):
     build(shared, 1)
     command = ("--socket", shared.socket, "evict", "--all")
     code, _, shown = at_a_terminal(*command, answer=b"\n")

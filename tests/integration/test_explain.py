@@ -111,7 +111,7 @@ def test_a_copy_of_the_directory_differs_by_the_option_that_shows_paths(place):
     assert "by --generate-line-info" in explanation["reason"]
 
 
-def test_an_added_directory_is_named_and_none_behind_it(place):
+def test_an_added_directory_is_named_and_those_after_it_are_not(place):
     for name in ("include", "empty"):
         (place.directory / name).mkdir()
     place.build("-I", "include")
@@ -168,7 +168,7 @@ def test_a_corrupt_entry_is_explained_with_the_time(place):
     assert place.daemon.stats()["corrupt_entries_total"] == 1
 
 
-def test_the_fate_of_an_entry_is_known_after_a_restart(place):
+def test_an_eviction_is_known_after_a_restart(place):
     """The history of builds is not, but why this one is no hit."""
     place.write("k.cu", KERNEL + "//fake: output-size 20000\n")
     key = place.build()["key"]

@@ -78,7 +78,7 @@ def test_a_daemon_that_starts_on_a_full_disk_builds_and_uses_the_disk_once_it_ha
     assert daemon.stop() == 0
 
 
-def test_a_daemon_with_a_damaged_count_of_runs_builds_and_grants_no_leases(started_before):
+def test_a_daemon_with_a_damaged_count_of_runs_builds_but_grants_no_leases(started_before):
     daemon, _ = started_before
     runs = pathlib.Path(daemon.state) / "runs"
     runs.write_text("garbage")

@@ -159,7 +159,7 @@ def test_hostile_compiler_answers_for_its_worker(shared, kind, why):
     assert_goes_on(shared, zygotes)
 
 
-def test_a_false_closure_can_not_be_named(shared, directory):
+def test_a_worker_can_not_report_a_false_closure(shared, directory):
     """A worker can ask for harmless files too; what it was handed counts nevertheless, not what it makes of it."""
     includes = directory / "include"
     includes.mkdir(mode=0o755)
@@ -269,7 +269,7 @@ def without_line_tables(cubin):
 
 
 @pytest.mark.parametrize("root", ROOTS, ids=["cuda13", "cuda12"])
-def test_the_compilers_themselves_notice_nothing(make_daemon, root):
+def test_the_real_compilers_work_in_the_sandbox(make_daemon, root):
     """Threads, headers of the toolchain, all outputs, in each sandbox and in none: the same bytes and closures."""
     full = make_daemon("--socket-mode", "0666", roots=(root,), name="full").start()
     expected = outputs(full, MALLORY)
@@ -303,7 +303,7 @@ def test_without_landlock_a_worker_opens_nothing(without_landlock, toolkit, dire
     assert_goes_on(without_landlock, zygotes, killed=True)
 
 
-def test_without_landlock_the_toolchain_is_handed_over(without_landlock, toolkit):
+def test_without_landlock_the_daemon_sends_the_toolchains_headers(without_landlock, toolkit):
     """Its headers reach the compiler, also those that the requester could not open himself; what is not its own does
     not, however the name is spelled."""
     header = pathlib.Path(toolkit.root, "include", "cuda.h")

@@ -75,7 +75,7 @@ def test_a_mount_over_a_part_of_a_toolchain_makes_it_another_at_once(make_daemon
     assert (third["outcome"], third["key"]) == ("hit", first["key"])
 
 
-def test_a_program_has_the_header_of_the_image_that_is_mounted(lasting, images, directory):
+def test_a_program_gets_the_header_of_the_mounted_image(lasting, images, directory):
     source = f"#include <a.h>\n{PROGRAM}// {directory.name}\n"  # no other test's
 
     def build():
@@ -137,7 +137,7 @@ print(ask(client._handle, _library.Given(library, len(library)), 0, byref(found)
             assert package(code, daemon.socket, images.place / "lib/libnvrtc.so.13") == [expected], release
 
 
-def test_the_stand_in_for_ptxas_has_the_tool_of_each_image_run(directory, fake, images):
+def test_the_stand_in_for_ptxas_runs_the_tool_of_each_image(directory, fake, images):
     standin = StandIn(directory / "standin", fake.socket)
     tool = standin.tool.read_bytes()
     standin.tool.unlink()

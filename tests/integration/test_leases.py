@@ -26,7 +26,7 @@ def strict(make_daemon):
     return make_daemon("--lease-heartbeat", "1s").start()
 
 
-def test_one_makes_it_and_all_others_are_handed_it(daemon):
+def test_one_client_makes_the_deposit_and_all_others_get_it(daemon):
     holder = LeaseClient(daemon)
     assert holder.hear().startswith("lease ")
     waiting = [LeaseClient(daemon) for _ in range(3)]
@@ -117,14 +117,14 @@ def test_a_waiting_client_that_is_killed_does_not_affect_others(daemon):
     assert stays.hear() == "hit x"
 
 
-def test_a_client_waits_as_long_as_it_said(daemon):
+def test_a_client_waits_until_its_timeout(daemon):
     holder = LeaseClient(daemon)
     holder.hear()
     assert LeaseClient(daemon, timeout_ms=50).hear().startswith("error deadline")
     assert holder.ask("publish x") == "published"
 
 
-def test_numbers_grow_though_the_daemon_is_killed_right_after_a_grant(daemon):
+def test_fencing_tokens_grow_even_if_the_daemon_is_killed_right_after_a_grant(daemon):
     fences = []
     for _ in range(3):
         fences.append(int(LeaseClient(daemon).hear().split()[1]))

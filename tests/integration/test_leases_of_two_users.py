@@ -113,7 +113,7 @@ def test_the_overflow_uid_has_no_deposits(shared):
     assert done.returncode == 4 and b"65534" in done.stderr
 
 
-def test_one_users_full_quota_is_no_other_users(make_daemon):
+def test_a_full_quota_of_one_user_does_not_affect_another(make_daemon):
     daemon = make_daemon("--socket-mode", "0666", "--deposit-limit-per-uid", "32KiB").start()
     deposit(daemon, "v", "of bob", **BOB)
     for number in range(5):

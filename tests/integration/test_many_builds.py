@@ -146,7 +146,7 @@ def test_a_daemon_that_is_stopped_is_given_up_long_before_the_deadline(batch, da
     toolkit.open("gate")
 
 
-def test_a_stopped_daemon_is_given_up_while_a_build_that_is_in_a_hurry_has_time_left(batch, daemon):
+def test_a_stopped_daemon_is_given_up_before_the_shortest_deadline_of_a_batch(batch, daemon):
     """Or there would be none left to compile it here. The stream itself may last for a day."""
     daemon.freeze()
     try:

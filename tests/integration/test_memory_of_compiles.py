@@ -85,14 +85,14 @@ def test_without_a_limit_unknown_compiles_run_in_all_slots(make_daemon, toolkit)
     assert daemon.stats()["memory_waits_total"] == 0
 
 
-def test_a_compile_that_needs_more_than_all_compiles_may_runs(make_daemon, toolkit):
+def test_a_compile_that_needs_more_than_the_limit_runs(make_daemon, toolkit):
     daemon = start(make_daemon, toolkit, "100MiB")
     toolkit.open("held")
     for number in range(2):
         assert daemon.build_json(large(number))["outcome"] == "built"
 
 
-def test_a_check_makes_way_for_a_caller_that_waits_for_memory(make_daemon, toolkit):
+def test_a_shadow_check_stops_when_a_caller_waits_for_memory(make_daemon, toolkit):
     daemon = start(make_daemon, toolkit, "512MiB", "--shadow-check-every", "1")
     toolkit.open("held")
     assert daemon.build_json(large(1))["outcome"] == "built"

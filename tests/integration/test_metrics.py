@@ -67,7 +67,7 @@ def test_single_users_are_shown_only_when_asked_for(fake):
         assert f'builds_by_user_total{{user="{os.geteuid()}",outcome="built"}} 1' in get(url)[1]
 
 
-def test_a_socket_serves_too_and_takes_the_place_of_one_that_was_left(fake, directory):
+def test_a_socket_serves_too_and_replaces_a_stale_one(fake, directory):
     path = directory / "metrics"
     with socket.socket(socket.AF_UNIX) as left:
         left.bind(str(path))
@@ -92,7 +92,7 @@ def test_a_file_in_place_of_the_socket_stays(fake, directory):
 
 @pytest.mark.parametrize("address", ["0.0.0.0:0", "127.0.0.1", "::1:0", "[127.0.0.1]:0", "metrics", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:65536", "[::]:0",
                                      "localhost:0", ":0", ""])
-def test_other_machines_are_not_listened_to(directory, address):
+def test_the_exporter_listens_on_loopback_addresses_only(directory, address):
     done = run_cli("metrics", "--listen", address, check=False)
     assert done.returncode == 2
     assert b"--listen" in done.stderr
@@ -187,7 +187,7 @@ def test_prometheus_answers_each_query_of_the_dashboard_with_numbers(fake, direc
                 wait_for(lambda: ask(expression), f"numbers of {panel['title']}, {target['refId']}")
 
 
-def test_the_panels_of_the_dashboard_stand_beside_each_other():
+def test_the_panels_of_the_dashboard_do_not_overlap():
     places = [panel["gridPos"] for panel in panels()]
     assert len({panel["id"] for panel in panels()}) == len(places)
     assert all(place["x"] + place["w"] <= 24 for place in places)

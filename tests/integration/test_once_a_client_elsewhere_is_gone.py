@@ -21,7 +21,7 @@ def program(value):
             f'extern "C" __global__ void k(__half* p) {{ *p = __half({value}.0f) + __half(VALUE); }}\n')
 
 
-def test_a_client_elsewhere_is_spared_headers_that_it_sent_before(make_daemon, elsewhere):
+def test_headers_that_a_client_sent_before_are_precompiled(make_daemon, elsewhere):
     daemon = make_daemon(roots=(PLACES.cuda13,)).start()
     without = make_daemon("--pch-memory-limit", "0", roots=(PLACES.cuda13,), name="without").start()
 

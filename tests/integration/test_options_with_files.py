@@ -87,7 +87,7 @@ def test_results_equal_those_of_the_compiler_itself(alone, place):
     assert (place / "k.pch").stat().st_mode == rights
 
 
-def test_nothing_of_it_is_kept(alone, place, lasting):
+def test_results_are_not_kept(alone, place, lasting):
     for _ in range(2):
         said, _ = build(alone, place, "--time=times.csv", socket=lasting.socket)
         assert said["outcome"] == "local"
@@ -113,7 +113,7 @@ def test_options_of_the_assembler_in_a_file(alone, place):
     assert json.loads(done.stdout)["outcome"] == "local"
 
 
-def test_a_link_by_a_file_of_the_linkers(alone, place):
+def test_a_link_with_an_options_file(alone, place):
     """The linker is asked; what it says of the file is its affair."""
     (place / "k.ptx").write_text(PTX)
     done = alone.cli("--json", "link", "k.ptx", "--arch", "sm_90", "--option=-uidx=none", cwd=place, check=False)
@@ -137,7 +137,7 @@ def test_a_file_that_this_user_may_not_write(alone, place):
     assert "NVRTC_ERROR_TIME_FILE_WRITE_FAILED" in json.loads(done.stdout)["reason"]
 
 
-def test_where_nothing_is_compiled_locally_it_is_refused(fake, place):
+def test_without_local_compiles_such_options_are_refused(fake, place):
     done = fake.cli("build", "k.cu", "--arch", "sm_90", "-o", os.devnull, "--option=--create-pch=k.pch", cwd=place,
                     check=False)
     assert done.returncode == 4
@@ -153,7 +153,7 @@ def test_a_compiler_that_crashes_is_named(directory, toolkit, place):
     assert b"SIGSEGV" in done.stderr
 
 
-def test_through_the_library(alone, place, socket):
+def test_the_library_compiles_such_options_locally_too(alone, place, socket):
     """In the working directory of the program, which is where relative names begin."""
     with Library(alone.environment, socket=socket or place / "nobody", cwd=place) as library:
         said = library.build(PROGRAM, options=["--create-pch=k.pch"])

@@ -41,7 +41,7 @@ def test_a_static_assertion_over_a_pasted_name_holds_where_it_does_for_raw_nvrtc
     ({"h.h": "#define ONE __FI\n", "i.h": "#define TWO LE__\n"},
      f'#include "h.h"\n#include "i.h"\n{PASTE}__device__ unsigned long v = sizeof(C3(ONE, TWO));\n'),
 ), ids=("in a header", "of a header and the source", "of two headers"))
-def test_pieces_may_stand_in_headers(lasting, place, headers, source):
+def test_parts_of_a_pasted_name_may_be_in_headers(lasting, place, headers, source):
     assert len(check_each_directory(lasting, place, source, headers=headers)) == 2
 
 
@@ -130,7 +130,7 @@ HARMLESS = {"__location__", "_CCCL_CHECK_BUILTIN", "__loc_sc__", "_CCCL_OS", "_C
 
 
 @pytest.mark.parametrize("cuda", ("cuda12", "cuda13"))
-def test_no_macro_of_the_toolchain_brings_a_piece(cuda):
+def test_no_macro_of_the_toolchain_adds_a_part_of_a_name(cuda):
     """The daemon does not look for pieces in the toolchain's own headers."""
     names = ("__DATE__", "__TIME__", "__TIMESTAMP__", "__FILE__", "__BASE_FILE__", "__builtin_FILE", "source_location",
              "assert", "__PRETTY_FUNCTION__")

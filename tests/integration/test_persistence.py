@@ -101,7 +101,7 @@ def test_a_daemon_that_was_killed_serves_again(fake):
         assert contents == known[number]
 
 
-def test_corrupt_entry_is_counted_as_such_a_miss(fake):
+def test_corrupt_entry_is_a_miss_and_counted_as_corrupt(fake):
     """One bit of one entry: that entry alone is compiled anew, and counted; all others are hits."""
     expected = built_bytes(fake, range(12))
     key = built(fake, 5)[0]["key"]

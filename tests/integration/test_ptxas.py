@@ -34,7 +34,7 @@ OPTIONS = {
 
 @pytest.mark.parametrize("tool", TOOLS)
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
-def test_bytes_log_status_and_file_are_those_of_the_real_one(directory, fake, tool, options):
+def test_bytes_log_status_and_file_equal_those_of_the_real_ptxas(directory, fake, tool, options):
     standin = StandIn(directory / "standin", fake.socket, real=TOOLS[tool])
     source, output = standin.work / "a b.ptx", standin.work / "out.cubin"
     source.write_text(DOUBLES)
@@ -62,7 +62,7 @@ def test_bytes_log_status_and_file_are_those_of_the_real_one(directory, fake, to
     assert len(standin.runs()) == 1
 
 
-def test_other_names_and_directories_are_the_same_run_and_messages_name_the_callers_own_file(standin):
+def test_runs_with_other_file_names_share_a_deposit_and_messages_have_the_callers_name(standin):
     words = ["-warn-double-usage", "-lineinfo", "-arch=sm_90"]
     for number, name in enumerate(["a.ptx", "./a.ptx", "with blanks .txt", "/tmp", "$&"]):
         place = standin.work / str(number)
@@ -86,7 +86,7 @@ def test_a_log_that_shows_a_name_elsewhere_is_not_kept(standin, fake):
     assert fake.stats()["deposits"] == 0
 
 
-def test_the_paths_count_where_the_output_shows_them(standin):
+def test_paths_are_in_the_key_if_the_output_shows_them(standin):
     places = [standin.work / name for name in ("one", "two")]
     for place in places:
         place.mkdir()
@@ -179,7 +179,7 @@ def test_a_script_is_not_served_as_a_tool(standin):
 
 
 @pytest.mark.parametrize("variable", ["DUMP_KNOBS_TO_FILE", "CAN_FINALIZE_DEBUG", "FINALIZER_CUBIE"])
-def test_a_run_that_writes_more_files_is_the_real_ones(standin, variable):
+def test_a_run_that_writes_more_files_is_left_to_the_real_ptxas(standin, variable):
     (standin.work / "a.ptx").write_text(ptx())
     for number in (1, 2):
         said = standin.run("a.ptx", "-o", "o", "-arch=sm_90", **{variable: str(standin.work / "more")})
@@ -242,7 +242,7 @@ def test_the_version_is_kept_by_the_tools_stamp_and_needs_no_daemon(directory, r
     assert len(standin.runs()) == 2
 
 
-def test_nothing_is_kept_of_a_tool_that_changed_just_now(standin):
+def test_runs_of_a_tool_that_has_just_changed_are_not_kept(standin):
     (standin.work / "a.ptx").write_text(ptx())
     for number in (1, 2):
         standin.run("--version")
@@ -251,7 +251,7 @@ def test_nothing_is_kept_of_a_tool_that_changed_just_now(standin):
     assert not standin.facts("version")
 
 
-def test_nvlink_links_as_ever(directory, fake):
+def test_nvlink_links_as_without_the_cache(directory, fake):
     standin = StandIn(directory / "standin", fake.socket, real=PTXAS13.with_name("nvlink"))
     (standin.work / "a.ptx").write_text(ptx())
     assert StandIn(directory / "other", fake.socket).run("-c", "-arch=sm_90", "a.ptx", "-o", "a.o", cwd=standin.work).status == 0
@@ -260,7 +260,7 @@ def test_nvlink_links_as_ever(directory, fake):
         assert len(standin.runs()) == number
 
 
-def test_facts_that_others_could_have_written_are_not_taken(directory, standin):
+def test_facts_that_other_users_could_have_written_are_ignored(directory, standin):
     standin.run("--version", **LATER)
     [fact] = standin.facts("version")
     fact.parent.chmod(0o777)
@@ -288,7 +288,7 @@ def test_facts_are_in_the_users_cache_without_a_runtime_directory(directory, sta
     assert fact.name.startswith("version-") and stat.S_IMODE(fact.parent.stat().st_mode) == 0o700
 
 
-def test_without_a_place_for_facts_runs_are_still_kept(standin):
+def test_without_a_directory_for_facts_runs_are_still_kept(standin):
     del standin.environment["XDG_RUNTIME_DIR"]
     (standin.work / "a.ptx").write_text(ptx())
     for _ in range(2):
@@ -303,7 +303,7 @@ def test_a_tool_that_may_write_no_files_prints_its_version(standin):
     assert said == standin.run_real("--version")
 
 
-def test_without_a_link_the_next_of_that_name_in_path_is_the_real_one(standin, directory):
+def test_without_a_link_the_real_tool_is_the_next_one_of_its_name_in_path(standin, directory):
     one, two, tools = places = [directory / name for name in ("one", "two", "tools")]
     for place in places:
         place.mkdir()

@@ -60,7 +60,7 @@ def test_a_run_that_fails_releases_all_waiters_at_once(standin, fake, gate):
     assert fake.stats()["leases_failed_total"] == 1
 
 
-def test_a_tool_that_a_signal_ends_ends_the_stand_in_so(standin, fake):
+def test_a_signal_that_ends_the_tool_ends_the_stand_in_too(standin, fake):
     assert standin.run(*WORDS, "o", ENDS="signal").status == -signal.SIGSEGV
     blocked = standin.run("--block-signal", standin.program, *WORDS, "o", program="/usr/bin/env", ENDS="signal")
     assert blocked.status == -signal.SIGSEGV
@@ -111,7 +111,7 @@ def test_a_parent_that_ignores_its_children_and_closed_descriptors_change_nothin
         assert done == (0, b"", b"")
 
 
-def test_without_a_daemon_the_real_one_is_run(standin, fake):
+def test_without_a_daemon_the_real_tool_runs(standin, fake):
     fake.stop()
     for number in (1, 2):
         check_works(standin)
@@ -129,7 +129,7 @@ def connections(daemon):
         return sum(line.split()[-1].startswith(f"{daemon.socket}.") for line in sockets) - 1  # the one that listens
 
 
-def test_a_daemon_that_hangs_is_asked_by_one_run_in_half_a_minute(standin, fake):
+def test_a_hung_daemon_is_asked_by_one_run_every_half_minute(standin, fake):
     check_works(standin)
     fake.freeze()
     check_works(standin)  # comes to know it
@@ -154,7 +154,7 @@ def test_a_daemon_that_hangs_is_asked_by_one_run_in_half_a_minute(standin, fake)
 
 
 @pytest.mark.parametrize("how", ["kill", "freeze"])
-def test_a_daemon_that_goes_while_the_tool_runs(standin, fake, gate, how):
+def test_a_daemon_that_ends_while_the_tool_runs(standin, fake, gate, how):
     holder = standin.start(*WORDS, "o", GATE=str(gate))
     wait_for(standin.runs, "a run")
     waits = standin.start(*WORDS, "p")
@@ -167,7 +167,7 @@ def test_a_daemon_that_goes_while_the_tool_runs(standin, fake, gate, how):
     assert len(standin.runs()) == 2
 
 
-def test_a_daemon_that_takes_no_more_connections_or_deposits(make_daemon, directory):
+def test_a_daemon_that_refuses_connections_or_deposits(make_daemon, directory):
     full = make_daemon("--deposit-limit-per-uid", "1KiB").start()
     standin = StandIn(directory / "standin", full.socket)
     (standin.work / "a.ptx").write_text(ptx())

@@ -56,7 +56,7 @@ def test_a_second_process_hits_programs_over_cccl(real, include):
     assert statistics["given_up_total"] == 0
 
 
-def test_a_number_that_a_header_makes_of_its_path_is_right_in_each_directory(real, directory):
+def test_a_number_computed_from_a_headers_path_is_correct_in_each_directory(real, directory):
     """Two directories that give the same say nothing of a third."""
     limit = len(str(directory)) + 20
     for place, value in (("s", 7002), ("t", 7002), ("long" * 10, 7001)):

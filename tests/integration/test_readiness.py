@@ -55,7 +55,7 @@ def test_no_toolchain(make_daemon, directory):
     await_problem(daemon, "no toolchain")
 
 
-def test_a_socket_for_containers_that_one_of_them_has_replaced(make_daemon, directory):
+def test_a_replaced_socket_for_containers(make_daemon, directory):
     """Root in a container can, which has the directory and may write to it. It can't pass on to the daemon what it receives."""
     place = directory / "containers"
     daemon = make_daemon("--container-socket", str(place / "socket")).start()

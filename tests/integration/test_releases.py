@@ -160,7 +160,7 @@ def test_a_release_that_an_administrator_removed_can_be_added_again(daemon, venv
     assert add(daemon, venv / "libnvJitLink") == {"libnvJitLink.so.12": True}
 
 
-def test_the_copy_is_not_the_users_to_change(daemon, venv):
+def test_a_user_can_not_change_the_copy(daemon, venv):
     add(daemon, venv)
     for path in pathlib.Path(daemon.state, "releases").rglob("*"):
         status = path.lstat()
@@ -224,7 +224,7 @@ def test_a_daemon_killed_during_an_upload_starts_without_it(daemon, venv):
 
 
 @pytest.mark.parametrize("flag", ["--release-limit", "--release-limit-per-uid"])
-def test_no_more_is_kept_than_the_limit(make_daemon, venv, flag):
+def test_releases_above_the_limit_are_refused(make_daemon, venv, flag):
     daemon = make_daemon(flag, "100MiB", roots=(PLACES.cuda13,)).start()
     done = daemon.cli("toolchains", "add", venv / "libnvrtc", check=False)
     assert done.returncode == 4 and b"release_limit" in done.stderr

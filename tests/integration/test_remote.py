@@ -144,7 +144,7 @@ def gate(directory, redis):
     held.stop()
 
 
-def test_a_slow_redis_holds_up_a_few_misses_no_hit_and_no_other_miss(make_node, gate):
+def test_a_slow_redis_delays_only_a_few_misses(make_node, gate):
     node = make_node("1", gate.url, "--remote-patience", "20ms")
     await_connected(node)
     assert node.build_json("// before\n")["outcome"] == "built"
@@ -222,7 +222,7 @@ def test_a_full_redis_costs_only_compiles(make_node, redis):
 @pytest.mark.parametrize(
     "answer", [b"nonsense\r\n", b"$9999999999\r\n", b"*2147483647\r\n", b"+PONG\r\n$99999999999999999999\r\n", b"\0" * 4096],
     ids=["garbage", "a giant text", "a giant list", "an overflow", "zeros"])
-def test_a_redis_that_talks_nonsense_costs_nothing(make_node, directory, answer):
+def test_a_redis_with_malformed_replies_delays_no_build(make_node, directory, answer):
     nonsense = Nonsense(directory, answer)
     node = make_node("1", nonsense.url)
     wait_for(lambda: nonsense.calls > 1, "a second connection")
@@ -324,7 +324,7 @@ def test_statistics_and_metrics_name_the_remote_tier(make_node, redis):
     assert "remote_lookups_total" in node.cli("stats", "--openmetrics").stdout.decode()
 
 
-def test_a_redis_with_the_rights_that_the_guide_gives_is_enough(make_node, redis, directory):
+def test_the_rights_in_the_guide_are_enough_for_a_redis_user(make_node, redis, directory):
     redis.ask("ACL", "SETUSER", "cccl", "on", ">secret", "~cccl-cached:*", "-@all",
               *rights_in_the_guide())
     redis.ask("ACL", "SETUSER", "default", "-@all", "+ping", "+acl")

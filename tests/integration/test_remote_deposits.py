@@ -35,7 +35,7 @@ def share(node, contents="for the group"):
     await_written(node, 1)
 
 
-def test_members_on_another_node_are_handed_it(node):
+def test_members_on_another_node_get_the_deposit(node):
     one, two = node("one"), node("two")
     share(one)
     assert of_group(two, **BOB) == "hit for the group"
@@ -46,7 +46,7 @@ def test_members_on_another_node_are_handed_it(node):
     assert count(two, "remote_deposits_total") == 1
 
 
-def test_a_user_that_is_no_member_or_names_no_group_is_handed_nothing(node):
+def test_a_user_that_is_no_member_or_names_no_group_gets_nothing(node):
     one, two = node("one"), node("two")
     share(one)
     assert "54323 was not in group" in of_group(two, **CAROL)
@@ -65,7 +65,7 @@ def test_deposits_that_are_private_or_of_another_group_stay_on_their_node(node, 
 
 
 @pytest.mark.parametrize("groups", [(), ("--remote-deposits", OTHER.gr_name)])
-def test_a_node_that_does_not_list_the_group_takes_and_gives_nothing(node, groups):
+def test_a_node_that_does_not_list_the_group_neither_reads_nor_shares(node, groups):
     one, two = node("one"), node("two", groups=groups)
     share(one)
     client = LeaseClient(two, of_group=str(GROUP.gr_gid), **BOB)

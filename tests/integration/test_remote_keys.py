@@ -58,7 +58,7 @@ def test_a_new_key_is_two_files_of_which_only_the_owner_reads_the_secret_one(dir
     assert lines[1].split()[1] not in public.read_text()
 
 
-def test_keys_differ_and_say_which_machine_made_them(directory):
+def test_keys_differ_and_have_the_name_of_their_machine(directory):
     texts = [remote("keygen", "--out", directory / name).stdout.decode() for name in ("a", "b")]
     assert key_in(directory / "a.pub") != key_in(directory / "b.pub")
     assert (directory / "a.pub").read_text().split()[2] == os.uname().nodename
@@ -91,7 +91,7 @@ def test_trusted_keys_are_listed_with_their_comments_until_they_are_revoked(plac
     assert remote("keys", *chosen).stdout == b"no keys\n"
 
 
-def test_lines_that_a_person_wrote_into_the_list_stay(place):
+def test_handwritten_lines_of_the_list_stay(place):
     listed = place / "list"
     listed.write_text(f"# rack 1\n\n  ed25519 {key_in(place / 'one.pub')}   first\n# rack 2")
     remote("trust", place / "two.pub", "--list", listed)
@@ -100,7 +100,7 @@ def test_lines_that_a_person_wrote_into_the_list_stay(place):
     assert listed.read_text() == f"# rack 1\n\n# rack 2\ned25519 {key_in(place / 'two.pub')} node two\n"
 
 
-def test_to_trust_again_changes_nothing(place):
+def test_trusting_a_key_again_changes_nothing(place):
     chosen = ("--list", place / "list")
     remote("trust", place / "one.pub", *chosen)
     before = (place / "list").stat()

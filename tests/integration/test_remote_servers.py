@@ -58,7 +58,7 @@ def test_a_node_waits_for_the_compile_of_another_whichever_server_has_the_lease(
     assert waited > 0
 
 
-def test_with_a_dead_server_all_that_the_others_have_is_shared(two_nodes, servers):
+def test_with_a_dead_server_entries_of_the_others_are_shared(two_nodes, servers):
     one, two = two_nodes
     write_one_for_each(one, servers)
     servers.all[2].stop()
@@ -79,7 +79,7 @@ def test_with_a_dead_server_all_that_the_others_have_is_shared(two_nodes, server
             break
 
 
-def test_servers_with_the_rights_that_the_guide_gives_are_enough(make_node, servers, directory):
+def test_the_rights_in_the_guide_are_enough_for_several_servers(make_node, servers, directory):
     for server in servers.all:
         server.ask("ACL", "SETUSER", "cccl", "on", ">secret", "~cccl-cached:*", "-@all", *rights_in_the_guide())
     password = directory / "password"
@@ -96,7 +96,7 @@ def test_servers_with_the_rights_that_the_guide_gives_are_enough(make_node, serv
     assert [server.ask("ACL", "LOG") for server in servers.all] == [[], [], []]
 
 
-def test_the_others_are_used_where_the_first_named_server_is_gone(make_node, servers):
+def test_the_other_servers_are_used_if_the_first_one_is_gone(make_node, servers):
     servers.all[0].stop()
     node = make_node("1", servers.url)
     await_connected(node, 2)

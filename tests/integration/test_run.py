@@ -174,7 +174,7 @@ def test_the_report_says_whether_an_unknown_library_is_nvidia_s_and_names_the_re
     assert f"\n  {changed}: this is none of the " in told and "--toolchain-root" in told and "toolchains add" not in told, told
 
 
-def test_json_alone_asks_for_the_report(directory):
+def test_json_implies_the_report(directory):
     done = run_cli("--json", "run", "--", "echo", "of the program")
     assert done.stdout == b"of the program\n" and json.loads(done.stderr)["calls"] == 0
 
@@ -375,7 +375,7 @@ int main(int, char** words) {
 """
 
 
-def test_an_exception_leaves_a_callback_as_without(daemon, nvrtc, directory):
+def test_an_exception_leaves_a_callback_as_without_run(daemon, nvrtc, directory):
     program = directory / "leaves"
     subprocess.run(["c++", "-x", "c++", "-", "-o", program, "-ldl"], input=LEAVES.encode(), check=True)
     expected = alone(program, nvrtc)
@@ -383,7 +383,7 @@ def test_an_exception_leaves_a_callback_as_without(daemon, nvrtc, directory):
     assert run_cli("--socket", daemon.socket, "run", "--", program, nvrtc).stdout == expected
 
 
-def test_a_thread_that_is_cancelled_while_it_compiles_ends_as_without(daemon, program, nvrtc, directory):
+def test_a_thread_that_is_cancelled_while_it_compiles_ends_as_without_run(daemon, program, nvrtc, directory):
     words = (program(), nvrtc, "cancelled")
     expected = alone(*words)
     assert expected == b"cancelled\n"
@@ -468,7 +468,7 @@ class Recorded(grpc.GenericRpcHandler):
         return grpc.unary_unary_rpc_method_handler(call)
 
 
-def test_a_first_hit_takes_one_question(daemon, program, directory):
+def test_a_first_hit_takes_one_request(daemon, program, directory):
     words = (program(), library_of(PLACES.cuda13))
     with Recorded(directory / "socket", daemon) as recorded:
         for outcome in ((0, 1), (1, 0)):
@@ -507,7 +507,7 @@ def test_of_concurrent_processes_with_the_same_program_one_compiles(daemon, prog
 
 
 @pytest.mark.parametrize("end", ["kill", "freeze"])
-def test_a_daemon_that_goes_during_a_compile_costs_no_result(daemon, program, end):
+def test_a_daemon_that_ends_during_a_compile_costs_no_result(daemon, program, end):
     words = (program(), library_of(PLACES.cuda13), "slowly")
     expected = alone(*words)
     with concurrent.futures.ThreadPoolExecutor() as threads:
@@ -530,7 +530,7 @@ def test_a_compile_that_takes_longer_than_the_wait_is_finished_for_the_next_proc
     assert (again, served(report)) == (ptx, (1, 0))
 
 
-def test_without_any_wait_hits_are_taken_and_nothing_is_compiled(daemon, program, nvrtc):
+def test_with_wait_zero_hits_are_used_and_the_daemon_compiles_nothing(daemon, program, nvrtc):
     words = (program(), nvrtc)
     ptx, report = under_run(daemon.socket, *words, options=("--wait", "0"))
     assert (ptx, report["forwarded"]["not cached"], daemon.stats()["compiles_total"]) == (alone(*words), 1, 0)
@@ -673,7 +673,7 @@ def test_options_for_precompiled_headers_change_nothing(daemon):
         assert (made, served(report)) == (expected, (0, 1) if number == 0 else (1, 0)), options
 
 
-def test_env_prints_what_run_sets(daemon, program):
+def test_env_prints_the_variables_of_run(daemon, program):
     lines = daemon.cli("env", "--wait", "1m").stdout.decode()
     assert "export CCCL_CACHE_RUN_WAIT_MS='60000'" in lines
     words = (program(), library_of(PLACES.cuda13))
@@ -683,7 +683,7 @@ def test_env_prints_what_run_sets(daemon, program):
 
 
 @pytest.mark.parametrize("report", [(), ("--report",)])
-def test_descriptors_that_are_closed_stay_so_for_the_program(daemon, report):
+def test_closed_standard_descriptors_stay_closed_for_the_program(daemon, report):
     run = (PLACES.cli, "--socket", daemon.socket, "run", *report, "--")
     program = ("sh", "-c", "[ ! -e /proc/$$/fd/0 ] && [ ! -e /proc/$$/fd/1 ]")
     assert subprocess.run(["sh", "-c", 'exec "$@" <&- >&-', "sh", *run, *program]).returncode == 0

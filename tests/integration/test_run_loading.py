@@ -256,7 +256,7 @@ def test_an_installation_in_a_path_that_the_loader_splits_serves_and_loads_nothi
 
 @pytest.mark.parametrize("installed", ["my venv"], indirect=True)
 @pytest.mark.parametrize("place", ["none", "of others", "below one of others", "with a blank"])
-def test_where_no_link_to_such_an_installation_is_safe_run_and_env_refuse(installed, directory, place):
+def test_run_and_env_refuse_if_no_safe_link_to_such_an_installation_is_possible(installed, directory, place):
     prefix, working = installed
     cache = directory / ("my cache" if place == "with a blank" else "cache")
     (cache / "cccl-cache-run").mkdir(parents=True, mode=0o700)
@@ -321,7 +321,7 @@ def test_programs_with_an_allocator_of_their_own_start(allocator):
 
 @pytest.mark.parametrize("allocator, size", [("", 1700), ("libjemalloc.so.2", 1664)])
 @pytest.mark.parametrize("how", ["audit", "preload"])
-def test_a_library_that_a_program_opens_finds_as_much_room_as_without_run(directory, how, allocator, size):
+def test_a_library_that_a_program_opens_has_as_much_static_tls_as_without_run(directory, how, allocator, size):
     library, opens = directory / "library.so", directory / "opens"
     subprocess.run(["cc", "-x", "c", "-", "-shared", "-fPIC", "-o", library], input=ROOM.replace("3000", str(size)), text=True,
                    check=True)
@@ -342,7 +342,7 @@ def test_the_user_s_tunables_stay_beside_those_that_run_adds(allocator):
         assert done.stdout.decode() == after + "\n"
 
 
-def test_a_program_with_thread_sanitizer_starts_with_the_room_that_the_guide_names(directory):
+def test_a_program_with_thread_sanitizer_starts_with_the_tunable_in_the_guide(directory):
     guide = (pathlib.Path(__file__).parents[2] / "docs/guide-run.md").read_text()
     [needed] = set(re.findall(r"GLIBC_TUNABLES=(glibc\.rtld\.optional_static_tls=[0-9]+)", guide))
     subprocess.run(["cc", "-x", "c", "-", "-fsanitize=thread", "-o", directory / "checked"], input="int main(void) { return 0; }\n",

@@ -91,7 +91,7 @@ def test_the_report_counts_runs_of_ptxas(tools, directory):
     assert report["forwarded"]["call not served"] == 1
 
 
-def test_a_run_waits_for_another_ones_ptxas_for_its_limit_at_most(tools, directory):
+def test_a_run_waits_for_another_runs_ptxas_up_to_its_limit(tools, directory):
     os.mkfifo(directory / "gate")
     assembler = pathlib.Path(tools.environment["REAL"])
     assembler.unlink()
@@ -141,7 +141,7 @@ def test_a_file_that_is_no_program_is_left_to_the_kernel_and_to_shells(tools, co
         assert (done.returncode, done.stdout) == (expected.returncode, expected.stdout), way
 
 
-def test_a_tool_that_is_started_without_words_is_the_real_one(tools):
+def test_a_tool_that_is_started_without_arguments_is_the_real_one(tools):
     for number, way in enumerate(("no words", "execl without words", "null"), 1):
         words = (tools.starter, way, tools.ptxas, "a")
         assert tools.under_run(*words).returncode == tools.alone(*words).returncode
@@ -192,7 +192,7 @@ for start in (lambda: os.execv(sys.argv[2], words), lambda: os.execvp("ptxas", w
 OWN_MOUNTS = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--user", "--map-root-user"])]
 
 
-def test_where_the_stand_in_cant_be_started_the_tool_is(tools):
+def test_if_the_stand_in_can_not_be_started_the_real_tool_is(tools):
     """As in another root, or for another user."""
     done = tools.under_run(*OWN_MOUNTS, sys.executable, "-c", START_WITHOUT_STANDIN, PLACES.standin, tools.ptxas)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
@@ -218,7 +218,7 @@ int main(int count, char** words) {
 """
 
 
-def test_the_tool_has_the_words_and_the_variables_that_it_was_given(tools):
+def test_the_tool_gets_its_arguments_and_variables_unchanged(tools):
     tools.ptxas.unlink()
     subprocess.run(["cc", "-x", "c", "-", "-o", tools.ptxas], input=TELLS.encode(), check=True)
     words = (tools.starter, "execvp", "ptxas", "with blank", "", "--for", "x")

@@ -200,7 +200,7 @@ def test_an_option_that_lacks_its_value_is_for_the_compiler_to_judge(real, root,
         assert (told["outcome"] == "failed", told["log"].rstrip()) == (alone["code"] != 0, alone["log"].rstrip()), word
 
 
-def test_names_options_and_texts_that_are_not_utf8_are_the_compilers_as_they_are(real, root, directory):
+def test_names_options_and_texts_that_are_not_utf8_reach_the_compiler_unchanged(real, root, directory):
     place = os.fsencode(directory)
     os.mkdir(place + b"/d\xe9")
     with open(place + b"/d\xe9/caf\xe9.h", "w", encoding="ascii") as header:

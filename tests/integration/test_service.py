@@ -61,7 +61,7 @@ def test_ready_and_stopping_are_reported(make_daemon, directory):
     assert not os.path.exists(daemon.socket)
 
 
-def test_a_watchdog_hears_of_the_daemon_again_and_again(make_daemon, directory):
+def test_the_watchdog_gets_regular_notifications(make_daemon, directory):
     """deploy/check_systemd shows that systemd starts a daemon again that is silent."""
     daemon = make_daemon()
     address = str(directory / "notify")
@@ -125,7 +125,7 @@ def test_a_user_s_daemon_and_clients_find_each_other_by_themselves(make_daemon, 
 
 
 @pytest.mark.parametrize("unit", UNIT_NAMES)
-def test_a_unit_bounds_the_memory_of_all_that_it_starts(unit):
+def test_a_unit_bounds_the_memory_of_all_its_processes(unit):
     lines = (UNITS / unit).read_text().splitlines()
     for directive in ("MemoryHigh=", "MemoryMax=", "CPUWeight=", "OOMScoreAdjust=", "LimitCORE=0", "NoNewPrivileges=yes"):
         assert any(line.startswith(directive) for line in lines), directive
@@ -150,7 +150,7 @@ def test_the_hardening_of_a_unit_lets_the_compilers_work(make_daemon, directory,
 
 
 @pytest.mark.parametrize("closed", ["2>&-", "<&- >&- 2>&-"])
-def test_without_standard_descriptors_no_file_of_the_daemons_takes_their_place(make_daemon, closed):
+def test_no_file_of_the_daemon_gets_the_number_of_a_closed_standard_descriptor(make_daemon, closed):
     """Its log would go there: into the lock file, or the database."""
     daemon = make_daemon("--log-level", "debug", launcher=("sh", "-c", f'exec "$@" {closed}', "sh")).start()
     assert daemon.build_json(KERNEL)["outcome"] == "built"

@@ -74,7 +74,7 @@ def shelf(directory, make_daemon, toolkit, site):
     return Shelf(directory, make_daemon, toolkit, site)
 
 
-def test_a_build_on_a_shelf_is_a_hit_of_which_nothing_is_copied(shelf, toolkit):
+def test_a_build_on_a_shelf_is_a_hit_and_is_not_copied_to_the_disk(shelf, toolkit):
     shelf.fill((SOURCE,))
     node = shelf.node("node")
     answer, contents = node.build_bytes(SOURCE)
@@ -181,7 +181,7 @@ def test_snapshots_signed_by_a_stranger_are_not_used(shelf, keys):
     refused(shelf, "its key is not trusted")
 
 
-def test_a_snapshot_in_place_of_another_that_was_signed_is_not_used(shelf):
+def test_a_snapshot_with_the_signature_of_another_is_not_used(shelf):
     path = shelf.fill((SOURCE,), name="a.snap")
     other = shelf.fill(("// other\n",), name="b.snap")
     shutil.move(path, other)
@@ -246,7 +246,7 @@ def test_explain_shows_the_finding_of_a_shelf(shelf):
     assert count(node, "builds_total") == 0
 
 
-def test_a_shelf_of_a_revoked_key_serves_nothing_more(shelf):
+def test_a_shelf_signed_by_a_revoked_key_is_not_used(shelf):
     shelf.fill((SOURCE,))
     node = shelf.node("node")
     run_cli("remote", "revoke", f"{shelf.key}.pub", "--list", str(shelf.trusted))
@@ -342,7 +342,7 @@ def test_a_shelf_that_hangs_from_the_start_is_named(shelf, directory):
         file.close()
 
 
-def test_a_read_of_a_shelf_that_ends_while_the_compile_runs_is_taken(shelf, directory, toolkit):
+def test_a_late_read_of_a_shelf_ends_the_compile(shelf, directory, toolkit):
     source = "//fake: wait-for held\n"
     toolkit.open("held")
     path = shelf.fill((source,))

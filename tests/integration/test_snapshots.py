@@ -17,7 +17,7 @@ def test_a_snapshot_written_through_a_link_leaves_the_link(shared, place):
     assert len(keys(shared, file)) == 1
 
 
-def test_a_snapshot_goes_into_a_directory_that_its_user_may_only_write_to(shared, place):
+def test_a_snapshot_is_written_into_a_directory_that_its_user_can_not_read(shared, place):
     build(shared, 1, user=ALICE)
     place.chmod(0o333)
     file = place / "all.snap"
@@ -73,7 +73,7 @@ def test_answers_to_others_are_not_exported(shared, place):
 
 
 @pytest.mark.parametrize("through_a_link", [False, True])
-def test_a_filter_that_fits_nothing_leaves_the_file_as_it_was(shared, place, through_a_link):
+def test_a_filter_without_a_match_leaves_the_file_unchanged(shared, place, through_a_link):
     build(shared, 1)
     file = place / "good.snap"
     snapshot(shared, "create", file)
@@ -99,7 +99,7 @@ def test_a_delta_since_another_file_names_the_file_that_is_no_snapshot(shared, p
     assert not (place / "delta.snap").exists()
 
 
-def test_a_delta_may_hold_nothing_new(shared, place):
+def test_a_delta_may_be_empty(shared, place):
     build(shared, 1)
     first, delta = place / "first.snap", place / "delta.snap"
     snapshot(shared, "create", first)

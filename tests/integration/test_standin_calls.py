@@ -105,7 +105,7 @@ for number in (*range(9), 0):
 """
 
 
-def test_of_the_functions_by_number_the_ninth_is_absent(directory):
+def test_the_function_with_the_ninth_number_is_absent(directory):
     """A link of ours must not reach one that takes it for its own."""
     [standin] = pathlib.Path(PLACES.standin).parent.glob("nvJitLink-12.9/libnvJitLink.so.12")
     names = [line.split()[-1].split("@")[0] for line in

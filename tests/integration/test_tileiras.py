@@ -101,7 +101,7 @@ def test_every_input_of_the_tool_is_in_the_key(standin):
     assert said == standin.run_real(*WORDS, "o") and said.status != 0  # damaged
 
 
-def test_where_tileiras_looks_for_files_elsewhere_the_run_is_its_own(standin, fake):
+def test_a_run_that_uses_other_files_is_left_to_the_real_tileiras(standin, fake):
     cuda, link = standin.directory.parent, standin.directory / "link"
     link.symlink_to(cuda)
     for name in ("CUDA_ROOT", "CUDA_HOME", "CUDA_PATH"):

@@ -91,7 +91,7 @@ def test_builds_that_wait_for_a_slot_and_leases_are_seen(make_daemon, toolkit):
 
 
 @pytest.mark.parametrize("end", ["q", signal.SIGINT, signal.SIGTERM, signal.SIGQUIT, "\x03", "\x1c"])
-def test_the_terminal_is_given_back(fake, end):
+def test_top_restores_the_terminal(fake, end):
     with top(fake) as terminal:
         terminal.await_shown("nothing is built now", "the first answer")
         assert not terminal.is_as_before()
@@ -103,7 +103,7 @@ def test_the_terminal_is_given_back(fake, end):
         assert terminal.is_as_before()
 
 
-def test_without_a_daemon_it_reports_that_and_continues_when_one_starts(fake):
+def test_top_reports_a_missing_daemon_and_continues_when_one_starts(fake):
     with top(fake) as terminal:
         terminal.await_shown("nothing is built now", "the first answer")
         fake.stop()
@@ -114,7 +114,7 @@ def test_without_a_daemon_it_reports_that_and_continues_when_one_starts(fake):
         assert terminal.await_end() == 0
 
 
-def test_a_daemon_that_hangs_keeps_it_from_no_key_and_no_signal(fake):
+def test_with_a_hung_daemon_top_still_reacts_to_keys_and_signals(fake):
     for end in (lambda terminal: terminal.press(b"q"), lambda terminal: terminal.process.send_signal(signal.SIGTERM)):
         with top(fake) as terminal:
             terminal.await_shown("nothing is built now", "the first answer")
@@ -191,7 +191,7 @@ def test_colours_are_left_out_where_they_are_not_wanted(fake, no_color):
         assert (b"\x1b[31" in terminal.raw or b";31m" in terminal.raw) is not no_color
 
 
-def test_without_a_terminal_it_names_the_remedy(fake):
+def test_without_a_terminal_top_names_the_remedy(fake):
     done = fake.cli("top", check=False)
     assert done.returncode == 2 and b"--once" in done.stderr
     with top(fake, TERM="no-such-terminal") as terminal:
@@ -202,7 +202,7 @@ def test_without_a_terminal_it_names_the_remedy(fake):
         assert "cursor" in terminal.shown() and terminal.is_as_before()
 
 
-def test_a_terminal_that_is_gone_ends_it(fake):
+def test_a_closed_terminal_ends_top(fake):
     with top(fake) as terminal:
         terminal.await_shown("nothing is built now", "the first answer")
         os.close(terminal.terminal)

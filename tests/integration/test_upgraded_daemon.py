@@ -30,7 +30,7 @@ def with_header(directory):
     return header, f'#include "{header}"\n'
 
 
-def test_it_is_of_another_version(fake):
+def test_the_new_daemon_has_another_version(fake):
     before = version(fake)
     assert version(fake.upgrade()) == f"{before}+upgraded"
 
@@ -66,7 +66,7 @@ def test_a_new_client_uses_the_features_of_the_new_daemon(client, fake):
     assert (made.outcome, made.contents != before) == ("built", True)
 
 
-def test_builds_that_are_under_way_are_done_by_the_new_daemon(client, fake, toolkit):
+def test_builds_in_progress_are_done_by_the_new_daemon(client, fake, toolkit):
     batch = Batch(client)
     for tag in range(4):
         batch.add(f"//fake: wait-for gate\n// {tag}\n", tag)

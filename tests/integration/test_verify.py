@@ -82,12 +82,12 @@ def test_damage_in_users_inserted_entries_is_found(shared, place):
     assert build(shared, 1, user=ALICE)["outcome"] == "built"
 
 
-def test_only_administrators_have_it_verified(shared):
+def test_only_administrators_can_verify_the_store(shared):
     code, told = verify(shared, user=ALICE)
     assert (code, told["error"]["status"]) == (4, "denied")
     assert "admin_group" in told["error"]["message"]
 
 
-def test_a_person_reads_a_sentence(shared):
+def test_the_result_for_people_is_a_sentence(shared):
     build(shared, 1)
     assert shared.cli("verify").stdout.decode().endswith(": all sound\n")

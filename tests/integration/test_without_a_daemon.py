@@ -100,7 +100,7 @@ def test_same_lowered_names(lasting, alone):
     assert_same(results)
 
 
-def test_same_result_with_headers_of_ones_own(lasting, alone):
+def test_same_result_with_the_users_own_headers(lasting, alone):
     """Under -I, beside the program, and with the same key: what is outside is known by its contents."""
     place = alone.directory / "project"
     (place / "include").mkdir(parents=True)
@@ -165,7 +165,7 @@ def test_a_toolchain_is_hashed_and_probed_once(alone):
     assert alone.facts() == facts
 
 
-def test_toolchain_facts_that_others_could_have_written_are_not_believed(alone):
+def test_toolchain_facts_that_others_could_have_written_are_ignored(alone):
     first = alone.build(GOOD)
     for fact in alone.facts():
         fact.write_bytes(fact.read_bytes()[:-32] + bytes(32) if "files" in fact.name else b"000")
@@ -174,7 +174,7 @@ def test_toolchain_facts_that_others_could_have_written_are_not_believed(alone):
     assert alone.build(GOOD)["toolchain"]["id"] == first["toolchain"]["id"]
 
 
-def test_the_first_build_leaves_a_note(alone_with_fake):
+def test_the_first_local_build_writes_a_line_to_standard_error(alone_with_fake):
     done = alone_with_fake.cli("build", "-", "--arch", "sm_90", "-o", os.devnull, input=GOOD)
     assert b"compiled without cccl-cached" in done.stderr
     assert done.stderr.count(b"\n") == 1

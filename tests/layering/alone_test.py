@@ -11,7 +11,7 @@ import alone
 
 
 class Alone(unittest.TestCase):
-    def test_a_file_that_lives_on_the_includes_of_another_is_found(self):
+    def test_a_file_that_depends_on_the_includes_of_another_is_found(self):
         root = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         (root / "base").mkdir()
         (root / "base/size.h").write_text("#pragma once\nusing Size = unsigned long;\n")

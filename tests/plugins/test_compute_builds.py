@@ -108,7 +108,7 @@ def outcome(cache):
 KEY = str(("built",))
 
 
-def test_the_first_builds_and_publishes():
+def test_the_first_process_builds_and_publishes():
     leases = Leases()
     cache = builds(leases)
     assert construct(cache, "built").text == "built"
@@ -273,7 +273,7 @@ def test_nothing_is_published_when_the_inputs_changed_meanwhile(monkeypatch):
     assert outcome(cache)["not_cached"] == {"what it is built from changed meanwhile": 1}
 
 
-def test_only_the_outermost_algorithm_asks():
+def test_only_the_outermost_algorithm_asks_the_daemon():
     leases = Leases()
     cache = builds(leases)
 
@@ -285,7 +285,7 @@ def test_only_the_outermost_algorithm_asks():
     assert len(leases.given.published) == 1
 
 
-def test_the_build_under_way_is_known_by_its_key_and_only_then():
+def test_a_build_in_progress_is_found_by_its_key():
     seen = []
 
     def looking(wrapper, *args, **kwargs):
@@ -296,7 +296,7 @@ def test_the_build_under_way_is_known_by_its_key_and_only_then():
     assert seen == [KEY] and _builds.current_key() is None
 
 
-def test_a_failure_to_publish_is_not_the_programs():
+def test_a_failed_publication_raises_no_error_in_the_program():
     leases = Leases()
     leases.given.publish = lambda data: Broken().lease()
     cache = builds(leases)

@@ -226,7 +226,7 @@ def let_go(processes):
         each.stdin.flush()
 
 
-def test_of_two_processes_at_one_moment_one_compiles_and_the_other_waits(fake):
+def test_of_two_concurrent_processes_one_compiles_and_the_other_waits(fake):
     both = [subprocess.Popen([sys.executable, "-c", COMPILING], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                              env={**os.environ, "CCCL_CACHE_SOCKET": fake.socket}) for _ in range(2)]
     assert [each.stdout.readline() for each in both] == ["ready\n"] * 2

@@ -87,7 +87,7 @@ FILES = {"create_pch": "made.pch", "pch_dir": ".", "time": "made.csv", "fdevice_
 
 
 @pytest.mark.parametrize("option, file", FILES.items(), ids=FILES.keys())
-def test_options_that_write_files_are_the_process_own(client, asked, tmp_path, monkeypatch, option, file):
+def test_options_that_write_files_are_left_to_the_process(client, asked, tmp_path, monkeypatch, option, file):
     monkeypatch.chdir(tmp_path)
     cccl_cache.core.compile(KERNEL, "c++", options=options(define_macro=("VALUE", "30"), **{option: file}), client=client)
     assert not asked
@@ -112,7 +112,7 @@ def test_every_target_is_made(client, asked):
     assert bytes(linked.code).startswith(b"\x7fELF") and len(asked) == 2
 
 
-def test_lto_ir_that_this_process_could_not_link_is_its_own(client, asked, monkeypatch, caplog):
+def test_lto_ir_that_this_process_could_not_link_is_compiled_by_the_process(client, asked, monkeypatch, caplog):
     from cuda.bindings import nvjitlink
 
     chosen = options(define_macro=("VALUE", "8"), link_time_optimization=True, relocatable_device_code=True)
@@ -175,14 +175,14 @@ def test_without_the_bindings_the_error_has_the_pip_command():
     assert 'pip install "cuda-core[cu13]"' in done.stderr.splitlines()[-1]
 
 
-def test_a_process_has_one_client_which_remembers_its_answers(alone, asked, lasting):
+def test_a_process_has_one_client_with_one_process_cache(alone, asked, lasting):
     alone(lasting.socket)
     for _ in range(2):
         compile_value(20)
     assert [(result.outcome, result.tier) for result in asked] == [("built", ""), ("hit", "process")]
 
 
-def test_threads_that_begin_at_one_moment_have_one_client(alone, lasting):
+def test_threads_that_start_at_the_same_time_share_one_client(alone, lasting):
     alone(lasting.socket)
     together = threading.Barrier(8)
 

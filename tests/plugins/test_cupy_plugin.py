@@ -69,7 +69,7 @@ def test_programs_of_other_kinds_are_served(compiler, installed):
     assert installed("builds") == 1
 
 
-def test_turned_off_it_leaves_cupy_as_it_was(compiler, installed):
+def test_cupy_is_unchanged_if_the_plug_in_is_turned_off(compiler, installed):
     compile_value(compiler, 5)
     assert installed("builds") == 1
     plugin.uninstall()

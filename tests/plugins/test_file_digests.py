@@ -71,7 +71,7 @@ def test_the_contents_of_a_linked_directory_count(tmp_path, settled):
     assert contents_digest(str(tmp_path / "tree")) != before
 
 
-def test_links_in_a_circle_end(tmp_path):
+def test_circular_links_end(tmp_path):
     for name in ("one", "other"):
         write(tmp_path / name / "x.h", "1")
     (tmp_path / "one/again").symlink_to(tmp_path / "one")
@@ -92,7 +92,7 @@ def test_a_directory_that_can_not_be_read_is_no_digest(tmp_path, monkeypatch):
         contents_digest(str(tmp_path / "tree"))
 
 
-def test_a_second_look_reads_no_file(tmp_path, settled, reads):
+def test_a_second_digest_reads_no_file(tmp_path, settled, reads):
     file = write(tmp_path / "library.so", "1")
     first = contents_digest(str(file))
     assert contents_digest(str(file)) == first
@@ -114,7 +114,7 @@ def test_compiled_python_does_not_count(tmp_path):
     assert contents_digest(str(tmp_path / "tree")) == before
 
 
-def test_a_note_that_others_may_have_written_is_not_believed(tmp_path, settled, kept, reads):
+def test_a_record_that_others_may_have_written_is_ignored(tmp_path, settled, kept, reads):
     file = write(tmp_path / "library.so", "1")
     right = contents_digest(str(file))
     (note,) = kept.iterdir()
@@ -124,7 +124,7 @@ def test_a_note_that_others_may_have_written_is_not_believed(tmp_path, settled, 
     assert contents_digest(str(file)) == right
 
 
-def test_a_damaged_note_is_no_digest(tmp_path, settled, kept):
+def test_a_damaged_record_is_ignored(tmp_path, settled, kept):
     file = write(tmp_path / "library.so", "1")
     right = contents_digest(str(file))
     (note,) = kept.iterdir()
@@ -132,7 +132,7 @@ def test_a_damaged_note_is_no_digest(tmp_path, settled, kept):
     assert contents_digest(str(file)) == right
 
 
-def test_a_cache_that_can_not_be_written_is_done_without(tmp_path, settled, monkeypatch):
+def test_digests_work_without_a_writable_cache(tmp_path, settled, monkeypatch):
     write(tmp_path / "file", "")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     assert len(contents_digest(str(write(tmp_path / "library.so", "1")))) == 64

@@ -77,7 +77,7 @@ class FFT:
             }}""")
 
 
-def test_the_fft_of_the_issue_brings_its_files(numba):
+def test_an_fft_object_adds_its_files_to_the_link(numba):
     cuda, types = numba.cuda, numba.types
     fft = FFT(fft_type="c2c", size=128, precision=numpy.float32, direction="forward", elements_per_thread=8,
               ffts_per_block=2, execution="Block", compiler="numba")
@@ -197,7 +197,7 @@ SOURCE = SCALE.format(type="float", factor=3)
 
 
 @pytest.mark.parametrize("kind", ["ltoir", "ptx", "cubin"])
-def test_bytes_are_known_by_how_they_begin(numba, kind):
+def test_the_type_of_bytes_is_found_from_their_beginning(numba, kind):
     numba.cubin(kernel_of(Given(compiled(SOURCE, kind))), numba.types.float32[::1])
 
 
@@ -212,7 +212,7 @@ def test_code_is_linked_into_kernels_with_and_without_optimization_at_link_time(
 
 
 @pytest.mark.parametrize("as_path", [str, lambda path: path], ids=["str", "Path"])
-def test_paths_are_known_by_their_extension(numba, tmp_path, as_path):
+def test_the_type_of_a_path_is_found_from_its_extension(numba, tmp_path, as_path):
     file = tmp_path / "scale.ltoir"
     file.write_bytes(compiled(SOURCE))
     numba.cubin(kernel_of(Given(as_path(file))), numba.types.float32[::1])
@@ -283,7 +283,7 @@ def test_the_guide_installs_the_pinned_release():
 
 
 @pytest.mark.parametrize("takes_types", [True, False])
-def test_the_key_and_the_code_of_an_object_are_asked_for_alike(numba, report, takes_types):
+def test_the_key_and_the_code_of_an_object_are_requested_for_the_same_types(numba, report, takes_types):
     asked = []
 
     class Keyed(Given):

@@ -250,7 +250,7 @@ def test_a_kernel_that_does_not_compile_gives_its_lease_up(lasting):
     assert lasting.stats()["leases"] == 0
 
 
-def test_a_launch_configuration_counts_where_the_compile_looked_at_it(monkeypatch):
+def test_a_launch_configuration_is_in_the_key_if_the_compile_used_it(monkeypatch):
     def launched(block):
         config = types.SimpleNamespace(griddim=(1, 1, 1), blockdim=(block, 1, 1), sharedmem=0,
                                        _is_kernel_launch_config_sensitive=lambda: True)
@@ -267,7 +267,7 @@ def test_a_launch_configuration_counts_where_the_compile_looked_at_it(monkeypatc
     (761, lambda: register_rewrite("before-inference")(type("Changed", (Rewrite,), {"__module__": "taught"}))),
     (762, lambda: overload(taught)(lambda: lambda: 1)),
 ])
-def test_a_program_that_teaches_the_compiler_keeps_no_kernels(value, teach):
+def test_a_program_that_extends_the_compiler_keeps_no_kernels(value, teach):
     registries = [rewrite_registry.rewrites["before-inference"], *map(vars(builtin_registry).get, ("functions", "globals"))]
     known = [list(registry) for registry in registries]
     teach()

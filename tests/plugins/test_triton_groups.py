@@ -185,7 +185,7 @@ def test_the_next_compile_of_a_thread_gives_up_a_lease_that_is_kept(managers, fa
     assert put(kept) == kept.get_group("f.json")  # as without a lease
 
 
-def test_a_library_is_deposited_and_results_of_autotuning_stay_here(managers, fake, directory, monkeypatch):
+def test_a_library_is_deposited_and_results_of_autotuning_stay_local(managers, fake, directory, monkeypatch):
     library = f"launcher{_manager._LIBRARY}"
     first = managers("A")
     assert first.get_file(library) is None
@@ -200,7 +200,7 @@ def test_a_library_is_deposited_and_results_of_autotuning_stay_here(managers, fa
     assert second.get_file("f.autotune.json") is None
 
 
-def test_dumps_and_overrides_are_tritons_own(managers, fake, directory, monkeypatch):
+def test_dumps_and_overrides_are_left_to_triton(managers, fake, directory, monkeypatch):
     monkeypatch.setenv("TRITON_DUMP_DIR", str(directory / "dump"))
     monkeypatch.setenv("TRITON_OVERRIDE_DIR", str(directory / "override"))
     dump = _manager.CacheManager("A", dump=True)

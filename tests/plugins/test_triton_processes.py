@@ -171,7 +171,7 @@ def test_a_half_written_entry_is_read_from_the_daemon(node):
 
 
 @pytest.mark.parametrize("mode", ["TRITON_ALWAYS_COMPILE", "TRITON_KERNEL_OVERRIDE"])
-def test_a_build_with_inputs_outside_tritons_key_stays_here(node, fake, mode):
+def test_a_build_with_inputs_outside_tritons_key_is_not_deposited(node, fake, mode):
     [process] = node.start(**{mode: "1"})
     assert len(process.ask("compile", 1)) == 64
     assert counts(process)["published"] == 0
@@ -229,7 +229,7 @@ def test_one_variable_turns_it_on(node, variable):
     assert python(node, MANAGER, **{variable: "0"}) == ["None"]
 
 
-def test_somebody_elses_manager_stays(node):
+def test_another_cache_manager_stays_in_place(node):
     other = "triton.runtime.cache:FileCacheManager"
     told = python(node, MANAGER, CCCL_CACHE_TRITON="1", TRITON_CACHE_MANAGER=other)
     assert told == "<class 'triton.runtime.cache.FileCacheManager'>".split()

@@ -93,7 +93,7 @@ def without_digests(made):
 
 
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
-def test_a_second_process_in_another_order_compiles_nothing_again_that_is_not_explained(make_daemon, directory, program):
+def test_a_second_process_in_another_order_compiles_only_explained_misses(make_daemon, directory, program):
     real = make_daemon("--log-level", "debug", roots=(PLACES.cuda13,)).start()
     (directory / "value.h").write_text("#define VALUE 1\n")
     real.cli("toolchains")  # it knows its compilers from here on

@@ -44,7 +44,7 @@ def python(directory):
     return venv / "bin/python3"
 
 
-def test_it_compiles_the_same_as_a_daemon(python, directory, make_daemon):
+def test_a_local_build_equals_a_daemons(python, directory, make_daemon):
     alone = subprocess.run([python, "-c", PROGRAM], text=True, capture_output=True, timeout=PATIENCE,
                            env={"XDG_RUNTIME_DIR": str(directory), "XDG_CACHE_HOME": str(directory)})
     assert alone.returncode == 0, alone.stderr

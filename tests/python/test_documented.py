@@ -32,7 +32,7 @@ def section(text, name):
 
 
 @pytest.mark.parametrize("name", EVERYTHING)
-def test_it_is_described_with_its_parameters(name):
+def test_each_public_name_is_described_with_its_parameters(name):
     each, owner = EVERYTHING[name]
     text = inspect.getdoc(each.fget if isinstance(each, property) else each) or ""
     if isinstance(each, property):

@@ -48,7 +48,7 @@ def test_a_closed_client_raises_an_error(client):
     assert result.cubin, "a result stays usable"
 
 
-def test_builds_that_are_under_way_outlive_their_client(client):
+def test_builds_in_progress_outlive_their_client(client):
     going_on = client.build_many([cccl_cache.Build(f"// {each}\n", arch="sm_90") for each in range(3)])
     first = next(going_on)
     client.close()

@@ -25,7 +25,7 @@ def waiters(client):
     return gauge
 
 
-def test_a_value_that_one_publishes_is_handed_to_the_next(client):
+def test_a_published_value_is_found_by_the_next_caller(client):
     with client.lease(SPACE, {"a": 1, "b": "text", "c": b"\0bytes"}) as lease:
         assert lease.contents is None and lease.held
         lease.publish(b"made\0here")

@@ -41,7 +41,7 @@ def package(lasting, tmp_path_factory):
     return directory / "installed"
 
 
-def test_a_fresh_daemon_compiles_nothing_of_it(package, make_daemon, directory):
+def test_a_fresh_daemon_compiles_nothing_of_the_package(package, make_daemon, directory):
     fresh = make_daemon(roots=(PLACES.cuda13,), name="fresh").start()
     for _ in range(2):
         told = run("-c", USE, socket=fresh.socket, directory=directory, PYTHONPATH=str(package))
@@ -50,7 +50,7 @@ def test_a_fresh_daemon_compiles_nothing_of_it(package, make_daemon, directory):
     assert figures["compiles_total"] == 0 and figures["entries"] >= 2
 
 
-def test_without_a_daemon_it_can_still_be_imported(package, directory):
+def test_without_a_daemon_the_package_can_be_imported(package, directory):
     told = run("-c", "import scaled; print(scaled.SNAPSHOT)", socket=directory / "nobody", directory=directory,
                PYTHONPATH=str(package))
     assert told == "kernels.snap\n"

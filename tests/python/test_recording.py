@@ -52,7 +52,7 @@ def test_a_snapshot_of_results_holds_only_these(client, directory):
     assert client.snapshot(file, results=[]).records == 0
 
 
-def test_a_key_that_the_daemon_has_nothing_under_is_counted(client, directory):
+def test_a_key_without_an_entry_is_counted(client, directory):
     result = client.run(program(1))
     made = client.snapshot(directory / "some.snap", results=[result, "ab" * 32])
     assert (made.records, made.left_out) == (1, 1)

@@ -87,7 +87,7 @@ def test_without_a_daemon_a_script_still_runs(directory, script):
     ["telling.py", "--report", "-x", "--", ""], ["-m", "telling", "--how"], ["-c", TELLING, "a"],
     ["-O", "-X", "utf8", "telling.py"], ["--", "telling.py", "a"]],
     ids=["a script", "a module", "code", "options of Python", "behind a mark"])
-def test_words_and_exit_status_are_as_without_it(directory, words):
+def test_arguments_and_exit_status_are_as_without_run(directory, words):
     (directory / "telling.py").write_text(TELLING)
     alone = python(*words, cwd=directory)
     assert alone.returncode == 7
@@ -96,7 +96,7 @@ def test_words_and_exit_status_are_as_without_it(directory, words):
         assert (under.returncode, under.stdout) == (7, alone.stdout), under.stderr
 
 
-def test_env_prints_what_run_sets(daemon, script):
+def test_env_prints_the_variables_of_run(daemon, script):
     lines = python("-m", "cccl_cache", "env", "--socket", daemon.socket).stdout
     done = subprocess.run(["sh", "-c", lines + 'exec "$@"', "sh", sys.executable, script, NVRTC], capture_output=True,
                           timeout=PATIENCE)

@@ -106,7 +106,7 @@ def test_the_daemon_finds_cuda_among_the_packages_around_it(installation, servin
         shutil.rmtree(around)
 
 
-def test_without_the_daemon_s_wheel_it_is_named():
+def test_the_error_without_the_daemons_wheel_names_the_wheel():
     done = subprocess.run([sys.executable, "-m", "cccl_cache", "serve"], capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 5 and "cccl_cache_daemon-*.whl" in done.stderr
 

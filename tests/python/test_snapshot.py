@@ -50,7 +50,7 @@ def test_a_delta_holds_the_new_entries_and_filters_narrow_both(client, directory
         assert client.snapshot(directory / "some", **filters).records == records, filters
 
 
-def test_deposits_go_along(client, fresh, directory):
+def test_a_snapshot_includes_deposits(client, fresh, directory):
     with client.lease("org.example", {"code": "1"}) as lease:
         lease.publish(b"what a client made")
     build(client, 1)
@@ -65,7 +65,7 @@ def test_deposits_go_along(client, fresh, directory):
     assert build(fresh, 1).outcome == "hit"
 
 
-def test_the_same_has_the_same_bytes(client, directory):
+def test_equal_snapshots_have_equal_bytes(client, directory):
     build(client, 1)
     client.snapshot(directory / "one")
     client.snapshot(str(directory / "two"))
@@ -85,7 +85,7 @@ def test_a_file_that_was_altered_is_refused_with_the_reason(client, fresh, direc
     assert build(fresh, 1).outcome == "built"
 
 
-def test_nothing_but_the_file_itself_is_written(client, directory):
+def test_only_the_snapshots_file_is_written(client, directory):
     """Files that others put beside it keep their kind: a link stays a link and a pipe a pipe."""
     build(client, 1)
     other, target, link = directory / "other", directory / "target", directory / "link"

@@ -41,7 +41,7 @@ def test_the_package_checks_strictly(directory):
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
-def test_programs_are_checked_against_it(directory):
+def test_type_checkers_accept_correct_programs_and_reject_wrong_ones(directory):
     right, wrong = directory / "right.py", directory / "wrong.py"
     right.write_text(USE)
     wrong.write_text(USE.replace("arch=", "architecture=").replace("int = len", "str = len"))

@@ -91,7 +91,7 @@ TEST_CASE("a child's end is visible before it is reaped, at each look") {
   CHECK(script.child->End(milliseconds(0)) == "exit status 0");
 }
 
-TEST_CASE("a child is gone, and reaped, when its object is") {
+TEST_CASE("the destructor kills and reaps the child") {
   Script script(std::string("echo $$ >&3\n") + kWaits);
   const pid_t pid = std::stoi(script.Says());
   REQUIRE(kill(pid, 0) == 0);
@@ -146,7 +146,7 @@ TEST_CASE("errno tells why a program can't be run") {
   CHECK(errno == ENOENT);
 }
 
-TEST_CASE("a child is ended though the program took the number of its descriptor") {
+TEST_CASE("a child is killed even if the program has reused its descriptor number") {
   Script script(kWaits);
   const FileDescriptor other(open("/dev/null", O_RDONLY | O_CLOEXEC));
   std::optional<int> taken;  // none before Linux 6.9
@@ -169,7 +169,7 @@ TEST_CASE("a child that the program has reaped itself is not ended again") {
   CHECK(script.child->End() == "an unknown end");
 }
 
-TEST_CASE("a child that was moved is ended once, by its new owner") {
+TEST_CASE("a moved child process is killed once, by its new owner") {
   Script script(kWaits);
   ChildProcess moved(*std::move(script.child));
   CHECK(script.child->End() == "an earlier end");

@@ -44,7 +44,7 @@ TEST_CASE("integers are little endian, and nothing is padded") {
         std::string("\1\4\3\2\1\1\0\0\0\0\0\0\0a\1\0\0\0\0\0\0\0b\0", 24));
 }
 
-TEST_CASE("a decoded C text is a C string where it lies") {
+TEST_CASE("a decoded C text is a C string without a copy") {
   const std::string big(5000, 'x');
   const std::string bytes = ByteWriter().CText("abc").CText(big).Joined();
   ByteReader reader(bytes);
@@ -52,7 +52,7 @@ TEST_CASE("a decoded C text is a C string where it lies") {
   CHECK(std::string(reader.CText().data()) == big);
 }
 
-TEST_CASE("a reader that failed stays failed and answers nothing") {
+TEST_CASE("after an error a reader returns only errors") {
   ByteReader reader(
       std::string_view("\xff\xff\xff\xff\xff\xff\xff\xff"
                        "abc",
@@ -99,7 +99,7 @@ TEST_CASE("an enumerator is one of the range") {
   }
 }
 
-TEST_CASE("a number from 2^63 on is negative, and malformed where none may be") {
+TEST_CASE("a number from 2^63 on decodes as negative, or as malformed if it must not be negative") {
   const std::string largest = ByteWriter().Put(INT64_MAX).Joined();
   CHECK(ByteReader(largest).NonNegative() == INT64_MAX);
   const std::string beyond = ByteWriter().Put(INT64_MIN).Joined();
@@ -108,7 +108,7 @@ TEST_CASE("a number from 2^63 on is negative, and malformed where none may be") 
   CHECK_FALSE(reader.ok());
 }
 
-TEST_CASE("joined bytes have the room that was asked for") {
+TEST_CASE("joined bytes have the requested capacity") {
   CHECK(ByteWriter().Text(std::string_view("abc")).Joined(1000).capacity() >= 1011);
 }
 

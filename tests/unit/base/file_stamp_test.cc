@@ -60,7 +60,7 @@ TEST_CASE("a stamp changes with each of its fields") {
   CHECK(ContentStamp::Of(other) != ContentStamp::Of(SomeStatus()));
 }
 
-TEST_CASE("a stamp does not count within two ticks of the change") {
+TEST_CASE("a stamp is not trusted within two clock ticks of the change") {
   ContentStamp stamp;
   stamp.ctime_ns = 1000 * kSecond + 1;
   CHECK_FALSE(stamp.IsSettledAt(stamp.ctime_ns));
@@ -68,7 +68,7 @@ TEST_CASE("a stamp does not count within two ticks of the change") {
   CHECK(stamp.IsSettledAt(stamp.ctime_ns + 20 * kMillisecond));
 }
 
-TEST_CASE("the stamp of a file does not count before its pages are written back") {
+TEST_CASE("a stamp is not trusted before the file's pages are written back") {
   ContentStamp stamp;
   stamp.ctime_ns = 1000 * kSecond + 1;
   CHECK_FALSE(stamp.IsSettledAt(stamp.ctime_ns + 40 * kSecond - 1, 40 * kSecond));
@@ -88,13 +88,13 @@ TEST_CASE("the time of write-back follows from the kernel's settings") {
   CHECK(KernelWriteBack(directory.path()) == std::nullopt);
 }
 
-TEST_CASE("a stamp in the future does not count") {
+TEST_CASE("a stamp in the future is not trusted") {
   ContentStamp stamp;
   stamp.ctime_ns = 1000 * kSecond + 1;
   CHECK_FALSE(stamp.IsSettledAt(stamp.ctime_ns - kSecond));
 }
 
-TEST_CASE("a stamp in whole seconds counts two seconds later") {
+TEST_CASE("a stamp in whole seconds is trusted after two seconds") {
   ContentStamp stamp;
   stamp.ctime_ns = 1000 * kSecond;
   CHECK_FALSE(stamp.IsSettledAt(stamp.ctime_ns + 2 * kSecond - 1));
@@ -187,7 +187,7 @@ void DescribeAsOnDisk(struct statx* status) {
 
 }  // namespace
 
-TEST_CASE("stamps do not count where another kernel sets the times, or in memory file systems") {
+TEST_CASE("stamps of network and memory file systems are not trusted") {
   for (const long type : {kSquashfs, kErofs, kIso, kFuse, kNfs, kMemory, kRamfs, 0x12345L}) {
     Described file(type);
     DescribeAsOnDisk(&file.status);
@@ -197,7 +197,7 @@ TEST_CASE("stamps do not count where another kernel sets the times, or in memory
     CHECK(Described(type).Proves());
 }
 
-TEST_CASE("stamps on a read-only mount count only if no other mount has its number") {
+TEST_CASE("stamps on a read-only mount are trusted only if mount numbers are unique") {
   Described image(kExt4);
   image.system.f_flags = ST_RDONLY;
   CHECK(image.Proves());
@@ -207,7 +207,7 @@ TEST_CASE("stamps on a read-only mount count only if no other mount has its numb
   CHECK(image.Proves());
 }
 
-TEST_CASE("stamps on an overlay count if a local disk lies below it") {
+TEST_CASE("stamps on an overlay are trusted if its lower layer is a local disk") {
   Described disk(kOverlay);
   DescribeAsOnDisk(&disk.status);
   CHECK(disk.Proves());
@@ -218,7 +218,7 @@ TEST_CASE("stamps on an overlay count if a local disk lies below it") {
   CHECK_FALSE(disk.Proves());
 }
 
-TEST_CASE("stamps of directories count in memory file systems too") {
+TEST_CASE("stamps of directories are trusted in memory file systems too") {
   Described directory(kMemory);
   directory.status.stx_mode = S_IFDIR | 0755;
   CHECK(directory.Proves());
@@ -241,7 +241,7 @@ TEST_CASE("a written stamp has all fields, and the boot") {
   CHECK(text.starts_with(boot + " "));
 }
 
-TEST_CASE("the stamp of a file that has just changed proves nothing") {
+TEST_CASE("the stamp of a file that has just changed is not trusted") {
   const TemporaryDirectory directory;
   directory.Write("file", "young");
   const auto stamp = StampReader().At(directory / "file");

@@ -19,7 +19,7 @@ TEST_CASE("objects and arrays nest, empty ones stay on one line") {
         "{\n  \"a\": [\n    1,\n    \"x\",\n    true\n  ],\n  \"b\": {},\n  \"c\": []\n}\n");
 }
 
-TEST_CASE("text is escaped, and bytes that are no UTF-8 do not get through") {
+TEST_CASE("text is escaped, and bytes that are not UTF-8 are replaced") {
   const auto quoted = [](std::string_view text) { return JsonWriter().String(text).Finish(); };
   CHECK(quoted("\"\\\n\t\r\x01") == "\"\\\"\\\\\\n\\t\\r\\u0001\"\n");
   CHECK(quoted("\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80") ==

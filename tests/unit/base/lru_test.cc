@@ -54,7 +54,7 @@ TEST_CASE("a second entry of a key replaces the first of any user") {
   CHECK_FALSE(cache.users().contains(kAlice));
 }
 
-TEST_CASE("a user over its share loses its least recently used entry, and no other user one") {
+TEST_CASE("a user over its share loses its own least recently used entry") {
   const auto limits =
       GENERATE(Cache::Limits{.max_bytes_per_user = 3}, Cache::Limits{.max_entries_per_user = 3});
   Cache cache(limits);
@@ -66,7 +66,7 @@ TEST_CASE("a user over its share loses its least recently used entry, and no oth
   CHECK(Insert(cache, kAlice, 5, 1) == Keys{3});
 }
 
-TEST_CASE("when all users together are over a limit, the one that holds most loses its oldest") {
+TEST_CASE("above the total limit the largest user loses its oldest entry") {
   const auto limits = GENERATE(Cache::Limits{.max_bytes = 5}, Cache::Limits{.max_entries = 5});
   Cache cache(limits);
   for (int key = 1; key <= 3; ++key) CHECK(Insert(cache, kAlice, key, 1).empty());
@@ -84,7 +84,7 @@ TEST_CASE("an entry larger than a share is refused, and nothing is evicted for i
   CHECK(cache.Find(1) != nullptr);
 }
 
-TEST_CASE("a cache of no entries keeps none") {
+TEST_CASE("a cache with a limit of zero entries keeps none") {
   Cache cache({.max_entries = 0});
   CHECK(Insert(cache, kAlice, 1, 0) == Keys{1});
   CHECK(cache.size() == 0);
@@ -197,7 +197,7 @@ class Model {
   std::vector<Entry> entries_;
 };
 
-TEST_CASE("the cache holds the entries that its rules allow after any sequence of calls") {
+TEST_CASE("property: after any sequence of calls the cache equals a simple model of its rules") {
   const auto limits = GENERATE(
       Cache::Limits{.max_bytes = 60, .max_bytes_per_user = 30},
       Cache::Limits{.max_entries = 12, .max_entries_per_user = 5},

@@ -43,7 +43,7 @@ TEST_CASE("a process owns its own objects, and a child its own") {
   CHECK(first.IsThis());
 }
 
-TEST_CASE("a child with its parent's number owns nothing of the parent") {
+TEST_CASE("a child with its parent's pid owns none of the parent's objects") {
   const unsigned long namespaces = CLONE_NEWPID | (geteuid() == 0 ? 0 : CLONE_NEWUSER);
   const int wrong = InChild(namespaces, [&] {
     const OwnerProcess first;

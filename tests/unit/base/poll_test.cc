@@ -50,14 +50,14 @@ int LeftOut(Glance& glance, const Sockets& sockets) {
   return count;
 }
 
-TEST_CASE("an answer that is there is seen") {
+TEST_CASE("polling sees bytes that have arrived") {
   const Sockets sockets;
   Glance glance;
   CHECK(LeftOut(glance, sockets) == 0);
   CHECK(LeftOut(glance, sockets) == 0);
 }
 
-TEST_CASE("fruitless looks become rarer, until one finds something") {
+TEST_CASE("polling becomes rarer after vain attempts, until one succeeds") {
   const Sockets sockets;
   for (const int waits : {1, 3, 7, 15, 31, 63, 127, 255}) {
     INFO(waits << " waits in vain, the last with a look");
@@ -109,7 +109,7 @@ TEST_CASE("an expired timeout ends the wait") {
 
 std::atomic<int> signals = 0;
 
-TEST_CASE("a signal is no end of the wait") {
+TEST_CASE("a signal does not end the wait") {
   Pipe pipe;
   struct sigaction counts {};
   struct sigaction before {};
@@ -158,7 +158,7 @@ TEST_CASE("a thread that waits for an event is woken by a stop from another thre
   CHECK(WaitReadable(event.fd(), kPatience));
 }
 
-TEST_CASE("a stop after the event is gone finds nothing to write to") {
+TEST_CASE("a stop after the event's destruction writes to no descriptor") {
   std::stop_source source;
   std::optional<StopEvent> event(std::in_place, source.get_token());
   const int number = event->fd();

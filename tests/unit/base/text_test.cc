@@ -39,7 +39,7 @@ TEST_CASE("characters that could steer a terminal become question marks") {
   CHECK(Printable("\u202eold\u2066\u2069\u200f\u061c\u2028\u05d0") == "?old????\u2028\u05d0");
 }
 
-TEST_CASE("a misspelled name is answered with the nearest one, a strange one with nothing") {
+TEST_CASE("a misspelled name gets the most similar known name, an unlike one gets none") {
   const std::vector<std::string> names = {"socket", "socket_mode", "jobs"};
   CHECK(DidYouMean("sockt", names) == "; did you mean socket?");
   CHECK(DidYouMean("socket-mode", names) == "; did you mean socket_mode?");

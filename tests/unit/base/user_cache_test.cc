@@ -90,7 +90,7 @@ TEST_CASE("links, directories and huge files are not read as values") {
   CHECK_FALSE(scene.cache.Get(kName));
 }
 
-TEST_CASE("behind a link, and without a home, no values are kept") {
+TEST_CASE("no values are kept in a symlinked directory or without a home") {
   const Scene scene;
   fs::create_directories(scene.directory / "elsewhere");
   fs::create_symlink(scene.directory / "elsewhere", scene.directory / "link");
@@ -103,7 +103,7 @@ TEST_CASE("behind a link, and without a home, no values are kept") {
   CHECK(fs::is_empty(scene.directory / "elsewhere"));
 }
 
-TEST_CASE("the oldest files go when there are too many, but no directories") {
+TEST_CASE("above the limit the oldest files are removed, but no directories") {
   const Scene scene;
   scene.cache.Put("oldest", "value");
   fs::create_directory(scene.place + "/directory");

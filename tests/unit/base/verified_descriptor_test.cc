@@ -56,7 +56,7 @@ TEST_CASE("a reused descriptor number is left open by its earlier owner") {
   close(scene.number);
 }
 
-TEST_CASE("no file gets the number of a closed standard stream") {
+TEST_CASE("the number of a closed standard stream is not reused") {
   const int kept = dup(STDIN_FILENO);
   close(STDIN_FILENO);
   int number = -1;

@@ -146,7 +146,7 @@ TEST_CASE("a single value may not occur twice") {
   CHECK_FALSE(reader.ok());
 }
 
-TEST_CASE("once something is wrong, nothing is read any more") {
+TEST_CASE("after an error no further field is read") {
   const std::string bytes("\x0b\x08\x07", 3);
   const auto pieces = OneByOne(bytes);
   ProtoReader reader(pieces);
@@ -157,7 +157,7 @@ TEST_CASE("once something is wrong, nothing is read any more") {
   CHECK(reader.Bytes().empty());
 }
 
-TEST_CASE("an error inside a message is one of all messages around it") {
+TEST_CASE("an error inside a message makes its enclosing messages invalid") {
   const std::string damaged("\x1a\x02\x08\x80\x08\x01",
                             6);  // a number that breaks off, then another
   ProtoReader reader(damaged);
@@ -194,7 +194,7 @@ TEST_CASE("numbers are written as they are read") {
   }
 }
 
-TEST_CASE("empty fields are left out, but for a message") {
+TEST_CASE("empty fields are left out, except messages") {
   CHECK(ProtoWriter().Number(1, 0).Bytes(2, "").Take().empty());
   CHECK(ProtoWriter().Message(3, "").Take() == std::string("\x1a\x00", 2));
 }

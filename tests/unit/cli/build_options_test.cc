@@ -49,7 +49,7 @@ CompileOptions For(const std::string& emit) {
 
 }  // namespace
 
-TEST_CASE("the first kind is written where none is asked for, and --arch has no default") {
+TEST_CASE("the first kind is the default of --emit, and --arch has no default") {
   const Parsed parsed = Parse({"--arch", "sm_90", "a.cu"});
   CHECK(parsed.wrong.empty());
   CHECK(parsed.options.emit == "cubin");
@@ -100,7 +100,7 @@ TEST_CASE("a plan asks for one kind of artifact, with this process' working dire
   }
 }
 
-TEST_CASE("a named toolchain leaves the driver out, and a wrong name is a usage error") {
+TEST_CASE("with a named toolchain no driver version is sent, and a wrong name is a usage error") {
   CompileOptions options = For("cubin");
   options.toolchain = "12";
   const auto plan = PlanCompile(options, Compiler::kNvrtc);
@@ -184,7 +184,7 @@ TEST_CASE("a toolchain is named by major, version, or the beginning of its id") 
   CHECK(Chosen("12345678").toolchain_id == "12345678");
 }
 
-TEST_CASE("without a name the choice is the daemon's") {
+TEST_CASE("without --toolchain the daemon chooses the toolchain") {
   const BuildOptions options = Chosen("");
   CHECK(options.toolchain_major == 0);
   CHECK(options.toolchain_version.empty());

@@ -45,7 +45,7 @@ TEST_CASE("libNVVM's error for a wrong architecture is not taken for an unsuppor
   CHECK(FailureHint(For(Compiler::kNvvm, "compute_90"), "bad -arch=compute_90").empty());
 }
 
-TEST_CASE("an architecture that is written otherwise is spelled out") {
+TEST_CASE("the hint for a misspelled architecture has the right spelling") {
   CHECK(FailureHint(For(Compiler::kNvrtc, "sm90"), kWrongArchitecture) ==
         "--arch is written sm_90, or compute_90 for PTX alone");
   CHECK(FailureHint(For(Compiler::kNvrtc, "9.0"), kWrongArchitecture) ==
@@ -56,7 +56,7 @@ TEST_CASE("an architecture that is written otherwise is spelled out") {
         "--arch is written sm_90, or compute_90 for PTX alone");
 }
 
-TEST_CASE("each of several architectures is one build") {
+TEST_CASE("the hint for several architectures is one build for each") {
   for (const Compiler compiler : {Compiler::kNvrtc, Compiler::kNvJitLink, Compiler::kNvvm}) {
     for (const char* several : {"sm_90,sm_80", "sm_90a,sm_100", "compute_90;compute_80", "80 90"}) {
       CHECK(FailureHint(For(compiler, several), kWrongArchitecture) ==
@@ -65,14 +65,14 @@ TEST_CASE("each of several architectures is one build") {
   }
 }
 
-TEST_CASE("an architecture that this toolchain does not know is one for another toolchain") {
+TEST_CASE("the hint for an unknown architecture is another toolchain") {
   for (const char* known : {"sm_120", "sm_90a", "compute_120"}) {
     CHECK(Has(FailureHint(For(Compiler::kNvrtc, known), kWrongArchitecture),
               std::string("this toolchain knows no ") + known));
   }
 }
 
-TEST_CASE("nvJitLink's words about LTO-IR name the option to write") {
+TEST_CASE("the hint for nvJitLink's error about LTO-IR is -lto") {
   const CompilePlan plan = For(Compiler::kNvJitLink, "compute_90");
   CHECK(FailureHint(plan, "use link time optimization (-lto)") ==
         "LTO-IR is linked with --option=-lto");
@@ -81,7 +81,7 @@ TEST_CASE("nvJitLink's words about LTO-IR name the option to write") {
         "--arch compute_90 goes with --emit ptx, a cubin is made by --arch sm_90");
 }
 
-TEST_CASE("an input that nvJitLink can't read is newer or damaged") {
+TEST_CASE("the hint for an unreadable link input is that it is newer or damaged") {
   const CompilePlan plan = For(Compiler::kNvJitLink, "sm_90");
   CHECK(Has(FailureHint(plan, "may need newer version of nvJitLink"), "of a newer CUDA"));
   for (const char* log :
@@ -183,7 +183,7 @@ TEST_CASE("code that does not compile leaves the file alone and prints the log, 
   CHECK(scene.Written() == "old");
 }
 
-TEST_CASE("without its own hint the command prints the library's") {
+TEST_CASE("without a hint of its own the command prints the library's hint") {
   Scene scene;
   Library().result = {};
   Library().result.outcome = CCCL_CACHE_FAILED;
@@ -215,7 +215,7 @@ TEST_CASE("a result without the requested artifact is an error with a way out") 
   CHECK_FALSE(std::filesystem::exists(scene.plan.output));
 }
 
-TEST_CASE("a file that can't be written is an error though the build is done") {
+TEST_CASE("an unwritable output file is an error, although the build succeeded") {
   Scene scene;
   scene.plan.output = scene.directory / "absent/out";
   const Said said = scene.Tell();

@@ -49,7 +49,7 @@ size_t CountOf(const std::string& part, const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("doctor ends with 0 where a program is built once and then a hit") {
+TEST_CASE("doctor ends with 0 if its test program is built once and then hits") {
   const Scene scene;
   const ListeningSocket listening(scene.socket());
   const Said said = scene.Doctor(true);
@@ -82,7 +82,7 @@ TEST_CASE("a warning of doctor is no failure") {
   CHECK(Has(said.output, "toolchains  warning"));
 }
 
-TEST_CASE("the lines of doctor are at most 100 columns wide, with the way out below") {
+TEST_CASE("the lines of doctor are at most 100 columns wide, with the remedy below") {
   std::string words;
   for (int i = 0; i < 100; ++i) words += "word ";
   const std::string text =
@@ -94,7 +94,7 @@ TEST_CASE("the lines of doctor are at most 100 columns wide, with the way out be
   CHECK(Has(text, "\n                     -> make room\n"));
 }
 
-TEST_CASE("doctor colours only where it is asked to, and lets no other text steer the terminal") {
+TEST_CASE("doctor writes no control characters except requested colours") {
   const std::vector<Check> checks = {{"one", CheckVerdict::kPass, "a \033[2Jpath"}};
   CHECK_FALSE(Has(ChecksText(checks, false), "\033"));
   CHECK(CountOf("\033[", ChecksText(checks, true)) == 2);  // on and off

@@ -130,7 +130,8 @@ TEST_CASE("toolchains are listed, with a warning about those that are not used")
   CHECK(Has(CheckToolchains(scene.patient).seen, "/opt/cuda: others can write it"));
 }
 
-TEST_CASE("no toolchain is a failure and skips the test build; an unfinished scan does neither") {
+TEST_CASE(
+    "without a toolchain the check fails and skips the test build, unless a scan is running") {
   Scene scene;
   Library().toolchains.clear();
   CHECK(scene.Build().verdict == CheckVerdict::kSkipped);
@@ -191,7 +192,7 @@ TEST_CASE("a refused build, and one that does not compile, fail the test build")
   CHECK(Has(check.seen, "no such arch"));
 }
 
-TEST_CASE("a store passes with its size, also if writes failed before, until one fails now") {
+TEST_CASE("a store passes with its size unless writes fail now") {
   Scene scene;
   Library().statistics = {{"bytes", "", 512, true}, {"store_errors_total", "", 3, false}};
   static_cast<void>(scene.Daemon());

@@ -111,7 +111,7 @@ TEST_CASE("under run a python3 without cccl_cache is served") {
   CHECK(scene.Python(kWithoutClient).verdict == CheckVerdict::kPass);
 }
 
-TEST_CASE("an import of cccl_cache that does not return is reported with its end") {
+TEST_CASE("an import of cccl_cache that ends Python is reported with the exit status") {
   const Scene scene;
   const std::string answers = "echo python python 3.11.2; echo package torch 2.9.0; ";
   Check check = scene.Python(answers + "kill -SEGV $$\n");
@@ -148,7 +148,7 @@ TEST_CASE("a python3 that hangs or writes without end is killed, and is a warnin
   CHECK(endless.verdict == CheckVerdict::kWarning);
 }
 
-TEST_CASE("python3 runs where no file of the caller's is imported") {
+TEST_CASE("python3 imports no file of the caller's working directory") {
   const Scene scene;
   CHECK(Has(scene.Python("echo python python $(pwd); echo end\n").seen, " /: "));
 }

@@ -38,7 +38,7 @@ struct Scene {
 
 }  // namespace
 
-TEST_CASE("the driver is loaded for its version once, until another library could be the driver") {
+TEST_CASE("the driver's version is kept until another library could be the driver") {
   Scene scene;
   CHECK(scene.Ask() == 13000);
   scene.version = 13010;
@@ -50,7 +50,7 @@ TEST_CASE("the driver is loaded for its version once, until another library coul
   CHECK(scene.asked == 2);
 }
 
-TEST_CASE("a driver that can't be asked is asked again") {
+TEST_CASE("a failed query of the driver is repeated the next time") {
   Scene scene;
   scene.version = 0;
   CHECK(scene.Ask() == 0);

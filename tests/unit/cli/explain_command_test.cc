@@ -60,7 +60,7 @@ Said Told(const Explanation& answer, const CommonOptions& common = {}) {
 
 }  // namespace
 
-TEST_CASE("each verdict has its own sentence, also one of a newer daemon") {
+TEST_CASE("each verdict has its own sentence, even an unknown one of a newer daemon") {
   std::set<std::string> sentences;
   const std::vector<std::string> verdicts = {"hit",      "never-seen",   "differs",     "evicted",
                                              "corrupt",  "shadow-check", "uncacheable", "failed",
@@ -112,7 +112,7 @@ TEST_CASE("an earlier miss is explained in the past tense with the time") {
   CHECK(Has(text, was));
 }
 
-TEST_CASE("the tier is named once: in the sentence of a hit, else below") {
+TEST_CASE("the tier is named only once") {
   Explanation answer{.verdict = "differs"};
   answer.tier = "disk";
   CHECK(Has(Told(answer).output, "now in the tier disk\n"));
@@ -141,7 +141,7 @@ TEST_CASE("the asked tiers are listed in one line, with the reasons") {
   CHECK(Has(Told(answer, {.json = true}).output, "\"finding\": \"not-connected\""));
 }
 
-TEST_CASE("the nearest build is named if there is one") {
+TEST_CASE("the most similar build is named if there is one") {
   Explanation answer{.verdict = "differs"};
   CHECK_FALSE(Has(Told(answer).output, "nearest: "));
   answer.nearest = {"0123", "built", 1'000'000'000'123};

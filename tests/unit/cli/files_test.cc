@@ -64,7 +64,7 @@ TEST_CASE("a file that can't be read is named with the reason") {
         "can't read " + directory.path() + ": Is a directory");
 }
 
-TEST_CASE("a written file replaces the old one, and a device that is full is named") {
+TEST_CASE("a written file replaces the old one, and the error of a full device names it") {
   const cccl_cache::daemon::TemporaryDirectory directory;
   const std::string path = directory.Write("out", "something longer");
   REQUIRE(WriteFile(path, "new").ok());
@@ -311,7 +311,7 @@ TEST_CASE("a stranger's link, pipe or socket is replaced, the directory's owner'
   CHECK(Contents(precious) == "new");
 }
 
-TEST_CASE("a device and standard output are written where they are") {
+TEST_CASE("devices and standard output are written in place") {
   auto device = OutputFile::Create("/dev/null");
   REQUIRE(device.ok());
   Write(*device, "away");
@@ -323,7 +323,7 @@ TEST_CASE("a device and standard output are written where they are") {
   CHECK(output->Finish(Until::kOnDisk).ok());
 }
 
-TEST_CASE("where nothing can be created, the file is named") {
+TEST_CASE("the error for an unwritable directory names the file") {
   const cccl_cache::daemon::TemporaryDirectory directory;
   const std::string inside = directory / "absent/out";
   const auto file = OutputFile::Create(inside);

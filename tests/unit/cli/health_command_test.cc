@@ -56,7 +56,7 @@ TEST_CASE("a daemon that does not serve is not ready") {
   CHECK(Scene::Ready() == 1);
 }
 
-TEST_CASE("health does not take a daemon that still looks for one without toolchains") {
+TEST_CASE("health distinguishes an unfinished search for toolchains from an empty one") {
   const Scene scene;
   for (const auto status : {CCCL_CACHE_DEADLINE, CCCL_CACHE_UNAVAILABLE}) {
     Library().failures = {{"toolchains", status}};

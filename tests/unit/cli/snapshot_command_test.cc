@@ -111,7 +111,7 @@ TEST_CASE("snapshot list and verify need no daemon") {
   CHECK(RunCommand({"snapshot", "verify", scene.file}).exit_code == 5);
 }
 
-TEST_CASE("a snapshot that is damaged is named by each command that reads one") {
+TEST_CASE("each command that reads a snapshot names a damaged one") {
   const Scene scene;
   Library().failures = {{"snapshot_list", CCCL_CACHE_INVALID_REQUEST},
                         {"snapshot_verify", CCCL_CACHE_INVALID_REQUEST},
@@ -123,7 +123,7 @@ TEST_CASE("a snapshot that is damaged is named by each command that reads one") 
   }
 }
 
-TEST_CASE("a snapshot that is not there is named by each command that reads one") {
+TEST_CASE("each command that reads a snapshot names a missing one") {
   const Scene scene;
   for (const char* action : {"insert", "list", "verify"}) {
     const Said said = RunCommand({"snapshot", action, scene.absent});
@@ -182,7 +182,7 @@ TEST_CASE("a time may be given as an age") {
   CHECK(Seconds("7d") == 1'000'000'000 - 7 * 86400);
 }
 
-TEST_CASE("a text that is no moment is not taken for one") {
+TEST_CASE("a text that is not a time is refused") {
   for (const char* text : {"", "d", "7w", "7dd", "-7d", "0d", "2001-13-01", "2001-09-09T",
                            "2001-09-09 01:46", "yesterday", "99999999999999d", "1.5h"}) {
     INFO(text);

@@ -84,7 +84,7 @@ TEST_CASE("the expected memory of compiles has a line, with its limit if there i
   CHECK(Has(Json(*view.sample), "\"compile_memory_limit_bytes\": 2147483648"));
 }
 
-TEST_CASE("a Redis that nodes share has a line, and none where there is no such Redis") {
+TEST_CASE("a shared Redis has a line only if one is configured") {
   View view = ViewOf({});
   CHECK_FALSE(Has(Text(view), "remote"));
   CHECK_FALSE(Has(Json(*view.sample), "remote"));
@@ -150,7 +150,7 @@ TEST_CASE("any screen size works, and the text stays within it") {
   }
 }
 
-TEST_CASE("on 40 columns and 10 rows a flight is seen, and the keys") {
+TEST_CASE("a screen of 40 columns and 10 rows shows a flight and the keys") {
   View view = ViewOf({Running("0123456789", 2.5, 7)});
   const std::vector<Line> lines = Layout(view, {10, 40});
   CHECK(Has(Joined(lines), "running 2.5s           7   1000 01234567"));
@@ -170,7 +170,7 @@ TEST_CASE("the selected flight is marked and always seen") {
   CHECK(Has(marked->text, "key59"));
 }
 
-TEST_CASE("each row can be selected, also where users build the same key") {
+TEST_CASE("each row can be selected, even if two users build the same key") {
   View view = ViewOf({Running("same", 1), Running("same", 2), Running("other", 3)});
   view.sample->activity.flights[1].uid = 1001;
   std::vector<RowId> selected;
@@ -199,7 +199,7 @@ TEST_CASE("texts of others do not steer the terminal") {
   }
 }
 
-TEST_CASE("a page takes the place of flights, with long lines broken") {
+TEST_CASE("an open page replaces the flights, with long lines broken") {
   View view = ViewOf({Running("aaaaaaaa", 1)});
   view.page = {"one two", std::string(50, 'x'), std::string(38, 'y') + " zzz"};
   const std::string text = Joined(Layout(view, {24, 40}));
@@ -208,7 +208,7 @@ TEST_CASE("a page takes the place of flights, with long lines broken") {
   CHECK_FALSE(Has(text, "aaaaaaaa"));
 }
 
-TEST_CASE("all of a page can be scrolled to on 40 columns and 10 rows, and no further") {
+TEST_CASE("a page scrolls to its end, and no further") {
   View view = ViewOf({});
   const Size size = {10, 40};
   for (int i = 0; i < 20; ++i) view.page.push_back("line" + std::to_string(10 + i));

@@ -67,8 +67,7 @@ TEST_CASE("the error without a daemon names the file that is there, and how to s
   CHECK(Has(told, "systemctl --user start cccl-cached"));
 }
 
-TEST_CASE(
-    "a path that the user named is to be checked, since a started service listens elsewhere") {
+TEST_CASE("the error for a path that the user named says to check the path") {
   const TemporaryDirectory directory;
   SocketSearch search;
   search.named_path = directory / "named";
@@ -169,7 +168,7 @@ TEST_CASE("a path below a directory that others can write is refused, unless tha
   CHECK(*FindSocket(places.search) == places.users.path());
 }
 
-TEST_CASE("the socket behind the user's own link is named by its path without links") {
+TEST_CASE("a socket behind the user's own link is named by its resolved path") {
   Fixture places;
   const std::string moved = places.root / "moved";
   std::filesystem::rename(places.users.directory(), moved);
@@ -202,7 +201,7 @@ TEST_CASE("a socket behind another user's link is not trusted", "[root]") {
   CHECK(*FindSocket(places.search) == places.systems.path());
 }
 
-TEST_CASE("a user's socket below the home is found, behind the one in the runtime directory") {
+TEST_CASE("a socket in the runtime directory precedes one below the home") {
   Fixture places;
   places.search.home = places.root / "home";
   const std::string path = places.search.UsersPaths().back();
@@ -214,8 +213,7 @@ TEST_CASE("a user's socket below the home is found, behind the one in the runtim
   CHECK(*FindSocket(places.search) == places.systems.path());
 }
 
-TEST_CASE("another user's directory is not trusted, but root may give the system's away",
-          "[root]") {
+TEST_CASE("only the system's directory may belong to another user", "[root]") {
   cccl_cache::daemon::RequireRoot();
   Fixture places;
   constexpr uid_t kSomebody = 12345;

@@ -151,7 +151,7 @@ TEST_CASE("an upload that a restarted daemon does not know is sent once more") {
   CHECK(uploads == 2);
 }
 
-TEST_CASE("a request that the daemon finds too large costs the other builds of the batch nothing") {
+TEST_CASE("a request that is too large does not affect the batch's other builds") {
   constexpr int kLimit = 100'000;
   StandInAnswers answers;
   std::promise<void> small_asked;
@@ -168,13 +168,13 @@ TEST_CASE("a request that the daemon finds too large costs the other builds of t
     return grpc::Status::OK;
   };
   answers.with_files = EchoApart;
-  SECTION("and is sent ahead once the limit is known") {
+  SECTION("its contents are uploaded once the limit is known") {
     answers.info = [](v1::InfoReply* reply) {
       reply->mutable_limits()->set_message_bytes(kLimit);
       return grpc::Status::OK;
     };
   }
-  SECTION("and says so where that does not help") {}
+  SECTION("its error is returned if uploads do not help") {}
   BatchScene scene(answers, kLimit);
   Batch batch = scene.Open();
   REQUIRE(batch.Add(Source("small"), 1).ok());
@@ -197,13 +197,13 @@ TEST_CASE("a request that the daemon finds too large costs the other builds of t
 TEST_CASE("without a stream the builds use separate calls") {
   StandInAnswers answers;
   answers.with_files = EchoApart;
-  SECTION("because it has too many") {
+  SECTION("the daemon has too many streams") {
     answers.many = [](auto*, Many*) {
       return grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "too many streams");
     };
   }
-  SECTION("because it does not know them") {}
-  SECTION("because it knows nothing but builds, for it is older than all the rest") {
+  SECTION("the daemon does not know streams") {}
+  SECTION("the daemon is so old that it knows only builds") {
     answers.with_files = nullptr;
     answers.chunks = [](const v1::BuildRequest& request, auto* writer) {
       v1::BuildChunk data;

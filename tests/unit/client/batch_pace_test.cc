@@ -58,7 +58,7 @@ TEST_CASE("builds that a daemon left unanswered are sent to the next one") {
   CHECK(rest == std::set<std::string>{"b", "c"});
 }
 
-TEST_CASE("a daemon that is about to stop is asked again once it is another one") {
+TEST_CASE("builds that a stopping daemon refuses are sent to the next daemon") {
   std::atomic<int> refused{0};
   StandInAnswers answers;
   answers.many = [&](auto*, Many* stream) {
@@ -94,7 +94,7 @@ TEST_CASE("a build that killed two daemons is not sent to a third") {
   CHECK(dying.connections() == 2);
 }
 
-TEST_CASE("the daemon keeps no stream for a batch that waits for nothing") {
+TEST_CASE("a batch without unfinished builds closes its stream") {
   std::promise<void> ended;
   StandInAnswers answers;
   answers.many = [&](grpc::ServerContext* context, Many* stream) {

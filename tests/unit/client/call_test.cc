@@ -119,7 +119,7 @@ TEST_CASE("an unexpected message ends the call, and later messages are ignored")
   CHECK(scene.sink.messages.size() == 1);
 }
 
-TEST_CASE("a message that is compressed, or larger than any, ends the call") {
+TEST_CASE("a compressed or oversized message ends the call") {
   Scene compressed;
   compressed.call->AddData(std::string("\x01\0\0\0\x01x", 6));
   CHECK(compressed.call->end() == CallEnd::kMalformed);
@@ -128,7 +128,7 @@ TEST_CASE("a message that is compressed, or larger than any, ends the call") {
   CHECK(huge.call->end() == CallEnd::kMalformed);
 }
 
-TEST_CASE("the first end counts") {
+TEST_CASE("only the first end of a call counts") {
   Scene scene;
   scene.call->End(CallEnd::kLost);
   scene.call->End(CallEnd::kAnswered);
@@ -175,7 +175,7 @@ TEST_CASE("the daemon's own name for an error beats gRPC's code") {
   CHECK(error.retry_after_ms == 250);
 }
 
-TEST_CASE("every name that the daemon sends is known") {
+TEST_CASE("every error name of the daemon is known to the client") {
   for (const int status : {2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 14}) {
     const auto expected = static_cast<cccl_cache_status>(status);
     GrpcStatus given;

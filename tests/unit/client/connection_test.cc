@@ -97,7 +97,7 @@ TEST_CASE("an impossible path of a socket is a bad request") {
   CHECK(ErrorOf(Build(*client)).status == CCCL_CACHE_INVALID_REQUEST);
 }
 
-TEST_CASE("a server that says nothing does not hold a caller beyond its deadline") {
+TEST_CASE("a silent server delays no caller beyond its deadline") {
   const TemporaryDirectory directory;
   const ScriptedServer silent(directory / "socket",
                               [](int fd, int) { ScriptedServer::ReadToEnd(fd); });
@@ -135,7 +135,7 @@ TEST_CASE("a server that answers PINGs is waited for until the deadline") {
   CHECK(answered >= 2);
 }
 
-TEST_CASE("a server that never stops talking does not hold a caller beyond its deadline") {
+TEST_CASE("a server that sends without end delays no caller beyond its deadline") {
   const TemporaryDirectory directory;
   const ScriptedServer chatty(directory / "socket", [](int fd, int) {
     ScriptedServer::Say(fd, ScriptedServer::Frame(kSettings, 0, 0, ""));
@@ -210,7 +210,7 @@ TEST_CASE("a call that a closing server did not take is sent on the next connect
   CHECK(leaving.connections() > 3);
 }
 
-TEST_CASE("a connection is handed to one taker at a time") {
+TEST_CASE("a connection is used by one call at a time") {
   const TemporaryDirectory directory;
   const ScriptedServer silent(directory / "socket",
                               [](int fd, int) { ScriptedServer::ReadToEnd(fd); });

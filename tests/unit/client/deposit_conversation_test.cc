@@ -68,7 +68,7 @@ v1::AcquireRequest Said(DepositConversation& talk) {
 
 }  // namespace
 
-TEST_CASE("a deposit comes in pieces and is there once all of it has come") {
+TEST_CASE("a deposit in pieces is complete after its last piece") {
   DepositConversation talk;
   CHECK(Take(talk, Found(5)));
   CHECK_FALSE(talk.found());
@@ -81,7 +81,7 @@ TEST_CASE("a deposit comes in pieces and is there once all of it has come") {
   CHECK_FALSE(talk.granted());
 }
 
-TEST_CASE("an answer about a deposit that a daemon of ours never gives is refused") {
+TEST_CASE("an impossible answer about a deposit is refused") {
   DepositConversation talk;
   SECTION("more than it announced") {
     CHECK(Take(talk, Found(2)));
@@ -146,7 +146,7 @@ TEST_CASE("a call that is sent again starts over") {
   CHECK_FALSE(said.abandonment().failed());
 }
 
-TEST_CASE("a release ends the wait with the key, and a holder says that it failed") {
+TEST_CASE("a release ends the wait, and a holder can send its failure") {
   DepositConversation waits;
   CHECK(Take(waits, Released()));
   CHECK(waits.released());

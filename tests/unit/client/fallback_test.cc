@@ -231,7 +231,7 @@ TEST_CASE("the caller's timeout bounds both the daemon and the local compile") {
   CHECK(result.error().status == CCCL_CACHE_DEADLINE);
 }
 
-TEST_CASE("a daemon that was busy for longer than a caller's own timeout is asked again") {
+TEST_CASE("after a caller's own timeout the daemon is asked again") {
   Scene scene;
   std::atomic<bool> busy{true};
   StandInAnswers answers = Answers(v1::OUTCOME_BUILT);

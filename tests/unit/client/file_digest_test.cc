@@ -69,7 +69,7 @@ TEST_CASE("the digest of a file that has not changed for long is kept for other 
   CHECK(DigestOfFile(kOldFile)->Hex() == std::string(64, '7'));
 }
 
-TEST_CASE("a digest that others can write is not believed") {
+TEST_CASE("a digest file that others can write is ignored") {
   const Scene scene;
   const auto digest = DigestOfFile(kOldFile);
   std::ofstream(scene.Kept()) << std::string(64, '7');

@@ -92,7 +92,7 @@ TEST_CASE("a node that several depend on is added once, and joins wait for all")
   CHECK(said("add copy 4 unified to unified") == 1);
 }
 
-TEST_CASE("arguments and dependencies may be changed before the build, and an update takes them") {
+TEST_CASE("changes of arguments and dependencies apply at the build or update") {
   FakeDriver& fake = Fake();
   int value = 0;
   auto first = Add(&value, 1);

@@ -115,7 +115,7 @@ TEST_CASE("a build sends its action on a miss, and refuse needs a daemon that kn
   CHECK(wrong.error().status == CCCL_CACHE_INVALID_REQUEST);
 }
 
-TEST_CASE("an index that is not below the count is answered with nothing, by each C function") {
+TEST_CASE("each C function returns zeros for an index that is not below the count") {
   const auto zeros_from = [](auto item, const auto& fill) {
     std::memset(&item, 0x5a, sizeof(item));
     item.struct_size = sizeof(item);
@@ -159,7 +159,7 @@ TEST_CASE("an index that is not below the count is answered with nothing, by eac
   cccl_cache_close(client);
 }
 
-TEST_CASE("NVVM modules keep their order, and which are lazy") {
+TEST_CASE("NVVM modules keep their order and their lazy flags") {
   Recorder recorder;
   const NvvmBuild build{.modules = {{"a.ll", "ir"}, {"b.bc", "bc", true}},
                         .options = {"-arch=compute_90"},

@@ -216,7 +216,7 @@ TEST_CASE("a stream of chunks that ends early is an error") {
   CHECK(result.error().status == CCCL_CACHE_PROTOCOL);
 }
 
-TEST_CASE("the limit of a daemon that takes smaller messages is learned and kept to") {
+TEST_CASE("the client learns and respects a smaller message limit") {
   const TemporaryDirectory directory;
   constexpr int kLimit = 256 << 10;
   Uploads uploads;
@@ -246,7 +246,7 @@ TEST_CASE("the limit of a daemon that takes smaller messages is learned and kept
   CHECK(questions == 1);
 }
 
-TEST_CASE("a request with too many small parts is refused, not tried for ever") {
+TEST_CASE("a request with too many small parts is refused without endless retries") {
   const TemporaryDirectory directory;
   StandInAnswers answers;
   answers.info = [](v1::InfoReply* reply) {

@@ -113,7 +113,7 @@ TEST_CASE("a deposit is handed out with its key") {
   CHECK(std::get<Deposit>(*acquired).key() == "abcd");
 }
 
-TEST_CASE("a lease is published with its number and all contents, and held no longer") {
+TEST_CASE("a publication sends the lease's number and all contents, and ends the lease") {
   Scene scene;
   std::string contents;
   uint64_t fence = 0;
@@ -140,7 +140,7 @@ TEST_CASE("a lease is published with its number and all contents, and held no lo
   CHECK(lease.Publish(made).error().status == CCCL_CACHE_LEASE_LOST);
 }
 
-TEST_CASE("a timeout of fifty days is kept, for a wait as for a publication") {
+TEST_CASE("waits and publications accept a timeout of fifty days") {
   constexpr std::chrono::milliseconds kLong{(int64_t{1} << 32) + 1};  // cut to 32 bits: 1 ms
   Scene scene;
   std::atomic<uint32_t> wait_ms{0};
@@ -195,7 +195,7 @@ TEST_CASE("a holder's failure is sent, and ends the lease") {
   CHECK(lease.Publish("made").error().status == CCCL_CACHE_LEASE_LOST);
 }
 
-TEST_CASE("a waiter that is released by another's failure has a lease that is not held") {
+TEST_CASE("a waiter released by the holder's failure gets a lease that is not held") {
   Scene scene;
   scene.acquire = [](const v1::DepositKey&, Scene::Stream* stream) {
     v1::AcquireReply reply;
@@ -267,7 +267,7 @@ TEST_CASE("an unconfirmed publication counts as not kept") {
   CHECK(published.error().message.ends_with("did not answer a publication as agreed"));
 }
 
-TEST_CASE("a daemon that ends takes its leases along") {
+TEST_CASE("the end of the daemon ends its leases") {
   Scene scene;
   std::atomic<bool> over{false};
   scene.acquire = [&](const v1::DepositKey&, Scene::Stream* stream) {

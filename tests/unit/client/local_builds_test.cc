@@ -185,13 +185,13 @@ TEST_CASE("a cancelled build of a batch ends its local compile") {
   REQUIRE(batch.Add(Source("x"), 1).ok());
   const pid_t pid = AwaitPid(file);
   REQUIRE(pid > 0);
-  SECTION("when its program says so") {
+  SECTION("the program cancels it") {
     batch.Cancel(1);
     const auto finished = batch.Next();
     REQUIRE((finished && !finished->result.ok()));
     CHECK(finished->result.error().status == CCCL_CACHE_CANCELLED);
   }
-  SECTION("when the batch goes") { const Batch gone = std::move(batch); }
+  SECTION("the batch is destroyed") { const Batch gone = std::move(batch); }
   CHECK(kill(pid, 0) != 0);
 }
 

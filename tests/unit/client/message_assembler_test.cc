@@ -59,7 +59,7 @@ TEST_CASE("several messages come out of one piece, empty ones too") {
   CHECK(bytes.empty());
 }
 
-TEST_CASE("a message received in its place is not moved, and frame headers in between are") {
+TEST_CASE("a message is assembled in place without its frame headers") {
   const std::string framed = Framed("0123456789");
   MessageAssembler assembler(1000);
   CHECK(assembler.Room().empty());
@@ -100,7 +100,7 @@ const char* GivenBack(size_t size) { return AllocateMessageMemory(size).get(); }
 
 }  // namespace
 
-TEST_CASE("a large message gets the memory of the one before") {
+TEST_CASE("a large message reuses the previous message's memory") {
   const char* const before = GivenBack(kLarge);
   const MessageMemory smaller = AllocateMessageMemory(kLarge - 1000);
   CHECK(smaller.get() == before);
@@ -116,7 +116,7 @@ TEST_CASE("two messages that live at once have memory of their own") {
   CHECK(std::memchr(first.get(), 2, kLarge) == nullptr);
 }
 
-TEST_CASE("memory that is too small for a message, or far too large, is not given to it") {
+TEST_CASE("memory of an unsuitable size is not reused for a message") {
   // What is kept has the exact size, so that a sanitizer sees who writes beyond it.
   static_cast<void>(GivenBack(kLarge));
   const MessageMemory larger = AllocateMessageMemory(kLarge + 1);

@@ -109,19 +109,19 @@ TEST_CASE("a batch and single builds share their replies") {
 TEST_CASE("a process may turn its cache off") {
   ClosedBuilds builds;
   std::optional<Client> client;
-  SECTION("because it opened the client so") {
+  SECTION("the client was opened without it") {
     client = *Client::Open(cccl_cache::ClientOptions{.socket = builds.daemon.socket(),
                                                      .process_cache_bytes = CCCL_CACHE_OFF});
   }
-  SECTION("because its environment says so") {
+  SECTION("the environment turns it off") {
     setenv("CCCL_CACHE_PROCESS_BYTES", "off", 1);
     client = *Client::Open(builds.daemon.socket());
   }
-  SECTION("because its environment leaves no room") {
+  SECTION("the environment sets its size to zero") {
     setenv("CCCL_CACHE_PROCESS_BYTES", "100", 1);
     client = *Client::Open(builds.daemon.socket());
   }
-  SECTION("because the daemon does not call it closed") {
+  SECTION("the reply is not closed") {
     builds.closed = false;
     client = *Client::Open(builds.daemon.socket());
   }

@@ -94,7 +94,7 @@ TEST_CASE("a cache that is turned off keeps nothing") {
   CHECK(Find(memory, {.source = "x"}) == nullptr);
 }
 
-TEST_CASE("no request is taken for another one") {
+TEST_CASE("different requests get different replies") {
   std::vector<std::string> all;
   const auto add = [&](const auto& build, const BuildOptions& options = {}) {
     all.push_back(WithRequest(build, options, [](const auto& request) { return request.Name(); }));
@@ -159,7 +159,7 @@ TEST_CASE("no request is taken for another one") {
   for (const auto& build : modules) CHECK(same(build) == 1);
 }
 
-TEST_CASE("how long a caller waits does not make it another request") {
+TEST_CASE("requests that differ only in their timeouts are equal") {
   const auto bytes = [](std::chrono::milliseconds timeout) {
     return WithRequest(NvrtcBuild{}, {.timeout = timeout},
                        [](const auto& request) { return request.Name(); });

@@ -71,7 +71,7 @@ const Backoff::Moment kStart{1h};
 
 }  // namespace
 
-TEST_CASE("a daemon that was lost is looked for during ten seconds, after pauses that double") {
+TEST_CASE("a lost daemon is looked for during ten seconds, with doubling pauses") {
   Backoff pace;
   REQUIRE(pace.Missed(kStart));
   CHECK(pace.next() == kStart + 10ms);
@@ -100,7 +100,7 @@ TEST_CASE("a daemon that answers again has all of its ten seconds the next time"
   CHECK_FALSE(pace.Missed(kStart + 22s));
 }
 
-TEST_CASE("without a listener a daemon is awaited only if it answered a moment ago") {
+TEST_CASE("without a listener a daemon is awaited only if it answered recently") {
   Backoff pace;
   CHECK_FALSE(pace.was_there(kStart));
   pace.Answered(kStart);
@@ -176,7 +176,7 @@ TEST_CASE("a client that bounds the silence gives up at that, however long the c
   CHECK(silence.At(kSilenceStart + 600ms) == Means::kGone);
 }
 
-TEST_CASE("a nearer deadline has its server asked sooner, a later one changes nothing") {
+TEST_CASE("a nearer deadline makes the PING earlier, a later one changes nothing") {
   KeepAlive silence(kSilenceStart, 600s);
   silence.Hurry(kSilenceStart + 1s, 4s);
   CHECK(silence.until() == kSilenceStart + 2s);
@@ -185,7 +185,7 @@ TEST_CASE("a nearer deadline has its server asked sooner, a later one changes no
   CHECK(silence.At(kSilenceStart + 3s) == Means::kGone);
 }
 
-TEST_CASE("a server that is asked already is given up no later for a nearer deadline") {
+TEST_CASE("after a PING a nearer deadline does not extend the wait for the answer") {
   KeepAlive silence(kSilenceStart, 600s);
   CHECK(silence.At(kSilenceStart + 5s) == Means::kAsk);
   silence.Hurry(kSilenceStart + 9s, 8s);

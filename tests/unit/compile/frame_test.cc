@@ -92,7 +92,7 @@ TEST_CASE("a message does not decode as another kind") {
   CHECK_FALSE(DecodeStatusMessage(std::string(1, '\xff')));
 }
 
-TEST_CASE("a zygote of another version says so") {
+TEST_CASE("a message of another protocol version is refused with the version") {
   std::string bytes = EncodeControlMessage(Hello());
   bytes[1] = static_cast<char>(bytes[1] + 1);
   const Result<ControlMessage> decoded = DecodeControlMessage(bytes);

@@ -114,7 +114,7 @@ TEST_CASE("NVRTC finds the same files by questions as by its own look-ups") {
         "#ifdef ONCE\n#define VALUE 4711\n#else\n#define ONCE\n#include_next <a.h>\n#endif\n");
     Compile(nvrtc, tree, "#include <a.h>" + kKernel);
   }
-  SECTION("up, and up from where a symlink leads") {
+  SECTION(".., also after a symlink") {
     tree.Write("1/sub/a.h", "#include \"../b.h\"\n").Write("1/b.h", "#define VALUE 4711\n");
     CHECK_THAT(Compile(nvrtc, tree, "#include <sub/a.h>" + kKernel), Contains("4711"));
     tree.Write("1/elsewhere/deep/c.h", "#include \"../d.h\"\n")

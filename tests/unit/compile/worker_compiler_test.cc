@@ -178,7 +178,7 @@ TEST_CASE("a job without waiters is ended at once") {
   CHECK(WorkersOf(ChildrenOf().at(0)).empty());
 }
 
-TEST_CASE("a job that was given up before it began never compiles") {
+TEST_CASE("a job that is cancelled before its start is never compiled") {
   CompileFixture fixture;
   std::stop_source stop;
   stop.request_stop();
@@ -364,7 +364,7 @@ TEST_CASE("each worker reads a written header from its beginning, and none can c
   }
 }
 
-TEST_CASE("a process that still has a sealed header open for writing can't change it") {
+TEST_CASE("a sealed header can't be changed through an older descriptor") {
   PchDraft draft = Make();
   Write(draft, "parsed");
   const FileDescriptor kept(fcntl(draft.fd(), F_DUPFD_CLOEXEC, 0));

@@ -174,7 +174,7 @@ TEST_CASE("an invalid status gives up the zygote") {
   CHECK(stage.Run().cause == Cause::kZygoteLost);
 }
 
-TEST_CASE("a worker that is reported only after the stop is killed then") {
+TEST_CASE("a worker that is reported only after the stop is killed") {
   Stage stage;
   std::stop_source stop;
   stop.request_stop();

@@ -67,7 +67,7 @@ TEST_CASE("a uid is its own account until its account is known") {
   CHECK(usage.Of(kAlice) == 91);
 }
 
-TEST_CASE("the account that would give way is looked up again, and does not if that makes room") {
+TEST_CASE("before an account gives way, its uids' accounts are looked up again") {
   Account owner = kAlice;
   AccountUsage usage({.per_account = 100, .in_all = 1'000}, [&](uid_t uid) {
     return uid >= kFirst ? std::optional(owner) : std::nullopt;

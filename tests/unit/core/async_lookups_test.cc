@@ -171,7 +171,7 @@ TEST_CASE("while a user's reads hang, the disk is skipped at once for that user 
   CHECK_FALSE(read);
 }
 
-TEST_CASE("after Close files are not looked at, and the disk is skipped") {
+TEST_CASE("after Close neither files nor the disk are read") {
   Scene scene;
   scene.looks.Close();
   SECTION("files") {

@@ -211,7 +211,7 @@ TEST_CASE("a look's objects are destroyed after its follower") {
   CHECK(held.use_count() == 1);
 }
 
-TEST_CASE("the follower of a look that hangs is gone with the owner") {
+TEST_CASE("the follower of a hung look is destroyed with the owner") {
   HangingDisk disk;
   const auto held = std::make_shared<int>(7);
   {
@@ -318,7 +318,7 @@ TEST_CASE("the end of a late look is reported if asked for") {
   CHECK(ended.Wait());
 }
 
-TEST_CASE("the follower of a late look is gone with the owner, or once the look is in time") {
+TEST_CASE("the follower of a late look is destroyed with the owner") {
   HangingDisk disk;
   const auto held = std::make_shared<int>(7);
   {

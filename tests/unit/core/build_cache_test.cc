@@ -169,11 +169,11 @@ TEST_CASE("an artifact that can't be kept leaves nothing behind") {
   Scene scene;
   const auto plan = Plan("a");
   FlightResult flight_result = GENERATE(0, 1) == 0 ? Compiled() : Failed();
-  SECTION("it can hold the time") { flight_result.uncacheable_reason = "the time"; }
+  SECTION("the output may contain the time") { flight_result.uncacheable_reason = "the time"; }
   SECTION("the toolchain changed") { flight_result.toolchain_changed = true; }
-  SECTION("it shows paths") { flight_result.shows_paths = true; }
-  SECTION("it was ended") { flight_result.error = Error{ErrorCode::kCancelled, ""}; }
-  SECTION("it was found") { flight_result.tier = TierName::kMemory; }
+  SECTION("the output shows paths") { flight_result.shows_paths = true; }
+  SECTION("the compile was cancelled") { flight_result.error = Error{ErrorCode::kCancelled, ""}; }
+  SECTION("the artifact is a hit") { flight_result.tier = TierName::kMemory; }
   scene.cache.Keep(*plan, {.uid = kAlice}, flight_result, nullptr);
   CHECK_FALSE(scene.cache.Find(plan->key, kAlice));
   CHECK_FALSE(scene.cache.FailureOf(*plan, kAlice));
@@ -271,7 +271,7 @@ TEST_CASE("a quarantined input counts for its user and directories alone") {
   CHECK_FALSE(scene.cache.QuarantineOf(*Plan("b"), kAlice));
 }
 
-TEST_CASE("a compile is known to look outside after one did, or from its directories") {
+TEST_CASE("a compile is expected to look outside after an earlier one did, or by its directories") {
   Scene scene;
   const auto plan = Plan("a");
   CHECK_FALSE(scene.cache.LooksOutside(*plan));

@@ -82,7 +82,7 @@ TEST_CASE("timeouts and lack of memory are never remembered as failures") {
   CHECK(bench.BuildOne("a").outcome == Outcome::kBuilt);
 }
 
-TEST_CASE("one user's many failures leave those of others remembered") {
+TEST_CASE("many failures of one user do not displace those of others") {
   const std::string log(60 << 10, 'e');
   CoordinatorBench bench(
       [&](const CompileJob&, int) -> Result<CompileOutput> { return Fail(log); });

@@ -187,7 +187,7 @@ TEST_CASE("a failure over files does not answer other files or other users") {
   CHECK_FALSE(bench.BuildOne("a", kBob).remembered);
 }
 
-TEST_CASE("a build that the compiler died on is tried again once one of its files has changed") {
+TEST_CASE("a quarantined build is compiled again after one of its files changed") {
   CoordinatorBench bench([](const CompileJob& job, int call) -> Result<CompileOutput> {
     auto output = IncludesLocal(job, call);
     if (!output || output->artifact->parts[0].bytes != "from deadly") return output;
@@ -336,7 +336,7 @@ TEST_CASE("no user waits for another user's disk") {
   CHECK(bobs.Wait(1).at(0).ok());
 }
 
-TEST_CASE("a look at files that hangs ends with an error in the build's time") {
+TEST_CASE("a hung look at files ends with an error within the build's time limit") {
   CoordinatorBench bench(IncludesLocal, {.time = std::chrono::milliseconds(1)});
   CHECK(bench.BuildOne("a").outcome == Outcome::kBuilt);
   bench.files.disk->Hang();

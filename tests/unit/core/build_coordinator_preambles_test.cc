@@ -301,7 +301,7 @@ TEST_CASE("programs in other directories use the same preamble") {
     REQUIRE(scene.WaitForPreambles(2));
     CHECK(BuildIn(scene, "/five").precompiled_headers);
   }
-  SECTION("unless they have a header of their own there, which keeps it from no other") {
+  SECTION("a header of its own keeps only that program from using it") {
     for (const char* directory : {"/private", "/secret"}) {
       scene.bench.files.disk->Write(directory + std::string("/local.h"), directory);
       CHECK_FALSE(BuildIn(scene, directory).precompiled_headers);

@@ -204,7 +204,7 @@ TEST_CASE(
   CHECK_FALSE(Has(without->job.options, "--no-cache"));
 }
 
-TEST_CASE("no option of the daemon becomes the missing value of the last option") {
+TEST_CASE("an option without its value never takes an option of the daemon") {
   for (const char* last : {"-Xptxas", "-Xnvvm", "-maxrregcount", "-D", "-U", "-include", "-jtd",
                            "--std", "-unknown"}) {
     auto request = Request("k.cu", {"-I/home/a", "-DX", last});
@@ -222,7 +222,7 @@ TEST_CASE("no option of the daemon becomes the missing value of the last option"
   }
 }
 
-TEST_CASE("the additions of the client's environment are part of the build") {
+TEST_CASE("options from the client's environment are part of the build") {
   auto request = Request("k.cu", {});
   std::get<NvrtcProgram>(request->program).environment = {{"NVRTC_APPEND_FLAGS", " -DA=1  -DB "},
                                                           {"NVRTCWIZ", "3153394"}};

@@ -47,7 +47,7 @@ struct Job {
   ClosureRecorder recorder;
 };
 
-TEST_CASE("a look into the toolchain is recorded before it happens, and asks no requester") {
+TEST_CASE("a look-up in the toolchain is recorded before it happens, without a question") {
   bool asked = false;
   Job job(std::make_shared<FakeDisk>(), {.first_question = [&] { asked = true; }});
   REQUIRE(job.recorder.LookInToolchain("/cccl-root-2/cub").ok());
@@ -314,13 +314,13 @@ TEST_CASE("a preamble is not adopted once one of its files has changed") {
   SECTION("another text") { disk->Write("/include/a.h", "b", 7); }
   SECTION("an earlier one appeared") { disk->Write("/src/a.h", "a"); }
   SECTION("it is gone") { disk->Remove("/include/a.h"); }
-  SECTION("no link any more") { disk->Write("/include/link.h", "a", 8); }
+  SECTION("no longer a link") { disk->Write("/include/link.h", "a", 8); }
   const Result<bool> adopted = Job(disk).recorder.Adopt(parsed);
   REQUIRE(adopted.ok());
   CHECK_FALSE(*adopted);
 }
 
-TEST_CASE("a job ends before it begins if its preamble needs a file of the caller") {
+TEST_CASE("a job fails at its start if its preamble needs a file of the caller") {
   const auto disk = std::make_shared<FakeDisk>();
   disk->Write("/include/a.h", "a", 7);
   const auto parsed = Parsed(disk);

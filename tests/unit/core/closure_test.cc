@@ -123,7 +123,7 @@ TEST_CASE("names of others' closures are not asked for past the first that diffe
         Asked{"/a/config.h", "/a/config.h contents", "/a/private/layout.h"});
 }
 
-TEST_CASE("contents are asked for only where they are the ones of the closure") {
+TEST_CASE("contents are asked for only if their claimed digest is the closure's") {
   for (const ClosureOf whose : {ClosureOf::kOthers, ClosureOf::kRequester}) {
     const auto asked = AskedFor(OverSecrets(), whose,
                                 {{"/a/config.h", "theirs"},

@@ -223,7 +223,7 @@ TEST_CASE("one user takes at most as much of the reserve as it leaves to others"
   CHECK(three->WaitUntilStarted());
 }
 
-TEST_CASE("idle compiles make way for those that a caller waits for") {
+TEST_CASE("idle compiles stop when a caller's compile waits for memory") {
   Scene scene;
   scene.Know({100, 300, 700});
   const auto idle = scene.Runs(300, kAnn, Urgency::kIdle);
@@ -239,7 +239,7 @@ TEST_CASE("idle compiles make way for those that a caller waits for") {
   const auto no_reserve = scene.Waits(100, kCarl, Urgency::kIdle);
 }
 
-TEST_CASE("an idle compile does not count where its account's reserve is shared out") {
+TEST_CASE("an idle compile does not count against its account's reserve") {
   Scene scene;
   scene.Know({100, 300, 450});
   const auto idle = scene.Runs(300, kAnn, Urgency::kIdle);

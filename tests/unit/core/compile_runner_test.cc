@@ -51,8 +51,7 @@ TEST_CASE("the retry after a worker's death has only the rest of the flight's ti
   CHECK(tries[1].time == limits.time);
 }
 
-TEST_CASE(
-    "a result counts on the requester's account until it is delivered, not as long as its output") {
+TEST_CASE("a result counts on the requester's account until it is delivered") {
   FakeToolchains toolchains;
   std::weak_ptr<const int> taken;
   FakeCompiler compiler([&](const CompileJob&, int) {
@@ -196,7 +195,7 @@ TEST_CASE("a queued preamble does not keep the request in memory") {
   CHECK(parsed);
 }
 
-TEST_CASE("the sent files that a wish keeps count as its bytes") {
+TEST_CASE("sent files that a queued preamble keeps count as its bytes") {
   const std::string name(2000, 'x');
   FakeToolchains toolchains;
   FakeCompiler compiler([&](const CompileJob& job, int call) -> Result<CompileOutput> {

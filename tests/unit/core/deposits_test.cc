@@ -411,7 +411,7 @@ void DepositElsewhere(testing::FakeCluster& nodes, const DepositClaim& claim,
   nodes.reachable = true;
 }
 
-TEST_CASE("a deposit of one node's group member is handed to another node's") {
+TEST_CASE("a group's deposit of one node is found by members on another node") {
   testing::FakeCluster nodes;
   DepositElsewhere(nodes, OfGroup(7, "a"), "bytes", {{7, "lab"}});
   Node other(nodes, {{9, "lab"}});
@@ -488,7 +488,7 @@ TEST_CASE("one caller queries the other nodes, and all waiters get the answer") 
   CHECK(std::holds_alternative<DepositFound>(*news));
 }
 
-TEST_CASE("if the caller that queries leaves, the next one does") {
+TEST_CASE("if the caller that queries other nodes leaves, the next waiter queries them") {
   testing::FakeCluster nodes;
   DepositElsewhere(nodes, OfGroup(7, "a"), "bytes", {{7, "lab"}});
   Node first(nodes, {{7, "lab"}});
@@ -505,7 +505,7 @@ TEST_CASE("if the caller that queries leaves, the next one does") {
   CHECK(first.Contents() == "bytes");
 }
 
-TEST_CASE("a user's removal takes its deposit back from the other nodes, and only its own") {
+TEST_CASE("a removal also removes the user's deposit from the shared Redis") {
   testing::FakeCluster nodes;
   Node node(nodes, {{7, "lab"}});
   nodes.reachable = false;

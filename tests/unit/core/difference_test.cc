@@ -35,11 +35,11 @@ TEST_CASE("each different field is reported with its old and new value") {
     is.options[1] = "--std=c++20";
     expected = {DifferenceField::kOption, "--std", "--std=c++17", "--std=c++20"};
   }
-  SECTION("an option that came") {
+  SECTION("an added option") {
     is.options.emplace_back("-lineinfo");
     expected = {DifferenceField::kOption, "-lineinfo", "", "-lineinfo"};
   }
-  SECTION("an option that went") {
+  SECTION("a removed option") {
     is.options.pop_back();
     expected = {DifferenceField::kOption, "--std", "--std=c++17", ""};
   }
@@ -57,11 +57,11 @@ TEST_CASE("each different field is reported with its old and new value") {
     expected = {DifferenceField::kSource, "k.cu", Sha256("source").Hex(),
                 Sha256("edited").Hex(),   10,     11};
   }
-  SECTION("a header that comes along") {
+  SECTION("an added header") {
     is.headers[0] = {"a.h", Sha256("b"), 4, 0};
     expected = {DifferenceField::kInlineHeader, "a.h", Sha256("a").Hex(), Sha256("b").Hex(), 3, 4};
   }
-  SECTION("a header that went") {
+  SECTION("a removed header") {
     is.headers.clear();
     expected = {DifferenceField::kInlineHeader, "a.h", Sha256("a").Hex(), "", 3, 0};
   }
@@ -85,7 +85,7 @@ TEST_CASE("each different field is reported with its old and new value") {
   CHECK(Differences(was, is) == std::vector<Difference>{expected});
 }
 
-TEST_CASE("directories that the fingerprint does not tell apart are no difference") {
+TEST_CASE("directories that the fingerprint does not distinguish are no difference") {
   PastBuild is = Kernel();
   is.directories[1] = {"/elsewhere/", "outside", "/elsewhere"};
   is.working_directory = "/elsewhere";

@@ -100,7 +100,7 @@ TEST_CASE("running and waiting items are listed for all accounts, or for one") {
   CHECK(one.queued == 2);  // a total
 }
 
-TEST_CASE("an item of two users runs once, at the better place") {
+TEST_CASE("an item of two users runs once, at its better place in their queues") {
   Line line;
   for (uint64_t item : {1, 2, 3}) CHECK(line.queue.Add(item, Account(7)).ok());
   CHECK(line.queue.Add(3, Account(8)).ok());
@@ -167,7 +167,7 @@ TEST_CASE("an item is overtaken by at most a queue's length of later ones of the
   CHECK(line.recorder.Wait(9) == std::vector<uint64_t>{1000, 3, 4, 2, 5, 6, 1, 7, 8});
 }
 
-TEST_CASE("a user's turns may be rare: an interactive item still precedes the others") {
+TEST_CASE("an interactive item precedes its user's others even if turns are rare") {
   Line line;
   for (uint64_t item : {1, 2}) CHECK(line.queue.Add(item, Account(7)).ok());
   for (uint64_t user = 20; user < 30; ++user) CHECK(line.queue.Add(user, Account(user)).ok());
@@ -178,7 +178,7 @@ TEST_CASE("a user's turns may be rare: an interactive item still precedes the ot
   CHECK(order[12] == 1);
 }
 
-TEST_CASE("of a user's many warm-ups one at a time has a turn among other users") {
+TEST_CASE("a user's warm-ups get one turn at a time among other users") {
   Line line;
   for (uint64_t item : {1, 2}) CHECK(line.queue.Add(item, Account(7), kWarmUp).ok());
   for (uint64_t item = 10; item < 18; ++item) CHECK(line.queue.Add(item, Account(8)).ok());
@@ -187,7 +187,7 @@ TEST_CASE("of a user's many warm-ups one at a time has a turn among other users"
         std::vector<uint64_t>{1000, 10, 11, 12, 1, 13, 14, 15, 2, 16, 17});
 }
 
-TEST_CASE("an item that waits rises when its user asks again with a higher priority") {
+TEST_CASE("a waiting item rises when its user joins with a higher priority") {
   Line line;
   for (uint64_t item : {1, 2, 3}) CHECK(line.queue.Add(item, Account(7), kWarmUp).ok());
   CHECK(line.queue.Add(4, Account(7)).ok());
@@ -479,7 +479,7 @@ TEST_CASE("items of users of the node do not give way to containers") {
   CHECK(holders.last == 102);
 }
 
-TEST_CASE("at most as many items of node users give way as other node users lack slots") {
+TEST_CASE("no more items are ended for node users than lack slots") {
   Holders holders(std::chrono::milliseconds(1), /*relief_slots=*/2);
   size_t running = 0;
   for (const auto& [item, account] :

@@ -69,7 +69,7 @@ TEST_CASE(
   CHECK(caller.batches == std::vector<size_t>{500, 250});
 }
 
-TEST_CASE("a claimed digest equals none") {
+TEST_CASE("a digest that is only claimed counts as unknown") {
   AnsweringCaller caller;
   caller.files = {{"/p/include/a.h", "text"}};
   caller.claims = {{"/p/include/a.h", Sha256("secret")}};
@@ -172,7 +172,7 @@ TEST_CASE("each waiter gets an error when the caller is gone") {
 
 TEST_CASE("impossible answers are refused") {
   const CallerAnswer file{FileKind::kFile, {1, 1}, 4};
-  SECTION("one that was not asked for") {
+  SECTION("an answer without a question") {
     AnsweringCaller caller;
     CHECK_FALSE(caller.exchange->Answer(file).ok());
     CHECK_FALSE(caller.exchange->Append("x").ok());

@@ -207,7 +207,7 @@ TEST_CASE("the waiters' priority decides which flight is next") {
   CHECK(order == std::vector<std::string>{"runs", "risen", "interactive", "normal", "warm-up"});
 }
 
-TEST_CASE("a flight ends with the last one that leaves it, not before") {
+TEST_CASE("a flight ends when its last waiter leaves, not before") {
   Scene scene;
   scene.compiler.Shut();
   const auto first = scene.Join("a");
@@ -311,7 +311,7 @@ TEST_CASE("a result over one directory's files does not answer the same user in 
   CHECK(scene.compiler.started() == 1);
 }
 
-TEST_CASE("a caller that came during a compile with outside files has joined it, not hit") {
+TEST_CASE("a caller that joined a compile over outside files is answered as joined") {
   Scene scene(AsksFor("/cccl-root-0/a.h"));
   scene.compiler.Shut();
   scene.Join("a");
@@ -366,7 +366,7 @@ TEST_CASE(
   CHECK(scene.tier.size() == 0);
 }
 
-TEST_CASE("a waiter for which another flight's landing may be an answer starts again") {
+TEST_CASE("a waiter starts again if another flight's result may answer it") {
   Scene scene;
   BuildPtr waiter = scene.Waits("a");
   // When it was looked up, nothing was known.

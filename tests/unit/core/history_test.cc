@@ -96,7 +96,7 @@ TEST_CASE("many uids of one account evict each other's builds, and each sees onl
   CHECK_FALSE(Knows(history, 100'998, 100'999));
 }
 
-TEST_CASE("a user has a number of builds at the most, however small they are") {
+TEST_CASE("the number of a user's builds is bounded, however small they are") {
   BuildHistory history(1 << 30);
   for (size_t i = 0; i < BuildHistory::kMaxBuilds + 10; ++i) {
     history.Add(kAlice, Account(kAlice), Numbered(static_cast<int>(i)));

@@ -227,14 +227,14 @@ TEST_CASE(
   Caller next(scene, "a");
   scene.table.Pass();
   CHECK(holder.told == "lease ");
-  SECTION("until it knows") {
+  SECTION("its next heartbeat ends the suspension") {
     const int before = scene.sooner;
     CHECK(scene.table.Beat(holder.waiter));
     CHECK(scene.sooner > before);
     scene.now += kPatience;
     scene.table.Pass();
   }
-  SECTION("until it held on for too long") {
+  SECTION("the limit while others wait stays") {
     scene.now += kMax - kPatience;
     scene.table.Pass();
   }
@@ -292,19 +292,19 @@ TEST_CASE("a postponed holder may be silent for its own waiting time") {
   scene.now += 2 * kPatience - milliseconds(1);
   scene.table.Pass();
   CHECK(holder.told == "lease ");
-  SECTION("then it times out, and the next waiter gets the lease") {
+  SECTION("at its timeout the next waiter gets the lease") {
     scene.now += milliseconds(1);
     scene.table.Pass();
     CHECK(holder.told == "lease timed-out ");
     CHECK(next.told == "lease ");
   }
-  SECTION("unless it went on before") {
+  SECTION("a heartbeat ends the postponement") {
     CHECK(scene.table.Beat(holder.waiter));
     scene.now += milliseconds(1);
     scene.table.Pass();
     CHECK(holder.told == "lease ");
   }
-  SECTION("and hears of the daemon's end as one that waits") {
+  SECTION("it gets the error when the daemon stops") {
     scene.table.Stop({ErrorCode::kUnavailable, "stopping"});
     CHECK(holder.told == "lease unavailable ");
   }

@@ -16,7 +16,7 @@ PathUses InCccl(std::string_view text) { return PathUsesIn(text, true); }
 
 bool ShowsTextAlone(const PathUses& uses) { return uses.as_text && !uses.ShowMoreThanText(); }
 
-TEST_CASE("an assertion of a file shows as text") {
+TEST_CASE("an assertion in a file shows its path as text") {
   CHECK(ShowsTextAlone(In("void f(int i) { assert(i > 0); }")));
   CHECK(ShowsTextAlone(In("#include <cassert>\n#ifdef assert\n#endif\nvoid f() { assert (1); }")));
   CHECK(ShowsTextAlone(In("void f() { if (g()) { assert(h(1) && \")\" && ')' /* ) */); } }")));

@@ -223,7 +223,7 @@ TEST_CASE("a preamble that a build failed with is not tried again soon") {
   REQUIRE(scene.WaitForParsed(1));
   const ParsedPreamblePtr parsed = scene.Find("a");
   REQUIRE(parsed != nullptr);
-  SECTION("while it could be used") {
+  SECTION("while it is usable") {
     scene.pool->Blame(Sha256("a"), parsed);
     scene.Want("a");
     scene.Want("b");

@@ -43,7 +43,7 @@ TEST_CASE("a build that does not compile is listed with the first error line") {
   CHECK(taken[0].text == "the compiler answered NO");
 }
 
-TEST_CASE("a line with error: tells more than one that has the word in it") {
+TEST_CASE("a line with error: is preferred to one with only the word") {
   RecentFailures failures;
   Add(failures, 7, DoesNotCompile("k.cu(1): warning: error_code is unused\nk.cu(2): error: e"));
   CHECK(failures.Take(User(7)).at(0).text == "k.cu(2): error: e");

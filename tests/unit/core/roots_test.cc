@@ -110,7 +110,7 @@ TEST_CASE("if paths show, the compiler gets them as the client spells them") {
   CHECK(root.client_prefix == "inc/");
 }
 
-TEST_CASE("a program without a name has NVRTC's") {
+TEST_CASE("a program without a name has NVRTC's default name") {
   CHECK(ProgramName(NvrtcProgram{}) == "default_program");
 }
 

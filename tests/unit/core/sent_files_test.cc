@@ -77,7 +77,7 @@ TEST_CASE("equal inodes stay equal, and different ones different") {
   CHECK(inode({1, "y.h"}) != inode({1, "below"}));
 }
 
-TEST_CASE("a path is the same under whatever root it is asked for") {
+TEST_CASE("a path has the same answer under any root") {
   Scene scene;
   scene.Send("y");
   RootDirectories directories = DirectoriesIn("/p");

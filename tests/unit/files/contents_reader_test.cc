@@ -55,7 +55,7 @@ TEST_CASE("reading always gives the present contents, and corrects the remembere
   CHECK(files->Look({0, "a.h"})->digest == Sha256("true"));
 }
 
-TEST_CASE("a digest is remembered once the file is at rest") {
+TEST_CASE("a digest is remembered once the file's stamp can be trusted") {
   FileTree tree;
   tree.Write("include/a.h", "true");
   tree.Settle("include/a.h");

@@ -31,7 +31,7 @@ TEST_CASE("a digest is found under its stamp and no other") {
   CHECK_FALSE(memory.Find(Stamp(2)));
 }
 
-TEST_CASE("the latest digest learned under a stamp counts") {
+TEST_CASE("a later digest of a stamp replaces the earlier one") {
   DigestMemory memory(10);
   memory.Remember(Stamp(1), Contents("one"));
   memory.Remember(Stamp(1), Contents("two"));

@@ -94,7 +94,7 @@ TEST_CASE("a file system is queried once for all its files") {
   CHECK(KindOf(systems.Of(proc.get(), "", StatusOf(proc.get(), ""))) == FileSystem::kKernel);
 }
 
-TEST_CASE("a name that is gone or replaced does not tell its file system") {
+TEST_CASE("a missing or replaced name is an error") {
   FileTree tree;
   tree.Write("a.h", "");
   const FileDescriptor directory = OpenPath(tree.Path(""));

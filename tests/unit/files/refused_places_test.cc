@@ -173,7 +173,7 @@ TEST_CASE("a directory is refused also where it was renamed to") {
   CheckRefused(*files, {1, "there.h"});
 }
 
-TEST_CASE("places that are refused are refused under other mounts too", "[root]") {
+TEST_CASE("refused places are refused under other mounts too", "[root]") {
   RequireRoot();
   FileTree tree;
   tree.Write("state/there.h", "secret");

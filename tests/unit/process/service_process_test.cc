@@ -84,7 +84,7 @@ TEST_CASE("a systemd that reads nothing does not block the daemon's notification
   CHECK(listener.Next() == "WATCHDOG=1");
 }
 
-TEST_CASE("the watchdog is that of this process, and its time is a number") {
+TEST_CASE("watchdog variables count only for this process and with a valid time") {
   const std::string here = std::to_string(getpid());
   CHECK(WatchdogTimeout("2000000", here) == 2s);
   CHECK(WatchdogTimeout("2000000", "") == 2s);

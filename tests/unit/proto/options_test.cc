@@ -166,7 +166,7 @@ TEST_CASE("a NUL character is refused, in an option and in its value") {
   REQUIRE(Refused(BuildKind::kNvvm, {"-opt=3\0"s}) == "-opt=3\0"s);
 }
 
-TEST_CASE("no options make no options") {
+TEST_CASE("an empty list of options is valid") {
   for (BuildKind kind : kKinds) REQUIRE(Parsed(kind, {}).empty());
 }
 
@@ -234,7 +234,7 @@ TEST_CASE("an argument without a dash would be a file for the assembler") {
   }
 }
 
-TEST_CASE("an argument without a dash is the value of an option that awaits one, once") {
+TEST_CASE("an argument without a dash may be the value of the option before it") {
   REQUIRE_FALSE(IsRefused(kAssembler, {"--maxrregcount", "32", "-v"}));
   REQUIRE_FALSE(IsRefused(kAssembler, {"-e", "kernel"}));
   REQUIRE(IsRefused(kAssembler, {"--maxrregcount", "32", "file"}));

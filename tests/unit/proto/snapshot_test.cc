@@ -210,7 +210,7 @@ TEST_CASE("a wrong index with a right digest is refused") {
     AppendSnapshotItem(two[0].first, &index);
     CHECK(seal(2) == "its index is not in order");
   }
-  SECTION("more items than it says") {
+  SECTION("more items than announced") {
     AppendSnapshotItem(two[0].first, &index);
     CHECK(seal(0) == "its index does not name all that it holds");
   }
@@ -218,13 +218,13 @@ TEST_CASE("a wrong index with a right digest is refused") {
     AppendSnapshotItem(two[0].first, &index);
     CHECK(seal(2) == "an item of its index is cut off");
   }
-  SECTION("records that are not there") {
+  SECTION("missing records") {
     SnapshotItem item = two[0].first;
     item.stored_bytes = 1;
     AppendSnapshotItem(item, &index);
     CHECK(seal(1) == "its index names more than it holds");
   }
-  SECTION("bytes that nothing names") {
+  SECTION("bytes of no record") {
     head += "x";
     CHECK(seal(0) == "its index does not name all that it holds");
   }
@@ -234,7 +234,7 @@ TEST_CASE("a wrong index with a right digest is refused") {
     AppendSnapshotItem(item, &index);
     CHECK(seal(1) == "an item of its index is larger than a record may be");
   }
-  SECTION("a text that a terminal would obey") {
+  SECTION("a text with control characters") {
     AppendSnapshotItem(two[0].first, &index);
     index[index.find("sm_90")] = '\x1b';
     CHECK(seal(1) == "an item of its index has a malformed text");

@@ -240,7 +240,7 @@ TEST_CASE("a damaged copy is replaced") {
   CHECK(fs::file_size(library) == kLinker.size());
 }
 
-TEST_CASE("a user receives one release at a time, all users together some, and root always one") {
+TEST_CASE("the releases received at once are bounded per user and in all, with one for root") {
   Scene scene;
   std::vector<std::unique_ptr<IncomingRelease>> incoming;
   for (uid_t uid = kAlice; uid < kAlice + KeptReleases::kIncoming.in_all - 1; ++uid) {

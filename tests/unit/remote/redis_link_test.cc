@@ -183,7 +183,7 @@ TEST_CASE("bytes that are no answer of a Redis end the connection, and their mem
   const FakeConnection next = scene.Again();
 }
 
-TEST_CASE("an answer that nothing asked for ends the connection") {
+TEST_CASE("an answer without a command ends the connection") {
   Scene scene;
   scene.peer.Send("+OK\r\n");
   CHECK(scene.peer.Next() == "closed");
@@ -214,8 +214,7 @@ TEST_CASE("a slow Redis blocks neither callers nor the end of the link", "[slow_
   CHECK(answers.all() == Texts{"lost", "lost", "lost"});
 }
 
-TEST_CASE(
-    "a Redis that accepts and says nothing is given up, and does not hold up the end of the link") {
+TEST_CASE("a silent Redis is given up, and does not delay the end of the link") {
   const FakeRedis redis;
   RedisLink::Options options = OptionsFor(redis.address());
   options.connect_timeout = 20ms;
@@ -292,7 +291,7 @@ TEST_CASE("a connection is closed after three slow answers in a row") {
   CHECK(next.Next() == "GET c");
 }
 
-TEST_CASE("a Redis that belongs to a Redis cluster is a problem that says so") {
+TEST_CASE("a Redis of a Redis cluster is reported as a problem") {
   Said answers;
   Scene scene;
   REQUIRE(scene.link.Send({"GET", "a"}, answers.Adding()));
@@ -302,7 +301,7 @@ TEST_CASE("a Redis that belongs to a Redis cluster is a problem that says so") {
   CHECK(answers.Await(1).front().starts_with("error: MOVED"));
   CHECK(Has(scene.reports.Await(1).front(), "Redis cluster"));
 
-  SECTION("as long as it belongs to one") {
+  SECTION("while it belongs to one") {
     FakeConnection next = scene.redis.Accept();
     CHECK(next.Next() == "READONLY");
     CHECK(next.Next() == "PING");
@@ -311,7 +310,7 @@ TEST_CASE("a Redis that belongs to a Redis cluster is a problem that says so") {
     CHECK_FALSE(scene.link.connected());
     CHECK(Has(scene.link.state().problem, "Redis cluster"));
   }
-  SECTION("until it is a Redis of its own") {
+  SECTION("until it is a single Redis") {
     FakeConnection next = scene.redis.Accept();
     CHECK(next.Next() == "READONLY");
     CHECK(next.Next() == "PING");
@@ -321,7 +320,7 @@ TEST_CASE("a Redis that belongs to a Redis cluster is a problem that says so") {
   }
 }
 
-TEST_CASE("an answer's call may use the link") {
+TEST_CASE("the callback of an answer may use the link") {
   Said answers;
   Scene scene([](RedisLink::Options& options) { options.patience = 0ms; });
   REQUIRE(scene.link.Send({"GET", "a"}, [&](RedisReply* reply) {
@@ -408,7 +407,7 @@ TEST_CASE("a link runs timers and ends when no descriptor is left for it") {
   link.reset();
 }
 
-TEST_CASE("a Redis that is not there is a problem that says so") {
+TEST_CASE("the problem of an unreachable Redis names it") {
   RedisAddress nowhere;
   nowhere.path = "/nonexistent/redis";
   Said reports;
@@ -505,7 +504,7 @@ TEST_CASE("a name that does not exist is a problem that names it") {
   CHECK(WaitUntil([&] { return Has(link.state().problem, "redis.test can't be resolved"); }));
 }
 
-TEST_CASE("a DNS that says nothing is a problem, and does not hold up the end of the link") {
+TEST_CASE("a silent DNS server is a problem, and does not delay the end of the link") {
   const FakeDns dns(std::nullopt);
   RedisAddress address;
   address.host = "redis.test";

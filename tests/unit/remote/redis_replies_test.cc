@@ -63,7 +63,7 @@ TEST_CASE("a reply may have as many bytes as are allowed, and no more, however t
   }
 }
 
-TEST_CASE("the size that a reply announces is judged before its bytes come") {
+TEST_CASE("a reply that announces too many bytes is refused before they arrive") {
   for (const std::string announced :
        {"$9999999999\r\n", "$1048577\r\n", "$99999999999999999999999\r\n", "*2147483647\r\n",
         "*17\r\n", "*2\r\n$9999999999\r\n", "*-2\r\n", "$-2\r\n"}) {

@@ -99,7 +99,7 @@ struct Server {
   }
 };
 
-TEST_CASE("a Redis keeps what a link sends it, and answers for the link's user and database") {
+TEST_CASE("a real Redis stores and returns values for the link's user and database") {
   const Server server(
       {"--user", "default", "off", "--user", "builder", "on", ">secret", "~*", "+@all"});
   RedisLink::Options options = server.Options();
@@ -125,9 +125,7 @@ TEST_CASE("a Redis keeps what a link sends it, and answers for the link's user a
   CHECK(Has(said[4], "user=builder"));
 }
 
-TEST_CASE(
-    "a Redis that refuses the password, the user's rights or the database is a problem with its "
-    "way out") {
+TEST_CASE("a refused password, right or database is a problem with its remedy") {
   const Server server({"--user", "default", "on", ">secret", "~*", "+@all", "--user", "weak", "on",
                        ">secret", "+get"});
   const auto problem_of = [&](const std::string& user, const std::string& password, int database) {

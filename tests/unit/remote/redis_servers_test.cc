@@ -57,7 +57,7 @@ struct Scene {
   bool Get(const std::string& key) { return servers->Send(key, {"GET", key}, said.Adding()); }
 };
 
-TEST_CASE("a single Redis is asked for nothing but the commands") {
+TEST_CASE("a single Redis gets no commands but those that are sent") {
   const FakeRedis redis;
   Said said;
   RedisServers servers(OptionsFor(redis.address()), {});
@@ -141,7 +141,7 @@ TEST_CASE("a server that is not connected is a problem, and the others have thei
   CHECK(again.Next() == "GET " + keys.there);
 }
 
-TEST_CASE("a server with slow answers is left alone, and no other one") {
+TEST_CASE("only the server with slow answers is given up") {
   Scene scene(1ms);
   const KeysOfTwo keys = scene.ConnectBoth();
   REQUIRE(scene.Get(keys.there));
@@ -156,7 +156,7 @@ TEST_CASE("a server with slow answers is left alone, and no other one") {
   CHECK(scene.at_one.Next() == "GET " + keys.here);
 }
 
-TEST_CASE("an answer's call may use all servers while they end") {
+TEST_CASE("the callback of an answer may use all servers while they end") {
   Scene scene;
   const KeysOfTwo keys = scene.ConnectBoth();
   RedisServers* const servers = scene.servers.get();

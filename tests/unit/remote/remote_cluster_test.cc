@@ -208,7 +208,7 @@ TEST_CASE("with several servers entries are asked for again once the lease was a
   CHECK(scene.said.Await(1) == Texts{"found log"});
 }
 
-TEST_CASE("without the manifest's node the lease is still taken") {
+TEST_CASE("without the manifest's server the lease is still acquired") {
   Scene scene;
   scene.Ask({kArtifact, kManifest});
   scene.Expect(kAsk, kNothing);
@@ -220,7 +220,7 @@ TEST_CASE("without the manifest's node the lease is still taken") {
   CHECK(scene.Count(Counter::kRemoteLeases) == 1);
 }
 
-TEST_CASE("without the artifact's node no node waits for another's result") {
+TEST_CASE("without the artifact's server no node waits for another node's result") {
   Scene scene;
   scene.Ask({kArtifact, kManifest});
   scene.Expect(kAsk, kDown);
@@ -229,7 +229,7 @@ TEST_CASE("without the artifact's node no node waits for another's result") {
   CHECK(scene.Count(Counter::kRemoteLeases) == 0);
 }
 
-TEST_CASE("without the lease's node a node compiles without one") {
+TEST_CASE("without the lease's server a node compiles without a lease") {
   Scene scene;
   scene.Ask({kArtifact, kManifest});
   scene.Expect(kAsk, kNothing);
@@ -314,7 +314,7 @@ TEST_CASE("the query of an explanation takes no lease, and is not counted") {
   CHECK(scene.said.Await(6).back() == "5 why");
 }
 
-TEST_CASE("an explanation finds the artifact even without the manifest's node") {
+TEST_CASE("an explanation finds the artifact even without the manifest's server") {
   Scene scene;
   scene.Peek({kManifest, kArtifact});
   scene.Expect(kAskManifest, kDown);

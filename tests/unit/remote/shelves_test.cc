@@ -135,7 +135,7 @@ struct Bench {
 
 }  // namespace
 
-TEST_CASE("an entry of a signed snapshot is found, and other entries cause no read") {
+TEST_CASE("an entry of a signed snapshot is found, and a miss reads no file") {
   Bench bench;
   bench.Put("a", {RecordOf("one"), RecordOf("two")});
   bench.Open(1);

@@ -60,7 +60,7 @@ TEST_CASE("a trust list holds the keys of all its files and no other") {
   CHECK_FALSE((*list)->Holds(KeyOf(4).public_key()));
 }
 
-TEST_CASE("no file, or one without keys, trusts no node") {
+TEST_CASE("without a file or a key no node is trusted") {
   const TemporaryDirectory directory;
   for (const auto& files : {std::vector<std::string>{},
                             std::vector<std::string>{WriteList(directory, "list", "# none\n")}}) {

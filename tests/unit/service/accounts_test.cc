@@ -114,7 +114,7 @@ TEST_CASE("uids below SUB_UID_MIN are users whether or not they have a name") {
   CHECK(accounts.Of(500'000) == Account::OfNameless());
 }
 
-TEST_CASE("containers of root or of the daemon's user do not count as these") {
+TEST_CASE("subordinate uids of root or the daemon's user are ordinary accounts") {
   Machine machine;
   machine.WriteSubordinateUids("root:100000:65536\nroot:165536:65536\n" +
                                std::to_string(geteuid()) + ":300000:65536\n");

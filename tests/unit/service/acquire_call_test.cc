@@ -140,7 +140,7 @@ TEST_CASE("a holder that abandons, closes its side or leaves hands the lease on"
   REQUIRE(holder.GetsLease());
   Talk next(running);
   REQUIRE(WaitForWaiters(running, 1));
-  SECTION("by saying so") {
+  SECTION("by a message") {
     v1::AcquireRequest message;
     message.mutable_abandonment();
     holder.stream->Write(message);
@@ -166,11 +166,11 @@ TEST_CASE("a wrong message of a lease's holder ends its call with the reason") {
     holder.stream->Write(message);
     says = "one key";
   }
-  SECTION("nothing") {
+  SECTION("an empty message") {
     holder.stream->Write({});
     says = "exactly one";
   }
-  SECTION("two things") {
+  SECTION("a message with two fields") {
     v1::AcquireRequest message;
     message.mutable_heartbeat();
     message.set_contents("x");

@@ -150,7 +150,7 @@ TEST_CASE("containers together have at most a half of everything, and others the
   }
 }
 
-TEST_CASE("one account leaves as much of each resource as it has") {
+TEST_CASE("one account leaves at least as much of each resource as it holds") {
   for (size_t i = 0; i < static_cast<size_t>(Resource::kCount); ++i) {
     const auto resource = static_cast<Resource>(i);
     INFO(i);
@@ -240,7 +240,7 @@ TEST_CASE("equal bytes in another buffer count separately") {
   CHECK(budget.Used(Resource::kBytes) == 2000);
 }
 
-TEST_CASE("a user that reads too much at one time is refused, and others are not") {
+TEST_CASE("a user above its bytes being read is refused, others are not") {
   ServiceLimits limits;
   limits.bytes_in_flight_per_uid = 1500;
   Budget budget(limits);

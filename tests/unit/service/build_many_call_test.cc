@@ -245,7 +245,7 @@ TEST_CASE("an invalid message ends the stream with the reason") {
     many.stream->Write(request);
     says = "either a build or cancel";
   }
-  SECTION("a tag that is taken") {
+  SECTION("a tag in use") {
     many.Ask(7);
     many.Ask(7);
     says = "the tag 7 is under way";

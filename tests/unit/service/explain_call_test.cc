@@ -177,7 +177,7 @@ TEST_CASE("a question with neither, both, or an invalid key is refused") {
   }
 }
 
-TEST_CASE("the bounds of a build hold inside a question, and it comes in one part") {
+TEST_CASE("a build inside an explain request has the limits of a build") {
   v1::ExplainRequest many = ExplainRequestKernel();
   for (int i = 0; i < 100'000; ++i) many.mutable_build()->mutable_nvrtc()->add_headers();
   const auto refused = Read(many.SerializeAsString());

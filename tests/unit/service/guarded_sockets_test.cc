@@ -130,7 +130,7 @@ TEST_CASE("sent frames are seen, and an answered call makes room for another") {
   CHECK(user->OpenCall(FrameRules::Clock::now()));
 }
 
-TEST_CASE("a forked child sends, whatever other threads do when it is forked") {
+TEST_CASE("a forked child can send even if another thread held the lock") {
   const Pair pair;
   const auto guarded = Guard(pair);
   std::jthread busy([&pair](const std::stop_token& stop) {

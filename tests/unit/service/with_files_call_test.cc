@@ -156,7 +156,7 @@ TEST_CASE("a message that a caller may not send ends its call with the reason") 
     talk.stream->Write(message);
     says = "another build";
   }
-  SECTION("an answer too many") {
+  SECTION("an answer without a question") {
     talk.Answer(v1::FILE_KIND_REGULAR, "", 1);
     talk.Answer(v1::FILE_KIND_ABSENT);
     says = "contents are missing";
@@ -214,7 +214,7 @@ TEST_CASE("a caller that leaves ends the wait for its answers") {
   Conversation talk(running);
   REQUIRE(talk.NextPath() == "/a");
   SECTION("by cancelling") { talk.context.TryCancel(); }
-  SECTION("by saying that it is done") {
+  SECTION("by closing its side") {
     talk.stream->WritesDone();
     CHECK_FALSE(talk.stream->Read(&talk.reply));
   }

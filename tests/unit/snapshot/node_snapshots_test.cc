@@ -354,7 +354,7 @@ TEST_CASE("containers have half of the places, and block no user of the host") {
   CHECK(third.place.get().ok());
 }
 
-TEST_CASE("the longest waiting caller is next, before one that returns") {
+TEST_CASE("the caller that waits longest is next, before one that comes again") {
   Places places(1);
   Place first = TakeNow(places, 1);
   Waiting second(places, 2);

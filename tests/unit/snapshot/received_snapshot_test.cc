@@ -110,7 +110,7 @@ TEST_CASE("present entries are counted separately") {
   CHECK(received->left_out == 2);
 }
 
-TEST_CASE("deposits of which not all can be kept are refused before the first is") {
+TEST_CASE("deposits are refused before the first is kept unless all can be kept") {
   Receiver receiver;
   receiver.deposit_limit = 2 * DepositIndex::kLeastCharge;
   const std::string two = SnapshotOf({StoredDeposit("a"), StoredDeposit("b")});
@@ -182,7 +182,7 @@ TEST_CASE("a snapshot with bytes after its end is refused") {
   CHECK_FALSE(receiver.Refusal(SnapshotNamed({"one"}) + "x").empty());
 }
 
-TEST_CASE("one record that does not match its key refuses all, even with right digests") {
+TEST_CASE("a record that does not match its key makes the whole snapshot refused") {
   for (int forgery = 0; forgery < 3; ++forgery) {
     INFO(forgery);
     std::vector<StoredRecord> records = {StoredFrom(RecordOf("one")), StoredFrom(RecordOf("two"))};
@@ -197,7 +197,7 @@ TEST_CASE("one record that does not match its key refuses all, even with right d
   }
 }
 
-TEST_CASE("a record that is no compressed text refuses all") {
+TEST_CASE("a record that can't be decompressed makes the whole snapshot refused") {
   cccl_cache::SnapshotItem item = StoredFrom(RecordOf("one")).item;
   std::string file;
   cccl_cache::SnapshotWriter writer([&](std::string_view bytes) {
@@ -221,7 +221,7 @@ TEST_CASE("too many records are refused before any is kept") {
   REQUIRE(receiver.Receive(SnapshotNamed({"one", "two"})).ok());
 }
 
-TEST_CASE("a record above the limit refuses all before it is read") {
+TEST_CASE("a record above the limit makes the snapshot refused before it is read") {
   std::vector<StoredRecord> records = {StoredFrom(RecordOf("one")), StoredFrom(RecordOf("two"))};
   records[1].item.bytes = kMaxRecordBytes + 1;
   Receiver receiver;
@@ -245,7 +245,7 @@ TEST_CASE("a file above the limit is refused while it arrives") {
   CHECK(received.error().code == ErrorCode::kOverloaded);
 }
 
-TEST_CASE("nothing of a caller that left is kept") {
+TEST_CASE("nothing is kept if the caller has left") {
   Receiver receiver;
   std::stop_source left;
   left.request_stop();

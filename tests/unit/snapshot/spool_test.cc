@@ -42,7 +42,7 @@ class SmallFiles {
   rlimit before_{};
 };
 
-TEST_CASE("bytes appended to a spool file are in it, in order") {
+TEST_CASE("a spool file has the appended bytes in order") {
   const TemporaryDirectory directory;
   SpoolFile file = Create(directory);
   const std::string large(3 << 20, 'x');

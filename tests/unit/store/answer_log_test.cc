@@ -71,7 +71,7 @@ TEST_CASE("keys of one user are found by their first digits, the lowest first") 
   }
 }
 
-TEST_CASE("the later of two answers counts") {
+TEST_CASE("the later of two answers replaces the earlier one") {
   store_test::StoreScene store;
   store->answered().Note(kAlice, Build(1, 100));
   store.Reopen();
@@ -128,7 +128,7 @@ TEST_CASE("a row that is written again is not counted again") {
   CHECK(table.Of(kAlice).size() == 10);
 }
 
-TEST_CASE("all users have no more than the limit, and the user with most loses the oldest") {
+TEST_CASE("above the total limit the user with most rows loses the oldest") {
   Table table({.per_account = 100, .in_all = 150});
   table.Write(1, 0, 10, 1);
   table.Write(2, 0, 80, 100);
@@ -150,7 +150,7 @@ std::optional<Account> AccountOf(uid_t uid) {
   return Account(uid >= 100'000 && uid < 200'000 ? kAlice : uid);
 }
 
-TEST_CASE("many uids of one user have no more rows than that user may have, over restarts too") {
+TEST_CASE("many uids of one user share that user's limit, also after a restart") {
   Table table({.per_account = 50, .in_all = 200}, AccountOf);
   table.Write(kBob, 0, 40, 1);
   for (uid_t uid = 100'000; uid < 100'100; ++uid) {
@@ -172,7 +172,7 @@ TEST_CASE("rows of containers evict each other's, not those of users of the node
   for (uid_t uid = 1; uid <= 3; ++uid) CHECK(table.Of(uid).size() == 33);
 }
 
-TEST_CASE("a count without rows keeps no other rows from being dropped") {
+TEST_CASE("a wrong count without rows does not prevent drops of other rows") {
   Table table({.per_account = 10, .in_all = 20});
   const ColumnWrite write{Column::kAnswered, UserRowPrefix(kBob),
                           ByteWriter().Put<uint64_t>(1000).Joined()};
@@ -202,7 +202,7 @@ TEST_CASE("answers from the disk are added to present ones") {
   CHECK(rows.size() == 2);
 }
 
-TEST_CASE("the users with rows are listed, whatever their numbers") {
+TEST_CASE("all users with rows are listed") {
   Table table(AnsweredTable::kLimits);
   const auto users = [&] {
     std::vector<uid_t> found;
@@ -215,7 +215,7 @@ TEST_CASE("the users with rows are listed, whatever their numbers") {
   CHECK(users() == expected);
 }
 
-TEST_CASE("a row that can't be read is left out, and those after it are not") {
+TEST_CASE("an unreadable row is left out, later ones are not") {
   Table table(AnsweredTable::kLimits);
   table.Write(kAlice, 0, 3);
   const ColumnWrite write{Column::kAnswered, UserRowKey(kAlice, Key(1)), "broken"};

@@ -94,7 +94,7 @@ TEST_CASE("an open database can't be opened again") {
   CHECK(std::get<DatabaseError>(again).kind == Kind::kUnavailable);
 }
 
-TEST_CASE("a database that works can be flushed and resumed") {
+TEST_CASE("a working database can be flushed and resumed") {
   store_test::OpenDatabase database;
   database.Put(Column::kMeta, "name", "value");
   CHECK_FALSE((*database).Flush());
@@ -102,7 +102,7 @@ TEST_CASE("a database that works can be flushed and resumed") {
   CHECK(database.Get(Column::kMeta, "name") == "value");
 }
 
-TEST_CASE("readers find the database from when it is set until it is closed") {
+TEST_CASE("readers find the database between Set and Close") {
   store_test::OpenDatabase database;
   DatabaseSlot slot;
   CHECK(slot.Get() == nullptr);

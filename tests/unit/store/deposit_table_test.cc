@@ -242,7 +242,7 @@ TEST_CASE("a deposit with a corrupt record is dropped, the others are kept") {
   CHECK(scene.statistics.Get(Counter::kCorruptEntries) == 1);
 }
 
-TEST_CASE("a database of an earlier version, without a place for deposits, opens and takes them") {
+TEST_CASE("a database of an earlier version without a deposit column opens and stores deposits") {
   StoreScene scene;
   scene->Put(Key(1), Numbered(1, 300));
   scene.Close();

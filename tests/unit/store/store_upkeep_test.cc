@@ -146,7 +146,7 @@ TEST_CASE("the first digits of a key must be unambiguous") {
   CHECK(scene.Evict({.keys = {Prefix(Key(7), 12)}})->entries == 0);
 }
 
-TEST_CASE("a prefix names a present entry, whatever other replies users had") {
+TEST_CASE("a prefix selects a present entry, whatever other entries users received") {
   Scene scene;
   const auto [first, second] = Alike();
   for (const auto& key : {first, second}) {
@@ -194,7 +194,7 @@ TEST_CASE("a use that memory answered survives a restart") {
   CHECK(scene.Evict({.unused_for = kDay})->entries == 0);
 }
 
-TEST_CASE("a toolchain's entries are those in users' replies from it") {
+TEST_CASE("a toolchain's entries are those that users received from it") {
   Scene scene;
   const auto note = [&](uid_t uid, int key, const std::string& toolchain) {
     scene.store->answered().Note(

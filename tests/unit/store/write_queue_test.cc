@@ -113,7 +113,7 @@ TEST_CASE("the queue refuses entries above its bound, including those being writ
   CHECK(queue.Put(Key(3), Numbered(3, 10'000)));
 }
 
-TEST_CASE("a repeatedly queued key takes the room of one") {
+TEST_CASE("a repeatedly queued key counts once against the bound") {
   WriteQueue queue(25'000);
   for (int i = 0; i < 100; ++i) CHECK(queue.Put(Key(1), Numbered(i, 10'000)));
   CHECK(queue.Next(kNow).artifacts.size() == 1);
@@ -150,8 +150,7 @@ TEST_CASE("writes queued before the close can still be taken") {
   CHECK(queue.Next(std::chrono::hours(1)).artifacts.contains(Key(1)));
 }
 
-TEST_CASE(
-    "an entry that is dropped before it was written is never written, and deleted if it was") {
+TEST_CASE("a dropped entry is deleted if it was written, and never written otherwise") {
   WriteQueue queue(1 << 20);
   REQUIRE(queue.Put(Key(1), Numbered(1, 1000)));
   REQUIRE(queue.Put(Key(2), Numbered(2, 1000)));

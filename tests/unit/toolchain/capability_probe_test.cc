@@ -81,7 +81,7 @@ TEST_CASE("a probe that took too long is an error, and is tried again later") {
   CHECK(at_once.Probe(WithNvrtc(1), {}).ok());
 }
 
-TEST_CASE("an NVRTC that does not compile an empty program is of no use") {
+TEST_CASE("an NVRTC that can't compile an empty program is rejected") {
   FakeMetaStore meta;
   class Refusing final : public Compiler {
     Result<CompileOutput> Compile(const CompileJob&, const CompileLimits&,
@@ -94,7 +94,7 @@ TEST_CASE("an NVRTC that does not compile an empty program is of no use") {
   CHECK_THAT(failed.error().message, Catch::Contains("empty program"));
 }
 
-TEST_CASE("a record that the probe did not write is no evidence") {
+TEST_CASE("a malformed record of a probe is ignored") {
   FakeMetaStore meta;
   FakeCompiler compiler;
   const ToolchainPtr toolchain = WithNvrtc(1);

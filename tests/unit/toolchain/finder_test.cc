@@ -30,7 +30,8 @@ std::string ToldToStranger(const std::string& place) {
 
 }  // namespace
 
-TEST_CASE("the error of a place without a toolchain tells missing, no directory, and empty apart") {
+TEST_CASE(
+    "the error of a place without a toolchain distinguishes missing, not a directory, and empty") {
   const TempTree tree;
   tree.Directory("cuda");
   tree.Write("cuda/file", "");
@@ -137,7 +138,7 @@ TEST_CASE("the system's Python packages are searched") {
   CHECK(FindOnly(places).minor == 9);
 }
 
-TEST_CASE("the packages around a program are searched, and those without CUDA are no complaint") {
+TEST_CASE("the packages around a program are searched, without a report if they lack CUDA") {
   const TempTree tree;
   tree.Wheels12("venv/lib/python3.11/site-packages", 9);
   SearchPlaces places = Roots({});
@@ -248,7 +249,7 @@ TEST_CASE("a libNVVM alone has no version") {
   CHECK_THAT(found.incomplete[0].reason, Catch::Contains("neither NVRTC nor nvJitLink"));
 }
 
-TEST_CASE("an empty requested root is reported, one of the search is not") {
+TEST_CASE("an empty root is reported only if it was requested") {
   const TempTree tree;
   SearchPlaces places = Roots({tree.Path("absent")});
   places.toolkit_parents = {tree.Path("nothing")};

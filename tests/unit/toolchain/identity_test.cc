@@ -132,7 +132,7 @@ TEST_CASE("only the part that changed is read again") {
   CHECK(meta.writes() == writes + 1);
 }
 
-TEST_CASE("a file is read each time if its stamp proves nothing") {
+TEST_CASE("a file is read each time if its stamp is not trusted") {
   const TempTree tree;
   tree.Toolkit("cuda", 13, 0);
   FakeMetaStore meta;
@@ -148,7 +148,7 @@ TEST_CASE("a file is read each time if its stamp proves nothing") {
   CHECK(second->nvjitlink != first->nvjitlink);
 }
 
-TEST_CASE("a broken record is no evidence") {
+TEST_CASE("a broken record is ignored") {
   const TempTree tree;
   tree.Toolkit("cuda", 13, 0);
   FakeMetaStore meta;
@@ -205,7 +205,7 @@ TEST_CASE("a file that was replaced after the survey has no digest") {
     tree.Write("new", "abc");
     tree.Rename("new", "file");
   }
-  SECTION("a link to the same") {
+  SECTION("a link to the same file") {
     tree.Rename("file", "moved");
     tree.Link("file", "moved");
   }

@@ -164,7 +164,7 @@ TEST_CASE("a file that resembles the version header gives no version") {
   CHECK(FindHeaders(HeadersIn(tree, "cuda", {"include"}), 13).size() == 1);
 }
 
-TEST_CASE("a directory has one place, the first, with all names of it") {
+TEST_CASE("a directory is listed once, at its first place, with all its names") {
   TempTree tree;
   tree.Write("cuda-13.0/include/cuda_runtime.h", "");
   tree.Link("cuda-13.0/targets", "include");
@@ -226,7 +226,7 @@ std::string Machine() {
 
 }  // namespace
 
-TEST_CASE("CUDA_HOME is looked at before CUDA_PATH, whichever toolkits they name") {
+TEST_CASE("CUDA_HOME is searched before CUDA_PATH, whichever toolkits they name") {
   const Variable home("CUDA_HOME", "/opt/first");
   const Variable path("CUDA_PATH", "/opt/second");
   CHECK(SystemSearchPlaces({}).cuda_homes == Paths{"/opt/first", "/opt/second"});
@@ -241,7 +241,7 @@ TEST_CASE("a variable that is unset, empty or relative names no toolkit") {
   }
 }
 
-TEST_CASE("the standard places of this machine are looked at beside the roots") {
+TEST_CASE("the standard places of this machine are searched besides the roots") {
   const SearchPlaces places = SystemSearchPlaces({"/opt/root"});
   CHECK(places.roots == Paths{"/opt/root"});
   CHECK(places.toolkit_parents == Paths{"/usr/local"});

@@ -48,9 +48,9 @@ std::string Chosen(const ToolchainSelector& selector, uint32_t driver = 0,
 
 }  // namespace
 
-TEST_CASE("without a wish the newest serves") { CHECK(Chosen({}) == "13.1"); }
+TEST_CASE("without a selector the newest toolchain serves") { CHECK(Chosen({}) == "13.1"); }
 
-TEST_CASE("without a wish the newest serves that the driver can load") {
+TEST_CASE("without a selector the newest toolchain that the driver can load serves") {
   CHECK(Chosen({}, 13020) == "13.1");
   CHECK(Chosen({}, 13010) == "13.1");
   CHECK(Chosen({}, 12090) == "12.9");
@@ -62,14 +62,13 @@ TEST_CASE("a toolchain with PTX for the driver is preferred to newer ones of its
   CHECK(Chosen({.major = 13}, 13000) == "13.0");
 }
 
-TEST_CASE(
-    "without such a toolchain, a newer one of the driver's major is better than an older major's") {
+TEST_CASE("a newer toolchain of the driver's major is preferred to one of an older major") {
   CHECK(Chosen({}, 12030) == "12.9");
   CHECK(Chosen({.major = 13}, 12080) == "13.1");
   CHECK(Chosen({}, 12080, BuildKind::kLink) == "12.9");
 }
 
-TEST_CASE("the newest serves where the driver can load none") {
+TEST_CASE("if the driver can load none, the newest toolchain serves") {
   CHECK(Chosen({}, 11080) == "13.1");
 }
 
@@ -142,13 +141,13 @@ TEST_CASE("a toolchain may be named by its library: by the same file, else by th
   }
 }
 
-TEST_CASE("the named toolchain serves or none does") {
+TEST_CASE("only the named toolchain serves") {
   const auto chosen = Choose(Present(), {{.id = "ab000002"}, 0, BuildKind::kLink});
   REQUIRE_FALSE(chosen.ok());
   CHECK(chosen.error().message == "toolchain \"ab000002\" has no nvJitLink");
 }
 
-TEST_CASE("the error lists those present, those not used, and the way out") {
+TEST_CASE("the error lists the present and the rejected toolchains, and the remedy") {
   const std::vector<RejectedToolchain> rejected = {{"/opt/cuda", "others can write it"}};
   const Error error = NotFound("there is no toolchain of CUDA 11", Present(), rejected);
   CHECK(error.code == ErrorCode::kToolchainNotFound);
@@ -220,7 +219,7 @@ TEST_CASE("toolchains of several majors are listed, newest first") {
   CHECK((*registry.Select({.major = 12}, BuildKind::kLink))->version() == "12.9");
 }
 
-TEST_CASE("the same contents at a second place are noted and not a second toolchain") {
+TEST_CASE("equal contents in a second place are reported, and are no second toolchain") {
   Node node;
   node.tree.Toolkit("copy", 13, 0);
   TestedRegistry registry(Roots({node.tree.Path("cuda"), node.tree.Path("copy")}), node.meta,
@@ -319,7 +318,7 @@ TEST_CASE("files that change and change back make another toolchain") {
   CHECK(registry->Unchanged(**after));
 }
 
-TEST_CASE("a toolchain that others were allowed to write after the start serves no longer") {
+TEST_CASE("a toolchain that becomes writable for others stops serving") {
   Node node;
   TestedRegistry registry(Roots({node.tree.Path("cuda")}), node.meta, node.compiler);
   REQUIRE(registry.Default().ok());

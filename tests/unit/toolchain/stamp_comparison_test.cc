@@ -85,7 +85,7 @@ TEST_CASE("known results about hanging files are returned at once") {
   CHECK(comparison->Known() == Verdict::kChanged);
 }
 
-TEST_CASE("files that don't answer for too long are said to hang, until they answer") {
+TEST_CASE("files that don't answer in time count as hung until they answer") {
   SlowFiles files;
   BlockingPool threads(OneThread(std::chrono::milliseconds(20)));
   const auto comparison = files.Comparison();
@@ -95,7 +95,7 @@ TEST_CASE("files that don't answer for too long are said to hang, until they ans
   REQUIRE(late.Came());
   CHECK(comparison->Known() == Verdict::kHangs);
 
-  SECTION("others are not held up") {
+  SECTION("other toolchains are not delayed") {
     const auto other = std::make_shared<StampComparison>([] { return false; });
     BlockingPool patient(OneThread(kPatience));
     Call done;
@@ -114,7 +114,7 @@ TEST_CASE("files that don't answer for too long are said to hang, until they ans
   CHECK(comparison->Known() == Verdict::kSame);
 }
 
-TEST_CASE("a comparison does not count for callers that come after its beginning") {
+TEST_CASE("a caller that comes during a comparison waits for the next one") {
   SlowFiles files;
   BlockingPool threads(OneThread(kPatience));
   const auto comparison = files.Comparison();

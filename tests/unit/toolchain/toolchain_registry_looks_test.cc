@@ -87,10 +87,10 @@ void Rescanned(ToolchainRegistry& registry) {
 
 }  // namespace
 
-TEST_CASE("an unknown toolchain is looked for, but not each time") {
+TEST_CASE("requests for an unknown toolchain cause scans at a bounded rate") {
   Node node;
   RegistryOptions options = OnlyWhenAsked(Roots({node.tree.Path("cuda"), node.tree.Path("new")}));
-  SECTION("soon enough") {
+  SECTION("after the interval") {
     options.unknown_interval = std::chrono::milliseconds(0);
     TestedRegistry registry(options, node.meta, node.compiler);
     REQUIRE(registry.Default().ok());
@@ -98,7 +98,7 @@ TEST_CASE("an unknown toolchain is looked for, but not each time") {
     node.tree.Toolkit("new", 12, 9);
     CHECK(registry.Select({.major = 12}, BuildKind::kNvrtc).ok());
   }
-  SECTION("too soon") {
+  SECTION("within the interval") {
     TestedRegistry registry(options, node.meta, node.compiler);
     REQUIRE(registry.Default().ok());
     node.tree.Toolkit("new", 12, 9);

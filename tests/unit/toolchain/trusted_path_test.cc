@@ -64,7 +64,7 @@ TEST_CASE("a file below a directory that others can write is not trusted") {
   }
 }
 
-TEST_CASE("a sticky directory may be passed through and may not hold the file itself") {
+TEST_CASE("a path may lead through a sticky directory that may not hold the file itself") {
   const TempTree tree;
   tree.Write("a/b/file", "");
   tree.Mode("a", 01777);
@@ -166,7 +166,8 @@ TEST_CASE("a path that a group or everybody can write is not trusted, and the er
   CHECK(Why(kOwn, S_IFDIR | mode, PathRole::kPassedThrough));
 }
 
-TEST_CASE("a sticky directory that all can write may be passed through, and holds nothing") {
+TEST_CASE(
+    "a path may lead through a sticky directory that all can write, whose own files are refused") {
   CHECK_FALSE(Why(0, S_IFDIR | S_ISVTX | 0777, PathRole::kPassedThrough));
   CHECK(Why(0, S_IFDIR | S_ISVTX | 0777, PathRole::kHolder));
   CHECK(Why(0, S_IFREG | S_ISVTX | 0777, PathRole::kPassedThrough));

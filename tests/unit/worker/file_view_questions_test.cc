@@ -73,7 +73,8 @@ struct Scene {
 
 }  // namespace
 
-TEST_CASE("files outside are as the daemon answers, whatever the disk holds") {
+TEST_CASE(
+    "files outside the toolchain are those of the daemon's answers, whatever is on the disk") {
   Scene scene;
   CHECK(scene.Read("/cccl-root-0/mine.h") == "mine");
   CHECK(scene.Read("/cccl-root-0/none.h") == kNone);
@@ -105,7 +106,7 @@ TEST_CASE("a missing include directory is absent") {
   CHECK_FALSE(scene.Exists("/cccl-root-2"));
 }
 
-TEST_CASE("a process has a working directory, even a missing one") {
+TEST_CASE("the working directory exists even if the requester's is missing") {
   Scene scene;
   CHECK(S_ISDIR(scene.Status(".").st_mode));
   CHECK(S_ISDIR(scene.Status("/cccl-work").st_mode));

@@ -98,7 +98,7 @@ TEST_CASE("a look-up in the toolchain is announced before it, by the entry that 
                                    "/cccl-root-1/cub/../top.h", scene.trusted + "/top.h"});
 }
 
-TEST_CASE("without a daemon to ask, no file outside exists") {
+TEST_CASE("without a daemon no file outside the toolchain exists") {
   Scene scene;
   FileView view(JobOver(scene.trusted), {scene.trusted}, {});
   CHECK(Read(view, "/cccl-root-1/top.h") == "top");
@@ -198,7 +198,7 @@ TEST_CASE("Python's files in the toolchain are outside: they are not part of its
   CHECK(scene.asked() == Names{"/cccl-root-1/__pycache__/top.h"});
 }
 
-TEST_CASE("a symlink in the toolchain gives no file of the kernel's") {
+TEST_CASE("a symlink in the toolchain leads to no file of /proc or /sys") {
   Scene scene;
   fs::create_symlink("/proc/self/status", scene.trusted + "/status.h");
   FileView& view = scene.view;

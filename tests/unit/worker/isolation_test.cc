@@ -134,7 +134,7 @@ TEST_CASE("a worker with a precompiled header may write a file of its size, and 
   CHECK(Is(seen.limits.file_bytes, kPchHeapBytes + (16u << 20)));
 }
 
-TEST_CASE("a limit that was lower before stays as low") {
+TEST_CASE("isolation raises no limit") {
   const Surroundings seen =
       Isolated({.data_bytes = kDataBytes, .address_bytes = kAddressBytes}, [] {
         const rlimit few{16, 32};
@@ -197,7 +197,7 @@ TEST_CASE("a process with limited reach has no capability left, as root too") {
   }
 }
 
-TEST_CASE("kept descriptors get their numbers, even each other's, and no other stays open") {
+TEST_CASE("kept descriptors get their numbers, even if swapped, and all others are closed") {
   struct Told {
     bool in_place;
     int others;

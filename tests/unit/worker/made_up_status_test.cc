@@ -31,7 +31,7 @@ TEST_CASE("a file is a regular one of its size, a directory a directory") {
   CHECK(Directory(5).st_nlink == 2);
 }
 
-TEST_CASE("things are the same file if and only if they have one identity and one kind") {
+TEST_CASE("two names are the same file if and only if identity and kind are equal") {
   CHECK(SameFile(File(5, 1), File(5, 2)));
   CHECK_FALSE(SameFile(File(5, 1), File(6, 1)));
   CHECK_FALSE(SameFile(Directory(5), Directory(6)));

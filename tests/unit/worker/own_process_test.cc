@@ -28,7 +28,7 @@ TEST_CASE("writable mapped memory is counted in bytes") {
   CHECK(OwnDataBytes() >= before + (256u << 20));
 }
 
-TEST_CASE("addresses are counted in bytes, whether there is memory behind them or not") {
+TEST_CASE("address space is counted in bytes, with or without memory") {
   constexpr size_t kBytes = 1u << 30;
   const uint64_t before = OwnAddressBytes();
   void* reserved = mmap(nullptr, kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

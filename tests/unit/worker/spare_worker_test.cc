@@ -95,7 +95,7 @@ TEST_CASE("a spare worker that has died takes no request") {
   CHECK_FALSE(spare->Give(Request("job")));
 }
 
-TEST_CASE("memory is touched up to the given amount, and none if a request waits") {
+TEST_CASE("memory is touched up to the given amount, or not at all if a request waits") {
   int pair[2];
   REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0);
   const FileDescriptor here(pair[0]);
@@ -125,8 +125,7 @@ TEST_CASE("the inherited memory counts pages that this process wrote, not pages 
   munmap(pages, contents.size());
 }
 
-TEST_CASE(
-    "the amount that the last two workers both needed is touched, without the compiler's files") {
+TEST_CASE("the smaller need of the last two workers is touched, without the compiler's files") {
   TouchedBytes touched;
   touched.Learn(292 * kMiB, 60 * kMiB);
   CHECK(touched.For(8192 * kMiB) == 0);
@@ -152,7 +151,7 @@ TEST_CASE("nothing is touched for compiles with precompiled headers, which are n
   CHECK(touched.For(8192 * kMiB) == 0);
 }
 
-TEST_CASE("memory that was touched needlessly is touched less and less, though workers have it") {
+TEST_CASE("the touched amount falls if workers do not use it") {
   TouchedBytes touched;
   for (int i = 0; i < 2; ++i) touched.Learn(260 * kMiB, 60 * kMiB);
   size_t before = touched.For(8192 * kMiB);
@@ -187,7 +186,7 @@ TEST_CASE("touching ends at once when a request arrives") {
   for (const int socket : sockets) close(socket);
 }
 
-TEST_CASE("less than a piece is not touched, and no memory is left behind") {
+TEST_CASE("an amount below one piece is not touched") {
   std::array<int, 2> sockets{};
   REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()) == 0);
   TouchHeap(1000, sockets[0]);

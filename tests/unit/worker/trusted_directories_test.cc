@@ -39,7 +39,7 @@ TEST_CASE("a directory that the survey leaves out is not trusted") {
   CHECK(trusted.Contain("/cuda/include/__pycache__2/a.h"));
 }
 
-TEST_CASE("a path that leaves the directories counts as outside, even if it returns") {
+TEST_CASE("a path that leaves the directories counts as outside, even if it leads back") {
   const TrustedDirectories trusted({"/cuda/include"});
   CHECK(trusted.ContainAllTheWay("/cuda/include/a/../b.h"));
   CHECK(trusted.ContainAllTheWay("/cuda/include/a/b/../../c.h"));
