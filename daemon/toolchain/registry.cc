@@ -6,13 +6,14 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <functional>
 #include <future>
 #include <iterator>
 #include <map>
 #include <optional>
 #include <string_view>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 #include "base/mutex.h"
@@ -60,16 +61,6 @@ BlockingPool::Bounds LookBounds(const RegistryOptions& options) {
           .threads = kMaxLooks,
           .time = kRoundsAtOnce * options.look_time,
           .look_time = options.look_time};
-}
-
-BlockingPool::Bounds ScanBounds(const RegistryOptions& options) {
-  return {.name = "toolchain scan",
-          .awaited = "the toolchains",
-          .threads_per_uid = 1,
-          .waiting_per_uid = 1,
-          .threads = 1,
-          .time = options.scan_time,
-          .look_time = options.scan_time};
 }
 
 Error FilesHang(const Toolchain& toolchain) {
@@ -143,10 +134,8 @@ class Lent final : public MetaStore, public Compiler {
 
 /// The result of the last scan, and the callers that wait for a scan. The scanning thread shares
 /// ownership, because it may outlive the registry if it hangs. Thread-safe.
-class ToolchainRegistry::Scans {
+class ToolchainRegistry::Scans : public std::enable_shared_from_this<Scans> {
  public:
-  using Waiting = std::vector<std::function<void()>>;
-
   Scans(const RegistryOptions& options, MetaStore& meta, Compiler& compiler, ReportFunction report)
       : lent_(meta, compiler, std::move(report)),
         scanner_({options.places, options.own_uid,
@@ -187,69 +176,32 @@ class ToolchainRegistry::Scans {
     done();
   }
 
-  /// Waits until a scan is due: returns true then, and false at a stop.
-  bool UntilDue(const std::stop_token& stop, std::chrono::milliseconds interval) {
-    const MutexLock lock(mutex_);
-    changed_.Wait(mutex_, stop, [this]() REQUIRES(mutex_) { return !scanning_; });
-    const auto pause = begun_ ? interval : std::min(interval, kRetryAfter);
-    if (tried_)
+  /// Scans, then again after each `interval`, and as soon as a caller waits, until a stop. A scan
+  /// that takes longer than `scan_time` counts as hung.
+  void Run(const std::stop_token& stop, std::chrono::milliseconds interval,
+           std::chrono::milliseconds scan_time) {
+    std::chrono::milliseconds pause{0};
+    MutexLock lock(mutex_);
+    for (;;) {
       changed_.WaitFor(mutex_, stop, pause,
                        [this]() REQUIRES(mutex_) { return !waiting_.empty(); });
-    if (stop.stop_requested()) return false;
-    tried_ = true;
-    begun_ = true;
-    scanning_ = true;
-    served_ = std::exchange(waiting_, {});
-    return true;
-  }
-
-  /// Runs on a thread that may hang. The result of a stopped scan is dropped.
-  void Scan() {
-    const SnapshotPtr former = Current();
-    auto snapshot = std::make_shared<Snapshot>();
-    snapshot->found = scanner_.Scan(former ? former->found : ScanResult{}, stop_.get_token());
-    for (const auto& entry : snapshot->found.present) {
-      snapshot->toolchains.push_back(entry->toolchain());
-      if (!entry->installation().added) snapshot->installed.push_back(entry->toolchain());
+      if (stop.stop_requested()) return;
+      scanning_ = StartScan();
+      pause = scanning_ ? interval : std::min(interval, kRetryAfter);
+      Waiting served = std::exchange(waiting_, {});
+      changed_.WaitFor(mutex_, stop, scan_time, [this]() REQUIRES(mutex_) { return !scanning_; });
+      if (stop.stop_requested()) {  // End calls all of them back
+        std::ranges::move(served, std::back_inserter(waiting_));
+        return;
+      }
+      hangs_ = scanning_;
+      if (hangs_) std::ranges::move(std::exchange(waiting_, {}), std::back_inserter(served));
+      lock.Unlock();
+      for (const auto& done : served) done();
+      served.clear();
+      lock.Lock();
+      changed_.Wait(mutex_, stop, [this]() REQUIRES(mutex_) { return !scanning_; });
     }
-    snapshot->taken_at = Clock::now();
-    const MutexLock lock(mutex_);
-    if (!stop_.stop_requested()) snapshot_ = std::move(snapshot);
-  }
-  /// Ends the scan and calls its callers back. After a hang there are none left.
-  void Ended() {
-    Waiting served;
-    {
-      const MutexLock lock(mutex_);
-      scanning_ = false;
-      hangs_ = false;
-      // After a stop, End calls them.
-      if (!stop_.stop_requested()) served = std::exchange(served_, {});
-      ++calling_back_;
-    }
-    changed_.NotifyAll();
-    CallBack(std::move(served));
-  }
-  /// The scan could not be started, or not in time, and never will be: another one is due soon.
-  void NotBegun() {
-    {
-      const MutexLock lock(mutex_);
-      begun_ = false;
-    }
-    Ended();
-  }
-  /// The scan counts as hung: calls its waiters and those of the next scan back.
-  void Hang() {
-    Waiting waiting;
-    {
-      const MutexLock lock(mutex_);
-      if (!scanning_) return;
-      hangs_ = true;
-      waiting = std::exchange(waiting_, {});
-      std::ranges::move(std::exchange(served_, {}), std::back_inserter(waiting));
-      ++calling_back_;
-    }
-    CallBack(std::move(waiting));
   }
 
   /// Stops the scan. Returns when it has ended, or after 1 s; it then uses none of the objects in
@@ -277,16 +229,18 @@ class ToolchainRegistry::Scans {
     return std::nullopt;
   }
   void CallBack(uint64_t number) {
-    Waiting held_back;
+    std::function<void()> done;
     {
       const MutexLock lock(mutex_);
-      const auto held = held_.find(number);
-      if (held == held_.end()) return;
-      held_back.push_back(std::move(held->second));
-      held_.erase(held);
+      auto held = held_.extract(number);
+      if (held.empty()) return;
+      done = std::move(held.mapped());
       ++calling_back_;
     }
-    CallBack(std::move(held_back));
+    done();
+    done = nullptr;
+    const MutexLock lock(mutex_);
+    if (--calling_back_ == 0) changed_.NotifyAll();
   }
 
   /// Calls all waiters back. After it no caller waits.
@@ -296,7 +250,6 @@ class ToolchainRegistry::Scans {
       const MutexLock lock(mutex_);
       stopped_ = true;
       waiting = std::exchange(waiting_, {});
-      std::ranges::move(std::exchange(served_, {}), std::back_inserter(waiting));
       for (auto& [number, done] : held_) waiting.push_back(std::move(done));
       held_.clear();
       changed_.NotifyAll();
@@ -307,12 +260,34 @@ class ToolchainRegistry::Scans {
   }
 
  private:
-  /// Requires that calling_back_ was incremented for this call.
-  void CallBack(Waiting waiting) {
-    for (const auto& done : waiting) done();
-    waiting.clear();
+  using Waiting = std::vector<std::function<void()>>;
+
+  /// Starts a scan on a thread that nothing joins, because it may hang. Returns false if the system
+  /// has no room for the thread.
+  bool StartScan() {
+    try {
+      std::thread([self = shared_from_this()] { self->Scan(); }).detach();
+      return true;
+    } catch (const std::system_error&) {
+      return false;
+    }
+  }
+  /// The result of a stopped scan is dropped.
+  void Scan() {
+    NameThread("toolchain scan");
+    const SnapshotPtr former = Current();
+    auto snapshot = std::make_shared<Snapshot>();
+    snapshot->found = scanner_.Scan(former ? former->found : ScanResult{}, stop_.get_token());
+    for (const auto& entry : snapshot->found.present) {
+      snapshot->toolchains.push_back(entry->toolchain());
+      if (!entry->installation().added) snapshot->installed.push_back(entry->toolchain());
+    }
+    snapshot->taken_at = Clock::now();
     const MutexLock lock(mutex_);
-    if (--calling_back_ == 0) changed_.NotifyAll();
+    if (!stop_.stop_requested()) snapshot_ = std::move(snapshot);
+    scanning_ = false;
+    hangs_ = false;
+    changed_.NotifyAll();
   }
 
   Lent lent_;
@@ -323,14 +298,10 @@ class ToolchainRegistry::Scans {
   CondVar changed_;
   SnapshotPtr snapshot_ GUARDED_BY(mutex_);  ///< null before the first scan
   Waiting waiting_ GUARDED_BY(mutex_);       ///< callers that wait for the next scan
-  Waiting served_ GUARDED_BY(mutex_);        ///< callers that wait for the running scan
   /// Callers that wait for a comparison of one toolchain.
   std::map<uint64_t, std::function<void()>> held_ GUARDED_BY(mutex_);
   uint64_t last_held_ GUARDED_BY(mutex_) = 0;
   int calling_back_ GUARDED_BY(mutex_) = 0;  ///< number of CallBack calls in progress
-  bool tried_ GUARDED_BY(mutex_) = false;    ///< a scan has been due before
-  /// False if the last due scan is known not to have started.
-  bool begun_ GUARDED_BY(mutex_) = false;
   bool scanning_ GUARDED_BY(mutex_) = false;
   bool hangs_ GUARDED_BY(mutex_) = false;    ///< the running scan counts as hung
   bool stopped_ GUARDED_BY(mutex_) = false;  ///< the registry has stopped: callers are called back
@@ -341,9 +312,11 @@ ToolchainRegistry::ToolchainRegistry(RegistryOptions options, MetaStore& meta, C
                                      ReportFunction report)
     : options_(std::move(options)),
       looks_(LookBounds(options_)),
-      scanner_(ScanBounds(options_)),
       scans_(std::make_shared<Scans>(options_, meta, compiler, std::move(report))),
-      thread_([this](const std::stop_token& stop) { Run(stop); }) {}
+      thread_([this](const std::stop_token& stop) {
+        NameThread("toolchains");
+        scans_->Run(stop, options_.rescan_interval, options_.scan_time);
+      }) {}
 
 ToolchainRegistry::~ToolchainRegistry() {
   if (thread_.joinable()) Stop();
@@ -353,28 +326,7 @@ void ToolchainRegistry::Stop() {
   thread_.request_stop();
   thread_.join();
   scans_->StopScan();
-  scanner_.Close();
   scans_->End();
-}
-
-void ToolchainRegistry::Run(const std::stop_token& stop) {
-  NameThread("toolchains");
-  while (scans_->UntilDue(stop, options_.rescan_interval)) {
-    // A comparison that timed out before it began must never run. The first of both events sets the
-    // flag.
-    const auto settled = std::make_shared<std::atomic_flag>();
-    const auto look = [scans = scans_, settled] {
-      if (settled->test_and_set()) return;
-      scans->Scan();
-      scans->Ended();
-    };
-    const auto late = [scans = scans_, settled] {
-      const bool begun = settled->test_and_set();
-      begun ? scans->Hang() : scans->NotBegun();
-    };
-    const Status added = scanner_.Add(Account(0), {.look = look, .then = [] {}, .late = late});
-    if (!added) scans_->NotBegun();
-  }
 }
 
 void ToolchainRegistry::Rescan(std::function<void()> done) { scans_->Wait(std::move(done)); }

@@ -84,12 +84,8 @@ class ToolchainRegistry final : public Toolchains {
  private:
   class Scans;
 
-  /// Starts scans until told to stop.
-  void Run(const std::stop_token& stop);
-
   const RegistryOptions options_;
-  BlockingPool looks_;    ///< threads that compare files, one toolchain each
-  BlockingPool scanner_;  ///< the thread that scans
+  BlockingPool looks_;  ///< threads that compare files, one toolchain each
   const std::shared_ptr<Scans> scans_;
   std::jthread thread_;  ///< last member: its thread uses the others
 };

@@ -250,35 +250,6 @@ TEST_CASE("a hung scan delays no caller, and known toolchains still serve") {
   }
 }
 
-TEST_CASE("a scan that timed out before its beginning is tried again") {
-  Node node;
-  RegistryOptions options = OnlyWhenAsked(Roots({node.tree.Path("cuda"), node.tree.Path("new")}));
-  options.scan_time = std::chrono::milliseconds(100);
-  std::promise<void> release;
-  const auto released = release.get_future().share();
-  ToolchainRegistry registry(options, node.meta, node.compiler, [](const ToolchainReport&) {});
-  // A callback runs on the scan thread and so delays the next scan. While a scan hangs, it runs on
-  // this thread instead.
-  const auto asker = std::this_thread::get_id();
-  for (bool held = false; !held;) {
-    std::promise<void> called;
-    registry.Rescan([&] {
-      const bool holds = held = std::this_thread::get_id() != asker;
-      called.set_value();
-      if (holds) released.wait();
-    });
-    std::future<void> call = called.get_future();
-    REQUIRE(Ready(call));
-  }
-  Rescanned(registry);
-  release.set_value();
-  node.tree.Toolkit("new", 12, 9);
-  CHECK(WaitUntil([&] {
-    Rescanned(registry);
-    return registry.Present().size() == 2;
-  }));
-}
-
 TEST_CASE("a stop ends the first look and its waiters") {
   Node node;
   Gate compiler;
