@@ -26,15 +26,16 @@
 
 namespace {
 
-/// Programs that no daemon has seen.
+/// Programs that are new to the daemon.
 struct Programs {
   std::string source;
-  int first = 0;  // number of the first one
-  int count = 1;  // for one caller
+  int first = 0;  // number of the first program
+  int count = 1;  // programs per caller
   bool same = true;
   const pid_t owner = getpid();
 
-  /// The same programs in another order for each caller, or its own.
+  /// Returns a program's text: the same programs in another order for each caller, or different
+  /// ones.
   [[nodiscard]] std::string Text(int caller, int index) const {
     const int number = first + (same ? (index + caller * 3) % count : caller * count + index);
     return "// " + std::to_string(owner) + "\n#define ROUND " + std::to_string(number) + "\n" +

@@ -24,16 +24,17 @@ using Clock = std::chrono::steady_clock;
 
 const std::string kKernel = "extern \"C\" __global__ void k() {}\n";
 
-// 4 names each, like the 272 of a CuPy program.
+// Each makes 4 names, as the 272 of a CuPy program.
 constexpr int kLibraryHeaders = 68;
 constexpr int kHeadersInDirectory = 4;
 
-/// Leaves a header of an earlier run as it is: files that have just changed are read at each hit.
+/// Keeps a header of an earlier run unchanged, because files that have just changed are read at
+/// each hit.
 void WriteOnce(const std::filesystem::path& header, int number) {
   if (!std::filesystem::exists(header)) std::ofstream(header) << "// " << number << "\n";
 }
 
-/// Makes the headers; the text that includes them.
+/// Makes the headers, and returns a program that includes them.
 std::string SourceWithHeaders(const std::filesystem::path& directory, int headers) {
   std::filesystem::create_directories(directory / "empty");
   std::filesystem::create_directories(directory / "full");
@@ -46,7 +47,7 @@ std::string SourceWithHeaders(const std::filesystem::path& directory, int header
   return source + kKernel;
 }
 
-/// The same of a library.
+/// Does the same with the headers of a library.
 std::string SourceWithLibrary(const std::filesystem::path& directory) {
   for (const char* empty : {"cub", "thrust", "libcudacxx"}) {
     std::filesystem::create_directories(directory / empty);
@@ -62,7 +63,7 @@ std::string SourceWithLibrary(const std::filesystem::path& directory) {
   return source + kKernel;
 }
 
-/// Refers to the source.
+/// Returns the program; `source` must outlive it.
 cccl_cache::NvrtcBuild Program(const std::string& source, const std::string& directory,
                                std::initializer_list<const char*> searched) {
   cccl_cache::NvrtcBuild build;
@@ -73,7 +74,7 @@ cccl_cache::NvrtcBuild Program(const std::string& source, const std::string& dir
   return build;
 }
 
-/// Whether it was a hit or, where `first`, built: an earlier run may have built it at this daemon.
+/// Returns whether the build was a hit or, if `first`, was built: an earlier run may have built it.
 bool Ask(cccl_cache::Client& client, const cccl_cache::NvrtcBuild& build, bool first) {
   const auto result = client.Build(build, {});
   if (result && result->outcome() == cccl_cache::Outcome::kHit) return true;

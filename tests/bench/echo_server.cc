@@ -3,9 +3,9 @@
 //
 // bench_echo_server SOCKET
 //
-// The emptiest gRPC server that stock gRPC can make: answers each Build call with prepared bytes,
-// as many as the request's source asks for ("//fake: output-size N"), without making or copying a
-// message. Ends with SIGTERM.
+// The smallest server that stock gRPC allows: answers each Build call with as many prepared bytes
+// as the request's source asks for ("//fake: output-size N"), without making or copying a message.
+// Ends at SIGTERM.
 #include <grpcpp/grpcpp.h>
 
 #include <cstdio>

@@ -24,7 +24,7 @@ class Pipe {
   Pipe(const Pipe&) = delete;
   Pipe& operator=(const Pipe&) = delete;
 
-  /// True: a byte came. False: all writers are gone.
+  /// Returns true if a byte came, false if all writers are gone.
   [[nodiscard]] bool Read() const {
     char byte = 0;
     return read(ends_[0], &byte, 1) == 1;
@@ -45,7 +45,7 @@ class Pipe {
                            Pipe& go) {
   go.CloseWriter();
   const bool announced = ready.Write();
-  (void)go.Read();  // ends when the parent lets go
+  (void)go.Read();  // ends when the parent closes its end
   _exit(announced && task(number) ? 0 : 1);
 }
 

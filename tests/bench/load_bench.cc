@@ -53,7 +53,7 @@ Question Program(size_t number, size_t size) {
   return question;
 }
 
-/// Numbers below a bound, of which the k-th is drawn 1/k^kSkew times as often as the first.
+/// Random numbers below a bound; the k-th is drawn 1/k^kSkew times as often as the first.
 class Zipf {
  public:
   explicit Zipf(size_t bound) {
@@ -74,7 +74,7 @@ class Zipf {
   std::vector<double> up_to_;
 };
 
-/// Runs `task(connection)` in a thread each, and returns whether all returned true.
+/// Runs `task(connection)` on a thread for each connection, and returns whether all returned true.
 template <typename Task>
 bool InThreads(int threads, const Task& task) {
   std::vector<char> done(static_cast<size_t>(threads));
@@ -110,7 +110,8 @@ struct Load {
   size_t size = 0;
 };
 
-/// One connection's part of the load. Writes the times to `times` and returns how many, or -1.
+/// Runs one connection's part of the load. Writes the times to `times`; returns their number, or
+/// -1.
 int64_t Ask(Side& side, const Load& load, unsigned seed, std::span<double> times) {
   std::mt19937_64 random(seed);
   Zipf zipf(load.keys);
@@ -141,7 +142,7 @@ std::span<T> Shared(size_t count) {
 
 bool AskAll(const std::string& socket, const Load& load) {
   const auto all = static_cast<size_t>(load.users * load.connections);
-  // A connection gets more than four times its mean with a probability that does not matter.
+  // A connection gets more than four times its mean only with a negligible probability.
   const auto room =
       static_cast<size_t>(4 * load.rate * load.seconds / static_cast<double>(all)) + 64;
   const auto times = Shared<double>(all * room);
@@ -176,7 +177,8 @@ struct Waiters {
   std::string source;
 };
 
-/// One connection's builds. `first` and `last` become the moments of answers, by steady_clock.
+/// Runs one connection's builds. `first` and `last` are set to the times of answers, by
+/// steady_clock.
 bool Wait(const std::string& socket, const Waiters& waiters, int64_t& first, int64_t& last) {
   auto client = cccl_cache::Client::Open({.socket = socket, .fallback = CCCL_CACHE_FALLBACK_ERROR});
   if (!client) return false;

@@ -30,7 +30,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// The same program for both sides, and one that no daemon has seen.
+/// Returns a program for both sides that is new to the daemon.
 std::string Text(const std::string& source, int round) {
   return "// " + std::to_string(getpid()) + "\n#define ROUND " + std::to_string(round) + "\n" +
          source;
@@ -49,14 +49,14 @@ bool AskRaw(cccl_cache::daemon::RawNvrtc& nvrtc, const std::string& text,
   return true;
 }
 
-/// One process from its start to its end: it loads NVRTC, compiles, writes the cubin.
+/// Runs one process from start to end: it loads NVRTC, compiles, writes the cubin.
 bool AskProcess(std::vector<std::string> command, const std::string& file, const std::string& text,
                 bool counted) {
   std::ofstream(file, std::ios::binary) << text;
   std::vector<char*> words;
   for (std::string& word : command) words.push_back(word.data());
   words.push_back(nullptr);
-  posix_spawn_file_actions_t actions;  // its own figure would stand among ours
+  posix_spawn_file_actions_t actions;  // the process's own output would be mixed with ours
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
   const auto begin = Clock::now();
@@ -76,7 +76,8 @@ bool AskDaemon(cccl_cache::Client& client, const std::string& text,
   build.source = text;
   build.name = "kernel.cu";
   build.options = options_of_raw;
-  std::erase(build.options, "--no-cache");  // the driver's; a daemon would keep nothing
+  std::erase(build.options, "--no-cache");  // an option for NVRTC alone; a daemon would keep
+                                            // nothing
   cccl_cache::BuildOptions options;
   options.wanted = {cccl_cache::Kind::kCubin};
   const auto begin = Clock::now();

@@ -32,14 +32,14 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Options = std::vector<std::string>;
 
-constexpr int kMaxLessons = 100;  // before a daemon has parsed what programs begin with
+constexpr int kMaxLessons = 100;  // limit of programs before a daemon has parsed their preamble
 
 std::string ReadFile(const std::string& path) {
   std::ifstream stream(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
 }
 
-/// Another program each time, with the same beginning.
+/// Returns a new program with the same beginning.
 std::string Text(const std::string& source, int round) {
   return source + "\n// " + std::to_string(getpid()) + " " + std::to_string(round) + "\n";
 }
@@ -49,7 +49,7 @@ Options With(Options options, const Options& more) {
   return options;
 }
 
-/// What is compiled, and to what.
+/// The program, and the form of its output.
 struct Subject {
   std::string source;
   Options options;
@@ -74,7 +74,7 @@ Subject Reduction(const std::string& folder) {
 
 const Options kLink = {"-lto", "-arch=sm_90"};
 
-/// By the libraries in this process.
+/// Compiles by the libraries in this process.
 class Raw {
  public:
   Raw(cccl_cache::daemon::RawNvrtc& nvrtc, cccl_cache::daemon::RawNvJitLink& linker,
@@ -100,12 +100,12 @@ class Raw {
   const Options options_;
 };
 
-/// By a daemon.
+/// Compiles by a daemon.
 class Ours {
  public:
   Ours(cccl_cache::Client& client, Options options)
       : client_(client), options_(std::move(options)) {
-    std::erase(options_, "--no-cache");  // the driver's; a daemon would keep nothing
+    std::erase(options_, "--no-cache");  // an option for NVRTC alone; a daemon would keep nothing
   }
 
   struct Compiled {
@@ -149,7 +149,7 @@ class Ours {
     return result && result->compiled();
   }
 
-  /// Until the daemon has parsed the program's preamble.
+  /// Builds programs until the daemon has parsed their preamble.
   bool Teach(const Subject& subject) {
     for (int lesson = 1; lesson <= kMaxLessons; ++lesson) {
       const Compiled compiled = Compile(subject, -lesson);
@@ -165,7 +165,7 @@ class Ours {
   Options options_;
 };
 
-/// One compile or more, of the so-many-th text.
+/// A side's name, and a function that compiles the text of a round.
 using Side = std::pair<const char*, std::function<bool(int round)>>;
 
 /// The first round is not counted.
@@ -185,7 +185,7 @@ bool TakeTurns(const std::vector<Side>& sides, int rounds) {
 struct Places {
   std::string source;
   std::string folder;
-  std::string pch;  ///< for what NVRTC writes
+  std::string pch;  ///< path of the file that NVRTC writes
 };
 
 bool Run(Raw raw, Ours ours, const Places& places, int rounds) {

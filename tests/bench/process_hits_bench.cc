@@ -30,7 +30,7 @@ void Report(const char* side, Once once) {
 
 cccl_cache_bytes Bytes(std::string_view text) { return {text.data(), text.size()}; }
 
-/// Whether the daemon need not be asked.
+/// Builds; returns whether the process cache answered.
 bool Build(cccl_cache_client* client, const cccl_cache_nvrtc& program) {
   cccl_cache_result* result = nullptr;
   if (cccl_cache_build_nvrtc(client, &program, nullptr, &result, nullptr) != CCCL_CACHE_OK) {
@@ -67,7 +67,7 @@ int main(int argc, char** argv) {
   program.option_count = 1;
   volatile size_t sink = 0;
   for (int round = 0; round < std::atoi(argv[3]); ++round) {
-    // The daemon is asked again from time to time, and not in the middle of a measurement.
+    // Renews the cached answer now, so that no measured call asks the daemon.
     Build(client, program);
     if (!Build(client, program)) {
       std::fprintf(stderr, "an answer that should have been kept was not\n");

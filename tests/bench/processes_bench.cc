@@ -33,7 +33,7 @@ std::vector<Command> Split(char** begin, char** end) {
   return commands;
 }
 
-/// Microseconds, or negative: the command could not be run, or failed.
+/// Returns microseconds; negative if the command could not be run, or failed.
 double Time(const Command& command) {
   const auto begin = std::chrono::steady_clock::now();
   pid_t pid = 0;

@@ -24,7 +24,7 @@ using cccl_cache::daemon::Question;
 using cccl_cache::daemon::Side;
 using OpenSide = std::function<std::unique_ptr<Side>()>;
 
-/// Each process opens a side of its own: gRPC does not survive a fork.
+/// Each process opens its own side, because gRPC does not survive a fork.
 bool Run(const char* name, const OpenSide& open, const std::vector<Question>& questions,
          int clients, int calls) {
   const double took = cccl_cache::daemon::RunForked(clients, [&](int client) {

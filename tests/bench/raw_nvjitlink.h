@@ -9,13 +9,13 @@
 
 namespace cccl_cache::daemon {
 
-/// nvJitLink as a program that links by itself calls it. Thread-compatible.
+/// nvJitLink as a program that links by itself calls it. Used by one thread at a time.
 class RawNvJitLink {
  public:
-  /// Null: it could not be loaded; says why on stderr. The library stays loaded.
+  /// Loads the library for good. If that fails, prints the reason to stderr and returns null.
   static std::unique_ptr<RawNvJitLink> Load(const std::string& path);
 
-  /// The cubin of these pieces of LTO-IR; empty: they don't link.
+  /// Links pieces of LTO-IR and returns the cubin; empty if they do not link.
   std::string Link(const std::vector<std::string_view>& pieces,
                    const std::vector<std::string>& options);
 

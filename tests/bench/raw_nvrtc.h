@@ -8,16 +8,16 @@
 
 namespace cccl_cache::daemon {
 
-/// NVRTC as a program that compiles by itself calls it: loaded into this process, nothing of ours
-/// between. Thread-compatible.
+/// NVRTC as a program that compiles by itself calls it: loaded into this process, without any part
+/// of ours. Used by one thread at a time.
 class RawNvrtc {
  public:
-  /// Null: it could not be loaded; says why on stderr. The library stays loaded.
+  /// Loads the library for good. If that fails, prints the reason to stderr and returns null.
   static std::unique_ptr<RawNvrtc> Load(const std::string& path);
 
-  /// The cubin; empty: it does not compile. Puts the log on stderr then.
+  /// Compiles to a cubin; empty if that fails, with the log on stderr.
   std::string Compile(const std::string& source, const std::vector<std::string>& options);
-  /// The same, LTO-IR of a program whose kernels are named so.
+  /// Compiles a program with kernels of these names to LTO-IR.
   std::string CompileToLtoIr(const std::string& source, const std::vector<std::string>& options,
                              const std::vector<std::string>& name_expressions);
 

@@ -9,8 +9,8 @@
 
 namespace cccl_cache::daemon {
 
-/// GET of a value of the question's size from the Redis at a Unix socket, by hiredis. Values are
-/// put there at the first ask.
+/// Asks a Redis at a Unix socket, by hiredis, for a value of the question's size. The first
+/// question stores the value.
 std::unique_ptr<Side> OpenRedisSide(const std::string& socket);
 
 }  // namespace cccl_cache::daemon

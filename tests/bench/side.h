@@ -7,26 +7,26 @@
 
 namespace cccl_cache::daemon {
 
-/// What is asked for in the hit benchmark: a build whose cubin has this many bytes.
+/// A request of the hit benchmark: a build whose cubin has this many bytes.
 struct Question {
   size_t size = 0;
   std::string source;
 };
 
-/// As long as the source of a small kernel.
+/// Returns a question with a source as long as that of a small kernel.
 inline Question QuestionFor(size_t size) {
   Question question{size, "//fake: output-size " + std::to_string(size) + "\n"};
   while (question.source.size() < 2000) question.source += "// one more line of a kernel\n";
   return question;
 }
 
-/// One of the ways to get the same number of bytes from another process. Not thread-safe.
+/// One way to get this many bytes from another process. Not thread-safe.
 class Side {
  public:
   virtual ~Side() = default;
   [[nodiscard]] virtual const char* name() const = 0;
-  /// Asks once and waits for the answer; false: there was none, or not of that size. Says why on
-  /// stderr.
+  /// Asks once and waits for the answer. Without an answer of the right size, prints the reason to
+  /// stderr and returns false.
   virtual bool Ask(const Question& question) = 0;
 };
 

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs one build through the header-only C++ interface: takes and prints what run_case.c does.
+// Runs one build through the header-only C++ interface, with the arguments and output of
+// run_case.c.
 #include <cccl_cache/client.h>
 
 #include <cstdio>
@@ -17,7 +18,7 @@ namespace {
 using cccl_cache::BuildResult;
 using cccl_cache::Expected;
 
-/// One build of each kind, of which the wanted one is used.
+/// A build of each kind; only one is used.
 struct Request {
   cccl_cache::NvrtcBuild nvrtc;
   cccl_cache::LinkBuild link;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// Messages of a client on an acquire: a refused one has a reason, an accepted one keeps the bounds,
-// and the split into pieces changes nothing.
+// Messages of a client in an acquire. A refused message has a reason, an accepted one keeps the
+// limits, and dividing the bytes into pieces changes nothing.
 #include <algorithm>
 #include <cassert>
 #include <cstddef>
@@ -19,7 +19,7 @@ namespace {
 namespace v1 = cccl_cache::v1;
 using cccl_cache::daemon::DepositAsk;
 
-/// What the bytes are taken for, as text.
+/// Returns the decoded message as text.
 std::string Seen(std::string_view bytes, size_t piece) {
   std::vector<grpc::Slice> slices;
   for (size_t at = 0; at < bytes.size(); at += piece) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// What a daemon, or what seems to be one, may say on an acquire. The input is a sequence of
-// messages, each behind its length in one byte.
+// Messages of a daemon, or an impostor, in an acquire. The input is a sequence of messages, each
+// preceded by its length in one byte.
 #include <algorithm>
 #include <cassert>
 #include <cstddef>
@@ -74,7 +74,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     assert(talk.heartbeat().count() > 0);
     talk.SayHeartbeat();
     talk.SayPublication("contents");
-    // The contents, the publication, the heartbeat.
+    // Contents, publication, heartbeat.
     for (int i = 0; i < 3; ++i) assert(talk.Next() != nullptr);
     assert(talk.Next() == nullptr);
   }

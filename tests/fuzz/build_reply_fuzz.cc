@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// Answers to a build as something else than our daemon may send them: gRPC framing, a whole reply,
-// one of many, and the messages of a reply in chunks.
+// Answers to a build that our daemon would not send: gRPC framing, a whole reply, one of many, and
+// the messages of a reply in chunks.
 #include <cccl_cache/v1/build.pb.h>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ Message ToMessage(std::string_view bytes) {
   return message;
 }
 
-/// Every byte of every artifact must be ours to read, and there are as many as it says.
+/// Checks that the announced artifacts exist and every byte of them can be read.
 void CheckReply(const BuildReply& reply) {
   volatile char last = 0;
   for (size_t i = 0; i < reply.artifact_count(); ++i) {
@@ -54,7 +54,7 @@ void CheckReply(const BuildReply& reply) {
   assert(reply.SameArtifacts(reply));
 }
 
-/// The messages in a stream that arrives in pieces of this length; none if it is broken.
+/// Returns the messages of a stream that arrives in pieces of this length; none if it is malformed.
 std::optional<std::vector<std::string>> Messages(std::string_view stream, size_t piece) {
   std::vector<std::string> messages;
   MessageAssembler assembler(kLimit);
@@ -84,7 +84,7 @@ void CheckChunks(const std::vector<std::string>& messages) {
   assert(!reply->needs_chunks());
 }
 
-/// One of many answers: taken at most once; it is then valid or names the problem.
+/// Checks one of many answers: it is accepted at most once, and is then valid or has the error.
 void CheckOneOfMany(std::string_view input) {
   int answers = 0;
   BatchStream stream([&](uint64_t, cccl_cache::Expected<BuildReply> reply) {
@@ -124,7 +124,7 @@ std::string Framed(const std::string& message) {
          static_cast<char>(message.size()) + message;
 }
 
-/// A field of BuildChunk: 1 is the reply, 2 the bytes.
+/// Returns a field of BuildChunk: 1 is the reply, 2 the bytes.
 std::string Chunk(int field, const std::string& bytes) {
   return Framed(std::string(1, static_cast<char>(field << 3 | 2)) +
                 static_cast<char>(bytes.size()) + bytes);
@@ -160,7 +160,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 
   CheckOneOfMany(input);
 
-  // Questions about files are only taken: to answer them would open files.
+  // Questions about files are decoded but not answered, which would open files.
   const cccl_cache::RequestMessage request;
   BuildConversation conversation(request);
   if (!conversation.Take(ToMessage(input))) conversation.Restart();

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// Deposits as a broken disk may hand them over. The input is a body; magic, version, key and
-// checksum are put around it, or the fuzzer would never get past them.
+// Deposits as a broken disk may return them. The input is a body; valid magic, version, key and
+// checksum are put around it, so that the fuzzer gets past them.
 #include <cassert>
 #include <chrono>
 #include <cstddef>
@@ -61,7 +61,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static_cast<void>(DecodeDepositContents(Key(), input));
   static_cast<void>(DecodeDepositRecord(Key(), input));
 
-  // One deposit has one form.
+  // A deposit has one encoding.
   const std::string contents = Sealed("CCCLDEP\n", input);
   if (const auto decoded = DecodeDepositContents(Key(), contents)) {
     assert(EncodeDepositContents(Key(), *decoded) == contents);

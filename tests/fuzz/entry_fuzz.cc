@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// Entries as a broken disk or another node may hand them over. The input is a body; key, version
-// and checksum are put around it, or the fuzzer would never get past them.
+// Entries as a broken disk or another node may return them. The input is a body; valid key, version
+// and checksum are put around it, so that the fuzzer gets past them.
 #include <cassert>
 #include <chrono>
 #include <cstddef>
@@ -32,7 +32,7 @@ std::string Body(const Artifact& artifact) {
   return entry.substr(around, entry.size() - around - sizeof(Key().bytes));
 }
 
-/// One artifact has one form, and a form that is not whole is none.
+/// An artifact has one encoding, and an incomplete encoding is refused.
 void CheckDecoded(const std::string& entry, const Artifact& artifact) {
   assert(EncodeEntry(Key(), artifact) == entry);
   assert(DecodeEntry(cccl_cache::Sha256("another key"), entry) == nullptr);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// Explain requests: a refused one has a reason, an accepted one keeps the bounds, and the split
-// into pieces changes nothing.
+// Explain requests. A refused one has a reason, an accepted one keeps the limits, and dividing the
+// bytes into pieces changes nothing.
 #include <algorithm>
 #include <cassert>
 #include <cstddef>

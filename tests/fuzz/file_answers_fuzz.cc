@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// A client's answers to questions about files: a refused one has a reason, an accepted one keeps
-// the bounds, and the split into pieces changes nothing.
+// A client's answers to questions about files. A refused one has a reason, an accepted one keeps
+// the limits, and dividing the bytes into pieces changes nothing.
 #include <algorithm>
 #include <cassert>
 #include <chrono>
@@ -26,7 +26,7 @@ using cccl_cache::daemon::SentContents;
 constexpr uid_t kUid = 1000;
 constexpr size_t kQuestions = 8;
 
-/// What the caller's files seem to be after these bytes, as text.
+/// Returns the caller's files after these answers, as text.
 std::string Seen(std::string_view bytes, size_t piece) {
   std::vector<grpc::Slice> slices;
   for (size_t at = 0; at < bytes.size(); at += piece) {
@@ -61,7 +61,7 @@ std::string Seen(std::string_view bytes, size_t piece) {
       continue;
     }
     seen += std::to_string(static_cast<int>(looked->kind)) + looked->digest.Hex() + " ";
-    // No digest counts that this user did not send the contents of.
+    // A digest counts only if this user sent its contents.
     const bool file = looked->kind == cccl_cache::daemon::FileKind::kFile;
     assert(!file || sent->WasSent(kUid, looked->digest));
   }

@@ -16,7 +16,7 @@ namespace {
 
 using namespace cccl_cache::daemon;
 
-/// What the daemon may be asked for, whatever a worker sends.
+/// Checks that a decoded name is one that the daemon may be asked for.
 void CheckName(std::string_view name) {
   assert(IsFileQuestion(name) && name.starts_with('/') && name.size() < PATH_MAX);
   assert(name.find('\0') == std::string_view::npos);
@@ -46,8 +46,7 @@ std::vector<std::string> cccl_cached_fuzz::Seeds() {
           EncodeFileAnswerHeader(large) + std::string(BytesInFirstPacket(large.size), ' ')};
 }
 
-/// A decoded message encodes to the same bytes: the format has one spelling for each question and
-/// answer.
+/// A decoded message encodes to the same bytes: each question and answer has one encoding.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   if (const auto question = DecodeFileQuestion(bytes)) {

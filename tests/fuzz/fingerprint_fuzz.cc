@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// Two requests have one fingerprint if and only if they mean the same. The input is a request and
-// a few edits, after each of which meaning and fingerprint must have changed, or not, together.
+// Two requests have one fingerprint if and only if they mean the same. The input is a request and a
+// few edits. Each edit must change both meaning and fingerprint, or neither.
 #include <algorithm>
 #include <cassert>
 #include <cstddef>
@@ -48,7 +48,7 @@ class Cutter {
   std::string_view input_;
 };
 
-/// A request of any kind as lists of texts, which edits can move to and fro.
+/// A request of any kind as lists of texts, between which edits move texts.
 struct Request {
   [[nodiscard]] uint8_t TypeAt(size_t place) const {
     return place < types.size() ? static_cast<uint8_t>(types[place]) : 0;
@@ -132,7 +132,7 @@ Texts OptionMeanings(const std::vector<ParsedOption>& options) {
   return meanings;
 }
 
-/// What of an NVRTC program is in its seed, too.
+/// Returns the parts of an NVRTC program that are in its seed too.
 std::vector<Texts> ProgramMeaning(const Request& request) {
   const size_t slash = request.name.rfind('/');
   const std::string base =
@@ -140,7 +140,7 @@ std::vector<Texts> ProgramMeaning(const Request& request) {
   Texts expressions = request.expressions;
   std::sort(expressions.begin(), expressions.end());
   expressions.erase(std::unique(expressions.begin(), expressions.end()), expressions.end());
-  // The order of headers counts where one name stands twice.
+  // The order of headers matters if one name occurs twice.
   std::vector<Texts> headers;
   for (size_t i = 0; i < request.names.size(); ++i) {
     headers.push_back({request.names[i], request.contents[i]});
@@ -153,7 +153,7 @@ std::vector<Texts> ProgramMeaning(const Request& request) {
   return meaning;
 }
 
-/// Equal for two requests if and only if they mean the same, in the most obvious form.
+/// Returns lists that are equal for two requests if and only if these mean the same.
 std::vector<Texts> Meaning(const Request& request, const std::vector<ParsedOption>& options) {
   std::vector<Texts> meaning = {{std::to_string(static_cast<int>(request.kind))},
                                 {request.toolchain},
@@ -193,7 +193,7 @@ std::vector<Texts> Meaning(const Request& request, const std::vector<ParsedOptio
   return meaning;
 }
 
-/// One request with all that is made of it.
+/// One request with its meaning and digests.
 struct Judged {
   bool refused = true;
   std::vector<Texts> meaning, seed_meaning;
@@ -225,7 +225,7 @@ Judged Judge(const Request& request) {
   return judged;
 }
 
-/// Moves texts and bytes across every seam of the encoding.
+/// Moves texts and bytes across the boundaries of the encoding.
 void Edit(Request& request, Cutter& cutter) {
   std::vector<Texts*> lists = {&request.options, &request.expressions, &request.toolchain_roots,
                                &request.outside_roots};

@@ -17,7 +17,7 @@ namespace {
 
 using namespace cccl_cache::daemon;
 
-/// Whether a rule is broken, if the bytes come in pieces of this size.
+/// Returns whether a rule is broken if the bytes come in pieces of this size.
 bool Breaks(std::span<const uint8_t> bytes, size_t piece) {
   const FrameRules::Clock::time_point now{};
   FrameRules rules(std::make_shared<UserTraffic>(TrafficLimits{}, now), now);
@@ -43,13 +43,12 @@ std::vector<std::string> cccl_cached_fuzz::Seeds() {
           begin + Frame(kHeadersFrame, kEndOfHeaders, 40) + Frame(kDataFrame, 0, message)};
 }
 
-/// However the bytes are cut, the judgement is the same.
+/// The judgement does not depend on the division into pieces.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::span<const uint8_t> bytes(data, size);
   const bool broken = Breaks(bytes, size);
   for (const size_t piece : {1u, 9u, 10u, 1'000u}) assert(Breaks(bytes, piece) == broken);
-  // Whatever both sides send, no call is counted for ever: an hour pays off all that were
-  // cancelled.
+  // No call counts for ever, whatever both sides send: an hour pays off all cancelled calls.
   const auto user = std::make_shared<UserTraffic>(TrafficLimits{.open_calls = 1},
                                                   FrameRules::Clock::time_point{});
   {

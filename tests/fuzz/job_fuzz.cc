@@ -24,7 +24,7 @@ using cccl_cache::NvvmProgram;
 
 using Program = std::variant<NvrtcProgram, LinkProgram, NvvmProgram>;
 
-/// What the compilers are handed as C strings.
+/// Checks that a text for the compilers is a C string.
 void CheckTerminated(std::string_view text) { assert(text.data()[text.size()] == '\0'); }
 
 Program ProgramOf(const WorkerJob& job) {
@@ -105,7 +105,7 @@ std::vector<std::string> cccl_cached_fuzz::Seeds() {
           EncodeReply({.native_code = 6, .native_name = "NVRTC_ERROR_COMPILATION"}).Joined()};
 }
 
-/// What decodes must encode to the same bytes: the format has one spelling for each job and reply.
+/// A decoded job or reply encodes to the same bytes: each has one encoding.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   if (const auto reply = DecodeReply(std::string(bytes)))

@@ -19,7 +19,7 @@ using cccl_cache::ParsePublicKeys;
 using cccl_cache::ParseSigningKey;
 using cccl_cache::SigningKey;
 
-/// Whatever was read is read the same from what would be written.
+/// Keys that were read are read again from their written form.
 void CheckKeys(const std::vector<ListedKey>& keys) {
   assert(keys.size() <= cccl_cache::kMaxListedKeys);
   std::string text;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// Manifests as a broken disk or another node may hand them over.
+// Manifests as a broken disk or another node may return them.
 #include <algorithm>
 #include <cassert>
 #include <cstddef>
@@ -19,7 +19,7 @@ using cccl_cache::daemon::FileKind;
 using cccl_cache::daemon::KnownClosure;
 using cccl_cache::daemon::Manifest;
 
-/// A key names one closure: no two closures feed its hash the same bytes.
+/// A key names one closure: different closures have different hashed bytes.
 void CheckKeys(const std::vector<KnownClosure>& closures) {
   std::vector<cccl_cache::Digest> keys;
   for (const KnownClosure& known : closures) keys.push_back(KeyOf({}, known.closure));
@@ -30,7 +30,7 @@ void CheckKeys(const std::vector<KnownClosure>& closures) {
   }
 }
 
-/// A closure that is added stands in front, and nowhere else.
+/// An added closure is first in the list, and occurs once.
 void CheckAdding(Manifest manifest) {
   if (manifest.closures.empty()) return;
   const KnownClosure known = manifest.closures.back();
@@ -71,8 +71,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   const auto manifest = cccl_cache::daemon::DecodeManifest(input);
   if (!manifest) return 0;
-  // One manifest has one form: what decodes encodes to the same bytes, less the owners that are
-  // numbers of containers' users.
+  // A manifest has one encoding, without the owners that are users of containers.
   const std::string encoded = cccl_cache::daemon::EncodeManifest(*manifest);
   assert(encoded == input || encoded.size() < input.size());
   assert(cccl_cache::daemon::DecodeManifest(encoded) == manifest);

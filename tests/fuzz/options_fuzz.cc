@@ -51,7 +51,7 @@ std::vector<std::string> Lines(std::string_view text) {
 
 }  // namespace
 
-/// Every spelling of every option, alone and before others.
+/// Returns every spelling of every option, alone and before others.
 std::vector<std::string> cccl_cached_fuzz::Seeds() {
   std::vector<std::string> seeds = {
       std::string(1, '\0') +
@@ -67,7 +67,7 @@ std::vector<std::string> cccl_cached_fuzz::Seeds() {
   return seeds;
 }
 
-/// The first byte picks the compiler, lines are its options.
+/// The first byte selects the compiler; each line is an option.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const auto kind = static_cast<BuildKind>(1 + data[0] % 3);
@@ -75,7 +75,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto result = ParseOptions(kind, options);
   if (const auto* refused = std::get_if<RefusedOption>(&result)) {
     assert(!refused->reason.empty());
-    // Nothing that follows makes it allowed.
+    // Later options do not make a refused one allowed.
     options.emplace_back("--restrict");
     const auto longer = ParseOptions(kind, options);
     assert(std::holds_alternative<RefusedOption>(longer));

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// A build without a daemon reads the library's request, and small files of the user's, which
-// anything may have been written into. The input is each of them in turn.
+// A build without a daemon reads the library's request, and small files of the user that may have
+// any contents. The input is tried as each of them.
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -20,7 +20,7 @@
 namespace {
 
 constexpr size_t kHead = 5;
-// What a socket takes before anybody reads.
+// Limit of the bytes that a socket holds unread.
 constexpr size_t kMaxInput = 64 << 10;
 
 const cccl_cache::daemon::TemporaryDirectory& Home() {
@@ -28,7 +28,7 @@ const cccl_cache::daemon::TemporaryDirectory& Home() {
   return home;
 }
 
-// A request is what stands behind its head, all of it or nothing.
+// The request is complete after its head, or refused.
 void ReadRequest(std::string_view input) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return;

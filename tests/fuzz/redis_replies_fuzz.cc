@@ -18,7 +18,8 @@ using cccl_cache::daemon::RedisReply;
 
 constexpr uint64_t kMaxReply = 512;
 
-/// Checks the bounds, and writes the reply as it was sent: a status as a text of known length.
+/// Checks the limits, and returns the reply as it was sent, with a status as a text of known
+/// length.
 std::string Written(const RedisReply& reply, int depth) {
   assert(depth <= RedisReplies::kMaxDepth + 1);
   switch (reply.kind) {
@@ -73,8 +74,7 @@ std::vector<std::string> cccl_cached_fuzz::Seeds() {
           "$600\r\n" + std::string(600, 'x') + "\r\n"};
 }
 
-/// The split of the bytes into pieces changes nothing, and a reply that is encoded and read again
-/// is the same.
+/// Dividing the bytes into pieces changes nothing, and an encoded reply is read again unchanged.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   const Read read = ReadAll(bytes, std::max<size_t>(size, 1), kMaxReply);
@@ -82,7 +82,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   assert(ReadAll(bytes, 7, kMaxReply) == read);
   std::string written;
   for (const std::string& reply : read.replies) written += reply;
-  // A status is shorter than a text, so the bound must not count here.
+  // A status is shorter than a text, so this limit must be larger.
   const Read again = ReadAll(written, 64, 4 * kMaxReply + 64);
   assert(!again.problem && again.replies == read.replies);
   return 0;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// What a worker sends, from the first byte of its frame to the check of its answer.
+// Bytes of a worker, from the first byte of its frame to the check of its reply.
 #include <algorithm>
 #include <cassert>
 #include <cstddef>
@@ -32,7 +32,7 @@ CompileJob Job() {
   return job;
 }
 
-/// The payload, if these are one frame that comes in pieces of this length.
+/// Returns the payload if these bytes, in pieces of this length, are one frame.
 std::optional<std::string> Receive(std::string_view bytes, size_t piece) {
   ReplyBuffer buffer(kLimit);
   for (; !bytes.empty(); bytes.remove_prefix(std::min(piece, bytes.size()))) {
@@ -42,7 +42,7 @@ std::optional<std::string> Receive(std::string_view bytes, size_t piece) {
   return buffer.TakePayload();
 }
 
-/// What is believed of an answer, whatever the worker says.
+/// Checks the properties of every accepted reply.
 void CheckBelieved(const WorkerReply& reply) {
   assert(!reply.succeeded || !reply.parts.empty());
   assert(reply.succeeded || reply.parts.empty());
@@ -81,7 +81,7 @@ std::vector<std::string> cccl_cached_fuzz::Seeds() {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   const auto payload = Receive(bytes, std::max<size_t>(size, 1));
-  // In pieces, so that the seams fall into header and payload alike.
+  // In pieces, so that boundaries fall into header and payload.
   assert(Receive(bytes, 7) == payload);
   if (!payload) return 0;
   assert(payload->size() == size - kFrameHeaderBytes && payload->size() <= kLimit);

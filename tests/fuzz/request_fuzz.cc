@@ -22,7 +22,7 @@ namespace {
 using namespace cccl_cache::daemon;
 namespace v1 = cccl_cache::v1;
 
-/// Small, so that the fuzzer meets each of them.
+/// Small limits, so that the fuzzer reaches each of them.
 ServiceLimits Limits() {
   ServiceLimits limits;
   limits.source_bytes = 256;
@@ -100,7 +100,7 @@ void CheckConverted(const ConvertedRequest& converted) {
   assert(request.working_directory.empty() || request.working_directory.starts_with('/'));
 }
 
-/// What was read is what protobuf finds, in the same order.
+/// Checks that the request equals protobuf's result, in the same order.
 void CheckUnderstood(const cccl_cache::BuildRequest& read, const v1::BuildRequest& parsed) {
   assert(read.driver_version == parsed.driver_version());
   const bool known = v1::Priority_IsValid(parsed.priority());

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// Entries as anyone may write them where nodes share theirs. The input is read as it is, and as the
-// compressed bytes of an entry that a trusted node signed, or the fuzzer would never get past the
+// Entries that anyone may write to the shared Redis. The input is read unchanged, and as the
+// compressed bytes of an entry that a trusted node signed, so that the fuzzer gets past the
 // signature.
 #include <cassert>
 #include <chrono>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// Snapshots as anybody may send them. The input is read as it is, and as records and index of a
-// file whose head, tail and digests are right, or the fuzzer would never get past them.
+// Snapshots that anyone may send. The input is read unchanged, and as records and index of a file
+// with valid head, tail and digests, so that the fuzzer gets past them.
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
@@ -24,7 +24,7 @@ using cccl_cache::SnapshotReader;
 using cccl_cache::SnapshotWriter;
 using cccl_cache::testing::Text;
 
-/// The last four bytes say how many items, and where the index begins.
+/// The last four bytes are the number of items and the place of the index.
 std::string Sealed(std::string_view input, std::string_view head = cccl_cache::kSnapshotHead) {
   if (input.size() < 4) return std::string(input);
   const auto byte = [&](size_t i) { return static_cast<uint8_t>(input[input.size() - 4 + i]); };
@@ -39,7 +39,7 @@ std::string Sealed(std::string_view input, std::string_view head = cccl_cache::k
   return bytes;
 }
 
-/// What is whole is written again as it was; each part of it alone is none.
+/// A complete snapshot is written again unchanged; each part of it alone is refused.
 void CheckWhole(const std::string& bytes, const SnapshotReader& reader) {
   std::string again;
   SnapshotWriter writer([&](std::string_view more) {
@@ -55,7 +55,7 @@ void CheckWhole(const std::string& bytes, const SnapshotReader& reader) {
   assert(writer.Finish());
   if (bytes.starts_with(cccl_cache::kSnapshotHead)) {
     assert(again == bytes);
-  } else {  // of the version before: all but the version and the digest of the whole
+  } else {  // version 2: all bytes but the version and the last digest
     constexpr size_t kHead = cccl_cache::kSnapshotHead.size();
     constexpr size_t kEnd = sizeof(cccl_cache::Digest::bytes) + cccl_cache::kSnapshotEnd.size();
     const auto middle = [](std::string_view file) {

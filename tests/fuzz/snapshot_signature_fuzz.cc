@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// Signatures of snapshots as anyone may write them onto a shelf. The input is read as it is, and as
-// the rest of a head that a trusted key signed, or the fuzzer would never get past the signature.
+// Signatures of snapshots that anyone may write onto a shelf. The input is read unchanged, and as
+// the rest of a head that a trusted key signed, so that the fuzzer gets past the signature.
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
@@ -47,7 +47,7 @@ std::vector<std::string> cccl_cached_fuzz::Seeds() {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
-  // The seed is all that was ever signed.
+  // Only the seed was signed.
   if (std::holds_alternative<SnapshotSignature>(Decode(input))) assert(input == Signed());
   const size_t rest = kSignatureHeadBytes - kHeadOfSigner;
   if (input.size() < rest) return 0;

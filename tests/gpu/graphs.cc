@@ -143,8 +143,8 @@ void Errors(const Driver& driver, const std::shared_ptr<const LoadedKernels>& ke
   one->deps.clear();
 }
 
-/// Builds many kernels in one batch or one after the other, launches all in one graph, and prints
-/// how long it took until the graph was built.
+/// Builds many kernels in one batch or one after another, launches all in one graph, and prints the
+/// time until the graph was built.
 void Many(const Driver& driver, Client& client, bool batched) {
   std::vector<std::string> sources;
   const std::string stamp =

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// launch_kernel [SOCKET]: compiles kernels through the daemon for this machine's GPU, launches them
-// from what comes back, and checks their numbers. Exit status 1 if one is wrong.
+// launch_kernel [SOCKET]: compiles kernels through the daemon for this machine's GPU, launches
+// them, and checks their results. Exit status 1 if one is wrong.
 #include <cccl_cache/client.h>
 #include <cccl_cache/driver.h>
 
@@ -52,7 +52,7 @@ T Must(Expected<T> result, const char* what) {
   std::exit(1);
 }
 
-/// Memory of the GPU's.
+/// Memory of the GPU.
 template <typename T>
 class DeviceArray {
  public:

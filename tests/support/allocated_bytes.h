@@ -6,12 +6,12 @@
 
 #include <cstddef>
 
-/// Of sanitizers, which replace the allocator; null without one.
+/// Defined by sanitizers, which replace the allocator; null without one.
 extern "C" __attribute__((weak)) size_t __sanitizer_get_current_allocated_bytes();
 
 namespace cccl_cache {
 
-/// Returns the bytes of memory that this process has allocated in small pieces.
+/// Returns the bytes that this process has allocated in small pieces.
 inline size_t AllocatedBytes() {
   if (__sanitizer_get_current_allocated_bytes != nullptr) {
     return __sanitizer_get_current_allocated_bytes();

@@ -25,7 +25,7 @@ enum FrameType : uint8_t {
 inline constexpr uint8_t kEndOfStream = 1;
 inline constexpr uint8_t kEndOfHeaders = 4;
 
-/// An HTTP/2 frame.
+/// Returns an HTTP/2 frame.
 inline std::string Frame(FrameType type, uint8_t flags, const std::string& payload,
                          uint32_t stream = 1) {
   const auto size = static_cast<uint32_t>(payload.size());
@@ -37,12 +37,12 @@ inline std::string Frame(FrameType type, uint8_t flags, const std::string& paylo
   return frame + payload;
 }
 
-/// The same with a payload of so many bytes that mean nothing; as DATA, empty messages.
+/// Returns a frame with a meaningless payload of this size; as DATA it has empty messages.
 inline std::string Frame(FrameType type, uint8_t flags, size_t size, uint32_t stream = 1) {
   return Frame(type, flags, std::string(size, '\0'), stream);
 }
 
-/// The prefix of a gRPC message of this size.
+/// Returns the prefix of a gRPC message of this size.
 inline std::string MessagePrefix(uint32_t size) {
   std::string prefix(1, '\0');
   for (const int shift : {24, 16, 8, 0}) prefix += static_cast<char>(size >> shift & 0xff);

@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// A client that acquires the key that a test names and then runs commands, one a line:
+// A client that acquires the key that a test names, and then runs commands from standard input, one
+// per line:
 //   lease_client SOCKET VALUE [GROUP [TIMEOUT_MS]]
-// Says "hit CONTENTS", "lease FENCE KEY", "released KEY" or "error STATUS MESSAGE"; then, of a
-// lease, for each of "publish TEXT", "publish-bytes COUNT", "publish-in-child TEXT", "abandon",
-// "fail", "held" and "become UID" what came of it. Ends with its input.
+// Prints "hit CONTENTS", "lease FENCE KEY", "released KEY" or "error STATUS MESSAGE". With a lease,
+// it then prints the result of each "publish TEXT", "publish-bytes COUNT", "publish-in-child TEXT",
+// "abandon", "fail", "held" and "become UID". Ends at the end of its input.
 #include <sys/wait.h>
 #include <unistd.h>
 

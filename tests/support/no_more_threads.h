@@ -9,7 +9,7 @@
 
 namespace cccl_cache::daemon {
 
-/// As long as it lives no thread of this process can be started: there is no room for its stack.
+/// While it lives, this process can start no thread, because there is no memory for a stack.
 class NoMoreThreads {
  public:
   NoMoreThreads() {

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// Prints the files below a directory of headers whose paths could be made numbers, as far as the
-// daemon can tell; and `pasted`, if a name that shows paths can be pasted together from all of
-// them.
+// Prints the files below a directory of headers whose paths can become numbers, by the daemon's own
+// scan. Prints `pasted` too if a name that shows paths can be pasted from all of them.
 #include <filesystem>
 #include <fstream>
 #include <iostream>

@@ -14,8 +14,8 @@
 
 namespace cccl_cache::daemon::testing {
 
-/// Requests of all kinds for tests of properties, the same ones for the same seed everywhere. Their
-/// options are taken by every table. Not thread-safe.
+/// Random requests of all kinds for property tests; equal seeds give equal requests everywhere.
+/// Their options are valid for every compiler. Not thread-safe.
 class RandomRequests {
  public:
   explicit RandomRequests(uint32_t seed) : numbers_(seed) {}
@@ -36,10 +36,10 @@ class RandomRequests {
     return request;
   }
 
-  /// Below `bound`, which is not 0.
+  /// Returns a number below `bound`, which is not 0.
   size_t Below(size_t bound) { return numbers_() % bound; }
 
-  /// In an order of its own.
+  /// Returns the values in random order.
   template <typename Value>
   void Shuffle(std::vector<Value>* values) {
     for (size_t left = values->size(); left > 1; --left) {
@@ -52,7 +52,7 @@ class RandomRequests {
     return std::string(choices[Below(choices.size())]);
   }
 
-  /// Of few letters, so that texts are often alike, and without a NUL, which no name may hold.
+  /// Returns a text of few different letters, so that texts are often similar, and without a NUL.
   std::string Text(std::string_view letters = "ab/ =-<>") {
     std::string text;
     for (size_t length = Below(12); length > 0; --length) text += letters[Below(letters.size())];

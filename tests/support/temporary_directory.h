@@ -10,8 +10,8 @@
 
 namespace cccl_cache::daemon {
 
-/// A directory of one test under the system's temporary one, gone with the object. Its path is
-/// real: without symlinks.
+/// A directory of one test below the system's temporary one, removed with the object. Its path has
+/// no symlinks.
 class TemporaryDirectory {
  public:
   TemporaryDirectory()
@@ -31,7 +31,7 @@ class TemporaryDirectory {
     return path_ + "/" + std::string(name);
   }
 
-  /// Makes a file with its directories and answers its path.
+  /// Makes a file and its directories, and returns its path.
   std::string Write(std::string_view name, std::string_view contents) const {
     const std::filesystem::path file = *this / name;
     std::filesystem::create_directories(file.parent_path());

@@ -8,7 +8,7 @@
 
 namespace cccl_cache::daemon {
 
-/// Whether this becomes true within a generous time.
+/// Returns whether the condition becomes true within a generous time limit.
 [[nodiscard]] inline bool WaitUntil(const std::function<bool()>& condition,
                                     std::chrono::seconds deadline = std::chrono::seconds(60)) {
   const auto end = std::chrono::steady_clock::now() + deadline;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// Names each test case on standard error before it runs: a sanitizer's report, a crash and a hang
-// do not say which of the cases of a process they come from.
+// Prints the name of each test case to standard error before it runs: the reports of sanitizers,
+// crashes and hangs do not name the case.
 #define CATCH_CONFIG_EXTERNAL_INTERFACES
 #include <catch2/catch.hpp>
 #include <cstdio>

@@ -25,8 +25,8 @@ FakeDriver state;
 std::list<std::string> images;  // the handles of libraries and modules point to these
 std::set<std::string> kernels;  // the handles of kernels point to their names
 
-/// Cubins are ELF files, which end with their section headers or with their program headers. Those
-/// of the fake compiler are texts that begin as such.
+/// Returns an image's bytes. Cubins are ELF files, which end after their section headers or program
+/// headers. Those of the fake compiler are texts that begin like ELF files.
 std::string Contents(const char* image) {
   Elf64_Ehdr header;
   if (std::strlen(image) >= sizeof(header) || std::strncmp(image, ELFMAG, SELFMAG) != 0)

@@ -11,17 +11,17 @@
 struct FakeDriver {
   int version = 13000;
   int devices = 2;
-  int major = 8;  ///< of the first device; that of the context's is one more
+  int major = 8;  ///< of the first device; the context's device has one more
   int minor = 0;
-  bool context = true;  ///< one is current
+  bool context = true;  ///< a context is current
   std::vector<std::string> calls;
-  std::string image;         ///< that was loaded last
+  std::string image;         ///< the image that was loaded last
   uint64_t host_memory = 0;  ///< an address that the driver does not know
-  size_t graphs = 0;         ///< that were made and not destroyed, executable ones too
+  size_t graphs = 0;         ///< graphs that were made and not destroyed, executable ones included
 };
 
 extern "C" {
-/// Exported by the library; found with dlsym.
+/// Exported by the library; found by dlsym.
 FakeDriver* fake_driver();
 /// The calls so far, one a line, for callers that are not C++. Valid until the next call.
 const char* fake_driver_calls();

@@ -25,8 +25,8 @@ constexpr int kGraphUpdateFailure = 910;
 constexpr int kHost = 1;  // CUmemorytype
 constexpr int kUnified = 4;
 
-// CUDA_KERNEL_NODE_PARAMS, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS and CUDA_HOST_NODE_PARAMS of the
-// driver's interface.
+// Layouts of the driver's CUDA_KERNEL_NODE_PARAMS, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS and
+// CUDA_HOST_NODE_PARAMS.
 struct KernelParams {
   void* function;
   unsigned grid[3];
@@ -77,8 +77,9 @@ struct KnownKernel {
   std::function<void(const Arguments&, unsigned threads)> run;
 };
 
-/// add(int* p, int value): every thread adds. multiply(double* p, float value, char times). By
-/// their C names, and by what the fake compiler lowers "add" and "multiply" to, _Z3... and _Z8...
+/// add(int* p, int value): every thread adds. multiply(double* p, float value, char times). They
+/// are found by their C names and by the fake compiler's lowered names of "add" and "multiply",
+/// _Z3... and _Z8...
 const KnownKernel& Find(const std::string& name) {
   static const std::map<std::string, KnownKernel> known = {
       {"add",
@@ -108,7 +109,7 @@ struct Node {
   CopyParams copy = {};  // of a copy
 };
 
-/// What graphs own, and until then the one who made it.
+/// An object that is owned by a graph, and before that by its maker.
 struct UserObject {
   std::shared_ptr<void> contents;
   std::shared_ptr<UserObject> itself;
@@ -162,7 +163,7 @@ void Visit(Node* node, std::set<Node*>& done) {
   if (node->run) node->run();
 }
 
-/// A list for a caller that asks twice: for its length, then for its contents.
+/// Returns a list to a caller that asks twice: for its length, then for its contents.
 int Answer(const std::vector<void*>& all, void** into, size_t* count) {
   if (into != nullptr) std::copy_n(all.begin(), std::min(*count, all.size()), into);
   *count = all.size();
@@ -369,7 +370,7 @@ int cuGraphExecUpdate_v2(void* executable, void* graph, void*) {
 int cuGraphLaunch(void* executable, void*) {
   fake_driver()->calls.emplace_back("launch");
   std::set<Node*> done;
-  // The last first: only dependencies make another order.
+  // In reverse order, so that only dependencies make the order right.
   const auto& nodes = static_cast<Graph*>(executable)->nodes;
   for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) Visit(node->get(), done);
   return kSuccess;

@@ -26,7 +26,7 @@ namespace {
   std::abort();
 }
 
-/// Ends at the stack's: no caller hands over anything but a zero.
+/// Recurses until the stack ends.
 int Recurse(volatile const char* caller) {
   volatile char frame[4096];
   frame[0] = caller[0];
@@ -48,14 +48,14 @@ void Crash() {
   }
 }
 
-/// The same bytes once into everything that is open, then the orderly end of a process.
+/// Writes the same bytes once into every open descriptor, then exits normally.
 [[noreturn]] void Say(const std::string& bytes) {
   for (int fd = 0; fd < 1024; ++fd) (void)!write(fd, bytes.data(), bytes.size());
   _exit(0);
 }
 
-/// Sends the head of an answer that announces so many bytes, then a hostile body, to the socket on
-/// which the daemon waits. Returns if it can't be written.
+/// Sends the head of an answer that announces this many bytes, then a hostile body, to the socket
+/// that the daemon reads. Returns if the write fails.
 void Answer(const std::string& kind) {
   const uint64_t promised = kind == "huge"        ? ~0ull
                             : kind == "malformed" ? 64

@@ -6,7 +6,7 @@
 
 namespace fake_toolchain {
 
-/// Commands of a compiler that breaks. False: there is no such command.
+/// Commands of a compiler that fails. Returns false if there is no such command.
 bool Attack(const std::string& command, const std::string& argument);
 
 }  // namespace fake_toolchain

@@ -46,7 +46,7 @@ long RemoveFile(const std::string& path) {
   return syscall(SYS_unlinkat, AT_FDCWD, path.c_str(), 0);
 }
 
-/// With AT_EMPTY_PATH, which is allowed elsewhere for fstat.
+/// Uses AT_EMPTY_PATH, which is allowed elsewhere for fstat.
 long StatFile(const std::string& path) {
   struct stat status;
   const long told = syscall(SYS_newfstatat, AT_FDCWD, path.c_str(), &status, 0);
@@ -61,7 +61,7 @@ long AccessFile(const std::string& path) {
   return syscall(SYS_faccessat, AT_FDCWD, path.c_str(), F_OK);
 }
 
-/// RLIMIT_DATA does not count it.
+/// RLIMIT_DATA does not count such memory.
 long MakeFileInMemory(const std::string&) { return syscall(SYS_memfd_create, "more", 0); }
 
 long ListDirectory(const std::string& path) {
@@ -87,8 +87,8 @@ long ConnectTcp(const std::string& port) {
   return fd < 0 ? fd : syscall(SYS_connect, fd, &address, sizeof(address));
 }
 
-/// Groups, and everybody (-1), are only asked whether they could be: a sandbox that fails must not
-/// take the machine along.
+/// Signals to groups and to all processes (-1) are only tried as signal 0: a failing sandbox must
+/// not harm the machine.
 long Kill(const std::string& pid) {
   const int target = std::atoi(pid.c_str());
   return syscall(SYS_kill, target, target > 0 ? SIGKILL : 0);
@@ -106,7 +106,7 @@ long ReadMemory(const std::string& pid) {
   char byte;
   iovec local{&byte, 1};
   iovec remote{const_cast<char*>(pid.data()),
-               1};  // any address: who may read gets EFAULT or a byte
+               1};  // any address: a read that is allowed gets EFAULT or a byte
   return syscall(SYS_process_vm_readv, std::atoi(pid.c_str()), &local, 1, &remote, 1, 0);
 }
 
@@ -116,7 +116,7 @@ long Fork(const std::string&) {
   return child;
 }
 
-/// Where it is not stopped it fills the machine only so far that a test still can fail.
+/// Stops at a number of processes that leaves the test able to fail.
 long ForkBomb(const std::string& argument) {
   long child = 0;
   for (int i = 0; i < 64; ++i) child = std::max(child, Fork(argument));
@@ -133,7 +133,7 @@ long MapCode(const std::string&) {
                  0);
 }
 
-/// RLIMIT_DATA does not count it.
+/// RLIMIT_DATA does not count such memory.
 long MapShared(const std::string&) {
   return syscall(SYS_mmap, nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
                  0);
@@ -146,8 +146,9 @@ long MapReadable(const std::string&) {
                  -1, 0);
 }
 
-/// A question to the daemon past the worker's own code, as if the compile needed "1 a.h", that file
-/// in root 1. Done: it was handed over. (An output with the whole name in it would show paths.)
+/// Asks the daemon directly for a file, "1 a.h" meaning a.h in root 1, without the worker's code.
+/// Done means that the daemon sent it. (An output with the whole name would count as showing
+/// paths.)
 long AskDaemon(const std::string& argument) {
   using namespace cccl_cache::daemon;
   std::string name = std::string(kCanonicalPrefix) + argument;

@@ -7,17 +7,17 @@
 #include <cstdint>
 #include <string_view>
 
-/// Memory that a test and the fake compilers of one toolkit copy share: the file `control` in the
-/// toolkit's root. The fakes map it when they are loaded, so that neither a fork nor a sandbox ends
-/// it.
+/// Memory that a test shares with the fake compilers of one toolkit copy: the file `control` in the
+/// toolkit's root. The fakes map it when they are loaded, so that it stays mapped after a fork and
+/// in a sandbox.
 namespace fake_toolchain {
 
 inline constexpr size_t kGates = 256;
 
-/// A place where compiles wait until a test lets them go on.
+/// A place where compiles wait until the test opens it.
 struct Gate {
   std::atomic<uint32_t> open;      ///< a futex: 0 or 1
-  std::atomic<uint32_t> arrivals;  ///< a futex: compiles that ever came here
+  std::atomic<uint32_t> arrivals;  ///< a futex: number of compiles that came here
 };
 
 struct Control {
@@ -28,7 +28,7 @@ struct Control {
   Gate gates[kGates];
 };
 
-/// The gate of that name. Two names may share one: use few gates in one toolkit copy.
+/// Returns the gate of this name. Two names may share one: use few gates in one toolkit copy.
 inline Gate& GateNamed(Control& control, std::string_view name) {
   uint32_t hash = 2166136261u;
   for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;

@@ -15,18 +15,18 @@ namespace fake_toolchain {
 /// with the object. Thread-safe.
 class FakeToolkit {
  public:
-  /// `major` is 12 or 13. Null: the copy could not be made.
+  /// Copies a toolkit; `major` is 12 or 13. Returns null if that fails.
   static std::unique_ptr<FakeToolkit> Copy(int major);
   ~FakeToolkit();
   FakeToolkit(const FakeToolkit&) = delete;
   FakeToolkit& operator=(const FakeToolkit&) = delete;
 
-  /// Absolute path of the copy: lib/, include/, nvvm/.
+  /// Returns the absolute path of the copy: lib/, include/, nvvm/.
   [[nodiscard]] const std::string& root() const { return root_; }
 
   /// Opens the gate for all present and future waiters.
   void Open(const std::string& gate);
-  /// Blocks until `count` compiles have come to the gate in all. False: the deadline passed first.
+  /// Waits until `count` compiles in all have come to the gate. Returns false after a time limit.
   [[nodiscard]] bool WaitForArrivals(const std::string& gate, uint32_t count,
                                      std::chrono::seconds deadline = std::chrono::seconds(60));
 

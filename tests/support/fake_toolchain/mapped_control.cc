@@ -22,7 +22,7 @@ Control* MapControl() {
     const size_t slash = folder.rfind('/');
     if (slash == std::string::npos) return nullptr;
     folder.resize(slash);
-    // By number: a worker stands in for open() of the C library, and this is no file of a compile.
+    // By number, because the worker replaces open() for compilers.
     const long fd =
         syscall(SYS_openat, AT_FDCWD, (folder + "/control").c_str(), O_RDWR | O_CLOEXEC);
     if (fd < 0) continue;

@@ -6,8 +6,8 @@
 
 namespace fake_toolchain {
 
-/// The control memory of the toolkit that the calling library lies in, mapped for the life of the
-/// process; null if the toolkit has none.
+/// Returns the control memory of the calling library's toolkit, mapped for the life of the process;
+/// null if the toolkit has none.
 Control* MapControl();
 
 }  // namespace fake_toolchain

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// The NVRTC API over a compiler that does what the source tells it to (README.md).
+// The NVRTC API over a compiler that runs the commands in the source (README.md).
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
@@ -35,12 +35,12 @@ Control* const control = [] {
   return memory;
 }();
 
-/// What the options of one compile ask for.
+/// The settings from the options of one compile.
 struct Settings {
   std::string architecture = "compute_75";
   bool lto = false;
   bool optix = false;
-  std::string shown;  ///< all that may change a cubin: no directories
+  std::string shown;  ///< the options that may change a cubin: without directories
   std::string all;
 };
 
@@ -73,7 +73,7 @@ bool KnownArchitecture(std::string_view text) {
   return false;
 }
 
-/// Options that came with 12.8 and 13.
+/// Returns whether the option came with 12.8 or 13.
 bool TooNew(std::string_view option) {
   if (kMajor >= 13) return false;
   for (const std::string_view name : {"-frandom-seed", "--frandom-seed", "--no-cache", "-no-cache",
@@ -83,8 +83,8 @@ bool TooNew(std::string_view option) {
   return false;
 }
 
-/// The value of an option in its `name=value` form or, for the short ones, joined; null: another
-/// option.
+/// Returns the value of an option in its `name=value` form or, for short ones, joined; null for
+/// another option.
 const char* ValueOf(const std::string& option, std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names) {
     if (option.starts_with(name)) return option.c_str() + name.size();
@@ -117,7 +117,7 @@ bool ApplyOption(const std::string& option, Program& program, Settings& settings
 
 std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-/// The description of its inputs that every output contains.
+/// Returns the description of the inputs, which every output contains.
 std::string Describe(const Program& program, const Settings& settings, const std::string& text,
                      const Effects& effects) {
   std::string description = "compiler " + std::to_string(kMajor) + "." + std::to_string(kMinor);
@@ -127,7 +127,7 @@ std::string Describe(const Program& program, const Settings& settings, const std
   return description + effects.notes;
 }
 
-/// As NVRTC: PTX always but with LTO-IR or OptiX-IR instead; a cubin for real architectures. Only
+/// Like NVRTC, makes PTX, or LTO-IR or OptiX-IR instead, and a cubin for real architectures. Only
 /// the intermediate forms show directories.
 void MakeOutputs(Program& program, const Settings& settings, const std::string& text,
                  const Effects& effects) {

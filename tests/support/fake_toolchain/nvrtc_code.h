@@ -4,7 +4,7 @@
 
 namespace fake_toolchain {
 
-/// The results of NVRTC that the fake one gives.
+/// The result codes that the fake NVRTC returns.
 enum NvrtcCode {
   kSuccess = 0,
   kOutOfMemory = 1,

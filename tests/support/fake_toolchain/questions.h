@@ -6,11 +6,11 @@
 
 namespace fake_toolchain {
 
-/// Commands that look at the world as a compiler does, through the C library. False: there is no
-/// such command. The answer goes into `notes`.
+/// Commands that look at files and the process through the C library, as a compiler does. The
+/// answer goes into `notes`. Returns false if there is no such command.
 bool Ask(const std::string& command, const std::string& argument, std::string& notes);
 
-/// The whole file, through fopen. False: it can't be opened.
+/// Reads the whole file through fopen. Returns false if it can't be opened.
 bool ReadFile(const std::string& path, std::string& contents);
 
 }  // namespace fake_toolchain

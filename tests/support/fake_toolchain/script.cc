@@ -22,7 +22,7 @@ struct Command {
   std::string argument;
 };
 
-/// "64M" -> 64 * 2^20.
+/// Returns 64 * 2^20 for "64M".
 size_t ParseSize(const std::string& text) {
   char* end = nullptr;
   const size_t number = std::strtoull(text.c_str(), &end, 10);
@@ -38,7 +38,7 @@ size_t ParseSize(const std::string& text) {
   }
 }
 
-/// As a compiler does that meets its limit: an ordinary compile error.
+/// Ends with an ordinary compile error, like a compiler at its memory limit.
 void Allocate(size_t bytes, Effects& effects) {
   constexpr size_t kChunk = 1 << 20;
   for (size_t done = 0; done < bytes; done += kChunk) {
@@ -58,7 +58,7 @@ void AllocateOrAbort(size_t bytes) {
   if (effects.ending != Ending::kSuccess) std::abort();
 }
 
-/// Takes time and no processor, so that many compiles can run on few.
+/// Sleeps instead of computing, so that many compiles can run on few processors.
 void Last(std::chrono::milliseconds time) {
   const auto end = std::chrono::steady_clock::now() + time;
   std::atomic<uint32_t> never = 0;

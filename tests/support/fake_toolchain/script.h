@@ -13,22 +13,22 @@ namespace fake_toolchain {
 /// How a compile ends, before a library translates it into its own result codes.
 enum class Ending { kSuccess, kCompileError, kOutOfMemory };
 
-/// What the commands in a text did to a compile.
+/// The effects of a text's commands on a compile.
 struct Effects {
   Ending ending = Ending::kSuccess;
   std::string log;
-  std::string notes;  ///< answers of the commands that look at something; part of every output
+  std::string notes;        ///< answers of commands that look at something; part of every output
   size_t output_bytes = 0;  ///< the main output is padded to this length
 };
 
-/// Carries out each command of a text in order (README.md lists them). Some do not return.
-/// `control` may be null.
+/// Runs each command of a text in order (README.md lists them). Some do not return. `control` may
+/// be null.
 void RunCommands(std::string_view text, Control* control, Effects& effects);
 
-/// 16 hexadecimal digits that stand for these bytes.
+/// Returns a 16-digit hexadecimal hash of the bytes.
 std::string Fingerprint(std::string_view bytes);
 
-/// Appends bytes that do not compress until the output is that long.
+/// Appends incompressible bytes up to this length.
 void Pad(std::string& output, size_t bytes);
 
 }  // namespace fake_toolchain

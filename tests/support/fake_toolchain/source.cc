@@ -15,7 +15,7 @@ struct Include {
   bool quoted = false;
 };
 
-/// The file that a line includes; an empty name if it is another line.
+/// Returns the file that a line includes, or an empty name.
 Include ParseInclude(std::string_view line) {
   constexpr std::string_view kDirective = "#include ";
   if (!line.starts_with(kDirective)) return {};
@@ -50,7 +50,7 @@ class Preprocessor {
   }
 
  private:
-  /// Each file once, as if all had #pragma once.
+  /// Expands each file once, as with #pragma once.
   bool ExpandInclude(const Include& include, std::string& result) {
     for (const Header& header : source_.headers) {
       if (header.name == include.name) return ExpandOnce(header.name, header.contents, result);

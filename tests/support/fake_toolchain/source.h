@@ -13,7 +13,7 @@ struct Header {
   std::string contents;
 };
 
-/// A program as the fake NVRTC got it.
+/// A program as the fake NVRTC received it.
 struct Source {
   std::string text;
   std::string name;
@@ -21,9 +21,9 @@ struct Source {
   std::vector<std::string> include_directories;
 };
 
-/// The text with every `#include` replaced by the file that it names: an inline header, a file
-/// beside the program (quoted names), a file below one of the include directories. False: `log`
-/// names the file that can't be opened.
+/// Replaces every `#include` by the file that it names: an inline header, a file beside the program
+/// (quoted names), a file below one of the include directories. If a file can't be opened, `log`
+/// names it and false is returned.
 bool Preprocess(const Source& source, std::string& result, std::string& log);
 
 }  // namespace fake_toolchain

@@ -26,9 +26,9 @@ namespace {
 using Catch::Matchers::StartsWith;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kPatience{60'000};  // only ever spent by a test that fails
+constexpr milliseconds kPatience{60'000};  // only spent by a failing test
 
-/// A shell script that is started as a child, and the other end of its descriptor 3.
+/// A shell script that runs as a child, and the other end of its descriptor 3.
 class Script {
  public:
   explicit Script(const std::string& text) {
@@ -46,7 +46,7 @@ class Script {
     child.emplace(*std::move(started));
   }
 
-  /// What it says on descriptor 3, to its end or to the end of a line.
+  /// Returns its output on descriptor 3, up to the end or a newline.
   std::string Says() {
     std::string text;
     char byte = 0;
@@ -129,7 +129,7 @@ TEST_CASE("a child leads a session, and has no signal ignored or held back") {
       "  case $name in SigBlk:|SigIgn:) echo $name$value >&3;; esac\n"
       "done </proc/$$/status");
   CHECK(script.Says() == "leads");
-  // Except the C library's own, 32 and 33.
+  // All signals except the C library's own, 32 and 33.
   constexpr uint64_t kSignals = ~(uint64_t{3} << 31);
   for (const std::string name : {"SigBlk:", "SigIgn:"}) {
     const std::string line = script.Says();
@@ -159,7 +159,7 @@ TEST_CASE("a child is killed even if the program has reused its descriptor numbe
   CHECK_FALSE(script.child->Ended());
   CHECK(script.child->End() == "SIGKILL");
   script.child.reset();
-  if (taken) CHECK(close(*taken) == 0);  // it was left open
+  if (taken) CHECK(close(*taken) == 0);  // it is still open
 }
 
 TEST_CASE("a child that the program has reaped itself is not ended again") {
@@ -200,7 +200,7 @@ TEST_CASE("a process is killed by its handle, which is closed on exec") {
   REQUIRE(waitpid(pid, &status, 0) == pid);
   REQUIRE(WIFSIGNALED(status));
   CHECK(WTERMSIG(status) == SIGKILL);
-  KillProcess(pidfd.get());  // it is dead already: no other process is meant
+  KillProcess(pidfd.get());  // already dead, so no other process may be killed
 }
 
 TEST_CASE("a missing process has no handle, and the error has the reason") {

@@ -166,7 +166,7 @@ constexpr long kMemory = TMPFS_MAGIC;
 constexpr long kRamfs = RAMFS_MAGIC;
 constexpr long kOverlay = OVERLAYFS_SUPER_MAGIC;
 
-/// A file as the kernel describes it, on a file system that is mounted for reading and writing.
+/// A file's status, on a file system that is mounted for reading and writing.
 struct Described {
   explicit Described(long type) {
     system.f_type = static_cast<decltype(system.f_type)>(type);
@@ -179,7 +179,7 @@ struct Described {
   struct statx status {};
 };
 
-/// As ext4, XFS and f2fs describe their files, and an overlay over them.
+/// Sets the fields as ext4, XFS and f2fs do, and an overlay over them.
 void DescribeAsOnDisk(struct statx* status) {
   status->stx_mask |= kStatxDirectIo;
   status->stx_attributes_mask |= STATX_ATTR_NODUMP;

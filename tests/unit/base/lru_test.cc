@@ -115,7 +115,7 @@ TEST_CASE("values need not be copied") {
   CHECK(*cache.Remove(1).front().value == 7);
 }
 
-/// The rules over one list of all entries, the oldest first.
+/// A simple model of the rules: one list of all entries, the oldest first.
 class Model {
  public:
   struct Entry {

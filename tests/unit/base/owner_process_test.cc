@@ -50,7 +50,7 @@ TEST_CASE("a child with its parent's pid owns none of the parent's objects") {
     const pid_t number = getpid();
     return InChild(CLONE_NEWPID, [&] { return getpid() != number ? 1 : first.IsThis() ? 2 : 0; });
   });
-  if (wrong == kNoNamespaces) return;  // not for this user here
+  if (wrong == kNoNamespaces) return;  // this user may not make namespaces here
   CHECK(wrong == 0);
 }
 

@@ -41,7 +41,7 @@ class Sockets {
   int ends_[2];
 };
 
-/// Waits that begin without a look, until one notices the ready descriptor.
+/// Returns the number of waits that start without polling until one notices the ready descriptor.
 int LeftOut(Glance& glance, const Sockets& sockets) {
   sockets.Answer();
   int count = 0;
@@ -79,7 +79,7 @@ TEST_CASE("the peer's end makes a descriptor readable") {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kPatience{60'000};  // only ever spent by a test that fails
+constexpr milliseconds kPatience{60'000};  // only spent by a failing test
 
 struct Pipe {
   Pipe() {

@@ -84,7 +84,7 @@ TEST_CASE("links, directories and huge files are not read as values") {
   CHECK_FALSE(scene.cache.Get(kName));
   scene.cache.Put(kName, "other");
   CHECK(scene.cache.Get(kName) == "other");
-  CHECK(fs::file_size(target) == 5);  // as it was
+  CHECK(fs::file_size(target) == 5);  // unchanged
   fs::remove(scene.file);
   fs::create_directory(scene.file);
   CHECK_FALSE(scene.cache.Get(kName));

@@ -22,7 +22,7 @@ std::vector<std::string_view> OneByOne(std::string_view bytes) {
   return pieces;
 }
 
-/// Reads to the end, each field by its type; false if the message is not well formed.
+/// Reads every field by its type; returns false if the message is malformed.
 bool ReadsWell(std::string_view bytes) {
   const auto pieces = OneByOne(bytes);
   ProtoReader reader(pieces);
@@ -112,7 +112,7 @@ TEST_CASE("numbers may be packed") {
 }
 
 TEST_CASE("a length beyond the enclosing message is refused") {
-  // Text of 9 bytes inside a message of 3.
+  // A text of 9 bytes inside a message of 3.
   CHECK_FALSE(ReadsWell(ProtoWriter().Head(kInner, 3).Fields("\x12\x09xyz").Take()));
   CHECK_FALSE(ReadsWell(std::string("\x12\x05xyz", 5)));
   CHECK_FALSE(ReadsWell(std::string("\x1a\x05\x08\x01", 4)));
@@ -121,18 +121,18 @@ TEST_CASE("a length beyond the enclosing message is refused") {
 
 TEST_CASE("bytes that are no protobuf are not well formed") {
   CHECK(ReadsWell(""));
-  CHECK_FALSE(ReadsWell(std::string("\x00", 1)));            // field 0
-  CHECK_FALSE(ReadsWell(std::string("\x0b\x0c", 2)));        // a group
-  CHECK_FALSE(ReadsWell(std::string("\x0e", 1)));            // no type at all
-  CHECK_FALSE(ReadsWell(std::string("\x08\x80", 2)));        // a number that breaks off
-  CHECK_FALSE(ReadsWell("\x08" + std::string(11, '\xff')));  // and one without end
-  CHECK_FALSE(ReadsWell(std::string("\x59xxx", 4)));         // 64 bits of which 24 are there
+  CHECK_FALSE(ReadsWell(std::string("\x00", 1)));                      // field 0
+  CHECK_FALSE(ReadsWell(std::string("\x0b\x0c", 2)));                  // a group
+  CHECK_FALSE(ReadsWell(std::string("\x0e", 1)));                      // no type at all
+  CHECK_FALSE(ReadsWell(std::string("\x08\x80", 2)));                  // a number that breaks off
+  CHECK_FALSE(ReadsWell("\x08" + std::string(11, '\xff')));            // and one without end
+  CHECK_FALSE(ReadsWell(std::string("\x59xxx", 4)));                   // 24 bits in place of 64
   CHECK_FALSE(ReadsWell(std::string("\xff\xff\xff\xff\x7f\x01", 6)));  // a field beyond 32 bits
 }
 
 TEST_CASE("a field of the wrong type is an error, and so is text that is not UTF-8") {
-  CHECK_FALSE(ReadsWell(std::string("\x0a\x01x", 3)));  // bytes where a number is asked for
-  CHECK_FALSE(ReadsWell(std::string("\x10\x01", 2)));   // a number where text is
+  CHECK_FALSE(ReadsWell(std::string("\x0a\x01x", 3)));  // bytes in place of a number
+  CHECK_FALSE(ReadsWell(std::string("\x10\x01", 2)));   // a number in place of a text
   CHECK_FALSE(ReadsWell(std::string("\x12\x01\xff", 3)));
 }
 

@@ -20,7 +20,7 @@ struct Scene {
     Library().result.artifacts = {{CCCL_CACHE_CUBIN, "cubin"}, {CCCL_CACHE_LTOIR, "ltoir"}};
   }
 
-  /// `build` of a source, with these words behind.
+  /// Runs `build` of a source with these arguments after it.
   [[nodiscard]] Said Build(const std::vector<std::string>& words) const {
     std::vector<std::string> all = {"build", source, "--arch", "sm_90", "-o", output};
     all.insert(all.end(), words.begin(), words.end());
@@ -125,7 +125,7 @@ struct LinkCommandScene {
     Library().result.artifacts = {{CCCL_CACHE_CUBIN, "cubin"}, {CCCL_CACHE_PTX, "ptx"}};
   }
 
-  /// `link` of files with these names, and these words behind.
+  /// Runs `link` of files with these names and these arguments after them.
   [[nodiscard]] Said Link(const Words& names, const Words& words = {}) const {
     Words all = {"link", "--arch", "sm_90", "-o", directory / "out"};
     for (const std::string& name : names) all.push_back(directory.Write(name, name));

@@ -23,7 +23,7 @@ namespace {
 struct Parsed {
   CompileOptions options;
   std::vector<std::string> files;
-  std::string wrong;  ///< empty: all was understood
+  std::string wrong;  ///< the error; empty: none
 };
 
 Parsed Parse(std::vector<std::string> words) {
@@ -180,7 +180,7 @@ TEST_CASE("a toolchain is named by major, version, or the beginning of its id") 
   CHECK(Chosen("12.9").toolchain_major == 0);
   CHECK(Chosen("0123abcd").toolchain_id == "0123abcd");
   CHECK(Chosen(std::string(64, 'f')).toolchain_id == std::string(64, 'f'));
-  // Too long for a number, long enough for an id.
+  // Too many digits for a version, enough for an id.
   CHECK(Chosen("12345678").toolchain_id == "12345678");
 }
 

@@ -96,7 +96,7 @@ TEST_CASE("wrong code gets no hint beyond the compiler's message") {
     CHECK(FailureHint(For(compiler, "sm_90"), "k.cu(1): error: expected a \";\"").empty());
     CHECK(FailureHint(For(compiler, "sm_90"), "").empty());
   }
-  // It names another architecture.
+  // The message names another architecture.
   CHECK(FailureHint(For(Compiler::kNvrtc, "sm_90"), "error: search failed").empty());
 }
 
@@ -110,7 +110,7 @@ struct Scene {
     Library().result.artifacts = {{CCCL_CACHE_PTX, "ptx"}, {CCCL_CACHE_CUBIN, "cubin"}};
   }
 
-  /// What the command tells of the library's result.
+  /// Reports the library's result and returns the output.
   [[nodiscard]] Said Tell(const CommonOptions& common = {}) const {
     return Listen([&] {
       auto client = cccl_cache::Client::Open();

@@ -18,7 +18,7 @@ namespace {
 
 using namespace cccl_cache::cli;
 
-/// A daemon that lacks nothing, and no python3.
+/// A daemon without problems, and no python3.
 class Scene {
  public:
   Scene() : path_(std::getenv("PATH")) {

@@ -17,7 +17,7 @@ namespace {
 
 using namespace cccl_cache::cli;
 
-/// A patient whose socket connects, and a daemon that lacks nothing.
+/// Shared state with a connected socket and a daemon without problems.
 struct Scene {
   Scene() : listening(directory / "socket") {
     Library() = FakeLibrary();
@@ -234,7 +234,7 @@ TEST_CASE("checks about the daemon are skipped without one") {
 
 namespace {
 
-/// The checks of a daemon that shares results, with these statistics.
+/// Runs the checks with a daemon that shares results and has these statistics.
 std::vector<Check> Remote(const std::vector<FakeStatistic>& statistics, const char* problem = "") {
   Scene scene;
   Library().statistics = statistics;

@@ -53,7 +53,7 @@ TEST_CASE("explain prints the daemon's error") {
 
 namespace {
 
-/// What the command prints of `answer`.
+/// Returns the command's output for `answer`.
 Said Told(const Explanation& answer, const CommonOptions& common = {}) {
   return Listen([&] { return Report(answer, common); });
 }

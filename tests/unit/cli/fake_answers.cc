@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// The functions of the C interface that ask the daemon about itself, and those about snapshots.
+// The functions of the C interface that query the daemon, and those for snapshots.
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>

@@ -88,7 +88,7 @@ void Note(const cccl_cache_nvvm* program) {
   }
 }
 
-/// What each of the functions that compile, or explain, does.
+/// The common part of the functions that compile or explain.
 template <typename Program, typename Answer>
 cccl_cache_status Ask(const char* function, const Program* program,
                       const cccl_cache_build_options* options, Answer** answer,

@@ -11,7 +11,7 @@
 
 #include "cccl_cache/client_c.h"
 
-/// What a build is answered.
+/// The answer to a build.
 struct FakeResult {
   cccl_cache_outcome outcome = CCCL_CACHE_BUILT;
   std::string log;
@@ -64,7 +64,7 @@ struct FakeItem {
 /// of the C interface has its error here under its name, without the prefix.
 struct FakeLibrary {
   std::map<std::string, cccl_cache_status> failures;
-  size_t calls_before_failure = 0;  ///< of a function that fails: it succeeds so often before
+  size_t calls_before_failure = 0;  ///< number of calls that succeed before a function fails
   uint32_t retry_after_ms = 0;
 
   FakeResult result;
@@ -77,7 +77,8 @@ struct FakeLibrary {
   std::vector<FakeDeposit> deposits;
   std::vector<FakeToolchain> toolchains;
   std::vector<std::pair<std::string, std::string>> rejected;  ///< root, reason
-  bool has_release = false;                                   ///< that is added
+  bool has_release = false;                                   ///< the daemon has the release that
+                                                              ///< is added
   bool serving = true;
   std::string problem;
   std::string remote_address;
@@ -90,12 +91,12 @@ struct FakeLibrary {
   uint64_t broken = 0;
   uint64_t unreadable = 0;
 
-  std::string called;  ///< the last function that asked something
+  std::string called;  ///< the last function that asked the daemon
   std::string socket;
   cccl_cache_fallback fallback = CCCL_CACHE_FALLBACK_LOCAL;
   uint64_t process_cache_bytes = 0;
   std::vector<std::string> options;
-  /// "type name=contents"; headers, link inputs, modules. Paths of releases that are added.
+  /// "type name=contents" of headers, link inputs and modules; paths of added releases.
   std::vector<std::string> inputs;
   std::string source;
   std::string name;  ///< of the program
@@ -104,21 +105,21 @@ struct FakeLibrary {
   uint32_t toolchain_major = 0;
   cccl_cache_artifact_kind wanted = CCCL_CACHE_PTX;
   bool all_users = false;
-  std::vector<std::string> arguments;  ///< of the last question
+  std::vector<std::string> arguments;  ///< of the last query
 };
 
-/// The library as the test that runs now set it up.
+/// Returns the library as set up by the running test.
 FakeLibrary& Library();
 
-/// Starts a test with a library that was not called yet.
+/// Starts a test with a library in its initial state.
 struct FreshLibrary {
   FreshLibrary() { Library() = FakeLibrary(); }
 };
 
-/// Not CCCL_CACHE_OK, with its error: the function is to fail.
+/// Returns the status and error with which the function must fail, or CCCL_CACHE_OK.
 cccl_cache_status FakeFailure(const std::string& function, cccl_cache_error** error);
 
-/// What a question is answered, as JSON.
+/// Returns the answer to a query, as JSON.
 std::string FakeAnswer(std::string_view question);
 
 inline cccl_cache_bytes FakeBytes(const std::string& text) { return {text.data(), text.size()}; }

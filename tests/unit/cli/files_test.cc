@@ -213,7 +213,7 @@ TEST_CASE("a writable file in a read-only directory is overwritten at the end") 
 
 namespace {
 
-/// An output over a file in a directory that its owner may not write, on a file system of its own.
+/// An output file in a directory that its owner may not write, on a file system of its own.
 struct Overwritten {
   bool begun = false;
   std::string error;

@@ -10,7 +10,7 @@ namespace help_test {
 
 using namespace cccl_cache::cli;
 
-/// What `words --help` prints.
+/// Returns the output of `words --help`.
 std::string HelpOption(const std::string& words) {
   CommonOptions common;
   int exit_code = kDone;

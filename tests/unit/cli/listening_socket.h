@@ -10,7 +10,7 @@
 
 #include "base/files/file_descriptor.h"
 
-/// A Unix socket that takes connections, as far as the kernel does so by itself. Its file stays.
+/// A Unix socket that accepts connections only in the kernel's backlog. Its file stays.
 class ListeningSocket {
  public:
   explicit ListeningSocket(const std::string& path)

@@ -16,7 +16,7 @@ namespace {
 
 using namespace cccl_cache::cli;
 
-/// Has a stream of this process lead elsewhere while it lives.
+/// Redirects a stream of this process while it lives.
 class Redirected {
  public:
   Redirected(int stream, int to) : stream_(stream), before_(dup(stream)) { dup2(to, stream); }
@@ -32,7 +32,7 @@ class Redirected {
   const int before_;
 };
 
-/// All bytes, and the end of the file.
+/// Returns the file's bytes, and closes it.
 std::string Taken(int fd) {
   std::string all;
   std::array<char, 4096> piece{};

@@ -152,7 +152,7 @@ int64_t Seconds(const std::string& text) {
   return moment->time_since_epoch().count();
 }
 
-/// The parsed options, and the errors.
+/// Parses the words into `options`; returns the errors.
 std::string Parse(std::vector<std::string> words, SnapshotOptions* options) {
   CLI::App app;
   AddFileArgument(&app, options, "a file");

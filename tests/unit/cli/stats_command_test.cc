@@ -107,7 +107,7 @@ Statistics Answered() {
   return *AskStatistics(*client);
 }
 
-/// What `format` makes of these, in the order in which a daemon named them.
+/// Returns the statistics, given in the daemon's order, in this format.
 std::string Formatted(std::string (*format)(const Statistics&),
                       std::vector<FakeStatistic> statistics) {
   const FreshLibrary fresh;

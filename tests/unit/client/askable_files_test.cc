@@ -16,7 +16,7 @@ using cccl_cache::daemon::TemporaryDirectory;
 
 namespace {
 
-/// A program that is called /home/me/src/k.cu, and the files that a daemon may ask for.
+/// A program named /home/me/src/k.cu, and the files that a daemon may ask for.
 struct Program {
   std::string source;
   std::vector<std::string> options;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// What a batch does when the daemon stops, is gone, or has too much to do.
+// Behaviour of a batch when the daemon stops, is gone, or has no room.
 #include <unistd.h>
 
 #include <atomic>
@@ -30,7 +30,7 @@ TEST_CASE("builds that a daemon left unanswered are sent to the next one") {
   answers.many = [&](grpc::ServerContext* context, Many* stream) {
     if (is_next) return Echo(context, stream);
     v1::BuildManyRequest request;
-    if (asked.exchange(true)) {  // while it stops, as the daemon does it
+    if (asked.exchange(true)) {  // as a daemon that is stopping does
       while (stream->Read(&request)) Refuse(stream, request.tag(), "unavailable", 10);
       return grpc::Status::OK;
     }
@@ -50,7 +50,7 @@ TEST_CASE("builds that a daemon left unanswered are sent to the next one") {
   CHECK(CubinOf(batch.Next()) == "a");
   both_asked.get_future().wait();
   scene.daemon.Stop(200ms);       // time to tell the client that it stops
-  CHECK_FALSE(batch.Next(50ms));  // it is not there yet
+  CHECK_FALSE(batch.Next(50ms));  // the next daemon does not listen yet
   is_next = true;
   scene.daemon.Start();
   std::set<std::string> rest;
@@ -81,7 +81,7 @@ TEST_CASE("builds that a stopping daemon refuses are sent to the next daemon") {
 
 TEST_CASE("a build that killed two daemons is not sent to a third") {
   const TemporaryDirectory directory;
-  // Takes the connection (SETTINGS, and their acknowledgement), reads something, and is gone.
+  // Accepts the connection (SETTINGS and its acknowledgement), reads something, and closes.
   const ScriptedServer dying(directory / "socket", [](int fd, int) {
     ScriptedServer::Say(fd, ScriptedServer::Frame(4, 0, 0, ""));
     char bytes[4096];
@@ -189,7 +189,7 @@ TEST_CASE("new builds do not wait for a closing stream") {
   std::filesystem::remove(socket);
   std::filesystem::create_symlink(next.socket(), socket);
   std::thread stops([&] { old.Stop(60s); });
-  // Until the old one has said that it goes away it is asked, and does not listen.
+  // The old daemon is asked until it announces its end; the new one does not listen before.
   std::optional<Batch::Finished> finished;
   for (int tries = 0; tries < 100 && !(finished && finished->result.ok()); ++tries) {
     REQUIRE(batch.Add(Source("new"), 2, {.timeout = 100ms}).ok());

@@ -14,7 +14,7 @@
 /// A client that compiles nothing by itself: see local_builds_test.cc for that.
 cccl_cache::Client OpenClient(const std::string& socket);
 
-/// A stand-in, its client and a batch.
+/// A fake daemon, its client and a batch.
 struct BatchScene {
   explicit BatchScene(StandInAnswers answers, int largest_request = 16 << 20)
       : daemon(directory / "socket", std::move(answers), largest_request) {}
@@ -26,17 +26,17 @@ struct BatchScene {
   cccl_cache::Client client = OpenClient(daemon.socket());
 };
 
-// What a stand-in does.
+// The answers of the fake daemon:
 using Many = StandInAnswers::Many;
 void Reply(Many* stream, uint64_t tag, std::string cubin);
 void Refuse(Many* stream, uint64_t tag, const std::string& name, uint64_t retry_ms);
 std::string SourceOf(const v1::BuildManyRequest& request);
 /// Answers each build with its own source at once, until the stream ends.
 grpc::Status Echo(grpc::ServerContext* context, Many* stream);
-/// The same for a call of its own; a source that was sent ahead is answered with its digest.
+/// Like Echo, for a separate call; an uploaded source is answered with its digest.
 grpc::Status EchoApart(grpc::ServerContext* context, StandInAnswers::WithFiles* stream);
 
-// What the program does.
+// The requests of the program:
 cccl_cache::NvrtcBuild Source(std::string_view source);
 std::string CubinOf(const std::optional<cccl_cache::Batch::Finished>& finished);
 cccl_cache_status StatusOf(const std::optional<cccl_cache::Batch::Finished>& finished);

@@ -128,7 +128,7 @@ TEST_CASE("an answer that is both, neither, or no message is refused") {
   scene.Ask(1);
   auto both = Log(1, "log");
   both.mutable_error();
-  // A oneof holds one of them: this is what another writer may send.
+  // A oneof has one of the two; another writer may send both.
   const std::string error_too = Log(1, "log").SerializeAsString() + std::string("\x12\x00", 2);
   CHECK_FALSE(scene.stream.Take(Received(error_too)));
   CHECK_FALSE(scene.stream.Take(Received(Answer(1))));

@@ -118,7 +118,7 @@ TEST_CASE("the descriptor of a batch is readable when a build has finished") {
   Batch batch = scene.Open();
   CHECK_FALSE(IsReadable(batch, 0ms));
   REQUIRE(batch.Add(Source("late"), 1).ok());
-  // What the daemon says of the connection itself may wake it; then nothing has finished.
+  // Messages about the connection itself may wake it; then no build has finished.
   while (IsReadable(batch, 200ms)) REQUIRE_FALSE(batch.Next(0ms));
   let.set_value();
   REQUIRE(IsReadable(batch, 20s));
@@ -186,7 +186,7 @@ TEST_CASE("one build is cancelled, at the daemon too, and the others continue") 
     while (stream->Read(&request)) {
       if (request.cancel()) {
         cancelled.set_value(request.tag());
-        // An answer that crossed the cancellation is dropped.
+        // The answer was sent before the cancellation arrived, and is dropped.
         Reply(stream, request.tag(), "late");
       } else if (SourceOf(request) == "hang") {
         asked.set_value(request.tag());

@@ -56,7 +56,7 @@ bool ConvertsByProtobuf(const std::string& key) {
          google::protobuf::util::JsonStringToMessage(json, &again).ok() && again.key() == key;
 }
 
-/// A client's and a server's session of this program's, which take each other's words.
+/// Lets this program's own nghttp2 client and server talk to each other.
 bool SpeaksHttp2() {
   nghttp2_session_callbacks* callbacks = nullptr;
   nghttp2_session_callbacks_new(&callbacks);

@@ -33,7 +33,7 @@ bool Take(BuildConversation& conversation, const v1::BuildWithFilesReply& reply)
   return conversation.Take(std::move(message));
 }
 
-// What the conversation says now; nothing: null.
+// Returns the conversation's next message; null if there is none.
 std::unique_ptr<v1::BuildWithFilesRequest> Next(BuildConversation& conversation) {
   const ByteChain* chain = conversation.Next();
   if (chain == nullptr) return nullptr;

@@ -41,7 +41,7 @@ struct Request {
                                     .driver_version = 13000,
                                     .working_directory = Of("/w")};
 
-  /// Calls `then` with its message.
+  /// Calls `then` with the request's message.
   template <typename Then>
   auto Use(Then then) const {
     cccl_cache_nvrtc program = {};
@@ -112,7 +112,7 @@ TEST_CASE("each field that decides on the answer makes another request") {
       [](Request& r) { r.build.toolchain_major = 13; },
       [](Request& r) { r.build.driver_version = 12000; },
       [](Request& r) { r.build.working_directory = Of("/v"); },
-      // The same letters, cut elsewhere.
+      // The same letters, divided differently.
       [](Request& r) {
         r.source = Of("sourcen");
         r.name = Of("ame");

@@ -10,7 +10,7 @@ namespace c_names_test {
 
 namespace {
 
-/// The names of the values from `first` to `last`.
+/// Returns the names of the values from `first` to `last`.
 template <typename Value>
 std::set<std::string> Names(const char* (*name)(Value), int first, int last) {
   std::set<std::string> names;

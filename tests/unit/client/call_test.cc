@@ -60,7 +60,7 @@ struct Scene {
     call.emplace("/path", body, &sink, Deadline::After(std::chrono::hours(1)), source);
   }
 
-  /// Takes at most so many of the bytes to send.
+  /// Sends at most this many bytes.
   std::string Send(size_t bytes) {
     ByteChain output;
     call->MoveBody(bytes, &output);

@@ -10,5 +10,5 @@ namespace v1 = cccl_cache::v1;
 
 /// A reply that is a hit with one cubin.
 v1::BuildReply HitWithCubin(std::string contents);
-/// Bytes that differ from place to place, so that a piece in the wrong place is noticed.
+/// Returns bytes that vary with their position, so that a misplaced piece is noticed.
 std::string SomeBytes(size_t size);

@@ -79,7 +79,7 @@ TEST_CASE("a slow answer ends the call at its deadline, and the server learns of
   };
   const StandInDaemon daemon(directory / "socket", answers);
   auto client = Client::Open({.socket = daemon.socket(), .fallback = CCCL_CACHE_FALLBACK_ERROR});
-  // A deadline can pass before the server has seen the call: then it has more time.
+  // If the deadline passes before the server has seen the call, it is tried again with more time.
   for (auto timeout = 100ms; asked == 0 && timeout < 20s; timeout *= 2) {
     const auto start = std::chrono::steady_clock::now();
     CHECK(ErrorOf(Build(*client, timeout)).status == CCCL_CACHE_DEADLINE);
@@ -141,7 +141,7 @@ TEST_CASE("a call in progress is finished by a server that goes away") {
   auto build = std::async(std::launch::async, [&] { return Build(*client); });
   entered.get_future().wait();
   std::thread stop([&] { daemon.Stop(30s); });
-  // gRPC takes its socket away when it begins to stop.
+  // gRPC removes its socket when it begins to stop.
   while (access(daemon.socket().c_str(), F_OK) == 0) std::this_thread::yield();
   stopping.set_value();
   const auto result = build.get();
@@ -150,7 +150,8 @@ TEST_CASE("a call in progress is finished by a server that goes away") {
   CHECK(result->artifact(Kind::kCubin) == "late");
 }
 
-/// Has the daemon answer all but the second call of a build so. Checks that it is asked once more.
+/// Makes the daemon answer all calls of a build but the second with this. Checks that the client
+/// asks exactly once more.
 void CheckAskedOnceMore(const std::function<grpc::Status(grpc::ServerContext*)>& refuse) {
   const TemporaryDirectory directory;
   std::atomic<int> calls{0};

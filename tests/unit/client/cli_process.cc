@@ -23,8 +23,8 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
   return words;
 }
 
-/// -1 if it can't be started. Not by fork: the server's threads run on meanwhile, and in the child
-/// AddressSanitizer's allocator, unlike the C library's, could stay locked for ever.
+/// Returns -1 if the command can't be started. Does not use fork: the server's threads run on, and
+/// AddressSanitizer's allocator could stay locked in the child.
 pid_t Start(const std::vector<std::string>& arguments, const std::string& directory,
             const TemporaryDirectory& streams,
             const std::vector<std::pair<std::string, std::string>>& environment) {

@@ -62,7 +62,7 @@ bool ReadAll(int fd, char* room, size_t size) {
   return true;
 }
 
-/// Reads until the other end closes; how many pings it answered.
+/// Answers pings until the other end closes; returns their number.
 int AnswerPings(int fd) {
   std::array<char, 24> preface;
   if (!ReadAll(fd, preface.data(), preface.size())) return 0;
@@ -139,7 +139,8 @@ TEST_CASE("a server that sends without end delays no caller beyond its deadline"
   const TemporaryDirectory directory;
   const ScriptedServer chatty(directory / "socket", [](int fd, int) {
     ScriptedServer::Say(fd, ScriptedServer::Frame(kSettings, 0, 0, ""));
-    constexpr uint8_t kOfTheFuture = 0xee;  // frames of unknown types are to be ignored
+    constexpr uint8_t kOfTheFuture = 0xee;  // a frame type that is not defined yet and must be
+                                            // ignored
     const std::string talk = ScriptedServer::Frame(kOfTheFuture, 0, 0, std::string(10'000, 'x'));
     while (send(fd, talk.data(), talk.size(), MSG_NOSIGNAL) > 0) {
     }
@@ -247,14 +248,14 @@ TEST_CASE("connections beyond the pool's room, and those that the other end clos
   ConnectionPool pool;
   for (int i = 0; i < 40; ++i) pool.Give(*Connection::Open(directory / "socket"));
   while (closing.connections() < 40) std::this_thread::yield();
-  // The last one may be counted just before it is closed.
+  // A connection may be counted just before it is closed.
   while (pool.Take() != nullptr) std::this_thread::yield();
   CHECK(pool.Take() == nullptr);
 }
 
 namespace {
 
-/// The program's own connection, on whose near end bytes wait.
+/// The program's own connection, whose near end has unread bytes.
 struct Own {
   Own() {
     REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0);
@@ -266,13 +267,13 @@ struct Own {
   Own(const Own&) = delete;
   Own& operator=(const Own&) = delete;
 
-  /// Closes the connection's socket, and gives the number to the near end.
+  /// Closes the connection's socket, and gives its number to the near end.
   void Take(Connection* connection) {
     const int number = connection->socket();
     REQUIRE(dup2(ends[0], number) == number);
     close(std::exchange(ends[0], number));
   }
-  /// Returns whether the bytes are there, none was written, and none of the ends shut down.
+  /// Returns whether the bytes are unread, no byte was written, and neither end was shut down.
   [[nodiscard]] bool Untouched() const {
     std::array<char, 64> bytes{};
     return recv(ends[1], bytes.data(), bytes.size(), MSG_DONTWAIT) < 0 && errno == EAGAIN &&
@@ -330,7 +331,7 @@ TEST_CASE("an idle connection is closed once the program has become another user
   }
   CHECK_FALSE(reusable);
   CHECK(connection == nullptr);
-  // The server, which accepts when it gets to it, may have the number by now.
+  // The server may accept late, and its socket may have the number by now.
   struct stat after {};
   CHECK((fstat(number, &after) != 0 || after.st_ino != before.st_ino));
 }

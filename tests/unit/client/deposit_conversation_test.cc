@@ -51,7 +51,7 @@ v1::AcquireReply Released() {
   return reply;
 }
 
-/// What is said next, without gRPC's five bytes in front; an empty message if it is nothing.
+/// Returns the next message without gRPC's five bytes; an empty message if there is none.
 v1::AcquireRequest Said(DepositConversation& talk) {
   v1::AcquireRequest request;
   const cccl_cache::ByteChain* chain = talk.Next();

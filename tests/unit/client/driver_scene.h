@@ -12,7 +12,7 @@
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/client/stand_in_daemon.h"
 
-/// The fake driver, as it is at first. From then on it is what "libcuda.so.1" names.
+/// Returns the fake driver in its initial state. From then on "libcuda.so.1" means it.
 inline FakeDriver& Fake() {
   const char* named = std::getenv("CCCL_CACHE_FAKE_DRIVER");
   void* library = dlopen(named != nullptr ? named : CCCL_CACHE_FAKE_DRIVER, RTLD_NOW);

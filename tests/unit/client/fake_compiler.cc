@@ -6,7 +6,7 @@
 
 namespace {
 
-// A command that says one message: its length in front, as gRPC has it.
+// Returns a command that prints one message, preceded by its length as in gRPC.
 std::string Say(std::string_view octal, size_t size) {
   std::string length = std::to_string(size / 64) + std::to_string(size / 8 % 8);
   length += std::to_string(size % 8);

@@ -7,14 +7,14 @@
 
 #include "tests/support/temporary_directory.h"
 
-/// A shell script in the place of cccl-cache-compile; its standard input is the socket, so it
-/// answers with `>&0`. Returns its path.
+/// Makes a shell script in place of cccl-cache-compile, and returns its path. Its standard input is
+/// the socket, so it answers with `>&0`.
 std::string WriteFakeCompiler(const cccl_cache::daemon::TemporaryDirectory& directory,
                               std::string_view script);
 
-/// Reads a small request, or the end of a large one: closing a socket with unread bytes would
-/// discard the bytes sent on it.
+/// Commands that read a small request, or the end of a large one: if it closed a socket with unread
+/// bytes, the bytes that it sent would be lost.
 std::string ReadRequest();
-/// The answers of a script: a local build with "told" as its log, or an error.
+/// The answers of a script: a local build with the log "told", or an error.
 std::string AnswerLocal();
 std::string AnswerError(std::string_view name, std::string_view text);

@@ -25,7 +25,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// A client whose local compiler always has an answer.
+/// A client whose local compiler always succeeds.
 struct Scene {
   Expected<BuildResult> Build(std::chrono::milliseconds timeout = 60s,
                               cccl_cache::OnMiss on_miss = cccl_cache::OnMiss::kWait) {
@@ -204,7 +204,7 @@ TEST_CASE("a daemon that does not answer is given up after the bound, and not as
   CHECK(first->outcome() == Outcome::kLocal);
   CAPTURE(first->reason());
   CHECK(Has(first->reason(), "in time"));
-  // Each rest is longer than the one before: soon a build finds the daemon resting.
+  // Each pause is longer than the one before, so soon a build falls into one.
   for (bool rested = false; !rested;) {
     const auto next = scene.Build();
     REQUIRE(next.ok());

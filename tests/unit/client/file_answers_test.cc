@@ -103,7 +103,7 @@ TEST_CASE("a file that is too large to be sent is refused") {
 
 TEST_CASE("the refusal of an unreadable file names the remedy", "[root]") {
   cccl_cache::daemon::RequireRoot();
-  const TemporaryDirectory directory;  // open to its owner alone
+  const TemporaryDirectory directory;  // accessible only for its owner
   Write(directory / "a.h", "text");
   REQUIRE(seteuid(kStranger) == 0);
   const OwnFile found = LookAtOwnFile(directory / "a.h", true);

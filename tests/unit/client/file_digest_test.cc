@@ -29,8 +29,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A directory in which digests are kept, and that of files. A file whose change time is young is
-/// not kept, so tests take one of the system's.
+/// A directory for digests, and one for files. Digests of files with a recent change time are not
+/// kept, so tests use a file of the system.
 struct Scene {
   Scene() { setenv("XDG_CACHE_HOME", directory.path().c_str(), 1); }
   ~Scene() { unsetenv("XDG_CACHE_HOME"); }

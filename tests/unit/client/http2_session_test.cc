@@ -82,7 +82,7 @@ struct Scene {
 
 }  // namespace
 
-// Stands before the library's own.
+// Replaces the library's own function.
 extern "C" int nghttp2_session_client_new(nghttp2_session** session,
                                           const nghttp2_session_callbacks* callbacks,
                                           void* user_data) {

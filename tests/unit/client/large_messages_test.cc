@@ -21,7 +21,7 @@ using cccl_cache::daemon::TemporaryDirectory;
 
 namespace {
 
-// Keeps uploads, as the daemon does.
+// Stores uploads like the daemon.
 class Uploads {
  public:
   grpc::Status Take(grpc::ServerReader<v1::UploadChunk>* reader, v1::UploadReply* reply) {

@@ -23,7 +23,7 @@ namespace {
 struct Scene {
   using Stream = StandInAnswers::Acquiring;
 
-  /// Answers the first message of a caller; then the script continues.
+  /// Answers the first message of a caller; then the script runs.
   std::function<grpc::Status(const v1::DepositKey&, Stream*)> acquire;
   std::vector<v1::ListDepositsReply> pages;
   std::vector<std::string> asked_after;
@@ -70,7 +70,7 @@ void Grant(Scene::Stream* stream, uint32_t heartbeat_ms = 60'000) {
   stream->Write(reply);
 }
 
-/// The lease that the scene grants.
+/// Returns the lease that the scene grants.
 Lease Leased(Scene& scene) {
   auto acquired = scene.client->Acquire(kKey);
   REQUIRE(acquired.ok());

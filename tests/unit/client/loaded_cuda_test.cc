@@ -12,7 +12,7 @@ namespace loaded_cuda_test {
 
 namespace {
 
-/// Of a build as this process would compile it.
+/// Returns the major for a build with the settings of this process.
 uint32_t Major(cccl_cache_build_options options) {
   options.struct_size = sizeof(options);
   options.as_this_process = 1;

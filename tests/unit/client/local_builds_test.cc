@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// Builds of a batch that the daemon does not do.
+// Builds of a batch that are compiled locally.
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -55,7 +55,7 @@ void CheckIsLocal(const std::optional<Batch::Finished>& finished, std::string_vi
   CHECK(finished->result->info().total_us > 0);
 }
 
-/// What a script has written there, once it has.
+/// Waits until a script has written a pid to the file, and returns it.
 pid_t AwaitPid(const std::string& file) {
   pid_t pid = 0;
   for (int i = 0; i < 20'000 && pid == 0; ++i) {

@@ -27,7 +27,7 @@ using cccl_cache::FindLocalCompiler;
 namespace {
 
 struct Scene {
-  /// One build by the script; `source` must outlive it.
+  /// Runs one build by the script; `source` must outlive it.
   Expected<BuildReply> Run(const std::string& script, Deadline deadline = Deadline::After(60s),
                            std::string_view source = "source") {
     RequestMessage request;
@@ -103,7 +103,7 @@ TEST_CASE("the deadline ends cccl-cache-compile") {
   Scene scene;
   const std::string file = scene.directory / "pid";
   auto patience = 100ms;
-  do {  // on a busy machine a process takes its time to start
+  do {  // on a busy machine a process starts late
     patience *= 2;
     const auto reply =
         scene.Run("echo $$ >" + file + "\nwhile :; do :; done\n", Deadline::After(patience));
@@ -171,7 +171,7 @@ TEST_CASE(
     "without a name the compiler is looked for around the library, and the error lists the "
     "places") {
   const auto found = FindLocalCompiler("");
-  // This program stands in no installation; a build beside it may.
+  // This program is not installed, but a build beside it may be.
   if (found.ok()) {
     CHECK(found->find("cccl-cache-compile") != std::string::npos);
   } else {

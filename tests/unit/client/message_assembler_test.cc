@@ -72,7 +72,7 @@ TEST_CASE("a message is assembled in place without its frame headers") {
   CHECK(assembler.Append(&in_place) == State::kIncomplete);
   const auto rest = assembler.Room();
   CHECK(rest.data() == room.data() + 3);
-  std::memcpy(rest.data(), "#567", 4);  // '#': a frame header, which the session has eaten
+  std::memcpy(rest.data(), "#567", 4);  // '#': a byte of a frame header, which the session consumes
   std::string_view behind_header(rest.data() + 1, 3);
   CHECK(assembler.Append(&behind_header) == State::kIncomplete);
   std::string_view last = "89";
@@ -95,7 +95,7 @@ namespace {
 
 constexpr size_t kLarge = size_t{180} << 10;
 
-/// Where a message of this size lay that is gone.
+/// Returns the address of a freed message's memory of this size.
 const char* GivenBack(size_t size) { return AllocateMessageMemory(size).get(); }
 
 }  // namespace
@@ -117,7 +117,7 @@ TEST_CASE("two messages that live at once have memory of their own") {
 }
 
 TEST_CASE("memory of an unsuitable size is not reused for a message") {
-  // What is kept has the exact size, so that a sanitizer sees who writes beyond it.
+  // The kept memory has the exact size, so that a sanitizer reports writes beyond it.
   static_cast<void>(GivenBack(kLarge));
   const MessageMemory larger = AllocateMessageMemory(kLarge + 1);
   std::memset(larger.get(), 1, kLarge + 1);

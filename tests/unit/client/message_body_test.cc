@@ -15,7 +15,7 @@ using cccl_cache::ByteChain;
 
 namespace {
 
-/// Where a chain's pieces lie.
+/// Returns the addresses of a chain's pieces.
 std::vector<const void*> Places(const ByteChain& chain) {
   std::array<iovec, 16> pieces;
   std::vector<const void*> places;

@@ -75,7 +75,7 @@ TEST_CASE("bytes that are no such message have no JSON") {
   std::string bytes = reply.SerializeAsString();
   bytes.pop_back();
   CHECK_FALSE(ToJson(bytes, tables::kStatsReply));
-  CHECK_FALSE(ToJson("\x0a\x02\x0a\x05", tables::kStatsReply));  // within a statistic
+  CHECK_FALSE(ToJson("\x0a\x02\x0a\x05", tables::kStatsReply));  // ends inside a statistic
   CHECK_FALSE(ToJson(std::string("\x08\x01", 2), tables::kStatsReply));
 }
 

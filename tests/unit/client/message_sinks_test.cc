@@ -15,7 +15,7 @@ using cccl_cache::SingleMessage;
 
 namespace {
 
-/// A reply that announces artifacts of these sizes.
+/// Returns a reply that announces artifacts of these sizes.
 v1::BuildChunk Announcing(const std::vector<uint64_t>& sizes) {
   v1::BuildChunk chunk;
   chunk.mutable_reply()->set_log("log");

@@ -23,7 +23,7 @@ using cccl_cache::daemon::TemporaryDirectory;
 
 namespace {
 
-/// Answers every build as one that was compiled for it, and counts them.
+/// Answers every build with a different closed reply, and counts the builds.
 struct ClosedBuilds {
   TemporaryDirectory directory;
   std::atomic<int> asked{0};

@@ -30,7 +30,7 @@ TEST_CASE("a question is answered with the daemon's reply as JSON") {
 
 namespace {
 
-/// Evicts so many entries, one in each reply.
+/// Evicts this many entries, one in each reply.
 StandInAnswers Evicting(int entries, const grpc::Status& status = grpc::Status::OK) {
   StandInAnswers answers;
   answers.evict = [=](const v1::EvictRequest& request, grpc::ServerWriter<v1::EvictReply>* writer) {

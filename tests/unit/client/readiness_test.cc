@@ -85,7 +85,7 @@ TEST_CASE("a timer makes the descriptor readable until it is set again or cleare
   CHECK(scene.Ready());
   scene.readiness->WakeAt(now + std::chrono::hours(1));
   CHECK_FALSE(scene.Ready());
-  scene.readiness->WakeAt(Readiness::Moment{});  // long ago, and not "never"
+  scene.readiness->WakeAt(Readiness::Moment{});  // a time in the past, which must not mean "never"
   CHECK(scene.Ready());
   scene.readiness->WakeAt(std::nullopt);
   CHECK_FALSE(scene.Ready());
@@ -116,7 +116,7 @@ TEST_CASE("a set is replaced if the program has reused its descriptor number") {
   epoll_event event = {};
   CHECK(epoll_wait(own, &event, 1, 0) == 0);
   close(own);
-  CHECK(close(number) == 0);  // it was left open
+  CHECK(close(number) == 0);  // it is still open
 }
 
 TEST_CASE("a timer is not set if the program has reused its descriptor number") {
@@ -129,7 +129,7 @@ TEST_CASE("a timer is not set if the program has reused its descriptor number") 
   pollfd waiting = {own, POLLIN, 0};
   CHECK(poll(&waiting, 1, 0) == 0);
   close(own);
-  CHECK(close(number) == 0);  // it was left open
+  CHECK(close(number) == 0);  // it is still open
 }
 
 TEST_CASE("a wait ends when the program took the set's number") {

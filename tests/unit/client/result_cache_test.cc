@@ -43,7 +43,7 @@ Reply Answer(const std::string& cubin, bool closed = true) {
   return std::make_shared<const BuildReply>(*BuildReply::Decode(std::move(message)));
 }
 
-/// Calls `then` with a request.
+/// Calls `then` with the message of a build.
 template <typename Build, typename Then>
 auto WithRequest(const Build& build, const BuildOptions& options, Then then) {
   return cccl_cache::c::With(build, [&](const auto& program) {

@@ -7,8 +7,8 @@
 #include <string>
 #include <thread>
 
-/// Listens on a Unix socket and plays a script on each connection, one after the other: for
-/// behaviour that a gRPC server never shows. The connection is closed when the script returns.
+/// Listens on a Unix socket and runs a script on each connection in turn, for behaviour that a gRPC
+/// server never has. The connection is closed when the script returns.
 class ScriptedServer {
  public:
   using Script = std::function<void(int fd, int connection)>;
@@ -20,11 +20,11 @@ class ScriptedServer {
 
   [[nodiscard]] int connections() const { return connections_; }
 
-  /// Sends all of it, or gives up if the other end is gone.
+  /// Sends all bytes, or gives up if the other end is gone.
   static void Say(int fd, const std::string& bytes);
   /// Reads until the other end closes.
   static void ReadToEnd(int fd);
-  /// One HTTP/2 frame.
+  /// Returns one HTTP/2 frame.
   static std::string Frame(uint8_t type, uint8_t flags, uint32_t stream,
                            const std::string& payload);
 

@@ -71,7 +71,7 @@ struct Scene {
   }
 };
 
-/// A snapshot of one artifact.
+/// Returns a snapshot of one artifact.
 std::string Snapshot() {
   std::string bytes;
   cccl_cache::SnapshotWriter writer([&](std::string_view more) {

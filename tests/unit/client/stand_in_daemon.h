@@ -15,7 +15,7 @@
 
 #include "tests/unit/client/canned_replies.h"
 
-/// What the stand-in answers; a call without a function is UNIMPLEMENTED. Called from gRPC's
+/// The answers of the fake daemon; a call without a function is UNIMPLEMENTED. Called on gRPC's
 /// threads.
 struct StandInAnswers {
   std::function<grpc::Status(grpc::ServerContext*, const v1::BuildRequest&, v1::BuildReply*)> build;
@@ -44,7 +44,7 @@ struct StandInAnswers {
   std::function<grpc::Status(Inserting*, v1::SnapshotInsertReply*)> insert_snapshot;
 };
 
-/// A stock gRPC server with canned answers on a Unix socket. The client must work with it.
+/// A stock gRPC server with canned answers on a Unix socket, with which the client must work.
 class StandInDaemon {
  public:
   StandInDaemon(std::string socket, StandInAnswers answers, int largest_request = 16 << 20);
@@ -53,7 +53,7 @@ class StandInDaemon {
   StandInDaemon& operator=(const StandInDaemon&) = delete;
 
   void Start();
-  /// GOAWAY, then calls in progress have `patience` to finish.
+  /// Sends GOAWAY; then calls in progress have `patience` to finish.
   void Stop(std::chrono::milliseconds patience = std::chrono::milliseconds(0));
   [[nodiscard]] const std::string& socket() const { return socket_; }
 

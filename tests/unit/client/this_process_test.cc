@@ -22,7 +22,7 @@ using cccl_cache::ToView;
 
 namespace {
 
-/// A variable of this process for as long as it lives.
+/// Sets a variable of this process while it lives.
 class Variable {
  public:
   Variable(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
@@ -108,7 +108,7 @@ TEST_CASE("an unknown priority is refused; in the environment it means normal") 
 
 namespace {
 
-/// The environment says this while it lives.
+/// Sets the environment's priority while it lives.
 struct Says {
   explicit Says(const char* bytes) { setenv("CCCL_CACHE_PROCESS_BYTES", bytes, 1); }
   ~Says() { unsetenv("CCCL_CACHE_PROCESS_BYTES"); }

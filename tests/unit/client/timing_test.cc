@@ -13,7 +13,7 @@ using cccl_cache::KeepAlive;
 
 namespace {
 
-// How long it rests after a failure at `moment`.
+// Returns the pause after a failure at `moment`.
 std::chrono::milliseconds RestAfter(CircuitBreaker& rest,
                                     CircuitBreaker::Clock::time_point moment) {
   std::chrono::milliseconds pause{0};

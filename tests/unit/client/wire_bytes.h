@@ -12,7 +12,7 @@
 #include "client/src/transport/byte_chain.h"
 #include "client/src/transport/message_assembler.h"
 
-/// A message as it was received.
+/// Returns a message as if received.
 inline cccl_cache::Message Received(std::string_view bytes) {
   cccl_cache::Message message = cccl_cache::Message::WithRoomFor(bytes.size());
   std::memcpy(message.bytes.get(), bytes.data(), bytes.size());
@@ -23,7 +23,7 @@ inline cccl_cache::Message Received(const google::protobuf::MessageLite& message
   return Received(message.SerializeAsString());
 }
 
-/// All bytes of a chain.
+/// Returns all bytes of a chain.
 inline std::string Joined(const cccl_cache::ByteChain& chain) {
   std::string bytes;
   for (cccl_cache::ByteChain::Position at; bytes.size() < chain.size();) {
@@ -35,7 +35,7 @@ inline std::string Joined(const cccl_cache::ByteChain& chain) {
   return bytes;
 }
 
-/// The message that a chain holds behind gRPC's five bytes.
+/// Returns the message in a chain after gRPC's five bytes.
 template <typename Message>
 Message Sent(const cccl_cache::ByteChain& chain) {
   const std::string bytes = Joined(chain);

@@ -16,7 +16,7 @@
 
 namespace cccl_cache::daemon {
 
-/// The real cccl-cached-worker over a private copy of the fake toolchain.
+/// The real cccl-cached-worker with a private copy of the fake toolchain.
 class CompileFixture {
  public:
   explicit CompileFixture(ZygoteOptions options = {}, int major = 13);
@@ -25,11 +25,11 @@ class CompileFixture {
                                     std::vector<std::string> options = {"-arch=sm_90"}) const;
   [[nodiscard]] CompileJob LinkJob(const std::string& input) const;
   [[nodiscard]] CompileJob NvvmJob(const std::string& module) const;
-  /// One NVRTC job that is not stopped.
+  /// Compiles one NVRTC job without a stop.
   Result<CompileOutput> Compile(const std::string& source, CompileLimits limits = SmallLimits());
-  /// Generous in time, small in memory.
+  /// Returns limits with much time and little memory.
   [[nodiscard]] static CompileLimits SmallLimits();
-  /// What was reported so far.
+  /// Returns the reports so far.
   [[nodiscard]] std::vector<std::string> reports() const;
 
   std::unique_ptr<fake_toolchain::FakeToolkit> toolkit;
@@ -40,20 +40,20 @@ class CompileFixture {
   std::vector<std::string> reports_;  ///< guarded by mutex_
 
  public:
-  WorkerCompiler compiler;  ///< last: reports until it is gone
+  WorkerCompiler compiler;  ///< last member: it calls reports until it is destroyed
 };
 
-/// Its bytes; empty if there is no such part.
+/// Returns the part's bytes; empty if there is no such part.
 [[nodiscard]] std::string PartOf(const Result<CompileOutput>& output,
                                  cccl_cache::ArtifactKind kind);
 
-/// Direct children of a process, this one by default.
+/// Returns the direct children of a process, by default of this one.
 [[nodiscard]] std::vector<pid_t> ChildrenOf(pid_t pid = 0);
-/// Those of a zygote's children that have a job: they lead a session, a spare worker does not.
+/// Returns a zygote's children that have a job: they lead a session, a spare worker does not.
 [[nodiscard]] std::vector<pid_t> WorkersOf(pid_t zygote);
-/// Blocks until the process has exactly so many children. False: not within a minute.
+/// Waits until the process has exactly this many children. Returns false after a minute.
 [[nodiscard]] bool WaitForChildren(pid_t pid, size_t count);
-/// Of a process, this one by default.
+/// Returns the number of open descriptors of a process, by default of this one.
 [[nodiscard]] size_t OpenDescriptors(pid_t pid = 0);
 
 }  // namespace cccl_cache::daemon

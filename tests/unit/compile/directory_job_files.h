@@ -11,7 +11,7 @@
 
 namespace cccl_cache::daemon {
 
-/// Real directories under visible names. For one job.
+/// Maps real directories to visible names. For one job.
 class DirectoryJobFiles final : public JobFiles {
  public:
   void Show(const std::string& visible, const std::string& directory) {

@@ -15,24 +15,24 @@
 
 namespace cccl_cache::daemon {
 
-/// Files that exist only here. Thread-safe; filled before the job.
+/// Files that exist only in memory. Thread-safe; filled before the job.
 class FakeJobFiles final : public JobFiles {
  public:
-  /// With the directories above it. An identity that another file has makes it a hard link of that.
+  /// Adds a file and its directories. With the identity of another file it is a hard link to that.
   uint64_t AddFile(const std::string& name, std::string contents, uint64_t identity = 0);
   void AddDirectory(const std::string& name);
   void Refuse(const std::string& name, Error error) { errors_[name] = std::move(error); }
-  /// Whoever asks for this waits until Release.
+  /// A question for this name waits until Release.
   void HangAt(const std::string& name) { hanging_ = name; }
 
   void Release();
-  /// Blocks until a thread hangs. False: none does within a minute.
+  /// Waits until a thread hangs. Returns false after a minute.
   [[nodiscard]] bool WaitUntilHanging();
   [[nodiscard]] std::vector<std::string> asked() const;
 
   Result<FileAnswer> Ask(std::string_view name) override;
   Status LookInToolchain(std::string_view name) override;
-  /// What was announced.
+  /// Returns the announced names.
   [[nodiscard]] std::vector<std::string> looked_in_toolchain() const;
 
  private:
@@ -43,7 +43,7 @@ class FakeJobFiles final : public JobFiles {
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<std::string> asked_;  ///< guarded by mutex_, as all below
+  std::vector<std::string> asked_;  ///< guarded by mutex_, like all members below
   std::vector<std::string> looked_in_toolchain_;
   bool hangs_ = false;
   bool released_ = false;

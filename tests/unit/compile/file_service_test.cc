@@ -21,9 +21,9 @@ namespace {
 
 using Catch::Matchers::Contains;
 
-constexpr std::chrono::milliseconds kPatience{60'000};  // only ever spent by a test that fails
+constexpr std::chrono::milliseconds kPatience{60'000};  // only spent by a failing test
 
-/// A service; the test is the worker and the session.
+/// A service; the test plays the worker and the session.
 struct Scene {
   Scene() {
     int fds[2];
@@ -35,7 +35,7 @@ struct Scene {
   void Ask(const std::string& name) {
     REQUIRE(send(worker.get(), name.data(), name.size(), MSG_NOSIGNAL) > 0);
   }
-  /// What the worker is answered: the contents.
+  /// Returns the contents in the answer to the worker.
   std::string Answered() {
     REQUIRE(WaitReadable(worker.get(), kPatience));
     std::string packet(kMaxPacketBytes, '\0');
@@ -70,7 +70,7 @@ TEST_CASE("all questions, from the first on, are answered without the session") 
   const int channel = scene.service->fd();
   scene.Ask("/cccl-root-0/a.h");
   CHECK_FALSE(scene.service->Continue());
-  CHECK(scene.service->fd() != channel);  // from now on only an error is waited for
+  CHECK(scene.service->fd() != channel);  // from now on it waits only for an error
   CHECK(scene.Answered() == "one");
   scene.Ask("/cccl-root-0/b.h");
   CHECK(scene.Answered() == "two");
@@ -118,7 +118,7 @@ TEST_CASE("if no thread can be started for files, the worker is ended") {
   CHECK(scene.service->Close());
 }
 
-/// A conversation on a thread; the test is the worker.
+/// A conversation on a thread; the test plays the worker.
 class Worker {
  public:
   Worker() {
@@ -130,7 +130,7 @@ class Worker {
     thread_ = std::jthread([conversation = conversation] { conversation->Run(); });
   }
 
-  /// Asks, and takes in the whole answer. False: the conversation is over.
+  /// Asks, and reads the whole answer. Returns false if the conversation is over.
   bool Ask(const std::string& name) {
     if (send(socket_.get(), name.data(), name.size(), MSG_NOSIGNAL) < 0) return false;
     pollfd ready[] = {{socket_.get(), POLLIN, 0}, {conversation->error_fd(), POLLIN, 0}};
@@ -150,7 +150,7 @@ class Worker {
     return true;
   }
   void Join() { thread_.join(); }
-  /// The error for which the conversation ended.
+  /// Waits for the end of the conversation and returns its error.
   Error End() {
     CHECK(conversation->Close());
     Join();

@@ -13,7 +13,7 @@
 
 namespace cccl_cache::daemon {
 
-/// A job as a slot hands it over: the compiler sees canonical names, and no header directory yet.
+/// Returns a job with canonical names and without header directories.
 template <typename Program>
 CompileJob JobOf(ToolchainPtr toolchain, Program program, std::vector<std::string> options) {
   auto request = std::make_shared<cccl_cache::BuildRequest>();
@@ -27,7 +27,7 @@ CompileJob JobOf(ToolchainPtr toolchain, Program program, std::vector<std::strin
   return job;
 }
 
-/// One of CUDA C++.
+/// Returns a job of CUDA C++.
 inline CompileJob NvrtcJobOf(ToolchainPtr toolchain, std::string source,
                              std::vector<std::string> options) {
   cccl_cache::NvrtcProgram program;

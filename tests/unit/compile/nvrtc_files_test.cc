@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 using Catch::Matchers::Contains;
 using cccl_cache::ArtifactKind;
 
-/// Two directories of headers, searched one after the other, and those beside the program.
+/// Two directories of headers, searched in order, and those beside the program.
 class Tree {
  public:
   Tree() {
@@ -46,14 +46,14 @@ class Tree {
   TemporaryDirectory directory_;
 };
 
-/// PTX and log, or the error.
+/// Returns PTX and log, or the error.
 std::string Outcome(const Result<CompileOutput>& output) {
   if (!output.ok()) return "error: " + output.error().message;
   return PartOf(output, ArtifactKind::kPtx) + "\n" + output->artifact->log;
 }
 
-/// What comes of a source whose headers are asked for; and it must be what comes of it where they
-/// are the toolchain's own, which the compiler opens itself.
+/// Compiles a source whose headers are asked for. Checks that the result is the same as with
+/// headers of the toolchain, which the compiler opens itself.
 std::string Compile(RealNvrtc& nvrtc, const Tree& tree, const std::string& body,
                     std::vector<std::string> options = {"-I/cccl-root-1", "-I/cccl-root-2"}) {
   options.insert(options.end(), {"-arch=compute_90", "-frandom-seed=1"});
@@ -166,8 +166,8 @@ TEST_CASE("NVRTC takes hard links and symlinks for one file, copies for two") {
   }
 }
 
-/// What comes of a program under this name in root 0, with an inline header; and it must be what
-/// comes of it where NVRTC opens all files itself.
+/// Compiles a program under this name in root 0, with an inline header. Checks that the result is
+/// the same as when NVRTC opens all files itself.
 std::string CompileAsRaw(RealNvrtc& nvrtc, const Tree& tree, const std::string& name,
                          const std::string& body) {
   CompileJob job = nvrtc.Job(body, {"-arch=compute_90", "-frandom-seed=1", "-I" + tree.Root("1")});
@@ -187,7 +187,7 @@ std::string CompileAsRaw(RealNvrtc& nvrtc, const Tree& tree, const std::string& 
   return outcome;
 }
 
-/// A program with an include; 4711 distinguishes the program from the included text.
+/// Returns a program with an include; 4711 marks the program's own text.
 std::string Including(const std::string& header) {
   return "#ifdef SEEN\n#define VALUE 4711\n#else\n#define SEEN\n#include " + header + kKernel +
          "#endif\n";

@@ -18,7 +18,7 @@ using cccl_cache::ArtifactKind;
 const std::string kBegin = "#include \"a.h\"\n#define TWO 2\n";
 const std::vector<std::string> kOptions = {"-arch=sm_90"};
 
-/// A job whose headers are asked for.
+/// Returns a job whose headers are asked for.
 CompileJob JobOf(RealNvrtc& nvrtc, const std::string& source,
                  std::vector<std::string> options = kOptions,
                  const std::string& header = "static __device__ int One() { return 1; }\n") {

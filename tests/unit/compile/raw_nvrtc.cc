@@ -14,7 +14,7 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// In the child, which ends afterwards, so NVRTC's leftovers do not matter.
+/// Runs in the child, which exits afterwards, so NVRTC's leftovers do not matter.
 [[noreturn]] void CompileAndExit(const CompileJob& job, int reply) {
   const std::string bytes = EncodeJob(job).Joined();
   const Result<WorkerJob> decoded = DecodeJob(bytes);

@@ -8,8 +8,8 @@
 
 namespace cccl_cache::daemon {
 
-/// NVRTC's result for a job in a separate process without hidden names: the program's and the
-/// working directory's names are real ones. The job's mounts and files are not looked at.
+/// Runs NVRTC on a job in a separate process without canonical names: program and working directory
+/// have their real names. The job's mounts and files are ignored.
 [[nodiscard]] Result<WorkerReply> CompileRaw(const CompileJob& job);
 
 }  // namespace cccl_cache::daemon

@@ -12,13 +12,13 @@
 
 namespace cccl_cache::daemon {
 
-/// The NVRTC of CUDA 13 in a worker, without any header of its own.
+/// The NVRTC of CUDA 13 in a worker, without headers of its own.
 class RealNvrtc {
  public:
-  /// Fails the test if there is no CUDA for it.
+  /// Fails the test if there is no such CUDA.
   RealNvrtc();
 
-  /// A job in /cccl-root-0 with these options.
+  /// Returns a job in /cccl-root-0 with these options.
   [[nodiscard]] CompileJob Job(const std::string& source, std::vector<std::string> options) const;
   Result<CompileOutput> Compile(const CompileJob& job) {
     return compiler_.Compile(job, CompileLimits{}, {});

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The first file below the directory whose name begins so; empty: none.
+/// Returns the first file below the directory whose name begins with this; empty: none.
 std::string FindBelow(const std::string& directory, std::string_view name) {
   std::error_code error;
   for (const auto& entry : fs::recursive_directory_iterator(directory, error)) {

@@ -6,8 +6,8 @@
 
 namespace cccl_cache::daemon {
 
-/// The NVRTC of CUDA 13 and its builtins, without any header of its own. Fails the test if there is
-/// no CUDA for it.
+/// Returns the NVRTC of CUDA 13 and its builtins, without headers. Fails the test if there is no
+/// such CUDA.
 [[nodiscard]] ToolchainPtr RealToolchain();
 
 }  // namespace cccl_cache::daemon

@@ -26,7 +26,7 @@ CompileJob Job() {
   return NvrtcJobOf(std::move(toolchain), std::string(100'000, 'x'), {"-arch=sm_90"});
 }
 
-/// As long as it lives this process is bounded so.
+/// Limits a resource of this process while it lives.
 class Bound {
  public:
   Bound(decltype(RLIMIT_NOFILE) resource, rlim_t most) : resource_(resource) {

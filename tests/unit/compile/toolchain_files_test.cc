@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Finds nothing, and records the names.
+/// Finds no file, and records the names.
 class Others final : public JobFiles {
  public:
   Result<FileAnswer> Ask(std::string_view name) override {
@@ -84,7 +84,7 @@ TEST_CASE("the toolchain's headers are answered under their real and under canon
   CHECK(files.Ask("/cccl-root-1/cub")->kind == FileKind::kDirectory);
   CHECK(files.Ask("/cccl-root-1/absent.h")->kind == FileKind::kAbsent);
   CHECK(scene.others->asked.empty());
-  // As a worker announces that opens them by itself.
+  // The same names that a worker announces if it opens them itself.
   CHECK(scene.others->looked_in ==
         std::vector<std::string>{scene.headers + "/cuda.h", "/cccl-root-1/cuda.h",
                                  "/cccl-root-1/cub/../cuda.h", "/cccl-root-1/cub",

@@ -132,7 +132,8 @@ TEST_CASE("any bad end after a refused allocation is out of memory") {
   CHECK(refused(ExitOf(1 << 8)) == ErrorCode::kOutOfMemory);
   CHECK(refused(ExitOf(0)) == ErrorCode::kOutOfMemory);
   CHECK(refused(AnswerOf(Failure("ERROR 3: ptxjit"))) == ErrorCode::kOutOfMemory);
-  CHECK(refused(ExitOf(SIGSYS)) == ErrorCode::kWorkerCrashed);  // no want makes a compiler do that
+  CHECK(refused(ExitOf(SIGSYS)) == ErrorCode::kWorkerCrashed);  // a lack of memory never causes
+                                                                // SIGSYS
   SessionEnd success = AnswerOf({.succeeded = true, .parts = {{ArtifactKind::kPtx, "p"}}});
   success.exited->refused_memory = true;
   CHECK(JudgeNvrtc(std::move(success)).ok());

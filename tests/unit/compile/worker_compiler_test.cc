@@ -290,7 +290,7 @@ TEST_CASE("no end of a job leaves a process or a descriptor behind") {
 }
 
 TEST_CASE("a spare worker has nothing of the previous job open", "[root]") {
-  RequireRoot();  // who else may look at a process that is not dumpable
+  RequireRoot();  // only root can inspect a process that is not dumpable
   CompileFixture fixture;
   REQUIRE(fixture.Compile("").ok());
   const pid_t zygote = ChildrenOf().at(0);
@@ -300,7 +300,7 @@ TEST_CASE("a spare worker has nothing of the previous job open", "[root]") {
   const auto only_its_own = [&] {
     return OpenDescriptors(ChildrenOf(zygote).at(0)) == OpenDescriptors(zygote) - 2;
   };
-  // Both close their descriptors eventually.
+  // Both close their descriptors after some time.
   const Clock::time_point until = Clock::now() + std::chrono::seconds(20);
   while (!only_its_own() && Clock::now() < until) std::this_thread::yield();
   CHECK(only_its_own());
@@ -336,7 +336,7 @@ PchDraft Make() {
   return *std::move(draft);
 }
 
-/// Of a zygote that is gone.
+/// Seals a header whose zygote is gone.
 std::shared_ptr<const Precompiled> Sealed(PchDraft draft) {
   auto sealed = std::move(draft).Seal(nullptr);
   INFO((sealed.ok() ? "" : sealed.error().message));

@@ -28,11 +28,11 @@ using std::chrono::milliseconds;
 
 constexpr uint64_t kMaxReply = 120'000;
 
-/// The test plays zygote and worker: everything is said before the session looks.
+/// The test plays zygote and worker: it sends everything before the session reads.
 class Stage {
  public:
   Stage() {
-    pid_ = fork();  // before the sockets: it must not hold them open
+    pid_ = fork();  // before the sockets, which it must not keep open
     if (pid_ == 0) {
       for (;;) pause();
     }
@@ -71,8 +71,8 @@ class Stage {
     WorkerSession session(std::move(sockets), ReplyBuffer(kMaxReply), files);
     return session.Run(event.fd(), WorkerSession::Clock::now() + limit);
   }
-  /// Whether the worker was killed: exact once the session has ended, as the signal is on its way
-  /// by then.
+  /// Returns whether the worker was killed. Exact once the session has ended, because the signal
+  /// has been sent by then.
   [[nodiscard]] bool Killed() const { return WaitReadable(pidfd.get(), milliseconds(10'000)); }
   [[nodiscard]] bool Running() const { return !WaitReadable(pidfd.get(), milliseconds(0)); }
 

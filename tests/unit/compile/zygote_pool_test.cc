@@ -46,7 +46,8 @@ TEST_CASE("the sandbox is announced without the pool's lock") {
   int announced = 0;
   CompileFixture fixture({.announce_sandbox = [&](const ZygoteReady&) {
     ++announced;
-    in_use->compiler.KeepOnly(std::vector{in_use->toolchain});  // waits for ever if it is locked
+    in_use->compiler.KeepOnly(std::vector{in_use->toolchain});  // would wait forever if the pool
+                                                                // were locked
   }});
   in_use = &fixture;
   CHECK(fixture.Compile("").ok());
@@ -200,7 +201,7 @@ TEST_CASE("an unusable worker executable is an error that names it") {
   CHECK_THAT(output.error().message, Contains("/nonexistent/cccl-cached-worker"));
 }
 
-// An executable that says nothing and does not end.
+// Makes an executable that writes nothing and does not end.
 std::string MakeSilentWorker(const CompileFixture& fixture) {
   const std::string path = fixture.toolkit->root() + "/silent";
   std::ofstream(path) << "#!/bin/sh\nexec /bin/sleep 600\n";

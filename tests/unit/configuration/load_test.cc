@@ -156,7 +156,7 @@ TEST_CASE("the example configuration shows every setting with its default") {
   REQUIRE(example);
   std::string uncommented;
   for (std::string line; std::getline(example, line);) {
-    // "# " begins an explanation, "#" alone a setting that is switched off.
+    // "# " begins an explanation, "#" alone a setting that is commented out.
     if (line.starts_with('#') && !line.starts_with("# ") && line != "#")
       uncommented += line.substr(1) + "\n";
   }

@@ -26,7 +26,7 @@ TEST_CASE("each setting changes a different value") {
   for (const Setting& setting : Settings()) {
     INFO(setting.name);
     Configuration changed;
-    // For every kind of value one of these fits, and none is a default.
+    // For every kind of value one of these is valid, and none is a default.
     bool set = false;
     for (const char* text :
          {"/somewhere", "17", "333MiB", "3MiB", "77s", "0751", "debug", "json", "roots", "staff"}) {

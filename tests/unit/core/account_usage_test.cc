@@ -10,7 +10,7 @@ namespace {
 
 constexpr Account kAlice(1000);
 constexpr Account kBob(1001);
-constexpr uid_t kFirst = 100'000;  // subordinate to Alice
+constexpr uid_t kFirst = 100'000;  // a subordinate uid of Alice
 
 TEST_CASE("many uids of one account together hold one share") {
   AccountUsage usage({.per_account = 100, .in_all = 1'000});

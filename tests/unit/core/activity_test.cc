@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// The coordinator's activity, as far as each user may see it.
+// The coordinator's activity, as each user may see it.
 #include "daemon/core/model/activity.h"
 
 #include <atomic>
@@ -28,7 +28,7 @@ Peer Administrator() {
   return peer;
 }
 
-/// A coordinator whose compiles go on until the end of the test.
+/// A coordinator whose compiles run until the end of the test.
 class Busy {
  public:
   explicit Busy(size_t queued_per_uid = 4)
@@ -44,7 +44,7 @@ class Busy {
     bench_.Stop();
   }
 
-  /// The first build runs when this returns, the others are queued.
+  /// When this returns, the first build runs and the others are queued.
   void Start(const std::string& source, const Peer& peer) {
     bench_.coordinator->Start(MakeRequest(source), {peer, nullptr}, [](const auto&) {});
     if (!std::exchange(started_, true)) {

@@ -13,8 +13,7 @@
 
 namespace cccl_cache::daemon::testing {
 
-/// A caller with files that answers each question at once, on the thread of who asks. Not
-/// thread-safe.
+/// A caller with files that answers each question at once, on the asking thread. Not thread-safe.
 class AnsweringCaller {
  public:
   explicit AnsweringCaller(uid_t uid = 1000, std::shared_ptr<SentContents> known = nullptr)
@@ -62,8 +61,8 @@ class AnsweringCaller {
 
   bool silent = false;
   std::map<std::string, std::string> files;
-  std::map<std::string, cccl_cache::Digest> claims;  ///< by path: its answer about the digest
-  std::map<std::string, std::string> refused;        ///< by path: why
+  std::map<std::string, cccl_cache::Digest> claims;  ///< by path: the digest that it claims
+  std::map<std::string, std::string> refused;        ///< by path: the reason
   std::vector<std::string> asked;                    ///< "/a/b.h", "/a/b.h contents"
   std::vector<size_t> batches;
   const std::shared_ptr<SentContents> sent;

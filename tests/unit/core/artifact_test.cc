@@ -18,7 +18,7 @@ TEST_CASE("all that an artifact holds counts as its memory") {
   SECTION("log") { artifact.log = text; }
   SECTION("expressions") { artifact.lowered_names.emplace_back(text, ""); }
   SECTION("lowered names") { artifact.lowered_names.emplace_back("", text); }
-  // A short text has room where the object is.
+  // A short text is stored inside the string object.
   CHECK(artifact.Footprint() >= before + kBytes - std::string().capacity());
 }
 

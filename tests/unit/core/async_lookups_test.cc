@@ -25,7 +25,7 @@ using testing::Stall;
 const Peer kAlice{1000, 1000, {}, 1};
 const Peer kBob{1001, 1001, {}, 2};
 
-/// Looks, and what becomes of those who wait for them.
+/// Look-ups, and the answers to their waiters.
 class Scene {
  public:
   explicit Scene(const AsyncLookups::Timeouts& patience = {std::chrono::minutes(10),
@@ -35,14 +35,14 @@ class Scene {
   BuildPtr Waits(const Peer& peer = kAlice) {
     return testing::MakeWaiter(table, testing::MakeRequest("a"), peer, answers.Collect());
   }
-  /// The progress of a waiter: whether it was answered, and how.
+  /// Records whether a waiter was answered, and how.
   AsyncLookups::Then Then(const std::string& how) {
     return [this, how](BuildPtr waiter) {
       waiter->failure = std::make_shared<const KnownFailure>(KnownFailure{testing::Fail(how), {}});
       responder.AnswerFailure(std::move(waiter));
     };
   }
-  /// The answer to the only waiter: the outcome, or the error's name.
+  /// Returns the answer to the only waiter: the outcome, or the error's name.
   std::string Told() {
     const auto all = answers.Wait(1);
     if (all.size() != 1) return std::to_string(all.size()) + " answers";
@@ -95,7 +95,7 @@ TEST_CASE("nothing follows the look-up of a caller that left") {
 
 TEST_CASE("hung files end the build with an error that names them") {
   Scene scene({milliseconds(1), std::chrono::minutes(10)});
-  // What hangs may go on after the test's own things are gone.
+  // A hung task may run on after the test's own objects are gone.
   const auto hang = std::make_shared<Stall>();
   scene.looks.AtFiles(
       scene.Waits(), [hang] { hang->Enter(); }, scene.Then("looked"));
@@ -208,13 +208,13 @@ TEST_CASE("closing waits for a read of the disk, which uses the store, and not f
     scene.looks.Close();
     ended_before = ended.load();
   });
-  // Once it has begun to close, it takes no more.
+  // Once it is closing, it refuses tasks.
   while (scene.looks.disk().Add(kBob.account(), {[] {}, [] {}, [] {}}).ok())
     std::this_thread::yield();
   disk.End();
   closing.join();
   CHECK(ended_before);
-  CHECK(scene.answers.size() == 0);  // who is parked stays so
+  CHECK(scene.answers.size() == 0);  // a parked waiter stays parked
   CHECK(scene.table.TakeAll().size() == 2);
   files->End();
 }

@@ -61,7 +61,7 @@ TEST_CASE("a user with too many waiting checks gets a retry time") {
   HangingDisk disk;
   BlockingPool checks({.threads_per_uid = 1, .waiting_per_uid = 2, .threads = 16});
   std::optional<Error> refused;
-  // The first may be running or waiting still.
+  // The first one may be running, or still waiting.
   for (int i = 0; i < 4 && !refused; ++i) {
     const Status added = checks.Add(Account(1), disk.Look());
     if (!added) refused = added.error();
@@ -92,7 +92,7 @@ TEST_CASE("a user without a thread gets a retry time, and other users are served
     REQUIRE_FALSE(refused);
     CHECK(refused.error().code == ErrorCode::kOverloaded);
     CHECK_THAT(refused.error().message, Catch::Contains("can't start a thread"));
-    // This user's first thread does it later.
+    // This user's first thread runs it later.
     REQUIRE(checks.Add(Account(1), {[] {}, [&] { done.set_value(); }, NeverLate}));
   }
   disk.Answer();
@@ -154,7 +154,7 @@ TEST_CASE("threads without work end with the owner, which does not wait for them
   std::promise<void> done;
   REQUIRE(checks->Add(Account(1), {[&] { ended.Note(); }, [&] { done.set_value(); }, NeverLate}));
   done.get_future().wait();
-  for (int i = 0; i < 1000; ++i) std::this_thread::yield();  // most likely it waits by then
+  for (int i = 0; i < 1000; ++i) std::this_thread::yield();  // by now it most likely waits
   checks.reset();
   CHECK(ended.Wait(1));
 }
@@ -234,7 +234,7 @@ TEST_CASE("a hung look does not delay the owner's end, and has no follower") {
         std::future_status::timeout);
 }
 
-/// What is late, and waited for.
+/// A look that is late, and the thread that waits for it.
 class Late {
  public:
   [[nodiscard]] std::function<void()> Note() {
@@ -252,7 +252,7 @@ TEST_CASE("a look above the time limit is late, and so are the looks blocked by 
   Late behind;
   BlockingPool checks({.threads_per_uid = 1, .look_time = std::chrono::milliseconds(1)});
   REQUIRE(checks.Add(Account(1), disk.Look([] {}, first.Note())));
-  // Refused at once if it comes after the first is known to hang.
+  // Refused at once if it is added after the first one is known to hang.
   const Status added =
       checks.Add(Account(1), {[] {}, [] { FAIL("the look before it hangs"); }, behind.Note()});
   CHECK(first.Wait());
@@ -276,7 +276,7 @@ TEST_CASE("a look that hangs is late, although those before it were in time") {
   disk.Answer();
 }
 
-/// Whether this user is served at last: a thread may be slow to begin.
+/// Returns whether this user is served eventually, because a thread may start late.
 bool IsServed(BlockingPool& checks, uid_t uid) {
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   while (std::chrono::steady_clock::now() < deadline) {

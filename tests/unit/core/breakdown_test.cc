@@ -128,7 +128,7 @@ TEST_CASE("users beyond the bound share a row, which administrators see") {
   const auto taken = Taken(breakdown);
   CHECK(taken.at("builds_by_user_total{user=\"1000\",outcome=\"hit\"}") == 1);
   CHECK(taken.at("builds_by_user_total{user=\"others\",outcome=\"hit\"}") == 3000 - 1024);
-  // Of others' totals a user learns nothing, neither one beyond the bound nor one without a name.
+  // A user learns nothing of other users' totals, even beyond the limit or without a name.
   for (const Account& user : {Account(3999), Account::OfNameless()}) {
     CHECK(Taken(breakdown, user).count("compile_seconds_by_user_total{user=\"others\"}") == 0);
   }

@@ -55,7 +55,7 @@ std::shared_ptr<const BuildPlan> Plan(const std::string& source, uid_t uid = kAl
   return MakePlan(MakeRequest(source), {.uid = uid});
 }
 
-/// Of a program that looks into a directory of the user's.
+/// Returns the plan of a program that looks into a directory of the user.
 std::shared_ptr<const BuildPlan> PlanWithDirectory(const std::string& source,
                                                    const std::string& directory) {
   auto request = MakeRequest(source);
@@ -138,7 +138,7 @@ TEST_CASE("without own entries all users get the shared ones") {
 
 TEST_CASE("the disk is an artifact's tier only if the entry can be read") {
   Scene scene;
-  scene.lower.Put(kKey, nullptr);  // there by its key, but it does not verify
+  scene.lower.Put(kKey, nullptr);  // its key exists, but its checksum is wrong
   CHECK(scene.cache.WhereIs(kKey, kAlice) == std::nullopt);
   scene.lower.Put(kKey, MakeArtifact("disk"));
   CHECK(scene.cache.WhereIs(kKey, kAlice) == TierName::kDisk);
@@ -358,7 +358,7 @@ TEST_CASE("an inserted artifact is found by its files, also if it was present wi
   CHECK(scene.cache.ManifestOf(*plan, kAlice).all->closures.size() == 1);
 }
 
-/// A disk that takes nothing.
+/// A disk that stores nothing.
 class FullTier final : public Tier {
  public:
   [[nodiscard]] TierName name() const override { return TierName::kDisk; }

@@ -23,7 +23,7 @@ using testing::MakeRequest;
 using testing::SourceAsOutput;
 using testing::Succeed;
 
-// A program that includes "local.h" from beside itself: its output is what that says.
+// A program that includes "local.h" beside it; its output is that header's text.
 Result<CompileOutput> IncludesLocal(const CompileJob& job, int) {
   const Result<FileAnswer> local = job.files->Ask(job.visible_working_directory + "/local.h");
   if (!local) return local.error();
@@ -33,7 +33,7 @@ Result<CompileOutput> IncludesLocal(const CompileJob& job, int) {
 
 std::string TextOf(const BuildAnswer& answer) { return answer.artifact->parts[0].bytes; }
 
-/// One node of the cluster, with one build that waits.
+/// One node of the cluster, with one waiting build.
 struct Node {
   explicit Node(FakeCluster& cluster, testing::FakeCompiler::Behaviour behaviour = SourceAsOutput,
                 TierName second_tier = TierName::kArena)
@@ -51,7 +51,7 @@ struct Node {
   CoordinatorBench bench;
 };
 
-/// Compiles on another node, which leaves the result in the cluster.
+/// Compiles on another node, which stores the result in the cluster.
 void CompileElsewhere(FakeCluster& cluster, const std::string& source,
                       const testing::FakeCompiler::Behaviour& behaviour = SourceAsOutput,
                       const std::string& local = "") {
@@ -162,7 +162,7 @@ TEST_CASE("poisoned_manifest: untrue closures are a miss, and asked for once") {
   node.bench.files.disk->Write("/home/someone/local.h", "two");
   node.Start("a");
   CHECK(cluster.Tell(cluster.Last()) == true);
-  CHECK(cluster.Tell(cluster.Last(2)) == false);  // the same manifest says nothing new
+  CHECK(cluster.Tell(cluster.Last(2)) == false);  // the same manifest adds no closure
   CHECK(node.bench.compiler.started() == 0);
   cluster.Last(2).asker.compile();
   CHECK(node.Answer().outcome == Outcome::kBuilt);
@@ -214,7 +214,7 @@ TEST_CASE("numbers of containers' users stay on their node") {
   CHECK(there.Answer().outcome == Outcome::kBuilt);
   REQUIRE(cluster.outside.size() == 1);
   CHECK(cluster.outside.begin()->second == kOverflowUid);
-  // A node that does send them holds up no container here.
+  // If a node does send uids of containers, they block no container here.
   Node here(cluster);
   here.Start("b", contained);
   const FakeCluster::Asked first = cluster.Last(2);

@@ -28,7 +28,7 @@ using testing::Succeed;
 
 constexpr std::chrono::milliseconds kShort{20};
 
-/// A coordinator whose disk stalls from some moment on.
+/// A coordinator whose disk stalls from some time on.
 struct Scene {
   explicit Scene(std::chrono::milliseconds patience = std::chrono::minutes(2),
                  testing::FakeCompiler::Behaviour behaviour = SourceAsOutput)
@@ -62,7 +62,7 @@ TEST_CASE("a stalled disk delays neither the caller's thread nor results in memo
   REQUIRE(scene.stall.WaitUntilEntered(1));
   REQUIRE(scene.answers.size() == 0);
   scene.Ask("in memory");
-  // Before Build returned: no other thread had a part in it.
+  // Answered before Build returned, so no other thread took part.
   REQUIRE(scene.answers.size() == 1);
   CHECK(scene.answers.Wait(1).at(0)->tier == TierName::kMemory);
   scene.stall.End();
@@ -75,7 +75,7 @@ TEST_CASE("a user with private entries gets results from memory like others") {
   scene.bench.BuildOne("in memory");
   scene.StallDisk();
   scene.Ask("in memory");
-  // Before Build returned: no other thread had a part in it.
+  // Answered before Build returned, so no other thread took part.
   REQUIRE(scene.answers.size() == 1);
   CHECK(scene.answers.Wait(1).at(0)->tier == TierName::kMemory);
 }
@@ -153,7 +153,7 @@ TEST_CASE("queries to a stalled disk delay no build of the same user") {
   scene.bench.Stop();
 }
 
-// A program over "local.h": its output is what that says.
+// A program over "local.h"; its output is that header's text.
 Result<CompileOutput> IncludesLocal(const CompileJob& job, int) {
   const Result<FileAnswer> local = job.files->Ask("/cccl-root-0/local.h");
   if (!local) return local.error();

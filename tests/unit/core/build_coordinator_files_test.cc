@@ -22,7 +22,7 @@ using testing::MakeRequest;
 using testing::MakeToolchain;
 using testing::Succeed;
 
-// A program that includes "local.h" from beside itself: its output is what that says.
+// A program that includes "local.h" beside it; its output is that header's text.
 Result<CompileOutput> IncludesLocal(const CompileJob& job, int) {
   const std::string directory = job.program_name.starts_with('/')
                                     ? job.program_name.substr(0, job.program_name.rfind('/'))
@@ -88,7 +88,8 @@ TEST_CASE("each of many users with different headers for one program gets its hi
     std::ranges::sort(texts);
     CHECK(std::ranges::adjacent_find(texts) == texts.end());
     CHECK(texts.size() == kUsers);
-    // Each looks when it asks, three times because others have landed, and compiles.
+    // Each build reads the file when it asks, three times because other flights landed, and for its
+    // compile.
     CHECK(bench.files.opened <= 6 * static_cast<int>(kUsers));
   }
   CHECK(bench.compiler.started() == kUsers);
@@ -129,7 +130,7 @@ TEST_CASE("files that only the client can read end the build with files-needed")
   CHECK(bench.disk.size() == 0);
 }
 
-// The same, which does not compile with a local.h that is wrong, or with none.
+// Like IncludesLocal, but fails to compile if local.h is wrong or missing.
 Result<CompileOutput> NeedsLocal(const CompileJob& job, int call) {
   auto output = IncludesLocal(job, call);
   if (!output) return output;
@@ -327,10 +328,10 @@ TEST_CASE("no user waits for another user's disk") {
   bench.coordinator->Start(MakeRequest("a"), kAlice, alices.Collect());
   REQUIRE(bench.compiler.WaitUntilStarted(1));
   bench.coordinator->Start(MakeRequest("a"), kBob, bobs.Collect());
-  CHECK(bench.compiler.started() == 1);  // waits for the same compile
+  CHECK(bench.compiler.started() == 1);  // it waits for the same compile
   bench.files.disk->Hang();
   bench.compiler.Open();
-  CHECK(bench.compiler.WaitUntilStarted(2));  // and has one of his own as soon as it asks for files
+  CHECK(bench.compiler.WaitUntilStarted(2));  // when it asks for files, it gets its own compile
   bench.files.disk->Wake();
   CHECK(alices.Wait(1).at(0).ok());
   CHECK(bobs.Wait(1).at(0).ok());

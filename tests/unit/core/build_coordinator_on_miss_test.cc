@@ -144,7 +144,7 @@ Result<CompileOutput> IncludesLocal(const CompileJob& job, int) {
   return Succeed("from " + *local->contents);
 }
 
-/// Compiles on another node, which leaves the result in the cluster.
+/// Compiles on another node, which stores the result in the cluster.
 void CompileElsewhere(FakeCluster& cluster) {
   CoordinatorBench bench(IncludesLocal, {.cluster = &cluster});
   bench.files.disk->Write("/home/someone/local.h", "one");

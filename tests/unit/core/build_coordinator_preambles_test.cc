@@ -37,7 +37,7 @@ Result<FileAnswer> AskForHeader(const CompileJob& job) {
 
 const std::string kBegin = "#include \"local.h\"\n";
 
-/// A compiler that asks for the one header wherever it parses it: not in a job that is spared that.
+/// A compiler that asks for the header in each job that parses it, and not in one with a preamble.
 class Scene {
  public:
   Scene() {
@@ -52,11 +52,11 @@ class Scene {
         });
   }
 
-  /// A program that begins as all here do, and how it was compiled.
+  /// Builds a program with the common beginning.
   BuildAnswer Build(const std::string& rest, const Peer& peer = kAlice) {
     return bench.BuildOne(kBegin + rest, peer);
   }
-  /// Compiles two programs that begin so, and returns when so many preambles have been parsed.
+  /// Compiles two programs with this beginning, and returns after this many preambles were parsed.
   bool Teach(uint64_t count = 1, const Peer& peer = kAlice, const std::string& begin = kBegin) {
     {
       const std::lock_guard not_before_both(held);
@@ -67,7 +67,7 @@ class Scene {
     }
     return WaitForPreambles(count);
   }
-  /// Waits until so many preambles have been parsed.
+  /// Waits until this many preambles were parsed.
   bool WaitForPreambles(uint64_t count) {
     const auto deadline = std::chrono::steady_clock::now() + testing::kPatience;
     while (bench.Count(Counter::kPreambles) < count) {
@@ -77,19 +77,20 @@ class Scene {
     return true;
   }
 
-  /// The preamble that was parsed last is of no use any more.
+  /// Makes the preamble that was parsed last useless.
   void SpoilLast() {
     const std::lock_guard lock(mutex);
     last->Spoil();
   }
 
-  /// What a job that is spared its preamble comes to.
+  /// The result of a job that uses a preamble.
   std::function<Result<CompileOutput>()> spared = [] { return Succeed("output"); };
-  std::function<void()> when_whole = [] {};  ///< called in each job that is not spared it
-  std::string spared_asks;                   ///< the name that such a job asks for; empty: none
+  std::function<void()> when_whole = [] {};  ///< called in each job without a preamble
+  std::string spared_asks;                   ///< name that a job with a preamble asks for; empty:
+                                             ///< none
   std::atomic<int> jobs_spared{0};
   int taught = 0;
-  std::mutex held;  ///< no preamble is parsed meanwhile
+  std::mutex held;  ///< while it is locked, no preamble is parsed
   std::mutex mutex;
   std::shared_ptr<FakePrecompiled> last;  // guarded by mutex
   CoordinatorBench bench{[this](const CompileJob& job, int) -> Result<CompileOutput> {
@@ -122,7 +123,7 @@ TEST_CASE("two programs that are compiled at the same time have no preamble pars
         [&] { static_cast<void>(scene.bench.Ask(MakeRequest(kBegin + "int a;"))); });
     scene.Build("int b;");
   }
-  // Preambles are parsed one after the other, in the order of the requests.
+  // Preambles are parsed one at a time, in the order of the requests.
   REQUIRE(scene.Teach(1, kAlice, kBegin + kBegin));
   CHECK(scene.bench.BuildOne(kBegin + kBegin + "int c;").precompiled_headers);
   CHECK(scene.bench.Count(Counter::kPreambles) == 1);
@@ -198,14 +199,13 @@ TEST_CASE("a build is compiled without its preamble after the compile with it fa
   CHECK(scene.bench.Count(Counter::kWorkerCrashes) == 0);
 }
 
-/// Whether the one preamble is used again after a job that was spared it came to what `spared`
-/// says.
+/// Returns whether the only preamble is used again after a job with it ended as `spared` says.
 bool UsedAgain(Scene& scene) {
   REQUIRE(scene.Teach());
   CHECK_FALSE(scene.Build("int b;").precompiled_headers);
   scene.spared = [] { return Succeed("output"); };
   scene.Build("int second miss;");
-  // Preambles are parsed one after the other.
+  // Preambles are parsed one at a time.
   const std::string other = kBegin + kBegin;
   const auto deadline = std::chrono::steady_clock::now() + testing::kPatience;
   for (int i = 0; !scene.bench.BuildOne(other + std::to_string(i)).precompiled_headers; ++i) {
@@ -271,7 +271,7 @@ TEST_CASE("a preamble is not blamed for timeouts or files, and is parsed again")
   CHECK(UsedAgain(scene));
 }
 
-/// Programs over a header in a directory of -I, each in another directory.
+/// Builds programs over a header in a directory of -I, each in another directory.
 BuildAnswer BuildIn(Scene& scene, const std::string& directory) {
   const auto request = MakeRequest(kBegin + "int x" + std::to_string(++scene.taught) + ";");
   auto& program = std::get<cccl_cache::NvrtcProgram>(request->program);
@@ -344,7 +344,7 @@ CompileOutput Succeed(ArtifactKind kind, const std::string& bytes) {
   return output;
 }
 
-/// LTO-IR as its compiler makes it with and without a preamble, and the PTX that is searched.
+/// LTO-IR as the compiler makes it with and without a preamble, and the PTX that is searched.
 class LtoIrScene {
  public:
   /// A program over a header that may show its path.
@@ -357,7 +357,7 @@ class LtoIrScene {
     return *answer;
   }
 
-  std::string ptx = "ptx";  ///< of a job that is spared its preamble
+  std::string ptx = "ptx";  ///< of a job with a preamble
   int spared_ptx = 0;
   CoordinatorBench bench{[this](const CompileJob& job, int) -> Result<CompileOutput> {
     if (const auto header = AskForHeader(job); !header) return header.error();

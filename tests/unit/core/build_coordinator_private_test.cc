@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// Entries that a user inserted answer that user's builds, before shared entries, and no other
-// user's.
+// Entries that a user inserted serve only that user's builds, and precede shared entries.
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <memory>
@@ -28,7 +27,7 @@ ArtifactPtr Made(const std::string& bytes) { return Succeed(bytes).artifact; }
 
 std::string BytesOf(const BuildAnswer& answer) { return answer.artifact->parts.at(0).bytes; }
 
-/// What a build of "a" is kept under.
+/// Returns the answer of a build of "a", with its key.
 BuildAnswer KnownFrom(FakeCompiler::Behaviour behaviour) {
   CoordinatorBench elsewhere(std::move(behaviour));
   elsewhere.files.disk->Write("/home/someone/local.h", "same");
@@ -106,7 +105,7 @@ TEST_CASE("a hit saves its compile time, and hits of unknown time are counted se
   }
 }
 
-/// A disk that takes nothing.
+/// A disk that stores nothing.
 class FullTier final : public Tier {
  public:
   [[nodiscard]] TierName name() const override { return TierName::kDisk; }

@@ -25,7 +25,7 @@ using testing::Succeed;
 const std::string kLocal = "/home/someone/local.h";
 const Error kClosed{ErrorCode::kFilesNeeded, "only the client can tell"};
 
-// A program that includes "local.h" from beside itself: its output is what that says.
+// A program that includes "local.h" beside it; its output is that header's text.
 Result<CompileOutput> IncludesLocal(const CompileJob& job, int) {
   const std::string directory = job.program_name.substr(0, job.program_name.rfind('/'));
   const Result<FileAnswer> local = job.files->Ask(directory + "/local.h");
@@ -135,7 +135,7 @@ TEST_CASE("a digest known from elsewhere gives no access") {
   CHECK(TextOf(*answer) == "from a guess");
 }
 
-// A program that includes what its local.h says.
+// A program that includes the file named in its local.h.
 Result<CompileOutput> FollowsLocal(const CompileJob& job, int) {
   const std::string directory = job.program_name.substr(0, job.program_name.rfind('/'));
   Result<FileAnswer> file = job.files->Ask(directory + "/local.h");
@@ -173,7 +173,7 @@ TEST_CASE("a caller does not learn the includes of another user's program") {
   const auto hit = Build(bench, {kBob, with.exchange});
   REQUIRE(hit.ok());
   CHECK(hit->outcome == Outcome::kHit);
-  // First what Bob's own build asked for.
+  // First the name that Bob's own build asked for.
   CHECK(with.asked == std::vector<std::string>{kLocal, "/home/someone/mine", kLocal + " contents",
                                                "/home/someone/secret.h",
                                                "/home/someone/secret.h contents",
@@ -245,7 +245,7 @@ TEST_CASE("a client that sends files does not take over a compile that failed fo
 TEST_CASE("callers without a files view get no results of each other's files") {
   CoordinatorBench bench(IncludesLocal, {.slots = 1});
   bench.files.disk->Refuse(kLocal, kClosed);
-  // Takes the slot, so that both join before the compile.
+  // Occupies the slot, so that both join before the compile.
   bench.compiler.Shut();
   Answers blocked, answers;
   bench.coordinator->Start(MakeRequest("blocker"), kBob, blocked.Collect());
@@ -263,7 +263,8 @@ TEST_CASE("callers without a files view get no results of each other's files") {
   CHECK(TextOf(*all[0]) != TextOf(*all[1]));
 }
 
-// Two builds that join one flight before its compile begins, because another holds the only slot.
+// Two builds that join one flight before its compile begins, because another build has the only
+// slot.
 struct Pair {
   Result<BuildAnswer> first;
   Result<BuildAnswer> second;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// What is done in the background for callers that send their files, once they are gone.
+// Background work for callers that send their files, after they left.
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
@@ -31,7 +31,7 @@ using testing::Succeed;
 const Peer kNobody{kOverflowUid, kOverflowUid, {}, 9};
 const std::string kLocal = "/home/someone/local.h";
 
-/// "local.h" from beside the program.
+/// Asks for "local.h" beside the program.
 Result<FileAnswer> AskForLocal(const CompileJob& job) {
   const std::string directory = job.program_name.starts_with('/')
                                     ? job.program_name.substr(0, job.program_name.rfind('/'))
@@ -39,8 +39,8 @@ Result<FileAnswer> AskForLocal(const CompileJob& job) {
   return job.files->Ask(directory + "/local.h");
 }
 
-/// Programs over a header that their callers send. Each caller is destroyed once it is answered, so
-/// a later question to it crashes.
+/// Programs over a header that their callers send. Each caller is destroyed after its answer, so
+/// that a later question to it crashes.
 class Scene {
  public:
   explicit Scene(uint64_t shadow_check_every = 0)
@@ -55,7 +55,7 @@ class Scene {
         });
   }
 
-  /// A program that begins as all here do. `header`: none, if the caller does not tell.
+  /// Builds a program with the common beginning. `header`: none if the caller refuses to answer.
   Result<BuildAnswer> Build(const std::string& rest, const std::optional<std::string>& header,
                             const Peer& peer = kAlice, bool says_where = true) {
     AnsweringCaller caller(peer.uid, bench.sent);
@@ -70,14 +70,14 @@ class Scene {
     bench.coordinator->Start(std::move(request), {peer, caller.exchange}, answers.Collect());
     return answers.Wait(1).at(0);
   }
-  /// Whether that was spared its leading include.
+  /// Returns whether the build used a preamble.
   bool IsSpared(const std::string& rest, const std::string& header, const Peer& peer = kAlice) {
     const Result<BuildAnswer> answer = Build(rest, header, peer);
     REQUIRE(answer.ok());
     CHECK(answer->outcome == Outcome::kBuilt);
     return answer->precompiled_headers;
   }
-  /// Compiles two programs over this header, and returns when so many preambles have been parsed.
+  /// Compiles two programs over this header, and returns after this many preambles were parsed.
   bool Teach(const std::string& header, uint64_t count = 1, const Peer& peer = kAlice) {
     for (int i = 0; i < 2; ++i) {
       CHECK_FALSE(IsSpared("int teach" + std::to_string(++taught) + ";", header, peer));
@@ -94,9 +94,9 @@ class Scene {
   }
   bool WaitForPreambles(uint64_t count) { return WaitFor(Counter::kPreambles, count); }
 
-  /// What comes out of the how-many-th compile.
+  /// Returns the output of the compile with this number.
   std::function<std::string(int call)> output = [](int) { return "output"; };
-  /// Called by each compile that asked for its header.
+  /// Called by each compile after it asked for its header.
   std::function<void(const CompileJob& job)> once_asked = [](const CompileJob&) {};
   std::atomic<int> jobs_spared{0};
   int taught = 0;
@@ -149,7 +149,7 @@ TEST_CASE("a client that sends files as the overflow user has no preambles") {
     CHECK(scene.Build(rest, "one", kAlice, false).ok());
     CHECK(scene.Build(rest, "one", kNobody).ok());
   }
-  // They are made one after the other, in the order in which they were wished for.
+  // They are parsed one at a time, in the order of the requests.
   REQUIRE(scene.Teach("one"));
   CHECK(scene.bench.Count(Counter::kPreambles) == 1);
   CHECK(scene.jobs_spared == 0);

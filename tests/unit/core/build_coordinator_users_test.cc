@@ -20,7 +20,8 @@ using testing::kPatience;
 using testing::MakeRequest;
 using testing::Succeed;
 
-// A program that includes "local.h" from its working directory. A header with a __FILE__ shows.
+// A program that includes "local.h" from its working directory. A header with __FILE__ shows its
+// path.
 Result<CompileOutput> ShowsWhatIsNamed(const CompileJob& job, int) {
   const Result<FileAnswer> local = job.files->Ask(job.visible_working_directory + "/local.h");
   if (!local) return local.error();
@@ -48,7 +49,7 @@ TEST_CASE("a user's headers that show paths cost no other user a hit") {
     REQUIRE(shows.ok());
     CHECK(shows->outcome == Outcome::kBuilt);
   }
-  // Artifacts and manifests under the real paths.
+  // Waits for artifacts and manifests under the real paths.
   REQUIRE(bench.disk.WaitUntilHolds(4));
 
   const auto here = bench.Ask(RequestIn("/home/here"));

@@ -254,7 +254,7 @@ TEST_CASE("after the closure was taken, questions are not answered") {
   CHECK_FALSE(job.recorder.Ask("/cccl-root-1/a.h").ok());
 }
 
-/// What a job is answered that asks for two headers, one of them absent and one twice.
+/// Returns the record of a job that asks for two headers, one absent and one twice.
 ClosureRecorder::Record Parsed(const std::shared_ptr<FakeDisk>& disk) {
   Job job(disk);
   job.Ask("/cccl-root-0/a.h");

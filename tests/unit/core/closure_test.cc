@@ -96,7 +96,7 @@ TEST_CASE("the key of a closure does not change by accident") {
         "36af073c18def1eca0751af07ab810db609d8576a79887d100f2bdbad479f91f");
 }
 
-// The questions to the caller with these files, for a closure of others or of its own.
+// Returns the questions to a caller with these files, for a closure of others or its own.
 std::vector<std::string> AskedFor(const Closure& closure, ClosureOf whose,
                                   std::map<std::string, std::string> has) {
   testing::AnsweringCaller caller;
@@ -145,10 +145,10 @@ TEST_CASE("the names of one search are asked for together, and so are those of o
     CHECK(FirstUntrue(closure, *files, whose) == 2);
     return caller.batches;
   };
-  // x.h in both roots, its contents, y.h.
+  // Questions: x.h in both roots, its contents, y.h.
   CHECK(batches(ClosureOf::kOthers) == std::vector<size_t>{2, 1, 1});
   CHECK(batches(ClosureOf::kRequester) == std::vector<size_t>{5, 1});
-  // A look into the toolchain in between takes no extra message.
+  // A look-up in the toolchain in between adds no message.
   closure.entries.insert(closure.entries.begin() + 1,
                          {{kToolchainRoot, "0/x.h"}, FileKind::kAbsent, {}, 0});
   for (ClosureEntry& entry : closure.entries) entry.same_as += entry.same_as > 0 ? 1 : 0;

@@ -23,7 +23,7 @@ using Kind = CompileMemory::Kind;
 using Urgency = CompileMemory::Urgency;
 using Callers = CompileMemory::Callers;
 
-/// All sizes below are in these, unless something else is said: some 128 are an ordinary compile.
+/// The unit of all sizes below, unless stated otherwise; 128 units are an ordinary compile.
 constexpr uint64_t kUnit = CompileMemory::kUnknownBytes / 128;
 constexpr uint64_t kLimit = 1000;
 constexpr Account kAnn(1001);
@@ -64,13 +64,13 @@ class Compile {
 };
 
 struct Scene {
-  /// As if a compile of this kind had just ended, and had needed this.
+  /// Records that a compile of this kind has just ended and needed this much.
   void Learn(const Kind& kind, uint64_t bytes, bool ended = true) {
     auto running = memory.Start(kind, {});
     running->peak_bytes = bytes;
     running->ended = ended;
   }
-  /// A compile that is expected to need this and runs, or waits.
+  /// Starts a compile that is expected to need this much, and runs or waits.
   std::unique_ptr<Compile> Start(uint64_t size, Account account, Urgency urgency,
                                  const Callers& callers = {}) {
     return std::make_unique<Compile>(memory, KindOf(size, account), urgency, callers);
@@ -88,7 +88,7 @@ struct Scene {
     REQUIRE(WaitUntil([&] { return memory.activity().waiting == before + 1; }));
     return compile;
   }
-  /// Teaches all kinds that a test uses, while nothing runs.
+  /// Records all kinds that a test uses, while nothing runs.
   void Know(const std::vector<uint64_t>& sizes) {
     for (const Account& account : {kAnn, kBob, kCarl, Account(0)}) {
       for (const uint64_t size : sizes) Learn(KindOf(size, account), size * kUnit);
@@ -141,7 +141,7 @@ TEST_CASE("an account without a running compile starts an ordinary one at once")
   scene.Know({100, 5000});
   const auto large = scene.Runs(5000);
   const auto larger = scene.Waits(5000);
-  const auto of_bob = scene.Waits(5000, kBob);  // as it is known to be large
+  const auto of_bob = scene.Waits(5000, kBob);  // because it is known to be large
   std::vector<std::unique_ptr<Compile>> more;
   for (uid_t uid = 2000; uid < 2020; ++uid) {
     more.push_back(scene.Runs(7, Account(uid)));
@@ -353,7 +353,7 @@ TEST_CASE("the kinds of one account are bounded, and evict none of another's") {
   const Kind of_bob = KindNamed("a", kBob);
   scene.Learn(of_bob, 100);
   scene.Learn(oldest, 100);
-  // Besides the oldest one and what all of the account's have in common.
+  // Except the oldest kind and the estimate that all kinds of the account share.
   for (size_t i = 2; i < CompileMemory::kMaxKindsPerAccount; ++i) {
     scene.Learn(KindNamed(std::to_string(i)), 200);
     CHECK(scene.memory.Expected(oldest) == 100);
@@ -372,7 +372,8 @@ TEST_CASE("the kinds of all accounts together are bounded") {
     for (size_t i = 0; i < kEach; ++i) {
       scene.Learn(KindNamed(std::to_string(i), Account(uid)), 100);
     }
-    scene.Learn(KindNamed("larger", Account(uid)), 200);  // expected of all that are forgotten
+    scene.Learn(KindNamed("larger", Account(uid)), 200);  // the estimate of all kinds that were
+                                                          // dropped
   }
   for (uid_t uid = 1; uid <= kAccounts; ++uid) {
     for (size_t i = 0; i < kEach; ++i) {

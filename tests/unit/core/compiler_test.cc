@@ -30,7 +30,7 @@ TEST_CASE("the longest possible limit does not overflow") {
   CHECK(*started.deadline > steady_clock::now() + std::chrono::hours(24 * 364));
 }
 
-/// One that compiles, and keeps nothing.
+/// A compiler that keeps nothing.
 class PlainCompiler final : public Compiler {
  public:
   Result<CompileOutput> Compile(const CompileJob&, const CompileLimits&, std::stop_token) override {

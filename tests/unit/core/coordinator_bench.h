@@ -21,7 +21,7 @@ inline const Peer kAlice{1000, 1000, {}, 1};
 inline const Peer kBob{1001, 1001, {}, 2};
 inline const Peer kOwner{kOwnUid, 900, {}, 3};
 
-/// A coordinator over stand-ins, torn down before them.
+/// A coordinator over fakes, destroyed before them.
 struct CoordinatorBench {
   struct Options {
     size_t slots = 2;
@@ -31,7 +31,7 @@ struct CoordinatorBench {
     uint64_t shadow_check_every = 0;
     AnsweredBuilds* answered = nullptr;
     Cluster* cluster = nullptr;
-    /// One that defers no caller: all work before a compile is done when Build returns.
+    /// A tier that makes no caller wait: all work before a compile is done when Build returns.
     TierName second_tier = TierName::kArena;
   };
 
@@ -39,12 +39,12 @@ struct CoordinatorBench {
       : CoordinatorBench(std::move(behaviour), Options{}) {}
   CoordinatorBench(FakeCompiler::Behaviour behaviour, const Options& options);
 
-  /// A build that must be answered.
+  /// Runs a build that must be answered.
   BuildAnswer BuildOne(const std::string& source, const Peer& peer = kAlice);
   Result<BuildAnswer> Ask(std::shared_ptr<cccl_cache::BuildRequest> request,
                           const Peer& peer = kAlice);
   [[nodiscard]] uint64_t Count(Counter counter) const { return statistics.Get(counter); }
-  /// Returns when everything that ran in the background has ended.
+  /// Returns when all background work has ended.
   void Stop() { coordinator.reset(); }
 
   FakeToolchains toolchains;
@@ -55,7 +55,7 @@ struct CoordinatorBench {
   Statistics statistics;
   EvictionLog eviction_log;
   FakePrivateEntries own;
-  /// The clock that sent files see is ahead of now by this.
+  /// Offset that is added to the clock of sent files.
   std::atomic<std::chrono::minutes> later{std::chrono::minutes(0)};
   const std::shared_ptr<SentContents> sent = std::make_shared<SentContents>(
       [this] { return std::chrono::steady_clock::now() + later.load(); });
@@ -63,7 +63,7 @@ struct CoordinatorBench {
   std::unique_ptr<BuildCoordinator> coordinator;
 };
 
-/// A compile whose output is its source.
+/// Compiles a source to itself.
 Result<CompileOutput> SourceAsOutput(const CompileJob& job, int call);
 
 }  // namespace cccl_cache::daemon::testing

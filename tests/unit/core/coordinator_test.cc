@@ -113,7 +113,7 @@ TEST_CASE("a build waits without a thread while its toolchain is identified agai
   CoordinatorBench bench(SourceAsOutput);
   Answers answers;
   bench.toolchains.NeedLooks(2);
-  // Each returns although no toolchain is identified, and none will be before the test allows it.
+  // Each call returns, although no toolchain is identified before the test allows it.
   for (const char* source : {"a", "b"}) {
     bench.coordinator->Start(MakeRequest(source), kAlice, answers.Collect());
   }

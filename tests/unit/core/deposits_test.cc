@@ -35,7 +35,7 @@ struct Scene {
   explicit Scene(FakeDepositStore& in, Deposits::Options options = {}, Cluster* cluster = nullptr)
       : deposits(std::move(options), {in, statistics, {}, cluster}) {}
 
-  /// Acquires for a caller that is answered at once: "lease", the contents, or "refused".
+  /// Acquires for a caller that gets its answer at once: "lease", the contents, or "refused".
   std::string Ask(const DepositClaim& claim) {
     waiter = deposits.NewSeat();
     const auto told = std::make_shared<std::promise<LeaseNews>>();
@@ -153,7 +153,7 @@ TEST_CASE("an unreadable deposit is a miss, and kept") {
   CHECK(scene.Ask(Claim("a")) == "bytes");
   store.Corrupt(key);
   CHECK_FALSE(*scene.deposits.Verify(key));
-  CHECK(*scene.deposits.Verify(key));  // it is gone
+  CHECK(*scene.deposits.Verify(key));  // the deposit is gone
 }
 
 TEST_CASE("a key without a deposit costs no look at the disk") {
@@ -204,7 +204,7 @@ TEST_CASE("a caller that gets the lease after a publication elsewhere gets that 
   FakeDepositStore store;
   Scene scene(store);
   scene.Deposit(Claim("a"), "bytes");
-  // The look before the lease missed it.
+  // The look-up before the lease missed it.
   REQUIRE(scene.deposits.Remove(Claim("a").key, 1));
   REQUIRE(scene.Ask(Claim("a")) == "lease");
   const auto holder = scene.waiter;
@@ -261,10 +261,10 @@ TEST_CASE("a caller gets the error of a stalled disk while other reads of its us
 TEST_CASE("a caller that leaves while the disk is read for it keeps no lease") {
   FakeDepositStore store;
   testing::Stall stall;
-  // A holder that says nothing is no holder soon, but for this long.
+  // A silent holder loses its lease, but not within this time.
   Scene scene(store, {.limits = {.heartbeat = 2 * testing::kPatience}});
   scene.Deposit(Claim("a"), "bytes");
-  store.during_get = [&] { stall.Enter(); };  // and finds nothing, so there would be a lease
+  store.during_get = [&] { stall.Enter(); };  // finds nothing, so the caller would get the lease
   const auto waiter = scene.deposits.NewSeat();
   scene.deposits.Acquire(waiter, Claim("a"), [](const LeaseNews&) {});
   REQUIRE(stall.WaitUntilEntered(1));
@@ -279,11 +279,11 @@ TEST_CASE("a caller that leaves while the disk is read for it keeps no lease") {
 TEST_CASE("a holder for whom the disk is read does not lose its lease by silence") {
   FakeDepositStore store;
   testing::Stall stall;
-  // Time stands still, or a thread that is slow would have lost its lease before it can publish.
+  // Time stands still, so that a slow thread does not lose its lease before it can publish.
   std::atomic<std::chrono::steady_clock::time_point> now = std::chrono::steady_clock::now();
   Scene scene(store, {.limits = {.heartbeat = milliseconds(1)}, .now = [&] { return now.load(); }});
   scene.Deposit(Claim("a"), "bytes");
-  // Found neither at first nor, with the lease, before somebody else's was lost for silence.
+  // Found neither by the first look-up nor, with the lease, before another holder's was lost.
   store.during_get = [&] {
     REQUIRE(scene.deposits.Remove(Claim("a").key, 1));
     scene.Deposit(Claim("a"), "anew");
@@ -327,7 +327,7 @@ TEST_CASE("a removal in progress removes nothing that is published meanwhile") {
   std::future<void> published;
   store.during_remove = [&] {
     published = std::async(std::launch::async, [&] { scene.Deposit(Claim("a"), "anew"); });
-    // Not for it to be done, which waits for the removal: where it does not, it is done by then.
+    // The publication must wait for the removal; if it did not, it would be done by now.
     published.wait_for(milliseconds(200));
   };
   REQUIRE(scene.deposits.Remove(Claim("a").key, 1));
@@ -375,8 +375,7 @@ DepositClaim OfGroup(gid_t gid, const std::string& name, uid_t uid = 1) {
 
 constexpr uint64_t kSharedBytes = 100;
 
-/// A node on which the groups have these numbers, and a caller that is answered when a test says
-/// so.
+/// A node on which the groups have these gids, and a caller that is answered when the test decides.
 struct Node {
   Node(testing::FakeCluster& others, std::map<gid_t, std::string> groups, DepositLimits limits = {})
       : scene(store,

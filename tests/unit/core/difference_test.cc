@@ -200,7 +200,7 @@ TEST_CASE(
   CHECK(WhyPathsCount(twin, asked, differences).find("__FILE__") != std::string::npos);
   CHECK(WhyPathsCount(twin, asked, {}).empty());
   CHECK(WhyPathsCount(Kernel(), asked, differences).empty());
-  // By absolute names, all of them are elsewhere: still one move.
+  // With absolute names all of them differ, but count as one move.
   twin.working_directory = asked.working_directory;
   const auto absolute = Kept(twin);
   CHECK(Differences(twin, asked).size() == 2);

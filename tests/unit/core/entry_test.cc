@@ -30,7 +30,7 @@ Artifact Sample() {
   return artifact;
 }
 
-/// Bytes with the checksum that belongs to them.
+/// Returns the bytes with their checksum.
 std::string Resealed(std::string entry) {
   entry.resize(entry.size() - 32);
   entry.append(Sha256(entry).View());
@@ -111,8 +111,8 @@ TEST_CASE("lengths and counts beyond the end are a miss, even with a right check
       if (at + width > entry.size() - 32) continue;
       std::string hostile = entry;
       hostile.replace(at, width, width, '\xff');
-      // Most places break the structure; the rest changes a value. Neither may crash or allocate
-      // wildly.
+      // Most changes break the structure; the others change a value. None may crash or allocate
+      // excessively.
       const ArtifactPtr decoded = DecodeEntry(kKey, Resealed(hostile));
       if (decoded) CHECK(EncodeEntry(kKey, *decoded) == Resealed(hostile));
     }

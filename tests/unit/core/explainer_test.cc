@@ -26,7 +26,7 @@ using testing::MakeRequest;
 using testing::SourceAsOutput;
 using testing::Succeed;
 
-// Includes "local.h" from beside itself, then says its source.
+// Includes "local.h" beside it, then outputs its source.
 Result<CompileOutput> IncludesLocal(const CompileJob& job, int call) {
   const std::string directory = job.program_name.starts_with('/')
                                     ? job.program_name.substr(0, job.program_name.rfind('/'))
@@ -59,7 +59,7 @@ Explanation Explain(CoordinatorBench& bench, const std::string& source, const Pe
   return Explain(bench, MakeRequest(source), peer);
 }
 
-// On another thread: this one may be gRPC's, and the disk is asked.
+// On another thread, because this one may be gRPC's and the disk is read.
 Result<Explanation> AskKey(CoordinatorBench& bench, const cccl_cache::DigestPrefix& key,
                            const Peer& peer) {
   std::promise<Result<Explanation>> promise;
@@ -121,7 +121,7 @@ TEST_CASE("a different option is reported with the nearest build") {
   CHECK(after.nearest->key == first.key);
   CHECK(after.differences == before.differences);
   CHECK(after.tier == TierName::kMemory);
-  // The earlier one is not explained by the later one.
+  // The later build does not explain the earlier one.
   const Explanation earlier = ExplainKey(bench, first.key);
   CHECK(earlier.verdict == Verdict::kNeverSeen);
   CHECK(earlier.since == before.nearest->time);
@@ -329,7 +329,7 @@ TEST_CASE("an entry on the disk that does not verify is no hit, and is reported 
   bench.memory.Clear();
   CHECK(Explain(bench, "a").verdict == Verdict::kHit);
   const auto by_key = GENERATE(false, true);
-  bench.disk.during_get = [&] {  // as RocksdbStore drops what decayed
+  bench.disk.during_get = [&] {  // like RocksdbStore when it drops a broken entry
     if (!bench.disk.Holds(built.key)) return;
     bench.disk.Remove(built.key);
     bench.eviction_log.Note(built.key, EvictionCause::kCorrupt);

@@ -119,7 +119,7 @@ TEST_CASE("an account without a running item gets a slot soon although others ho
   CHECK(queue.Add(11, Account(8)).ok());
   CHECK(recorder.Wait(2) == std::vector<uint64_t>{1, 10});
   CHECK(queue.running() == 2);
-  CHECK(queue.waiting() == 3);  // both have something running
+  CHECK(queue.waiting() == 3);  // both users have a running item
   recorder.Release();
   CHECK(recorder.Wait(5).size() == 5);
 }
@@ -239,7 +239,7 @@ TEST_CASE("an item wakes one slot") {
     REQUIRE(queue.Add(item, Account(7)).ok());
     recorder.Wait(item + 1);
   }
-  // Each item: its slot, the one who added it, one that looks whom to relieve; some of them twice.
+  // Each item wakes its slot, the thread that added it, and one that looks for relief; some twice.
   CHECK(sleeps() - before < static_cast<long>(kItems) * 16);
 }
 
@@ -250,7 +250,7 @@ TEST_CASE("root has a relief slot although other users hold all of theirs") {
   for (uint64_t uid = 1; uid <= 6; ++uid) {
     CHECK(queue.Add(uid, Account(static_cast<uid_t>(uid))).ok());
   }
-  CHECK(recorder.Wait(4).size() == 4);  // a slot, and three of four for relief
+  CHECK(recorder.Wait(4).size() == 4);  // one slot, and three of four relief slots
   CHECK(queue.Add(100, Account(0)).ok());
   CHECK(recorder.Wait(5).back() == 100);
   CHECK(queue.waiting() == 2);
@@ -312,14 +312,14 @@ TEST_CASE("containers have at most half of the relief slots") {
   for (uint64_t i = 1; i <= 6; ++i) {
     CHECK(queue.Add(i, Account(kFirstContainerUser + static_cast<uid_t>(i))).ok());
   }
-  CHECK(recorder.Wait(3).size() == 3);  // a slot, and two of four for relief
+  CHECK(recorder.Wait(3).size() == 3);  // one slot, and two of four relief slots
   CHECK(queue.Add(100, Account(7)).ok());
   CHECK(recorder.Wait(4).back() == 100);
   recorder.Release();
   CHECK(recorder.Wait(7).size() == 7);
 }
 
-// Items from 100 on wait for their requester, once it is released as long as they run.
+// Items from 100 on wait for their requester, after Release while they run.
 struct Waiters {
   explicit Waiters(size_t slots, size_t relief_slots = 0)
       : queue({.slots = slots,
@@ -396,7 +396,7 @@ TEST_CASE("a parked item that continues keeps its slot from starting more") {
   recorder.End(2);
   CHECK(WaitUntil([&] { return queue.running() == 1; }));
   CHECK(queue.waiting() == 1);
-  // It has waited for long: from now on each wait leaves the slot at once.
+  // It has waited for long, so from now on each wait leaves the slot at once.
   waits.load()->Begin(&recorder);
   CHECK(recorder.Wait(3).back() == 3);
   recorder.Release();
@@ -425,7 +425,7 @@ TEST_CASE("short waits leave the slot once their sum is long") {
   CHECK(ran_beside);
 }
 
-// Items from 100 on wait for their requester until they are to give way, or are released.
+// Items from 100 on wait for their requester until they must give way, or are released.
 struct Holders {
   explicit Holders(std::chrono::milliseconds give_way_after, size_t relief_slots = 1)
       : queue({.slots = 1,
@@ -460,7 +460,7 @@ TEST_CASE("an item that waited long for its requester gives way to an account wi
   constexpr std::chrono::milliseconds kLong{20};
   Holders holders(kLong);
   for (const uid_t uid : {1, 2}) CHECK(holders.queue.Add(100 + uid, Account(uid)).ok());
-  CHECK(holders.recorder.Wait(2).size() == 2);  // the slot, and the one for relief
+  CHECK(holders.recorder.Wait(2).size() == 2);  // the slot and the relief slot
   CHECK(holders.queue.Add(9, Account(9)).ok());
   CHECK(holders.recorder.Wait(3).back() == 9);
   CHECK(holders.gave_way == 1);
@@ -487,7 +487,7 @@ TEST_CASE("no more items are ended for node users than lack slots") {
     CHECK(holders.queue.Add(item, account).ok());
     holders.recorder.Wait(++running);
   }
-  CHECK(holders.queue.Add(4, Container(4)).ok());  // lacks a slot, too
+  CHECK(holders.queue.Add(4, Container(4)).ok());  // this account lacks a slot too
   CHECK(holders.queue.Add(9, Account(9)).ok());
   CHECK(holders.recorder.Wait(4).back() == 9);
   CHECK(holders.gave_way == 1);
@@ -497,7 +497,7 @@ TEST_CASE("an item that waits for its requester keeps its slot while no account 
   Holders holders(std::chrono::milliseconds(1));
   CHECK(holders.queue.Add(101, Account(1)).ok());
   CHECK(holders.recorder.Wait(1).size() == 1);
-  CHECK(holders.queue.Add(102, Account(1)).ok());  // has something running
+  CHECK(holders.queue.Add(102, Account(1)).ok());  // this account has a running item
   CHECK(holders.queue.Add(9, Account(9)).ok());
   CHECK(holders.recorder.Wait(2).back() == 9);
   CHECK(holders.queue.waiting() == 1);
@@ -559,7 +559,7 @@ TEST_CASE("a full queue refuses only its user") {
   CHECK(line.queue.Add(3, Account(7)).error().code == ErrorCode::kOverloaded);
   const Error refused = line.queue.Add(3, Account(7)).error();
   CHECK(refused.message.find("queue_limit_per_uid") != std::string::npos);
-  // The time is a field of the error, which clients put into words.
+  // The time is a field of the error; clients make a text of it.
   CHECK(refused.retry_after.count() > 0);
   CHECK(refused.message.find("come back") == std::string::npos);
   CHECK(line.queue.Add(4, Account(8)).ok());

@@ -17,7 +17,7 @@
 
 namespace cccl_cache::daemon::testing {
 
-/// Other nodes that keep a coordinator's entries, and answer when the test says so. Thread-safe.
+/// Other nodes that store a coordinator's entries, and answer when the test decides. Thread-safe.
 class FakeCluster final : public Cluster {
  public:
   struct Asked {
@@ -61,7 +61,7 @@ class FakeCluster final : public Cluster {
     asked_.clear();
   }
 
-  /// The last question, once there are so many.
+  /// Waits for this many questions, and returns the last.
   Asked Last(size_t questions = 1) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, kPatience, [&] { return asked_.size() >= questions; });
@@ -91,7 +91,7 @@ class FakeCluster final : public Cluster {
   }
 
   std::atomic<bool> reachable = true;
-  TierName tier = TierName::kRemote;  ///< that the entries lie in
+  TierName tier = TierName::kRemote;  ///< the tier that has the entries
   std::map<Digest, uid_t> outside;    ///< to be read when no compile runs
 
  private:

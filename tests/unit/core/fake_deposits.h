@@ -15,7 +15,7 @@
 
 namespace cccl_cache::daemon {
 
-/// Keeps deposits as long as the test lasts. Thread-safe.
+/// Stores deposits for the length of the test. Thread-safe.
 class FakeDepositStore final : public DepositStore {
  public:
   Result<DepositContents> Get(const cccl_cache::Digest& key) override {
@@ -56,10 +56,10 @@ class FakeDepositStore final : public DepositStore {
   /// of the next Remove.
   std::function<void()> during_get;
   std::function<void()> during_remove;
-  bool full = false;        ///< there is no room for anything
-  bool unreadable = false;  ///< the disk gives nothing
+  bool full = false;        ///< nothing more can be stored
+  bool unreadable = false;  ///< the disk can't be read
 
-  /// As if its bytes did not verify any more.
+  /// Makes the deposit's checksum wrong.
   void Corrupt(const cccl_cache::Digest& key) {
     const std::lock_guard lock(mutex_);
     deposits_.at(key).second = nullptr;

@@ -15,10 +15,10 @@
 
 namespace cccl_cache::daemon::testing {
 
-/// A disk that all requesters share: absolute paths and what lies there. Thread-safe.
+/// A disk that all requesters share: absolute paths and their files. Thread-safe.
 class FakeDisk {
  public:
-  /// `inode`: files of one number are hard links; 0: a new one.
+  /// `inode`: equal numbers are hard links; 0: a new inode.
   void Write(const std::string& path, const std::string& text, uint64_t inode = 0) {
     const std::lock_guard lock(mutex_);
     if (inode == 0) inode = 1000 + ++last_inode_;
@@ -28,12 +28,12 @@ class FakeDisk {
     const std::lock_guard lock(mutex_);
     files_.erase(path);
   }
-  /// What every look at this path fails with.
+  /// Makes every look at this path fail with this error.
   void Refuse(const std::string& path, Error error) {
     const std::lock_guard lock(mutex_);
     refused_[path] = std::move(error);
   }
-  /// Every look waits from now on until Wake.
+  /// From now on every look waits until Wake.
   void Hang() {
     const std::lock_guard lock(mutex_);
     hangs_ = true;
@@ -93,7 +93,7 @@ class FakeRequesterFiles final : public RequesterFiles {
     return directory + "/" + name.below;
   }
 
-  const std::shared_ptr<FakeDisk> disk_;  // what hangs may outlive the test
+  const std::shared_ptr<FakeDisk> disk_;  // shared, because a hung thread may outlive the test
   const RootDirectories directories_;
 };
 

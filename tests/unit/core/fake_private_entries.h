@@ -19,7 +19,7 @@ class FakePrivateEntries final : public PrivateEntries {
     const std::lock_guard lock(mutex_);
     return entries_.contains({uid, key});
   }
-  /// Whether the user has any.
+  /// Returns whether the user has any entry.
   bool HasAny(uid_t uid) {
     const std::lock_guard lock(mutex_);
     const auto first = entries_.lower_bound({uid, {}});
@@ -44,7 +44,7 @@ class FakePrivateEntries final : public PrivateEntries {
     return now ? Inserted::kNow : Inserted::kBefore;
   }
 
-  std::function<void()> on_put;  ///< called first, with no lock held
+  std::function<void()> on_put;  ///< called first, without a lock
 
  private:
   std::atomic<uint64_t> generations_ = 0;

@@ -17,10 +17,10 @@
 #include "daemon/core/model/tier.h"
 #include "daemon/core/model/toolchain.h"
 
-/// Stand-ins at the core's seams: deterministic, driven by the test.
+/// Fakes for the core's interfaces: deterministic, controlled by the test.
 namespace cccl_cache::daemon::testing {
 
-inline constexpr std::chrono::seconds kPatience{60};  // only ever spent by a test that fails
+inline constexpr std::chrono::seconds kPatience{60};  // only spent by a failing test
 
 inline ToolchainPtr MakeToolchain(const std::string& id = "13") {
   auto toolchain = std::make_shared<Toolchain>();
@@ -70,12 +70,12 @@ class FakeToolchains final : public Toolchains {
     current_ = std::move(toolchain);
   }
 
-  /// Select has nothing to say until so many looks were finished.
+  /// Select returns no answer until this many looks have finished.
   void NeedLooks(int looks) {
     std::lock_guard lock(mutex_);
     looks_needed_ = looks;
   }
-  /// How many waited for this look.
+  /// Returns the number of callers that waited for this look.
   size_t FinishLook() {
     std::vector<std::function<void()>> waiting;
     {
@@ -119,7 +119,7 @@ inline CompileOutput Fail(const std::string& log) {
   return output;
 }
 
-/// A parsed text that can be made useless.
+/// A preamble that can be made useless.
 class FakePrecompiled final : public Precompiled {
  public:
   explicit FakePrecompiled(uint64_t bytes) : bytes_(bytes) {}
@@ -137,8 +137,8 @@ class FakePrecompiled final : public Precompiled {
   std::atomic<bool> usable_{true};
 };
 
-/// Each compile waits while the gate is shut, then answers what `behaviour` says for the
-/// how-many-th call it is.
+/// Each compile waits while the gate is shut, then returns the result of `behaviour` for its
+/// number.
 class FakeCompiler final : public Compiler {
  public:
   using Behaviour = std::function<Result<CompileOutput>(const CompileJob& job, int call)>;
@@ -174,7 +174,7 @@ class FakeCompiler final : public Compiler {
 
   using Precompilation =
       std::function<Result<std::shared_ptr<const Precompiled>>(const CompileJob&)>;
-  /// What Precompile does, at once; before that it fails.
+  /// Sets the result of Precompile, which fails before that.
   void SetPrecompilation(Precompilation precompilation) {
     std::lock_guard lock(mutex_);
     precompilation_ = std::move(precompilation);
@@ -190,7 +190,7 @@ class FakeCompiler final : public Compiler {
     return Error{ErrorCode::kUnavailable, "nothing is kept"};
   }
 
-  /// Its jobs are kept apart from now on.
+  /// Keeps the account's jobs apart from now on.
   void KeepApart(Account account) { apart_ = account; }
   bool KeepsApart(const Toolchain&, Account account) override { return apart_ == account; }
 
@@ -207,7 +207,7 @@ class FakeCompiler final : public Compiler {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, kPatience, [&] { return started_ >= calls; });
   }
-  /// Ended by themselves, not cancelled.
+  /// Waits for calls that ended without being cancelled.
   bool WaitUntilEnded(int calls) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, kPatience, [&] { return ended_ >= calls; });
@@ -225,7 +225,7 @@ class FakeCompiler final : public Compiler {
     std::lock_guard lock(mutex_);
     return started_;
   }
-  /// Of each call so far.
+  /// Returns the limits of each call so far.
   std::vector<CompileLimits> limits() {
     std::lock_guard lock(mutex_);
     return limits_;
@@ -249,7 +249,7 @@ class MapTier final : public Tier {
  public:
   explicit MapTier(TierName name) : name_(name) {}
 
-  /// Called by each Get, with no lock held; to be set while no call runs.
+  /// Called by each Get, without a lock; to be set while no call runs.
   std::function<void()> during_get;
 
   TierName name() const override { return name_; }
@@ -297,7 +297,7 @@ class MapTier final : public Tier {
   std::map<cccl_cache::Digest, ArtifactPtr> entries_;
 };
 
-/// Gathers the answers of many calls.
+/// Collects the answers of many calls.
 class Answers {
  public:
   BuildCoordinator::Done Collect() {
@@ -307,7 +307,7 @@ class Answers {
       changed_.notify_all();
     };
   }
-  /// All answers once there are `count`; fewer if patience ends.
+  /// Returns all answers once there are `count`, or fewer after a time limit.
   std::vector<Result<BuildAnswer>> Wait(size_t count) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, kPatience, [&] { return answers_.size() >= count; });

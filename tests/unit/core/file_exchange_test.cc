@@ -137,7 +137,7 @@ TEST_CASE("a silent caller ends its own questions") {
   CHECK(read.error().code == ErrorCode::kTimedOut);
   CHECK(read.error().message.find("/p/include/a.h") != std::string::npos);
   CHECK(caller.exchange->failed());
-  // Nothing more is asked, or waited for.
+  // No further question is sent or waited for.
   CHECK(files->Look({1, "b.h"}).error().code == ErrorCode::kTimedOut);
   CHECK(caller.exchange->Take().empty());
 }

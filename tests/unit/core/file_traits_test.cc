@@ -17,7 +17,7 @@ using cccl_cache::Sha256;
 const Peer kAlice{.uid = 1000, .gid = 1000};
 const Peer kBob{.uid = 1001, .gid = 1001};
 
-/// A text that names a path, and one that does not: one is known, the other comes from reading.
+/// A text that names a path. One of the two texts is known, the other is scanned.
 constexpr std::string_view kShows = "int n = sizeof(__FILE__);";
 constexpr std::string_view kPlain = "int n;";
 const Digest kDigest = Sha256("the same");
@@ -26,7 +26,7 @@ struct Scene {
   std::atomic<std::chrono::hours> later{std::chrono::hours(0)};
   KnownFileTraits known{[this] { return std::chrono::steady_clock::now() + later.load(); }};
 
-  /// Returns whether the file shows a path, as far as this user's builds know.
+  /// Returns whether the file shows a path, for this user's builds.
   bool Shows(const Peer& peer, std::string_view text, const std::string& below = "a.h") {
     return known.Of(peer, below, kDigest, text).uses.as_number;
   }

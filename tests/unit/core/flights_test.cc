@@ -32,7 +32,7 @@ Result<CompileOutput> SourceAsOutput(const CompileJob& job, int) {
   return testing::Succeed(std::get<cccl_cache::NvrtcProgram>(job.request->program).source);
 }
 
-/// Flights over stand-ins. Who is to start again is kept.
+/// Flights over fakes. Records the waiters that must start again.
 class Scene {
  public:
   explicit Scene(FakeCompiler::Behaviour behaviour = SourceAsOutput,
@@ -50,7 +50,7 @@ class Scene {
   BuildPtr Waits(const std::string& source, const Peer& peer = kAlice) {
     return testing::MakeWaiter(table, MakeRequest(source), peer, answers.Collect());
   }
-  /// As it was looked up, in vain, just now.
+  /// Makes a waiter that was looked up just now, without a result.
   BuildPtr KnowsAll(BuildPtr waiter) {
     waiter->known.manifest = memory.ManifestOf(*waiter->plan, waiter->peer.uid);
     return waiter;
@@ -63,7 +63,7 @@ class Scene {
   BuildCoordinator::Ticket Join(const std::string& source, const Peer& peer = kAlice) {
     return Join(Waits(source, peer));
   }
-  /// Those who are to start again, once there are so many.
+  /// Waits for this many builds that must start again, and returns them.
   std::vector<BuildPtr> Again(size_t count) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, kPatience, [&] { return again_.size() >= count; });
@@ -95,10 +95,10 @@ class Scene {
   std::vector<BuildPtr> again_;  // guarded by mutex_
 
  public:
-  std::optional<Flights> flights;  // goes first
+  std::optional<Flights> flights;  // destroyed first
 };
 
-/// A compile that asks for a file outside before it ends.
+/// Returns a compile that asks for a file outside before it ends.
 FakeCompiler::Behaviour AsksFor(const std::string& name) {
   return [name](const CompileJob& job, int call) {
     static_cast<void>(job.files->Ask(name));
@@ -245,7 +245,7 @@ TEST_CASE("when a compile asks for files, other users start their own flights") 
   REQUIRE(again.size() == 1);
   CHECK(again[0]->peer.uid == kBob.uid);
   CHECK(scene.memory.LooksOutside(*again[0]->plan));
-  // From now on they do not meet.
+  // From now on the compiles do not overlap.
   scene.compiler.Shut();
   scene.Join(scene.KnowsAll(std::move(again[0])));
   scene.Join(scene.KnowsAll(scene.Waits("a")));
@@ -318,14 +318,14 @@ TEST_CASE("a caller that joined a compile over outside files is answered as join
   REQUIRE(scene.compiler.WaitUntilStarted(1));
   scene.Join("a");
   scene.compiler.Open();
-  // Its own files are looked at before it is answered.
+  // Its own files are checked before it is answered.
   const std::vector<BuildPtr> again = scene.Again(1);
   REQUIRE(again.size() == 1);
   CHECK(again[0]->if_found == Outcome::kJoined);
   CHECK(scene.compiler.started() == 1);
 }
 
-/// A caller in this directory, as one whose headers are known to name paths.
+/// Returns a caller in this directory whose headers are known to name paths.
 BuildPtr MayShowPaths(Scene& scene, const std::string& directory) {
   auto request = MakeRequest("a");
   request->working_directory = directory;
@@ -369,7 +369,7 @@ TEST_CASE(
 TEST_CASE("a waiter starts again if another flight's result may answer it") {
   Scene scene;
   BuildPtr waiter = scene.Waits("a");
-  // When it was looked up, nothing was known.
+  // At its look-up nothing was known.
   const auto nothing = std::make_shared<const Manifest>();
   waiter->known.manifest = {nothing, nothing};
   Closure closure;

@@ -69,7 +69,7 @@ TEST_CASE("a job that delays a caller is stopped, and runs again once there is r
   });
   REQUIRE(started.get_future().wait_for(kPatience) == std::future_status::ready);
   busy = 1;
-  jobs.MakeRoom();  // there is some
+  jobs.MakeRoom();  // a slot is free
   CHECK(runs == 1);
   busy = 2;
   jobs.MakeRoom();
@@ -89,7 +89,7 @@ struct Line {
   void Add(uid_t uid, size_t bytes) {
     jobs.Add(Account(uid), bytes, [this, uid](std::stop_token) { served.push_back(uid); });
   }
-  /// Whose jobs ran, in order, when each user has had `turns`.
+  /// Returns the users in the order of their jobs, after each had `turns`.
   std::vector<uid_t> Finish(int turns) {
     AddLast(turns);
     go.set_value();
@@ -107,7 +107,7 @@ struct Line {
   std::promise<void> started;
   std::promise<void> go;
   std::promise<std::vector<uid_t>> last;
-  std::vector<uid_t> served;  // of the jobs' thread
+  std::vector<uid_t> served;  // used on the jobs' thread
   IdleJobs jobs;
 };
 
@@ -228,9 +228,9 @@ TEST_CASE("a hit is checked without precompiled headers even if there are some")
   CHECK(bench.Count(Counter::kShadowChecks) == 1);
 }
 
-/// A compiler of LTO-IR whose bytes differ with a preamble and without.
+/// A compiler whose LTO-IR differs with and without a preamble.
 struct LtoIrScene {
-  /// Compiles two programs over the same includes, and asks for the second one again. Returns once
+  /// Compiles two programs over the same includes, and requests the second one again. Returns after
   /// that hit was checked.
   void Check() {
     static constexpr int kJobs = 2 + 2 + 1;  // of the programs with their PTX, and of the check
@@ -291,7 +291,7 @@ struct LtoIrScene {
         });
   }
   const bool precompiles;
-  bool links = true;  ///< whether the toolchain of the hit has nvJitLink
+  bool links = true;  ///< the hit's toolchain has nvJitLink
   Result<CompileOutput> of_spared = Of(ArtifactKind::kPtx, "ptx");  ///< an output of a link
   CoordinatorBench bench{[this](const CompileJob& job, int call) { return Compile(job, call); },
                          {.shadow_check_every = 1}};

@@ -20,7 +20,7 @@ constexpr Account kBob(1002);
 struct Scene {
   std::shared_ptr<JobMemory> memory = JobMemory::Make({.per_account = 100, .in_all = 200});
 
-  /// Null: there is no room now.
+  /// Returns null if there is no memory now.
   JobMemory::Share TakeNow(Account uid, uint64_t bytes) {
     Result<JobMemory::Share> taken = memory->Take(uid, bytes, kNow);
     return taken ? *taken : nullptr;
@@ -59,7 +59,7 @@ TEST_CASE("no account holds more than it leaves free, and a sixteenth is reserve
   Scene scene;
   const auto ann = *scene.memory->Take(kAnn, 100, kNow);
   const auto bob = *scene.memory->Take(kBob, 40, kNow);
-  CHECK_FALSE(scene.Has(kBob, 9));  // it would have 49, and 48 are free
+  CHECK_FALSE(scene.Has(kBob, 9));  // it would have 49, but 48 are free
   CHECK(scene.Has(kBob, 8));
   const auto newcomer = *scene.memory->Take(Account(1003), 48, kNow);
   CHECK_FALSE(scene.Has(Account(1004), 1));

@@ -29,7 +29,7 @@ DepositFound Found(const std::string& bytes) {
   return {std::make_shared<const std::string>(bytes)};
 }
 
-/// A table whose time stands still until the test moves it.
+/// A table whose clock stands still until the test moves it.
 struct Scene {
   Time now{};
   int sooner = 0;
@@ -40,7 +40,7 @@ struct Scene {
                     .sooner = [this] { ++sooner; }}};
 };
 
-/// One caller, and all its answers, as text.
+/// One caller with all its answers, as text.
 struct Caller {
   Caller(Scene& in, const std::string& key, const LeaseTable::Wait& wait = {})
       : scene(in), waiter(in.table.NewSeat()) {
@@ -489,7 +489,7 @@ TEST_CASE("many threads take turns at one lease") {
 
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kLeaseClockPatience{60};  // only ever spent by a test that fails
+constexpr std::chrono::seconds kLeaseClockPatience{60};  // only spent by a failing test
 
 const cccl_cache::Digest kKey = cccl_cache::Sha256("key");
 
@@ -500,7 +500,7 @@ struct LeaseClockScene {
     clock.emplace(table);
   }
 
-  /// The answers to a caller after it was granted the lease or had to wait.
+  /// Returns the answers to a caller after it got the lease or had to wait.
   std::future<LeaseNews> Enter(std::optional<LeaseTable::Time> until = std::nullopt) {
     auto told = std::make_shared<std::promise<LeaseNews>>();
     table.Enter(table.NewSeat(), kKey, {until}, [told](LeaseNews news) {
@@ -545,7 +545,7 @@ TEST_CASE("a wake-up during a clock's work is not lost") {
   std::atomic<int> rounds = 0;
   std::promise<void> looked_again;
   LeaseTable table({.now = [&] {
-    // The clock is in the midst of a round, and nothing is due after it.
+    // The clock is in a round, and nothing is due after it.
     if (LeaseClock* const awake = clock.load(); awake != nullptr) {
       const int round = ++rounds;
       if (round == 1) awake->Wake();

@@ -68,7 +68,7 @@ std::optional<Account> AccountOf(uid_t uid) {
   return Account(uid >= 100'000 ? 1000 : uid);
 }
 
-/// Adds closures of one user that no other has.
+/// Adds closures that only this user had.
 void AddMany(Manifest& manifest, uid_t uid, int count) {
   for (int i = 0; i < count; ++i) {
     manifest.Add({OneFile(std::to_string(uid) + "/" + std::to_string(i)).closure, false, uid},
@@ -121,7 +121,7 @@ TEST_CASE("the number of a container's user is neither written nor read") {
   manifest.closures[0].owner = kUser;
   const std::string of_user = EncodeManifest(manifest);
   const auto bytes = [](uid_t uid) { return ByteWriter().Put<uint32_t>(uid).Joined(); };
-  std::string of_container = of_user;  // as versions wrote it that did not tell the two apart
+  std::string of_container = of_user;  // as written by versions that did not distinguish the two
   of_container.replace(of_container.find(bytes(kUser)), 4, bytes(kFirstContainerUser + 7));
   manifest.closures[0].owner.reset();
   CHECK(DecodeManifest(of_container) == manifest);
@@ -224,7 +224,7 @@ TEST_CASE("a manifest that is cut short, longer or of another version is refused
   CHECK_FALSE(DecodeManifest(other_version));
 }
 
-/// A closure of so many names, each so long.
+/// Returns a closure with this many names of this length.
 KnownClosure Names(size_t count, size_t length, char first = 'x') {
   const std::string name = first + std::string(length - 1, 'x');
   KnownClosure known;

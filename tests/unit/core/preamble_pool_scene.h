@@ -19,7 +19,7 @@
 
 namespace cccl_cache::daemon::testing {
 
-/// A pool over a compiler that makes a preamble of as many bytes as its working directory says.
+/// A pool over a compiler whose preambles have as many bytes as the working directory's name says.
 class PreamblePoolScene {
  public:
   explicit PreamblePoolScene(const PreamblePool::Bounds& bounds = {}) {
@@ -44,7 +44,7 @@ class PreamblePoolScene {
   }
   ~PreamblePoolScene() { Open(); }
 
-  /// A program is compiled without the preamble, as the first or as a later one.
+  /// Compiles a program without the preamble, as the first or a later one.
   void Miss(const std::string& key, const std::string& bytes = "100", uid_t uid = 1000,
             uint64_t held = 0, std::chrono::microseconds time = {}) {
     pool->Want(cccl_cache::Sha256(key), Account(uid), held, [this, bytes] {
@@ -57,13 +57,13 @@ class PreamblePoolScene {
     });
     pool->NoteMiss(cccl_cache::Sha256(key), Account(uid), time);
   }
-  /// As many programs as it takes to have the preamble parsed.
+  /// Compiles as many programs as it takes until the preamble is wanted.
   void Want(const std::string& key, const std::string& bytes = "100", uid_t uid = 1000,
             uint64_t held = 0, std::chrono::microseconds time = {}) {
     for (int i = 0; i < 2; ++i) Miss(key, bytes, uid, held, time);
   }
-  /// Returns once the preamble "shut in" is being parsed, whose programs take so long as a whole.
-  /// It is not done before Open.
+  /// Returns once the preamble "shut in" is being parsed; a whole compile of its programs takes
+  /// `time`. The parse ends at Open.
   bool Shut(std::chrono::microseconds time = {}) {
     {
       const std::lock_guard lock(mutex_);
@@ -84,12 +84,12 @@ class PreamblePoolScene {
     changed_.notify_all();
   }
   ParsedPreamblePtr Find(const std::string& key) { return pool->Find(cccl_cache::Sha256(key)); }
-  /// The bytes of each that was parsed.
+  /// Returns the sizes of the parsed preambles.
   std::vector<std::string> Sizes() {
     const std::lock_guard lock(mutex_);
     return sizes_;
   }
-  /// Waits until so many have been parsed, and kept if they are.
+  /// Waits until this many preambles were parsed.
   bool WaitForParsed(uint64_t count) {
     const auto deadline = std::chrono::steady_clock::now() + kPatience;
     while (statistics.Get(Counter::kPreambles) < count) {
@@ -100,7 +100,7 @@ class PreamblePoolScene {
   }
 
   std::atomic<int> parsed{0};
-  std::vector<std::string> asks;  ///< the files that each asks for
+  std::vector<std::string> asks;  ///< the files that each parse asks for
   std::shared_ptr<FakePrecompiled> last;
   FakeFileAccess files;
   FakeCompiler compiler{[](const CompileJob&, int) { return Succeed(""); }};
@@ -118,7 +118,7 @@ class PreamblePoolScene {
   std::vector<std::string> sizes_;  // guarded by mutex_
 
  public:
-  std::optional<PreamblePool> pool;  ///< last: its thread uses all of these
+  std::optional<PreamblePool> pool;  ///< last member: its thread uses the others
 };
 
 }  // namespace cccl_cache::daemon::testing

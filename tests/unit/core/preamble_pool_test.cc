@@ -38,7 +38,8 @@ TEST_CASE("the check whether a preamble is usable holds no lock of the pool") {
   REQUIRE(scene.Find("a") != nullptr);
   std::atomic<int> asked = 0;
   scene.last->when_asked = [&] {
-    if (++asked % 2 == 1) CHECK(scene.Find("b") == nullptr);  // waits for ever if it is locked
+    // Would wait forever if the pool were locked.
+    if (++asked % 2 == 1) CHECK(scene.Find("b") == nullptr);
   };
   CHECK(scene.Find("a") != nullptr);
   scene.Want("c");

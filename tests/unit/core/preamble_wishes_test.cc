@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// Which preambles wait to be parsed, and for how long.
+// The preambles that wait to be parsed, and how long they wait.
 #include <catch2/catch.hpp>
 #include <string>
 #include <vector>

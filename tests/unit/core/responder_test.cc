@@ -50,7 +50,7 @@ struct Scene {
   testing::FakeAnswered answered;
   std::optional<size_t> noted_before_told;
   std::optional<uint64_t> told;    ///< the number of its request
-  std::optional<uint64_t> logged;  ///< the same
+  std::optional<uint64_t> logged;  ///< the number in the log
   Responder responder{{table, statistics, history, &answered,
                        [this](const BuildRecord& record) { logged = record.request_id; }}};
 };
@@ -87,7 +87,7 @@ TEST_CASE("the caller and the log have the same number for a request, and each r
   CHECK(restarted.told != first);
 }
 
-/// One who leads its flight, and what that flight came to: a compile that can be kept.
+/// The leader of a flight with a result that can be kept.
 struct BuildAnswerScene {
   BuildAnswer Answer() const { return AnswerOf(waiter, flight_result); }
 

@@ -8,7 +8,7 @@
 namespace cccl_cache::daemon::result_test {
 namespace {
 
-// Programs know errors by them.
+// Programs depend on these names.
 TEST_CASE("each error has the name that it was released with") {
   CHECK(Name(ErrorCode::kInvalidRequest) == "invalid-request");
   CHECK(Name(ErrorCode::kToolchainNotFound) == "toolchain-not-found");

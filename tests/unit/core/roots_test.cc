@@ -32,7 +32,7 @@ class Scene {
     const auto parsed = cccl_cache::ParseOptions(cccl_cache::BuildKind::kNvrtc, options);
     return LayOutRoots(*request_, std::get<std::vector<ParsedOption>>(parsed), toolchain_, layout);
   }
-  /// The one of a single -I.
+  /// Returns the root of a single -I.
   Root Include(const std::string& path, RootLayout layout = {}) {
     const std::vector<Root> roots = Roots({"-I" + path}, layout);
     REQUIRE(roots.size() == 2);

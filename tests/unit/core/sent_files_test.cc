@@ -25,8 +25,8 @@ ClosureEntry File(FileName name, const std::string& text, uint32_t same_as) {
   return {std::move(name), FileKind::kFile, Sha256(text), same_as};
 }
 
-/// What a build below /p was answered: two names of one file, another file, a directory, and one
-/// name in vain.
+/// Returns the closure of a build below /p: two names of one file, another file, a directory, and
+/// an absent name.
 Closure Answered() {
   return {{File({0, "x.h"}, "x", 0),
            File({1, "link.h"}, "x", 0),
@@ -35,7 +35,7 @@ Closure Answered() {
            {{0, "y.h"}, FileKind::kAbsent, Digest{}, 0}}};
 }
 
-/// These files long after, when the caller is gone.
+/// The files long after the caller left.
 struct Scene {
   Scene() {
     for (const char* path : {"/p/src/x.h", "/p/include/link.h", "/p/include/y.h"}) {

@@ -102,11 +102,11 @@ TEST_CASE("ordinary texts can paste no names") {
   CHECK_FALSE(pasted.path_token);
   CHECK_FALSE(pasted.base_name_token);
   CHECK_FALSE(pasted.function_token);
-  // CUTLASS as a whole.
+  // The parts in all of CUTLASS.
   CHECK(PastedNames(PartsIn("D A T E AT TE TA I M __F _ n_ source in")).time_token.empty());
 }
 
-/// What of the text is preamble.
+/// Returns the preamble of the text.
 std::string Preamble(const std::string& text) { return text.substr(0, PreambleLength(text)); }
 
 TEST_CASE("a preamble ends with the last leading include") {

@@ -13,7 +13,7 @@ namespace cccl_cache::daemon::testing {
 /// A disk that hangs until it is released. Thread-safe.
 class Stall {
  public:
-  /// What a read runs into.
+  /// Waits until the disk is released.
   void Enter() {
     std::unique_lock lock(mutex_);
     ++entered_;
@@ -24,7 +24,7 @@ class Stall {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, kPatience, [&] { return entered_ >= reads; });
   }
-  /// How many ran into it so far.
+  /// Returns the number of calls of Enter so far.
   [[nodiscard]] size_t entered() {
     const std::lock_guard lock(mutex_);
     return entered_;

@@ -60,7 +60,8 @@ TEST_CASE("'..' is resolved lexically, and the directory that it leaves counts a
 TEST_CASE("a '..' that can't be resolved lexically counts as all headers") {
   const ToolchainHeaders plain(Small(), {}, false);
   CHECK(plain.PlacesOf("0/absent/../cuda.h") == Places{""});
-  CHECK(plain.PlacesOf("0/cuda.h/../cub/cub.cuh") == Places{""});  // a file is no way
+  CHECK(plain.PlacesOf("0/cuda.h/../cub/cub.cuh") == Places{""});  // a path can't lead through a
+                                                                   // file
   CHECK(plain.PlacesOf("0/../secret") == Places{""});
   const ToolchainHeaders linked(Small(), {}, true);
   CHECK(linked.PlacesOf("0/cub/../cuda.h") == Places{""});
@@ -97,7 +98,7 @@ TEST_CASE("all names below a root of the toolchain are places") {
   CHECK(names("/cuda/includes/x.h").empty());
   CHECK(names("/cccl-root-3/__pycache__/x.h").empty());
   CHECK(names("/cccl-root-3/__pycache__x.h") == Places{"0/__pycache__x.h"});
-  // By its real path a file is that of this toolchain alone.
+  // A file's real path means this toolchain alone.
   CHECK(names("/cuda/include/cccl/x.h") == Places{"/cuda/include/cccl/x.h"});
   CHECK(names("/other") == Places{"/other"});
   CHECK(names("/cuda/include/cub/../cuda.h") == Places{"/cuda/include", "0/cub", "0/cuda.h"});
@@ -108,7 +109,7 @@ TEST_CASE("a look-up is announced by the entry that contains it") {
   CHECK(places.AnnouncedFor("/cccl-root-1/block/b.h") == "/cccl-root-1/block");
   CHECK(places.AnnouncedFor("/cuda/include/cccl/cub/x.h") == "/cuda/include/cccl/cub");
   CHECK(places.AnnouncedFor("/cuda/include/cuda.h") == "/cuda/include/cuda.h");
-  CHECK(places.AnnouncedFor("/cccl-root-3").empty());  // it is there, whatever lies in it
+  CHECK(places.AnnouncedFor("/cccl-root-3").empty());  // the root exists, whatever is on the disk
 }
 
 TEST_CASE("a path is looked up only in the toolchain that contains it") {

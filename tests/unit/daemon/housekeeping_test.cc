@@ -35,7 +35,7 @@ class Facts final : public MetaStore {
   std::map<std::string, std::string, std::less<>> facts_;
 };
 
-/// One run of a daemon after the other, over the same facts.
+/// One run of a daemon after another over the same facts.
 struct Run {
   explicit Run(Facts& facts)
       : housekeeping({.toolchains = toolchains,
@@ -53,7 +53,7 @@ struct Run {
                           },
                       .look_at_shelves = [] {}}) {}
 
-  /// Waits until the last reported problem contains these words, or no longer contains them.
+  /// Waits until the last reported problem has these words, or has them no longer.
   [[nodiscard]] bool Tells(std::string_view words, bool holds = true) {
     return WaitUntil([&] {
       const std::lock_guard lock(mutex);
@@ -69,7 +69,7 @@ struct Run {
   std::mutex mutex;
   std::string told;  // guarded by mutex
   std::atomic<bool> store_fails = false;
-  Housekeeping housekeeping;  ///< last: its thread uses the others
+  Housekeeping housekeeping;  ///< last member: its thread uses the others
 };
 
 const cccl_cache::Digest kKey = cccl_cache::Sha256("key");

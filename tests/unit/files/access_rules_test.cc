@@ -35,7 +35,7 @@ using Kind = PathError::Kind;
 constexpr uid_t kOtherDaemon = 54320;
 constexpr uid_t kStranger = 54321;
 
-/// Remembers nothing.
+/// A memory that keeps nothing.
 CheckedDirectories& Forgetful() {
   static CheckedDirectories forgetful(0);
   return forgetful;
@@ -60,7 +60,7 @@ struct statx StatusOf(const FileDescriptor& file) {
   return status;
 }
 
-/// None: it may be searched, or given.
+/// Returns none if the directory may be searched, or the file given.
 std::optional<Kind> SearchOf(AccessRules rules, const std::string& path) {
   const FileDescriptor directory = OpenPath(path);
   const auto reached = rules.CheckSearch(directory.get(), StatusOf(directory), FileTimeNow());
@@ -139,7 +139,7 @@ TEST_CASE("nothing in the daemon's own directories, /dev and the kernel's file s
     CHECK(TargetOf(rules, tree.Path("state")) == Kind::kRefused);
     CHECK(TargetOf(rules, "/dev") == Kind::kRefused);
     CHECK(TargetOf(rules, "/dev/null") == Kind::kRefused);
-    // Not known as directories; their file system is known.
+    // The directories are not known, but their file system is.
     CHECK(TargetOf(rules, "/proc/sys") == Kind::kRefused);
     CHECK(TargetOf(rules, "/proc/version") == Kind::kRefused);
   }
@@ -337,7 +337,7 @@ TEST_CASE("a stranger gets nothing that the service's user owns") {
   FileTree tree;
   tree.Write("include/a.h", "open");
   constexpr uid_t kService = 54320;
-  const bool root = geteuid() == 0;  // may give the file away
+  const bool root = geteuid() == 0;  // root can change the owner
   if (root) REQUIRE(chown(tree.Path("include/a.h").c_str(), kService, kService) == 0);
   const uid_t owner = root ? kService : geteuid();
   CHECK(ErrorOf(tree.With(Reach(FileReach::kEverybodys, owner), {"include"})->Look({0, "a.h"}))
@@ -370,7 +370,7 @@ TEST_CASE("a file that the daemon can't reach is to be sent by the client") {
   tree.Mode("include/a.h", 0000);
   tree.Mode("private", 0000);
   std::vector<Result<SeenFile>> seen;
-  // Root reaches all files; a thread that gave up root's rights over files does not.
+  // Root can reach all files; a thread without root's rights can't.
   std::thread([&] {
     if (geteuid() == 0) setfsuid(kStranger);
     const auto files = tree.Own({"private", "include"});

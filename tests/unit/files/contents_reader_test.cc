@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Sets the time of the contents as a program can; the time of the change is the kernel's.
+/// Sets mtime, as a program can; ctime is set by the kernel.
 void SetContentTime(const std::string& path, const struct timespec& time) {
   const struct timespec times[2] = {time, time};
   REQUIRE(utimensat(AT_FDCWD, path.c_str(), times, 0) == 0);

@@ -15,8 +15,8 @@
 
 namespace cccl_cache::daemon {
 
-/// A tree of files that everybody may read, and requesters who look at it. Strangers ask a daemon
-/// that owns none of it. Failures fail the test.
+/// A tree of files that everybody may read, and requesters that read it. For strangers the daemon
+/// owns none of it. Failures fail the test.
 class FileTree {
  public:
   FileTree();
@@ -26,29 +26,29 @@ class FileTree {
   void Directory(const std::string& name) const;
   void Link(const std::string& name, const std::string& target) const;
   void Mode(const std::string& name, mode_t mode) const;
-  /// Gives it an access list by which `uid` has no rights; all else is as in mode 0755.
+  /// Adds an access list that denies `uid` all rights, and is like mode 0755 for others.
   void ShutOut(const std::string& name, uid_t uid) const;
   [[nodiscard]] struct stat Status(const std::string& name) const;
-  /// Of the status as it is now, symlinks not followed.
+  /// Returns the current stamp, symlinks not followed.
   [[nodiscard]] ContentStamp Stamp(const std::string& name) const;
-  /// Waits until a change of the file can't go unnoticed any more.
+  /// Waits until a change of the file would be noticed.
   void Settle(const std::string& name) const;
 
-  /// For one build of the daemon's own user. `roots` lie in the tree.
+  /// Returns the files for one build of the daemon's own user. `roots` are in the tree.
   [[nodiscard]] std::unique_ptr<RequesterFiles> Own(const std::vector<std::string>& roots);
   [[nodiscard]] std::unique_ptr<RequesterFiles> Strangers(const std::vector<std::string>& roots);
   [[nodiscard]] std::unique_ptr<RequesterFiles> With(Reach reach,
                                                      const std::vector<std::string>& roots);
 
   std::vector<std::string> refused;  ///< the daemon's own directories, for requesters made later
-  /// Takes files to be written back as soon as they are changed.
+  /// Treats changed files as written back at once.
   std::shared_ptr<FileMemory> memory = std::make_shared<FileMemory>(1000);
 
  private:
   TemporaryDirectory directory_;
 };
 
-/// The error that is expected.
+/// Returns the expected error.
 [[nodiscard]] Error ErrorOf(const Result<SeenFile>& seen);
 [[nodiscard]] Error ErrorOf(const Result<RequesterFiles::Contents>& contents);
 

@@ -43,7 +43,7 @@ TEST_CASE(
     "them") {
   FileTree tree;
   tree.Write("include/a.h", "open");
-  const bool root = geteuid() == 0;  // may give the file away
+  const bool root = geteuid() == 0;  // root can change the owner
   const uid_t service = root ? 54320 : geteuid();
   if (root) REQUIRE(chown(tree.Path("include/a.h").c_str(), service, service) == 0);
   HostFileAccess access({.own_places = {}, .own_uid = service, .own_view = kView});
@@ -108,7 +108,7 @@ TEST_CASE("builds on several threads look at the same files") {
                                      {{tree.Path("include")}, "", kView});
         for (int i = 0; i < 20; ++i) {
           const Result<SeenFile> seen = files->Look({0, std::to_string(i)});
-          // A service's own files are not for strangers.
+          // A service's own files are not given to strangers.
           if (!seen.ok() && uid != geteuid()) continue;
           if (seen->digest != Sha256(std::to_string(i))) std::abort();
         }

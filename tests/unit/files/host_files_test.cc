@@ -143,7 +143,7 @@ TEST_CASE("hard links and symlinks to one file have one inode, copies have not")
 
 namespace {
 
-/// Makes such a file, and asks for it and for a link to it.
+/// Makes such a file, and requests it and a link to it.
 void CheckDenied(mode_t kind, dev_t device) {
   FileTree tree;
   tree.Directory("include");

@@ -15,7 +15,7 @@ namespace {
 
 using Kind = PathError::Kind;
 
-/// Names the path first, whatever else it says.
+/// Checks that the error begins with the path.
 Error Explained(const PathError& obstacle) {
   const Error error = Explain(obstacle, "/home/a.h");
   CHECK_THAT(error.message, StartsWith("/home/a.h "));

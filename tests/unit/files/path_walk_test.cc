@@ -20,7 +20,7 @@ using cccl_cache::Sha256;
 
 namespace {
 
-/// What the kernel finds under a path: kind, device and inode as we would tell them.
+/// Returns what the kernel finds under a path, with kind, device and inode as ours.
 SeenFile AsTheKernelSees(const std::string& path) {
   struct statx status {};
   if (statx(AT_FDCWD, path.c_str(), 0, STATX_BASIC_STATS, &status) != 0) return {};
@@ -52,7 +52,7 @@ TEST_CASE("paths are resolved as the kernel resolves them") {
     const std::string name = RandomName(random);
     INFO(name);
     const Result<SeenFile> seen = files->Look({0, name});
-    // Enough ".." lead out of the tree, to where anything may lie.
+    // Enough ".." lead out of the tree, where there may be other files.
     if (!seen.ok()) continue;
     const SeenFile expected = AsTheKernelSees(tree.Path("r/" + name));
     CHECK(seen->kind == expected.kind);
@@ -91,10 +91,10 @@ TEST_CASE("forty symlinks are followed and not one more") {
   REQUIRE(AsTheKernelSees(tree.Path("r/41" + end)).kind == FileKind::kAbsent);
   const auto files = tree.Own({"r"});
   CHECK(files->Look({0, "40" + end})->kind == FileKind::kFile);
-  // Also if most of the way is known by now.
+  // Absent even if most of the path is known by now.
   CHECK(files->Look({0, "41" + end})->kind == FileKind::kAbsent);
   CHECK(files->Look({0, "40" + end})->kind == FileKind::kFile);
-  // Nor is what one symlink too many leads to absent for a shorter way.
+  // A path that is too long by one symlink is not remembered as absent for a shorter path.
   const auto others = tree.Own({"r"});
   CHECK(others->Look({0, "41" + end})->kind == FileKind::kAbsent);
   CHECK(others->Look({0, "40" + end})->kind == FileKind::kFile);

@@ -39,12 +39,12 @@ void CheckAbsent(RequesterFiles& files, const FileName& name) {
   CHECK(files.Read(name)->seen.kind == FileKind::kAbsent);
 }
 
-/// Everything but the name that the error begins with.
+/// Returns the error without the name at its beginning.
 std::string WithoutName(const Error& error) {
   return error.message.substr(error.message.find(' '));
 }
 
-/// A directory below /dev and on its file system.
+/// Returns a directory below /dev on /dev's file system.
 std::string PartOfDev() {
   struct stat dev {};
   REQUIRE(stat("/dev", &dev) == 0);

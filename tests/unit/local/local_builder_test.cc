@@ -19,7 +19,7 @@ struct Scene {
     configuration.toolchain_root = {directory / "no toolchain"};
   }
 
-  /// Why nothing is built where there is no toolchain.
+  /// Returns the error of a build without a toolchain.
   [[nodiscard]] Error Build(const std::vector<std::string>& options) const {
     LocalBuilder builder({.configuration = configuration,
                           .worker = directory / "no worker",

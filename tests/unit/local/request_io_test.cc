@@ -27,7 +27,7 @@ struct Sockets {
     there = FileDescriptor(ends[1]);
   }
 
-  /// All that the other end is sent until this one is closed.
+  /// Returns all bytes sent to the other end until this one is closed.
   std::string Rest() {
     here.Close();
     std::string all;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// Says which worker belongs to this executable, for tests that put it where an installation has it.
+// Prints the worker that belongs to this executable, for tests that copy it into an installation.
 #include <cstdio>
 
 #include "daemon/process/worker_path.h"

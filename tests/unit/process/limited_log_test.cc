@@ -19,7 +19,7 @@ namespace {
 
 using std::chrono_literals::operator""s;
 
-/// What a log writes to standard error while `use` runs.
+/// Returns the log's output on standard error while `use` runs.
 std::string Logged(const std::function<void(Log&)>& use) {
   const TemporaryDirectory directory;
   const std::string path = directory.path() + "/log";

@@ -52,7 +52,7 @@ TEST_CASE("the level selects the events, and can be changed") {
 
 namespace {
 
-/// Returns all that `write` writes to standard error.
+/// Returns the output of `write` on standard error.
 std::string Written(const std::function<void()>& write) {
   const TemporaryDirectory directory;
   const std::string path = directory / "log";

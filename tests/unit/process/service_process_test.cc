@@ -35,7 +35,7 @@ TEST_CASE("the soft limit of open files is raised to the hard limit") {
 
 namespace {
 
-/// Stands in for systemd: a datagram socket under a name that the kernel chose.
+/// Replaces systemd: a datagram socket under a name that the kernel chose.
 class Listener {
  public:
   Listener() : fd_(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
@@ -116,7 +116,7 @@ namespace {
 
 constexpr int kEnded = 7;
 
-/// Runs `body` in a child process and returns its status as waitpid gives it.
+/// Runs `body` in a child process and returns its status as from waitpid.
 template <typename Body>
 int StatusOf(Body body) {
   const pid_t child = fork();

@@ -33,7 +33,7 @@ class Installed {
     if (executable) fs::permissions(path, fs::perms(0755));
     return path;
   }
-  /// What it says, by whatever name it is run.
+  /// Returns its output when it is run under this name.
   [[nodiscard]] std::string Found(const std::string& run_as = "") const {
     const std::string command = run_as.empty() ? executable_ : run_as;
     FILE* output = popen(command.c_str(), "re");

@@ -19,7 +19,7 @@
 namespace cccl_cache::files_view_test {
 namespace {
 
-// What the kernel says of this thread's namespace, asked anew.
+// Returns the inode of this thread's namespace, read again.
 uint64_t NamespaceNow() {
   struct stat seen {};
   return stat("/proc/thread-self/ns/mnt", &seen) == 0 ? seen.st_ino : 0;
@@ -72,7 +72,7 @@ TEST_CASE("a thread with another root directory, or another mount of it, has ano
   std::optional<FilesView> in_directory;
   std::optional<FilesView> in_mount;
   std::thread([&] {
-    // The namespace ends with the thread; the root of a thread that shares none is its own.
+    // The namespace ends with the thread; a thread that shares none has its own root.
     if (unshare(CLONE_FS | CLONE_NEWNS) != 0) return;
     const char* path = place.path().c_str();
     if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return;

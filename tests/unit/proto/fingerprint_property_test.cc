@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// Of random requests: what means the same has one fingerprint, and whatever is changed in one place
-// has another.
+// For random requests: requests with one meaning have one fingerprint, and a change in one place
+// changes it.
 #include <algorithm>
 #include <functional>
 #include <set>
@@ -27,7 +27,7 @@ Digest FingerprintOf(const BuildRequest& request, const Digest& toolchain = Sha2
   return Fingerprint({request, toolchain, options, {}, false});
 }
 
-/// Every text of the program that is in the fingerprint as it is.
+/// Returns every text of the program that is in the fingerprint unchanged.
 std::vector<std::string*> TextsOf(BuildRequest* request) {
   std::vector<std::string*> texts;
   if (auto* nvrtc = std::get_if<NvrtcProgram>(&request->program)) {
@@ -47,7 +47,7 @@ std::vector<std::string*> TextsOf(BuildRequest* request) {
   return texts;
 }
 
-/// Things that stand in an order that counts.
+/// Lists whose order matters.
 template <typename Value>
 void AddListChanges(const std::vector<Value>& list, std::function<std::vector<Value>&()> of,
                     std::vector<std::function<void()>>* changes) {
@@ -94,7 +94,7 @@ TEST_CASE("property: a byte more in any text, or another toolchain, changes a fi
       text->pop_back();
     }
     REQUIRE(FingerprintOf(changed) == fingerprint);
-    // A byte that goes from one text to its neighbour is another request.
+    // A byte that moves from one text to the next makes another request.
     for (size_t place = 1; place < texts.size(); ++place) {
       if (texts[place]->empty()) continue;
       const std::string before = *texts[place - 1];

@@ -12,7 +12,7 @@
 namespace cccl_cache::fingerprint_test {
 namespace {
 
-/// All that a fingerprint is made from, owned.
+/// The inputs of a fingerprint, owned.
 struct Case {
   BuildRequest request;
   Digest toolchain = Sha256("toolchain");

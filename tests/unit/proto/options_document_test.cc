@@ -47,7 +47,7 @@ std::vector<std::string> RowsOfTable(BuildKind kind) {
   return rows;
 }
 
-/// The rows of the table below this heading of docs/options.md.
+/// Returns the rows of the table under this heading of docs/options.md.
 std::vector<std::string> RowsOfDocument(const std::string& heading) {
   std::ifstream document(CCCL_CACHED_OPTIONS_DOCUMENT);
   std::vector<std::string> rows;

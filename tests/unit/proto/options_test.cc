@@ -30,7 +30,7 @@ TEST_CASE("every table is valid: each spelling has one owner, a meaning, and a r
         REQUIRE(seen.insert(spelling).second);
       }
       REQUIRE(rule.meaning.ends_with("."));
-      // What is compiled without the daemon goes by the same table.
+      // The table applies to builds without the daemon too.
       REQUIRE(rule.reason.find("without the daemon") == std::string_view::npos);
       REQUIRE(rule.reason.empty() == (rule.effect == OptionEffect::kEntersKey));
       const bool takes_argument = rule.value == OptionValue::kRequired;
@@ -186,7 +186,7 @@ TEST_CASE("an option of 16 megabytes is parsed in a moment") {
 
 constexpr OptionReceiver kAssembler = OptionReceiver::kAssembler;
 
-/// Whether one of the tool's arguments, in order, is refused.
+/// Returns whether one of the tool's arguments is refused.
 bool IsRefused(OptionReceiver receiver, const std::vector<std::string>& values) {
   PassedOptions passed;
   bool refused = false;

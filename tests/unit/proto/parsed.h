@@ -14,7 +14,7 @@ namespace cccl_cache {
 
 using Texts = std::vector<std::string>;
 
-/// The options of a request that is not refused.
+/// Returns the options of a request that is accepted.
 inline std::vector<ParsedOption> Parsed(BuildKind kind, const Texts& options) {
   auto result = ParseOptions(kind, options);
   if (const auto* refused = std::get_if<RefusedOption>(&result)) {
@@ -23,14 +23,14 @@ inline std::vector<ParsedOption> Parsed(BuildKind kind, const Texts& options) {
   return std::get<std::vector<ParsedOption>>(std::move(result));
 }
 
-/// What the compiler is given.
+/// Returns the arguments for the compiler.
 inline Texts Canonical(BuildKind kind, const Texts& options) {
   Texts canonical;
   for (const ParsedOption& option : Parsed(kind, options)) canonical.push_back(option.canonical);
   return canonical;
 }
 
-/// Which option is refused, empty if none is. A refusal without a reason fails the test.
+/// Returns the refused option, or "". A refusal without a reason fails the test.
 inline std::string Refused(BuildKind kind, const Texts& options) {
   const auto result = ParseOptions(kind, options);
   const auto* refused = std::get_if<RefusedOption>(&result);

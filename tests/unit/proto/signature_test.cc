@@ -19,7 +19,7 @@ SigningKey KeyOf(const std::string& seed) { return SigningKey(Digest::FromHex(se
 
 SigningKey SomeKey() { return KeyOf(std::string(63, '0') + "1"); }
 
-/// What is wrong with these public keys, in a file that is called "list".
+/// Returns the error about these public keys, in a file named "list".
 std::string WrongIn(const std::string& text) {
   const auto parsed = ParsePublicKeys(text, "list");
   const auto* wrong = std::get_if<std::string>(&parsed);
@@ -134,7 +134,7 @@ TEST_CASE("a secret key among public ones is an error that does not show it") {
 
 TEST_CASE("a weak public key is refused") {
   const PublicKey zeros;
-  // The proof: with nothing secret, every few messages have a signature of this form.
+  // Proves it: without a secret, one in a few messages has a valid signature of this form.
   Signature nobodys;
   nobodys.bytes[0] = 1;
   size_t forged = 0;

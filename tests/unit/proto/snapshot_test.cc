@@ -31,7 +31,7 @@ SnapshotItem Item(const std::string& key, const std::string& arch = "sm_90") {
   return item;
 }
 
-/// Sorted: keys are hashes.
+/// Returns sorted records: keys are hashes.
 Records SomeRecords(size_t count) {
   Records records;
   for (size_t i = 0; i < count; ++i) {
@@ -55,7 +55,7 @@ std::string Write(const Records& records) {
   return bytes;
 }
 
-/// What is wrong with these bytes; empty: nothing.
+/// Returns the error about these bytes, or "".
 std::string WrongWith(const std::string& bytes) {
   const Text text(bytes);
   const auto reader = SnapshotReader::Open(text);
@@ -101,7 +101,7 @@ TEST_CASE("an empty snapshot is valid") {
   CHECK(ReadAll(bytes).empty());
 }
 
-/// The same file as this, as version 2 had it.
+/// Returns the same file in version 2.
 std::string Untimed(std::string bytes) {
   constexpr size_t kEnd = sizeof(Digest::bytes) + kSnapshotEnd.size();
   bytes.replace(0, kSnapshotHead.size(), kSnapshotHeadUntimed);
@@ -141,7 +141,7 @@ TEST_CASE("a snapshot with an altered bit is refused") {
   }
 }
 
-/// A file that another one writes meanwhile.
+/// A file that is written while it is read.
 class Changing final : public SnapshotBytes {
  public:
   explicit Changing(std::string first) : bytes(std::move(first)) {}

@@ -44,7 +44,7 @@ const std::vector<KnownRelease>& Known() {
   return known;
 }
 
-/// Has a toolchain for each kept release after a scan, unless set to reject them.
+/// After a scan it has a toolchain for each kept release, unless set to reject them.
 class FoundToolchains final : public Toolchains {
  public:
   explicit FoundToolchains(std::string directory) : directory_(std::move(directory)) {}
@@ -116,7 +116,7 @@ struct Scene {
   auto Receive(uid_t uid, const std::vector<Digest>& files) {
     return releases->Receive(Peer{.uid = uid, .gid = 0, .groups = {}}, files);
   }
-  /// Begins to receive a release that the daemon accepts.
+  /// Starts to receive a release that the daemon accepts.
   std::unique_ptr<IncomingRelease> Begin(uid_t uid, const std::vector<Digest>& files) {
     auto offer = Receive(uid, files);
     REQUIRE(offer.ok());
@@ -263,7 +263,7 @@ TEST_CASE("a release that several users add at once is kept once, for all") {
   std::vector<std::string> told(incoming.size());
   std::vector<std::thread> others;
   std::latch begun(2);
-  scene.during_first_look = [&] {  // of the one that came first
+  scene.during_first_look = [&] {  // of the release that came first
     for (size_t i = 1; i < incoming.size(); ++i) {
       others.emplace_back([&, i] {
         begun.count_down();
@@ -296,7 +296,7 @@ TEST_CASE("all users' releases stay within the limit, including those being rece
   Scene scene({.per_account = 1 << 20, .in_all = 2700});
   const auto incoming = scene.Begin(kAlice, kNvjitlink);
   CHECK(scene.Receive(kBob, kNvrtc).error().code == ErrorCode::kOverloaded);
-  CHECK(scene.Receive(0, kNvrtc).ok());  // a part is kept for root
+  CHECK(scene.Receive(0, kNvrtc).ok());  // a part is reserved for root
 }
 
 TEST_CASE("containers' releases take at most half of the limit") {

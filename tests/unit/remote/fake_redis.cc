@@ -63,7 +63,7 @@ std::string FakeConnection::Next() {
 void FakeConnection::Send(std::string_view bytes) const {
   while (!bytes.empty()) {
     const ssize_t sent = send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (sent <= 0) return;  // the link has closed it, as the test will find
+    if (sent <= 0) return;  // the link closed the connection, which the test will notice
     bytes.remove_prefix(static_cast<size_t>(sent));
   }
 }

@@ -16,7 +16,7 @@
 
 namespace cccl_cache::daemon {
 
-/// One connection that a FakeRedis has accepted. Its calls wait a minute at most.
+/// One connection that a FakeRedis accepted. Its calls wait up to a minute.
 class FakeConnection {
  public:
   explicit FakeConnection(int fd);
@@ -25,7 +25,7 @@ class FakeConnection {
   /// connection.
   std::string Next();
   void Send(std::string_view bytes) const;
-  /// Answers the PING that begins a connection.
+  /// Answers the PING at the start of a connection.
   void Greet();
 
  private:
@@ -36,7 +36,7 @@ class FakeConnection {
   std::string received_;
 };
 
-/// Listens as a Redis does, and sends the test's replies.
+/// Listens like a Redis, and sends the test's replies.
 class FakeRedis {
  public:
   FakeRedis();  ///< on a Unix socket
@@ -44,7 +44,7 @@ class FakeRedis {
   [[nodiscard]] RedisAddress address() const { return address_; }
   [[nodiscard]] FakeConnection Accept() const;
 
-  /// On a free port of the loopback.
+  /// Listens on a free port of the loopback.
   [[nodiscard]] static FakeRedis OnPort();
 
  private:
@@ -62,14 +62,14 @@ struct KeysOfTwo {
 /// Finds them while only the server of `here` is connected, by this connection.
 [[nodiscard]] KeysOfTwo FindKeys(RedisServers& servers, FakeConnection& here);
 
-/// What was reported or answered, by any thread.
+/// Reports or answers, from any thread.
 class Said {
  public:
   void Add(std::string text);
   [[nodiscard]] std::vector<std::string> all() const;
-  /// Waits for so many, and returns them.
+  /// Waits for this many, and returns them.
   [[nodiscard]] std::vector<std::string> Await(size_t count);
-  /// Makes a RedisLink::Then that adds the reply as it is shown.
+  /// Returns a callback that adds the reply in its shown form.
   [[nodiscard]] RedisLink::Then Adding();
 
  private:

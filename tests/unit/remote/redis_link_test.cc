@@ -29,7 +29,7 @@ bool Has(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
-/// Tries again soon, and gives slow machines time.
+/// Retries quickly, and has long timeouts for slow machines.
 RedisLink::Options OptionsFor(const RedisAddress& address) {
   RedisLink::Options options;
   options.address = address;
@@ -38,7 +38,7 @@ RedisLink::Options OptionsFor(const RedisAddress& address) {
   return options;
 }
 
-/// A link, and the Redis that it is connected to.
+/// A link connected to a fake Redis.
 struct Scene {
   FakeRedis redis;
   Said reports;
@@ -275,7 +275,7 @@ TEST_CASE("a password that is refused or missing is a problem that names the pas
 TEST_CASE("a connection is closed after three slow answers in a row") {
   Said answers;
   Scene scene([](RedisLink::Options& options) { options.patience = 0ms; });
-  scene.link.NoteSlow();  // no answer is missing
+  scene.link.NoteSlow();  // no answer is late
   REQUIRE(scene.link.Send({"GET", "a"}, answers.Adding()));
   CHECK(scene.peer.Next() == "GET a");
   scene.link.NoteSlow();
@@ -457,7 +457,7 @@ class FakeDns {
              size);
     }
   }
-  /// Of a name that exists there are no IPv6 addresses.
+  /// Names that exist have no IPv6 addresses.
   static std::string Answer(const std::string& question, const Texts& addresses) {
     constexpr char kIpv6 = 28;
     const size_t count = question[question.size() - 3] == kIpv6 ? 0 : addresses.size();
@@ -482,7 +482,7 @@ class FakeDns {
 };
 
 TEST_CASE("the addresses of a name are tried until one accepts") {
-  // Nothing listens on this port of the first.
+  // Nothing listens on this port of the first address.
   const FakeDns dns(Texts{"127.0.0.99", "127.0.0.1"});
   const FakeRedis redis = FakeRedis::OnPort();
   RedisLink::Options options = OptionsFor(redis.address());

@@ -15,8 +15,7 @@ using namespace cccl_cache::daemon;
 
 constexpr uint64_t kMaxReply = 1 << 20;
 
-/// Feeds so many bytes at a time. Returns the replies, as text, and a last "!" if there was a
-/// problem.
+/// Feeds this many bytes at a time. Returns the replies as text, with a final "!" after a problem.
 std::vector<std::string> Read(std::string_view bytes, size_t step,
                               uint64_t max_reply_bytes = kMaxReply) {
   RedisReplies replies(max_reply_bytes);
@@ -58,7 +57,7 @@ TEST_CASE("a reply may have as many bytes as are allowed, and no more, however t
     const std::string half =
         "*2\r\n$100\r\n" + std::string(100, 'x') + "\r\n$100\r\n" + std::string(100, 'x') + "\r\n";
     CHECK(Read(half, step, 150) == std::vector<std::string>{"!"});
-    // Before it is whole.
+    // Before it is complete.
     CHECK(Read("*3" + half.substr(2), step, 150) == std::vector<std::string>{"!"});
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// With a real Redis: REDIS_SERVER is one, whatever its file is called.
+// Uses a real Redis: the program REDIS_SERVER, whatever its name is.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/prctl.h>
@@ -65,7 +65,7 @@ class Child {
   pid_t pid_ = -1;
 };
 
-/// A Redis without files, with a Unix socket and what else the options say.
+/// A Redis without files, with a Unix socket and these options.
 struct Server {
   TemporaryDirectory directory;
   std::optional<Child> child;
@@ -135,7 +135,7 @@ TEST_CASE("a refused password, right or database is a problem with its remedy") 
     options.password = password;
     const RedisLink link(options);
     std::string problem;
-    // The first attempts may come before the server.
+    // The first attempts may come before the server listens.
     CHECK(WaitUntil([&] { return Has(problem = link.state().problem, "answered"); }));
     return problem;
   };

@@ -43,16 +43,16 @@ std::string Text(const std::string& text) {
   return "$" + std::to_string(text.size()) + "\r\n" + text + "\r\n";
 }
 
-/// The entry as another node wrote it.
+/// Returns the entry as another node wrote it.
 std::string Written() {
   const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
   return Text(*SignEntry(kArtifact, *Sample(), Key(), now));
 }
 
-/// A node that asks, and the Redis that the test plays.
+/// A node that asks, and the Redis played by the test.
 class Scene {
  public:
-  /// Answers are never late, and leases need no renewal while a test runs.
+  /// Answers are never late, and leases need no renewal during a test.
   explicit Scene(std::chrono::milliseconds patience = 60s, bool signs = true,
                  std::vector<RedisAddress> more = {})
       : cluster_(Options(patience, signs, std::move(more)),
@@ -80,7 +80,7 @@ class Scene {
          .looks_outside = [this](uid_t uid) { said.Add("files of " + std::to_string(uid)); }});
     REQUIRE(asked);
   }
-  /// Peeks for the artifact: "has it"
+  /// Peeks for the artifact: "has it".
   void Peek(std::vector<SharedEntry> entries = {kArtifact}) {
     cluster_.Peek({.entries = std::move(entries)}, [this](const Cluster::Peeked& peeked) {
       const bool found = !peeked.found.empty() && peeked.found[0] != nullptr;
@@ -88,7 +88,7 @@ class Scene {
                (peeked.reason.empty() ? "" : " why"));
     });
   }
-  /// The beginning of the next command, and the answer to it.
+  /// Expects a command with this beginning, and answers it.
   void Expect(const std::string& begin, const std::string& answer) {
     const std::string command = peer.Next();
     INFO(command);
@@ -193,7 +193,7 @@ TEST_CASE("a node that takes no leases compiles as soon as no lease exists") {
 }
 
 TEST_CASE("with several servers entries are asked for again once the lease was answered") {
-  RedisAddress nowhere;  // sockets are all in one place, so the first server has all keys
+  RedisAddress nowhere;  // all sockets are in one place, so the first server has all keys
   nowhere.path = "/nonexistent/redis";
   Scene scene(60s, true, {nowhere});
   scene.Ask();
@@ -338,7 +338,7 @@ TEST_CASE("a node measures its clock against the shared one") {
   Scene scene;
   CHECK_FALSE(scene->gauges().clock_ahead);
   scene->Refresh();
-  scene->Refresh();  // while the first question is open
+  scene->Refresh();  // while the first query is unanswered
   const auto hour_ago = std::chrono::system_clock::now() - 1h;
   const auto seconds =
       std::chrono::duration_cast<std::chrono::seconds>(hour_ago.time_since_epoch());
@@ -355,7 +355,7 @@ TEST_CASE("without a valid time from Redis the clock's difference is unknown") {
         "*2\r\n" + Text("later") + Text("0"), "*2\r\n" + Text("99999999999999999999") + Text("0"),
         "*2\r\n" + Text("9223372036854775807") + Text("0"), "*2\r\n" + Text("-1") + Text("0")}) {
     REQUIRE(WaitUntil([&] {
-      scene->Refresh();  // does nothing while the answer before is taken
+      scene->Refresh();  // does nothing while the earlier answer is processed
       return scene->gauges().unanswered == 1;
     }));
     scene.Expect("TIME", answer);

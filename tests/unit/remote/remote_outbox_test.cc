@@ -121,7 +121,7 @@ struct SceneOfTwo {
   void Release(size_t number) {
     first.outbox.Release(keys.there, "token" + std::to_string(number));
   }
-  /// Two entries have been sent, and no lease ended before them. Answers the first one.
+  /// Checks that two entries were sent and no lease was released before. Answers the first one.
   void EndWrite() {
     CHECK(first.peer.Next().starts_with("SET " + keys.here));
     CHECK(first.peer.Next().starts_with("SET " + keys.here));

@@ -43,7 +43,7 @@ const SigningKey kKey{SigningKey::Seed{1}};
 const Shelf::Rules kRules{.trusted = std::make_shared<const TrustList>(std::set{kKey.public_key()}),
                           .entry_limit = 8 << 20};
 
-/// A record that was built from one file of its program.
+/// Returns a record that was built from one file of its program.
 ArtifactRecord WithFile(const std::string& program, const std::string& contents) {
   ArtifactRecord record = RecordOf(contents);
   record.fingerprint = Sha256("fingerprint " + program);
@@ -88,7 +88,7 @@ struct Bench {
     return tail.index_sha256;
   }
 
-  /// Files put there from now on need another LookAgain.
+  /// Files added from now on need another LookAgain.
   void Open(size_t snapshots) {
     shelves.emplace(
         Shelves::Options{.directories = {directory.path()},

@@ -8,7 +8,8 @@
 
 namespace cccl_cache::daemon {
 
-/// A reply as a short text: "OK", "error: ERR no", ":7", "nil", "[a, b]", and "lost" for null.
+/// Returns a reply as a short text: "OK", "error: ERR no", ":7", "nil", "[a, b]", and "lost" for
+/// null.
 [[nodiscard]] inline std::string Shown(const RedisReply* reply) {
   if (reply == nullptr) return "lost";
   switch (reply->kind) {

@@ -55,7 +55,7 @@ std::string Signed(const SharedEntry& name = kName, uint8_t signer = 1, sys_seco
   return *std::move(bytes);
 }
 
-/// What a trusted node would send if it lied: a right signature over whatever this says.
+/// Returns an entry of a lying trusted node: a valid signature over these values.
 std::string SignedLie(uint32_t raw_bytes, const std::string& compressed) {
   ByteWriter writer;
   writer.Bytes("CCCLSGN\n").Put<uint32_t>(1).Put(kName.kind).Bytes(kName.key.View());
@@ -82,7 +82,7 @@ ArtifactPtr Opened(const std::string& bytes, const SharedEntry& asked = kName,
   return artifact == nullptr ? nullptr : *artifact;
 }
 
-/// None for an entry that is taken.
+/// Returns none for an accepted entry.
 std::optional<EntryRefusal> Refused(const std::string& bytes, const SharedEntry& asked = kName,
                                     const OpeningRules& rules = Rules()) {
   const auto opened = OpenEntry(asked, bytes, rules);
@@ -117,11 +117,11 @@ TEST_CASE("unsigned: an entry with a zero or missing signature is refused") {
 
 TEST_CASE("signed_by_a_stranger: an entry that no trusted key signed is refused") {
   CHECK(Refused(Signed(kName, 3)) == EntryRefusal::kUntrusted);
-  // Under the name of a trusted key.
+  // The signer named in the head is a trusted key.
   std::string bytes = Signed(kName, 3);
   bytes.replace(8 + 4 + 1 + 64, 32, KeyOf(1).public_key().View());
   CHECK(Refused(bytes) == EntryRefusal::kForged);
-  // Another trusted node is a stranger to this one's name, too.
+  // The signer named in the head is another trusted key.
   bytes = Signed(kName, 2);
   bytes.replace(8 + 4 + 1 + 64, 32, KeyOf(1).public_key().View());
   CHECK(Refused(bytes) == EntryRefusal::kForged);
@@ -181,12 +181,12 @@ TEST_CASE("zip_bomb: a frame that would exceed its announced or allowed size is 
   CHECK(Refused(SignedLie(static_cast<uint32_t>(zeros.size()), bomb)) == EntryRefusal::kTooLarge);
   CHECK(Refused(SignedLie(kMaxBytes, bomb)) == EntryRefusal::kCorrupt);
   CHECK(Refused(SignedLie(0, bomb)) == EntryRefusal::kCorrupt);
-  // The frame itself says less than it holds, in four bytes behind magic, flags and window.
+  // The frame itself announces less than it has, in four bytes after magic, flags and window.
   std::string liar = bomb;
   REQUIRE(static_cast<uint8_t>(liar[4]) == 0x80);
   liar.replace(6, 4, std::string("\0\0\x10\0", 4));
   CHECK(Refused(SignedLie(kMaxBytes, liar)) == EntryRefusal::kCorrupt);
-  // A second frame is none of the entry's, also if nothing is in it.
+  // A second frame is not part of the entry, even an empty one.
   const std::string entry = EncodeEntry(kName.key, Sample());
   CHECK(Refused(SignedLie(static_cast<uint32_t>(entry.size()), Compressed(entry))) == std::nullopt);
   for (const std::string& second : {bomb, Compressed("")}) {

@@ -142,7 +142,7 @@ TEST_CASE("a signing key is read from a file that only its owner can read") {
   }
 }
 
-/// A directory that this process takes for the one of its credentials.
+/// Makes this process use a directory as that of its credentials.
 class Credentials {
  public:
   explicit Credentials(const std::string& directory) {
@@ -196,7 +196,7 @@ TEST_CASE("a secret is read through Kubernetes's links in a sticky directory", "
   std::filesystem::create_directory_symlink("..2026_11_26", secret + "/..data");
   std::filesystem::create_symlink("..data/key", secret + "/key");
   CHECK(LoadSigningKey(secret + "/key").ok());
-  // A link that a stranger put there leads where the stranger wants.
+  // A stranger's link may lead anywhere.
   const std::string link = secret + "/link";
   std::filesystem::create_symlink("..data/key", link);
   REQUIRE(lchown(link.c_str(), kStranger, kStranger) == 0);

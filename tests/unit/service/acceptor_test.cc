@@ -51,7 +51,7 @@ class NotedConnection final : public Connection {
   std::atomic<bool>& ended_;
 };
 
-/// Receives the available bytes through the rules, as gRPC does.
+/// Receives the available bytes through the rules, like gRPC.
 ssize_t ReceiveOnce(int fd) {
   std::string buffer(4'096, '\0');
   iovec piece{buffer.data(), buffer.size()};
@@ -129,7 +129,8 @@ TEST_CASE("a listener for containers is closed once another socket is at its pat
   REQUIRE(rename(path.c_str(), moved.c_str()) == 0);
   const auto other = ListeningSocket::Bind({path, 0600, {}});
   REQUIRE(other.ok());
-  const FileDescriptor relay(ConnectRaw(moved));  // as one that passes on what others send
+  const FileDescriptor relay(ConnectRaw(moved));  // like a relay that passes on other clients'
+                                                  // bytes
   CHECK(IsClosedByPeer(relay.get()));
   CHECK(IsClosedByPeer(before.get()));
   CHECK(told.get_future().get().find("read-only") != std::string::npos);

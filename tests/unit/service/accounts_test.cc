@@ -15,7 +15,7 @@
 namespace cccl_cache::daemon::accounts_test {
 namespace {
 
-/// A machine with its own users; removed at the end.
+/// A machine with users of its own; removed at the end.
 class Machine {
  public:
   Machine() {
@@ -40,7 +40,7 @@ class Machine {
 
  private:
   void Write(const char* name, const std::string& text) {
-    // Another file each time, as useradd does it.
+    // Replaces the file, like useradd.
     std::ofstream(directory_ / "draft") << text;
     std::filesystem::rename(directory_ / "draft", directory_ / name);
   }
@@ -65,7 +65,7 @@ TEST_CASE("all uids without a user are one account; those of users are separate"
   Accounts accounts(machine.Sources());
   accounts.Settle();
   for (const uid_t uid : {100'000, 650'000, 700'000}) {
-    CHECK(accounts.Of(uid) == Account::OfNameless());  // before anybody was asked for its name
+    CHECK(accounts.Of(uid) == Account::OfNameless());  // before its name was looked up
   }
   accounts.Settle();
   CHECK(accounts.Of(650'000) == Account::OfNameless());

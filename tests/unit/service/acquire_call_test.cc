@@ -50,7 +50,7 @@ struct Talk {
     message.mutable_publication()->set_size(size);
     stream->Write(message);
   }
-  /// Of a holder whose lease was just read.
+  /// For a holder that has just read its lease.
   void Publish(const std::string& contents) {
     const uint64_t fence = reply.lease().fence();
     for (size_t at = 0; at < contents.size(); at += 1 << 20) Send(contents.substr(at, 1 << 20));
@@ -60,7 +60,7 @@ struct Talk {
     CHECK_FALSE(stream->Read(&reply));
     CHECK(stream->Finish().ok());
   }
-  /// "none": the call ended otherwise.
+  /// Returns "none" if the call ended otherwise.
   std::string Found() {
     if (!stream->Read(&reply) || !reply.has_found()) return "none";
     const uint64_t size = reply.found().size();
@@ -68,7 +68,7 @@ struct Talk {
     while (stream->Read(&reply)) contents += reply.contents();
     return contents.size() == size ? contents : "none";
   }
-  /// Once there is nothing more to be read: the trailer.
+  /// Returns the trailer after the last message.
   std::string Error() {
     while (stream->Read(&reply)) {
     }
@@ -123,7 +123,7 @@ TEST_CASE("a stalled disk delays no other call of the same connection") {
   const auto other = v1::Build::NewStub(channel);
   CHECK(BuildOver(*other) == "cubin");
   stall.End();
-  CHECK(reads.GetsLease());  // for the fake finds nothing
+  CHECK(reads.GetsLease());  // because the fake finds nothing
 }
 
 TEST_CASE("an empty deposit is valid") {
@@ -215,7 +215,7 @@ TEST_CASE("a deposit larger than the quota is refused, and the lease stays") {
   CHECK(Talk(running).GetsLease());
 }
 
-/// As many leases as a user may hold.
+/// Returns as many leases as a user may hold.
 std::vector<std::unique_ptr<Talk>> AllLeases(RunningServer& running) {
   std::vector<std::unique_ptr<Talk>> holders;
   for (int i = 0; i < 64; ++i) {
@@ -318,7 +318,7 @@ TEST_CASE("a key that can't be served is refused with its field's name") {
   CHECK(refused(request).find("fields: two") == 0);
   for (int i = 0; i < 256; ++i) key.add_fields()->set_name(std::to_string(i));
   CHECK(refused(request).find("fields: 258") == 0);
-  // More of them are not even parsed.
+  // Further ones are not even parsed.
   for (int i = 0; i < 100'000; ++i) key.add_fields();
   CHECK(refused(request).find("not a cccl_cache.v1.AcquireRequest") != std::string::npos);
   v1::AcquireRequest heartbeat;
@@ -435,7 +435,7 @@ TEST_CASE("users, groups, namespaces and fields have different keys") {
   CHECK(key(AskFor(), kPeer) == mine);
   CHECK(key(AskFor(), {.uid = 1001, .gid = 100}) != mine);
   CHECK(key(AskFor(100), kPeer) != mine);
-  // The user of the same number as the group.
+  // A user whose uid equals the gid.
   CHECK(key(AskFor(100), kPeer) != key(AskFor(), {.uid = 100, .gid = 100}));
   CHECK(key(AskFor(100), kPeer) == key(AskFor(100), {.uid = 1001, .gid = 100}));
   DepositAsk other = AskFor();

@@ -153,7 +153,7 @@ TEST_CASE("a found deposit is announced, then sent without a copy") {
   {
     const auto piece = EncodeContents(contents, std::string_view(*contents).substr(2, 3));
     contents.reset();
-    CHECK_FALSE(held.expired());  // as long as gRPC may send it
+    CHECK_FALSE(held.expired());  // while gRPC may send it
     CHECK(MessageIn<v1::AcquireReply>(piece).contents() == "cde");
   }
   CHECK(held.expired());

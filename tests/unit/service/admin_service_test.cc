@@ -62,7 +62,7 @@ TEST_CASE("statistics hold every counter and the gauges of this moment") {
 
 namespace {
 
-/// The statistics of one name that detailed statistics add.
+/// Returns the statistics of one name that only detailed statistics have.
 std::map<std::string, double> Detailed(const RunningServer& running, const std::string& name) {
   grpc::ClientContext context;
   v1::StatsRequest request;

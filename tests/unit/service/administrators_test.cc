@@ -28,7 +28,7 @@ namespace {
 
 constexpr gid_t kGroup = 54'321;
 
-/// A process that changes its user, connects, and lives until the object's end.
+/// A process that changes its user, connects, and lives as long as the object.
 class Visitor {
  public:
   explicit Visitor(const std::function<bool()>& become) {
@@ -40,7 +40,7 @@ class Visitor {
     REQUIRE(pid_ >= 0);
     if (pid_ == 0) {
       close(life_[1]);
-      // A relative name leads there from any root.
+      // A relative name leads there under any root.
       if (chdir("/") != 0 || !become() || ConnectRaw(listener->path().substr(1)) < 0) _exit(1);
       char byte = 0;
       _exit(static_cast<int>(read(life_[0], &byte, 1)));
@@ -80,7 +80,7 @@ class Visitor {
 
 bool StayAsItIs() { return true; }
 
-// As a program that this user started, which may write to its own files in /proc.
+// Like a program that this user started, which may write its own files in /proc.
 bool Become(uid_t uid, gid_t gid) {
   return setgroups(1, &gid) == 0 && setresgid(gid, gid, gid) == 0 &&
          setresuid(uid, uid, uid) == 0 && prctl(PR_SET_DUMPABLE, 1) == 0;
@@ -90,7 +90,7 @@ bool Write(const std::string& path, const std::string& text) {
   return (std::ofstream(path) << text << std::flush).good();
 }
 
-/// The same user, as root of a user namespace that it made.
+/// Becomes root of a user namespace of its own.
 bool EnterUserNamespace() {
   const std::string uid = std::to_string(geteuid());
   const std::string gid = std::to_string(getegid());

@@ -22,7 +22,7 @@ ServiceLimits FewCalls() {
   return limits;
 }
 
-/// How many each of seven users gets that takes as many as it can, one user after another.
+/// Returns how many each of seven users gets if one after another takes as many as it can.
 std::vector<size_t> TakenInTurn(const ServiceLimits& limits, Resource resource) {
   Budget budget(limits);
   std::vector<Share> held;
@@ -88,12 +88,12 @@ TEST_CASE("a waiter is given a share at once, or when one is released, in the or
   await(1001, 6);  // the last one of all three
   await(1002, 7);  // finds none
   CHECK(have() == std::vector{2, 4, 6});
-  end(4);  // another one of this user's would leave none free
+  end(4);  // otherwise this user would leave none free
   CHECK(have() == std::vector{2, 6, 7});
   end(6);
   end(7);
   CHECK(have() == std::vector{2, 5});
-  budget.Withdraw(Account(1002), Resource::kCalls, 7);  // it waits no more
+  budget.Withdraw(Account(1002), Resource::kCalls, 7);  // it does not wait any more
 }
 
 TEST_CASE("a few users can't hold all leases, and each newcomer gets some") {
@@ -142,9 +142,9 @@ TEST_CASE("containers together have at most a half of everything, and others the
       ++of_others;
       held.push_back(*std::move(share));
     }
-    CHECK(of_others >= of_containers * 7 / 8);  // all but the reserve of root
+    CHECK(of_others >= of_containers * 7 / 8);  // all except root's reserve
     CHECK(budget.Take(Account(0), resource).ok());
-    // Others may have the room that they give back.
+    // Others may use what they give back.
     held.clear();
     CHECK(budget.Take(Account::OfUntoldContainers(), resource).ok());
   }

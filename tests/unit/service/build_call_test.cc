@@ -158,7 +158,7 @@ TEST_CASE("a cancelled call leaves its build") {
 }
 
 TEST_CASE("a caller leaves its build when its deadline passes") {
-  // A deadline can pass before the call has come to the builder: then it has more time.
+  // If the deadline passes before the call reaches the builder, it is tried again with more time.
   for (std::chrono::milliseconds patience(100);; patience *= 2) {
     RunningServer running;
     running.builder.AnswerWith(nullptr);
@@ -187,7 +187,7 @@ TEST_CASE("an abandoned call counts as long as the builder has its build") {
   context.TryCancel();
   CHECK(status.get().error_code() == grpc::StatusCode::CANCELLED);
   REQUIRE(running.builder.WaitForLeft(1));
-  running.server.reset();  // the call is gone
+  running.server.reset();  // the call has ended
   CHECK(running.budget.Used(Resource::kCalls) == 1);
   CHECK(running.budget.Used(Resource::kBytes) > 0);
   done(MakeAnswer("cubin"));
@@ -313,7 +313,7 @@ TEST_CASE("a client that stops reading blocks no other, and can be cancelled") {
 
 constexpr uid_t kUser = 1000;
 
-/// The use of the budget during the reads below.
+/// The budget in use during the reads below.
 uint64_t counted_while_reading = 0;
 Budget* watched = nullptr;
 

@@ -38,7 +38,7 @@ struct ManyBuilds {
     request.set_cancel(true);
     stream->Write(request);
   }
-  /// The tag of the next answer, which is in `reply`; none: the call is over.
+  /// Reads the next answer into `reply` and returns its tag; none: the call is over.
   std::optional<uint64_t> Next() {
     if (!stream->Read(&reply)) return std::nullopt;
     return reply.tag();
@@ -55,7 +55,7 @@ struct ManyBuilds {
   v1::BuildManyReply reply;
 };
 
-/// Keeps each build until the test has it answered.
+/// Keeps each build until the test answers it.
 class HeldBuilds {
  public:
   explicit HeldBuilds(RunningServer& running) {
@@ -144,11 +144,11 @@ TEST_CASE("one build is cancelled while others continue") {
   REQUIRE(many.Next() == 1u);
   CHECK(many.reply.error().name() == "cancelled");
   CHECK(running.builder.WaitForLeft(1));
-  many.Cancel(99);  // nobody's
+  many.Cancel(99);  // an unknown tag
   running.builder.AnswerAll(MakeAnswer("cubin"));
   REQUIRE(many.Next() == 2u);
   CHECK(many.reply.has_reply());
-  many.Cancel(2);  // answered already
+  many.Cancel(2);  // it was answered before
   many.stream->WritesDone();
   CHECK_FALSE(many.Next());
   CHECK(many.stream->Finish().ok());
@@ -172,7 +172,7 @@ TEST_CASE("builds of an ended stream count as long as the builder has them") {
   REQUIRE(builds->WaitFor(1));
   many.context.TryCancel();
   REQUIRE(running.builder.WaitForLeft(1));
-  running.server.reset();  // the call is gone
+  running.server.reset();  // the call has ended
   CHECK(running.budget.Used(Resource::kCalls) == 1);
   CHECK(running.budget.Used(Resource::kBytes) > 0);
   builds.reset();
@@ -289,7 +289,7 @@ TEST_CASE("an artifact that is too large for a message is marked in_chunks") {
 
 TEST_CASE("each build of a stream counts as a call until it ends") {
   ServiceLimits limits;
-  limits.calls_per_uid = 3;  // the stream itself is one
+  limits.calls_per_uid = 3;  // the stream itself counts as one
   RunningServer running(limits);
   running.builder.AnswerWith(nullptr);
   ManyBuilds many(running);
@@ -306,7 +306,7 @@ TEST_CASE("each build of a stream counts as a call until it ends") {
   REQUIRE(many.Next());
   REQUIRE(many.Next());
   running.builder.AnswerWith([](const auto&, const auto&) { return MakeAnswer("cubin"); });
-  // The place is free a moment after the answer has come.
+  // The place is free shortly after the answer.
   do {
     many.Ask(4);
     REQUIRE(many.Next() == 4u);
@@ -364,8 +364,8 @@ TEST_CASE("an answer is counted until its caller reads it") {
   ManyBuilds many(running);
   many.Ask(1);
   REQUIRE(running.builder.WaitForWaiting(1));
-  // The answer is counted once AnswerAll returns. Only then may another one ask for the same bytes:
-  // if that came first, the stream's answer would be the one that is refused.
+  // The answer is counted once AnswerAll returns. Only then another call may ask for the same
+  // bytes; otherwise the stream's answer could be the refused one.
   running.builder.AnswerAll(answer);
   running.builder.AnswerWith([&](const auto&, const Peer&) { return answer; });
   const auto other = running.BuildStub();

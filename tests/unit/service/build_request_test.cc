@@ -20,7 +20,7 @@ const std::string kWayOut = ": send fewer, or put headers into a directory and n
 
 std::shared_ptr<const std::string> NoUpload(const cccl_cache::Digest&) { return nullptr; }
 
-/// As it comes in pieces of so many bytes.
+/// Reads the bytes in pieces of this size.
 Result<ConvertedRequest> Read(std::string_view bytes, const ServiceLimits& limits = {},
                               const FindUpload& find_upload = NoUpload, size_t piece = 7) {
   std::vector<std::string_view> pieces{{}};
@@ -301,13 +301,13 @@ TEST_CASE("bytes that are no message are refused") {
   const std::string valid = Nvrtc().SerializeAsString();
   for (const std::string& bytes : {
            std::string("this is not protobuf"),
-           std::string("\x0a\xff\xff\xff\xff\x0f", 6),          // longer than what is there
+           std::string("\x0a\xff\xff\xff\xff\x0f", 6),          // longer than the rest
            std::string("\x0a\x05\x0a", 3),                      // cut off
-           valid.substr(0, valid.size() - 1),                   // the same, further in
-           valid + std::string("\x0a\x04\x0a\x02\x0a\x05", 6),  // longer than what it is in
+           valid.substr(0, valid.size() - 1),                   // cut off further inside
+           valid + std::string("\x0a\x04\x0a\x02\x0a\x05", 6),  // longer than the enclosing message
            valid + std::string("\x0b\x0c", 2),                  // a group
-           valid + std::string("\x08\x01", 2),                  // a number where a program is
-           valid + std::string("\x02\x00", 2),                  // no number of a field
+           valid + std::string("\x08\x01", 2),                  // a number in place of a program
+           valid + std::string("\x02\x00", 2),                  // not a field's number
            valid + std::string("\x58") + std::string(10, '\xff') + '\x01',  // a number without end
        }) {
     const auto result = Read(bytes);

@@ -11,7 +11,7 @@
 
 namespace cccl_cache::daemon {
 
-/// These bytes as gRPC hands them over.
+/// Returns the bytes as a buffer of gRPC.
 inline grpc::ByteBuffer BufferOf(std::string_view bytes) {
   const grpc::Slice slice(bytes.data(), bytes.size());
   return {&slice, 1};
@@ -21,7 +21,7 @@ inline grpc::ByteBuffer BufferOf(const google::protobuf::MessageLite& message) {
   return BufferOf(message.SerializeAsString());
 }
 
-/// The bytes in one.
+/// Returns the bytes of a buffer.
 inline std::string BytesOf(const grpc::ByteBuffer& buffer) {
   std::vector<grpc::Slice> slices;
   static_cast<void>(buffer.Dump(&slices));
@@ -32,7 +32,7 @@ inline std::string BytesOf(const grpc::ByteBuffer& buffer) {
   return bytes;
 }
 
-/// The message that it holds, which it must.
+/// Returns the message in a buffer, which must be valid.
 template <typename Message>
 Message MessageIn(const grpc::ByteBuffer& buffer) {
   Message message;

@@ -45,8 +45,8 @@ grpc::Status GetInfo(const std::shared_ptr<grpc::Channel>& channel,
   return v1::Info::NewStub(channel)->Get(&context, {}, &reply);
 }
 
-/// Whether a call of Info has to wait, within a generous time: it can overtake calls that were made
-/// before it.
+/// Returns whether a call of Info has to wait, within a generous time limit: it may overtake
+/// earlier calls.
 bool WaitUntilInfoWaits(const std::shared_ptr<grpc::Channel>& channel) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   while (std::chrono::steady_clock::now() < until) {
@@ -56,7 +56,7 @@ bool WaitUntilInfoWaits(const std::shared_ptr<grpc::Channel>& channel) {
   return false;
 }
 
-/// Repeats a call until it is refused, since it may overtake earlier ones of another connection.
+/// Repeats a call until it is refused, because it may overtake earlier calls of another connection.
 /// Returns the last status.
 grpc::Status CallUntilRefused(RunningServer& running, const std::string& method) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);

@@ -129,7 +129,7 @@ TEST_CASE("the least recently seen container without connections gives way to a 
   const Peer third = Identified(containers, Container(3));
   CHECK(Identified(containers, Container(1)).uid == first.uid);
   CHECK(Identified(containers, Container(3)).uid == third.uid);
-  const Peer again = Identified(containers, Container(2));  // in place of 3
+  const Peer again = Identified(containers, Container(2));  // in the place of container 3
   CHECK(again.uid != second.uid);
   CHECK(containers.AccountOf(third.uid) == std::nullopt);
   auto other = containers.Hold(again.uid);
@@ -203,7 +203,7 @@ TEST_CASE("a container that uses up its numbers leaves some to others") {
   const auto used_up_by = [&](const std::string& name) {
     uid_t uid = 0;
     const auto next = [&] {
-      // Every second time with a control group below its own.
+      // Every second one has a control group below its own.
       const std::string below = uid % 2 == 0 ? "" : "/" + std::to_string(uid);
       return Identified(containers, ContainerMark{"0::/pods/" + name + below + "\n", "r"}, ++uid);
     };

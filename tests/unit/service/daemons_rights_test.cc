@@ -28,7 +28,7 @@ TEST_CASE("the daemon's rights are proven by its secret alone") {
     CHECK(rights.AreProvenBy(secret));
     CHECK_FALSE(rights.AreProvenBy(""));
     CHECK_FALSE(rights.AreProvenBy(std::string(64, '0')));
-    // The number of its descriptor is taken.
+    // The number of its descriptor is in use.
     CHECK_FALSE(DaemonsRights().AreProvenBy(secret));
     CHECK_FALSE(DaemonsRights().AreProvenBy(""));
   }

@@ -42,18 +42,18 @@ inline BuildAnswer MakeAnswer(std::string cubin) {
   return answer;
 }
 
-/// A builder that answers as the test says: at once, or on AnswerAll(). Thread-safe.
+/// A builder whose answers the test sets: at once, or at AnswerAll(). Thread-safe.
 class FakeBuilder final : public Builder {
  public:
   using Answerer = std::function<Result<BuildAnswer>(const cccl_cache::BuildRequest&, const Peer&)>;
 
-  /// Answers at once from now on; null: keeps the callers waiting.
+  /// Answers at once from now on; null: lets the callers wait.
   void AnswerWith(Answerer answerer) {
     std::lock_guard lock(mutex_);
     answerer_ = std::move(answerer);
   }
 
-  /// Calls this for each build from now on, and leaves the rest to it.
+  /// Calls this for each build from now on instead of answering.
   using Later = std::function<void(const Caller&, BuildCoordinator::Done)>;
   void AnswerLater(Later later) {
     std::lock_guard lock(mutex_);
@@ -90,11 +90,11 @@ class FakeBuilder final : public Builder {
     changed_.notify_all();
   }
 
-  /// What keys and builds are explained with. Without an answer the caller waits.
+  /// Returns the explanation of keys and builds. Without it the caller waits.
   std::function<Explanation(const cccl_cache::DigestPrefix&, uid_t)> explain_key;
   std::function<Result<Explanation>(const cccl_cache::BuildRequest&, const Peer&)> explain_build;
 
-  /// The build that every key names, if any is in progress.
+  /// The build of every key, if one is in progress.
   std::shared_ptr<const cccl_cache::BuildRequest> in_progress;
 
   Result<std::shared_ptr<const cccl_cache::BuildRequest>> RequestOf(const cccl_cache::DigestPrefix&,
@@ -168,7 +168,7 @@ class FakeBuilder final : public Builder {
   size_t left_ = 0;
 };
 
-/// Takes all that comes, and keeps nothing.
+/// Accepts all bytes, and stores nothing.
 class FakeIncomingSnapshot final : public IncomingSnapshot {
  public:
   Status Append(std::string_view) override { return Ok{}; }
@@ -191,7 +191,7 @@ class FakeSnapshots final : public Snapshots {
   }
 };
 
-/// Behaves as the test sets it.
+/// Runs the functions that the test sets.
 class FakeUpkeep final : public Upkeep {
  public:
   std::function<Result<TierSize>(const EvictionFilter&, const Progress<TierSize>&)> evict;
@@ -207,7 +207,7 @@ class FakeUpkeep final : public Upkeep {
   }
 };
 
-/// Takes none.
+/// Accepts no release.
 class FakeReleases final : public Releases {
  public:
   Result<Offer> Receive(const Peer&, std::span<const Digest>) override {
@@ -235,7 +235,7 @@ class FakeToolchains final : public Toolchains {
   std::vector<ToolchainPtr> Present() override { return present; }
   std::vector<RejectedToolchain> Rejected() override { return rejected; }
 
-  /// Ends the looks that were asked for.
+  /// Ends the requested looks.
   void FinishLooking() {
     std::vector<std::function<void()>> looking;
     {
@@ -250,7 +250,7 @@ class FakeToolchains final : public Toolchains {
   }
 
   std::vector<ToolchainPtr> present;
-  std::map<uint32_t, ToolchainPtr> by_driver;  ///< the selected toolchain, by the driver's version
+  std::map<uint32_t, ToolchainPtr> by_driver;  ///< the selected toolchain by the driver's version
   std::atomic<bool> changed = false;           ///< since the last look
   std::vector<RejectedToolchain> rejected;
   std::atomic<bool> looked = true;

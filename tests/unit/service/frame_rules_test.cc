@@ -20,7 +20,7 @@ namespace {
 
 using std::chrono_literals::operator""s;
 
-/// A connection, and the user's allowance, at a time that the test sets.
+/// A connection with its user's allowance and a clock that the test sets.
 struct Client {
   FrameRules::Clock::time_point now{1'000s};
   std::shared_ptr<UserTraffic> of_user;
@@ -32,7 +32,7 @@ struct Client {
         rules(of_user, now) {
     CHECK(Send(kPreface));
   }
-  /// False if a rule is broken.
+  /// Returns false if a rule is broken.
   bool Send(std::string_view bytes) {
     return rules.Received({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}, now) ==
            nullptr;
@@ -41,14 +41,14 @@ struct Client {
   void Answer(std::string_view bytes) {
     rules.Sent({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
   }
-  /// How many calls it may have open, of many, from this stream on.
+  /// Returns how many of many calls it may have open, from this stream on.
   int CountOpened(uint32_t stream = 1) {
     for (int i = 0; i < 20'000; ++i, stream += 2) {
       if (!Open(stream)) return i;
     }
     return 20'000;
   }
-  /// How many of these frames are let through, of many.
+  /// Returns how many of many such frames are accepted.
   int CountTaken(const std::string& frame) {
     for (int i = 0; i < 20'000; ++i) {
       if (!Send(frame)) return i;
@@ -76,7 +76,7 @@ TEST_CASE("a connection keeps no memory for calls that were answered") {
   constexpr uint32_t kEnd = 2 * FrameRules::kMaxOpenCalls;
   for (uint32_t stream = 1; stream < kEnd; stream += 2) REQUIRE(client.Open(stream));
   CHECK(AllocatedBytes() - before > (32u << 10));
-  // One stays open, so that the table does not become empty.
+  // One stays open, so that the table never becomes empty.
   for (uint32_t stream = 1; stream < kEnd - 2; stream += 2) {
     client.Answer(Frame(kHeadersFrame, kEndOfHeaders | kEndOfStream, 50, stream));
   }
@@ -319,7 +319,7 @@ TEST_CASE("all connections of a user may have a bounded number of calls without 
     opened += clients.back()->CountOpened();
   }
   CHECK(opened == most);
-  CHECK(Client().Open());  // another user's
+  CHECK(Client().Open());  // of another user
 
   SECTION("an answer makes room for one") {
     clients.front()->Answer(Frame(kHeadersFrame, kEndOfHeaders | kEndOfStream, 50));
@@ -352,7 +352,7 @@ TEST_CASE("calls received after the end of their connection count until they are
   CHECK(of_user->OpenCall(now + 3'600s));
 }
 
-/// After how many bytes a rule is broken, if the conversation comes in such pieces.
+/// Returns after how many bytes a rule is broken if the conversation comes in such pieces.
 std::optional<size_t> Judge(const std::string& conversation, const std::vector<size_t>& cuts) {
   const FrameRules::Clock::time_point now{};
   FrameRules rules(std::make_shared<UserTraffic>(TrafficLimits{}, now), now);

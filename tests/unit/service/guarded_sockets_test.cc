@@ -41,7 +41,7 @@ struct Pair {
   }
 };
 
-/// Receives as gRPC does, into pieces of this size.
+/// Receives into pieces of this size, like gRPC.
 ssize_t Receive(int fd, size_t piece, int flags = 0) {
   std::vector<char> buffer(256 << 10);
   std::vector<iovec> pieces;

@@ -14,10 +14,10 @@
 namespace cccl_cache::daemon::header_floods_test {
 namespace {
 
-/// The beginning of a field of 1 MiB: gRPC waits for all of it.
+/// The beginning of a field of 1 MiB, for whose end gRPC waits.
 const std::string kUnfinishedField("\0\1x\x7f\x81\xff\x3f", 7);
 
-/// The fields of a call of Build, as HPACK writes them.
+/// Returns the fields of a call of Build in HPACK.
 std::string CallFields() {
   std::string fields;
   const auto add = [&fields](std::string_view name, std::string_view value) {
@@ -36,7 +36,7 @@ std::string CallFields() {
   return fields;
 }
 
-/// Connects, sends a header block that does not end, and waits until the server ends that.
+/// Connects, sends a header block without an end, and waits until the server ends the connection.
 void Flood(const RunningServer& running) {
   const FileDescriptor client(ConnectRaw(running.socket()));
   REQUIRE(client.valid());

@@ -226,8 +226,8 @@ TEST_CASE("a socket that clients don't find at its path reports the problem") {
   CHECK(socket->Problem().empty());
 }
 
-/// FromSystemd takes descriptors from 3 on, which this process uses for other things, so it runs in
-/// a child. The child's exit code is the result.
+/// FromSystemd takes descriptors from 3 on, which this process uses otherwise, so it runs in a
+/// child. The child's exit code is the result.
 int FromSystemdInChild(const std::string& path, const std::string& count, int type,
                        const std::string& name = "cccl-cached.socket",
                        bool for_containers = false) {
@@ -252,7 +252,7 @@ int FromSystemdInChild(const std::string& path, const std::string& count, int ty
     if ((fcntl(3, F_GETFD) & FD_CLOEXEC) == 0 || (fcntl(3, F_GETFL) & O_NONBLOCK) == 0) _exit(94);
     if (only.for_containers() != for_containers) _exit(96);
     sockets->clear();
-    // systemd's socket file is systemd's.
+    // The socket's file belongs to systemd.
     _exit(std::filesystem::exists(path) ? 0 : 95);
   }
   close(fd);
@@ -262,7 +262,7 @@ int FromSystemdInChild(const std::string& path, const std::string& count, int ty
   return WEXITSTATUS(status);
 }
 
-/// Returns whether a child takes two sockets under these names.
+/// Returns whether a child accepts two sockets with these names.
 bool TakesTwo(const std::string& names) {
   const TemporaryDirectory directory;
   const pid_t child = fork();
@@ -338,8 +338,8 @@ TEST_CASE("mounts in the directory of a socket for containers are found") {
   for (const char* each : {"a", "b/of-a", "c", "key", "state/part/deep", "own"}) {
     std::filesystem::create_directories(directory / each);
   }
-  // A mount namespace is a process's; a child's ends with it. Without the right to make one, no
-  // mounts are tried.
+  // Runs in a child, whose mount namespace ends with it. Without the right to make one, mounts are
+  // not tested.
   const pid_t child = fork();
   if (child == 0) {
     const auto bind = [&](const char* from, const char* to) {
@@ -366,7 +366,7 @@ TEST_CASE("mounts in the directory of a socket for containers are found") {
     if (bind("b", "c") != 0 || apart("c/key") || !apart("key")) wrong |= 4;
     umount((directory / "c").c_str());
     if (apart_beside("state/part", "state") || !apart_beside("own", "state")) wrong |= 8;
-    // A part that is another file system, and a part of that.
+    // A directory on another file system, and one on a file system inside of that.
     if (mount("none", (directory / "state/part").c_str(), "tmpfs", 0, nullptr) != 0) wrong |= 16;
     std::filesystem::create_directory(directory / "state/part/below");
     if (apart_beside("state/part/below", "state") || !apart_beside("own", "state")) wrong |= 32;

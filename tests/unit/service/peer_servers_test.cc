@@ -9,7 +9,7 @@
 namespace cccl_cache::daemon::peer_servers_test {
 namespace {
 
-/// A server whose end waits until it is let go.
+/// A server whose end waits until the test allows it.
 class SlowServer {
  public:
   SlowServer(std::shared_future<void> let_go, std::string name, std::string& ended)

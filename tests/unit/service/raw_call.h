@@ -10,10 +10,10 @@
 
 namespace cccl_cache::daemon {
 
-/// What a call came to whose messages are bytes.
+/// The result of a call whose messages are bytes.
 struct RawAnswer {
   grpc::Status status;
-  std::string message;  ///< the first one
+  std::string message;  ///< the first message
   std::string error;    ///< the trailer cccl-error
 };
 

@@ -22,7 +22,7 @@ RunningServer::RunningServer(ServiceLimits limits, Deposits::Options deposit_opt
     : budget(limits),
       deposits(std::move(deposit_options), {store, statistics}),
       socket_(directory_.path() + "/socket") {
-  // Other users of a test must reach the socket.
+  // Processes of other users must reach the socket.
   std::filesystem::permissions(directory_.path(), std::filesystem::perms(0755));
   builder.AnswerWith([](const auto&, const auto&) { return MakeAnswer("cubin"); });
   ServerOptions options;

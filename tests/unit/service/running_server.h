@@ -24,11 +24,11 @@ class RunningServer {
   explicit RunningServer(ServiceLimits limits = {}, Deposits::Options deposit_options = {});
 
   [[nodiscard]] const std::string& socket() const { return socket_; }
-  /// A connection that is not shared with other channels.
+  /// Returns a connection that is not shared with other channels.
   [[nodiscard]] std::shared_ptr<grpc::Channel> Connect() const;
   [[nodiscard]] std::unique_ptr<cccl_cache::v1::Build::Stub> BuildStub() const;
 
-  Budget budget;  ///< before the builder, whose builds may hold shares of it
+  Budget budget;  ///< before the builder, whose builds may have shares of it
   FakeBuilder builder;
   FakeToolchains toolchains;
   FakeReleases releases;
@@ -53,15 +53,15 @@ class RunningServer {
   std::unique_ptr<Server> server;
 };
 
-/// Whether this becomes true within a generous time.
+/// Returns whether the condition becomes true within a generous time limit.
 [[nodiscard]] bool Eventually(const std::function<bool()>& holds);
-/// A connected socket, or -1.
+/// Returns a connected socket, or -1.
 [[nodiscard]] int ConnectRaw(const std::string& path);
-/// Whether the other side closed the socket within a generous time.
+/// Returns whether the other side closed the socket within a generous time limit.
 [[nodiscard]] bool IsClosedByPeer(int fd);
-/// A small request that the service takes.
+/// Returns a small request that the service accepts.
 [[nodiscard]] cccl_cache::v1::BuildRequest SmallRequest();
-/// What one Build came to.
+/// The result of one Build.
 struct Answered {
   grpc::Status status;
   cccl_cache::v1::BuildReply reply;
@@ -70,13 +70,13 @@ struct Answered {
 };
 [[nodiscard]] Answered Ask(cccl_cache::v1::Build::Stub& stub,
                            const cccl_cache::v1::BuildRequest& request);
-/// The contents that a small build is answered with, or the error's message.
+/// Returns the contents of a small build's answer, or the error's message.
 [[nodiscard]] std::string BuildOver(cccl_cache::v1::Build::Stub& stub);
-/// The trailer, or nothing.
+/// Returns the trailer, or "".
 [[nodiscard]] std::string Trailer(const grpc::ClientContext& context, const std::string& name);
-/// Descriptors that this process has open.
+/// Returns the number of open descriptors of this process.
 [[nodiscard]] size_t OpenDescriptors();
-/// Threads of this process.
+/// Returns the number of threads of this process.
 [[nodiscard]] size_t Threads();
 
 }  // namespace cccl_cache::daemon

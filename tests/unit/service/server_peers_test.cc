@@ -62,7 +62,7 @@ class DescriptorMessage {
   msghdr header_{};
 };
 
-/// A connection to the server that a process of another user opened; -1 if it could not.
+/// Returns a connection to the server that a process of another user opened; -1 if it could not.
 int ConnectAs(uid_t uid, gid_t group, const std::string& path) {
   int pair[2];
   REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0);
@@ -70,7 +70,7 @@ int ConnectAs(uid_t uid, gid_t group, const std::string& path) {
   FileDescriptor there(pair[1]);
   const pid_t child = fork();
   if (child == 0) {
-    // Only system calls from here on: the parent has threads.
+    // Only system calls from here on, because the parent has threads.
     const gid_t groups[] = {group, 7};
     if (setgroups(2, groups) != 0 || setgid(uid) != 0 || setuid(uid) != 0) _exit(1);
     const int fd = ConnectRaw(path);
@@ -104,7 +104,7 @@ Result<BuildAnswer> AnswerWithReach(const cccl_cache::BuildRequest&, const Peer&
   return MakeAnswer(peer.reach == FileReach::kDaemons ? "the daemon's" : "everybody's");
 }
 
-/// The secret of the daemon in this process.
+/// Returns the secret of the daemon in this process.
 std::string Secret() {
   std::array<char, 128> link;
   const std::string path = "/proc/self/fd/" + std::to_string(kRightsDescriptor);
@@ -113,7 +113,7 @@ std::string Secret() {
   return std::string(RightsIn({link.data(), static_cast<size_t>(size)}));
 }
 
-/// The reach of a build with this secret in its head; empty: with none.
+/// Returns the reach of a build with this secret in its headers; "": without one.
 std::string ReachOf(v1::Build::Stub& stub, const std::string& secret) {
   grpc::ClientContext context;
   if (!secret.empty()) context.AddMetadata(std::string(kRightsField), secret);
@@ -235,13 +235,13 @@ TEST_CASE("a queued call of an ended connection does not stop the accept loop", 
   limits.idle_peer_servers = 0;
   limits.calls_per_uid = 36;
   RunningServer running(limits);
-  // As many as may be received at one time for one user: the others are queued.
+  // As many as may be received at once for one user, so that others are queued.
   StalledCalls stalled(ChannelOver(ConnectAs(20001, 9, running.socket())), kBuild, 32);
   {
     StalledCalls queued(ChannelOver(ConnectAs(20001, 10, running.socket())), kBuild);
     REQUIRE(queued.AddUntilRefused());
   }
-  // Each connection retires the servers that have none.
+  // Each connection ends the servers without connections.
   for (int i = 0; i < 5; ++i) CHECK(BuildOver(*running.BuildStub()) == "cubin");
 }
 

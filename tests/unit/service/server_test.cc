@@ -37,7 +37,7 @@ TEST_CASE("connections of one user are bounded, and an excess one is closed at o
   CHECK(IsClosedByPeer(refused.get()));
   char byte = 0;
   for (const FileDescriptor& fd : open) {
-    // What is open has been greeted with the server's SETTINGS.
+    // An open connection got the server's SETTINGS.
     CHECK(recv(fd.get(), &byte, 1, MSG_PEEK) == 1);
   }
   CHECK(running.statistics.Get(Counter::kRefused) == 1);
@@ -47,7 +47,7 @@ TEST_CASE("after 1,200 short connections no descriptor is left and all were coun
   RunningServer running;
   CHECK(BuildOver(*running.BuildStub()) == "cubin");
   const size_t before = OpenDescriptors();
-  // More than the bound for one uid: were they not counted down, the last ones would be refused.
+  // More than the limit for one uid: if ended ones still counted, the last would be refused.
   for (int i = 0; i < 1200; ++i) {
     if (i % 10 == 0) {
       CHECK(BuildOver(*running.BuildStub()) == "cubin");
@@ -56,7 +56,7 @@ TEST_CASE("after 1,200 short connections no descriptor is left and all were coun
       REQUIRE(fd.valid());
     }
   }
-  // Whoever connected before this one has been accepted when it is answered.
+  // When this is answered, all earlier connections have been accepted.
   CHECK(BuildOver(*running.BuildStub()) == "cubin");
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   size_t after = OpenDescriptors();
@@ -94,7 +94,7 @@ TEST_CASE("info has limits and versions") {
   CHECK(reply.limits().lease_seconds() == 600);
 }
 
-/// Health and reflection by bytes: their messages are not among the packages' headers.
+/// Calls health and reflection by bytes, because their messages are not in the packages' headers.
 std::string ReplyTo(const RunningServer& running, const std::string& method,
                     const std::string& request) {
   const RawAnswer answer = CallRaw(running, method, request);
@@ -268,7 +268,7 @@ TEST_CASE("a connection for which no thread can be started is served by an exist
   RunningServer running(limits);
   const auto first = running.BuildStub();
   CHECK(BuildOver(*first) == "cubin");
-  const auto channel = running.Connect();  // whose own threads are there before
+  const auto channel = running.Connect();  // its own threads exist before
   const auto second = v1::Build::NewStub(channel);
   {
     const NoMoreThreads none;

@@ -20,7 +20,7 @@ ServiceLimits Patient(std::chrono::milliseconds patience) {
   return limits;
 }
 
-/// What a snapshot that is asked for ends with.
+/// Returns the status of a snapshot's call.
 grpc::Status Create(RunningServer& running) {
   const auto stub = v1::Snapshot::NewStub(running.Connect());
   grpc::ClientContext context;

@@ -26,8 +26,7 @@ void StalledCalls::Add() {
 bool StalledCalls::AddUntilRefused() {
   constexpr size_t kMany = 200;
   while (calls_.size() < kMany) {
-    // What asks can take a place before a call that was made earlier arrives: then one more is
-    // made.
+    // This call may take a place before an earlier call arrives: then another one is made.
     Add();
     if (Refused()) return true;
   }
@@ -35,7 +34,7 @@ bool StalledCalls::AddUntilRefused() {
 }
 
 bool StalledCalls::Refused() {
-  // Many times: for a moment, a call is still counted after its end.
+  // Repeated, because a call still counts for a moment after its end.
   for (int i = 0; i < 50; ++i) {
     if (!IsRefused(channel_)) return false;
   }
@@ -55,7 +54,7 @@ StalledCalls::~StalledCalls() {
 
 bool IsRefused(const std::shared_ptr<grpc::Channel>& channel) {
   grpc::ClientContext context;
-  // One that is not refused may wait for its turn for as long as others stall.
+  // A call that is not refused may wait as long as others stall.
   context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(200));
   cccl_cache::v1::BuildReply reply;
   const auto status =

@@ -12,7 +12,7 @@
 
 namespace cccl_cache::daemon {
 
-/// Calls whose headers are sent and whose messages do not come. They are cancelled at the end.
+/// Calls whose headers were sent but not their messages. They are cancelled at the end.
 class StalledCalls {
  public:
   StalledCalls(std::shared_ptr<grpc::Channel> channel, std::string method, size_t count = 0);
@@ -20,7 +20,7 @@ class StalledCalls {
   StalledCalls(const StalledCalls&) = delete;
   StalledCalls& operator=(const StalledCalls&) = delete;
 
-  /// Makes more until builds are refused for too many calls; false if that does not happen.
+  /// Adds calls until builds are refused for too many calls; returns false if that does not happen.
   [[nodiscard]] bool AddUntilRefused();
 
  private:
@@ -35,9 +35,9 @@ class StalledCalls {
   std::deque<std::unique_ptr<grpc::GenericClientAsyncReaderWriter>> calls_;
 };
 
-/// Whether a small build is refused for too many calls: false if it is answered, or waits.
+/// Returns whether a small build is refused for too many calls; false if it is answered, or waits.
 [[nodiscard]] bool IsRefused(const std::shared_ptr<grpc::Channel>& channel);
-/// Within a generous time.
+/// Waits within a generous time limit.
 [[nodiscard]] bool WaitUntilNotRefused(const std::shared_ptr<grpc::Channel>& channel);
 
 }  // namespace cccl_cache::daemon

@@ -15,12 +15,12 @@ namespace {
 
 namespace v1 = cccl_cache::v1;
 
-/// A caller who answers each question with a message of the wire.
+/// A caller that answers each question with an encoded message.
 struct Scene {
   using Answer = std::function<v1::BuildWithFilesRequest()>;
   explicit Scene(Answer given) : answer(std::move(given)) {}
 
-  /// What the daemon learns of a file.
+  /// Returns a file's contents as the daemon receives them.
   Result<RequesterFiles::Contents> Read() {
     const auto files = exchange->Open({.roots = {"/p"}, .working_directory = "/p"});
     return files->Read({0, "a.h"});
@@ -53,7 +53,7 @@ v1::BuildWithFilesRequest File(const std::string& contents) {
   return message;
 }
 
-/// What is wrong with a message that answers a question.
+/// Returns the error about a message that answers a question.
 std::string Refusal(const v1::BuildWithFilesRequest& message) {
   Scene scene([&] { return message; });
   static_cast<void>(scene.Read());
@@ -62,7 +62,7 @@ std::string Refusal(const v1::BuildWithFilesRequest& message) {
   return scene.wrong->message;
 }
 
-/// The same of bytes where nothing was asked.
+/// Returns the error about bytes that come without a question.
 std::string RefusalOf(std::string_view bytes) {
   Scene scene([] { return v1::BuildWithFilesRequest(); });
   auto buffer = BufferOf(bytes);

@@ -57,7 +57,7 @@ TEST_CASE("an upload can be named by its digest in a request") {
 TEST_CASE("an aborted upload frees its room") {
   ServiceLimits limits;
   limits.upload_bytes_per_uid = 3 * kChunk;
-  for (int i = 0; i < 5; ++i) {  // the end of the stream may come before the news, or behind it
+  for (int i = 0; i < 5; ++i) {  // the end of the stream may come before or after the error
     RunningServer running(limits);
     const auto stub = running.BuildStub();
     grpc::ClientContext leaving;
@@ -147,7 +147,7 @@ TEST_CASE("uploads in progress are bounded") {
   for (auto& context : contexts) {
     uploads.emplace_back([&] {
       v1::UploadReply reply;
-      // None of them ends by itself: only a refusal does.
+      // Without a refusal none of them ends.
       const auto status = stub->Upload(&context, &reply)->Finish();
       if (status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED) ++refused;
       if (++ended == 1) one_ended.set_value();

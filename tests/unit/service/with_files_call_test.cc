@@ -42,7 +42,7 @@ struct Conversation {
     answer.set_contents(contents);
     stream->Write(message);
   }
-  /// The next path that is asked for; empty: the call is over, or answered.
+  /// Returns the next requested path; empty: the call is over, or answered.
   std::string NextPath() {
     if (!stream->Read(&reply) || reply.questions_size() == 0) return {};
     return reply.questions(0).path();
@@ -54,7 +54,7 @@ struct Conversation {
     }
     return stream->Finish().ok();
   }
-  /// The server has seen all that was sent to it, as far as it wanted to.
+  /// Waits until the server has read what was sent, as far as it will.
   void AwaitServer() {
     grpc::ClientContext other;
     v1::InfoReply info;
@@ -68,7 +68,8 @@ struct Conversation {
   v1::BuildWithFilesReply reply;
 };
 
-/// Reads this path of the caller and answers with the contents as the cubin, on its own thread as
+/// Reads this path of the caller and answers with the contents as the cubin, on its own thread like
+/// the core.
 /// the core does.
 class ReadingBuilds {
  public:
@@ -86,7 +87,7 @@ class ReadingBuilds {
   ~ReadingBuilds() {
     for (std::thread& thread : threads_) thread.join();
   }
-  /// Whether the last caller has unanswered questions.
+  /// Returns whether the last caller has unanswered questions.
   bool LastIsToAnswer() {
     const std::lock_guard lock(mutex_);
     return std::dynamic_pointer_cast<FileExchange>(last_)->awaits_answers();
@@ -245,7 +246,7 @@ TEST_CASE("many callers are asked at one time") {
 TEST_CASE("callers that do not answer about files don't block other requests") {
   RunningServer running;
   const ReadingBuilds builds(running, "/p/a.h");
-  // More than may have a turn at one time.
+  // More than may have a turn at the same time.
   constexpr int kSilent = 33;
   std::vector<std::unique_ptr<Conversation>> talks;
   for (int i = 0; i < kSilent; ++i) {
@@ -272,7 +273,7 @@ TEST_CASE("an answer about files waits for its turn among received messages") {
     silent.push_back(std::make_unique<Conversation>(running));
     REQUIRE(silent.back()->NextPath() == "/p/a.h");
   }
-  // One that is asked may still get its turn before another one that was asked a moment earlier.
+  // A call may get its turn before one that was made a moment earlier.
   std::unique_ptr<Conversation> waiting;
   for (int attempt = 0; attempt < 10 && waiting == nullptr; ++attempt) {
     auto talk = std::make_unique<Conversation>(running);

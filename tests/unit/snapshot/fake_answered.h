@@ -12,7 +12,7 @@
 
 namespace cccl_cache::daemon::testing {
 
-/// What users were answered with, in memory. Thread-safe.
+/// The answered builds of users, in memory. Thread-safe.
 class FakeAnswered final : public AnsweredBuilds {
  public:
   void Note(uid_t uid, AnsweredBuild build) override {
@@ -45,7 +45,7 @@ class FakeAnswered final : public AnsweredBuilds {
     return users;
   }
 
-  int readings = 0;  ///< of a user's builds; to be read while no call runs
+  int readings = 0;  ///< number of reads of a user's builds; to be read while no call runs
 
  private:
   std::mutex mutex_;

@@ -47,7 +47,7 @@ Peer PeerOf(uid_t uid) {
   return peer;
 }
 
-/// The outputs that a file holds.
+/// Returns the outputs in a file.
 Names OutputsIn(const std::string& file) {
   const cccl_cache::testing::Text text(file);
   const auto reader = SnapshotReader::Open(text);
@@ -77,7 +77,7 @@ struct Scene {
             },
             .left = {}};
   }
-  /// That a user was answered with the build of a name.
+  /// Records that a user got an answer to the build of a name.
   void Answer(uid_t uid, const std::string& name) {
     const ArtifactRecord record = testing::RecordOf(name);
     answered.Note(uid, {record.key(), record.fingerprint, {}, "13.0", "sm_90", {}});
@@ -175,7 +175,7 @@ TEST_CASE("deposits go into their user's file, and belong to the inserting user 
     INFO(uid);
     const auto first = scene.Insert(uid, file);
     REQUIRE(first.ok());
-    CHECK(first->records == (uid == kBob ? 2 : 1));  // the shared artifact is there already
+    CHECK(first->records == (uid == kBob ? 2 : 1));  // the shared artifact is present already
     CHECK(first->records + first->left_out == 2);
     CHECK(scene.Insert(uid, file)->left_out == 2);
     const auto kept = scene.deposits.List(uid, std::nullopt, 9);
@@ -271,7 +271,7 @@ TEST_CASE("four users are served at once, and block no administrator") {
   const auto nothing = [](std::string_view) -> Status { return Ok{}; };
   for (const Error& error : {scene.snapshots.Receive(fifth).error(),
                              scene.snapshots.Create(fifth, {}, nothing).error()}) {
-    CHECK(error.code == ErrorCode::kCancelled);  // or it would wait still
+    CHECK(error.code == ErrorCode::kCancelled);  // otherwise it would still wait
   }
   CHECK(scene.snapshots.Receive(scene.Caller(0)).ok());
   sent.pop_back();
@@ -287,13 +287,13 @@ TEST_CASE("the overflow uid can insert nothing") {
 
 using Place = std::shared_ptr<void>;
 
-/// A user that waits, on its own thread.
+/// A user that waits on its own thread.
 struct Waiting {
   Waiting(Places& places, uid_t uid)
       : place(std::async(std::launch::async, [&places, uid, token = left.get_token()] {
           return places.Take(Account(uid), token);
         })) {
-    // Until it stands in line: then it can't stand there twice.
+    // Until it waits in the queue, where it can't wait twice.
     while (true) {
       std::stop_source at_once;
       at_once.request_stop();

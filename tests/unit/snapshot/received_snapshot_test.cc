@@ -28,7 +28,7 @@ using testing::StoredFrom;
 using testing::StoredRecord;
 using Names = std::vector<std::string>;
 
-/// What became of files that were sent.
+/// The results of sent files.
 struct Receiver {
   Result<SnapshotSummary> Receive(const std::string& file, std::stop_token left = {}) {
     auto spool = SpoolFile::Create(directory.path());
@@ -48,7 +48,7 @@ struct Receiver {
                                  return Inserted::kNow;
                                },
                                .place = {}});
-    // In pieces that end anywhere.
+    // In pieces that end at any place.
     for (size_t start = 0; start < file.size(); start += 77) {
       if (Status appended = incoming.Append(file.substr(start, 77)); !appended) {
         return appended.error();
@@ -56,7 +56,7 @@ struct Receiver {
     }
     return incoming.Finish();
   }
-  /// Why nothing of the file was kept.
+  /// Returns why nothing of the file was kept.
   std::string Refusal(const std::string& file) {
     const auto received = Receive(file);
     REQUIRE_FALSE(received.ok());

@@ -76,7 +76,7 @@ TEST_CASE("a record under a key of other inputs is refused") {
   const ArtifactRecord one = OverHeader("one");
   const ArtifactRecord other = OverHeader("other");
   CHECK_FALSE(DecodeArtifactRecord(other.key(), EncodeArtifactRecord(one)));
-  // The entry says that it belongs to the key, the closure says otherwise.
+  // The entry has the key, but the closure gives another one.
   const std::string closure = EncodeManifest({{{.closure = one.closure}}});
   const std::string entry = EncodeEntry(other.key(), *one.artifact);
   const std::string forged =

@@ -14,7 +14,7 @@
 
 namespace cccl_cache::daemon::testing {
 
-/// The record of a program with this compile result.
+/// Returns the record of a program with this compile result.
 inline ArtifactRecord RecordOf(const std::string& name) {
   auto artifact = std::make_shared<Artifact>();
   artifact->parts = {{cccl_cache::ArtifactKind::kCubin, name, cccl_cache::Sha256(name)}};
@@ -34,7 +34,7 @@ inline StoredRecord StoredFrom(const ArtifactRecord& record) {
   return stored;
 }
 
-/// A deposit that was made from these fields.
+/// Returns a deposit made from these fields.
 inline StoredRecord StoredDeposit(const std::string& fields,
                                   const std::string& contents = "bytes") {
   const DepositCopy copy{"n", cccl_cache::Sha256(fields),
@@ -48,7 +48,7 @@ inline StoredRecord StoredDeposit(const std::string& fields,
   return stored;
 }
 
-/// A file with the right digests for its contents, valid or not.
+/// Returns a file with the right digests for its contents, valid or not.
 inline std::string SnapshotOf(std::vector<StoredRecord> records) {
   std::ranges::sort(records, [](const auto& a, const auto& b) {
     return cccl_cache::SnapshotOrder(a.item, b.item);

@@ -24,7 +24,7 @@ SpoolFile Create(const TemporaryDirectory& directory) {
   return *std::move(file);
 }
 
-/// As long as it lives no file of this process grows beyond so many bytes.
+/// While it lives, no file of this process grows beyond this many bytes.
 class SmallFiles {
  public:
   explicit SmallFiles(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {

@@ -11,7 +11,7 @@
 namespace cccl_cache::standin::command_line_test {
 namespace {
 
-/// Reads a command line whose words have blanks between them and begin with the tool's name.
+/// Reads a command line with blanks between its words, which begins with the tool's name.
 std::optional<Assembly> Read(const std::string& line) {
   std::istringstream stream(line);
   Words words;
@@ -26,7 +26,7 @@ std::string WithBlanks(std::string ended) {
   return ended;
 }
 
-/// Returns the part of a key that variables are, with a blank behind each.
+/// Returns the variables that are part of a key, with a blank after each.
 std::string Counted(std::string_view tool, std::vector<const char*> variables) {
   variables.push_back(nullptr);
   return WithBlanks(ReadEnvironment(*FindTool(tool), variables.data()).part_of_key);

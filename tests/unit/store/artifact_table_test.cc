@@ -30,7 +30,7 @@ struct Scene {
     REQUIRE_FALSE(table.Load(*database, false));
   }
 
-  /// `count` artifacts from `first` on, of so many bytes each.
+  /// Writes `count` artifacts from `first` on, each with this many bytes.
   void Write(uint64_t first, uint64_t count, size_t bytes = 300) {
     WriteQueue::Batch batch;
     for (uint64_t i = first; i < first + count; ++i) batch.artifacts[Key(i)] = Numbered(i, bytes);
@@ -147,7 +147,7 @@ TEST_CASE("an artifact in use elsewhere stays when others are evicted") {
   constexpr uint64_t kUsed = 5;
   Scene scene(100'000, [](const Digest& key) { return key == Key(kUsed); });
   scene.Write(0, 10, 1000);
-  // All but the one are long unused.
+  // All but one were not used for long.
   for (uint64_t i = 0; i < 10; ++i) {
     UsageRecord record = scene.UsageOf(i);
     record.last_use -= std::chrono::hours(24 * 30);

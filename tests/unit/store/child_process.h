@@ -15,8 +15,8 @@ extern char** environ;
 
 namespace cccl_cache::daemon::store_test {
 
-/// store_child with some arguments; killed with the object if it still runs. Its stdout comes back
-/// by lines.
+/// Runs store_child with some arguments; killed with the object if it still runs. Its output is
+/// read by lines.
 class ChildProcess {
  public:
   explicit ChildProcess(std::vector<std::string> arguments) {
@@ -41,14 +41,14 @@ class ChildProcess {
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
 
-  /// Empty at the end.
+  /// Returns an empty line at the end.
   std::string ReadLine() {
     std::string line;
     char c;
     while (read(output_, &c, 1) == 1 && c != '\n') line.push_back(c);
     return line;
   }
-  /// What waitpid says.
+  /// Returns the status from waitpid.
   int Wait() {
     int status = -1;
     waitpid(pid_, &status, 0);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// corrupt_entry: whatever bits flip in the files of the database, the store opens, and answers with
-// the right bytes or a miss.
+// corrupt_entry: whichever bits flip in the database's files, the store opens, and returns the
+// right bytes or a miss.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <fstream>
@@ -25,7 +25,7 @@ using store_test::Survey;
 
 constexpr uint64_t kEntries = 200;
 
-/// A closed database with all entries.
+/// Makes a closed database with all entries.
 void MakeFilled(const std::string& state) {
   Statistics statistics;
   const auto store = OpenOrNull({.directory = state}, statistics);
@@ -52,10 +52,10 @@ void FlipBit(const std::string& path, uint64_t offset, int bit) {
 
 struct Damage {
   size_t tried = 0;
-  size_t noticed = 0;  ///< something was missing
+  size_t noticed = 0;  ///< some entry was missing
 };
 
-/// Opens a copy of `state` with one bit flipped, for each file at evenly spread places.
+/// Opens copies of `state` with one flipped bit, at evenly spread places in each file.
 void FlipEverywhere(const std::string& state, int places, Damage& damage) {
   for (const std::string& name : DatabaseFiles(state)) {
     for (int place = 0; place < places; ++place) {
@@ -107,7 +107,7 @@ TEST_CASE("a broken entry is counted, dropped, and replaced by the next put") {
     const std::string path = store.state() + "/database/" + name;
     if (name.ends_with(".blob")) FlipBit(path, fs::file_size(path) / 2, 3);
   }
-  size_t told = 0;  // on this thread: corrupt entries are found where they are asked for
+  size_t told = 0;  // on this thread, which finds corrupt entries when it reads them
   store.Reopen({.on_evict = [&](const auto&, EvictionCause cause) {
     if (cause == EvictionCause::kCorrupt) ++told;
   }});
@@ -170,7 +170,7 @@ TEST_CASE("a database that turns out damaged while the daemon runs is replaced b
   Fill(*store, 0, kEntries);
   store.Close();
   for (const std::string& name : DatabaseFiles(store.state())) {
-    // The first block of each table: the usage records are among them.
+    // The first block of each table, with usage records among them.
     if (name.ends_with(".sst")) FlipBit(store.state() + "/database/" + name, 20, 1);
   }
   store.Reopen();

@@ -44,7 +44,7 @@ struct Scene {
     Write(number,
           {EncodeDepositRecord(Record(number)), std::make_shared<const std::string>(contents)});
   }
-  /// "-": none; "?": the stored contents do not verify.
+  /// Returns "-" if there is none, "?" if the stored contents have a wrong checksum.
   std::string Got(uint64_t number) {
     DepositContents contents;
     const auto found = ReadDeposit(*database, Key(number), contents);
@@ -103,7 +103,7 @@ TEST_CASE("contents that do not verify are present, but not returned") {
   scene.Put(1, "bytes");
   scene.database.Put(Column::kDeposits, Row('c', 1), "broken");
   CHECK(scene.Got(1) == "?");
-  // Those of another deposit do not verify either.
+  // The contents of another deposit have the wrong key.
   scene.Put(2, "others");
   scene.database.Put(Column::kDeposits, Row('c', 1),
                      scene.database.Get(Column::kDeposits, Row('c', 2)));
@@ -134,7 +134,7 @@ void Put(StoreScene& scene, uint64_t number, const std::string& contents) {
                                 std::make_shared<const std::string>(contents)));
 }
 
-/// "-" if there is none.
+/// Returns "-" if there is none.
 std::string Got(StoreScene& scene, uint64_t number) {
   const DepositContents contents = *scene->deposits().Get(Key(number));
   return contents == nullptr ? "-" : *contents;

@@ -14,7 +14,7 @@
 
 namespace cccl_cache::daemon::store_test {
 
-/// A database of one test. What does not work fails the test.
+/// A database of one test. A failure fails the test.
 class OpenDatabase {
  public:
   OpenDatabase() { Reopen(); }
@@ -35,7 +35,7 @@ class OpenDatabase {
     REQUIRE(found == (value ? Database::Found::kYes : Database::Found::kNo));
     return value;
   }
-  /// Keys in their order.
+  /// Returns the keys in order.
   [[nodiscard]] std::string Keys(Column column, const std::string& from = "") {
     std::string keys;
     REQUIRE_FALSE(database_->Scan(column, from, [&](std::string_view key, std::string_view) {

@@ -124,7 +124,7 @@ TEST_CASE("a second store on one directory gets the error that it is locked, wit
 TEST_CASE("the disk tier stays within its limit, and keeps entries that are slow to compile") {
   constexpr uint64_t kLimit = 4 << 20;
   StoreScene store({.limit_bytes = kLimit});
-  // 16 MB, every tenth a hundred times as dear as the others.
+  // 16 MB; every tenth entry took a hundred times as long to compile.
   constexpr int kEntries = 1600;
   for (int i = 0; i < kEntries; ++i) {
     store->Put(Key(i), Numbered(i, 10'000, i % 10 == 0 ? 5'000'000 : 50'000));
@@ -170,7 +170,7 @@ TEST_CASE("eviction spares entries in use in a faster tier") {
                     .used_elsewhere = [&](const auto& key) { return in_use.contains(key); }});
   for (int i = 0; i < 100; ++i) store->Put(Key(i), Numbered(i, 10'000));
   REQUIRE(store.WaitForEntries(100));
-  // Long enough for the clock to tell the first hundred from the rest.
+  // Long enough for the clock to distinguish the first hundred from the rest.
   const auto start = std::chrono::system_clock::now();
   REQUIRE(WaitUntil(
       [&] { return std::chrono::system_clock::now() - start > std::chrono::seconds(3); }));
@@ -212,7 +212,7 @@ TEST_CASE("a put that finds the queue full is dropped and counted, and waits for
   CHECK(store.statistics.Get(Counter::kStoreErrors) == 1);
 }
 
-/// Has the closed database say that it is of this format.
+/// Sets the format recorded in the closed database.
 void SetFormat(const std::string& path, const std::string& format) {
   auto opened = Database::Open(path, {1 << 30, 1 << 20});
   const ColumnWrite write{Column::kMeta, "store.format", format};

@@ -65,7 +65,7 @@ TEST_CASE("a damaged row is refused") {
   }
   CHECK_FALSE(DecodeAnswered(bytes + "x"));
   std::string far = bytes;
-  far.replace(64, 8, 8, '\xff');  // a time beyond all times
+  far.replace(64, 8, 8, '\xff');  // a time beyond the range
   CHECK_FALSE(DecodeAnswered(far));
 }
 

@@ -74,7 +74,7 @@ TEST_CASE("each run has a greater number than those before") {
     REQUIRE(number);
     CHECK(*number > last);
     last = *number;
-    // On the disk already: a process that is killed now has counted.
+    // On the disk already: a process that is killed now has been counted.
     uint64_t written = 0;
     std::ifstream(temporary / "state/runs") >> written;
     CHECK(written == last);
@@ -112,7 +112,7 @@ TEST_CASE("a state directory that can't be made names the path, the uid and the 
 }
 
 TEST_CASE("a state directory that can't be written names the path, the uid and the way out") {
-  // /proc is a place where not even root makes directories.
+  // In /proc not even root can make directories.
   const auto directory = StateDirectory::Open("/proc/cccl-cached-state");
   REQUIRE_FALSE(directory);
   CHECK_THAT(directory.error().message, Contains("/proc/cccl-cached-state") && Contains("uid "));

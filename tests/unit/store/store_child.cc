@@ -36,7 +36,7 @@ bool Expect(bool condition, const char* what) {
   return condition;
 }
 
-/// Puts without end, telling on stdout how many are certainly written.
+/// Puts entries without end, and prints how many are certainly written.
 int Write(const std::string& directory) {
   Statistics statistics;
   const auto store = OpenOrNull({.directory = directory}, statistics);
@@ -68,7 +68,7 @@ int FillAndDie(const std::string& directory, uint64_t count, size_t bytes) {
   return 1;
 }
 
-/// A store on a disk that refuses writes, and then takes them again.
+/// Runs a store on a disk that refuses writes, and then accepts them again.
 int OutliveFailingDisk(const std::string& directory, const std::function<bool()>& fail,
                        const std::function<bool()>& relieve) {
   Statistics statistics;
@@ -105,8 +105,7 @@ int OutliveFailingDisk(const std::string& directory, const std::function<bool()>
   return Expect(statistics.Get(Counter::kCorruptEntries) == 0, "nothing is corrupt") ? 0 : 1;
 }
 
-/// Mounts are this process's own from here on. Whoever may not do that does it as the root of a
-/// user namespace.
+/// Gives this process its own mounts; without the right to do that, as root of a user namespace.
 bool LeaveMounts() {
   const auto uid = std::to_string(geteuid());
   const auto gid = std::to_string(getegid());
@@ -136,7 +135,7 @@ int FullDisk(const std::string& directory) {
   return OutliveFailingDisk(disk + "/state", fail, [&] { return unlink(ballast.c_str()) == 0; });
 }
 
-/// A store that starts on a full disk, which has no database.
+/// Runs a store that starts on a full disk and has no database.
 int StartOnFullDisk(const std::string& directory) {
   const std::string disk = directory + "/disk";
   mkdir(disk.c_str(), 0700);
@@ -172,7 +171,7 @@ int FileLimit(const std::string& directory) {
       directory + "/state", [&] { return set(2 << 20); }, [&] { return set(before); });
 }
 
-/// How long opening takes, and reading of one entry in a thousand.
+/// Prints the time to open the store, and to read one entry in a thousand.
 int Open(const std::string& directory, uint64_t count, size_t bytes) {
   Statistics statistics;
   const auto start = std::chrono::steady_clock::now();
@@ -188,7 +187,7 @@ int Open(const std::string& directory, uint64_t count, size_t bytes) {
   return 0;
 }
 
-/// Bytes that the files below a directory take.
+/// Returns the disk space of the files below a directory.
 uint64_t OnDisk(const std::string& directory) {
   uint64_t bytes = 0;
   std::error_code error;
@@ -201,7 +200,7 @@ uint64_t OnDisk(const std::string& directory) {
   return bytes;
 }
 
-/// An entry that does not compress, made faster than Numbered makes one.
+/// Returns an incompressible entry, made faster than by Numbered.
 ArtifactPtr Random(uint64_t number, size_t bytes) {
   std::mt19937_64 random(number);
   std::string contents(bytes, '\0');
@@ -215,8 +214,8 @@ ArtifactPtr Random(uint64_t number, size_t bytes) {
   return artifact;
 }
 
-/// Puts `total` bytes through a limit, as fast as they are written. Prints the most bytes that the
-/// files took at any moment, and those of the entries in the end.
+/// Puts `total` bytes into a store with a limit, as fast as they are written. Prints the maximum
+/// size of the files and the final size of the entries.
 int Pour(const std::string& directory, uint64_t limit, uint64_t total, size_t bytes) {
   Statistics statistics;
   const auto store = OpenOrNull({.directory = directory, .limit_bytes = limit}, statistics);

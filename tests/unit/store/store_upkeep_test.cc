@@ -35,7 +35,7 @@ sys_seconds Now() {
   return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
 }
 
-/// A store, its memory tier and deposits, and what an administrator does to them.
+/// A store, its memory tier and deposits, and an administrator's calls.
 class Scene {
  public:
   Scene() { Reopen(); }
@@ -69,7 +69,7 @@ class Scene {
     }
     Reopen();
   }
-  /// In both tiers.
+  /// Puts the entry into both tiers.
   void Keep(const cccl_cache::Digest& key) {
     store->Put(key, Numbered(1, 1000));
     memory.Put(key, Numbered(1, 1000));
@@ -95,7 +95,7 @@ cccl_cache::DigestPrefix Prefix(const cccl_cache::Digest& key, size_t digits) {
   return *cccl_cache::DigestPrefix::FromHex(key.Hex().substr(0, digits));
 }
 
-/// Two keys whose first eight digits are the same.
+/// Returns two keys with the same first eight digits.
 std::pair<cccl_cache::Digest, cccl_cache::Digest> Alike() {
   cccl_cache::Digest second = Key(1);
   second.bytes[5] ^= 1;

@@ -20,7 +20,7 @@ namespace {
 
 constexpr uid_t kStranger = 54321;
 
-/// The answer to a process of another user. This thread's own rights are restored.
+/// Returns the error for a process of another user. This thread's own rights are restored.
 std::string ToldToStranger(const std::string& place) {
   REQUIRE(seteuid(kStranger) == 0);
   std::string told = WhyNothingFound(place);

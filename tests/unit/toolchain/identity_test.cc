@@ -26,7 +26,7 @@ Survey YoungSurveyOf(const TempTree& tree, const std::string& name) {
   return std::move(*survey);
 }
 
-/// As if the files had been written long ago.
+/// Returns a survey as of files that were written long ago.
 Survey SurveyOf(const TempTree& tree, const std::string& name) {
   Survey survey = YoungSurveyOf(tree, name);
   for (SurveyedPart* part : {&survey.nvrtc, &survey.headers, &survey.nvjitlink, &survey.nvvm}) {

@@ -21,7 +21,7 @@ using namespace cccl_cache::daemon;
 
 namespace {
 
-/// A toolkit behind links, watched as a survey watches it.
+/// A toolkit behind symlinks, watched like during a survey.
 class WatchedToolkit {
  public:
   WatchedToolkit() {

@@ -21,7 +21,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-/// Roots of the candidates below the tree, in search order.
+/// Returns the roots of the candidates below the tree, in search order.
 std::string RootsOf(const TempTree& tree, const SearchPlaces& places) {
   std::string roots;
   for (const Candidate& candidate : Candidates(places)) {
@@ -194,7 +194,7 @@ using Paths = std::vector<std::string>;
 
 namespace {
 
-/// One variable of the environment with another value, or without one, for the life of this.
+/// Sets or removes one variable of the environment while it lives.
 class Variable {
  public:
   Variable(const char* name, const char* value) : name_(name) {

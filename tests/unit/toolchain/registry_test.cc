@@ -26,7 +26,8 @@ ToolchainPtr Make(int major, int minor, uint8_t first_byte) {
   return std::make_shared<const Toolchain>(toolchain);
 }
 
-/// Newest first; 12.9 alone can link, two of 12.9 differ in the last digits of their short id.
+/// Newest first; only 12.9 can link, and two of 12.9 have short ids that differ in their last
+/// digits.
 const std::vector<ToolchainPtr>& Present() {
   static const std::vector<ToolchainPtr> present = [] {
     Toolchain linking = *Make(12, 9, 0x03);
@@ -232,7 +233,7 @@ TEST_CASE("equal contents in a second place are reported, and are no second tool
   }
   CHECK(noted);
 
-  // Once the first is gone, the second serves.
+  // When the first is gone, the second serves.
   const auto id = registry.Only()->id;
   node.tree.Remove("cuda");
   const auto chosen = registry.Default();
@@ -269,7 +270,7 @@ TEST_CASE("a toolchain with a dying compiler is rejected, and the others serve")
   REQUIRE(registry->Rejected().size() == 1);
   CHECK_THAT(registry->Rejected()[0].reason, Catch::Contains("signal 11"));
 
-  // What was the matter may pass.
+  // The cause may be temporary.
   node.compiler.broken_root.reset();
   registry.Rescan();
   CHECK(registry->Present().size() == 2);

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::chrono::seconds kPatience{60};
 
-/// A file system that answers when the test says so; waiting tasks share its ownership.
+/// A file system that answers when the test decides; waiting tasks share its ownership.
 class SlowFiles {
  public:
   [[nodiscard]] std::shared_ptr<StampComparison> Comparison() const {
@@ -53,7 +53,7 @@ BlockingPool::Bounds OneThread(std::chrono::milliseconds look_time) {
       .threads_per_uid = 1, .waiting_per_uid = 2, .time = 2 * look_time, .look_time = look_time};
 }
 
-/// A call that can be waited for.
+/// A call that the test can wait for.
 class Call {
  public:
   [[nodiscard]] std::function<void()> Function() {
@@ -78,7 +78,7 @@ TEST_CASE("known results about hanging files are returned at once") {
   Call done;
   comparison->Begin(threads, 1, done.Function());
   files.AwaitLook();
-  CHECK(comparison->Known() == Verdict::kSame);  // fresh from its making
+  CHECK(comparison->Known() == Verdict::kSame);  // valid since its creation
   CHECK_FALSE(done.CameAlready());
   files.Answer(true);
   REQUIRE(done.Came());
@@ -141,7 +141,7 @@ TEST_CASE("a toolchain that inotify does not cover is compared by its stamps") {
   FoundInstallations found = FindInstallations(Roots({node.tree.Path("cuda")}));
   REQUIRE(found.installations.size() == 1);
   auto watch = std::make_unique<InstallationWatch>();
-  watch->OnListing("/nonexistent");  // as where fs.inotify.max_user_watches is used up
+  watch->OnListing("/nonexistent");  // as if fs.inotify.max_user_watches were used up
   REQUIRE_FALSE(watch->complete());
   Result<Survey> survey = TakeSurvey(found.installations.front(), geteuid(), nullptr);
   REQUIRE(survey.ok());

@@ -19,11 +19,11 @@
 
 namespace cccl_cache::daemon {
 
-/// A directory that is removed with the object. Others can't write in it, whatever the umask.
+/// A directory that is removed with the object. Other users can't write in it, whatever the umask.
 class TempTree {
  public:
   [[nodiscard]] std::string Path(const std::string& name) const { return directory_ / name; }
-  /// Written in place if it is there; directories are made.
+  /// Writes a file in place, and makes its directories.
   void Write(const std::string& name, std::string_view contents) const;
   void Directory(const std::string& name) const;
   void Link(const std::string& name, const std::string& target) const;
@@ -31,9 +31,9 @@ class TempTree {
   void Rename(const std::string& from, const std::string& to) const;
   void Mode(const std::string& name, unsigned mode) const;
 
-  /// A toolkit tree with all parts.
+  /// Makes a toolkit tree with all parts.
   void Toolkit(const std::string& name, int major, int minor) const;
-  /// The wheels of CUDA 12 below a site-packages directory.
+  /// Makes the wheels of CUDA 12 below a site-packages directory.
   void Wheels12(const std::string& name, int minor) const;
 
  private:
@@ -45,9 +45,9 @@ class FakeMetaStore final : public MetaStore {
   std::optional<std::string> GetMeta(std::string_view name) override;
   void PutMeta(std::string_view name, std::string_view value) override;
 
-  /// Every digest that was computed and every probe that ran was written.
+  /// Returns the number of writes: one for every computed digest and every probe.
   [[nodiscard]] size_t writes();
-  /// Replaces the digest in each record about files, to reveal a reader that believes it.
+  /// Replaces the digest in each record about files, to reveal a reader that trusts it.
   void ForgeFileDigests();
 
  private:
@@ -63,13 +63,13 @@ class FakeCompiler final : public Compiler {
                                 std::stop_token stop) override;
 
   std::set<std::string> rejected_options;
-  std::optional<Error> error;              ///< every compile ends so
+  std::optional<Error> error;              ///< result of every compile
   std::optional<std::string> broken_root;  ///< compiles of this toolchain end as kWorkerCrashed
-  std::atomic<int> late_compiles{0};       ///< as many compiles, the next ones, end as kTimedOut
+  std::atomic<int> late_compiles{0};       ///< number of the next compiles that end as kTimedOut
   std::atomic<int> compiles{0};
 };
 
-/// What a registry needs, and a toolkit of CUDA 13.0.
+/// The objects that a registry needs, and a toolkit of CUDA 13.0.
 struct Node {
   Node() { tree.Toolkit("cuda", 13, 0); }
 
@@ -78,7 +78,7 @@ struct Node {
   FakeCompiler compiler;
 };
 
-/// Of a registry that looks only when asked to.
+/// Returns options of a registry that scans only on request.
 [[nodiscard]] RegistryOptions OnlyWhenAsked(SearchPlaces places);
 
 /// A registry over the test's places, which scans only on request.
@@ -90,12 +90,12 @@ class TestedRegistry {
   ToolchainRegistry* operator->() { return &registry_; }
   /// The only toolchain; fails the test if there is none or more.
   ToolchainPtr Only();
-  /// What a request of this kind gets, after as many looks as that takes.
+  /// Returns the toolchain for a request of this kind, after as many scans as needed.
   Result<ToolchainPtr> Select(const cccl_cache::ToolchainSelector& selector,
                               cccl_cache::BuildKind kind);
-  /// What a request without wishes gets.
+  /// Returns the toolchain for a request without a selector.
   Result<ToolchainPtr> Default();
-  /// Returns when it is over.
+  /// Returns when the scan is over.
   void Rescan();
   [[nodiscard]] std::vector<ToolchainReport> Reports();
 
@@ -105,7 +105,7 @@ class TestedRegistry {
   ToolchainRegistry registry_;
 };
 
-/// Places with nothing in them but these roots.
+/// Returns places that consist of these roots only.
 [[nodiscard]] SearchPlaces Roots(std::vector<std::string> roots);
 
 }  // namespace cccl_cache::daemon

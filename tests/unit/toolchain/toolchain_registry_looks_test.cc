@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// When a registry looks, and who waits for it.
+// When a registry scans, and which callers wait for it.
 #include <catch2/catch.hpp>
 #include <condition_variable>
 #include <functional>
@@ -58,8 +58,8 @@ class Gate final : public Compiler {
   int waiting_ = 0;
 };
 
-/// Knows nothing, and is asked for the digest of files that were surveyed already: the first time
-/// something happens to them.
+/// Stores nothing. At the first query for a digest, after the survey, it calls a function that
+/// changes the files.
 class ChangeDuringLook final : public MetaStore {
  public:
   explicit ChangeDuringLook(std::function<void()> change) : change_(std::move(change)) {}
@@ -77,7 +77,7 @@ bool Ready(std::future<void>& future) {
   return future.wait_for(std::chrono::seconds(60)) == std::future_status::ready;
 }
 
-/// When a scan is over, or hangs.
+/// Returns when a scan is over, or hangs.
 void Rescanned(ToolchainRegistry& registry) {
   std::promise<void> looked;
   registry.Rescan([&] { looked.set_value(); });
@@ -184,7 +184,7 @@ TEST_CASE("no caller waits while a toolchain is identified") {
   REQUIRE(registry.Present().size() == 2);
   compiler.Shut();
   node.tree.Write("cuda/lib/libnvrtc.so.13", "COMPILER");
-  // The thread that asks, and opens the gate only afterwards, is this one.
+  // This thread asks, and opens the gate only afterwards.
   REQUIRE_FALSE(registry.Select({.major = 13}, 0, BuildKind::kNvrtc));
   std::promise<void> looked;
   std::future<void> look = looked.get_future();
@@ -236,7 +236,7 @@ TEST_CASE("a hung scan delays no caller, and known toolchains still serve") {
     REQUIRE(Ready(telling));  // although the scan waits at the gate
   }
   CHECK(chosen->error().code == ErrorCode::kUnavailable);
-  // In its trial by now, or in one of the next looks.
+  // It is in its probe by now, or in one of the next scans.
   CHECK(WaitUntil([&] {
     Rescanned(registry);
     const auto again = registry.Select({.major = 13}, 0, BuildKind::kNvrtc);
@@ -269,7 +269,7 @@ TEST_CASE("a stop ends the first look and its waiters") {
   REQUIRE(told);
   CHECK(told->code == ErrorCode::kUnavailable);
   CHECK(present.get().empty());
-  CHECK(reports.empty());  // a place that was not looked at is not missing
+  CHECK(reports.empty());  // a place that was not searched is not missing
   bool called = false;
   registry.Rescan([&] { called = true; });
   CHECK(called);

@@ -18,8 +18,8 @@ namespace {
 
 constexpr uid_t kStranger = 54321;
 
-/// Makes `name` belong to somebody else: really if the test may, else by taking a foreign point of
-/// view.
+/// Makes `name` belong to another user: really if the test may, else by assuming another uid for
+/// ourselves.
 uid_t GiveAway(const TempTree& tree, const std::string& name) {
   if (geteuid() != 0) return kStranger;
   REQUIRE(lchown(tree.Path(name).c_str(), kStranger, kStranger) == 0);

@@ -19,8 +19,8 @@
 
 namespace cccl_cache::daemon {
 
-/// The daemon's end of a files socket, on a thread: answers from a table, everything else is
-/// absent; takes note of looks into the toolchain. Contents must fit into one packet.
+/// The daemon's end of a files socket, on a thread. Answers from a table; all other names are
+/// absent. Records announced look-ups in the toolchain. Contents must fit into one packet.
 class AnsweringDaemon {
  public:
   struct Answer {
@@ -47,12 +47,12 @@ class AnsweringDaemon {
   AnsweringDaemon& operator=(const AnsweringDaemon&) = delete;
 
   [[nodiscard]] int socket() const { return worker_.get(); }
-  /// The names that were asked for.
+  /// Returns the requested names.
   [[nodiscard]] std::vector<std::string> asked() const {
     const std::lock_guard lock(mutex_);
     return asked_;
   }
-  /// The names of the toolchain that a look was announced at.
+  /// Returns the announced names of the toolchain.
   [[nodiscard]] std::vector<std::string> announced() const {
     const std::lock_guard lock(mutex_);
     return announced_;
@@ -87,7 +87,7 @@ class AnsweringDaemon {
   FileDescriptor daemon_;
   FileDescriptor worker_;
   mutable std::mutex mutex_;
-  std::vector<std::string> asked_;  ///< guarded by mutex_, as the next
+  std::vector<std::string> asked_;  ///< guarded by mutex_, like the next member
   std::vector<std::string> announced_;
   std::thread thread_;
 };

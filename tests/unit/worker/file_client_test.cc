@@ -40,7 +40,7 @@ TEST_CASE("a name that can't be asked for is absent") {
 
 namespace {
 
-/// How a process ends that asks where this packet is the answer; none: the daemon is gone.
+/// Returns the exit status of a process that asks and gets this packet; none: the daemon is gone.
 int ExitOfWhoAsks(const std::string& packet) {
   int ends[2];
   REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);

@@ -25,8 +25,8 @@ using cccl_cache::FileDescriptor;
 
 namespace {
 
-/// One job's view, in use as long as the object lives. The functions under test are the C library's
-/// by name.
+/// Makes one job's view current while it lives. The functions under test have the names of the C
+/// library's.
 class JobInProgress {
  public:
   explicit JobInProgress(const TemporaryDirectory& directory) : target_(directory.path()) {

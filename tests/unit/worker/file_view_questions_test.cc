@@ -31,7 +31,7 @@ WorkerJob JobOver(const std::string& trusted) {
   return job;
 }
 
-/// A toolchain in trusted/, and all else with the daemon.
+/// A toolchain in trusted/; all other files are the daemon's.
 struct Scene {
   Scene() {
     directory.Write("trusted/cub/cub.cuh", "cub");

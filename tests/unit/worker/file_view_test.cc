@@ -51,7 +51,7 @@ struct Scene {
 
 using Names = std::vector<std::string>;
 
-/// What a compiler reads under a name; "-" and the error if it can't open it.
+/// Returns the text that a compiler reads under a name; "-" and the error if it can't open it.
 std::string Read(FileView& view, std::string_view name) {
   const int opened = view.Open(name, O_RDONLY);
   if (opened < 0) return "-" + std::to_string(-opened);
@@ -151,7 +151,7 @@ TEST_CASE("the target of a symlink in the toolchain is the toolchain's own, wher
   FileView& view = scene.view;
   CHECK(Read(view, "/cccl-root-1/link.h") == "mine");
   CHECK(Exists(view, "/cccl-root-1/link.h"));
-  // As `#include "../config.h"` in the first of them is looked up, by a fresh view too.
+  // Like the look-up of `#include "../config.h"` in the first of them, by a new view too.
   CHECK(Read(view, "/cccl-root-1/sub/block/../config.h") == "config");
   CHECK(Read(view, "/cccl-root-1/sub/block/sort.h") == "sort");
   CHECK(Exists(view, "/cccl-root-1/sub/block/../config.h"));

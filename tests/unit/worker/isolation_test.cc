@@ -28,7 +28,7 @@ using namespace cccl_cache::daemon;
 
 namespace {
 
-/// More than a sanitizer's own memory, which both limits count.
+/// Exceeds a sanitizer's own memory, which both limits count.
 constexpr uint64_t kDataBytes = 1ull << 46;
 constexpr uint64_t kAddressBytes = 1ull << 47;
 
@@ -36,7 +36,7 @@ struct Limits {
   rlimit data, addresses, stack, core, file_bytes, threads, open_files;
 };
 
-/// What a process says of itself.
+/// A process's report about itself.
 struct Surroundings {
   bool isolated = false;
   Limits limits{};
@@ -91,7 +91,7 @@ Surroundings Isolated(
   });
 }
 
-/// Neither more nor less, and not to be raised again.
+/// Returns whether the limit has this value and can't be raised.
 bool Is(const rlimit& limit, rlim_t value) {
   return limit.rlim_cur == value && limit.rlim_max == value;
 }
@@ -107,7 +107,7 @@ CapabilitySets OwnCapabilities() {
   return sets;
 }
 
-/// Whether the descriptor is one of this file.
+/// Returns whether the descriptor refers to this file.
 bool Same(int fd, const struct stat& file) {
   struct stat status {};
   return fstat(fd, &status) == 0 && status.st_ino == file.st_ino && status.st_dev == file.st_dev;
@@ -179,7 +179,8 @@ TEST_CASE("a process with limited reach has no capability left, as root too") {
   REQUIRE(sandbox.ok());
   const pid_t zygote = getpid();
   const Told told = InChild<Told>([&](Told& answer) {
-    if (geteuid() != 0) unshare(CLONE_NEWUSER);  // there it has them all
+    // In its own user namespace it has all capabilities.
+    if (geteuid() != 0) unshare(CLONE_NEWUSER);
     answer.before = OwnCapabilities();
     answer.confined =
         Isolate({.zygote = zygote, .data_bytes = kDataBytes, .address_bytes = kAddressBytes})

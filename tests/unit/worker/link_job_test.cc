@@ -136,7 +136,7 @@ TEST_CASE("the first failing call is the reply, with the name of its result") {
     CHECK(reply.native_code == 3);
     CHECK(reply.native_name == NvJitLinkLibrary::ResultName(3));
     CHECK(reply.parts.empty());
-    // Without a handle there is no log to be asked for.
+    // Without a handle the log can't be read.
     CHECK(reply.log == (call == "create" ? "" : "error"));
     CHECK(fake.calls.substr(fake.calls.rfind(call)).find(") ") == std::string::npos);
   }

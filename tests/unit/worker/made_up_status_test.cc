@@ -35,7 +35,7 @@ TEST_CASE("two names are the same file if and only if identity and kind are equa
   CHECK(SameFile(File(5, 1), File(5, 2)));
   CHECK_FALSE(SameFile(File(5, 1), File(6, 1)));
   CHECK_FALSE(SameFile(Directory(5), Directory(6)));
-  // The numbers of the job's directories are counted, those outside are not.
+  // Identities of the job's directories and of directories outside are counted separately.
   CHECK_FALSE(SameFile(Directory(5), OutsideDirectory(5)));
 }
 

@@ -48,7 +48,7 @@ int Create(NvrtcLibrary::Program* program, const char* source, const char* name,
   return Answer("create", "(" + all + ")");
 }
 
-/// One of a release that knows PTX and cubins alone.
+/// Returns the functions of a release that has only PTX and cubins.
 NvrtcLibrary Library() {
   using Program = NvrtcLibrary::Program;
   fake = Fake();

@@ -16,7 +16,7 @@ using cccl_cache::ArtifactKind;
 /// A libNVVM that records its arguments.
 struct Fake {
   std::string calls;  ///< "create add(m=M) lazy(l=L) compile(-a -b)"
-  std::string fails;  ///< the call that does
+  std::string fails;  ///< the call that fails
   std::string log;
   std::string result = "the result";
 };
@@ -31,7 +31,7 @@ std::string Module(const char* contents, size_t size, const char* name) {
   return "(" + std::string(name) + "=" + std::string(contents, size) + ")";
 }
 
-/// As CUDA tells a text: with the zero byte at its end.
+/// Returns the size of a text with its zero byte, like CUDA.
 int TextSize(const std::string& text, size_t* size) {
   *size = text.size() + 1;
   return NvvmLibrary::kSuccess;
@@ -113,7 +113,7 @@ TEST_CASE("the first failing call is the reply, with its name and the log") {
     CHECK(reply.native_name == "NVVM_ERROR_NINE");
     CHECK(reply.log == "line 1");
     CHECK(reply.parts.empty());
-    // Nothing was called behind it.
+    // No function was called after it.
     CHECK(fake.calls.substr(fake.calls.rfind(call)).find(") ") == std::string::npos);
   }
 }

@@ -12,7 +12,7 @@ namespace cccl_cache::daemon::own_process_test {
 namespace {
 
 TEST_CASE("threads of this process are counted") {
-  std::thread([] {}).join();  // with the first thread a sanitizer may start another
+  std::thread([] {}).join();  // with the first thread a sanitizer may start one of its own
   const int before = OwnThreads();
   CHECK(before > 0);
   int meanwhile = 0;

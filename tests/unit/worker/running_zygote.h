@@ -24,10 +24,10 @@
 
 namespace cccl_cache::daemon {
 
-/// What became of a job.
+/// The result of a job.
 struct JobOutcome {
   int wait_status = -1;
-  std::string reply;  ///< all that the worker wrote
+  std::string reply;  ///< all bytes of the worker
 
   [[nodiscard]] WorkerReply Decoded() const {
     REQUIRE(wait_status == 0);
@@ -38,11 +38,10 @@ struct JobOutcome {
   }
 };
 
-/// A zygote in a child of this process, and the daemon's part of the conversation with it. Ends
-/// with the object.
+/// A zygote in a child of this process, and the daemon's side of its sockets. Ends with the object.
 class RunningZygote {
  public:
-  // How its process ends when its zygote did not start, and when it stopped with an error.
+  // Exit statuses of its process: the zygote did not start, or stopped with an error.
   static constexpr int kNotStarted = 41;
   static constexpr int kBroken = 42;
 
@@ -101,7 +100,7 @@ class RunningZygote {
     REQUIRE(SendPacket(control_.get(), EncodeControlMessage(request), fds).ok());
   }
 
-  /// Workers that it has now, with and without a job.
+  /// Returns its present workers, with and without a job.
   [[nodiscard]] std::vector<pid_t> Workers() const {
     const std::string pid = std::to_string(pid_);
     std::ifstream children("/proc/" + pid + "/task/" + pid + "/children");
@@ -109,7 +108,7 @@ class RunningZygote {
     return {std::istream_iterator<pid_t>(children), {}};
   }
 
-  /// The exit status of its process, once the daemon is gone.
+  /// Returns the exit status of its process after the daemon is gone.
   int End() {
     control_.Close();
     int status = 0;
@@ -136,7 +135,7 @@ class RunningZygote {
   }
 
   [[noreturn]] static void RunHere(FileDescriptor control) {
-    signal(SIGABRT, SIG_DFL);  // the test program would report it as its own
+    signal(SIGABRT, SIG_DFL);  // the test program would report it as its own crash
     Result<Zygote> zygote = Zygote::Start(std::move(control));
     if (!zygote) _exit(kNotStarted);
     _exit(zygote->Run() ? 0 : kBroken);

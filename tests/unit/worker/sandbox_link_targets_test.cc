@@ -18,7 +18,7 @@ struct Scene {
     fs::create_directories(directory / "cuda");
     directory.Write("elsewhere/deep/file.h", "");
   }
-  /// An entry of the installation that leads there.
+  /// Adds an entry of the installation that links to `target`.
   void Link(const std::string& name, const std::string& target) const {
     fs::create_symlink(target, directory / "cuda/" + name);
   }

@@ -30,17 +30,17 @@ using cccl_cache::FileDescriptor;
 
 namespace {
 
-constexpr int kDone = 100;  ///< no errno that is expected here has this number
+constexpr int kDone = 100;  ///< differs from every errno that is expected here
 constexpr int kNoSandbox = 101;
 
-/// A call's outcome as an exit status.
+/// Returns a call's result as an exit status.
 int JobOutcome(long answer) { return answer >= 0 ? kDone : errno; }
 
-/// The exit status of a child that does this; minus the signal that ended it.
+/// Returns the exit status of a child that runs `action`; minus the signal that ended it.
 int InChild(const std::function<int()>& action) {
   const pid_t child = fork();
   if (child == 0) {
-    signal(SIGABRT, SIG_DFL);  // the test program would report it as its own
+    signal(SIGABRT, SIG_DFL);  // the test program would report it as its own crash
     _exit(action());
   }
   int status = 0;
@@ -48,7 +48,7 @@ int InChild(const std::function<int()>& action) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-/// The same in a sandbox.
+/// Like InChild, in a sandbox.
 int Sandboxed(const Sandbox& sandbox, const std::function<int()>& action) {
   return InChild([&] {
     const bool entered = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && sandbox.LimitReach().ok() &&
@@ -66,7 +66,7 @@ int StatByCall(const std::string& path, int flags) {
   return JobOutcome(syscall(SYS_newfstatat, AT_FDCWD, path.c_str(), &status, flags));
 }
 
-/// On a kernel that answers so to these calls, as far as this process can tell; for ever.
+/// Makes these calls fail for good, as on a kernel without them.
 bool Lose(std::initializer_list<int> calls, int error = ENOSYS) {
   scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
   bool made = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && filter != nullptr;
@@ -180,7 +180,7 @@ TEST_CASE("a compiler's own means work in the sandbox") {
   const Sandbox sandbox = Scene().Prepared();
   SECTION("threads") {
     CHECK(Sandboxed(sandbox, [] {
-            // Not std::thread: to check its virtual table UBSan makes calls that are forbidden
+            // Not std::thread, because UBSan checks its virtual table by calls that are forbidden
             // here.
             int answer = 0;
             pthread_t thread{};
@@ -241,7 +241,7 @@ TEST_CASE("calls that a filter can't check, or that are unused, do not exist") {
           return JobOutcome(syscall(SYS_openat2, AT_FDCWD, "/etc/passwd", nullptr, 0));
         }) == ENOSYS);
   CHECK(Sandboxed(sandbox, [] {
-          msghdr message{};  // descriptors could be sent with it
+          msghdr message{};  // descriptors could be attached
           return JobOutcome(sendmsg(STDIN_FILENO, &message, 0));
         }) == ENOSYS);
 }

@@ -108,7 +108,7 @@ TEST_CASE("memory is touched up to the given amount, or not at all if a request 
   char byte = 0;
   REQUIRE(recv(here.get(), &byte, 1, 0) == 1);
   TouchHeap(512 * kMiB, here.get());
-  // A little was there, and counted, before.
+  // A few pages were present, and counted, before.
   CHECK(PeakBytes() - before >= 500 * kMiB);
 }
 
@@ -179,10 +179,10 @@ TEST_CASE("touching ends at once when a request arrives") {
   std::array<int, 2> sockets{};
   REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()) == 0);
   REQUIRE(write(sockets[1], "x", 1) == 1);
-  // More than any machine has: only the socket ends it.
+  // More than any machine has, so only the socket ends it.
   TouchHeap(size_t{1} << 40, sockets[0]);
   char byte = 0;
-  CHECK(read(sockets[0], &byte, 1) == 1);  // and nothing was taken from it
+  CHECK(read(sockets[0], &byte, 1) == 1);  // the byte was not consumed
   for (const int socket : sockets) close(socket);
 }
 

@@ -54,7 +54,7 @@ TEST_CASE("a present directory is trusted, a missing one is absent") {
   Scene scene;
   CHECK(scene.trusted.Judge(scene.directory / "cuda/include/sub") == Verdict::kTrusted);
   CHECK(scene.trusted.Judge(scene.directory / "cuda/include/absent") == Verdict::kAbsent);
-  // Asked once only.
+  // The directory is looked up only once.
   fs::create_directories(scene.directory / "cuda/include/absent");
   CHECK(scene.trusted.Judge(scene.directory / "cuda/include/absent") == Verdict::kAbsent);
 }
@@ -71,7 +71,7 @@ TEST_CASE("a '..' after a link leads out of the survey") {
   Scene scene;
   fs::create_directory_symlink(scene.directory / "elsewhere/deep/er",
                                scene.directory / "cuda/include/link");
-  // By its letters that is cuda/include; really it is elsewhere/deep.
+  // By its text that is cuda/include; really it is elsewhere/deep.
   CHECK(scene.trusted.Judge(scene.directory / "cuda/include/link/..") == Verdict::kElsewhere);
   CHECK(scene.trusted.Judge(scene.directory / "cuda/include/sub/..") == Verdict::kTrusted);
 }

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// The daemon's part of the conversation, spoken to zygotes that run in children of this test: so
-// zygote, worker, isolation and sandbox run under the sanitizers, which look into none of the
-// compilers' libraries.
+// The daemon's side of the sockets, for zygotes that run in children of this test, so that zygote,
+// worker, isolation and sandbox run under the sanitizers, which do not instrument the compilers'
+// libraries.
 #include "daemon/worker/zygote.h"
 
 #include <signal.h>
@@ -49,7 +49,7 @@ std::unique_ptr<FakeToolkit> Copied() {
   return toolkit;
 }
 
-/// One that has loaded the fake CUDA 13.
+/// A zygote that has loaded the fake CUDA 13.
 struct Scene {
   std::unique_ptr<FakeToolkit> toolkit = Copied();
   ToolchainPtr toolchain = [this] {
@@ -112,7 +112,7 @@ TEST_CASE("a zygote ends without a hello, or after an impossible request") {
 
 TEST_CASE("workers run their jobs in the sandbox, forked on demand or in advance") {
   Scene scene;
-  for (const std::string value : {"1", "2", "3"}) {  // the first finds no spare worker
+  for (const std::string value : {"1", "2", "3"}) {  // the first one finds no spare worker
     const WorkerReply reply = scene.zygote.Do(scene.Nvrtc(kKernel + ("// " + value))).Decoded();
     CHECK(reply.succeeded);
     CHECK(PartOf(reply, cccl_cache::ArtifactKind::kPtx).starts_with("// fake PTX"));
