@@ -9,6 +9,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include "daemon/core/explain/explainer.h"
 #include "daemon/core/lookup/build_cache.h"
@@ -90,36 +93,63 @@ enum class Step : uint8_t {
   kExplain,     ///< of a dry run: say why it is a miss
 };
 
-/// The entry of a plan's fingerprint: an artifact, or else the manifest of its files.
-struct KnownEntry {
+/// What a read of the disk found for a plan: its artifact, or else the manifest of its fingerprint.
+struct PlanEntry {
   std::optional<FlightResult> hit = std::nullopt;
   UsersManifest manifest = {};
-  /// Dry run only: the manifest of other nodes, once no closure of `manifest` is true. May be null.
-  std::shared_ptr<const Manifest> elsewhere = nullptr;
-
-  /// Returns the manifest whose closures are compared with the caller's files; may be null.
-  [[nodiscard]] const std::shared_ptr<const Manifest>& ToCompare() const {
-    return elsewhere != nullptr ? elsewhere : manifest.all;
-  }
 };
 
-/// The result of a look at the caller's files.
-struct FoundClosure {
-  const KnownClosure* closure = nullptr;  ///< of the build's manifest: the true one; may be null
+/// What a look at the caller's files found.
+struct TrueClosure {
+  const KnownClosure* closure = nullptr;  ///< of the compared manifest; null: none is true
   std::optional<Error> files_needed = std::nullopt;  ///< the error that the compile would end with
 };
+
+/// The value that a step needs, and that another thread may have to get.
+using Awaited = std::variant<std::monostate, bool, std::optional<Result<BuildPlan>>, PlanEntry,
+                             TrueClosure, std::optional<FlightResult>, std::optional<Comparison>>;
 
 /// Marks a build as a dry run: it is answered before its compile would begin, and nothing is
 /// compiled, kept, counted or logged.
 struct DryRun {
   Explainer::Done done;
   std::vector<TierLook> elsewhere = {};  ///< what other nodes answered
+  /// The manifest of other nodes, compared once no closure of the own ones is true. May be null.
+  std::shared_ptr<const Manifest> manifest = nullptr;
 };
 
-/// The questions that a build without a lease asked other nodes.
-struct AskedElsewhere {
-  std::optional<Digest> last;  ///< the artifact of the last one
-  int times = 0;
+/// What the cache told about a plan.
+struct PlanFindings {
+  QuarantinedPtr quarantine;              ///< may be null
+  KnownFailurePtr failure;                ///< may be null
+  UsersManifest manifest;                 ///< may be null
+  const KnownClosure* closure = nullptr;  ///< of the compared manifest: the true one; may be null
+};
+
+/// A build's part in its flight, and in those before.
+struct FlightPart {
+  std::chrono::steady_clock::time_point joined;
+  bool leads = false;  ///< the compile is made for this build
+  bool joined_before_start = false;
+  bool counted_as_miss = false;  ///< once, however often it starts again
+  int restarts = 0;
+  int overtaken = 0;  ///< restarts because another flight had ended
+  /// The outcome if a tier holds the result now: a hit only if the build did not wait for that
+  /// compile.
+  Outcome outcome_if_cached = Outcome::kHit;
+};
+
+/// A build's questions to other nodes.
+struct ClusterQuestions {
+  int of_flights = 0;
+  std::chrono::steady_clock::time_point first;  ///< of its flights' questions
+  int peeks = 0;                                ///< without a lease
+  std::optional<Digest> last_peek;              ///< the artifact
+  struct Fetched {
+    Digest key;
+    TierName tier = TierName::kRemote;
+  };
+  std::optional<Fetched> fetched;  ///< the artifact that came from elsewhere
 };
 
 /// One call of BuildCoordinator::Start, from the request to the answer. It has one owner at a time:
@@ -136,50 +166,33 @@ struct Build {
   Done done;
   std::unique_ptr<DryRun> dry_run;  ///< null: the build is to be answered, by `done`
   std::chrono::steady_clock::time_point called;
-  std::chrono::steady_clock::time_point joined;
 
   Step step = Step::kPlan;
+  Awaited awaited;  ///< of this step; monostate if it was not got
   ToolchainPtr toolchain;
   int rescans = 0;          ///< waits in a row for a toolchain that changed again each time
   bool real_names = false;  ///< plan it under its real names: the output may show paths
-  std::optional<Result<BuildPlan>> planned;  ///< on another thread, as the request is large
-  std::shared_ptr<const BuildPlan> plan;
-
-  // All of that plan.
-  QuarantinedPtr quarantine;    ///< may be null
-  bool is_quarantined = false;  ///< with the files as they are now
-  KnownFailurePtr failure;      ///< may be null
-  bool still_fails = false;     ///< with the files as they are now
-  KnownEntry known;
-  FoundClosure found;
-  std::optional<FlightResult> artifact;  ///< of the closure that was found
-
-  std::optional<Comparison> comparison;  ///< of a dry run, with the user's earlier builds
-
-  /// A compile of its files under canonical names showed paths, so it needs the real ones. Kept
-  /// here because not every build leaves a manifest that records it.
+  /// A compile of its files under canonical names showed paths. Kept here because not every build
+  /// leaves a manifest that records it.
   bool shows_paths = false;
-
-  AskedElsewhere asked_elsewhere;
-
-  bool missed = false;  ///< counted as a miss, once however often it starts again
-  std::chrono::steady_clock::time_point cluster_since;  ///< of the first time
-  int asked_cluster = 0;                                ///< how often its flights asked other nodes
-  /// An artifact that came from elsewhere for it.
-  struct FromElsewhere {
-    Digest key;
-    TierName tier = TierName::kRemote;
-  };
-  std::optional<FromElsewhere> from_elsewhere;
-  /// The outcome if a tier holds its result: a hit only if the build did not wait for that compile.
-  Outcome if_found = Outcome::kHit;
-  bool leads = false;  ///< its flight: the compile is made for it
-  bool joined_before_start = false;
-  int restarts = 0;
-  int overtaken = 0;  ///< how often it started again because another flight had ended
+  std::shared_ptr<const BuildPlan> plan;
+  PlanFindings findings;  ///< of that plan
+  FlightPart flight;
+  ClusterQuestions questions;
 
   [[nodiscard]] bool MayBeCompiled() const {
     return dry_run == nullptr && request->on_miss != MissAction::kRefuse;
+  }
+  /// Returns the manifest whose closures are compared with the caller's files; may be null.
+  [[nodiscard]] const std::shared_ptr<const Manifest>& ToCompare() const {
+    return dry_run && dry_run->manifest ? dry_run->manifest : findings.manifest.all;
+  }
+  /// Returns the awaited value; an empty one if it was not got.
+  template <typename Value>
+  [[nodiscard]] Value Take() {
+    Awaited taken = std::exchange(awaited, {});
+    Value* const value = std::get_if<Value>(&taken);
+    return value == nullptr ? Value() : std::move(*value);
   }
 
   /// Starts over, from the choice of the toolchain.
@@ -192,13 +205,8 @@ struct Build {
   /// Drops all values that depend on the plan, and returns to kPlan.
   void PlanAgain() {
     step = Step::kPlan;
-    quarantine = nullptr;
-    is_quarantined = false;
-    failure = nullptr;
-    still_fails = false;
-    known = {};
-    found = {};
-    artifact.reset();
+    awaited = {};
+    findings = {};
   }
 };
 using BuildPtr = std::unique_ptr<Build>;

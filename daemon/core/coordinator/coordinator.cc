@@ -19,7 +19,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int kMaxRescans = 4;
 // Maximum questions to other nodes of a build that may not be compiled, as of one that is: each
 // manifest and each change of names may lead to another artifact.
-constexpr int kMaxAskedElsewhere = 8;
+constexpr int kMaxPeeks = 8;
 // Memory for the builds that `explain` compares with, of all users together.
 constexpr size_t kHistoryBytes = 64 << 20;
 // A request of this size is planned within about a millisecond.
@@ -106,15 +106,17 @@ void BuildCoordinator::Advance(BuildPtr build) {
         build = MakePlan(std::move(build));
         if (build == nullptr) return;
         build->step = Step::kQuarantine;
-        if (build->quarantine != nullptr) return AwaitQuarantine(std::move(build));
+        if (build->findings.quarantine != nullptr) return AwaitQuarantine(std::move(build));
         break;
       case Step::kQuarantine:
-        if (build->is_quarantined) return responder_.AnswerQuarantined(std::move(build));
+        if (build->Take<bool>()) return responder_.AnswerQuarantined(std::move(build));
         build->step = Step::kFailure;
-        if (build->failure != nullptr && !build->still_fails) return AwaitFailure(std::move(build));
+        if (build->findings.failure == nullptr) break;
+        build->awaited = build->findings.failure->closure.entries.empty();
+        if (!std::get<bool>(build->awaited)) return AwaitFailure(std::move(build));
         break;
       case Step::kFailure:
-        if (build->still_fails) return responder_.AnswerFailure(std::move(build));
+        if (build->Take<bool>()) return responder_.AnswerFailure(std::move(build));
         build->step = Step::kMemory;
         break;
       case Step::kMemory: {
@@ -126,35 +128,37 @@ void BuildCoordinator::Advance(BuildPtr build) {
         if (const auto hit = cache_.FindInMemory(plan.key, uid)) {
           return AnswerHit(std::move(build), *hit, {});
         }
-        build->known.manifest = cache_.ManifestInMemory(plan, uid);
+        PlanEntry entry{.manifest = cache_.ManifestInMemory(plan, uid)};
         build->step = Step::kFiles;
-        if (build->known.manifest.all != nullptr) break;
-        if (cache_.MayWait(plan, uid)) return AwaitKnown(std::move(build));
-        build->known = ReadKnown(plan, uid, build->dry_run != nullptr);
+        if (entry.manifest.all == nullptr) {
+          if (cache_.MayWait(plan, uid)) return AwaitEntry(std::move(build));
+          entry = ReadEntry(plan, uid, build->dry_run != nullptr);
+        }
+        build->awaited = std::move(entry);
         break;
       }
       case Step::kFiles: {
-        if (build->known.hit) {
-          const FlightResult hit = *std::move(build->known.hit);
-          return AnswerHit(std::move(build), hit, {});
+        if (auto* const entry = std::get_if<PlanEntry>(&build->awaited)) {
+          if (const auto hit = std::move(entry->hit)) return AnswerHit(std::move(build), *hit, {});
+          build->findings.manifest = std::move(entry->manifest);
         }
-        const auto& manifest = build->known.ToCompare();
+        const auto& manifest = build->ToCompare();
         if (manifest == nullptr || manifest->closures.empty()) {
           build->step = Step::kJoin;
           break;
         }
         build->step = Step::kClosure;
-        build->found.closure = manifest->FindTrueWith(*build->plan->job.toolchain);
-        if (build->found.closure == nullptr) return AwaitClosure(std::move(build));
+        const KnownClosure* const closure = manifest->FindTrueWith(*build->plan->job.toolchain);
+        build->awaited = TrueClosure{closure};
+        if (closure == nullptr) return AwaitClosure(std::move(build));
         break;
       }
       case Step::kClosure: {
-        if (build->found.files_needed) {
-          const Error needed = *build->found.files_needed;
-          return responder_.Answer(std::move(build), needed);
-        }
+        const auto found = build->Take<TrueClosure>();
+        if (found.files_needed) return responder_.Answer(std::move(build), *found.files_needed);
         build->step = Step::kJoin;
-        const KnownClosure* const closure = build->found.closure;
+        const KnownClosure* const closure = found.closure;
+        build->findings.closure = closure;
         if (closure == nullptr) break;
         // Saves later questions to this client. About files that the daemon opens by path it asks
         // no client.
@@ -163,16 +167,16 @@ void BuildCoordinator::Advance(BuildPtr build) {
         }
         if (closure->shows_paths) break;
         build->step = Step::kArtifact;
-        build->artifact = cache_.FindInMemory(closure->key, uid);
-        if (build->artifact || !cache_.MayWait(closure->key, uid)) break;
-        return AwaitArtifact(std::move(build));
+        std::optional<FlightResult> hit = cache_.FindInMemory(closure->key, uid);
+        if (!hit && cache_.MayWait(closure->key, uid)) return AwaitArtifact(std::move(build));
+        build->awaited = std::move(hit);
+        break;
       }
       case Step::kArtifact:
-        if (build->artifact) {
-          const std::shared_ptr<const Manifest> owns_closure = build->known.ToCompare();
-          const Closure& closure = build->found.closure->closure;
-          const FlightResult hit = *std::move(build->artifact);
-          return AnswerHit(std::move(build), hit, closure);
+        if (const auto hit = build->Take<std::optional<FlightResult>>()) {
+          const std::shared_ptr<const Manifest> owns_closure = build->ToCompare();
+          const Closure& closure = build->findings.closure->closure;
+          return AnswerHit(std::move(build), *hit, closure);
         }
         build->step = Step::kJoin;
         break;
@@ -193,8 +197,8 @@ void BuildCoordinator::Advance(BuildPtr build) {
         return responder_.Answer(std::move(build), NotCached());
       case Step::kExplain: {
         Explanation explanation =
-            explainer_.OfMiss(*build->plan, build->known.manifest.all.get(), build->found.closure,
-                              *std::move(build->comparison));
+            explainer_.OfMiss(*build->plan, build->findings.manifest.all.get(),
+                              build->findings.closure, *build->Take<std::optional<Comparison>>());
         if (build->plan->uncacheable_reason.empty()) {
           explanation.tiers = explainer_.Tiers(TierName::kNone);
           std::ranges::copy(build->dry_run->elsewhere, std::back_inserter(explanation.tiers));
@@ -227,20 +231,19 @@ BuildPtr BuildCoordinator::MakePlan(BuildPtr build) {
     build->rescans = 0;
   }
   const bool large = cccl_cache::BytesOf(*build->request) > kLargeRequest;
-  if (large && !build->planned) {
+  auto planned = build->Take<std::optional<Result<BuildPlan>>>();
+  if (large && !planned) {
     AwaitPlan(std::move(build));
     return nullptr;
   }
-  Result<BuildPlan> plan = large ? *std::move(build->planned) : Plan(*build);
-  build->planned.reset();
+  Result<BuildPlan> plan = large ? *std::move(planned) : Plan(*build);
   if (!plan) {
     responder_.Refuse(std::move(build), plan.error());
     return nullptr;
   }
   build->plan = std::make_shared<const BuildPlan>(*std::move(plan));
-  build->quarantine = cache_.QuarantineOf(*build->plan, build->peer.uid);
-  build->failure = cache_.FailureOf(*build->plan, build->peer.uid);
-  build->still_fails = build->failure != nullptr && build->failure->closure.entries.empty();
+  build->findings.quarantine = cache_.QuarantineOf(*build->plan, build->peer.uid);
+  build->findings.failure = cache_.FailureOf(*build->plan, build->peer.uid);
   return build;
 }
 
@@ -267,7 +270,7 @@ void BuildCoordinator::AwaitPlan(BuildPtr build) {
     plan->emplace(PlanBuild(request, toolchain, options));
   };
   lookups_.Compute(std::move(build), std::move(work), [this, plan](BuildPtr parked) {
-    parked->planned = std::move(*plan);
+    parked->awaited = std::move(*plan);
     Advance(std::move(parked));
   });
 }
@@ -276,59 +279,63 @@ Result<BuildPlan> BuildCoordinator::Plan(const Build& build) const {
   return PlanBuild(build.request, build.toolchain, {build.peer.uid, build.real_names, own_view_});
 }
 
-template <typename Value, typename Look>
-void BuildCoordinator::AwaitFiles(BuildPtr build, Value Build::*member, Look look) {
-  const auto value = std::make_shared<Value>();
+template <typename Look>
+void BuildCoordinator::AwaitFiles(BuildPtr build, Look look) {
+  const auto value = std::make_shared<Awaited>();
   auto work = [value, look = std::move(look), files = FilesOf(*build)] { *value = look(*files); };
-  lookups_.AtFiles(std::move(build), std::move(work), [this, value, member](BuildPtr parked) {
-    (*parked).*member = std::move(*value);
+  lookups_.AtFiles(std::move(build), std::move(work), [this, value](BuildPtr parked) {
+    parked->awaited = std::move(*value);
     Advance(std::move(parked));
   });
 }
 
-template <typename Value, typename Read>
-void BuildCoordinator::AwaitDisk(BuildPtr build, Value Build::*member, Read read) {
-  const auto value = std::make_shared<Value>();
+template <typename Read>
+void BuildCoordinator::AwaitDisk(BuildPtr build, Read read) {
+  const auto value = std::make_shared<Awaited>();
   auto work = [value, read = std::move(read)] { *value = read(); };
   lookups_.AtDisk(
       std::move(build), std::move(work),
-      [this, value, member](BuildPtr parked) {
-        (*parked).*member = std::move(*value);
+      [this, value](BuildPtr parked) {
+        parked->awaited = std::move(*value);
         Advance(std::move(parked));
       },
       [this](BuildPtr parked) { Advance(std::move(parked)); });
 }
 
 void BuildCoordinator::AwaitQuarantine(BuildPtr build) {
-  auto look = [died = build->quarantine](RequesterFiles& files) { return died->IsStillSo(files); };
-  AwaitFiles(std::move(build), &Build::is_quarantined, std::move(look));
+  auto look = [died = build->findings.quarantine](RequesterFiles& files) {
+    return died->IsStillSo(files);
+  };
+  AwaitFiles(std::move(build), std::move(look));
 }
 
 void BuildCoordinator::AwaitFailure(BuildPtr build) {
-  auto look = [failed = build->failure](RequesterFiles& files) { return failed->IsStillSo(files); };
-  AwaitFiles(std::move(build), &Build::still_fails, std::move(look));
+  auto look = [failed = build->findings.failure](RequesterFiles& files) {
+    return failed->IsStillSo(files);
+  };
+  AwaitFiles(std::move(build), std::move(look));
 }
 
-void BuildCoordinator::AwaitKnown(BuildPtr build) {
+void BuildCoordinator::AwaitEntry(BuildPtr build) {
   auto read = [this, plan = build->plan, uid = build->peer.uid,
-               dry_run = build->dry_run != nullptr] { return ReadKnown(*plan, uid, dry_run); };
-  AwaitDisk(std::move(build), &Build::known, std::move(read));
+               dry_run = build->dry_run != nullptr] { return ReadEntry(*plan, uid, dry_run); };
+  AwaitDisk(std::move(build), std::move(read));
 }
 
 void BuildCoordinator::AwaitArtifact(BuildPtr build) {
-  auto read = [this, key = build->found.closure->key, uid = build->peer.uid,
+  auto read = [this, key = build->findings.closure->key, uid = build->peer.uid,
                dry_run = build->dry_run != nullptr] { return ReadArtifact(key, uid, dry_run); };
-  AwaitDisk(std::move(build), &Build::artifact, std::move(read));
+  AwaitDisk(std::move(build), std::move(read));
 }
 
 std::shared_ptr<RequesterFiles> BuildCoordinator::FilesOf(const Build& build) const {
   return OpenFiles(parts_.files, {build.peer, build.files}, build.plan->directories);
 }
 
-KnownEntry BuildCoordinator::ReadKnown(const BuildPlan& plan, uid_t uid, bool dry_run) {
-  KnownEntry known{.hit = ReadArtifact(plan.key, uid, dry_run)};
-  if (!known.hit) known.manifest = cache_.ManifestOf(plan, uid);
-  return known;
+PlanEntry BuildCoordinator::ReadEntry(const BuildPlan& plan, uid_t uid, bool dry_run) {
+  PlanEntry entry{.hit = ReadArtifact(plan.key, uid, dry_run)};
+  if (!entry.hit) entry.manifest = cache_.ManifestOf(plan, uid);
+  return entry;
 }
 
 // A dry run leaves the artifact in the tier where it lies.
@@ -343,12 +350,12 @@ std::optional<FlightResult> BuildCoordinator::ReadArtifact(const Digest& key, ui
 }
 
 void BuildCoordinator::AwaitClosure(BuildPtr build) {
-  const std::shared_ptr<const Manifest> manifest = build->known.ToCompare();
+  const std::shared_ptr<const Manifest> manifest = build->ToCompare();
   // Other callers send the files that the daemon lacks, or make a dry run.
   const bool must_be_readable = build->files == nullptr && build->dry_run == nullptr;
   auto look = [manifest, whose = cache_.WhoseClosures(*manifest, build->peer.uid),
                must_be_readable](RequesterFiles& files) {
-    FoundClosure found{.closure = manifest->FindTrue(files, whose)};
+    TrueClosure found{.closure = manifest->FindTrue(files, whose)};
     if (found.closure == nullptr && must_be_readable) {
       // Until this error the compiler would get the recorded answers, so its next question is known
       // too.
@@ -356,14 +363,15 @@ void BuildCoordinator::AwaitClosure(BuildPtr build) {
     }
     return found;
   };
-  AwaitFiles(std::move(build), &Build::found, std::move(look));
+  AwaitFiles(std::move(build), std::move(look));
 }
 
 // Returns whether the output shows paths, or may, so that the build has to be looked up under its
 // real paths before it joins a flight.
 bool BuildCoordinator::NeedsRealNames(const Build& build) {
   if (build.plan->path_dependent) return false;
-  return build.shows_paths || cache_.MayShowPaths(*build.plan, build.peer.uid, build.found.closure);
+  return build.shows_paths ||
+         cache_.MayShowPaths(*build.plan, build.peer.uid, build.findings.closure);
 }
 
 void BuildCoordinator::PlanUnderRealNames(Build& build) {
@@ -378,21 +386,22 @@ bool BuildCoordinator::AsksElsewhere(Build& build) const {
     }
     return false;
   }
-  AskedElsewhere& asked = build.asked_elsewhere;
-  const Digest& artifact = build.found.closure ? build.found.closure->key : build.plan->key;
-  if (!build.plan->uncacheable_reason.empty() || asked.last == artifact) return false;
-  asked.last = artifact;
-  return asked.times++ < kMaxAskedElsewhere;
+  const KnownClosure* const closure = build.findings.closure;
+  const Digest& artifact = closure == nullptr ? build.plan->key : closure->key;
+  if (!build.plan->uncacheable_reason.empty() || build.questions.last_peek == artifact)
+    return false;
+  build.questions.last_peek = artifact;
+  return build.questions.peeks++ < kMaxPeeks;
 }
 
 void BuildCoordinator::AwaitElsewhere(BuildPtr build) {
   const Ticket ticket = build->ticket;
   const BuildPlan& plan = *build->plan;
-  Cluster::Question question{.entries = {ArtifactEntryOf(plan, *build->asked_elsewhere.last)},
+  Cluster::Question question{.entries = {ArtifactEntryOf(plan, *build->questions.last_peek)},
                              .account = build->peer.account(),
                              .usual_time = flights_.UsualTime(build->request->kind()),
                              .counted = build->dry_run == nullptr};
-  if (build->found.closure == nullptr) question.entries.push_back(ManifestEntryOf(plan));
+  if (build->findings.closure == nullptr) question.entries.push_back(ManifestEntryOf(plan));
   table_.Park(std::move(build));
   parts_.cluster->Peek(std::move(question), [this, ticket](Cluster::Peeked peeked) {
     BuildPtr parked = table_.TakeParked(ticket);
@@ -407,14 +416,14 @@ void BuildCoordinator::AwaitElsewhere(BuildPtr build) {
 
 // Keeps the entries of other nodes, and looks the build up again if they may make it a hit.
 void BuildCoordinator::TakeElsewhere(BuildPtr build, const Cluster::Peeked& peeked) {
-  const Digest key = *build->asked_elsewhere.last;
+  const Digest key = *build->questions.last_peek;
   const ArtifactPtr artifact = peeked.found.empty() ? nullptr : peeked.found.front();
   const ArtifactPtr manifest = peeked.found.size() > 1 ? peeked.found.back() : nullptr;
   if (artifact != nullptr) {
     cache_.AddFromElsewhere(key, artifact, peeked.tier);
-    build->from_elsewhere = {.key = key, .tier = peeked.tier};
+    build->questions.fetched = {.key = key, .tier = peeked.tier};
   }
-  const Manifest* const known = build->known.manifest.shared.get();
+  const Manifest* const known = build->findings.manifest.shared.get();
   const bool merged = manifest != nullptr && cache_.MergeManifest(*build->plan, manifest, known);
   if (artifact != nullptr || merged) build->StartAgain();
   Advance(std::move(build));
@@ -433,7 +442,7 @@ void BuildCoordinator::ExplainElsewhere(BuildPtr build, Cluster::Peeked peeked) 
   if (has_manifest) {
     // Which artifact it is depends on the files: if one of these closures is true, its artifact is
     // asked for.
-    build->known.elsewhere = cache_.ReadManifest(*build->plan, peeked.found.back());
+    build->dry_run->manifest = cache_.ReadManifest(*build->plan, peeked.found.back());
     build->step = Step::kFiles;
   }
   Advance(std::move(build));
@@ -447,16 +456,15 @@ TierLook BuildCoordinator::NotAskedElsewhere() const {
 void BuildCoordinator::AwaitComparison(BuildPtr build) {
   build->step = Step::kExplain;
   Comparison comparison = explainer_.Compare(*build->plan, build->peer.uid);
-  if (build->found.closure != nullptr || !build->plan->uncacheable_reason.empty()) {
-    build->comparison = std::move(comparison);
+  if (build->findings.closure != nullptr || !build->plan->uncacheable_reason.empty()) {
+    build->awaited = std::optional(std::move(comparison));
     return Advance(std::move(build));
   }
-  AwaitFiles(std::move(build), &Build::comparison,
-             [comparison = std::move(comparison)](RequesterFiles& files) {
-               Comparison looked = comparison;
-               looked.LookAt(files);
-               return std::optional(std::move(looked));
-             });
+  AwaitFiles(std::move(build), [comparison = std::move(comparison)](RequesterFiles& files) {
+    Comparison looked = comparison;
+    looked.LookAt(files);
+    return std::optional(std::move(looked));
+  });
 }
 
 void BuildCoordinator::AnswerHit(BuildPtr build, const FlightResult& hit, const Closure& closure) {

@@ -111,22 +111,22 @@ class BuildCoordinator {
   void AwaitPlan(BuildPtr build);
   void AwaitQuarantine(BuildPtr build);
   void AwaitFailure(BuildPtr build);
-  void AwaitKnown(BuildPtr build);
+  void AwaitEntry(BuildPtr build);
   void AwaitClosure(BuildPtr build);
   void AwaitArtifact(BuildPtr build);
   void AwaitElsewhere(BuildPtr build);
   void AwaitComparison(BuildPtr build);
-  /// Advances the build once `look`, which reads the caller's files, has set this member.
-  template <typename Value, typename Look>
-  void AwaitFiles(BuildPtr build, Value Build::*member, Look look);
+  /// Advances the build with the value of `look`, which reads the caller's files.
+  template <typename Look>
+  void AwaitFiles(BuildPtr build, Look look);
   /// The same for a read of the daemon's disk; a disk that does not answer gives an empty value.
-  template <typename Value, typename Read>
-  void AwaitDisk(BuildPtr build, Value Build::*member, Read read);
+  template <typename Read>
+  void AwaitDisk(BuildPtr build, Read read);
 
   [[nodiscard]] Result<BuildPlan> Plan(const Build& build) const;
   [[nodiscard]] std::shared_ptr<RequesterFiles> FilesOf(const Build& build) const;
   /// Blocks on the disk, unless the cache says that it does not.
-  KnownEntry ReadKnown(const BuildPlan& plan, uid_t uid, bool dry_run);
+  PlanEntry ReadEntry(const BuildPlan& plan, uid_t uid, bool dry_run);
   std::optional<FlightResult> ReadArtifact(const Digest& key, uid_t uid, bool dry_run);
   bool NeedsRealNames(const Build& build);
   static void PlanUnderRealNames(Build& build);

@@ -71,9 +71,9 @@ FlightTable::Joined FlightTable::Join(BuildPtr waiter, const Digest& key, NewFli
     flight.asking = if_new.asking;
   }
   state->second.flight = id;
-  waiter->leads = leads;
-  waiter->joined_before_start = !flight.started;
-  if (!flight.asking) waiter->missed = true;
+  waiter->flight.leads = leads;
+  waiter->flight.joined_before_start = !flight.started;
+  if (!flight.asking) waiter->flight.counted_as_miss = true;
   flight.waiters.push_back(std::move(waiter));
   ++waiting_;
   return {id, leads, flight.started, flight.asking, flight.stop.get_token()};
@@ -86,7 +86,7 @@ std::vector<FlightTable::Unqueued> FlightTable::EndAsking(uint64_t flight) {
   if (found == flights_.end()) return unqueued;
   found->second.asking = false;
   for (const BuildPtr& waiter : found->second.waiters) {
-    const bool missed = !std::exchange(waiter->missed, true);
+    const bool missed = !std::exchange(waiter->flight.counted_as_miss, true);
     unqueued.push_back({waiter->ticket, waiter->peer.account(), waiter->request->priority, missed});
   }
   return unqueued;
@@ -115,9 +115,9 @@ std::optional<FlightTable::Started> FlightTable::Begin(uint64_t flight) {
   const Build& first = *found->second.waiters.front();
   return Started{.plan = first.plan,
                  .caller = {first.peer, first.files},
-                 .manifest = first.known.manifest.shared,
+                 .manifest = first.findings.manifest.shared,
                  .stop = found->second.stop.get_token(),
-                 .overtaken = first.overtaken};
+                 .overtaken = first.flight.overtaken};
 }
 
 std::vector<Account> FlightTable::AccountsOf(uint64_t flight) const {
@@ -150,7 +150,7 @@ std::vector<BuildPtr> FlightTable::TakeOthers(uint64_t flight, uid_t uid, const 
       stop = found->second.stop;
       flights_.erase(found);
     } else {
-      waiters.front()->leads = true;
+      waiters.front()->flight.leads = true;
       found->second.joinable = joinable && joinable_.try_emplace(key, flight).second;
       found->second.key = key;
     }
@@ -187,7 +187,7 @@ FlightTable::Left FlightTable::RemoveWaiter(Ticket ticket, uint64_t id, std::sto
   flight.waiters.erase(waiter);
   --waiting_;
   left.last = flight.waiters.empty();
-  if (left.waiter->leads && !left.last) flight.waiters.front()->leads = true;
+  if (left.waiter->flight.leads && !left.last) flight.waiters.front()->flight.leads = true;
   if (left.last) {
     StopJoining(id, &flight);
     *stop = flight.stop;
@@ -278,7 +278,7 @@ std::vector<FlightActivity> FlightTable::List(const Peer& asker, size_t* more) c
         if (listed.waiters++ > 0) continue;
         listed.plan = waiter->plan;
         listed.uid = waiter->peer.uid;
-        listed.joined = waiter->joined;
+        listed.joined = waiter->flight.joined;
       }
       if (listed.waiters == 0) continue;
       if (flight.started) listed.begun = flight.begun;

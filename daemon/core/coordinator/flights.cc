@@ -60,7 +60,7 @@ Digest FlightOfCaller(const Build& waiter) {
 // Returns whether the plan's files are the waiter's files too, so that the waiter may get the
 // result.
 bool SameFiles(const Build& waiter, const BuildPlan& plan, bool sent) {
-  if (!waiter.joined_before_start) return false;
+  if (!waiter.flight.joined_before_start) return false;
   if (waiter.plan.get() == &plan) return true;
   if ((sent || waiter.files != nullptr) && IsAlone(waiter)) return false;
   return waiter.plan->view == plan.view;
@@ -84,8 +84,8 @@ bool Matches(const Build& waiter, const BuildPlan& plan, const FlightResult& fli
   if (flight_result.looked_outside && !SameFiles(waiter, plan, flight_result.files_were_sent))
     return false;
   if (flight_result.shows_paths || flight_result.may_show_paths) return false;
-  if (!flight_result.uncacheable_reason.empty() && !waiter.joined_before_start) return false;
-  return !flight_result.toolchain_changed || waiter.restarts >= kMaxRestarts;
+  if (!flight_result.uncacheable_reason.empty() && !waiter.flight.joined_before_start) return false;
+  return !flight_result.toolchain_changed || waiter.flight.restarts >= kMaxRestarts;
 }
 
 /// A requester's files. While they are awaited, the compile frees its slot.
@@ -206,7 +206,7 @@ BuildActivity Flights::Activity(const Peer& peer) const {
 // names paths.
 Digest Flights::KeyFor(const Build& waiter) {
   const BuildPlan& plan = *waiter.plan;
-  const bool of_view = waiter.restarts > 0 || waiter.real_names;
+  const bool of_view = waiter.flight.restarts > 0 || waiter.real_names;
   if (!of_view && !parts_.cache.LooksOutside(plan)) {
     return plan.flight;
   }
@@ -220,20 +220,21 @@ void Flights::Join(BuildPtr waiter) {
   const std::shared_ptr<const BuildPlan> plan = waiter->plan;
   const bool shared = plan->uncacheable_reason.empty();
   const FlightTable::Unqueued unqueued{waiter->ticket, peer.account(), waiter->request->priority,
-                                       shared && !waiter->missed};
-  const bool asks = shared && parts_.cluster != nullptr && waiter->asked_cluster++ < kMaxAsked;
-  waiter->joined = Clock::now();
+                                       shared && !waiter->flight.counted_as_miss};
+  const bool asks =
+      shared && parts_.cluster != nullptr && waiter->questions.of_flights++ < kMaxAsked;
+  waiter->flight.joined = Clock::now();
   const Digest key = KeyFor(*waiter);
   const bool of_one_caller = waiter->files != nullptr && IsAlone(*waiter);
-  if (asks && waiter->asked_cluster == 1) waiter->cluster_since = waiter->joined;
-  const KnownClosure* const closure = waiter->found.closure;
+  if (asks && waiter->questions.of_flights == 1) waiter->questions.first = waiter->flight.joined;
+  const KnownClosure* const closure = waiter->findings.closure;
   Wanted wanted{.plan = plan,
                 .account = peer.account(),
                 .compile = of_one_caller ? std::nullopt : std::optional(key),
-                .since = waiter->cluster_since,
+                .since = waiter->questions.first,
                 .artifact = closure == nullptr ? plan->key : closure->key,
                 .manifest = closure == nullptr,
-                .known = waiter->known.manifest.shared};
+                .known = waiter->findings.manifest.shared};
   const FlightTable::Joined joined =
       parts_.table.Join(std::move(waiter), key, {.shared = shared, .asking = asks});
   if (joined.flight == 0) return;
@@ -292,7 +293,8 @@ bool Flights::TakeFromCluster(uint64_t flight, const Wanted& wanted, const Clust
                       parts_.cache.MergeManifest(*wanted.plan, manifest, wanted.known.get());
   if (artifact == nullptr && (!merged || parts_.table.HasBegun(flight))) return false;
   for (BuildPtr& waiter : parts_.table.Finish(flight)) {
-    if (artifact != nullptr) waiter->from_elsewhere = {.key = wanted.artifact, .tier = found.tier};
+    if (artifact != nullptr)
+      waiter->questions.fetched = {.key = wanted.artifact, .tier = found.tier};
     start_again_(std::move(waiter));
   }
   return true;
@@ -317,8 +319,8 @@ void Flights::Run(uint64_t flight) {
   if (plan.uncacheable_reason.empty() && started->overtaken < kMaxOvertaken &&
       HasLanded(plan, uid, known)) {
     for (BuildPtr& waiter : parts_.table.Finish(flight)) {
-      waiter->if_found = Outcome::kJoined;
-      ++waiter->overtaken;
+      waiter->flight.outcome_if_cached = Outcome::kJoined;
+      ++waiter->flight.overtaken;
       start_again_(std::move(waiter));
     }
     return;
@@ -387,14 +389,15 @@ void Flights::Land(uint64_t flight, const std::shared_ptr<const BuildPlan>& plan
   for (BuildPtr& waiter : parts_.table.Finish(flight)) {
     if (Matches(*waiter, *plan, flight_result)) {
       parts_.responder.AnswerFlight(std::move(waiter), flight_result);
-    } else if (waiter->restarts >= kMaxRestarts) {
+    } else if (waiter->flight.restarts >= kMaxRestarts) {
       parts_.responder.Answer(std::move(waiter), KeepsChanging());
     } else {
       // A caller that does not send its files gets an answer or is gone, so this ends.
-      if (flight_result.failed_files == nullptr) ++waiter->restarts;
+      if (flight_result.failed_files == nullptr) ++waiter->flight.restarts;
       if (ShowsPathsOf(*waiter, *plan, flight_result)) waiter->shows_paths = true;
       if (flight_result.keepable())
-        waiter->if_found = waiter->leads ? Outcome::kBuilt : Outcome::kJoined;
+        waiter->flight.outcome_if_cached =
+            waiter->flight.leads ? Outcome::kBuilt : Outcome::kJoined;
       start_again_(std::move(waiter));
     }
   }

@@ -62,7 +62,7 @@ void Responder::Answer(BuildPtr build, Result<BuildAnswer> result, bool kept) {
     const auto total = std::chrono::steady_clock::now() - build->called;
     parts_.observe({build->peer, build->request->kind(),
                     std::chrono::duration_cast<std::chrono::microseconds>(total), result,
-                    build->leads, id});
+                    build->flight.leads, id});
   }
   build->done(std::move(result));
 }
@@ -77,13 +77,13 @@ void Responder::Explain(BuildPtr build, Explanation explanation) {
 }
 
 void Responder::AnswerQuarantined(BuildPtr build) {
-  const QuarantinedPtr died = build->quarantine;
+  const QuarantinedPtr died = build->findings.quarantine;
   if (!build->dry_run) return Answer(std::move(build), died->NotTriedAgain());
   Explain(std::move(build), {.verdict = Verdict::kFailed, .reason = died->error.message});
 }
 
 void Responder::AnswerFailure(BuildPtr build) {
-  const KnownFailurePtr failed = build->failure;
+  const KnownFailurePtr failed = build->findings.failure;
   if (build->dry_run) {
     return Explain(std::move(build),
                    {.verdict = Verdict::kFailed, .reason = failed->output.Reason()});
@@ -98,10 +98,10 @@ void Responder::AnswerHit(BuildPtr build, const FlightResult& hit, const Closure
   const std::chrono::microseconds compile_time = hit.output.artifact->compile_time;
   BuildAnswer answer = AnswerOf(*build->plan, hit.output);
   answer.key = hit.key;
-  answer.outcome = build->if_found;
+  answer.outcome = build->flight.outcome_if_cached;
   answer.closed = IsOfToolchain(closure);
   if (answer.outcome == Outcome::kHit) {
-    const auto& elsewhere = build->from_elsewhere;
+    const auto& elsewhere = build->questions.fetched;
     answer.tier = elsewhere && elsewhere->key == hit.key ? elsewhere->tier : hit.tier;
     parts_.statistics.Add(HitsOf(answer.tier));
   } else {
@@ -126,9 +126,9 @@ void Responder::AnswerFlight(BuildPtr build, const FlightResult& flight_result) 
     return AnswerHit(std::move(build), flight_result, flight_result.closure);
   BuildAnswer answer = AnswerOf(*build, flight_result);
   Record(*build, answer, flight_result);
-  if (build->leads && answer.outcome == Outcome::kFailed) {
+  if (build->flight.leads && answer.outcome == Outcome::kFailed) {
     parts_.statistics.Add(Counter::kCompileFailures);
-  } else if (build->leads && answer.outcome == Outcome::kUncacheable) {
+  } else if (build->flight.leads && answer.outcome == Outcome::kUncacheable) {
     parts_.statistics.Add(Counter::kUncacheable);
   } else if (answer.outcome == Outcome::kJoined) {
     parts_.statistics.Add(Counter::kJoins);
@@ -152,7 +152,7 @@ void Responder::Record(const Build& build, const BuildAnswer& answer,
                        const FlightResult& flight_result) {
   const uid_t uid = build.peer.uid;
   // One record is enough for all of a user's calls that waited for one compile.
-  if (!build.leads && parts_.history.Knows(uid, answer.key)) return;
+  if (!build.flight.leads && parts_.history.Knows(uid, answer.key)) return;
   PastBuild past = MarkOf(*build.plan);
   past.key = answer.key;
   past.outcome = answer.outcome;
@@ -182,14 +182,13 @@ BuildAnswer AnswerOf(const Build& build, const FlightResult& flight_result) {
   BuildAnswer answer = AnswerOf(*build.plan, flight_result.output);
   answer.key = KeyOf(build.plan->fingerprint, flight_result.closure);
   answer.compile_time = flight_result.compile_time;
-  answer.queue_time =
-      std::max(microseconds{0},
-               std::chrono::duration_cast<microseconds>(flight_result.started - build.joined));
+  answer.queue_time = std::max(microseconds{0}, std::chrono::duration_cast<microseconds>(
+                                                    flight_result.started - build.flight.joined));
   if (!flight_result.output.succeeded) return answer;
   if (!flight_result.keepable()) {
     answer.outcome = Outcome::kUncacheable;
     answer.reason = UncacheableReason(flight_result);
-  } else if (!build.leads) {
+  } else if (!build.flight.leads) {
     answer.outcome = Outcome::kJoined;
   }
   answer.closed = flight_result.keepable() && IsOfToolchain(flight_result.closure);

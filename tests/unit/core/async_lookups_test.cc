@@ -38,7 +38,8 @@ class Scene {
   /// Records whether a waiter was answered, and how.
   AsyncLookups::Then Then(const std::string& how) {
     return [this, how](BuildPtr waiter) {
-      waiter->failure = std::make_shared<const KnownFailure>(KnownFailure{testing::Fail(how), {}});
+      waiter->findings.failure =
+          std::make_shared<const KnownFailure>(KnownFailure{testing::Fail(how), {}});
       responder.AnswerFailure(std::move(waiter));
     };
   }

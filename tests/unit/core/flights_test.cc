@@ -52,7 +52,7 @@ class Scene {
   }
   /// Makes a waiter that was looked up just now, without a result.
   BuildPtr KnowsAll(BuildPtr waiter) {
-    waiter->known.manifest = memory.ManifestOf(*waiter->plan, waiter->peer.uid);
+    waiter->findings.manifest = memory.ManifestOf(*waiter->plan, waiter->peer.uid);
     return waiter;
   }
   BuildCoordinator::Ticket Join(BuildPtr waiter) {
@@ -306,7 +306,7 @@ TEST_CASE("a result over one directory's files does not answer the same user in 
   const std::vector<BuildPtr> again = scene.Again(1);
   REQUIRE(again.size() == 1);
   CHECK(again[0]->request == elsewhere);
-  CHECK(again[0]->restarts == 1);
+  CHECK(again[0]->flight.restarts == 1);
   CHECK(scene.answers.size() == 1);
   CHECK(scene.compiler.started() == 1);
 }
@@ -321,7 +321,7 @@ TEST_CASE("a caller that joined a compile over outside files is answered as join
   // Its own files are checked before it is answered.
   const std::vector<BuildPtr> again = scene.Again(1);
   REQUIRE(again.size() == 1);
-  CHECK(again[0]->if_found == Outcome::kJoined);
+  CHECK(again[0]->flight.outcome_if_cached == Outcome::kJoined);
   CHECK(scene.compiler.started() == 1);
 }
 
@@ -358,7 +358,7 @@ TEST_CASE(
   for (int restarts = 1; restarts <= 3; ++restarts) {
     std::vector<BuildPtr> again = scene.Again(1);
     REQUIRE(again.size() == 1);
-    CHECK(again[0]->restarts == restarts);
+    CHECK(again[0]->flight.restarts == restarts);
     scene.Join(std::move(again[0]));
   }
   const auto all = scene.answers.Wait(1);
@@ -371,7 +371,7 @@ TEST_CASE("a waiter starts again if another flight's result may answer it") {
   BuildPtr waiter = scene.Waits("a");
   // At its look-up nothing was known.
   const auto nothing = std::make_shared<const Manifest>();
-  waiter->known.manifest = {nothing, nothing};
+  waiter->findings.manifest = {nothing, nothing};
   Closure closure;
   closure.entries.push_back({{0, "a.h"}, FileKind::kAbsent, {}, 0});
   REQUIRE(scene.memory.Insert(waiter->plan->fingerprint, closure, testing::MakeArtifact("b")).ok());

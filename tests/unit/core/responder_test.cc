@@ -97,9 +97,9 @@ struct BuildAnswerScene {
   BuildAnswerScene() {
     waiter.request = testing::MakeRequest("a");
     waiter.plan = testing::MakePlan(waiter.request);
-    waiter.leads = true;
-    waiter.joined = std::chrono::steady_clock::now();
-    flight_result.started = waiter.joined + microseconds(30);
+    waiter.flight.leads = true;
+    waiter.flight.joined = std::chrono::steady_clock::now();
+    flight_result.started = waiter.flight.joined + microseconds(30);
     flight_result.compile_time = microseconds(7000);
     flight_result.output = testing::Succeed("output");
   }
@@ -141,19 +141,19 @@ TEST_CASE("one waiter of a compile counts as built, the others as joined") {
   CHECK(scene.Answer().outcome == Outcome::kBuilt);
   CHECK(scene.Answer().compile_time == microseconds(7000));
   CHECK(scene.Answer().queue_time == microseconds(30));
-  scene.waiter.leads = false;
+  scene.waiter.flight.leads = false;
   CHECK(scene.Answer().outcome == Outcome::kJoined);
 }
 
 TEST_CASE("a caller that joined a running compile has no queue time") {
   BuildAnswerScene scene;
-  scene.waiter.joined = scene.flight_result.started + microseconds(1);
+  scene.waiter.flight.joined = scene.flight_result.started + microseconds(1);
   CHECK(scene.Answer().queue_time == microseconds(0));
 }
 
 TEST_CASE("a result that can't be kept has the reason, for joined callers too") {
   BuildAnswerScene scene;
-  scene.waiter.leads = GENERATE(true, false);
+  scene.waiter.flight.leads = GENERATE(true, false);
   SECTION("for the compile's findings") {
     scene.flight_result.uncacheable_reason = "the output can hold the time";
     CHECK(scene.Answer().reason == "the output can hold the time");
@@ -168,7 +168,7 @@ TEST_CASE("a result that can't be kept has the reason, for joined callers too") 
 
 TEST_CASE("a failed compile is a failure for every caller, whether it could be kept or not") {
   BuildAnswerScene scene;
-  scene.waiter.leads = GENERATE(true, false);
+  scene.waiter.flight.leads = GENERATE(true, false);
   scene.flight_result.output = testing::Fail("an error");
   scene.flight_result.uncacheable_reason = GENERATE("", "the output can hold the time");
   CHECK(scene.Answer().outcome == Outcome::kFailed);
