@@ -17,7 +17,6 @@
 #include "daemon/core/model/requester_files.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/tier.h"
-#include "daemon/core/model/tier_look.h"
 #include "daemon/core/plan/build_plan.h"
 #include "proto/digest.h"
 

@@ -16,7 +16,6 @@
 #include "daemon/core/model/account.h"
 #include "daemon/core/model/artifact.h"
 #include "daemon/core/model/tier.h"
-#include "daemon/core/model/tier_look.h"
 #include "proto/digest.h"
 
 namespace cccl_cache::daemon {

@@ -29,6 +29,25 @@ enum class TierName : uint8_t {
   kShelf = 6,  ///< a directory of signed snapshots
 };
 
+/// The result of looking for one artifact in a tier. Sent over the wire: values never change, and
+/// are those in admin.proto.
+enum class TierFinding : uint8_t {
+  kHasIt = 1,
+  kNoEntry = 2,
+  kRefused = 3,        ///< its entry is not taken: `reason` says why
+  kNoAnswer = 4,       ///< not within the time that a build waits: `reason` says why
+  kNotConnected = 5,   ///< `reason` says why, with the way out
+  kNotConfigured = 6,  ///< there is no such tier
+  kNotAsked = 7,       ///< `reason` says why
+};
+
+/// One tier's finding in an explanation.
+struct TierLook {
+  TierName tier = TierName::kNone;
+  TierFinding finding = TierFinding::kNoEntry;
+  std::string reason = {};
+};
+
 /// A cache of artifacts. Implementations are thread-safe. A tier verifies bytes that come from
 /// outside the process; bytes that fail count as a miss.
 class Tier {
