@@ -28,7 +28,6 @@
 #include "daemon/remote/remote_cluster.h"
 #include "daemon/remote/shelves.h"
 #include "daemon/service/limits/accounts.h"
-#include "daemon/service/limits/backend.h"
 #include "daemon/service/limits/budget.h"
 #include "daemon/service/server.h"
 #include "daemon/service/transport/listening_socket.h"
@@ -110,7 +109,6 @@ class Daemon {
   const std::unique_ptr<Shelves> shelves_;      ///< may be null
   BuildCoordinator coordinator_;
   Deposits deposits_;
-  CoordinatorBuilder builder_;
   NodeSnapshots snapshots_;
   StoreUpkeep upkeep_;
   Server server_;

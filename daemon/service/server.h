@@ -26,8 +26,8 @@
 #include "daemon/core/model/tier.h"
 #include "daemon/core/model/toolchain.h"
 #include "daemon/core/model/upkeep.h"
+#include "daemon/service/calls/backend.h"
 #include "daemon/service/limits/accounts.h"
-#include "daemon/service/limits/backend.h"
 #include "daemon/service/limits/budget.h"
 #include "daemon/service/transport/listening_socket.h"
 

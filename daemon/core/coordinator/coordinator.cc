@@ -474,8 +474,7 @@ void BuildCoordinator::AnswerHit(BuildPtr build, const FlightResult& hit, const 
   responder_.AnswerHit(std::move(build), hit, closure);
 }
 
-void BuildCoordinator::ExplainKey(const DigestPrefix& key, const Peer& peer,
-                                  const Explainer::Done& done) {
+void BuildCoordinator::ExplainKey(const DigestPrefix& key, const Peer& peer, Explainer::Done done) {
   const auto known = std::make_shared<Result<Explanation>>(Explanation{});
   const Status added = lookups_.disk().Add(
       peer.account(),

@@ -13,6 +13,7 @@
 #include "daemon/core/closure/sent_files.h"
 #include "daemon/core/coordinator/async_lookups.h"
 #include "daemon/core/coordinator/build.h"
+#include "daemon/core/coordinator/builder.h"
 #include "daemon/core/coordinator/flight_table.h"
 #include "daemon/core/coordinator/flights.h"
 #include "daemon/core/coordinator/responder.h"
@@ -36,11 +37,8 @@ namespace cccl_cache::daemon {
 
 /// The main path of a build: request -> key -> look up -> join -> compile -> store -> answer.
 /// Thread-safe. Hits never wait for a compile; followers hold no thread.
-class BuildCoordinator {
+class BuildCoordinator final : public Builder {
  public:
-  using Done = Build::Done;
-  using Ticket = Build::Ticket;
-
   /// Parts that the coordinator uses; each must outlive it. The toolchains must have stopped
   /// calling back when the coordinator ends.
   struct Parts {
@@ -62,32 +60,18 @@ class BuildCoordinator {
 
   BuildCoordinator(Parts parts, const BuildLimits& limits);
   /// Cancels running compiles and answers all waiters with kUnavailable.
-  ~BuildCoordinator();
+  ~BuildCoordinator() override;
   BuildCoordinator(const BuildCoordinator&) = delete;
   BuildCoordinator& operator=(const BuildCoordinator&) = delete;
 
-  /// `done` runs exactly once, before Start returns (a hit, an error) or later on another thread,
-  /// never under a lock of the coordinator; after Leave it may or may not run.
-  Ticket Start(std::shared_ptr<const BuildRequest> request, const Caller& caller, Done done);
-
-  /// The caller no longer waits. When the last waiter leaves a flight, its compile is cancelled. A
-  /// build with on_miss = finish continues, and keeps `done` until its end. Unknown and finished
-  /// tickets are ignored.
-  void Leave(Ticket ticket) { flights_.Leave(ticket); }
-
-  /// Answers whether this build would be a hit, and if not, why: a dry run, which ends before it
-  /// would join a flight. `done` runs once, as for Start.
+  Ticket Start(std::shared_ptr<const BuildRequest> request, const Caller& caller,
+               Done done) override;
+  void Leave(Ticket ticket) override { flights_.Leave(ticket); }
   Ticket Explain(std::shared_ptr<const BuildRequest> request, const Peer& peer,
-                 Explainer::Done done);
-  /// Answers why a key was compiled: see Explainer::OfKey. `done` runs once, on a thread that reads
-  /// the disk for this user, or never if the coordinator ends before. If too many reads are
-  /// queued, `done` runs before this returns.
-  void ExplainKey(const DigestPrefix& key, const Peer& peer, const Explainer::Done& done);
-
-  /// Returns the request of a build that this user waits for, by a key of FlightActivity, to be
-  /// explained; null if there is none. See FlightTable::RequestOf.
-  [[nodiscard]] Result<std::shared_ptr<const BuildRequest>> RequestOf(const DigestPrefix& key,
-                                                                      const Peer& peer) const {
+                 Explainer::Done done) override;
+  void ExplainKey(const DigestPrefix& key, const Peer& peer, Explainer::Done done) override;
+  [[nodiscard]] Result<std::shared_ptr<const BuildRequest>> RequestOf(
+      const DigestPrefix& key, const Peer& peer) const override {
     return table_.RequestOf(key, peer.uid);
   }
 

@@ -10,8 +10,8 @@
 #include "daemon/core/lease/deposits.h"
 #include "daemon/core/model/account.h"
 #include "daemon/core/model/result.h"
+#include "daemon/service/calls/backend.h"
 #include "daemon/service/calls/stream_call.h"
-#include "daemon/service/limits/backend.h"
 #include "daemon/service/limits/budget.h"
 #include "daemon/service/wire/acquire_messages.h"
 

@@ -21,8 +21,8 @@
 #include "daemon/core/model/tier.h"
 #include "daemon/core/model/toolchain.h"
 #include "daemon/core/model/upkeep.h"
+#include "daemon/service/calls/backend.h"
 #include "daemon/service/calls/services.h"
-#include "daemon/service/limits/backend.h"
 #include "daemon/service/transport/raw_call.h"
 #include "daemon/system/blocking_pool.h"
 

@@ -15,7 +15,7 @@
 #include "daemon/core/model/account.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/snapshots.h"
-#include "daemon/service/limits/backend.h"
+#include "daemon/service/calls/backend.h"
 #include "daemon/service/limits/budget.h"
 #include "daemon/service/transport/raw_call.h"
 #include "daemon/system/blocking_pool.h"

@@ -70,7 +70,7 @@ Status BuildCall::StartBuild(uint64_t tag, grpc::ByteBuffer& message) {
       Member{std::move(read->converted.wanted), *std::move(call), std::move(read->bytes)});
   members_[tag] = member;
   member->ticket =
-      backend_.builder.Build(std::move(read->converted.request), {peer_, exchange_},
+      backend_.builder.Start(std::move(read->converted.request), {peer_, exchange_},
                              [this, events = events(), tag, member](Result<BuildAnswer> answer) {
                                // A hit is answered within the event that starts the build.
                                if (events->RunHere()) return Answer(tag, member, answer);
@@ -153,7 +153,7 @@ void BuildCall::TakeOfMany(grpc::ByteBuffer& message) {
 void BuildCall::CancelBuild(uint64_t tag) {
   const auto member = members_.find(tag);
   if (member == members_.end()) return;
-  const BuildCoordinator::Ticket ticket = member->second->ticket;
+  const Builder::Ticket ticket = member->second->ticket;
   members_.erase(member);
   backend_.builder.Leave(ticket);
   Reply(tag, EncodeTaggedError(tag, {ErrorCode::kCancelled, "the caller cancelled this build"}));

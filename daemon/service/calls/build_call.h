@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "daemon/core/closure/file_exchange.h"
-#include "daemon/core/coordinator/coordinator.h"
+#include "daemon/core/coordinator/builder.h"
 #include "daemon/core/model/account.h"
 #include "daemon/core/model/result.h"
+#include "daemon/service/calls/backend.h"
 #include "daemon/service/calls/stream_call.h"
-#include "daemon/service/limits/backend.h"
 #include "daemon/service/limits/budget.h"
 #include "daemon/service/wire/build_request.h"
 #include "daemon/service/wire/reply_bytes.h"
@@ -43,8 +43,8 @@ class BuildCall final : public StreamCall {
   struct Member {
     std::vector<ArtifactKind> wanted;
     Share call;
-    Share bytes;                          ///< of the request
-    BuildCoordinator::Ticket ticket = 0;  ///< 0 while the builder starts it
+    Share bytes;                 ///< of the request
+    Builder::Ticket ticket = 0;  ///< 0 while the builder starts it
   };
   using MemberPtr = std::shared_ptr<Member>;
 

@@ -55,7 +55,7 @@ Status ExplainCall::Ask(ExplainQuestion question) {
     });
   };
   if (build != nullptr) {
-    ticket_ = backend_.builder.ExplainRequest(std::move(build), peer_, std::move(answer));
+    ticket_ = backend_.builder.Explain(std::move(build), peer_, std::move(answer));
   } else {
     backend_.builder.ExplainKey(*question.key, peer_, std::move(answer));
   }

@@ -12,10 +12,10 @@
 #include "daemon/core/model/account.h"
 #include "daemon/core/model/limits.h"
 #include "daemon/core/model/result.h"
-#include "daemon/service/calls/explain_request.h"
+#include "daemon/service/calls/backend.h"
 #include "daemon/service/calls/stream_call.h"
-#include "daemon/service/limits/backend.h"
 #include "daemon/service/wire/build_request.h"
+#include "daemon/service/wire/explain_request.h"
 #include "proto/digest.h"
 
 namespace cccl_cache::daemon {
@@ -33,7 +33,7 @@ class ExplainCall final : public StreamCall {
 
   BuildBackend& backend_;
   const Peer peer_;
-  BuildCoordinator::Ticket ticket_ = 0;  ///< of a build that is asked about
+  Builder::Ticket ticket_ = 0;  ///< of a build that is asked about
 };
 
 }  // namespace cccl_cache::daemon

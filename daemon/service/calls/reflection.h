@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/service/limits/backend.h"
+#include "daemon/service/calls/backend.h"
 #include "daemon/service/transport/raw_call.h"
 
 namespace cccl_cache::daemon {

@@ -6,9 +6,9 @@
 
 #include "cccl_cache/v1/info.pb.h"
 #include "daemon/core/model/account.h"
+#include "daemon/service/calls/backend.h"
 #include "daemon/service/calls/health.h"
 #include "daemon/service/calls/snapshot_calls.h"
-#include "daemon/service/limits/backend.h"
 #include "daemon/service/transport/raw_call.h"
 
 namespace cccl_cache::daemon {

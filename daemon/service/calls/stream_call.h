@@ -18,7 +18,7 @@
 #include "base/mutex.h"
 #include "daemon/core/model/account.h"
 #include "daemon/core/model/result.h"
-#include "daemon/service/limits/backend.h"
+#include "daemon/service/calls/backend.h"
 #include "daemon/service/limits/budget.h"
 #include "daemon/service/limits/read_gate.h"
 #include "daemon/service/transport/raw_call.h"

@@ -8,8 +8,8 @@
 #include <memory>
 #include <utility>
 
+#include "daemon/service/calls/backend.h"
 #include "daemon/service/calls/stream_call.h"
-#include "daemon/service/limits/backend.h"
 #include "daemon/service/transport/raw_call.h"
 #include "daemon/service/wire/messages.h"
 

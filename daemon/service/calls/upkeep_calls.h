@@ -8,8 +8,8 @@
 #include "daemon/core/model/account.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/upkeep.h"
+#include "daemon/service/calls/backend.h"
 #include "daemon/service/calls/blocking_call.h"
-#include "daemon/service/limits/backend.h"
 #include "daemon/system/blocking_pool.h"
 
 namespace cccl_cache::daemon {

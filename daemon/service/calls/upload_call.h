@@ -8,8 +8,8 @@
 #include <string>
 
 #include "daemon/core/model/account.h"
+#include "daemon/service/calls/backend.h"
 #include "daemon/service/calls/stream_call.h"
-#include "daemon/service/limits/backend.h"
 #include "proto/digest.h"
 
 namespace cccl_cache::daemon {

@@ -175,15 +175,15 @@ TEST_CASE("a caller leaves its build when its deadline passes") {
 
 TEST_CASE("an abandoned call counts as long as the builder has its build") {
   RunningServer running;
-  std::promise<BuildCoordinator::Done> held;
+  std::promise<Builder::Done> held;
   running.builder.AnswerLater(
-      [&](const Caller&, BuildCoordinator::Done done) { held.set_value(std::move(done)); });
+      [&](const Caller&, Builder::Done done) { held.set_value(std::move(done)); });
   grpc::ClientContext context;
   auto status = std::async(std::launch::async, [&] {
     v1::BuildReply reply;
     return running.BuildStub()->Build(&context, SmallRequest(), &reply);
   });
-  BuildCoordinator::Done done = held.get_future().get();
+  Builder::Done done = held.get_future().get();
   context.TryCancel();
   CHECK(status.get().error_code() == grpc::StatusCode::CANCELLED);
   REQUIRE(running.builder.WaitForLeft(1));

@@ -59,7 +59,7 @@ struct ManyBuilds {
 class HeldBuilds {
  public:
   explicit HeldBuilds(RunningServer& running) {
-    running.builder.AnswerLater([this](const Caller&, BuildCoordinator::Done done) {
+    running.builder.AnswerLater([this](const Caller&, Builder::Done done) {
       const std::lock_guard lock(mutex_);
       held_.push_back(std::move(done));
       changed_.notify_all();
@@ -71,7 +71,7 @@ class HeldBuilds {
     return changed_.wait_for(lock, std::chrono::seconds(20), [&] { return held_.size() >= count; });
   }
   void Answer(size_t index, std::string cubin) {
-    BuildCoordinator::Done done;
+    Builder::Done done;
     {
       const std::lock_guard lock(mutex_);
       done = held_.at(index);
@@ -82,7 +82,7 @@ class HeldBuilds {
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<BuildCoordinator::Done> held_;  // guarded by mutex_
+  std::vector<Builder::Done> held_;  // guarded by mutex_
 };
 
 TEST_CASE("builds of one stream are answered as they finish, each under its tag") {

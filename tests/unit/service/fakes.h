@@ -16,12 +16,12 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/core/coordinator/coordinator.h"
+#include "daemon/core/coordinator/builder.h"
 #include "daemon/core/model/releases.h"
 #include "daemon/core/model/snapshots.h"
 #include "daemon/core/model/toolchain.h"
 #include "daemon/core/model/upkeep.h"
-#include "daemon/service/limits/backend.h"
+#include "daemon/service/calls/backend.h"
 
 namespace cccl_cache::daemon {
 
@@ -54,14 +54,14 @@ class FakeBuilder final : public Builder {
   }
 
   /// Calls this for each build from now on instead of answering.
-  using Later = std::function<void(const Caller&, BuildCoordinator::Done)>;
+  using Later = std::function<void(const Caller&, Done)>;
   void AnswerLater(Later later) {
     std::lock_guard lock(mutex_);
     later_ = std::move(later);
   }
 
-  BuildCoordinator::Ticket Build(std::shared_ptr<const cccl_cache::BuildRequest> request,
-                                 const Caller& caller, BuildCoordinator::Done done) override {
+  Ticket Start(std::shared_ptr<const cccl_cache::BuildRequest> request, const Caller& caller,
+               Done done) override {
     const Peer& peer = caller.peer;
     std::unique_lock lock(mutex_);
     const auto ticket = ++last_ticket_;
@@ -83,7 +83,7 @@ class FakeBuilder final : public Builder {
     return ticket;
   }
 
-  void Leave(BuildCoordinator::Ticket ticket) override {
+  void Leave(Ticket ticket) override {
     std::lock_guard lock(mutex_);
     waiting_.erase(ticket);
     ++left_;
@@ -98,7 +98,7 @@ class FakeBuilder final : public Builder {
   std::shared_ptr<const cccl_cache::BuildRequest> in_progress;
 
   Result<std::shared_ptr<const cccl_cache::BuildRequest>> RequestOf(const cccl_cache::DigestPrefix&,
-                                                                    const Peer&) override {
+                                                                    const Peer&) const override {
     return in_progress;
   }
   void ExplainKey(const cccl_cache::DigestPrefix& key, const Peer& peer,
@@ -108,8 +108,8 @@ class FakeBuilder final : public Builder {
     questions_.push_back(std::move(done));
     changed_.notify_all();
   }
-  BuildCoordinator::Ticket ExplainRequest(std::shared_ptr<const cccl_cache::BuildRequest> request,
-                                          const Peer& peer, Explainer::Done done) override {
+  Ticket Explain(std::shared_ptr<const cccl_cache::BuildRequest> request, const Peer& peer,
+                 Explainer::Done done) override {
     if (explain_build) {
       done(explain_build(*request, peer));
       return 0;
@@ -138,7 +138,7 @@ class FakeBuilder final : public Builder {
     for (const auto& done : questions) done(explanation);
   }
   void AnswerAll(const BuildAnswer& answer) {
-    std::map<BuildCoordinator::Ticket, BuildCoordinator::Done> waiting;
+    std::map<Ticket, Done> waiting;
     {
       std::lock_guard lock(mutex_);
       std::swap(waiting, waiting_);
@@ -161,10 +161,10 @@ class FakeBuilder final : public Builder {
   std::condition_variable changed_;
   Answerer answerer_;
   Later later_;
-  std::map<BuildCoordinator::Ticket, BuildCoordinator::Done> waiting_;
+  std::map<Ticket, Done> waiting_;
   std::vector<Peer> peers_;
   std::vector<Explainer::Done> questions_;
-  BuildCoordinator::Ticket last_ticket_ = 0;
+  Ticket last_ticket_ = 0;
   size_t left_ = 0;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include <catch2/catch.hpp>
+#include "daemon/service/limits/uploads.h"
 
-#include "daemon/service/limits/backend.h"
+#include <catch2/catch.hpp>
 
 namespace cccl_cache::daemon::uploads_test {
 namespace {

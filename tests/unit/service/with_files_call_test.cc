@@ -74,7 +74,7 @@ struct Conversation {
 class ReadingBuilds {
  public:
   ReadingBuilds(RunningServer& running, std::string path) : path_(std::move(path)) {
-    running.builder.AnswerLater([this](const Caller& caller, BuildCoordinator::Done done) {
+    running.builder.AnswerLater([this](const Caller& caller, Builder::Done done) {
       const std::lock_guard lock(mutex_);
       last_ = caller.files;
       threads_.emplace_back([this, files = caller.files, done = std::move(done)] {
@@ -207,7 +207,7 @@ TEST_CASE("a caller that leaves ends the wait for its answers") {
   RunningServer running;
   std::promise<ErrorCode> heard;
   std::thread reads;
-  running.builder.AnswerLater([&](const Caller& caller, BuildCoordinator::Done) {
+  running.builder.AnswerLater([&](const Caller& caller, Builder::Done) {
     reads = std::thread([&heard, files = caller.files] {
       heard.set_value(files->Open({.roots = {"/"}})->Read({kAbsoluteRoot, "/a"}).error().code);
     });

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/service/calls/explain_request.h"
+#include "daemon/service/wire/explain_request.h"
 
 #include <string>
 #include <utility>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/service/limits/backend.h"
+#include "daemon/service/limits/uploads.h"
 
 namespace cccl_cache::daemon {
 
