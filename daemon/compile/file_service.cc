@@ -36,15 +36,55 @@ bool SendAll(int socket, std::string_view first, std::string_view second) {
 
 }  // namespace
 
-FileConversation::FileConversation(FileDescriptor channel, std::shared_ptr<JobFiles> files,
-                                   HungReadsOf hung)
-    : channel_(std::move(channel)),
-      error_event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      files_(std::move(files)),
-      hung_(std::move(hung)) {}
+/// The state that the service shares with its thread.
+class FileService::Conversation {
+ public:
+  Conversation(FileDescriptor channel, std::shared_ptr<JobFiles> files, HungReadsOf hung)
+      : channel_(std::move(channel)),
+        error_event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+        files_(std::move(files)),
+        hung_(std::move(hung)) {}
 
-std::optional<Error> FileConversation::Refusal() const {
-  if (!hung_.table->Full(hung_.account)) return std::nullopt;
+  /// Answers questions until the worker or the daemon closes the channel, or an error occurs.
+  void Run();
+  /// Ends the conversation with an error, and so the worker.
+  void Fail(Error error);
+  /// Ends the conversation. Returns false if a question is in progress.
+  [[nodiscard]] bool Close();
+
+  [[nodiscard]] int error_fd() const { return error_event_.get(); }
+  [[nodiscard]] std::optional<Error> error() const;
+  [[nodiscard]] std::string asking() const;
+
+ private:
+  /// Returns false if there are no more questions.
+  [[nodiscard]] bool AnswerNext();
+  /// Returns an error if the user may not ask for files now.
+  [[nodiscard]] std::optional<Error> Refusal() const;
+  /// Returns none if the conversation was closed meanwhile.
+  [[nodiscard]] std::optional<Result<FileAnswer>> Ask(const FileQuestion& question);
+  [[nodiscard]] Result<FileAnswer> AnswerTo(const FileQuestion& question);
+  /// Returns an error if the worker has asked for more than the bounds of packet.h allow.
+  [[nodiscard]] std::optional<Error> CountAgainstBounds(const FileAnswer& answer);
+  /// Returns false if the worker is gone.
+  [[nodiscard]] bool Send(const FileAnswer& answer);
+
+  const FileDescriptor channel_;
+  const FileDescriptor error_event_;
+  const std::shared_ptr<JobFiles> files_;
+  const HungReadsOf hung_;
+  uint64_t questions_ = 0;    ///< used by Run()'s thread only, like handed_over_
+  uint64_t handed_over_ = 0;  ///< bytes
+
+  mutable Mutex mutex_;
+  bool closed_ GUARDED_BY(mutex_) = false;
+  bool counted_ GUARDED_BY(mutex_) = false;  ///< it is counted in hung_
+  std::string asking_ GUARDED_BY(mutex_);
+  std::optional<Error> error_ GUARDED_BY(mutex_);
+};
+
+std::optional<Error> FileService::Conversation::Refusal() const {
+  if (questions_ > 0 || !hung_.table->Full(hung_.account)) return std::nullopt;
   return Error{
       ErrorCode::kUnavailable,
       fmt::format("too many reads of header files hang ({} of one user, or {} of all): a file "
@@ -52,13 +92,13 @@ std::optional<Error> FileConversation::Refusal() const {
                   HungReads::kMaxPerUid, HungReads::kMax, hung_.account.Name())};
 }
 
-void FileConversation::Run() {
+void FileService::Conversation::Run() {
   NameThread("questions");
   while (AnswerNext()) {
   }
 }
 
-bool FileConversation::AnswerNext() {
+bool FileService::Conversation::AnswerNext() {
   std::array<char, PATH_MAX> packet;
   ssize_t received;
   do {
@@ -69,6 +109,10 @@ bool FileConversation::AnswerNext() {
   const Result<FileQuestion> question = DecodeFileQuestion({packet.data(), size});
   if (!question) {
     Fail(question.error());
+    return false;
+  }
+  if (std::optional<Error> refusal = Refusal()) {
+    Fail(*std::move(refusal));
     return false;
   }
   const std::optional<Result<FileAnswer>> answer = Ask(*question);
@@ -84,7 +128,7 @@ bool FileConversation::AnswerNext() {
   return Send(**answer);
 }
 
-std::optional<Result<FileAnswer>> FileConversation::Ask(const FileQuestion& question) {
+std::optional<Result<FileAnswer>> FileService::Conversation::Ask(const FileQuestion& question) {
   {
     const MutexLock lock(mutex_);
     if (closed_) return std::nullopt;
@@ -98,13 +142,13 @@ std::optional<Result<FileAnswer>> FileConversation::Ask(const FileQuestion& ques
   return answer;
 }
 
-Result<FileAnswer> FileConversation::AnswerTo(const FileQuestion& question) {
+Result<FileAnswer> FileService::Conversation::AnswerTo(const FileQuestion& question) {
   if (!question.announces_look) return files_->Ask(question.name);
   if (const Status noted = files_->LookInToolchain(question.name); !noted) return noted.error();
   return FileAnswer{FileKind::kDirectory, 1, nullptr};
 }
 
-std::optional<Error> FileConversation::CountAgainstBounds(const FileAnswer& answer) {
+std::optional<Error> FileService::Conversation::CountAgainstBounds(const FileAnswer& answer) {
   if (++questions_ > kMaxFileQuestions) {
     return Error{ErrorCode::kWorkerCrashed,
                  fmt::format("the compiler asked for more than {} names", kMaxFileQuestions)};
@@ -116,7 +160,7 @@ std::optional<Error> FileConversation::CountAgainstBounds(const FileAnswer& answ
                            kMaxHandedOverBytes >> 20)};
 }
 
-bool FileConversation::Send(const FileAnswer& answer) {
+bool FileService::Conversation::Send(const FileAnswer& answer) {
   std::string_view left;
   if (answer.kind == FileKind::kFile) {
     assert(answer.contents != nullptr);
@@ -133,7 +177,7 @@ bool FileConversation::Send(const FileAnswer& answer) {
   return true;
 }
 
-bool FileConversation::Close() {
+bool FileService::Conversation::Close() {
   const MutexLock lock(mutex_);
   closed_ = true;
   shutdown(channel_.get(), SHUT_RDWR);
@@ -142,57 +186,47 @@ bool FileConversation::Close() {
   return false;
 }
 
-void FileConversation::Fail(Error error) {
+void FileService::Conversation::Fail(Error error) {
   const MutexLock lock(mutex_);
   error_ = std::move(error);
+  shutdown(channel_.get(), SHUT_RDWR);
   eventfd_write(error_event_.get(), 1);
 }
 
-std::optional<Error> FileConversation::error() const {
+std::optional<Error> FileService::Conversation::error() const {
   const MutexLock lock(mutex_);
   return error_;
 }
 
-std::string FileConversation::asking() const {
+std::string FileService::Conversation::asking() const {
   const MutexLock lock(mutex_);
   return asking_;
 }
 
 FileService::FileService(FileDescriptor channel, std::shared_ptr<JobFiles> files, HungReadsOf hung)
-    : conversation_(std::make_shared<FileConversation>(std::move(channel), std::move(files),
-                                                       std::move(hung))),
-      fd_(conversation_->channel()) {}
-
-std::optional<Error> FileService::Continue() {
-  if (thread_.joinable()) {
-    fd_ = -1;
-    return conversation_->error();
-  }
-  char byte;
-  if (recv(fd_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0) return Start();
-  fd_ = -1;  // the worker has ended, or closed its side
-  return std::nullopt;
-}
-
-std::optional<Error> FileService::Start() {
-  fd_ = -1;
-  if (auto refusal = conversation_->Refusal()) return refusal;
-  fd_ = conversation_->error_fd();
-  if (fd_ < 0) {
-    return Error{ErrorCode::kUnavailable, "the daemon has no descriptors left to open files with"};
+    : conversation_(
+          std::make_shared<Conversation>(std::move(channel), std::move(files), std::move(hung))) {
+  if (error_fd() < 0) {
+    conversation_->Fail(
+        {ErrorCode::kUnavailable, "the daemon has no descriptors left to open files with"});
+    return;
   }
   try {
     thread_ = std::thread([conversation = conversation_] { conversation->Run(); });
   } catch (const std::system_error& error) {
-    fd_ = -1;
-    return Error{ErrorCode::kUnavailable,
-                 std::string("the daemon can't start a thread to open files: ") + error.what()};
+    conversation_->Fail(
+        {ErrorCode::kUnavailable,
+         std::string("the daemon can't start a thread to open files: ") + error.what()});
   }
-  return std::nullopt;
 }
 
+int FileService::error_fd() const { return conversation_->error_fd(); }
+
+std::optional<Error> FileService::error() const { return conversation_->error(); }
+
+std::string FileService::asking() const { return conversation_->asking(); }
+
 bool FileService::Close() {
-  fd_ = -1;
   const bool idle = conversation_->Close();
   if (thread_.joinable()) {
     idle ? thread_.join() : thread_.detach();

@@ -47,61 +47,9 @@ struct HungReadsOf {
   Account account;
 };
 
-/// One worker's questions about files (packet.h) and the daemon's answers. Run() has a thread of
-/// its own; the other functions may be called from any thread. Owned by shared_ptr, because a
-/// thread that waits for a hung disk is abandoned.
-class FileConversation {
- public:
-  FileConversation(FileDescriptor channel, std::shared_ptr<JobFiles> files, HungReadsOf hung);
-
-  /// Returns the error if the user may not ask for files now.
-  [[nodiscard]] std::optional<Error> Refusal() const;
-
-  /// Answers questions until the worker or the daemon closes the channel, or an error occurs.
-  void Run();
-
-  /// Ends the conversation: asks for no more files, and makes Run() return soon. Returns false if a
-  /// question still waits for the disk, which counts as hung until the disk answers.
-  [[nodiscard]] bool Close();
-
-  /// Returns a descriptor that becomes readable when an error occurs; negative if the process had
-  /// no descriptor left.
-  [[nodiscard]] int error_fd() const { return error_event_.get(); }
-  [[nodiscard]] int channel() const { return channel_.get(); }
-  /// Returns the error that must end the worker, or none.
-  [[nodiscard]] std::optional<Error> error() const;
-  /// Returns the name of the file that is being waited for, or "".
-  [[nodiscard]] std::string asking() const;
-
- private:
-  /// Returns false if there are no more questions.
-  [[nodiscard]] bool AnswerNext();
-  /// Returns none if the conversation was closed meanwhile.
-  [[nodiscard]] std::optional<Result<FileAnswer>> Ask(const FileQuestion& question);
-  [[nodiscard]] Result<FileAnswer> AnswerTo(const FileQuestion& question);
-  /// Returns an error if the worker has asked for more than the bounds of packet.h allow.
-  [[nodiscard]] std::optional<Error> CountAgainstBounds(const FileAnswer& answer);
-  /// Returns false if the worker is gone.
-  [[nodiscard]] bool Send(const FileAnswer& answer);
-  void Fail(Error error);
-
-  const FileDescriptor channel_;
-  const FileDescriptor error_event_;
-  const std::shared_ptr<JobFiles> files_;
-  const HungReadsOf hung_;
-  uint64_t questions_ = 0;    ///< used by Run()'s thread only, like handed_over_
-  uint64_t handed_over_ = 0;  ///< bytes
-
-  mutable Mutex mutex_;
-  bool closed_ GUARDED_BY(mutex_) = false;
-  bool counted_ GUARDED_BY(mutex_) = false;  ///< it is counted in hung_
-  std::string asking_ GUARDED_BY(mutex_);
-  std::optional<Error> error_ GUARDED_BY(mutex_);
-};
-
-/// Serves the questions of one worker for the session that watches it, and never waits for a disk.
-/// The first question starts a thread. If that thread hangs when the job is over, it is abandoned.
-/// Used by the session's thread only.
+/// Answers one worker's questions about files (packet.h) on a thread of its own, so that the
+/// session that watches the worker never waits for a disk. If that thread hangs when the job is
+/// over, it is abandoned. Used by the session's thread only.
 class FileService {
  public:
   /// `channel`: the daemon's end of the files socket.
@@ -110,25 +58,22 @@ class FileService {
   FileService(const FileService&) = delete;
   FileService& operator=(const FileService&) = delete;
 
-  /// Returns the descriptor to poll: call Continue() when it is readable. -1: do not poll.
-  [[nodiscard]] int fd() const { return fd_; }
+  /// Returns a descriptor that becomes readable when an error occurs that must end the worker;
+  /// negative if the process had no descriptor left.
+  [[nodiscard]] int error_fd() const;
   /// Returns the error that must end the worker, or none.
-  [[nodiscard]] std::optional<Error> Continue();
+  [[nodiscard]] std::optional<Error> error() const;
+  /// Returns the name of the file that is being waited for, or "".
+  [[nodiscard]] std::string asking() const;
 
-  /// Ends the conversation. Returns false if a question hangs; the files are then in use until it
-  /// is answered.
+  /// Ends the service: asks for no more files. Returns false if a question still waits for the
+  /// disk; the files are then in use, and the question counts as hung, until the disk answers.
   bool Close();
 
-  /// Returns the error that ended the worker, or none.
-  [[nodiscard]] std::optional<Error> error() const { return conversation_->error(); }
-  /// Returns the name of the file that is being waited for, or "".
-  [[nodiscard]] std::string asking() const { return conversation_->asking(); }
-
  private:
-  [[nodiscard]] std::optional<Error> Start();
+  class Conversation;
 
-  const std::shared_ptr<FileConversation> conversation_;
-  int fd_;  ///< the channel; once the thread runs, the error event
+  const std::shared_ptr<Conversation> conversation_;  ///< shared with the thread
   std::thread thread_;
 };
 

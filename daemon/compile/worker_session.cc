@@ -42,7 +42,7 @@ SessionEnd WorkerSession::Run(int stop_fd, Clock::time_point deadline) {
 }
 
 void WorkerSession::Step(int stop_fd) {
-  const int files_fd = files_ != nullptr && !ending_ ? files_->fd() : -1;
+  const int files_fd = files_ != nullptr && !ending_ ? files_->error_fd() : -1;
   std::array<pollfd, 4> entries{
       pollfd{.fd = sockets_.status.get(), .events = POLLIN, .revents = 0},
       pollfd{.fd = ending_ ? -1 : sockets_.reply.get(), .events = POLLIN, .revents = 0},
@@ -54,7 +54,7 @@ void WorkerSession::Step(int stop_fd) {
   if (ready < 0 && errno != EINTR) return LoseZygote(std::string("poll: ") + strerror(errno));
   if (ready > 0) {
     if (entries[2].revents != 0) EndBecause(SessionEnd::Cause::kStopped);
-    if (entries[3].revents != 0 && !ending_) ContinueFiles();
+    if (entries[3].revents != 0) EndBecause(SessionEnd::Cause::kFilesRefused);
     if (entries[1].revents != 0 && !ending_) ReadReply();
     if (entries[0].revents != 0) ReadStatus();
   }
@@ -73,17 +73,11 @@ void WorkerSession::CheckClock() {
   EndBecause(SessionEnd::Cause::kDeadline, files_ != nullptr ? files_->asking() : std::string());
 }
 
-void WorkerSession::ContinueFiles() {
-  if (std::optional<Error> error = files_->Continue()) {
-    end_.refusal = std::move(error);
-    EndBecause(SessionEnd::Cause::kFilesRefused);
-  }
-}
-
 /// A reply counts only if all questions were answered and none was refused.
 void WorkerSession::CloseFiles() {
   end_.files_in_use = !files_->Close();
-  if (end_.cause != SessionEnd::Cause::kExited) return;
+  const bool refused = end_.cause == SessionEnd::Cause::kFilesRefused;
+  if (end_.cause != SessionEnd::Cause::kExited && !refused) return;
   end_.refusal = files_->error();
   if (!end_.refusal && end_.files_in_use && reply_.complete()) {
     end_.refusal = Error{ErrorCode::kWorkerCrashed,

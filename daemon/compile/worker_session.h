@@ -59,7 +59,6 @@ class WorkerSession {
   void ReadStatus();
   void ReadReply();
   void TakeSpawned(Packet& packet);
-  void ContinueFiles();
   void CloseFiles();
   /// Kills the worker for this cause. Later causes are ignored.
   void EndBecause(SessionEnd::Cause cause, std::string detail = {});
