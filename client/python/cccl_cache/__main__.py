@@ -1,12 +1,12 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""``python -m cccl_cache``: whether a daemon answers, which, what it offers, and what is turned on here.
+"""``python -m cccl_cache`` prints the daemon that answers, its toolchains, and the features that are on here.
 
-Exit status: 0 a daemon serves, 3 no daemon there, 5 anything else.
+Exit status: 0 if a daemon serves, 3 if there is no daemon, 5 for any other error.
 
-``python -m cccl_cache run script.py``: runs a script so that its NVRTC and nvJitLink calls go to the daemon.
+``python -m cccl_cache run script.py`` runs a script so that its NVRTC and nvJitLink calls go to the daemon.
 
-``python -m cccl_cache serve``: runs a daemon of one's own. ``enable`` has the user's systemd start it when it is needed.
+``python -m cccl_cache serve`` runs a daemon for this user. ``enable`` has the user's systemd start it at the first use.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _PROCESS_BYTES = 64 << 20  # the library's own choice
 
 
 def _daemon_lines(client: cccl_cache.Client) -> list[str]:
-    """The daemon's description of itself."""
+    """Describes the daemon: its version, its state and its toolchains."""
     health = client.health()
     found = client.toolchains()
     major = _library.cuda_major()
@@ -66,8 +66,7 @@ def _tell(socket: str | None) -> int:
 
 
 def _turned_on() -> list[str]:
-    """The features that are on in this environment, with or without a daemon: a line for each, with the way to
-    change it."""
+    """Returns a line for each feature: whether it is on in this environment, and how to change that. Asks no daemon."""
     return [
         f"  without a daemon: {_fallback()}",
         f"  cache within a process: {_process_cache()}",

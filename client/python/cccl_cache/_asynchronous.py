@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The client for programs of asyncio, which is imported with this module and not before."""
+"""The client for programs of asyncio. The package imports asyncio only with this module."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 
 
 async def _on_thread(call: Callable[[], Answer]) -> Answer:
-    """Runs a call that waits for no other caller on a thread of the loop's default executor."""
+    """Runs a call on a thread of the loop's default executor. The call must not wait for another caller."""
     return await asyncio.get_running_loop().run_in_executor(None, call)
 
 
 async def _on_own_thread(call: Callable[[], Answer]) -> Answer:
-    """Runs a call that waits for other callers on a separate thread.
+    """Runs a call on a thread of its own. The call may wait for another caller.
 
-    The executor has few threads, and all could wait for a caller whose own call then finds none. The program does not
-    wait for it at its end.
+    The default executor has few threads. If all of them waited for one caller, that caller's next call would find no
+    free thread. The thread is a daemon thread, so the program does not wait for it at its end.
     """
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Answer] = loop.create_future()
@@ -64,7 +64,7 @@ async def _on_own_thread(call: Callable[[], Answer]) -> Answer:
 def _calling(
     method: Callable[Concatenate[Client, Given], Answer]
 ) -> Callable[Concatenate[Any, Given], Coroutine[Any, Any, Answer]]:
-    """The same call of a client that has a `Client` in `_client`, as a coroutine."""
+    """Returns a coroutine that makes the same call of the `Client` in `_client`."""
 
     async def call(self: Any, /, *given: Given.args, **named: Given.kwargs) -> Answer:
         return await _on_thread(lambda: method(self._client, *given, **named))
@@ -125,10 +125,10 @@ class AsyncLease:
 
 
 class _Builds:
-    """The builds of one event loop, over one batch: the loop watches its descriptor while there are any.
+    """The builds of one event loop. They share one batch, whose descriptor the loop watches while builds are pending.
 
-    The library replaces the descriptor if the program closed it or took its number, which the loop can't notice, so it
-    checks now and then.
+    The library replaces the descriptor if the program closed it or reused its number. The loop is not told of that, so
+    a timer compares the descriptors now and then.
     """
 
     _PAUSE = 1.0
@@ -189,7 +189,7 @@ class _Builds:
 def _building(
     method: Callable[..., Result], kind: Callable[Given, Program]
 ) -> Callable[Concatenate[AsyncClient, Given], Coroutine[Any, Any, Result]]:
-    """The same call as this one of `Client`, which runs a program of this kind."""
+    """Returns a coroutine with the parameters of this method of `Client`. It runs a program of this kind."""
 
     async def build(self: AsyncClient, /, *given: Given.args, **named: Given.kwargs) -> Result:
         return await self.run(kind(*given, **named))
@@ -199,11 +199,12 @@ def _building(
 
 
 class AsyncClient:
-    """`Client` with coroutines, with the same parameters. Builds need no thread: all of one event loop go over one
-    connection, which the loop watches. A wait for a lease has a thread of its own, the other calls one of the loop's
-    default executor.
+    """`Client` with coroutines, with the same parameters.
 
-    A build that is cancelled is compiled no further, unless somebody else waits for it.
+    Builds need no thread: all builds of one event loop use one connection, which the loop watches. A wait for a lease
+    runs on a thread of its own. All other calls run on threads of the loop's default executor.
+
+    The compile of a cancelled build ends, unless another caller waits for the same build.
 
     Parameters
     ----------
@@ -272,7 +273,7 @@ class AsyncClient:
                     timeout: float | None = None) -> AsyncLease:
         """As `Client.lease`: ``async with await client.lease(...) as lease``.
 
-        A cancelled wait continues until its timeout; a lease that it gets then is given up.
+        A cancelled wait continues until its timeout. A lease that it gets after the cancellation is given up.
         """
         return AsyncLease(await _on_own_thread(
             lambda: self._client.lease(namespace, fields, group=group, timeout=timeout)))

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Many builds over one stream of the library's, without a thread."""
+"""Many builds over one stream of the library, without a thread."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _free = _library.function("batch_free", None, c_void_p)
 
 
 class Batch:
-    """Builds that run together; for one thread at a time. They make progress while one of its methods runs.
+    """Builds that run together. Builds make progress only while a method of the batch runs. For one thread at a time.
 
-    `client` is a handle of the library, which must outlive the batch; the batch therefore keeps its `owner`.
+    `client` is a handle of the library. The handle must outlive the batch, so the batch keeps the handle's `owner`.
     """
 
     def __init__(self, client: int, owner: object) -> None:
@@ -44,29 +44,29 @@ class Batch:
         free(self._handle)
 
     def add(self, program: Program, number: int) -> None:
-        """`next` will give this build under the number; raises for one that can't be sent at all."""
+        """Starts a build. `next` returns its result with `number`. Raises if the build can't be sent."""
         _library.check_type("each program", "a Build, Link or Nvvm", program, Build, Link, Nvvm)
         error = c_void_p()
         if program.add(self._handle, byref(program.fields), program.options(), number, byref(error)):
             raise take_error(error)
 
     def fileno(self) -> int:
-        """Readable when `next` should be called."""
+        """Returns a descriptor that is readable when `next` should be called."""
         return int(_fd(self._handle))
 
     def pending(self) -> int:
-        """Builds that `next` has still to give."""
+        """Returns the number of builds that `next` has not returned yet."""
         return int(_pending(self._handle))
 
     def next(self) -> Finished | None:
-        """A finished build; None: there is none."""
+        """Returns a finished build, or None if no build has finished since the last call."""
         number, result, error = c_uint64(), c_void_p(), c_void_p()
         if _next(self._handle, 0, byref(number), byref(result), byref(error)):
             return number.value, take_error(error)
         return (number.value, _end(Result.of(result.value))) if result.value else None
 
     def cancel(self, number: int) -> None:
-        """Ends a build, which finishes all the same."""
+        """Cancels a build. `next` returns it all the same."""
         _cancel(self._handle, number)
 
 
@@ -84,7 +84,7 @@ def build_many(client: int, owner: object, programs: Iterable[Program]) -> Itera
         except Error as error:
             refused.append((number, error))
     yield from refused
-    # Not in the library, where the interpreter would hear of no signal.
+    # The wait is here and not in the library, so that the interpreter handles signals meanwhile.
     ready = select.poll()
     ready.register(batch, select.POLLIN)
     while batch.pending():

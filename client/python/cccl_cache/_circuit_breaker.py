@@ -8,10 +8,10 @@ _SECONDS_WHILE_OPEN = 1.0
 
 
 class CircuitBreaker:
-    """Gives each call the whole timeout; after a call that timed out only a second, until the daemon answers.
-    Thread-safe.
+    """The time that each call may wait: the whole timeout, but one second after a call that timed out. Thread-safe.
 
-    So a daemon or a holder of leases that hangs costs a process the whole timeout once, not at each of its calls.
+    The first answer of the daemon restores the whole timeout. A daemon or a lease holder that hangs thus costs a
+    process the whole timeout once, not at each call.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -20,14 +20,14 @@ class CircuitBreaker:
 
     @property
     def seconds(self) -> float:
-        """How long the next call may wait."""
+        """Returns the seconds that the next call may wait."""
         return self._now
 
     def answered(self) -> None:
-        """The daemon gave contents or a lease."""
+        """Records that the daemon gave contents or a lease."""
         self._now = self._whole
 
     def failed(self, error: Exception) -> None:
-        """There was no answer. A daemon that is known to hang says nothing for ten seconds: that is "unavailable"."""
+        """Records the error of a call. A timeout, or "unavailable" from a daemon that hangs, shortens the next waits."""
         if isinstance(error, TimeoutError) or getattr(error, "status", None) == "unavailable":
             self._now = min(self._whole, _SECONDS_WHILE_OPEN)

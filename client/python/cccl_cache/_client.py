@@ -33,12 +33,12 @@ _socket = _library.function("client_socket", _library.Received, c_void_p)
 
 
 def _kept(size: int | None) -> int:
-    """As the library takes it, for which 0 is its own choice."""
+    """Returns the size as the library takes it: 0 stands for the library's default."""
     return 0 if size is None else size or _NOTHING_KEPT
 
 
 class _Handle:
-    """Owns the library's client, which is closed with the last object that uses it."""
+    """Owns the library's client. The client is closed when the last object that uses it is gone."""
 
     def __init__(self, value: int) -> None:
         self.value = value
@@ -51,33 +51,34 @@ class _Handle:
 
 
 class Client:
-    """A client of the daemon of this machine. Any number of threads may use one; it works on both sides of a fork.
+    """A client of the daemon of this machine. Thread-safe; usable on both sides of a fork.
 
     Parameters
     ----------
     socket : str or path-like, optional
-        The daemon's socket, taken at its word. Without it ``$CCCL_CACHE_SOCKET``, else the user's daemon, else the
-        node's; the last two only where nobody else can write their directories. Connects at the first call.
+        The daemon's socket, used without a check of its owner. Default: ``$CCCL_CACHE_SOCKET``, else the socket of the
+        user's daemon, else that of the node's daemon. The client uses the last two only if no other user can write
+        their directories. It connects at the first call.
     fallback : {"local", "error"}, optional
-        What becomes of a build that the daemon does not do: it is compiled in a process of its own, with the same
-        result and ``"local"`` for its outcome, or it fails. Without it ``"local"`` where cccl-cache-compile lies beside
-        the package's library or is named.
+        The action if the daemon can't serve a build. ``"local"`` compiles the build in a process of its own: the result
+        is the same, and its outcome is ``"local"``. ``"error"`` lets the build fail. Default: ``"local"`` if
+        cccl-cache-compile lies beside the package's library or `local_compiler` names it, else ``"error"``.
     local_after : float, optional
-        Seconds without the daemon's answer after which a build is compiled here. Without it only a daemon that hangs is
-        given up, after ten seconds or half of a shorter timeout.
+        Seconds without an answer after which a build is compiled locally. Default: only a daemon that hangs is given
+        up, after ten seconds or half of a shorter timeout.
     local_compiler : str or path-like, optional
         Path of cccl-cache-compile.
     process_cache_bytes : int, optional
-        How much this client keeps of its answers, so that it need not ask again within the next 10 seconds: those only
-        that nothing but the request and the toolchain's own files went into. 0: nothing. Without it
-        ``$CCCL_CACHE_PROCESS_BYTES``, else 64 MiB.
+        Bytes of results that this client keeps in memory for 10 seconds. An equal build within that time does not ask
+        the daemon. The client keeps only results that depend on nothing but the request and the toolchain's own files.
+        0 keeps none. Default: ``$CCCL_CACHE_PROCESS_BYTES``, else 64 MiB.
 
     Raises
     ------
     NoDaemonError
-        No socket may be trusted, and nothing is compiled here. Where nobody listens, the first call says so.
+        No socket may be trusted, and there is no local compiler. If a socket has no daemon, the first call raises.
     ValueError
-        There is no such `fallback`.
+        `fallback` has another value.
 
     Examples
     --------
@@ -120,8 +121,8 @@ class Client:
     def close(self) -> None:
         """Closes the connection; a later call raises ValueError.
 
-        No call may be in progress, in other threads either. Results and leases stay usable. A client that is dropped
-        closes by itself.
+        No thread may have a call in progress. Results and leases stay usable. A client that is garbage-collected is
+        closed.
         """
         self.__dict__.pop("_handle", None)
         self.__dict__.pop("_owner", None)
@@ -143,34 +144,35 @@ class Client:
         source : str or bytes
             The program.
         arch : str
-            ``"sm_90"`` for a cubin, ``"compute_90"`` for PTX alone; ``"native"``: that of the first GPU.
+            ``"sm_90"`` for a cubin, ``"compute_90"`` for PTX alone, ``"native"`` for the architecture of the first GPU.
         options : sequence of str
-            Options for NVRTC as they are: ``["--std=c++17", "-lineinfo"]``.
+            Options for NVRTC, passed unchanged: ``["--std=c++17", "-lineinfo"]``.
         name : str, optional
-            Name of the program in messages; ``#include "x"`` is looked up beside it.
+            Name of the program in messages. ``#include "x"`` is looked up in its directory first.
         include_dirs : sequence of str or path-like
-            Where headers are looked for, before the toolchain's own.
+            Directories that are searched for headers, before those of the toolchain.
         headers : mapping of str to str or bytes
-            Headers that come with the source, by the name that ``#include`` gives.
+            Contents of headers that come with the source, by their name in ``#include``.
         name_expressions : sequence of str
-            Names whose lowered form is wanted: ``["scale<float>"]``.
+            Name expressions whose lowered names the result has: ``["scale<float>"]``.
         toolchain : int or str, optional
-            A major (``13``), a version (``"12.9"``) or an id. Without it the major of the CUDA libraries that this
-            process has loaded, else that of the imported ``cuda.bindings``, else the newest that the driver can load.
+            A major version (``13``), a version (``"12.9"``) or an id. Default: the major version of the CUDA libraries
+            that this process has loaded, else that of the imported ``cuda.bindings``, else the newest toolchain whose
+            code the driver can load.
         emit : str or sequence of str
-            What to make: ``"cubin"``, ``"ptx"``, ``"ltoir"``, ``"optixir"``.
+            Kinds of artifacts to make: ``"cubin"``, ``"ptx"``, ``"ltoir"``, ``"optixir"``.
         toolchain_headers : bool
             Search the toolchain's own headers (CUDA's and CCCL's) after `include_dirs`.
         working_directory : str or path-like, optional
-            Where relative names are looked up; that of this process if not given.
+            Directory for relative names. Default: that of this process.
         timeout : float, optional
-            Seconds for the whole call; ten minutes if not given.
+            Seconds for the whole call. Default: ten minutes.
         priority : {"interactive", "normal", "warm-up"}, optional
-            Which of the builds that wait for a compiler goes first: interactive ones before this user's others, warm-ups
-            after everybody's. Without it ``$CCCL_CACHE_PRIORITY``, else normal.
+            Place among the builds that wait for a compiler. Interactive builds go before this user's other builds,
+            warm-up builds after the builds of all users. Default: ``$CCCL_CACHE_PRIORITY``, else ``"normal"``.
         on_miss : {"wait", "refuse", "finish"}
-            The action if it has to be compiled: wait for it; raise `NotCachedError`, with nothing compiled; or wait
-            until `timeout`, after which the daemon finishes the compile for the next caller.
+            The action if the build is a miss. ``"wait"`` waits for the compile. ``"refuse"`` raises `NotCachedError` and
+            compiles nothing. ``"finish"`` waits until `timeout`; the daemon then finishes the compile for later callers.
 
         Returns
         -------
@@ -179,17 +181,17 @@ class Client:
         Raises
         ------
         CompileError
-            The code does not compile; ``log`` is the compiler's.
+            The code does not compile. ``log`` has the compiler's messages.
         NoDaemonError
-            Nobody listens on the socket.
+            No daemon listens on the socket.
         DeadlineError
             The timeout has passed.
         NotCachedError
-            It would have to be compiled, and `on_miss` is ``"refuse"``.
+            The build is a miss, and `on_miss` is ``"refuse"``.
         TypeError
-            An argument is of another type; the message names it.
+            An argument has another type. The message names it.
         Error
-            Anything else: see its ``status``.
+            Any other error: see its ``status``.
         """
         return self.run(Build(source, arch=arch, options=options, name=name, include_dirs=include_dirs,
                               headers=headers, name_expressions=name_expressions, toolchain=toolchain, emit=emit,
@@ -199,18 +201,18 @@ class Client:
     def link(self, inputs: Sequence[LinkInput], *, arch: str, options: Sequence[str] = (),
              toolchain: int | str | None = None, emit: str = "cubin", timeout: float | None = None,
              priority: str | None = None, on_miss: str = "wait") -> Result:
-        """Links with nvJitLink, in this order.
+        """Links inputs with nvJitLink, in the given order.
 
         Parameters
         ----------
         inputs : sequence
-            Each the contents, ``(name, contents)``, ``(name, contents, type)`` or a `Result`. The type is
-            ``"cubin"``, ``"ptx"``, ``"ltoir"``, ``"fatbin"``, ``"object"``, ``"library"``; without it, it is told from
-            the contents. Names show in messages and are part of the key.
+            Each input is its contents, ``(name, contents)``, ``(name, contents, type)`` or a `Result`. A type is
+            ``"cubin"``, ``"ptx"``, ``"ltoir"``, ``"fatbin"``, ``"object"`` or ``"library"``. Default: the type that the
+            contents show. Names appear in messages and are part of the key.
         arch : str
             ``"sm_90"``, or ``"native"``.
         options : sequence of str
-            Options for nvJitLink as they are; LTO-IR needs ``"-lto"``.
+            Options for nvJitLink, passed unchanged. LTO-IR needs ``"-lto"``.
         toolchain, timeout, priority, on_miss
             As in `build`.
         emit : str
@@ -232,15 +234,15 @@ class Client:
         Parameters
         ----------
         modules : sequence
-            Each the contents (text or bitcode) or ``(name, contents)``, in order.
+            The modules in order. Each is its contents (text or bitcode) or ``(name, contents)``.
         arch : str
             ``"compute_90"``, or ``"native"``.
         options : sequence of str
-            Options for libNVVM as they are.
+            Options for libNVVM, passed unchanged.
         lazy_modules : sequence
-            Modules after those of which only what is used is compiled.
+            Modules after `modules`. libNVVM compiles only the functions of them that are used.
         libdevice : bool
-            Add the toolchain's own libdevice, lazily, as the last.
+            Add the toolchain's own libdevice as the last lazy module.
         toolchain, timeout, priority, on_miss
             As in `build`.
         emit : str
@@ -254,12 +256,12 @@ class Client:
                              toolchain=toolchain, emit=emit, timeout=timeout, priority=priority, on_miss=on_miss))
 
     def run(self, program: Program) -> Result:
-        """Runs a program made before; it can be run any number of times.
+        """Runs a program. A program can be run any number of times.
 
         Parameters
         ----------
         program : Build, Link or Nvvm
-            What to run, with its timeout.
+            The program, which has its own timeout.
 
         Returns
         -------
@@ -283,13 +285,13 @@ class Client:
         Parameters
         ----------
         programs : iterable of Build, Link or Nvvm
-            What to run; all of it is taken before the first build is handed over.
+            The programs to run. The iterable is read to its end before the first result is yielded.
 
         Yields
         ------
         (int, Result or Error)
-            The place of a program among `programs` and what became of it, in the order in which they finish. Errors
-            are handed over, not raised: one build that fails does not end the others.
+            The index of a program in `programs` with its result or error, in the order in which programs finish. Errors
+            are yielded, not raised, so that one failed build does not end the others.
         """
         from . import _batch
 
@@ -299,18 +301,18 @@ class Client:
               timeout: float | None = None) -> Lease:
         """Returns the deposit of a key, or the lease to make it, for artifacts that only this program can make.
 
-        While another process holds the lease this waits for its deposit, or for the lease.
+        While another process holds the lease, the call waits for that process to publish or to give the lease up.
 
         Parameters
         ----------
         namespace : str
-            Whose keys these are: ``"org.example.tool"``.
+            The program that defines the fields: ``"org.example.tool"``.
         fields : mapping of str to bytes, str or int
-            All that decides whether two deposits are the same, in any order; a number counts as its text.
+            All inputs of the artifact, in any order: equal fields are the same deposit. A number counts as its text.
         group : str, optional
-            Whose members may have it: a name or a number. Without it the deposit is private to the user.
+            The name or number of a Unix group whose members share the deposit. Default: it is private to the user.
         timeout : float, optional
-            Seconds to wait; ten minutes if not given.
+            Seconds to wait. Default: ten minutes.
 
         Returns
         -------
@@ -339,33 +341,33 @@ class Client:
 
     def touch_deposits(self, namespace: str, deposits: Iterable[Mapping[str, bytes | str | int]], *,
                        group: str | None = None, timeout: float | None = None) -> None:
-        """Counts as a use of each of these deposits that exists; the daemon drops the least recently used ones.
+        """Records a use of each of these deposits that exists. The daemon drops the least recently used deposits first.
 
-        To be called now and then by a program that reads its own copies of deposits.
+        A program that keeps its own copies of deposits calls this now and then, because the daemon sees no use of them.
 
         Parameters
         ----------
         namespace, group, timeout
-            As in `lease`; the timeout is 30 seconds if not given.
+            As in `lease`, but the default timeout is 30 seconds.
         deposits : iterable of mapping
-            The fields of each.
+            The fields of each deposit.
         """
         from . import _lease
 
         _lease.touch(self._handle, namespace, deposits, group, timeout)
 
     def remove_deposit(self, key: str, *, timeout: float | None = None) -> bool:
-        """Forgets a deposit of this user's.
+        """Removes a deposit of this user.
 
         Parameters
         ----------
         key : str
-            That of the `Deposit`, or of the `Lease` under which it was published.
+            The key of the `Deposit`, or of the `Lease` under which it was published.
 
         Returns
         -------
         bool
-            Whether there was one.
+            Whether this user had a deposit with the key.
         """
         from . import _lease
 
@@ -381,23 +383,23 @@ class Client:
         Parameters
         ----------
         path : str or path-like
-            The file. It is there once it is whole.
+            The file. It appears only when it is complete.
         toolchain : str, optional
-            Only what this one made: a major (``"13"``), a version (``"12.9"``) or the beginning of an id.
+            Only results of this toolchain: a major version (``"13"``), a version (``"12.9"``) or the beginning of an id.
         arch : str, optional
-            Only what was made for it: ``"sm_90"``.
+            Only results for this architecture: ``"sm_90"``.
         after, before : float or datetime, optional
-            Only what was answered last at or after, or before, this time: seconds since 1970, or a datetime.
+            Only entries whose last use was at or after, or before, this time: seconds since 1970, or a datetime.
         namespace : str, optional
             Only deposits of this namespace.
         uids : sequence of int
-            What these users were answered, for root and the daemon's user.
+            The entries of these users. Only root and the daemon's user may ask for others' entries.
         all_users : bool
-            What anybody was answered, for the same.
+            The entries of all users. Only root and the daemon's user may ask for them.
         results : iterable of Result, Lease, Deposit or str, optional
-            Only these, by their keys; an empty one: nothing.
+            Only entries with the keys of these; an empty iterable writes no entry.
         timeout : float, optional
-            Seconds; an hour if not given.
+            Seconds for the whole call. Default: an hour.
 
         Returns
         -------
@@ -416,7 +418,7 @@ class Client:
               after: Time | None = None, before: Time | None = None, namespace: str | None = None,
               uids: Sequence[int] = (), all_users: bool = False, results: Iterable[Named] | None = None,
               timeout: float | None = None) -> SnapshotSummary:
-        """The same as `snapshot` without what an earlier snapshot holds.
+        """Writes the same as `snapshot`, except the entries of an earlier snapshot.
 
         Parameters
         ----------
@@ -437,15 +439,15 @@ class Client:
         return files.delta(self._handle, since, path, chosen, timeout)
 
     def insert(self, path: Path, *, timeout: float | None = None) -> SnapshotSummary:
-        """Inserts a snapshot into the daemon: for all users if this is root or the daemon's user, else for this user
-        alone, with precedence over the shared entries.
+        """Inserts a snapshot into the daemon. Root and the daemon's user insert it for all users. Any other user inserts
+        it for itself alone, with precedence over the shared entries.
 
         Parameters
         ----------
         path : str or path-like
             The file.
         timeout : float, optional
-            Seconds; an hour if not given.
+            Seconds for the whole call. Default: an hour.
 
         Returns
         -------
@@ -454,22 +456,22 @@ class Client:
         Raises
         ------
         Error
-            ``status`` is ``"invalid-request"`` where the file was cut off or altered: nothing of it was inserted.
+            ``status`` is ``"invalid-request"`` if the file was truncated or altered. Nothing of it was inserted then.
         """
         from ._snapshots import files
 
         return files.insert(self._handle, path, timeout)
 
     def explain(self, what: Program | str, *, timeout: float | None = None) -> Explanation:
-        """Why a build is a miss; compiles nothing.
+        """Explains why a build is a miss. Compiles nothing.
 
         Parameters
         ----------
         what : Build, Link, Nvvm or str
-            A build that would be asked for, or the key of one of this user's that was compiled. Its
-            first 8 or more digits will do if no other key of the user begins with them.
+            A build, or the key of an earlier build of this user. The first 8 or more digits of a key are enough if no
+            other key of the user begins with them.
         timeout : float, optional
-            Seconds for a key; a build has its own.
+            Seconds for a key. A build has its own timeout.
 
         Returns
         -------
@@ -480,7 +482,7 @@ class Client:
         return _questions.explain(self._handle, what, timeout)
 
     def health(self, *, timeout: float | None = None) -> Health:
-        """Which daemon answers, and whether it serves.
+        """Returns the daemon's version and state.
 
         Returns
         -------
@@ -496,14 +498,15 @@ class Client:
         Returns
         -------
         Statistics
-            A tuple of `Statistic`, which also takes names: ``stats["builds_total"]``, ``stats["hits_total"]["disk"]``.
+            A tuple of `Statistic`, which can also be indexed by name: ``stats["builds_total"]``,
+            ``stats["hits_total"]["disk"]``.
         """
         from . import _questions
 
         return _questions.stats(self._handle, timeout)
 
     def toolchains(self, *, timeout: float | None = None) -> Toolchains:
-        """The CUDA installations that the daemon uses, and those that it does not, with the reason.
+        """Returns the CUDA installations that the daemon uses, and those that it rejected with the reason.
 
         Returns
         -------

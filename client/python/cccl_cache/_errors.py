@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The errors of the package as exceptions, and the calls of the library that raise them."""
+"""The exceptions of the package, and the calls of the library that raise them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _status_name = function("status_name", c_char_p, c_int)
 
 
 class Error(Exception):
-    """Why a call failed; its text is for a person and names the way out.
+    """A failed call. The text is for a person and names the remedy.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Error(Exception):
         ``"unavailable"``, ``"upload-needed"``, ``"protocol"``, ``"too-large"``, ``"lease-lost"``, ``"not-cached"``, or
         ``"does-not-compile"``.
     retry_after : float or None
-        Seconds after which to come back, where the daemon gave a hint.
+        Seconds after which the caller may try again, if the daemon gave a hint.
     """
 
     def __init__(self, message: str, status: str, retry_after: float | None = None) -> None:
@@ -45,15 +45,15 @@ class Error(Exception):
 
 
 class NoDaemonError(Error):
-    """Nobody listens on the socket, or no socket may be trusted: the moment to compile by oneself."""
+    """No daemon listens on the socket, or no socket may be trusted. The caller should compile by itself."""
 
 
 class DeadlineError(Error, TimeoutError):
-    """The timeout that the caller gave has passed."""
+    """The caller's timeout has passed."""
 
 
 class NotCachedError(Error):
-    """The build would have to be compiled, and it asked for hits alone."""
+    """The build is a miss, and its `on_miss` is ``"refuse"``."""
 
 
 class CompileError(Error):
@@ -62,9 +62,9 @@ class CompileError(Error):
     Attributes
     ----------
     log : str
-        What the compiler said.
+        The compiler's messages.
     result : Result or None
-        Everything else that is known about the build; None where the error came from another process.
+        The result, with the timing and the key of the build. None if the error was pickled by another process.
     """
 
     log: str
@@ -88,7 +88,8 @@ def _from_another_process(message: str, log: str) -> CompileError:
 
 
 def call(function: Callable[..., int], *arguments: Any) -> int:
-    """Calls a function that takes a place for its handle and one for its error last; the handle, or raises."""
+    """Calls a function whose last two arguments are the places of its handle and its error. Returns the handle, or raises
+    the error."""
     handle, error = c_void_p(), c_void_p()
     if function(*arguments, byref(handle), byref(error)):
         raise take_error(error)
@@ -96,7 +97,7 @@ def call(function: Callable[..., int], *arguments: Any) -> int:
 
 
 def take_error(error: c_void_p) -> Error:
-    """The exception for an error of the library, which is freed."""
+    """Returns the exception for an error of the library, and frees the library's error."""
     try:
         return _error_of(str(_status_name(_error_status(error)).decode()), _error_message(error).text(),
                          _error_retry_after_ms(error))
@@ -108,5 +109,5 @@ _CLASSES = {"no-daemon": NoDaemonError, "deadline": DeadlineError, "not-cached":
 
 
 def _error_of(status: str, message: str, retry_after_ms: int) -> Error:
-    """The exception for a status of the library."""
+    """Returns the exception for a status of the library."""
     return _CLASSES.get(status, Error)(message, status, retry_after_ms / 1000 if retry_after_ms else None)

@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Short texts that are kept in the user's cache directory from one process to the next.
+"""Short texts that processes keep for later ones, in the user's cache directory.
 
-Each has a kind, which is a directory, and a name. Those that were not written for longest go first.
+Each text has a kind, which is a directory, and a name. The texts that were written longest ago are removed first.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LONGEST = 4096
 
 
 def read(kind: str, name: str) -> Optional[str]:
-    """Returns a text if only this user could have written it."""
+    """Returns a text, or None if another user could have written it or there is none."""
     path = _directory() / kind / name
     try:
         if not (_is_own(path.parent) and _is_own(path)):
@@ -33,10 +33,10 @@ def read(kind: str, name: str) -> Optional[str]:
 
 
 def keep(kind: str, name: str, text: str) -> None:
-    """Keeps a text, or nothing if that can't be written."""
+    """Keeps a text. Does nothing if the file can't be written."""
     path = _directory() / kind / name
     try:
-        # One call for each directory, because parents get the mode of the umask; never the home itself.
+        # mkdir(parents=True) gives parents the mode of the umask, so each has its own call. The home is never made.
         for directory in reversed(list(path.parents)[:3]):
             directory.mkdir(mode=0o700, exist_ok=True)
         if not _is_own(path.parent):
@@ -55,7 +55,7 @@ def _directory() -> Path:
 
 
 def _is_own(path: Path) -> bool:
-    """Whether only this user can change it. A link is another's to lead."""
+    """Returns whether only this user can change a file. A symbolic link does not count: its target may be another's."""
     status = os.lstat(path)
     return not stat.S_ISLNK(status.st_mode) and status.st_uid == os.geteuid() and not stat.S_IMODE(status.st_mode) & 0o022
 

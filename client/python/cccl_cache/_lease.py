@@ -85,15 +85,17 @@ def _key(namespace: str, fields: Mapping[str, Value], group: str | None) -> _Key
 
 
 class Lease:
-    """A deposit, or the right to make it. Made by `Client.lease`; leaving its block abandons it if nothing was
-    published. Used by one thread at a time; in a child after a fork it is not held.
+    """A deposit, or the right to make it. `Client.lease` returns it.
+
+    The end of its ``with`` block abandons a lease that was not published. For one thread at a time. A child process
+    does not hold the leases of its parent.
 
     Attributes
     ----------
     contents : bytes or None
-        What is deposited; None: this process is to make it, and then `publish`, `abandon` or `fail`.
+        The deposit. None if this process must make it and then call `publish`, `abandon` or `fail`.
     key : str
-        Names the deposit, in hexadecimal.
+        The key of the deposit, in hexadecimal.
     """
 
     def __init__(self, client: int, namespace: str, fields: Mapping[str, Value], group: str | None,
@@ -131,34 +133,35 @@ class Lease:
 
     @property
     def held(self) -> bool:
-        """This process holds the lease still, as far as is known."""
+        """Returns whether this process still holds the lease, as far as the library knows."""
         return bool(self._lease and _lease_held(self._lease))
 
     @property
     def released(self) -> bool:
-        """Its holder failed while this process waited: it makes its own, and has nothing to publish."""
+        """Returns whether the holder called `fail` while this process waited. This process then makes the contents for
+        itself, and can't publish them."""
         return bool(self._lease and _lease_released(self._lease))
 
     @property
     def fence(self) -> int:
-        """Greater than that of every earlier lease of this daemon; 0 where there is none."""
+        """Returns a number that is greater than the fence of every earlier lease of this daemon; 0 without a lease."""
         return int(_lease_fence(self._lease)) if self._lease else 0
 
     def publish(self, contents: bytes, *, timeout: float | None = None) -> None:
-        """Deposits the contents; all waiters get them.
+        """Deposits the contents. All waiting processes get them.
 
         Parameters
         ----------
         contents : bytes
             The contents.
         timeout : float, optional
-            Seconds; 30 if not given.
+            Seconds for the call. Default: 30.
 
         Raises
         ------
         Error
-            ``status`` is ``"lease-lost"`` where it was not held any more. Nothing was deposited then, unless the message says
-            that this is not known: the daemon ended meanwhile.
+            ``status`` is ``"lease-lost"`` if this process did not hold the lease any more. Nothing was deposited then. Only
+            if the daemon ended during the call, the contents may be deposited, and the message says so.
         """
         if not self._lease:
             raise ValueError("there is no lease to publish under: the contents are deposited already")
@@ -171,15 +174,15 @@ class Lease:
         recording.note(self.key)
 
     def abandon(self) -> None:
-        """Gives the lease up, unless something was published; the next waiter gets it."""
+        """Gives the lease up, so that the next waiting process gets it. Does nothing after `publish`."""
         if self._lease:
             _lease_abandon(self._lease)
 
     def fail(self) -> None:
-        """Gives the lease up because the contents can't be made, unless something was published.
+        """Gives the lease up because the contents can't be made. Does nothing after `publish`.
 
-        All waiters are released at once, and each makes its own: see `released`. The failure is not remembered; a later
-        caller gets the lease.
+        All waiting processes are released at once, and each makes the contents for itself: see `released`. The daemon
+        does not remember the failure: a later caller gets the lease.
         """
         if self._lease:
             _lease_fail(self._lease)

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""libcccl_cache.so.1: its structs, its functions, the checks of their arguments, and the CUDA of a build that names
-none. client_c.h says what the structs and functions mean."""
+"""The structs and functions of libcccl_cache.so.1, the checks of their arguments, and the CUDA version for a build that
+names no toolchain. client_c.h documents the structs and functions."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ ON_MISS = {"wait": 0, "refuse": 1, "finish": 2}
 
 
 class Given(Structure):
-    """A cccl_cache_bytes that goes in: keeps its bytes object alive."""
+    """A cccl_cache_bytes that is an argument. It keeps its bytes object alive."""
 
     _fields_ = [("data", c_char_p), ("size", c_size_t)]
 
 
 def _given(name: str) -> tuple[tuple[str, Any], tuple[str, Any]]:
-    """The same as two fields of a struct, which is quicker to fill."""
+    """Returns the two fields of a cccl_cache_bytes. They are filled faster than a struct inside a struct."""
     return (name, c_char_p), (name + "_size", c_size_t)
 
 
 class Received(Structure):
-    """A cccl_cache_bytes that comes out: lives as long as the handle that it was asked from."""
+    """A cccl_cache_bytes that the library returns. Valid as long as the handle that owns the bytes."""
 
     _fields_ = [("data", c_void_p), ("size", c_size_t)]
 
@@ -46,21 +46,21 @@ class Received(Structure):
         return string_at(self.data, self.size) if self.size else b""
 
     def text(self) -> str:
-        """For people: bytes that are not UTF-8 are shown as numbers, so that the text can be printed everywhere."""
+        """Returns the text for a person. Bytes that are not UTF-8 become escapes, so that the text can always be printed."""
         return self.bytes().decode("utf-8", "backslashreplace")
 
     def name(self) -> str:
-        """The text that `encoded` makes the same bytes of."""
+        """Returns the text for which `encoded` returns these bytes."""
         return self.bytes().decode("utf-8", "surrogateescape")
 
 
 def encoded(text: str) -> bytes:
-    """A name or option, of the file system's too, which need not be UTF-8."""
+    """Returns the bytes of a name or option. The names of files may hold bytes that are not UTF-8."""
     return text.encode("utf-8", "surrogateescape")
 
 
 def texts(values: Any) -> Any:
-    """An array of texts and its length, as a program wants its options."""
+    """Returns an array of texts and its length."""
     given = [encoded(value) if isinstance(value, str) else value for value in values]
     elements: Any = [(each, len(each)) for each in given]
     return (Given * len(elements))(*elements), len(elements)
@@ -103,7 +103,7 @@ class NamedContents(Structure):
 
 
 def named(pairs: Any) -> tuple[Any, int]:
-    """An array of names with contents, and its length."""
+    """Returns an array of names with contents, and its length."""
     array = (NamedContents * len(pairs))()
     for each, (name, contents) in zip(array, pairs):
         each.__init__(encoded(name), len(encoded(name)), contents, len(contents))
@@ -216,7 +216,7 @@ _library = CDLL(os.path.join(PLACE, "libcccl_cache.so.1"))
 
 
 def function(name: str, result: Any, *arguments: Any) -> Callable[..., Any]:
-    """The library's function `cccl_cache_NAME`. Calls release the interpreter's lock."""
+    """Returns the library's function `cccl_cache_NAME`. A call releases the interpreter's lock."""
     found = _library["cccl_cache_" + name]
     found.restype = result
     found.argtypes = arguments
@@ -224,7 +224,7 @@ def function(name: str, result: Any, *arguments: Any) -> Callable[..., Any]:
 
 
 def describe(function: Callable[..., None], fields: Any, *place: Any) -> Any:
-    """Returns a struct of this class that the function has filled."""
+    """Returns a struct of class `fields` that `function` has filled."""
     described = fields(ctypes.sizeof(fields))
     function(*place, byref(described))
     return described
@@ -237,12 +237,12 @@ def version() -> str:
     return str(_version().decode())
 
 
-# Checks of arguments: a TypeError names the argument that has a wrong type. They run where something is made of an
-# argument for the first time or has failed already, so that a hit is not slower for it.
+# Checks of arguments. Each raises a TypeError that names the argument. A check runs at the first use of a value or after
+# an error, so that it costs a repeated hit no time.
 
 
 def milliseconds(timeout: float | None, name: str = "timeout") -> int:
-    """A time in seconds as the library takes it; None: the library's own."""
+    """Returns a time in seconds as the library takes it. None stands for the library's default."""
     if timeout is None:
         return 0
     try:
@@ -252,7 +252,7 @@ def milliseconds(timeout: float | None, name: str = "timeout") -> int:
 
 
 def wrong_type(name: str, wanted: str, given: object) -> TypeError:
-    """For the caller to raise."""
+    """Returns the error for the caller to raise."""
     return TypeError(f"{name} must be {wanted}, not {reprlib.repr(given)} ({type(given).__name__})")
 
 
@@ -262,7 +262,7 @@ def check_type(name: str, wanted: str, given: object, *kinds: type) -> None:
 
 
 def checked_sequence(name: str, wanted: str, given: Any, *kinds: type) -> tuple[Any, ...]:
-    """Returns the elements, each of one of these kinds. A text is no sequence, though it can be iterated like one."""
+    """Returns the elements, which must be of these types. Refuses a text, which Python would iterate by character."""
     if isinstance(given, (str, bytes)) or not hasattr(given, "__iter__"):
         raise wrong_type(name, f"a sequence of {wanted}", given) from None
     elements = tuple(given)
@@ -272,24 +272,24 @@ def checked_sequence(name: str, wanted: str, given: Any, *kinds: type) -> tuple[
 
 
 def checked_inputs(name: str, given: Any) -> tuple[Any, ...]:
-    """Those of a link, or modules."""
+    """Returns the inputs of a link, or the modules of NVVM IR."""
     return checked_sequence(name, "contents, or of tuples of a name and contents", given, object)
 
 
 def checked_options(arch: Any, options: Any) -> tuple[Any, ...]:
-    """The options, once the architecture is found to be a text."""
+    """Checks the type of the architecture. Returns the options."""
     check_type("arch", 'a str such as "sm_90", or "native"', arch, str)
     return checked_sequence("options", "str", options, str, bytes)
 
 
 def arch_of(given: str, prefix: str = "sm_") -> str:
-    """The architecture as the compilers take it, that of the first GPU for ``"native"``."""
+    """Returns the architecture as the compilers take it. ``"native"`` stands for that of the first GPU."""
     return prefix + _native_arch() if given == "native" else given
 
 
 def check_build(arch: Any, emit: Any, include_dirs: Any, options: Any, name: Any, name_expressions: Any,
                 working_directory: Any) -> None:
-    """Those of CUDA C++, but for its texts."""
+    """Checks the arguments of a build of CUDA C++, except the source and the headers."""
     checked_options(arch, options)
     checked_sequence("include_dirs", "str or path-like", include_dirs, str, os.PathLike)
     checked_sequence("name_expressions", "str", name_expressions, str, bytes)
@@ -299,7 +299,7 @@ def check_build(arch: Any, emit: Any, include_dirs: Any, options: Any, name: Any
         checked_sequence("emit", "str", emit, str)
 
 
-# Which CUDA this process uses.
+# The CUDA version of this process.
 
 _loaded_major = function("loaded_cuda_major", c_uint32)
 _DEVICES = ("/dev/nvidiactl", "/dev/dxg", "/dev/nvmap", "/dev/nvgpu")
@@ -308,8 +308,8 @@ _driver: int | None = None
 
 
 def cuda_major() -> int:
-    """The major of the CUDA libraries that this process has loaded, else that of the `cuda.bindings` that it has
-    imported; 0: neither."""
+    """Returns the major version of the CUDA libraries that this process has loaded, else that of the imported
+    `cuda.bindings`, else 0."""
     found = int(_loaded_major())
     if found:
         return found
@@ -319,7 +319,7 @@ def cuda_major() -> int:
 
 
 def driver_version() -> int:
-    """As cuDriverGetVersion says, asked once; 0: this machine has no driver."""
+    """Returns the result of cuDriverGetVersion, which is called once per process. 0: this machine has no driver."""
     global _driver
     if _driver is None:
         _driver = _ask_driver()
@@ -327,7 +327,7 @@ def driver_version() -> int:
 
 
 def _native_arch() -> str:
-    """The compute capability of the first GPU: "90"."""
+    """Returns the compute capability of the first GPU: "90"."""
     numbers = c_int(), c_int()
     try:
         driver = CDLL("libcuda.so.1")
@@ -341,7 +341,7 @@ def _native_arch() -> str:
 
 
 def _ask_driver() -> int:
-    # Loading libcuda costs milliseconds; without one of these there is nothing that it could drive.
+    # Without one of these devices there is no GPU. Loading libcuda to find that out would take milliseconds.
     if not any(map(os.path.exists, _DEVICES)):
         return 0
     version = c_int()

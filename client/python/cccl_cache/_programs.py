@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Builds as requested: the arguments of the library."""
+"""The requests of builds, in the form that the library takes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SIZES = {each: sizeof(each) for each in (_library.BuildOptions, _library.NvrtcP
 _ASKED = (c_void_p,) * 4
 _HANDED = (c_void_p,) * 5
 _ADDED = c_void_p, c_void_p, c_void_p, c_uint64, c_void_p
-# Requests that a process repeats, in the form that the library reads. Emptied when full.
+# The structs of earlier requests, for requests with equal arguments. A full table is emptied.
 _nvrtc_patterns: dict[Any, _library.NvrtcProgram] = {}
 _option_structs: dict[Any, tuple[_library.BuildOptions, Any]] = {}
 _ROOM = 256
@@ -47,7 +47,7 @@ def _contents(name: str, value: Any) -> bytes:
         return value
     if isinstance(value, str):
         return _library.encoded(value)
-    if isinstance(value, os.PathLike):  # whose bytes are its name
+    if isinstance(value, os.PathLike):  # bytes(path) would be the path's name, not the file's contents
         raise TypeError(f"{_library.wrong_type(name, 'str or bytes', value)}: give what its read_bytes() returns")
     try:
         return bytes(value if hasattr(type(value), "__bytes__") else memoryview(value))
@@ -71,8 +71,8 @@ class _Program:
         return f"<cccl_cache.{type(self).__name__} {arch} {self._choice[1]}>"
 
     def options(self) -> Any:
-        """The arguments for the library, which adds those that follow from the loaded libraries and the working
-        directory."""
+        """Returns the options of the request. The library adds those that follow from the loaded libraries and from the
+        working directory."""
         key: Any = self._choice
         if key[0] is None and "cuda.bindings" in sys.modules:
             key = *key, _library.cuda_major()
@@ -105,7 +105,7 @@ def _options(toolchain: int | str | None, kinds: str | tuple[str, ...], timeout:
 
 
 def _priority(given: str | None) -> int:
-    """As the library takes it; None: that of the environment."""
+    """Returns the priority as the library takes it. None stands for that of the environment."""
     if given is None:
         return 0
     _library.check_type("priority", "a str", given, str)
@@ -115,7 +115,7 @@ def _priority(given: str | None) -> int:
 
 
 def _on_miss(given: str) -> int:
-    """As the library takes it."""
+    """Returns the action at a miss as the library takes it."""
     _library.check_type("on_miss", "a str", given, str)
     if given not in _library.ON_MISS:
         raise ValueError(f"on_miss={given!r} is not one of {', '.join(_library.ON_MISS)}")
@@ -123,7 +123,7 @@ def _on_miss(given: str) -> int:
 
 
 def _checked(emit: Emit, known: Collection[str]) -> str | tuple[str, ...]:
-    """Returns the wanted kinds, in a form that can be a key."""
+    """Returns the wanted kinds in a hashable form."""
     if type(emit) is str and emit in known:
         return emit
     kinds = (emit,) if isinstance(emit, str) else _library.checked_sequence("emit", "str", emit, str)
@@ -144,7 +144,7 @@ def _nvrtc_flags(arch: str, kinds: str | tuple[str, ...], directories: tuple[Any
 
 def _nvrtc_pattern(arch: str, emit: Emit, directories: tuple[Any, ...], options: tuple[str, ...], name: str | None,
                    name_expressions: tuple[str, ...], toolchain_headers: bool) -> _library.NvrtcProgram:
-    """A program without its source."""
+    """Returns a program without its source. Requests that differ only in their source copy it."""
     flags, flag_count = _nvrtc_flags(arch, _checked(emit, _library.KINDS), directories, options)
     program_name = b"" if name is None else _library.encoded(name)
     pattern = _library.NvrtcProgram(_SIZES[_library.NvrtcProgram], b"", 0, program_name, len(program_name), flags, flag_count)
@@ -155,7 +155,7 @@ def _nvrtc_pattern(arch: str, emit: Emit, directories: tuple[Any, ...], options:
 
 
 class Build(_Program):
-    """CUDA C++ for NVRTC; the parameters are those of `Client.build`."""
+    """A program in CUDA C++ for NVRTC. The parameters are those of `Client.build`."""
 
     __slots__ = ("_pattern",)
 
@@ -201,7 +201,7 @@ def _headers(given: Mapping[str, Text]) -> list[tuple[str, bytes]]:
 
 
 class Link(_Program):
-    """Inputs for nvJitLink; the parameters are those of `Client.link`."""
+    """Inputs for nvJitLink. The parameters are those of `Client.link`."""
 
     __slots__ = ()
 
@@ -237,7 +237,7 @@ def _link_input(given: LinkInput) -> tuple[bytes, bytes, int]:
 
 
 class Nvvm(_Program):
-    """NVVM IR for libNVVM; the parameters are those of `Client.nvvm`."""
+    """Modules of NVVM IR for libNVVM. The parameters are those of `Client.nvvm`."""
 
     __slots__ = ()
 

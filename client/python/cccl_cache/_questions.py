@@ -35,7 +35,7 @@ def health(client: int, socket: str, timeout: float | None) -> Health:
 
 
 def query(client: int, question: str, timeout: float | None, *arguments: str) -> dict[str, Any]:
-    """The answer to a question that client_c.h lists. Each of the arguments is "NAME=VALUE"."""
+    """Returns the answer to one of the questions that client_c.h lists. Each argument is "NAME=VALUE"."""
     options = _library.QueryOptions(sizeof(_library.QueryOptions), *_library.texts(arguments), milliseconds(timeout))
     return _take(call(_query, client, question.encode(), byref(options)))
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Plain values that answers are made of."""
+"""The plain values in answers of the daemon."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any, NamedTuple, Tuple
 
 
 class Timing(NamedTuple):
-    """Where the time of a build went, in microseconds."""
+    """The time of a build and its parts, in microseconds."""
 
-    total_us: int  #: from the call to its answer
+    total_us: int  #: the whole call
     queue_us: int  #: waiting for a slot
-    compile_us: int  #: 0 where nothing was compiled
+    compile_us: int  #: 0 if nothing was compiled
 
 
 class ToolchainName(NamedTuple):
-    """Which compiler a build was made by."""
+    """The toolchain that compiled a build."""
 
     id: str
     version: str
@@ -41,11 +41,11 @@ class Toolchain(NamedTuple):
     components: tuple[Component, ...]
     header_directories: tuple[str, ...]
     accepted_options: tuple[str, ...]
-    architectures: tuple[str, ...] = ()  #: those that NVRTC lists ("sm_90"); none: it can't list them
+    architectures: tuple[str, ...] = ()  #: as NVRTC lists them ("sm_90"); empty if it can't
 
 
 class RejectedToolchain(NamedTuple):
-    """A CUDA installation that was found and is not used."""
+    """A CUDA installation that the daemon found and does not use."""
 
     root: str
     reason: str
@@ -66,35 +66,38 @@ class Health(NamedTuple):
     version: str
     api_minor: int
     fingerprint_layout: int
-    uid: int  #: whom it runs as
+    uid: int  #: of the daemon's user
     limits: dict[str, int]
-    problem: str = ""  #: why it is not ready; empty: it is
+    problem: str = ""  #: why the daemon is not ready; empty if it is ready
 
 
 class Deposit(NamedTuple):
-    """Something that this user's programs deposited."""
+    """A deposit of this user's programs."""
 
     key: str
     namespace: str
-    gid: int | None  #: whose members may have it
+    gid: int | None  #: of the group that shares the deposit; None if it is private
     size: int
     made_at: int  #: seconds since 1970
-    used_at: int  #: roughly
+    used_at: int  #: approximate
 
 
 class Statistic(NamedTuple):
-    """One figure of the daemon."""
+    """One counter or gauge of the daemon."""
 
     name: str
-    label: str  #: the tier of ``hits_total``, otherwise empty
+    label: str  #: the tier in ``hits_total``; empty for other names
     value: float
-    gauge: bool  #: the state of this moment, not a total
+    gauge: bool  #: a current value, not a total
     help: str
 
 
 class Statistics(Tuple[Statistic, ...]):
-    """All figures, in the daemon's order. With a name in brackets: its value, or the values by label if it has labels.
-    ``dict(statistics)`` has them all."""
+    """All counters and gauges, in the daemon's order.
+
+    ``statistics[name]`` is a value, or a dict of values by label if the name has labels. ``dict(statistics)`` has all
+    names.
+    """
 
     def __getitem__(self, which: Any) -> Any:
         if not isinstance(which, str):
@@ -105,16 +108,16 @@ class Statistics(Tuple[Statistic, ...]):
         return values.get("", values)
 
     def keys(self) -> tuple[str, ...]:
-        """The names, each once."""
+        """Returns the names, each once."""
         return tuple(dict.fromkeys(each.name for each in self))
 
     def __str__(self) -> str:
-        """A line each."""
+        """Returns a line for each value."""
         return "\n".join(f"{f'{each.name} ({each.label})' if each.label else each.name:36} {each.value:.15g}" for each in self)
 
 
 class Difference(NamedTuple):
-    """A difference between a build and an earlier one."""
+    """A difference between a build and an earlier build."""
 
     field: str
     name: str
@@ -125,7 +128,7 @@ class Difference(NamedTuple):
 
 
 class TierLook(NamedTuple):
-    """What one tier has of an artifact."""
+    """What one tier answered about an artifact."""
 
     tier: str
     finding: str  #: "has-it", "no-entry", "refused", "no-answer", ...
@@ -133,15 +136,15 @@ class TierLook(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """Why a build was, or would be, compiled."""
+    """The reason why a build was compiled, or would be compiled."""
 
     verdict: str  #: "hit", "never-seen", "differs", "evicted", ...
     tier: str  #: where the artifact lies now
     reason: str
-    since_ms: int  #: when the entry went, or a key was compiled; since 1970, 0: neither
-    nearest_key: str  #: empty: no earlier build resembles it
+    since_ms: int  #: when the entry was evicted or the key compiled, in ms since 1970; 0 if unknown
+    nearest_key: str  #: of the earlier build that differs least; empty if none is similar
     nearest_outcome: str
     nearest_time_ms: int
     differences: tuple[Difference, ...]
-    more_differences: int  #: that are not listed
-    tiers: tuple[TierLook, ...]  #: in the order in which a build asks them, up to the one that has it
+    more_differences: int  #: number of differences that `differences` leaves out
+    tiers: tuple[TierLook, ...]  #: in the order in which a build asks them, up to the first with the artifact

@@ -39,19 +39,19 @@ def tier_name(tier: int) -> str:
 
 
 class Result:
-    """The result of a build. Made by `Client`. Each part is copied out of the library once, at its first use.
+    """The result of a build, returned by `Client`. Each part is copied out of the library once, at its first use.
 
     Attributes
     ----------
     outcome : str
-        ``"hit"``, ``"built"``, ``"joined"`` (waited for another caller's compile of the same thing),
-        ``"uncacheable"`` (compiled, not kept: `reason` says why) or ``"local"`` (compiled without the daemon: `reason`
-        says why); ``"failed"`` in the result of a `CompileError`.
+        ``"hit"``, ``"built"``, ``"joined"`` (waited for another caller's compile of the same build), ``"uncacheable"``
+        (compiled but not kept) or ``"local"`` (compiled without the daemon). `reason` explains the last two.
+        ``"failed"`` in the result of a `CompileError`.
     tier : str
-        Where a hit lay: ``"process"`` (this one, which asked nobody), ``"memory"``, ``"disk"``,
-        ``"shelf"``, ``"remote"``; empty where it was compiled.
+        The tier of a hit: ``"process"`` (this client's memory, without a call to the daemon), ``"memory"``, ``"disk"``,
+        ``"shelf"`` or ``"remote"``. Empty if the build was compiled.
     cubin, ptx, ltoir, optixir : bytes or None
-        What was made; None where it was not asked for.
+        The artifact of each kind. None if `emit` did not name the kind.
     """
 
     __slots__ = ("_answer", "_described", "_copied", "_lowered_names")
@@ -66,7 +66,7 @@ class Result:
 
     @classmethod
     def of(cls, handle: int) -> Result:
-        """Of a handle of the library, which it frees."""
+        """Returns the result of a handle of the library. The result frees the handle."""
         return cls(_library.Answer(_ANSWER_SIZE, handle))
 
     def __del__(self, free: Any = _free) -> None:
@@ -91,68 +91,68 @@ class Result:
 
     @property
     def key(self) -> str:
-        """Names the artifact: everything that decided it, in hexadecimal."""
+        """Returns the key of the artifact, in hexadecimal. It covers every input of the build."""
         return str(self._info.key.text())
 
     @property
     def fingerprint(self) -> str:
-        """Names the request, whatever the files that it reads hold, in hexadecimal."""
+        """Returns the fingerprint of the request, in hexadecimal. It does not cover the contents of included files."""
         return str(self._info.fingerprint.text())
 
     @property
     def toolchain(self) -> ToolchainName:
-        """The compiler that made it."""
+        """Returns the toolchain that compiled the build."""
         from ._records import ToolchainName
 
         return ToolchainName(self._info.toolchain_id.text(), self._info.toolchain_version.text())
 
     @property
     def log(self) -> str:
-        """The compiler's messages; a hit has those of its compile."""
+        """Returns the compiler's messages. A hit has those of its compile."""
         return str(self._info.log.text())
 
     @property
     def reason(self) -> str:
-        """Why the build is uncacheable, local, or failed."""
+        """Returns why the build is uncacheable, local or failed."""
         return str(self._info.reason.text())
 
     @property
     def native_code(self) -> int:
-        """The compiler library's own result code."""
+        """Returns the result code of the compiler library."""
         return int(self._info.native_code)
 
     @property
     def remembered(self) -> bool:
-        """A failure that was not tried again."""
+        """Returns whether the failure is that of an earlier build, so that the daemon did not compile again."""
         return bool(self._info.remembered)
 
     @property
     def precompiled_headers(self) -> bool:
-        """The compile was spared headers that this user's programs begin with."""
+        """Returns whether the compile used precompiled headers."""
         return bool(self._info.precompiled_headers)
 
     @property
     def timing(self) -> Timing:
-        """How long it took, and of that the wait and the compile."""
+        """Returns the time of the call, of its wait and of its compile."""
         from ._records import Timing
 
         return Timing(self._info.total_us, self._info.queue_us, self._info.compile_us)
 
     @property
     def request_id(self) -> str:
-        """Names this request in the daemon's log; empty if no daemon was asked."""
+        """Returns the id of this request in the daemon's log. Empty if no daemon was asked."""
         return f"{self._info.request_id:x}" if self._info.request_id else ""
 
     @property
     def artifacts(self) -> dict[str, bytes]:
-        """Everything that was made, by kind: ``"cubin"``, ``"ptx"``, ``"ltoir"``, ``"optixir"``."""
+        """Returns all artifacts by kind: ``"cubin"``, ``"ptx"``, ``"ltoir"``, ``"optixir"``."""
         if not self._answer.result:
             return dict(self._copied or {})
         made = [_KIND_NAMES[self._artifact_at(index).kind] for index in range(self._info.artifact_count)]
         return {kind: self._bytes(kind) or b"" for kind in made}
 
     def view(self, kind: str) -> memoryview:
-        """Returns an artifact as it lies in the library's memory: a large one costs no copy.
+        """Returns a view of an artifact in the library's memory, without a copy.
 
         Parameters
         ----------
@@ -162,7 +162,7 @@ class Result:
         Raises
         ------
         KeyError
-            Nothing of that kind was made, or there is no such kind.
+            The result has no artifact of this kind, or there is no such kind.
         """
         if not self._answer.result:
             return memoryview(self.artifacts[kind])
@@ -191,24 +191,24 @@ class Result:
 
     @property
     def lowered_names(self) -> dict[str, str]:
-        """The lowered name of each name expression."""
+        """Returns the lowered name of each name expression."""
         if self._lowered_names is None:
             self._lowered_names = dict(map(self._lowered_name, range(self._info.lowered_name_count)))
         return self._lowered_names
 
     def to_object_code(self, name: str = "") -> Any:
-        """A `cuda.core.ObjectCode` of the cubin, else of the PTX, else of the LTO-IR, which knows the lowered names.
+        """Returns a `cuda.core.ObjectCode` with the lowered names, of the cubin, else of the PTX, else of the LTO-IR.
 
         Parameters
         ----------
         name : str
-            What the object is called in messages of cuda.core.
+            The object's name in messages of cuda.core.
         """
         try:
             from cuda.core import ObjectCode
         except ImportError:
             from cuda.core.experimental import ObjectCode
-        # As cuda.core's own compile has them: it looks kernels up by bytes.
+        # cuda.core looks kernels up by the bytes of their lowered names, as its own compile returns them.
         lowered = {expression: _library.encoded(name) for expression, name in self.lowered_names.items()}
         makers = {"cubin": ObjectCode.from_cubin, "ptx": ObjectCode.from_ptx, "ltoir": ObjectCode.from_ltoir}
         for kind, make in makers.items():
@@ -225,7 +225,7 @@ class Result:
         return self._described
 
     def _place(self, kind: str) -> _library.Received | None:
-        """Where the library has the artifact of a kind; None: there is none."""
+        """Returns the artifact of a kind in the library's memory, or None."""
         wanted = _library.KINDS[kind]
         if self._answer.kind == wanted:
             return self._answer.contents  # type: ignore[no-any-return]
@@ -253,14 +253,14 @@ class Result:
 
 
 class _Text(str):
-    """A text of a result from another process, read like the library's."""
+    """A text in a result from another process, with the methods of `Received`."""
 
     def text(self) -> str:
         return str(self)
 
 
 def _from_another_process(info: dict[str, Any], artifacts: dict[str, bytes], lowered_names: dict[str, str]) -> Result:
-    """The copy of a result that was pickled."""
+    """Returns a copy of a pickled result."""
     result = Result(_library.Answer(_ANSWER_SIZE))
     result._described = SimpleNamespace(
         **{name: _Text(value) if isinstance(value, str) else value for name, value in info.items()}, artifact_count=0)

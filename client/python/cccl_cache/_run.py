@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""``python -m cccl_cache run`` and ``env``, by the command line program in the package. That program sets variables
-that the loader reads before a process starts, so it replaces this process."""
+"""``python -m cccl_cache run`` and ``env``. The command line program in the package does both: it replaces this process,
+because the loader reads the variables that it sets only when a process starts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WITH_VALUE = ("--how", "--socket", "--wait")
 
 
 def start(command: str, words: list[str]) -> int:
-    """Returns an exit code if the program can't be started."""
+    """Starts the program in place of this process. Returns an exit code only if that fails."""
     if command == "run":
         own = _own_count(words)
         words = [*words[:own], "--", sys.executable, *words[own:]]
@@ -28,7 +28,7 @@ def start(command: str, words: list[str]) -> int:
 
 
 def _own_count(words: list[str]) -> int:
-    """How many of the words are options of `run`. Those of Python follow them, and are short."""
+    """Returns the number of leading words that are options of `run`. Options of Python follow them and have one dash."""
     count = 0
     while count < len(words) and words[count].startswith("--") and words[count] != "--":
         count += 2 if words[count] in _WITH_VALUE else 1

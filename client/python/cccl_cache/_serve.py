@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""``python -m cccl_cache serve`` and ``enable``: a user's own daemon, by the program in the package cccl_cache_daemon."""
+"""``python -m cccl_cache serve`` and ``enable`` start a user's own daemon from the package cccl_cache_daemon."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _UNITS = ("cccl-cached.socket", "cccl-cached.service")
 
 
 def start(command: str, words: list[str]) -> int:
-    """Returns an exit code, unless the daemon takes the place of this process."""
+    """Runs a command and returns its exit code. `serve` returns only if the daemon can't replace this process."""
     try:
         from cccl_cache_daemon import PLACE
     except ImportError:
@@ -38,7 +38,7 @@ def _serve(program: str, words: list[str]) -> int:
 
 
 def _systemctl(*words: str) -> str:
-    """Asks the user's systemd. Returns why not, if it does not do it."""
+    """Runs a command of the user's systemd. Returns the reason if it fails, else an empty text."""
     import subprocess
 
     try:
@@ -49,7 +49,7 @@ def _systemctl(*words: str) -> str:
 
 
 def _enable(place: str) -> int:
-    """Writes the user's units and has systemd listen on the socket: the first connection starts the daemon."""
+    """Writes the user's units and has systemd listen on the socket. The first connection then starts the daemon."""
     refused = _systemctl("show-environment")
     if refused:
         return _failed("enable", f"no systemd of this user answers ({refused}): "
@@ -63,7 +63,7 @@ def _enable(place: str) -> int:
         with open(written + ".new", "w", encoding="utf-8") as file:
             file.write(text)
         os.replace(written + ".new", written)
-    # A daemon of an earlier version ends; callers wait at the socket for the new one.
+    # try-restart replaces a daemon of an earlier version. Callers wait at the socket meanwhile.
     for words in (["daemon-reload"], ["enable", "--now", _UNITS[0]], ["try-restart", _UNITS[1]]):
         refused = _systemctl(*words)
         if refused:
@@ -74,7 +74,7 @@ def _enable(place: str) -> int:
 
 
 def _unit(template: str, program: str) -> str:
-    """For this program. The package holds none of the documents that the template names."""
+    """Returns the unit for this program, without the template's documents, which the package does not contain."""
     quoted = program.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
     lines = [line for line in template.splitlines(keepends=True) if not line.startswith("Documentation=")]
     return "".join(lines).replace("@CMAKE_INSTALL_FULL_BINDIR@/cccl-cached", f'"{quoted}"')

@@ -1,3 +1,3 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the plug-ins for numba-cuda and numba-cuda-mlir share."""
+"""The parts that the plug-ins for numba-cuda and numba-cuda-mlir share."""

@@ -1,15 +1,15 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The three compilers below numba-cuda and numba-cuda-mlir, replaced by the daemon's.
+"""The three compiler libraries that numba-cuda and numba-cuda-mlir call, replaced by the daemon.
 
-Both packages reach them through a name in a module of theirs, and have the same such modules:
+Both packages call the libraries through names in the same modules:
 
     cudadrv.nvvm.compile_ir   modules of NVVM IR with options -> PTX or LTO-IR
     cudadrv.nvrtc.Program     CUDA C++ -> PTX or LTO-IR
     cudadrv.driver.Linker     object codes -> a cubin or PTX
 
-All that the daemon can't do, or that doesn't compile there, the package's own compiler does, with its own errors. The
-daemon's compilers must be those of this process, byte for byte: what it makes is linked with what is made here.
+If the daemon can't serve a call or the code does not compile, the package's own compiler runs and raises its own errors.
+The daemon's compilers must be the same files as in this process, because results of both are linked together.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ Served = Callable[[cccl_cache.Client, str], Any]
 
 
 class CompilerStages:
-    """Has the daemon compile for one package. Thread-safe.
+    """Serves the compiler calls of one package from the daemon. Thread-safe.
 
-    `connect` makes the client; `wait` bounds, in seconds, how long a compile is waited for; `waiting` surrounds each such
-    wait. Counts `stages_served` and `stages_compiled` in the report.
+    `connect` returns the client. `wait` is the longest wait for a compile, in seconds. `waiting` is a context manager
+    around each wait. The report counts `stages_served` and `stages_compiled`.
     """
 
     def __init__(
@@ -62,19 +62,19 @@ class CompilerStages:
         self._toolchains = {_NVRTC: OwnToolchain(_own_nvrtc), _NVJITLINK: OwnToolchain(_own_nvjitlink)}
 
     def attach(self, patches: Patches, nvvm: Any, nvrtc: Any, driver: Any) -> None:
-        """Replaces the compilers in the package's modules."""
+        """Replaces the compilers in the modules of the package."""
         self._toolchains[_NVVM] = OwnToolchain(functools.partial(_own_nvvm, nvvm))
         patches.replace(nvvm, "compile_ir", self._compile_ir(nvvm, nvvm.compile_ir))
         patches.replace(nvrtc, "Program", functools.partial(_Program, self, nvrtc.Program))
         patches.replace(driver, "Linker", functools.partial(_Linker, self, driver.Linker))
 
     def serve(self, stage: str, served: Served, own: Callable[[], Any]) -> Any:
-        """The daemon's result with a toolchain, whose id `served` gets, or else this process's own."""
+        """Returns the daemon's result, else that of the package's own compiler. `served` gets the id of the toolchain."""
         try:
             with self._waiting():
                 client = self._connected()
                 made = served(client, ask(client, lambda: self._toolchains[stage].id(client, self._wait)))
-        except Exception as error:  # whatever it is, the package's own compiler may do it, or says better why not
+        except Exception as error:  # the package's own compiler may serve the call all the same, or has the better message
             self._toolchains[stage].failed(error)
             if not isinstance(error, cccl_cache.CompileError):
                 kind = "" if isinstance(error, Refused) else f"{type(error).__name__}: "
@@ -85,7 +85,7 @@ class CompilerStages:
         return made
 
     def run(self, client: cccl_cache.Client, program: Union[cccl_cache.Nvvm, cccl_cache.Link]) -> cccl_cache.Result:
-        """The daemon's result. Raises as cccl_cache.Client.run does."""
+        """Returns the daemon's result. Raises as cccl_cache.Client.run does."""
         return ask(client, lambda: client.run(program))
 
     @property
@@ -100,7 +100,7 @@ class CompilerStages:
     def _compile_ir(self, nvvm: Any, original: Callable[..., bytes]) -> Callable[..., bytes]:
         @functools.wraps(original)
         def compile_ir(llvmir: Union[str, list[str]], **options: Any) -> bytes:
-            if _DEBUG in options:  # each module alone, with options that the package tries out first
+            if _DEBUG in options:  # the package compiles each module alone then, and first tests options
                 return original(llvmir, **options)
 
             def served(client: cccl_cache.Client, own_toolchain: str) -> bytes:
@@ -132,7 +132,7 @@ class CompilerStages:
 
 
 class _Program:
-    """Stands for cuda.core.Program where CUDA C++ is compiled."""
+    """Replaces cuda.core.Program for CUDA C++."""
 
     def __init__(self, stages: CompilerStages, original: Callable[..., Any], code: Any, code_type: str, options: Any = None):
         self._stages = stages
@@ -157,13 +157,14 @@ class _Program:
 
 
 class _Linker:
-    """Stands for cuda.core.Linker: links when it is asked to, and then has the logs."""
+    """Replaces cuda.core.Linker. It links in `link`, and has the logs only after that."""
 
     def __init__(self, stages: CompilerStages, original: Callable[..., Any], *codes: Any, options: Any = None):
         self._stages = stages
         self._original = original
         self._options = options
-        # The package has all but the first in a set, so any order is its own: this one is the same in every process.
+        # The package keeps all codes except the first in a set, so their order is free. This order is the same in every
+        # process, and so is the key of the link.
         self._codes = [*codes[:1], *sorted(codes[1:], key=lambda code: (code.code_type, code.name or "", bytes(code.code)))]
         self._own: Any = None
         self._log = ""
@@ -205,17 +206,17 @@ def _own_nvvm(nvvm: Any) -> Compiler:
     libdevice = nvvm.get_libdevice()
     if libdevice is None:
         raise Refused("libdevice can't be found")
-    cuda.bindings.nvvm.version()  # loads it
+    cuda.bindings.nvvm.version()  # loads the library
     return toolchain.nvvm(libdevice)
 
 
 def _own_nvrtc() -> Compiler:
-    cuda.bindings.nvrtc.nvrtcVersion()  # loads it
+    cuda.bindings.nvrtc.nvrtcVersion()  # loads the library
     return toolchain.nvrtc()
 
 
 def _own_nvjitlink() -> Compiler:
-    cuda.bindings.nvjitlink.version()  # loads it
+    cuda.bindings.nvjitlink.version()  # loads the library
     return toolchain.nvjitlink()
 
 

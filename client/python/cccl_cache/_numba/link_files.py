@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Code that is linked into a kernel, by its contents: paths and LinkableCode of numba-cuda and of numba-cuda-mlir."""
+"""Digests of the code that is linked into a kernel: paths and LinkableCode of numba-cuda and of numba-cuda-mlir."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from .._plugin.canonical import Refused, digest
 
 
 def describe_link_files(files: Iterable[Any], read: Callable[..., Any]) -> list[str]:
-    """The digests of paths and LinkableCode objects, in their order. Raises Refused for one with callbacks.
+    """Returns the digests of paths and LinkableCode objects, in their order. Raises Refused for an object with callbacks.
 
-    `read` is the compiler's own `cached_file_read`: it links what a file held when this process first read it.
+    `read` is the compiler's own `cached_file_read`: the compiler links the contents that a file had at its first read.
     """
     return [digest(_describe(file, read)) for file in files]
 
 
 def is_cuda_source(file: Any) -> bool:
-    """Whether NVRTC compiles it, with headers."""
+    """Returns whether NVRTC compiles a file, so that its headers are inputs."""
     return file.endswith(".cu") if isinstance(file, str) else getattr(file, "kind", None) == "cu"
 
 

@@ -1,12 +1,12 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The code that an object brings to the link of each kernel that calls it, for numba-cuda and numba-cuda-mlir.
+"""The code of an object that is linked into each kernel that calls the object, for numba-cuda and numba-cuda-mlir.
 
-    __numba_cuda_link__(self, *argument_types)       its code: bytes, a path, a LinkableCode, or several of them
-    __numba_cuda_signature__(self, *argument_types)  (symbol, signature) of the C function that a call of it means
-    __numba_cuda_link_key__(self, *argument_types)   bytes that say what __numba_cuda_link__ generates
+    __numba_cuda_link__(self, *argument_types)       the code: bytes, a path, a LinkableCode, or several of them
+    __numba_cuda_signature__(self, *argument_types)  (symbol, signature) of the C function that the object calls
+    __numba_cuda_link_key__(self, *argument_types)   bytes that identify the code of __numba_cuda_link__
 
-With the third, one process of the node generates and the others wait for it. What is deposited is
+If an object has the third method, one process of the node generates the code while the others wait for it. The deposit is
 
     envelope = count(4) { length(4) header contents }*     header = JSON [kind, name or null, nrt, length of contents]
 """
@@ -39,17 +39,17 @@ _PTX = re.compile(rb"(\s|//[^\n]*\n|/\*.*?\*/)*\.version\s", re.DOTALL)
 
 
 def links_code(value: Any) -> bool:
-    """Whether an object brings code to the kernels that call it."""
+    """Returns whether an object has code that is linked into the kernels that call it."""
     return hasattr(type(value), _LINK)
 
 
 def is_c_function(value: Any) -> bool:
-    """Whether a call of the object means a call of a C function that it names."""
+    """Returns whether a call of the object becomes the call of a C function that the object names."""
     return links_code(value) and hasattr(type(value), _SIGNATURE)
 
 
 def describe_link_code(value: Any) -> Description:
-    """What an object that links code brings to any kernel, without the types of the calls. Raises Refused."""
+    """Returns the description of an object that links code, without the types of its calls. Raises Refused."""
     if not hasattr(type(value), _KEY):
         raise Refused(f"{_named(value, _LINK)} generates code that no {_KEY} describes")
     try:
@@ -64,8 +64,8 @@ def describe_link_code(value: Any) -> Description:
 
 
 class Backend(NamedTuple):
-    """A compiler of Python functions: its `name` with the release, its modules of types and of LinkableCode, and what
-    splits a signature into parameters and the returned type."""
+    """A compiler of Python functions: its `name` with the release, its modules of types and of LinkableCode, and a function
+    that splits a signature into parameters and the returned type."""
 
     name: str
     types: types.ModuleType
@@ -74,7 +74,7 @@ class Backend(NamedTuple):
 
 
 class CFunction(NamedTuple):
-    """The C function that a call means."""
+    """The C function that a call of an object becomes."""
 
     symbol: str
     parameters: tuple[Any, ...]
@@ -82,7 +82,8 @@ class CFunction(NamedTuple):
 
 
 class LinkLists:
-    """The code of the objects that this process' kernels call, asked for once. Used under the compiler's own lock."""
+    """The code of the objects that kernels of this process call. Each object is asked once. For use under the compiler's
+    own lock."""
 
     def __init__(self, backend: Backend, report: Report, deposits: Deposits):
         self._backend = backend
@@ -92,7 +93,7 @@ class LinkLists:
         self._interned: weakref.WeakValueDictionary[Any, Any] = weakref.WeakValueDictionary()
 
     def function(self, value: Any, argument_types: Sequence[Any]) -> CFunction:
-        """The function that a call with these types calls. Raises the object's errors, or TypeError."""
+        """Returns the C function of a call with these types. Raises the object's errors, or TypeError."""
         given = self._widened(argument_types)
         answer = getattr(value, _SIGNATURE)(*given)
         if not isinstance(answer, tuple) or len(answer) != 2 or not isinstance(answer[0], str):
@@ -111,8 +112,8 @@ class LinkLists:
         return CFunction(answer[0], passed, returns)
 
     def codes(self, value: Any, argument_types: Sequence[Any], target: str) -> tuple[Any, ...]:
-        """The LinkableCodes and paths of a call with these types in a kernel for a target ("9.0"): the same objects each
-        time, so that each is linked once. Raises what the object raises, or TypeError."""
+        """Returns the LinkableCodes and paths of a call with these types in a kernel for a target ("9.0"). They are the same
+        objects each time, so that each is linked once. Raises the object's errors, or TypeError."""
         given = self._widened(argument_types)
         identity = _identity(value, given) if hasattr(type(value), _KEY) else None
         who = id(value) if identity is None else (type(value), identity)
@@ -121,7 +122,7 @@ class LinkLists:
         if kept is None:
             made = self._generate(value, given) if identity is None else self._shared(value, given, target, identity)
             codes = tuple(map(self._one_of_a_kind, made))
-            kept = self._codes.keep(known, (value, codes))  # the value keeps its id
+            kept = self._codes.keep(known, (value, codes))  # `known` has the id of the value, so the value must stay alive
         return kept[1]
 
     def _widened(self, argument_types: Sequence[Any]) -> tuple[Any, ...]:
@@ -134,7 +135,7 @@ class LinkLists:
         return [as_linkable(self._backend.linkable, one, _named(value, _LINK)) for one in made]
 
     def _shared(self, value: Any, given: tuple[Any, ...], target: str, identity: bytes) -> list[Any]:
-        """Generates under a lease, unless some process of the node did."""
+        """Returns the code that a process of the node has generated, or generates it under a lease."""
         what = type(value).__qualname__
         try:
             key = self._key(value, given, target, identity)
@@ -169,7 +170,7 @@ class LinkLists:
         return Key(fields, digest(tuple(sorted(fields.items()))))
 
     def _one_of_a_kind(self, code: Any) -> Any:
-        """The same LinkableCode for equal contents: the linker refuses two definitions."""
+        """Returns the same LinkableCode object for equal contents, because the linker refuses two definitions."""
         if isinstance(code, str) or code.setup_callback or code.teardown_callback:
             return code
         data = code.data.encode() if isinstance(code.data, str) else bytes(code.data)
@@ -177,7 +178,8 @@ class LinkLists:
 
 
 def as_linkable(linkable: Any, code: Any, named: str) -> Any:
-    """A LinkableCode or path as numba links it: bytes get the type that their first bytes show. Raises TypeError."""
+    """Returns a LinkableCode or path that numba can link. The first bytes of given bytes show their type. Raises
+    TypeError."""
     if isinstance(code, linkable.LinkableCode):
         return code
     if isinstance(code, (str, os.PathLike)):
@@ -200,7 +202,7 @@ def as_linkable(linkable: Any, code: Any, named: str) -> Any:
 
 
 def packed(linkable: Any, codes: Sequence[Any]) -> bytes:
-    """The bytes of generated code. Raises Refused if another process could not use it, and OSError."""
+    """Returns the bytes of generated code. Raises Refused for code that only this process can use, and OSError."""
     parts = [len(codes).to_bytes(4, "big")]
     for code in codes:
         code = linkable.LinkableCode.from_path_or_obj(code)
@@ -215,7 +217,7 @@ def packed(linkable: Any, codes: Sequence[Any]) -> bytes:
 
 
 def unpacked(linkable: Any, envelope: bytes) -> list[Any]:
-    """What `packed` was given. Raises ValueError, TypeError or AttributeError if the bytes are not of its form."""
+    """Returns the codes from the bytes of `packed`. Raises ValueError, TypeError or AttributeError for invalid bytes."""
     codes, at = [], 4
     for _ in range(int.from_bytes(envelope[:4], "big")):
         start = at + 4
@@ -230,18 +232,18 @@ def unpacked(linkable: Any, envelope: bytes) -> list[Any]:
 
 
 def generator() -> Description:
-    """The known tools that generate code: this process's NVRTC, and the packages through which it is called. Raises
+    """Returns the description of the known code generators: this process's NVRTC, and the packages that call it. Raises
     Refused."""
     from cuda.bindings import nvrtc
 
-    nvrtc.nvrtcVersion()  # loads it
+    nvrtc.nvrtcVersion()  # loads the library
     copies = loaded_copies("libnvrtc.so")
     versions = tuple((name, version(name)) for name in ("cuda-bindings", "cuda-core"))
     return (contents(copies[0]), nvrtc_builtins(copies), versions)
 
 
 def _identity(value: Any, given: tuple[Any, ...]) -> bytes:
-    """What the object says that it generates for these types, which a method without parameters does not get."""
+    """Returns the object's key for the code of these types. A method without parameters does not get the types."""
     method = getattr(value, _KEY)
     identity = method(*given) if inspect.signature(method).parameters else method()
     if not isinstance(identity, bytes):
@@ -250,7 +252,7 @@ def _identity(value: Any, given: tuple[Any, ...]) -> bytes:
 
 
 def _class_digest(kind: type) -> Description:
-    """The files that define a class and its bases; the code of their methods where there is no file."""
+    """Returns the digests of the files that define a class and its bases. A class without a file has its methods' code."""
     described: list[Description] = []
     for part in kind.__mro__[:-1]:
         try:

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Typing of calls of objects that name a C function, in either compiler of numba's kind: their classes have the same
-names and forms in both."""
+"""The typing of calls of objects that name a C function, for numba-cuda and numba-cuda-mlir. Their classes have the same
+names and interfaces."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .nvmath_code import NvmathCode
 
 
 def type_of_c_functions(library: types.ModuleType, signature: Callable[..., Any]) -> Any:
-    """The class of the types of such objects, for a compiler with this module of types and this class of signatures."""
+    """Returns the class of the types of objects that name a C function. `library` is the compiler's module of types."""
 
     class CFunctionType(library.Callable, library.Dummy):  # type: ignore[misc, name-defined]
         def __init__(self, value: Any, links: LinkLists):
@@ -37,13 +37,13 @@ def type_of_c_functions(library: types.ModuleType, signature: Callable[..., Any]
             return (), True
 
         def get_impl_key(self, signature: Any) -> Any:
-            return type(self)  # without an implementation: the call itself is lowered by the plug-in
+            return type(self)  # the type needs no implementation, because the plug-in lowers the call itself
 
     return CFunctionType
 
 
 def resolving(original: Callable[..., Any], kind: Any, links: LinkLists, nvmath: NvmathCode) -> Callable[..., Any]:
-    """Types the objects that name a C function and that nothing else has a type for."""
+    """Gives a type to objects that name a C function and have no other type."""
 
     @functools.wraps(original)
     def resolve_value_type(context: Any, value: Any) -> Any:
@@ -62,17 +62,17 @@ def resolving(original: Callable[..., Any], kind: Any, links: LinkLists, nvmath:
 
 
 def called_object(definition: Callable[[Any], Any], variable: Any) -> Optional[Any]:
-    """The object that is called, or a method of which is: a global, a captured value, an attribute of a module.
+    """Returns the object that a call names, or whose method it names: a global, a captured value or a module's attribute.
 
-    `definition` returns what defines a variable, or raises KeyError. None if it is not known before the kernel runs.
+    `definition` returns the definition of a variable or raises KeyError. None if only a running kernel knows the object.
     """
     try:
         found = definition(variable)
     except KeyError:
         return None
-    fields = vars(found)  # an expression raises KeyError for an attribute that it has not
+    fields = vars(found)  # an expression raises KeyError for a missing attribute
     if "op" not in fields:
-        return fields.get("value")  # of a global, a captured value or a constant
+        return fields.get("value")  # the value of a global, a captured value or a constant
     if found.op != "getattr":
         return None
     owner = called_object(definition, found.value)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the code that numba-cuda-mlir makes of a Python function depends on, besides the function."""
+"""The inputs of a compile of numba-cuda-mlir besides its Python function."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .._plugin.canonical import Description, Refused, digest
 from .._plugin.loaded import contents, version
 from .settings import describe_settings
 
-# Their files, or their releases, are in the keys anyway.
+# The packages whose files or releases are in all keys.
 KNOWN_PACKAGES = ("numba_cuda_mlir", "cuda", "numpy", "builtins", "_operator", "operator", "math", "cmath", "abc")
 _VARIABLES = ("NVRTC_", "NVRTCWIZ", "NVJITLINK_", "NVVM_", "NUMBA_CUDA_")
 _SETTINGS = (
@@ -28,7 +28,7 @@ _SETTINGS = (
 
 
 def python_environment() -> str:
-    """The digest of the compiler's files and settings. Raises Refused for settings that are not kept apart."""
+    """Returns the digest of the compiler's files and settings. Raises Refused for a setting that the key can't cover."""
     from numba_cuda_mlir.numba_cuda.core import config
 
     if os.environ.get("LIBLLVM7"):
@@ -60,6 +60,6 @@ def _found(name: str, path: object) -> str:
 
 
 def environment_variables(more: tuple[str, ...] = ()) -> Description:
-    """Those that compilers read, and those that begin with `more`."""
+    """Returns the variables that compilers read, and those that begin with `more`."""
     names = (*_VARIABLES, *more)
     return tuple(sorted((name, value) for name, value in os.environ.items() if name.startswith(names)))

@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The code that nvmath-python's device API generates for kernels of either compiler: by one process of the node.
+"""The code that nvmath-python's device API generates for kernels of either compiler. One process of the node generates it.
 
-It takes libmathdx seconds, and nvmath keeps it for one process. What is deposited is
+libmathdx takes seconds to generate the code, and nvmath keeps it in one process only. The deposit is
 
     envelope = length(4) header code     header = JSON [symbol, major and minor of the ISA]
 """
@@ -35,29 +35,29 @@ _OBJECTS = ("FFT", "Matmul", "Solver")
 
 
 def is_nvmath(value: Any) -> bool:
-    """Whether it is an object of nvmath's device API that generates code."""
+    """Returns whether a value is an object of nvmath's device API that generates code."""
     kind = type(value)
     return kind.__module__.startswith(f"{_PACKAGE}.") and kind.__name__ in _OBJECTS
 
 
 def describe_nvmath(value: Any) -> Description:
-    """What such an object generates, with the library that does. Raises Refused."""
+    """Returns the description of an nvmath object, with the library that generates its code. Raises Refused."""
     return (*_describe(value, Walk(_describe)), _library())
 
 
 def brings_code(value: Any) -> bool:
-    """Whether an object brings its own code to the kernels that reach it."""
+    """Returns whether an object has its own code for the kernels that reach it."""
     return links_code(value) or is_nvmath(value)
 
 
 def describe_code_of(value: Any) -> Description:
-    """What code such an object brings. Raises Refused."""
+    """Returns the description of an object's own code. Raises Refused."""
     return describe_nvmath(value) if is_nvmath(value) else describe_link_code(value)
 
 
 class NvmathCode:
-    """Serves the functions of nvmath that generate code, from the first such object on that a kernel uses. Attached and
-    detached under the compilers' own locks."""
+    """Replaces nvmath's functions that generate code, as soon as a kernel uses an object of nvmath. Attached and detached
+    under the compilers' own locks."""
 
     def __init__(self, report: Report, deposits: Deposits):
         self._report = report
@@ -67,7 +67,7 @@ class NvmathCode:
         self._kept: Recent[str, Any] = Recent(_MOST_KEPT)
 
     def meet(self, value: Any) -> None:
-        """Changes nvmath if this is an object of it, and the first."""
+        """Changes nvmath if the value is the first object of nvmath."""
         if self._met or not is_nvmath(value):
             return
         self._met = True
@@ -80,13 +80,13 @@ class NvmathCode:
             served = None
             for place in (f"{_PACKAGE}.{module}{compiler}" for compiler in _COMPILERS):
                 original = getattr(sys.modules.get(place), function, None)
-                if original is None or hasattr(original, "__wrapped__"):  # not loaded, or served by the other plug-in
+                if original is None or hasattr(original, "__wrapped__"):  # nvmath is not loaded, or the other plug-in has changed it
                     continue
                 served = served or self._serving(original, release)
                 self._patches.replace(sys.modules[place], function, served)
 
     def detach(self) -> None:
-        """Puts the package back as it was."""
+        """Undoes the changes."""
         self._patches.undo()
         self._met = False
 

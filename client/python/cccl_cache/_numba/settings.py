@@ -10,7 +10,7 @@ from .._plugin.canonical import Description, Refused
 
 
 def describe_settings(config: Any, names: Iterable[str]) -> Description:
-    """The values of these settings. Raises Refused for one that is more than numbers and texts."""
+    """Returns the values of these settings. Raises Refused for a value that is not made of numbers and texts."""
     return tuple((name, _describe(name, getattr(config, name, None))) for name in names)
 
 

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Descriptions of the objects that a kernel of numba-cuda or of numba-cuda-mlir reaches: values, functions under
-cuda.jit, types, foreign functions. Both have the same classes of types, in packages of their own."""
+"""Descriptions of the objects that a kernel of numba-cuda or numba-cuda-mlir reaches: values, functions under cuda.jit,
+types and foreign functions. Both packages have the same classes of types."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _ADDRESS = re.compile(r"\bat 0x[0-9a-f]+")
 
 
 class Values(NamedTuple):
-    """How one compiler's values are described. `libraries` are its packages, `types` its module of types, `dispatcher`
-    the class of its functions and `dispatchers` their form; `extern` describes a foreign function or returns None."""
+    """The descriptions for one compiler. `libraries` are its packages and `types` is its module of types. `dispatcher` is
+    its class of functions, and `dispatchers` describes them. `extern` describes a foreign function or returns None."""
 
     libraries: tuple[str, ...]
     types: python_types.ModuleType
@@ -32,11 +32,11 @@ class Values(NamedTuple):
     extern: Callable[[Any, Walk], Optional[Description]]
 
     def walk(self) -> Walk:
-        """A traversal of a function."""
+        """Returns a new traversal of a function."""
         return Walk(self.describe, libraries=self.libraries)
 
     def describe(self, value: Any, walk: Walk) -> Description:
-        """The description of one value. Raises Refused with its kind and the reason if it has none."""
+        """Returns the description of a value. Raises Refused with the reason if the value has none."""
         description = describe_plain(value, walk)
         if description is not None:
             return description
@@ -62,7 +62,7 @@ class Values(NamedTuple):
         return named
 
     def describe_type(self, kind: Any, walk: Walk) -> Description:
-        """A type of numba's: its class, its name and all types that it is made of."""
+        """Returns the description of a type: its class, its name and the types that it is made of."""
         if isinstance(kind, self.types.Dispatcher):
             return ("function", walk.value(kind.dispatcher))
         name = str(kind)
@@ -74,7 +74,7 @@ class Values(NamedTuple):
         return ("type", f"{home}.{type(kind).__qualname__}", package, name, parts, self._instances(kind, walk))
 
     def _parts(self, kind: Any) -> Iterator[tuple[str, list[Any]]]:
-        """The types among a type's attributes, by attribute."""
+        """Yields the types in each attribute of a type, with the attribute's name."""
         for field, value in sorted(vars(kind).items()):
             if isinstance(value, dict):
                 value = tuple(value.values())
@@ -84,7 +84,7 @@ class Values(NamedTuple):
                 yield field, found
 
     def _instances(self, kind: Any, walk: Walk) -> Optional[Description]:
-        """The values of a type that does not name them."""
+        """Returns the description of a type's values if its name does not have them, else None."""
         if isinstance(kind, self.types.BaseNamedTuple):
             return tuple(kind.fields)
         if isinstance(kind, (self.types.EnumMember, self.types.EnumClass)):
@@ -104,7 +104,7 @@ class Values(NamedTuple):
         return named
 
     def _of_numba(self, value: Any) -> Optional[Description]:
-        """Names an object of the compiler itself, whose files are in the key."""
+        """Returns the name of an object of the compiler itself, whose files are in the key. None for other objects."""
         name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
         home = getattr(value, "__module__", None) or type(value).__module__
         if not isinstance(name, str) or home.partition(".")[0] not in self.libraries:

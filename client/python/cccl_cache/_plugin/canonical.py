@@ -1,13 +1,13 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Bytes that stand for exactly one description.
+"""An encoding that gives each description its own bytes.
 
 A description is built of None, bool, int, float, complex, str, bytes and tuples of descriptions. Each is written as
 
     value  = tag(1) length(8, big endian) payload
     tuple  = "T" count(8) value*
 
-so no two descriptions share their bytes: 1, 1.0 and True differ, and so do 0.0 and -0.0.
+Two descriptions never have the same bytes: 1, 1.0 and True differ, and so do 0.0 and -0.0.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ Description = Tuple[Any, ...]
 
 
 class Refused(Exception):
-    """An object has no identity that holds in another process; the text names it and the reason."""
+    """An object has no identity that is valid in another process. The text names the object and the reason."""
 
 
 def encode(description: Any) -> bytes:
-    """The bytes of a description. Raises Refused for a value of any other type, subclasses included."""
+    """Returns the bytes of a description. Raises Refused for a value of another type or of a subclass."""
     parts: list[bytes] = []
     _write(description, parts)
     return b"".join(parts)
 
 
 def digest(description: Any) -> str:
-    """SHA-256 of the bytes of a description, in hexadecimal."""
+    """Returns the SHA-256 of a description's bytes, in hexadecimal."""
     return hashlib.sha256(encode(description)).hexdigest()
 
 

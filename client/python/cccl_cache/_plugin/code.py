@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The part of a code object in a function's identity, and the names that it looks up.
+"""The part of a function's identity that its code object decides, and the names that the code looks up.
 
-Left out: file, lines and docstring. Constants enter with their exact type, nested functions whole.
+The identity leaves out file, lines and docstring. It has constants with their exact type, and nested functions whole.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _KEPT = 4096
 
 
 class Lookup(NamedTuple):
-    """A name that code looks up, with the attributes that it reads from the object found."""
+    """A name that code looks up, with the attributes that it reads from the object behind the name."""
 
     name: str
     attributes: tuple[str, ...]
 
 
 class Code(NamedTuple):
-    """The facts about a code object. It never changes, so they are computed once."""
+    """The facts about a code object. They are computed once, because a code object never changes."""
 
     digest: str
     globals: tuple[Lookup, ...]
@@ -47,7 +47,7 @@ _known: dict[int, tuple[types.CodeType, Code]] = {}
 
 
 def describe_code(function: types.FunctionType) -> Code:
-    """Returns the part of a function's code in its identity. Raises Refused for code that no compiler of kernels takes."""
+    """Returns the part of a function's identity that its code decides. Raises Refused for code that no kernel may have."""
     code = function.__code__
     known = _known.get(id(code))
     if known is not None and known[0] is code:
@@ -75,7 +75,7 @@ def _docstring(function: types.FunctionType) -> str | None:
     text = function.__doc__
     if text is None or not constants or constants[0] != text:
         return None
-    # Equal constants are one: the code may use it, too.
+    # Python merges equal constants, so code may also use the constant that holds the docstring.
     used = any(each.opcode in dis.hasconst and each.arg == 0 for each in dis.get_instructions(function.__code__))
     return None if used else text
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The client that all plug-ins of a process share, and how long they wait for a compile."""
+"""The client that all plug-ins of a process share, and the time that they wait for a compile."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ import cccl_cache
 
 _Answer = TypeVar("_Answer")
 _BRIEFLY = 1.0
-# At most one. Without a lock, which a fork could leave held: of clients made at one moment the first is kept.
+# Holds at most one client. A fork could leave a lock held, so there is none: setdefault keeps the first of two clients.
 _made: dict[str, cccl_cache.Client] = {}
 _silent: weakref.WeakSet[cccl_cache.Client] = weakref.WeakSet()
 
 
 def own_client() -> cccl_cache.Client:
-    """One for all threads of this process and for its children, made at the first use.
+    """Returns the client for all threads of this process and for its children. The first call makes it.
 
     Raises
     ------
     NoDaemonError
-        No socket may be trusted now; the next call looks again.
+        No socket may be trusted. The next call looks for a socket again.
     """
     found: Optional[cccl_cache.Client] = _made.get("client")
     return found or _made.setdefault("client", cccl_cache.Client(fallback="error"))
 
 
 def ask(client: cccl_cache.Client, question: Callable[[], _Answer]) -> _Answer:
-    """Runs a call. After one that was not answered, the daemon has a second to show that it is alive.
+    """Runs a call. After a call that timed out, the daemon has one second to answer a short question first.
 
-    So a daemon that hangs costs a process the time that the question allows once, and a build that took too long costs
-    the next one nothing. Any thread may call it.
+    A daemon that hangs thus costs a process the timeout of the call once. A build that took too long does not shorten
+    the time of the next build. Thread-safe.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def ask(client: cccl_cache.Client, question: Callable[[], _Answer]) -> _Answer:
     try:
         return question()
     except (TimeoutError, cccl_cache.Error) as error:
-        # A daemon that is known to hang says nothing for ten seconds: that is "unavailable".
+        # "unavailable" is the library's error for a daemon that has hung before.
         if isinstance(error, TimeoutError) or error.status == "unavailable":
             _silent.add(client)
         raise

@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Functions under cuda.jit, of numba-cuda and of numba-cuda-mlir, as parts of the code that reaches them.
+"""The identity of dispatchers: functions under cuda.jit, of numba-cuda and of numba-cuda-mlir.
 
-Such a function keeps the code that it was first compiled to, with the values that its globals had then. It has an
-identity only while its present state is the one that it was compiled from.
+A dispatcher keeps the code of its first compile, with the values that its globals had then. It has an identity only as
+long as its state is the same as at that compile.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _lock = threading.Lock()
 
 
 class DispatcherForm:
-    """How the functions of one package are described.
+    """Describes the dispatchers of one package.
 
-    `package` is where their class comes from; `refused` names the options that no key stands for, with the reason;
-    `target` says what, besides the function, its first compile depends on; `named_elsewhere` are the options that the
-    key has in other words.
+    `package` defines the class of the dispatchers. `refused` has the options that a key can't cover, with the reason.
+    `target` returns the inputs of a first compile besides the function. `named_elsewhere` has the options that other
+    fields of the key cover.
     """
 
     def __init__(
@@ -41,19 +41,20 @@ class DispatcherForm:
         self._left_out = _NO_INFLUENCE.union(named_elsewhere)
 
     def describe(self, dispatcher: Any, walk: Walk) -> Description:
-        """The function with its options. Raises Refused if it was compiled from something else, or unseen."""
+        """Returns the function with its options. Raises Refused if the function was compiled from another state, or
+        before the plug-in was on."""
         kind = type(dispatcher)
         if kind.__module__.partition(".")[0] != self._package:
             raise Refused(f"a compiled function of {kind.__module__}")
         name = getattr(dispatcher.py_func, "__name__", "?")
-        first = walk.meets(dispatcher)  # and not its function, of which there may be several
+        first = walk.meets(dispatcher)  # not the function, which may have several dispatchers
         description = ("dispatcher", walk.function(dispatcher.py_func), self.options(name, dispatcher.targetoptions))
         if first and not walk.apart:
             _check_unchanged(name, dispatcher, digest((walk.alone().value(dispatcher), self._target())))
         return description
 
     def options(self, name: str, given: Mapping[str, Any]) -> Description:
-        """The options of a function. Raises Refused for one that no key covers."""
+        """Returns the options of a function. Raises Refused for an option that a key can't cover."""
         options = dict(given)
         for option, reason in self._refused.items():
             if options.pop(option, None):

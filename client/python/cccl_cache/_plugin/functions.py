@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The identity of a Python function that becomes device code: what it does, not where it is.
+"""The identity of a Python function that becomes device code: its code and values, not its name or file.
 
-Equal for equal code with equal values in everything that the code reaches: defaults, annotations, captured variables,
-globals, functions it calls. A value without an identity that holds in another process refuses the whole function.
+Two functions have one identity if their code is equal and all values that it reaches are equal: defaults, annotations,
+captured variables, globals and called functions. A function that reaches a value without an identity has none itself.
 """
 
 from __future__ import annotations
@@ -20,11 +20,10 @@ _MISSING = object()
 
 
 class Walk:
-    """One traversal of a function and all that it reaches.
+    """One traversal of a function and of all values that it reaches. Not thread-safe.
 
-    `describe` turns a value into a description or raises Refused; `state` names the top function's arrays on the
-    device, which are bound at each call; `libraries` are the packages of compilers, whose files are in the key. Not
-    thread-safe: one walk, one thread.
+    `describe` returns the description of a value or raises Refused. `state` names the top function's arrays on the
+    device, which are bound at each call. `libraries` are the packages of compilers, whose files are in the key.
     """
 
     def __init__(
@@ -41,24 +40,24 @@ class Walk:
         self.apart = False
 
     def alone(self) -> "Walk":
-        """A walk that begins at another function, which this one reaches: its descriptions do not depend on the way there.
-        `apart` tells it from this one."""
+        """Returns a walk that begins at a function that this walk has reached. Its descriptions therefore do not depend
+        on the path to the function. It has `apart` set."""
         other = Walk(self._describe, libraries=self._libraries)
         other.apart = True
         return other
 
     def meets(self, value: object) -> bool:
-        """Whether a value is met for the first time. It must live as long as the walk."""
+        """Returns whether the walk meets a value for the first time. The value must live as long as the walk."""
         first = id(value) not in self._met
         self._met.add(id(value))
         return first
 
     def value(self, value: Any) -> Description:
-        """The description of a value that a function reaches."""
+        """Returns the description of a value that a function reaches."""
         return self._describe(value, self)
 
     def function(self, function: types.FunctionType) -> Description:
-        """The description of a function; one that is met again is described by the order of its first visit."""
+        """Returns the description of a function. The description of a repeated function is the number of its first visit."""
         if type(function) is not types.FunctionType:
             raise Refused(f"{_named(function)} is not a plain function")
         if id(function) in self._visited:
@@ -126,7 +125,7 @@ class Walk:
         return (".".join(taken), self.value(value))
 
     def _submodule(self, owner: types.ModuleType, name: str) -> Any:
-        """A module of a compiler's package that it imports at its first compile only."""
+        """Returns a submodule of a compiler's package. Some packages import such a module only at their first compile."""
         if owner.__name__.partition(".")[0] not in self._libraries:
             return _MISSING
         try:
@@ -135,8 +134,8 @@ class Walk:
             return _MISSING
 
     def _of_a_library(self, owner: types.ModuleType, attribute: str, value: Any) -> Description | None:
-        """Names an object that a compiler's package defines: its files are in the key. None for an object to describe
-        by value."""
+        """Returns the name of an object that a compiler's package defines, whose files are in the key. None for an object
+        that is described by its value."""
         if owner.__name__.partition(".")[0] not in self._libraries or hasattr(value, "py_func"):
             return None
         home = getattr(value, "__module__", None) or type(value).__module__
@@ -150,7 +149,7 @@ def function_digest(
     describe: Callable[[Any, Walk], Description],
     state: Mapping[str, Description] | None = None,
 ) -> str:
-    """SHA-256 of a function's identity, in hexadecimal. Raises Refused with the reason."""
+    """Returns the SHA-256 of a function's identity, in hexadecimal. Raises Refused with the reason."""
     return digest(Walk(describe, state).function(function))
 
 

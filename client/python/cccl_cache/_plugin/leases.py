@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Getting a deposit of any process: from the daemon, or by making it under a lease while the others wait.
+"""Deposits that processes share. One process makes a deposit under a lease while the others wait for it.
 
-A deposit is kept in an envelope, whose digest shows whether a bit of it changed:
+The envelope of a deposit has a digest, which detects a damaged deposit:
 
     envelope = "CCCLPYB1" sha256(key ‖ contents)(32) contents(to the end)
 """
@@ -22,12 +22,12 @@ from .report import Report
 
 _MAGIC = b"CCCLPYB1"
 _HEADER = len(_MAGIC) + 32
-_BRIEFLY = 1.0  # seconds for calls that nothing waits for
+_BRIEFLY = 1.0  # seconds for calls whose result no caller needs
 _Made = TypeVar("_Made")
 
 
 class Lease(Protocol):
-    """The result of cccl_cache.Client.lease: contents, or the right to publish them."""
+    """The part of cccl_cache.Lease that is used here."""
 
     contents: Optional[bytes]
     key: str
@@ -55,7 +55,7 @@ class LeaseClient(Protocol):
 
 
 class Settings(NamedTuple):
-    """How deposits are shared: `wait` bounds, in seconds, how long another process that makes one is waited for."""
+    """The settings of a plug-in. `wait` is the longest wait for another process's deposit, in seconds."""
 
     connect: Callable[[], LeaseClient] = own_client
     group: Optional[str] = None
@@ -63,14 +63,14 @@ class Settings(NamedTuple):
 
 
 class Key(NamedTuple):
-    """`fields` goes to the daemon; `digest` replaces them in this process."""
+    """The key of a deposit. The daemon gets the `fields`. Tables of this process use the `digest` of the fields."""
 
     fields: dict[str, str]
     digest: str
 
 
 class _Turn:
-    """Of the threads that want one deposit; forgotten with the last of them."""
+    """The lock of the threads that want one deposit. The last of them removes it."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -78,7 +78,7 @@ class _Turn:
 
 
 class Deposits:
-    """The deposits of one namespace. Thread-safe; no call raises an error of the daemon's."""
+    """The deposits of one namespace. Thread-safe. No call raises an error of the daemon."""
 
     def __init__(self, namespace: str, settings: Settings, report: Report):
         self._namespace = namespace
@@ -91,7 +91,7 @@ class Deposits:
 
     @contextlib.contextmanager
     def turn(self, digest: str) -> Iterator[None]:
-        """Held by one thread of this process at a time for the digest of a key."""
+        """Lets one thread of this process at a time run its block for the digest of a key."""
         with self._lock:
             turn = self._turns.setdefault(digest, _Turn())
             turn.threads += 1
@@ -110,9 +110,9 @@ class Deposits:
 
     @contextlib.contextmanager
     def ask(self, key: Key, what: str) -> Iterator["Offer"]:
-        """Yields the deposit, or the right to publish it, or neither. `what` names it in the log.
+        """Yields the deposit, or the right to publish it, or neither. `what` is the deposit's name in the log.
 
-        A lease that was not published ends with the block. An error in the block releases all waiters.
+        The end of the block gives up a lease that was not published. An error in the block releases all waiters.
         """
         offer = self.open(key, what)
         try:
@@ -124,11 +124,11 @@ class Deposits:
             offer.close()
 
     def open(self, key: Key, what: str) -> "Offer":
-        """The same for contents that are not made within one block: the caller closes the offer."""
+        """Does the same as `ask` without a block: the caller closes the offer."""
         return Offer(key, what, self, self._report)
 
     def touch(self, keys: Iterable[Key]) -> bool:
-        """Tells the daemon that copies of these deposits are used. False if it can't be told."""
+        """Records in the daemon a use of these deposits. Returns False if the daemon does not answer."""
         try:
             self._connected().touch_deposits(
                 self._namespace, [key.fields for key in keys], group=self._settings.group, timeout=_BRIEFLY
@@ -139,7 +139,7 @@ class Deposits:
             return False
 
     def remove(self, lease: Lease, what: str) -> bool:
-        """Removes a deposit of this user. False if it is not removed."""
+        """Removes a deposit of this user. Returns whether it was removed."""
         try:
             return self._connected().remove_deposit(lease.key, timeout=_BRIEFLY)
         except Exception as error:
@@ -147,7 +147,7 @@ class Deposits:
             return False
 
     def acquire(self, key: Key, what: str) -> tuple[Any, Optional[Lease]]:
-        """The deposit or the lease for it, behind what ends the lease. None if the daemon gives neither."""
+        """Returns an object that ends the lease, and the deposit or its lease. None if the daemon gives neither."""
         try:
             entered = self._connected().lease(
                 self._namespace, key.fields, group=self._settings.group, timeout=self._breaker.seconds
@@ -172,11 +172,11 @@ class Offer:
     Attributes
     ----------
     contents
-        The deposit. None: there is none that can be used.
+        The deposit. None if there is no usable deposit.
     held
-        `publish` would deposit something: the lease is this process'.
+        Whether this process holds the lease, so that it may publish.
     released
-        The process that had the lease failed, and let all who waited go on.
+        Whether the process that held the lease has failed and released all waiters.
     """
 
     def __init__(self, key: Key, what: str, deposits: Deposits, report: Report):
@@ -198,8 +198,8 @@ class Offer:
             self._replace(ValueError("a deposit is damaged"))
 
     def read(self, parse: Callable[[bytes], _Made]) -> Optional[_Made]:
-        """What `parse` makes of the deposit, or None if this process is to make it. A deposit for which `parse` raises is
-        removed, so that this process makes another one."""
+        """Returns the parsed deposit, or None if this process must make it. If `parse` raises, the deposit is removed and
+        this process makes another."""
         while self.contents is not None:
             try:
                 return parse(self.contents)
@@ -208,7 +208,7 @@ class Offer:
         return None
 
     def _replace(self, error: Exception) -> None:
-        """Removes the deposit, and asks again. That is done once."""
+        """Removes the deposit and asks the daemon again, once."""
         self._report.error(self._what, error)
         self.contents = None
         if self._replaced or self._lease is None or not self._deposits.remove(self._lease, self._what):
@@ -229,13 +229,13 @@ class Offer:
         self.held = False
 
     def fail(self) -> None:
-        """The contents can't be made: all waiters are released at once, and each makes its own."""
+        """Reports that the contents can't be made. All waiters are released at once, and each makes its own."""
         if self._lease is not None and self.held:
             self._end(self._lease.fail)
         self.held = False
 
     def close(self) -> None:
-        """Gives up a lease that was not published: the next process that waits gets it."""
+        """Gives up a lease that was not published. The next waiting process gets it."""
         entered, self._entered = self._entered, None
         if entered is not None:
             self._end(lambda: entered.__exit__(None, None, None))
@@ -249,12 +249,12 @@ class Offer:
 
 
 def pack(key: str, contents: bytes) -> bytes:
-    """The envelope of contents that belong to the digest of a key."""
+    """Returns the envelope of the contents for the digest of a key."""
     return _MAGIC + _seal(key, contents) + contents
 
 
 def unpack(key: str, envelope: bytes) -> bytes | None:
-    """The contents, or None if the envelope is not one, is damaged, or belongs to another key."""
+    """Returns the contents, or None if the bytes are no envelope, are damaged, or belong to another key."""
     contents = envelope[_HEADER:]
     if not envelope.startswith(_MAGIC) or not hmac.compare_digest(envelope[len(_MAGIC) : _HEADER], _seal(key, contents)):
         return None

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The compilers that this process has loaded or will load, by their contents, and the packages that it has."""
+"""The compiler libraries that this process has loaded or will load, by their contents, and the installed packages."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ _BUILTINS = "libnvrtc-builtins.so"
 
 
 def loaded_copies(name: str) -> list[str]:
-    """The paths of the library that this process has loaded under a name that starts so: several if it has copies.
+    """Returns the paths of a library that this process has loaded, found by the beginning of its name.
 
-    Raises Refused if it has none, or several with other contents: the loader alone knows which of them is called.
+    There are several paths if the library has copies. Raises Refused if there is no path, or if copies differ: only the
+    loader knows which copy is called.
     """
     paths = _loaded(name)
     if not paths:
@@ -30,10 +31,10 @@ def loaded_copies(name: str) -> list[str]:
 
 
 def nvrtc_builtins(copies: Iterable[str]) -> Description:
-    """The digests of what NVRTC loads at its first compile: the files beside it, or beside each of its copies.
+    """Returns the digests of the builtins that NVRTC loads at its first compile, from the directory of each of its copies.
 
-    Their names don't count: installations of one release give them different ones. Raises Refused if there are none, or
-    if the loader took or would take one with other contents from elsewhere.
+    The names of these files don't count, because they differ between installations of one release. Raises Refused if
+    there is no such file, or if the loader uses a file with other contents from another directory.
     """
     known: dict[str, Description] = {}
     for nvrtc in copies:
@@ -50,19 +51,20 @@ def nvrtc_builtins(copies: Iterable[str]) -> Description:
 
 
 def builtins_beside(nvrtc: str) -> list[str]:
-    """The paths of the builtins in the directory of this NVRTC."""
+    """Returns the paths of the builtins in the directory of this NVRTC."""
     return glob.glob(f"{glob.escape(os.path.dirname(nvrtc))}/{_BUILTINS}*")
 
 
 def _preferred_to(names: Iterable[str]) -> list[str]:
-    """Returns the files that the loader uses for names with a version, before it looks beside the library that loads them."""
+    """Returns the files that the loader prefers to those in NVRTC's directory, for file names with a version."""
     wanted = [name for name in names if ".so." in name]
     paths = (os.path.join(directory, name) for directory in _library_path() for name in wanted)
     return [path for path in paths if os.path.exists(path)]
 
 
 def _library_path() -> list[str]:
-    """LD_LIBRARY_PATH as the loader has it: from when the process began. An empty part is the working directory."""
+    """Returns the LD_LIBRARY_PATH with which the process started: the loader ignores later changes. An empty part stands
+    for the working directory."""
     with open("/proc/self/environ", "rb") as environment:
         for variable in environment.read().split(b"\0"):
             name, _, value = variable.partition(b"=")
@@ -72,7 +74,7 @@ def _library_path() -> list[str]:
 
 
 def _loaded(name: str) -> list[str]:
-    """The paths of the files that this process has mapped under a name that starts so."""
+    """Returns the paths of mapped files whose names begin with `name`."""
     paths: dict[str, None] = {}
     with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
         for line in maps:
@@ -83,9 +85,9 @@ def _loaded(name: str) -> list[str]:
 
 
 def behind_standin(path: str) -> str:
-    """The file of NVIDIA's library for which `cccl-cache-cli run` has mapped this one; the path itself if it has not.
+    """Returns the path of NVIDIA's library behind a stand-in of `cccl-cache-cli run`. Any other path is returned as is.
 
-    Raises Refused if the stand-in does not know it.
+    Raises Refused if the stand-in does not know NVIDIA's library.
     """
     try:
         ask = ctypes.CDLL(path, mode=os.RTLD_NOLOAD).cccl_cache_standin_real_path
@@ -95,13 +97,13 @@ def behind_standin(path: str) -> str:
     real = os.fsdecode(ask())
     if not real:
         raise Refused(f"what {path} stands in for is not known")
-    # A library that needs a stand-in is asked as well, and the stand-in answers.
+    # dlsym finds the stand-in's function also through a library that depends on the stand-in.
     library = os.path.basename(path).partition(".so")[0]
     return real if os.path.basename(real).startswith(library) else path
 
 
 def contents(path: str) -> str:
-    """The digest of a file or directory. Raises Refused if it can't be read."""
+    """Returns the digest of a file or directory. Raises Refused if it can't be read."""
     try:
         return contents_digest(path)
     except OSError as error:
@@ -109,7 +111,7 @@ def contents(path: str) -> str:
 
 
 def version(name: str) -> str:
-    """The installed release of a package. Raises Refused if there is none."""
+    """Returns the installed release of a package. Raises Refused if the package is not installed."""
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:

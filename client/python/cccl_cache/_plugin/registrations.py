@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The functions and types that programs teach a compiler of the numba family.
+"""The functions and types that packages register with a compiler of the numba family.
 
-After such a registration a function's code does not say what it compiles to: the code of the package that registered
-something is an input as well.
+A registration changes the code to which other functions compile. The code of the package that registered it is
+therefore an input of each compile.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _MADE_FROM = ("_overload_func", "_definition_func")
 
 
 class Registrations:
-    """The packages from which the registrations in some registries come.
+    """The packages that have registered something in given registries. Not thread-safe.
 
-    `known` are the packages whose files are in the key anyway; `home_of` names the module that a class belongs to
-    where the class itself does not tell. Not thread-safe.
+    `known` has the packages whose files are in the key already. `home_of` returns the module of a class whose
+    `__module__` does not name it.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Registrations:
         self._strangers: dict[int, set[str]] = {}
 
     def strangers(self, registries: Iterable[Any]) -> tuple[str, ...]:
-        """The other modules that registered something. A registry of an unchanged size is not read again."""
+        """Returns the other modules that registered something. A registry is read again only if its size has changed."""
         found: set[str] = set()
         for registry in registries:
             parts = list(_lists(vars(registry)))
@@ -53,8 +53,8 @@ class Registrations:
         return tuple(sorted(found))
 
     def _homes(self, entry: Any, read: set[type]) -> Iterator[str]:
-        """The modules from which a registration comes: those of its classes, their bases, and its functions.
-        `read` has the classes that were met before."""
+        """Yields the modules that define a registration's classes, their bases, and its functions. `read` has the classes
+        of earlier registrations."""
         for part in entry if isinstance(entry, tuple) else (entry,):
             for found in (part, *getattr(part, "templates", ())):
                 for attribute in _MADE_FROM:
@@ -82,9 +82,9 @@ def _lists(holder: Mapping[Any, Any]) -> Iterator[list[Any]]:
 
 @functools.lru_cache(maxsize=None)
 def describe_package(module: str) -> Description:
-    """The installed package that a module belongs to: what it was installed with, and its files as they are now.
+    """Returns the record of the package that contains a module, and the present digests of its files.
 
-    Raises Refused for a module that no package installed under its own name, such as `__main__`.
+    Raises Refused for a module that is in no installed package, such as `__main__`.
     """
     top = module.partition(".")[0]
     path = getattr(sys.modules.get(top), "__file__", None) or ""

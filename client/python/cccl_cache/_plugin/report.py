@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a plug-in did in this process, and why it left something alone."""
+"""The counts of a plug-in's work in this process, with the reasons for which it did not cache."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ LINK_OUTCOMES = ("links_generated", "links_hit")
 class Report:
     """Counts of outcomes and reasons. Thread-safe.
 
-    `plugin` names the logger, "cccl_cache.compute"; `outcomes` are all names that `count` takes.
+    `plugin` is the name of the logger ("cccl_cache.compute"). `outcomes` has all names that `count` takes.
     """
 
     def __init__(self, plugin: str, outcomes: tuple[str, ...]) -> None:
         self.logger = logging.getLogger(plugin)
         self._lock = threading.Lock()
-        os.register_at_fork(after_in_child=self._renew_lock)  # a thread that is not in the child may have it
+        os.register_at_fork(after_in_child=self._renew_lock)  # a thread of the parent may hold it
         self._outcomes = Counter({name: 0 for name in outcomes})
         self._reasons: dict[str, Counter[str]] = {"not_cached": Counter(), "errors": Counter()}
 
     def count(self, outcome: str, times: int = 1) -> None:
-        """So many more of `outcome`."""
+        """Adds `times` to the count of an outcome."""
         with self._lock:
             self._outcomes[outcome] += times
 
     def not_cached(self, what: str, reason: str) -> None:
-        """Something was made as without the plug-in, because of its inputs."""
+        """Counts a result that was made without the cache because of its inputs."""
         self._note("not_cached", what, reason)
 
     def error(self, what: str, error: BaseException) -> None:
-        """The cache failed; the program went on without it."""
+        """Counts an error of the cache. The program continues without the cache."""
         self._note("errors", what, f"{type(error).__name__}: {error}")
 
     def snapshot(self) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Turning a plug-in on and off in this process, the changes that it makes, and the releases for which it may be on."""
+"""The switch that turns a plug-in on and off in this process, and the releases for which a plug-in may be on."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .report import Report
 
 
 class Hooks(Protocol):
-    """The changes that a plug-in makes to the package that it serves."""
+    """The changes of a plug-in to the package that it serves."""
 
     def attach(self) -> None: ...
 
@@ -26,33 +26,33 @@ _MISSING = object()
 
 
 class Patches:
-    """The changes that were made, undone in the opposite order. Made and removed by one thread at a time."""
+    """Changes to a package, with a way to undo them in the opposite order. For one thread at a time."""
 
     def __init__(self) -> None:
         self._undo: list[Callable[[], None]] = []
 
     def replace(self, owner: Any, name: str, value: Any) -> None:
-        """Sets an attribute of a module or class. One that it only inherited is deleted again by `undo`."""
+        """Sets an attribute of a module or class. `undo` restores it, or deletes it if it was inherited before."""
         own = vars(owner).get(name, _MISSING)
         setattr(owner, name, value)
         self.afterwards(lambda: delattr(owner, name) if own is _MISSING else setattr(owner, name, own))
 
     def afterwards(self, undo: Callable[[], Any]) -> None:
-        """Has `undo` call this as well."""
+        """Adds a call to those that `undo` makes."""
         self._undo.append(undo)
 
     def undo(self) -> None:
-        """Puts everything back as it was."""
+        """Undoes all changes."""
         while self._undo:
             self._undo.pop()()
 
 
 class NotServed(Exception):
-    """The package is not one to change: the text says why."""
+    """The package can't be served. The text has the reason."""
 
 
 def tested_release(package: str, tested: tuple[str, ...]) -> str:
-    """Returns the installed release of a package. Raises NotServed if it is none of those that were tested."""
+    """Returns the installed release of a package. Raises NotServed if it is not among the tested releases."""
     try:
         release = metadata.version(package)
     except metadata.PackageNotFoundError:
@@ -65,8 +65,8 @@ def tested_release(package: str, tested: tuple[str, ...]) -> str:
 class Switch:
     """Turns one plug-in on and off. Thread-safe.
 
-    `serves` names what is served ("cuda.compute"), `variable` the environment variable that turns it on at import,
-    `find` the package with its release ("cuda-cccl 1.2.1") or raises NotServed.
+    `serves` is the name of the served package ("cuda.compute"). `variable` is the environment variable that turns the
+    plug-in on at import. `find` returns the package with its release ("cuda-cccl 1.2.1") or raises NotServed.
     """
 
     def __init__(self, serves: str, variable: str, find: Callable[[], str], report: Report):
@@ -79,8 +79,8 @@ class Switch:
         self._why_off: Optional[str] = "install() was not called"
 
     def install(self, make: Callable[[str], Hooks]) -> bool:
-        """Attaches the hooks that `make` returns for the release. False, with a warning in the log, if it must stay
-        off."""
+        """Attaches the hooks that `make` returns for the release. If the plug-in must stay off, logs a warning and
+        returns False."""
         with self._lock:
             if self._hooks is not None:
                 return True
@@ -96,23 +96,23 @@ class Switch:
             return True
 
     def uninstall(self) -> None:
-        """Puts the package back as it was."""
+        """Undoes the changes to the package."""
         with self._lock:
             if self._hooks is not None:
                 self._hooks.detach()
                 self._hooks, self._why_off = None, "uninstall() was called"
 
     def status(self) -> dict[str, Any]:
-        """``on``, ``why_off``, and the counts of the report."""
+        """Returns ``on``, ``why_off``, and the counts of the report."""
         return {"on": self._hooks is not None, "why_off": self._why_off, **self.report.snapshot()}
 
     def told(self) -> str:
-        """Whether it is on in a process like this one, in a line, with the way to turn it on."""
+        """Returns a line that says whether the plug-in is on in this environment, and how to turn it on."""
         try:
             release = self._find()
         except NotServed as reason:
             return f"off: {reason}"
-        except Exception as error:  # of packages that are not ours
+        except Exception as error:  # a foreign package may raise any error
             return f"off: {error}"
         if self._hooks is not None:
             return f"on, for {release} ({self._variable})"
@@ -120,7 +120,7 @@ class Switch:
 
 
 class Install(Protocol):
-    """Turns on a plug-in that keeps its results as deposits."""
+    """The `install` of a plug-in that keeps its results as deposits."""
 
     def __call__(
         self, *, client: Optional[Callable[[], LeaseClient]] = None, group: Optional[str] = None, wait: float = 120.0
@@ -128,7 +128,7 @@ class Install(Protocol):
 
 
 def installer(switch: Switch, hooks: Callable[[Settings, str], Hooks]) -> Install:
-    """The `install` of such a plug-in. `hooks` makes its hooks for a release."""
+    """Returns the `install` of a plug-in that keeps deposits. `hooks` returns the hooks for a release."""
 
     def install(
         *, client: Optional[Callable[[], LeaseClient]] = None, group: Optional[str] = None, wait: float = 120.0
@@ -138,17 +138,17 @@ def installer(switch: Switch, hooks: Callable[[Settings, str], Hooks]) -> Instal
         Parameters
         ----------
         client
-            Makes the client that is used, at the first compile. Default: one that all plug-ins share.
+            Returns the client; called at the first compile. Default: a client that all plug-ins share.
         group
-            The name of a Unix group whose members share what is kept. Default: only this user's processes do.
+            The name of a Unix group whose members share the results. Default: this user alone.
         wait
-            Seconds for which another process that makes the same thing is waited for, before it is made here. Once that
-            was in vain this process waits for a second each time, until the daemon answers.
+            Seconds to wait for another process that makes the same result. After a wait in vain, this process makes the
+            result. It then waits only one second each time, until the daemon answers.
 
         Returns
         -------
         bool
-            Whether it is on. If not, ``status()["why_off"]`` says why.
+            Whether the plug-in is on. If not, ``status()["why_off"]`` has the reason.
         """
         return switch.install(functools.partial(hooks, Settings(client or own_client, group, wait)))
 

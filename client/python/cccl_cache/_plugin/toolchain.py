@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The daemon's toolchain whose compiler is that of this process, byte for byte."""
+"""The daemon's toolchain that has the same compiler files as this process, byte for byte."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from .loaded import builtins_beside, loaded_copies, nvrtc_builtins
 
 
 class Compiler(NamedTuple):
-    """A compiler that this process has loaded: its `component` as the daemon calls it, a name for messages, where it
-    lies, and its id as the daemon computes it (docs/internals/protocol.md)."""
+    """A compiler that this process has loaded: its `component` as in the daemon's toolchains, its name in messages, its
+    path, and its id as the daemon computes it (docs/internals/protocol.md)."""
 
     component: str
     name: str
@@ -27,28 +27,30 @@ class Compiler(NamedTuple):
 
 
 class OwnToolchain:
-    """The id of the toolchain that has the compiler which `find` returns. The daemon is asked once. Thread-safe."""
+    """The id of the daemon's toolchain with the compiler that `find` returns. Asks the daemon once. Thread-safe."""
 
     def __init__(self, find: Callable[[], Compiler]):
         self._find = find
         self._id: Optional[str] = None
 
     def id(self, client: cccl_cache.Client, timeout: float) -> str:
-        """Of several, the one that this process has loaded. Raises Refused if there is none, or the client's errors."""
+        """Returns the id. If several toolchains have the compiler, it is that of the directory that this process has
+        loaded. Raises Refused if no toolchain has the compiler, and the client's errors."""
         found = self._id
         if found is None:
             found = self._id = _matching(self._find(), client.toolchains(timeout=timeout).used)
         return found
 
     def failed(self, error: Exception) -> None:
-        """A build with the id failed. If the daemon does not know the toolchain any more, it is asked again."""
+        """Records the error of a build with the id. If the daemon has no such toolchain any more, the next call asks for
+        the id again."""
         if getattr(error, "status", "") == "toolchain-not-found":
             self._id = None
 
 
 @functools.lru_cache(maxsize=1)
 def nvrtc() -> Compiler:
-    """NVRTC with its builtins. Raises Refused if it is not loaded, or not clear."""
+    """Returns NVRTC with its builtins. Raises Refused if NVRTC is not loaded, or if it has copies that differ."""
     copies = loaded_copies("libnvrtc.so")
     if len(nvrtc_builtins(copies)) != 1:
         raise Refused(f"NVRTC has other builtins beside it: {copies[0]}")
@@ -57,13 +59,13 @@ def nvrtc() -> Compiler:
 
 @functools.lru_cache(maxsize=1)
 def nvjitlink() -> Compiler:
-    """nvJitLink. Raises Refused as `nvrtc` does."""
+    """Returns nvJitLink. Raises Refused as `nvrtc` does."""
     return _compiler("nvjitlink", "nvJitLink", loaded_copies("libnvJitLink.so"), {})
 
 
 @functools.lru_cache(maxsize=2)
 def nvvm(libdevice: str) -> Compiler:
-    """libNVVM with the libdevice that the process gives to it. Raises Refused as `nvrtc` does."""
+    """Returns libNVVM with the libdevice of the process. Raises Refused as `nvrtc` does."""
     return _compiler("nvvm", "libNVVM", loaded_copies("libnvvm.so"), {"libdevice": libdevice})
 
 

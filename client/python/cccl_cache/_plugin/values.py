@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Descriptions of the values that any device function may reach: scalars, arrays of the host, NumPy's types, functions
+"""Descriptions of the values that any device function may reach: scalars, arrays of the host, NumPy's types and functions
 of known libraries.
 
-What is not known to a plug-in has no identity that is sure to hold in another process, and is refused.
+A value of any other type is refused, because its identity may not be valid in another process.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SCALARS = (type(None), bool, int, float, complex, str, bytes)
 
 
 def describe_plain(value: Any, walk: Walk) -> Optional[Description]:
-    """The description of one value, or None if it is none of these. Raises Refused for arrays that can't be described."""
+    """Returns the description of a value, or None for another type. Raises Refused for an array without a description."""
     kind = type(value)
     if kind in _SCALARS:
         return ("value", value)
@@ -46,7 +46,7 @@ def describe_plain(value: Any, walk: Walk) -> Optional[Description]:
 
 
 def describe_dtype(dtype: numpy.dtype) -> Description:
-    """The layout of a NumPy type, with names, offsets and alignment."""
+    """Returns the layout of a NumPy type, with names, offsets and alignment."""
     if dtype.subdtype is not None:
         base, shape = dtype.subdtype
         return ("array of", describe_dtype(base), tuple(int(extent) for extent in shape))
@@ -69,7 +69,7 @@ def _frozen_array(array: numpy.ndarray) -> Description:
         raise Refused("an array of a class of its own, or of objects")
     if array.nbytes > _LARGEST_FROZEN_ARRAY:
         raise Refused(f"an array of {array.nbytes} bytes, which would be part of the code")
-    writeable = bool(array.flags.writeable)  # which is part of its type
+    writeable = bool(array.flags.writeable)  # part of the array's type in numba
     return ("array", describe_dtype(array.dtype), array.shape, array.strides, writeable, array.tobytes())
 
 
@@ -93,7 +93,7 @@ def _library_function(value: Any) -> Description | None:
 
 
 def why_refused(value: Any) -> str:
-    """Names the kind of a value that has no description."""
+    """Returns the reason for which a value has no description."""
     kind = type(value)
     if isinstance(value, types.FunctionType):
         return f"the function '{value.__name__}' is not compiled by cuda.jit"

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Files of results and deposits, to be carried to another daemon."""
+"""Snapshots: files with results and deposits for another daemon."""
 
 from __future__ import annotations
 
@@ -59,18 +59,18 @@ class _Summary(Structure):
 
 
 class SnapshotSummary(NamedTuple):
-    """The outcome of a snapshot call."""
+    """The counts of a call that wrote or inserted a snapshot."""
 
-    records: int  #: in the file, or kept from it
-    bytes: int  #: of the file; of the kept records, decompressed
-    left_out: int  #: not kept any more by the daemon, or among ``results`` and not there; or there already
-    shared: bool  #: inserted for everybody
+    records: int  #: entries that were written, or inserted
+    bytes: int  #: size of the written file, or of the inserted entries, decompressed
+    left_out: int  #: entries that the daemon does not have, for a written file; that it had already, for an insert
+    shared: bool  #: whether the entries were inserted for all users
 
 
 def snapshot_filter(toolchain: str | None = None, arch: str | None = None, after: Time | None = None,
                     before: Time | None = None, namespace: str | None = None, uids: Sequence[int] = (),
                     all_users: bool = False, results: Iterable[Named] | None = None) -> Any:
-    """A cccl_cache_snapshot_filter."""
+    """Returns a cccl_cache_snapshot_filter."""
     keys, key_count = texts([] if results is None else map(_key, results))
     return _Filter(sizeof(_Filter), _text(toolchain), _text(arch), _seconds(after), _seconds(before),
                    _text(namespace), (c_uint32 * len(uids))(*uids), len(uids), all_users, results is not None,
@@ -92,7 +92,7 @@ def _text(text: str | None) -> tuple[bytes, int]:
 def _seconds(time: Time | None) -> int:
     if time is None:
         return 0
-    # 0 would be no time at all.
+    # 0 means no bound, so the earliest bound is 1.
     return max(1, int(time if isinstance(time, (int, float)) else time.timestamp()))
 
 
@@ -114,14 +114,14 @@ def _opened(path: Path, flags: int) -> Iterator[int]:
 
 @contextlib.contextmanager
 def _written(path: Path) -> Iterator[int]:
-    """A descriptor of a file that is at `path`, on the disk, once it is whole, and nowhere after an error."""
+    """Opens a file that appears at `path` only when the block has ended without an error. The file is synced first."""
     if os.path.exists(path) and not os.path.isfile(path):
-        # A pipe or a device, which a new file must not replace.
+        # A pipe or a device is written in place: a new file must not replace it.
         with _opened(path, os.O_WRONLY) as file:
             yield file
         return
     place = os.path.realpath(os.fsdecode(path))
-    # An unpredictable name: the directory may be open to all users.
+    # The name is unpredictable because all users may be able to write to the directory.
     part = f"{place}.{os.urandom(8).hex()}.part"
     try:
         with _opened(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL) as file:
@@ -132,7 +132,7 @@ def _written(path: Path) -> Iterator[int]:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(part)
         raise
-    # A user who may write to the directory but not read it can do no more.
+    # A user who may not read the directory can't open it to sync it.
     with contextlib.suppress(PermissionError), _opened(os.path.dirname(place), os.O_RDONLY) as directory:
         os.fsync(directory)
 

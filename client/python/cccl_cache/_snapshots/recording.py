@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a part of a program was answered, written to a snapshot."""
+"""Recordings: snapshots of the results that a part of a program got."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ if TYPE_CHECKING:
     from .files import Path, SnapshotSummary
 
 _lock = threading.Lock()
-# Those of this process. Replaced, never changed.
+# The open recordings of this process. The tuple is replaced and never changed, so `note` reads it without the lock.
 open_now: tuple[Recording, ...] = ()
 
 
 def note(key: str) -> None:
-    """Adds a key that this process was answered under, or published, to the recordings that are open."""
+    """Adds the key of a result that this process got, or of a deposit that it published, to the open recordings."""
     for each in open_now:
         each._keys.add(key)
 
 
 class Recording:
-    """The keys of this process's results while the block runs. Made by `record`.
+    """The keys of the results that this process gets while the block runs. `record` returns it.
 
     Attributes
     ----------
     keys : tuple of str
-        Of builds, and of deposits that were found or published, in hexadecimal.
+        The keys of builds, and of deposits that were found or published, in hexadecimal.
     summary : SnapshotSummary or None
-        Of the file, after the block: ``left_out`` counts keys without an entry in the daemon.
+        The counts of the file, after the block. ``left_out`` counts keys that have no entry in the daemon.
     """
 
     def __init__(self, path: Path, client: Optional[Client], timeout: Optional[float]) -> None:
@@ -68,19 +68,19 @@ class Recording:
 
 
 def record(path: Path, *, client: Optional[Client] = None, timeout: Optional[float] = None) -> Recording:
-    """Writes what this process is answered while the block runs to a snapshot, and nothing else.
+    """Writes the results that this process gets while the block runs to a snapshot.
 
-    That is what any client of this process builds, finds or publishes, on any thread, those of plug-ins among them; not
-    what was answered before, and not what other processes are answered. A block that raises writes nothing.
+    The snapshot has the builds and deposits of all clients of this process, those of plug-ins included, on all threads.
+    It has no earlier results and no results of other processes. A block that raises writes no file.
 
     Parameters
     ----------
     path : str or path-like
-        The file. It is there once it is whole.
+        The file. It appears only when it is complete.
     client : Client, optional
-        Asked for the file. Without it one of the daemon that is found.
+        The client that asks for the file. Default: a client of the default daemon.
     timeout : float, optional
-        Seconds for the file; an hour if not given.
+        Seconds for writing the file. Default: an hour.
 
     Returns
     -------

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Snapshots that a package carries, handed to the daemon when the package is imported."""
+"""Snapshots that a package contains and inserts into the daemon when it is imported."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ if TYPE_CHECKING:
 
 _KIND = "warmed"
 _BOOT = "/proc/sys/kernel/random/boot_id"
-# The daemon may have dropped it meanwhile.
+# Seconds after which a snapshot is inserted again, because the daemon may have dropped its entries.
 _COUNTS_FOR = 86_400
 _logger = logging.getLogger("cccl_cache")
 
 
 def warm(path: Path, *, client: Optional[Client] = None, wait: float = 2.0) -> bool:
-    """Hands the daemon the snapshot that a package carries, unless this daemon has had it within a day.
+    """Inserts the snapshot of a package into the daemon, unless this daemon got it within the last day.
 
-    For the top of a package's ``__init__.py``: raises nothing, and takes microseconds where there is nothing to do.
-    Where no daemon answers, kernels are compiled as without the snapshot. What it holds is for this user alone, as with
-    `Client.insert`, if that is not root.
+    For the top of a package's ``__init__.py``. The call raises nothing, and takes microseconds if the daemon has the
+    snapshot. If no daemon answers, kernels are compiled as without the snapshot. As with `Client.insert`, the entries
+    are for this user alone unless the user is root or the daemon's user.
 
     Parameters
     ----------
     path : str or path-like
         The file.
     client : Client, optional
-        Its daemon gets the file. Default: a client of the daemon that is found.
+        The client that inserts the file. Default: a client of the default daemon.
     wait : float
-        Seconds after which the daemon is not waited for any longer.
+        Seconds to wait for the daemon.
 
     Returns
     -------
     bool
-        Whether the daemon has been given it, now or before. The log of ``cccl_cache`` has the reason, at level info.
+        Whether the daemon has the snapshot. If not, the logger ``cccl_cache`` has the reason at level info.
     """
     try:
         client = client or Client(fallback="error")
@@ -61,7 +61,7 @@ def warm(path: Path, *, client: Optional[Client] = None, wait: float = 2.0) -> b
 
 
 def _name(path: Path, socket: str) -> str:
-    """Stands for this file and for the daemon that has this socket since it was started."""
+    """Returns a name for this file and this daemon. A restarted daemon has another name."""
     file, place = os.stat(path), os.stat(socket)
     with open(_BOOT, encoding="ascii") as boot:
         parts = (file.st_dev, file.st_ino, file.st_size, file.st_mtime_ns, socket, place.st_dev, place.st_ino,

@@ -5,9 +5,9 @@
     >>> import cccl_cache.compute
     >>> cccl_cache.compute.install()
 
-From then on an algorithm that some process of this user has built for the same types, operators and compute capability
-is not built again; while one process builds it, others that need it wait for that build. Off for releases of cuda-cccl
-with which it was not tested. Never raises where cuda.compute would not.
+After this call, an algorithm is built once for all processes of this user that use the same types, operators and compute
+capability. While one process builds it, the others wait for that build. The plug-in stays off for releases of cuda-cccl
+with which it was not tested. It raises no errors of its own.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ install = installer(switch, _make_hooks)
 
 
 def uninstall() -> None:
-    """Turns the cache off again. Algorithms that were made stay usable."""
+    """Turns the cache off. Existing algorithms stay usable."""
     switch.uninstall()
 
 
 def status() -> dict[str, Any]:
     """Returns the counts of this process.
 
-    ``on``, ``why_off``; ``hits`` and ``hits_in_process`` (not built), ``builds``, ``published``; ``not_cached`` and
-    ``errors``: how often, by reason.
+    ``on``, ``why_off``; ``hits`` and ``hits_in_process`` (algorithms that were not built), ``builds``, ``published``;
+    ``not_cached`` and ``errors``: counts by reason.
     """
     return switch.status()

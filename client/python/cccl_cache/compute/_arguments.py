@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Descriptions of the arguments from which cuda.compute builds an algorithm.
 
-Types, iterators and operators enter; addresses, sizes, states and initial values are bound at each call and do not.
+A description has types, iterators and operators. It leaves out addresses, sizes, states and initial values, which are
+bound at each call.
 """
 
 from __future__ import annotations
@@ -31,14 +32,14 @@ def describe_construction(wrapper: Any, initializer: Any, args: tuple[Any, ...],
 
 
 def compiles_python(description: Description) -> bool:
-    """Whether a description holds a Python function, so that numba's compiler is part of it."""
+    """Returns whether a description holds a Python function. The key then covers numba's compiler too."""
     if description and description[0] in ("stateless", "stateful"):
         return True
     return any(compiles_python(part) for part in description if isinstance(part, tuple))
 
 
 def operator_digest_part(function: Any) -> Description:
-    """The identity of a Python operator as its caches see it."""
+    """Returns the identity of a Python operator for the caches of cuda.compute."""
     return Walk(describe_value, _state_of(function)).function(function)
 
 
@@ -127,7 +128,7 @@ def _describe_stateful(operator: Any, state: dict[str, Description]) -> Descript
 
 
 def _state_of(function: Any) -> dict[str, Description]:
-    """The arrays on the device that cuda.compute will bind at each call, by the names under which it finds them."""
+    """Returns the arrays on the device that cuda.compute binds at each call, by the names that the function uses."""
     from cuda.compute._jit import _extract_state
     from cuda.compute._utils.protocols import get_dtype, get_shape
 

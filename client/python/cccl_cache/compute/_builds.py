@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Getting a build: from this process, from the daemon, or by building under a lease while others wait."""
+"""The builds of cuda.compute: kept in this process, deposited in the daemon, or built under a lease while others wait."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Construction(NamedTuple):
 
     @property
     def named(self) -> bool:
-        """Whether the program names the capabilities that it builds for."""
+        """Returns whether the program names compute capabilities to build for."""
         return self.kwargs.get("compute_capability") is not None
 
     def run(self) -> None:
@@ -41,17 +41,18 @@ class Construction(NamedTuple):
 
 
 def current_key() -> Optional[str]:
-    """The key of this thread's present build, which the package's own caches must distinguish."""
+    """Returns the key of this thread's present build. The package's own caches add it to their keys."""
     return getattr(_current, "key", None)
 
 
 def for_named_capabilities() -> bool:
-    """Whether this thread is reading a build for capabilities that the program names, which need not be this device's."""
+    """Returns whether this thread is reading a build for compute capabilities that the program names. They may differ
+    from that of this device."""
     return getattr(_current, "named", False)
 
 
 class Builds:
-    """Takes the place of building in each wrapper's constructor. Thread-safe."""
+    """Replaces the build in the constructor of each wrapper. Thread-safe."""
 
     def __init__(self, settings: Settings, release: str, report: Report):
         self._deposits = Deposits(NAMESPACE, settings, report)
@@ -62,7 +63,7 @@ class Builds:
     def construct(
         self, original: Callable[..., None], wrapper: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> None:
-        """Fills in `wrapper` as `original` would."""
+        """Fills in `wrapper` as its constructor `original` would."""
         call = Construction(original, wrapper, args, kwargs)
         if getattr(_current, "nested", False):
             call.run()
@@ -74,7 +75,7 @@ class Builds:
             _current.nested = False
 
     def clear(self) -> None:
-        """Drops this process's copies."""
+        """Removes the builds that this process keeps."""
         self._kept.clear()
 
     def _construct(self, call: Construction) -> None:
@@ -84,7 +85,7 @@ class Builds:
         elif self._from_this_process(key, call):
             self._report.count("hits_in_process")
         else:
-            # One thread gets the build and loads it: the others share its loaded code, as the package's own do.
+            # One thread gets and loads the build. The others share its loaded code, as with the package's own cache.
             with self._deposits.turn(key.digest):
                 if self._from_this_process(key, call):
                     self._report.count("hits_in_process")
@@ -127,7 +128,7 @@ class Builds:
             _current.key = None
 
     def _keep_own(self, key: Key, call: Construction) -> Optional[bytes]:
-        """Keeps a build for this process, and returns it. None if that is not possible."""
+        """Keeps a build in this process, and returns its bytes. None if the build can't be serialized."""
         try:
             after = self._key(call)
             if after is None or after.digest != key.digest:
@@ -143,8 +144,8 @@ class Builds:
     def _adopt(
         self, key: Key, call: Construction, load: Callable[[], Any], build: bytes, results: list[Any]
     ) -> bool:
-        """Fills in the wrapper from a build that `load` has read, with `results`, if any, as its loaded code. False if that
-        can't be done."""
+        """Fills in the wrapper from a build that `load` has read. Its loaded code is `results`, if given. Returns False if
+        the build can't be used."""
         try:
             loaded = load()
             holders = list(_holders(loaded))
@@ -170,7 +171,7 @@ def _read(call: Construction, build: bytes) -> Any:
 
 
 def _holders(wrapper: Any) -> Iterator[Any]:
-    """The wrapper, or its parts, which hold compiled code."""
+    """Yields the objects that hold compiled code: the wrapper or its parts."""
     if hasattr(type(wrapper), "build_results"):
         yield wrapper
     if hasattr(type(wrapper), "partitioner"):
@@ -178,7 +179,7 @@ def _holders(wrapper: Any) -> Iterator[Any]:
 
 
 def _bound(build_results: Any) -> Any:
-    """The code loaded on the device for which the wrapper is made, as the package's constructors bind it."""
+    """Returns the code that is loaded on the wrapper's device, as the package's constructors bind it."""
     from cuda.compute import _caching
     from cuda.compute._cccl_interop import cc_to_key
 

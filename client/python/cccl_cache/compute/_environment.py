@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The inputs of the code that cuda.compute makes, besides the arguments: packages, compilers, headers, settings.
+"""The inputs of a build of cuda.compute besides its arguments: packages, compilers, headers and settings.
 
-Files count by their contents, as this process has loaded or will find them; read once per process.
+A file counts by its contents. The files are those that this process has loaded or will load; each is read once.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _VERSIONED = ("cuda-cccl", "cuda-core", "cuda-bindings", "cuda-pathfinder", "num
 
 
 def native_environment() -> str:
-    """The digest of the inputs of every build. Raises Refused if one can't be found."""
+    """Returns the digest of the inputs that all builds share. Raises Refused if an input can't be found."""
     return digest((_native_files(), environment_variables(("CUB_", "THRUST_"))))
 
 

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The identities that operators had when they were compiled.
 
-An iterator keeps the code of its operator. If a global that the operator uses changes later, the iterator's code is of
-the old value while the operator describes itself with the new one. Such a pair must never be kept, so the identity that
-an operator had when it was compiled is recorded here.
+An iterator keeps the code of its operator. If a global of the operator changes later, the iterator's code has the old
+value, but the operator's description has the new value. A build with such an iterator must not be deposited. This module
+therefore records the identity of each operator at its compile.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _compiled_lock = threading.Lock()
 
 
 def record_compiled(symbol: str, identity: object) -> None:
-    """Notes that the code of `symbol`, a name that a process uses once, was compiled from this identity."""
+    """Records the identity from which the code of `symbol` was compiled. A process uses each symbol once."""
     with _compiled_lock:
         _compiled[symbol] = identity
         while len(_compiled) > _MOST_COMPILED:
@@ -29,7 +29,7 @@ def record_compiled(symbol: str, identity: object) -> None:
 
 
 def check_not_frozen(iterator: Any) -> None:
-    """Raises Refused if an iterator holds code of an earlier state of its operator."""
+    """Raises Refused if the operator of an iterator has changed since its compile."""
     from cuda.compute._caching import CachableFunction
 
     function = getattr(iterator._transform_op, "func", None)

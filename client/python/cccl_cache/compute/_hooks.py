@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Where cuda.compute is changed: constructors ask for a build first, and its own caches tell operators apart strictly."""
+"""The changes to cuda.compute: constructors ask for a build first, and its caches compare operators strictly."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _NO_IDENTITY = ("cccl_cache", None)
 
 
 class ComputeHooks:
-    """The changes, and the way back. Made and removed by one thread at a time."""
+    """Makes and undoes the changes. For one thread at a time."""
 
     def __init__(self, builds: Builds):
         self._builds = builds
         self._patches = Patches()
 
     def attach(self) -> None:
-        """Changes the package. Earlier builds are unchanged."""
+        """Changes the package. Does not affect earlier builds."""
         from cuda.compute import _caching, op
         from cuda.compute._serialization.serializable import Serializable, _BuildResults
 
@@ -41,7 +41,7 @@ class ComputeHooks:
             self._watch_compiler()
 
     def detach(self) -> None:
-        """Puts the package back as it was."""
+        """Undoes the changes."""
         self._patches.undo()
 
     def _constructor(self, original: Callable[..., Any]) -> Callable[..., Any]:
@@ -66,14 +66,14 @@ class ComputeHooks:
 
 
 class _Clearing:
-    """An entry of the package's list of caches, which clear_all_caches() goes through."""
+    """An entry in the package's list of caches. clear_all_caches() clears all entries."""
 
     def __init__(self, builds: Builds):
         self.cache_clear = builds.clear
 
 
 def _strict(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds differences to an operator's identity that the package's own overlooks, such as 1 against 1.0."""
+    """Adds to an operator's identity what the package's own identity ignores, such as the type in 1 and 1.0."""
 
     @functools.wraps(original)
     def __init__(self: Any, function: Any) -> None:
@@ -93,7 +93,7 @@ def _identity(function: Any) -> Any:
 
 
 def _kept_apart(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds the key of the build that is under way to the package's own keys, which are coarser."""
+    """Adds the key of the present build to the keys of the package's own caches, which cover fewer inputs."""
 
     @functools.wraps(original)
     def make_cache_key(*args: Any, **kwargs: Any) -> Any:
@@ -105,7 +105,7 @@ def _kept_apart(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _OnAnyDevice:
-    """Stands for a class of build results while they are read: those for another device than this are as good."""
+    """Replaces a class of build results while a build is read, so that a result for another device is accepted."""
 
     def __init__(self, results: Any):
         self._results = results
@@ -115,7 +115,7 @@ class _OnAnyDevice:
 
 
 def _unbound(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Reads a build for named capabilities as the package builds it: without asking whether this device could run it."""
+    """Skips the package's check that this device can run a build, if the program names compute capabilities."""
 
     @functools.wraps(original)
     def read(self: Any, reader: Any, wrapper: Any) -> Any:

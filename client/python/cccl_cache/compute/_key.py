@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The key of one build: fields that a person can read in a listing, and digests for the rest."""
+"""The key of one build: fields that a person can read in a listing, and digests of the other inputs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SCHEMA = "1"
 
 
 def build_key(release: str, wrapper: Any, initializer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Key:
-    """The key of building `wrapper` from these arguments. Raises Refused with the reason where there is none."""
+    """Returns the key of the build of `wrapper` from these arguments. Raises Refused if the build has no key."""
     description = _arguments.describe_construction(wrapper, initializer, args, kwargs)
     python = "none"
     if _arguments.compiles_python(description):
@@ -44,9 +44,9 @@ def _targets(compute_capability: Any) -> str:
 
 
 def _check_registrations() -> None:
-    """Raises Refused if a registration comes from another package than the compiler's and cuda.compute's own.
+    """Raises Refused if a package other than the compiler and cuda.compute has registered functions or types with numba.
 
-    A program may teach numba's compiler functions or types: then a function's code does not say what it compiles to.
+    A registration changes the code to which other functions compile.
     """
     from numba_cuda_mlir.extending import lowering_registry, typing_registry
 
@@ -59,8 +59,8 @@ def _home_of(definition: Any) -> Optional[str]:
 
 
 def _made_by_gpu_struct(definition: Any) -> bool:
-    """cuda.compute registers each struct when it first meets it. Its class is made by types.new_class, which it
-    therefore claims to come from."""
+    """Returns whether cuda.compute has registered this struct. types.new_class makes the struct's class, so the class
+    names the module `types` as its origin."""
     from cuda.compute.struct import _Struct
 
     return isinstance(definition, type) and issubclass(definition, _Struct) and definition.__module__ == "types"

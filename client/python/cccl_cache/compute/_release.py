@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The releases of cuda-cccl whose inner workings the plug-in was tested with."""
+"""The releases of cuda-cccl with which the plug-in was tested."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def served_release() -> str:
     try:
         metadata.version("numba-cuda-mlir")
     except metadata.PackageNotFoundError:
-        pass  # without it operators can't be Python functions
+        pass  # without numba, operators can't be Python functions
     else:
         tested_release("numba-cuda-mlir", TESTED_COMPILERS)
     if not importlib.import_module("cuda.compute")._BINDINGS_AVAILABLE:

@@ -24,7 +24,7 @@ _DISPATCHERS = DispatcherForm(
 
 
 def describe_value(value: Any, walk: Walk) -> Description:
-    """The description of one value. Raises Refused with its kind and the reason if it has none."""
+    """Returns the description of a value. Raises Refused with the reason if the value has none."""
     description = describe_plain(value, walk)
     if description is not None:
         return description
@@ -36,7 +36,7 @@ def describe_value(value: Any, walk: Walk) -> Description:
 
 
 def describe_type_descriptor(descriptor: Any) -> Description:
-    """A type of cuda.compute: its kind, size, alignment and members; not its name."""
+    """Returns a type's kind, size, alignment and members, without its name."""
     from cuda.compute import types as compute_types
 
     info = descriptor.info

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiles for cuda.core through the node's daemon, and keeps cuda.core's results there.
 
-`compile` takes what ``cuda.core.Program`` takes and gives what its ``compile`` gives; `ProgramCache` is a
-``cache=`` for the latter. Neither raises where cuda.core alone would not.
+`compile` has the parameters of ``cuda.core.Program`` and returns the same as ``Program.compile``. `ProgramCache` is an
+argument ``cache=`` of ``Program.compile``. Neither raises an error that cuda.core alone would not raise.
 """
 
 try:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""A ProgramCacheResource in the daemon, where one process compiles and the others wait for it."""
+"""A ProgramCacheResource in the daemon: one process compiles a program, and the others wait for it."""
 
 from __future__ import annotations
 
@@ -21,22 +21,21 @@ _logger = logging.getLogger("cccl_cache.core")
 
 
 class ProgramCache(ProgramCacheResource):  # type: ignore[misc, unused-ignore]
-    """Keeps the results of ``Program.compile(cache=)`` in the node's daemon, for all processes of this user.
+    """Keeps the results of ``Program.compile(cache=)`` in the node's daemon, for all processes of this user. Thread-safe.
 
-    A missing key is leased to the first process that asks for it: the others wait until it is stored. A lease ends when
-    the key is stored, when its thread asks for another key (so the compile failed), after `compile_limit`, or with the
-    process.
-    Where the daemon can't help, all keys are missing and nothing is kept. Thread-safe.
+    The first process that asks for a missing key gets its lease. The other processes wait until the key is stored. A
+    lease ends when the key is stored, after `compile_limit`, or with the process. It also ends when its thread asks for
+    another key, because the compile has failed then. Without a daemon, every key is missing and nothing is kept.
 
     Parameters
     ----------
     client
-        Makes the client, at the first use. Default: one that all of the process share.
+        Returns the client; called at the first use. Default: a client that the whole process shares.
     group
-        The name of a Unix group whose members share the entries. Default: only this user's processes do.
+        The name of a Unix group whose members share the entries. Default: this user alone.
     wait
-        Seconds for which another's compile is waited for, once for each program. When that was in vain, this object waits
-        for a second each time, until the daemon answers.
+        Seconds to wait for another process's compile of a program. After a wait in vain, this object waits only one
+        second each time, until the daemon answers.
     compile_limit
         Seconds after which a lease is given up.
     """
@@ -60,7 +59,7 @@ class ProgramCache(ProgramCacheResource):  # type: ignore[misc, unused-ignore]
         self._known: set[bytes] = set()
 
     def __getitem__(self, key: Key) -> bytes:
-        """The kept bytes. A KeyError comes with the lease to make them, if the daemon answers."""
+        """Returns the stored bytes. Before it raises KeyError, it gets the lease to make them, if the daemon answers."""
         name = _bytes_of(key)
         self._give_up()
         held = self._acquire(name)
@@ -77,8 +76,8 @@ class ProgramCache(ProgramCacheResource):  # type: ignore[misc, unused-ignore]
         raise KeyError(key)
 
     def __setitem__(self, key: Key, value: Any) -> None:
-        """Stores a program; an existing one stays. Does nothing if the daemon did not answer the earlier question for
-        it."""
+        """Stores a program, unless the key has one. Does nothing if the daemon did not answer the earlier look-up of the
+        key."""
         name, contents = _bytes_of(key), _contents_of(value)
         with self._lock:
             held = self._held.pop(threading.get_ident(), None)
@@ -96,7 +95,8 @@ class ProgramCache(ProgramCacheResource):  # type: ignore[misc, unused-ignore]
     def __delitem__(self, key: Key) -> None:
         """Removes this user's program, for every process.
 
-        A KeyError: nothing is there, the daemon does not answer, or another member of the group stored it.
+        Raises KeyError if there is no program, if another member of the group stored it, or if the daemon does not
+        answer.
         """
         self._give_up()
         held = self._acquire(_bytes_of(key))
@@ -108,11 +108,11 @@ class ProgramCache(ProgramCacheResource):  # type: ignore[misc, unused-ignore]
         self._known.discard(held.key)
 
     def __len__(self) -> int:
-        """How many entries this object got or stored."""
+        """Returns the number of entries that this object got or stored."""
         return len(self._known)
 
     def clear(self) -> None:
-        """Removes all of this user's programs, for every process: the private ones, or those of the group."""
+        """Removes all of this user's programs, for every process: the private programs, or with a group those of the group."""
         self._give_up()
         self._known.clear()
         try:
@@ -125,7 +125,7 @@ class ProgramCache(ProgramCacheResource):  # type: ignore[misc, unused-ignore]
             _logger.info("not removed: %s", error)
 
     def close(self) -> None:
-        """Gives up the leases that are held."""
+        """Gives up all leases."""
         with self._lock:
             held, self._held = list(self._held.values()), {}
         for each in held:
@@ -158,7 +158,7 @@ class ProgramCache(ProgramCacheResource):  # type: ignore[misc, unused-ignore]
 
 
 class _Held:
-    """A lease between the question that found nothing and the answer. It ends once."""
+    """A lease from the look-up of a missing key to the store of its program. It ends once."""
 
     def __init__(self, key: bytes, entered: Any, lease: Any):
         self.key = key
@@ -172,18 +172,18 @@ class _Held:
 
     @property
     def over(self) -> bool:
-        """Whether it has ended."""
+        """Returns whether the lease has ended."""
         with self._lock:
             return self._over
 
     def limit(self, seconds: float) -> None:
-        """Ends it after so many seconds, for a compile that failed is not reported to a cache."""
+        """Ends the lease after so many seconds, because cuda.core does not report a failed compile to its cache."""
         self._timer = threading.Timer(seconds, self.leave)
         self._timer.daemon = True
         self._timer.start()
 
     def publish(self, contents: bytes) -> None:
-        """Stores the contents, unless it is over or there are some, and ends it."""
+        """Stores the contents, unless the lease has ended or the key has contents. Ends the lease."""
         with self._lock:
             if not self._over and self.contents is None:
                 try:
@@ -193,7 +193,7 @@ class _Held:
         self.leave()
 
     def leave(self) -> None:
-        """Ends it."""
+        """Ends the lease."""
         with self._lock:
             if self._over:
                 return

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Program.compile, done by the daemon."""
+"""Program.compile through the daemon."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Code = Union[str, bytes]
 
 _logger = logging.getLogger("cccl_cache.core")
 
-# The daemon parses headers ahead by itself, where every process of the user has them.
+# The daemon makes precompiled headers by itself and shares them among the user's processes, so these options are ignored.
 _PRECOMPILED_HEADERS = ("pch", "pch_verbose", "pch_messages", "instantiate_templates_in_pch")
-# They write files, read files of an earlier compile, or need something that only this process has.
+# Options that write files, read files of an earlier compile, or need an object of this process. cuda.core compiles these.
 _LOCAL = ("create_pch", "use_pch", "pch_dir", "time", "fdevice_time_trace", "debug")
 
 
@@ -37,21 +37,21 @@ def compile(
 ) -> Any:
     """Compiles a program, or gets an earlier result.
 
-    Include paths, name expressions and precompiled headers, which ``Program.compile(cache=)`` refuses, are served:
-    headers are part of the key by their contents, lowered names come with the result, and the daemon precompiles
-    headers by itself, so that ``pch`` says nothing to it.
+    Include paths, name expressions and precompiled headers, which ``Program.compile(cache=)`` refuses, are allowed. The
+    key covers the contents of headers, and the result has the lowered names. The daemon precompiles headers by itself
+    and ignores ``pch``.
 
     Parameters
     ----------
     code, code_type, options
-        As for ``cuda.core.Program``. Without ``options.arch`` it is the current device's.
+        As for ``cuda.core.Program``. The default of ``options.arch`` is the architecture of the current device.
     target_type, name_expressions, logs
-        As for ``Program.compile``. `logs` gets the compiler's messages, on a hit too.
+        As for ``Program.compile``. `logs` gets the compiler's messages, also on a hit.
     client
-        The client to use; if not given, one for the whole process, made at its first use.
+        The client. Default: a client that the whole process shares, made at its first use.
     wait
-        Seconds for which the daemon is waited for before cuda.core compiles here. Once that was in vain, the daemon has
-        a second at each call to say that it is alive, until it does.
+        Seconds to wait for the daemon before cuda.core compiles. After a wait in vain, later calls wait only one second
+        until the daemon answers.
 
     Returns
     -------
@@ -60,16 +60,16 @@ def compile(
     Raises
     ------
     cccl_cache.CompileError
-        The code does not compile; ``log`` is the compiler's. Where the daemon can't serve a program (it is not there,
-        PTX as source, options that write files or read what others wrote, or that this package does not know), cuda.core
-        compiles it here and raises what it raises.
+        The code does not compile. ``log`` has the compiler's messages. If the daemon can't serve a program, cuda.core
+        compiles it and raises its own errors. That is the case without a daemon, for PTX as source, and for options that
+        write files, read files of an earlier compile, or are unknown to this package.
     """
     options = options or ProgramOptions()
     try:
         made, log = from_daemon(code, code_type, target_type, options, name_expressions, client, wait)
     except cccl_cache.CompileError:
         raise
-    except Exception as error:  # whatever it is, cuda.core may do it, or says better why not
+    except Exception as error:  # cuda.core may compile the program all the same, or has the better message
         _logger.info("compiled by this process: %s", error)
         return Program(code, code_type, options).compile(target_type, tuple(name_expressions), logs)
     if logs is not None and log:
@@ -87,9 +87,9 @@ def from_daemon(
     wait: float,
     toolchain: Optional[str] = None,
 ) -> tuple[Any, str]:
-    """The cuda.core.ObjectCode that the daemon makes, and the compiler's messages. Raises whatever prevents it.
+    """Returns the daemon's result as a cuda.core.ObjectCode, and the compiler's messages. Raises any error.
 
-    `toolchain` is the id of the one to use. Default: the one of the CUDA that this process has loaded.
+    `toolchain` is the id of a toolchain. Default: the toolchain of the CUDA version that this process has loaded.
     """
     kind = str(code_type).lower()
     if kind not in ("c++", "nvvm"):
@@ -106,12 +106,12 @@ def from_daemon(
 
 
 def _check_linkable(version: str) -> None:
-    """A linker takes no LTO-IR of a compiler that is newer than itself, and it is this process that will link."""
+    """Raises if this process can't link LTO-IR of that version: a linker takes no LTO-IR of a newer compiler."""
     from cuda.bindings import nvjitlink
 
     try:
         major, minor = nvjitlink.version()
-    except Exception:  # it has no linker
+    except Exception:  # this process has no linker
         return
     if tuple(map(int, version.split(".")[:2])) > (major, minor):
         raise RuntimeError(f"the nvJitLink of this process is of CUDA {major}.{minor}, the LTO-IR of CUDA {version}")

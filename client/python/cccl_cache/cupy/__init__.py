@@ -5,9 +5,9 @@
     >>> import cccl_cache.cupy
     >>> cccl_cache.cupy.install()
 
-From then on a kernel that any process of this node has compiled with the same headers is not compiled again; while one
-process compiles it, others that need it wait for that compile. CuPy's own disk cache stays in front. Off for releases of
-CuPy with which it was not tested. Never raises where CuPy would not.
+After this call, a kernel is compiled once for all processes of this node that use the same headers. While one process
+compiles it, the others wait for that compile. CuPy looks in its own disk cache first. The plug-in stays off for releases
+of CuPy with which it was not tested. It raises no errors of its own.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ def install(*, client: Optional[Callable[[], cccl_cache.Client]] = None, wait: f
     Parameters
     ----------
     client
-        Makes the client that is used, at the first compile. Default: one that all plug-ins share.
+        Returns the client; called at the first compile. Default: a client that all plug-ins share.
     wait
-        Seconds for which the daemon is waited for before CuPy compiles here. Once that was in vain this process waits
-        for a second each time, until the daemon answers.
+        Seconds to wait for the daemon before CuPy compiles. After a wait in vain, this process waits only one second
+        each time, until the daemon answers.
 
     Returns
     -------
     bool
-        Whether it is on. If not, ``status()["why_off"]`` says why.
+        Whether the plug-in is on. If not, ``status()["why_off"]`` has the reason.
     """
 
     def hooks(release: str) -> Hooks:
@@ -56,14 +56,15 @@ def install(*, client: Optional[Callable[[], cccl_cache.Client]] = None, wait: f
 
 
 def uninstall() -> None:
-    """Turns the cache off again. Kernels that were made stay usable."""
+    """Turns the cache off. Existing kernels stay usable."""
     switch.uninstall()
 
 
 def status() -> dict[str, Any]:
     """Returns the counts of this process.
 
-    ``on``, ``why_off``; ``hits`` (another process compiled it), ``builds`` (the daemon compiled it for this one),
-    ``failures`` (it does not compile), ``left_to_cupy``; ``not_cached`` and ``errors``: how often and why CuPy compiled.
+    ``on``, ``why_off``; ``hits`` (kernels that the daemon had), ``builds`` (kernels that it compiled for this process),
+    ``failures`` (sources that do not compile), ``left_to_cupy`` (kernels that CuPy compiled); ``not_cached`` and
+    ``errors``: counts of the latter by reason.
     """
     return switch.status()

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""What CuPy hands to NVRTC, done by the daemon."""
+"""CuPy's calls of NVRTC through the daemon."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from .._plugin.canonical import Refused
 from .._plugin.report import Report
 from .._plugin.toolchain import OwnToolchain, nvrtc
 
-# The daemon parses headers ahead by itself, where every process of the user has them.
+# The daemon makes precompiled headers by itself and shares them among the user's processes, so these options are ignored.
 _PRECOMPILED_HEADERS = ("--pch", "-pch")
-# They write files, read files of an earlier compile, or need the source under its own name.
+# Options that write files, read files of an earlier compile, or need the source's own name. CuPy compiles these.
 _LOCAL = re.compile(r"--?(create-pch|use-pch|pch-dir|time|fdevice-time-trace|device-debug|G)(=|$)")
 _ARCH = re.compile(r"--?(arch|gpu-architecture)(=|$)")
 _LTO = ("-dlto", "--dlink-time-opt")
@@ -25,7 +25,7 @@ _KINDS = {"cubin": "cubin", "ptx": "ptx", "lto": "ltoir"}
 
 
 class Source(NamedTuple):
-    """A program as CuPy made it. `method` is the kind of result: "cubin", "ptx" or "lto"."""
+    """A program of CuPy. `method` is the kind of result: "cubin", "ptx" or "lto"."""
 
     text: str
     name: str
@@ -34,7 +34,7 @@ class Source(NamedTuple):
 
 
 class Compiled(NamedTuple):
-    """What NVRTC would have made. None as `code`: it does not compile."""
+    """The result of NVRTC. `code` is None if the source does not compile."""
 
     code: Optional[bytes]
     lowered_names: dict[str, str]
@@ -42,7 +42,7 @@ class Compiled(NamedTuple):
 
 
 class Compiler:
-    """Compiles programs by the daemon. Thread-safe; works on both sides of a fork."""
+    """Compiles programs through the daemon. Thread-safe; usable on both sides of a fork."""
 
     def __init__(self, connect: Callable[[], cccl_cache.Client], wait: float, report: Report):
         self._connect = connect
@@ -52,7 +52,7 @@ class Compiler:
         self._toolchain = OwnToolchain(nvrtc)
 
     def compile(self, source: Source, options: Sequence[str]) -> Optional[Compiled]:
-        """Returns None if CuPy is to compile it: the report has the reason. Raises nothing."""
+        """Compiles a program. Returns None if CuPy must compile it; the report has the reason then. Raises nothing."""
         what = source.name or "a program"
         try:
             made = self._ask(source, options)
@@ -92,10 +92,10 @@ class Compiler:
 
 
 def _name(source: Source) -> Optional[str]:
-    """The name in place of a random one: static variables are called by it, so it follows from the source.
+    """Returns a name for the source in place of CuPy's random name, or None if CuPy gives no name.
 
-    Its directory does not exist, as CuPy's random one does not, and only root could make it. None where CuPy
-    gives none.
+    NVRTC derives the names of static variables from it, so the name is derived from the source. Its directory does not
+    exist, like that of CuPy's random name, and only root could make it.
     """
     if source.name in ("", "default_program"):
         return None
@@ -107,7 +107,7 @@ def _with_own_name(log: str, name: Optional[str], own: str) -> str:
 
 
 def _plain(method: str, options: Sequence[str]) -> tuple[str, str, list[str]]:
-    """Architecture, kind and the other options. Raises Refused."""
+    """Returns the architecture, the kind of result and the other options. Raises Refused."""
     arch, *more = [option for option in options if _ARCH.match(option)] or [""]
     if more or not re.fullmatch("-arch=(sm|compute)_[0-9]+[a-z]?", arch):
         raise Refused("its options do not name one architecture")

@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Where CuPy is changed: each of its programs for NVRTC asks the daemon first.
+"""The changes to CuPy: its class for a program of NVRTC asks the daemon first.
 
-That is one class, which all that CuPy compiles passes: raw, elementwise, reduction, fused and jitted kernels after its
-disk cache, and the empty program whose PTX tells NVRTC's build to that cache.
+All of CuPy's compiles use this class: raw, elementwise, reduction, fused and jitted kernels that CuPy's disk cache does
+not have, and the empty program from whose PTX that cache reads NVRTC's build number.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _OWN_HEADERS = "_cccl_cache_own_headers"
 
 
 class CupyHooks:
-    """The changes, and the way back. Made and removed by one thread at a time."""
+    """Makes and undoes the changes. For one thread at a time."""
 
     def __init__(self, compiler: Compiler):
         self._compiler = compiler
         self._patches = Patches()
 
     def attach(self) -> None:
-        """Changes the package. Earlier results are unchanged."""
+        """Changes the package. Does not affect earlier results."""
         from cupy.cuda import compiler
 
         program = compiler._NVRTCProgram
@@ -33,7 +33,7 @@ class CupyHooks:
         self._patches.replace(program, "compile", self._asking(program.compile, compiler.CompileException))
 
     def detach(self) -> None:
-        """Puts the package back as it was."""
+        """Undoes the changes."""
         self._patches.undo()
 
     def _asking(self, original: Callable[..., Any], exception: Callable[..., Exception]) -> Callable[..., Any]:
@@ -58,7 +58,7 @@ class CupyHooks:
 
 
 def _marking(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Marks programs that bring their own headers: those that jitify has rewritten."""
+    """Marks the programs that jitify has rewritten, because they have their own headers."""
 
     @functools.wraps(original)
     def __init__(program: Any, src: Any, name: Any = "default_program", headers: Any = (), *args: Any, **kwargs: Any) -> None:

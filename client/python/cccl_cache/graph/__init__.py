@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""CUDA graphs from nodes that belong to no graph until they are built.
+"""CUDA graphs from nodes that are made first and belong to a graph only after `build`.
 
     >>> from cccl_cache.graph import KernelNode, MemcpyDtoHNode, MemcpyHtoDNode
     >>> upload = MemcpyHtoDNode(device_array, host_array)
@@ -8,8 +8,8 @@
     >>> graph = MemcpyDtoHNode(host_array, device_array, deps=[double]).build()
     >>> graph.launch()
 
-Kernels are those of numba-cuda, plain functions for it, those of cuda.core, and builds of this package. All that a graph
-has to compile is compiled in one step.
+A kernel is one of numba-cuda, a plain function for numba-cuda, one of cuda.core, or a build of this package. `build`
+compiles all kernels of a graph in one step.
 """
 
 try:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Graphs that were built."""
+"""The graphs that `build` returns."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ from ._nodes import KernelNode, Node
 
 
 def build(*nodes: Node, client: Any = None) -> Graph:
-    """Makes a graph of nodes and of all that they depend on.
+    """Makes a graph of nodes and of all their dependencies.
 
-    Everything that must be compiled is compiled first: builds of this package in one batch. The nodes stay as they are, and
-    may be edited and built again. Arrays are used in their present state: pending writes of other streams are not
-    waited for.
+    The kernels are compiled first, all builds of this package in one batch. The nodes do not change, and may be edited
+    and built again. The call does not wait for pending writes of other streams to the arrays.
 
     Parameters
     ----------
@@ -33,18 +32,18 @@ def build(*nodes: Node, client: Any = None) -> Graph:
     TypeError
         An argument has the wrong type or width, or is an array on the host.
     cccl_cache.Error
-        A build failed; ``CompileError`` if its code does not compile.
+        A build failed. A ``CompileError`` if its code does not compile.
     """
     return Graph(nodes, client)
 
 
 class Graph:
-    """A graph. It keeps its arrays, kernels and functions alive. Used by one thread at a time."""
+    """A graph. It keeps its arrays, kernels and functions alive. For one thread at a time."""
 
     def __init__(self, nodes: tuple[Node, ...], client: Any = None) -> None:
         self._executable: Any = None
-        self._launched: Any = None  # an event behind the last launch
-        self._earlier: list[tuple[Any, Definition]] = []  # before an update, while launches may use them
+        self._launched: Any = None  # an event after the last launch
+        self._earlier: list[tuple[Any, Definition]] = []  # of earlier updates, as long as launches may use them
         self._nodes, self._client = nodes, client
         self._definition: Optional[Definition] = _define(nodes, client)
 
@@ -54,7 +53,7 @@ class Graph:
         return self
 
     def launch(self, stream: Any = None) -> Graph:
-        """Launches the graph, which is instantiated before its first launch. Does not wait for it.
+        """Launches the graph without waiting for it. The first launch instantiates the graph.
 
         Parameters
         ----------
@@ -72,12 +71,12 @@ class Graph:
     def update(self, *nodes: Node) -> Graph:
         """Applies the nodes' current arguments, sizes and kernels without instantiating again.
 
-        Without arguments these are the nodes that the graph was built from. If it fails, the graph stays as it was.
+        Default: the nodes from which the graph was built. If the call fails, the graph does not change.
 
         Raises
         ------
         ValueError
-            The nodes have another shape: other kinds of nodes, or other dependencies.
+            The nodes have other kinds or other dependencies.
         """
         current = self._built()
         current.failures.raise_first()
@@ -95,7 +94,7 @@ class Graph:
         return self
 
     def destroy(self) -> None:
-        """Waits until the graph has run, and gives back everything it has. A second call does nothing."""
+        """Waits until the graph has run, and frees its resources. A second call does nothing."""
         if self._definition is None:
             return
         events = [event for event, _ in self._earlier] + [event for event in (self._launched,) if event is not None]
@@ -124,18 +123,18 @@ def _define(nodes: tuple[Node, ...], client: Any) -> Definition:
 
 
 def _in_order(ends: tuple[Node, ...]) -> list[Node]:
-    """All nodes, each behind those that it depends on.
+    """Returns all nodes, each after its dependencies.
 
     Raises
     ------
     ValueError
-        There is a circle, or there are no nodes.
+        The dependencies have a circle, or there are no nodes.
     """
     if not ends:
         raise ValueError("there is no node to build")
     order: dict[Node, None] = {}
     for end in ends:
-        path: dict[Node, Iterator[Node]] = {}  # each node with its dependencies that are still to be entered
+        path: dict[Node, Iterator[Node]] = {}  # each node with its dependencies that were not visited yet
         following: Optional[Node] = end
         while following is not None or path:
             if following is not None and following not in order:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Turns the kernel of a node into one that can be launched, with its arguments as cuda.core takes them."""
+"""Compiles and loads the kernels of nodes, and converts their arguments for cuda.core."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PROGRAMS = (cccl_cache.Build, cccl_cache.Link, cccl_cache.Nvvm)
 
 
 class Launch(NamedTuple):
-    """What cuda.core's graph is handed for a kernel node."""
+    """The arguments of cuda.core for a kernel node."""
 
     config: LaunchConfig
     kernel: Kernel
@@ -97,7 +97,7 @@ def _dimensions(given: Any) -> tuple[int, ...]:
 
 
 def _argument(given: Any, place: int) -> Any:
-    """An array's address; any other value unchanged."""
+    """Returns the address of an array, and any other value unchanged."""
     require_device(given, place)
     if isinstance(given, Buffer):
         return given
@@ -109,7 +109,7 @@ def _argument(given: Any, place: int) -> Any:
 def _check_widths(kernel: Kernel, args: list[Any]) -> None:
     try:
         parameters = kernel.arguments_info
-    except NotImplementedError:  # a driver before 12.4 does not tell
+    except NotImplementedError:  # drivers before 12.4 have no such query
         return
     if len(parameters) != len(args):
         raise TypeError(f"the kernel takes {len(parameters)} arguments, and the node has {len(args)}")
@@ -121,7 +121,7 @@ def _check_widths(kernel: Kernel, args: list[Any]) -> None:
 
 
 def _width(given: Any) -> Optional[int]:
-    """Bytes that cuda.core hands over; None if it alone knows the type."""
+    """Returns the size in bytes that cuda.core passes for an argument. None if only cuda.core knows the type."""
     if isinstance(given, bool):
         return ctypes.sizeof(ctypes.c_bool)
     if isinstance(given, (int, Buffer)):

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""From nodes to a graph of cuda.core's."""
+"""Lowering of nodes to a graph of cuda.core."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _logger = logging.getLogger("cccl_cache.graph")
 
 
 class Failures:
-    """What functions of host nodes raised."""
+    """The errors that functions of host nodes raised."""
 
     def __init__(self) -> None:
         self._first: Optional[BaseException] = None
@@ -35,7 +35,7 @@ class Failures:
 
 
 class Definition:
-    """A graph of cuda.core's with all that it needs."""
+    """A graph of cuda.core with the objects that it uses."""
 
     def __init__(self, nodes: list[Node]) -> None:
         self.graph = GraphDefinition()
@@ -51,9 +51,10 @@ class Definition:
 
 
 def lower(nodes: list[Node], launches: dict[KernelNode, Launch]) -> Definition:
-    """Adds nodes, which are in the order of their dependencies."""
+    """Makes a graph of nodes, which are in the order of their dependencies."""
     definition = Definition(nodes)
-    # All begin without dependencies: cuda.core can connect nodes that the driver adds, but not add them after a node.
+    # All nodes are added without dependencies first: cuda.core can connect a node that the driver has added, but has no
+    # way to add such a node after another.
     added = [_add(node, definition, launches) for node in nodes]
     by_handle = {int(each.handle): each for each in definition.graph.nodes()} if any(isinstance(x, int) for x in added) else {}
     made = {node: by_handle[each] if isinstance(each, int) else each for node, each in zip(nodes, added)}
@@ -64,7 +65,7 @@ def lower(nodes: list[Node], launches: dict[KernelNode, Launch]) -> Definition:
 
 
 def _add(node: Node, definition: Definition, launches: dict[KernelNode, Launch]) -> Any:
-    """Returns a node of cuda.core's, or the handle of one that the driver added."""
+    """Returns a node of cuda.core, or the handle of a node that the driver has added."""
     if isinstance(node, KernelNode):
         launch = launches[node]
         definition.keep.append(launch)
@@ -84,7 +85,7 @@ def _add(node: Node, definition: Definition, launches: dict[KernelNode, Launch])
 def _call(call: Any, failures: Failures) -> None:
     try:
         call()
-    except BaseException as error:  # the driver's thread, which called, has no use for it
+    except BaseException as error:  # the caller is a thread of the driver, which can't handle it
         failures.note(call.func, error)
 
 
@@ -126,7 +127,8 @@ def _size(node: _CopyNode, to: Memory, source: Memory) -> int:
 
 
 def _add_host_copy(graph: GraphDefinition, to: Memory, source: Memory, size: int) -> int:
-    """cuda.core asks the driver where memory lies, which knows that of pinned memory of the host alone."""
+    """Adds a copy with memory of the host through the driver. cuda.core can't: it asks the driver for the memory's type,
+    and the driver knows only pinned memory of the host."""
     copy = driver.CUDA_MEMCPY3D()
     copy.WidthInBytes, copy.Height, copy.Depth = size, 1, 1
     kinds = driver.CUmemorytype
@@ -157,7 +159,7 @@ def _add_memset(node: MemsetNode, definition: Definition) -> Any:
 
 
 def must(answer: Any) -> Any:
-    """The result of a call of the driver's; raises if it failed."""
+    """Returns the result of a driver call, or raises if the call failed."""
     error, *results = answer
     if int(error):
         raise RuntimeError(f"the CUDA driver answered {error.name}")

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Where the memory lies that a node copies or fills, whatever library it is of."""
+"""The address, size and side (host or device) of the memory that a node copies or fills, for arrays of any library."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _DEVICES = (2, 3, 13)  # of DLPack: memory of a CUDA device, pinned and managed 
 
 
 class Memory(NamedTuple):
-    """A contiguous piece of memory."""
+    """A contiguous range of memory."""
 
     address: int
     size: Optional[int]  # in bytes; None if only the address is known
-    on_host: Optional[bool]  # None if unknown, or if both can access it
+    on_host: Optional[bool]  # None if unknown, or if host and device can access it
 
 
 def locate(given: Any) -> Memory:
@@ -27,16 +27,16 @@ def locate(given: Any) -> Memory:
     Raises
     ------
     TypeError
-        It is no memory.
+        The object has no memory.
     ValueError
-        It is not contiguous.
+        The memory is not contiguous.
     """
     if isinstance(given, int):
         return Memory(given, None, None)
     if isinstance(given, Buffer):
         both = given.is_device_accessible and given.is_host_accessible
         return Memory(int(given.handle), given.size, None if both else not given.is_device_accessible)
-    # Before the interface of CUDA, which mapped memory of the host has too.
+    # This check comes before that of the CUDA array interface, which mapped memory of the host has too.
     if isinstance(given, numpy.ndarray):
         return _of_host_array(given, given)
     if hasattr(given, "__cuda_array_interface__"):
@@ -51,20 +51,20 @@ def locate(given: Any) -> Memory:
 
 
 def require_writable(given: Any) -> None:
-    """Raises ValueError for an array or buffer of the host that must not be written."""
+    """Raises ValueError for a read-only array or buffer of the host."""
     if isinstance(given, numpy.ndarray):
         writable = bool(given.flags.writeable)
     else:
         try:
             writable = not memoryview(given).readonly
-        except TypeError:  # not of the host, or its library does not say
+        except TypeError:  # not on the host, or of a library that has no such information
             return
     if not writable:
         raise ValueError(f"a copy would write to a {type(given).__name__} that is read-only")
 
 
 def require_device(argument: Any, place: int) -> None:
-    """Raises TypeError for a kernel's argument, or a part of a tuple, that is memory of the host."""
+    """Raises TypeError if a kernel's argument, or an element of a tuple, is memory of the host."""
     for part in argument if isinstance(argument, tuple) else ():
         require_device(part, place)
     if hasattr(argument, "__cuda_array_interface__"):
@@ -101,7 +101,7 @@ def _elements(shape: Any) -> int:
 
 
 def _contiguous(shape: Any, strides: Any) -> bool:
-    """Returns whether elements lie one behind the other, in the order of C or of Fortran. Strides are in elements."""
+    """Returns whether an array is contiguous in the order of C or of Fortran. Strides are in elements."""
     dimensions = [(int(extent), int(stride)) for extent, stride in zip(shape, strides) if extent != 1]
     return _elements(shape) == 0 or _dense(dimensions) or _dense(dimensions[::-1])
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The nodes. They hold the caller's values, which may be edited before a build."""
+"""The nodes of a graph. A node holds the caller's values, which may be edited before a build."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ class Node:
     Attributes
     ----------
     deps : list of Node
-        The nodes that must have ended before this one begins.
+        The nodes that must end before this node begins.
     """
 
     def __init__(self, deps: Optional[Iterable[Node]] = None) -> None:
         self.deps: list[Node] = list(deps or ())
 
     def build(self, *, client: Any = None) -> Graph:
-        """Makes a graph of this node and of all that it depends on. See `cccl_cache.graph.build`."""
+        """Makes a graph of this node and of all its dependencies. See `cccl_cache.graph.build`."""
         from ._graph import build
 
         return build(self, client=client)
@@ -51,16 +51,16 @@ class KernelNode(Node):
     Parameters
     ----------
     kernel
-        A kernel of numba-cuda or a plain function that becomes one, a ``cuda.core.Kernel``, a `cccl_cache.Result`, or a
+        A kernel of numba-cuda, a plain function for numba-cuda, a ``cuda.core.Kernel``, a `cccl_cache.Result`, or a
         `cccl_cache.Build` or ``Link`` that is built with the graph.
     args : iterable, optional
-        The kernel's arguments: arrays on the device and scalars.
+        The arguments of the kernel: arrays on the device and scalars.
     deps : iterable of Node, optional
     params : mapping, optional
-        ``gridDim``, ``blockDim`` and ``sharedMem`` (bytes of dynamic shared memory). Without it one thread runs.
+        ``gridDim``, ``blockDim`` and ``sharedMem`` (bytes of dynamic shared memory). Default: one thread.
     name : str, optional
-        The kernel in a build: a name expression, or the name of an ``extern "C"`` kernel. May be left out if the build has
-        exactly one name expression.
+        The name of the kernel in a build: a name expression, or the name of an ``extern "C"`` kernel. Default: the only
+        name expression of the build.
     """
 
     def __class_getitem__(cls, configuration: Any) -> _Configured:
@@ -77,7 +77,7 @@ class KernelNode(Node):
 
 
 class _CopyNode(Node):
-    # Where the destination and the source lie; None: wherever they do.
+    # Whether the destination and the source are on the host. None: either side.
     to_host: Optional[bool] = None
     from_host: Optional[bool] = None
 
@@ -92,15 +92,15 @@ class MemcpyNode(_CopyNode):
     Parameters
     ----------
     dst, src
-        An array of any library, a ``cuda.core.Buffer``, a buffer of Python's, or the address of memory that the device can
+        An array of any library, a ``cuda.core.Buffer``, a buffer of Python, or the address of memory that the device can
         access.
     size : int, optional
-        Bytes to copy. Default: all, which must then be equally many on both sides.
+        Bytes to copy. Default: the size of both sides, which must be equal.
     """
 
 
 class MemcpyHtoDNode(_CopyNode):
-    """Copies memory of the host, pinned or not, to the device, with its contents at the time when the node runs.
+    """Copies memory of the host, pinned or not, to the device. The node reads the memory when it runs.
 
     The parameters are those of `MemcpyNode`; the source may be any address on the host.
     """
@@ -127,9 +127,9 @@ class MemsetNode(Node):
     size : int, optional
         Bytes to fill. Default: all.
     value : int
-        What each element becomes.
+        The value of each element.
     params : mapping, optional
-        ``elemSize``: bytes of an element, 1, 2 or 4. Without it 1.
+        ``elemSize``: bytes of an element, 1, 2 or 4. Default: 1.
     """
 
     def __init__(self, dst: Any, size: Optional[int] = None, value: int = 0, deps: Optional[Iterable[Node]] = None,
@@ -141,9 +141,9 @@ class MemsetNode(Node):
 
 
 class HostNode(Node):
-    """Calls ``function(*args)`` on the host, on a thread of the driver's. The function must not call CUDA.
+    """Calls ``function(*args)`` on the host, on a thread of the driver. The function must not call CUDA.
 
-    If it raises, that is logged, and the graph's next `launch` or `update` raises.
+    An error of the function is logged, and the graph's next `launch` or `update` raises it.
     """
 
     def __init__(self, function: Callable[..., object], args: Optional[Iterable[Any]] = None,
@@ -154,7 +154,7 @@ class HostNode(Node):
 
 
 class EmptyNode(Node):
-    """Does nothing: a point at which nodes join."""
+    """Does nothing. Joins the dependencies of several nodes."""
 
 
 def _check_params(params: Optional[Mapping[str, Any]], known: tuple[str, ...]) -> None:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels of numba-cuda. numba is imported only for a node that has one."""
+"""Kernels of numba-cuda. The module imports numba only for a node that has such a kernel."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def prepare(nodes: list[KernelNode]) -> Iterator[tuple[KernelNode, Any, list[Any
 
 
 def compile_many(wanted: list[tuple[Any, tuple[Any, ...]]]) -> list[Any]:
-    """Compiles each dispatcher for its types: together where the plug-in for numba is on, else one after the other."""
+    """Compiles each dispatcher for its types: at once if the plug-in for numba is on, else one after the other."""
     plugin = sys.modules.get("cccl_cache.numba")
     if len(wanted) < 2 or plugin is None or not plugin.status()["on"]:
         return [dispatcher.compile(types) for dispatcher, types in wanted]
@@ -73,7 +73,7 @@ def _check_arguments(args: list[Any]) -> None:
 
 
 def _arguments(compiled: Any, args: list[Any]) -> list[Any]:
-    """As numba's own launch hands them to cuda.core."""
+    """Returns the arguments in the form in which numba's own launch passes them to cuda.core."""
     if compiled.cooperative:
         raise ValueError(f"{compiled.entry_name} synchronizes its whole grid, and cuda.core's graphs take no cooperative "
                          "kernels: launch it outside of the graph, or split it where it synchronizes")

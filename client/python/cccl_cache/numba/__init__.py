@@ -5,9 +5,9 @@
     >>> import cccl_cache.numba
     >>> cccl_cache.numba.install()
 
-From then on a kernel with ``cache=True`` that some process of this user has compiled is not compiled again; while one
-process compiles it, the others that need it wait for that. What is compiled for all other kernels goes to the daemon
-stage by stage. Off for releases of numba-cuda with which it was not tested. Never raises where numba-cuda would not.
+After this call, a kernel with ``cache=True`` is compiled once for all processes of this user. While one process compiles
+it, the others wait for that compile. For all other kernels, the daemon serves each call of a compiler library. The plug-in
+stays off for releases of numba-cuda with which it was not tested. It raises no errors of its own.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def install(
 ) -> bool:
     """Turns the cache on for this process.
 
-    `every_kernel` says whether all kernels that are made from now on are kept whole, or those with ``cache=True`` alone.
-    Default: those, unless ``CCCL_CACHE_NUMBA=all`` is set. All else is as in ``cccl_cache.compute.install``.
+    `every_kernel` is whether to keep all later kernels, as if they had ``cache=True``. Default: whether
+    ``CCCL_CACHE_NUMBA=all`` is set. The other parameters are those of ``cccl_cache.compute.install``.
     """
     every = os.environ.get(_VARIABLE) == "all" if every_kernel is None else every_kernel
     return installer(switch, functools.partial(_make_hooks, every))(client=client, group=group, wait=wait)
@@ -51,7 +51,7 @@ def _make_hooks(every_kernel: bool, settings: Settings, release: str) -> Hooks:
 
 
 def uninstall() -> None:
-    """Turns the cache off again. Kernels that were made stay usable."""
+    """Turns the cache off. Existing kernels stay usable."""
     switch.uninstall()
 
 
@@ -59,8 +59,8 @@ def status() -> dict[str, Any]:
     """Returns the counts of this process.
 
     ``on``, ``why_off``; ``hits`` (kernels that were not compiled), ``compiles``, ``published``; ``stages_served`` and
-    ``stages_compiled`` (calls of the three compilers), ``ptx_left_out`` (compiles that numba would not have used);
-    ``links_generated`` and ``links_hit`` (code that objects in kernels bring, see docs/guide-numba-links.md);
-    ``not_cached`` and ``errors``: how often, by reason.
+    ``stages_compiled`` (calls of the three compiler libraries), ``ptx_left_out`` (compiles to PTX that were skipped because
+    numba does not use them); ``links_generated`` and ``links_hit`` (code of objects in kernels, see
+    docs/guide-numba-links.md); ``not_cached`` and ``errors``: counts by reason.
     """
     return switch.status()

@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The inputs of numba-cuda's compiles besides the function: packages, compilers, headers, settings.
+"""The inputs of a compile of numba-cuda besides its function: packages, compilers, headers and settings.
 
-Files count by their contents, as this process has loaded or will find them; read once per process.
+A file counts by its contents. The files are those that this process has loaded or will load; each is read once.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _registrations = Registrations(_KNOWN)
 
 
 def toolchain() -> str:
-    """The digest of the inputs of every kernel. Raises Refused if one can't be found."""
+    """Returns the digest of the inputs that all kernels share. Raises Refused if an input can't be found."""
     for name in _PRINTING:
         if getattr(config, name, None):
             raise Refused(f"NUMBA_{name} has numba print what it compiles")
@@ -66,7 +66,7 @@ def toolchain() -> str:
 
 
 def headers() -> str:
-    """The digest of the additional inputs of CUDA C++ that is compiled for a kernel."""
+    """Returns the digest of the further inputs of a kernel that links CUDA C++ source."""
     return digest(_headers())
 
 
@@ -96,7 +96,7 @@ def _headers() -> Description:
 
 
 def _library(name: str) -> str:
-    """The file that this process has loaded or loads now, as numba-cuda's first compile would."""
+    """Returns the file of a library. Loads the library if numba-cuda's first compile has not loaded it yet."""
     try:
         path = pathfinder.load_nvidia_dynamic_lib(name).abs_path
     except Exception as error:
@@ -107,7 +107,7 @@ def _library(name: str) -> str:
 
 
 def _registries() -> list[Any]:
-    """Those of numba's registries into which programs register: the others are loaded by the first compile only."""
+    """Returns those of numba's registries that programs may extend, as far as they are loaded."""
     modules = [sys.modules[name] for name in (*_REGISTRIES, *_CORE_REGISTRIES) if name in sys.modules]
     found = [vars(module).get("registry") or vars(module).get("builtin_registry") for module in modules]
     return [typing, lowering, rewrite_registry, *(each for each in found if each is not None)]

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Where numba-cuda is changed: functions ask for their kernels first, and its compilers are the daemon's."""
+"""The changes to numba-cuda: functions ask for their kernels first, and the daemon serves the compiler libraries."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ._values import VALUES
 
 
 class NumbaHooks:
-    """The changes, and the way back. Made and removed by one thread at a time."""
+    """Makes and undoes the changes. For one thread at a time."""
 
     def __init__(self, settings: Settings, release: str, report: Report, every_kernel: bool):
         self._kernels = Kernels(Deposits(NAMESPACE, settings, report), release, report)
@@ -37,7 +37,7 @@ class NumbaHooks:
         self._patches = Patches()
 
     def attach(self) -> None:
-        """Changes the package. Functions that were made before keep the cache that they have."""
+        """Changes the package. Existing functions keep their cache."""
         self._links.attach()
         self._patches.afterwards(self._links.detach)
         replace = self._patches.replace
@@ -51,7 +51,7 @@ class NumbaHooks:
             replace(CUDADispatcher, "__init__", self._constructor(CUDADispatcher.__init__))
 
     def detach(self) -> None:
-        """Puts the package back as it was."""
+        """Undoes the changes."""
         self._patches.undo()
 
     def _enabling(self) -> Callable[..., Any]:
@@ -81,7 +81,7 @@ def _asking(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _noting(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Records a device function's state when it is compiled, since it keeps that code."""
+    """Records the state of a device function at its compile, because the function keeps that code."""
 
     @functools.wraps(original)
     def compile_device(dispatcher: Any, args: Any, return_type: Any = None) -> Any:
@@ -89,7 +89,7 @@ def _noting(original: Callable[..., Any]) -> Callable[..., Any]:
             try:
                 VALUES.describe(dispatcher, VALUES.walk())
             except Refused:
-                pass  # the kernels that call it say so
+                pass  # the kernels that call the function are refused, with the reason
             except Exception:
                 pass
         return original(dispatcher, args, return_type)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Getting a kernel: from the daemon, or by compiling under a lease while others wait."""
+"""The kernels of numba-cuda: deposited in the daemon, or compiled under a lease while others wait."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from ._stored import HEADERS, LAUNCH, Stored, load_kernel, needs, read, write_ke
 from ._warnings import Warned, heard, warn
 
 
-# numba's locks, in the order in which it takes them.
+# The locks of numba's compilers, in the order in which numba takes them.
 LOCKS = [lock._lock for lock in (_numba_compiler_lock, _numba_cuda_compiler_lock) if lock is not None]
 
 
 def is_compiling() -> bool:
-    """Whether this thread holds a lock of numba's: another thread that compiles waits for it."""
+    """Returns whether this thread holds a compiler lock of numba, so that other threads can't compile."""
     return any(lock._is_owned() for lock in LOCKS)
 
 
 class Kernels(NamedTuple):
-    """The deposits of kernels, as all functions of a process use them."""
+    """The deposits of kernels, with the settings that all functions of a process share."""
 
     deposits: Deposits
     release: str
@@ -43,7 +43,7 @@ class Kernels(NamedTuple):
 
 
 class _Asked:
-    """The daemon's answer for one compile: a kernel, or the right to publish it under `key`."""
+    """The daemon's answer for one compile: a kernel, or the right to publish the kernel under `key`."""
 
     def __init__(self, key: Key, argument_types: tuple[Any, ...], stack: contextlib.ExitStack):
         self.key = key
@@ -56,14 +56,13 @@ class _Asked:
 
 
 class KernelCache(CUDACache):  # type: ignore[misc]
-    """What numba asks for the kernels of one function, before and after it compiles.
+    """The cache of the kernels of one function. numba calls it before and after a compile.
 
-    A kernel that has no key here, or that no daemon answers for, is left to numba's own file cache if the program asked
-    for that (`cache=True`).
+    With `cache=True`, numba's own file cache serves the kernels that have no key, and all kernels without a daemon.
     """
 
     def __init__(self, dispatcher: Any, kernels: Kernels, asked_for: bool):
-        # Not CUDACache's: that looks for a directory, which a function without a file has not.
+        # CUDACache's constructor is not called: it looks for a directory and fails for a function without a file.
         self._dispatcher = weakref.ref(dispatcher)
         self._kernels = kernels
         self._name = dispatcher.py_func.__qualname__
@@ -76,7 +75,7 @@ class KernelCache(CUDACache):  # type: ignore[misc]
 
     @contextlib.contextmanager
     def asking(self, signature: Any) -> Iterator[None]:
-        """Asks for a kernel before numba takes its compiler's lock, which other threads want while this one waits."""
+        """Asks for a kernel before numba takes its compiler lock, so that other threads compile during the wait."""
         dispatcher = self._function
         types = normalize_signature(signature)[0]
         if dispatcher.specialized or types in dispatcher.overloads or is_compiling():
@@ -96,7 +95,7 @@ class KernelCache(CUDACache):  # type: ignore[misc]
                 self._thread.asked = None
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
-        """The kernel, or None if it is to be compiled. Loading one does not load numba's registries of types."""
+        """Returns the kernel, or None if numba must compile it. A stored kernel does not need numba's registries of types."""
         asked = self._asked
         if asked is not None and asked.kernel is not None:
             self._kernels.report.count("hits")
@@ -108,7 +107,7 @@ class KernelCache(CUDACache):  # type: ignore[misc]
         return kernel
 
     def save_overload(self, signature: Any, kernel: Any) -> None:
-        """Deposits a kernel that was compiled, if the lease for it is held."""
+        """Deposits a compiled kernel if this process holds its lease."""
         asked = self._asked
         try:
             if not self._served:
@@ -123,7 +122,7 @@ class KernelCache(CUDACache):  # type: ignore[misc]
     def _save_in_files(self, signature: Any, kernel: Any) -> None:
         try:
             self._own().save_overload(signature, kernel)
-        except Exception as error:  # as for kernels with linked files
+        except Exception as error:  # numba can't serialize some kernels, such as those with linked files
             self._kernels.report.not_cached(self._name, f"in numba's own files: {error}")
 
     @property
@@ -164,16 +163,16 @@ class KernelCache(CUDACache):  # type: ignore[misc]
 
     @property
     def _served(self) -> bool:
-        """Whether the daemon answered for the compile that is under way."""
+        """Returns whether the daemon has answered for the present compile."""
         asked = self._asked
         return asked is not None and (asked.kernel is not None or asked.offer is not None)
 
     def _own(self) -> Any:
-        """numba's own cache of the function, in files."""
+        """Returns numba's own file cache of the function."""
         if self._files is None:
             try:
                 self._files = CUDACache(self._function.py_func)
-            except RuntimeError:  # it has no place for this function's files
+            except RuntimeError:  # numba has no directory for this function's files
                 self._files = NullCache()
         return self._files
 
@@ -202,7 +201,7 @@ class KernelCache(CUDACache):  # type: ignore[misc]
         return asked
 
     def _lookup(self, asked: _Asked, key: Key) -> Optional[Stored]:
-        """What is deposited. If nothing is, `asked` gets the lease for it."""
+        """Returns the deposit. Without a deposit, `asked` gets the lease."""
         offer = asked.stack.enter_context(self._kernels.deposits.ask(key, self._name))
         stored = offer.read(functools.partial(self._load, asked))
         if offer.held:
@@ -219,7 +218,7 @@ class KernelCache(CUDACache):  # type: ignore[misc]
         return stored
 
     def _more(self, names: tuple[str, ...]) -> dict[str, str]:
-        """The further inputs of a kernel."""
+        """Returns the digests of a kernel's further inputs, by name."""
         more = {}
         if HEADERS in names:
             more[HEADERS] = headers()

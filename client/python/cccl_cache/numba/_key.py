@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The key of one kernel: fields that a person can read in a listing, and digests for the rest."""
+"""The key of one kernel: fields that a person can read in a listing, and digests of the other inputs."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _RESHAPING = os.path.join(os.path.dirname(os.path.abspath(numba_dispatcher.__fil
 
 
 def kernel_key(release: str, dispatcher: Any, argument_types: tuple[Any, ...], more: Mapping[str, str]) -> Key:
-    """The key of a kernel for these types of arguments, and for `more` inputs that only some kernels have.
+    """Returns the key of a kernel for these types of arguments, and for `more` inputs that only some kernels have.
 
-    Raises Refused with the reason where there is none.
+    Raises Refused if the kernel has no key.
     """
     function = dispatcher.py_func
     options = dict(dispatcher.targetoptions)
@@ -54,5 +54,5 @@ def kernel_key(release: str, dispatcher: Any, argument_types: tuple[Any, ...], m
 
 
 def is_of_numba(file: Any) -> bool:
-    """Whether numba added it to the list that the program gave, which it does at each compile."""
+    """Returns whether a linked file is numba's own. numba adds such files to the program's list at each compile."""
     return file is NRT_LIBRARY or file == _RESHAPING

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The code library of a kernel: names by content in its IR, and no PTX that only numba's constructor looks at."""
+"""Changes to the code library of a kernel: its IR gets names by content, and unused PTX is not compiled."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from .._plugin.switch import Patches
 from .._plugin.report import Report
 from ._names import renamed
 
-# The constructor links code if the PTX has one of these names, which then the IR has, too.
+# The constructor links more code if the PTX has one of these names. It is enough to look for them in the IR.
 _LOOKED_FOR = (*reshape_funcs, "NRT_")
 _constructing = threading.local()
 
 
 def attach(patches: Patches, report: Report) -> None:
-    """Changes the package's kernels and their libraries."""
+    """Changes the package's classes of kernels and of code libraries."""
     patches.replace(CUDACodeLibrary, "llvm_strs", property(_llvm_strs))
     patches.replace(CUDACodeLibrary, "get_asm_str", _assembly(CUDACodeLibrary.get_asm_str, report))
     patches.replace(_Kernel, "__init__", _constructor(_Kernel.__init__))
 
 
 def _llvm_strs(library: Any) -> list[str]:
-    """The texts of a library's modules; of a kernel, with names by content."""
+    """Returns the texts of a library's modules. The texts of a kernel's modules have names by content."""
     if library._llvm_strs is None:
         texts = [str(module) for module in library.modules]
         found = None if library._entry_name is None or "g" in library._nvvm_options else renamed(texts)

@@ -1,7 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Where numba-cuda is changed so that objects with ``__numba_cuda_link__`` bring their code to the kernels that call
-them."""
+"""The changes to numba-cuda that link the code of objects with ``__numba_cuda_link__`` into the kernels that call them."""
 
 from __future__ import annotations
 
@@ -33,7 +32,7 @@ register_model(CFunctionType)(OpaqueModel)
 
 
 class LinkHooks:
-    """The changes, and the way back. Made and removed by one thread at a time."""
+    """Makes and undoes the changes. For one thread at a time."""
 
     def __init__(self, release: str, report: Report, deposits: Deposits):
         self._links = LinkLists(Backend(release, types, linkable_code, normalize_signature), report, deposits)
@@ -41,13 +40,13 @@ class LinkHooks:
         self._patches = Patches()
 
     def attach(self) -> None:
-        """Changes the package. Kernels that were compiled before stay as they are."""
+        """Changes the package. Does not affect compiled kernels."""
         resolve = resolving(CUDATypingContext.resolve_value_type, CFunctionType, self._links, self._nvmath)
         self._patches.replace(CUDATypingContext, "resolve_value_type", resolve)
         self._patches.replace(CUDALower, "lower_call", self._lowering(CUDALower.lower_call))
 
     def detach(self) -> None:
-        """Puts the package back as it was."""
+        """Undoes the changes."""
         self._patches.undo()
         self._nvmath.detach()
 
@@ -87,7 +86,7 @@ def _call(context: Any, builder: Any, function: CFunction, kinds: tuple[Any, ...
     convention = CUDACABICallConv(context)
     form = convention.get_function_type(function.returns, function.parameters)
     void = function.returns in (types.void, types.none)
-    if void:  # which numba's own form of C functions makes a pointer
+    if void:  # numba's own call of a C function returns void as a pointer
         form = ir.FunctionType(ir.VoidType(), form.args)
     callee = cgutils.get_or_insert_function(builder.module, form, function.symbol)
     if void:

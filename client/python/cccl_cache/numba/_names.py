@@ -1,14 +1,14 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""NVVM IR of numba-cuda made independent of the process.
+"""Names by content: renames the functions in numba-cuda's NVVM IR so that the IR is the same in each process.
 
-numba numbers all functions of a process. The number reaches the IR in the first ABI tag of each mangled name
-(`B<length>v<number>`), and from there PTX, LTO-IR and cubin. Here it becomes a digest of what the function is: the text of
-its module, with its own number blanked and the numbers of its callees replaced by their digests. So equal names are equal
-code, also where LTO-IR of two processes meets in one link, and other code has another name.
+numba numbers all functions of a process. The number is in the first ABI tag of each mangled name (`B<length>v<number>`) of
+the IR, and thus of PTX, LTO-IR and cubin. This module replaces the number by a digest of the function's module. In the
+digested text, the function's own number is blank and the numbers of its callees are their digests. Equal names thus mean
+equal code, even in a link of LTO-IR from two processes.
 
-The same happens to two more names: shared arrays are numbered in the process, and constants are named by Python's hash of
-their bytes, which has another seed in each process.
+Two other kinds of names are replaced in the same way. numba numbers the shared arrays of a process. It names constants by
+Python's hash of their bytes, whose seed differs between processes.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ _VARIABLE = re.compile(r'^@(?!"_ZN08NumbaEnv|"llvm\.)[^\n]*\bglobal\b', re.M)
 _MODULE_ID = re.compile(r"\A; ModuleID = .*\n")
 _CONSTANT = re.compile(r'@"\.bytes\.(-?\d+)"')
 _SHARED = re.compile(r'@"_cudapy_smem_(\d+)"')
-_OF_A_TYPE = re.compile(r"0x[0-9a-f]{6,}|(?<=6RecordILi)\d+(?=E)")  # addresses of functions, numbers of record types
+_OF_A_TYPE = re.compile(r"0x[0-9a-f]{6,}|(?<=6RecordILi)\d+(?=E)")  # the address of a function, the number of a record type
 _DIGITS = re.compile(r"\d+")
 
 
 class _NotUnderstood(Exception):
-    """The modules are of a form for which the names would not be sure to be right."""
+    """The modules have an unknown form, for which renaming is not safe."""
 
 
 class Renamed(NamedTuple):
-    """Modules with names by content: the kernel's first, then each other once, callers before callees."""
+    """Modules with names by content: first the kernel's module, then each other module once, callers before callees."""
 
     texts: list[str]
     tags: dict[int, str]
 
     def name(self, name: str) -> str:
-        """The new form of a mangled name."""
+        """Returns the new form of a mangled name."""
         return _renamed(name, self.tags.get)
 
 
 def renamed(texts: list[str]) -> Optional[Renamed]:
-    """The modules of a kernel with names by content, or None if they are of a form that is not understood."""
+    """Returns the modules of a kernel with names by content, or None if the modules have an unknown form."""
     try:
         _check_arrays(texts)
         plain = [_plain(text) for text in texts]
@@ -59,9 +59,9 @@ def renamed(texts: list[str]) -> Optional[Renamed]:
 
 
 def number_in(name: str) -> Optional[tuple[int, int, int]]:
-    """Where the number's tag is in a mangled name, and the number: (start, end, number). None if it has none.
+    """Returns the place of the tag in a mangled name, and its number: (start, end, number). None without a tag.
 
-    The name is parsed by its lengths: a program may call a function like a tag.
+    The parts of the name are skipped by their lengths, because a program may give a function a name that looks like a tag.
     """
     at, parts = (3 if name[2:3] == "N" else 2), 0
     while length := _DIGITS.match(name, at):
@@ -78,7 +78,7 @@ def number_in(name: str) -> Optional[tuple[int, int, int]]:
 
 
 class _Tags:
-    """The tag of each number: a digest of its function, in which those of its callees are."""
+    """The new tag of each number: a digest of the function's module with the tags of its callees."""
 
     def __init__(self, owner: dict[int, str]):
         self._owner = owner
@@ -95,7 +95,7 @@ class _Tags:
         if text is None or number in self._tags:
             return self._tags.get(number)
         if text in self._open:
-            raise _NotUnderstood  # functions that call each other
+            raise _NotUnderstood  # the functions call each other in a circle
         self._open.add(text)
         own = sorted(each for each, module in self._owner.items() if module is text)
         body = _renamed(text, lambda each: f"vself{own.index(each)}" if each in own else self._tag(each))
@@ -107,7 +107,8 @@ class _Tags:
 
 
 def _plain(text: str) -> str:
-    """Without the comment that names the module; constants and shared arrays numbered in the order of their first use."""
+    """Returns a module without the comment that names it. Constants and shared arrays are numbered in the order of their
+    first use."""
     constants: dict[str, int] = {}
     arrays: dict[str, int] = {}
     text = _MODULE_ID.sub("", text)
@@ -118,7 +119,7 @@ def _plain(text: str) -> str:
 def _renamed(text: str, tag_of: Callable[[int], Optional[str]]) -> str:
     def one(match: re.Match[str]) -> str:
         name = match.group()
-        span = None if name.startswith('c"') else number_in(name)  # the bytes of a constant are no name
+        span = None if name.startswith('c"') else number_in(name)  # the bytes of a constant are not a name
         tag = None if span is None else tag_of(span[2])
         if span is None or tag is None:
             return name
@@ -128,14 +129,14 @@ def _renamed(text: str, tag_of: Callable[[int], Optional[str]]) -> str:
 
 
 def _check_arrays(texts: list[str]) -> None:
-    """Shared arrays are external symbols: each must be one module's own."""
+    """Refuses modules that share an array of shared memory: it is an external symbol, so that one module must own it."""
     arrays = [number for text in dict.fromkeys(texts) for number in set(_SHARED.findall(text))]
     if len(arrays) != len(set(arrays)):
         raise _NotUnderstood
 
 
 def _owners(modules: list[str]) -> dict[int, str]:
-    """The module that defines each number."""
+    """Returns the text of the module that defines each number."""
     owner: dict[int, str] = {}
     for text in modules:
         for match in _DEFINED.finditer(text):
@@ -146,7 +147,7 @@ def _owners(modules: list[str]) -> dict[int, str]:
 
 
 def _check_twins(owner: dict[int, str], tags: dict[int, str]) -> None:
-    """Two functions of equal code get one name, unless they have variables, such as shared arrays."""
+    """Refuses functions of equal code that have variables, such as shared arrays: one name would merge the variables."""
     first: dict[str, str] = {}
     for number, text in owner.items():
         if first.setdefault(tags[number], text) is not text and _VARIABLE.search(text):
@@ -158,12 +159,12 @@ def _finished(text: str, owner: dict[int, str], tags: dict[int, str]) -> str:
     if not own and "_cudapy_smem_x" in text:
         raise _NotUnderstood
     named = _declared_once(_renamed(text, tags.get))
-    # A number of one length as before, for those who look for numba's name of a shared array.
+    # The name keeps numba's form with a number, for programs that search for numba's name of a shared array.
     return named.replace("_cudapy_smem_x", f"_cudapy_smem_{int(own[-1][1:], 16):029d}") if own else named
 
 
 def _declared_once(text: str) -> str:
-    """Two callees of equal code have one name now, which a module may declare once."""
+    """Removes repeated declarations: callees of equal code have one name now, and a module may declare a name once."""
     seen: set[str] = set()
     lines = []
     for line in text.split("\n"):
@@ -175,8 +176,8 @@ def _declared_once(text: str) -> str:
 
 
 def _ordered(texts: list[str]) -> list[str]:
-    """Callers before callees, else as given. libNVVM drops a linkonce_odr function that nothing refers to yet, and a
-    later reference to it is then an undefined symbol."""
+    """Returns the modules with callers before callees, and otherwise in the given order. libNVVM drops a linkonce_odr
+    function that no earlier module refers to. A later reference to the function is then an undefined symbol."""
     defines = {match.group(1): position for position, text in enumerate(texts) for match in _DEFINED.finditer(text)}
     callers: list[set[int]] = [set() for _ in texts]
     for position, text in enumerate(texts):

@@ -1,12 +1,12 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""A compiled kernel as it is deposited. Reading one runs none of its contents as Python.
+"""The deposit of a compiled kernel. Reading a deposit runs none of its contents as Python.
 
     kernel = length(8, big endian) JSON cubin(to the end)
 
 The JSON has the kernel's properties and its NVVM IR, from which numba compiles for another compute capability. Some
-kernels depend on more than others: what is deposited under their first key is the JSON {"needs": [...]}, which names
-what the second key has besides.
+kernels have further inputs. The deposit under the first key of such a kernel is the JSON {"needs": [...]}: it names the
+inputs that its second key has in addition.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _OF_THE_LIBRARY = ("_max_registers", "_nvvm_options", "needs_cudadevrt", "use_co
 
 
 class Stored(NamedTuple):
-    """The contents of a deposit: a kernel, or the names of the inputs that its key needs."""
+    """The contents of a deposit: a kernel, or the names of the further inputs of its second key."""
 
     properties: dict[str, Any]
     cubin: bytes
@@ -52,8 +52,8 @@ class Stored(NamedTuple):
 
 
 class LoadedLibrary(codegen.CUDACodeLibrary):  # type: ignore[misc]
-    """A kernel's code as it was linked. The files that were linked into it are not there any more, so where they are
-    needed again the kernel is compiled, by `compile_again`."""
+    """The linked code of a stored kernel. The deposit does not have the kernel's linked files, so a new link of such a
+    kernel calls `compile_again`."""
 
     compile_again: Callable[[], Any]
     lock: threading.RLock
@@ -64,7 +64,7 @@ class LoadedLibrary(codegen.CUDACodeLibrary):  # type: ignore[misc]
         return self._compiled.get_cubin(cc) if self._needs_files(cc) else super().get_cubin(cc)
 
     def get_cufunc(self) -> Any:
-        with self.lock:  # numba loads its results under its compiler's lock
+        with self.lock:  # numba loads its results under its compiler lock
             return self._compiled.get_cufunc() if self._needs_files(self._ensure_cc(None)) else super().get_cufunc()
 
     def get_lto_ptx(self, cc: Any = None) -> Any:
@@ -79,7 +79,7 @@ class LoadedLibrary(codegen.CUDACodeLibrary):  # type: ignore[misc]
 
 
 class LoadedKernel(_Kernel):  # type: ignore[misc]
-    """A kernel of a deposit. What only the compiler knows of it is found by compiling it, when that is asked for."""
+    """A kernel of a deposit. It is compiled only if a program reads a property that the deposit does not hold."""
 
     compile_again: Callable[[], Any]
     objectmode = False
@@ -89,14 +89,14 @@ class LoadedKernel(_Kernel):  # type: ignore[misc]
         return self.compile_again()._type_annotation
 
     def __getattr__(self, name: str) -> Any:
-        """What _rebuild leaves out."""
+        """Returns a property that _rebuild leaves out, from a compile."""
         if name not in _OF_THE_COMPILER:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return getattr(self.compile_again(), name)
 
 
 def needs(kernel: Any) -> tuple[str, ...]:
-    """What the key of a kernel has besides, after it was compiled."""
+    """Returns the names of the further inputs in the second key of a compiled kernel."""
     found = []
     if any(is_cuda_source(file) for file in kernel._codelibrary._linking_files):
         found.append(HEADERS)
@@ -106,12 +106,12 @@ def needs(kernel: Any) -> tuple[str, ...]:
 
 
 def write_needs(names: tuple[str, ...]) -> bytes:
-    """The deposit that refers to a second key."""
+    """Returns a deposit that refers to a second key."""
     return _written({"needs": names}, b"")
 
 
 def write_kernel(kernel: Any, warned: list[Warned]) -> bytes:
-    """The deposit of a kernel, with the warnings of its compile. Raises Refused for one that this process alone can use."""
+    """Returns the deposit of a kernel and its warnings. Raises Refused for a kernel that only this process can use."""
     library = kernel._codelibrary
     if library.referenced_objects:
         raise Refused("it holds objects of this process")
@@ -140,7 +140,7 @@ def write_kernel(kernel: Any, warned: list[Warned]) -> bytes:
 
 
 def read(contents: bytes) -> Stored:
-    """The parts of a deposit. Raises ValueError for an invalid one."""
+    """Returns the parts of a deposit. Raises ValueError for an invalid deposit."""
     end = _SIZE + int.from_bytes(contents[:_SIZE], "big")
     properties = json.loads(contents[_SIZE:end])
     if not isinstance(properties, dict):
@@ -149,7 +149,7 @@ def read(contents: bytes) -> Stored:
 
 
 def load_kernel(stored: Stored, argument_types: tuple[Any, ...], compile_again: Callable[[], Any]) -> Any:
-    """The kernel of a deposit. `compile_again` returns one that is compiled here, for what the deposit does not hold."""
+    """Returns the kernel of a deposit. `compile_again` compiles it, for properties that the deposit does not hold."""
     compile_again = functools.lru_cache(maxsize=None)(compile_again)
     given = stored.properties
     cc = tuple(given["cc"])
@@ -178,7 +178,7 @@ def load_kernel(stored: Stored, argument_types: tuple[Any, ...], compile_again: 
         shared_memory_carveout=given["carveout"],
         launch_config_sensitive=given["launch_config_sensitive"],
     )
-    kernel.__class__ = LoadedKernel  # whose _rebuild would call _Kernel's constructor
+    kernel.__class__ = LoadedKernel  # set only here: LoadedKernel._rebuild would call _Kernel's constructor
     kernel.compile_again = compile_again
     return kernel
 
@@ -191,7 +191,7 @@ def _includes_by_place(file: Any) -> bool:
 
 
 def _warns_only(callback: Any) -> bool:
-    """numba's own callbacks warn where there is no nvJitLink, and here there is."""
+    """Returns whether a callback is numba's own, which only warns if nvJitLink is missing. Such a callback is not needed."""
     return str(getattr(callback, "__module__", "")).partition(".")[0] in LIBRARIES
 
 

@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Compiling several kernels at once: numba compiles one of them while the daemon works for the others.
+"""Compiles several kernels at once: numba compiles one kernel while the daemon works for the others.
 
-numba's own part runs under its locks, one kernel at a time. Waiting for the daemon needs none of them.
+numba compiles under its locks, one kernel at a time. A wait for the daemon needs no lock.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from ._kernels import LOCKS, KernelCache, is_compiling
 from ._stored import LoadedLibrary
 
 Compile = Tuple[Any, Tuple[Any, ...]]
-_MOST_THREADS = 4  # each may hold a lease, of which a user has 64
+_MOST_THREADS = 4  # each may hold a lease, and a user may hold 64
 _thread = threading.local()
 
 
 def compile_together(wanted: list[Compile]) -> list[Any]:
-    """Compiles each dispatcher for its types, each pair once. Raises the error of the first that has one."""
+    """Compiles each dispatcher for its types, each pair once. Raises the error of the first pair that failed."""
     once = dict.fromkeys(wanted)
     if is_compiling():
         return [dispatcher.compile(types) for dispatcher, types in wanted]
@@ -38,8 +38,8 @@ def compile_together(wanted: list[Compile]) -> list[Any]:
 
 
 def _without_threads(wanted: Iterable[Compile]) -> dict[Compile, Any]:
-    """Kernels from the first on, until one is compiled: to load those that are kept, or that this process has, threads only
-    take longer."""
+    """Gets kernels in their order, up to the first that is compiled. Threads would only slow down the load of stored
+    kernels."""
     made = {}
     for dispatcher, types in wanted:
         compiled = types in dispatcher.overloads
@@ -59,7 +59,7 @@ def _begin(error: Any, context: Any) -> None:
 
 @contextlib.contextmanager
 def others_compile() -> Iterator[None]:
-    """Lets the other threads of `compile_together` compile within this block, if this thread is one of them."""
+    """Releases numba's locks during the block, if this is a thread of `compile_together`: its other threads then compile."""
     held = [lock for lock in LOCKS if getattr(_thread, "shares_locks", False) and lock._is_owned()]
     taken = [lock._release_save() for lock in reversed(held)]
     try:
@@ -71,7 +71,8 @@ def others_compile() -> Iterator[None]:
 
 @contextlib.contextmanager
 def nobody_else_compiles() -> Iterator[None]:
-    """Keeps the locks within this block, in which a lease is held that another thread may want while it compiles."""
+    """Keeps numba's locks during the block. The block holds a lease, for which another thread could wait while it
+    compiles."""
     outer, _thread.shares_locks = getattr(_thread, "shares_locks", False), False
     try:
         yield

@@ -30,7 +30,7 @@ def _capability() -> Description:
 
 
 def _extern(value: Any, walk: Walk) -> Optional[Description]:
-    """What cuda.declare_device made: the name and type of a function, and the code that defines it."""
+    """Returns a function of cuda.declare_device: its name, its type and the code that defines it. None for other values."""
     template = isinstance(value, type) and issubclass(value, ConcreteTemplate)
     function = getattr(value, "key", None) if template else value
     if not isinstance(function, ExternFunction):

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The warnings that numba gives while it compiles a kernel: they are kept with it, and given where it is loaded."""
+"""The warnings of a kernel's compile. The deposit keeps them, and a process that loads the kernel gives them again."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import Any, Callable, Iterator, Optional, Tuple
 
 from numba.cuda.core import errors
 
-Warned = Tuple[str, str]  # the name of its class, and its text
+Warned = Tuple[str, str]  # the name of the warning's class, and its text
 
 _thread = threading.local()
 
 
 def noting(original: Callable[..., None]) -> Callable[..., None]:
-    """What NumbaWarning.__init__ is replaced by: each warning is made by the thread that compiles."""
+    """Returns a NumbaWarning.__init__ that records each warning for the thread that makes it, which compiles."""
 
     @functools.wraps(original)
     def __init__(warning: Any, *args: Any, **kwargs: Any) -> None:
@@ -32,7 +32,7 @@ def noting(original: Callable[..., None]) -> Callable[..., None]:
 
 @contextlib.contextmanager
 def heard() -> Iterator[dict[Warned, None]]:
-    """The warnings that this thread makes meanwhile, in order, each once."""
+    """Yields the warnings that this thread makes during the block, in order, each once."""
     before, _thread.heard = getattr(_thread, "heard", None), {}
     try:
         yield _thread.heard
@@ -41,7 +41,7 @@ def heard() -> Iterator[dict[Warned, None]]:
 
 
 def warn(given: list[Warned]) -> None:
-    """Gives the warnings of a kernel's compile."""
+    """Gives the warnings of a kernel's compile again."""
     for name, text in given:
         kind = getattr(errors, name, errors.NumbaWarning)
         if not (isinstance(kind, type) and issubclass(kind, errors.NumbaWarning)):

@@ -5,10 +5,10 @@
     >>> import cccl_cache.numba_mlir
     >>> cccl_cache.numba_mlir.install()
 
-From then on a kernel with ``cache=True`` that some process of this user has compiled is not compiled again; while one
-process compiles it, the others that need it wait for that. All other kernels are linked by the daemon, as is the CUDA
-C++ that is linked into them compiled there. Objects with ``__numba_cuda_link__`` bring their code to the kernels that call
-them, with a daemon and without. Off for releases of numba-cuda-mlir with which it was not tested.
+After this call, a kernel with ``cache=True`` is compiled once for all processes of this user. While one process compiles
+it, the others wait for that compile. The daemon links all other kernels, and compiles the CUDA C++ that is linked into
+them. The code of objects with ``__numba_cuda_link__`` is linked into the kernels that call them, also without a daemon.
+The plug-in stays off for releases of numba-cuda-mlir with which it was not tested.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ install = installer(switch, _make_hooks)
 
 
 def uninstall() -> None:
-    """Turns the cache off again. Kernels that were made stay usable."""
+    """Turns the cache off. Existing kernels stay usable."""
     switch.uninstall()
 
 
@@ -44,7 +44,7 @@ def status() -> dict[str, Any]:
     """Returns the counts of this process.
 
     ``on``, ``why_off``; ``hits`` (kernels that were not compiled), ``compiles``, ``published``; ``stages_served`` and
-    ``stages_compiled`` (calls of NVRTC and nvJitLink); ``links_generated`` and ``links_hit`` (code that objects in kernels
-    bring, see docs/guide-numba-links.md); ``not_cached`` and ``errors``: how often, by reason.
+    ``stages_compiled`` (calls of NVRTC and nvJitLink); ``links_generated`` and ``links_hit`` (code of objects in kernels,
+    see docs/guide-numba-links.md); ``not_cached`` and ``errors``: counts by reason.
     """
     return switch.status()

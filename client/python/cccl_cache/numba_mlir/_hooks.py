@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Where numba-cuda-mlir is changed: functions ask for their kernels first, its linker is the daemon's, and objects bring
-their code."""
+"""The changes to numba-cuda-mlir: functions ask for their kernels first, the daemon links, and the code of objects with
+``__numba_cuda_link__`` is linked."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _thread = threading.local()
 
 
 class MlirHooks:
-    """The changes, and the way back. Made and removed by one thread at a time."""
+    """Makes and undoes the changes. For one thread at a time."""
 
     def __init__(self, settings: Settings, release: str, report: Report):
         self._kernels = Kernels(Deposits(NAMESPACE, settings, report), release, report)
@@ -37,7 +37,7 @@ class MlirHooks:
         self._patches = Patches()
 
     def attach(self) -> None:
-        """Changes the package. Functions that were made before keep the cache that they have."""
+        """Changes the package. Existing functions keep their cache."""
         self._links.attach()
         self._patches.afterwards(self._links.detach)
         self._stages.attach(self._patches, nvvm, nvrtc, driver)
@@ -53,7 +53,7 @@ class MlirHooks:
             replace(mlir_compiler, name, _initialized(getattr(mlir_compiler, name)))
 
     def detach(self) -> None:
-        """Puts the package back as it was."""
+        """Undoes the changes."""
         self._patches.undo()
 
     def _enabling(self) -> Callable[..., Any]:
@@ -79,7 +79,7 @@ def _asking(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _noting(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Records a device function's state when it is compiled, since it keeps that code."""
+    """Records the state of a device function at its compile, because the function keeps that code."""
 
     @functools.wraps(original)
     def compile_device(dispatcher: Any, *args: Any, **kwargs: Any) -> Any:
@@ -87,7 +87,7 @@ def _noting(original: Callable[..., Any]) -> Callable[..., Any]:
             try:
                 VALUES.describe(dispatcher, VALUES.walk())
             except Refused:
-                pass  # the kernels that call it say so
+                pass  # the kernels that call the function are refused, with the reason
             except Exception:
                 pass
         return original(dispatcher, *args, **kwargs)
@@ -96,8 +96,8 @@ def _noting(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _postponed(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Loads the registries of types, which takes a second or more, when something is compiled, not when it is looked
-    up."""
+    """Postpones the load of the registries of types, which takes a second or more, from the look-up of a kernel to the
+    first compile."""
 
     @functools.wraps(original)
     def ensure_initialized(target: Any) -> None:

@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Getting a kernel: from the daemon, or by compiling under a lease while others wait.
+"""The kernels of numba-cuda-mlir: deposited in the daemon, or compiled under a lease while others wait.
 
-A deposit is JSON and bytes. Reading one runs none of its contents as Python.
+A deposit is JSON and bytes. Reading a deposit runs none of its contents as Python.
 
     kernel = length(8, big endian) JSON cubin LTO-IR     the JSON has the kernel's properties and the length of the cubin
 """
@@ -30,7 +30,7 @@ _PROPERTIES = ("func_name", "ptx", "mlir_module_optimized", "needs_nrt", "nrt_in
 
 
 class Kernels(NamedTuple):
-    """The deposits of kernels, as all functions of a process use them."""
+    """The deposits of kernels, with the settings that all functions of a process share."""
 
     deposits: Deposits
     release: str
@@ -38,7 +38,7 @@ class Kernels(NamedTuple):
 
 
 class _Compile:
-    """A call of the compiler that is under way in a thread. `stack` ends with it, and the lease with that."""
+    """A thread's present call of the compiler. `stack` is closed at its end, which gives up the lease."""
 
     def __init__(self, stack: contextlib.ExitStack):
         self.stack = stack
@@ -47,13 +47,13 @@ class _Compile:
 
 
 class KernelCache(MLIRCache):  # type: ignore[misc]
-    """What the compiler asks for the kernels of one function, before and after it compiles.
+    """The cache of the kernels of one function. The compiler calls it before and after a compile.
 
-    A kernel that has no key here, or that no daemon answers for, is left to the compiler's own file cache.
+    The compiler's own file cache serves the kernels that have no key, and all kernels without a daemon.
     """
 
     def __init__(self, dispatcher: Any, kernels: Kernels):
-        # Not MLIRCache's: that looks for a directory, which a function without a file has not.
+        # MLIRCache's constructor is not called: it looks for a directory and fails for a function without a file.
         self._dispatcher: Any = weakref.ref(dispatcher)
         self._kernels = kernels
         self._name = dispatcher.py_func.__qualname__
@@ -75,7 +75,7 @@ class KernelCache(MLIRCache):  # type: ignore[misc]
                 self._thread.compile = outer
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
-        """The kernel, or None if it is to be compiled."""
+        """Returns the kernel, or None if it must be compiled."""
         kernel = None
         compiled = self._compile
         argument_types = tuple(normalize_signature(signature)[0])
@@ -91,7 +91,7 @@ class KernelCache(MLIRCache):  # type: ignore[misc]
         return kernel
 
     def save_overload(self, signature: Any, kernel: Any) -> None:
-        """Deposits a kernel that was compiled, if the lease for it is held."""
+        """Deposits a compiled kernel if this process holds its lease."""
         compiled = self._compile
         try:
             if compiled is None or compiled.offer is None:
@@ -125,12 +125,12 @@ class KernelCache(MLIRCache):  # type: ignore[misc]
         return getattr(self._thread, "compile", None)
 
     def _own(self) -> Any:
-        """The compiler's own cache of the function, in files."""
+        """Returns the compiler's own file cache of the function."""
         if self._files is None:
             try:
                 dispatcher = self._dispatcher()
                 self._files = MLIRCache(dispatcher.py_func, dispatcher.targetoptions)
-            except RuntimeError:  # it has no place for this function's files
+            except RuntimeError:  # the compiler has no directory for this function's files
                 self._files = NullCache()
         return self._files
 
@@ -152,7 +152,7 @@ class KernelCache(MLIRCache):  # type: ignore[misc]
 
 
 def write_kernel(metadata: Any) -> bytes:
-    """The deposit of a kernel. Raises Refused for one that this process alone can use."""
+    """Returns the deposit of a kernel. Raises Refused for a kernel that only this process can use."""
     if metadata.get("setup_callbacks") or metadata.get("teardown_callbacks"):
         raise Refused("it has callbacks, which this process alone has")
     if any(is_cuda_source(item) for item in metadata.get("linked_external_link_items", ())):
@@ -164,7 +164,7 @@ def write_kernel(metadata: Any) -> bytes:
 
 
 def read_kernel(contents: bytes, argument_types: tuple[Any, ...], dispatcher: Any) -> Any:
-    """The kernel of a deposit. Raises ValueError or KeyError for an invalid one."""
+    """Returns the kernel of a deposit. Raises ValueError or KeyError for an invalid deposit."""
     start = _SIZE + int.from_bytes(contents[:_SIZE], "big")
     given = json.loads(contents[_SIZE:start])
     end = start + given["cubin"]

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The key of one kernel: fields that a person can read in a listing, and digests for the rest."""
+"""The key of one kernel: fields that a person can read in a listing, and digests of the other inputs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _registrations = Registrations(KNOWN_PACKAGES)
 
 
 def kernel_key(release: str, dispatcher: Any, argument_types: tuple[Any, ...]) -> Key:
-    """The key of a kernel for these types of arguments. Raises Refused with the reason where there is none."""
+    """Returns the key of a kernel for these types of arguments. Raises Refused if the kernel has no key."""
     function = dispatcher.py_func
     options = dict(dispatcher.targetoptions)
     files = describe_link_files(options.pop("link", None) or (), cached_file_read)
@@ -51,7 +51,7 @@ def kernel_key(release: str, dispatcher: Any, argument_types: tuple[Any, ...]) -
 
 
 def _toolchain() -> str:
-    """The digest of the inputs of every kernel. Raises Refused if one can't be found."""
+    """Returns the digest of the inputs that all kernels share. Raises Refused if an input can't be found."""
     taught = tuple(describe_package(home) for home in _registrations.strangers((typing_registry, lowering_registry)))
     versions = tuple((name, version(name)) for name in _VERSIONED)
     return digest((python_environment(), _linker(), taught, versions, environment_variables(), platform.machine()))
@@ -60,5 +60,5 @@ def _toolchain() -> str:
 def _linker() -> str:
     from cuda.bindings import nvjitlink
 
-    nvjitlink.version()  # loads it
+    nvjitlink.version()  # loads the library
     return contents(loaded_copies("libnvJitLink.so")[0])

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Where numba-cuda-mlir is changed so that objects with ``__numba_cuda_link__`` bring their code to the kernels that call
+"""The changes to numba-cuda-mlir that link the code of objects with ``__numba_cuda_link__`` into the kernels that call
 them."""
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CFunctionType = type_of_c_functions(types, Signature)
 
 
 class LinkHooks:
-    """The changes, and the way back. Made and removed by one thread at a time."""
+    """Makes and undoes the changes. For one thread at a time."""
 
     def __init__(self, release: str, report: Report, deposits: Deposits):
         self._links = LinkLists(Backend(release, types, linkable_code, normalize_signature), report, deposits)
@@ -35,7 +35,7 @@ class LinkHooks:
         self._patches = Patches()
 
     def attach(self) -> None:
-        """Changes the package. Kernels that were compiled before stay as they are."""
+        """Changes the package. Does not affect compiled kernels."""
         resolve = resolving(MLIRTypingContext.resolve_value_type, CFunctionType, self._links, self._nvmath)
         self._patches.replace(MLIRTypingContext, "resolve_value_type", resolve)
         lowering = mlir_lowering.MLIRLower
@@ -43,7 +43,7 @@ class LinkHooks:
         self._patches.replace(lowering, "lower_call_expr_assign", lower)
 
     def detach(self) -> None:
-        """Puts the package back as it was."""
+        """Undoes the changes."""
         self._patches.undo()
         self._nvmath.detach()
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The releases of numba-cuda-mlir whose inner workings the plug-in was tested with."""
+"""The releases of numba-cuda-mlir with which the plug-in was tested."""
 
 from __future__ import annotations
 

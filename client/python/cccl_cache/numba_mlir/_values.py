@@ -23,7 +23,7 @@ _REFUSED = {
     "lineinfo": "it has the lines of its source",
     "extensions": "it has extensions",
 }
-# The compiler writes the target into the options when it first compiles a function.
+# Options that the compiler sets at the first compile of a function. They name the target, which the key covers.
 _TARGET = ("cc", "chip")
 
 
@@ -32,7 +32,7 @@ def _target() -> Description:
 
 
 def _extern(value: Any, walk: Walk) -> Optional[Description]:
-    """What cuda.declare_device made: the name and type of a function, and the code that defines it."""
+    """Returns a function of cuda.declare_device: its name, its type and the code that defines it. None for other values."""
     if type(value) is not ExternFunction:
         return None
     signature = (value.sig.return_type, *value.sig.args)

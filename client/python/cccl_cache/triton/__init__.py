@@ -5,13 +5,13 @@
     >>> import cccl_cache.triton
     >>> cccl_cache.triton.install()
 
-The same as ``TRITON_CACHE_MANAGER=cccl_cache.triton:CacheManager`` in the environment, which Triton itself reads. From
-then on a kernel that some process of this user has compiled is not compiled again; while one process compiles it, others
-that need it wait for that. Triton's own directory stays in front, in Triton's own layout. Off for releases of Triton with
-which it was not tested. Never raises where Triton would not.
+The call has the same effect as ``TRITON_CACHE_MANAGER=cccl_cache.triton:CacheManager`` in the environment, which Triton
+itself reads. A kernel is then compiled once for all processes of this user. While one process compiles it, the others wait
+for that compile. Triton looks in its own directory first, whose layout does not change. The plug-in stays off for releases
+of Triton with which it was not tested. It raises no errors of its own.
 
-``CCCL_CACHE_TRITON_GROUP`` names a Unix group whose members share kernels; ``CCCL_CACHE_TRITON_WAIT`` bounds, in seconds,
-how long another process' compile is waited for (120). Both are read at the first compile of a process.
+``CCCL_CACHE_TRITON_GROUP`` names a Unix group whose members share kernels. ``CCCL_CACHE_TRITON_WAIT`` is the longest wait
+for another process's compile, in seconds (default 120). A process reads both at its first compile.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _OUTCOMES = ("hits", "hits_local", "builds", "published", "released")
 
 
 class _Hooks:
-    """Names the manager to Triton, in this process and in those that it starts."""
+    """Sets Triton's cache manager in this process and in its child processes."""
 
     def attach(self) -> None:
         os.environ[VARIABLE] = _NAME
@@ -54,34 +54,34 @@ switch = Switch("triton", "CCCL_CACHE_TRITON", _find, Report(__name__, _OUTCOMES
 
 
 def install() -> bool:
-    """Turns the cache on for this process and those that it starts. Before torch compiles anything, so that its workers
-    have it too.
+    """Turns the cache on for this process and its child processes. Call it before torch compiles anything, so that
+    torch's compile workers use the cache too.
 
     Returns
     -------
     bool
-        Whether it is on. If not, ``status()["why_off"]`` says why.
+        Whether the plug-in is on. If not, ``status()["why_off"]`` has the reason.
     """
     return switch.install(lambda release: _Hooks())
 
 
 def uninstall() -> None:
-    """Turns the cache off again. Kernels that were compiled stay in Triton's directory."""
+    """Turns the cache off. Compiled kernels stay in Triton's directory."""
     switch.uninstall()
 
 
 def status() -> dict[str, Any]:
-    """Returns the counts of this process. Those of torch's compile workers are their own; the daemon counts for all.
+    """Returns the counts of this process, without those of torch's compile workers. The daemon counts for all processes.
 
     ``on``, ``why_off``; ``hits`` (from the daemon), ``hits_local`` (in Triton's directory), ``builds``, ``published``,
-    ``released`` (another process' compile failed, and this one compiled for itself); ``not_cached`` and ``errors``: how
-    often, by reason.
+    ``released`` (kernels that this process compiled after another process's compile had failed); ``not_cached`` and
+    ``errors``: counts by reason.
     """
     return switch.status()
 
 
 def __getattr__(name: str) -> Any:
-    """The manager, when Triton asks for it: Triton's own where this one must stay off."""
+    """Returns the cache manager when Triton looks for it: Triton's own manager if the plug-in must stay off."""
     if name != "CacheManager":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return _manager_class()
@@ -94,7 +94,7 @@ def _manager_class() -> Any:
 
     if not install():
         return FileCacheManager
-    if triton.__version__ not in TESTED:  # not the one that is installed
+    if triton.__version__ not in TESTED:  # the imported Triton is not the installed release
         switch.report.not_cached("triton", f"Triton {triton.__version__} was not tested with it")
         return FileCacheManager
     from ._manager import CacheManager

@@ -1,12 +1,12 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The files of a kernel as one thing: in Triton's directory, where they appear whole or not at all, and as bytes.
+"""Groups: all files of a kernel together, as a directory of Triton that appears at once, or as bytes for the daemon.
 
     group = zlib(head length(4, little endian) head contents(one after another))
     head  = JSON: [[name, size], ...]
 
 The layout of the directory is that of Triton's FileCacheManager, which torch's bundler and static launcher read too. The
-manifest holds absolute paths, so that it is not part of the bytes.
+bytes leave out the manifest, because it holds absolute paths.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Mapping, Optional
 Files = Mapping[str, bytes]
 
 _STAGES = ".cccl-cache"  # beside the keys: unfinished files
-_ABANDONED = 3600.0  # seconds after which a stage has no writer any more
+_ABANDONED = 3600.0  # seconds after which a stage counts as abandoned
 _LEVEL = 1
 _LENGTH = 4
 _swept: set[str] = set()
@@ -39,11 +39,11 @@ class Directory:
         return os.path.join(self.path, name)
 
     def manifest(self, name: str) -> str:
-        """The path of the file that says which files belong together."""
+        """Returns the path of a group's manifest, which lists the files of the group."""
         return self.file(f"__grp__{name}")
 
     def group(self, name: str) -> Optional[dict[str, str]]:
-        """The paths of a group's files, or None unless all of them are there."""
+        """Returns the paths of a group's files, or None if a file is missing."""
         try:
             with open(self.manifest(name), encoding="utf-8") as manifest:
                 paths = json.load(manifest)["child_paths"]
@@ -52,21 +52,21 @@ class Directory:
             return None
 
     def age(self, name: str) -> float:
-        """Seconds since the group was written."""
+        """Returns the seconds since the group was written."""
         try:
             return time.time() - os.stat(self.manifest(name)).st_mtime
         except OSError:
             return 0.0
 
     def install(self, name: str, files: Files) -> dict[str, str]:
-        """Writes a group by one rename, unless another process wrote the same one before. Returns its paths."""
+        """Writes a group by one rename, unless another process has written the same group. Returns its paths."""
         group = {each: self.file(each) for each in files}
         manifest = os.path.basename(self.manifest(name))
         everything = {**files, manifest: json.dumps({"child_paths": group}).encode()}
         stage = self._stage(everything)
         try:
             try:
-                os.rename(stage, self.path)  # where there is none, or an empty one
+                os.rename(stage, self.path)  # succeeds if there is no directory, or an empty one
             except OSError:
                 found = self.group(name)
                 if found is not None:
@@ -77,7 +77,7 @@ class Directory:
             shutil.rmtree(stage, ignore_errors=True)
 
     def install_file(self, name: str, contents: bytes) -> str:
-        """Writes one file that is in no group. Returns its path."""
+        """Writes a file that belongs to no group. Returns its path."""
         stage = self._stage({name: contents})
         try:
             os.makedirs(self.path, exist_ok=True)
@@ -87,10 +87,10 @@ class Directory:
             shutil.rmtree(stage, ignore_errors=True)
 
     def _replace(self, stage: str, manifest: str, files: Files) -> None:
-        """Completes the group of a killed writer. Without its manifest it does not count as a group."""
+        """Completes a group that a killed writer left without its manifest."""
         if os.path.exists(self.file(manifest)):
             os.unlink(self.file(manifest))
-        for each in files:  # the manifest is the last one
+        for each in files:  # the manifest is the last file
             os.replace(os.path.join(stage, each), self.file(each))
 
     def _stage(self, files: Files) -> str:
@@ -102,7 +102,7 @@ class Directory:
         return stage
 
     def sweep(self) -> None:
-        """Removes unfinished files of killed processes, for any key. Looks once a process."""
+        """Removes the unfinished files of killed processes, for all keys. Runs once per process."""
         if self._stages in _swept:
             return
         _swept.add(self._stages)
@@ -110,19 +110,19 @@ class Directory:
             with os.scandir(self._stages) as stages:
                 old = [each.path for each in stages if time.time() - each.stat().st_mtime > _ABANDONED]
         except OSError:
-            return  # there are none, or another process removes them
+            return  # there are no such files, or another process is removing them
         for stage in old:
             shutil.rmtree(stage, ignore_errors=True)
 
 
 def pack(files: Files) -> bytes:
-    """The bytes of a group's files."""
+    """Returns the bytes of a group's files."""
     head = json.dumps([[name, len(contents)] for name, contents in files.items()]).encode()
     return zlib.compress(len(head).to_bytes(_LENGTH, "little") + head + b"".join(files.values()), _LEVEL)
 
 
 def unpack(packed: bytes) -> dict[str, bytes]:
-    """The files. Raises ValueError if the bytes are no group, or name files elsewhere."""
+    """Returns the files. Raises ValueError if the bytes are no group, or name a file in another directory."""
     try:
         unpacked = zlib.decompress(packed)
         begin = _LENGTH + int.from_bytes(unpacked[:_LENGTH], "little")

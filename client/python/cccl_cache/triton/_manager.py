@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Triton's cache manager over the daemon.
 
-Triton makes one object for each compile. A hit is ``get_group`` alone; a miss is ``get_group``, ``put`` for each file and
-``put_group``. Nothing tells of a failure in between: the object just goes away. So the files are kept in memory until
-``put_group``, and a lease that is still held then has failed.
+Triton makes one manager for each compile. At a hit it calls ``get_group`` alone. At a miss it calls ``get_group``, ``put``
+for each file, and ``put_group``. If the compile fails in between, Triton drops the manager without a call. The files
+therefore stay in memory until ``put_group``, and a manager that still has its lease at its end reports a failure.
 """
 
 from __future__ import annotations
@@ -50,17 +50,17 @@ _touches = Touches(_deposits)
 
 
 def _by_itself() -> bool:
-    """Whether Triton's result depends on something that is not in its key."""
+    """Returns whether Triton's result depends on an input that its key does not cover."""
     own = knobs.compilation
     return bool(own.override or own.always_compile or own.use_ir_loc or knobs.runtime.add_stages_inspection_hook)
 
 
 class CacheManager(FileCacheManager):  # type: ignore[misc]  # of a package without types
-    """Triton's directory of one key, with the daemon behind it."""
+    """Triton's cache manager of one key. It looks in Triton's directory first, then asks the daemon."""
 
     def __init__(self, key: str, override: bool = False, dump: bool = False):
         self._offer: Optional[Offer] = None
-        self._files: Optional[dict[str, bytes]] = None  # of the group that is being compiled
+        self._files: Optional[dict[str, bytes]] = None  # of the group in compilation
         super().__init__(key, override=override, dump=dump)
         self._directory = Directory(self.cache_dir)
         self._plain = override or dump or _by_itself()
@@ -93,7 +93,7 @@ class CacheManager(FileCacheManager):  # type: ignore[misc]  # of a package with
         files, self._files = self._files, None
         if files is None:
             return str(super().put_group(filename, group))
-        # Triton's key has the name of this file and not its contents.
+        # Triton's key covers the name of the override file, but not its contents.
         if json.loads(files[filename]).get("ir_override"):
             switch.report.not_cached(filename, "ir_override replaces what Triton compiles")
             self._give_up()
@@ -104,7 +104,7 @@ class CacheManager(FileCacheManager):  # type: ignore[misc]  # of a package with
     def get_file(self, filename: str) -> Optional[str]:
         found: Optional[str] = super().get_file(filename)
         if found is not None or self._plain or not filename.endswith(_LIBRARY) or knobs.build.impl:
-            return found  # autotuning runs kernels, which may wait for those of other processes: never under a lease
+            return found  # autotuning runs kernels that may wait for kernels of other processes, so it must not hold a lease
         files = self._ask(filename)
         return None if files is None else self._directory.install_file(filename, files[filename])
 
@@ -112,16 +112,16 @@ class CacheManager(FileCacheManager):  # type: ignore[misc]  # of a package with
         self._give_up()
 
     def _key(self, filename: str) -> Key:
-        """Triton's key covers the source, not the C library that a launcher is linked to."""
+        """Returns the key. A launcher's key also covers the C library that it is linked to, which Triton's key ignores."""
         what = [_FORMAT, __version__, self.key, filename, _LIBC, knobs.compilation.store_binary_only]
         digest = hashlib.sha256(json.dumps(what).encode()).hexdigest()
         return Key({"key": digest}, digest)
 
     def _ask(self, filename: str) -> Optional[dict[str, bytes]]:
-        """What is deposited. None: this process is to make it; the others wait until it publishes or gives up."""
+        """Returns the deposit. None if this process must compile: the others wait until it publishes or gives up."""
         stale = getattr(_thread, "manager", lambda: None)()
         if stale is not None:
-            stale._give_up()  # a compile of this thread failed, and something keeps its traceback
+            stale._give_up()  # an earlier compile of this thread failed, and a kept traceback holds its manager
         self._directory.sweep()
         offer = _deposits.open(self._key(filename), filename)
         files = offer.read(functools.partial(_group, filename))

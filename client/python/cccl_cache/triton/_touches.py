@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Reports uses of Triton's own directory to the daemon, so that it does not drop the most used kernels."""
+"""Reports the uses of files in Triton's own directory, so that the daemon does not drop the most used kernels."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from typing import Callable
 
 from .._plugin.leases import Deposits, Key
 
-_FRESH = 3600.0  # seconds for which a deposit counts as used since it was handed out
-_BATCH = 40  # what one message holds
+_FRESH = 3600.0  # age of a copy in seconds below which its use is not reported
+_BATCH = 40  # keys per message
 
 
 class Touches:
-    """Each key is reported once a process, many in a message. Used by any thread; a race may leave out keys, which does
-    not matter."""
+    """Reports each key once per process, in batches. For any thread. A race may lose keys, which does no harm."""
 
     def __init__(self, deposits: Deposits):
         self._deposits = deposits
@@ -26,7 +25,7 @@ class Touches:
         atexit.register(self.flush)
 
     def note(self, key: Key, age: Callable[[], float]) -> None:
-        """The copy of this deposit is used; `age` tells how many seconds ago it was made."""
+        """Records a use of the copy of a deposit. `age` returns the seconds since the copy was made."""
         if key.digest in self._seen or not self._answers:
             return
         self._seen.add(key.digest)

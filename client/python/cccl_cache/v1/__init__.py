@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Nothing of this package's: the place of modules that are generated from cccl_cache/v1/*.proto, for programs that speak
-the protocol themselves. They are found in every folder `cccl_cache/v1` below an entry of sys.path."""
+"""A namespace for modules that a program generates from cccl_cache/v1/*.proto, to use the protocol without this client.
+Python finds the modules in each folder `cccl_cache/v1` below an entry of sys.path. This package has none."""
 
 import os
 import sys
