@@ -6,7 +6,7 @@ const Contents = Union{AbstractString,AbstractVector{UInt8}}
 const INPUT_TYPES =
     Dict(:any => 0, :cubin => 1, :ptx => 2, :ltoir => 3, :fatbin => 4, :object => 5, :library => 6)
 
-# Objects that C structs point into. They live until the call has returned.
+# Keeps alive the objects that C structs point to, until the call has returned.
 struct Kept
     objects::Vector{Any}
 end
@@ -49,8 +49,8 @@ function checked_kinds(emit, known)
     return kinds
 end
 
-# Runs a build as a batch of one. Its descriptor is waited for with the event loop, so other tasks run meanwhile and the
-# garbage collector is not held up, which a ccall of many seconds would do.
+# Runs a build as a batch of one. The event loop waits for the batch's descriptor, so that other tasks and the garbage
+# collector run meanwhile. A ccall of many seconds would block both.
 function run_build(add::Symbol, client::Client, program, options, kept::Kept, names = Dict{String,String}())
     batch = Ref{Ptr{Cvoid}}(C_NULL)
     GC.@preserve client begin
@@ -69,7 +69,7 @@ function run_build(add::Symbol, client::Client, program, options, kept::Kept, na
     end
 end
 
-# The handle of the batch's only result.
+# Waits for the batch's only result. Returns its handle.
 function awaited(batch::Ptr{Cvoid})
     descriptor = RawFD(ccall(entry_point(:batch_fd), Cint, (Ptr{Cvoid},), batch))
     result, tag = Ref{Ptr{Cvoid}}(C_NULL), Ref{UInt64}(0)
@@ -91,13 +91,13 @@ Compiles CUDA C++ with NVRTC, or returns the cached result. Throws a [`CompileEr
 
 * `arch`: `"sm_90"`, or `"compute_90"` for PTX alone.
 * `options`: NVRTC's options, unchanged: `["--std=c++17"]`.
-* `headers`: pairs of the name that `#include` gives and the contents.
-* `name_expressions`: names whose lowered form is wanted: `["scale<float>"]`.
-* `toolchain`: a major (`13`), a version (`v"12.9"`) or an id. Without it that of the CUDA libraries which this process has
-  loaded, else the newest.
+* `headers`: pairs of a name in `#include` and the header's contents.
+* `name_expressions`: name expressions whose lowered names the result has: `["scale<float>"]`.
+* `toolchain`: a major version (`13`), a version (`v"12.9"`) or an id. Default: the major version of the CUDA libraries that
+  this process has loaded, else the newest.
 * `emit`: `:cubin`, `:ptx`, `:ltoir`, `:optixir`, or several of them.
 * `toolchain_headers`: search the toolchain's own headers after `include_dirs`.
-* `timeout`: seconds for the whole call; ten minutes if not given.
+* `timeout`: seconds for the whole call. Default: ten minutes.
 """
 function build(client::Client, source::Contents; arch::AbstractString, options = (), name::AbstractString = "",
                include_dirs = (), headers = (), name_expressions = (), toolchain = nothing, emit = :cubin,
@@ -119,10 +119,10 @@ end
 """
     link([client], inputs; arch, options = (), toolchain, emit = :cubin, timeout) -> Result
 
-Links with nvJitLink, in this order.
+Links inputs with nvJitLink, in the given order.
 
-* `inputs`: each the contents, a [`Result`](@ref), `(name, contents)` or `(name, contents, type)`. The type is `:cubin`,
-  `:ptx`, `:ltoir`, `:fatbin`, `:object` or `:library`; without it, it is told from the contents.
+* `inputs`: each input is its contents, a [`Result`](@ref), `(name, contents)` or `(name, contents, type)`. A type is
+  `:cubin`, `:ptx`, `:ltoir`, `:fatbin`, `:object` or `:library`. Default: the type that the contents show.
 * `options`: nvJitLink's options, unchanged; LTO-IR needs `"-lto"`.
 * `emit`: `:cubin` or `:ptx`.
 """
@@ -162,9 +162,9 @@ end
 
 Compiles NVVM IR with libNVVM.
 
-* `modules`: each the contents (text or bitcode) or `(name, contents)`, in order.
+* `modules`: the modules in order. Each is its contents (text or bitcode) or `(name, contents)`.
 * `arch`: `"compute_90"`.
-* `lazy_modules`: added after the others, as `nvvmLazyAddModuleToProgram` does.
+* `lazy_modules`: modules after `modules`, added with `nvvmLazyAddModuleToProgram`.
 * `libdevice`: adds the toolchain's libdevice lazily.
 * `emit`: `:ptx` or `:ltoir`.
 """

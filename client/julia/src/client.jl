@@ -4,23 +4,23 @@
 const FALLBACKS = Dict(:local => 0, :error => 1)
 const OFF = typemax(UInt64)
 
-# A time in seconds as the library takes it. 0 is the library's own default.
+# A time in seconds as the library takes it. 0 stands for the library's default.
 milliseconds(::Nothing) = UInt32(0)
 milliseconds(seconds::Real) = UInt32(clamp(round(Int64, seconds * 1000), 1, typemax(UInt32) - 1))
 
 """
     Client([socket]; fallback = :local, local_after, local_compiler, process_cache_bytes)
 
-A client of this machine's daemon. Any number of tasks and threads may use one. The functions of this module that
-are given none use [`default_client`](@ref).
+A client of this machine's daemon. Any number of tasks and threads may use one client. A function of this module without a
+client argument uses [`default_client`](@ref).
 
-* `socket`: path of the daemon's socket, used without checks. Without it `ENV["CCCL_CACHE_SOCKET"]`, else the user's
-  daemon, else the system's.
-* `fallback`: what happens to a build that the daemon does not do. `:local` compiles it in a child process, with the same
-  result; `:error` throws a [`CacheError`](@ref).
-* `local_after`: seconds without the daemon's answer after which a build is compiled locally.
-* `local_compiler`: path of `cccl-cache-compile`; without it the one installed with the library.
-* `process_cache_bytes`: size of the client's own cache of results; 0 turns it off.
+* `socket`: path of the daemon's socket, used without checks. Default: `ENV["CCCL_CACHE_SOCKET"]`, else the socket of the
+  user's daemon, else that of the system's daemon.
+* `fallback`: the action if the daemon can't serve a build. `:local` compiles the build in a child process, with the same
+  result. `:error` throws a [`CacheError`](@ref).
+* `local_after`: seconds without an answer after which a build is compiled locally.
+* `local_compiler`: path of `cccl-cache-compile`. Default: the program that is installed with the library.
+* `process_cache_bytes`: bytes of results that the client keeps in memory. 0 keeps none.
 """
 mutable struct Client
     handle::Ptr{Cvoid}
@@ -45,7 +45,7 @@ end
 """
     close(client::Client)
 
-Closes the connections. No call of this client may be in progress. A client that is dropped closes by itself.
+Closes the connections. No call of this client may be in progress. The garbage collector closes an unused client.
 """
 function Base.close(client::Client)
     client.handle == C_NULL && return
@@ -56,7 +56,7 @@ end
 
 Base.isopen(client::Client) = client.handle != C_NULL
 
-# The handle of a client that is open. A client in a package image is closed: handles don't outlive their process.
+# The handle of an open client. A client in a package image is closed, because a handle is valid in one process only.
 function opened(client::Client)
     isopen(client) || throw(ArgumentError("this client is closed, or it was made while its package was precompiled"))
     return client.handle
@@ -76,7 +76,7 @@ const the_default = Ref{Union{Nothing,Client}}(nothing)
 """
     default_client() -> Client
 
-The client of the functions that are given none. It is opened by the first of them.
+The client of functions that get no client argument. The first such call opens it.
 """
 function default_client()
     lock(loading) do

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-# Deposits: what a program compiles itself, one process at a time, and the daemon keeps.
+# Deposits: artifacts that a program compiles itself. One process compiles an artifact, and the daemon keeps it.
 
 struct DepositKey
     struct_size::Csize_t
@@ -13,9 +13,9 @@ end
 """
     Lease
 
-A deposit, or the right to make it; see [`acquire`](@ref). `contents` is what is deposited, or `nothing`: then this task
-is to make it, and calls [`publish`](@ref) or [`abandon`](@ref). `key` is the deposit's key in hexadecimal. Used by one
-task at a time.
+A deposit, or the right to make it; see [`acquire`](@ref). `contents` is the deposit. If it is `nothing`, this task must make
+the deposit and call [`publish`](@ref) or [`abandon`](@ref). `key` is the deposit's key in hexadecimal. For one task at a
+time.
 """
 mutable struct Lease
     handle::Ptr{Cvoid}
@@ -33,7 +33,8 @@ function free(lease::Lease)
     return
 end
 
-# A call that waits holds up the garbage collector, and with one thread all other tasks, one of which may hold the lease.
+# Seconds for one ccall that waits. It blocks the garbage collector and, with one thread, all other tasks, of which one may
+# hold the lease.
 const LONGEST_CALL = 0.1
 
 """
@@ -43,9 +44,9 @@ Returns the deposit of these fields, or the lease to make it. While another proc
 what that process publishes. Throws a [`CacheError`](@ref) with the status `:deadline` after `timeout` seconds.
 
 * `namespace`: the program that owns the keys: `"org.example.tool"`.
-* `fields`: pairs of names and values (text, bytes or numbers): all that decides the contents. Hash large values.
-* `code`: what the contents were compiled from; see [`deposited`](@ref).
-* `group`: the Unix group whose members may read the deposit; empty: this user alone.
+* `fields`: pairs of names and values (text, bytes or numbers) for all inputs of the contents. Hash large values.
+* `code`: the code from which the contents were compiled; see [`deposited`](@ref).
+* `group`: the Unix group whose members share the deposit. Empty for this user alone.
 
 [`deposited`](@ref) does the same for a function.
 """
@@ -96,7 +97,7 @@ end
 """
     isheld(lease::Lease) -> Bool
 
-Whether this process still holds the lease, as far as it knows.
+Returns whether this process still holds the lease, as far as the library knows.
 """
 isheld(lease::Lease) =
     lease.handle != C_NULL && ccall(entry_point(:lease_held), Int32, (Ptr{Cvoid},), lease.handle) != 0
@@ -104,8 +105,8 @@ isheld(lease::Lease) =
 """
     publish(lease::Lease, contents; timeout = 30)
 
-Deposits the contents and ends the lease; processes that wait receive them. Throws a [`CacheError`](@ref) with the status
-`Symbol("lease-lost")` if the lease was not held any more.
+Deposits the contents and ends the lease. All waiting processes get the contents. Throws a [`CacheError`](@ref) with the
+status `Symbol("lease-lost")` if this process did not hold the lease any more.
 """
 function publish(lease::Lease, contents::Contents; timeout::Real = 30)
     lease.handle == C_NULL && throw(ArgumentError("there is no lease to publish under: the contents are deposited already"))
@@ -122,7 +123,7 @@ end
 """
     abandon(lease::Lease)
 
-Gives the lease up unless something was published; the next waiting process gets it.
+Gives the lease up, so that the next waiting process gets it. Does nothing after [`publish`](@ref).
 """
 function abandon(lease::Lease)
     lease.handle == C_NULL || ccall(entry_point(:lease_abandon), Cvoid, (Ptr{Cvoid},), lease.handle)
@@ -132,12 +133,12 @@ end
 """
     deposited(make, [client], namespace, fields; code = nothing, group = "", timeout = 600) -> Vector{UInt8}
 
-Returns the deposit of these fields, or what `make()` returns, which is deposited: LTO-IR or PTX that GPUCompiler made,
-for example. One of many processes calls `make`. If the daemon can't serve, `make()` is called and nothing is kept.
+Returns the deposit of these fields. Without a deposit, one of many processes calls `make()` and deposits its result: LTO-IR
+or PTX of GPUCompiler, for example. If the daemon can't serve, each process calls `make()` and keeps nothing.
 
-`code` is what `make` compiles: an object with the fields `min_world` and `max_world`, such as a `Core.CodeInstance`. Code
-that is valid only in a finite range of worlds (one of its methods was replaced) belongs to this session alone: it is not
-looked up, not deposited, and left out of a [`delta`](@ref).
+`code` is the code that `make` compiles: an object with the fields `min_world` and `max_world`, such as a
+`Core.CodeInstance`. If one of its methods was replaced, the code is valid only in a finite range of worlds. It then belongs
+to this session alone: it is not looked up, not deposited, and left out of a [`delta`](@ref).
 
 ```julia
 ptx = CcclCache.deposited("org.example.tool", ["source" => source, "sm" => 90]) do
@@ -158,7 +159,7 @@ function deposited(make, client::Client, namespace::AbstractString, fields; code
     try
         if lease.contents === nothing
             contents = made(make)
-            # Code may be replaced while it is compiled.
+            # A method may be replaced during the compile, so the range is checked again.
             lasts(code) && publish_if_held(lease, contents)
             return contents
         end
@@ -186,6 +187,6 @@ function made(make)
     return contents isa AbstractString ? Vector{UInt8}(codeunits(contents)) : convert(Vector{UInt8}, contents)
 end
 
-# Whether code is valid in all worlds to come.
+# Returns whether code is valid in all later worlds.
 lasts(::Nothing) = true
 lasts(code) = code.min_world <= code.max_world && code.max_world == typemax(code.max_world)

@@ -5,7 +5,7 @@
 """
     CacheError
 
-Why a call failed. `message` is for a person and names the way out. `status` is one of `Symbol("no-daemon")`,
+A failed call. `message` is for a person and names the remedy. `status` is one of `Symbol("no-daemon")`,
 `:overloaded`, `Symbol("invalid-request")`, `Symbol("toolchain-not-found")`, `Symbol("files-needed")`, `:denied`,
 `Symbol("timed-out")`, `:deadline`, `Symbol("worker-crashed")`, `Symbol("out-of-memory")`, `:cancelled`, `:unavailable`,
 `Symbol("upload-needed")`, `:protocol`, `Symbol("too-large")`, `Symbol("lease-lost")` and `Symbol("not-cached")`.
@@ -19,7 +19,7 @@ end
 
 Base.showerror(io::IO, error::CacheError) = print(io, "CcclCache.CacheError (", error.status, "): ", error.message)
 
-# The exception for an error of the library, which is freed.
+# Returns the exception for an error of the library, and frees the library's error.
 function taken_error(handle::Ptr{Cvoid})
     try
         number = ccall(entry_point(:error_status), Cint, (Ptr{Cvoid},), handle)

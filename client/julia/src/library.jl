@@ -1,15 +1,15 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-# libcccl_cache.so.1: where it is, and its functions.
+# The load of libcccl_cache.so.1, and its functions.
 
 const SONAME = "libcccl_cache.so.1"
 
-# The loaded library. Found by the first call, so that the package can be loaded and precompiled without it.
+# The loaded library. The first call loads it, so that the package can be loaded and precompiled without the library.
 const loaded_library = Ref{Ptr{Cvoid}}(C_NULL)
 const loading = ReentrantLock()
 
 function library()
-    # Finalizers come here too, and may not wait for a lock.
+    # Finalizers call this function too, and must not wait for a lock.
     loaded_library[] == C_NULL || return loaded_library[]
     lock(loading) do
         loaded_library[] == C_NULL && (loaded_library[] = load_library())
@@ -34,7 +34,7 @@ end
 """
     LibraryError
 
-`libcccl_cache.so.1` can't be loaded. The message says where it was looked for.
+`libcccl_cache.so.1` can't be loaded. The message has the path and the remedy.
 """
 struct LibraryError <: Exception
     message::String

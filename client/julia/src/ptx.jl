@@ -1,10 +1,10 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-# PTX whose names don't depend on the session. Julia numbers functions as it compiles them (`julia_f_1234`), so equal code
-# has another text in each session.
+# Canonical names in PTX, which are the same in each session. Julia numbers functions in the order of their compiles
+# (`julia_f_1234`), so the PTX of equal code differs between sessions.
 
-# Comments, strings, numbers, names and punctuation. A directive or a modifier (`.visible`, `.u64`) is a word that begins
-# with a dot. Everything else is copied.
+# The tokens: comments, strings, numbers, names and punctuation. A directive or a modifier (`.visible`, `.u64`) is a word
+# that begins with a dot. All other text is copied.
 const PTX_TOKEN = r"""
       (?<comment> //[^\n]* | /\*.*?\*/ )
     | "[^"\n]*"
@@ -14,7 +14,7 @@ const PTX_TOKEN = r"""
     | [{}()\[\];,=]
     """sx
 
-# Digits after an underscore that end a part of a name: a session's counter, or something that looks like one.
+# Digits after an underscore at the end of a part of a name: the session's counter, or other digits of the same form.
 const COUNTER = r"_[0-9]+(?=_|\$|$)"
 
 struct PtxToken
@@ -25,16 +25,16 @@ end
 """
     canonical_ptx(ptx; keep_visible = false) -> (text, names)
 
-Returns the PTX with canonical names, and the canonical name of each name that was replaced. Two modules that differ only in
-the session's counters have the same text.
+Returns the PTX with canonical names, and the canonical name of each replaced name. Two modules that differ only in the
+session's counters have the same text.
 
-Only names that the module itself defines are replaced, wherever they occur as names: functions, variables, parameters. A
-name contains the digest of the whole module, so modules of other contents have other names. `.extern`, `.weak` and
-`.common` names stay, for they belong to other modules too. Comments and indentation are removed. Strings stay, and so do
-the bytes of debug sections: with `-g2` these spell the names, and each session has a text of its own.
+Only names that the module itself defines are replaced: functions, variables and parameters. A canonical name contains the
+digest of the whole module, so different modules have different names. `.extern`, `.weak` and `.common` names stay, because
+other modules use them too. Comments and indentation are removed. Strings and the bytes of debug sections stay. With `-g2`
+those bytes spell the names, so the text still differs between sessions.
 
-The module must not be linked with others that refer to its names. With `keep_visible` its `.visible` names stay, for a
-host that looks them up by the names that it knows.
+The module must not be linked with modules that refer to its names. With `keep_visible` its `.visible` names stay, for a
+host that looks them up by name.
 """
 function canonical_ptx(ptx::AbstractString; keep_visible::Bool = false)
     pieces = ptx_pieces(String(ptx))
@@ -44,13 +44,13 @@ function canonical_ptx(ptx::AbstractString; keep_visible::Bool = false)
     blanked = Dict(name => replace(name, COUNTER => "") * "\0" * string(index) for (name, index) in numbered)
     digest = bytes2hex(SHA.sha256(join_pieces(pieces, blanked)))[1:16]
     names = Dict(name => string(replace(name, COUNTER => ""), "_", digest, "_", index) for (name, index) in numbered)
-    # A canonical name that is in use already would make two things one.
+    # If the module uses a canonical name already, renaming would merge two symbols.
     used = Set{SubString{String}}(each.text for each in pieces if each isa PtxToken)
     any(name -> name in used, values(names)) && return (String(ptx), Dict{String,String}())
     return (join_pieces(pieces, names), names)
 end
 
-# The tokens, and the texts between them with as little white space as will do. Comments go.
+# Returns the tokens and the texts between them. A space replaces each comment.
 function ptx_pieces(ptx::String)
     pieces, position = Any[], 1
     for found in eachmatch(PTX_TOKEN, ptx)
@@ -81,10 +81,10 @@ function join_pieces(pieces, names)
     return String(lstrip(String(take!(out))))
 end
 
-# With one newline or one space for all white space: the columns of comments depend on the lengths of names.
+# Replaces white space by one newline or one space, because the columns of comments depend on the lengths of names.
 tightened(gap) = replace(replace(gap, r"\s*\n\s*" => "\n"), r"[ \t]+" => " ")
 
-# The names that the module defines and that hold a counter, numbered in the order of their first occurrence.
+# Returns the names with a counter that the module defines, numbered in the order of their first occurrence.
 function replaceable(tokens::Vector{PtxToken}, shared)
     defined, foreign = declared_names(tokens, shared)
     numbered = Dict{String,Int}()
@@ -96,7 +96,8 @@ function replaceable(tokens::Vector{PtxToken}, shared)
     return numbered
 end
 
-# What the module defines, and what it shares with other modules: whatever a directive of `shared` stands before.
+# Returns the names that the module defines, and those that it shares with other modules: names with a directive of
+# `shared`, and prototypes without a definition.
 function declared_names(tokens::Vector{PtxToken}, shared)
     defined, foreign, prototypes = Set{String}(), Set{String}(), Set{String}()
     position = 1
@@ -110,7 +111,8 @@ function declared_names(tokens::Vector{PtxToken}, shared)
     return defined, union(foreign, setdiff(prototypes, defined))
 end
 
-# `.target sm_90, debug` and its like, which no semicolon ends. Their words are not names of the module.
+# Returns the position after a setting such as `.target sm_90, debug`. No semicolon ends it, and its words are not names of
+# the module.
 function after_setting(tokens, position, foreign)
     wants_value = true
     position += 1
@@ -127,7 +129,7 @@ function after_setting(tokens, position, foreign)
     return position
 end
 
-# A statement of the module's scope: a function with its body, a prototype, a variable, a section.
+# Returns the position after a statement of the module: a function with its body, a prototype, a variable or a section.
 function after_statement(tokens, position, shared, defined, foreign, prototypes)
     words, names, parameters = Set{SubString{String}}(), String[], String[]
     depth, initialised, body = 0, false, false
@@ -166,7 +168,7 @@ function after_statement(tokens, position, shared, defined, foreign, prototypes)
     return position
 end
 
-# Past the brace that closes the one before `position`.
+# Returns the position after the brace that closes the brace before `position`.
 function after_braces(tokens, position)
     depth = 1
     while position <= length(tokens) && depth > 0
@@ -179,12 +181,12 @@ end
 """
     assemble([client], ptx; arch, options = (), canonical = true, toolchain, timeout) -> Result
 
-Compiles a PTX module to a cubin with nvJitLink, under canonical names, so that equal code of another session is a hit:
-`result.names["julia_f_1234"]` is the name in the cubin; a name that is not among them has stayed. See
+Compiles a PTX module to a cubin with nvJitLink, under canonical names, so that equal code of another session is a hit.
+`result.names["julia_f_1234"]` is the canonical name in the cubin. A name without an entry did not change. See
 [`canonical_ptx`](@ref).
 
-* `arch`: `"sm_90"`. `options`: nvJitLink's, unchanged: `["-lineinfo"]`.
-* `canonical = false` leaves the PTX as it is.
+* `arch`: `"sm_90"`. `options`: nvJitLink's options, unchanged: `["-lineinfo"]`.
+* `canonical = false` does not change the PTX.
 """
 function assemble(client::Client, ptx::AbstractString; arch::AbstractString, options = (), canonical::Bool = true,
                   toolchain = nothing, timeout = nothing)

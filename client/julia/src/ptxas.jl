@@ -1,13 +1,13 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-# A program that runs ptxas itself, as CUDA.jl does: one of many processes runs it.
+# The cache for a program that runs ptxas itself, as CUDA.jl does.
 
-# Stands for a process of ptxas that was not needed.
+# Replaces the process of ptxas at a hit.
 struct ServedByCache end
 
 Base.success(::ServedByCache) = true
 
-# A run of ptxas that failed, which is not kept.
+# A failed run of ptxas. It is not kept.
 struct PtxasFailed <: Exception
     answer::Any
 end
@@ -15,10 +15,11 @@ end
 """
     through_ptxas(run, command::Cmd; client = default_client())
 
-Returns `run(command)`, a process and its output, unless `command` is a run of `ptxas` from a file `*.ptx` to an
-`--output-file` which this machine has seen: then it writes that file and returns an object that is a `success`, and no
-output. Runs are equal if the build of `ptxas`, its options and the PTX are, apart from names that are not `.visible`; see
-[`canonical_ptx`](@ref). The PTX file is rewritten with canonical names. Runs that fail are not kept.
+Runs a command, or serves it if it is a run of `ptxas` from a file `*.ptx` to an `--output-file`. Returns a process and its
+output. At a hit, writes the output file and returns an object that is a `success`, with no output.
+
+Two runs are equal if the build of `ptxas`, its options and the canonical PTX are equal; see [`canonical_ptx`](@ref).
+`.visible` names stay, and the PTX file is rewritten with canonical names. Failed runs are not kept.
 """
 function through_ptxas(run, command::Cmd; client::Union{Nothing,Client} = nothing)
     asked = ptxas_run(command.exec)
@@ -44,13 +45,13 @@ function through_ptxas(run, command::Cmd; client::Union{Nothing,Client} = nothin
     end
 end
 
-# The files and the other arguments of a run of ptxas, or nothing if it is another command or another form.
+# Returns the files and the options of a run of ptxas, or nothing for another command or another form.
 function ptxas_run(arguments::Vector{String})
     length(arguments) > 1 && basename(arguments[1]) == "ptxas" && endswith(arguments[end], ".ptx") || return nothing
     place = findfirst(isequal("--output-file"), arguments)
     (place === nothing || place + 1 >= length(arguments)) && return nothing
     options = [arguments[2:place-1]; arguments[place+2:end-1]]
-    # What other files hold is not in the key: a second input, options in a file.
+    # The key does not cover the contents of other files: a second input, or a file of options.
     reads_more(option) = endswith(option, ".ptx") || startswith(option, r"--?(options-file|optf)")
     any(reads_more, options) && return nothing
     return (input = arguments[end], output = arguments[place+1], options = options)
@@ -58,7 +59,7 @@ end
 
 const ptxas_versions = Dict{Tuple{String,Float64},String}()
 
-# The version with the number of the build, asked once for each file.
+# Returns the version with the build number. Each ptxas file is asked once.
 function ptxas_version(command::Cmd)
     program = command.exec[1]
     asking = Cmd(Cmd([program, "--version"]); env = command.env, dir = command.dir)

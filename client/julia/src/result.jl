@@ -11,14 +11,14 @@ const FAILED = 5
 The answer to a build.
 
 * `outcome`: `:hit`, `:built`, `:joined` (waited for another caller's compile), `:uncacheable` (compiled and not kept) or
-  `:local` (compiled without the daemon). `reason` says why it is one of the last two.
-* `tier`: where a hit was found: `:process`, `:memory`, `:disk`, `:shelf` or `:remote`; `Symbol("")` if it was compiled.
-* `cubin`, `ptx`, `ltoir`, `optixir`: the artifact as a `Vector{UInt8}`, or `nothing` if it was not asked for.
-* `artifacts`: all of them, by kind. `lowered_names`: the name of each name expression in the cubin.
+  `:local` (compiled without the daemon). `reason` explains the last two.
+* `tier`: the tier of a hit: `:process`, `:memory`, `:disk`, `:shelf` or `:remote`; `Symbol("")` if the build was compiled.
+* `cubin`, `ptx`, `ltoir`, `optixir`: the artifact as a `Vector{UInt8}`, or `nothing` if `emit` did not name the kind.
+* `artifacts`: all artifacts by kind. `lowered_names`: the name of each name expression in the cubin.
 * `key`, `fingerprint`: hexadecimal. `toolchain_id`, `toolchain_version`, `log`.
 * `queue_us`, `compile_us`, `total_us`: times in microseconds.
-* `request_id`: names this request in the daemon's log; empty if no daemon was asked.
-* `names`: of the symbols that [`assemble`](@ref) has renamed, the name in the cubin; empty for all other builds.
+* `request_id`: the id of this request in the daemon's log. Empty if no daemon was asked.
+* `names`: the canonical names of the symbols that [`assemble`](@ref) has renamed. Empty for other builds.
 """
 struct Result
     outcome::Symbol
@@ -48,8 +48,8 @@ Base.show(io::IO, result::Result) = print(io, "CcclCache.Result(:", result.outco
 """
     CompileError
 
-The code does not compile. `log` is what the compiler said, `hint` what may mend it, or empty; `result` holds all else that
-is known.
+The code does not compile. `log` has the compiler's messages. `hint` is a possible remedy, or empty. `result` has the timing
+and the key of the build.
 """
 struct CompileError <: Exception
     log::String

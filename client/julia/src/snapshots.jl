@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-# A package's cache: what its precompile workload was answered, carried in its package image to its users.
+# The cache of a package: the results of its precompile workload, which its package image carries to its users.
 
 struct SnapshotFilter
     struct_size::Csize_t
@@ -28,16 +28,16 @@ end
 """
     Snapshot
 
-A point in this session, made by [`snapshot`](@ref). It collects the keys of what the session is answered from then on.
+A point in this session, made by [`snapshot`](@ref). It collects the keys of the session's later results.
 """
 mutable struct Snapshot
-    # The code that an answer is for; `nothing`: the answer is valid in all worlds.
+    # The code of each answer. `nothing` if the answer is valid in all worlds.
     answers::Dict{String,Any}
 end
 
 Base.show(io::IO, snapshot::Snapshot) = print(io, "CcclCache.Snapshot(", length(snapshot.answers), " answers since)")
 
-# A snapshot that nothing refers to any more collects nothing.
+# The keys are weak, so an unused snapshot is freed and collects no more keys.
 const snapshots = WeakKeyDict{Snapshot,Nothing}()
 const recording = ReentrantLock()
 
@@ -63,12 +63,12 @@ end
 """
     Cache
 
-What a session was answered, made by [`delta`](@ref) and given back by [`insert!`](@ref). A constant of a package that holds
-one becomes a part of its package image. `length(cache)` is the number of results and deposits.
+The results of a session, made by [`delta`](@ref) and inserted by [`insert!`](@ref). A `Cache` in a constant of a package
+becomes a part of the package image. `length(cache)` is the number of results and deposits.
 """
 struct Cache
     records::Int
-    contents::Vector{UInt8}  # a snapshot file; empty: there are no records
+    contents::Vector{UInt8}  # a snapshot file; empty without records
 end
 
 Base.length(cache::Cache) = cache.records
@@ -79,8 +79,8 @@ Base.show(io::IO, cache::Cache) =
 """
     delta(snapshot::Snapshot; client = default_client()) -> Cache
 
-Returns what this session was answered since `snapshot`, hits included, and nothing else: builds, and deposits except those
-of code that is valid only in a finite range of worlds. The cache is empty if the daemon can't serve.
+Returns the builds and deposits that this session got since `snapshot`, hits included. It leaves out deposits of code that is
+valid only in a finite range of worlds. The cache is empty if the daemon can't serve.
 
 ```julia
 module DownstreamPackage
@@ -107,7 +107,7 @@ function delta(snapshot::Snapshot; client::Union{Nothing,Client} = nothing)
     end
 end
 
-# Writes a snapshot of these keys alone.
+# Writes a snapshot of these keys.
 function written(client::Client, keys::Vector{String}, file::IOStream)
     kept = Kept()
     all, count = texts!(kept, keys)
@@ -128,9 +128,11 @@ end
 """
     insert!(cache::Cache; client = default_client()) -> Int
 
-Gives the daemon what `cache` holds, for this user alone (for all users if this is root or the daemon's user), and returns
-how many records were new to it. Meant for a package's `__init__`: while packages are precompiled it does nothing, a cache
-is sent once to each daemon, and a daemon that can't serve is no error. All of these return 0.
+Inserts the records of `cache` into the daemon: for this user alone, or for all users if the caller is root or the daemon's
+user. Returns the number of records that the daemon did not have.
+
+For a package's `__init__`. Returns 0 while packages are precompiled, if the daemon got this cache before, and if the daemon
+can't serve.
 """
 function insert!(cache::Cache; client::Union{Nothing,Client} = nothing)
     (isempty(cache) || is_precompiling()) && return 0
@@ -149,7 +151,7 @@ function insert!(cache::Cache; client::Union{Nothing,Client} = nothing)
     end
 end
 
-# What says that a cache was inserted must not go into another cache.
+# The deposit that marks a cache as inserted has this range of worlds, so that no other cache contains it.
 const OF_NO_WORLD = (min_world = 1, max_world = 0)
 
 function inserted(client::Client, cache::Cache)
@@ -170,7 +172,7 @@ end
 
 is_precompiling() = ccall(:jl_generating_output, Cint, ()) != 0
 
-# A package must load and precompile where no library or daemon is.
+# A package must load and precompile also without the library or the daemon.
 function unless_away(work, otherwise)
     try
         return work()

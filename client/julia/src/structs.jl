@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-# The structs of client_c.h, field by field, which says what they mean. Those with a struct_size begin with it.
+# The structs of client_c.h, field by field. client_c.h documents them.
 
 struct Bytes
     data::Ptr{UInt8}
@@ -9,7 +9,7 @@ end
 
 Bytes() = Bytes(C_NULL, 0)
 
-# A view of what the caller keeps alive.
+# A view of contents that the caller keeps alive.
 Bytes(contents::Union{String,Vector{UInt8}}) = Bytes(pointer(contents), sizeof(contents))
 
 # Copies of what the library returned.
@@ -125,7 +125,7 @@ struct LoweredName
     lowered::Bytes
 end
 
-# Returns a struct that the library has filled, up to the size that both know.
+# Returns a struct that the library has filled, up to the size that both the library and this file know.
 function described(fill, ::Type{Fields}) where {Fields}
     zeroed = Ref{Fields}()
     GC.@preserve zeroed begin

@@ -6,15 +6,15 @@ using Logging
 using Random
 using Test
 
-# A number that no earlier test or run has had. A test set seeds Julia's own generator.
+# A number that is unique across tests and runs. Test sets seed Julia's own generator.
 unique_number() = rand(Random.RandomDevice(), UInt32) >> 1
 
 unique_kernel(name = "f") = "extern \"C\" __global__ void $name(int* p) { *p = $(unique_number()); }"
 
-# A client that keeps nothing, so that each call asks the daemon.
+# A client without a cache of its own, so that each call asks the daemon.
 asking() = CcclCache.Client(fallback = :error, process_cache_bytes = 0)
 
-# The bytes of a text occur in the others.
+# Whether the bytes of a text occur in other bytes.
 holds(bytes::Vector{UInt8}, text::String) = occursin(text, String(copy(bytes)))
 
 @testset "CcclCache" begin

@@ -66,7 +66,7 @@ end
     @test CcclCache.deposited(() -> "old", asking(), NAMESPACE, fields; code = code) == b"old"
 end
 
-# What Julia has compiled for these arguments: a Core.CodeInstance.
+# Returns the Core.CodeInstance that Julia has compiled for these arguments.
 function code_of(f, types)
     method = which(f, types)
     signature = Tuple{typeof(f),types...}

@@ -9,7 +9,7 @@ caught(call) =
         error
     end
 
-# The answer of another session, whose environment is changed so.
+# Returns the output of another session with this change to its environment.
 function told(code, changes...)
     project = dirname(dirname(pathof(CcclCache)))
     command = `$(Base.julia_cmd()) --startup-file=no --project=$project -e "using CcclCache; $code"`

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
 
-# What GPUCompiler hands on, with the counters of a session: a kernel, a device function that is not inlined, a table, an
+# PTX as GPUCompiler emits it, with the counters of a session: a kernel, a device function that is not inlined, a table, an
 # external function, and comments in columns.
 session_ptx(f, g, table; value = 3) = """
     //
@@ -71,7 +71,7 @@ session_ptx(f, g, table; value = 3) = """
 canonical(ptx) = first(CcclCache.canonical_ptx(ptx))
 names_of(ptx) = last(CcclCache.canonical_ptx(ptx))
 
-# The PTX as its tokens; what a compiler sees of it.
+# The tokens of the PTX without comments and white space, as a compiler sees them.
 bare(ptx) = split(replace(ptx, r"//[^\n]*|/\*.*?\*/"s => " "), r"\s+", keepempty = false) |> words -> join(words, " ")
 
 @testset "sessions with other counters have one text" begin
@@ -209,7 +209,7 @@ end
     @test occursin(".entry julia_g_13(", text)
 end
 
-# A stand-in for ptxas, which notes each run, and fails if the PTX says so.
+# A stand-in for ptxas that records each run, and fails if the PTX asks for it.
 const STAND_IN = raw"""
     #!/bin/sh
     if [ "$1" = --version ]; then echo "Build of the stand-in, VERSION"; exit; fi
@@ -229,7 +229,7 @@ function with_ptxas(call)
     end
 end
 
-# As CUDA.jl runs it: the process and its output.
+# Runs ptxas as CUDA.jl does. Returns the process and its output.
 function run_and_collect(command)
     output = Pipe()
     process = run(pipeline(ignorestatus(command), stdout = output, stderr = output), wait = false)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-# tests/julia shows that what a package keeps is given back to another daemon.
+# tests/julia tests that another daemon gets the cache of a package.
 
 @testset "a delta holds what was answered since, hits included, and nothing else" begin
     client, old, new = asking(), unique_kernel(), unique_kernel()
@@ -55,7 +55,7 @@ end
     for _ in 1:2
         @test_logs (:debug, "the cache is away") min_level = Logging.Debug CcclCache.insert!(no_snapshot)
     end
-    # As if it had been inserted.
+    # Marks the cache as inserted already.
     lease = CcclCache.acquire("io.github.cccl-cached.julia", ["inserted" => CcclCache.SHA.sha256(contents)])
     CcclCache.publish(lease, "1")
     @test_logs min_level = Logging.Debug CcclCache.insert!(no_snapshot)
