@@ -31,7 +31,9 @@ uint64_t RankOf(BuildPriority priority) {
 
 }  // namespace
 
-FairQueue::FairQueue(const Bounds& bounds, Run run) : bounds_(bounds), run_(std::move(run)) {
+FairQueue::FairQueue(const Bounds& bounds, Run run, CompileMemory* memory,
+                     std::function<void()> make_room)
+    : bounds_(bounds), run_(std::move(run)), memory_(memory), make_room_(std::move(make_room)) {
   // As many may run at once: parked items, and those that got their slots.
   const size_t most = bounds_.slots + bounds_.relief_slots + bounds_.parked;
   threads_.reserve(most + 1);
@@ -46,7 +48,8 @@ void FairQueue::Close() {
   threads_.clear();
 }
 
-Status FairQueue::Add(uint64_t item, Account account, BuildPriority priority) {
+Status FairQueue::Add(uint64_t item, Account account, BuildPriority priority,
+                      const CompileMemory::Kind& kind) {
   {
     const MutexLock lock(mutex_);
     const bool known = waiting_.contains(item);
@@ -86,7 +89,7 @@ Status FairQueue::Add(uint64_t item, Account account, BuildPriority priority) {
     Line& own = lines_[account];
     const Place place = PlaceOf(++own.last_number, priority);
     waiting_[item].lines.emplace(account, place);
-    AddTo(own, place, item);
+    AddTo(own, place, {item, kind});
     if (account.IsContainers()) ++waiting_in_containers_;
     ++changes_;
   }
@@ -99,23 +102,23 @@ FairQueue::Place FairQueue::PlaceOf(uint64_t number, BuildPriority priority) con
   return {number + RankOf(priority) * bounds_.per_uid, number, priority};
 }
 
-void FairQueue::AddTo(Line& line, const Place& place, uint64_t item) {
-  line.items.emplace(place, item);
+void FairQueue::AddTo(Line& line, const Place& place, const Entry& entry) {
+  line.items.emplace(place, entry);
   if (place.priority == BuildPriority::kWarmUp) ++line.warm_ups;
 }
 
-void FairQueue::RemoveFrom(Line& line, const Place& place) {
-  line.items.erase(place);
+FairQueue::Entry FairQueue::RemoveFrom(Line& line, const Place& place) {
   if (place.priority == BuildPriority::kWarmUp) --line.warm_ups;
+  return line.items.extract(place).mapped();
 }
 
 void FairQueue::Raise(uint64_t item, Account account, BuildPriority priority) {
   Place& place = waiting_[item].lines.at(account);
   if (RankOf(place.priority) <= RankOf(priority)) return;
   Line& line = lines_.at(account);
-  RemoveFrom(line, place);
+  const Entry entry = RemoveFrom(line, place);
   place = PlaceOf(place.number, priority);
-  AddTo(line, place, item);
+  AddTo(line, place, entry);
   ++changes_;
   changed_.NotifyOne();
 }
@@ -131,6 +134,11 @@ void FairQueue::RemoveFromLines(std::map<uint64_t, Waiting>::iterator item) {
     }
     lines_.erase(line);
     rotation_.remove(account);
+  }
+  if (item->second.passed_by) {
+    lacking_.remove(item->first);
+    memory_->EndWait();
+    added_.NotifyOne();  // for an item that let this one go first
   }
   waiting_.erase(item);
 }
@@ -169,26 +177,37 @@ void FairQueue::Describe(std::optional<Account> only, BuildActivity* activity) c
   }
 }
 
-std::optional<Account> FairQueue::NextInRotation() const {
+std::vector<Account> FairQueue::Ready() const {
   const auto may_start = [this](Account account)
                              REQUIRES(mutex_) { return MayTakeFreeSlot(account); };
   std::vector<Account> all;
   std::ranges::copy_if(rotation_, std::back_inserter(all), may_start);
-  if (all.empty()) return std::nullopt;
   std::vector<Account> ready;
   std::ranges::copy_if(all, std::back_inserter(ready), [this](Account account) REQUIRES(mutex_) {
     const Line& line = lines_.at(account);
     return line.is_urgent() || turns_ - line.last_turn >= bounds_.turns_of_others;
   });
-  if (ready.empty()) ready = std::move(all);
+  return ready.empty() ? all : ready;
+}
+
+bool FairQueue::ContainersHadTheirs() const {
+  return containers_had_last_turn_ ||
+         busy_slots_.in_containers >= std::max<size_t>(bounds_.slots / 2, 1);
+}
+
+Account FairQueue::FirstOf(const std::vector<Account>& ready) const {
   const auto user = std::ranges::find_if_not(ready, &Account::IsContainers);
-  const bool containers_had_theirs =
-      containers_had_last_turn_ ||
-      busy_slots_.in_containers >= std::max<size_t>(bounds_.slots / 2, 1);
-  if (user != ready.end() && (user == ready.begin() || containers_had_theirs)) return *user;
-  std::erase_if(ready, std::not_fn(&Account::IsContainers));
+  if (user != ready.end() && (user == ready.begin() || ContainersHadTheirs())) {
+    return *std::ranges::min_element(
+        user, ready.end(), {}, [this](Account account) REQUIRES(mutex_) {
+          return std::pair(account.IsContainers(),
+                           !lacking_.empty() && running_of_.contains(account));
+        });
+  }
+  std::vector<Account> containers;
+  std::ranges::copy_if(ready, std::back_inserter(containers), &Account::IsContainers);
   return *std::ranges::min_element(
-      ready, {}, [this](Account account) REQUIRES(mutex_) { return LastTurns(account); });
+      containers, {}, [this](Account account) REQUIRES(mutex_) { return LastTurns(account); });
 }
 
 std::vector<uint64_t> FairQueue::LastTurns(Account account) const {
@@ -198,35 +217,41 @@ std::vector<uint64_t> FairQueue::LastTurns(Account account) const {
   return turns;
 }
 
-uint64_t FairQueue::TakeNextOf(Account account) {
-  const auto turn = std::ranges::find(rotation_, account);
-  rotation_.splice(rotation_.end(), rotation_, turn);
-  Line& line = lines_.at(account);
-  line.last_turn = ++turns_;
+void FairQueue::Take(uint64_t item, Account account) {
+  rotation_.splice(rotation_.end(), rotation_, std::ranges::find(rotation_, account));
+  lines_.at(account).last_turn = ++turns_;
   for (const uint64_t group : account.way()) groups_.at(group).last_turn = turns_;
   containers_had_last_turn_ = account.IsContainers();
-  const uint64_t item = line.items.begin()->second;
   RemoveFromLines(waiting_.find(item));
-  return item;
 }
 
-void FairQueue::RunNext(const Turn& turn) {
+void FairQueue::RunNow(Turn turn) {
   const Account account = turn.account;
-  const uint64_t item = TakeNextOf(account);
-  const auto running = running_.insert(running_.end(), Running{item, account, turn.busy});
+  Take(turn.item, account);
+  if (turn.memory != nullptr && turn.memory->is_shared()) {
+    for (const uint64_t passed : lacking_) ++*waiting_.at(passed).passed_by;
+  }
+  if (!lacking_.empty()) added_.NotifyOne();  // there may be memory for another one
+  const auto running =
+      running_.insert(running_.end(), Running{turn.item, account, *turn.busy, turn.memory.get()});
   running->waits = std::make_shared<Waits>(*this, *running);
-  turn.busy.Add(account, 1);
+  turn.busy->Add(account, 1);
   ++running_of_[account];
   ++changes_;
   changed_.NotifyOne();
   const std::shared_ptr<Waits> waits = running->waits;
   mutex_.unlock();
-  run_(item);
+  run_(turn.item);
   waits->Close();
   mutex_.lock();
-  turn.busy.Remove(account, 1);
+  turn.memory = nullptr;
+  turn.busy->Remove(account, 1);
   running_.erase(running);
-  if (--running_of_[account] == 0) running_of_.erase(account);
+  if (--running_of_[account] == 0) {
+    running_of_.erase(account);
+    const auto place = std::ranges::find(rotation_, account);
+    if (place != rotation_.end()) rotation_.splice(rotation_.end(), rotation_, place);
+  }
   ++changes_;
   changed_.NotifyOne();
 }
@@ -316,12 +341,73 @@ std::shared_ptr<FairQueue::Waits> FairQueue::WaitsOf(uint64_t item) const {
   return std::ranges::find(running_, item, &Running::item)->waits;
 }
 
+CompileMemory::Running* FairQueue::MemoryOf(uint64_t item) const {
+  const MutexLock lock(mutex_);
+  return std::ranges::find(running_, item, &Running::item)->memory;
+}
+
+void FairQueue::MemoryFreed() {
+  const MutexLock lock(mutex_);
+  if (!lacking_.empty()) added_.NotifyOne();
+}
+
+std::optional<FairQueue::Turn> FairQueue::Try(const Entry& entry, Account account, bool may_share,
+                                              HeldInAll* busy) {
+  if (memory_ == nullptr) return Turn{entry.item, account, busy, nullptr};
+  auto memory = memory_->TryStart(entry.kind, may_share);
+  if (memory != nullptr) return Turn{entry.item, account, busy, std::move(memory)};
+  std::optional<size_t>& passed_by = waiting_.at(entry.item).passed_by;
+  if (passed_by) return std::nullopt;
+  passed_by = 0;
+  lacking_.push_back(entry.item);
+  memory_->BeginWait();
+  needs_room_ = true;
+  ++changes_;
+  changed_.NotifyOne();
+  return std::nullopt;
+}
+
+std::optional<FairQueue::Turn> FairQueue::Try(Account account, bool may_share, HeldInAll* busy) {
+  size_t passed = 0;
+  for (const auto& [place, entry] : lines_.at(account).items) {
+    if (auto turn = Try(entry, account, may_share, busy)) return turn;
+    if (++passed == kMaxPassedBy) break;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::pair<uint64_t, Account>> FairQueue::Overdue() const {
+  const bool user_waits =
+      std::ranges::any_of(rotation_, [](Account account) { return !account.IsContainers(); });
+  for (const uint64_t item : lacking_) {
+    const Waiting& waiting = waiting_.at(item);
+    if (*waiting.passed_by < kMaxPassedBy) continue;
+    for (const auto& [account, place] : waiting.lines) {
+      const bool yields = account.IsContainers() && user_waits && ContainersHadTheirs();
+      if (!yields && MayTakeFreeSlot(account)) return std::pair(item, account);
+    }
+  }
+  return std::nullopt;
+}
+
 std::optional<FairQueue::Turn> FairQueue::NextTurn() {
-  if (busy_slots_.in_all < bounds_.slots) {
-    if (const auto next = NextInRotation()) return Turn{*next, busy_slots_};
+  const auto overdue = Overdue();
+  if (busy_slots_.in_all >= bounds_.slots) {
+    for (const Account& account : Relieved().accounts) {
+      if (auto turn = Try(account, !overdue, &busy_relief_slots_)) return turn;
+    }
     return std::nullopt;
   }
-  if (const auto account = Relieved().account) return Turn{*account, busy_relief_slots_};
+  if (overdue) {
+    const auto& [item, account] = *overdue;
+    const Entry& entry = lines_.at(account).items.at(waiting_.at(item).lines.at(account));
+    if (auto turn = Try(entry, account, true, &busy_slots_)) return turn;
+  }
+  for (std::vector<Account> ready = Ready(); !ready.empty();) {
+    const Account next = FirstOf(ready);
+    if (auto turn = Try(next, !overdue, &busy_slots_)) return turn;
+    std::erase(ready, next);
+  }
   return std::nullopt;
 }
 
@@ -329,14 +415,11 @@ void FairQueue::Serve(std::stop_token stop) {
   NameThread("flight");
   const MutexLock lock(mutex_);
   std::optional<Turn> turn;
-  while (added_.Wait(mutex_, stop, [this, &turn]() REQUIRES(mutex_) {
-    const auto next = NextTurn();
-    turn.reset();
-    if (next) turn.emplace(*next);
-    return next.has_value();
+  while (added_.Wait(mutex_, stop, [this, &turn, &stop]() REQUIRES(mutex_) {
+    if (!stop.stop_requested()) turn = NextTurn();
+    return turn.has_value();
   })) {
-    if (stop.stop_requested()) return;
-    RunNext(*turn);
+    RunNow(*std::exchange(turn, std::nullopt));
   }
 }
 
@@ -347,7 +430,13 @@ void FairQueue::LookOut(std::stop_token stop) {
     Clock::time_point next = ParkWaiting();
     const Relief relief = Relieved();
     next = std::min(next, relief.next);
-    if (relief.account) added_.NotifyOne();
+    if (!relief.accounts.empty()) added_.NotifyOne();
+    if (std::exchange(needs_room_, false) && make_room_) {
+      lock.Unlock();
+      make_room_();
+      lock.Lock();
+      continue;
+    }
     if (Running* const item = MustGiveWay(relief.lacking, &next)) {
       item->gives_way = true;
       const std::shared_ptr<Waits> waits = item->waits;
@@ -374,8 +463,8 @@ FairQueue::Relief FairQueue::Relieved() const {
       relief.next = std::min(relief.next, due);
     } else if (allowance.Most(account, 0, busy_relief_slots_) == 0) {
       relief.lacking.Add(account, 1);
-    } else if (!relief.account) {
-      relief.account = account;
+    } else {
+      relief.accounts.push_back(account);
     }
   }
   return relief;

@@ -12,20 +12,23 @@
 #include <optional>
 #include <stop_token>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/mutex.h"
 #include "daemon/core/model/account.h"
 #include "daemon/core/model/activity.h"
 #include "daemon/core/model/result.h"
+#include "daemon/core/run/compile_memory.h"
 #include "proto/request.h"
 
 namespace cccl_cache::daemon {
 
-/// Items that wait for one of a fixed number of slots. Each account has its own queue, ordered by
-/// priority and then by age, and the slots serve the queues in rotation. A queue of warm-ups alone
-/// gets a turn only if all queues are such. An item that several users wait for is in each of their
-/// queues and runs once, at the best of its places.
+/// Items that wait for one of a fixed number of slots and for memory; none holds one of these while
+/// it waits for the other. Each account has its own queue, ordered by priority and then by age, and
+/// the slots serve the queues in rotation. A queue of warm-ups alone gets a turn only if all queues
+/// are such. An item that several users wait for is in each of their queues and runs once, at the
+/// best of its places.
 ///
 /// Every item advances on a busy node: one goes before at most `per_uid` items of the next better
 /// priority that came later, and a queue of warm-ups gets a turn after `turns_of_others` turns of
@@ -34,6 +37,10 @@ namespace cccl_cache::daemon {
 /// Containers: while a user of the node waits, containers get no two turns in a row, and at most
 /// half of the slots. They share turns along the tree of control groups: the groups below one group
 /// take turns for its share. So a container that makes groups gains no turn.
+///
+/// Memory: an item whose memory does not fit lets others go first, in its own queue too. While
+/// items wait for memory, users without a running item come first. An item that `kMaxPassedBy`
+/// others passed by taking shared memory is next, and they get only of the reserve (CompileMemory).
 ///
 /// Parking: after an item has waited for its requester's files for `park_after` in all, each
 /// further wait frees its slot, and it continues without a slot. An account with its maximum of
@@ -59,13 +66,18 @@ class FairQueue {
     uint64_t turns_of_others = 64;
   };
   using Run = std::function<void(uint64_t item)>;
+  /// The number of starts that an item whose memory does not fit lets pass.
+  static constexpr size_t kMaxPassedBy = 8;
 
   /// Receives the beginning and end of a running item's waits for its requester. Does nothing once
   /// the item has ended, and may outlive the queue. Thread-safe.
   class Waits;
 
-  /// `run` is called on a thread of its own for each item that runs, never under the queue's lock.
-  FairQueue(const Bounds& bounds, Run run);
+  /// `run` is called on a thread of its own for each item that runs. `make_room` is called when an
+  /// item begins to wait for memory. No lock is held then. `memory`: null: items start whatever
+  /// they need.
+  FairQueue(const Bounds& bounds, Run run, CompileMemory* memory = nullptr,
+            std::function<void()> make_room = {});
   ~FairQueue() { Close(); }
   FairQueue(const FairQueue&) = delete;
   FairQueue& operator=(const FairQueue&) = delete;
@@ -73,15 +85,21 @@ class FairQueue {
   /// Starts no more items, and returns when the running ones have returned. Called by one thread.
   void Close();
 
-  /// Adds the item to the account's queue. An item that waits there already rises if this priority
-  /// is higher. One that waits in another account's queue stays there too; for it a full queue is
-  /// no error. Returns kOverloaded if the item is new and the account's queue or the whole is full.
-  Status Add(uint64_t item, Account account, BuildPriority priority = BuildPriority::kNormal);
+  /// Adds the item, of the given kind for this account, to the account's queue. An item that waits
+  /// there already rises if this priority is higher. One that waits in another account's queue
+  /// stays there too; for it a full queue is no error. Returns kOverloaded if the item is new and
+  /// the account's queue or the whole is full.
+  Status Add(uint64_t item, Account account, BuildPriority priority = BuildPriority::kNormal,
+             const CompileMemory::Kind& kind = {});
   /// Removes the item from all queues. Returns false if it did not wait (any more).
   bool Remove(uint64_t item);
 
-  /// Requires that the item runs.
+  /// Must be called when a compile that is no item has freed its memory.
+  void MemoryFreed();
+
+  /// Require that the item runs.
   [[nodiscard]] std::shared_ptr<Waits> WaitsOf(uint64_t item) const;
+  [[nodiscard]] CompileMemory::Running* MemoryOf(uint64_t item) const;  ///< null: without
 
   [[nodiscard]] size_t waiting() const;
   [[nodiscard]] size_t running() const;
@@ -95,10 +113,14 @@ class FairQueue {
     BuildPriority priority = BuildPriority::kNormal;
     auto operator<=>(const Place&) const = default;
   };
+  struct Entry {
+    uint64_t item = 0;
+    CompileMemory::Kind kind;
+  };
   struct Line {
     [[nodiscard]] bool is_urgent() const { return warm_ups < items.size(); }
 
-    std::map<Place, uint64_t> items;
+    std::map<Place, Entry> items;
     size_t warm_ups = 0;  ///< of the items
     uint64_t last_number = 0;
     uint64_t last_turn = 0;  ///< of this queue; of all when it began
@@ -110,6 +132,7 @@ class FairQueue {
   };
   struct Waiting {
     std::map<Account, Place> lines;
+    std::optional<size_t> passed_by = std::nullopt;  ///< while it waits for memory
   };
 
   /// An item that runs.
@@ -117,6 +140,7 @@ class FairQueue {
     uint64_t item;
     Account account;
     HeldInAll& busy;  ///< the kind of slot that it holds unless it is parked
+    CompileMemory::Running* memory = nullptr;
     std::optional<Clock::time_point> waits_since = std::nullopt;  ///< for its requester
     Clock::duration waited{0};                                    ///< before that
     bool parked = false;
@@ -124,22 +148,34 @@ class FairQueue {
     std::shared_ptr<Waits> waits = nullptr;
   };
   struct Turn {
+    uint64_t item;
     Account account;
-    HeldInAll& busy;
+    HeldInAll* busy;
+    CompileMemory::RunningPtr memory;
   };
 
   void Serve(std::stop_token stop);
   /// Parks items that wait for long, and wakes a thread when relief is due.
   void LookOut(std::stop_token stop);
-  /// Returns the next item to run now, if any.
+  /// Returns the next item to run now, which has its memory, if any.
   std::optional<Turn> NextTurn() REQUIRES(mutex_);
-  /// Returns the account whose turn it is for a free slot, if there is one.
-  std::optional<Account> NextInRotation() const REQUIRES(mutex_);
+  /// Returns the accounts that may have a turn for a free slot, in rotation.
+  std::vector<Account> Ready() const REQUIRES(mutex_);
+  /// Returns the account, of these, whose turn it is.
+  Account FirstOf(const std::vector<Account>& ready) const REQUIRES(mutex_);
+  [[nodiscard]] bool ContainersHadTheirs() const REQUIRES(mutex_);
+  /// Returns the item that is next as soon as its memory fits, and an account for which it may have
+  /// a free slot.
+  [[nodiscard]] std::optional<std::pair<uint64_t, Account>> Overdue() const REQUIRES(mutex_);
+  /// Takes memory for an item of the account: the first one that fits.
+  std::optional<Turn> Try(Account account, bool may_share, HeldInAll* busy) REQUIRES(mutex_);
+  std::optional<Turn> Try(const Entry& entry, Account account, bool may_share, HeldInAll* busy)
+      REQUIRES(mutex_);
   /// Returns when the control groups on the way to the account had their last turn, and the account
   /// itself. Of two accounts, the lower one is to have its turn first.
   std::vector<uint64_t> LastTurns(Account account) const REQUIRES(mutex_);
-  /// Runs the account's next item, without the lock.
-  void RunNext(const Turn& turn) REQUIRES(mutex_);
+  /// Runs the item, without the lock.
+  void RunNow(Turn turn) REQUIRES(mutex_);
   [[nodiscard]] bool MayPark(Account account) const REQUIRES(mutex_);
   [[nodiscard]] bool MayTakeFreeSlot(Account account) const REQUIRES(mutex_);
   void SetParked(Running& running, bool parked) REQUIRES(mutex_);
@@ -149,25 +185,27 @@ class FairQueue {
   /// next check.
   Clock::time_point ParkWaiting() REQUIRES(mutex_);
   struct Relief {
-    std::optional<Account> account = std::nullopt;  ///< to have a relief slot now
-    HeldInAll lacking = {};                         ///< accounts that are due and find no slot
-    Clock::time_point next = {};                    ///< time of the next check
+    std::vector<Account> accounts = {};  ///< to have a relief slot now
+    HeldInAll lacking = {};              ///< accounts that are due and find no slot
+    Clock::time_point next = {};         ///< time of the next check
   };
   Relief Relieved() const REQUIRES(mutex_);
   /// Returns the item to end now, so that an account gets a slot, or null. Items of the node's
   /// users don't end for containers. Lowers `next` to the time at which an item may have to end.
   Running* MustGiveWay(const HeldInAll& lacking, Clock::time_point* next) REQUIRES(mutex_);
-  /// Removes the account's next item from all queues and returns it; the account's turn is over.
-  uint64_t TakeNextOf(Account account) REQUIRES(mutex_);
+  /// Removes the item from all queues; the account's turn is over.
+  void Take(uint64_t item, Account account) REQUIRES(mutex_);
   [[nodiscard]] Place PlaceOf(uint64_t number, BuildPriority priority) const;
-  void AddTo(Line& line, const Place& place, uint64_t item) REQUIRES(mutex_);
-  void RemoveFrom(Line& line, const Place& place) REQUIRES(mutex_);
+  static void AddTo(Line& line, const Place& place, const Entry& entry);
+  static Entry RemoveFrom(Line& line, const Place& place);
   /// Gives the item this priority in the account's queue unless it has a better one.
   void Raise(uint64_t item, Account account, BuildPriority priority) REQUIRES(mutex_);
   void RemoveFromLines(std::map<uint64_t, Waiting>::iterator item) REQUIRES(mutex_);
 
   const Bounds bounds_;
   const Run run_;
+  CompileMemory* const memory_;
+  const std::function<void()> make_room_;
 
   mutable Mutex mutex_;
   CondVar added_;    ///< there may be something to run, for one thread
@@ -176,6 +214,8 @@ class FairQueue {
   std::list<Account> rotation_ GUARDED_BY(mutex_);       ///< the accounts of lines_
   std::map<uint64_t, Group> groups_ GUARDED_BY(mutex_);  ///< on the ways of lines_
   std::map<uint64_t, Waiting> waiting_ GUARDED_BY(mutex_);
+  std::list<uint64_t> lacking_ GUARDED_BY(mutex_);  ///< items that wait for memory, in order
+  bool needs_room_ GUARDED_BY(mutex_) = false;      ///< make_room is to be called
   std::map<Account, size_t> running_of_ GUARDED_BY(mutex_);  ///< no zeros; parked ones count
   std::map<Account, size_t> parked_of_ GUARDED_BY(mutex_);   ///< no zeros
   size_t waiting_in_containers_ GUARDED_BY(mutex_) = 0;      ///< places in queues of containers

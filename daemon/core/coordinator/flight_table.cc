@@ -87,7 +87,8 @@ std::vector<FlightTable::Unqueued> FlightTable::EndAsking(uint64_t flight) {
   found->second.asking = false;
   for (const BuildPtr& waiter : found->second.waiters) {
     const bool missed = !std::exchange(waiter->flight.counted_as_miss, true);
-    unqueued.push_back({waiter->ticket, waiter->peer.account(), waiter->request->priority, missed});
+    unqueued.push_back(
+        {waiter->ticket, waiter->peer.account(), waiter->request->priority, waiter->plan, missed});
   }
   return unqueued;
 }
@@ -118,15 +119,6 @@ std::optional<FlightTable::Started> FlightTable::Begin(uint64_t flight) {
                  .manifest = first.findings.manifest.shared,
                  .stop = found->second.stop.get_token(),
                  .overtaken = first.flight.overtaken};
-}
-
-std::vector<Account> FlightTable::AccountsOf(uint64_t flight) const {
-  std::set<Account> accounts;
-  const MutexLock lock(mutex_);
-  const auto found = flights_.find(flight);
-  if (found == flights_.end()) return {};
-  for (const BuildPtr& waiter : found->second.waiters) accounts.insert(waiter->peer.account());
-  return {accounts.begin(), accounts.end()};
 }
 
 std::vector<BuildPtr> FlightTable::TakeOthers(uint64_t flight, uid_t uid, const Digest& key) {

@@ -60,6 +60,7 @@ class FlightTable {
     Ticket ticket = 0;
     Account account;
     BuildPriority priority = BuildPriority::kNormal;
+    std::shared_ptr<const BuildPlan> plan;
     bool missed = false;  ///< no tier has its result, which is known only now
   };
   /// From now on the waiters of this flight must be queued. Returns the present ones.
@@ -76,9 +77,6 @@ class FlightTable {
   };
   /// Marks the flight's compile as begun. Returns none if it began before, is cancelled or is gone.
   std::optional<Started> Begin(uint64_t flight);
-
-  /// Returns the accounts that wait in the flight, each once.
-  [[nodiscard]] std::vector<Account> AccountsOf(uint64_t flight) const;
 
   /// Removes the waiters of other uids from the flight and returns them. From now on builds join it
   /// by `key`. A flight without waiters is cancelled and gone.

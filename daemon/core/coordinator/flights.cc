@@ -145,16 +145,18 @@ CompileRunner::Parts WithOwn(CompileRunner::Parts parts, PreamblePool* preambles
 Flights::Flights(const Parts& parts, const Limits& limits, StartAgain start_again)
     : parts_(parts),
       start_again_(std::move(start_again)),
-      memory_(limits.memory_bytes, parts.compile.statistics, [this] { idle_jobs_.MakeRoom(); }),
+      memory_(limits.memory_bytes, parts.compile.statistics, [this] { queue_.MemoryFreed(); }),
       preambles_(parts.compile.compiler, parts.compile.statistics, limits.compile, limits.preambles,
                  &memory_),
       runner_(WithOwn(parts.compile, &preambles_, &memory_), limits.compile),
       idle_jobs_(
           SameSlots(limits.queue),
-          [this, slots = limits.queue.slots] { return memory_.callers_wait() ? slots : Busy(); }),
+          [this, slots = limits.queue.slots] { return memory_.items_wait() ? slots : Busy(); }),
       shadow_checks_({parts.cache, runner_, idle_jobs_, parts.compile.statistics, parts.report},
                      limits.shadow_check_every),
-      queue_(limits.queue, [this](uint64_t flight) { Run(flight); }) {}
+      queue_(
+          limits.queue, [this](uint64_t flight) { Run(flight); }, &memory_,
+          [this] { idle_jobs_.MakeRoom(); }) {}
 
 void Flights::Close() {
   parts_.table.CancelAll();
@@ -220,7 +222,7 @@ void Flights::Join(BuildPtr waiter) {
   const std::shared_ptr<const BuildPlan> plan = waiter->plan;
   const bool shared = plan->uncacheable_reason.empty();
   const FlightTable::Unqueued unqueued{waiter->ticket, peer.account(), waiter->request->priority,
-                                       shared && !waiter->flight.counted_as_miss};
+                                       plan, shared && !waiter->flight.counted_as_miss};
   const bool asks =
       shared && parts_.cluster != nullptr && waiter->questions.of_flights++ < kMaxAsked;
   waiter->flight.joined = Clock::now();
@@ -239,7 +241,7 @@ void Flights::Join(BuildPtr waiter) {
       parts_.table.Join(std::move(waiter), key, {.shared = shared, .asking = asks});
   if (joined.flight == 0) return;
   if (unqueued.missed && !joined.asking) parts_.compile.statistics.Add(Counter::kMisses);
-  if (joined.started) return memory_.AddCaller(joined.flight, peer.account());
+  if (joined.started) return;
   if (joined.leads && shared) {
     // Another flight of this key may have ended between our look-up and our joining: in memory.
     const std::optional<FlightResult> hit = parts_.cache.FindClosedInMemory(*plan);
@@ -250,7 +252,8 @@ void Flights::Join(BuildPtr waiter) {
 }
 
 void Flights::Enqueue(uint64_t flight, const FlightTable::Unqueued& waiter) {
-  const Status queued = queue_.Add(flight, waiter.account, waiter.priority);
+  const Status queued = queue_.Add(flight, waiter.account, waiter.priority,
+                                   CompileMemory::KindOf(waiter.plan->job, waiter.account));
   if (queued) return;
   FlightTable::Left left = parts_.table.TakeOutOfLine(waiter.ticket);
   if (left.waiter != nullptr) parts_.responder.Refuse(std::move(left.waiter), queued.error());
@@ -326,9 +329,7 @@ void Flights::Run(uint64_t flight) {
     return;
   }
   const Caller& caller = started->caller;
-  CompileOrder order{.caller = caller, .callers = {flight, [this, flight] {
-                                                     return parts_.table.AccountsOf(flight);
-                                                   }}};
+  CompileOrder order{.caller = caller, .memory = queue_.MemoryOf(flight)};
   const std::shared_ptr<FairQueue::Waits> waits = queue_.WaitsOf(flight);
   order.around_files = [waits](std::unique_ptr<RequesterFiles> files) {
     return std::make_unique<WaitedFor>(std::move(files), waits);

@@ -50,7 +50,7 @@ struct AccountActivity {
 struct MemoryActivity {
   uint64_t expected_bytes = 0;
   uint64_t limit_bytes = 0;  ///< 0: none
-  size_t waiting = 0;        ///< compiles that have a slot and wait for memory
+  size_t waiting = 0;        ///< compiles that wait for memory beside a free slot
 };
 
 /// Waiting and running builds.

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include "proto/request.h"
 
@@ -50,54 +49,55 @@ CompileMemory::Kind CompileMemory::KindOf(const CompileJob& job, Account account
   return {account, hasher.Finish(), any_like};
 }
 
-CompileMemory::CompileMemory(uint64_t limit, Statistics& statistics,
-                             std::function<void()> make_room)
+CompileMemory::CompileMemory(uint64_t limit, Statistics& statistics, std::function<void()> freed)
     : limit_(limit),
       statistics_(statistics),
-      make_room_(std::move(make_room)),
+      freed_(std::move(freed)),
       reserve_{limit / 4},
       shared_{limit == 0 ? std::numeric_limits<uint64_t>::max() : limit - limit / 4} {}
 
-std::optional<CompileMemory::Running> CompileMemory::Start(const Kind& kind, std::stop_token stop,
-                                                           Urgency urgency,
-                                                           const Callers& callers) {
-  MutexLock lock(mutex_);
-  // Under the lock, so that AddCaller finds the waiter, or its account is among these.
-  std::vector<Account> accounts = callers.accounts ? callers.accounts() : std::vector<Account>();
-  if (accounts.empty()) accounts.push_back(kind.account);
-  Waiter waiter{
-      .flight = callers.flight,
-      .accounts = std::move(accounts),
-      .urgency = urgency,
-      .bytes = std::min(ExpectedOf(kind), shared_.bytes),
-      .known_to = needed_.Find(kind.kind) == nullptr ? std::nullopt : std::optional(kind.account)};
-  const auto place = waiters_.insert(waiters_.end(), &waiter);
-  Admit();
-  if (!waiter.taken) {
-    statistics_.Add(Counter::kMemoryWaits);
-    if (urgency == Urgency::kCaller && make_room_) {
-      lock.Unlock();
-      make_room_();
-      lock.Lock();
-    }
-    changed_.Wait(mutex_, std::move(stop), [&waiter] { return waiter.taken.has_value(); });
+CompileMemory::RunningPtr CompileMemory::TryStart(const Kind& kind, bool may_share) {
+  const MutexLock lock(mutex_);
+  const uint64_t bytes = std::min(ExpectedOf(kind), shared_.bytes);
+  std::optional<Taken> taken;
+  if (may_share && bytes <= shared_.free()) {
+    taken = Taken{&shared_, bytes, kind.account};
+  } else {
+    taken = OfReserve(kind, bytes);
   }
-  if (!waiter.taken) {
-    waiters_.erase(place);
-    Admit();  // waiters behind this one
-    return std::nullopt;
-  }
-  return std::optional<Running>(std::in_place, *this, kind, *waiter.taken);
+  if (!taken) return nullptr;
+  taken->of->taken += taken->bytes;
+  Use& use = used_by_[kind.account];
+  ++use.compiles;
+  use.bytes += taken->bytes;
+  return std::make_unique<Running>(*this, kind, *taken);
 }
 
-void CompileMemory::AddCaller(uint64_t flight, Account account) {
+CompileMemory::RunningPtr CompileMemory::StartIdle(const Kind& kind, std::stop_token stop) {
   const MutexLock lock(mutex_);
-  for (Waiter* const waiter : waiters_) {
-    std::vector<Account>& accounts = waiter->accounts;
-    const bool new_here = std::ranges::find(accounts, account) == accounts.end();
-    if (waiter->flight == flight && new_here) accounts.push_back(account);
+  const uint64_t bytes = std::min(ExpectedOf(kind), shared_.bytes);
+  const auto fits = [this, bytes]()
+                        REQUIRES(mutex_) { return items_waiting_ == 0 && bytes <= shared_.free(); };
+  if (!fits()) {
+    statistics_.Add(Counter::kMemoryWaits);
+    ++idle_waiting_;
+    const bool may_start = changed_.Wait(mutex_, std::move(stop), fits);
+    --idle_waiting_;
+    if (!may_start) return nullptr;
   }
-  Admit();
+  shared_.taken += bytes;
+  return std::make_unique<Running>(*this, kind, Taken{&shared_, bytes, std::nullopt});
+}
+
+void CompileMemory::BeginWait() {
+  const MutexLock lock(mutex_);
+  ++items_waiting_;
+  statistics_.Add(Counter::kMemoryWaits);
+}
+
+void CompileMemory::EndWait() {
+  const MutexLock lock(mutex_);
+  if (--items_waiting_ == 0) changed_.NotifyAll();
 }
 
 uint64_t CompileMemory::Expected(const Kind& kind) const {
@@ -109,13 +109,12 @@ MemoryActivity CompileMemory::activity() const {
   const MutexLock lock(mutex_);
   return {.expected_bytes = shared_.taken + reserve_.taken,
           .limit_bytes = limit_,
-          .waiting = waiters_.size()};
+          .waiting = items_waiting_ + idle_waiting_};
 }
 
-bool CompileMemory::callers_wait() const {
+bool CompileMemory::items_wait() const {
   const MutexLock lock(mutex_);
-  return std::ranges::any_of(
-      waiters_, [](const Waiter* waiter) { return waiter->urgency == Urgency::kCaller; });
+  return items_waiting_ > 0;
 }
 
 uint64_t CompileMemory::ExpectedOf(const Kind& kind) const {
@@ -125,114 +124,36 @@ uint64_t CompileMemory::ExpectedOf(const Kind& kind) const {
   return kUnknownBytes;
 }
 
-CompileMemory::Use CompileMemory::UseOf(Account account) const {
-  const auto use = used_by_.find(account);
-  return use == used_by_.end() ? Use() : use->second;
-}
-
-Account CompileMemory::BestOf(const Waiter& waiter) const {
-  return *std::ranges::min_element(waiter.accounts, {}, [this](Account account) REQUIRES(mutex_) {
-    return UseOf(account).compiles;
-  });
-}
-
-CompileMemory::Rank CompileMemory::RankOf(const Waiter& waiter) const {
-  if (waiter.urgency == Urgency::kIdle) return Rank::kIdle;
-  if (waiter.passed_by >= kMaxPassedByAny) return Rank::kOverdue;
-  return UseOf(BestOf(waiter)).compiles == 0 ? Rank::kNewcomer : Rank::kCaller;
-}
-
-std::optional<CompileMemory::Taken> CompileMemory::OfShared(const Waiter& waiter) {
-  if (waiter.bytes > shared_.free()) return std::nullopt;
-  Taken taken{.of = &shared_, .bytes = waiter.bytes};
-  if (waiter.urgency == Urgency::kCaller) taken.account = BestOf(waiter);
-  return taken;
-}
-
-std::optional<CompileMemory::Taken> CompileMemory::OfReserve(const Waiter& waiter) {
-  if (waiter.urgency == Urgency::kIdle) return std::nullopt;
-  const Account account = BestOf(waiter);
-  const Use use = UseOf(account);
+std::optional<CompileMemory::Taken> CompileMemory::OfReserve(const Kind& kind, uint64_t bytes) {
+  const Account account = kind.account;
+  const auto found = used_by_.find(account);
+  const Use use = found == used_by_.end() ? Use() : found->second;
   const uint64_t free = reserve_.free();
-  // An estimate from another account does not count.
-  const bool ordinary = waiter.known_to != account || waiter.bytes <= kUnknownBytes;
+  const bool ordinary = bytes <= kUnknownBytes || needed_.Find(kind.kind) == nullptr;
   if (use.compiles == 0 && ordinary) {
-    return Taken{&reserve_, std::min(waiter.bytes, free / 2), account};
+    return Taken{&reserve_, std::min(bytes, free / 2), account};
   }
-  if (waiter.bytes > free) return std::nullopt;
-  const bool little = use.bytes + waiter.bytes <= free - waiter.bytes;
+  if (bytes > free) return std::nullopt;
+  const bool little = use.bytes + bytes <= free - bytes;
   if (!little && !account.privileged()) return std::nullopt;
-  return Taken{&reserve_, waiter.bytes, account};
-}
-
-CompileMemory::Waiters::iterator CompileMemory::Next() {
-  struct Place {
-    Rank rank;
-    size_t age;  ///< of all waiters; the oldest has 0
-    Waiters::iterator waiter;
-  };
-  std::vector<Place> places;
-  for (auto each = waiters_.begin(); each != waiters_.end(); ++each) {
-    places.push_back({RankOf(**each), places.size(), each});
-  }
-  std::ranges::stable_sort(places, {}, &Place::rank);
-  bool shared_is_open = true;
-  for (auto next = places.begin(); next != places.end(); ++next) {
-    Waiter& waiter = **next->waiter;
-    if (shared_is_open) waiter.taken = OfShared(waiter);
-    if (waiter.taken) {
-      for (auto other = places.begin(); other != places.end(); ++other) {
-        if (other < next || other->age < next->age) ++(*other->waiter)->passed_by;
-      }
-      return next->waiter;
-    }
-    waiter.taken = OfReserve(waiter);
-    if (waiter.taken) return next->waiter;
-    const bool waits_long = waiter.passed_by >= kMaxPassedBy;
-    if (waits_long && waiter.urgency == Urgency::kCaller) shared_is_open = false;
-  }
-  return waiters_.end();
-}
-
-void CompileMemory::Admit() {
-  for (auto next = Next(); next != waiters_.end(); next = Next()) {
-    const Taken& taken = *(*next)->taken;
-    waiters_.erase(next);
-    taken.of->taken += taken.bytes;
-    if (!taken.account) continue;
-    Use& use = used_by_[*taken.account];
-    ++use.compiles;
-    use.bytes += taken.bytes;
-  }
-  changed_.NotifyAll();
-}
-
-void CompileMemory::PutLast(Account account) {
-  Waiters last;
-  for (auto each = waiters_.begin(); each != waiters_.end();) {
-    const auto waiter = each++;
-    const bool others =
-        std::ranges::any_of((*waiter)->accounts, [&](Account caller) { return caller != account; });
-    if (!others) last.splice(last.end(), waiters_, waiter);
-  }
-  waiters_.splice(waiters_.end(), last);
+  return Taken{&reserve_, bytes, account};
 }
 
 void CompileMemory::End(const Running& running) {
-  const MutexLock lock(mutex_);
-  Learn(running.kind_.account, running.kind_.kind, running);
-  Learn(running.kind_.account, running.kind_.any_like, running);
-  const Taken& taken = running.taken_;
-  taken.of->taken -= taken.bytes;
-  if (taken.account) {
-    const auto use = used_by_.find(*taken.account);
-    use->second.bytes -= taken.bytes;
-    if (--use->second.compiles == 0) {
-      used_by_.erase(use);
-      PutLast(*taken.account);
+  {
+    const MutexLock lock(mutex_);
+    Learn(running.kind_.account, running.kind_.kind, running);
+    Learn(running.kind_.account, running.kind_.any_like, running);
+    const Taken& taken = running.taken_;
+    taken.of->taken -= taken.bytes;
+    if (taken.account) {
+      const auto use = used_by_.find(*taken.account);
+      use->second.bytes -= taken.bytes;
+      if (--use->second.compiles == 0) used_by_.erase(use);
     }
+    changed_.NotifyAll();
   }
-  Admit();
+  if (!running.taken_.account && freed_) freed_();
 }
 
 void CompileMemory::Learn(Account account, const Digest& kind, const Running& running) {

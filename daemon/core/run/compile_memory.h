@@ -5,11 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <list>
 #include <map>
+#include <memory>
 #include <optional>
 #include <stop_token>
-#include <vector>
 
 #include "base/lru.h"
 #include "base/mutex.h"
@@ -21,34 +20,23 @@
 
 namespace cccl_cache::daemon {
 
-/// Starts compiles only while their expected memory fits a limit. The estimate for a compile comes
-/// from earlier compiles of its kind. Thread-safe.
+/// The memory that running compiles are expected to need, and its limit. The estimate for a compile
+/// comes from earlier compiles of its kind. Thread-safe.
 ///
 /// Three quarters of the limit are shared by all compiles. A compile that needs more counts as
-/// three quarters, so each can run. First come compiles of accounts without a running one (an
-/// account whose last compile just ended comes behind the others), then other callers' compiles by
-/// age, then compiles without a waiting caller. At most `kMaxPassedBy` compiles of its rank or
-/// below, and `kMaxPassedByAny` of any rank, overtake a caller's compile that does not fit.
+/// three quarters, so each can run. The last quarter is a reserve for callers' compiles that would
+/// have to wait for the shared part: of accounts with little running, of root, and of the daemon's
+/// own user. An account without a running compile may always start one of at most `kUnknownBytes`
+/// (also the estimate for unknown compiles).
 ///
-/// The last quarter is a reserve for callers' compiles that would have to wait for the shared part:
-/// of accounts with little running, of root, and of the daemon's own user. An account without a
-/// running compile may always start one of at most `kUnknownBytes` (also the estimate for unknown
-/// compiles).
+/// FairQueue decides which of its items gets memory next. Compiles without a waiting caller (idle
+/// ones) start only while no item waits for memory.
 class CompileMemory {
  public:
-  enum class Urgency {
-    kCaller,  ///< a caller waits for it
-    kIdle,    ///< no caller does
-  };
-  /// The present and future callers of a compile.
-  struct Callers {
-    uint64_t flight;                                 ///< as in AddCaller
-    std::function<std::vector<Account>()> accounts;  ///< called once; may be empty
-  };
   /// Compiles of one account that need about the same memory. A user's estimates come from that
   /// user's compiles alone.
   struct Kind {
-    Account account;
+    Account account{0};
     Digest kind;      ///< includes the program's headers and its size
     Digest any_like;  ///< all of this compiler; used for unknown kinds
   };
@@ -63,7 +51,7 @@ class CompileMemory {
     uint64_t bytes = 0;
     std::optional<Account> account;  ///< the account that is charged; none: idle
   };
-  /// A compile that may run. The destructor frees its memory. Used by one thread.
+  /// A compile that runs. The destructor frees its memory. Used by one thread.
   class Running {
    public:
     Running(CompileMemory& memory, const Kind& kind, const Taken& taken)
@@ -71,6 +59,9 @@ class CompileMemory {
     ~Running() { memory_.End(*this); }
     Running(const Running&) = delete;
     Running& operator=(const Running&) = delete;
+
+    /// Returns whether its memory is of the shared part.
+    [[nodiscard]] bool is_shared() const { return taken_.of == &memory_.shared_; }
 
     uint64_t peak_bytes = 0;  ///< as in CompileJob; 0: no new estimate
     bool ended = false;       ///< not stopped, so `peak_bytes` is its full need
@@ -81,84 +72,61 @@ class CompileMemory {
     const Kind kind_;
     const Taken taken_;
   };
+  using RunningPtr = std::unique_ptr<Running>;
 
-  static constexpr size_t kMaxPassedBy = 8;
-  static constexpr size_t kMaxPassedByAny = 64;
   static constexpr size_t kMaxKinds = 4096;
   static constexpr size_t kMaxKindsPerAccount = 256;
   /// The expected need of a compile of an unknown kind: twice what NVRTC 13.0 takes for a
   /// program over CUB's blocks (docs/internals/decisions/0057).
   static constexpr uint64_t kUnknownBytes = 512ull << 20;
 
-  /// `limit`: in bytes; 0: none. `make_room` is called when a caller's compile has to wait, on its
-  /// thread and without a lock. It stops idle compiles, which begin again later. May be empty.
-  CompileMemory(uint64_t limit, Statistics& statistics, std::function<void()> make_room = {});
+  /// `limit`: in bytes; 0: none. `freed` is called when an idle compile has freed its memory,
+  /// without a lock. May be empty.
+  CompileMemory(uint64_t limit, Statistics& statistics, std::function<void()> freed = {});
   CompileMemory(const CompileMemory&) = delete;
   CompileMemory& operator=(const CompileMemory&) = delete;
 
   /// Returns the kind of a job for this account. One pass over its text.
   [[nodiscard]] static Kind KindOf(const CompileJob& job, Account account);
 
-  /// Blocks until the compile may start. Returns none if `stop` was requested first. Its peak
-  /// updates the kind's estimate. Its rank and the charged account are those of the best placed
-  /// caller.
-  [[nodiscard]] std::optional<Running> Start(const Kind& kind, std::stop_token stop,
-                                             Urgency urgency = Urgency::kCaller,
-                                             const Callers& callers = {});
-  /// Adds an account that waits for this flight's compile, if the compile waits for memory.
-  void AddCaller(uint64_t flight, Account account);
+  /// Starts a compile that a caller of the kind's account waits for. Returns null if its memory
+  /// does not fit now. Its peak updates the kind's estimate. `may_share`: it may have shared
+  /// memory.
+  [[nodiscard]] RunningPtr TryStart(const Kind& kind, bool may_share = true);
+  /// Blocks until an idle compile may start. Returns null if `stop` was requested first.
+  [[nodiscard]] RunningPtr StartIdle(const Kind& kind, std::stop_token stop);
+  /// Reports the beginning and the end of an item's wait for memory.
+  void BeginWait();
+  void EndWait();
 
   /// Returns the memory in bytes that a compile of this kind is expected to need.
   [[nodiscard]] uint64_t Expected(const Kind& kind) const;
   [[nodiscard]] MemoryActivity activity() const;
-  /// Returns whether callers' compiles wait.
-  [[nodiscard]] bool callers_wait() const;
+  /// Returns whether items wait for memory.
+  [[nodiscard]] bool items_wait() const;
 
  private:
-  /// The lowest starts first.
-  enum class Rank { kOverdue, kNewcomer, kCaller, kIdle };
-  struct Waiter {
-    uint64_t flight;
-    std::vector<Account> accounts;  ///< of the callers; at least one
-    Urgency urgency;
-    uint64_t bytes;
-    std::optional<Account> known_to;  ///< the account whose compiles gave the estimate `bytes`
-    size_t passed_by = 0;
-    std::optional<Taken> taken = {};  ///< set once it may start
-  };
-  using Waiters = std::list<Waiter*>;
   struct Use {
     size_t compiles = 0;
     uint64_t bytes = 0;
   };
 
   [[nodiscard]] uint64_t ExpectedOf(const Kind& kind) const REQUIRES(mutex_);
-  [[nodiscard]] Use UseOf(Account account) const REQUIRES(mutex_);
-  /// Returns the account, of its callers', with the least running.
-  [[nodiscard]] Account BestOf(const Waiter& waiter) const REQUIRES(mutex_);
-  [[nodiscard]] Rank RankOf(const Waiter& waiter) const REQUIRES(mutex_);
-  /// Returns the compile's share of either part if it may start now; none: it keeps waiting.
-  [[nodiscard]] std::optional<Taken> OfShared(const Waiter& waiter) REQUIRES(mutex_);
-  [[nodiscard]] std::optional<Taken> OfReserve(const Waiter& waiter) REQUIRES(mutex_);
-  /// Lets the next waiter take its memory and returns it, or the end if none may start now.
-  Waiters::iterator Next() REQUIRES(mutex_);
-  /// Starts all waiters that may start.
-  void Admit() REQUIRES(mutex_);
-  /// Puts this account's waiters behind all others.
-  void PutLast(Account account) REQUIRES(mutex_);
+  /// Returns the compile's part of the reserve, if it may have one now.
+  [[nodiscard]] std::optional<Taken> OfReserve(const Kind& kind, uint64_t bytes) REQUIRES(mutex_);
   void End(const Running& running);
   /// A larger need raises the estimate at once; a smaller one lowers it gradually.
   void Learn(Account account, const Digest& kind, const Running& running) REQUIRES(mutex_);
 
   const uint64_t limit_;
   Statistics& statistics_;
-  const std::function<void()> make_room_;
+  const std::function<void()> freed_;
   mutable Mutex mutex_;
   CondVar changed_;
   PerUserLru<Digest, uint64_t, DigestHash, Account> needed_ GUARDED_BY(mutex_){
       {.max_entries = kMaxKinds, .max_entries_per_user = kMaxKindsPerAccount}};
-  /// In the order in which they came; those of an account that ended its last compile are last.
-  Waiters waiters_ GUARDED_BY(mutex_);
+  size_t items_waiting_ GUARDED_BY(mutex_) = 0;
+  size_t idle_waiting_ GUARDED_BY(mutex_) = 0;
   std::map<Account, Use> used_by_ GUARDED_BY(mutex_);  ///< by callers' compiles; none without one
   Part reserve_ GUARDED_BY(mutex_);
   Part shared_ GUARDED_BY(mutex_);

@@ -48,11 +48,6 @@ bool IsIdle(CompilePurpose purpose) {
   return purpose == CompilePurpose::kShadowCheck || purpose == CompilePurpose::kShadowLink;
 }
 
-CompileMemory::Urgency UrgencyOf(CompilePurpose purpose) {
-  using Urgency = CompileMemory::Urgency;
-  return IsIdle(purpose) ? Urgency::kIdle : Urgency::kCaller;
-}
-
 /// Limit on the comparison of a preamble's files: thousands of known digests take far less, and
 /// parsing takes no longer.
 constexpr std::chrono::milliseconds kPatience{1'000};
@@ -112,20 +107,22 @@ AnsweredFilesPtr Recall(const BuildPlan& plan, Closure closure) {
 }
 
 FlightResult CompileRunner::Run(const BuildPlan& plan, CompileOrder order, std::stop_token stop) {
-  if (parts_.memory == nullptr) return RunNow(plan, order, std::move(stop));
-  const Account account = order.caller.peer.account();
-  auto memory = parts_.memory->Start(CompileMemory::KindOf(plan.job, account), stop,
-                                     UrgencyOf(order.purpose), order.callers);
-  if (!memory) {
-    FlightResult flight_result;
-    flight_result.started = Clock::now();
-    flight_result.error =
-        Error{ErrorCode::kCancelled, "the compile was ended before there was memory for it"};
-    return flight_result;
+  CompileMemory::RunningPtr idle;
+  if (IsIdle(order.purpose) && parts_.memory != nullptr) {
+    const Account account = order.caller.peer.account();
+    idle = parts_.memory->StartIdle(CompileMemory::KindOf(plan.job, account), stop);
+    if (idle == nullptr) {
+      FlightResult flight_result;
+      flight_result.error =
+          Error{ErrorCode::kCancelled, "the compile was ended before there was memory for it"};
+      return flight_result;
+    }
+    order.memory = idle.get();
   }
-  order.peak_bytes = &memory->peak_bytes;
   FlightResult flight_result = RunNow(plan, order, std::move(stop));
-  memory->ended = !flight_result.error && flight_result.output.succeeded;
+  if (order.memory != nullptr) {
+    order.memory->ended = !flight_result.error && flight_result.output.succeeded;
+  }
   return flight_result;
 }
 
@@ -352,7 +349,7 @@ CompileRunner::Prepared CompileRunner::Prepare(const BuildPlan& plan, const Comp
   if (plan.job.request->kind() == BuildKind::kNvrtc) {
     prepared.job.files = prepared.recorder;
   }
-  prepared.job.peak_bytes = order.peak_bytes;
+  if (order.memory != nullptr) prepared.job.peak_bytes = &order.memory->peak_bytes;
   prepared.job.background = IsIdle(order.purpose);
   return prepared;
 }

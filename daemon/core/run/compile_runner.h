@@ -47,10 +47,9 @@ struct CompileOrder {
   /// Wraps the caller's files, to observe waits for them. May be empty.
   std::function<std::unique_ptr<RequesterFiles>(std::unique_ptr<RequesterFiles>)> around_files = {};
   CompilePurpose purpose = CompilePurpose::kCaller;
-  CompileMemory::Callers callers = {};
+  CompileMemory::Running* memory = nullptr;  ///< null: an idle compile waits for it
   /// Recorded files, used instead of the caller's; null: the caller's present files are read.
   AnsweredFilesPtr recalled = nullptr;
-  uint64_t* peak_bytes = nullptr;  ///< as in CompileJob; set by the runner
 };
 
 /// Returns the files of a build with this closure, for a compile without its caller.
@@ -69,13 +68,13 @@ class CompileRunner {
     BlockingPool* sent_checks = nullptr;  ///< the same for callers that send their files
     /// Null: no background work for callers that send their files.
     std::shared_ptr<SentContents> sent_contents = nullptr;
-    CompileMemory* memory = nullptr;  ///< null: compiles start whatever they need
+    CompileMemory* memory = nullptr;  ///< null: idle compiles start whatever they need
   };
 
   /// The parts must outlive the runner.
   CompileRunner(const Parts& parts, const CompileLimits& limits) : parts_(parts), limits_(limits) {}
 
-  /// Blocks until there is memory for the compile, and then until it has ended. If a worker dies,
+  /// Blocks until the compile has ended, and before until an idle one has memory. If a worker dies,
   /// the compile is tried once more in the time that is left: the machine may have been at fault.
   [[nodiscard]] FlightResult Run(const BuildPlan& plan, CompileOrder order, std::stop_token stop);
 

@@ -158,9 +158,8 @@ std::optional<ParsedPreamblePtr> PreamblePool::Parse(const MakeOrder& make,
 Result<std::shared_ptr<const Precompiled>> PreamblePool::Precompile(CompileJob& job,
                                                                     const std::stop_token& stop) {
   if (memory_ == nullptr) return compiler_.Precompile(job, limits_, stop);
-  auto memory =
-      memory_->Start(CompileMemory::KindOf(job, job.account), stop, CompileMemory::Urgency::kIdle);
-  if (!memory) return Error{ErrorCode::kCancelled, "the daemon stops"};
+  const auto memory = memory_->StartIdle(CompileMemory::KindOf(job, job.account), stop);
+  if (memory == nullptr) return Error{ErrorCode::kCancelled, "the daemon stops"};
   job.peak_bytes = &memory->peak_bytes;
   auto precompiled = compiler_.Precompile(job, limits_, stop);
   memory->ended = precompiled.ok();

@@ -132,7 +132,7 @@ v1::StatsReply DescribeStatistics(const AdminSources& sources) {
   AddGauge(reply, "compile_memory_limit_bytes", static_cast<double>(memory.limit_bytes),
            "Memory above which compiles wait, in bytes; 0: no limit.");
   AddGauge(reply, "waiting_for_memory", static_cast<double>(memory.waiting),
-           "Compiles that have a slot and wait for memory.");
+           "Compiles that wait for memory beside a free slot.");
   const DepositGauges deposits = sources.deposits.gauges();
   AddGauge(reply, "deposits", static_cast<double>(deposits.kept.entries), "Stored deposits.");
   AddGauge(reply, "deposit_bytes", static_cast<double>(deposits.kept.bytes),

@@ -4,13 +4,17 @@
 
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <semaphore>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "daemon/core/coordinator/fair_queue.h"
 #include "tests/support/wait_until.h"
 #include "tests/unit/core/fakes.h"
 
@@ -20,8 +24,6 @@ namespace {
 using testing::kPatience;
 using testing::MakeToolchain;
 using Kind = CompileMemory::Kind;
-using Urgency = CompileMemory::Urgency;
-using Callers = CompileMemory::Callers;
 
 /// The unit of all sizes below, unless stated otherwise; 128 units are an ordinary compile.
 constexpr uint64_t kUnit = CompileMemory::kUnknownBytes / 128;
@@ -35,56 +37,87 @@ Kind KindNamed(const std::string& name, Account account = kAnn) {
           cccl_cache::Sha256(account.Label())};
 }
 
-/// A compile on its own thread that runs until it is stopped.
-class Compile {
- public:
-  Compile(CompileMemory& memory, const Kind& kind, Urgency urgency, const Callers& callers)
-      : thread_([this, &memory, kind, urgency, callers](const std::stop_token& stop) {
-          const auto running = memory.Start(kind, stop, urgency, callers);
-          if (!running) return;
-          started_.release();
-          end_.acquire();
-        }) {}
-  ~Compile() {
-    Cancel();
-    End();
+/// Starts and ends when the test says so.
+struct Gate {
+  void Pass() {
+    started.release();
+    end.acquire();
+    ended.release();
   }
-
-  bool WaitUntilStarted() { return started_.try_acquire_for(kPatience); }
-  void End() {
-    end_.release();
-    if (thread_.joinable()) thread_.join();
-  }
-  void Cancel() { thread_.request_stop(); }
-
- private:
-  std::binary_semaphore started_{0};
-  std::counting_semaphore<> end_{0};
-  std::jthread thread_;
+  std::binary_semaphore started{0};
+  std::counting_semaphore<> end{0};
+  std::binary_semaphore ended{0};
 };
 
-struct Scene {
+/// A compile that is expected to need a size and runs, or waits. Caller's compiles are items of a
+/// queue with more slots than a test needs; idle ones have threads of their own.
+class Compile {
+ public:
+  explicit Compile(std::function<void()> end) : end_(std::move(end)) {}
+  ~Compile() { End(); }
+  void End() {
+    std::exchange(end_, [] {})();
+  }
+  bool WaitUntilStarted() const { return gate->started.try_acquire_for(kPatience); }
+
+  std::shared_ptr<Gate> gate = std::make_shared<Gate>();
+  uint64_t item = 0;
+
+ private:
+  std::function<void()> end_;
+};
+using CompilePtr = std::unique_ptr<Compile>;
+
+class Scene {
+ public:
   /// Records that a compile of this kind has just ended and needed this much.
   void Learn(const Kind& kind, uint64_t bytes, bool ended = true) {
-    auto running = memory.Start(kind, {});
+    const auto running = memory.TryStart(kind);
     running->peak_bytes = bytes;
     running->ended = ended;
   }
-  /// Starts a compile that is expected to need this much, and runs or waits.
-  std::unique_ptr<Compile> Start(uint64_t size, Account account, Urgency urgency,
-                                 const Callers& callers = {}) {
-    return std::make_unique<Compile>(memory, KindOf(size, account), urgency, callers);
-  }
-  std::unique_ptr<Compile> Runs(uint64_t bytes, Account account = kAnn,
-                                Urgency urgency = Urgency::kCaller) {
-    auto compile = Start(bytes, account, urgency);
-    REQUIRE(compile->WaitUntilStarted());
+  CompilePtr Start(uint64_t size, Account account) {
+    const uint64_t item = ++items_;
+    auto compile = std::make_unique<Compile>([this, item] {
+      const auto gate = GateOf(item);
+      gate->end.release();
+      if (!queue.Remove(item)) CHECK(gate->ended.try_acquire_for(kPatience));
+    });
+    compile->item = item;
+    {
+      const std::lock_guard lock(mutex_);
+      gates_[item] = compile->gate;
+    }
+    Wants(*compile, size, account);
     return compile;
   }
-  std::unique_ptr<Compile> Waits(uint64_t bytes, Account account = kAnn,
-                                 Urgency urgency = Urgency::kCaller, const Callers& callers = {}) {
+  /// Of this account, too.
+  void Wants(const Compile& compile, uint64_t size, Account account) {
+    CHECK(queue.Add(compile.item, account, BuildPriority::kNormal, KindOf(size, account)).ok());
+  }
+  CompilePtr StartIdle(uint64_t size, Account account) {
+    auto end = std::make_shared<std::jthread>();
+    auto compile = std::make_unique<Compile>([end] { *end = {}; });
+    *end = std::jthread([this, size, account, gate = compile->gate](const std::stop_token& stop) {
+      const auto running = memory.StartIdle(KindOf(size, account), stop);
+      const std::stop_callback ends(stop, [&gate] { gate->end.release(); });
+      if (running != nullptr) gate->Pass();
+    });
+    return compile;
+  }
+  CompilePtr Runs(uint64_t size, Account account = kAnn) { return Started(Start(size, account)); }
+  CompilePtr RunsIdle(uint64_t size, Account account = kAnn) {
+    return Started(StartIdle(size, account));
+  }
+  CompilePtr Waits(uint64_t size, Account account = kAnn) {
     const size_t before = memory.activity().waiting;
-    auto compile = Start(bytes, account, urgency, callers);
+    auto compile = Start(size, account);
+    REQUIRE(WaitUntil([&] { return memory.activity().waiting == before + 1; }));
+    return compile;
+  }
+  CompilePtr WaitsIdle(uint64_t size, Account account = kAnn) {
+    const size_t before = memory.activity().waiting;
+    auto compile = StartIdle(size, account);
     REQUIRE(WaitUntil([&] { return memory.activity().waiting == before + 1; }));
     return compile;
   }
@@ -101,7 +134,27 @@ struct Scene {
 
   Statistics statistics;
   std::atomic<size_t> asked_for_room{0};
-  CompileMemory memory{kLimit * kUnit, statistics, [this] { ++asked_for_room; }};
+  CompileMemory memory{kLimit * kUnit, statistics, [this] { queue.MemoryFreed(); }};
+
+ private:
+  static CompilePtr Started(CompilePtr compile) {
+    REQUIRE(compile->WaitUntilStarted());
+    return compile;
+  }
+  std::shared_ptr<Gate> GateOf(uint64_t item) {
+    const std::lock_guard lock(mutex_);
+    return gates_.at(item);
+  }
+
+  std::mutex mutex_;
+  uint64_t items_ = 0;
+  std::map<uint64_t, std::shared_ptr<Gate>> gates_;  // guarded by mutex_
+
+ public:
+  FairQueue queue{{.slots = 32},
+                  [this](uint64_t item) { GateOf(item)->Pass(); },
+                  &memory,
+                  [this] { ++asked_for_room; }};
 };
 
 TEST_CASE("compiles that do not fit together run one after the other") {
@@ -141,8 +194,8 @@ TEST_CASE("an account without a running compile starts an ordinary one at once")
   scene.Know({100, 5000});
   const auto large = scene.Runs(5000);
   const auto larger = scene.Waits(5000);
-  const auto of_bob = scene.Waits(5000, kBob);  // because it is known to be large
-  std::vector<std::unique_ptr<Compile>> more;
+  const auto of_bob = scene.Waits(5000, kBob);  // as it is known to be large
+  std::vector<CompilePtr> more;
   for (uid_t uid = 2000; uid < 2020; ++uid) {
     more.push_back(scene.Runs(7, Account(uid)));
   }
@@ -169,7 +222,7 @@ TEST_CASE("a user with a running compile gets a large one after a number of othe
   const auto small = scene.Runs(50, kBob);
   const auto ann = scene.Runs(300);
   const auto large = scene.Waits(600, kBob);
-  for (size_t i = 0; i < CompileMemory::kMaxPassedByAny; ++i) scene.Runs(100, kCarl)->End();
+  for (size_t i = 0; i < FairQueue::kMaxPassedBy; ++i) scene.Runs(100, kCarl)->End();
   const auto carl = scene.Waits(200, kCarl);
   ann->End();
   CHECK(large->WaitUntilStarted());
@@ -179,24 +232,20 @@ TEST_CASE("a compile that several users wait for starts as soon as it may for on
   Scene scene;
   scene.Know({100, 700});
   const auto ann = scene.Runs(700);
-  const auto before = scene.Start(100, kAnn, Urgency::kCaller, {.flight = 1, .accounts = [] {
-                                                                  return std::vector{kAnn, kBob};
-                                                                }});
-  CHECK(before->WaitUntilStarted());
-  const auto later = scene.Waits(100, kAnn, Urgency::kCaller, {.flight = 2, .accounts = {}});
-  scene.memory.AddCaller(3, kCarl);
-  scene.memory.AddCaller(2, kAnn);
+  const auto one = scene.Waits(100);
+  scene.Wants(*one, 100, kAnn);
   CHECK(scene.memory.activity().waiting == 1);
-  scene.memory.AddCaller(2, kCarl);
-  CHECK(later->WaitUntilStarted());
+  scene.Wants(*one, 100, kCarl);
+  CHECK(one->WaitUntilStarted());
+  CHECK(scene.memory.activity().waiting == 0);
 }
 
 TEST_CASE("the memory estimate of one user's compiles does not delay another user's same build") {
   Scene scene;
   scene.Know({700});
   const auto ann = scene.Runs(700);
-  const auto wanted = scene.Waits(700, kAnn, Urgency::kCaller, {.flight = 1, .accounts = {}});
-  scene.memory.AddCaller(1, kBob);
+  const auto wanted = scene.Waits(700);
+  scene.Wants(*wanted, 1, kBob);  // unknown
   CHECK(wanted->WaitUntilStarted());
 }
 
@@ -205,7 +254,7 @@ TEST_CASE("a compile that waits for most of the memory leaves the reserve to oth
   scene.Know({100, 300, 900});
   const auto ann = scene.Runs(300);
   const auto large = scene.Waits(900, kBob);
-  for (size_t i = 0; i < CompileMemory::kMaxPassedBy; ++i) scene.Runs(100)->End();
+  for (size_t i = 0; i < FairQueue::kMaxPassedBy; ++i) scene.Runs(100)->End();
   const auto waits = scene.Waits(100);
   const auto of_carl = scene.Runs(100, kCarl);
   ann->End();
@@ -226,23 +275,23 @@ TEST_CASE("one user takes at most as much of the reserve as it leaves to others"
 TEST_CASE("idle compiles stop when a caller's compile waits for memory") {
   Scene scene;
   scene.Know({100, 300, 700});
-  const auto idle = scene.Runs(300, kAnn, Urgency::kIdle);
-  const auto more = scene.Waits(700, kAnn, Urgency::kIdle);
+  const auto idle = scene.RunsIdle(300);
+  const auto more = scene.WaitsIdle(700);
   CHECK(scene.asked_for_room == 0);
-  CHECK_FALSE(scene.memory.callers_wait());
+  CHECK_FALSE(scene.memory.items_wait());
   const auto large = scene.Waits(700);  // which comes before the idle one
-  CHECK(scene.memory.callers_wait());
+  CHECK(scene.memory.items_wait());
   REQUIRE(WaitUntil([&] { return scene.asked_for_room == 1; }));
   idle->End();
   CHECK(large->WaitUntilStarted());
-  CHECK_FALSE(scene.memory.callers_wait());
-  const auto no_reserve = scene.Waits(100, kCarl, Urgency::kIdle);
+  CHECK_FALSE(scene.memory.items_wait());
+  const auto no_reserve = scene.WaitsIdle(100, kCarl);
 }
 
 TEST_CASE("an idle compile does not count against its account's reserve") {
   Scene scene;
   scene.Know({100, 300, 450});
-  const auto idle = scene.Runs(300, kAnn, Urgency::kIdle);
+  const auto idle = scene.RunsIdle(300);
   const auto bob = scene.Runs(450, kBob);
   const auto ann = scene.Runs(100);
 }
@@ -250,9 +299,9 @@ TEST_CASE("an idle compile does not count against its account's reserve") {
 TEST_CASE("without a limit no compile waits for memory") {
   Statistics statistics;
   CompileMemory memory(0, statistics);
-  const auto first = memory.Start(KindNamed("a"), {});
-  const auto second = memory.Start(KindNamed("a"), {});
-  CHECK(second.has_value());
+  const auto first = memory.TryStart(KindNamed("a"));
+  const auto second = memory.TryStart(KindNamed("a"));
+  CHECK(second != nullptr);
   CHECK(memory.activity().expected_bytes == 2 * CompileMemory::kUnknownBytes);
   CHECK(statistics.Get(Counter::kMemoryWaits) == 0);
 }
@@ -262,7 +311,7 @@ TEST_CASE("small compiles pass a large one that waits for memory, but not for ev
   scene.Know({100, 300, 600});
   const auto runs = scene.Runs(300);
   const auto large = scene.Waits(600);
-  for (size_t i = 0; i < CompileMemory::kMaxPassedBy; ++i) scene.Runs(100)->End();
+  for (size_t i = 0; i < FairQueue::kMaxPassedBy; ++i) scene.Runs(100)->End();
   const auto small = scene.Waits(100);
   runs->End();
   CHECK(large->WaitUntilStarted());
@@ -299,7 +348,7 @@ TEST_CASE(
   scene.Know({100, 300, 900});
   const auto ann = scene.Runs(300);
   const auto large = scene.Waits(900, kBob);
-  for (size_t i = 0; i < CompileMemory::kMaxPassedBy; ++i) scene.Runs(100)->End();
+  for (size_t i = 0; i < FairQueue::kMaxPassedBy; ++i) scene.Runs(100)->End();
   const auto small = scene.Waits(100);
   ann->End();
   CHECK(large->WaitUntilStarted());
@@ -310,9 +359,9 @@ TEST_CASE("a compile that is cancelled while it waits for memory unblocks later 
   scene.Know({100, 300, 600});
   const auto runs = scene.Runs(300);
   const auto large = scene.Waits(600);
-  for (size_t i = 0; i < CompileMemory::kMaxPassedBy; ++i) scene.Runs(100)->End();
+  for (size_t i = 0; i < FairQueue::kMaxPassedBy; ++i) scene.Runs(100)->End();
   const auto small = scene.Waits(100);
-  large->Cancel();
+  large->End();
   CHECK(small->WaitUntilStarted());
   CHECK(scene.memory.activity().waiting == 0);
 }

@@ -97,14 +97,18 @@ TEST_CASE("compiles update their kind's estimate, failed ones only upwards") {
   const Result<BuildPlan> plan = PlanBuild(MakeRequest("a"), MakeToolchain(), {});
   REQUIRE(plan.ok());
   const auto kind = CompileMemory::KindOf(plan->job, Peer{}.account());
-  CHECK_FALSE(runner.Run(*plan, {}, {}).error);
+  const auto run = [&] {
+    const auto running = memory.TryStart(kind);
+    return runner.Run(*plan, {.memory = running.get()}, {});
+  };
+  CHECK_FALSE(run().error);
   CHECK(memory.Expected(kind) == needs);
   succeeds = false;
   needs = 1;
-  CHECK(runner.Run(*plan, {}, {}).error);
+  CHECK(run().error);
   CHECK(memory.Expected(kind) == 3 * CompileMemory::kUnknownBytes);
   needs = 4 * CompileMemory::kUnknownBytes;
-  CHECK(runner.Run(*plan, {}, {}).error);
+  CHECK(run().error);
   CHECK(memory.Expected(kind) == needs);
 }
 
@@ -124,7 +128,7 @@ TEST_CASE("the parsing of a preamble waits for memory too") {
   job.request = MakeRequest("#include <a>\n");
   job.account = Account(1001);
   const auto kind = CompileMemory::KindOf(job, job.account);
-  auto running = memory.Start(kind, {});
+  auto running = memory.TryStart(kind);
   FakeFileAccess files;
   PreamblePool preambles(compiler, statistics, {}, {}, &memory);
   preambles.NoteMiss(cccl_cache::Sha256("a"), job.account, {});
