@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Has the daemon compile what the package will ask for, and puts the snapshot of that into the wheel."""
+"""Has the daemon compile the kernels of the package, and puts a snapshot of the results into the wheel."""
 
 import os
 import sys
@@ -19,7 +19,7 @@ class RecordedBuild(build_py):
     def run(self):
         super().run()
         if self.editable_mode:
-            return  # the daemon here has it all
+            return  # the daemon has all kernels
         snapshot = os.path.join(self.build_lib, "scaled", scaled.SNAPSHOT)
         with cccl_cache.record(snapshot) as recording:
             for arch in ARCHITECTURES:

@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""attacker.py SOCKET NAME: as ATTACKER, floods the daemon with frames that are no calls yet, or no more. Prints as JSON how many bytes
-it could send, over how many connections, and how many of these were closed; then keeps the others open until its
-standard input ends."""
+"""attacker.py SOCKET NAME floods the daemon as ATTACKER with frames outside of calls. Prints as JSON the bytes that
+it sent, the number of its connections, and how many of them the daemon closed. Keeps the other connections open
+until its standard input ends."""
 
 import json
 import struct
@@ -28,13 +28,13 @@ def open_to(path, count, first=b""):
 
 
 def unfinished_field(path):
-    """One field that does not end, over many connections: gRPC would keep all of it."""
+    """Sends one endless field on many connections. gRPC would keep all of it."""
     connections = open_to(path, 100, UNFINISHED)
     return connections, pour(connections, [frame(CONTINUATION, 0, 1, b"a" * 16384)] * 128)
 
 
 def small_fields(path):
-    """A header block of many complete fields that does not end."""
+    """Sends a header block with many complete fields and no end."""
     connections = open_to(path, 20, frame(HEADERS, 0, 1, call_fields()))
     return connections, pour(connections, [frame(CONTINUATION, 0, 1, field(b"x", b"y") * 2000)] * 500)
 
@@ -45,14 +45,14 @@ def empty_continuations(path):
 
 
 def up_to_the_bound(path):
-    """As many bytes of a field as an honest client may send, on many connections that stay."""
+    """Sends as much of a field as an honest client may, on many connections that stay open."""
     begun = frame(HEADERS, 0, 1, b"\0" + integer(1, 7) + b"x" + integer(1 << 29, 7) + b"a" * 8000)
     connections = open_to(path, 300)
     return connections, pour(connections, [begun + frame(CONTINUATION, 0, 1, b"a" * 8000)])
 
 
 def rapid_resets(first, count):
-    """Calls that are cancelled as soon as they are made."""
+    """Cancels calls as soon as they are made."""
     return b"".join(
         frame(HEADERS, END_HEADERS, stream, call_fields()) + frame(RESET, 0, stream, struct.pack(">I", 8))
         for stream in range(first, first + 2 * count, 2)
@@ -65,13 +65,13 @@ def rapid_reset(path):
 
 
 def rapid_reset_of_many(path):
-    """As many on each connection as it may cancel alone."""
+    """Cancels calls on many connections, on each as many as the bound allows."""
     connections = open_to(path, 60)
     return connections, pour(connections, [rapid_resets(1 + 200 * i, 100) for i in range(19)])
 
 
 def pings(path):
-    """None of the answers is read."""
+    """Sends pings and reads no answer."""
     connections = open_to(path, 3)
     return connections, pour(connections, [frame(PING, 0, 0, b"12345678") * 1000] * 500)
 
@@ -82,7 +82,7 @@ def settings(path):
 
 
 def again_and_again(path):
-    """Connects anew as soon as it was cut off, for two seconds."""
+    """Reconnects for two seconds each time it is cut off."""
     connections, sent, closed = 0, 0, 0
     end = time.monotonic() + 2
     while time.monotonic() < end:
@@ -99,33 +99,32 @@ def again_and_again(path):
 
 
 def begun_message(size, path=b"/cccl_cache.v1.Build/Build"):
-    """A call whose message is announced with this size."""
+    """Begins a call that announces a message of this size."""
     return frame(HEADERS, END_HEADERS, 1, call_fields(**{":path": path})) + frame(
         DATA, 0, 1, b"\0" + struct.pack(">I", size))
 
 
 def tiny_data(path):
-    """A message in frames of one byte, as much of it as may be sent before the server reads."""
+    """Sends a message in frames of one byte, as much of it as the server's window allows."""
     connections = open_to(path, 100, begun_message(1 << 24))
     return connections, pour(connections, [frame(DATA, 0, 1, b"a") * 1000] * 65)
 
 
 def tiny_messages(path):
-    """Messages without a byte on a stream that may have many, each in frames of one byte. A user may have 32 such
-    streams."""
+    """Sends empty messages in frames of one byte, on a stream that allows many. A user may have 32 such streams."""
     many = frame(HEADERS, END_HEADERS, 1, call_fields(**{":path": b"/cccl_cache.v1.Build/BuildMany"}))
     connections = open_to(path, 30, many)
     return connections, pour(connections, [frame(DATA, 0, 1, b"\0") * 1000] * 65)
 
 
 def long_announcement(path):
-    """A message of 3 GiB."""
+    """Announces a message of 3 GiB."""
     connections = open_to(path, 3, begun_message(3 << 30))
     return connections, pour(connections, [frame(DATA, 0, 1, b"a" * 16000)] * 200)
 
 
 def unread_answers(path):
-    """Calls that are answered at once, over connections that read nothing."""
+    """Makes calls that are answered at once, over connections that read nothing."""
     get = call_fields(**{":path": b"/cccl_cache.v1.Info/Get"})
     connections = open_to(path, 100)
     return connections, pour(connections, [
@@ -136,7 +135,7 @@ def unread_answers(path):
 
 
 def forged_lines(path):
-    """Calls with a field that gRPC names in its log, and that holds what looks like a line of its own."""
+    """Makes calls with a field that gRPC logs. The field looks like a line of the log."""
     fields = call_fields(te=b"x\n2026-11-23T00:40:00.000+00:00 warning build: FORGED \x1b[31mline")
     connections = open_to(path, 10)
     return connections, pour(
@@ -145,7 +144,7 @@ def forged_lines(path):
 
 
 def attack(daemon, name):
-    """Has the attacker do it. Returns what was printed."""
+    """Runs an attack. Returns the attacker's output."""
     attacker = subprocess.Popen(
         [sys.executable, __file__, daemon.socket, name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )

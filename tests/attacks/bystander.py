@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""A user who asks for the same hit again and again while somebody else attacks the daemon.
+"""A user who requests the same hit in a loop while another user attacks the daemon.
 
 bystander.py SOCKET LEAST: as BYSTANDER, asks until its standard input ends and LEAST answers are there, then prints the
 milliseconds of each answer as a JSON list.
@@ -20,13 +20,14 @@ KERNEL = 'extern "C" __global__ void bystander() {}\n'
 
 
 def memory(pid):
-    """Resident memory of a process in MiB: now, and at its peak."""
+    """Returns the resident memory of a process in MiB: now, and at its peak."""
     fields = dict(line.split(":", 1) for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines())
     return tuple(int(fields[name].split()[0]) >> 10 for name in ("VmRSS", "VmHWM"))
 
 
 class Bystander:
-    """A context: the process runs while it lasts. Its first answer is there when it begins, and `least` are at its end."""
+    """The bystander's process, as a context. It has its first answer at the start of the block, and at least `least`
+    answers at the end."""
 
     def __init__(self, daemon, least=1):
         self.daemon = daemon
@@ -40,7 +41,7 @@ class Bystander:
         return self
 
     def end(self):
-        """Milliseconds of each answer. Fails if one of them was an error or was no hit."""
+        """Returns the milliseconds of each answer. Fails if an answer is an error or no hit."""
         output, _ = self.process.communicate("")
         assert self.process.returncode == 0, "the other user was not served"
         return json.loads(output)
@@ -51,8 +52,8 @@ class Bystander:
         self.process.communicate()
 
     def report(self, name):
-        """Ends it and prints what the attack cost: the daemon's memory, and the latency of the bystander's hits.
-        Returns (peak memory in MiB, latencies)."""
+        """Ends the process and prints the cost of the attack: the daemon's memory, and the latency of the
+        bystander's hits. Returns (peak memory in MiB, latencies)."""
         latencies = sorted(self.end())
         now, peak = memory(self.daemon.process.pid)
         print(f"{name}: daemon {now} MiB, peak {peak} MiB; {len(latencies)} hits of another user: median "
@@ -61,14 +62,15 @@ class Bystander:
 
 
 def become(uid):
-    """For good. Done once all is imported: another user may not be able to read this Python."""
+    """Becomes another user for good. Called after all imports, because that user may not be able to read this
+    Python."""
     os.setgroups([])
     os.setresgid(uid, uid, uid)
     os.setresuid(uid, uid, uid)
 
 
 def ask(socket, least):
-    # Only the process that asks loads gRPC: the tests fork.
+    # Only the bystander's process loads gRPC, because the tests fork.
     sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "integration"))
     import grpc
     from stock_requests import nvrtc_request

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Attacks on a real daemon, over its socket, by other users. The tests run as root: they can be anybody."""
+"""Attacks of other users on a real daemon, over its socket. The tests run as root, so that they can become any user."""
 
 import os
 import pathlib
@@ -23,7 +23,7 @@ def as_root():
 
 @pytest.fixture
 def shared(make_daemon):  # noqa: F811
-    """A daemon over the fake CUDA 13 whose socket everybody may use."""
+    """A daemon over the fake CUDA 13 with a socket for all users."""
     return make_daemon("--socket-mode", "0666", roots=(PLACES.fake13,)).start()
 
 
@@ -34,7 +34,7 @@ def container_socket(directory):  # noqa: F811
 
 @pytest.fixture
 def start_with_containers(make_daemon, container_socket):  # noqa: F811
-    """Starts a daemon that takes so many connections, and half as many of each user and of all containers."""
+    """Starts a daemon with this bound of connections, and half of it for each user and for all containers together."""
     def start(connections, **keywords):
         return make_daemon(
             "--socket-mode", "0666", "--container-socket", container_socket, "--connection-limit", str(connections),
@@ -44,6 +44,6 @@ def start_with_containers(make_daemon, container_socket):  # noqa: F811
 
 @pytest.fixture
 def bystander(shared):
-    """Another user of `shared`, who asks for hits until the test ends."""
+    """Another user of `shared`, who requests hits until the test ends."""
     with Bystander(shared) as other:
         yield other

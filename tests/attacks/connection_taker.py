@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""connection_taker.py SOCKET MOST: becomes many users, root among them, and takes as many connections as each gets, MOST at
-most. Prints how many are served, and keeps them until its standard input ends."""
+"""connection_taker.py SOCKET MOST becomes many users, root among them, and opens as many connections as each may
+have, MOST at most. Prints how many connections are served, and keeps them until its standard input ends."""
 
 import contextlib
 import os

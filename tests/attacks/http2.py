@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""HTTP/2 as an attacker writes it: frames by hand, over a socket of its own."""
+"""HTTP/2 frames that an attacker writes by hand, over a socket of its own."""
 
 import select
 import socket
@@ -10,7 +10,7 @@ import time
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 DATA, HEADERS, RESET, SETTINGS, PING, WINDOW, CONTINUATION = 0, 1, 3, 4, 6, 8, 9
 END_STREAM, END_HEADERS = 1, 4
-LIMIT = 20  # seconds that an attack may take
+LIMIT = 20  # seconds of an attack
 
 
 def frame(kind, flags, stream, payload=b""):
@@ -18,7 +18,7 @@ def frame(kind, flags, stream, payload=b""):
 
 
 def integer(number, bits, first=0):
-    """As HPACK writes it."""
+    """Returns an integer in HPACK's encoding."""
     most = (1 << bits) - 1
     if number < most:
         return bytes([first | number])
@@ -50,8 +50,8 @@ def connect(path):
 
 
 def pour(connections, pieces):
-    """Sends each of these connections the pieces, as they take them. Returns the bytes that were sent, and how many
-    connections were closed by the other side."""
+    """Sends the pieces to all connections, as fast as each takes them. Returns the number of sent bytes, and of
+    connections that the other side closed."""
     waiting = {each: list(pieces) for each in connections}
     sent = closed = 0
     end = time.monotonic() + LIMIT

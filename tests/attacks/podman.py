@@ -8,7 +8,7 @@ import subprocess
 
 from patience import PATIENCE
 
-# Control groups are version 2 alone there: crun takes no mixture with the first version.
+# The namespace has control groups of version 2 alone, because crun refuses a mixture with version 1.
 NAMESPACE = """
 mount -t tmpfs -o mode=0755 none /run
 if mountpoint -q /sys/fs/cgroup; then umount -R /sys/fs/cgroup; fi
@@ -17,7 +17,7 @@ mkdir "/sys/fs/cgroup/$0"
 echo ready
 exec cat
 """
-# Locks in files: podman's others are one segment for all of the machine.
+# The locks are files: podman's other locks are one shared memory segment for the whole machine.
 CONFIGURATION = """
 [containers]
 default_ulimits = ["nofile=1024:1024", "nproc=1024:1024"]
@@ -34,7 +34,8 @@ volume_path = "{place}/volumes"
 
 
 class Podman:
-    """A podman whose files, mounts and locks are the test's own. A context: its containers and control groups end with it."""
+    """A podman with its own files, mounts and locks, as a context. Its containers and control groups end with the
+    block."""
 
     def __init__(self, place):
         self.place = place
@@ -64,14 +65,16 @@ class Podman:
                        check=True)
 
     def options(self, cgroups):
-        """`enabled`: each container has a control group, `disabled`: it stays in that of the test. The former has all
-        privileges and no limit of processes, as version 2 can limit neither where the first version has the controllers."""
+        """Returns the options of a container. `enabled`: it has a control group, all privileges and no limit of
+        processes, because version 2 can limit neither if version 1 has the controllers. `disabled`: it stays in the
+        test's control group."""
         if cgroups == "disabled":
             return ["--cgroups=disabled"]
         return ["--cgroups=enabled", f"--cgroup-parent=/{self.group}", "--privileged", "--pids-limit=0"]
 
     def start(self, name, cgroups, mounts):
-        """A running container. `mounts`: by where it has them, read-only, besides /usr."""
+        """Starts a container and returns it. `mounts` has its read-only mounts besides /usr, by their path in the
+        container."""
         root = self.place / name
         (root / "tmp").mkdir(parents=True)
         (root / "tmp").chmod(0o1777)
@@ -93,5 +96,5 @@ class Container:
         self.name = name
 
     def behind(self, uid=0):
-        """What a command line begins with that is run in it by this user."""
+        """Returns the beginning of a command line that runs in the container as this user."""
         return (*self.podman.command, "exec", "--interactive", f"--user={uid}", self.name)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""HTTP/2 as an attacker speaks it: frames by hand, over connections of any uid."""
+"""HTTP/2 frames that an attacker writes by hand, over connections of any uid."""
 
 import os
 import socket
@@ -17,7 +17,7 @@ def frame(kind, flags, stream, payload=b""):
 
 
 def connect_as(uid, path):
-    """A connection of that uid, which has sent its preface. None if the daemon does not take it."""
+    """Returns a connection of that uid after its preface, or None if the daemon does not accept it."""
     end = socket.socket(socket.AF_UNIX)
     os.setegid(uid)
     os.seteuid(uid)
@@ -48,8 +48,8 @@ def call_headers(stream, path):
 
 
 class UnfinishedMessages:
-    """Sends all but the last bytes of a large message, on each of some streams of one connection, as far as the
-    daemon lets it."""
+    """Sends all but the last bytes of a large message on each of several streams of one connection, as far as the
+    daemon's window allows."""
 
     def __init__(self, end, streams, size):
         self.end = end
@@ -66,7 +66,7 @@ class UnfinishedMessages:
         end.setblocking(False)
 
     def step(self):
-        """Whether anything could be sent."""
+        """Sends once. Returns whether the daemon took any bytes."""
         try:
             self.received += self.end.recv(1 << 16)
         except BlockingIOError:
@@ -107,7 +107,7 @@ class UnfinishedMessages:
 
 
 def send_all(senders, idle_seconds):
-    """Until the daemon has taken nothing for so long, or all are done. Returns the bytes sent."""
+    """Sends until the daemon has taken nothing for so long, or until all is sent. Returns the bytes sent."""
     last = time.monotonic()
     while time.monotonic() - last < idle_seconds and any(sender.left for sender in senders):
         moved = [sender.step() for sender in senders if sender.left]

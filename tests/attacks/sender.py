@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""A stock gRPC client that sends its files, which need not exist, and tells what it was asked.
+"""A stock gRPC client that sends its files, which need not exist, and prints the daemon's questions.
 
 sender.py SOCKET UID: reads {"source", "options", "files": {path: text}} as JSON, prints {"outcome", "fingerprint",
 "rounds", "seconds"}: for each message of the daemon's what it asked, each [path, contents].
@@ -18,7 +18,7 @@ from bystander import become
 
 
 def send(daemon, uid, source, files, *options):
-    """A build by this user, in a process of its own: only that one loads gRPC, the tests fork."""
+    """Runs a build as this user, in a process of its own: only that process loads gRPC, because the tests fork."""
     asked = {"source": source, "options": options, "files": files}
     done = subprocess.run(
         [sys.executable, __file__, daemon.socket, str(uid)], input=json.dumps(asked), capture_output=True, text=True, timeout=60)
@@ -49,8 +49,8 @@ def build(socket, uid, source, options, files):
         return said
 
     request = nvrtc_request(source, *options, working_directory="/nowhere")
-    request.nvrtc.append_toolchain_headers = True  # as the command line says
-    request.files_view.mount_namespace += 1  # nothing that the daemon sees
+    request.nvrtc.append_toolchain_headers = True  # the default of the command line
+    request.files_view.mount_namespace += 1  # a namespace that the daemon does not know
     messages = queue.SimpleQueue()
     messages.put(build_pb2.BuildWithFilesRequest(build=request))
     rounds = []

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Who may insert for everybody and export what others were answered, and who may not although its uid is 0."""
+"""Only an administrator may insert for all users and export others' results. Uid 0 alone does not make one."""
 
 import grp
 import json
@@ -29,7 +29,8 @@ def daemon(make_daemon, container_socket):
 
 
 def may_export_everything(socket, directory, behind=()):
-    """What only an administrator may. The answer of the daemon counts, not that of a program which can't run."""
+    """Runs an export that only an administrator may do. The daemon's answer counts, not the error of a program that
+    can't run."""
     place = directory / "files"
     place.mkdir(exist_ok=True)
     place.chmod(0o777)

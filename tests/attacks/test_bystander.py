@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The measurement that the attacks are judged by, without an attack."""
+"""The bystander's measurement without an attack, to which the attacks are compared."""
 
 
 def test_another_user_has_hits_without_an_attack(bystander):

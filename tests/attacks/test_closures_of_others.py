@@ -1,7 +1,8 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""A user builds a program that others build as well, and so leaves a closure under their fingerprint. It must neither tell
-them his names nor have their clients open or send files that their own compile does not ask for."""
+"""A user builds a program that other users build too, so that his closure is stored under their fingerprint. The
+closure must not show them the names of his files. It must not make their clients open or send files that their own
+compile does not need."""
 
 import json
 import os
@@ -29,14 +30,14 @@ def asked_for(result):
 
 
 def holds(process, text):
-    """Whether this lies in the memory of a process."""
+    """Returns whether the memory of a process contains these bytes."""
     with open(f"/proc/{process.pid}/maps") as maps, open(f"/proc/{process.pid}/mem", "rb", 0) as memory:
         for begin, end in re.findall("^([0-9a-f]+)-([0-9a-f]+) rw", maps.read(), re.MULTILINE):
             memory.seek(int(begin, 16))
             try:
                 if text in memory.read(int(end, 16) - int(begin, 16)):
                     return True
-            except OSError:  # a mapping that is gone, or that nobody may read
+            except OSError:  # the mapping is gone, or no user may read it
                 continue
     return False
 
@@ -74,7 +75,7 @@ def build_at(daemon, home):
 
 def test_a_users_closure_does_not_make_another_users_client_send_a_file(daemon, home):
     key = str(home / "key")
-    # For each of the two directories in which the victim's names may lie.
+    # Once for each of the two directories that may hold the victim's files.
     for place in ("/x", str(home / "inc")):
         poison = {f"{place}/config.h": f'#define V 99\n#if __has_include("{key}")\n#endif\n', key: "x"}
         sent = send(daemon, ATTACKER, SOURCE, poison, f"-I{place}")
@@ -103,7 +104,7 @@ def test_a_client_answers_about_outside_names_that_occur_in_its_own_header(daemo
 
 
 def test_the_names_of_another_users_closure_are_asked_one_search_at_a_time(daemon):
-    """Times what honest callers pay: 600 headers in the last of five directories, 3,000 names."""
+    """Measures the cost for honest callers: 600 headers in the last of five directories, 3,000 names."""
     names = [f"header_{i}.h" for i in range(600)]
     options = [f"-I/tree/{i}" for i in range(5)]
     tree = {f"/tree/4/{name}": f"#define X{i} {i}\n" for i, name in enumerate(names)}
@@ -118,6 +119,6 @@ def test_the_names_of_another_users_closure_are_asked_one_search_at_a_time(daemo
         print(f"{name}: {questions} questions in {len(build['rounds'])} messages, {build['seconds']:.2f} s")
     first, later = builds["first hit"], builds["next hit"]
     assert (first["outcome"], later["outcome"]) == ("OUTCOME_HIT", "OUTCOME_HIT")
-    # A search and its file's contents for each header; more than one question may share a message.
+    # Each header costs a search and its contents. One message may hold several questions.
     assert len(first["rounds"]) <= 2 * (len(names) + 1) + 8
     assert len(later["rounds"]) <= 8

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Containers without user namespaces: their root is uid 0 of the host, and can become any other uid. Here they are control
-groups and mount namespaces."""
+"""Containers without user namespaces. Their root is uid 0 of the host and can become any other uid. The tests use
+control groups and mount namespaces in place of containers."""
 
 import contextlib
 import ctypes
@@ -47,7 +47,7 @@ class Container:
         return enter
 
     def end(self):
-        """Removes it with all its processes."""
+        """Removes the group and kills all its processes."""
         (self.path / "cgroup.kill").write_text("1")
         wait_for(lambda: "populated 0" in (self.path / "cgroup.events").read_text(), "the end of a container's processes")
         self.path.rmdir()
@@ -61,7 +61,7 @@ class Container:
 
 @pytest.fixture
 def containers(directory):
-    """Several control groups of the unified hierarchy, mounted once more for the test."""
+    """Several control groups of the unified hierarchy, which the test mounts once more."""
     mounted = directory / "groups"
     mounted.mkdir()
     subprocess.run(["mount", "-t", "cgroup2", "none", mounted], check=True)
@@ -79,7 +79,7 @@ def daemon(start_with_containers):
 
 
 def heard(socket, entry=None, value="v"):
-    """The first word that a process hears that acquires the value."""
+    """Returns the first word of a process that acquires the value."""
     client = LeaseClient(types.SimpleNamespace(socket=socket), value, preexec_fn=entry)
     word = client.hear().split()[0]
     client.end()
@@ -96,7 +96,7 @@ def test_no_container_and_no_user_of_the_host_gets_another_containers_deposit(
     assert heard(container_socket, first.entry(uid + 1)) == "lease"
     assert heard(container_socket, second.entry(uid)) == "lease"
     assert heard(container_socket, Container(first.path, own_mounts=True).entry(uid)) == "lease"
-    assert heard(daemon.socket, first.entry(uid)) == "lease"  # as the user of the node that it is there
+    assert heard(daemon.socket, first.entry(uid)) == "lease"  # as the user of the node, whose deposit exists
     assert second.cli(container_socket, "deposits", "list", uid=uid)["deposits"] == []
     assert [each["key"] for each in first.cli(container_socket, "deposits", "list", uid=uid)["deposits"]] == [key]
 
@@ -127,7 +127,7 @@ def test_a_container_exports_only_its_answered_builds(daemon, container_socket, 
     assert build(first, container_socket, 1) == "built"
     assert exported(first) == 1
     assert exported(second) == 0
-    assert build(second, container_socket, 1) == "hit"  # what the daemon compiled is for everybody
+    assert build(second, container_socket, 1) == "hit"  # all users share the daemon's own compile
     assert exported(second) == 1
 
 
@@ -136,7 +136,7 @@ def build(container, socket, number):
 
 
 def test_inserts_from_a_container_serve_only_that_container(daemon, container_socket, containers, directory):
-    """Also after a restart, which forgets it: containers have no names that last."""
+    """The inserts are gone after a restart, because a container has no name that survives it."""
     first, second, third = containers
     file = directory / "file"
     for number in range(2):
@@ -152,7 +152,7 @@ def test_inserts_from_a_container_serve_only_that_container(daemon, container_so
 
 
 def test_containers_lock_no_user_of_the_host_out(daemon, container_socket, containers):
-    """Each becomes root and many others, and takes all connections that it gets."""
+    """Each container's process becomes root and many other users, and opens as many connections as it may."""
     with contextlib.ExitStack() as ends:
         taken = 0
         for container in containers:
@@ -170,7 +170,7 @@ def test_containers_lock_no_user_of_the_host_out(daemon, container_socket, conta
 
 
 def test_an_unidentified_container_keeps_nothing(make_daemon, container_socket):
-    """The daemon is in a pid namespace, in which its callers have no numbers."""
+    """The daemon is in a pid namespace that does not contain its callers."""
     daemon = make_daemon(
         "--socket-mode", "0666", "--container-socket", container_socket,
         launcher=["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "--"]).start()

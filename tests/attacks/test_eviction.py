@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""A user who fills the disk tier: what others lose, builds over headers and builds without."""
+"""One user fills the disk tier. The tests count the lost entries of other users, of builds with and without headers."""
 
 import pytest
 from bystander import ATTACKER, BYSTANDER
@@ -12,7 +12,7 @@ FLOOD = 30
 
 @pytest.fixture
 def small(make_daemon):
-    """A daemon whose memory keeps next to nothing, so that the disk decides."""
+    """A daemon with a memory tier that keeps almost nothing, so that the disk tier decides."""
     return make_daemon("--socket-mode", "0666", "--store-limit", "64MiB", "--memory-limit", "128KiB",
                        roots=(PLACES.fake13,)).start()
 
@@ -38,5 +38,5 @@ def test_a_flood_by_another_user_costs_builds_over_headers_no_more_than_others(s
     print(f"eviction: {FLOOD} builds of 6 MB by another user, {evicted} entries evicted; "
           f"hits left of {PROGRAMS}: {left}")
     assert evicted > 0
-    # An entry's value varies with the time that its compile took.
+    # The value of an entry depends on the time of its compile, which varies.
     assert left["over headers"] >= left["without headers"] - PROGRAMS // 10

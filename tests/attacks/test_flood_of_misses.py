@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""One user has hundreds of builds to compile; another asks for builds and hits."""
+"""One user queues hundreds of misses. Another user requests builds and hits."""
 
 import concurrent.futures
 import contextlib
@@ -27,9 +27,8 @@ def await_queued(daemon, count):
 
 @contextlib.contextmanager
 def flood(daemon, toolkit):
-    """The attacker's builds over several connections; all but one wait for a slot. Either user holds one of the other two
-    until the gate `held` is open. So neither is given a slot of its own for waiting long, and the third slot alone
-    serves both."""
+    """The attacker's builds over several connections. All but one wait for a slot. Until the gate `held` opens, each
+    user has one of two slots, so that neither gets a slot for a long wait. Only the third slot serves both users."""
     with contextlib.ExitStack() as stack:
         builds = [stack.enter_context(UnaryBuilds(daemon, user, [[f"//fake: wait-for held\n// {user}\n", []]]))
                   for user in (ATTACKER, BYSTANDER)]
@@ -47,15 +46,15 @@ def assert_built(builds):
 
 
 def number_of_miss(daemon, miss):
-    """A build of the bystander's: which of all that took numbers it was."""
+    """Runs a build of the bystander. Returns its place among all compiles that took a number."""
     done = daemon.cli("build", "-", "--arch", "sm_90", "-o", "-", user=BYSTANDER, cwd="/",
                       input=f"//fake: take-number order\n// miss {miss}\n")
     return int(re.search(rb"^number (\d+)$", done.stdout, re.M)[1])
 
 
 def test_the_misses_of_another_user_are_compiled_in_their_turn(daemon, toolkit):
-    """They are queued behind all of the flood, while it stands still. Then a slot takes one of the flood's builds at most
-    before each of them."""
+    """The bystander's misses queue behind the whole flood while it stands still. The slot then takes at most one
+    build of the flood before each of them."""
     with flood(daemon, toolkit) as builds, concurrent.futures.ThreadPoolExecutor(MISSES) as threads:
         asked = [threads.submit(number_of_miss, daemon, miss) for miss in range(MISSES)]
         await_queued(daemon, CONNECTIONS * BUILDS - 1 + MISSES)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Clients that claim the daemon's own view of files or its rights, which they do not have.
+"""Clients that falsely claim the daemon's own view of files, or its rights.
 
 test_forged_views.py SOCKET UID ENTER FILE PID: becomes UID behind ENTER and asks for a program that includes FILE, with the
 view of files that it had before and what it can find out of the secret of the daemon with this PID. Prints the outcome, or
@@ -55,7 +55,7 @@ def test_the_daemons_uid_alone_reads_no_file_of_the_daemons(make_daemon, contain
     daemon = start(make_daemon, container_socket, SERVICE)
     file = header(directory, SERVICE, 0o600)
     assert claim(daemon, SERVICE, "nothing", file) == "reads OUTCOME_BUILT"
-    # It could open the file below /proc/PID/root.
+    # Through /proc/PID/root it could open the file.
     assert claim(daemon, SERVICE, "mounts", file) == "reads OUTCOME_HIT"
     assert claim(daemon, SERVICE, "guess", file).startswith("reads files-needed")
     for enter in "processes", "root", "users", "users_and_mounts", "group", "landlock":
@@ -133,19 +133,19 @@ def run(socket, uid, name, file, pid):
     os.chdir("/")
     first_as_root = name in ("mounts", "processes", "root", "group")
     if name in ("root", "landlock"):
-        # Has all modules loaded before they can't be found any more.
+        # Loads all modules while their files can still be found.
         with contextlib.suppress(grpc.RpcError):
             build_pb2_grpc.BuildStub(grpc.insecure_channel("unix:nowhere")).Build(request, timeout=60)
     if first_as_root:
         enter(name)
     os.setgroups([])
-    os.setresuid(uid, uid, uid)  # the group stays the daemon's
-    # As a program that this user started.
+    os.setresuid(uid, uid, uid)  # the group is still the daemon's
+    # A program that this user starts is dumpable.
     assert ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) == 0
     if not first_as_root:
         enter(name)
     rights = [("cccl-rights", "0" * 64)] if name == "guess" else rights_of(pid)
-    channel = grpc.insecure_channel(f"unix:{socket[1:]}")  # a relative name leads there from any root
+    channel = grpc.insecure_channel(f"unix:{socket[1:]}")  # the relative name works from any root directory
     if reads(pid, file):
         print("reads", end=" ")
     try:

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Frames that are sent before a call exists, or after it was cancelled, cost the daemon a bounded amount of memory, and
-no other user an answer (docs/internals/decisions/0028)."""
+"""Frames before a call exists, or after its cancellation, cost the daemon a bounded amount of memory and cost other
+users no answer (docs/internals/decisions/0028)."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from attacker import attack
 from bystander import memory
 
 GROWTH = 150  # MiB
-UNREAD = 240  # MiB: what gRPC and the service hold of as many calls as a user may have open
+UNREAD = 240  # MiB that gRPC and the service hold for as many calls as a user may have open
 
 
 @pytest.mark.parametrize("name, most_sent", [

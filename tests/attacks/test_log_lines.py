@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a client sends can't write lines of its own into the daemon's log, nor fill it."""
+"""A client can neither write lines of its own into the daemon's log nor fill the log."""
 
 import re
 

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""A header that is written through a shared mapping, which changes its times once and not again: the next build has it
-as it is."""
+"""A header is written through a shared mapping, which changes its times only once. The next build reads the new
+contents."""
 
 import json
 import mmap
@@ -19,7 +19,7 @@ TENTH = 100_000_000
 
 @pytest.fixture
 def mounted(directory):
-    """Mounts, and takes away when the test ends."""
+    """Mounts a file system until the test ends."""
     places = []
 
     def mount(name, *arguments):
@@ -68,7 +68,7 @@ def test_no_build_uses_the_earlier_contents_of_a_header(shared, directory, mount
     with open(header, "r+b") as file, mmap.mmap(file.fileno(), 0) as mapping:
         for value in range(1, 5):
             mapping[:] = text % value
-            # Longer ago than the ticks of any clock, so that only write-back is waited for.
+            # Waits until the time is older than the tick of any clock, so that only write-back is left to wait for.
             wait_for(lambda: time.time_ns() - os.stat(header).st_ctime_ns > TENTH, "an older stamp")
             for expected in ("built", "hit"):
                 told = json.loads(shared.cli(

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""What compiles make the daemon hold counts on the account of whoever asked for them, and is bounded: results, and the
-contents of headers. The tiers are made small, so that the daemon's memory is that of its jobs."""
+"""The memory of a compile is charged to the user who requested it, and is bounded: results, and contents of headers.
+The tiers are small, so that the daemon's memory is that of its jobs."""
 
 import pytest
 from bystander import ATTACKER, Bystander, memory
@@ -23,7 +23,7 @@ def start(make_daemon):
 
 
 def test_large_results_wait_their_turn(start):
-    """Six workers have 60 MiB each for the daemon at the same time. All are served, one after the other."""
+    """Six workers have results of 60 MiB each at the same time. All are served, one after the other."""
     daemon = start()
     with Bystander(daemon) as bystander:
         before, _ = memory(daemon.process.pid)
@@ -43,7 +43,7 @@ def test_a_result_above_the_limit_is_refused(start):
 
 
 def test_contents_of_headers_are_not_kept(start, directory):
-    """Four builds over four headers of 30 MiB each."""
+    """Four builds read four headers of 30 MiB each."""
     daemon = start()
     includes = directory / "include"
     includes.mkdir(mode=0o755)
@@ -61,7 +61,8 @@ def test_contents_of_headers_are_not_kept(start, directory):
 
 
 def test_workers_that_announce_results_and_send_none_delay_only_their_user(start, directory):
-    """Taken over: they announce as much as any may, so that memory is set aside for them, and stay."""
+    """The captured workers announce results of the largest size, so that memory is reserved for them, and never send
+    them."""
     toolkit = FakeToolkit(PLACES.fake13, directory / "toolkit")
     daemon = start("--in-flight-limit", "2GiB", "--in-flight-limit-per-uid", "1GiB", root=toolkit.root)
     attack = [[f"//fake: wait-for begun\n//fake: answer stalled\n// {number}\n", []] for number in range(6)]

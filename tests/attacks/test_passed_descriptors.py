@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Whoever throws a descriptor away that a client sent along waits for its end, which for a TCP socket that lingers is
-when the client likes. Linux 6.16 and later let the daemon refuse descriptors; before, it interrupts such waits."""
+"""A process that closes a passed descriptor waits for its end. For a TCP socket that lingers, the client decides
+when that is. On Linux 6.16 and later the daemon refuses descriptors; on earlier kernels it interrupts such waits."""
 
 import contextlib
 import encodings.idna  # noqa: F401  asked for by socket, when the attacker can read no Python any more
@@ -19,7 +19,8 @@ TOO_LONG = b"\0\x40\1\1\0\0\0\0\1"  # the head of a frame of more than 16 KiB
 
 
 def lingering():
-    """An end of a TCP connection over loopback that waits for the other one, and that one, which reads nothing."""
+    """Returns both ends of a TCP connection over loopback. The first end lingers at its close, because the second
+    end reads nothing."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         end = socket.create_connection(listener.getsockname())
         other, _ = listener.accept()
@@ -32,8 +33,9 @@ def lingering():
 
 
 def send_descriptors(path):
-    """To connections that are served, to some that are cut off, and to those that are refused after that. Returns what
-    must stay open, and how many descriptors the daemon took."""
+    """Sends descriptors over connections that are served, then over connections that are cut off, and over those
+    that are refused after that. Returns the objects that must stay open, and the number of descriptors that the
+    daemon took."""
     kept, taken = [], 0
     for i in range(80):
         end, other = lingering()
@@ -42,8 +44,8 @@ def send_descriptors(path):
             connection = connect(path)
             kept.append(connection)
             socket.send_fds(connection, [b"x" if i < 40 else TOO_LONG], [end.fileno()])
-        except OSError:  # descriptors are refused, or the connection was closed meanwhile
-            kept.append(end)  # its end would hold up this process
+        except OSError:  # the daemon refuses descriptors, or has closed the connection
+            kept.append(end)  # closing the end would block this process
         else:
             taken += 1
             end.close()
@@ -67,4 +69,4 @@ if __name__ == "__main__":
     held, count = send_descriptors(sys.argv[1])
     print(count, flush=True)
     sys.stdin.read()
-    os._exit(0)  # what is closed before the end would wait
+    os._exit(0)  # an ordinary exit would close the ends and wait

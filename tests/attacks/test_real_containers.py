@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Containers as podman and crun make them, without user namespaces: what they have of the daemon at the directory of its
-socket for containers, which docs/guide-shell.md has them mount, and what they don't get."""
+"""Containers of podman and crun without user namespaces. docs/guide-shell.md has them mount the directory of the
+daemon's socket for containers. The tests check what a container gets from the daemon, and what it does not get."""
 
 import contextlib
 import json
@@ -22,7 +22,7 @@ from podman import Podman
 
 PROJECT = pathlib.Path(__file__).parents[2]
 LIMIT = 64
-HERE = "/run/cccl-cached/socket"  # in a container, where clients look for it
+HERE = "/run/cccl-cached/socket"  # in a container, the path at which clients look for the socket
 NODES = "/run/of-the-node/socket"
 CUDA = pathlib.Path("/opt/cuda")
 TAKER = PROJECT / "tests/attacks/connection_taker.py"
@@ -43,7 +43,8 @@ def podman(directory):
 
 @pytest.fixture
 def start(podman, daemon, container_socket):
-    """Starts a container that has the daemon's socket for containers, and the tests and their programs where they are here."""
+    """Starts a container with the daemon's socket for containers. The tests and their programs have the same paths
+    as here."""
     build = pathlib.Path(PLACES.daemon).parents[1]
     mounts = {each: each for each in (PROJECT, build, sys.base_prefix)}
     mounts[pathlib.Path(HERE).parent] = pathlib.Path(container_socket).parent
@@ -55,7 +56,7 @@ def start(podman, daemon, container_socket):
 
 
 def heard(socket, behind=(), **keywords):
-    """The first word that a process hears that acquires the value."""
+    """Returns the first word of a process that acquires the value."""
     client = LeaseClient(types.SimpleNamespace(socket=socket), behind=behind, **keywords)
     word = client.hear().split()[0]
     client.end()
@@ -89,7 +90,7 @@ def test_no_container_gets_a_deposit_of_a_user_of_the_host(start, daemon):
 
 
 def test_root_of_a_container_is_no_administrator_and_has_no_reserve(start, daemon):
-    """It becomes many users, and takes all connections that it gets."""
+    """The container's root becomes many users, and opens as many connections as each may have."""
     containers = [start(name) for name in ("first", "second")]
     denied = run_cli("--socket", HERE, "--json", "evict", "--all", "--yes", behind=containers[0].behind(), check=False)
     assert json.loads(denied.stdout)["error"]["status"] == "denied"
@@ -106,7 +107,7 @@ def test_root_of_a_container_is_no_administrator_and_has_no_reserve(start, daemo
 
 
 def test_no_file_is_read_for_a_container_that_claims_the_daemons_view(start, daemon, directory):
-    """Nor at the socket of the node, should that be mounted."""
+    """The same holds at the socket of the node, if a container mounts it."""
     file = directory / "secret.h"
     file.write_text("// secret\n")
     file.chmod(0o600)
@@ -124,13 +125,13 @@ def test_no_file_is_read_for_a_container_that_claims_the_daemons_view(start, dae
 
 
 def test_programs_of_containers_are_served_under_run(start, daemon, directory):
-    """The containers have a CUDA of their own, of a release that the daemon has."""
+    """The containers have a CUDA of their own, in a release that the daemon has too."""
     root = pathlib.Path(PLACES.cuda13).resolve()
     library = next(root.rglob("libnvrtc.so.1?"))
     program = directory / "program"
     subprocess.run(["cc", PROGRAM, "-w", "-pthread", "-o", program, "-ldl"], check=True)
     expected = subprocess.run([program, library], stdout=subprocess.PIPE, check=True).stdout
-    daemon.cli("toolchains")  # programs don't wait until it has read them
+    daemon.cli("toolchains")  # programs don't wait until the daemon has read its toolchains
     for name, uid, counts in ("first", 0, (0, 1)), ("second", ATTACKER, (1, 0)):
         container = start(name, more={program: program, CUDA: root})
         done = run_cli("--json", "run", "--report", "--", program, CUDA / library.relative_to(root), behind=container.behind(uid))

@@ -1,19 +1,20 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""A user of Linux has some 65,536 subordinate uids and can be any of them: that makes it one user here, not many."""
+"""A Linux user has some 65,536 subordinate uids and can become any of them. The daemon therefore counts all of them
+as one user."""
 
 import pytest
 from bystander import ATTACKER, Bystander, memory
 from places import PLACES
 from raw_http2 import UnfinishedMessages, connect_as, send_all
 
-SUBORDINATE = 7_000_000  # uids from here on have no name and, but for some tests, no owner
+SUBORDINATE = 7_000_000  # the uids from here on have no name and, except in some tests, no owner
 NEWCOMER = 54_333
 MESSAGE = 16 << 20
 
 
 def take_all(daemon, uids):
-    """One connection by each; those that the daemon takes."""
+    """Opens one connection by each uid. Returns those that the daemon accepted."""
     return [end for uid in uids if (end := connect_as(uid, daemon.socket))]
 
 
@@ -43,7 +44,7 @@ def test_subordinate_uids_count_as_their_owner(owned):
     held = take_all(owned, [ATTACKER, *range(SUBORDINATE, SUBORDINATE + 100)])
     assert len(held) == 20
     assert connect_as(ATTACKER, owned.socket) is None
-    assert connect_as(SUBORDINATE + 65_536, owned.socket) is not None  # nobody's
+    assert connect_as(SUBORDINATE + 65_536, owned.socket) is not None  # this uid has no owner
     assert is_served(owned, NEWCOMER)
 
 

@@ -16,7 +16,7 @@ from bystander import become
 
 
 class UnaryBuilds:
-    """The builds run while this lasts."""
+    """Runs the builds during the block."""
 
     def __init__(self, daemon, user, builds):
         self.process = subprocess.Popen(

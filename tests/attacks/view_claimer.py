@@ -1,7 +1,8 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""view_claimer.py SOCKET VIEW FILE: asks for a program that includes FILE, claims VIEW, in hexadecimal, as its view of
-files, and sends what proof it has of the daemon's rights. Prints the outcome, or the error code and the message."""
+"""view_claimer.py SOCKET VIEW FILE requests a program that includes FILE. It claims VIEW, in hexadecimal, as its
+view of files, and sends all proof of the daemon's rights that it can find. Prints the outcome, or the error code and
+the message."""
 
 import pathlib
 import sys

@@ -76,7 +76,7 @@ def table(found):
 def main():
     given = arguments()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    # The daemon is measured; a benchmark of a process's own cache turns it on.
+    # The daemon is measured, so the cache of a process is off. One benchmark of that cache turns it on.
     os.environ["CCCL_CACHE_PROCESS_BYTES"] = "off"
     load = os.getloadavg()[0]
     found = []

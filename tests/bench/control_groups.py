@@ -1,16 +1,17 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Processor time of whole trees of processes, ended ones included."""
+"""Processor time of whole trees of processes, including ended processes."""
 
 import os
 import pathlib
 import time
 
-PATIENCE = 10.0  # seconds; only ever spent if a process does not end
+PATIENCE = 10.0  # seconds, only spent if a process does not end
 
 
 def hierarchy():
-    """Where the kernel accounts processor time, and the file and unit in which it says so: of control groups v2, else of v1."""
+    """Returns the place where the kernel accounts processor time, with the file and the unit: control groups v2,
+    else v1."""
     mounts = [line.split()[1:4] for line in pathlib.Path("/proc/mounts").read_text().splitlines()]
     for path, kind, options in sorted(mounts, key=lambda mount: mount[1] != "cgroup2"):
         if kind == "cgroup2":
@@ -21,7 +22,7 @@ def hierarchy():
 
 
 class ControlGroup:
-    """A new group, removed at the end. Its processes have ended by then, or are about to."""
+    """A new control group, removed at the end of the block. Its processes have ended by then, or are about to end."""
 
     def __init__(self, name):
         root, self.file, self.per_second = hierarchy()
@@ -41,9 +42,9 @@ class ControlGroup:
         self.path.rmdir()
 
     def command(self, words):
-        """The same command, in this group from its beginning."""
+        """Returns a command that runs the given command in this group from its beginning."""
         return ["sh", "-c", 'echo 0 >"$0/cgroup.procs" && exec "$@"', self.path, *words]
 
     def seconds(self):
-        """Processor time of all that ever ran here."""
+        """Returns the processor time of all processes that ever ran in the group."""
         return int((self.path / self.file).read_text().replace("usage_usec ", "").split()[0]) / self.per_second

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of the table, and what the figures in them are made from."""
+"""The rows of the table, and the figures from which they are made."""
 
 import dataclasses
 import os
@@ -10,7 +10,7 @@ import subprocess
 
 @dataclasses.dataclass
 class Row:
-    """One line of the table: a figure of ours beside that of another, in microseconds or of its own unit."""
+    """One line of the table: our figure beside another figure, in microseconds or in a unit of its own."""
 
     what: str
     ours: str
@@ -18,12 +18,12 @@ class Row:
     value: str
     bar: str = ""
     goal: str = ""
-    met: bool | None = None  # of the bar
+    met: bool | None = None  # whether the bar was met
 
 
 @dataclasses.dataclass
 class Effort:
-    """How often each thing is measured."""
+    """The numbers of repetitions of each measurement."""
 
     hit_passes: int = 10
     hit_rounds: int = 20
@@ -52,7 +52,7 @@ class Effort:
 
 
 def run(program, *arguments, environment=None):
-    """The figures that a program printed, by side."""
+    """Runs a program. Returns the figures that it printed, by side."""
     done = subprocess.run(
         [str(program), *map(str, arguments)], stdout=subprocess.PIPE, text=True, check=True,
         env={**os.environ, **(environment or {})},

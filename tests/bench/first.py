@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""First and second runs of unchanged programs: processor time of clients, daemon and workers beside raw NVRTC's."""
+"""First and second runs of unchanged programs. Compares the processor time of clients, daemon and workers with that
+of raw NVRTC."""
 
 import dataclasses
 import json
@@ -18,15 +19,15 @@ from measurements import describe
 FOLDER = pathlib.Path(__file__).resolve().parent
 HEADERS = FOLDER.parents[1] / ".toolchains/cupy/cupy/_core/include"
 SECOND = 0.06  # the bar of each second run
-WORKING = ("in_flight", "queued", "waiting", "idle_jobs")  # gauges
-PATIENCE = 300.0  # seconds; only ever spent if a daemon never comes to rest
+WORKING = ("in_flight", "queued", "waiting", "idle_jobs")  # names of gauges
+PATIENCE = 300.0  # seconds, only spent if a daemon never comes to rest
 
 
 @dataclasses.dataclass
 class Workload:
-    name: str  # as first_programs.py knows it
+    name: str  # as in first_programs.py
     programs: int
-    bar: float  # of the first run: processor time, ours / raw
+    bar: float  # of the first run, in processor time: ours / raw
 
     @property
     def title(self):
@@ -41,11 +42,11 @@ def workloads(effort):
 
 @dataclasses.dataclass
 class Side:
-    """What one side took, per program in seconds."""
+    """The costs of one side, per program, in seconds."""
 
     cpu: float
     wall: float
-    digests: tuple  # of what each client got, in the order of the clients
+    digests: tuple  # of each client's results, in the order of the clients
     precompiled: float = 0  # share of compiles
 
 
@@ -55,8 +56,8 @@ def statistics_of(servers, socket):
 
 
 def settle(servers, socket, group):
-    """Returns once the daemon has nothing to do: nothing queued, compiled or checked, and in a second no processor time, as
-    the parsing of a header takes it."""
+    """Waits until the daemon is idle: nothing is queued, compiled or checked, and a second passes without processor
+    time, which the parsing of a header would take."""
     deadline = time.monotonic() + PATIENCE
     while True:
         before = group.seconds()
@@ -93,7 +94,7 @@ class Runs:
         return Side(group.seconds() - used, time.monotonic() - began, digests)
 
     def per_program(self, side, start):
-        """Without what it takes to start the clients."""
+        """Returns the costs per program, without those of the clients' start."""
         side.cpu, side.wall = (side.cpu - start.cpu) / self.workload.programs, (side.wall - start.wall) / self.workload.programs
         return side
 
@@ -117,7 +118,7 @@ class Runs:
 
 
 def measure(servers, cuda_root, workload, clients, rounds, toolchain):
-    """The sides by name, in turn: each round has programs and a daemon of its own."""
+    """Measures the sides by name, in turn. Each round has its own programs and its own daemon."""
     sides = {"raw": [], "first": [], "second": []}
     for turn in range(rounds):
         runs = Runs(servers, workload, clients, f"{os.getpid()}_{turn}", toolchain)
@@ -125,13 +126,13 @@ def measure(servers, cuda_root, workload, clients, rounds, toolchain):
         with ControlGroup("ours") as group:
             socket = servers.daemon("first", cuda_root, within=group)
             try:
-                describe(servers, socket)  # its toolchain is loaded
+                describe(servers, socket)  # loads its toolchain
                 for side in ("first", "second"):
                     sides[side].append(runs.ours(socket, group))
             finally:
                 servers.remove("first")
         raw, first, second = (sides[side][-1].digests for side in ("raw", "first", "second"))
-        # LTO-IR holds the name of its program.
+        # LTO-IR is not compared, because it holds the name of its program.
         if first != second or (workload.name != "LTO-IR" and raw != first):
             raise RuntimeError(f"{workload.title}: outputs differ: {raw} {first} {second}")
     return sides
@@ -142,7 +143,8 @@ def first(servers, cuda_root, effort):
         raise RuntimeError(f"{HEADERS} is missing: scripts/setup --for bench installs it")
     library, _, options = describe(servers, servers.daemon("first", cuda_root))
     servers.remove("first")
-    # A program that asks for no cache gets none. Each program is new, and the driver's cache is off.
+    # Without the option, a program that asks for no cache gets none. Each program is new, and the driver's cache is
+    # off.
     options = [option for option in options if option != "--no-cache"]
     states = (("busy", os.cpu_count()), ("one client", 1))
     for workload in workloads(effort):

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""A program that compiles by NVRTC as CuPy and cuda.compute do, knows nothing of the cache, and prints the digest of what it got.
+"""A program that compiles by NVRTC as CuPy and cuda.compute do, without knowledge of the cache. Prints the digest of
+its results.
 
 Usage: first_programs.py LIBRARY HEADERS WORKLOAD SEED BEGIN END OPTION...
 HEADERS: the include directory of CuPy, which brings CCCL. The same workload, seed and number give the same program."""
@@ -94,7 +95,7 @@ def tiny(rng, name):
 
 
 def program(workload, seed, number):
-    """One in ten element-wise programs is a reduction; in a mix one in twenty uses CUB."""
+    """Returns a program. One in ten element-wise programs is a reduction. In a mix, one in twenty uses CUB."""
     rng, name = random.Random(f"{workload} {seed} {number}"), f"k_{seed}_{number}"
     if workload in ("element-wise", "mix"):
         make = cub if workload == "mix" and number % 20 == 13 else reduction if number % 10 == 7 else elementwise
@@ -137,7 +138,7 @@ def main(library, headers, workload, seed, begin, end, *options):
     options = options_of(workload, headers, options)
     for number in range(int(begin), int(end)):
         source = program(workload, seed, number)
-        # CuPy writes each program to a directory of a random name.
+        # Like CuPy, writes each program to a directory with a random name.
         with tempfile.TemporaryDirectory() as place:
             path = os.path.join(place, hashlib.sha1(source.encode()).hexdigest() + ".cu")
             pathlib.Path(path).write_text(source)

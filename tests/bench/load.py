@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""A daemon that is large or busy: many entries, many users, many connections, many requests at once."""
+"""A daemon under load: many entries, many users, many connections, many requests at once."""
 
 import json
 import pathlib
@@ -17,22 +17,23 @@ sys.path += [str(TESTS / "integration"), str(TESTS / "pictures")]
 from fake_toolkit import FakeToolkit  # noqa: E402
 from plots import Plot  # noqa: E402
 
-KEYS, SIZE = 1_000, 2 << 10  # what is asked for
-USERS, CONNECTIONS, RATE = 8, 4, 500  # of a load that no daemon minds
-STREAMS = 64  # calls of BuildMany: half of what a daemon takes
-RSS_BAR = 300 << 20  # bytes, beside the memory that the configuration names
-CONFIGURED = (256 << 20, 64 << 20)  # --memory-limit, and what RocksDB caches of the disk
+KEYS, SIZE = 1_000, 2 << 10  # number and size of the requested entries
+USERS, CONNECTIONS, RATE = 8, 4, 500  # a load that any daemon can take
+STREAMS = 64  # calls of BuildMany: half of the daemon's bound
+RSS_BAR = 300 << 20  # bytes, besides the memory in the configuration
+CONFIGURED = (256 << 20, 64 << 20)  # --memory-limit, and RocksDB's cache of the disk tier
 
 
 def load(servers, fake_root, effort):
-    """The rows of everything here, and the plots."""
+    """Returns all rows of this file, and the plots."""
     bench = servers.build / "tests/bench/bench_load"
 
     def ask(socket, users=USERS, connections=CONNECTIONS, rate=RATE):
         return run(bench, socket, "ask", users, connections, rate, effort.load_seconds, KEYS, SIZE)["ours"]
 
     def daemon(name, entries):
-        """One whose store has so many entries, KEYS of which can be asked for, and which was killed."""
+        """Starts a daemon over a store with so many entries that was killed before. KEYS of the entries can be
+        requested."""
         if entries > KEYS:
             fill(servers, name, entries - KEYS)
         socket = servers.daemon(name, fake_root, "--memory-limit", f"{CONFIGURED[0] >> 20}MiB")
@@ -43,7 +44,7 @@ def load(servers, fake_root, effort):
     sizes = [size for size in (1_000, 10_000, 100_000, 1_000_000) if size <= effort.most_entries]
     sockets = {entries: daemon(f"entries{entries}", entries) for entries in sizes}
     times = {entries: [] for entries in sizes}
-    for _ in range(effort.load_rounds):  # in turn, because the machine has moods
+    for _ in range(effort.load_rounds):  # in turn, because the speed of the machine varies
         for entries, socket in sockets.items():
             times[entries] += ask(socket)
     few, most = times[sizes[0]], times[sizes[-1]]
@@ -77,15 +78,16 @@ def load(servers, fake_root, effort):
 
 
 def fill(servers, name, entries):
-    """A store that was never closed."""
+    """Makes a store that was never closed."""
     done = subprocess.run(
         [servers.build / "tests/unit/store/store_child", "fill-and-die", servers.state(name), str(entries), str(SIZE)]
     )
-    assert done.returncode == -signal.SIGKILL  # by itself, with all written
+    assert done.returncode == -signal.SIGKILL  # the program kills itself after it has written all entries
 
 
 def in_flight(servers, fake_root, effort, bench):
-    """Requests that all wait for one compile: what they cost meanwhile, and how soon all have its result."""
+    """Makes requests that all wait for one compile. Measures their cost meanwhile, and the time until all have its
+    result."""
     toolkit = FakeToolkit(fake_root, servers.place / "gated")
     socket = servers.daemon("in flight", toolkit.root)
     before = servers.memory("in flight")
@@ -116,7 +118,7 @@ def stats(servers, socket):
 
 
 def plot(name, title, what, times, servers, log=False):
-    """The plot of times by what they depend on, if plots are wanted."""
+    """Draws a plot of times over their parameter, if plots are requested."""
     if servers.plots:
         drawn = Plot(title, what, "microseconds", log_x=log, log_y=True)
         drawn.add("p50", {x: statistics.median(each) for x, each in times.items()})

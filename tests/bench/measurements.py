@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The measurements: each runs a program of this folder and returns rows of the table."""
+"""The measurements. Each runs a program of this folder and returns rows of the table."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from figures import Row, microseconds, milliseconds, ratio, run
 FOLDER = pathlib.Path(__file__).resolve().parent
 HIT_SIZES = ((2 << 10, "2 KB"), (180 << 10, "180 KB"), (1 << 20, "1 MB"))
 CLOSURE_NAMES = 3000
-LIBRARY_NAMES = 272  # of bench_closures' library
+LIBRARY_NAMES = 272  # in the library of bench_closures
 STORM_CALLERS = 64
 SWARM_PROCESSES = 8
 RATE_CLIENTS = 8
@@ -25,7 +25,8 @@ RATE_CLIENTS = 8
 
 def hits(servers, fake_root, effort):
     daemon, echo, redis = servers.daemon("fake", fake_root), servers.echo(), servers.redis()
-    # In several passes: for seconds at a time the scheduler favours one side or another, longer than one pass takes.
+    # Several passes, because the scheduler favours one side or the other for seconds at a time, which is longer than a
+    # pass.
     collected = {size: {} for size, _ in HIT_SIZES}
     for _ in range(effort.hit_passes):
         for size, sides in collected.items():
@@ -53,7 +54,7 @@ def hits(servers, fake_root, effort):
 
 
 def python(servers, interpreter, effort):
-    """The Python package beside the C++ client, and what its import costs."""
+    """Measures the Python package against the C++ client, and the time of its import."""
     turns = servers.build / "tests/bench/bench_turns"
     figures = run(
         interpreter, FOLDER / "python_turns.py", servers.place / "fake" / "socket", 180 << 10,
@@ -80,7 +81,7 @@ def python(servers, interpreter, effort):
 
 
 def process_hits(servers, effort):
-    """What a process keeps itself, for sources of a small kernel and of a large one."""
+    """Measures the cache of a process, for the sources of a small and of a large kernel."""
     for size, name in ((2 << 10, "2 KB"), (64 << 10, "64 KB")):
         figures = run(
             servers.build / "tests/bench/bench_process_hits", servers.place / "fake" / "socket", size, effort.hit_rounds
@@ -93,7 +94,7 @@ def process_hits(servers, effort):
 
 
 def rates(servers, effort):
-    """Hits of all sizes by several clients at once: what they get through in the same time."""
+    """Measures the rate of several clients at once, with hits of all sizes."""
     sizes = [size for size, _ in HIT_SIZES]
     figures = run(
         servers.build / "tests/bench/bench_rates", servers.place / "fake" / "socket", servers.place / "echo.sock",
@@ -109,7 +110,7 @@ def rates(servers, effort):
 
 
 def object_source(size):
-    """C++ whose object holds `size` bytes that do not compress, as a cubin of the fake toolchain does."""
+    """Returns C++ whose object holds `size` incompressible bytes, as a cubin of the fake toolchain does."""
     seed = random.randrange(1 << 31)
     return f"""struct Filler {{ unsigned char bytes[{size}]; }};
 constexpr Filler Fill() {{
@@ -148,7 +149,7 @@ def whole_process(servers, effort):
 
 
 def ask(servers, socket, number):
-    """`build --json` of a program of the fake toolchain whose cubin has 180 KB; None: no answer."""
+    """Runs `build --json` of a program of the fake toolchain with a cubin of 180 KB. None if there is no answer."""
     done = subprocess.run(
         [servers.build / "cli/cccl-cache-cli", "--socket", socket, "--json", "build", "-", "--arch", "sm_90", "-o",
          os.devnull],
@@ -159,12 +160,12 @@ def ask(servers, socket, number):
 
 
 def restarts(servers, fake_root, effort):
-    """From kill -9 to the first hit, of a daemon with a full store that had just written."""
+    """Measures the time from kill -9 to the first hit, of a daemon with a full store that had just written."""
     done = subprocess.run(
         [servers.build / "tests/unit/store/store_child", "fill-and-die", servers.state("filled"),
          str(effort.filled_entries), "4000"]
     )
-    assert done.returncode == -signal.SIGKILL  # by itself, with all written
+    assert done.returncode == -signal.SIGKILL  # the program kills itself after it has written all entries
     socket = servers.daemon("filled", fake_root)
     took, asked = [], 0
     for _ in range(effort.restarts):
@@ -184,12 +185,13 @@ def restarts(servers, fake_root, effort):
 
 
 def describe(servers, socket):
-    """(paths of NVRTC and nvJitLink, options of a raw compile) of the toolchain that the daemon uses: same compiler, same headers."""
+    """Returns (paths of NVRTC and nvJitLink, options of a raw compile) of the daemon's toolchain, so that both sides
+    have the same compiler and headers."""
     done = subprocess.run(
         [servers.build / "cli/cccl-cache-cli", "--socket", socket, "--json", "toolchains"], stdout=subprocess.PIPE,
         check=True,
     )
-    chosen = json.loads(done.stdout)["toolchains"][0]  # the newest: what a build gets that names neither one nor a driver
+    chosen = json.loads(done.stdout)["toolchains"][0]  # the newest, which serves a build that names neither a toolchain nor a driver
     library, linker = (next(c["path"] for c in chosen["components"] if c["name"] == name) for name in ("nvrtc", "nvjitlink"))
     options = ["-arch=sm_90", *(f"-I{directory}" for directory in chosen["header_directories"])]
     if "--no-cache" in chosen["accepted_options"]:
@@ -198,7 +200,7 @@ def describe(servers, socket):
 
 
 def elsewhere(servers, options):
-    """The options with a copy of the toolchain's CCCL in its place."""
+    """Returns the options with a copy of the toolchain's CCCL in place of it."""
     copy = servers.place / "tree"
     changed = []
     for option in options:
@@ -212,13 +214,13 @@ def elsewhere(servers, options):
 
 
 def compiles(servers, cuda_root, effort):
-    # Without precompiled headers: making one in the background would slow the other side down.
+    # Precompiled headers are off: making them in the background would slow the other side down.
     socket = servers.daemon("cuda", cuda_root, "--pch-memory-limit", "0")
     library, linker, options = describe(servers, socket)
     environment = {"LD_LIBRARY_PATH": str(pathlib.Path(library).parent)}
     programs = servers.build / "tests/bench"
     closures = programs / "bench_closures", socket, servers.place / "headers", CLOSURE_NAMES
-    run(*closures, 0)  # its headers have to be 40 s old
+    run(*closures, 0)  # waits until the headers are 40 s old
 
     figures = run(
         programs / "bench_misses", socket, library, servers.build / "examples/raw_nvrtc", FOLDER.parents[1] / "examples/reduce.cu", effort.misses, *options,
@@ -318,7 +320,7 @@ PTX = """.version 8.0
 
 
 def under_run(servers, cuda_root, effort):
-    """The cost of `cccl-cache-cli run` to a program, and of its hits beside those of the client."""
+    """Measures the cost of `cccl-cache-cli run` for a program, and its hits beside those of the client."""
     socket = servers.daemon("run", cuda_root)
     library, _, _ = describe(servers, socket)
     programs, cli = servers.build / "tests/bench", servers.build / "cli/cccl-cache-cli"

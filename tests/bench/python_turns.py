@@ -18,7 +18,7 @@ LOOKS = 1000
 
 
 def source_for(size):
-    """As tests/bench/side.h makes it."""
+    """Returns the same source as tests/bench/side.h."""
     text = f"//fake: output-size {size}\n"
     while len(text) < 2000:
         text += "// one more line of a kernel\n"

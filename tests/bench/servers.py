@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Servers of the benchmark's own, on Unix sockets in a temporary directory, ended by pid."""
+"""The servers of the benchmark, on Unix sockets in a temporary directory. They are ended by pid."""
 
 import os
 import pathlib
@@ -10,11 +10,11 @@ import subprocess
 import tempfile
 import time
 
-PATIENCE = 120.0  # seconds; only ever spent by a server that does not start
+PATIENCE = 120.0  # seconds, only spent if a server does not start
 
 
 def answers(path):
-    """Whether somebody listens there."""
+    """Returns whether a server listens on the socket."""
     with socket.socket(socket.AF_UNIX) as probe:
         try:
             probe.connect(str(path))
@@ -41,7 +41,7 @@ class Server:
             time.sleep(0.002)
 
     def kill(self):
-        """At once, as the kernel does it when memory is short."""
+        """Kills the server at once, as the kernel does when memory is short."""
         self.process.kill()
         self.process.wait()
 
@@ -56,7 +56,7 @@ class Server:
 
 
 class Servers:
-    """Starts them, and stops all at the end."""
+    """Starts servers, and stops all of them at the end."""
 
     def __init__(self, build, plots=None):
         self.build = pathlib.Path(build)
@@ -86,30 +86,30 @@ class Servers:
         return next(server for server in self.running if server.socket == str(path))
 
     def memory(self, name):
-        """The bytes that the process has in memory."""
+        """Returns the resident bytes of the process."""
         status = pathlib.Path(f"/proc/{self._server(name).process.pid}/status").read_text()
         return int(status.split("VmRSS:")[1].split()[0]) << 10
 
     def kill_and_start(self, name):
-        """kill -9, and the same again; returns when it listens."""
+        """Kills the server with kill -9 and starts it again. Returns when it listens."""
         path, command = self.commands[name]
         self._server(name).kill()
         self.running = [server for server in self.running if server.socket != str(path)]
         self._start(name, command, path)
 
     def state(self, name):
-        """The state directory of a daemon, whether it has been started or not."""
+        """Returns the state directory of a daemon, which need not have been started."""
         return self.place / f"{name}.state"
 
     def remove(self, name):
-        """Stops it, and removes what it kept: the next one of this name begins with nothing."""
+        """Stops a server and removes its files, so that the next server of this name begins empty."""
         server = self._server(name)
         server.stop()
         self.running.remove(server)
         shutil.rmtree(self.state(name), ignore_errors=True)
 
     def daemon(self, name, toolchain_root, *options, build=None, within=None):
-        """A daemon that knows this toolchain alone, of this build directory or another; `within` a control group."""
+        """Starts a daemon of this or another build directory with this toolchain alone. `within` is a control group."""
         path = self.place / name / "socket"
         command = [
             (build or self.build) / "daemon/cccl-cached", "--socket", path, "--state-dir", self.state(name),
@@ -127,5 +127,5 @@ class Servers:
             "redis-server", "--port", "0", "--unixsocket", path, "--save", "", "--appendonly", "no",
             "--dir", self.place, "--daemonize", "no",
         ]
-        # The program's name, also in the package of the tools.
+        # The program keeps its name in the package of Redis' tools too.
         return self._start("redis", command, path, shutil.which("redis-check-rdb"))

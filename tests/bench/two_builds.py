@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""This version beside an earlier one: daemons of both at once, asked in turn by this version's client."""
+"""This version beside an earlier version: daemons of both run at once, and this version's client asks them in turn."""
 
 import statistics
 
@@ -43,7 +43,7 @@ def whole_process(servers, before, effort):
 
 
 def compiles(servers, before, cuda_root, effort):
-    """Sides take turns by passes: a program asks one daemon."""
+    """The sides take turns by passes, because a program asks one daemon."""
     programs = servers.build / "tests/bench"
     reduce = FOLDER.parents[1] / "examples/reduce.cu"
     sockets = {
@@ -58,7 +58,7 @@ def compiles(servers, before, cuda_root, effort):
         return run(programs / "bench_closures", sockets[name], headers, CLOSURE_NAMES, calls)
 
     for name in sockets:
-        hits_of(name, 0)  # its headers have to be 40 s old
+        hits_of(name, 0)  # waits until the headers are 40 s old
     closures, of_library, misses, raw = ({"now": [], "before": []} for _ in range(4))
     for _ in range(PASSES):
         for name, socket in sockets.items():

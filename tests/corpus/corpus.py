@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Compares what the daemon answers with raw NVRTC, over programs like those of CuPy, jitify, OptiX and CCCL.
+"""Compares the daemon's answers with raw NVRTC, over programs like those of CuPy, jitify, OptiX and CCCL.
 
 Raw NVRTC compiles each program in a process of its own (it keeps --restrict for later compiles of its process). Against that
 stand the daemon's miss, hit, hit after a restart, a miss with precompiled headers, the program from a copied
@@ -47,7 +47,7 @@ from cccl_cache.v1 import build_pb2, build_pb2_grpc  # noqa: E402
 KINDS = {build_pb2.ARTIFACT_KIND_PTX: "ptx", build_pb2.ARTIFACT_KIND_CUBIN: "cubin", build_pb2.ARTIFACT_KIND_LTOIR: "ltoir",
          build_pb2.ARTIFACT_KIND_OPTIXIR: "optixir"}
 
-# A program that asks for precompiled headers has --pch and some of these.
+# Each program that asks for precompiled headers has --pch and some of these options.
 PRECOMPILED = ("--pch-dir={}", "--pch-verbose=true", "--pch-messages=true", "--instantiate-templates-in-pch=true")
 
 
@@ -62,16 +62,17 @@ class Answer:
 
 
 def run_raw(job, behind=()):
-    """(result code, outputs, what was printed to standard error)"""
+    """Returns (result code, outputs, standard error)."""
     done = subprocess.run([*behind, sys.executable, RAW], input=json.dumps(job).encode(), capture_output=True,
-                          timeout=10 * PATIENCE, cwd="/")  # hundreds run beside other work
+                          timeout=10 * PATIENCE, cwd="/")  # hundreds of compiles run beside other work
     assert done.returncode == 0, done.stderr.decode()
     told = json.loads(done.stdout)
     return told["code"], {kind: base64.b64decode(data) for kind, data in told["outputs"].items()}, done.stderr
 
 
 class Compilers:
-    """One CUDA: raw, in two daemons of which one has precompiled headers, and alone."""
+    """One CUDA with its ways to compile: raw, by two daemons of which one has precompiled headers, and without a
+    daemon."""
 
     def __init__(self, root, directory):
         self.root = str(pathlib.Path(root).resolve())
@@ -96,7 +97,7 @@ class Compilers:
         return self.call(program, place)[0]
 
     def call(self, program, place, behind=()):
-        """(what NVRTC answers to a process behind this program, what was printed to standard error)"""
+        """Returns (NVRTC's answer to a process behind this program, standard error)."""
         code, outputs, printed = run_raw({
             "kind": "nvrtc", "root": self.root, "source": program.source, "name": str(place / program.name),
             "options": [f"-arch={program.arch}", *self.options(program, place), *(f"-I{each}" for each in self.headers)],
@@ -125,7 +126,7 @@ class Compilers:
                       build_pb2.Outcome.Name(reply.outcome).removeprefix("OUTCOME_").lower(), reply.precompiled_headers)
 
     def ask_after_preamble(self, program, changed, place):
-        """The changed program, once what both begin with was parsed for others."""
+        """Builds the changed program after other programs had the common beginning of both parsed."""
         before = self.ahead.stats()["preambles_total"]
         for end in ("// once\n", "// again\n"):
             self.ask(self.ahead, dataclasses.replace(program, source=program.source + end), place)
@@ -146,7 +147,7 @@ class Compilers:
                 "--json", "build", "-", "--name", str(place / program.name), "--arch", program.arch, "--emit", emit, "-o", str(output),
                 *(f"--option={each}" for each in self.options(program, place)),
                 *(part for each in program.expressions for part in ("--name-expression", each)), *headers,
-                input=program.source, check=False, cwd="/")  # as the others: -G shows it
+                input=program.source, check=False, cwd="/")  # the same directory as for the others, because -G shows it
             told = json.loads(done.stdout)
             contents = output.read_bytes() if output.exists() else b""
             return Answer(told["native_code"], told["log"], told["lowered_names"], {emit: contents} if contents else {},
@@ -242,7 +243,7 @@ def compare_precompiled(compilers, programs, directory, comparison):
         for state, each, outcome in ("under run, asking", asking, "compiled"), ("under run again", program, "hits"):
             answer = compilers.under_run(each, here)
             if answer.code != 0:
-                # Asking for outputs has moved it into NVRTC itself, whose log tells of its files.
+                # A program that asks for outputs loads NVRTC itself, whose log then names its files.
                 answer.log = "".join(line for line in answer.log.splitlines(True) if "precompiled header file" not in line)
             comparison.counts["forwarded"] += answer.outcome == "forwarded"
             comparison.check(compilers, title, each, state, expected, answer, (outcome,))

@@ -20,12 +20,12 @@ class Program:
 
     @property
     def intermediate(self):
-        """Of LTO-IR and OptiX-IR the bytes hold names; what is made of them counts."""
+        """The bytes of LTO-IR and OptiX-IR hold names, so the code that is made of them is compared."""
         return "-dlto" in self.options or "--optix-ir" in self.options
 
     @property
     def begins_with_includes(self):
-        """And may have precompiled headers (docs/internals/decisions/0012)."""
+        """Returns whether the program may use precompiled headers (docs/internals/decisions/0012)."""
         return self.source.startswith("#include") and not self.intermediate and "-G" not in self.options
 
 
@@ -43,8 +43,8 @@ def expression(rng, names, depth=2):
 
 
 def cupy(rng, number):
-    """An elementwise kernel or a reduction over headers below one include directory, as C++ in a directory of a random
-    name."""
+    """Returns an elementwise kernel or a reduction over headers below one include directory, as C++ in a directory
+    with a random name."""
     t = rng.choice(TYPES)
     files = {
         "include/own/complex.h": "#pragma once\n#include \"own/complex/arithmetic.h\"\n",
@@ -78,7 +78,8 @@ def cupy(rng, number):
 
 
 def jitify(rng, number):
-    """Templates that name expressions instantiate, with headers that come with the source and warnings in the log."""
+    """Returns templates that name expressions instantiate, with headers that come with the source, and with warnings
+    in the log."""
     types = rng.sample(TYPES, 2)
     inline = {
         "preinclude.h": "#pragma once\n#define JITIFY_LIKE 1\nstruct Shape { int rows, cols; };\n",
@@ -99,7 +100,8 @@ def jitify(rng, number):
 
 
 def optix(rng, number):
-    """A ray-tracing-like program: parameters in constant memory, vector headers beside the source, PTX or an IR."""
+    """Returns a program like a ray tracer's: parameters in constant memory, vector headers beside the source, PTX or
+    an IR."""
     files = {
         "vec_math.h": "#pragma once\n" + "".join(
             f"__device__ inline float{n} operator{sign}(float{n} a, float{n} b) {{ return make_float{n}("
@@ -120,7 +122,7 @@ def optix(rng, number):
 
 
 def cccl(rng, number):
-    """A block-wide algorithm of the toolchain's CUB, with an operator from a header of its own."""
+    """Returns a block-wide algorithm of the toolchain's CUB, with an operator from a header of its own."""
     t = rng.choice(("int", "float", "double"))
     algorithm = rng.choice(("Reduce", "Scan"))
     use = {"Reduce": "T r = Block(storage).Reduce(x, Op{});\n  if (threadIdx.x == 0) out[blockIdx.x] = r;\n",

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""What deploy/ has for those who run the cache for others. No container engine, Kubernetes or Slurm is needed: the tests
-read what they would read, and do what they would do."""
+"""The files of deploy/ for administrators. The tests need no container engine, no Kubernetes and no Slurm: they read
+and run the files as those programs do."""
 
 import json
 import os
@@ -14,7 +14,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
 sys.path.insert(0, str(ROOT / "tests/integration"))
-# Behind all others, since it holds packages that these have, too.
+# The path comes last, because it also holds packages that these tests have themselves.
 sys.path.append(os.environ["CCCL_CACHED_TEST_KUBERNETES"])
 
 from daemon_fixtures import directory, fake, make_daemon, toolkit  # noqa: E402,F401
@@ -52,7 +52,7 @@ def image():
 
 @pytest.fixture(scope="session")
 def manifests():
-    """All objects of the manifests, by kind."""
+    """Returns all objects of the manifests, by kind."""
     import yaml
 
     files = sorted((DEPLOY / "kubernetes").glob("*.yaml"))
@@ -61,5 +61,5 @@ def manifests():
 
 @pytest.fixture(scope="session")
 def pods(manifests):
-    """What the manifests make pods of."""
+    """Returns the pod templates of the manifests."""
     return {"daemon": manifests["DaemonSet"]["spec"]["template"]["spec"], "program": manifests["Pod"]["spec"]}

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The entry point of the image and the containers of the manifests, in namespaces like those of pods. By root: the daemon is
-the user of the image."""
+"""The entry point of the image and the containers of the manifests, in namespaces like those of pods. The tests run
+as root. The daemon is the user of the image."""
 
 import json
 import os
@@ -23,13 +23,14 @@ def as_root():
 
 
 def mounts(pod, container, node):
-    """Shell lines that mount a container's directories of the node, below `node`, over an empty /run and /var/lib."""
+    """Returns shell lines that mount a container's directories of the node, below `node`, over an empty /run and
+    /var/lib."""
     paths = {volume["name"]: volume["hostPath"]["path"] for volume in pod["volumes"] if "hostPath" in volume}
     lines = ["set -e", "mount -t tmpfs -o mode=0755 tmpfs /run", "mount -t tmpfs -o mode=0755 tmpfs /var/lib"]
     for mount in container["volumeMounts"]:
         path = paths.get(mount["name"], "")
         if path.startswith(("/run/", "/var/lib/")):
-            # As kubelet makes them.
+            # kubelet makes the directories in this way.
             (node / path[1:]).mkdir(parents=True, exist_ok=True)
             options = ",ro" if mount.get("readOnly") else ""
             lines += [f"mkdir {mount['mountPath']}", f"mount -o bind{options} {node}{path} {mount['mountPath']}"]
@@ -37,7 +38,7 @@ def mounts(pod, container, node):
 
 
 def in_a_pod(lines, command, uid):
-    """The command line of a container: without capabilities, and with processes of its own."""
+    """Returns the command line of a container: without capabilities, and in a pid namespace of its own."""
     script = "\n".join([*lines, "mount -t proc proc /proc", f'exec setpriv --reuid {uid} --regid {uid} --clear-groups '
                         '--no-new-privs --bounding-set -all --inh-caps -all "$@"'])
     return ["unshare", "--mount", "--pid", "--fork", "sh", "-c", script, "sh", *command]
@@ -50,7 +51,7 @@ def node(directory):
 
 @pytest.fixture
 def daemon(node, directory, image, pods, manifests):
-    """What the DaemonSet starts on a node; returns the pid of the daemon."""
+    """Starts the container of the DaemonSet on a node. Returns the pid of the daemon."""
     pod = pods["daemon"]
     [first], [container] = pod["initContainers"], pod["containers"]
     config = directory / "config.toml"
@@ -75,8 +76,8 @@ def daemon(node, directory, image, pods, manifests):
                  "the startup probe")
         yield pid
     finally:
-        # All processes of the pod end with its first. unshare can't arrange that: a change of user
-        # clears the setting.
+        # All processes of a pod end with its first process. unshare can't arrange that, because a change of user clears
+        # the setting.
         os.kill(int(pid), signal.SIGTERM)
         try:
             assert process.wait(PATIENCE) == 0
@@ -86,13 +87,13 @@ def daemon(node, directory, image, pods, manifests):
 
 
 def within(pid, uid, *command):
-    """As by kubectl exec."""
+    """Runs a command in the container as kubectl exec does."""
     return subprocess.run(["nsenter", "--target", pid, "--mount", "--pid", "setpriv", "--reuid", str(uid), "--clear-groups",
                            *command], env={"PATH": PATH}, capture_output=True, text=True, check=False, timeout=PATIENCE)
 
 
 def by_the_pod(pods, node, uid, *arguments, input=None):
-    """Runs the command line as a user of the pod that the manifest shows."""
+    """Runs the command line as a user of the pod in the manifest."""
     pod = pods["program"]
     [container] = pod["containers"]
     environment = {variable["name"]: variable["value"] for variable in container["env"]}

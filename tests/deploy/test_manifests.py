@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The container file and the manifests for Kubernetes: by Kubernetes' schemas, with each other, and with the programs."""
+"""The container file and the manifests for Kubernetes, checked against Kubernetes' schemas, each other and the
+programs."""
 
 import pathlib
 import re
@@ -25,7 +26,7 @@ def containers(pod):
 
 @pytest.fixture
 def configuration(manifests, tmp_path):
-    """(the file in the ConfigMap, what the daemon says of it: {key: (value, source)})."""
+    """Returns (the file in the ConfigMap, the daemon's reading of it as {key: (value, source)})."""
     file = tmp_path / "config.toml"
     file.write_text(manifests["ConfigMap"]["data"]["config.toml"])
     done = subprocess.run([PLACES.daemon, "--config", file, "--print-config"], capture_output=True, text=True,
@@ -49,7 +50,8 @@ def test_each_mount_has_a_volume_and_each_volume_a_mount(pods):
 
 
 def test_no_recipe_lets_a_container_write_where_a_socket_lies():
-    """Its root could put a socket of its own there, for all others. The daemon's own container, which has the store, may."""
+    """The container's root could put a socket of its own there, for all users. Only the daemon's own container,
+    which has the store, may write there."""
     texts = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"),
              *(each for place in ("deploy", "examples") for each in (ROOT / place).rglob("*") if each.is_file())]
     commands = [command for text in texts for command in re.sub(r"\\\n", " ", text.read_text()).splitlines()]
@@ -97,7 +99,7 @@ def test_the_daemon_is_the_user_of_the_image_without_privileges(image, pods):
 
 
 def test_the_daemon_sees_the_processes_of_pods_and_programs_are_not_root(pods):
-    assert pods["daemon"]["hostPID"] is True  # else it can't tell pods apart
+    assert pods["daemon"]["hostPID"] is True  # otherwise the daemon can't distinguish pods
     context = pods["program"]["securityContext"]
     assert context["runAsNonRoot"] is True and context["runAsUser"] > 0
 

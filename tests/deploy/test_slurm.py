@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The scripts for Slurm, run as Slurm runs them: without PATH, and with what a task's prolog prints taken as it is."""
+"""The scripts for Slurm, run as Slurm runs them: without PATH, and with the output of a task's prolog passed on
+unchanged."""
 
 import os
 import pathlib
@@ -20,7 +21,7 @@ PROGRAM = '__global__ void kernel(int* at) { *at = 1; }'
 
 @pytest.fixture
 def run(directory):
-    """Runs a script with the programs under test in the place of installed ones."""
+    """Runs a script with the tested programs in place of installed programs."""
     def run(name, **environment):
         text = (DEPLOY / "slurm" / name).read_text()
         programs = [directory / "programs", *(pathlib.Path(program).parent for program in (PLACES.cli, PLACES.daemon))]
@@ -36,7 +37,7 @@ def run(directory):
 
 @pytest.fixture
 def program(directory):
-    """Writes a program that the scripts find before all others of its name."""
+    """Writes a program that the scripts find before any other of its name."""
     def write(name, text):
         path = directory / "programs" / name
         path.parent.mkdir(exist_ok=True)
@@ -47,7 +48,7 @@ def program(directory):
 
 
 def into_the_environment(printed):
-    """What slurmstepd does with the lines of a task's prolog."""
+    """Applies the lines of a task's prolog to an environment, as slurmstepd does."""
     environment = {}
     for line in printed.splitlines():
         command, variable = line.split(" ", 1)
@@ -102,7 +103,7 @@ def test_the_prolog_tries_a_snapshot_only_once_if_the_insert_fails(run, program,
     for tried, content in enumerate([b"no snapshot", b"another snapshot"], 1):
         snapshot.write_bytes(content)
         for _ in range(2):
-            run("prolog", **environment)  # no reason to drain a node
+            run("prolog", **environment)  # the failure must not drain a node
         assert len(tries.read_text()) == tried
 
 
@@ -111,7 +112,7 @@ def test_the_epilog_ends_the_daemons_of_its_job_alone(run, make_daemon):
     nodes = make_daemon(name="node").start()
     run("epilog", SLURM_JOB_ID="42", SLURM_JOB_UID=str(os.geteuid() + 1))
     assert all(daemon.process.poll() is None for daemon in [*jobs, nodes])
-    # Reaped as it ends, as by init: only then it is gone for the script.
+    # A thread reaps the job at its end, as init does. The script sees the job's end only then.
     ended = threading.Thread(target=jobs[1].process.wait)
     ended.start()
     run("epilog", SLURM_JOB_ID="42", SLURM_JOB_UID=str(os.geteuid()))
@@ -133,7 +134,7 @@ def test_the_epilog_waits_once_for_all_hung_daemons_and_leaves_none(run, program
 def test_the_epilog_kills_no_process_that_reuses_the_pid_of_a_daemon(run, program, directory):
     fifo = directory / "other"
     os.mkfifo(fifo)
-    program("timeout", f"#!/bin/sh\nread -r _ <{fifo}\nexit 124\n")  # out of time, once it is another
+    program("timeout", f"#!/bin/sh\nread -r _ <{fifo}\nexit 124\n")  # the time is out when another process takes it
     becomes_another = program("cccl-cached", f"""#!{sys.executable}
 import os, signal
 signal.signal(signal.SIGTERM, lambda *_: os.execv("/bin/sh", ["sh", "-c", "echo >{fifo}; exec cat"]))

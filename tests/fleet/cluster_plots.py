@@ -57,8 +57,8 @@ def draw(figures, into):
 
 
 def beside_the_fleet(found, costs):
-    """The fleet with small results: what its programs saw, and what the simulation says. A hit takes a node as long as it
-    took there, where all nodes share a few processors."""
+    """Returns the figures of the fleet with small results: those that its programs measured, and those of the
+    simulation. In the simulation a hit takes a node as long as in the fleet, where all nodes share a few processors."""
     real = found["fleets"][0]
     simulated = play(Scenario(**costs | {"node_hit": real["hit_ms_median"] / 1000, "kib": 0.0}, nodes=found["nodes"],
                               kernels=found["kernels"], compile_seconds=found["compile_ms"] / 1000, compile_spread=0.0,

@@ -24,7 +24,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integratio
 from conftest import PLACES, Daemon, FakeToolkit, build_pb2, build_pb2_grpc, nvrtc_request, run_cli, wait_for  # noqa: E402
 from redis_server import Redis  # noqa: E402
 
-START_AT_ONCE = 8  # daemons
+START_AT_ONCE = 8  # number of daemons
 
 
 class Fleet:
@@ -59,7 +59,7 @@ class Fleet:
             wait_for(lambda: all(node.stats()["shelf_snapshots"] for node in self.nodes), "the looks at the shelf")
 
     def fill_shelf(self, arguments, key):
-        """Puts all kernels on a shelf, as one warm node has them."""
+        """Puts all kernels on a shelf, as a warm node has them."""
         (self.place / "maker").mkdir()
         (self.place / "shelf").mkdir()
         maker = Daemon(self.place / "maker", (self.toolkit.root,)).start()
@@ -83,7 +83,7 @@ def source_of(kernel, arguments):
 
 
 class Program:
-    """What one node runs: all kernels, in an order of its own."""
+    """The program of one node: all kernels, in an order of its own."""
 
     def __init__(self, node, number, arguments):
         self.node = node
@@ -91,7 +91,7 @@ class Program:
         self.order = random.Random(f"{arguments.seed} {number}").sample(range(arguments.kernels), arguments.kernels)
         self.outputs = {}
         self.outcomes = collections.Counter()
-        self.hits = []  # milliseconds that each took, also those that waited for another node's compile
+        self.hits = []  # milliseconds of each hit, including waits for another node's compile
         self.problems = []
 
     def run(self, start, done):
@@ -102,7 +102,7 @@ class Program:
                 began = time.monotonic()
                 try:
                     reply = stub.Build(nvrtc_request(source_of(kernel, self.arguments)), timeout=300)
-                except Exception as error:  # each is a program that failed
+                except Exception as error:  # any error is a program that failed
                     self.problems.append(str(error))
                     continue
                 self.outputs[kernel] = [artifact.contents for artifact in reply.artifacts]
@@ -114,7 +114,7 @@ class Program:
 
 
 class Countdown:
-    """Calls once, when so many builds are done."""
+    """Makes a call once, when so many builds are done."""
 
     def __init__(self, builds, call):
         self.lock = threading.Lock()
@@ -129,7 +129,7 @@ class Countdown:
 
 
 def run(arguments, meanwhile=contextlib.nullcontext):
-    """The figures of one fleet. `meanwhile`: makes a context of the fleet, which lasts as long as its programs run."""
+    """Returns the figures of one fleet. `meanwhile` returns a context for the time in which the programs run."""
     with tempfile.TemporaryDirectory(prefix="cccl-fleet", dir="/tmp") as place:
         os.chmod(place, 0o755)
         fleet = Fleet(pathlib.Path(place), arguments)
@@ -165,7 +165,7 @@ def run(arguments, meanwhile=contextlib.nullcontext):
 
 
 def redis_figures(fleet):
-    """What Redis has done until now: commands of each kind, bytes, seconds of its thread."""
+    """Returns Redis' totals: commands of each kind, bytes, seconds of its thread."""
     if fleet.redis is None:
         return {}
     info = dict(line.split(":", 1) for line in fleet.redis.ask("INFO", "everything").decode().splitlines() if ":" in line)
@@ -188,7 +188,7 @@ def report(arguments, fleet, programs, seconds):
     figures = {
         "nodes": arguments.nodes,
         "kernels": arguments.kernels,
-        # Not the toolkit's count: each daemon also compiles to find out what a compiler can do, and to warm one up.
+        # The toolkit's count is not used, because each daemon also compiles to test and to warm up a compiler.
         "compiles": sum(each["compiles_total"] for each in stats),
         "cancelled": sum(each["cancelled_total"] for each in stats),
         "seconds": round(seconds, 2),

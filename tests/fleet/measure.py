@@ -21,13 +21,13 @@ import fleet
 import latencies
 from redis_server import Connection, Redis
 
-KINDS = ("get", "getrange", "set", "eval", "del", "pexpire")  # commands
+KINDS = ("get", "getrange", "set", "eval", "del", "pexpire")  # names of commands
 PAUSE = 0.05  # seconds between two questions of the probe
 LAST_BYTE = (8 << 20) - 1
 
 
 class Probe:
-    """A context: asks Redis what a lookup and what a taker of a lease ask, again and again, in a process of its own."""
+    """A context in which a process of its own sends Redis the commands of a lookup and of a lease, again and again."""
 
     def __init__(self, of):
         context = multiprocessing.get_context("spawn")
@@ -62,11 +62,11 @@ def ask(path, ended, answers):
 
 
 def traffic(small, large):
-    """What builds ask of Redis, from what two fleets did: with small results, and with large ones."""
+    """Returns the traffic of builds with Redis, from two fleets: one with small results, one with large results."""
     def commands(figures):
         return sum(figures["redis"].get(kind, 0) for kind in KINDS)
 
-    def beyond(direction):  # bytes of the large results
+    def beyond(direction):  # bytes beyond those of the small results
         return large["redis"][direction] - small["redis"][direction] * commands(large) / commands(small)
 
     hits = sum(count for name, count in large["outcomes"].items() if "REMOTE" in name)
@@ -81,7 +81,8 @@ def traffic(small, large):
 
 
 def thread_of_redis(connections, size):
-    """Microseconds of its thread for a command of a look that finds nothing, and for a KiB that is found."""
+    """Returns the microseconds of Redis' thread for a command of a lookup that finds nothing, and for a KiB of a
+    found entry."""
     with tempfile.TemporaryDirectory(prefix="cccl-redis", dir="/tmp") as place, contextlib.ExitStack() as stack:
         redis = Redis(pathlib.Path(place)).start()
         stack.callback(redis.stop)

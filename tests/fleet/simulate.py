@@ -23,61 +23,61 @@ import math
 import pathlib
 import random
 
-# daemon/remote/remote_cluster.cc, in seconds
+# The constants of daemon/remote/remote_cluster.cc, in seconds.
 FIRST_PAUSE, LAST_PAUSE, PAUSE_GROWTH = 0.005, 0.1, 1.5  # between two looks at a lease
-MAX_SLOW = 3  # answers in a row, after which the connection is closed
+MAX_SLOW = 3  # slow answers in a row, after which the connection is closed
 USUAL_TIMES, SHORTEST_WAIT, UNKNOWN_WAIT, LONGEST_WAIT = 2, 1, 10, 60
 MAX_IN_VAIN, IGNORE_LEASES, MAX_HOLDERS = 3, 60, 2
 LEASE = 3
-# daemon/remote/redis_link.h
+# The constants of daemon/remote/redis_link.h.
 FIRST_BACKOFF, LAST_BACKOFF, GOOD_CONNECTION, CONNECT_TIMEOUT = 0.1, 30, 10, 1
-# daemon/core/coordinator/flights.cc: the weight of a shorter compile against the remembered time
+# From daemon/core/coordinator/flights.cc: the weight of a shorter compile against the remembered time.
 WEIGHT = 16
 
 SCRIPT = 3  # commands: EVAL, and the two that it calls
-AFTERWARDS = 0.1  # seconds, for what the last nodes write
-PLACES = 16384  # of keys
+AFTERWARDS = 0.1  # seconds for the last writes of the nodes
+PLACES = 16384  # hash slots of keys
 NEVER = math.inf
 
 
 @dataclasses.dataclass(frozen=True)
 class Scenario:
-    """What is played. Times are in seconds."""
+    """The parameters of a simulation. Times are in seconds."""
 
     nodes: int = 64
     kernels: int = 200
-    same_order: bool = False  # all nodes need the kernels in one order
-    stagger: float = 0.0  # nodes start within this time, not at once
-    compile_seconds: float = 1.0  # on average
-    compile_spread: float = 0.8  # sigma of the logarithm; 0: all the same
+    same_order: bool = False  # whether all nodes need the kernels in the same order
+    stagger: float = 0.0  # seconds within which the nodes start
+    compile_seconds: float = 1.0  # the average
+    compile_spread: float = 0.8  # sigma of the logarithm; 0 for equal times
     patience: float = 0.02
 
     servers: int = 1
     round_trip: float = 200e-6
     command: float = 10e-6  # of a server's thread
     kib: float = 40.0  # of an entry
-    copy_kib: float = 0.25e-6  # of a server's thread, for a KiB of an entry
-    gigabits: float = 10.0  # of a server's network, a second
+    copy_kib: float = 0.25e-6  # of a server's thread, per KiB of an entry
+    gigabits: float = 10.0  # of a server's network
     bytes_in_a_command: int = 130
     bytes_out_a_command: int = 96
-    node_hit: float = 600e-6  # that a node takes for a hit once the answer is there
+    node_hit: float = 600e-6  # a node's own time for a hit after the answer
 
     without_redis: bool = False
-    shelf_share: float = 0.0  # of the kernels, which lie on a shelf
+    shelf_share: float = 0.0  # share of the kernels that lie on a shelf
     shelf_read: float = 0.001
 
-    dies_at: float = NEVER  # the first server, which comes back empty
+    dies_at: float = NEVER  # time at which the first server dies; it returns empty
     dies_for: float = 60.0
-    slow_at: float = NEVER  # the first server, whose answers are delayed
+    slow_at: float = NEVER  # time from which the answers of the first server are delayed
     slow_for: float = 60.0
     slow_by: float = 1.0
-    die_with_lease: float = 0.0  # share of the compiles under a lease whose node dies meanwhile
+    die_with_lease: float = 0.0  # share of the compiles under a lease during which the node dies
 
     seed: str = "1"
 
 
 class Server:
-    """One Redis: a thread that carries out one command after the other, and a network card that sends the answers."""
+    """One Redis: a thread that runs commands one after the other, and a network card that sends the answers."""
 
     def __init__(self, scenario):
         self.scenario = scenario
@@ -85,15 +85,15 @@ class Server:
         self.thread_free = self.network_free = 0.0
         self.dead = False
         self.slow_from = self.slow_until = NEVER
-        self.commands = collections.defaultdict(int)  # by second
+        self.commands = collections.defaultdict(int)  # count by second
         self.bytes = collections.defaultdict(int)
 
     def turn(self, arrives):
-        """When commands that arrive then are carried out."""
+        """Returns the time at which commands that arrive at `now` are run."""
         return self.thread_free if self.thread_free > arrives else arrives
 
     def serve(self, arrives, commands, kib_out=0.0, kib_in=0.0):
-        """When the answer is on its way to some commands that arrive then. They arrive in order."""
+        """Returns the time at which the answer to commands is sent. Commands arrive in the order of time."""
         scenario = self.scenario
         done = self.turn(arrives) + commands * scenario.command + (kib_out + kib_in) * scenario.copy_kib
         bytes_out = commands * scenario.bytes_out_a_command + kib_out * 1024
@@ -109,7 +109,7 @@ class Server:
 
 
 class Kernel:
-    """One kernel, and what the servers hold of it. Entry, manifest and lease are keys, each on one of the servers."""
+    """One kernel, and its keys on the servers. Entry, manifest and lease are separate keys, each on one server."""
 
     def __init__(self, number, seconds, servers):
         name = hashlib.sha256(str(number).encode()).hexdigest()
@@ -117,7 +117,7 @@ class Kernel:
         self.on_shelf = False
         self.entry, self.manifest, self.lease = (servers[place(f"cccl-cached:{kind}:{name}") * len(servers) // PLACES]
                                                  for kind in "aml")
-        # server: commands
+        # server: number of commands
         self.for_entries = collections.Counter([self.entry, self.manifest])
         self.for_lease = collections.Counter([self.lease])
         self.for_both = self.for_entries + self.for_lease
@@ -125,14 +125,14 @@ class Kernel:
         self.forget_lease()
 
     def forget_entry(self):
-        self.written = NEVER  # when a server has it
+        self.written = NEVER  # time at which a server has it
 
     def forget_lease(self):
         self.holder, self.held_until = None, 0.0
 
 
 def place(key):
-    """Spreads the keys as evenly as the daemon's rendezvous hashing."""
+    """Distributes keys as evenly as the daemon's rendezvous hashing."""
     return binascii.crc_hqx(key.encode(), 0) % PLACES
 
 
@@ -152,22 +152,22 @@ class Node:
                  "pause", "since", "usual", "waits")
 
     def __init__(self, order, servers):
-        self.order, self.next = order, 0  # the kernels that it needs, the place of the one that it needs now
+        self.order, self.next = order, 0  # the kernels that the node needs, and the index of the present kernel
         self.links = {server: Link() for server in servers}
         self.lost = 0  # links that are not connected
-        self.usual = 0.0  # how long its compiles take at most; 0: not known
+        self.usual = 0.0  # longest usual time of its compiles; 0 if unknown
         self.in_vain_in_a_row, self.ignores_until = 0, 0.0
-        # of its present question: since when, until when it waits for the answer, before the next look at a lease, whether
-        # it waits for another node's compile, for how many it did, whether it holds the lease
+        # The present question: its start, the deadline of its answer, the pause before the next look at a lease,
+        # whether the node waits for another node's compile, the number of such waits, and whether it holds the lease.
         self.since = self.deadline = self.pause = 0.0
         self.waits = self.holds = False
         self.holders = 0
 
 
 class Simulation:
-    """One play of a scenario. Each step below gets its time, and may ask for later ones. A step that takes `arrives` as its
-    time happens when commands arrive at a server: so servers serve in that order, and the time of the answer is known at
-    once. A node does one thing at a time, so what concerns it alone is decided ahead of its time."""
+    """One run of a scenario. Each step gets its time, and may schedule later steps. A step with `arrives` as its
+    time runs when commands arrive at a server. Servers thus serve in that order, and the time of the answer is known
+    at once. A node does one thing at a time, so decisions that concern one node alone are made ahead of their time."""
 
     def __init__(self, scenario):
         self.scenario = scenario
@@ -186,7 +186,7 @@ class Simulation:
         self.plan()
 
     def compile_time(self):
-        """With the average of the scenario."""
+        """Returns a random time with the scenario's average."""
         spread = self.scenario.compile_spread
         return self.scenario.compile_seconds * self.random.lognormvariate(-spread * spread / 2, spread)
 
@@ -214,16 +214,16 @@ class Simulation:
         heapq.heappush(self.events, (time, next(self.numbers), step, arguments))
 
     def run(self):
-        """Until all programs are done."""
+        """Runs until all programs are done."""
         while self.events and (self.at_work or self.events[0][0] <= self.last_kernel + AFTERWARDS):
             time, _, step, arguments = heapq.heappop(self.events)
             step(time, *arguments)
         return self
 
-    # A node and its question, as RemoteCluster has them.
+    # A node and its question, as in RemoteCluster.
 
     def want(self, now, node):
-        """It begins with its next kernel, those of the shelf apart."""
+        """The node begins with its next kernel. Kernels on the shelf are handled apart."""
         while node.order[node.next].on_shelf:
             now += self.scenario.shelf_read
             if self.has_got(now, node):
@@ -234,9 +234,9 @@ class Simulation:
         self.at(now + self.half_trip, self.look, node, False)
 
     def look(self, arrives, node, acquires, after_lease=False):
-        """Servers look for the entries, and before that give the lease if it is asked for and free. Several servers keep no
-        order among them, so there the lease is asked for alone, and the entries after that. A key whose server is gone is not
-        asked for."""
+        """Looks for the entries, and first takes the lease if it is wanted and free. Several servers have no common
+        order, so the node asks for the lease alone, then for the entries. It does not ask for a key on a dead
+        server."""
         kernel = node.order[node.next]
         alone = acquires and len(self.servers) > 1
         questions = kernel.for_lease if alone else kernel.for_both if acquires else kernel.for_entries
@@ -285,7 +285,7 @@ class Simulation:
             self.await_other(answered, node)
 
     def await_other(self, now, node):
-        """Another node has the lease."""
+        """Waits for the node that has the lease."""
         if not node.waits:
             node.waits = True
             self.counts["waits"] += 1
@@ -318,7 +318,7 @@ class Simulation:
             self.at(answered + self.half_trip, self.look, node, True)
 
     def compile(self, now, node, comes=NEVER):
-        """`comes`: when a late answer ends the compile, if that takes longer."""
+        """Compiles. `comes` is the time of a late answer, which ends a longer compile."""
         kernel, holds = node.order[node.next], node.holds
         self.counts["compiles"] += 1
         done = now + kernel.seconds
@@ -344,7 +344,7 @@ class Simulation:
             self.want(now, node)
 
     def has_got(self, now, node):
-        """Returns whether this was its last kernel."""
+        """Records a kernel. Returns whether it was the node's last kernel."""
         node.next += 1
         if node.next == 1:
             self.last_first_kernel = max(self.last_first_kernel, now)
@@ -354,7 +354,7 @@ class Simulation:
         self.last_kernel = max(self.last_kernel, now)
         return True
 
-    # What a node sends besides.
+    # The other traffic of a node.
 
     def write(self, arrives, node, kernel):
         server = kernel.entry
@@ -379,10 +379,10 @@ class Simulation:
             if kernel.holder is node:
                 kernel.holder, kernel.held_until = None, min(kernel.held_until, kernel.lease.thread_free)
 
-    # Connections and their ends, as RedisLink has them.
+    # Connections and their ends, as in RedisLink.
 
     def is_too_slow(self, sent, answered, node, server):
-        """Whether the connection is closed because of this answer."""
+        """Returns whether this answer closes the connection."""
         link = node.links[server]
         late = sent + self.scenario.patience
         if answered <= late:
@@ -437,7 +437,7 @@ class Simulation:
     def come_back(self, now, server):
         server.dead = False
 
-    # What came of it.
+    # The figures.
 
     def figures(self):
         mib = 1 << 20
@@ -465,7 +465,7 @@ def play(scenario):
 
 
 def measured(path):
-    """The costs in a file of measure.py, as a scenario has them."""
+    """Returns the costs in a file of measure.py, as fields of a scenario."""
     found = json.loads(pathlib.Path(path).read_text())
     return {
         "command": found["command_us"] * 1e-6,

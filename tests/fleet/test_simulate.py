@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The simulation of a cluster does what nodes do."""
+"""The simulation of a cluster behaves as its nodes do."""
 
 import json
 import pathlib
@@ -15,12 +15,12 @@ from simulate import Scenario, measured, play
 HERE = pathlib.Path(__file__).resolve().parent
 REMOTE = HERE.parents[1] / "daemon/remote"
 NODES, KERNELS = 40, 30
-EACH = NODES * KERNELS  # compiles, if each node compiles each kernel
+EACH = NODES * KERNELS  # number of compiles if each node compiles each kernel
 ALL_SAME = {"nodes": NODES, "kernels": KERNELS, "compile_spread": 0.0}
-# The first node begins after 1.2 s, the other one after 15.4 s.
+# The first node begins after 1.2 s, the second node after 15.4 s.
 ONE_THEN_ANOTHER = {"nodes": 2, "kernels": 1, "compile_spread": 0.0, "compile_seconds": 0.5, "stagger": 20, "seed": "2"}
 BETWEEN = 5.0
-DIES_FIRST = "2"  # the seed by which of two nodes the first one dies, and the other one doesn't
+DIES_FIRST = "2"  # a seed by which the first of two nodes dies and the second does not
 
 
 @pytest.mark.parametrize("compile_seconds", [1, simulate.LEASE + 2])
@@ -88,7 +88,8 @@ def test_of_several_servers_one_that_dies_costs_less():
 
 
 def test_one_dead_server_of_three_costs_only_its_own_keys():
-    """Compiles of each node: what lies there, and what is leased there and not written when the node needs it."""
+    """Counts the compiles of each node: kernels on the dead server, and kernels whose lease was there and whose
+    entry was not written when the node needed it."""
     figures = play(Scenario(nodes=NODES, kernels=150, compile_spread=0.0, servers=3, dies_at=0.0, dies_for=3600))
     dead = simulate.Simulation(Scenario(kernels=150, servers=3))
     lies_there = sum(kernel.entry is dead.servers[0] for kernel in dead.kernels)

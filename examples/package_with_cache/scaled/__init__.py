@@ -14,7 +14,7 @@ cccl_cache.warm(_HERE / SNAPSHOT)
 
 
 def build(arch: str = "native") -> cccl_cache.Result:
-    """The kernel for an architecture. Nothing is compiled if the snapshot has it."""
+    """Returns the kernel for an architecture. Compiles nothing if the snapshot has it."""
     return cccl_cache.Client().build(
         _SOURCE, arch=arch, name="scale.cu", options=["--std=c++17"],
         name_expressions=["scale<float>", "scale<double>"])
