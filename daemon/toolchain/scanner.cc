@@ -68,30 +68,62 @@ bool Holds(const std::vector<RejectedToolchain>& all, const RejectedToolchain& o
 
 }  // namespace
 
-IdentifiedToolchain::IdentifiedToolchain(Parts parts, uid_t own_uid)
-    : toolchain_(std::move(parts.toolchain)),
-      installation_(std::move(parts.installation)),
-      watched_(parts.survey.changes_are_reported && parts.watch->complete()),
-      watch_(std::move(parts.watch)),
-      comparison_(std::make_shared<StampComparison>(
-          [installation = installation_, stamps = parts.survey.stamps, own_uid] {
-            const Result<Survey> now = TakeSurvey(installation, own_uid, nullptr);
-            return !now.ok() || now->stamps != stamps;
-          })) {}
-
 IdentifiedToolchain::Verdict IdentifiedToolchain::Known(BlockingPool& threads) {
-  if (watch_->Changed()) return Verdict::kChanged;
-  if (watched_) return Verdict::kSame;
-  if (comparison_->Due()) comparison_->Begin(threads, toolchain_->serial, [] {});
-  return comparison_->Known();
+  if (NotedChange()) return Verdict::kChanged;
+  if (watched()) return Verdict::kSame;
+  if (Due()) Look(threads, [] {});
+  if (changed_.load(std::memory_order_acquire)) return Verdict::kChanged;
+  if (hangs_.load(std::memory_order_acquire)) return Verdict::kHangs;
+  return Age() < kCounts ? Verdict::kSame : Verdict::kExpired;
+}
+
+std::chrono::steady_clock::duration IdentifiedToolchain::Age() const {
+  return std::chrono::steady_clock::now() - compared_at_.load(std::memory_order_acquire);
+}
+
+bool IdentifiedToolchain::Due() const {
+  if (Age() < kDue) return false;
+  const MutexLock lock(mutex_);
+  return next_ == nullptr;
+}
+
+bool IdentifiedToolchain::StampsDiffer() {
+  const bool differ = parts_.differ();
+  if (differ) changed_.store(true, std::memory_order_release);
+  compared_at_.store(std::chrono::steady_clock::now(), std::memory_order_release);
+  hangs_.store(false, std::memory_order_release);
+  return differ;
+}
+
+void IdentifiedToolchain::Forget(const Waiting& waiting) {
+  const MutexLock lock(mutex_);
+  if (next_ == waiting) next_ = nullptr;
 }
 
 void IdentifiedToolchain::Look(BlockingPool& threads, std::function<void()> done) {
-  if (watched_) return done();
-  comparison_->Begin(threads, toolchain_->serial, std::move(done));
+  if (watched()) return done();
+  const auto waiting = std::make_shared<std::vector<std::function<void()>>>();
+  {
+    const MutexLock lock(mutex_);
+    if (next_ != nullptr) return next_->push_back(std::move(done));
+    waiting->push_back(std::move(done));
+    next_ = waiting;
+  }
+  const auto compare = [self = shared_from_this(), waiting] {
+    self->Forget(waiting);
+    self->StampsDiffer();
+  };
+  const auto end = [self = shared_from_this(), waiting] {
+    self->Forget(waiting);  // in case the comparison never began
+    for (const auto& call : std::exchange(*waiting, {})) call();
+  };
+  const auto late = [self = shared_from_this(), end] {
+    self->hangs_.store(true, std::memory_order_release);
+    end();
+  };
+  const Account account(static_cast<uid_t>(toolchain()->serial));
+  if (!threads.Add(account, {.look = compare, .then = end, .late = late})) end();
 }
-
-bool IdentifiedToolchain::StampsDiffer() { return comparison_->Differ(); }
 
 ToolchainScanner::ToolchainScanner(Setup setup, MetaStore& meta, Compiler& compiler)
     : setup_(std::move(setup)), identifier_(meta), probe_(meta, compiler, setup_.probe_again) {}
@@ -141,12 +173,12 @@ ToolchainScanner::Look ToolchainScanner::IdentifyAgain(const Installation& insta
     const Result<Survey> now = TakeSurvey(installation, setup_.own_uid, nullptr);
     return {toolchain.error(), !now.ok() || now->stamps != survey->stamps};
   }
-  return {
-      std::make_shared<IdentifiedToolchain>(IdentifiedToolchain::Parts{.toolchain = *toolchain,
-                                                                       .installation = installation,
-                                                                       .survey = *std::move(survey),
-                                                                       .watch = std::move(watch)},
-                                            setup_.own_uid)};
+  const auto differ = [installation, stamps = survey->stamps, own_uid = setup_.own_uid] {
+    const Result<Survey> now = TakeSurvey(installation, own_uid, nullptr);
+    return !now.ok() || now->stamps != stamps;
+  };
+  return {std::make_shared<IdentifiedToolchain>(IdentifiedToolchain::Parts{
+      *toolchain, installation, std::move(watch), survey->changes_are_reported, differ})};
 }
 
 Result<ToolchainPtr> ToolchainScanner::Identify(const Installation& installation,

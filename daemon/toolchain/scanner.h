@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -13,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "daemon/core/model/compiler.h"
 #include "daemon/core/model/tier.h"
 #include "daemon/core/model/toolchain.h"
@@ -25,42 +27,72 @@
 
 namespace cccl_cache::daemon {
 
-/// A toolchain, and the means to notice changes of its files since it was identified. Thread-safe.
-class IdentifiedToolchain {
+/// A toolchain, and the means to notice changes of its files since it was identified. If the kernel
+/// does not report its changes, its files are compared on threads that may hang, and the result is
+/// published to threads that must not wait. Thread-safe. Owned by shared_ptr, because a thread that
+/// hangs keeps it alive.
+class IdentifiedToolchain : public std::enable_shared_from_this<IdentifiedToolchain> {
  public:
+  /// Duration for which a result is valid, from the end of the comparison.
+  static constexpr std::chrono::milliseconds kCounts{1'000};
+  /// Age of a result at which the next comparison is due; it ends before the result expires, so
+  /// that frequent callers never wait.
+  static constexpr std::chrono::milliseconds kDue{500};
+
   struct Parts {
     ToolchainPtr toolchain;
     Installation installation;
-    Survey survey;
     std::unique_ptr<InstallationWatch> watch;  ///< made before the survey
+    bool changes_are_reported = false;         ///< as in Survey
+    /// Compares the files and may hang, so it must own everything that it uses.
+    std::function<bool()> differ;
   };
-  using Verdict = StampComparison::Verdict;
+  enum class Verdict {
+    kSame,
+    kChanged,  ///< permanent
+    kExpired,  ///< the last result is too old, and the next comparison has not ended
+    kHangs,    ///< the file system has not answered in time
+  };
 
-  IdentifiedToolchain(Parts parts, uid_t own_uid);
+  explicit IdentifiedToolchain(Parts parts) : parts_(std::move(parts)) {}
 
-  [[nodiscard]] const ToolchainPtr& toolchain() const { return toolchain_; }
-  [[nodiscard]] const Installation& installation() const { return installation_; }
+  [[nodiscard]] const ToolchainPtr& toolchain() const { return parts_.toolchain; }
+  [[nodiscard]] const Installation& installation() const { return parts_.installation; }
   /// Returns whether the kernel reports changes, so that the files need not be compared.
-  [[nodiscard]] bool watched() const { return watched_; }
+  [[nodiscard]] bool watched() const {
+    return parts_.changes_are_reported && parts_.watch->complete();
+  }
 
   /// Returns the verdict without reading a file. If the kernel reports changes, it includes every
   /// change that ended before the call. Otherwise it is the result of the last comparison; while
   /// there are callers, `threads` repeat it.
   [[nodiscard]] Verdict Known(BlockingPool& threads);
-  /// Calls `done` once Known has a current result: at once, or after a comparison of all files on
-  /// one of the threads (StampComparison::Begin).
+  /// Calls `done` once, on any thread, when Known has a current result: at once, or after a
+  /// comparison of all files that began after this call, or when the file system counts as hung.
+  /// In `threads` each toolchain has an account. Calls before a comparison begins share it.
   void Look(BlockingPool& threads, std::function<void()> done);
   /// Returns whether the kernel reported a change; reads no file.
-  [[nodiscard]] bool NotedChange() { return watch_->Changed(); }
-  /// Compares the stamps of all files on this thread, even without events.
-  [[nodiscard]] bool StampsDiffer();
+  [[nodiscard]] bool NotedChange() { return parts_.watch->Changed(); }
+  /// Compares the stamps of all files on this thread, even without events, and publishes the
+  /// result. Returns whether they differ.
+  bool StampsDiffer();
 
  private:
-  const ToolchainPtr toolchain_;
-  const Installation installation_;
-  const bool watched_;
-  const std::unique_ptr<InstallationWatch> watch_;  ///< thread-safe
-  const std::shared_ptr<StampComparison> comparison_;
+  using Waiting = std::shared_ptr<std::vector<std::function<void()>>>;
+
+  /// Lets no further callers join the comparison that these wait for.
+  void Forget(const Waiting& waiting);
+  [[nodiscard]] bool Due() const;
+  [[nodiscard]] std::chrono::steady_clock::duration Age() const;
+
+  const Parts parts_;
+  std::atomic<bool> changed_{false};
+  std::atomic<bool> hangs_{false};
+  std::atomic<std::chrono::steady_clock::time_point> compared_at_{std::chrono::steady_clock::now()};
+
+  mutable Mutex mutex_;
+  /// Callers that wait for the comparison that is queued and has not begun; null: there is none.
+  Waiting next_ GUARDED_BY(mutex_);
 };
 
 /// One line for the log.

@@ -4,20 +4,15 @@
 
 #include <sys/stat.h>
 
-#include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/files/file_stamp.h"
-#include "base/mutex.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/toolchain.h"
-#include "daemon/system/blocking_pool.h"
 #include "daemon/system/trusted_path.h"
 #include "daemon/toolchain/installation.h"
 #include "proto/digest.h"
@@ -74,54 +69,5 @@ using HeaderVisitor =
 /// an error if any of them can't be trusted or the tree is too large.
 [[nodiscard]] Status WalkHeaderTree(const TrustedPath& directory, uid_t own_uid,
                                     LookupObserver* observer, const HeaderVisitor& visit);
-
-/// Compares the files of one toolchain with their identified state on threads that may hang, and
-/// publishes the result to threads that must not wait. For toolchains whose changes the kernel does
-/// not report. Thread-safe; owned by shared_ptr, because a thread that hangs keeps it alive.
-class StampComparison : public std::enable_shared_from_this<StampComparison> {
- public:
-  /// Duration for which a result is valid, from the end of the comparison.
-  static constexpr std::chrono::milliseconds kCounts{1'000};
-  /// Age of a result at which the next comparison is due; it ends before the result expires, so
-  /// that frequent callers never wait.
-  static constexpr std::chrono::milliseconds kDue{500};
-
-  enum class Verdict {
-    kSame,
-    kChanged,  ///< permanent
-    kExpired,  ///< the last result is too old, and the next comparison has not ended
-    kHangs,    ///< the file system has not answered in time
-  };
-
-  /// `differ` compares the files and may hang, so it must own everything that it uses.
-  explicit StampComparison(std::function<bool()> differ) : differ_(std::move(differ)) {}
-
-  /// Returns the published result at once.
-  [[nodiscard]] Verdict Known() const;
-  /// Returns whether another comparison should be queued.
-  [[nodiscard]] bool Due() const;
-
-  /// Compares on this thread and publishes the result. Returns whether the files differ.
-  bool Differ();
-  /// Compares on a thread of `threads`, in which each toolchain has an account, and publishes the
-  /// result. Calls `done` once, on any thread: after a comparison that began after this call, or
-  /// when the file system counts as hung. Calls before a comparison begins share it.
-  void Begin(BlockingPool& threads, uint64_t serial, std::function<void()> done);
-
- private:
-  struct Round;
-
-  /// Lets no further callers join the round.
-  void Forget(const std::shared_ptr<Round>& round);
-  [[nodiscard]] std::chrono::steady_clock::duration Age() const;
-
-  const std::function<bool()> differ_;
-  std::atomic<bool> changed_{false};
-  std::atomic<bool> hangs_{false};
-  std::atomic<std::chrono::steady_clock::time_point> compared_at_{std::chrono::steady_clock::now()};
-
-  mutable Mutex mutex_;
-  std::shared_ptr<Round> next_ GUARDED_BY(mutex_);  ///< queued, not begun
-};
 
 }  // namespace cccl_cache::daemon

@@ -13,22 +13,29 @@
 #include "daemon/toolchain/survey.h"
 #include "tests/unit/toolchain/toolchain_fixture.h"
 
-namespace stamp_comparison_test {
+namespace identified_toolchain_test {
 
 using namespace cccl_cache::daemon;
-using Verdict = StampComparison::Verdict;
+using Verdict = IdentifiedToolchain::Verdict;
 
 namespace {
 
 constexpr std::chrono::seconds kPatience{60};
 
+/// A toolchain whose files are compared by `differ`.
+std::shared_ptr<IdentifiedToolchain> ComparedBy(std::function<bool()> differ) {
+  return std::make_shared<IdentifiedToolchain>(
+      IdentifiedToolchain::Parts{.toolchain = std::make_shared<const Toolchain>(),
+                                 .watch = std::make_unique<InstallationWatch>(),
+                                 .differ = std::move(differ)});
+}
+
 /// A file system that answers when the test decides; waiting tasks share its ownership.
 class SlowFiles {
  public:
-  [[nodiscard]] std::shared_ptr<StampComparison> Comparison() const {
-    return std::make_shared<StampComparison>([state = state_] {
-      ++state->looks;
-      state->begun.set_value();
+  [[nodiscard]] std::shared_ptr<IdentifiedToolchain> Comparison() const {
+    return ComparedBy([state = state_] {
+      if (state->looks++ == 0) state->begun.set_value();
       return state->answer.get();
     });
   }
@@ -76,13 +83,13 @@ TEST_CASE("known results about hanging files are returned at once") {
   BlockingPool threads(OneThread(kPatience));
   const auto comparison = files.Comparison();
   Call done;
-  comparison->Begin(threads, 1, done.Function());
+  comparison->Look(threads, done.Function());
   files.AwaitLook();
-  CHECK(comparison->Known() == Verdict::kSame);  // valid since its creation
+  CHECK(comparison->Known(threads) == Verdict::kSame);  // valid since its creation
   CHECK_FALSE(done.CameAlready());
   files.Answer(true);
   REQUIRE(done.Came());
-  CHECK(comparison->Known() == Verdict::kChanged);
+  CHECK(comparison->Known(threads) == Verdict::kChanged);
 }
 
 TEST_CASE("files that don't answer in time count as hung until they answer") {
@@ -90,28 +97,28 @@ TEST_CASE("files that don't answer in time count as hung until they answer") {
   BlockingPool threads(OneThread(std::chrono::milliseconds(20)));
   const auto comparison = files.Comparison();
   Call late;
-  comparison->Begin(threads, 1, late.Function());
+  comparison->Look(threads, late.Function());
   files.AwaitLook();
   REQUIRE(late.Came());
-  CHECK(comparison->Known() == Verdict::kHangs);
+  CHECK(comparison->Known(threads) == Verdict::kHangs);
 
   SECTION("other toolchains are not delayed") {
-    const auto other = std::make_shared<StampComparison>([] { return false; });
+    const auto other = ComparedBy([] { return false; });
     BlockingPool patient(OneThread(kPatience));
     Call done;
-    other->Begin(patient, 2, done.Function());
+    other->Look(patient, done.Function());
     REQUIRE(done.Came());
-    CHECK(other->Known() == Verdict::kSame);
+    CHECK(other->Known(patient) == Verdict::kSame);
   }
   SECTION("a second caller is answered at once meanwhile, and starts no second thread") {
     Call again;
-    comparison->Begin(threads, 1, again.Function());
+    comparison->Look(threads, again.Function());
     REQUIRE(again.Came());
     CHECK(files.looks() == 1);
   }
   files.Answer(false);
-  while (comparison->Known() == Verdict::kHangs) std::this_thread::yield();
-  CHECK(comparison->Known() == Verdict::kSame);
+  while (comparison->Known(threads) == Verdict::kHangs) std::this_thread::yield();
+  CHECK(comparison->Known(threads) == Verdict::kSame);
 }
 
 TEST_CASE("a caller that comes during a comparison waits for the next one") {
@@ -119,17 +126,17 @@ TEST_CASE("a caller that comes during a comparison waits for the next one") {
   BlockingPool threads(OneThread(kPatience));
   const auto comparison = files.Comparison();
   std::atomic<int> looks{0};
-  const auto counted = std::make_shared<StampComparison>([&, first = comparison] {
-    if (looks++ == 0) first->Differ();
+  const auto counted = ComparedBy([&, first = comparison] {
+    if (looks++ == 0) first->StampsDiffer();
     return false;
   });
   Call first;
   Call second;
   Call third;
-  counted->Begin(threads, 1, first.Function());
+  counted->Look(threads, first.Function());
   files.AwaitLook();
-  counted->Begin(threads, 1, second.Function());
-  counted->Begin(threads, 1, third.Function());
+  counted->Look(threads, second.Function());
+  counted->Look(threads, third.Function());
   CHECK_FALSE(second.CameAlready());
   files.Answer(false);
   REQUIRE((first.Came() && second.Came() && third.Came()));
@@ -145,19 +152,23 @@ TEST_CASE("a toolchain that inotify does not cover is compared by its stamps") {
   REQUIRE_FALSE(watch->complete());
   Result<Survey> survey = TakeSurvey(found.installations.front(), geteuid(), nullptr);
   REQUIRE(survey.ok());
-  IdentifiedToolchain toolchain({.toolchain = std::make_shared<const Toolchain>(),
+  const auto differ = [installation = found.installations.front(), stamps = survey->stamps] {
+    return TakeSurvey(installation, geteuid(), nullptr)->stamps != stamps;
+  };
+  const auto toolchain = std::make_shared<IdentifiedToolchain>(
+      IdentifiedToolchain::Parts{.toolchain = std::make_shared<const Toolchain>(),
                                  .installation = found.installations.front(),
-                                 .survey = *std::move(survey),
-                                 .watch = std::move(watch)},
-                                geteuid());
+                                 .watch = std::move(watch),
+                                 .changes_are_reported = true,
+                                 .differ = differ});
   BlockingPool threads(OneThread(kPatience));
-  CHECK_FALSE(toolchain.watched());
-  CHECK(toolchain.Known(threads) == Verdict::kSame);
+  CHECK_FALSE(toolchain->watched());
+  CHECK(toolchain->Known(threads) == Verdict::kSame);
   node.tree.Write("cuda/include/cuda_runtime.h", "CHANGED");
   Call looked;
-  toolchain.Look(threads, looked.Function());
+  toolchain->Look(threads, looked.Function());
   REQUIRE(looked.Came());
-  CHECK(toolchain.Known(threads) == Verdict::kChanged);
+  CHECK(toolchain->Known(threads) == Verdict::kChanged);
 }
 
-}  // namespace stamp_comparison_test
+}  // namespace identified_toolchain_test
