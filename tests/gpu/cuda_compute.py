@@ -27,14 +27,14 @@ TYPES = ("int32", "int64", "float32", "float64")
 
 
 class Clock:
-    """The time that this process spends in making algorithms: in builds, or in getting them from elsewhere."""
+    """The time that this process spends on making algorithms: in builds, or in waits for the daemon."""
 
     def __init__(self):
         self.seconds = 0.0
         self._inside = False
 
     def watch(self, kind):
-        """Counts what the constructor of this class takes, from the outermost call to its end."""
+        """Measures the constructor of this class, from the outermost call to its end."""
         original = kind.__init__
 
         @functools.wraps(original)
@@ -57,7 +57,7 @@ class Clock:
 
 
 def measure(turned_on, types):
-    """One process: makes everything twice, checks it, and reports."""
+    """Runs one process: makes every algorithm twice, checks it, and reports."""
     import cccl_cache.compute as plugin
 
     started = time.perf_counter()
@@ -107,12 +107,12 @@ def show(name, report):
 
 
 def kept(report):
-    """How many builds a process made that others can have."""
+    """Returns the number of builds of a process that other processes can use."""
     return report["status"]["builds"] - sum(report["status"]["not_cached"].values())
 
 
 def eight_at_once(types, socket, keys):
-    """Whether each of the keys was built by one of them, and all numbers were right."""
+    """Returns whether one of the processes built each key, and whether all numbers were right."""
     began = time.perf_counter()
     together = [finish(process) for process in [start(types, CCCL_CACHE_SOCKET=socket) for _ in range(AT_ONCE)]]
     took = time.perf_counter() - began

@@ -45,7 +45,7 @@ def numbers(kind, size=SIZE, seed=0):
 
 
 def equal(name, got, wanted):
-    """One checked result: (name, whether it is right)."""
+    """Returns one checked result: (name, whether it is right)."""
     got, wanted = numpy.asarray(got), numpy.asarray(wanted)
     return name, got.shape == wanted.shape and bool(numpy.allclose(got, wanted))
 
@@ -146,7 +146,7 @@ def choices(kind):
 def histograms(kind):
     data, level = numbers(kind), numpy.dtype(kind).type
     for bins in (10, 300):
-        inside = data[data < bins]  # NumPy counts what equals the last level, too
+        inside = data[data < bins]  # NumPy counts values that equal the last level, too
         out = cupy.zeros(bins, "int32")
         compute.histogram_even(
             d_samples=cupy.asarray(data), d_histogram=out, num_output_levels=bins + 1, lower_level=level(0),
@@ -170,7 +170,7 @@ def iterators(kind):
 
 
 class Records:
-    """An array of records, which CuPy has none of, over the memory of one of CuPy's."""
+    """An array of records over the memory of a CuPy array, because CuPy has no records."""
 
     def __init__(self, array, dtype):
         self._array, self.dtype = array, dtype
@@ -196,7 +196,7 @@ def structs(kind):
 
 
 def results(types):
-    """(name, whether it is right) of every case for these types."""
+    """Yields (name, whether it is right) of every case for these types."""
     for kind in types:
         for cases in (reductions, scans, transforms, sorts, searches, choices, histograms, iterators, structs):
             yield from cases(kind)

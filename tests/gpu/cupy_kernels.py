@@ -100,14 +100,14 @@ CASES = (raw_kernel, raw_module, user_header, complex_elementwise, reduction, cu
 
 
 def measure(turned_on):
-    """One process: runs every case, checks its numbers, and reports."""
+    """Runs one process: runs every case, checks its numbers, and reports."""
     started = time.perf_counter()
     import cupy
     import numpy
 
     import cccl_cache.cupy as plugin
 
-    cupy.zeros(1).sum().get()  # the context; what that compiles is of no case
+    cupy.zeros(1).sum().get()  # makes the context; no case counts the kernels of this line
     imported = time.perf_counter() - started
     if turned_on:
         assert plugin.install(), plugin.status()
@@ -163,7 +163,7 @@ def without_the_plugin(scratch):
 
 
 def eight_at_once(scratch, socket, programs):
-    """Whether each of the programs was compiled by one of them, and all numbers were right."""
+    """Returns whether one of the processes compiled each program, and whether all numbers were right."""
     began = time.perf_counter()
     together = [start(scratch / f"crowd{number}", True, CCCL_CACHE_SOCKET=socket) for number in range(AT_ONCE)]
     reports = [finish(process) for process in together]

@@ -21,7 +21,7 @@ from cccl_cache.graph import (EmptyNode, HostNode, KernelNode, MemcpyDtoHNode, M
 from cuda.core import Device
 from numba import cuda
 
-# The two examples of the proposal (numba 4182), but for the import.
+# The two examples of the proposal (numba 4182), except for their import.
 ARRAY = """
 import numpy as np
 from numba import cuda

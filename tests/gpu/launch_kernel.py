@@ -27,7 +27,7 @@ TYPES = {"scale<float>": np.float32, "scale<double>": np.float64, "scale<int>": 
 
 
 def wrong_numbers(device, stream, kernel, dtype):
-    """How many numbers differ from NumPy's."""
+    """Returns how many numbers differ from NumPy's."""
     values = (np.arange(ELEMENTS) % 1000).astype(dtype)
     expected = values * dtype(3) + (np.arange(ELEMENTS) % 7).astype(dtype)
     buffer = device.allocate(values.nbytes, stream=stream)
@@ -49,7 +49,7 @@ def main():
     device.set_current()
     stream = device.create_stream()
     client = cccl_cache.Client(*sys.argv[1:2])
-    # A line unique to this process, so that the first build of each form is compiled.
+    # The line is unique to this process, so that the first build of each form is compiled.
     source = f"{SOURCE}// process {os.getpid()}, {time.time_ns()}\n"
     wrong = 0
     for emit in ("cubin", "ptx"):

@@ -21,7 +21,7 @@ FACTOR = 3
 
 
 class Scale:
-    """An object that brings the code it is called by."""
+    """An object with the code that its calls use."""
 
     def __numba_cuda_signature__(self, kind):
         return "scale", kind(kind)
@@ -65,7 +65,7 @@ def measure(mode):
     took = {}
     for kernel, right in expected.items():
         if kernel is linked and mode != "plugged":
-            continue  # the plug-in brings links
+            continue  # the plug-in adds the links
         array = cuda.to_device(given)
         began = time.perf_counter()
         cuda.jit(cache=mode == "plugged")(kernel)[1, 1 if kernel is not shared else 32](array)

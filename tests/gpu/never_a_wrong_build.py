@@ -18,7 +18,7 @@ ORDERS = {"forwards": 1, "backwards": -1}
 
 
 class OnGpu:
-    """Runs calls, and gives the numbers that come back."""
+    """Runs calls, and returns the numbers of the GPU."""
 
     def transform(self, op, data, *, out=None, iterator=None):
         import cupy
@@ -48,7 +48,7 @@ class OnGpu:
 
 
 def check(order):
-    """One process: every pair in this order. Whether all was right."""
+    """Runs every pair in this order in one process. Returns whether all was right."""
     from pairs import PAIRS
 
     import cccl_cache.compute as plugin
@@ -57,7 +57,7 @@ def check(order):
     right = True
     for name, pair in PAIRS.items():
         before = plugin.status()["builds"]
-        # Their bytes, for 0.0 and -0.0 are equal.
+        # Compares bytes, because 0.0 and -0.0 are equal as numbers.
         wrong = [side.wanted.tobytes() != side.call(OnGpu()).tobytes() for side in pair[:: ORDERS[order]]].count(True)
         builds = plugin.status()["builds"] - before
         print(f"{order}, {name}: {builds} builds, {wrong} wrong", flush=True)

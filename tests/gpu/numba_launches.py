@@ -29,7 +29,7 @@ def floats(count, kind=numpy.float32):
 
 
 def changed(array, **elements):
-    """A copy with some elements replaced: {"at0": value}."""
+    """Returns a copy with some elements replaced: {"at0": value}."""
     result = array.copy()
     for name, value in elements.items():
         result[int(name[2:])] = value
@@ -37,7 +37,7 @@ def changed(array, **elements):
 
 
 def cases():
-    """{kernel: (grid, block, what it is given, what it makes of that)}"""
+    """Returns {kernel: (grid, block, arguments, expected results)}."""
     import numba_kernels
 
     few, many = floats(4), floats(64)
@@ -74,7 +74,7 @@ def equal(one, other):
 
 
 def measure(mode, path):
-    """One process: launches every kernel once, checks what it made, and writes a report."""
+    """Runs one process: launches every kernel once, checks its results, and writes a report."""
     began = time.perf_counter()
     from numba import cuda
 

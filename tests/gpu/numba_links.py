@@ -26,7 +26,7 @@ COMPILERS = {"numba-cuda": ("numba.cuda", "cccl_cache.numba"),
 
 
 def compiled(cuda, source):
-    """LTO-IR that NVRTC makes for the current device."""
+    """Returns LTO-IR that NVRTC makes for the current device."""
     from cuda.core import Program, ProgramOptions
 
     arch = "sm_%d%d" % tuple(cuda.get_current_device().compute_capability)
@@ -70,7 +70,7 @@ class FFT:
 
 
 class Scale:
-    """Has code for each type that it is called with, and no typing of its own."""
+    """An object with code for each type of its argument, and no typing of its own."""
 
     def __init__(self, cuda, factor):
         self.cuda, self.factor = cuda, factor
@@ -134,7 +134,7 @@ def launch_scale(cuda):
 
 
 def launch_nvmath(cuda):
-    """As nvmath-python's own example for a block has it."""
+    """Launches nvmath-python's own example for a block."""
     from nvmath.device import FFT as Nvmath
 
     fft = Nvmath(fft_type="c2c", size=SIZE, precision=numpy.float32, direction="forward",
@@ -159,7 +159,7 @@ def launch_nvmath(cuda):
 
 
 def measure(compiler):
-    """One process: launches everything, checks it, and reports."""
+    """Runs one process: launches every kernel, checks it, and reports."""
     module, plugin = COMPILERS[compiler]
     cuda, plugin = importlib.import_module(module), importlib.import_module(plugin)
     assert plugin.install(), plugin.status()

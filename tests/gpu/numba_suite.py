@@ -30,7 +30,7 @@ LONGEST = 300
 
 
 class Outcomes(unittest.TestResult):
-    """{test: passed, failed or skipped}"""
+    """Returns {test: passed, failed or skipped}."""
 
     def __init__(self):
         super().__init__()
@@ -66,7 +66,7 @@ class Outcomes(unittest.TestResult):
 
 
 def run_module(name, path):
-    """One process: the tests of a module."""
+    """Runs the tests of a module in one process."""
     outcomes = Outcomes()
     for suite in unittest.defaultTestLoader.loadTestsFromName(f"{PACKAGE}.{name}"):
         unittest.TestSuite(test for test in suite if test._testMethodName not in COUNTS_COMPILES).run(outcomes)
@@ -100,7 +100,7 @@ def start_module(name, path, environment, behind):
 
 
 def run(names, processes, title, environment, behind=()):
-    """The outcomes of one run of all modules, printed in one line, and what failed with its trace."""
+    """Runs all modules once. Prints the outcomes in one line, and the traces of failures. Returns the outcomes."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as place, concurrent.futures.ThreadPoolExecutor(processes) as pool:
         environment = {**environment, "NUMBA_CACHE_DIR": place}

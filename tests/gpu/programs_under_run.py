@@ -134,7 +134,7 @@ def cuda_compute(number):
 
 
 def cudnn_attention(number):
-    """cuDNN makes its programs by __nvrtcCPEx, as in the next two."""
+    """cuDNN makes its programs with __nvrtcCPEx, as in the next two cases."""
     import torch
     from torch.nn.attention import SDPBackend, sdpa_kernel
 
@@ -196,10 +196,10 @@ def measure(name, number):
 
 
 def start(name, number, behind=(), place=None):
-    """A process. What packages keep is empty, and in `place`, if several processes are to share it."""
+    """Starts a process. The packages' own caches are empty. They lie in `place`, if several processes share them."""
     home = pathlib.Path(os.environ["PROGRAMS_PLACE"])
     if place is None:
-        # Inductor's sources contain its paths.
+        # Inductor's sources contain this path.
         place = home / "kept"
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir()
@@ -212,7 +212,7 @@ def start(name, number, behind=(), place=None):
 
 
 def finish(process):
-    """Returns how long the program took, and what `run` reported, if it did. Fails if a number is wrong."""
+    """Waits for the program. Returns its time, and the report of `run`, if there is one. Fails if a number is wrong."""
     out, err = process.communicate()
     took = [line for line in out.splitlines() if line.startswith("took ")]
     if process.returncode != 0 or not took:
@@ -229,7 +229,7 @@ def line(name, took, report):
 
 
 def check(name, behind, at_once):
-    """Returns whether all is as it should be."""
+    """Returns whether all figures are as expected."""
     took, _ = finish(start(name, 1))
     print(f"{name:13} alone    {took:6.2f} s", flush=True)
     reports = []

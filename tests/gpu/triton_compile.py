@@ -25,7 +25,7 @@ import sys
 import tempfile
 import time
 
-CASES = {  # name: (processes or None for N, plug-in, devices, width of the model, directories of)
+CASES = {  # name: (number of processes or None for N, plug-in, number of devices, width of the model, case whose directories it uses)
     "alone": (1, False, 1, 256, None),
     "first": (1, True, 1, 256, None),
     "again": (1, True, 1, 256, None),
@@ -35,7 +35,7 @@ CASES = {  # name: (processes or None for N, plug-in, devices, width of the mode
     "two_alone": (None, False, 2, 384, None),
     "two": (None, True, 2, 384, None),
 }
-HAS_ALL = ("again", "warm")  # after "first"
+HAS_ALL = ("again", "warm")  # the cases after "first"
 
 
 def model(width):
@@ -58,7 +58,7 @@ def model(width):
 
 
 def measure(device, width):
-    """One process: says that it is ready, waits for a line, compiles, and tells how long it took."""
+    """Runs one process: reports that it is ready, waits for a line, compiles, and reports its time."""
     import torch
 
     torch.cuda.set_device(device)
@@ -96,7 +96,7 @@ exec {real} "$@"
 
 
 def assembler(place):
-    """A ptxas that notes the digest of what it assembles in a file; returns the paths of both."""
+    """Makes a ptxas that records the digests of its inputs in a file. Returns the paths of both."""
     import triton
 
     real = pathlib.Path(triton.__file__).parent / "backends/nvidia/bin/ptxas"
@@ -107,7 +107,7 @@ def assembler(place):
 
 
 def run(place, name, processes, plugin, devices, width, directories):
-    """Returns the answers of the processes of one case, and the digests of what was assembled."""
+    """Runs one case. Returns the answers of its processes, and the digests of the inputs of ptxas."""
     program, noted = assembler(place)
     noted.write_text("")
     inductor = place / (directories or name)

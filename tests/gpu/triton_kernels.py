@@ -15,7 +15,7 @@ def _scaled(source, target, size, FACTOR: tl.constexpr, PLUS: tl.constexpr, BLOC
 
 
 def scaled(x, factor, plus):
-    """x * factor + plus"""
+    """Computes x * factor + plus."""
     result = torch.empty_like(x)
     _scaled[(triton.cdiv(x.numel(), 128),)](x, result, x.numel(), factor, plus, 128)
     return result

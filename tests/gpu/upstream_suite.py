@@ -26,8 +26,8 @@ import xml.etree.ElementTree
 import cccl_cache
 
 _CUPY = "cupy_tests/core_tests"
-# Of each package: the variable that turns its plug-in on, if it has one, what is run of its suite, and which tests of that,
-# as pytest's -k. Jitify reads CCCL's headers for minutes in each process, and nvcc is not served.
+# For each package: the variable that turns its plug-in on, if it has a plug-in, the part of its suite to run, and the
+# tests of that part, as pytest's -k. Jitify reads CCCL's headers for minutes in each process, and nvcc is not served.
 SUITES = {
     "cuda.compute": ("CCCL_CACHE_COMPUTE", ("compute",), ""),
     "cupy": ("CCCL_CACHE_CUPY", (
@@ -40,7 +40,7 @@ SUITES = {
 
 
 def outcomes(report):
-    """{test: passed, failed or skipped} of a report in JUnit's format."""
+    """Returns {test: passed, failed or skipped} of a report in JUnit's format."""
     found = {}
     for case in xml.etree.ElementTree.parse(report).iter("testcase"):
         kinds = {child.tag for child in case}
@@ -50,7 +50,8 @@ def outcomes(report):
 
 
 def run(given, name, report, environment, behind=()):
-    """The outcomes of one run of the suite, printed in one line. `behind`: a program that runs it."""
+    """Runs the suite once. Prints the outcomes in one line and returns them. `behind` is a program that runs the
+    suite."""
     _, parts, tests = SUITES[given.of]
     command = [
         *behind, sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=line", f"--junitxml={report}",
@@ -74,14 +75,14 @@ def run(given, name, report, environment, behind=()):
 
 
 def reported(report):
-    """The counts that `run --report` told of a run, but for those that are 0."""
+    """Returns the counts in the report of `run`, except those that are 0."""
     text = report.with_suffix(".err").read_text(errors="replace")
     told = json.loads(text[text.rindex("\n{\n") if "\n{\n" in text else text.index("{"):])
     return {name: value for name, value in {**told, **told["forwarded"]}.items() if value and name != "forwarded"}
 
 
 def done_by(daemon):
-    """The figures of a daemon that tell how many compiles it made and spared."""
+    """Returns the daemon's counters of compiles and of spared compiles."""
     told = daemon.stats()
     return {"compiles": told["compiles_total"], "hits": sum(told["hits_total"].values()),
             "deposits found": told["deposit_hits_total"]}

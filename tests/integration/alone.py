@@ -10,7 +10,7 @@ from running_daemon import run_cli
 
 
 class Alone:
-    """Where `root` is the only CUDA, and what is known of it is kept in a cache of its own."""
+    """Builds without a daemon where `root` is the only CUDA. The facts about the CUDA are in a cache of its own."""
 
     def __init__(self, directory, root):
         self.directory = directory
@@ -45,7 +45,7 @@ def children_of(pid):
 
 
 def state_of(pid):
-    """As the kernel's letter; X: there is no such process."""
+    """Returns the kernel's letter for the state of a process, or X if there is no such process."""
     try:
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
     except OSError:
@@ -53,7 +53,7 @@ def state_of(pid):
 
 
 def sleeps(pid):
-    """Has nothing to do until somebody asks for it."""
+    """Returns whether the process sleeps until it gets a request."""
     return state_of(pid) == "S"
 
 

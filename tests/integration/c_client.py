@@ -49,7 +49,7 @@ class Artifact(ctypes.Structure):
 
 
 class BuildFailed(Exception):
-    """Why a call failed; `status` is the library's name for it."""
+    """A failed call. `status` is the library's name of the error."""
 
     def __init__(self, status, message, tag=None):
         super().__init__(message)
@@ -58,7 +58,7 @@ class BuildFailed(Exception):
 
 
 class Result:
-    """A build's answer; only the first artifact is looked at."""
+    """The answer to a build. Only the first artifact is read."""
 
     OUTCOMES = ("unknown", "hit", "built", "joined", "uncacheable", "failed")
 
@@ -75,7 +75,7 @@ class Result:
 
 
 class Client:
-    """One cccl_cache_client, which leaves all compiling to the daemon."""
+    """One cccl_cache_client that never compiles locally."""
 
     FALLBACK_ERROR = 1
 
@@ -129,7 +129,7 @@ class Batch:
                 self.handle, byref(program), byref(build_options), c_uint64(tag), byref(error)), error)
 
     def next(self, timeout=NO_TIMEOUT):
-        """(tag, result), or None. Raises BuildFailed for a build that has no result."""
+        """Returns (tag, result), or None. Raises BuildFailed for a build without a result."""
         tag, result, error = c_uint64(), c_void_p(), c_void_p()
         status = self.library.cccl_cache_batch_next(
             self.handle, c_uint32(timeout), byref(tag), byref(result), byref(error))
@@ -152,7 +152,7 @@ class Batch:
 
 
 def request(source, timeout, options=()):
-    """The structs for a build of CUDA C++ for sm_90; `timeout` in milliseconds."""
+    """Returns the structs for a build of CUDA C++ for sm_90. `timeout` is in milliseconds."""
     texts = ["-arch=sm_90", *options]
     program = Nvrtc(struct_size=ctypes.sizeof(Nvrtc), source=Bytes.of(source), name=Bytes.of("kernel.cu"))
     program.options = (Bytes * len(texts))(*map(Bytes.of, texts))

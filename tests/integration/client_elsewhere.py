@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""A client whose files the daemon can't open, because they lie in a mount namespace of its own, and the same client beside
-the daemon. It takes root to make one."""
+"""A client in a mount namespace of its own, whose files the daemon can't open, and the same client in the daemon's
+namespace. Only root can make a namespace."""
 
 import json
 import pathlib
@@ -16,7 +16,7 @@ ONE, TWO = "#define VALUE 7001\n", "#define VALUE 7002\n"
 
 
 def tree(place, **headers):
-    """headers[name] in place/first/name.h; place/second is searched before it."""
+    """Writes headers[name] to place/first/name.h. place/second is searched before place/first."""
     for name in ("first", "second"):
         (place / name).mkdir(parents=True, exist_ok=True)
     for name, text in headers.items():
@@ -41,13 +41,13 @@ def told(done):
 
 
 def build_here(daemon, place, source=KERNEL, *options, **keywords):
-    """(`build --json`, the cubin) of a client in the daemon's own namespace."""
+    """Returns (`build --json`, the cubin) of a client in the daemon's own namespace."""
     done = run(build_command(daemon, place, *options), source, cwd=place, **keywords)
     return told(done), (place / "out.cubin").read_bytes()
 
 
 class Elsewhere:
-    """A mount namespace of its own, in which `place` is a tmpfs that the daemon does not see."""
+    """A mount namespace in which `place` is a tmpfs that the daemon does not see."""
 
     def __init__(self, place):
         self.place = place
@@ -63,7 +63,7 @@ class Elsewhere:
         return ["nsenter", f"--mount=/proc/{self.shell.pid}/ns/mnt", f"--wd={self.place}", *words]
 
     def build(self, daemon, source=KERNEL, *options):
-        """(`build --json`, the cubin) of a client in here."""
+        """Returns (`build --json`, the cubin) of a client in this namespace."""
         done = run(self.command(*build_command(daemon, self.place, *options)), source)
         return told(done), (self.inside / "out.cubin").read_bytes()
 

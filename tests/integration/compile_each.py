@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles programs with NVRTC and prints all that it says of each. Knows nothing of the cache.
+"""Compiles programs with NVRTC and prints all outputs of each. Has no knowledge of the cache.
 
     compile_each.py LIBRARY PROGRAMS
 

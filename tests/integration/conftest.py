@@ -4,7 +4,7 @@
 
 import os
 
-# Re-exports the fixtures of the neighbouring modules.
+# Re-exports the fixtures of the other modules.
 from daemon_fixtures import directory, fake, lasting, make_daemon, package, real, toolkit  # noqa: F401
 from fake_toolkit import FakeToolkit  # noqa: F401
 from patience import PATIENCE, wait_for  # noqa: F401
@@ -15,6 +15,6 @@ from stock_requests import files_view, nvrtc_request, root_mount  # noqa: F401
 from cccl_cache.v1 import admin_pb2, admin_pb2_grpc, build_pb2, build_pb2_grpc  # noqa: E402,F401
 
 
-# On Debian an ordinary user's PATH lacks the folders of root's programs.
+# On Debian, the PATH of an ordinary user lacks the directories of root's programs.
 if "CCCL_CACHED_TEST_PATH_OF_A_USER" in os.environ:
     os.environ["PATH"] = ":".join(each for each in os.environ["PATH"].split(":") if not each.endswith("sbin"))

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Daemons for tests, each over files of its own, ended with the test."""
+"""Daemons for tests. Each has its own files, and ends with its test."""
 
 import contextlib
 import os
@@ -20,8 +20,8 @@ PYTHON = pathlib.Path(__file__).parents[2] / "client/python/cccl_cache"
 
 @pytest.fixture
 def directory():
-    """A short path: a Unix socket's may be at most 107 bytes long. Owned by root or the caller, not writable by
-    others."""
+    """A directory with a short path, because the path of a Unix socket has at most 107 bytes. Root or the caller
+    owns it, and no other user can write to it."""
     with tempfile.TemporaryDirectory(prefix="cccl", dir="/tmp") as path:
         os.chmod(path, 0o755)
         yield pathlib.Path(path)
@@ -47,13 +47,13 @@ def make_daemon(directory):
 
 @pytest.fixture
 def toolkit(directory):
-    """A fake CUDA 13 of the test's own."""
+    """A fake CUDA 13 for this test alone."""
     return FakeToolkit(PLACES.fake13, directory / "cuda")
 
 
 @pytest.fixture
 def fake(make_daemon, toolkit):
-    """A running daemon over the test's own fake toolchain."""
+    """A running daemon over the test's fake toolchain."""
     return make_daemon(roots=(toolkit.root,)).start()
 
 
@@ -65,7 +65,7 @@ def real(make_daemon):
 
 @contextlib.contextmanager
 def lasting_daemon(*roots):
-    """A running daemon with a directory of its own, for all tests of a file."""
+    """A running daemon with its own directory, for all tests of a file."""
     with tempfile.TemporaryDirectory(prefix="cccl", dir="/tmp") as place:
         os.chmod(place, 0o755)
         daemon = Daemon(place, roots).start()
@@ -75,14 +75,14 @@ def lasting_daemon(*roots):
 
 @pytest.fixture(scope="module")
 def lasting():
-    """A running daemon over CUDA 13 for all tests of a file: each has a directory of its own."""
+    """A running daemon over CUDA 13 for all tests of a file. Each test has its own directory."""
     with lasting_daemon(PLACES.cuda13) as daemon:
         yield daemon
 
 
 @pytest.fixture
 def package(directory):
-    """The Python package with the library that was built, and a home for what is kept."""
+    """The Python package with the library of this build, and a home for its files."""
     site = directory / "site"
     shutil.copytree(PYTHON, site / "cccl_cache", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(PLACES.library, site / "cccl_cache")

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a stopped daemon left on disk, and how it decays."""
+"""The database of a stopped daemon, and damage to it."""
 
 import pathlib
 
@@ -11,8 +11,8 @@ def database_files(daemon):
 
 
 def flip_a_bit(daemon, key):
-    """Of the one entry under this key, which is larger than 5 kB and does not compress."""
-    # RocksDB writes a blob as a header, the key as it is, the compressed value.
+    """Flips a bit of the only entry under this key. The entry is larger than 5 kB and incompressible."""
+    # RocksDB writes a blob as a header, the plain key, and the compressed value.
     key = bytes.fromhex(key)
     holders = [file for file in database_files(daemon) if file.suffix == ".blob" and key in file.read_bytes()]
     assert len(holders) == 1

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Compares what --json prints with docs/json.schema.json, which has to name every key."""
+"""Compares the output of --json with docs/json.schema.json, which must name every key."""
 
 import functools
 import json
@@ -10,7 +10,7 @@ SCHEMA = pathlib.Path(__file__).resolve().parent.parent.parent / "docs/json.sche
 
 
 def check(words, text):
-    """`words`: of the command line. `text`: what it printed."""
+    """Checks an output. `words` are those of the command line, and `text` is the output."""
     command = next((word for word in words if word in definitions()), "failure")
     errors = sorted(validator(command).iter_errors(json.loads(text)), key=lambda error: error.json_path)
     assert not errors, f"{words}: {[(error.json_path, error.message) for error in errors]}: {text}"
@@ -18,7 +18,8 @@ def check(words, text):
 
 @functools.cache
 def definitions():
-    """Without keys that are not described, which the schema allows to those who read it."""
+    """Returns the definitions, changed to refuse keys that the schema does not describe. The schema itself allows
+    such keys for readers of later outputs."""
 
     def closed(node):
         if isinstance(node, list):

@@ -16,7 +16,7 @@ import tempfile
 
 POINTER, SIZE, TEXT = ctypes.c_void_p, ctypes.POINTER(ctypes.c_size_t), ctypes.c_char_p
 TEXTS, NUMBER, NUMBERS = ctypes.POINTER(TEXT), ctypes.c_int, ctypes.POINTER(ctypes.c_int)
-HANDLE = ctypes.POINTER(POINTER)  # where a handle lies
+HANDLE = ctypes.POINTER(POINTER)  # the place of a handle
 CALLBACK = ctypes.CFUNCTYPE(NUMBER, POINTER, POINTER)
 DECODE = ctypes.CFUNCTYPE(POINTER, TEXT, POINTER)
 
@@ -42,13 +42,13 @@ LINK = {
     **{f"Get{kind}Size": (POINTER, SIZE) for kind in LINKED}, **{f"Get{kind}": (POINTER, POINTER) for kind in LINKED},
 }
 RESULTS = {"nvrtcGetErrorString": TEXT, "__nvrtcNvvmHandle": POINTER, "__nvJitLinkAPI": POINTER}
-ADDS_BITCODE = 0xC0FD  # of __nvJitLinkAPI
-BITCODE = b"BC\xc0\xde" + bytes(124)  # no more than its beginning
+ADDS_BITCODE = 0xC0FD  # a function number of __nvJitLinkAPI
+BITCODE = b"BC\xc0\xde" + bytes(124)  # only the beginning of bitcode
 LTOIR = 3
 
 SOURCE = b"#include <scale.h>\ntemplate <typename T> __global__ void k(T* p) { p[threadIdx.x] *= SCALE; }\n"
 HEADER = b"#define SCALE 3\n"
-ENCODED = b"\x01"  # what a text that is encoded begins with
+ENCODED = b"\x01"  # the first byte of an encoded text
 
 
 def texts(*values):
@@ -67,7 +67,7 @@ class Library:
         return hasattr(self.library, name)
 
     def call(self, name, *arguments):
-        """Null if it lacks the function."""
+        """Calls a function. Returns null if the library lacks it."""
         if not self.has(name):
             return say(name, "absent")
         function = getattr(self.library, name)
@@ -79,7 +79,7 @@ class Library:
         return result
 
     def get(self, name, program, own_bytes=False):
-        """A size and as many bytes. `own_bytes`: names of files are in them, which are canonical in the daemon's."""
+        """Gets a size and as many bytes. `own_bytes`: they hold names of files, which are canonical in the daemon's."""
         size = ctypes.c_size_t(12345)
         self.call(name.replace("#", "Size"), program, ctypes.byref(size))
         buffer = ctypes.create_string_buffer(b"\xee" * (size.value + 1))
@@ -109,7 +109,7 @@ def encoded(text):
 
 
 def programs_of_all_kinds(nvrtc):
-    decoded = []  # what the library points to
+    decoded = []  # memory that the library points to
 
     @DECODE
     def decode(text, _):
@@ -182,7 +182,7 @@ def input_of(nvrtc):
 
 
 def link_by(linker, named, contents, *options, bitcode=None, path=None):
-    """`named`: gives the name of a function, as one release names it."""
+    """Links with a function. `named` gives its name in one release."""
     link = POINTER()
     linker.call(named("Create"), ctypes.byref(link), 2 + len(options), texts(b"-arch=sm_90", b"-lto", *options))
     linker.call(named("AddData"), link, LTOIR, contents, len(contents), b"a")

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The fake CUDA as tests steer it."""
+"""The fake CUDA, with controls for tests."""
 
 import ctypes
 import mmap
@@ -38,7 +38,7 @@ class FakeToolkit:
         return self.FIRST_GATE + 8 * (value % self.GATES)
 
     def open(self, gate):
-        """Lets go on whoever waits at the gate, now and later."""
+        """Opens the gate for all compiles, now and later."""
         place = self._gate(gate)
         struct.pack_into("<I", self.memory, place, 1)
         word = ctypes.c_uint32.from_buffer(self.memory, place)
@@ -47,11 +47,11 @@ class FakeToolkit:
         del word
 
     def close(self, gate):
-        """Whoever comes to the gate from now on waits."""
+        """Closes the gate: later compiles wait at it."""
         struct.pack_into("<I", self.memory, self._gate(gate), 0)
 
     def arrivals(self, gate):
-        """How many compiles have come to the gate in all."""
+        """Returns the number of compiles that have reached the gate."""
         return struct.unpack_from("<I", self.memory, self._gate(gate) + 4)[0]
 
     def await_arrivals(self, gate, count):

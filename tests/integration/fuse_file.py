@@ -1,7 +1,8 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""A file system in this process, as the kernel asks for one over /dev/fuse (linux/fuse.h): one directory with one file,
-whose contents change while everything else about it stays, and which hangs when it is told to."""
+"""A file system in this process that speaks to the kernel over /dev/fuse (linux/fuse.h). It has one directory with
+one file. The contents of the file change while its size, times and numbers stay, and the file system can be made to
+hang."""
 
 import ctypes
 import errno
@@ -9,11 +10,11 @@ import os
 import struct
 import threading
 
-ROOT, FILE = 1, 2  # nodes
+ROOT, FILE = 1, 2  # numbers of the nodes
 NAME = "local.h"
 MNT_DETACH = 2
 LOOKUP, FORGET, GETATTR, OPEN, READ, STATFS, INIT, OPENDIR, READDIR = 1, 2, 3, 14, 15, 17, 26, 27, 28
-ASKED_FOR_NOTHING = (FORGET, 42)  # FORGET, BATCH_FORGET: nobody waits for an answer
+ASKED_FOR_NOTHING = (FORGET, 42)  # FORGET, BATCH_FORGET: the kernel waits for no answer
 DONE = (18, 25, 29)  # RELEASE, FLUSH, RELEASEDIR
 FOPEN_DIRECT_IO = 1
 HEADER = struct.Struct("<IIQQIIII")  # length opcode unique node uid gid pid padding
@@ -21,14 +22,14 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 class FuseFile:
-    """Mounted over a directory until closed. Root alone can do that. `contents` may be set by any thread, to others of the
-    same length: the size is something that a file system tells."""
+    """The file system, mounted over a directory until it is closed. Only root can mount it. Any thread may set
+    `contents` to bytes of the same length; the length must stay because a file's size would show the change."""
 
     def __init__(self, directory, contents):
         self.directory = str(directory)
         self.contents = contents
         self.reads = 0
-        self.since = 978307200  # all times: the beginning of 2001
+        self.since = 978307200  # all times of the file: the beginning of 2001
         self.answering = threading.Event()
         self.answering.set()
         self.device = os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC)
@@ -60,7 +61,7 @@ class FuseFile:
             os.write(self.device, struct.pack("<IiQ", 16 + len(answer), -code, unique) + answer)
 
     def answer(self, opcode, node, body):
-        """(error, what follows the head of an answer)."""
+        """Returns (error, the bytes after the head of an answer)."""
         if opcode == INIT:
             return 0, struct.pack("<IIIIHHIIHH32x", 7, 31, 0, 0, 0, 0, 4096, 1, 0, 0)
         if opcode == LOOKUP:

@@ -11,7 +11,7 @@ import pathlib
 import subprocess
 import sys
 
-# Without a word on system calls, or shown by check_installation to be understood.
+# Directives that have no effect on system calls, or that check_installation covers.
 HARMLESS = {
     "CapabilityBoundingSet", "AmbientCapabilities", "IPAddressDeny", "RestrictRealtime", "RestrictSUIDSGID",
     "LockPersonality", "SystemCallArchitectures", "DevicePolicy", "KeyringMode", "RemoveIPC",
@@ -34,7 +34,7 @@ class Argument(ctypes.Structure):
 
 
 class Filter:
-    """A filter of this process and all that come from it."""
+    """A system-call filter for this process and all its children."""
 
     def __init__(self, otherwise):
         self.library = ctypes.CDLL("libseccomp.so.2")
@@ -55,7 +55,7 @@ class Filter:
 
 
 def hardening(unit):
-    """The directives below the line that begins the part on hardening; of system calls all that are allowed."""
+    """Returns the directives of the unit's part on hardening. For system calls, returns all allowed calls."""
     part = pathlib.Path(unit).read_text().split("\n# Hardening", 1)[1].split("\n[Install]")[0]
     found, calls = {}, set()
     for line in part.splitlines()[1:]:
@@ -73,7 +73,7 @@ def hardening(unit):
 
 
 def calls_of(word):
-    """A system call, or those of a group."""
+    """Returns a system call, or all calls of a group."""
     if not word.startswith("@"):
         yield word
         return

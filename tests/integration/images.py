@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Read-only images with equal times, mounted in turn: what a site does that replaces one by the next release."""
+"""Read-only images with equal times, mounted in turn, like those of a site that replaces an image by its next
+release."""
 
 import errno
 import os
@@ -10,14 +11,14 @@ import subprocess
 
 from patience import wait_for
 
-LONG_AGO = 946684800  # as reproducible images have it: one time for all files
+LONG_AGO = 946684800  # the time of all files, as in reproducible images
 NUMBER = "c1b9d5a2-f162-11cf-9ece-0020afc76f16"
 BYTES = 32 << 20
 
 
 class Images:
-    """A mount point for images of one kind. All come to it by one loop device, so nothing tells one from the next but
-    what its files hold."""
+    """A mount point for images of one kind. All images use one loop device, so that only the contents of their files
+    differ."""
 
     KINDS = ("squashfs", "erofs", "ext4", "overlay over squashfs", "overlay over erofs", "overlay over ext4")
 
@@ -37,10 +38,11 @@ class Images:
         self._device = output("losetup", "--find", "--show", "--read-only", self._medium)
 
     def show(self, files):
-        """Mounts an image with these files, {name: bytes}, in place of the one that was there."""
+        """Replaces the mounted image by an image with these files, {name: bytes}."""
         image = self._make(files)
         self._take_away()
-        # An open file, or a copy of the mount in another namespace, would make the kernel show the former image again.
+        # If a file of the earlier image were open, or another namespace had a copy of the mount, the kernel would show
+        # the earlier image again.
         wait_for(self._device_is_free, f"the end of all that use the image on {self._device}")
         with open(self._medium, "r+b") as medium:
             medium.write(image.read_bytes().ljust(BYTES, b"\0"))
@@ -55,7 +57,7 @@ class Images:
                         f"lowerdir={self._lower},upperdir={upper},workdir={work}")
 
     def look(self, name):
-        """What a stamp was made of before, as far as it is the image's."""
+        """Returns the parts of an older version's stamp that depend on the image."""
         status = os.stat(self.place / name)
         return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 

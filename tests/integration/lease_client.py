@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Clients that hold leases, each a process of its own that does what a test tells it."""
+"""Clients that hold leases. Each is a process that obeys the commands of a test."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from places import PLACES
 
 
 class LeaseClient:
-    """A process that acquires `value`, and waits for its turn if another one holds the lease. `behind`: a program that runs
+    """A process that acquires `value`, and waits if another process holds the lease. `behind` is a program that runs
     it, with that program's options."""
 
     def __init__(self, daemon, value="v", of_group="", timeout_ms=int(PATIENCE * 1000), behind=(), **identity):
@@ -21,7 +21,7 @@ class LeaseClient:
             stdout=subprocess.PIPE, env={"PATH": os.environ["PATH"]}, cwd="/", **identity)
 
     def hear(self):
-        """The next line that it says."""
+        """Returns its next line of output."""
         return self.process.stdout.readline().decode().rstrip("\n")
 
     def tell(self, command):
@@ -33,11 +33,11 @@ class LeaseClient:
         return self.hear()
 
     def threads(self):
-        """How many it has: one more while it holds the lease and does not publish."""
+        """Returns its number of threads. It has one more thread while it holds the lease and does not publish."""
         return len(os.listdir(f"/proc/{self.process.pid}/task"))
 
     def stop(self):
-        """As by SIGSTOP; returns once it is stopped."""
+        """Stops the process with SIGSTOP. Returns when it is stopped."""
         self.process.send_signal(signal.SIGSTOP)
         os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WNOWAIT)
 
@@ -54,7 +54,7 @@ class LeaseClient:
 
 
 def deposit(daemon, value, contents, **keywords):
-    """Deposits it; returns its key."""
+    """Deposits the value. Returns its key."""
     client = LeaseClient(daemon, value, **keywords)
     word, _, key = client.hear().split()
     assert word == "lease"

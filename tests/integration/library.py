@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""A program that lives longer than one build: libcccl_cache over its C interface, in a process of its own."""
+"""A program that makes several builds: libcccl_cache through its C interface, in a process of its own."""
 
 import ctypes
 import json
@@ -46,7 +46,8 @@ def text_of(value):
 
 
 def main():
-    """Opens a client as the first line says, then one build for each line; answers each with a line."""
+    """Opens a client with the settings of the first line, then makes one build for each line. Answers each with a
+    line."""
     opened = json.loads(sys.stdin.readline())
     library = ctypes.CDLL(opened["library"])
     library.cccl_cache_outcome_name.restype = ctypes.c_char_p
@@ -76,7 +77,7 @@ def main():
 
 
 class Library:
-    """That program, as a test drives it. It keeps no answers: each build shows who does it."""
+    """That program, controlled by a test. Its client keeps no results, so each build shows its origin."""
 
     def __init__(self, environment, socket, local_after_ms=0, cwd=None):
         from places import PLACES
@@ -99,7 +100,7 @@ class Library:
         self.process.stdin.flush()
 
     def build(self, source, timeout_ms=0, options=()):
-        """{"outcome", "reason"} or {"error", "message"}; None if the program is gone."""
+        """Returns {"outcome", "reason"} or {"error", "message"}. None if the program has ended."""
         self._say({"source": source, "timeout_ms": timeout_ms, "options": list(options)})
         line = self.process.stdout.readline()
         return json.loads(line) if line else None

@@ -24,7 +24,7 @@ def strings(values):
 
 
 def compiled(nvrtc, source, options, kind):
-    """What NVRTC makes of a source: an input of links."""
+    """Returns the output of NVRTC for a source, as an input of links."""
     program, size = ctypes.c_void_p(), ctypes.c_size_t()
     assert nvrtc.nvrtcCreateProgram(ctypes.byref(program), source, b"a.cu", 0, None, None) == 0
     assert nvrtc.nvrtcCompileProgram(program, len(options), strings(options)) == 0
@@ -35,7 +35,7 @@ def compiled(nvrtc, source, options, kind):
 
 
 def inputs_of(nvrtc):
-    """(type, contents) by name."""
+    """Returns {name: (type, contents)}."""
     lto = {name: compiled(nvrtc, source, [b"-arch=sm_90", b"-dlto"], "LTOIR")
            for name, source in (("kernel", KERNEL), ("alone", ALONE), ("operator", OPERATOR))}
     return {
@@ -84,8 +84,8 @@ class Session:
             buffer = ctypes.create_string_buffer(b"\xee" * (size.value + 1))
             got = self.call(f"Get{kind}", self.link, buffer)
             if "Log" in kind:
-                # How large LTO-IR is: names of files are in it. And where a name was defined, which nvJitLink has
-                # forgotten: there is anything.
+                # Compares only whether there is anything for the size of LTO-IR, which holds names of files, and leaves
+                # out the place of a definition, which nvJitLink has forgotten.
                 text = buffer.raw.partition(b"first defined in")[0]
                 self.say(kind, code, got, [line for line in text.split(b"\n") if b"NVVM70 LTOIR Container" not in line])
             else:
@@ -96,7 +96,7 @@ class Session:
             for step in self.choice.choices((self.add, self.complete, self.get_all), (6, 1, 1), k=self.choice.randint(1, 4)):
                 step()
             self.complete()
-        elif self.link.value:  # some releases die if it is used for more, or destroyed
+        elif self.link.value:  # some releases crash if it is used again or destroyed
             return self.get_all(("ErrorLog", "InfoLog"))
         self.say("destroy", self.call("Destroy", ctypes.byref(self.link)), self.link.value)
 

@@ -32,7 +32,7 @@ OPTIONS = (
     b"-maxrregcount=32", b"--minimal", b"-default-device", b"",
 )
 KINDS = ("ProgramLog", "PTX", "CUBIN", "LTOIR", "OptiXIR", "NVVM", "TileIR")
-# They hold names of files, which are canonical in the daemon's.
+# Kinds whose bytes hold names of files, which are canonical in the daemon's.
 OWN_BYTES = ("LTOIR", "NVVM", "OptiXIR")
 CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
 
@@ -42,15 +42,15 @@ def strings(values):
 
 
 class Session:
-    """One sequence of calls, each told by a line."""
+    """One sequence of calls. Prints a line for each call."""
 
     def __init__(self, library, choice, say):
         self.library = library
         self.choice = choice
         self.say = say
         self.program = ctypes.c_void_p()
-        self.old = not self.has("nvrtcSetFlowCallback")  # the first releases die of some wrong calls
-        self.keep = []  # what the library may still point to
+        self.old = not self.has("nvrtcSetFlowCallback")  # the first releases crash at some wrong calls
+        self.keep = []  # objects that the library may still point to
 
     def call(self, name, *arguments):
         return getattr(self.library, name)(*arguments)

@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Options beside a base without them: each set gives another key, and shows in the code, in the log, or in neither, as
-CUDA 13.0 compiles the programs of test_different_when_it_matters."""
+"""Options beside a base without them. Each set of options gives another key. The difference shows in the code, in
+the log, or in neither, as CUDA 13.0 compiles the programs of test_different_when_it_matters."""
 
-CODE, LOG, NOTHING = "code", "log", "nothing"  # what shows the difference
+CODE, LOG, NOTHING = "code", "log", "nothing"  # where the difference shows
 
 
 def row(*words, shows=NOTHING):
@@ -26,27 +26,27 @@ NVRTC_OPTIONS = (
     row("-extra-device-vectorization"), row("--modify-stack-limit=false"), row("-restrict", shows=CODE),
     row("-jtd=50"), row("-split-compile=2", shows=CODE), row("--fdevice-syntax-only", shows=CODE), row("-minimal"),
     row("-frandom-seed=1"), row("-frandom-seed=2"),
-    # Preprocessing, in its order.
+    # The preprocessor, in its order.
     row("-DN=7", shows=CODE), row("-DN=8", shows=CODE), row("-DN=7", "-UN"), row("-UN"),
     row("-DN=7", "-UN", "-DN=8", shows=CODE), row("-DN=8", "-UN", "-DN=7", shows=CODE), row("-DN", shows=CODE),
     row("-DN=", shows=LOG), row("-D", "N=9", shows=CODE), row("-DM", "-DN=7", shows=CODE),
     row("-DM-DN=7", shows=LOG), row("--pre-include=cuda_fp16.h", shows=CODE), row("--no-source-include"),
-    # Language.
+    # The language.
     row("-std=c++14"), row("-std=c++20", shows=CODE), row("--builtin-move-forward=false"),
     row("--builtin-initializer-list=false"), row("-default-device"), row("--device-int128"),
     row("--device-float128", shows=LOG), row("--version-ident=true", shows=CODE),
-    # Diagnostics.
+    # The diagnostics.
     row("-w", shows=LOG), row("-err-no"), row("-no-err-no", shows=LOG), row("-diag-error=177", shows=LOG),
     row("-diag-suppress=177", shows=LOG), row("-diag-warn=177"), row("-brief-diag=true", shows=LOG),
     row("-opt-info=inline", shows=LOG), row("-Xcudafe=--diag_suppress=177", shows=LOG),
-    # Known to the table, and to later compilers.
+    # Options that the table and later compilers know.
     *(row(word, shows=LOG) for word in (
         "--enable-tile", "--tile-only", "--simt-only", "-default-tile", "--tile-preview=all",
         "--diagnose-implicit-tile-var", "--ffinite-math-only", "--fno-signed-zeros", "--utf-8", "--Wreorder",
         "--Wconversion", "--warning-as-error=all-warnings", "--fmax-errors=1",
     )),
     row("-G", "--numba-debug", shows=LOG),
-    # Unknown to the table.
+    # Options that the table does not know.
     row("--no-such-option", shows=LOG), row("--no-such-option", "-w", shows=LOG),
 )
 

@@ -1,14 +1,14 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""How long tests wait for what must happen."""
+"""The longest waits of tests."""
 
 import time
 
-PATIENCE = 60.0  # seconds; only ever spent by a test that fails
+PATIENCE = 60.0  # seconds, only spent by a failing test
 
 
 def wait_for(condition, what):
-    """Polls until the condition holds; the condition is what is waited for, not a length of time."""
+    """Polls until the condition holds."""
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         value = condition()

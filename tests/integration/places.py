@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Where the tests find what they run."""
+"""The paths of the programs under test."""
 
 import atexit
 import functools
@@ -14,7 +14,8 @@ import tempfile
 
 
 def serves(path):
-    """Whether a daemon of ours would take a compiler below this path, and other users could go there if we are root."""
+    """Returns whether a daemon of the tests would accept a compiler below this path, and, if this is root, whether
+    other users can enter it."""
     path = pathlib.Path(path).resolve()
     for status in (each.stat() for each in (path, *path.parents)):
         if status.st_uid not in (0, os.geteuid()) or status.st_mode & 0o022 and not status.st_mode & stat.S_ISVTX:
@@ -25,10 +26,11 @@ def serves(path):
 
 
 class Places:
-    """Where CMake put what the tests run; a missing variable is an error, never a skip.
+    """The paths from CMake of the programs under test. A missing variable is an error, never a skip.
 
-    Where they would not serve there, copies are used: a daemon takes no compiler that anybody but root and its own user
-    can change, and what lies in a home that is closed other users can't even start."""
+    If a path does not serve, a copy is used. A daemon refuses a compiler that a user other than root and its own
+    user can change. Other users can't start a program in a closed home.
+    """
 
     def __init__(self):
         self.stubs = os.environ["CCCL_CACHED_TEST_STUBS"]

@@ -144,7 +144,7 @@ def kernel(body, arguments="int* p", name="k"):
 
 
 PROGRAMS = {
-    # CUB within a block
+    # CUB within a block.
     "block-sum": (CUB_BLOCK, block("BlockReduce<T, THREADS>", "T s = B(storage).Sum(x); if (!threadIdx.x) *out = s;")),
     "block-sum-double": (CUB_BLOCK, block("BlockReduce<T, THREADS, cub::BLOCK_REDUCE_RAKING>",
                                           "T s = B(storage).Sum(x); if (!threadIdx.x) *out = s;", "double")),
@@ -186,7 +186,7 @@ template <typename T, int N> __global__ void reduce(const T* in, T* out) {
 template __global__ void reduce<int, 64>(const int*, int*);
 template __global__ void reduce<double, 256>(const double*, double*);
 """),
-    # CUB's kernels for a whole device
+    # CUB's kernels for a whole device.
     "device-sum": (CUB_DEVICE, reduction("int", "cuda::std::plus<int>")),
     "device-sum-float": (CUB_DEVICE, reduction("float", "cuda::std::plus<float>")),
     "device-max": (CUB_DEVICE, reduction("double", "cuda::maximum<double>")),

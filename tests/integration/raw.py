@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the compilers give without the daemon, to compare with."""
+"""The output of the compilers without the daemon, for comparison."""
 
 import base64
 import json
@@ -29,5 +29,5 @@ def header_directories(daemon):
 
 
 def text_of(ptx):
-    """Without the NUL that ends what a compiler hands out: the daemon keeps the text before it, to the last newline."""
+    """Returns a text without the NUL at its end. The daemon keeps the text before it, up to the last newline."""
     return ptx.removesuffix(b"\0")

@@ -11,7 +11,7 @@ import sys
 
 
 def library(root, pattern, preload=None):
-    """The one file below `root` that the pattern names."""
+    """Returns the only file below `root` that the pattern matches."""
 
     def only(glob):
         found = sorted(path for path in pathlib.Path(root).rglob(glob) if ".alt." not in path.name)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""A real Redis on a Unix socket or several on ports, a peer that only talks nonsense, and one that holds answers back."""
+"""Real Redis servers on a Unix socket or on ports, a peer that sends only nonsense, and a gate that delays answers."""
 
 import contextlib
 import shutil
@@ -13,7 +13,7 @@ from patience import PATIENCE, wait_for
 
 
 class Redis:
-    """A server of the test's own, without files. Debian's package of the tools holds its program, under another name."""
+    """A server for one test, without files. In Debian's package of the tools, its program has another name."""
 
     def __init__(self, place):
         self.path = str(place / "redis.sock")
@@ -41,7 +41,7 @@ class Redis:
         return Connection(self.path)
 
     def ask(self, *words):
-        """The answer to one command: bytes, a number, a list, or None."""
+        """Returns the answer to one command: bytes, a number, a list, or None."""
         with self.connection() as connection:
             return connection.ask(*words)
 
@@ -62,7 +62,7 @@ class Redis:
 
 
 class Connection:
-    """A context: one connection, for one command after the other."""
+    """One connection for several commands, as a context."""
 
     def __init__(self, path):
         self.peer = socket.socket(socket.AF_UNIX)
@@ -81,7 +81,7 @@ class Connection:
         return self.ask_all([words])[0]
 
     def ask_all(self, commands):
-        """The answers to several commands, which are sent at once."""
+        """Returns the answers to several commands, which are sent at once."""
         self.peer.sendall(b"".join(_encode(words) for words in commands))
         return [self._read() for _ in commands]
 
@@ -103,8 +103,8 @@ def _encode(words):
 
 @contextlib.contextmanager
 def free_ports(count):
-    """Ports of the loopback that no other program is given meanwhile. A server that sets SO_REUSEADDR, as Redis does, can
-    listen there."""
+    """Returns ports of the loopback that no other program gets meanwhile. A server that sets SO_REUSEADDR, as Redis
+    does, can listen on them."""
     with contextlib.ExitStack() as held:
         sockets = [held.enter_context(socket.socket()) for _ in range(count)]
         for each in sockets:
@@ -114,7 +114,8 @@ def free_ports(count):
 
 
 class RedisServers:
-    """Three servers on the loopback, among which nodes spread the keys. `tls`: the settings of each, where they talk TLS alone."""
+    """Three servers on the loopback, over which nodes distribute the keys. `tls`: the settings of each server that
+    speaks only TLS."""
 
     def __init__(self, place, tls=((), (), ())):
         self.place = place
@@ -141,7 +142,7 @@ class RedisServers:
         return self
 
     def holder(self, key):
-        """The one that has a key; None: none."""
+        """Returns the server that has a key, or None."""
         return next((each for each in self.all if each.process and each.ask("EXISTS", key)), None)
 
     def entries(self):
@@ -153,7 +154,7 @@ class RedisServers:
 
 
 class Gate:
-    """Stands before a Redis. Once it is closed no answer passes, until it is opened."""
+    """A gate before a Redis. While it is closed, no answer passes."""
 
     def __init__(self, place, redis):
         self.path = str(place / "gate.sock")
@@ -197,7 +198,7 @@ class Gate:
 
 
 class Nonsense:
-    """Answers whatever it is asked with the same bytes, again and again."""
+    """A peer that answers every request with the same bytes."""
 
     def __init__(self, place, answer):
         self.path = str(place / "nonsense.sock")

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes that share a Redis, for tests: fixtures, and what they wait for."""
+"""Nodes that share a Redis: fixtures, and waits for shared entries."""
 
 import itertools
 import pathlib
@@ -20,13 +20,13 @@ def redis(directory):
 
 
 class Keys:
-    """Key pairs, and lists of those that are trusted."""
+    """Key pairs, and lists of trusted keys."""
 
     def __init__(self, place):
         self.place = place
 
     def make(self, name):
-        """The files of the secret and of the public key."""
+        """Makes a key pair. Returns the files of the secret key and of the public key."""
         file = self.place / name
         run_cli("remote", "keygen", "--out", str(file))
         return file, pathlib.Path(f"{file}.pub")
@@ -45,17 +45,18 @@ def keys(directory):
 
 @pytest.fixture
 def site(keys):
-    """The secret key of a site, and the list that all its nodes trust."""
+    """Returns the secret key of a site, and the list that all its nodes trust."""
     secret, public = keys.make("site.key")
     return secret, keys.trust("trusted", public)
 
 
 @pytest.fixture
 def make_node(make_daemon, toolkit, site):
-    """Makes nodes with stores of their own. By default they sign with the site's key, and trust it."""
+    """Makes nodes with stores of their own. By default they sign with the site's key and trust it."""
 
     def make(name, url, *flags, key=site[0], trust=site[1], root=toolkit.root, **keywords):
-        # Answers are not late on a busy machine: nodes that have compiled nothing wait this long.
+        # A node that has compiled nothing waits this long for an answer, so that a busy machine's late answers are
+        # still in time.
         flags = ["--remote-url", url, "--remote-trust", str(trust), "--remote-patience", "30s", *flags]
         if key is not None:
             flags += ["--remote-key", str(key)]
@@ -81,7 +82,8 @@ def built(answer):
 
 
 def await_shared(writer, reader, build):
-    """Returns once what one node has built is a hit of the other: an answer may be late where compiles are short."""
+    """Waits until a build of one node is a hit of the other. An answer may be too late at first, because compiles
+    are short here."""
     numbers = itertools.count()
 
     def shared():
@@ -101,14 +103,14 @@ def name_of(answer):
 
 
 def write_one_for_each(node, servers):
-    """Sources of entries that this node wrote, by the server that has them."""
+    """Returns sources of entries that this node wrote, by the server that has the entry."""
     found = {}
     for number in itertools.count():
         source = f"// of {node.directory} {number}\n"
         before = ended_writes(node)
         name = name_of(node.build_json(source))
         wait_for(lambda: ended_writes(node) > before, "the end of a write")
-        if holder := servers.holder(name):  # on a busy machine a connection may have come too late for the first ones
+        if holder := servers.holder(name):  # on a busy machine the connection may have been too late for the first entries
             found.setdefault(holder, source)
         if len(found) == len(servers.all):
             return found

@@ -19,7 +19,7 @@ from places import PLACES
 
 
 class Daemon:
-    """One cccl-cached under test; may be stopped, killed and started again on the same state."""
+    """One cccl-cached under test. It may be stopped, killed and started again on the same state."""
 
     def __init__(self, directory, toolchain_roots, *flags, environment=None, uid=None, launcher=()):
         self.directory = pathlib.Path(directory)
@@ -41,7 +41,8 @@ class Daemon:
         return self.launcher + command + self.flags
 
     def start(self, expect_ready=True, inherited=()):
-        """Returns when the daemon has said READY=1 to its notify socket. `inherited`: descriptors that it has too."""
+        """Starts the daemon. Returns when it has sent READY=1 to its notify socket. `inherited` are descriptors for
+        it."""
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
             address = tempfile.mktemp(prefix="notify", dir=self.directory)
             notify.bind(address)
@@ -75,11 +76,12 @@ class Daemon:
         return self.log.read_text(errors="replace") if self.log.exists() else ""
 
     def await_log(self, words):
-        """Returns once the log holds these words: a thread of its own writes it, maybe after what it tells of is answered."""
+        """Waits until the log has these words. The log has a thread of its own, which may write after the answer to
+        a call."""
         wait_for(lambda: words in self.log_text(), f"{words!r} in the log")
 
     def stop(self):
-        """Ends it in order; returns its exit code."""
+        """Ends the daemon with SIGTERM. Returns its exit code."""
         if self.process is None:
             return None
         if self.process.poll() is None:
@@ -89,13 +91,13 @@ class Daemon:
         return code
 
     def upgrade(self):
-        """Ended in order; one of another version takes over socket and state."""
+        """Ends the daemon in order. A daemon of another version takes over its socket and its state."""
         assert self.stop() == 0
         self.program = PLACES.upgraded_daemon
         return self.start()
 
     def freeze(self):
-        """As by SIGSTOP; returns once none of its threads goes on."""
+        """Stops the daemon with SIGSTOP. Returns when all its threads are stopped."""
         self.process.send_signal(signal.SIGSTOP)
         os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WNOWAIT)
 
@@ -105,20 +107,20 @@ class Daemon:
         self.process = None
 
     def cli(self, *arguments, check=True, input=None, cwd=None, environment=None, user=None):
-        """Runs cccl-cache-cli against this daemon."""
+        """Runs cccl-cache-cli with this daemon."""
         return run_cli(
             "--socket", self.socket, *arguments, check=check, input=input, cwd=cwd or self.directory,
             environment=environment, user=user,
         )
 
     def build_json(self, source, *arguments, arch="sm_90", **keywords):
-        """`build --json` of a source text; the artifact goes nowhere."""
+        """Returns `build --json` of a source text. The artifact is not kept."""
         done = self.cli("--json", "build", "-", "--arch", arch, "-o", os.devnull, *arguments, input=source, **keywords)
         return json.loads(done.stdout)
 
     def build_bytes(self, source, *arguments, arch="sm_90", **keywords):
-        """(`build --json`, the bytes that were written) of a source text. What `build --json` says of the bytes comes
-        from the daemon, so only the file shows what a client got. None if the build failed and `check` is false."""
+        """Returns (`build --json`, the written bytes) of a source text. The file shows the client's bytes, while
+        `build --json` repeats the daemon's digest. None if the build failed and `check` is false."""
         output = pathlib.Path(tempfile.mktemp(prefix="out", dir=self.directory))
         done = self.cli("--json", "build", "-", "--arch", arch, "-o", str(output), *arguments, input=source, **keywords)
         if done.returncode != 0:
@@ -139,7 +141,7 @@ class Daemon:
         return len(list(pathlib.Path(f"/proc/{self.process.pid}/task").iterdir()))
 
     def children(self):
-        """Pids of all processes below the daemon."""
+        """Returns the pids of all processes below the daemon."""
         found, parents = [], [self.process.pid]
         while parents:
             parent = parents.pop()
@@ -154,7 +156,7 @@ class Daemon:
 
 
 def run_cli(*arguments, check=True, input=None, cwd=None, environment=None, user=None, behind=()):
-    """`behind`: a program that runs it, with that program's options."""
+    """Runs cccl-cache-cli. `behind` is a program that runs it, with that program's options."""
     done = subprocess.run(
         [*behind, PLACES.cli, *arguments], input=input.encode() if isinstance(input, str) else input, cwd=cwd,
         capture_output=True, timeout=PATIENCE * 2, env={"PATH": os.environ["PATH"], **(environment or {})},

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""A daemon's metrics, a Prometheus that scrapes them, and the questions of the dashboard."""
+"""A daemon's metrics, a Prometheus that scrapes them, and the queries of the dashboard."""
 
 import contextlib
 import json
@@ -21,7 +21,7 @@ DASHBOARD = pathlib.Path(__file__).parents[2] / "deploy/metrics/grafana-dashboar
 
 @contextlib.contextmanager
 def metrics(daemon, *arguments, behind=()):
-    """Serves the daemon's statistics; gives the address that the command names."""
+    """Serves the daemon's statistics. Returns the address that the command prints."""
     command = [*behind, PLACES.cli, "--socket", daemon.socket, "metrics", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -32,14 +32,14 @@ def metrics(daemon, *arguments, behind=()):
 
 
 class Prometheus:
-    """Scrapes one URL each second; keeps its files in a directory of its own."""
+    """A Prometheus that scrapes one URL each second and keeps its files in its own directory."""
 
     def __init__(self, directory, url):
         directory.mkdir()
         self.directory = directory
         scraped = urllib.parse.urlsplit(url)
         job = {"job_name": "cccl-cached", "metrics_path": scraped.path, "static_configs": [{"targets": [scraped.netloc]}]}
-        # JSON is YAML.
+        # JSON is valid YAML.
         (directory / "configuration").write_text(json.dumps({"global": {"scrape_interval": "1s"}, "scrape_configs": [job]}))
 
     def __enter__(self):
@@ -67,12 +67,12 @@ class Prometheus:
             return json.load(answer)["data"]["result"]
 
     def values(self, expression, time=None):
-        """Those of an expression that are numbers, now or at a Unix time."""
+        """Returns the numeric values of an expression, now or at a Unix time."""
         when = {} if time is None else {"time": time}
         return [value for each in self._ask("query", query=expression, **when) if math.isfinite(value := float(each["value"][1]))]
 
     def series(self, expression, begin, end, step):
-        """[(labels, {seconds since the beginning: value, or None where it is no number})], for Unix times."""
+        """Returns [(labels, {seconds since the beginning: value, or None if it is no number})] for Unix times."""
         return [
             (each["metric"], {time - begin: number if math.isfinite(number := float(value)) else None for time, value in each["values"]})
             for each in self._ask("query_range", query=expression, start=begin, end=end, step=step)]
@@ -83,7 +83,7 @@ def panels():
 
 
 def filled(expression, rate_interval, span):
-    """An expression of the dashboard, with values, in seconds, for Grafana's variables."""
+    """Returns an expression of the dashboard with values, in seconds, for Grafana's variables."""
     for variable, value in {"$instance": ".*", "$__rate_interval": f"{rate_interval}s", "$__range": f"{round(span)}s"}.items():
         expression = expression.replace(variable, value)
     return expression

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of snapshots do: builds of numbered programs, and `cccl-cache-cli snapshot`. They run as root, so that
-they can be anybody."""
+"""Builds of numbered programs, and `cccl-cache-cli snapshot`, for tests of snapshots. The tests run as root, so that
+they can become any user."""
 
 import json
 import os
@@ -18,13 +18,13 @@ def as_root():
 
 @pytest.fixture
 def shared(make_daemon, toolkit):
-    """A daemon whose socket everybody may use."""
+    """A daemon with a socket for all users."""
     return make_daemon("--socket-mode", "0666", roots=(toolkit.root,)).start()
 
 
 @pytest.fixture
 def place(directory):
-    """Where everybody may write files."""
+    """A directory that all users may write to."""
     made = directory / "files"
     made.mkdir()
     made.chmod(0o777)

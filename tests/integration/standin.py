@@ -40,13 +40,13 @@ def ptx(kernel="k", body=""):
 """
 
 
-# For a run an hour later, when no change of a file can be on its way to the disk any more.
+# The environment of a run one hour later, when no change of a file can still be on its way to the disk.
 LATER = {"LD_PRELOAD": "/usr/$LIB/faketime/libfaketimeMT.so.1", "FAKETIME": "+1h", "FAKETIME_DONT_FAKE_MONOTONIC": "1",
          "NO_FAKE_STAT": "1"}
 
 
 class StandIn:
-    """A stand-in in a directory of its own, before a copy of the tool that counts its runs."""
+    """A stand-in in a directory of its own. It counts its runs and then runs a copy of the tool."""
 
     def __init__(self, directory, socket, real=PTXAS13, another=b""):
         self.directory = pathlib.Path(directory)
@@ -66,7 +66,7 @@ class StandIn:
                             "COUNTED": str(self._counted), "XDG_RUNTIME_DIR": str(self.runtime)}
 
     def replace_tool(self, another):
-        """By another one that does the same."""
+        """Replaces the tool by another file that does the same."""
         draft = self.directory / "draft"
         draft.write_bytes(pathlib.Path(PLACES.counted_tool).read_bytes() + another)
         draft.chmod(0o755)
@@ -84,7 +84,7 @@ class StandIn:
         return ended(self.start(*words, cwd=cwd, program=self.real))
 
     def runs(self):
-        """The process ids of the tool's runs."""
+        """Returns the process ids of the tool's runs."""
         return [int(pid) for pid in self._counted.read_text().split()] if self._counted.exists() else []
 
     def facts(self, kind):
@@ -100,12 +100,12 @@ def ended(process):
 
 
 def without_time(said):
-    """What a tool said, but for the one figure that is another one in each run."""
+    """Returns the output of a tool without the one figure that differs in each run."""
     return said._replace(err=TIME.sub(b"Compile time = T", said.err))
 
 
 def is_gone(pid):
-    """Whether the process has ended, be it that nobody has asked how."""
+    """Returns whether the process has ended. It may still be a zombie."""
     try:
         os.kill(pid, 0)
         state = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]

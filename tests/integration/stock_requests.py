@@ -17,7 +17,7 @@ RIGHTS_DESCRIPTOR, RIGHTS_LINK = 64, "/memfd:cccl-cached:"
 
 
 def root_mount():
-    """As proto/request.h has it: that of "/", as a number that is never given again where the kernel has one."""
+    """Returns the mount of "/" as in proto/request.h: a number that is never reused, if the kernel has such numbers."""
     answer = ctypes.create_string_buffer(256)
     at_cwd = -100
     failed = ctypes.CDLL(None).statx(at_cwd, b"/", 0, STATX_MNT_ID | STATX_MNT_ID_UNIQUE, answer)
@@ -28,7 +28,7 @@ def root_mount():
 
 
 def files_view():
-    """What paths mean to this thread."""
+    """Returns the view of files of this thread."""
     status = os.stat("/")
     return build_pb2.FilesView(
         mount_namespace=os.stat("/proc/thread-self/ns/mnt").st_ino,
@@ -37,14 +37,15 @@ def files_view():
 
 
 def listener_of(path):
-    """The pid of the process that listens, 0 where this process can't see it."""
+    """Returns the pid of the listening process, or 0 if this process can't see it."""
     with socket.socket(socket.AF_UNIX) as client:
         client.connect(path)
         return struct.unpack("3i", client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]
 
 
 def rights_of(pid):
-    """What a call sends to be read for with the rights of the daemon of this pid, as far as the kernel tells."""
+    """Returns the metadata with which a call asks to be read for with the rights of the daemon of this pid, as far
+    as the kernel shows them."""
     try:
         link = os.readlink(f"/proc/{pid}/fd/{RIGHTS_DESCRIPTOR}")
     except OSError:
@@ -54,7 +55,7 @@ def rights_of(pid):
 
 
 def nvrtc_request(source, *options, arch="sm_90", name="kernel.cu", headers=(), **fields):
-    """A BuildRequest for stock gRPC clients."""
+    """Returns a BuildRequest for stock gRPC clients."""
     program = build_pb2.NvrtcProgram(
         source=build_pb2.Blob(inline_bytes=source.encode() if isinstance(source, str) else source), name=name,
         options=[f"-arch={arch}", *options],

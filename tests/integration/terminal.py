@@ -10,8 +10,8 @@ from places import PLACES
 
 
 def at_a_terminal(*arguments, answer=b"", meanwhile=lambda: None, **environment):
-    """(exit code, standard output, what the terminal showed). `answer`: what the person types; `meanwhile`: what
-    happens while it runs."""
+    """Runs a command at a terminal. Returns (exit code, standard output, text on the terminal). `answer` is the
+    person's input, and `meanwhile` is called during the run."""
     person, terminal = os.openpty()
     os.write(person, answer)
     program = subprocess.Popen(
@@ -25,6 +25,6 @@ def at_a_terminal(*arguments, answer=b"", meanwhile=lambda: None, **environment)
         while piece := os.read(person, 4096):
             shown += piece
     except OSError:
-        pass  # the other end was closed, and all was read
+        pass  # the other end is closed, and all was read
     os.close(person)
     return program.returncode, output, shown.decode()

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""A client whose files the daemon can't open: it sends them as the daemon asks, and gets what a client beside the daemon
-gets. The tests run as root: they mount, and are other users."""
+"""A client whose files the daemon can't open. It sends the files that the daemon asks for, and gets the same results
+as a client beside the daemon. The tests run as root, to mount and to become other users."""
 
 import hashlib
 import os
@@ -34,13 +34,13 @@ def as_root():
 
 @pytest.fixture
 def shared(make_daemon):
-    """A daemon over CUDA 13 whose socket everybody may use."""
+    """A daemon over CUDA 13 with a socket for all users."""
     return make_daemon("--socket-mode", "0666", roots=(PLACES.cuda13,)).start()
 
 
 def test_a_client_in_another_mount_namespace_gets_the_same_results(shared, directory, elsewhere):
     tree(elsewhere.inside, value=ONE)
-    tree(elsewhere.place, value=TWO)  # what the daemon would find under the same name
+    tree(elsewhere.place, value=TWO)  # the file that the daemon would find under the same name
     built, cubin = elsewhere.build(shared)
     assert built["outcome"] == "built"
     again, same = elsewhere.build(shared)
@@ -100,7 +100,7 @@ def test_headers_in_a_closed_home_are_sent_by_their_owner(shared, directory):
     for path in (home, *home.rglob("*")):
         os.chown(path, ALICE, ALICE)
     home.chmod(0o700)
-    # A daemon that runs as root could read them, but not for others.
+    # A daemon that runs as root could read the files, but must not read them for other users.
     built, cubin = build_here(shared, home, user=ALICE)
     assert built["outcome"] == "built"
     assert build_here(shared, home, user=ALICE)[0]["outcome"] == "hit"
@@ -115,7 +115,7 @@ def test_a_file_that_the_client_may_not_read_is_an_error_that_names_it(shared, d
     for path in (home, home / "first", home / "second"):
         os.chown(path, ALICE, ALICE)
     home.chmod(0o700)
-    (home / "first" / "value.h").chmod(0o600)  # root's
+    (home / "first" / "value.h").chmod(0o600)  # only root may read it
     done = run(build_command(shared, home), cwd=home, user=ALICE)
     assert done.returncode == 4
     assert str(home / "first" / "value.h").encode() in done.stderr
@@ -144,7 +144,7 @@ def test_a_program_over_a_whole_cccl_is_the_same_from_elsewhere(shared, director
 
 
 class Caller:
-    """A stock gRPC client in another namespace, or so it says; its request is sent."""
+    """A stock gRPC client in another namespace, or one that claims to be in one. Its request is sent already."""
 
     def __init__(self, daemon):
         self.messages = queue.SimpleQueue()
@@ -158,12 +158,12 @@ class Caller:
         self.messages.put(build_pb2.BuildWithFilesRequest(answers=[build_pb2.FileAnswer(**fields)]))
 
     def questions(self):
-        """The next ones; none: the answer comes."""
+        """Returns the next questions of the daemon. Empty if the answer is next."""
         return [(question.path.decode(), question.contents) for question in next(self.stream).questions]
 
     def send(self, text, claim=None):
-        """Answers until the build is answered: there is one file, of this text, whose digest is said to be `claim`'s. The
-        artifacts."""
+        """Answers the daemon's questions until the build is answered. The only file has this text, and `claim` is
+        the digest that the client gives for it. Returns the artifacts."""
         while asked := self.questions():
             for path, contents in asked:
                 if path != "/elsewhere/value.h":
@@ -193,7 +193,7 @@ def call(shared):
 
 
 def test_a_client_with_a_false_digest_gets_the_result_of_its_sent_contents(shared, call, directory):
-    """Of somebody else's header it knows the digest alone."""
+    """The client knows only the digest of another user's header."""
     (directory / "elsewhere").mkdir()
     (directory / "elsewhere" / "value.h").write_text(TWO)
     with shared.channel() as channel:
@@ -254,7 +254,7 @@ def test_a_stream_that_does_not_begin_with_a_build_is_refused_with_the_reason(sh
 
 
 def test_a_client_under_a_bind_mount_of_the_root_is_elsewhere(make_daemon, directory):
-    """Device and inode of its "/" are the daemon's, but something that the daemon sees is not mounted below."""
+    """The device and inode of its "/" are the daemon's, but a mount that the daemon sees is missing below it."""
     work, copy = directory / "work", directory / "copy"
     tree(work, value=TWO)
     copy.mkdir()

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Assertions in headers: a path that they show is found in the output, and what a program makes of one is what raw NVRTC makes
-of it, in each directory anew."""
+"""Assertions in headers. The path of an assertion is found in the output. The result of a program is that of raw
+NVRTC in each directory."""
 
 import os
 import random
@@ -64,7 +64,8 @@ __device__ constexpr unsigned long hash_of(const char* s) { unsigned long h = 7;
 
 
 class Puzzle:
-    """A program over two headers whose functions hold assertions, each in one of the ways that a preprocessor allows."""
+    """A program over two headers whose functions hold assertions, each in one of the ways that a preprocessor
+    allows."""
 
     def __init__(self, rng):
         self.rng = rng

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Bad input: a clear error that names the cause and the way out; nothing is lost, nothing hangs."""
+"""Bad input: the error names the cause and the remedy, no data is lost, and no call hangs."""
 
 import os
 import pathlib
@@ -23,7 +23,7 @@ def refused(daemon, request, method="Build"):
 
 @pytest.fixture(autouse=True)
 def still_serving(request):
-    """Whatever the test sent, the daemon builds afterwards."""
+    """Checks that the daemon still builds after the test's input."""
     daemon = request.getfixturevalue("fake") if "fake" in request.fixturenames else None
     yield
     if daemon is not None:
@@ -78,7 +78,7 @@ def test_an_unreadable_file_is_the_clis_error(make_daemon, directory, name, caus
     (directory / "closed.cu").write_text(KERNEL)
     (directory / "closed.cu").chmod(0o000)
     (directory / "directory.cu").mkdir()
-    anybody = 54321 if os.geteuid() == 0 else None  # root may read whatever there is
+    anybody = 54321 if os.geteuid() == 0 else None  # root may read all files
     done = daemon.cli("build", str(directory / name), "--arch", "sm_90", check=False, user=anybody)
     assert done.returncode == 5
     assert f"can't read {directory / name}: {cause}" in done.stderr.decode()
@@ -171,8 +171,8 @@ def resident_kilobytes(daemon):
 
 
 def test_a_client_that_stops_reading_blocks_no_other(fake):
-    """It asks for 20 MB in chunks and never reads them: nobody waits for it, and no copy of its own is made of what
-    it does not take."""
+    """The client requests 20 MB in chunks and never reads them. No other client waits for it, and the daemon does
+    not copy the chunks that the client does not read."""
     request = nvrtc_request("//fake: output-size 20M\n", wanted=[build_pb2.ARTIFACT_KIND_CUBIN])
     with fake.channel() as channel:
         stub = build_pb2_grpc.BuildStub(channel)

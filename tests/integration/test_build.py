@@ -16,7 +16,7 @@ KERNEL = 'extern "C" __global__ void k() {}\n'
 
 def test_a_build_is_compiled_once_and_then_a_hit(fake, toolkit):
     first = fake.build_json(KERNEL)
-    compiles = toolkit.count("nvrtc_compiles")  # this one, probes, and the zygote's warm-up
+    compiles = toolkit.count("nvrtc_compiles")  # this compile, probes, and the zygote's warm-up
     second = fake.build_json(KERNEL)
     assert (first["outcome"], first["tier"]) == ("built", "")
     assert (second["outcome"], second["tier"]) == ("hit", "memory")
@@ -72,7 +72,7 @@ def test_a_terminal_shows_the_reason_of_a_wait(fake, toolkit, directory):
     (directory / "k.cu").write_text("//fake: wait-for gate\n")
     fake.cli("health")  # its process was the first of this user
     person, terminal = os.openpty()
-    columns = 18  # fewer than a line wants
+    columns = 18  # narrower than a line
     termios.tcsetwinsize(terminal, (24, columns))
     program = subprocess.Popen([PLACES.cli, "--socket", fake.socket, "build", "k.cu", "--arch", "sm_90", "-o", os.devnull],
                                cwd=directory, stderr=terminal, env={**os.environ, "NO_COLOR": "1"})

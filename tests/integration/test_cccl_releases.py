@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""That the daemon knows the lines of CCCL's releases that name paths (cccl_lines.h). CCCL_CACHED_TEST_RELEASES names more
-directories than those installed, divided by colons, each with a wheel or an archive of one release unpacked in it."""
+"""The daemon knows the lines of CCCL's releases that name paths (cccl_lines.h). CCCL_CACHED_TEST_RELEASES names
+further directories, divided by colons. Each holds the unpacked wheel or archive of one release."""
 
 import os
 import pathlib
@@ -16,7 +16,7 @@ OTHERS = [each for each in os.environ.get("CCCL_CACHED_TEST_RELEASES", "").split
 
 
 def roots_of(place):
-    """The directories that a program names by -I."""
+    """Returns the directories that a program names by -I."""
     found = {version.parents[2] for version in pathlib.Path(place).rglob("cuda/std/version")}
     return found | {debug.parents[1] for debug in pathlib.Path(place).rglob("cub/util_debug.cuh")}
 

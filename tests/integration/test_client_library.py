@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""libcccl_cache.so.1 as a guest in somebody else's process: threads, forks, and what it keeps there."""
+"""libcccl_cache.so.1 in a foreign process: its threads, its behaviour at a fork, and the descriptors that it keeps
+there."""
 
 import os
 import subprocess
@@ -15,7 +16,7 @@ HERE = os.path.dirname(__file__)
 
 
 def run_python(program):
-    """In a process of its own; its standard output."""
+    """Runs Python in a process of its own. Returns its standard output."""
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(program)], cwd=HERE, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
@@ -45,7 +46,7 @@ def exit_code(child):
 
 
 def in_child(function):
-    """Forks; the child's exit code says whether `function` was true."""
+    """Forks. The child's exit code says whether `function` returned true."""
     child = os.fork()
     if child == 0:
         code = 1
@@ -70,7 +71,7 @@ def test_both_sides_of_a_fork_continue_to_build(fake, toolkit):
     ]
     assert client.build("// parent").outcome == "built"
     assert [exit_code(child) for child in children] == [0] * 4
-    # The children are gone, and with them their copies of the parent's sockets.
+    # The children have ended, and with them their copies of the parent's sockets.
     assert client.build("// parent again").outcome == "built"
     toolkit.open("fork")
     assert batch.next()[0] == 1
@@ -124,7 +125,7 @@ def test_a_program_that_closes_all_descriptors_keeps_its_next_connections_and_ca
 
 
 def test_no_connection_takes_the_place_of_a_standard_stream_that_the_program_closed(fake):
-    """The program's output there would go to the daemon."""
+    """Otherwise the program's output would go to the daemon."""
     said = run_python(f"""
         import os
         from c_client import Batch, Client

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The wall clock is set forward and back under a daemon at work: nothing that it waits for, holds or keeps depends on it."""
+"""The wall clock is set forward and back under a running daemon. No wait, lease or entry of the daemon depends on
+the wall clock."""
 
 import datetime
 
@@ -14,7 +15,7 @@ DAY = 86_400
 
 @pytest.fixture
 def clock(directory):
-    """Sets the daemon's wall clock so many seconds off."""
+    """Sets the offset of the daemon's wall clock in seconds."""
     file = directory / "clock"
 
     def set_off(seconds):
@@ -32,7 +33,7 @@ def daemon(make_daemon, clock):
     environment = {
         "LD_PRELOAD": FAKETIME, "FAKETIME_TIMESTAMP_FILE": str(clock.file), "FAKETIME_NO_CACHE": "1",
         "FAKETIME_DONT_FAKE_MONOTONIC": "1", "NO_FAKE_STAT": "1"}
-    return make_daemon("--log-level", "debug", environment=environment).start()  # each build has a line
+    return make_daemon("--log-level", "debug", environment=environment).start()  # the log has a line for each build
 
 
 def last_time_in_log(daemon):
@@ -53,7 +54,8 @@ def test_leases_and_hits_do_not_depend_on_the_wall_clock(daemon, clock, jump):
     clock(jump)
 
     def believes_it():
-        # libfaketime gives a thread the real time now and then: its threads share a buffer (wolfcw/libfaketime, pull 547).
+        # libfaketime gives a thread the real time now and then, because its threads share a buffer (wolfcw/libfaketime,
+        # pull 547).
         daemon.cli(*build, input="// another\n")
         away = last_time_in_log(daemon) - datetime.datetime.now(datetime.timezone.utc)
         return abs(away.total_seconds() - jump) < DAY

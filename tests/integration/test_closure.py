@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Files from outside the toolchain: whatever changes an output gives a new build with the new output, whatever does not
-is a hit, and both are what raw NVRTC gives."""
+"""Files outside the toolchain. A change that affects an output gives a new build with the new output. Any other
+change gives a hit. Both outputs are those of raw NVRTC."""
 
 import contextlib
 import json
@@ -30,11 +30,11 @@ class Checkout:
         self.program(PROGRAM)
 
     def program(self, text):
-        # Of another text than other tests' programs: the cache is the same.
+        # The text differs from that of other tests' programs, because all tests share the cache.
         self.source.write_text(f"// {self.place}\n{text}")
 
     def write(self, **texts):
-        """first__value="...": first/value.h."""
+        """Writes first__value="..." to first/value.h."""
         for name, text in texts.items():
             self.header(name).write_text(text)
 
@@ -45,7 +45,7 @@ class Checkout:
         return [SEED, f"-I{self.place / 'first'}", f"-I{self.place / 'second'}"]
 
     def ask(self, *options, check=True):
-        """The answer, and where the PTX is."""
+        """Returns the answer, and the path of the PTX."""
         output = self.place / "out.ptx"
         done = self.daemon.cli(
             "--json", "build", str(self.source), "--arch", "sm_90", "--emit", "ptx", "-o", str(output),
@@ -54,18 +54,18 @@ class Checkout:
         return json.loads(done.stdout), output
 
     def build(self, *options):
-        """The outcome and the PTX."""
+        """Returns the outcome and the PTX."""
         told, output = self.ask(*options)
         return told["outcome"], text_of(output.read_bytes())
 
     def fail(self):
-        """Whether the failure was not compiled, and the log."""
+        """Returns whether the failure was remembered, and the log."""
         told, _ = self.ask(check=False)
         assert told["outcome"] == "failed", told
         return told["remembered"], told["log"]
 
     def raw(self, *options):
-        """The PTX that NVRTC gives by itself."""
+        """Returns the PTX of raw NVRTC."""
         toolchain = [f"-I{place}" for place in header_directories(self.daemon)]
         outputs = raw(
             kind="nvrtc", root=PLACES.cuda13, source=self.source.read_text(), name=str(self.source), cwd=self.place,
@@ -177,7 +177,7 @@ def replace_the_directory(checkout):
 
 
 def make_a_hard_link_a_copy(checkout):
-    """Same names, same bytes; but #pragma once joins the one and not the other."""
+    """Makes a hard link a copy. Names and bytes stay, but #pragma once treats only hard links as one file."""
     text = "#pragma once\n#ifdef VALUE\n#undef VALUE\n#define VALUE 7002\n#else\n#define VALUE 7001\n#endif\n"
     checkout.program('#include "a.h"\n#include "b.h"\n' + KERNEL)
     checkout.write(src__a=text)

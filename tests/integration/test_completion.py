@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""What bash, zsh and fish complete with the scripts that cccl-cache-cli prints."""
+"""The completions of bash, zsh and fish with the scripts that cccl-cache-cli prints."""
 
 import os
 import pathlib
@@ -17,7 +17,7 @@ INSTALLED = {"bash": "bash-completion/completions/cccl-cache-cli", "zsh": "zsh/s
 
 
 def script_of(shell, directory):
-    """The path of the script that the command prints for a shell."""
+    """Returns the path of the script that the command prints for a shell."""
     path = directory / shell
     path.write_bytes(run_cli("completion", shell).stdout)
     return path
@@ -31,7 +31,7 @@ def run(*words, directory):
 
 
 def in_bash(script, words, directory):
-    """COMPREPLY for a command line in the words that bash makes of it; the last is completed."""
+    """Returns COMPREPLY for a command line, split into words as bash does. The last word is completed."""
     line = " ".join(map(shlex.quote, words))
     return run("bash", "--norc", "-c", f"""source {script}
         COMP_WORDS=({line}) COMP_CWORD={len(words) - 1}
@@ -40,7 +40,7 @@ def in_bash(script, words, directory):
 
 
 def in_fish(script, words, directory):
-    # Fish takes the word with its "=".
+    # Fish keeps a word and its "=" together.
     line = " ".join(words).replace(" = ", "=")
     lines = run("fish", "--no-config", "-c", f"source {script}; complete -C {shlex.quote(line)}", directory=directory)
     found = [each.split("\t")[0] for each in lines.splitlines()]
@@ -72,7 +72,7 @@ zle -N zle-line-init
 
 
 def in_zsh(script, words, directory):
-    """The matches that completers add in an interactive zsh: they work in its line editor alone."""
+    """Returns the matches in an interactive zsh, because completers work only in its line editor."""
     found = directory / "found"
     found.write_text("")
     (directory / ".zshrc").write_text(ZSH_COMPLETES_ONE_LINE)
@@ -87,7 +87,7 @@ COMPLETE = {"bash": in_bash, "zsh": in_zsh, "fish": in_fish}
 
 @pytest.fixture(params=COMPLETE)
 def complete(request, directory):
-    """What a shell completes, given the words behind cccl-cache-cli as bash has them."""
+    """Returns the completions of a shell for the words after cccl-cache-cli, split as bash splits them."""
     script = script_of(request.param, directory)
     return lambda *words: COMPLETE[request.param](script, ["cccl-cache-cli", *words], directory)
 

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever can change a byte of an answer gives another key. Each row of the tables differs from its base in one thing;
-where that changes the output or the log, the bytes prove it."""
+"""Each change that can affect a byte of an answer gives another key. Each row of the tables differs from its base in
+one thing. If that changes the output or the log, the bytes prove it."""
 
 import pathlib
 import re
@@ -54,7 +54,7 @@ define void @k(float* %p) {
 
 
 def nvrtc(**changes):
-    """A request with these fields of the program or the request set anew."""
+    """Returns a request in which these fields of the program or of the request are replaced."""
     program = build_pb2.NvrtcProgram(
         source=build_pb2.Blob(inline_bytes=changes.pop("source", SOURCE).encode()),
         name=changes.pop("name", "kernel.cu"), options=["-arch=" + changes.pop("arch", "sm_90")],
@@ -62,7 +62,8 @@ def nvrtc(**changes):
         name_expressions=changes.pop("name_expressions", ()),
     )
     program.options.extend(changes.pop("options", ()))
-    # The daemon's own follows from the whole request, so that any change of that could show in the bytes.
+    # The daemon derives its own -frandom-seed from the whole request, so that any change could show in the bytes. A
+    # fixed seed prevents that.
     if not any(word.startswith("-frandom-seed") for word in program.options):
         program.options.append(SEED)
     for name, text in changes.pop("headers", ()):
@@ -130,7 +131,7 @@ def test_another_key_for_nvrtc(build, changes, shows):
 
 
 def test_appended_flags_count_only_where_nvrtc_takes_them(build):
-    """Without the other variable NVRTC ignores them, and so does the key."""
+    """Without the other variable NVRTC ignores the flags, and the key does too."""
     base, ignored = build(nvrtc()), build(nvrtc(environment=[("NVRTC_APPEND_FLAGS", "-DN=6"), ("NVRTCWIZ", "1")]))
     assert (ignored.key, code(ignored)) == (base.key, code(base))
     given = [("NVRTC_APPEND_FLAGS", "-DN=6"), ("NVRTCWIZ", "3153394")]
@@ -138,7 +139,7 @@ def test_appended_flags_count_only_where_nvrtc_takes_them(build):
 
 
 def test_every_row_has_a_different_key(build):
-    """Not only another one than the base's."""
+    """The key differs not only from that of the base, but from all others."""
     replies = {name: build(nvrtc(**changes)) for name, changes, _ in NVRTC_ROWS}
     names = {}
     for name, reply in replies.items():
@@ -209,7 +210,7 @@ def test_another_key_for_nvvm(build):
 
 
 def options_that_enter_the_key(compiler):
-    """All spellings of each, as docs/options.md lists them, which a unit test compares with the tables themselves."""
+    """Returns all spellings of each option in docs/options.md. A unit test compares that list with the tables."""
     document = pathlib.Path(__file__).parents[2].joinpath("docs/options.md").read_text()
     section = document.split(f"\n## {compiler}\n")[1].split("\n## ")[0]
     for row in re.findall(r"^\| (`.*?) \| .* \| key.*\|$", section, re.MULTILINE):
@@ -217,7 +218,7 @@ def options_that_enter_the_key(compiler):
 
 
 def changed(base, rows):
-    """The words that stand in a row and not in the base, or the other way round."""
+    """Returns the words that are only in a row or only in its base."""
     return {word for words in rows for word in set(words) ^ set(base)}
 
 
@@ -253,12 +254,12 @@ def test_another_key_from_another_place_where_paths_show(build, directory, field
 
 
 def test_another_toolchain_of_the_same_version_has_another_key(make_daemon, toolkit):
-    """A patch release is known by its bytes."""
+    """A patch release has the same version, so only its bytes show the difference."""
     daemon = make_daemon(roots=(toolkit.root,)).start()
     before = daemon.build_json(OP)
     (library,) = pathlib.Path(toolkit.root).glob("lib/libnvrtc.so.13")
     patched = library.with_suffix(".patched")
-    patched.write_bytes(library.read_bytes() + b"patched")  # an ELF file may be longer than it says
+    patched.write_bytes(library.read_bytes() + b"patched")  # an ELF file may be longer than its header says
     patched.replace(library)
     after = wait_for(lambda: (told := daemon.build_json(OP))["key"] != before["key"] and told, "another key")
     assert after["toolchain"]["version"] == before["toolchain"]["version"]

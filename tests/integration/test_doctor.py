@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""`cccl-cache-cli doctor` beside real daemons, and where there is none."""
+"""`cccl-cache-cli doctor` with real daemons, and without a daemon."""
 
 import json
 import os
@@ -13,7 +13,7 @@ OF_THE_DAEMON = ["daemon", "toolchains", "build", "store"]
 
 
 def doctor(socket, cwd="/", behind=(), **environment):
-    """(exit code, the checks by name). There is no python3, unless PATH says otherwise."""
+    """Returns (exit code, the checks by name). There is no python3 unless PATH has one."""
     done = run_cli("--json", "--socket", str(socket), "doctor", check=False, cwd=cwd, behind=behind,
                    environment={"PATH": "/nowhere", **environment})
     told = json.loads(done.stdout)

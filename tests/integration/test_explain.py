@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""`explain` says why a build is a miss: after it, by its key, and before it, by the command line."""
+"""`explain` gives the reason for a miss: after the build, by its key, and before the build, by the command line."""
 
 import hashlib
 import json
@@ -16,7 +16,7 @@ PROGRAM = '#include "local.h"\n' + KERNEL
 
 
 class Place:
-    """A program beside a header, and a daemon that builds it and is asked about it."""
+    """A program beside a header, and a daemon that builds it and explains its builds."""
 
     def __init__(self, daemon, directory):
         self.daemon = daemon
@@ -51,7 +51,7 @@ def sha256(text):
 
 @pytest.fixture
 def place(make_daemon, toolkit, directory):
-    # A preamble that is parsed in the background would count as a compile of an explanation.
+    # The parsing of a preamble in the background would count as a compile of the explanation.
     return Place(make_daemon("--pch-memory-limit", "0", roots=(toolkit.root,)).start(), directory)
 
 
@@ -138,7 +138,7 @@ def test_an_evicted_entry_is_explained_with_the_time(make_daemon, toolkit, direc
     keys = {number: daemon.build_json(program)["key"] for number, program in programs.items()}
 
     def evicted():
-        """Which entries go is the store's choice."""
+        """Evicts entries. The store chooses which."""
         explanations = {number: place.explain_key(key) for number, key in keys.items()}
         return {number: told for number, told in explanations.items() if told["verdict"] == "evicted"}
 
@@ -152,7 +152,8 @@ def test_an_evicted_entry_is_explained_with_the_time(make_daemon, toolkit, direc
 
 
 def test_a_corrupt_entry_is_explained_with_the_time(place):
-    """Before the build that would find it, although the database knows its key, and by the key after that build."""
+    """The explanation comes from the command line before the build that would find the damage, although the database
+    has the key, and from the key after that build."""
     place.write("k.cu", KERNEL + "//fake: output-size 20000\n")
     key = place.build()["key"]
     place.daemon.stop()
@@ -169,7 +170,7 @@ def test_a_corrupt_entry_is_explained_with_the_time(place):
 
 
 def test_an_eviction_is_known_after_a_restart(place):
-    """The history of builds is not, but why this one is no hit."""
+    """The history of builds is lost, but the reason for this miss is kept."""
     place.write("k.cu", KERNEL + "//fake: output-size 20000\n")
     key = place.build()["key"]
     place.daemon.stop()
@@ -184,7 +185,7 @@ def test_an_eviction_is_known_after_a_restart(place):
 
 
 def test_a_key_is_known_after_a_restart_with_the_state_of_its_entry(place):
-    """As far as it can be told: the inputs of builds are not kept, so there is nothing to compare with."""
+    """The explanation has no differences, because the inputs of builds are not kept."""
     place.write("k.cu", KERNEL + "//fake: output-size 20000\n")
     key = place.build()["key"]
     place.write("time.cu", KERNEL + "const char* t = __TIME__;\n")

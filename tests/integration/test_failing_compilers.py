@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""A compiler that crashes, hangs or eats memory ends its own build, and nothing else."""
+"""A compiler that crashes, hangs or fills the memory ends only its own build."""
 
 import os
 
@@ -12,7 +12,7 @@ GOOD = 'extern "C" __global__ void good() {}\n'
 
 
 def ask(daemon, source, **fields):
-    """The reply, or the error with its `cccl-error`."""
+    """Returns the reply, or the error with its `cccl-error`."""
     with daemon.channel() as channel:
         stub = build_pb2_grpc.BuildStub(channel)
         try:
@@ -28,7 +28,8 @@ def assert_goes_on(daemon):
 
 @pytest.mark.parametrize("command, tries", [("crash", 1), ("abort", 1), ("recurse", 1), ("exit 7", 2)])
 def test_crashing_compiler(fake, command, tries):
-    """A build that died twice by its own signal is in quarantine for this uid; one that the machine may have killed is not."""
+    """A build that crashed twice by its own signal is quarantined for this uid. A build that the machine may have
+    killed is not."""
     error, name = ask(fake, f"//fake: {command}\n")
     assert error.code() == grpc.StatusCode.INTERNAL, error
     assert name == "worker-crashed"
@@ -67,7 +68,7 @@ def test_template_recursion_without_a_bottom_is_the_compilers_error(real):
 
 
 def test_template_recursion_without_an_end_ends_at_the_deadline(make_daemon):
-    """No deeper than the compiler allows, but 2^60 instances."""
+    """The recursion is no deeper than the compiler allows, but has 2^60 instances."""
     daemon = make_daemon("--build-timeout", "3s", roots=(PLACES.cuda13,)).start()
     error, name = ask(daemon, DEEPER + BOTTOM + USE)
     assert name == "timed-out", error
@@ -79,7 +80,7 @@ def test_template_recursion_without_an_end_ends_at_the_deadline(make_daemon):
 @pytest.mark.parametrize("command", ["allocate 4G", "allocate-or-abort 4G", "out-of-memory"])
 def test_exhausted_compiler(make_daemon, command):
     daemon = make_daemon("--worker-memory-limit", "512MiB").start()
-    for _ in range(2):  # never remembered as the input's fault: tried again
+    for _ in range(2):  # the failure is not remembered, so the build is tried again
         error, name = ask(daemon, f"//fake: {command}\n")
         assert error.code() == grpc.StatusCode.RESOURCE_EXHAUSTED, error
         assert name == "out-of-memory"
@@ -103,7 +104,7 @@ extern "C" __global__ void k(int* p) {
     ("700MiB", "__device__ char table[45u << 20] = {1};\n"),  # the same, far below the limit
 ], ids=["among headers", "in the program", "without a word", "in one large piece"])
 def test_nvrtc_without_memory_is_exhausted_and_not_remembered(make_daemon, directory, limit, program):
-    """The messages and the exit are NVRTC's own: the fake compiler only repeats it."""
+    """The messages and the exit are those of NVRTC itself, which the fake compiler only imitates."""
     daemon = make_daemon("--worker-memory-limit", limit, roots=(PLACES.cuda13,)).start()
     source = directory / "large.cu"
     source.write_text(program)
@@ -116,7 +117,8 @@ def test_nvrtc_without_memory_is_exhausted_and_not_remembered(make_daemon, direc
 
 
 def test_nvjitlink_without_memory_is_exhausted_and_not_remembered(make_daemon):
-    """One large piece that it is refused far below the limit. It says "ERROR 3: ptxjit", as of any PTX that it dislikes."""
+    """nvJitLink is refused one large allocation, far below the limit. It prints "ERROR 3: ptxjit", as for any PTX
+    that it rejects."""
     daemon = make_daemon("--worker-memory-limit", "700MiB", roots=(PLACES.cuda13,)).start()
     ptx = (".version 8.0\n.target sm_90\n.address_size 64\n"
            f".visible .global .align 1 .b8 table[{120 << 20}] = {{1, 7}};\n")
@@ -136,7 +138,7 @@ def test_nvjitlink_without_memory_is_exhausted_and_not_remembered(make_daemon):
     "__device__ int x = " + "- " * 400_000 + "1;\n",
 ], ids=["parentheses", "operators"])
 def test_nvrtc_that_crashes_is_a_crash_and_not_remembered(real, program):
-    """It ends its stack. The quarantine of what crashed twice lies in memory alone: no restart keeps it."""
+    """NVRTC overflows its stack. The quarantine is in memory alone, so a restart ends it."""
     for compiles in (1, 2):
         error, name = ask(real, program)
         assert name == "worker-crashed", error
@@ -156,7 +158,7 @@ def test_a_worker_that_writes_junk_into_every_descriptor_affects_no_other_job(ma
 
 
 def test_nothing_is_left_behind(fake):
-    """No process and no descriptor stays after builds that went wrong in every way."""
+    """No process and no descriptor stays after builds that failed in every way."""
 
     def descriptors():
         return len(os.listdir(f"/proc/{fake.process.pid}/fd"))

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Files that nobody should open, and file systems that hang: an error that says so within the deadline, and all others
-go on."""
+"""Files that must not be opened, and file systems that hang. A build gets an error with the reason before its
+deadline, and all other builds go on."""
 
 import ctypes
 import os
@@ -13,7 +13,7 @@ import pytest
 from conftest import PLACES, run_cli, wait_for
 
 ALICE, BOB = 54321, 54322
-LIMIT = 3  # seconds that a build may run
+LIMIT = 3  # longest time of a build, in seconds
 KERNEL = 'extern "C" __global__ void k() {}\n'
 MNT_DETACH = 2
 
@@ -29,7 +29,7 @@ def build(daemon, text, *arguments, **keywords):
 
 
 def refusal(daemon, text, *arguments):
-    """What a build is told that ends with an error, and not because its time was up."""
+    """Returns the message of a build that fails, but not at its deadline."""
     done = build(daemon, text, *arguments)
     assert done.returncode == 4, done.stderr
     statistics = daemon.stats()
@@ -51,7 +51,7 @@ def test_a_fifo_beside_the_source_is_an_error_that_names_it(lasting, directory):
 
 
 def test_a_device_in_an_include_directory_is_an_error_that_names_it(lasting, directory):
-    os.mknod(directory / "x.h", 0o666 | 0o020000, os.makedev(1, 5))  # /dev/zero: it never ends
+    os.mknod(directory / "x.h", 0o666 | 0o020000, os.makedev(1, 5))  # /dev/zero, which never ends
     told = refusal(lasting, "#include <x.h>\n", "-I", str(directory))
     assert f"{directory / 'x.h'} is no regular file" in told
 
@@ -74,7 +74,7 @@ def test_the_kernels_own_directories_are_no_include_directories(lasting, place, 
 
 
 def test_the_daemons_state_is_no_include_directory(lasting, directory):
-    """Under whatever name."""
+    """The directory may have any name."""
     state = pathlib.Path(lasting.state)
     (directory / "link").symlink_to(state)
     for spelling in (state, directory / "link", f"{state}/../state", f"/proc/self/root{state}"):
@@ -90,7 +90,7 @@ def test_the_daemons_runtime_directory_is_no_include_directory(make_daemon, tool
 
 
 class HungFileSystem:
-    """Whoever looks into it waits: its server answers nothing, not even the mount."""
+    """A file system whose server answers nothing, not even the mount. Any access waits."""
 
     def __init__(self, place):
         self.place = place
@@ -121,7 +121,7 @@ def shared(make_daemon, toolkit):
 
 
 def start(daemon, text, *arguments, user=None):
-    """A build that is not waited for."""
+    """Starts a build without waiting for it."""
     process = subprocess.Popen(
         [PLACES.cli, "--socket", daemon.socket, "build", "-", "--arch", "sm_90", "-o", os.devnull, *arguments],
         stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd="/", user=user,
@@ -132,7 +132,7 @@ def start(daemon, text, *arguments, user=None):
     return process
 
 
-WAYS = {  # to look into {}: a program, and arguments
+WAYS = {  # ways to access {}: a program, and arguments
     "an include directory": ("#include <x.h>\n", "-I", "{}"),
     "below an include directory": ("#include <hung/x.h>\n", "-I", "{}/.."),
     "the source's directory": ('#include "x.h"\n', "--name", "{}/k.cu"),
@@ -141,7 +141,7 @@ WAYS = {  # to look into {}: a program, and arguments
 
 
 def start_all(daemon, hung, user=None):
-    """A build for each way; returns when the daemon has them all."""
+    """Starts a build for each way. Returns when the daemon has all of them."""
     waiting = []
     for way, words in WAYS.items():
         text, *arguments = (word.replace("{}", str(hung)) for word in words)
@@ -156,7 +156,7 @@ def test_a_file_system_that_hangs_ends_its_builds_in_time_and_delays_no_other(sh
     waiting = start_all(shared, hung, user)
     for number, other in enumerate((None, ALICE, BOB)):
         assert build(shared, f"// {number}\n" + KERNEL, user=other).returncode == 0
-    assert time.monotonic() - began < LIMIT  # and not because the others were over
+    assert time.monotonic() - began < LIMIT  # the other builds are still waiting
     assert [process.poll() for process in waiting] == [None] * len(WAYS)
     for way, process in zip(WAYS, waiting):
         _, told = process.communicate(timeout=30)

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""A file system whose times the local kernel does not set: what it says of a file proves nothing, so its contents are
-read again each time."""
+"""A file system whose times the local kernel does not set. Its metadata proves nothing about a file, so the daemon
+reads the contents for each build."""
 
 import os
 

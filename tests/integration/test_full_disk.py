@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""A daemon that starts on a full disk, or over damaged state, serves builds nevertheless."""
+"""A daemon that starts on a full disk or over damaged state still serves builds."""
 
 import os
 import pathlib
@@ -22,7 +22,7 @@ def is_denied_a_lease(daemon, value):
 
 @pytest.fixture
 def started_before(make_daemon, place):  # noqa: F811
-    """A daemon that has built and kept something, and has ended; and a program that BOB inserted for himself."""
+    """A stopped daemon that has built and kept an entry, and a program that BOB has inserted for himself."""
     other = make_daemon("--socket-mode", "0666", roots=(PLACES.fake13,), name="other").start()
     inserted, file = KERNEL + "// inserted\n", place / "a.snap"
     other.build_json(inserted, cwd="/", user=BOB)
@@ -36,7 +36,7 @@ def started_before(make_daemon, place):  # noqa: F811
 
 
 def start_on_a_full_disk(daemon):
-    """Its state lies on a small disk of its own from here on, together with a file that takes all the rest."""
+    """Starts the daemon. Its state is on a small disk that another file fills."""
     script = """
         set -e
         mount -t tmpfs -o size=64m,mode=0700 tmpfs "$1/disk"

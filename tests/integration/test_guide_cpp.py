@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The programs of docs/guide-cpp.md and docs/guide-graphs.md, compiled and run as they stand there."""
+"""The programs of docs/guide-cpp.md and docs/guide-graphs.md, compiled and run unchanged."""
 
 import os
 import pathlib

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The script of docs/guide-shell.md, run as it stands there."""
+"""The script of docs/guide-shell.md, run unchanged."""
 
 import json
 import os
@@ -18,7 +18,7 @@ GUIDE = pathlib.Path(__file__).resolve().parents[2] / "docs/guide-shell.md"
 
 @pytest.fixture
 def run(directory, toolkit):
-    """Runs the script where there is a kernel.cu; returns its output. A daemon that it starts ends with the test."""
+    """Runs the script beside a kernel.cu. Returns its output. A daemon that it starts ends with the test."""
     (directory / "kernel.cu").write_text('extern "C" __global__ void f() {}\n')
     programs = [str(pathlib.Path(path).parent) for path in (PLACES.cli, PLACES.daemon)]
     environment = {
@@ -44,8 +44,8 @@ def run(directory, toolkit):
         try:
             os.killpg(script.pid, signal.SIGTERM)
         except ProcessLookupError:
-            pass  # it left nothing behind
-    os.read(ended, 1)  # until the last that was started has ended
+            pass  # the script left no process behind
+    os.read(ended, 1)  # waits until the last process of the script has ended
     os.close(ended)
 
 

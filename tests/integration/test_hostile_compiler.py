@@ -1,11 +1,10 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""A compiler that was taken over by what it compiles gets nowhere: each attempt fails in the sandbox, and the daemon
-goes on. Attempts are made for another uid than the daemon's, by system call: nothing of the daemon's own code in the
-worker stands in between. With the sandbox taken out of the worker each of them succeeds, or fails for a reason that has
-nothing to do with walls (EFAULT and EINVAL of the calls that are made with zeros, EPERM of setsid, ESRCH where the
-retry looks for a zygote that the first attempt has killed). Floods and other junk for
-answers: test_failing_compilers.py."""
+"""A captured compiler can do no harm. Each attempt fails in the sandbox, and the daemon goes on. The attempts run as
+another uid than the daemon's and are made by system call, so that none of the daemon's code in the worker stops
+them. Without the sandbox, each attempt succeeds or fails for another reason: EFAULT and EINVAL for calls with zeros,
+EPERM for setsid, ESRCH if the first attempt has killed the zygote that the retry needs. test_failing_compilers.py
+tests floods and invalid answers."""
 
 import concurrent.futures
 import os
@@ -33,7 +32,7 @@ def shared(make_daemon, toolkit):
 
 
 def attempt(daemon, command):
-    """What came of it: the name of an errno or "done", as the attacker saw it; or the signal that ended it."""
+    """Returns the outcome of an attempt: the name of an errno or "done", or the signal that ended the attacker."""
     done = daemon.cli(
         "build", "-", "--arch", "sm_90", "--emit", "ptx", "-o", "-", input=f"//fake: {command}\n", user=MALLORY, cwd="/",
         check=False,
@@ -46,7 +45,8 @@ def attempt(daemon, command):
 
 
 def assert_goes_on(daemon, zygotes, killed=False):
-    """`killed`: a worker died by a signal of its own, so no other is forked from where its memory layout came from."""
+    """Checks that the daemon goes on. `killed`: a worker died by a signal of its own, so no other worker is forked
+    from the same zygote, which has the same memory layout."""
     assert daemon.process.poll() is None
     if killed:
         assert not set(zygotes) & set(daemon.children()), "a zygote goes on after its worker died"
@@ -57,7 +57,7 @@ def assert_goes_on(daemon, zygotes, killed=False):
 
 
 def zygotes_of(daemon):
-    """Warms the toolchain; what is left are the zygotes."""
+    """Warms the toolchain. Returns the processes that stay, which are the zygotes."""
     daemon.build_json(GOOD, cwd="/", user=MALLORY)
     return [pid for pid in daemon.children() if worker_parent(pid) == daemon.process.pid]
 
@@ -68,7 +68,7 @@ def worker_parent(pid):
 
 
 ATTACKS = [
-    # files: the daemon's own, the system's, another user's, the toolchain's, the kernel's
+    # Files: the daemon's own, the system's, another user's, the toolchain's, the kernel's.
     ("read-file {state}/database/CURRENT", "EACCES"),
     ("stat-file {state}/database/CURRENT", "EACCES"),
     ("look-at-file {state}/database/CURRENT", "EACCES"),
@@ -81,7 +81,7 @@ ATTACKS = [
     ("list-directory {home}", "EACCES"),
     ("read-file /proc/{daemon}/environ", "EACCES"),
     ("read-file /proc/self/maps", "EACCES"),
-    ("read-file {toolkit}/include/cuda.h", "done"),  # the one thing that it may
+    ("read-file {toolkit}/include/cuda.h", "done"),  # the only file that it may read
     ("write-file {toolkit}/include/cuda.h", "EACCES"),
     ("write-file {toolkit}/include/new.h", "EACCES"),
     ("truncate-file {toolkit}/include/cuda.h", "EACCES"),
@@ -91,10 +91,10 @@ ATTACKS = [
     ("write-file {directory}/new", "EACCES"),
     ("system-call symlinkat", "ENOSYS"),
     ("system-call openat2", "ENOSYS"),
-    # others, over sockets
+    # Other processes, over sockets.
     ("connect-unix {socket}", KILLED),
     ("connect-tcp {port}", KILLED),
-    # other processes
+    # Signals to other processes.
     ("kill {daemon}", KILLED),
     ("kill {zygote}", KILLED),
     ("kill -1", KILLED),
@@ -103,7 +103,7 @@ ATTACKS = [
     ("trace {zygote}", KILLED),
     ("read-memory {daemon}", KILLED),
     ("read-memory {zygote}", KILLED),
-    # other programs
+    # Other programs.
     ("fork", KILLED),
     ("fork-bomb", KILLED),
     ("execute /bin/sh", KILLED),
@@ -112,7 +112,7 @@ ATTACKS = [
     ("map-readable", "ENOMEM"),
     ("make-file-in-memory", "EMFILE"),
     ("system-call clone3", "ENOSYS"),
-    # the kernel
+    # The kernel.
     *((f"system-call {name}", KILLED) for name in (
         "mount", "bpf", "keyctl", "io_uring_setup", "unshare", "userfaultfd", "setsid", "perf_event_open")),
 ]
@@ -160,7 +160,8 @@ def test_hostile_compiler_answers_for_its_worker(shared, kind, why):
 
 
 def test_a_worker_can_not_report_a_false_closure(shared, directory):
-    """A worker can ask for harmless files too; what it was handed counts nevertheless, not what it makes of it."""
+    """A worker can ask for harmless files too. The closure lists the files that the daemon sent, not those that the
+    worker reports."""
     includes = directory / "include"
     includes.mkdir(mode=0o755)
     for name in ("used.h", "harmless.h"):
@@ -183,20 +184,20 @@ def test_a_worker_can_not_report_a_false_closure(shared, directory):
 
 
 def told_by_kernel(pid):
-    """The lines of /proc/PID/status by their names, and the soft and hard values of /proc/PID/limits by theirs."""
+    """Returns the lines of /proc/PID/status by their names, and the soft and hard values of /proc/PID/limits."""
     status = dict(line.split(":\t", 1) for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines())
     limits = pathlib.Path(f"/proc/{pid}/limits").read_text().splitlines()[1:]
     return status, {line[:26].strip(): line[26:].split()[:2] for line in limits}
 
 
 def files_in_memory(pid):
-    """Those that a process may write to: its job is sealed."""
+    """Returns the memory files that a process may write to. Its job is sealed and therefore not among them."""
     files = [os.readlink(path) for path in pathlib.Path(f"/proc/{pid}/fd").iterdir()]
     return sum("memfd:scratch" in file for file in files)
 
 
 def test_a_worker_is_confined_while_it_compiles(shared, toolkit):
-    """As the kernel says of it; what each limit is for: daemon/worker/sandbox/isolation.cc."""
+    """Reads the limits from the kernel. daemon/worker/sandbox/isolation.cc says what each is for."""
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         build = pool.submit(shared.build_json, "//fake: wait-for gate\n", cwd="/", user=MALLORY)
         toolkit.await_arrivals("gate", 1)
@@ -210,7 +211,7 @@ def test_a_worker_is_confined_while_it_compiles(shared, toolkit):
     worker = int(status["Pid"])
     assert scores[worker] == 500
     assert nices[worker] == os.getpriority(os.PRIO_PROCESS, shared.process.pid) + 5
-    assert files[worker] * int(limits["Max file size"][0]) <= 512 << 20  # what RLIMIT_DATA does not count
+    assert files[worker] * int(limits["Max file size"][0]) <= 512 << 20  # RLIMIT_DATA does not count these
     assert status["NoNewPrivs"] == "1"
     assert {status[f"Cap{name}"] for name in ("Inh", "Prm", "Eff", "Amb")} == {"0" * 16}
     assert limits["Max open files"] == ["64", "64"]
@@ -237,7 +238,7 @@ ROOTS = [PLACES.cuda13, PLACES.cuda12]
 
 
 def outputs(daemon, user):
-    """One program, all the ways to an output, past the cache of any other daemon."""
+    """Compiles one program to all kinds of output, each in a daemon with an empty cache."""
     return [
         daemon.cli("build", "-", "--arch", "sm_90", "-o", "-", "--std", "c++17", *options, input=KERNEL, user=user,
                    cwd="/").stdout
@@ -246,14 +247,14 @@ def outputs(daemon, user):
 
 
 def behind(daemon, *launcher):
-    """On a kernel that lacks something."""
+    """Runs the daemon on a kernel that lacks a feature."""
     command = daemon.command()
     daemon.command = lambda: [PLACES.without_landlock, *launcher, *command]
     return daemon.start()
 
 
 def without_line_tables(cubin):
-    """The sections of an ELF file by name, but for the line tables."""
+    """Returns the sections of an ELF file by name, except the line tables."""
     table, = struct.unpack_from("<Q", cubin, 40)
     size, count, names_at = struct.unpack_from("<HHH", cubin, 58)
     headers = [struct.unpack_from("<IIQQQQ", cubin, table + number * size) for number in range(count)]
@@ -270,7 +271,8 @@ def without_line_tables(cubin):
 
 @pytest.mark.parametrize("root", ROOTS, ids=["cuda13", "cuda12"])
 def test_the_real_compilers_work_in_the_sandbox(make_daemon, root):
-    """Threads, headers of the toolchain, all outputs, in each sandbox and in none: the same bytes and closures."""
+    """Threads, headers of the toolchain and all outputs work in each sandbox. The bytes and closures are the same as
+    without a sandbox."""
     full = make_daemon("--socket-mode", "0666", roots=(root,), name="full").start()
     expected = outputs(full, MALLORY)
     assert all(expected)
@@ -278,7 +280,7 @@ def test_the_real_compilers_work_in_the_sandbox(make_daemon, root):
     closed = behind(make_daemon("--socket-mode", "0666", roots=(root,), name="closed"))
     *answers, with_line_table = outputs(closed, MALLORY)
     assert answers == expected[:-1]
-    assert without_line_tables(with_line_table) == without_line_tables(expected[-1])  # these hold times of headers
+    assert without_line_tables(with_line_table) == without_line_tables(expected[-1])  # these hold the times of headers
     closed.await_log("sandbox: seccomp alone")
     assert closed.build_json(KERNEL, "--std", "c++17", user=MALLORY + 1, cwd="/")["outcome"] == "hit"
     none = behind(make_daemon("--socket-mode", "0666", roots=(root,), name="none"), "--nor-seccomp")
@@ -288,7 +290,7 @@ def test_the_real_compilers_work_in_the_sandbox(make_daemon, root):
 
 @pytest.fixture
 def without_landlock(make_daemon, toolkit):
-    """A daemon on a kernel that has seccomp alone."""
+    """A daemon on a kernel that has only seccomp."""
     return behind(make_daemon("--socket-mode", "0666", roots=(toolkit.root,)))
 
 
@@ -304,8 +306,8 @@ def test_without_landlock_a_worker_opens_nothing(without_landlock, toolkit, dire
 
 
 def test_without_landlock_the_daemon_sends_the_toolchains_headers(without_landlock, toolkit):
-    """Its headers reach the compiler, also those that the requester could not open himself; what is not its own does
-    not, however the name is spelled."""
+    """The toolchain's headers reach the compiler, even if the requester can't open them. Other files do not, in any
+    spelling of the name."""
     header = pathlib.Path(toolkit.root, "include", "cuda.h")
     os.chmod(header, 0o600)
     source = f"#include <cuda.h>\n//fake: open {toolkit.root}/include/../secret\n"
@@ -323,7 +325,7 @@ def test_without_landlock_the_daemon_sends_the_toolchains_headers(without_landlo
     wait_for(build, "the toolchain, which has just changed, is looked at")
     done = answers[-1]
     assert b"mine" not in done.stdout + done.stderr
-    assert b"secret" in done.stderr, done.stderr  # refused by name, cuda.h was not
+    assert b"secret" in done.stderr, done.stderr  # the file was refused by its name, cuda.h was not
     done = without_landlock.cli(
         "build", "-", "--arch", "sm_90", "--emit", "ptx", "-o", "-", input="#include <cuda.h>\n" + GOOD, user=MALLORY,
         cwd="/",
@@ -332,7 +334,7 @@ def test_without_landlock_the_daemon_sends_the_toolchains_headers(without_landlo
 
 
 def test_a_program_has_one_key_with_landlock_and_without(make_daemon):
-    """Also if it asks for names with ".." that lead nowhere in the toolchain, or out of it."""
+    """The key is the same also for names with ".." that lead out of the toolchain, or to no file in it."""
     names = ("cub/../absent.h", "absent/../cuda.h", "../absent.h", "cub/../cuda.h")
     source = "".join(f"#if __has_include(<{name}>)\n#endif\n" for name in names)
     full = make_daemon("--socket-mode", "0666", roots=(PLACES.cuda13,), name="full").start()

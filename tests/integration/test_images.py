@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""A compiler, a library or a header in a read-only image is replaced by another image's, which has the same size, times
-and numbers: what was found out about the first one is not taken for the second."""
+"""A compiler, a library or a header in a read-only image is replaced by that of another image with the same size,
+times and inode numbers. The daemon does not use its knowledge of the first file for the second."""
 
 import os
 import pathlib
@@ -23,7 +23,7 @@ def images(directory, request):
 
 
 def toolkit(release):
-    """A fake CUDA whose libraries and headers end with this."""
+    """Makes a fake CUDA whose libraries and headers end with this text."""
     root = pathlib.Path(PLACES.fake13)
     return {str(file.relative_to(root)): file.read_bytes() + (release if ".so" in file.name else b"")
             for file in root.rglob("*") if file.is_file()}
@@ -51,7 +51,7 @@ def test_the_daemon_has_a_separate_toolchain_for_each_image(make_daemon, images)
 
 @pytest.mark.parametrize("part", ("include", "lib/libnvrtc.so.13"))
 def test_a_mount_over_a_part_of_a_toolchain_makes_it_another_at_once(make_daemon, directory, part):
-    """And what was there before makes it the former one."""
+    """The earlier contents make it the earlier toolchain again."""
     for name, contents in toolkit(ONE).items():
         for place in ("root", "other"):
             file = directory / place / name
@@ -76,7 +76,7 @@ def test_a_mount_over_a_part_of_a_toolchain_makes_it_another_at_once(make_daemon
 
 
 def test_a_program_gets_the_header_of_the_mounted_image(lasting, images, directory):
-    source = f"#include <a.h>\n{PROGRAM}// {directory.name}\n"  # no other test's
+    source = f"#include <a.h>\n{PROGRAM}// {directory.name}\n"  # unique to this test
 
     def build():
         told = lasting.build_json(source, "-I", images.place)
@@ -111,11 +111,11 @@ print(file_digest(sys.argv[1] + "/a.so"), contents_digest(sys.argv[1]))
     assert not set(told[ONE]) & set(told[TWO])
 
 
-TOOLCHAIN_NOT_FOUND = "4"  # cccl_cache_status
+TOOLCHAIN_NOT_FOUND = "4"  # of cccl_cache_status
 
 
 def test_the_client_finds_no_toolchain_for_the_library_of_the_next_image(make_daemon, package, directory, images):
-    """As programs under `run` ask: which toolchain of the daemon's has the bytes of the library that they load?"""
+    """Programs under `run` ask for the daemon's toolchain that has the bytes of the library that they load."""
     code = """
 import sys
 from ctypes import byref, c_int, c_size_t, c_uint32, c_void_p

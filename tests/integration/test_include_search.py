@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Headers are found where NVRTC finds them by itself, and make the same bytes."""
+"""Headers are found in the same place as by raw NVRTC, and give the same bytes."""
 
 import json
 import os
@@ -13,13 +13,13 @@ from conftest import PATIENCE, PLACES
 from raw import SEED, header_directories, raw, text_of
 
 KERNEL = 'extern "C" __global__ void k(int* p) { *p = VALUE; }\n'
-# Included twice it gives another value than once.
+# Text that gives another value if it is included twice.
 ONCE = "#pragma once\n#ifdef VALUE\n#undef VALUE\n#define VALUE 7002\n#else\n#define VALUE 7001\n#endif\n"
 TWICE = '#include "src/a.h"\n#include "src/b.h"\n'
 
 
 def write(place, **texts):
-    """sub__x="...": sub/x.h."""
+    """Writes sub__x="..." to sub/x.h."""
     for name, text in texts.items():
         path = place / (name.replace("__", "/") + ".h")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -37,7 +37,7 @@ def include_next_behind_an_absolute_name(place):
 
 
 def up_from_a_symlinked_directory(place):
-    """Not the symlink's own parent."""
+    """The directory is the target's parent, not that of the symbolic link."""
     write(place, one__x="#define VALUE 1\n", far__x="#define VALUE 12\n", far__deep__y="")
     (place / "one" / "link").symlink_to("../far/deep")
     return "#include <link/../x.h>\n", "-Ione"
@@ -223,7 +223,7 @@ def build(daemon, place, options):
 def test_headers_are_found_where_raw_nvrtc_finds_them(lasting, directory, arrange):
     (directory / "src").mkdir()
     text, *options = arrange(directory)
-    text = f"// {directory}\n" + text + KERNEL  # of another text than other tests': the cache is the same
+    text = f"// {directory}\n" + text + KERNEL  # the text differs from that of other tests, because all tests share the cache
     (directory / "src" / "k.cu").write_text(text)
     options.append(SEED)
     toolchain = [f"-I{each}" for each in header_directories(lasting)]

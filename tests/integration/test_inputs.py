@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a build may read, and that all of it is part of its key: nothing that changed is answered with a stale hit."""
+"""The files that a build may read. All of them are part of its key, so that a change never gives a stale hit."""
 
 import json
 import os
@@ -11,7 +11,7 @@ KERNEL = 'extern "C" __global__ void k() {}\n'
 
 
 def build(daemon, directory, text, *arguments):
-    """`build --json` of a file in the directory."""
+    """Returns `build --json` of a file in the directory."""
     source = directory / "k.cu"
     source.write_text(text)
     done = daemon.cli("--json", "build", str(source), "--arch", "sm_90", "-o", os.devnull, *arguments)
@@ -29,7 +29,7 @@ def test_a_header_beside_the_source_is_part_of_the_key_and_never_stale(fake, dir
 
 
 def test_an_absent_name_outside_the_toolchain_is_noticed(fake, directory):
-    """The header that is found in the toolchain today may be hidden tomorrow."""
+    """A later file outside the toolchain may hide the header that is found in the toolchain today."""
     place = directory / "inc"
     place.mkdir()
     text = "#include <cuda_runtime.h>\n" + KERNEL
@@ -113,7 +113,7 @@ def test_a_compiler_sees_no_environment_and_a_canonical_working_directory(fake, 
     "/proc/self/environ", "/dev/zero", "/sys/kernel/mm/transparent_hugepage/enabled",
 ))
 def test_devices_and_proc_are_never_opened(fake, directory, path):
-    """Not even for the daemon's own user."""
+    """Not even the daemon's own user may have them opened."""
     source = directory / "k.cu"
     source.write_text(f"//fake: open {path}\n")
     done = fake.cli("build", str(source), "--arch", "sm_90", "-o", os.devnull, check=False)

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Leases and deposits: one makes it, the others wait for it; whatever ends, nobody hangs and nothing is wrong."""
+"""Leases and deposits. One process makes a deposit while the others wait. Whichever process ends, no other hangs or
+gets wrong contents."""
 
 import asyncio
 import json
@@ -12,7 +13,7 @@ from conftest import PATIENCE, wait_for
 from lease_client import LeaseClient, deposit, listed, wait_for_waiters
 from test_persistence import database_files
 
-CHARGE = 16 << 10  # what a deposit counts at the least
+CHARGE = 16 << 10  # least size that counts for a deposit
 
 
 @pytest.fixture
@@ -22,7 +23,8 @@ def daemon(make_daemon):
 
 @pytest.fixture
 def strict(make_daemon):
-    """A daemon that takes leases from holders that are silent for 3 s: longer than a busy machine keeps a process waiting."""
+    """A daemon that revokes the lease of a holder that is silent for 3 s, which is longer than a busy machine delays
+    a process."""
     return make_daemon("--lease-heartbeat", "1s").start()
 
 
