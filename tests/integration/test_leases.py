@@ -84,7 +84,7 @@ def test_a_stock_client_that_knows_no_releases_gets_the_lease_of_a_failed_holder
 
 
 def test_a_user_with_all_its_leases_taken_waits_for_one_to_end(daemon):
-    """Sixty-four are held; six more callers are served as those end."""
+    """Sixty-four leases are held. Six more callers are served as those leases end."""
     held = [LeaseClient(daemon, str(number)) for number in range(64)]
     assert all(client.hear().startswith("lease ") for client in held)
     assert LeaseClient(daemon, "hurried", timeout_ms=50).hear().startswith("error deadline")
@@ -160,7 +160,7 @@ def test_the_daemon_stopped_between_acquire_and_publish(daemon):
 
 
 def test_the_daemon_killed_during_a_publication(daemon):
-    """Nobody promises that nothing was deposited, nor that something was."""
+    """Neither outcome is promised: the contents may be deposited or not."""
     holder = LeaseClient(daemon)
     holder.hear()
     daemon.freeze()
@@ -184,7 +184,8 @@ def test_a_client_that_waits_finds_the_next_daemon(daemon):
 
 
 def test_a_stopped_holder_loses_its_lease_and_is_fenced(strict):
-    """It was asleep for too long: the next one makes it, and what the sleeper made is refused."""
+    """The holder slept for too long. The next process makes the deposit, and the daemon refuses the sleeper's
+    publication."""
     sleeper = LeaseClient(strict)
     assert sleeper.hear().startswith("lease ")
     waits = LeaseClient(strict)
@@ -202,7 +203,7 @@ def test_a_stopped_holder_loses_its_lease_and_is_fenced(strict):
 def test_a_holder_that_lives_keeps_its_lease_for_as_long_as_it_takes(strict):
     holder = LeaseClient(strict)
     holder.hear()
-    hurried = LeaseClient(strict, timeout_ms=4000)  # longer than a silent holder has
+    hurried = LeaseClient(strict, timeout_ms=4000)  # longer than the time of a silent holder
     assert hurried.hear().startswith("error deadline")
     assert holder.ask("held") == "held"
     assert holder.ask("publish x") == "published"
@@ -236,7 +237,7 @@ def key_of(value):
 
 
 def test_a_thousand_waiters_over_stock_clients(daemon):
-    """On ten connections; a hundred leave, the others are all handed what was made."""
+    """The clients are on ten connections. A hundred of them leave, and all others get the deposit."""
 
     async def wait(stub, leaves):
         call = stub.Acquire()
@@ -269,7 +270,7 @@ def test_a_thousand_waiters_over_stock_clients(daemon):
     threads = daemon.threads()
     told = asyncio.run(run())
     assert told.count(b"made once") == 900 and told.count(None) == 100
-    assert daemon.threads() < threads + 100  # none waits for each
+    assert daemon.threads() < threads + 100  # no thread waits for a single client
     assert daemon.stats()["leases_total"] == 1
 
 
@@ -322,7 +323,7 @@ def test_a_corrupt_deposit_is_a_miss(daemon):
     assert holder.ask("publish-bytes 20000") == "published"
     deposit(daemon, "other", "whole")
     daemon.stop()
-    # RocksDB writes a blob as a header, the key as it is, the compressed value.
+    # RocksDB writes a blob as a header, the plain key, and the compressed value.
     row = b"c" + key
     holders = [file for file in database_files(daemon) if file.suffix == ".blob" and row in file.read_bytes()]
     assert len(holders) == 1

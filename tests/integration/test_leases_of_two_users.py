@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Whose deposits exist for whom. The tests run as root: they can be anybody."""
+"""The scope of deposits: private to a user, or shared by a group. The tests run as root, so that they can become any
+user."""
 
 import os
 import subprocess
@@ -23,7 +24,7 @@ def as_root():
 
 @pytest.fixture
 def shared(make_daemon):
-    """A daemon whose socket everybody may use."""
+    """A daemon with a socket for all users."""
     return make_daemon("--socket-mode", "0666").start()
 
 
@@ -34,12 +35,12 @@ def test_two_users_do_not_see_each_others_deposits(shared):
     assert bob.ask("publish of bob") == "published"
     assert LeaseClient(shared, **ALICE).hear() == "hit of alice"
     assert LeaseClient(shared, **BOB).hear() == "hit of bob"
-    # Not even root's own: being root is no scope.
+    # Root's deposits are private to root too.
     assert LeaseClient(shared).hear().startswith("lease ")
 
 
 def test_a_lease_belongs_to_the_user_that_acquired_it(shared):
-    """As an open file does, although the program goes on as another user."""
+    """A lease stays with its user even if the program continues as another user, like an open file."""
     client = LeaseClient(shared)
     assert client.hear().startswith("lease ")
     assert client.ask(f"become {ALICE['user']}") == "became"
@@ -57,13 +58,13 @@ def test_two_users_do_not_wait_for_each_other(shared):
 def test_members_that_name_their_group_share(shared):
     deposit(shared, "v", "for the group", of_group="60001", **ALICE)
     assert LeaseClient(shared, of_group="60001", **BOB).hear() == "hit for the group"
-    # Who does not ask for the group's is handed nothing of it.
+    # A caller that does not ask for the group's deposits gets none of them.
     assert LeaseClient(shared, **BOB).hear().startswith("lease ")
     assert LeaseClient(shared, of_group="60002", **BOB).hear().startswith("lease ")
 
 
 def test_a_group_with_very_many_members_is_found_by_its_name(shared, directory):
-    """The entry in the machine's list of groups is longer than any initial buffer."""
+    """The group's entry in the system's list is longer than any initial buffer."""
     groups = directory / "group"
     groups.write_text(f"large:x:60001:{','.join(f'member-{number}' for number in range(20_000))}\n")
     alone = ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" /etc/group && exec "$@"', str(groups)]

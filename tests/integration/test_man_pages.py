@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The man pages that are installed, as groff formats them."""
+"""The installed man pages, as groff formats them."""
 
 import os
 import pathlib
@@ -14,7 +14,7 @@ PAGES = sorted(MAN.rglob("*.[18]"))
 
 
 def formatted(page):
-    """The text that a reader sees, on one line; a warning of groff's is an error."""
+    """Returns the text of a page on one line. A warning of groff is an error."""
     done = subprocess.run(["groff", "-man", "-ww", "-Tascii", "-P-cbou", "-rLL=200n", str(page)], capture_output=True, text=True,
                           timeout=PATIENCE)
     assert (done.returncode, done.stderr) == (0, "")

@@ -20,7 +20,7 @@ JOBS = ("--jobs", "8")
 
 @pytest.fixture
 def daemon(make_daemon, toolkit):
-    """Compiles eight at a time, however few processors there are."""
+    """A daemon with eight slots, on any number of processors."""
     return make_daemon(*JOBS, roots=(toolkit.root,)).start()
 
 
@@ -38,7 +38,7 @@ def at_gate(name):
 
 
 def rest(batch):
-    """What is still to come, by tag."""
+    """Returns the remaining results, by tag."""
     return dict(iter(batch.next, None))
 
 
@@ -75,7 +75,7 @@ def test_the_descriptor_wakes_an_event_loop(batch, toolkit):
     batch.add(at_gate("late"), 7)
     batch.next(0)
     toolkit.await_arrivals("late", 1)
-    # What the daemon says of the connection itself may come first.
+    # The daemon's first frames, about the connection itself, may come first.
     while select.select([batch.fd], [], [], 0.1)[0]:
         assert batch.next(0) is None
     toolkit.open("late")
@@ -123,7 +123,7 @@ def test_a_daemon_that_restarts_in_the_middle_is_asked_again(batch, daemon, tool
     assert batch.next()[0] == 0
     for tag in range(1, 9):
         batch.add(at_gate(f"gate{tag}"), tag)
-    # The stream of the first one may still be at its end.
+    # The stream of the first build may still be at its end.
     wait_for(lambda: batch.next(0) is None and toolkit.arrivals("gate1"), "the first compile")
     getattr(daemon, end)()
     daemon.start()
@@ -147,7 +147,7 @@ def test_a_daemon_that_is_stopped_is_given_up_long_before_the_deadline(batch, da
 
 
 def test_a_stopped_daemon_is_given_up_before_the_shortest_deadline_of_a_batch(batch, daemon):
-    """Or there would be none left to compile it here. The stream itself may last for a day."""
+    """A later moment would leave no time to compile locally. The stream itself may last for a day."""
     daemon.freeze()
     try:
         batch.add("// in no hurry\n", 1, timeout=600_000)
@@ -163,7 +163,7 @@ def test_a_stopped_daemon_is_given_up_before_the_shortest_deadline_of_a_batch(ba
 
 
 def test_a_client_that_checks_the_daemon_twice_a_second_gets_answers(daemon):
-    """As ours does in short calls; gRPC itself takes the fourth ping for an attack."""
+    """Our client checks in this way in short calls. gRPC's own server takes the fourth ping for an attack."""
     settings, ping, acknowledged, end_of_headers = 4, 6, 1, 4
     fields = {":method": "POST", ":scheme": "http", ":path": "/cccl_cache.v1.Build/BuildMany", ":authority": "localhost",
               "te": "trailers", "content-type": "application/grpc"}
@@ -187,7 +187,7 @@ def test_a_client_that_checks_the_daemon_twice_a_second_gets_answers(daemon):
             connection.sendall(frame(ping, 0, 0, number.to_bytes(8, "big")))
             while read(stream) != (ping, acknowledged, number.to_bytes(8, "big")):
                 pass
-            time.sleep(0.5)  # what is asked for is the pace
+            time.sleep(0.5)  # the test needs this rate of pings
 
 
 def test_a_client_that_is_killed_ends_its_compiles(daemon, toolkit):
@@ -228,7 +228,7 @@ def test_builds_too_large_for_a_message_are_sent_and_answered_too(batch):
 
 
 def test_a_build_without_room_runs_when_there_is_room(make_daemon, toolkit):
-    # Each build of a stream counts as a call, and so does the stream.
+    # The bound counts each build of a stream, and the stream itself.
     daemon = make_daemon(*JOBS, "--call-limit-per-uid", "4", roots=(toolkit.root,)).start()
     client = Client(daemon.socket)
     batch = Batch(client)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles that need much memory wait for it, though slots are free; those that need little do not."""
+"""Compiles that need much memory wait for memory even with free slots. Compiles that need little do not wait."""
 
 import concurrent.futures
 import contextlib
@@ -28,7 +28,7 @@ def start(make_daemon, toolkit, limit, *options):
 
 @contextlib.contextmanager
 def building(daemon, toolkit, sources):
-    """These are built at one time until the end of the context, where all must have succeeded."""
+    """Starts all builds at once. At the end of the context, all must have succeeded."""
     with concurrent.futures.ThreadPoolExecutor(len(sources)) as threads:
         built = [threads.submit(daemon.build_json, source) for source in sources]
         try:
@@ -39,10 +39,10 @@ def building(daemon, toolkit, sources):
 
 
 def memory_of(pids):
-    """Proportional set size: pages that processes share count once."""
+    """Returns the proportional set size, which counts shared pages once."""
     total = 0
     for pid in pids:
-        with contextlib.suppress(OSError):  # it has ended
+        with contextlib.suppress(OSError):  # the process has ended
             total += int(re.search(r"^Pss: +(\d+) kB$", pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text(), re.M)[1])
     return total << 10
 

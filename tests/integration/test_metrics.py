@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""`cccl-cache-cli metrics`, and what watches a node with it: alert rules and a dashboard."""
+"""`cccl-cache-cli metrics`, and the alert rules and the dashboard that use it."""
 
 import contextlib
 import http.client
@@ -38,7 +38,7 @@ def promtool(*arguments, **keywords):
 def test_a_port_of_this_machine_serves_openmetrics(fake):
     for _ in range(2):
         fake.build_json(KERNEL)
-    # Of no toolchain: a second series.
+    # A build of an unknown toolchain, which makes a second series.
     fake.cli("build", "-", "--arch", "sm_90", "--toolchain", "99", "-o", os.devnull, input=KERNEL, check=False)
     with metrics(fake, "--listen", "127.0.0.1:0") as url:
         kind, text = get(url)
@@ -52,7 +52,7 @@ def test_a_port_of_this_machine_serves_openmetrics(fake):
     assert len(hits) == 1 and 'kind="nvrtc"' in hits[0]
     families = re.findall(r"^# TYPE (\S+)", text, re.MULTILINE)
     assert len(families) == len(set(families))
-    # The samples of one series of a histogram stand together.
+    # The samples of one series of a histogram must be consecutive.
     series = [re.sub(r'(^\w+_duration_seconds)_\w+|,?le="[^"]*"', r"\1", line.rsplit(" ", 1)[0]).replace("{}", "")
               for line in text.splitlines() if "_duration_seconds_" in line]
     runs = [name for name, _ in itertools.groupby(series)]
@@ -133,7 +133,7 @@ def test_neither_disconnecting_nor_numerous_clients_end_the_server(fake):
         host, port = re.fullmatch(r"http://(.*):(\d+)/metrics", url).groups()
         with socket.create_connection((host, int(port)), timeout=PATIENCE) as raw:
             raw.sendall(b"GET /metrics HTTP/1.1\r\n\r\n")
-            raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # a reset
+            raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # makes close() send a reset
         with contextlib.ExitStack() as many:
             for _ in range(40):
                 many.enter_context(socket.create_connection((host, int(port)), timeout=PATIENCE))
@@ -155,7 +155,7 @@ def test_the_older_text_passes_prometheus_own_check(fake):
 
 
 def exposed(daemon):
-    """The names of all samples."""
+    """Returns the names of all samples."""
     text = daemon.cli("stats", "--prometheus").stdout.decode()
     return {re.match(r"[a-z_]+", line)[0] for line in text.splitlines() if not line.startswith("#")}
 
@@ -174,7 +174,7 @@ def test_prometheus_answers_each_query_of_the_dashboard_with_numbers(fake, direc
     with metrics(fake, "--listen", "127.0.0.1:0") as url, Prometheus(directory / "prometheus", url) as prometheus:
 
         def ask(expression):
-            """After a miss and a hit more, since much is rates."""
+            """Asks Prometheus after one more miss and one more hit, because many queries are rates."""
             source = f"{KERNEL}// {next(numbers)}\n"
             for _ in range(2):
                 fake.build_json(source)

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the daemon does in the background over files that a client sent, when that client has ended: as for files that it can
-open itself. The tests run as root: they mount."""
+"""The daemon's background work over files that a client has sent, after that client has ended. It is the same as for
+files that the daemon can open. The tests run as root, because they mount."""
 
 import os
 
@@ -16,7 +16,7 @@ def as_root():
 
 
 def program(value):
-    """Another one for each value, over the same headers."""
+    """Returns a program for each value, over the same headers."""
     return ("#include <value.h>\n#include <cuda_fp16.h>\n"
             f'extern "C" __global__ void k(__half* p) {{ *p = __half({value}.0f) + __half(VALUE); }}\n')
 
@@ -35,7 +35,7 @@ def test_headers_that_a_client_sent_before_are_precompiled(make_daemon, elsewher
         assert built["precompiled_headers"] == spared and cubin == same
 
     tree(elsewhere.inside, value=ONE)
-    tree(elsewhere.place, value=TWO)  # what the daemon would find under the same name
+    tree(elsewhere.place, value=TWO)  # the file that the daemon would find under the same name
     for value in (1, 2):
         compare(value, spared=False)
     parsed(1)
@@ -45,7 +45,7 @@ def test_headers_that_a_client_sent_before_are_precompiled(make_daemon, elsewher
         compare(value, spared=False)
     parsed(2)
     compare(6, spared=True)
-    (elsewhere.inside / "second" / "value.h").write_text(ONE)  # is found earlier
+    (elsewhere.inside / "second" / "value.h").write_text(ONE)  # this file is found earlier
     compare(7, spared=False)
     hit, _ = elsewhere.build(daemon, program(7))
     assert hit["outcome"] == "hit"

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a daemon refuses because the compiler would read or write files by itself is done where a build may be compiled
-locally, as the compiler does it when it is called directly."""
+"""The daemon refuses options with which the compiler reads or writes files. A build with such options is compiled
+locally if that is allowed, with the results of a direct call."""
 
 import json
 import os
@@ -20,7 +20,7 @@ MADE = "creating precompiled header file"
 
 @pytest.fixture
 def place(directory):
-    """Where the program lies that is compiled from there."""
+    """The directory of the program, in which the build runs."""
     place = directory / "project"
     place.mkdir()
     (place / "near.h").write_text("#define NEAR 3\n")
@@ -34,7 +34,7 @@ def alone(directory):
 
 
 def build(alone, place, *options, socket=None, source="k.cu"):
-    """(what was said, the PTX) of a build in that place."""
+    """Runs a build in that directory. Returns (the `build --json`, the PTX)."""
     arguments = [f"--option={option}" for option in options]
     done = alone.cli("--json", "build", source, "--arch", "sm_90", "--emit", "ptx", "-o", "out.ptx", *arguments, cwd=place,
                      socket=socket)
@@ -43,7 +43,7 @@ def build(alone, place, *options, socket=None, source="k.cu"):
 
 @pytest.fixture(params=["no daemon", "a daemon that refuses"])
 def socket(request):
-    """Of nobody, and of a daemon."""
+    """A socket without a daemon, and that of a daemon."""
     return None if request.param == "no daemon" else request.getfixturevalue("lasting").socket
 
 
@@ -63,7 +63,7 @@ def test_a_precompiled_header_is_written_and_then_named(alone, place, socket):
     assert f'"k.cu": {MADE} "k.pch"' in said["log"]
     said, used = build(alone, place, "--use-pch=k.pch", socket=socket)
     assert said["outcome"] == "local"
-    # Whatever the compiler says of a header that another process made.
+    # The compiler's own message about a header of another process.
     assert "k.pch" in said["log"] and MADE not in said["log"]
     assert used == made
 
@@ -75,7 +75,7 @@ def test_times_are_written(alone, place, socket):
 
 
 def test_results_equal_those_of_the_compiler_itself(alone, place):
-    """Bytes and log, with the client's own names in it, and the file as its user may write it."""
+    """Bytes and log are equal, the log has the client's own names, and the file has the mode of the user's umask."""
     asked = dict(kind="nvrtc", root=PLACES.cuda13, source=PROGRAM, name="k.cu",
                  options=["--gpu-architecture=sm_90", "--create-pch=k.pch"])
     direct = raw(cwd=place, **asked)
@@ -114,7 +114,7 @@ def test_options_of_the_assembler_in_a_file(alone, place):
 
 
 def test_a_link_with_an_options_file(alone, place):
-    """The linker is asked; what it says of the file is its affair."""
+    """The linker reads the file and reports its errors."""
     (place / "k.ptx").write_text(PTX)
     done = alone.cli("--json", "link", "k.ptx", "--arch", "sm_90", "--option=-uidx=none", cwd=place, check=False)
     said = json.loads(done.stdout)
@@ -154,7 +154,7 @@ def test_a_compiler_that_crashes_is_named(directory, toolkit, place):
 
 
 def test_the_library_compiles_such_options_locally_too(alone, place, socket):
-    """In the working directory of the program, which is where relative names begin."""
+    """Relative names begin at the program's working directory."""
     with Library(alone.environment, socket=socket or place / "nobody", cwd=place) as library:
         said = library.build(PROGRAM, options=["--create-pch=k.pch"])
         assert said["outcome"] == "local"

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Names that a program pastes (##) together, which no scan for whole names finds: what becomes of them is what raw NVRTC
-makes of them, also where they are a number in the output, and in each directory anew."""
+"""Names that a program pastes (##) together, which no scan for whole names finds. The result is that of raw NVRTC in
+each directory, even if a name becomes a number in the output."""
 
 import os
 import pathlib
@@ -77,7 +77,7 @@ def test_a_time_in_a_name_expression_is_not_kept(lasting, place):
 
 
 class Puzzle:
-    """A program that lays one of the names out of pieces, each of which comes by a way of its own."""
+    """A program that makes one of the names from pieces. Each piece comes in another way."""
 
     def __init__(self, rng):
         self.rng = rng
@@ -124,14 +124,14 @@ def test_names_pasted_in_random_ways_give_the_output_of_raw_nvrtc(lasting, place
     check_each_directory(lasting, place, puzzle.source, *puzzle.options, headers={"h.h": puzzle.header})
 
 
-# Each pastes a piece of a name to its argument without making a value of it: attributes, the names
-# of its own macros, and arguments of __has_builtin.
+# Each macro pastes a piece of a name to its argument without using it as a value: attributes, names of its own macros,
+# and arguments of __has_builtin.
 HARMLESS = {"__location__", "_CCCL_CHECK_BUILTIN", "__loc_sc__", "_CCCL_OS", "_CCCL_ARCH", "NVTX_STR"}
 
 
 @pytest.mark.parametrize("cuda", ("cuda12", "cuda13"))
 def test_no_macro_of_the_toolchain_adds_a_part_of_a_name(cuda):
-    """The daemon does not look for pieces in the toolchain's own headers."""
+    """The daemon does not search the toolchain's own headers for pieces of names."""
     names = ("__DATE__", "__TIME__", "__TIMESTAMP__", "__FILE__", "__BASE_FILE__", "__builtin_FILE", "source_location",
              "assert", "__PRETTY_FUNCTION__")
     parts = {name[begin:end] for name in names for begin in range(len(name)) for end in range(begin + 1, len(name) + 1)}

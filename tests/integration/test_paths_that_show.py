@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Builds whose output shows a path, whatever is kept of them."""
+"""Builds whose output shows a path, with any of the entries that exist already."""
 
 import base64
 import json
@@ -10,7 +10,7 @@ from alone import Alone
 from conftest import PLACES, wait_for
 from raw import raw, text_of
 
-# Where it stands, by a macro of the toolchain's: nothing in the program announces it.
+# A macro of the toolchain shows the path, so that no word of the program announces it.
 ASSERTION = """#include <cuda/std/cassert>
 extern "C" __global__ void k(int* p) { _CCCL_ASSERT(p[0] > int(sizeof(TIME)), "small"); p[1] = 1; }
 """
@@ -29,7 +29,7 @@ def daemon(make_daemon, root):
 
 
 def build(run, source, text, *options):
-    """(outcome, the artifact) of this program, whose headers lie beside it."""
+    """Returns (outcome, the artifact) of this program, whose headers are beside it."""
     source.write_text(text)
     output = source.with_suffix(".out")
     done = run("--json", "build", str(source), "--arch", "sm_90", "-o", str(output), "-D", "CCCL_ENABLE_ASSERTIONS",
@@ -56,7 +56,7 @@ def test_a_program_that_shows_a_path_is_built_to_the_same_bytes_whether_it_is_ke
     (HEADER, True),
 ], ids=["an assertion that is not used", "an assertion", "__FILE__"])
 def test_a_request_for_ltoir_has_one_answer(daemon, directory, header, shown):
-    """LTO-IR names files always: under canonical names, unless a path shows."""
+    """LTO-IR always names files. The names are canonical unless the output shows a path."""
     answers = []
     for name in ("one", "one", "another"):
         place = directory / name

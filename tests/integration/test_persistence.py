@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is on disk: kept across restarts, never wrong after a kill, never wrong after bits flipped."""
+"""The entries on disk. They survive restarts, and are never wrong after a kill or after a flipped bit."""
 
 import hashlib
 import itertools
@@ -16,7 +16,7 @@ def source(number):
 
 
 def built(daemon, number, **keywords):
-    """(what the daemon said, the bytes that a client has in its file); None: see `check`."""
+    """Returns (`build --json`, the bytes in the client's file). None: see `check`."""
     answer = daemon.build_bytes(source(number), **keywords)
     if answer is not None:
         told, contents = answer
@@ -44,11 +44,12 @@ def test_restart_keeps_entries(fake):
 
 
 def test_killed_daemon(fake):
-    """kill -9 in a loop while clients build, known keys and new ones: never a wrong byte."""
+    """The daemon is killed with kill -9 in a loop while clients build known and new keys. No client gets a wrong
+    byte."""
     expected = built_bytes(fake, range(30))
     answered, wrong = [], []
     fresh = itertools.count(1000)
-    got = {}  # the bytes for each new key; each is asked for by one client, once
+    got = {}  # the bytes of each new key, which one client requests once
     stop = threading.Event()
 
     def ask(number):
@@ -58,7 +59,7 @@ def test_killed_daemon(fake):
             wrong.append(error)
             return
         if answer is None:
-            return  # the daemon was away: an error, never a wrong answer
+            return  # the daemon was away, so the build got an error and no wrong answer
         answered.append(number)
         if answer[1] != expected.get(number, answer[1]):
             wrong.append(number)
@@ -89,7 +90,7 @@ def test_killed_daemon(fake):
 
 
 def test_a_daemon_that_was_killed_serves_again(fake):
-    """How soon is a row of the benchmark; a test says that it does."""
+    """The benchmark measures the time of the restart. This test only checks that the daemon serves."""
     known = built_bytes(fake, range(20))
     fake.stop()
     fake.start()
@@ -102,7 +103,7 @@ def test_a_daemon_that_was_killed_serves_again(fake):
 
 
 def test_corrupt_entry_is_a_miss_and_counted_as_corrupt(fake):
-    """One bit of one entry: that entry alone is compiled anew, and counted; all others are hits."""
+    """A flipped bit damages one entry. Only that entry is compiled again and counted, and all others are hits."""
     expected = built_bytes(fake, range(12))
     key = built(fake, 5)[0]["key"]
     fake.stop()
@@ -118,7 +119,7 @@ def test_corrupt_entry_is_a_miss_and_counted_as_corrupt(fake):
 
 
 def test_corrupt_entry_wherever_bits_flipped(fake):
-    """Bits flipped all over the database: never a wrong byte, and the daemon comes up."""
+    """Bits are flipped all over the database. The daemon starts, and no client gets a wrong byte."""
     expected = built_bytes(fake, range(12))
     fake.stop()
     numbers = random.Random(4)

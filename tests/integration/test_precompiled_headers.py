@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a compile gives that was spared its leading includes is what it gives without, byte for byte."""
+"""A compile with precompiled headers gives the same bytes as a compile without them."""
 
 import base64
 import concurrent.futures
@@ -17,7 +17,7 @@ WITHOUT = ("--pch-memory-limit", "0")
 
 @pytest.fixture
 def pair(make_daemon):
-    """A daemon with precompiled headers and one without."""
+    """A daemon with precompiled headers, and a daemon without."""
     roots = (PLACES.cuda13,)
     return (make_daemon(*WITH, roots=roots, name="with").start(), make_daemon(*WITHOUT, roots=roots, name="without").start())
 
@@ -36,7 +36,7 @@ class Client:
         return self.daemon.stats()[name]
 
     def teach(self, source, *options, **keywords):
-        """Has the preamble of a program parsed."""
+        """Has the daemon parse the preamble of a program."""
         before = self.count("preambles_total")
         for end in ("// once\n", "// again\n"):
             self.build(source + end, *options, **keywords)
@@ -92,7 +92,7 @@ def test_same_bytes_under_other_options(pair, options):
 
 
 def linked(ltoir):
-    """What nvJitLink makes of this alone."""
+    """Returns nvJitLink's output for this input alone."""
     return [
         raw(kind="link", root=PLACES.cuda13, options=["-arch=sm_90", "-lto", *options],
             inputs=[[3, base64.b64encode(ltoir).decode()]])
@@ -118,7 +118,8 @@ def test_ltoir_has_precompiled_headers_from_the_second_program_on_and_links_to_r
 
 @pytest.mark.parametrize(("options", "is_searched"), [(("--optix-ir",), True), (("-G",), False)])
 def test_code_that_shows_how_it_was_parsed_is_made_without_precompiled_headers(pair, options, is_searched):
-    """Its bytes may be others than without (decision 12). The PTX that is searched for paths in its place has some."""
+    """With precompiled headers, its bytes could differ (decision 12). The daemon searches PTX for paths in its
+    place, and that PTX has some."""
     with_headers, without = map(Client, pair)
     with_headers.teach(small(1))
     for value in (2, 3, 4):
@@ -145,7 +146,7 @@ def test_name_expressions_warnings_and_errors_are_the_same_as_without(pair):
     failures = [client.build(SMALL + "int x = ;\n") for client in (with_headers, without)]
     assert failures[0].log == failures[1].log
     assert failures[0].outcome == failures[1].outcome == build_pb2.OUTCOME_FAILED
-    assert with_headers.count("compiles_total") == 4  # and not one more for the preamble
+    assert with_headers.count("compiles_total") == 4  # the preamble costs no further compile
 
 
 def test_a_changed_header_of_the_preamble_is_noticed(pair, directory):
@@ -170,12 +171,12 @@ def test_a_changed_header_of_the_preamble_is_noticed(pair, directory):
     again = with_headers.build(source(5), f"-I{include}")
     assert again.precompiled_headers
     assert artifacts(again) == artifacts(without.build(source(5), f"-I{include}"))
-    header.write_text("#define MINE 1\n")  # what was compiled with it is a hit, whatever it was compiled with
+    header.write_text("#define MINE 1\n")  # a result with this header is a hit, with or without precompiled headers
     assert with_headers.build(source(2), f"-I{include}").outcome == build_pb2.OUTCOME_HIT
 
 
 def test_programs_in_directories_of_their_own_share_a_preamble(pair, directory):
-    """As CuPy names each program, macros behind its includes."""
+    """CuPy names each program in this way, and has macros after its includes."""
     with_headers, without = map(Client, pair)
 
     def build(client, number, name):

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""NVRTC prints enumerators otherwise that come from a precompiled header: no output and no log may show it."""
+"""NVRTC prints enumerators of a precompiled header in another form. No output and no log may show that."""
 
 import itertools
 
@@ -17,7 +17,7 @@ WARNING = (
 
 @pytest.fixture(params=["cuda13", "cuda12"])
 def clients(make_daemon, directory, request):
-    """Of a daemon with precompiled headers and of one without."""
+    """Clients of a daemon with precompiled headers, and of a daemon without."""
 
     def client(name, limit):
         daemon = make_daemon("--pch-memory-limit", limit, roots=(getattr(PLACES, request.param),), name=name).start()
@@ -39,7 +39,7 @@ class Client:
         return reply
 
     def teach(self):
-        """Has the preamble parsed, and says whether it is of use."""
+        """Has the daemon parse the preamble. Returns whether a compile uses it."""
         for value in (1, 2):
             self.build(f"*p = {value};")
         wait_for(lambda: self.daemon.stats()["preambles_total"] == 1, "the preamble")
@@ -100,7 +100,7 @@ def test_debug_information_has_the_same_names_as_without(clients, directory):
         return replies[0]
 
     builds(0, "-G")
-    # Preambles are parsed in the order in which they were missed first.
+    # Preambles are parsed in the order of their first misses.
     values = itertools.count()
     wait_for(lambda: builds(next(values), "-lineinfo").precompiled_headers, "the preamble")
     assert not builds(1, "-G").precompiled_headers

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Which of the builds that wait is compiled first, as the command line and the environment say."""
+"""The order of the builds that wait for a compiler, by the priority from the command line and the environment."""
 
 import concurrent.futures
 import re
@@ -9,7 +9,7 @@ from conftest import wait_for
 
 
 def build(daemon, name, *words, **environment):
-    """Returns how many of the builds that take numbers were begun before."""
+    """Builds. Returns how many of the builds that take numbers began earlier."""
     done = daemon.cli("build", "-", "--arch", "sm_90", "-o", "-", *words, environment=environment,
                       input=f"//fake: wait-for held\n//fake: take-number order\n// {name}\n")
     return int(re.search(rb"^number (\d+)$", done.stdout, re.M)[1])

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The stand-in for ptxas does what the real one does, and has it run once for equal runs."""
+"""The stand-in for ptxas behaves as the real ptxas, and runs it once for equal runs."""
 
 import json
 import os
@@ -41,7 +41,7 @@ def test_bytes_log_status_and_file_equal_those_of_the_real_ptxas(directory, fake
     words = [source, "-o", output, *options.split()]
 
     def all_of(run):
-        """What a run said, and what became of a new file and of one that was there before."""
+        """Returns the output of a run, the contents of a new file, and those of a file that existed before."""
         output.unlink(missing_ok=True)
         said = run(*words)
         made = output.read_bytes(), stat.filemode(output.stat().st_mode)
@@ -58,7 +58,7 @@ def test_bytes_log_status_and_file_equal_those_of_the_real_ptxas(directory, fake
     assert real_said[0].status == 0, real_said
     assert made == later_made == real_made
     assert list(map(without_time, said)) == list(map(without_time, real_said))
-    assert later_said == said and said[0] == said[1]  # to the letter: the time is that of the one run
+    assert later_said == said and said[0] == said[1]  # equal to the letter: the printed time is that of the only run
     assert len(standin.runs()) == 1
 
 
@@ -247,7 +247,7 @@ def test_runs_of_a_tool_that_has_just_changed_are_not_kept(standin):
     for number in (1, 2):
         standin.run("--version")
         assert standin.run("a.ptx", "-o", "o", "-arch=sm_90").status == 0
-        assert len(standin.runs()) == number + 1  # those for the version
+        assert len(standin.runs()) == number + 1  # the runs that asked for the version
     assert not standin.facts("version")
 
 
@@ -264,7 +264,7 @@ def test_facts_that_other_users_could_have_written_are_ignored(directory, standi
     standin.run("--version", **LATER)
     [fact] = standin.facts("version")
     fact.parent.chmod(0o777)
-    standin.run("--version", **LATER)  # keeps it elsewhere
+    standin.run("--version", **LATER)  # keeps the version in another place
     standin.replace_tool(b"not known elsewhere")
     fact.parent.chmod(0o700)
     standin.run("--version", **LATER)
@@ -298,7 +298,7 @@ def test_without_a_directory_for_facts_runs_are_still_kept(standin):
 
 def test_a_tool_that_may_write_no_files_prints_its_version(standin):
     standin.tool.unlink()
-    standin.tool.symlink_to(PTXAS13)  # the counted one writes
+    standin.tool.symlink_to(PTXAS13)  # the counting tool writes a file
     said = standin.run("-c", f"ulimit -f 0; {standin.program} --version", program="/bin/bash")
     assert said == standin.run_real("--version")
 
@@ -317,7 +317,7 @@ def test_without_a_link_the_real_tool_is_the_next_one_of_its_name_in_path(standi
 
     for path in [(one, tools), (one, two, one, tools), (one, "", two, "/nowhere", tools), (tools, one)]:
         assert (path, run(*path)) == (path, real)
-    assert len(standin.runs()) == 2  # the last one began with the tool itself
+    assert len(standin.runs()) == 2  # the last run started the tool directly
     (standin.work / "a.ptx").write_text(ptx("other"))
     said = run(one, two)
     assert said.status == 127 and b"/one/ptxas.real" in said.err

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever fails or ends, the stand-in for ptxas does what the real one does, and holds nobody up."""
+"""Failures around the stand-in for ptxas. It still behaves as the real ptxas, and delays no program."""
 
 import os
 import signal
@@ -29,7 +29,7 @@ def gate(standin):
 
 
 def check_works(standin):
-    """It makes what the real one makes."""
+    """Checks that the output is that of the real ptxas."""
     assert standin.run_real(*WORDS, "real").status == 0
     assert standin.run(*WORDS, "ours") == (0, b"", b"")
     assert (standin.work / "ours").read_bytes() == (standin.work / "real").read_bytes()
@@ -116,7 +116,7 @@ def test_without_a_daemon_the_real_tool_runs(standin, fake):
     for number in (1, 2):
         check_works(standin)
         assert len(standin.runs()) == number
-    assert not standin.facts("hangs")  # to ask costs nothing
+    assert not standin.facts("hangs")  # the question took no time
     fake.start()
     check_works(standin)
     check_works(standin)
@@ -124,15 +124,15 @@ def test_without_a_daemon_the_real_tool_runs(standin, fake):
 
 
 def connections(daemon):
-    """How many a frozen daemon was asked for: it has those that were given up, too."""
-    with open("/proc/net/unix") as sockets:  # they have the name that the socket was bound to before it was renamed
-        return sum(line.split()[-1].startswith(f"{daemon.socket}.") for line in sockets) - 1  # the one that listens
+    """Returns the number of connections to a frozen daemon, including those that a client has given up."""
+    with open("/proc/net/unix") as sockets:  # sockets have the name to which the socket was bound before it was renamed
+        return sum(line.split()[-1].startswith(f"{daemon.socket}.") for line in sockets) - 1  # the listening socket
 
 
 def test_a_hung_daemon_is_asked_by_one_run_every_half_minute(standin, fake):
     check_works(standin)
     fake.freeze()
-    check_works(standin)  # comes to know it
+    check_works(standin)  # makes the stand-in know the tool
     [fact] = standin.facts("hangs")
     before = connections(fake)
     assert before > 0
@@ -147,7 +147,7 @@ def test_a_hung_daemon_is_asked_by_one_run_every_half_minute(standin, fake):
     fake.process.send_signal(signal.SIGCONT)
     ran = len(standin.runs())
     check_works(standin)
-    assert len(standin.runs()) == ran + 1  # it is still left alone
+    assert len(standin.runs()) == ran + 1  # the daemon is still not asked
     os.utime(fact, (time.time() - 60,) * 2)
     check_works(standin)
     assert not fact.exists() and len(standin.runs()) == ran + 1

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that lie in another directory each time, as CuPy names them, over headers that name paths."""
+"""Programs in a new directory each time, as CuPy names them, over headers that show paths."""
 
 import concurrent.futures
 import hashlib
@@ -27,7 +27,7 @@ extern "C" __global__ void k{number}(int* p) {{ _CCCL_ASSERT(p[0] > 0, "positive
 
 @pytest.fixture(scope="module")
 def include(lasting):
-    """CCCL's headers as they lie in a virtual environment."""
+    """Returns CCCL's headers in the layout of a virtual environment."""
     place = lasting.directory / "venv" / "site-packages" / "include"
     cccl = next(each for each in header_directories(lasting) if pathlib.Path(each, "cub").is_dir())
     for part in ("cuda", "nv"):
@@ -36,7 +36,7 @@ def include(lasting):
 
 
 def run_process(daemon, include, *options, programs=PROGRAMS):
-    """What each program was told, in a process that names them by directories of its own."""
+    """Returns the answer to each program, in a process that names programs by its own directories."""
     outcomes = []
     for text in programs:
         with tempfile.TemporaryDirectory(dir="/tmp") as place:
@@ -57,7 +57,7 @@ def test_a_second_process_hits_programs_over_cccl(real, include):
 
 
 def test_a_number_computed_from_a_headers_path_is_correct_in_each_directory(real, directory):
-    """Two directories that give the same say nothing of a third."""
+    """Equal results in two directories prove nothing about a third."""
     limit = len(str(directory)) + 20
     for place, value in (("s", 7002), ("t", 7002), ("long" * 10, 7001)):
         include = directory / place

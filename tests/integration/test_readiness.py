@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""What keeps the daemon from its work is told by `health`, `health --ready` and gRPC's health service."""
+"""Each problem that stops the daemon's work shows in `health`, `health --ready` and gRPC's health service."""
 
 import contextlib
 import json
@@ -29,7 +29,8 @@ def status(daemon, service="ready"):
 
 
 def told(daemon):
-    """(exit code of `health --ready`, the problem, what gRPC says of `ready`): the same state, or asked again."""
+    """Returns (exit code of `health --ready`, the problem, gRPC's status of `ready`). All three are of the same
+    state."""
     done = daemon.cli("--json", "health", "--ready", check=False)
     return done.returncode, json.loads(done.stdout)["problem"], status(daemon)
 
@@ -56,7 +57,8 @@ def test_no_toolchain(make_daemon, directory):
 
 
 def test_a_replaced_socket_for_containers(make_daemon, directory):
-    """Root in a container can, which has the directory and may write to it. It can't pass on to the daemon what it receives."""
+    """Root in a container can replace the socket, because it may write to the directory. It can't pass its
+    connections on to the daemon."""
     place = directory / "containers"
     daemon = make_daemon("--container-socket", str(place / "socket")).start()
     (place / "socket").rename(place / "moved")

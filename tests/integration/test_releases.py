@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""NVIDIA's libraries in a place that users can write: the daemon keeps a copy, and serves programs that load them."""
+"""NVIDIA's libraries in a directory that users can write to. The daemon keeps a copy, and serves programs that load
+them."""
 
 import hashlib
 import json
@@ -24,7 +25,7 @@ PIECE = 1 << 20
 
 @pytest.fixture
 def venv(directory):
-    """CUDA 12's NVRTC and nvJitLink as a user has them, in directories that everybody may write."""
+    """CUDA 12's NVRTC and nvJitLink in a user's directories, to which all users may write."""
     place = directory / "venv"
     for name in ("libnvrtc", "libnvJitLink"):
         library = library_of(PLACES.cuda12, name)
@@ -46,26 +47,26 @@ def daemon(make_daemon):
 
 @pytest.fixture
 def program(directory, venv):
-    """A program that compiles with the venv's NVRTC."""
+    """A program that compiles with the NVRTC of the virtual environment."""
     path = directory / "program"
     subprocess.run(["cc", SOURCE, "-w", "-pthread", "-o", path, "-ldl"], check=True)
     return (path, venv / "libnvrtc/libnvrtc.so.12")
 
 
 def add(daemon, *paths, check=True):
-    """{file name: whether it was added} for each library."""
+    """Adds the libraries. Returns {file name: whether it was added}."""
     done = daemon.cli("--json", "toolchains", "add", *paths, check=check)
     return {pathlib.Path(each["path"]).name: each.get("added") for each in json.loads(done.stdout)["libraries"]}
 
 
 def toolchains(daemon):
-    """{where it lies: (its version, whether it is the default)} of each."""
+    """Returns {path: (version, whether it is the default)} of each toolchain."""
     told = json.loads(daemon.cli("--json", "toolchains").stdout)["toolchains"]
     return {each["root"]: (each["version"], each["selected_by_default"]) for each in told}
 
 
 def kept(daemon):
-    """The names in the directory of releases."""
+    """Returns the names in the directory of releases."""
     place = pathlib.Path(daemon.state, "releases")
     return sorted(each.name for each in place.iterdir()) if place.exists() else []
 
@@ -80,7 +81,7 @@ def files(venv):
 
 
 def call(daemon, messages):
-    """AddRelease with these messages; returns the reply or the name of the error."""
+    """Calls AddRelease with these messages. Returns the reply or the name of the error."""
     with daemon.channel() as channel:
         try:
             return admin_pb2_grpc.AdminStub(channel).AddRelease(messages, timeout=PATIENCE)
@@ -89,7 +90,8 @@ def call(daemon, messages):
 
 
 def pieces(names, *contents):
-    """The messages of a client that says these digests and sends this, as much in each as it may."""
+    """Returns the messages of a client that gives these digests and sends these bytes, in pieces of the largest
+    allowed size."""
     pieces = [each[start : start + PIECE] for each in contents for start in range(0, len(each), PIECE)] or [b""]
     yield admin_pb2.AddReleaseRequest(sha256=names, data=pieces[0])
     for piece in pieces[1:]:
@@ -127,7 +129,7 @@ def test_links_are_served_with_an_added_library(make_daemon):
 
 
 def test_a_directory_s_other_libraries_are_passed_over(daemon, venv):
-    """A virtual environment with our own wheel in it, and with a library that NVIDIA did not release."""
+    """A virtual environment has our own wheel, and a library that is not of NVIDIA's releases."""
     stand_in = venv / "cccl_cache/cccl-cached/nvrtc-12.0/libnvrtc.so.12"
     stand_in.parent.mkdir(parents=True)
     stand_in.write_bytes(b"ours")
@@ -205,7 +207,7 @@ def test_an_upload_that_stops_in_the_middle_leaves_nothing(daemon, venv):
 
 
 def held_open(messages):
-    """These messages, and then a wait for the end of the call."""
+    """Yields the messages, then waits for the end of the call."""
     yield from messages
     threading.Event().wait(PATIENCE)
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes that share a real Redis: each thing is compiled once, and nothing that Redis does is worse than not having it."""
+"""Nodes that share a real Redis compile each build once. A failing Redis never makes a node worse than no Redis."""
 
 import concurrent.futures
 import itertools
@@ -149,11 +149,11 @@ def test_a_slow_redis_delays_only_a_few_misses(make_node, gate):
     await_connected(node)
     assert node.build_json("// before\n")["outcome"] == "built"
     await_written(node, 1)
-    gate.close()  # no answer comes before it is opened, so a build that ends waited for none
+    gate.close()  # no answer passes from here on, so a build that ends has waited for none
     for number in itertools.count():
         lookups = count(node, "remote_lookups_total")
         assert built(node.build_json("// before\n")) == ("hit", "memory")
-        assert count(node, "remote_lookups_total") == lookups  # a hit asks nothing
+        assert count(node, "remote_lookups_total") == lookups  # a hit asks Redis nothing
         if count(node, "remote_connected") == 0:
             break
         assert node.build_json(f"// slow {number}\n")["outcome"] == "built"
@@ -244,7 +244,7 @@ REASONS = ("untrusted", "forged", "other_key", "expired", "malformed", "oversize
 
 
 class Forgery:
-    """An entry that one node wrote, changed before another one looks."""
+    """An entry of one node that is changed before another node reads it."""
 
     def __init__(self, make_node, redis, **of_reader):
         self.redis = redis
@@ -253,7 +253,7 @@ class Forgery:
             await_connected(node)
 
     def write(self, source):
-        """The name of the entry in Redis."""
+        """Writes the entry. Returns its name in Redis."""
         name = f"cccl-cached:a:{self.writer.build_json(source)['key']}"
         wait_for(lambda: self.redis.ask("EXISTS", name), "the entry in Redis")
         return name
@@ -263,7 +263,7 @@ class Forgery:
         answer, contents = self.reader.build_bytes(source)
         assert answer["outcome"] == "built"
         assert contents == right
-        # Each look at Redis counts, and a build looks up to three times.
+        # The counter has each look at Redis, and a build looks up to three times.
         stats = self.reader.stats()
         assert {each for each in REASONS if stats[f"remote_{each}_total"]} == {reason}
 
@@ -339,7 +339,7 @@ def test_the_rights_in_the_guide_are_enough_for_a_redis_user(make_node, redis, d
     await_shared(one, two, lambda node, number: node.build_json(f"// {number}\n"))
     assert count(one, "remote_writes_failed_total") == 0
     for node in (one, two):
-        node.stop()  # by then it has ended its leases
+        node.stop()  # the node's leases have ended when it has stopped
     assert redis.ask("ACL", "LOG") == []
 
 
@@ -409,7 +409,7 @@ def test_top_shows_the_redis_that_nodes_share(make_node, redis, fake):
 
 
 def explained(node, source="// explained\n"):
-    """What `explain` says of the program: the answer, and the finding of each tier with its reason."""
+    """Returns the result of `explain` for the program: the answer, and the finding of each tier with its reason."""
     told = json.loads(node.cli("--json", "explain", "--", "build", "-", "--arch", "sm_90", input=source).stdout)
     return told, {each["tier"]: (each["finding"], each["reason"]) for each in told["tiers"]}
 
@@ -434,7 +434,7 @@ def test_explain_shows_the_finding_of_each_tier_and_asks_redis_without_a_lease(m
     finding, reason = explained(stranger)[1]["remote"]
     assert finding == "refused" and "untrusted" in reason
     redis.stop()
-    # First that it closed the connection, and then that there is no socket.
+    # The first reason is the closed connection, the second the missing socket.
     wait_for(lambda: "start it there" in explained(two)[1]["remote"][1], "the way out")
     assert explained(two)[1]["remote"][0] == "not-connected"
     assert explained(fake)[1]["remote"] == ("not-configured", "")

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Deposits for a group that nodes share. The tests run as root: they can be anybody."""
+"""Deposits of a group that nodes share. The tests run as root, so that they can become any user."""
 
 import grp
 
@@ -42,7 +42,7 @@ def test_members_on_another_node_get_the_deposit(node):
     assert [each["gid"] for each in listed(two, user=54322)] == [GROUP.gr_gid]
     lookups = count(two, "remote_lookups_total")
     assert of_group(two, **ALICE) == "hit for the group"
-    assert count(two, "remote_lookups_total") == lookups  # it is kept
+    assert count(two, "remote_lookups_total") == lookups  # the deposit is kept here
     assert count(two, "remote_deposits_total") == 1
 
 

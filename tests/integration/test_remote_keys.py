@@ -29,7 +29,7 @@ def told(*words, **keywords):
 
 
 def refused(*words):
-    """What a command says that changes nothing."""
+    """Returns the message of a command that fails and changes nothing."""
     done = remote(*words, check=False)
     assert (done.returncode, done.stdout) == (4, b"")
     return done.stderr.decode()
@@ -69,7 +69,7 @@ def test_a_key_is_never_overwritten(place):
     before = {file: file.read_bytes() for file in place.iterdir() if file.is_file()}
     assert "never overwritten" in refused("keygen", "--out", place / "one")
     (place / "one").unlink()
-    # Half a pair is not made either.
+    # The command does not make half of a pair either.
     assert "one.pub exists" in refused("keygen", "--out", place / "one")
     assert not (place / "one").exists()
     assert before[place / "one.pub"] == (place / "one.pub").read_bytes()
@@ -115,14 +115,14 @@ def test_commands_that_change_a_list_at_the_same_time_lose_nothing(place, comman
     remote("trust", place / "one.pub", "--list", listed)
     given = place / ("two.pub" if command == "trust" else "one.pub")
     remote("keygen", "--out", place / "three")
-    text = listed.read_text()  # not below: to close the file there would end the lock
+    text = listed.read_text()  # read before the lock: closing the file later would end the lock
     with open(listed, "r+") as held:
         fcntl.lockf(held, fcntl.LOCK_EX)
         inode = os.fstat(held.fileno()).st_ino
         with concurrent.futures.ThreadPoolExecutor(1) as thread:
             other = thread.submit(remote, command, given, "--list", listed)
             wait_for(lambda: awaits_lock_of(inode), "the wait of the second command")
-            # What the first command does.
+            # The first command writes this file.
             (place / "new").write_text(text + (place / "three.pub").read_text())
             (place / "new").rename(listed)
             held.close()

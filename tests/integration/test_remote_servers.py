@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes that share three Redis: each key is at one of them, the same for all nodes, and one that is gone costs only its keys."""
+"""Nodes that share three Redis servers. Each key is on one of them, the same for all nodes. A dead server costs only
+its own keys."""
 
 import concurrent.futures
 import itertools
@@ -21,8 +22,8 @@ def servers(directory):
 
 @pytest.fixture
 def two_nodes(make_node, servers):
-    """They name the servers in different orders. The second one should compile nothing: after that it would wait for answers
-    no longer than its compiles are worth."""
+    """Two nodes that name the servers in different orders. The second node should compile nothing, because after its
+    first compiles it would wait for answers only as long as those took."""
     first, *others = servers.ports
     url = ",".join(["redis://127.0.0.1:" + str(others[0]), f"127.0.0.1:{first}", f"127.0.0.1:{others[1]}"])
     nodes = make_node("1", servers.url), make_node("2", url)
@@ -52,7 +53,7 @@ def test_a_node_waits_for_the_compile_of_another_whichever_server_has_the_lease(
             toolkit.open(name)
             assert first.result()["outcome"] == "built"
             if toolkit.arrivals(name) == 2:
-                continue  # on a busy machine an answer or a connection came too late for the lease
+                continue  # on a busy machine an answer or a connection was too late for the lease
             assert built(second.result()) == ("hit", "remote")
         waited += 1
     assert waited > 0

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes that share a Redis over TLS: only one that proves what it is gets the password and is used."""
+"""Nodes that share a Redis over TLS. A node sends its password only to a server that proves its identity, and uses
+no other server."""
 
 import subprocess
 
@@ -12,7 +13,7 @@ from remote_nodes import (  # noqa: F401
 
 
 class Authority:
-    """A certificate that signs itself, and its key."""
+    """A self-signed certificate, and its key."""
 
     def __init__(self, place, name):
         self.certificate, self.key = place / f"{name}.pem", place / f"{name}.key"
@@ -22,7 +23,8 @@ class Authority:
             check=True, capture_output=True)
 
     def settings(self, trusted):
-        """Those of a Redis that proves with this certificate what it is, and takes others that the file trusts."""
+        """Returns the settings of a Redis that proves its identity with this certificate, and accepts the clients
+        that the file trusts."""
         return ("--tls-cert-file", str(self.certificate), "--tls-key-file", str(self.key), "--tls-ca-cert-file", str(trusted),
                 "--tls-auth-clients", "no")
 
@@ -46,7 +48,7 @@ def add_user(redis):
 
 @pytest.fixture
 def redis(directory, server):
-    """Over TLS with a password; its Unix socket is the test's own."""
+    """A Redis over TLS with a password. Its Unix socket is for the test alone."""
     redis = Redis(directory)
     with free_ports(1) as (port,):
         redis.start("--port", "0", "--tls-port", str(port), "--bind", "127.0.0.1", *server.settings(server.certificate))
@@ -77,7 +79,7 @@ def test_a_redis_without_a_trusted_certificate_gets_no_password_and_fails_no_bui
 
 @pytest.fixture
 def make_servers(directory, server):
-    """Makes three servers with these certificates, and their URL."""
+    """Makes three servers with these certificates. Returns their URL."""
     made = []
 
     def make(*authorities):

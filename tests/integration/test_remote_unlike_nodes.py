@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes that differ share what is equal, and nothing else."""
+"""Nodes that differ share only the results that are equal on both."""
 
 import os
 import pathlib
@@ -14,7 +14,7 @@ NVRTC = "lib/libnvrtc.so.13"
 
 
 def share(writer, readers, source="// shared\n"):
-    """What each reader answers once the writer has built and shared this."""
+    """Returns the answer of each reader after the writer has built and shared this program."""
     for node in (writer, *readers):
         await_connected(node)
     written = count(writer, "remote_writes_total")

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""`cccl-cache-cli run`: programs that were never changed compile through the daemon, with the same bytes."""
+"""`cccl-cache-cli run`: unchanged programs compile through the daemon, with the same bytes."""
 
 import concurrent.futures
 import json
@@ -23,14 +23,14 @@ import pytest
 from conftest import PATIENCE, PLACES, run_cli, wait_for
 from test_run_tools import OWN_MOUNTS
 
-from cccl_cache.v1 import admin_pb2, admin_pb2_grpc, build_pb2_grpc, info_pb2, info_pb2_grpc  # of PLACES.stubs
+from cccl_cache.v1 import admin_pb2, admin_pb2_grpc, build_pb2_grpc, info_pb2, info_pb2_grpc  # the modules are in PLACES.stubs
 
 SOURCE = pathlib.Path(__file__).with_name("run_program.c")
 PACKAGES = pathlib.Path(__file__).parents[2] / ".toolchains/cuda-python"
 
 
 def library_of(root, name="libnvrtc"):
-    """The library of this installation, without links."""
+    """Returns the path of this installation's library, without links."""
     return next(path.resolve() for path in pathlib.Path(root).resolve().rglob(f"{name}.so.1?"))
 
 
@@ -40,7 +40,7 @@ def nvrtc(request):
 
 
 def knowing(daemon):
-    """A running daemon once it has read its toolchains: programs don't wait for that."""
+    """A running daemon that has read its toolchains. Programs don't wait until it has."""
     daemon.cli("toolchains")
     return daemon
 
@@ -52,7 +52,7 @@ def daemon(make_daemon):
 
 @pytest.fixture
 def program(directory):
-    """Compiles the program with these options; returns its path."""
+    """Compiles the program with these options. Returns its path."""
 
     def compiled(*options):
         path = directory / "program"
@@ -63,7 +63,7 @@ def program(directory):
 
 
 def alone(*words, **environment):
-    """What the program prints without the cache."""
+    """Returns the output of the program without the cache."""
     done = subprocess.run(words, capture_output=True, timeout=PATIENCE, env={"PATH": os.environ["PATH"], **environment})
     assert done.returncode == 0, done.stderr.decode()
     assert done.stdout
@@ -71,7 +71,7 @@ def alone(*words, **environment):
 
 
 def under_run(socket, *words, how=None, options=(), **environment):
-    """What the program prints under `run`, and the report."""
+    """Returns the output of the program under `run`, and the report."""
     options = ("--report", *options, *(("--how", how) if how else ()))
     done = run_cli("--socket", socket, "--json", "run", *options, "--", *words, environment=environment)
     described_json.check(("run",), done.stderr)
@@ -79,7 +79,7 @@ def under_run(socket, *words, how=None, options=(), **environment):
 
 
 def served(report):
-    """Calls that the daemon answered, by how."""
+    """Returns the number of calls that the daemon answered, by outcome."""
     assert not any(report["forwarded"].values()), report
     return report["hits"], report["compiled"]
 
@@ -99,7 +99,7 @@ def test_the_report_has_the_time_that_hits_saved(daemon, program):
     _, hit = under_run(daemon.socket, *words)
     assert (served(compiled), compiled["saved_us"]) == ((0, 1), 0)
     assert served(hit) == (1, 0)
-    # The first call was the compile and little else.
+    # The first call took little more time than its compile.
     assert compiled["call_us"] / 2 < hit["saved_us"] < compiled["call_us"]
     told = run_cli("--socket", daemon.socket, "run", "--report", "--", *words).stderr.decode()
     assert re.fullmatch(r"cccl-cache: 1 of 1 compile was a hit: 0\.[0-9]+ s in place of [0-9.]+ s\.\n", told), told
@@ -128,7 +128,7 @@ def test_the_report_counts_compiles_with_precompiled_headers(daemon, directory):
 
 
 def verdict(socket, *words, options=("--report",), **environment):
-    """What the report says, on standard error."""
+    """Returns the report, which `run` writes to standard error."""
     return run_cli("--socket", socket, "run", *options, "--", *words, environment=environment).stderr.decode()
 
 
@@ -253,12 +253,12 @@ def test_a_signal_that_ends_the_program_ends_a_run_with_a_report_too(directory, 
                                stderr=subprocess.PIPE, env={**os.environ, "TMPDIR": str(temporary)})
     assert running.stderr.read().startswith(b"cccl-cache: this program compiled nothing")
     status = os.waitpid(running.pid, 0)[1]
-    # Without a second core file.
+    # There is no second core file.
     assert (os.WTERMSIG(status), os.WCOREDUMP(status), list(temporary.iterdir())) == (by, False, [])
 
 
 def test_run_has_an_exit_code_for_a_signal_that_cannot_end_it(directory):
-    """As on the first process of a container."""
+    """The first process of a container has such signals."""
     own = ["--pid", "--fork", *([] if os.geteuid() == 0 else ["--user", "--map-root-user"])]
     words = [PLACES.cli, "--socket", directory / "nothing", "run", "--report", "--", "sh", "-c", "kill -TERM $$"]
     assert subprocess.run(["unshare", *own, *words], capture_output=True, timeout=PATIENCE).returncode == 128 + signal.SIGTERM
@@ -298,7 +298,7 @@ def test_children_that_the_caller_ignores_are_ignored_in_the_program_too(directo
 
 
 def test_digests_are_kept_where_only_the_user_writes(daemon, program, directory):
-    """On mounts of its own, where the daemon's stamps of the library tell a program nothing."""
+    """The program runs on mounts of its own, so that the daemon's stamps of the library are of no use to it."""
     home = directory / "home"
     words = (*OWN_MOUNTS, "sh", "-c", 'umask 0; exec "$@"', "sh", program(), library_of(PLACES.cuda12))
     under_run(daemon.socket, *words, HOME=home)
@@ -323,7 +323,7 @@ def test_no_digest_is_kept_behind_a_link(daemon, program, directory):
 
 @pytest.mark.parametrize("mode", ["forks", "exits", "closes"])
 def test_a_program_continues_to_compile(daemon, program, nvrtc, mode):
-    """In a child, in an exit handler, and after it has closed the library and opened it again."""
+    """It compiles in a child, in an exit handler, and after it has closed and reopened the library."""
     words = (program(), nvrtc, mode)
     ptx, report = under_run(daemon.socket, *words)
     assert ptx == alone(*words)
@@ -430,7 +430,8 @@ def test_a_daemon_that_still_reads_its_toolchains_costs_no_second(directory, pro
 
 
 class Recorded(grpc.GenericRpcHandler):
-    """A server before a daemon: passes calls on, and notes their names. `older`: refuses builds by a library."""
+    """A server before a daemon that passes calls on and records their names. `older`: it refuses builds by a
+    library."""
 
     def __init__(self, path, daemon, older=False):
         self.calls = []
@@ -448,7 +449,8 @@ class Recorded(grpc.GenericRpcHandler):
         self._channel.close()
 
     def told(self):
-        """Without the question whether the daemon is ready, which follows one that took 50 ms and is then asked again."""
+        """Returns the calls without the question whether the daemon is ready. A client repeats that question after a
+        call of 50 ms or more."""
         calls = [call for call in self.calls if call != "Get"]
         return [call for i, call in enumerate(calls) if call != "Toolchains" or calls[i - 1] != call]
 
@@ -475,7 +477,8 @@ def test_a_first_hit_takes_one_request(daemon, program, directory):
             _, report = under_run(directory / "socket", *words)
             assert served(report) == outcome
         assert recorded.told() == ["Build", "Build"]
-        # On other mounts the stamps are others. The first process keeps a digest, which tells the second's library.
+        # The stamps differ on other mounts. The first process keeps a digest, by which the second process recognizes
+        # the library.
         twice = (*OWN_MOUNTS, "sh", "-c", '"$@" && "$@"', "sh", *words)
         recorded.calls.clear()
         _, report = under_run(directory / "socket", *twice, XDG_CACHE_HOME=directory)

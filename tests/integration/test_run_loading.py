@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Which library a program under `cccl-cache-cli run` loads, and how: it is served where it can be, and its bytes are right
-wherever it is not."""
+"""The library that a program under `cccl-cache-cli run` loads, by each way to load it. The program is served if
+possible, and its bytes are right in any case."""
 
 import json
 import os
@@ -23,14 +23,13 @@ from test_run_tools import OWN_MOUNTS
 
 @pytest.fixture(scope="module")
 def daemon_of_both():
-    """The same for many tests, which does not know which of them comes first."""
+    """The same daemon for many tests, in any order."""
     with lasting_daemon(PLACES.cuda13, PLACES.cuda12) as daemon:
         yield knowing(daemon)
 
 
-# Ways to load the library: options for the compiler, the file that the program opens, and the
-# mechanism by which `run` serves it. `user` is the program as a library that is linked to libnvrtc;
-# "apart" is in a namespace of its own.
+# Ways to load the library: options for the compiler, the file that the program opens, and the mechanism by which `run`
+# serves it. `user` is the program as a library that is linked to libnvrtc. "apart" is in a namespace of its own.
 DEEP, APART = ("-DOPEN(name)=dlopen(name, RTLD_NOW | RTLD_DEEPBIND)", "-DOPEN(name)=dlmopen(LM_ID_NEWLM, name, RTLD_NOW)")
 IF_LOADED = "-DOPEN(name)=(dlopen(name, RTLD_NOW | RTLD_NOLOAD) ?: dlopen(name, RTLD_NOW))"
 IF_THERE = '-DOPEN(name)=dlopen(dlsym(RTLD_DEFAULT, "nvrtcVersion") ? 0 : name, RTLD_NOW)'
@@ -126,7 +125,7 @@ def test_a_library_for_another_machine_is_passed_over_as_without_run(daemon_of_b
 
 
 def test_a_program_over_an_older_c_library_starts_and_is_not_served(daemon_of_both, program):
-    """As in a container, to which the installation is mounted."""
+    """A container with the installation mounted has such a C library."""
     nvrtc, older = library_of(PLACES.cuda13), pathlib.Path(__file__).parents[2] / ".toolchains/debian11"
     libc, stdcxx = (next(older.rglob(name)) for name in ("libc.so.6", "libstdc++.so.6"))
     searched = f"{libc.parent}:{stdcxx.parent}:{nvrtc.parent}"
@@ -139,7 +138,7 @@ def test_a_program_over_an_older_c_library_starts_and_is_not_served(daemon_of_bo
 
 
 def test_the_library_that_redirects_tools_needs_no_function_that_musl_lacks():
-    """Or no program of musl's would start under `run`."""
+    """Otherwise no program of musl would start under `run`."""
     texts = pathlib.Path(ziglang.__file__).parent / "lib/libc/musl/libc.S"
     of_musl = set(re.findall(r"^(?:\.globl|\.weak) (\w+)", texts.read_text(), re.MULTILINE))
     library = pathlib.Path(PLACES.standin).with_name("libcccl_cache_exec.so")
@@ -149,7 +148,7 @@ def test_the_library_that_redirects_tools_needs_no_function_that_musl_lacks():
 
 @pytest.fixture
 def other_builtins(directory):
-    """The builtins of CUDA 12 in another build."""
+    """Returns the builtins of CUDA 12 in another build."""
     [builtins] = library_of(PLACES.cuda12).parent.glob("libnvrtc-builtins.so.*")
     (directory / builtins.name).write_bytes(builtins.read_bytes() + b"another build")
     return directory / builtins.name
@@ -198,13 +197,13 @@ def test_a_child_that_lost_its_variables_finds_the_preloaded_library(daemon, pro
 
 
 SHOUT = '#include <stdio.h>\n__attribute__((constructor)) static void shout(void) { fputs("of the directory\\n", stderr); }\n'
-# Installations below such directories, and where the loader would then look, from the working directory.
+# Directories of an installation, and the directory where the loader would then look, from the working directory.
 FOLDERS = {"my venv": "venv", "job:12": "12", "a;b": "b", "c$ORIGIN": "c", "of $LIB: a b": "of"}
 
 
 @pytest.fixture(scope="module")
 def installation():
-    """What `run` needs, as in an installation that was moved."""
+    """Makes the files that `run` needs, as in a moved installation."""
     with tempfile.TemporaryDirectory(prefix="cccl", dir="/tmp") as place:
         libraries = pathlib.Path(PLACES.standin).parent
         for folder in ("cli", "client/interpose"):
@@ -220,7 +219,8 @@ def installation():
 
 @pytest.fixture(params=FOLDERS)
 def installed(request, directory, installation):
-    """(an installation below such a folder, a working directory with libraries of somebody else's where parts of its path lead)"""
+    """Returns (an installation below this directory, a working directory with foreign libraries at the parts of its
+    path)."""
     prefix, working = directory / request.param, directory / "working"
     shutil.copytree(installation, prefix, copy_function=os.link)
     part = working / FOLDERS[request.param] / "client/interpose"
@@ -293,14 +293,14 @@ def test_a_library_on_a_file_system_without_programs_is_refused_as_without_run(d
     assert made == alone(*words) and b"failed to map segment" in made
 
 
-# Variables of threads that are found without a call, 3,000 bytes: jemalloc 5.3 has 2,632.
+# 3,000 bytes of thread variables that are found without a call. jemalloc 5.3 has 2,632.
 ROOM = "__thread char room[3000] __attribute__((tls_model(\"initial-exec\")));\nchar* find(int at) { return room + at; }\n"
 IN_USE = "char* find(int);\nint main(void) { return *find(2999); }\n"
 
 
 @pytest.fixture
 def allocator(directory):
-    """(a program that is linked with such a library, the library)"""
+    """Returns (a program that is linked with such a library, the library)."""
     library, linked = directory / "liballocator.so", directory / "linked"
     subprocess.run(["cc", "-x", "c", "-", "-shared", "-fPIC", "-o", library], input=ROOM, text=True, check=True)
     subprocess.run(["cc", "-x", "c", "-", "-x", "none", library, f"-Wl,-rpath,{directory}", "-o", linked], input=IN_USE, text=True,

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""`cccl-cache-cli run` of a user who may not use the daemon's socket. The tests run as root: they can be anybody."""
+"""`cccl-cache-cli run` for a user who may not use the daemon's socket. The tests run as root, so that they can
+become any user."""
 
 import json
 import os
@@ -15,12 +16,12 @@ ALICE = 54321
 
 @pytest.fixture
 def closed(make_daemon):
-    """A daemon whose socket is for its group."""
+    """A daemon with a socket for its group."""
     return make_daemon("--socket-mode", "0660", "--socket-group", "daemon", roots=(PLACES.cuda13,)).start()
 
 
 def report_of(daemon, *words, **keywords):
-    """As JSON, with what `health` says."""
+    """Returns the report as JSON, with the output of `health`."""
     health = run_cli("--socket", daemon.socket, "health", user=ALICE, check=False).stderr.decode()
     assert "ask to be added to group" in health
     done = run_cli("--socket", daemon.socket, "--json", "run", "--report", "--", *words, user=ALICE, **keywords)

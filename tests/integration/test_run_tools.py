@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""`cccl-cache-cli run`: a ptxas that the program starts goes to the daemon, however it is found and started."""
+"""`cccl-cache-cli run`: a ptxas that the program starts goes to the daemon, by any path and any call."""
 
 import errno
 import json
@@ -32,7 +32,7 @@ class Tools:
         subprocess.run(["cc", "-w", "-D_GNU_SOURCE", SOURCE, "-o", self.starter], check=True)
         (directory / "k.ptx").write_text(ptx())
         self._counted = directory / "counted"
-        # The counted tool starts the real one under a name that is no tool's.
+        # The counting tool starts the real tool under a name that is no tool's.
         real = directory / "assembler"
         real.symlink_to(PTXAS13)
         self.environment = {"PATH": f"{self.bin}:{os.environ['PATH']}", "REAL": str(real),
@@ -193,7 +193,7 @@ OWN_MOUNTS = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--user", "-
 
 
 def test_if_the_stand_in_can_not_be_started_the_real_tool_is(tools):
-    """As in another root, or for another user."""
+    """The stand-in can't be started in another root directory, or by another user."""
     done = tools.under_run(*OWN_MOUNTS, sys.executable, "-c", START_WITHOUT_STANDIN, PLACES.standin, tools.ptxas)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert tools.runs() == 4
@@ -229,7 +229,7 @@ def test_the_tool_gets_its_arguments_and_variables_unchanged(tools):
 
 
 def test_a_link_to_the_stand_in_that_a_user_made_still_finds_the_tool(tools):
-    """Its own PATH led to the stand-in before `run` did."""
+    """The program's own PATH led to the stand-in before `run` did."""
     linked = tools.directory / "linked"
     linked.mkdir()
     (linked / "ptxas").symlink_to(PLACES.standin)

@@ -1,8 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The daemon's answer is, byte for byte, what the compiler gives when it is called directly with the same options and
-seed. LTO-IR and OptiX-IR hold the names that the compiler saw, so they are compared with raw NVRTC under the same
-canonical names."""
+"""The daemon's answer has the same bytes as a direct call of the compiler with the same options and seed. LTO-IR and
+OptiX-IR hold the names that the compiler saw, so they are compared with raw NVRTC under the same canonical names."""
 
 import base64
 import json
@@ -63,7 +62,7 @@ def real(make_daemon, root):
 
 
 def raw_under_canonical_names(directory, roots, **job):
-    """Raw NVRTC in a file tree of its own where /cccl-root-N and /cccl-work exist."""
+    """Returns the output of raw NVRTC in a file tree of its own where /cccl-root-N and /cccl-work exist."""
     job["root"] = str(pathlib.Path(job["root"]).resolve())
     tree = directory / "tree"
     tree.mkdir()
@@ -112,7 +111,7 @@ def test_same_bytes_as_raw_nvrtc(real, root, directory, name, text, headers):
 
 
 def test_same_bytes_as_raw_where_paths_show(real, root, directory):
-    """Under a name that points to no file: raw NVRTC writes a file's time into the line table (decision 36)."""
+    """The name points to no file, because raw NVRTC writes a file's time into the line table (decision 36)."""
     source = directory / "lines.cu"
     source.write_text(PLAIN)
     name = "/nowhere/src/lines.cu"
@@ -162,13 +161,13 @@ def test_same_bytes_as_raw_libnvvm(real, root, directory):
     assert output.read_bytes() == text_of(expected["ptx"])
 
 
-# Each takes a value from the next argument, or is taken to.
+# Each takes a value from the next argument, or seems to.
 WITHOUT_VALUE = ("-Xptxas", "-Xnvvm", "-Xcudafe", "-maxrregcount", "-jtd", "-split-compile", "-dopt", "-Ofc", "-D", "-U",
                  "-include")
 
 
 def said_of(programs, directory, root, *before):
-    """What NVRTC says of each program in a process of its own, started by these words."""
+    """Returns NVRTC's output for each program, in a process of its own that these words start."""
     file = directory / "programs.json"
     file.write_text(json.dumps(programs))
     words = [*before, sys.executable, COMPILE_EACH, library_of(root), file]
@@ -178,7 +177,7 @@ def said_of(programs, directory, root, *before):
 
 
 def under_run(daemon, programs, directory, root):
-    """The same under `run`, where the daemon answers each program, and the report."""
+    """Returns the output under `run`, where the daemon answers each program, and the report."""
     words = (PLACES.cli, "--json", "--socket", daemon.socket, "run", "--report", "--")
     said, report = said_of(programs, directory, root, *words)
     report = json.loads(report)

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""What cannot change a byte of an answer does not change the key: the same program from anywhere and by anybody is one
-entry, and each caller reads his own paths."""
+"""Changes that can't affect a byte of an answer do not change the key. The same program from any directory and any
+user is one entry, and each caller reads his own paths."""
 
 import json
 import os
@@ -102,7 +102,7 @@ def test_one_entry_for_bytes_in_the_request_and_uploaded_ones(lasting):
 
 
 def build_file(daemon, source, *arguments, user=None, emit="cubin"):
-    """What `build --json` says, and the artifact."""
+    """Returns (`build --json`, the artifact)."""
     with tempfile.TemporaryDirectory(prefix="cccl", dir="/tmp") as place:
         os.chmod(place, 0o777)
         output = pathlib.Path(place, "out")
@@ -112,7 +112,7 @@ def build_file(daemon, source, *arguments, user=None, emit="cubin"):
 
 
 def checkout(directory, name, owner=0, **headers):
-    """src/k.cu and include/*.h, which everybody may read."""
+    """Makes src/k.cu and include/*.h, which all users may read."""
     place = directory / name
     for path in (place, place / "src", place / "include"):
         path.mkdir(mode=0o755)
@@ -154,7 +154,7 @@ def test_a_checkout_elsewhere_is_shared_for_ltoir_too(lasting, directory):
 
 
 def test_a_cub_program_over_two_virtual_environments_is_one_entry(lasting, directory):
-    """Some of its headers name __FILE__, in lines of which nothing but text can come."""
+    """Some of its headers name __FILE__, in lines whose only result can be text."""
     cccl = next(place for place in header_directories(lasting) if pathlib.Path(place, "cub").is_dir())
     answers = []
     before = lasting.stats()

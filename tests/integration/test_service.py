@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The daemon as a service: sockets handed over, readiness told, a drain at the end, configuration."""
+"""The daemon as a service: passed sockets, the message of readiness, the drain at its end, and configuration."""
 
 import json
 import os
@@ -62,7 +62,7 @@ def test_ready_and_stopping_are_reported(make_daemon, directory):
 
 
 def test_the_watchdog_gets_regular_notifications(make_daemon, directory):
-    """deploy/check_systemd shows that systemd starts a daemon again that is silent."""
+    """deploy/check_systemd shows that systemd restarts a silent daemon."""
     daemon = make_daemon()
     address = str(directory / "notify")
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
@@ -77,7 +77,7 @@ def test_the_watchdog_gets_regular_notifications(make_daemon, directory):
 
 
 def test_a_listening_socket_that_is_handed_over_works_as_well(make_daemon, directory):
-    """As systemd does it: LISTEN_FDS, LISTEN_PID, descriptor 3."""
+    """systemd passes sockets with LISTEN_FDS and LISTEN_PID, from descriptor 3."""
     daemon = make_daemon()
     path = str(directory / "handed")
     with socket.socket(socket.AF_UNIX) as listener:
@@ -93,15 +93,16 @@ def test_a_listening_socket_that_is_handed_over_works_as_well(make_daemon, direc
         with socket.socket(socket.AF_UNIX) as client:
             client.connect(path)
             told = client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
-            assert int.from_bytes(told[:4], sys.byteorder) == process.pid  # whom clients look into for its secret
+            assert int.from_bytes(told[:4], sys.byteorder) == process.pid  # the process whose secret clients read
         process.send_signal(signal.SIGTERM)
         assert process.wait(PATIENCE) == 0
-    assert os.path.exists(path)  # it was not ours to remove
+    assert os.path.exists(path)  # the daemon must not remove a socket that it did not make
 
 
 @pytest.mark.parametrize("runtime", [False, True])
 def test_a_user_s_daemon_and_clients_find_each_other_by_themselves(make_daemon, directory, runtime):
-    """Without XDG_RUNTIME_DIR, as over ssh or in a container, below the home; no client needs more than the home."""
+    """Without XDG_RUNTIME_DIR, as over ssh or in a container, the socket is below the home. A client needs only the
+    home."""
     home = directory / "home"
     home.mkdir(mode=0o700)
     user = 54321 if os.geteuid() == 0 else None  # root's daemon would serve the node
@@ -112,7 +113,7 @@ def test_a_user_s_daemon_and_clients_find_each_other_by_themselves(make_daemon, 
     command = daemon.command()
     at = command.index("--socket")
     daemon.command = lambda: [*command[:at], "--state-dir", f"{home}/state", *command[at + 4:]]
-    daemon.directory.chmod(0o777)  # where it says that it is ready
+    daemon.directory.chmod(0o777)  # the directory of its notify socket
     daemon.start()
     health = json.loads(run_cli("--json", "health", environment=around, user=user).stdout)
     place = pathlib.Path(health["socket"]).parent
@@ -151,7 +152,7 @@ def test_the_hardening_of_a_unit_lets_the_compilers_work(make_daemon, directory,
 
 @pytest.mark.parametrize("closed", ["2>&-", "<&- >&- 2>&-"])
 def test_no_file_of_the_daemon_gets_the_number_of_a_closed_standard_descriptor(make_daemon, closed):
-    """Its log would go there: into the lock file, or the database."""
+    """Otherwise the log would go into the lock file or the database."""
     daemon = make_daemon("--log-level", "debug", launcher=("sh", "-c", f'exec "$@" {closed}', "sh")).start()
     assert daemon.build_json(KERNEL)["outcome"] == "built"
     of_process = pathlib.Path(f"/proc/{daemon.process.pid}/fd")
@@ -162,7 +163,7 @@ def test_no_file_of_the_daemon_gets_the_number_of_a_closed_standard_descriptor(m
 
 
 def test_a_daemon_that_may_start_too_few_threads_does_not_start_and_names_the_limit(make_daemon):
-    """gRPC would wait for ever for a thread that did not start, and nothing would be answered."""
+    """gRPC would wait for ever for a thread that did not start, and no call would be answered."""
     user = 4127 if os.geteuid() == 0 else None  # root has no such limit
     daemon = make_daemon(launcher=("prlimit", "--nproc=1"))
     refused = subprocess.run(daemon.command(), user=user, stderr=subprocess.PIPE, timeout=PATIENCE,
@@ -241,7 +242,7 @@ def test_sighup_is_survived_and_takes_a_new_log_level(make_daemon, directory):
     file.write_text('log_level = "debug"\njobs = 3\n')
     daemon.process.send_signal(signal.SIGHUP)
     wait_for(lambda: "jobs is 3 from the next start on was=" in daemon.log_text(), "a line about what needs a restart")
-    file.write_text("log_level = 7\n")  # a mistake in the file must not end a daemon that serves
+    file.write_text("log_level = 7\n")  # an error in the file must not end a running daemon
     daemon.process.send_signal(signal.SIGHUP)
     assert daemon.build_json(KERNEL)["outcome"] == "hit"
 

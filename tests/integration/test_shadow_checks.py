@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Hits that are compiled again in the background and compared."""
+"""Hits that the daemon compiles again in the background and compares."""
 
 import json
 import os
@@ -10,7 +10,7 @@ import pytest
 from conftest import wait_for
 
 SAME = "//fake: output-size 20000\n"
-UNLIKE = "//fake: unique\n"  # its compiler makes something else each time
+UNLIKE = "//fake: unique\n"  # a compile with another result each time
 
 
 @pytest.fixture
@@ -25,8 +25,8 @@ def digest(told):
 
 
 def drop(daemon):
-    """Builds what its compiler makes otherwise each time, hits it, and waits until that is found out. Answers with the
-    key, and the digests of what was kept."""
+    """Builds a program whose compiles differ, hits it, and waits until the check has found the difference. Returns
+    the key, and the digests of the stored entry."""
     cubin = daemon.build_json(UNLIKE)
     ptx = daemon.build_json(UNLIKE, "--emit", "ptx")
     assert (ptx["outcome"], ptx["key"]) == ("hit", cubin["key"])
@@ -39,7 +39,7 @@ def test_a_hit_that_a_new_compile_confirms_stays(checked, toolkit):
     compiles = toolkit.count("nvrtc_compiles")
     for checks in (1, 2):
         assert checked.build_json(SAME)["outcome"] == "hit"
-        # One at a time: where the second has been compiled, the first has judged.
+        # The checks run one at a time, so the first has ended when the second has compiled.
         wait_for(lambda: checked.stats()["shadow_checks_total"] == checks, f"{checks} checks")
     assert toolkit.count("nvrtc_compiles") == compiles + 2
     statistics = checked.stats()

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Shelves: directories of signed snapshots, of which builds are answered with nothing inserted and nothing copied."""
+"""Shelves: directories of signed snapshots. The daemon answers builds from them without an insert and without a
+copy."""
 
 import concurrent.futures
 import json
@@ -19,7 +20,7 @@ SOURCE = "//fake: take-number compiled\n// on the shelf\n"
 
 
 class Shelf:
-    """A directory of signed snapshots, and nodes that are answered of it."""
+    """A directory of signed snapshots, and nodes that use it."""
 
     def __init__(self, directory, make_daemon, toolkit, site):
         self.place = directory / "shelf"
@@ -34,15 +35,15 @@ class Shelf:
             *flags, name=name, roots=(self.toolkit.root,)).start()
 
     def node(self, name, *flags, **keywords):
-        """The same, once it has looked at the shelf, on which something lies, and has compilers ready: while a file on FUSE
-        that it has open does not answer, it starts no process (decision 19)."""
+        """Starts a node, and waits until it has read a shelf with a snapshot and has compilers ready. While an open
+        file on FUSE does not answer, the node starts no process (decision 19)."""
         node = self.start(name, *flags, **keywords)
         node.cli("toolchains")
         wait_for(lambda: count(node, "shelf_snapshots") + count(node, "shelf_problems") > 0, "the look at the shelf")
         return node
 
     def fill(self, *builds, name="kernels.snap", key=None, place=None):
-        """Puts what these builds give on a shelf, from a node that is gone afterwards. Returns the snapshot's path."""
+        """Puts the results of these builds on a shelf, from a node that then ends. Returns the path of the snapshot."""
         maker = self.make_daemon(name=f"maker-{name}", roots=(self.toolkit.root,)).start()
         answers = [maker.build_json(source, *options) for source, *options in builds]
         assert {answer["outcome"] for answer in answers} == {"built"}
@@ -161,7 +162,7 @@ def test_a_change_is_noticed_without_a_reload(shelf):
 
 
 def refused(shelf, words):
-    """The node of a shelf whose only snapshot is not used, for this reason."""
+    """Returns the node of a shelf whose only snapshot is refused for this reason."""
     node = shelf.node("node")
     wait_for(lambda: words in node.log_text(), f"{words!r} in the log")
     assert (count(node, "shelf_snapshots"), count(node, "shelf_problems")) == (0, 1)
@@ -285,8 +286,8 @@ def test_a_shelf_is_asked_before_redis(shelf, redis):
 
 
 def test_a_shelf_on_a_hanging_mount_blocks_no_build(shelf, directory):
-    """A snapshot whose file system stops answering: the first builds wait for it, and no later one; hits, other shelves and
-    the end of the daemon do not wait at all."""
+    """The file system of a snapshot stops answering. The first builds wait for it, and no later build does. Hits,
+    other shelves and the end of the daemon do not wait at all."""
     path = shelf.fill((SOURCE,), *((f"// {number}\n",) for number in range(6)))
     good = directory / "good"
     good.mkdir()
@@ -301,7 +302,7 @@ def test_a_shelf_on_a_hanging_mount_blocks_no_build(shelf, directory):
         wait_for(lambda: count(node, "shelf_snapshots") == 2, "the look at both shelves")
         assert found(node.build_json(SOURCE)) == ("hit", "shelf")
         file.answering.clear()
-        for number in range(6):  # more than read at a time
+        for number in range(6):  # more than are read at a time
             assert node.build_json(f"// {number}\n")["outcome"] == "built"
         assert 1 <= count(node, "shelf_late_total") <= 4
         assert found(node.build_json(SOURCE)) == ("hit", "memory")
@@ -310,7 +311,7 @@ def test_a_shelf_on_a_hanging_mount_blocks_no_build(shelf, directory):
         wait_for(lambda: not os.path.exists(node.socket), "the end of the service")
     finally:
         file.close()
-    assert node.process.wait(PATIENCE) == 0  # the kernel lets no process end whose read it has not answered
+    assert node.process.wait(PATIENCE) == 0  # the kernel ends no process with an unanswered read
 
 
 def test_a_shelf_that_hangs_from_the_start_is_named(shelf, directory):
@@ -376,7 +377,7 @@ def test_a_shelf_that_hung_serves_again(shelf, directory):
         path.symlink_to(mount / NAME)
         node = shelf.node("node", patience="50ms")
         file.answering.clear()
-        for _ in range(5):  # more than read at a time
+        for _ in range(5):  # more than are read at a time
             assert node.build_json(f"// {next(numbers)}\n")["outcome"] == "built"
         assert count(node, "shelf_late_total") == 4
         file.answering.set()

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""One compile for all that ask for one key at once."""
+"""One compile serves all callers that request one key at once."""
 
 import json
 import subprocess
@@ -14,7 +14,7 @@ WAITING = "//fake: wait-for gate\n//fake: unique\n"
 
 
 def start_cli(daemon, directory, number, *arguments):
-    """A process that builds k.cu of the directory."""
+    """Starts a process that builds k.cu of the directory."""
     source = directory / "k.cu"
     return subprocess.Popen(
         [PLACES.cli, "--socket", daemon.socket, "--json", "build", str(source), "--arch", "sm_90", "-o",
@@ -24,7 +24,7 @@ def start_cli(daemon, directory, number, *arguments):
 
 
 def joined(daemon, callers):
-    """True once all callers wait for the flight."""
+    """Returns whether all callers wait for the flight."""
     return daemon.stats()["waiting"] >= callers
 
 
@@ -53,7 +53,7 @@ def test_one_compile_for_eight_processes_over_headers_from_elsewhere(fake, toolk
     (include / "own.h").write_text(header)
     (directory / "k.cu").write_text("#include <own.h>\n" + WAITING)
     callers = [start_cli(fake, directory, 0, f"-I{include}")]
-    toolkit.await_arrivals("gate", 1)  # the others come while it runs: their own files are looked at before the answer
+    toolkit.await_arrivals("gate", 1)  # the others come while it runs, and their own files are read before the answer
     callers += [start_cli(fake, directory, number, f"-I{include}") for number in range(1, 8)]
     wait_for(lambda: joined(fake, 8), "eight callers")
     toolkit.open("gate")
@@ -86,7 +86,7 @@ def test_one_compile_for_many_callers_1000_in_one_process(fake, toolkit):
 
 
 def await_leave(daemon, left):
-    """What the daemon counts once no more than `left` callers wait."""
+    """Waits until no more than `left` callers wait. Returns the daemon's count."""
     return wait_for(lambda: (counts := daemon.stats())["waiting"] == left and counts, "a caller's leave")
 
 
@@ -102,7 +102,7 @@ def test_last_waiter_cancels(fake, toolkit):
         calls[1].cancel()
         wait_for(lambda: fake.stats()["in_flight"] == 0, "the compile's end")
         wait_for(lambda: fake.stats()["cancelled_total"] == 1, "the compile to count as cancelled")
-        # The key is free: the next caller gets a compile of its own.
+        # The key is free, so the next caller gets a compile of its own.
         again = stub.Build.future(nvrtc_request(WAITING))
         toolkit.await_arrivals("gate", 2)
         toolkit.open("gate")

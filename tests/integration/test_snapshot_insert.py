@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Files of what was compiled, taken in by another daemon: for whom, and what is refused."""
+"""Snapshots that another daemon inserts: the users who get the entries, and the files that it refuses."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from cccl_cache.v1 import snapshot_pb2, snapshot_pb2_grpc
 
 
 def output(daemon, number, user=None, *arguments):
-    """(`build --json`, the bytes)."""
+    """Returns (`build --json`, the bytes)."""
     place = daemon.directory.parent / "files"
     file = place / f"out-{number}-{user}"
     done = daemon.cli("--json", "build", "-", "--arch", "sm_90", "-o", str(file), *arguments, input=kernel(number),
@@ -23,13 +23,13 @@ def output(daemon, number, user=None, *arguments):
 
 @pytest.fixture
 def fresh(make_daemon, toolkit):
-    """Another daemon, which has compiled nothing."""
+    """Another daemon, without any entry."""
     return make_daemon("--socket-mode", "0666", roots=(toolkit.root,), name="fresh").start()
 
 
 def test_a_package_ships_the_results_of_its_test_run(shared, fresh, place):
-    """Created on one daemon, inserted on a fresh one as another user: hits, equal bytes, no compile; also after a
-    restart. Each hit saves what it saves where it was compiled."""
+    """The snapshot is created on one daemon and inserted on a fresh one as another user. All builds are hits with
+    equal bytes, also after a restart. Each hit saves the time of the original compile."""
     built = {number: output(shared, number, ALICE) for number in range(5)}
     for number in built:
         assert output(shared, number, ALICE)[0]["outcome"] == "hit"
@@ -99,7 +99,7 @@ def test_entries_that_an_administrator_inserts_serve_everybody(shared, fresh, pl
 
 
 def test_entries_that_a_user_inserted_get_into_no_administrators_file(shared, fresh, place):
-    """Or it would be everybody's once that one is inserted elsewhere."""
+    """Otherwise a later insert of that file on another daemon would give them to all users."""
     build(shared, 1)
     file = place / "a.snap"
     snapshot(shared, "create", file)
@@ -114,7 +114,8 @@ def test_entries_that_a_user_inserted_get_into_no_administrators_file(shared, fr
 
 @pytest.fixture
 def broken(shared, place):
-    """(What is wrong, the bytes): a snapshot cut off and altered at its ends and seams and at many places between."""
+    """Returns (the damage, the bytes): a snapshot truncated and altered at its ends, at its seams and at many places
+    between."""
     for number in range(2):
         build(shared, number)
     whole = place / "whole.snap"
@@ -144,7 +145,7 @@ def test_an_incomplete_file_is_refused_with_the_reason(fresh, place, broken, use
 
 
 def test_the_daemon_verifies_by_itself(fresh, place, broken):
-    """A snapshot from a client of another make is verified from end to end as well."""
+    """The daemon verifies a snapshot from any other client from end to end as well."""
     contents = (place / "whole.snap").read_bytes()
     with fresh.channel() as channel:
         stub = snapshot_pb2_grpc.SnapshotStub(channel)

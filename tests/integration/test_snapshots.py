@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Files of what was compiled: what is in them, and who may have it."""
+"""Snapshots: their contents, and the users who may make them."""
 
 import pytest
 from conftest import wait_for
@@ -41,7 +41,7 @@ def test_a_snapshot_holds_the_results_that_its_user_received(shared, place):
 
 
 def test_snapshots_of_equal_entries_have_equal_bytes(shared, place, make_daemon, toolkit):
-    """Twice from one daemon. What another one compiled by itself differs in compile times alone."""
+    """One daemon makes the snapshot twice. The snapshot of another daemon differs only in compile times."""
     other = make_daemon(roots=(toolkit.root,), name="other").start()
     for number in (1, 2, 0):
         build(shared, number)

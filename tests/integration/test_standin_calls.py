@@ -1,9 +1,8 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Every function of NVRTC and nvJitLink, and generated sequences of calls: under `run` a program observes what it observes
-without, call by call, right calls and wrong ones, with a daemon that compiles, one that knows all, one that goes in the
-middle, and none.
-scripts/differential does this for more releases and with more sequences."""
+"""Every function of NVRTC and nvJitLink, and generated sequences of calls. Under `run` a program observes the same
+at each call, right or wrong, as without it. The daemon compiles, has all results, ends in between, or is missing.
+scripts/differential does this for more releases and more sequences."""
 
 import ctypes
 import os
@@ -21,7 +20,7 @@ from test_run import knowing, library_of
 HERE = pathlib.Path(__file__).parent
 INTERPOSE = HERE.parents[1] / "client/interpose"
 SEED = 1
-SEQUENCES = int(os.environ.get("CCCL_CACHED_TEST_SEQUENCES", "0"))  # else each test has its own
+SEQUENCES = int(os.environ.get("CCCL_CACHED_TEST_SEQUENCES", "0"))  # by default each test has its own number
 
 
 class Program:
@@ -89,12 +88,12 @@ INVALID_PROGRAM = "4"
 
 
 def test_a_program_that_was_destroyed_is_invalid(directory):
-    """The real library may die of it."""
+    """The real library may crash."""
     done = run_cli("--socket", directory / "nothing", "run", "--", sys.executable, "-c", DESTROYED, library_of(PLACES.cuda13))
     assert done.stdout.decode().split() == [INVALID_PROGRAM] * 3
 
 
-# Calls the functions that it gets by number, none with a link.
+# A program that calls the functions by number. None of the calls has a valid link.
 BY_NUMBER = """
 import ctypes, sys
 library = ctypes.CDLL(sys.argv[1])
@@ -106,7 +105,7 @@ for number in (*range(9), 0):
 
 
 def test_the_function_with_the_ninth_number_is_absent(directory):
-    """A link of ours must not reach one that takes it for its own."""
+    """A link of ours must not reach a function that takes it for its own link."""
     [standin] = pathlib.Path(PLACES.standin).parent.glob("nvJitLink-12.9/libnvJitLink.so.12")
     names = [line.split()[-1].split("@")[0] for line in
              subprocess.run(["nm", "-D", "--defined-only", standin], capture_output=True, text=True, check=True).stdout.splitlines()]
@@ -146,8 +145,9 @@ def test_a_program_observes_the_same_calls_although_the_daemon_goes_in_the_middl
     compare(program.alone(), observed)
 
 
-# Opens the libraries, perhaps compiles and links, loses its access to their files, and compiles and links something new:
-# once as the daemon does it too, and once as the real library alone does it (a second compile, another option of links).
+# Opens the libraries, perhaps compiles and links, loses its access to their files, and compiles and links something
+# new: first a build that the daemon can serve, then one that only the real library can serve (a second compile, another
+# option of links).
 LOSES = """
 import ctypes, hashlib, os, resource, sys
 when, way, *paths = sys.argv[1:5]
@@ -203,7 +203,7 @@ print(*made(2))
 """
 @pytest.fixture(scope="module")
 def toolkit():
-    """Copies of the libraries of CUDA 12, and LTO-IR that they made."""
+    """Copies of the libraries of CUDA 12, and LTO-IR of their compiler."""
     with tempfile.TemporaryDirectory(prefix="cccl", dir="/tmp") as place:
         nvrtc = library_of(PLACES.cuda12)
         for each in (nvrtc, library_of(PLACES.cuda12, "libnvJitLink"), *nvrtc.parent.glob("libnvrtc-builtins.so.*")):

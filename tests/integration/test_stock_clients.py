@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Clients generated from the .proto work as well: Python's grpcio here, C++ in the service's unit tests."""
+"""Clients that are generated from the .proto work too: Python's grpcio here, C++ in the service's unit tests."""
 
 import hashlib
 

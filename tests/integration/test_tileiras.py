@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The stand-in does what tileiras does with the ptxas and the libNVVM beside it, and has it run once for equal runs."""
+"""The stand-in behaves as tileiras with the ptxas and the libNVVM beside it, and runs it once for equal runs."""
 
 import json
 import os
@@ -29,7 +29,7 @@ def variables(directory):
 
 @pytest.fixture(scope="module")
 def made():
-    """A tileiras that can be linked to, and what cuda.tile hands it."""
+    """Returns a tileiras that can be linked to, and the input that cuda.tile gives it."""
     with tempfile.TemporaryDirectory(prefix="cccl", dir="/tmp") as place:
         place = pathlib.Path(place)
         shutil.copy(CUDA / "bin/tileiras", place)
@@ -98,7 +98,7 @@ def test_every_input_of_the_tool_is_in_the_key(standin):
     with open(standin.work / "a.bytecode", "ab") as file:
         file.write(b"\0")
     said = standin.run(*WORDS, "o")
-    assert said == standin.run_real(*WORDS, "o") and said.status != 0  # damaged
+    assert said == standin.run_real(*WORDS, "o") and said.status != 0  # the entry is damaged
 
 
 def test_a_run_that_uses_other_files_is_left_to_the_real_tileiras(standin, fake):
@@ -140,7 +140,7 @@ def test_an_unknown_use_is_left_to_the_real_tileiras(standin, fake):
 
 
 def test_eight_concurrent_processes_run_it_once(standin, fake):
-    standin.run("a.bytecode", "--gpu-name", "sm_80", "-o", "other")  # its files are known: to read them takes long
+    standin.run("a.bytecode", "--gpu-name", "sm_80", "-o", "other")  # reads its files first, which takes long
     gate = standin.directory / "gate"
     os.mkfifo(gate)
     processes = [standin.start(*WORDS, f"{number}.cubin", GATE=str(gate)) for number in range(8)]
@@ -160,7 +160,7 @@ def test_under_run_a_second_cuda_tile_process_runs_neither_tileiras_nor_ptxas(di
 
     subprocess.run([*PROGRAM, directory / "real", "cubin"], env=variables(directory), check=True, timeout=PATIENCE)
     real = (directory / "real").read_bytes()
-    # Each process asks for an empty module first.
+    # Each process compiles an empty module first.
     assert report("one") == ([2, 0, 2], real)
     assert report("two") == ([2, 2, 0], real)
-    assert report("three", CUDA_TILE_CACHE_DIR=str(directory / "cache")) == ([2, 1, 0], real)  # it has remarks written
+    assert report("three", CUDA_TILE_CACHE_DIR=str(directory / "cache")) == ([2, 1, 0], real)  # the run has remarks written

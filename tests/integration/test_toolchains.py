@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Several toolchains side by side, and toolchains that change under the daemon."""
+"""Several toolchains side by side, and toolchains that change while the daemon runs."""
 
 import json
 import os
@@ -15,7 +15,7 @@ KERNEL = 'extern "C" __global__ void k(int* p) { *p = 1; }\n'
 
 
 def test_two_cuda_majors(make_daemon):
-    """CUDA 12 and 13 at once: different cubins under different keys."""
+    """CUDA 12 and 13 at once give different cubins under different keys."""
     daemon = make_daemon(roots=(PLACES.cuda12, PLACES.cuda13)).start()
     told = {major: daemon.build_json(KERNEL, "--toolchain", str(major)) for major in (12, 13)}
     assert told[12]["toolchain"]["version"].startswith("12.")
@@ -47,7 +47,7 @@ def test_an_unknown_toolchain_is_refused_with_those_present(fake):
 
 
 def test_toolchain_replaced(fake, toolkit):
-    """A header that changes on disk is another toolchain, without a restart."""
+    """A header that changes on disk makes another toolchain, without a restart."""
     include = ("-I", os.path.join(toolkit.root, "include"))
     user, other = "#include <cuda_runtime.h>\n" + KERNEL, KERNEL
     first, alone = fake.build_json(user, *include), fake.build_json(other, *include)
@@ -63,7 +63,7 @@ def test_toolchain_replaced(fake, toolkit):
 
 
 def test_the_same_compiler_at_two_places_shares_results_of_equal_headers(make_daemon, directory):
-    """A wheel and a toolkit: equal libraries, of the headers one has more."""
+    """A wheel and a toolkit have equal libraries. One of them has more headers."""
     one, two = (FakeToolkit(PLACES.fake13, directory / name) for name in ("one", "two"))
     pathlib.Path(two.root, "include", "more.h").write_text("// more\n")
     source = "#include <cuda_runtime.h>\n" + KERNEL
@@ -78,7 +78,7 @@ def test_the_same_compiler_at_two_places_shares_results_of_equal_headers(make_da
 
 
 def test_toolchain_replaced_by_rename(fake, toolkit, directory):
-    """The library is replaced as package managers do it: a new file is renamed over the old one."""
+    """A new file is renamed over the library, as package managers do it."""
     first = fake.build_json(KERNEL)
     library = pathlib.Path(toolkit.root, "lib", "libnvrtc.so.13")
     fresh = directory / "fresh"
@@ -102,12 +102,12 @@ def test_a_build_during_which_the_toolchain_changed_is_not_stored(fake, toolkit)
     toolkit.open("gate")
     asker.join(60)
     again = fake.build_json(source)
-    assert again["toolchain"]["id"] == answers[0]["toolchain"]["id"]  # the changed one, for both
+    assert again["toolchain"]["id"] == answers[0]["toolchain"]["id"]  # the changed toolchain, for both builds
     assert again["outcome"] == "hit"
 
 
 def scatter(toolkit, store):
-    """Headers behind links that leave the toolkit, as package managers of some systems lay them out."""
+    """Makes headers behind links that leave the toolkit, like the package managers of some systems."""
     include = pathlib.Path(toolkit.root, "include")
     (store / "parts" / "deep").mkdir(parents=True)
     (store / "parts" / "deep" / "far.h").write_text("#include <parts/deep/../near.h>\n")
@@ -145,7 +145,7 @@ def test_sigterm_ends_the_first_identification(make_daemon, directory):
     toolkit = FakeToolkit(PLACES.fake13, directory / "huge")
     header = os.path.join(toolkit.root, "include", "huge.h")
     with open(header, "wb") as file:
-        file.truncate(1 << 40)  # a hole: takes no space, and longer to read than any test waits
+        file.truncate(1 << 40)  # a hole takes no space, but longer to read than any test waits
     daemon = make_daemon(roots=(toolkit.root,)).start()
     results = []
     asker = threading.Thread(target=lambda: results.append(
@@ -158,7 +158,7 @@ def test_sigterm_ends_the_first_identification(make_daemon, directory):
 
     wait_for(is_read, "the daemon to read the header")
     daemon.process.send_signal(signal.SIGTERM)
-    assert daemon.process.wait(PATIENCE) == 0  # about one second, on a machine that is not busy
+    assert daemon.process.wait(PATIENCE) == 0  # about one second on an idle machine
     asker.join(60)
     assert results[0].returncode != 0
     assert "is not used" not in daemon.log_text()
@@ -190,7 +190,7 @@ def test_a_toolchain_that_appears_is_found(make_daemon, directory):
 
 
 def test_a_library_that_the_daemon_has_read_is_not_read_by_a_program_that_loads_it(real, package):
-    """The stamp tells that it is the same file. In a home without a digest, reading took 140 ms in each process."""
+    """The stamp shows that it is the same file. In a home without a digest, reading it took 140 ms in each process."""
     code = """
 import sys
 from ctypes import byref, c_int, c_size_t, c_uint32, c_void_p

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Toolchains whose changes the kernel does not tell: on a file system of other hosts', which may hang as well, and where
-inotify is used up."""
+"""Toolchains whose changes the kernel does not report: on a network file system, which may also hang, and on a
+machine where inotify is used up."""
 
 import json
 import os
@@ -22,7 +22,7 @@ def as_root():
 
 @pytest.fixture
 def remote(toolkit):
-    """A directory of the toolkit's headers that the local kernel knows little about."""
+    """A directory of the toolkit's headers on a file system whose changes the kernel does not report."""
     place = pathlib.Path(toolkit.root, "include", "remote")
     place.mkdir()
     file = FuseFile(place, b"// one\n")
@@ -56,7 +56,7 @@ def test_a_toolchain_that_hangs_parks_no_caller_and_delays_no_other(make_daemon,
     commands = (("build", known, "-o", os.devnull), ("build", new, "-o", os.devnull), ("explain", "--", "build", known))
 
     def refused():
-        """Of a hit, of a program that would be compiled, and of explain; meanwhile all others are served."""
+        """Checks that a hit, a miss and `explain` are refused, and that all other builds are served meanwhile."""
         asked = [
             subprocess.Popen(
                 [PLACES.cli, "--socket", daemon.socket, *command, "--arch", "sm_90"],

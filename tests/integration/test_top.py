@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""`cccl-cache-cli top`: what the daemon does now, at a terminal and as text."""
+"""`cccl-cache-cli top`: the daemon's present work, at a terminal and as text."""
 
 import contextlib
 import json
@@ -26,7 +26,7 @@ def activity(daemon, **keywords):
 
 @contextlib.contextmanager
 def waiting_builds(daemon, toolkit, count, source=WAITING):
-    """So many callers of one compile, which goes on until then."""
+    """Starts so many callers of one compile, which runs until the end of the block."""
     with daemon.channel() as channel:
         stub = build_pb2_grpc.BuildStub(channel)
         futures = [stub.Build.future(nvrtc_request(source)) for _ in range(count)]
@@ -39,7 +39,7 @@ def waiting_builds(daemon, toolkit, count, source=WAITING):
 
 
 def test_a_build_is_seen_with_its_waiters_until_it_is_done(fake, toolkit):
-    fake.build_json("")  # so that there is an estimate
+    fake.build_json("")  # makes an estimate
     with top(fake) as terminal:
         with waiting_builds(fake, toolkit, 3):
             row = rf"^running [0-9.]+s/[0-9.]+s +3 +{os.geteuid()} ([0-9a-f]{{8}}) nvrtc .* 13\.0 [0-9a-f]{{8}} "

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""What `cccl-cache-cli top` tells one user of another. The tests run as root: they can be anybody."""
+"""The part of `cccl-cache-cli top` that one user sees of another. The tests run as root, so that they can become any
+user."""
 
 import contextlib
 import json
@@ -21,7 +22,7 @@ def as_root():
 
 @pytest.fixture
 def shared(make_daemon, toolkit):
-    """A daemon whose socket everybody may use, with one slot."""
+    """A daemon with one slot and a socket for all users."""
     return make_daemon("--socket-mode", "0666", "--jobs", "1", roots=(toolkit.root,)).start()
 
 
@@ -31,7 +32,7 @@ def seen_by(daemon, user):
 
 @contextlib.contextmanager
 def building(daemon, toolkit, *builds):
-    """(user, source): callers that wait until then."""
+    """Starts callers for each (user, source), which wait until the end of the block."""
     callers = []
     for user, source in builds:
         callers.append(subprocess.Popen(

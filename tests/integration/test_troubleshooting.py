@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""docs/troubleshooting.md: its commands print what stands there, and its messages are in the sources."""
+"""docs/troubleshooting.md: its commands print the shown output, and its messages are in the sources."""
 
 import os
 import pathlib
@@ -17,20 +17,20 @@ PROGRAM = pathlib.Path(__file__).with_name("run_program.c")
 
 
 def without_figures(text):
-    """Times and sizes are of one run."""
+    """Returns a text without times and sizes, which differ between runs."""
     return re.sub(r"(\d[\d,.]*) (?:ms|s|bytes|KiB)\b", "#", text)
 
 
 def expected(text):
-    """A pattern for what is printed: `...` is anything within a line."""
+    """Returns a pattern for expected output. `...` matches any text within a line."""
     return ".*".join(re.escape(part) for part in without_figures(text).split("..."))
 
 
 @pytest.fixture
 def shell(make_daemon, directory):
-    """Runs a command of the page where its files are, beside a daemon over CUDA 13; returns all that it prints."""
+    """Runs a command of the page in the directory of its files, beside a daemon over CUDA 13. Returns its output."""
     daemon = make_daemon("--pch-memory-limit", "0", roots=(PLACES.cuda13,)).start()
-    daemon.cli("toolchains")  # when it has read them
+    daemon.cli("toolchains")  # waits until the daemon has read its toolchains
     (directory / "kernel.cu").write_text('#include "scale.h"\n__global__ void kernel(float* at) { *at = scale(*at); }\n')
     (directory / "scale.h").write_text("__device__ float scale(float x) { return 2 * x; }\n")
     (directory / "now.cu").write_text("__global__ void kernel(int* at) { *at = __TIME__[0]; }\n")
@@ -64,11 +64,11 @@ def test_each_command_prints_the_output_on_the_page(shell):
 def test_each_message_is_one_of_the_sources():
     files = [file for folder in ("base", "client", "cli", "daemon", "proto") for file in (ROOT / folder).rglob("*.*")
              if file.suffix in (".cc", ".h")]
-    # Literals that the compiler joins.
+    # The compiler joins adjacent literals.
     texts = re.sub(r'"\s*\n\s*"', "", "".join(file.read_text() for file in files)).replace('\\"', '"')
     messages = re.findall(r"^\| `(.+?)` \|", PAGE, re.M)
     assert len(messages) > 12
     for message in messages:
-        # What stands for something, or between literals.
+        # Splits a message at its placeholders and between literals.
         for piece in re.split(r'"3GB"|--\S+|sm_50|\?', message):
             assert piece.strip() in texts, f"{piece!r} of {message!r}"

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Two uids on one socket, told apart. The tests run as root: they can be anybody."""
+"""The daemon distinguishes two uids on one socket. The tests run as root, so that they can become any user."""
 
 import grp
 import itertools
@@ -23,7 +23,7 @@ def as_root():
 
 @pytest.fixture
 def shared(make_daemon, toolkit, directory):
-    """A daemon whose socket everybody may use."""
+    """A daemon with a socket for all users."""
     return make_daemon("--socket-mode", "0666", roots=(toolkit.root,)).start()
 
 
@@ -37,7 +37,7 @@ def test_two_users_share_results_of_equal_inputs(shared, directory):
 
 
 def build_beside_a_header(daemon, place, before=(), **keywords):
-    """Of k.cu in a directory with local.h, which the daemon is to find there by itself."""
+    """Builds k.cu in a directory with local.h. The daemon must find the header there by itself."""
     return run_cli(
         "--socket", daemon.socket, "--json", *before, "build", "-", "--name", str(place / "k.cu"), "--arch", "sm_90", "-o",
         os.devnull, input=HEADER_FROM_OUTSIDE, cwd="/", check=False, **keywords,
@@ -45,8 +45,8 @@ def build_beside_a_header(daemon, place, before=(), **keywords):
 
 
 def test_two_users_are_distinguished(shared, directory):
-    """The same request: the daemon's own uid gets its header from the disk, another uid doesn't, though it was read
-    already and its artifact lies in the cache."""
+    """Two users send the same request. The daemon's own uid gets its header from the disk. The other uid does not,
+    although the header was read already and the artifact is in the cache."""
     place = directory / "home"
     place.mkdir(mode=0o700)
     (place / "local.h").write_text("// here\n")
@@ -72,7 +72,7 @@ def test_a_closed_file_in_an_open_directory_serves_only_its_owner(shared, direct
 
 
 def test_two_users_share_results_of_headers_that_both_may_read(shared, directory):
-    """Each in a checkout of his own."""
+    """Each user has a checkout of his own."""
     outcomes = []
     for user in (ALICE, BOB):
         place = directory / str(user)
@@ -85,7 +85,7 @@ def test_two_users_share_results_of_headers_that_both_may_read(shared, directory
 
 
 def test_a_program_without_headers_is_built_from_below_a_closed_home(shared, directory):
-    """The compiler asks for its working directory, whatever it compiles."""
+    """The compiler asks for its working directory at each compile."""
     place = directory / "home" / "project"
     place.mkdir(parents=True)
     place.parent.chmod(0o700)
@@ -98,7 +98,7 @@ def test_a_program_without_headers_is_built_from_below_a_closed_home(shared, dir
 
 
 def test_a_fifo_of_another_uid_is_not_opened(shared, directory):
-    """A process that opens it waits for ever."""
+    """A process that opens the FIFO waits for ever."""
     os.mkfifo(directory / "local.h", 0o666)
     (directory / "local.h").chmod(0o666)
     done = build_beside_a_header(shared, directory, user=ALICE)
@@ -117,7 +117,7 @@ def test_the_socket_of_a_users_own_daemon_is_closed_to_others(make_daemon, toolk
     daemon = make_daemon("--socket-mode", "0600", roots=(toolkit.root,)).start()
     done = run_cli("--socket", daemon.socket, "stats", user=ALICE, check=False)
     assert done.returncode == 4
-    assert b"--socket-mode" in done.stderr  # the way out
+    assert b"--socket-mode" in done.stderr  # the message names the remedy
     assert b"group" not in done.stderr.replace(b"--socket-group", b"")
 
 
@@ -145,13 +145,13 @@ def test_only_administrators_set_totals_to_zero(shared):
     shared.build_json('extern "C" __global__ void k() {}\n', cwd="/", user=ALICE)
     refused = shared.cli("stats", "--zero", user=ALICE, cwd="/", check=False)
     assert refused.returncode == 4
-    assert b"--admin-group" in refused.stderr  # the way out
+    assert b"--admin-group" in refused.stderr  # the message names the remedy
     assert shared.stats()["builds_total"] == 1
     shared.cli("stats", "--zero")
     assert shared.stats()["builds_total"] == 0
     assert shared.stop() == 0
     shared.start()
-    assert shared.stats()["builds_total"] == 0  # as it was kept
+    assert shared.stats()["builds_total"] == 0  # the counter did not change
 
 
 def test_state_is_closed_to_others(shared):
@@ -189,7 +189,7 @@ def test_a_user_learns_nothing_of_other_users_builds(shared):
 
 
 def test_no_preamble_of_the_overflow_user_is_kept(make_daemon):
-    """A user without a uid here has that one: it may be anybody."""
+    """All users without a uid here have the overflow uid, so that it may be any user."""
     daemon = make_daemon("--pch-memory-limit", "4GiB", "--socket-mode", "0666", roots=(PLACES.cuda13,)).start()
 
     def build(header, value, user):
@@ -204,6 +204,6 @@ def test_no_preamble_of_the_overflow_user_is_kept(make_daemon):
         build("cuda_bf16.h", next(values), 65533)
         return daemon.stats()["pch_builds_total"] > 0
 
-    # They are made one after the other, in the order in which they were wished for.
+    # Preambles are made one after the other, in the order of their requests.
     wait_for(another_user_has_one, "the other user's preamble")
     assert daemon.stats()["preambles_total"] == 1

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""A daemon that is upgraded under connected clients: another version takes over socket and state."""
+"""A daemon is upgraded under connected clients: another version takes over socket and state."""
 
 import json
 
@@ -12,7 +12,7 @@ from lease_client import LeaseClient, deposit
 
 @pytest.fixture
 def client(fake):
-    """One that has asked this daemon before; what no file outside decides on, it keeps."""
+    """A client that has asked this daemon before. It keeps the results that depend on no outside file."""
     client = Client(fake.socket)
     client.build("// the first\n")
     yield client
@@ -24,7 +24,7 @@ def version(daemon):
 
 
 def with_header(directory):
-    """A source of which a process keeps no answer."""
+    """Returns a source whose result a process does not keep."""
     header = directory / "a.h"
     header.write_text("//fake: unique\n")
     return header, f'#include "{header}"\n'

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""`verify`: an administrator has the daemon read its disk; broken entries are dropped and built again."""
+"""`verify`: an administrator has the daemon read its disk. The daemon drops broken entries and builds them again."""
 
 import json
 

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Two versions of the daemon take turns behind one listening socket, as systemd keeps it through upgrades and
-downgrades, while clients of both go on building. scripts/versions runs this with the programs of an earlier commit."""
+"""Two versions of the daemon take turns behind one listening socket, as with upgrades and downgrades under systemd.
+Clients of both versions build meanwhile. scripts/versions runs this with the programs of an earlier commit."""
 
 import os
 import pathlib
@@ -12,14 +12,14 @@ import threading
 import pytest
 from conftest import PATIENCE, PLACES, run_cli, wait_for
 
-OTHER = os.environ.get("CCCL_CACHED_TEST_OTHER_VERSION")  # its build directory
+OTHER = os.environ.get("CCCL_CACHED_TEST_OTHER_VERSION")  # the build directory of the other version
 DAEMONS = (f"{OTHER}/daemon/cccl-cached" if OTHER else PLACES.upgraded_daemon, PLACES.daemon)
 CLIS = (f"{OTHER}/cli/cccl-cache-cli" if OTHER else PLACES.cli, PLACES.cli)
 TURNS, BUILDS_A_TURN = 6, 10
 
 
 class Client(threading.Thread):
-    """Builds one program after the other, some new and some old, and notes each that fails or has wrong bytes."""
+    """Builds one program after the other, some new and some old. Records each failure and each wrong byte."""
 
     def __init__(self, cli, number, path, directory, contents):
         super().__init__(daemon=True)
@@ -31,7 +31,7 @@ class Client(threading.Thread):
     def run(self):
         try:
             self.build_until_stopped()
-        except Exception as error:  # of a thread it would be lost
+        except Exception as error:  # an exception in a thread would be lost
             self.wrong.append(repr(error))
 
     def build_until_stopped(self):

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""A hit gives back all that the compile gave, byte for byte: from memory, and from disk after a restart."""
+"""A hit returns all outputs of the compile, byte for byte: from memory, and from disk after a restart."""
 
 import pytest
 from conftest import PLACES, build_pb2, build_pb2_grpc, nvrtc_request
@@ -37,8 +37,8 @@ define void @%s(float* %%p) {
 
 @pytest.fixture
 def ask_thrice(make_daemon):
-    """Asks a daemon for one request: a miss, a hit from memory, and one from disk. Answers with the first reply once the
-    others are known to be the same."""
+    """Sends a request three times: a miss, a hit from memory, and a hit from disk. Checks that the replies are equal
+    and returns the first."""
     daemon = make_daemon(roots=(PLACES.cuda13,)).start()
 
     def ask(request):
@@ -66,7 +66,7 @@ def ask_thrice(make_daemon):
 
 @pytest.mark.parametrize("options", ((), ("-dlto",)), ids=("cubin and PTX", "LTO-IR"))
 def test_outputs_names_and_warnings_of_a_program(ask_thrice, directory, options):
-    """The same as raw NVRTC's, where these name no paths."""
+    """The log is that of raw NVRTC if it names no paths."""
     (directory / "own.h").write_text("#warning careful\n")
     name, include = str(directory / "k.cu"), f"-I{directory}"
     expressions = ["t<1>", "&t<3 + 4>", "k"]
@@ -87,7 +87,7 @@ def test_outputs_names_and_warnings_of_a_program(ask_thrice, directory, options)
 
 
 def test_output_and_log_of_a_link(ask_thrice):
-    """Its log holds the time that the assembler took, which is another each time: what comes back is the first."""
+    """The log has the time of the assembler, which differs in each run. A hit returns the time of the first run."""
     program = build_pb2.LinkProgram(options=("-arch=sm_90", "-verbose"))
     program.inputs.add(type=build_pb2.LINK_INPUT_TYPE_PTX, name="k.ptx",
                        contents=build_pb2.Blob(inline_bytes=CALLER.encode()))

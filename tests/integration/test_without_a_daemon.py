@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""A build that no daemon does is compiled by the client itself, to the same result."""
+"""If no daemon serves a build, the client compiles it itself, to the same result."""
 
 import functools
 import json
@@ -34,7 +34,8 @@ def alone_with_fake(directory, toolkit):
 
 
 def both(daemon, alone, command, files, *arguments, emit="cubin", arch="sm_90", cwd=None, behind=()):
-    """(what a daemon says and gives, what is said and given without one, behind a program that takes something away)."""
+    """Returns (output and result of a daemon, output and result without a daemon, behind a program that removes a
+    feature)."""
     results = []
     for run in (daemon.cli, functools.partial(alone.cli, behind=behind)):
         output = alone.directory / "output"
@@ -65,7 +66,7 @@ def test_same_result_for_a_program_over_cub(lasting, alone, emit):
 
 @pytest.mark.parametrize("lacking", [[], ["--nor-seccomp"]], ids=["landlock", "landlock and seccomp"])
 def test_same_result_on_a_kernel_that_lacks(lasting, alone, lacking):
-    """No sandbox is needed for a user's own program, and with less of one the compiler sees the same files."""
+    """A user's own program needs no sandbox. With a weaker sandbox, the compiler sees the same files."""
     (alone.directory / "mine.h").write_text("#define MINE 3\n")
     source = alone.directory / "k.cu"
     source.write_text('#include "mine.h"\n' + REDUCTION)
@@ -101,7 +102,8 @@ def test_same_lowered_names(lasting, alone):
 
 
 def test_same_result_with_the_users_own_headers(lasting, alone):
-    """Under -I, beside the program, and with the same key: what is outside is known by its contents."""
+    """The headers are under -I and beside the program. The key is the same, because it covers the contents of
+    outside files."""
     place = alone.directory / "project"
     (place / "include").mkdir(parents=True)
     (place / "include" / "near.h").write_text("#define NEAR 3\n")
@@ -135,7 +137,7 @@ def test_same_result_of_nvvm_ir(lasting, alone):
 
 
 def test_code_that_does_not_compile_fails_the_same(lasting, alone):
-    """An answer, not an error: the same log under the same names, the same code, the same exit status."""
+    """The failure is an answer, not an error: the same log with the same names, the same code, the same exit status."""
     source = alone.directory / "broken.cu"
     source.write_text("__global__ void k() { return 1 + ; }\n")
     told = []
@@ -156,7 +158,7 @@ def test_without_the_option_no_daemon_is_an_error(alone):
 
 
 def test_a_toolchain_is_hashed_and_probed_once(alone):
-    """The real one: of files that came a moment ago nothing is kept."""
+    """The toolchain is the real one, because nothing is kept about files that were just written."""
     alone.build(GOOD)
     facts = alone.facts()
     assert all(each.stat().st_mode & 0o777 == 0o700 for each in (alone.cache / "cccl-cache", alone.cache / "cccl-cache/toolchains"))
@@ -169,7 +171,7 @@ def test_toolchain_facts_that_others_could_have_written_are_ignored(alone):
     first = alone.build(GOOD)
     for fact in alone.facts():
         fact.write_bytes(fact.read_bytes()[:-32] + bytes(32) if "files" in fact.name else b"000")
-    assert alone.build(GOOD)["toolchain"]["id"] != first["toolchain"]["id"]  # it is believed while it is one's own
+    assert alone.build(GOOD)["toolchain"]["id"] != first["toolchain"]["id"]  # the kept facts are used only if the user owns them
     (alone.cache / "cccl-cache/toolchains").chmod(0o777)
     assert alone.build(GOOD)["toolchain"]["id"] == first["toolchain"]["id"]
 
@@ -181,7 +183,7 @@ def test_the_first_local_build_writes_a_line_to_standard_error(alone_with_fake):
 
 
 def test_a_missing_executable_is_named(directory):
-    """A library without what belongs to it: the error is that of the daemon, and says what is missing."""
+    """A library lacks its companion. The error is that of the daemon and names the missing file."""
     build = pathlib.Path(PLACES.cli).parents[1]
     for part in (PLACES.cli, *map(str, (build / "client").glob("libcccl_cache.so*"))):
         copy = directory / pathlib.Path(part).relative_to(build)
@@ -195,7 +197,7 @@ def test_a_missing_executable_is_named(directory):
 
 
 class Waiting:
-    """A build in another thread, held at a gate of the fake compiler."""
+    """A build in another thread that waits at a gate of the fake compiler."""
 
     def __init__(self, run):
         self.result = None
@@ -233,7 +235,7 @@ def test_a_daemon_that_is_started_again_is_asked_again(fake, alone_with_fake):
 
 
 def test_a_stopped_daemon_is_not_waited_for_beyond_the_bound(fake, alone_with_fake):
-    """Nor is it for the next builds; once it goes on it is asked again."""
+    """The next builds do not wait for it either. Once it continues, it gets requests again."""
     with Library(alone_with_fake.environment, socket=fake.socket, local_after_ms=200) as library:
         fake.freeze()
         try:
@@ -258,7 +260,7 @@ def test_a_stopped_daemon_is_given_up_while_there_is_time_to_compile(fake, alone
 
 
 def test_a_toolchain_that_only_this_user_has(make_daemon, alone_with_fake):
-    """The daemon refuses, for it knows none; the client finds one."""
+    """The daemon refuses, because it has no toolchain. The client finds one."""
     daemon = make_daemon(roots=(alone_with_fake.directory / "empty",)).start()
     said = alone_with_fake.build(GOOD, socket=daemon.socket)
     assert said["outcome"] == "local"
@@ -272,7 +274,7 @@ def test_a_compiler_that_crashes(alone_with_fake):
 
 
 def all_below(pid):
-    """cccl-cache-compile, the zygote and the worker. None waits for a next job: there is no next one."""
+    """Returns cccl-cache-compile, the zygote and the worker. None waits for a next job, because there is none."""
     wait_for(lambda: len(children_of(pid)) >= 3 and all(map(sleeps, children_of(pid))), "all are started")
     assert len(children_of(pid)) == 3
     return children_of(pid)
@@ -280,7 +282,7 @@ def all_below(pid):
 
 def test_a_deadline_ends_the_compiler_with_all_that_it_started(alone_with_fake, toolkit):
     with Library(alone_with_fake.environment, socket=alone_with_fake.directory / "nobody") as library:
-        assert library.build(GOOD)["outcome"] == "local"  # so that little is left to do before the gate
+        assert library.build(GOOD)["outcome"] == "local"  # leaves little to do before the gate
         waiting = Waiting(lambda: library.build(HELD, timeout_ms=10_000))
         toolkit.await_arrivals("held", 1)
         below = all_below(library.pid)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""tile_kernel.py FILE FORMAT: compiles a kernel of cuda.tile, which for the format cubin runs tileiras."""
+"""tile_kernel.py FILE FORMAT compiles a kernel of cuda.tile. For the format cubin, cuda.tile runs tileiras."""
 
 import sys
 

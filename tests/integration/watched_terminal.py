@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""A program that has a terminal to itself, and what a person sees there."""
+"""A program on a terminal of its own, and the text that a person sees there."""
 
 import fcntl
 import os
@@ -15,7 +15,7 @@ from patience import PATIENCE
 
 
 class WatchedTerminal:
-    """A terminal of a size, and a program that draws on it."""
+    """A terminal of a given size, and a program that draws on it."""
 
     def __init__(self, *command, columns=80, rows=24, **environment):
         self.person, self.terminal = os.openpty()
@@ -24,7 +24,7 @@ class WatchedTerminal:
         self.stream = pyte.ByteStream(self.screen)
         self.raw = b""
         self.before = termios.tcgetattr(self.terminal)
-        # In a session of its own, so that the terminal sends it signals.
+        # The program has a session of its own, so that the terminal sends it signals.
         self.process = subprocess.Popen(
             ["setsid", "--ctty", *command], stdin=self.terminal, stdout=self.terminal, stderr=self.terminal,
             env={"PATH": os.environ["PATH"], "TERM": "linux", "LC_ALL": "C.UTF-8", **environment})
@@ -52,7 +52,7 @@ class WatchedTerminal:
         return "\n".join(self.screen.display)
 
     def read(self, patience):
-        """Takes in what was drawn meanwhile; false if nothing was."""
+        """Reads new output. Returns whether there was any."""
         if not select.select([self.person], [], [], patience)[0]:
             return False
         piece = os.read(self.person, 65536)
@@ -61,7 +61,7 @@ class WatchedTerminal:
         return True
 
     def await_shown(self, condition, what):
-        """Returns what is shown once it fulfils the condition: a function of it, or a part of it."""
+        """Waits until the screen fulfils the condition, a function or a text that it contains. Returns the screen."""
         holds = condition if callable(condition) else lambda shown: condition in shown
         deadline = time.monotonic() + PATIENCE
         while not holds(self.shown()):
@@ -71,12 +71,12 @@ class WatchedTerminal:
         return self.shown()
 
     def await_end(self):
-        """The exit code; all that was drawn is taken in."""
+        """Reads the output to its end. Returns the exit code."""
         code = self.process.wait(PATIENCE)
         while self.read(0):
             pass
         return code
 
     def is_as_before(self):
-        """Whether the terminal echoes and waits for lines again, and has its cursor."""
+        """Returns whether the terminal echoes, waits for lines and shows its cursor again."""
         return termios.tcgetattr(self.terminal) == self.before and not self.screen.cursor.hidden

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Sessions of the Julia that scripts/setup unpacked, with the package as its users have it."""
+"""Sessions of the Julia that scripts/setup has unpacked, with the package as its users have it."""
 
 import os
 import pathlib
@@ -13,7 +13,7 @@ from places import PLACES
 
 SOURCES = pathlib.Path(__file__).parents[2]
 ROOT = pathlib.Path(os.environ["CCCL_CACHED_TEST_JULIA"])
-# Julia's package manager fetches a registry unless there is one.
+# Julia's package manager downloads a registry unless there is one.
 REGISTRY = """
 name = "None"
 uuid = "5f1d6c4e-0c8f-4e0b-8a55-0d8a4e5d9e11"
@@ -23,7 +23,7 @@ repo = ""
 
 
 class Depot:
-    """A user's packages: copies of ours, and what Julia compiled of them."""
+    """The packages of a user: copies of ours, and their compiled files."""
 
     def __init__(self, place):
         self.place = pathlib.Path(place)
@@ -34,7 +34,7 @@ class Depot:
         shutil.copytree(SOURCES / "examples/julia-package", self.place / "ScaleKernels")
 
     def run(self, code, socket, *, project=None, check=True, **environment):
-        """Runs a session and returns what it wrote. `project`: a folder of packages."""
+        """Runs a session. Returns its output. `project` is a folder of packages."""
         libraries = [next(ROOT.glob("usr/lib/*-linux-gnu")), *ROOT.glob("usr/lib/*-linux-gnu/julia"),
                      *ROOT.glob("lib/*-linux-gnu")]
         done = subprocess.run(
@@ -50,12 +50,12 @@ class Depot:
         return done
 
     def install(self, *packages):
-        """As a user adds packages."""
+        """Installs the package as users do."""
         wanted = ", ".join(f'Pkg.PackageSpec(path = "{self.place / each}")' for each in packages)
         self.run(f"import Pkg; Pkg.develop([{wanted}])", "")
 
     def forget_compiled(self):
-        """As on a machine where the packages were never loaded."""
+        """Removes compiled files, as on a machine that never loaded the packages."""
         shutil.rmtree(self.place / "depot/compiled")
 
 

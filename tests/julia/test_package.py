@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The package's own tests, and what only several sessions and several daemons show."""
+"""The package's own tests, and tests that need several sessions or several daemons."""
 
 from places import PLACES
 
@@ -77,7 +77,7 @@ def test_a_package_gives_its_users_daemon_the_kernels_of_its_workload(depot, mak
     assert told[:2] == ["4", "hit"]
     assert told[3].startswith("_Z5scaleIf")
     assert compiles(user) == 0
-    # What the workload did not build is compiled, so the daemon does compile.
+    # A build that the workload did not make is compiled, so the daemon does compile.
     assert depot.run(SCALE.replace("TYPE", "short"), user.socket).stdout.split()[:2] == ["4", "built"]
     assert compiles(user) == 1
 

@@ -12,23 +12,23 @@ import re
 import sys
 
 TEST = re.compile(r"^integration_test\((\w+)(.*)\)$", re.MULTILINE)
-# Keywords of subprocess and of ours by which something is run as somebody else.
+# Keyword arguments of subprocess and of our helpers that run a program as another user.
 OTHER_USERS = {"user", "uid", "group", "extra_groups"}
 CALLS_OF_ROOT = {"chown", "lchown", "fchown", "mknod", "setuid", "setgid", "setgroups", "setresuid", "seteuid"}
 
 
 def asks_for_root(expression):
-    """`os.geteuid() == 0`, as it stands."""
+    """Returns whether the expression is `os.geteuid() == 0`."""
     return ast.unparse(expression) == "os.geteuid() == 0"
 
 
 def suits_both(function):
-    """Whether it decides itself what it does as root and what as others."""
+    """Returns whether the test has one way for root and one for other users."""
     return any(isinstance(node, ast.IfExp) and asks_for_root(node.test) for node in ast.walk(function))
 
 
 def reasons(tree):
-    """Why only root can carry out what stands in there: line and words of each."""
+    """Returns the reasons why only root can run this code: the line and the words of each."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.FunctionDef) and suits_both(node):
             continue
@@ -50,7 +50,8 @@ def imports_of(tree):
 
 
 def needs_root(file):
-    """The first reason why a test needs root, its own or that of fixtures that it imports; None: it does not."""
+    """Returns the first reason why a test needs root, its own or that of a fixture that it imports. None if there is
+    no reason."""
     tree = ast.parse(file.read_text(encoding="utf-8"))
     for reason in reasons(tree):
         return f"{file.name}:{reason}"

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The check itself can fail."""
+"""The check itself fails for wrong labels."""
 
 import pathlib
 import tempfile
@@ -12,7 +12,7 @@ DEMANDS_ROOT = 'import os\ndef as_root():\n    assert os.geteuid() == 0, "run as
 
 
 def complaints(label, text, beside=""):
-    """Of a folder with one test, and the module `fixtures` beside it."""
+    """Returns the complaints about a folder with one test, and with the module `fixtures` beside it."""
     with tempfile.TemporaryDirectory() as directory:
         folder = pathlib.Path(directory)
         (folder / "CMakeLists.txt").write_text(f"integration_test(one{label})\n")

@@ -20,7 +20,7 @@ INCLUDE = re.compile(r'^#include "(.+)"$', re.MULTILINE)
 
 
 def commands(root, build):
-    """Yields file and compiler command of each product file that some unity source has behind another one."""
+    """Yields file and compiler command of each product file that is not the first of its unity source."""
     seen = set()
     for entry in json.loads((build / "compile_commands.json").read_text()):
         source = pathlib.Path(entry["file"])
@@ -43,7 +43,7 @@ def complaint(file, command, build):
 
 
 def main(root, build):
-    os.nice(10)  # other tests wait often, and leave processors to it
+    os.nice(10)  # other tests wait often, and leave processors to this one
     root, build = pathlib.Path(root), pathlib.Path(build)
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         found = [pool.submit(complaint, file, command, build) for file, command in commands(root, build)]

@@ -21,7 +21,8 @@ WORKER_FILES = "daemon/worker/files/"
 SERVICE = tuple(f"daemon/service/{part}/" for part in ("transport", "limits", "wire", "calls"))
 TRANSPORT, LIMITS, WIRE, CALLS = SERVICE
 
-# Folder -> what of ours it may include, besides itself, base/ and proto/ (the public headers and base/ itself: nothing). The longest folder that fits a file counts.
+# Folder -> our folders that it may include, besides itself, base/ and proto/ (the public headers and base/ itself:
+# none). The longest matching folder counts.
 LAYERS = {
     "base": (),
     "proto": (),
@@ -54,7 +55,8 @@ LAYERS = {
     "daemon/service/calls": (TRANSPORT, LIMITS, WIRE, SYSTEM, *CORE),
     "daemon/configuration": (SYSTEM, MODEL),
     "daemon/process": ("daemon/configuration/", SYSTEM, MODEL, COORDINATOR),
-    # One build without a daemon: of the service its messages alone, of the worker what calls the compilers.
+    # One build without a daemon. It uses the messages of the service, and the parts of the worker that call the
+    # compilers.
     "daemon/local": (
         "daemon/toolchain/", "daemon/files/", "daemon/compile/", "daemon/worker/compilers/", WIRE, "daemon/configuration/",
         "daemon/process/", SYSTEM, *CORE,
@@ -70,11 +72,12 @@ LAYERS = {
     "client/src/wire": ("client/src/transport/",),
     "client/src/calls": ("client/src/wire/", "client/src/transport/"),
     "client/src/c_abi": ("client/src/",),
-    # Under programs that know nothing of the cache: the C interface, the client's timing, digests of files.
+    # This code runs in programs without knowledge of the cache. It uses the C interface, the client's timing and
+    # digests of files.
     "client/interpose": ("client/include/", "client/src/transport/", "client/src/calls/file_digest.h"),
     "client/standin": ("client/interpose/report.h", "client/interpose/wait.h", "client/src/calls/file_digest.h"),
     "client": (),
-    # What the stand-ins counted, and which there are.
+    # The counts of the stand-ins, and their list.
     "cli": ("client/interpose/report.h", "client/interpose/level.h", "client/interpose/wait.h"),
 }
 
@@ -97,7 +100,7 @@ DAEMON_BUT_WORKER = (
     "daemon/housekeeping.cc",
 )
 
-# Header -> files or folders that may include it. The first row that fits a header counts.
+# Header -> files or folders that may include it. The first matching row counts.
 ADAPTERS = (
     (r"cccl_cache/v1/.*\.pb\.h", ("daemon/service/",)),
     (r"cccl_cache/(c/)?[a-z_]+\.h", ("client/", "cli/")),
@@ -132,7 +135,7 @@ def layer_of(path):
 
 
 def complaint(path, header):
-    """Why this file may not include this header; None if it may."""
+    """Returns why this file may not include this header, or None."""
     layer = layer_of(path)
     if layer is None:
         return "lies in no layer: add it to LAYERS"

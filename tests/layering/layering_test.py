@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The check itself can fail."""
+"""The check itself fails for wrong includes."""
 
 import pathlib
 import tempfile

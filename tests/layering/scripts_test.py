@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Every script answers --help and refuses a word that it does not know, before it installs or builds anything."""
+"""Every script answers --help, and refuses an unknown word before it installs or builds anything."""
 
 import os
 import pathlib
@@ -10,7 +10,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCRIPTS = sorted(path for path in (ROOT / "scripts").iterdir() if path.is_file() and os.access(path, os.X_OK))
-# Each script that installs, builds or runs anything begins with one of these.
+# Each script that installs, builds or runs anything first calls one of these programs.
 STANDINS = ("apt-get", "clang-format-14", "cmake", "ctest", "dpkg-query", "git", "sudo")
 
 

@@ -22,7 +22,7 @@ from remote_nodes import Keys  # noqa: E402
 from running_daemon import Daemon  # noqa: E402
 from scraping import Prometheus, filled, metrics, panels  # noqa: E402
 
-COLUMN, ROW = 50, 30  # pixels of a unit of the dashboard's places
+COLUMN, ROW = 50, 30  # pixels of a unit in the dashboard's layout
 STEP, RATE_INTERVAL = 2, 15  # seconds
 AXES = {"percentunit": "share", "bytes": "GiB", "s": "seconds", "ops": "per second", "short": "number"}
 CLIENTS = 3
@@ -37,14 +37,14 @@ def program(number):
 
 
 def assemble(daemon, number):
-    """A run of ptxas, which is a deposit."""
+    """Runs ptxas, whose result is a deposit."""
     ptx = pathlib.Path(daemon.directory, f"{number}.ptx")
     ptx.write_text(f".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k{number}() {{ ret; }}\n")
     daemon.cli("run", "--", pathlib.Path(PLACES.cuda13, "bin/ptxas"), "-arch=sm_90", ptx, "-o", ptx.with_suffix(".cubin"))
 
 
 def load(daemon, seed, end):
-    """One client: a few programs are asked for often, some are new, some do not compile."""
+    """One client. It requests a few programs often. Some programs are new, and some do not compile."""
     choose = random.Random(seed)
     while time.monotonic() < end:
         number = min(int(choose.paretovariate(0.6)), PROGRAMS)

@@ -4,7 +4,7 @@
 
 import subprocess
 
-WIDTH, HEIGHT = 720, 360  # pixels of a picture that is one plot
+WIDTH, HEIGHT = 720, 360  # pixels of a picture with one plot
 
 
 class Plot:
@@ -19,7 +19,7 @@ class Plot:
         self.lines = []
 
     def add(self, name, points, marks=True):
-        """A line through {x: y}, with a gap where y is None."""
+        """Adds a line through {x: y}, with a gap where y is None."""
         self.lines.append((name, points, "linespoints pointtype 7" if marks else "lines"))
 
     def commands(self):
@@ -49,7 +49,7 @@ def quoted(text):
 
 
 def write_grid(path, width, height, placed):
-    """One picture of several plots: (plot, left, top, its width, its height), all in pixels."""
+    """Writes one picture of several plots: (plot, left, top, width, height), all in pixels."""
     commands = [f"set terminal svg noenhanced size {width},{height} font 'sans,13' background 'white'",
                 f"set output {quoted(str(path))}", "set multiplot"]
     for plot, left, top, its_width, its_height in placed:

@@ -30,9 +30,9 @@ from watched_terminal import WatchedTerminal  # noqa: E402
 PREFIX = pathlib.Path("/opt/cccl-cached")
 CLI = str(PREFIX / "bin/cccl-cache-cli")
 USERS = ALICE, BOB, CAROL = 1000, 1001, 1002
-TYPES = [f"REDUCE_TYPE={each}" for each in ("float", "double", "int")]  # what is summed
-COLUMNS = 116  # more than most lines have, so that few go on in a second row
-SECONDS = 30  # that `top` has run before its picture is taken
+TYPES = [f"REDUCE_TYPE={each}" for each in ("float", "double", "int")]  # types of the reduction
+COLUMNS = 116  # more than most lines have, so that few are wrapped
+SECONDS = 30  # runtime of `top` before its picture is taken
 SIMULATION = """
 import ctypes
 nvrtc = ctypes.CDLL("libnvrtc.so.13")
@@ -49,19 +49,19 @@ for order in range(6):
 
 
 def sources():
-    """What is built: a reduction, a program that takes the compiler seconds, and one with an error."""
+    """Writes the sources: a reduction, a program with a compile of seconds, and a program with an error."""
     includes, kernel = re.split("(?=extern)", (ROOT / "tests/bench/sort.cu").read_text())
     kernels = (kernel.replace("SortAndScan", f"SortBy{items}").replace("kItems = 8", f"kItems = {items}") for items in range(4, 16))
     reduction = (ROOT / "examples/reduce.cu").read_text()
     return {"reduce.cu": reduction, "sort.cu": includes + "".join(kernels), "mean.cu": reduction.replace(" float", " flaot")}
 
 
-# The same for the fake CUDA, which takes no time.
+# The same sources for the fake CUDA, whose compiles take no time.
 FAKE_SOURCES = {"reduce.cu": "constexpr int kItems = 8;\n", "sort.cu": "//fake: hang\n", "mean.cu": "//fake: fail an error\n"}
 
 
 class Machine:
-    """This one, as it were with an installed daemon: in a mount namespace, with which it ends."""
+    """This machine with an installed daemon, in a mount namespace that ends with the block."""
 
     def __init__(self, place, build, cuda, files):
         installed = place / "installed"
@@ -85,7 +85,7 @@ class Machine:
             "LD_LIBRARY_PATH": str(next(pathlib.Path(cuda).rglob("libnvrtc.so.13")).parent)}
 
     def build(self, uid, source, *defined):
-        """Starts one as a user."""
+        """Starts a build as a user."""
         return subprocess.Popen(
             [CLI, "build", source, "--arch", "sm_90", *(f"-D{each}" for each in defined), "-o", os.devnull], user=uid, group=uid,
             extra_groups=[], cwd=self.home, env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -97,7 +97,7 @@ class Machine:
             yield terminal
 
     def session(self, *commands, uid=ALICE):
-        """What a user sees who types these."""
+        """Returns the screen of a user who types these commands."""
         prompt = "#" if uid == 0 else "$"
         script = "".join(f"printf '\\033[1m%s %s\\033[0m\\n' '{prompt}' {shlex.quote(each)}\n{each}\n" for each in commands)
         with self.terminal(["sh", "-c", script], uid) as terminal:
@@ -112,7 +112,7 @@ def done(*processes):
         process.wait()
 
 
-# The pictures, in the order in which the daemon meets them.
+# The pictures, in the order of their commands to the daemon.
 def build(machine, _):
     explained = "cccl-cache-cli explain -- build reduce.cu --arch sm_90"
     return machine.session(
@@ -135,8 +135,8 @@ def doctor(machine, _):
 
 
 def top(machine, seconds):
-    """Users wait for compiles, some of them for the same one, after some seconds with hits."""
-    done(machine.build(0, "mean.cu"))  # whose error is told its user
+    """Users wait for compiles, some of them for the same compile, after some seconds with hits."""
+    done(machine.build(0, "mean.cu"))  # this user gets the error
     with machine.terminal([CLI, "top"], uid=0, rows=18) as terminal:
         over = threading.Event()
 
@@ -149,7 +149,7 @@ def top(machine, seconds):
         asking = threading.Thread(target=ask)
         asking.start()
         terminal.await_shown(lambda shown: len(re.findall("[▁-█]", shown)) >= seconds, "the hits of some seconds")
-        # Of each build first the user who asks for it, then those who wait for the same.
+        # For each build, first the user who requests it, then those who wait for the same build.
         asked = [(ALICE, 1), (BOB, 2), (ALICE, 3), (BOB, 4), (ALICE, 1), (CAROL, 1), (CAROL, 2), (BOB, 1), (ALICE, 4)]
         waiting = [machine.build(uid, "sort.cu", f"ROUND={round}") for uid, round in asked]
         try:
@@ -168,18 +168,18 @@ PICTURES = {each.__name__: each for each in (build, report, stats, doctor, top)}
 
 
 def labels(svg):
-    """The commands of a picture, and the words that its other lines begin with."""
+    """Returns the commands of a picture, and the first words of its other lines."""
     rows = {}
     for text in xml.etree.ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text"):
         rows[text.get("y")] = rows.get(text.get("y"), "") + text.text
-    # A line that is too long continues in the next row; a blank at the end is not drawn.
+    # A line that is too long continues in the next row. A blank at the end is not drawn.
     lines = re.sub(rf"(?m)^(.{{{COLUMNS - 1},{COLUMNS}}})\n", r"\1", "\n".join(rows.values())).split("\n")
     found = [line if line[:2] in ("$ ", "# ") else line.split()[0] for line in lines if re.match(r"[$#A-Za-z]", line)]
-    return [label for label, _ in itertools.groupby(found)]  # however many rows a table has
+    return [label for label, _ in itertools.groupby(found)]  # any number of rows of a table
 
 
 def differences(made, directory):
-    """Of the labels of these pictures from those of the files there."""
+    """Returns the differences between the labels of these pictures and those of the files in the folder."""
     for name, svg in made.items():
         then, now = labels((directory / f"{name}.svg").read_text()), labels(svg)
         if then != now:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a terminal shows, as SVG: its text can be selected, and is drawn in a font of the reader's machine."""
+"""A picture of a terminal as SVG. Its text can be selected, and is drawn in a font of the reader's machine."""
 
 import itertools
 from xml.sax.saxutils import escape
@@ -11,13 +11,13 @@ COLOURS = {"default": FOREGROUND, "red": "#f47067", "green": "#6bc46d", "brown":
 
 
 def colours(character):
-    """Of the text and behind it, and whether it is bold."""
+    """Returns the colours of the text and of its background, and whether it is bold."""
     text, behind = COLOURS[character.fg], BACKGROUND
     return (behind, text, character.bold) if character.reverse else (text, behind, character.bold)
 
 
 def row_of(screen, number):
-    """(first column, last column + 1, text, colours) of each run of one look, without blanks at the end."""
+    """Returns (first column, last column + 1, text, colours) of each run of equal style, without blanks at the end."""
     row = [screen.buffer[number][column] for column in range(screen.columns)]
     while row and row[-1].data == " " and not row[-1].reverse:
         row.pop()
@@ -29,7 +29,7 @@ def row_of(screen, number):
 
 
 def picture(screen, title):
-    """Of a pyte screen, as far down as it shows something."""
+    """Returns a picture of a pyte screen, without the empty lines at its end."""
     rows = [list(row_of(screen, number)) for number in range(screen.lines)]
     while not rows[-1]:
         rows.pop()
@@ -44,7 +44,7 @@ def picture(screen, title):
             left, length = MARGIN + first * COLUMN, (end - first) * COLUMN
             if behind != BACKGROUND:
                 lines.append(f'<rect x="{left:.1f}" y="{top}" width="{length:.1f}" height="{ROW}" fill="{behind}"/>')
-            # The length keeps columns in line whatever the font is.
+            # textLength keeps columns aligned in any font.
             lines.append(f'<text x="{left:.1f}" y="{top + SIZE}" textLength="{length:.1f}" xml:space="preserve" fill="{colour}"'
                          + (' font-weight="bold"' if bold else "") + f">{escape(text)}</text>")
     return "\n".join([*lines, "</svg>", ""])

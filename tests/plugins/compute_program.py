@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""A program that makes algorithms of cuda.compute and says what that took. Started by tests.
+"""A program that makes algorithms of cuda.compute and reports its builds. Started by tests.
 
 Usage: compute_program.py NAME...
 """
@@ -55,7 +55,7 @@ MAKE = {
 
 
 def on_a_device_of_capability_90(make):
-    """Makes an algorithm for the current device, as if there were one; what it was bound to counts as a call."""
+    """Makes an algorithm for the current device without having one. Counts each binding as a call."""
     from cuda.compute import _caching
 
     _caching._get_current_device_info = lambda: (0, (9, 0))
@@ -66,7 +66,7 @@ def on_a_device_of_capability_90(make):
 
 
 def on_a_device_of_another_capability(make):
-    """Makes an algorithm as where a device is that can't run it: the package then refuses to load it."""
+    """Makes an algorithm on a machine whose device can't run it, so that the package refuses to load it."""
     from cuda.compute._serialization.serializable import Serializable, _BuildResults
 
     def loader(results):

@@ -30,13 +30,13 @@ PROGRAMS = {
 
 
 def load_nvrtc(root):
-    """What CuPy then finds by its name."""
+    """Loads the library that CuPy then finds by its name."""
     [path] = {each.resolve() for each in pathlib.Path(root).resolve().glob("**/libnvrtc.so.1[0-9]")}
     ctypes.CDLL(str(path), ctypes.RTLD_GLOBAL)
 
 
 class Module:
-    """As CuPy's, of a GPU that is not there."""
+    """The module of CuPy for a GPU that is not there."""
 
     def __init__(self):
         self.cubin, self.mapping = None, {}
@@ -49,7 +49,7 @@ class Module:
 
 
 class Counted:
-    """NVRTC of this process, with the number of its compiles."""
+    """The NVRTC of this process, with a count of its compiles."""
 
     def __init__(self, nvrtc):
         self._nvrtc, self.compiles = nvrtc, 0
@@ -63,7 +63,7 @@ class Counted:
 
 
 def without_a_gpu():
-    """CuPy's compiler, for compute capability 9.0, and its NVRTC."""
+    """Prepares CuPy's compiler for compute capability 9.0, and counts the compiles of its NVRTC."""
     from types import SimpleNamespace
 
     from cupy.cuda import compiler
@@ -75,7 +75,7 @@ def without_a_gpu():
 
 
 def options():
-    """Those that CuPy gives to all programs, and a directory of the user's."""
+    """Returns the options that CuPy gives to all programs, and a directory of the user."""
     from cupy._core.core import assemble_cupy_compiler_options
 
     here = os.environ.get("CUPY_PROGRAM_HEADERS")
@@ -93,7 +93,7 @@ def compile_one(compiler, name):
                 "name": os.path.basename(error.name), "options": error.options, "backend": error.backend}
     if isinstance(made, bytes):
         return {"ltoir": hashlib.sha256(made).hexdigest()}
-    # NVRTC's code as it is; CuPy alone cuts its last byte off, which is a zero.
+    # NVRTC's code, unchanged. CuPy alone removes the last byte, which is a zero.
     code = made.cubin.rstrip(b"\0")
     return {"cubin": hashlib.sha256(code).hexdigest(), "mapping": made.mapping, "said": "said by" in log.getvalue()}
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Leases over a directory: what the daemon gives, for tests of its clients alone."""
+"""Leases over a directory, in place of the daemon's, for tests of clients alone."""
 
 import contextlib
 import fcntl
@@ -19,11 +19,11 @@ class DirectoryLease:
         self._path.write_bytes(data)
 
     def fail(self):
-        pass  # the next one gets the lease
+        pass  # the next process gets the lease
 
 
 class DirectoryLeases:
-    """One file per key; whoever has it locked has the lease."""
+    """One file per key. The process that holds its lock has the lease."""
 
     def __init__(self, directory):
         self.directory = pathlib.Path(directory)

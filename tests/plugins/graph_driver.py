@@ -15,12 +15,12 @@ _driver.fake_driver_calls.restype = ctypes.c_char_p
 
 
 def calls():
-    """What the driver was asked so far, of what it notes."""
+    """Returns the calls that the driver has recorded."""
     return _driver.fake_driver_calls().decode().splitlines()
 
 
 class DeviceArray:
-    """An array of NumPy's as an array on the device."""
+    """An array of NumPy as an array on the device."""
 
     def __init__(self, *values, dtype=numpy.float64):
         self.array = numpy.array(values, dtype)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""A program whose kernel calls an object that generates code. Says what that took. Started by tests.
+"""A program whose kernel calls an object that generates code. It reports its calls. Started by tests.
 
 Usage: linked_program.py BACKEND FACTOR [whole|callback|nvmath]
 """
@@ -42,11 +42,11 @@ def scaling(numba, factor, how):
 
 
 def transforming(numba):
-    """The FFT of numba-cuda's issue 67 as nvmath-python 1.0 has it: small, for a thread."""
+    """Returns the FFT of numba-cuda's issue 67 with nvmath-python 1.0: a small FFT for a thread."""
     import nvidia
 
     [library] = [found for place in nvidia.__path__ for found in pathlib.Path(place).glob("cu13/lib/libmathdx.so.0")]
-    ctypes.CDLL(str(library))  # which is looked for in site-packages alone
+    ctypes.CDLL(str(library))  # CuPy looks for it in site-packages alone
     from nvmath.device import FFT, common_cuda
 
     capability = common_cuda.ComputeCapability(9, 0)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""A program with kernels of numba-cuda-mlir, which says what they took. Started by tests.
+"""A program with kernels of numba-cuda-mlir. It reports its compiles. Started by tests.
 
 Usage: mlir_program.py whole|stages NAME...
 """

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""numba-cuda and numba-cuda-mlir in one form, as on a machine that has a device of capability 9.0."""
+"""numba-cuda and numba-cuda-mlir behind one interface, on a machine with a pretended device of capability 9.0."""
 
 import functools
 import types
@@ -13,7 +13,7 @@ CAPABILITY = (9, 0)
 
 
 def compiled(source, kind="ltoir"):
-    """Device code that NVRTC makes of CUDA C++: LTO-IR, PTX or a cubin, each to be linked."""
+    """Returns device code that NVRTC compiles from CUDA C++: LTO-IR, PTX or a cubin, each for a link."""
     options = ProgramOptions(arch="sm_90", relocatable_device_code=True, link_time_optimization=kind == "ltoir")
     if kind != "ptx":
         return bytes(Program(source, "c++", options).compile(kind).code)
@@ -45,12 +45,12 @@ class NumbaCuda:
         self._kernel = dispatcher._Kernel
 
     def cubin(self, function, *argument_types, lto=True):
-        """What a kernel is compiled to."""
+        """Returns the code of a kernel."""
         function = getattr(function, "py_func", function)
         return bytes(self._kernel(function, argument_types, lto=lto)._codelibrary.get_cubin().code)
 
     def whole(self, function, *argument_types):
-        """The same with cache=True."""
+        """Returns a kernel with cache=True."""
         self._kernel.bind = lambda kernel: kernel._codelibrary.get_cubin()
         kernel = self.cuda.jit(cache=True)(function).compile(argument_types)
         return bytes(kernel._codelibrary.get_cubin().code)
@@ -77,13 +77,13 @@ class NumbaCudaMlir:
         self.release = f"numba-cuda-mlir {metadata.version('numba-cuda-mlir')}"
 
     def cubin(self, function, *argument_types, lto=None):
-        """What a kernel is compiled to."""
+        """Returns the code of a kernel."""
         options = {} if lto is None else {"lto": lto}
         kernel = self.cuda.jit(**options)(getattr(function, "py_func", function))
         return kernel.compile(self.types.void(*argument_types)).metadata["cubin"]
 
     def whole(self, function, *argument_types):
-        """The same with cache=True."""
+        """Returns a kernel with cache=True."""
         return self.cuda.jit(cache=True)(function).compile(self.types.void(*argument_types)).metadata["cubin"]
 
     def hooks(self):

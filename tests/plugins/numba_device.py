@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""numba-cuda as on a machine that has a device of capability 9.0: everything but launches, without one."""
+"""numba-cuda with a pretended device of capability 9.0. All works except launches."""
 
 import _numba_cuda_redirector  # noqa: F401  numba-cuda's numba.cuda: a .pth file does so where it is installed
 import functools
@@ -13,7 +13,7 @@ CAPABILITY = (9, 0)
 
 
 def pretend(capability=CAPABILITY):
-    """Gives the process a device. A kernel is bound to it by linking it."""
+    """Gives the process a device. Linking a kernel binds it to the device."""
     device = types.SimpleNamespace(compute_capability=capability, id=0)
     dispatcher.get_current_device = compiler.get_current_device = lambda: device
     codegen.devices = types.SimpleNamespace(get_context=lambda: types.SimpleNamespace(device=device))
@@ -21,7 +21,7 @@ def pretend(capability=CAPABILITY):
 
 
 def counted():
-    """The names of the compilers that this process calls itself, in order. To be called before a plug-in is installed."""
+    """Returns the list of compilers that this process calls itself, in order. Called before a plug-in is installed."""
     calls = []
 
     def counting(owner, name):
@@ -40,6 +40,6 @@ def counted():
 
 
 def cubin(dispatcher_or_kernel, signature=None):
-    """The code of a kernel, compiled or loaded."""
+    """Returns the code of a kernel, compiled or loaded."""
     kernel = dispatcher_or_kernel if signature is None else dispatcher_or_kernel.compile(signature)
     return bytes(kernel._codelibrary.get_cubin().code)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels with everything that numba names by process, by name: functions that make a dispatcher and its types."""
+"""Kernels with all things that numba names by process: functions by name, which make a dispatcher and its types."""
 
 import enum
 import math

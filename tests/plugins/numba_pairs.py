@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Pairs of kernels that differ in one thing alone: functions that make both, with the types of their arguments."""
+"""Pairs of kernels that differ in one thing: functions that make both kernels, with the types of their arguments."""
 
 import collections
 import enum
@@ -16,11 +16,11 @@ SHARED = types.SimpleNamespace(factor=2.0)
 
 
 def kernel(function, **options):
-    return cuda.jit(function, cache=True, **options)  # called in two steps, numba loses the option lto
+    return cuda.jit(function, cache=True, **options)  # in two calls, numba would lose the option lto
 
 
 def written(text, **names):
-    """The kernel k of a text."""
+    """Returns the kernel k of a text."""
     scope = {"cuda": cuda, "math": math, "float32": float32, **names}
     exec(text, scope)
     return kernel(scope["k"])
@@ -192,7 +192,7 @@ PAIRS = {
     "the offset of a field": (lambda: record(x=("f4", 0), y=("f4", 4)), lambda: record(x=("f4", 0), y=("f4", 8))),
     "the value of an enumeration": (lambda: colored(RED=1), lambda: colored(RED=2)),
 }
-# Their code may be equal and their keys must not be.
+# Pairs whose code may be equal, but whose keys must differ.
 KEYS_ALONE = {
     "lto": (lambda: optioned(), lambda: optioned(lto=False)),
     "a number of registers": (lambda: optioned(), lambda: optioned(max_registers=24)),

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""numba_program.py MODE NAME...: compiles kernels and prints what the plug-in counted and which compilers were called.
+"""numba_program.py MODE NAME... compiles kernels and prints the plug-in's counts and the called compilers.
 
 MODE: `whole` for kernels with cache=True, `stages` for kernels without; `every` for kernels without where the environment
 turns the plug-in on; `stuck` for cache=True in a process that says "compiling" under its lease and goes no further;
@@ -33,7 +33,7 @@ def stop(kernel):
 
 
 def run():
-    """What compiling the kernels took, and what they are."""
+    """Compiles the kernels. Returns their code and the counts."""
     answer = {"calls": calls, "cubins": {}, "entries": {}}
     for name in names:
         dispatcher, signature = numba_kernels.make(name, **({} if mode in ("stages", "every") else {"cache": True}))

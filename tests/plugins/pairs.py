@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Pairs of calls of cuda.compute that differ in one thing alone, and what each must give.
+"""Pairs of calls of cuda.compute that differ in one thing, and the right numbers of each call.
 
 A call is made through `api`, which builds it or runs it: `api.transform(op, data, *, out=None, iterator=None)` gives op of
 each element of the data, or of as many of the iterator's, as type `out`; `api.reduce(data, **options)` gives their sum.
@@ -20,14 +20,14 @@ FLOATS = numpy.array([-0.0, 0.0, 1.5, -2.5], "float32")
 
 
 class Side(NamedTuple):
-    """A call, and the numbers that are right for it."""
+    """A call, and its right numbers."""
 
     call: Callable[[Any], Any]
     wanted: Any
 
 
 def mapped(source, wanted, data=INTS, **values):
-    """A transform by an operator that is made from this text, at each call anew."""
+    """A transform with an operator that each call makes anew from this text."""
     return Side(lambda api: api.transform(define(source, **values), data), wanted)
 
 
@@ -57,7 +57,7 @@ def captured(value):
 
 
 def struct(*fields):
-    """The field x of records whose fields lie in this order."""
+    """A transform to the field x of records with their fields in this order."""
     kind = compute.gpu_struct({name: numpy.dtype("int32") for name in fields}, name="Pair").dtype
     data = numpy.zeros(len(INTS), kind)
     data["x"], data["y"] = INTS, -INTS
@@ -65,7 +65,7 @@ def struct(*fields):
 
 
 def counted(factor):
-    """Over an iterator whose elements are computed."""
+    """A transform over an iterator that computes its elements."""
 
     def call(api):
         numbers = compute.CountingIterator(numpy.int32(0))
@@ -76,7 +76,7 @@ def counted(factor):
 
 
 def given(iterator, wanted):
-    """What an iterator gives by itself."""
+    """The elements of an iterator."""
     return Side(lambda api: api.transform(compute.OpKind.IDENTITY, INTS, iterator=iterator), wanted)
 
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""cuda.bindings beside the plug-in: what one of them compiled the other one links, to the same bytes."""
+"""cuda.bindings and the plug-in in one process: the compiles of one are links of the other, with the same bytes."""
 
 import cccl_cache
 import cccl_cache.core
@@ -23,7 +23,7 @@ def by_the_plug_in(client, source):
 
 
 def by_the_bindings(_, source):
-    """With NVRTC in this process."""
+    """Compiles with NVRTC in this process."""
     error, program = nvrtc.nvrtcCreateProgram(source.encode(), b"part", 0, [], [])
     assert error == nvrtc.nvrtcResult.NVRTC_SUCCESS
     options = [b"-arch=sm_90", b"-dlto", b"-rdc=true"]
@@ -36,7 +36,7 @@ def by_the_bindings(_, source):
 
 
 def linked_by_the_bindings(parts):
-    """With nvJitLink in this process."""
+    """Links with nvJitLink in this process."""
     handle = nvjitlink.create(2, ["-arch=sm_90", "-lto"])
     for name, contents in parts:
         nvjitlink.add_data(handle, nvjitlink.InputType.LTOIR, contents, len(contents), name)

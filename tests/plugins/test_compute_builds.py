@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Getting a build through leases: what is adopted, what is built, and that no failure of the cache reaches a program."""
+"""Builds through leases: the adopted builds, the own builds, and failures of the cache, which never reach a program."""
 
 import contextlib
 import threading
@@ -16,7 +16,7 @@ from cccl_cache.compute._builds import Builds
 
 
 class Wrapper:
-    """A built algorithm, as far as the cache sees it."""
+    """A built algorithm, as far as the cache uses it."""
 
     __slots__ = ["build_results", "_bound_build_result", "text"]
 
@@ -46,7 +46,7 @@ class Lease:
 
 
 class Leases:
-    """Gives one lease again and again."""
+    """Leases that are always the same lease."""
 
     def __init__(self, contents=None):
         self.given = Lease(contents)
@@ -79,7 +79,7 @@ def original(wrapper, text="built", compute_capability=90):
 
 @pytest.fixture(autouse=True)
 def keyed(monkeypatch):
-    """Keys are the first argument; None is refused."""
+    """The key is the first argument. None is refused."""
     original.calls = 0
 
     def key(release, wrapper, initializer, args, kwargs):
@@ -220,7 +220,7 @@ def test_a_build_that_got_no_answer_is_not_asked_for_again():
 
 
 class Hanging(Leases):
-    """Every wait for a lease is in vain."""
+    """Leases for which every wait times out."""
 
     def __init__(self, error):
         super().__init__()
@@ -261,7 +261,7 @@ def test_a_failing_build_raises_its_own_error_and_gives_the_lease_back():
     with pytest.raises(TypeError, match="unsuitable"):
         construct(builds(leases), "built", function=fails)
     assert leases.open == 0 and not leases.given.published
-    assert leases.given.failed  # so who waits goes on at once
+    assert leases.given.failed  # the waiters therefore go on at once
 
 
 def test_nothing_is_published_when_the_inputs_changed_meanwhile(monkeypatch):

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The compilers of a process are known by what it has loaded, or not at all."""
+"""The compilers of a process are identified by its loaded libraries. Without certainty, nothing is cached."""
 
 import mmap
 import os
@@ -53,7 +53,7 @@ def test_two_copies_of_one_library_are_both_found(loaded):
     assert set(loaded_copies("libsame.so")) == paths
 
 
-BUILTINS = "libnvrtc-builtins.so.77.0"  # of a CUDA that no process has loaded
+BUILTINS = "libnvrtc-builtins.so.77.0"  # of a CUDA version that no process has loaded
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def nvrtc(tmp_path):
 
 @pytest.fixture
 def elsewhere(tmp_path):
-    """A directory with builtins in it: its path and theirs."""
+    """Returns a directory with builtins in it, and their path."""
 
     def put(contents):
         place = tmp_path / "elsewhere"
@@ -78,7 +78,7 @@ def elsewhere(tmp_path):
 
 
 def asked_by_a_process(nvrtc, library_path):
-    """What a process says that began with this LD_LIBRARY_PATH, of which it knows nothing any more."""
+    """Returns the output of a process that started with this LD_LIBRARY_PATH and has changed it since."""
     code = (
         "import os, sys; os.environ.pop('LD_LIBRARY_PATH')\n"
         "from cccl_cache._plugin.loaded import nvrtc_builtins\n"
@@ -119,7 +119,8 @@ def test_a_compiler_without_its_builtins_is_refused(tmp_path):
 
 @pytest.fixture
 def copy_of_nvrtc(tmp_path):
-    """A copy of the compiler as another package installs it: with more names, and the builtins of its other variant."""
+    """Returns a copy of the compiler as another package installs it: with more names, and the builtins of its other
+    variant."""
 
     def put(contents):
         place = tmp_path / "package"

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The identity of an operator: differs when its code may differ, and in nothing else."""
+"""The identity of an operator differs if its code may differ, and only then."""
 
 import math
 import types

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Never a wrong build: which calls of cuda.compute share a build, and which don't. Nothing is compiled here."""
+"""The calls of cuda.compute that share a build, and those that must not. Nothing is compiled here."""
 
 import contextlib
 import sys
@@ -18,7 +18,7 @@ from cuda.compute.op import RawOp
 
 
 class Keyed(Exception):
-    """Takes the place of building."""
+    """Replaces the build of an algorithm and records its key."""
 
     def __init__(self, key):
         self.key = key
@@ -50,14 +50,14 @@ def keys_only(monkeypatch):
 
 
 def key(make):
-    """The digest under which a call would be kept, or None where it is not cached."""
+    """Returns the digest of a call's key, or None if the call is not cached."""
     with pytest.raises(Keyed) as keyed:
         make()
     return keyed.value.key and keyed.value.key.digest
 
 
 class OnDevice:
-    """An array on the device, as far as building goes."""
+    """An array on the device, as far as a build uses it."""
 
     def __init__(self, dtype="int32", shape=(8,), pointer=4096, strides=None):
         dtype = numpy.dtype(dtype)

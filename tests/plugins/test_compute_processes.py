@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Two processes that make the same algorithms in another order: the second builds nothing, and both have the same."""
+"""Two processes make the same algorithms in different orders. The second builds nothing, and both have the same
+algorithms."""
 
 import json
 import os
@@ -18,7 +19,7 @@ NAMES = ["struct", "reduce", "transform", "iterator", "select"]
 
 
 def start(daemon, *names, path=(), behind=(), **variables):
-    """`path`: where packages are looked for before all other places."""
+    """Starts a process. `path` is the first place for packages."""
     places = ":".join([*map(str, path), os.environ["PYTHONPATH"]])
     environment = {**os.environ, "PYTHONPATH": places, "CCCL_CACHE_SOCKET": str(daemon.socket), **variables}
     return subprocess.Popen([*behind, sys.executable, PROGRAM, *names], stdout=subprocess.PIPE, text=True, env=environment)
@@ -65,7 +66,7 @@ def test_two_concurrent_processes_build_once(fake):
 
 
 def package_at(site):
-    """The cuda.compute of these tests, in another place."""
+    """Makes a copy of these tests' cuda.compute in another directory."""
     installed = pathlib.Path(cuda.compute.__file__).parent
     return pathlib.Path(shutil.copytree(installed, site / "cuda/compute", copy_function=os.symlink))
 

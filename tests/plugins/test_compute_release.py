@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The plug-in changes no release that it was not tested with, and says so."""
+"""The plug-in does not change a release that it was not tested with, and logs the reason."""
 
 import pathlib
 import re
@@ -14,7 +14,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 
 
 def pinned(package):
-    """The releases that the locks have for the tests."""
+    """Returns the releases in the lock files of the tests."""
     return {release for lock in (ROOT / "scripts/locks").glob("cuda-python*.txt")
             for release in re.findall(rf"^{package}==(\S+)", lock.read_text(), re.M)}
 
@@ -42,7 +42,7 @@ def test_without_a_driver_the_stub_is_named(monkeypatch):
 
 @pytest.fixture
 def installed(tmp_path, monkeypatch):
-    """Has a release of a package seem installed, before what is."""
+    """Makes a release of a package appear installed, before the real release."""
 
     def install(package, release):
         place = tmp_path / f"{package.replace('-', '_')}-{release}.dist-info"

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The plug-in for cuda.compute under `cccl-cache-cli run` makes the keys that it makes without."""
+"""Under `cccl-cache-cli run`, the plug-in for cuda.compute makes the same keys as without it."""
 
 from behind_run import HOW, OWN_LIBRARIES, behind
 from test_compute_processes import finish, start

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The cache for cuda.core's compiles: one compiles, the others wait; a failure of the cache is none of the program's."""
+"""The cache for cuda.core's compiles: one process compiles, the others wait, and failures of the cache never reach a
+program."""
 
 import contextlib
 import os
@@ -21,7 +22,7 @@ SOURCE = "extern \"C\" __global__ void f(int* p) { *p = %d; }"
 
 
 class Leases:
-    """Leases of one process: contents under a lock for all."""
+    """The leases of one process: contents under one lock."""
 
     def __init__(self):
         self.kept, self.held = {}, threading.Lock()

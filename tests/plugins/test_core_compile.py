@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""cuda.core's programs, compiled by the daemon."""
+"""Programs of cuda.core that the daemon compiles."""
 
 import concurrent.futures
 import io
@@ -41,7 +41,7 @@ def client(lasting):
 
 @pytest.fixture
 def asked(client, monkeypatch):
-    """The results that the daemon gave, in order."""
+    """Returns the results of the daemon, in order."""
     results = []
     original = cccl_cache.Client.run
     monkeypatch.setattr(cccl_cache.Client, "run", lambda self, what: results.append(original(self, what)) or results[-1])
@@ -50,7 +50,7 @@ def asked(client, monkeypatch):
 
 @pytest.fixture
 def alone(monkeypatch):
-    """As in a process that has compiled nothing yet: a function that names the daemon for it."""
+    """Returns a function that sets the daemon for a process that has compiled nothing yet."""
     monkeypatch.setattr(daemon, "_made", {})
     return lambda socket: monkeypatch.setenv("CCCL_CACHE_SOCKET", str(socket))
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The plug-in for CuPy within a process: what it leaves to CuPy, how it is turned off, and what it says."""
+"""The plug-in for CuPy in one process: the compiles that it leaves to CuPy, its switch, and its reports."""
 
 import os
 import pathlib

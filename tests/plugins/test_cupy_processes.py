@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""CuPy in several processes: the first has the daemon compile, the others compile nothing, and all have the same."""
+"""CuPy in several processes. The daemon compiles for the first, the others compile nothing, and all have the same
+code."""
 
 import json
 import os
@@ -22,7 +23,7 @@ WRONG = ["wrong", "undefined", "no_instance"]
 
 @pytest.fixture
 def start(directory):
-    """Runs a process of its own: with caches and a temporary directory that no other has."""
+    """Runs a process with its own caches and its own temporary directory."""
     headers = directory / "headers"
     headers.mkdir()
     (headers / "value.h").write_text("#define VALUE 1\n")
@@ -60,7 +61,7 @@ def test_the_guide_shows_the_real_output(real, directory):
 
 @pytest.fixture(scope="module")
 def copied_package(tmp_path_factory):
-    """CuPy at another path: its headers are copies."""
+    """Makes a copy of CuPy at another path, with its headers."""
     from importlib.metadata import distribution
 
     place = tmp_path_factory.mktemp("elsewhere")
@@ -88,7 +89,7 @@ def test_a_second_process_compiles_nothing(start, real, copied_package):
 def test_ltoir_is_compiled_once(start, real):
     first, second = (start(real.socket, "ltoir") for _ in range(2))
     assert first["made"] == second["made"] and first["status"]["builds"] == second["status"]["hits"] == 1
-    assert first["compiles"] == second["compiles"] == 1  # the empty program, of which nothing is left here
+    assert first["compiles"] == second["compiles"] == 1  # the empty program, of which this process has no copy
 
 
 def test_a_kernel_equals_that_of_cupy_without_the_plug_in(start, real):

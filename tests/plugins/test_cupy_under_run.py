@@ -1,16 +1,17 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""CuPy under `cccl-cache-cli run`, without the plug-in and with it: the same results, and no compile in a second process."""
+"""CuPy under `cccl-cache-cli run`, with and without the plug-in. The results are the same, and a second process
+compiles nothing."""
 
 from behind_run import HOW, OWN_LIBRARIES, behind
 from test_cupy_processes import NAMES, WRONG, start  # noqa: F401
 
-# In CuPy's random directories a program over headers that show paths is another one.
+# A program over headers that show paths differs in each of CuPy's random directories.
 OF_NO_HEADERS = ("plain", "static", "template")
 
 
 def test_a_process_gets_the_same_answers_as_without_the_plug_in(real, start):  # noqa: F811
-    real.cli("toolchains")  # it knows its compilers from here on
+    real.cli("toolchains")  # waits until the daemon has read its toolchains
     expected = start("nowhere", *NAMES, *WRONG, plugged=False)["made"]
     assert start(real.socket, *NAMES, *WRONG, plugged=False, behind=behind())["made"] == expected
     compiles = real.stats()["compiles_total"]

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Digests of files are those of their contents, and are read once."""
+"""The digest of a file is that of its contents, and each file is read once."""
 
 import hashlib
 import os
@@ -19,7 +19,7 @@ def kept(tmp_path, monkeypatch):
 
 @pytest.fixture
 def reads(monkeypatch):
-    """The digests that were computed from files."""
+    """Returns the digests that were computed from files."""
     made = []
     original = file_digests._digest
     monkeypatch.setattr(file_digests, "_digest", lambda files: made.append(files) or original(files))
@@ -36,7 +36,7 @@ def write(path, text, age=3600):
 
 @pytest.fixture
 def settled(monkeypatch):
-    """As if files changed long ago: what changes now could otherwise change again under the same stamp."""
+    """Makes the files appear old. A second change of a recent file could have the same stamp."""
 
     def stamp(files):
         states = [(name, os.stat(path)) for name, path in files]

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Graphs of cuda.core's, built of nodes, over a driver that runs them on memory of this process."""
+"""Graphs of cuda.core that are built from nodes, with a driver that runs them on memory of this process."""
 
 import ctypes
 import gc

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels of numba-cuda as nodes of a graph: compiled as they are, launched by a driver that does nothing."""
+"""Kernels of numba-cuda as nodes of a graph: really compiled, and launched by a driver that does nothing."""
 
 import os
 import pathlib
@@ -81,7 +81,7 @@ def test_a_kernel_that_a_graph_can_not_launch_is_refused_with_the_reason(kernel,
 
 
 class Meeting:
-    """A client whose builds go on once there are two of them."""
+    """A client whose builds wait until there are two of them."""
 
     def __init__(self, daemon):
         self.client, self.barrier = cccl_cache.Client(daemon.socket, fallback="error"), threading.Barrier(2)
@@ -96,7 +96,7 @@ class Meeting:
 
 @pytest.fixture
 def plugin():
-    """The counts of the plug-in for numba, after it was turned on with a client."""
+    """Turns the plug-in for numba on with a client. Returns its counts."""
     before = {}
 
     def install(client):
@@ -145,13 +145,13 @@ def test_the_error_of_a_kernel_of_a_graph_reaches_the_program(lasting, plugin):
 
 
 def keeps_the_lock():
-    """Whether this thread has numba's lock while it waits for the daemon."""
+    """Returns whether this thread holds numba's lock while it waits for the daemon."""
     with others_compile():
         return _numba_cuda_compiler_lock._lock._is_owned()
 
 
 class Compiled:
-    """A dispatcher that says who has numba's lock."""
+    """A dispatcher that records which thread has numba's lock."""
 
     _cache, overloads = None, ()
 
@@ -172,7 +172,7 @@ def test_a_thread_that_has_numbas_lock_compiles_the_kernels_of_a_graph_itself():
 
 
 class Twice:
-    """Generates code under a lease, which another kernel of the graph may wait for with numba's lock."""
+    """Generates code under a lease. Another kernel of the graph may wait for that lease while it holds numba's lock."""
 
     def __numba_cuda_signature__(self, kind):
         return "twice", kind(kind)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""What docs/guide-cuda-core.md and docs/guide-cuda-compute.md show runs as it stands there."""
+"""The examples of docs/guide-cuda-core.md and docs/guide-cuda-compute.md run unchanged."""
 
 import os
 import pathlib

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The turns of threads that want one deposit, and deposits that can't be used."""
+"""Threads that want one deposit take turns. Unusable deposits are replaced."""
 
 import os
 import signal
@@ -24,7 +24,7 @@ def read(contents):
 
 
 def deposited(connect, contents):
-    """Deposits as they are for a process that comes after another one deposited these contents."""
+    """The deposits of a process that starts after another process has deposited these contents."""
     with connect().lease("test", KEY.fields, group=None, timeout=PATIENCE) as lease:
         lease.publish(contents)
     return Deposits("test", Settings(connect), Report("test", ("published",)))
@@ -42,14 +42,14 @@ def test_a_deposit_that_can_not_be_used_is_replaced(real, damaged):
 
 
 class Others(DirectoryLeases):
-    """Deposits that another member of a group made."""
+    """Deposits of another member of a group."""
 
     def remove_deposit(self, key, *, timeout):
         return False
 
 
 class Unreadable(DirectoryLeases):
-    """As soon as a deposit is removed, another process makes one that can't be read either."""
+    """Deposits that can't be read. If one is removed, another process makes the next such deposit."""
 
     def remove_deposit(self, key, *, timeout):
         (self.directory / key).write_bytes(pack("digest", b"unreadable"))

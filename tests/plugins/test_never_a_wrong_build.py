@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Calls that differ in one thing alone are each built, really and in one process, and differ in what is built."""
+"""Calls that differ in one thing. Both are really built in one process, and their builds differ."""
 
 import contextlib
 
@@ -15,7 +15,7 @@ from cuda.compute import ProxyArray
 
 
 class Built:
-    """Builds calls, for a device that need not be there."""
+    """Builds calls for a device that need not exist."""
 
     def __init__(self, capability=90):
         self._for = {"compute_capability": capability}
@@ -40,7 +40,7 @@ def installed(lasting):
 
 @contextlib.contextmanager
 def counts(**expected):
-    """What the plug-in counts meanwhile."""
+    """Yields the plug-in's counts during the block."""
     before = plugin.status()
     yield
     after = plugin.status()

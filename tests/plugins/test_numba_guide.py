@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""What docs/guide-numba-cuda.md shows runs as it stands there, but for the launch, which needs a GPU."""
+"""The example of docs/guide-numba-cuda.md runs unchanged, except for the launch, which needs a GPU."""
 
 import os
 import pathlib
@@ -12,7 +12,7 @@ import pytest
 from patience import PATIENCE
 
 GUIDE = pathlib.Path(__file__).parents[2] / "docs/guide-numba-cuda.md"
-# In place of the launch: the compile that it would do.
+# The compile that the launch would do, in place of the launch.
 ALONE = """
 import numba_device
 numba_device.pretend()

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Objects with __numba_cuda_link__ in kernels of numba-cuda and numba-cuda-mlir: what is found, linked and refused."""
+"""Objects with __numba_cuda_link__ in kernels of numba-cuda and numba-cuda-mlir: which are found, linked and
+refused."""
 
 import pathlib
 import re
@@ -28,7 +29,7 @@ def numba(request):
 
 @pytest.fixture(autouse=True)
 def report(numba):
-    """The plug-in's part for links, without a daemon."""
+    """Installs the plug-in's part for links, without a daemon. Returns its report."""
     report = Report(numba.plugin, ("links_generated", "links_hit", "published"))
     hooks = numba.hooks()(numba.release, report, Deposits("numba.link", Settings(no_daemon), report))
     hooks.attach()
@@ -37,7 +38,7 @@ def report(numba):
 
 
 class Scale:
-    """Multiplies by a factor, with code that NVRTC makes for the type that it is called with."""
+    """Multiplies by a factor, with code that NVRTC makes for the type of the argument."""
 
     def __init__(self, numba, factor=3):
         self.types, self.factor, self.asked = numba.types, factor, []
@@ -61,7 +62,7 @@ def kernel_of(called):
 
 
 class FFT:
-    """The object of numba-cuda's issue 67, which says: the FFT object supplies the files."""
+    """The object of numba-cuda's issue 67, in which the FFT object supplies the files."""
 
     def __init__(self, fft_type, size, precision, direction, elements_per_thread, ffts_per_block, execution, compiler):
         self.size, self.elements, self.asked = size, elements_per_thread, []
@@ -181,7 +182,7 @@ def test_equal_code_of_two_objects_is_linked_once(numba):
 
 
 class Given:
-    """Brings what it is made with."""
+    """Links the code that it was made with."""
 
     def __init__(self, code, signature="float32(float32)"):
         self.code, self.signature = code, signature

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels of numba-cuda-mlir that differ in one thing alone are compiled each; equal ones once, whatever their place."""
+"""Kernels of numba-cuda-mlir that differ in one thing are each compiled. Equal kernels in any file are compiled
+once."""
 
 import numpy
 import pytest
@@ -31,7 +32,7 @@ def installed(tmp_path):
 
 
 def kernel(value="data[1]", before="", parameters="data", signature=FLOATS, options=(), **names):
-    """Compiles a kernel of this text and says how: "hits" or "compiles"."""
+    """Compiles a kernel of this text. Returns "hits" or "compiles"."""
     scope = {"cuda": cuda, "numpy": numpy, **names}
     exec(SOURCE.format(value=value, before=before, parameters=parameters), scope)
     earlier = plugin.status()

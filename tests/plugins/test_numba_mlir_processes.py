@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Processes that compile the same kernels of numba-cuda-mlir: the second compiles nothing."""
+"""Processes that compile the same kernels of numba-cuda-mlir. The second compiles nothing."""
 
 import json
 import os

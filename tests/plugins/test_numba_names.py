@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Names by content in NVVM IR: equal names are equal code, whatever numbers a process gave out."""
+"""Names by content in NVVM IR: equal names mean equal code, with any numbers of the process."""
 
 import numba_device  # noqa: F401  first: it makes numba.cuda that of numba-cuda
 import pytest
@@ -21,7 +21,7 @@ def module(function, number, *callees, body="ret void", extra=""):
 
 
 def program(offset, body="ret void", swapped=False):
-    """A kernel that calls two functions, which call a third."""
+    """Returns a kernel that calls two functions, which call a third function."""
     kernel, left, right, leaf = (name(each, number + offset) for number, each in enumerate(["k", "l", "r", "leaf"]))
     others = [module("l", 1 + offset, leaf), module("leaf", 3 + offset, body=body), module("r", 2 + offset, leaf)]
     return [module("k", offset, left, right), *(reversed(others) if swapped else others)], kernel, leaf

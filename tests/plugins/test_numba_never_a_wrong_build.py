@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels that differ in one thing alone are each compiled, and never is one served for the other."""
+"""Kernels that differ in one thing are each compiled, and no kernel is served for another."""
 
 import contextlib
 import functools
@@ -39,7 +39,7 @@ def installed(lasting):
 
 @contextlib.contextmanager
 def counts(**expected):
-    """What the plug-in counts meanwhile."""
+    """Yields the plug-in's counts during the block."""
     before = plugin.status()
     yield
     after = plugin.status()
@@ -284,7 +284,7 @@ def test_a_program_that_extends_the_compiler_keeps_no_kernels(value, teach):
 
 
 class Damaging(DirectoryLeases):
-    """Leases under which nothing is published as it is made, while `damage` is set."""
+    """Leases that damage each publication while `damage` is set."""
 
     damage = None
 
@@ -313,7 +313,7 @@ def test_a_damaged_deposit_is_compiled_and_deposited_again(tmp_path, value, dama
 
 
 class OtherBuild:
-    """A client of a daemon that has another build of one compiler, of the same version."""
+    """A client of a daemon that has another build of one compiler, with the same version."""
 
     def __init__(self, daemon, component):
         self._client, self._component = cccl_cache.Client(daemon.socket), component

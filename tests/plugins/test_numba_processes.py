@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Processes that compile the same kernels of numba-cuda in another order: the second compiles nothing."""
+"""Processes that compile the same kernels of numba-cuda in different orders. The second compiles nothing."""
 
 import json
 import os
@@ -15,7 +15,7 @@ import numba_kernels
 from patience import wait_for
 
 PROGRAM = pathlib.Path(__file__).with_name("numba_program.py")
-# Two functions of equal code that have an array each keep numba's names, which count up in a process.
+# Two functions of equal code with an array each keep numba's names, which contain a count of the process.
 OWN_NAMES = {"shared_twins"}
 
 
@@ -37,7 +37,7 @@ def shuffled(names):
 
 
 def built(daemon):
-    """How many builds a compiler of the daemon made."""
+    """Returns the number of builds by one compiler of the daemon."""
     return daemon.stats()["compiles_total"]
 
 

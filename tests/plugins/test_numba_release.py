@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The plug-in changes no release of numba-cuda that it was not tested with, and says so."""
+"""The plug-in does not change a release of numba-cuda that it was not tested with, and logs the reason."""
 
 import pathlib
 import re
@@ -31,7 +31,7 @@ def test_the_tested_releases_are_pinned_and_shown():
 
 @pytest.fixture
 def installed(tmp_path, monkeypatch):
-    """Has a release of a package seem installed, before what is."""
+    """Makes a release of a package appear installed, before the real release."""
 
     def install(package, release):
         place = tmp_path / f"{package.replace('-', '_')}-{release}.dist-info"

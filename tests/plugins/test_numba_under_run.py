@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The plug-in for numba-cuda under `cccl-cache-cli run` makes the keys that it makes without."""
+"""Under `cccl-cache-cli run`, the plug-in for numba-cuda makes the same keys as without it."""
 
 from behind_run import HOW, OWN_LIBRARIES, behind
 from test_numba_processes import finish, start

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Triton without a plug-in of ours, with the stand-in where it looks for ptxas."""
+"""Triton without our plug-in, with the stand-in in the place where it looks for ptxas."""
 
 import pytest
 from standin import LATER, StandIn
@@ -22,7 +22,7 @@ def node(directory, fake, standin):
 
 
 def start(node, standin, count, name, **environment):
-    """Processes that share nothing of Triton's own, when the tool is old enough for its version to be kept."""
+    """Starts processes with separate caches of Triton. The tool is old enough for its version to be kept."""
     paths = dict.fromkeys(["TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH"], str(standin.program))
     given = {**standin.environment, **paths, **LATER, **environment}
     return [node.start(plugin=False, **given, TRITON_CACHE_DIR=str(node.directory / f"{name}{number}"))[0]
@@ -34,13 +34,13 @@ def test_kernels_are_assembled_once_for_processes_with_different_caches(node, st
     right = in_step([alone], [1, 2])
     assert in_step(start(node, standin, 4, "first"), [1, 2]) == [of_kernel * 4 for of_kernel in right]
     ran = len(standin.runs())
-    assert fake.stats()["leases_total"] == 2  # each kernel's by one process
+    assert fake.stats()["leases_total"] == 2  # one process compiled each kernel
     assert in_step(start(node, standin, 2, "later"), [1, 2]) == [of_kernel * 2 for of_kernel in right]
-    assert len(standin.runs()) == ran  # not even to ask for the version
+    assert len(standin.runs()) == ran  # the tool was not even asked for its version
 
 
 def test_errors_of_ptxas_reach_triton(node, standin):
-    [process] = start(node, standin, 1, "working")  # its question for the version is kept
+    [process] = start(node, standin, 1, "working")  # the answer to its question for the version is kept
     assert len(process.ask("compile", 1)) == 64
     [process] = start(node, standin, 1, "failing", ENDS="fail")
     assert process.ask("compile", 2) == "PTXASError"

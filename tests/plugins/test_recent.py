@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a process keeps in memory is bounded."""
+"""The cache in the memory of a process is bounded."""
 
 from cccl_cache._plugin.recent import Recent
 

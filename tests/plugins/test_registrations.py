@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Packages that teach a compiler are known by their files as they are."""
+"""Packages that register functions with a compiler are identified by the present contents of their files."""
 
 import sys
 
@@ -12,7 +12,7 @@ from cccl_cache._plugin.registrations import describe_package
 
 @pytest.fixture
 def described(tmp_path, monkeypatch):
-    """Writes a module of a package and describes the package, as a new process does."""
+    """Writes a module of a package, and describes the package as a new process does."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.syspath_prepend(tmp_path)
     package = tmp_path / "teaching_package"

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The manager by itself: groups appear whole or not at all, uses are told rarely, and leases end with their compile."""
+"""The manager without Triton: groups appear at once, uses are rarely reported, and leases end with their compile."""
 
 import gc
 import json
@@ -57,7 +57,7 @@ def test_a_group_of_other_sizes_is_refused():
 def test_a_group_appears_by_one_rename(place, monkeypatch, there):
     if there != "nothing":
         os.makedirs(place.path)
-    monkeypatch.setattr(os, "replace", None)  # file by file
+    monkeypatch.setattr(os, "replace", None)  # writes file by file
     assert place.install("f.json", FILES) == place.group("f.json") == {name: place.file(name) for name in FILES}
     assert {name: open(place.file(name), "rb").read() for name in FILES} == FILES
     assert sorted(os.listdir(place.path)) == sorted([*FILES, "__grp__f.json"])
@@ -99,7 +99,7 @@ def test_files_that_killed_processes_left_are_removed_once_they_are_old(place):
 
 
 class Told:
-    """Takes the place of Deposits."""
+    """Replaces Deposits and records reports."""
 
     def __init__(self, answers=True):
         self.answers, self.keys = answers, []
@@ -150,7 +150,7 @@ def test_a_lease_ends_with_its_publication_and_with_the_manager(managers, fake):
     published = managers("A")
     assert published.get_group("f.json") is None
     assert fake.stats()["leases"] == 1
-    assert not os.path.exists(published._directory.file("f.ptx"))  # it is there with the others
+    assert not os.path.exists(published._directory.file("f.ptx"))  # the file appears with the other files
     assert put(published) == published.get_group("f.json")
     failed = managers("B")
     assert failed.get_group("f.json") is None
@@ -236,7 +236,7 @@ def test_more_compiles_than_a_user_may_have_leases_wait_for_their_turn(managers,
 
 
 def test_the_directory_is_laid_out_as_tritons_own(managers, directory, monkeypatch):
-    """Torch's bundler and static launcher read it."""
+    """Torch's bundler and static launcher read the directory."""
     manager = managers("A")
     manager.get_group("f.json")
     put(manager)

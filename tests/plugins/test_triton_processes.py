@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels of Triton are compiled once per node, whatever happens to the process that compiles them."""
+"""Kernels of Triton are compiled once per node, even if the compiling process fails or ends."""
 
 import json
 import os
@@ -31,7 +31,8 @@ def node(directory, fake):
 
 @pytest.fixture
 def strict(make_daemon):
-    """A daemon that takes leases from holders that are silent for 3 s: longer than a busy machine keeps a process waiting."""
+    """A daemon that revokes the lease of a holder that is silent for 3 s, which is longer than a busy machine delays
+    a process."""
     return make_daemon("--lease-heartbeat", "1s").start()
 
 
@@ -66,7 +67,7 @@ def test_processes_with_directories_of_their_own_share_too(node):
 
 
 def holder_and_waiter(node, daemon):
-    """Two processes: one compiles a kernel and comes to a gate, the other one waits for it."""
+    """Starts two processes. One compiles a kernel and waits at a gate, and the other waits for that kernel."""
     gate = node.gate()
     [holder], [waiter] = node.start(GATE=gate), node.start()
     holder.tell("compile", 1)
@@ -110,7 +111,7 @@ def test_an_assembler_that_fails_late_releases_all_waiters_at_once(node, fake):
     wait_for_waiters(fake, 3)
     node.open_gate(gate)
     assert holder.hear() == "PTXASError"
-    holder.tell("compile", 2)  # the error's traceback is kept: the next compile of the thread gives the lease up
+    holder.tell("compile", 2)  # the error's traceback is kept, so the next compile of the thread gives the lease up
     assert [process.hear() for process in waiting] == ["PTXASError"] * 3
     node.open_gate(gate)
     assert holder.hear() == "PTXASError"
@@ -204,7 +205,7 @@ BUSY = os.environ["CCCL_CACHED_TEST_BUSY_DIRECTORIES"]
 
 
 def test_directories_that_cant_be_removed_fail_only_in_triton(node):
-    """As on NFS: triton #11512."""
+    """NFS has such directories: triton #11512."""
     [alone] = node.start(plugin=False, LD_PRELOAD=BUSY)
     assert alone.ask("compile", 1) == "OSError"
     shutil.rmtree(node.cache)

@@ -37,14 +37,14 @@ json.dump({"made": {name: hashlib.sha256(code).hexdigest() for name, code in mad
 
 @dataclasses.dataclass
 class Program:
-    """One that prints {"made": ...}, and what is known of its compiles and links."""
+    """A program that prints {"made": ...}, and the expected counts of its compiles and links."""
 
-    release: str  # of .toolchains
+    release: str  # below .toolchains
     words: tuple
-    orders: tuple  # the words behind those, of the first process and of the second
+    orders: tuple  # the further words for the first and the second process
     calls: int
-    forwarded: int = 0  # of them: calls that `run` does not serve
-    numbered: bool = False  # whether names in its LTO-IR have numbers that the process counts up
+    forwarded: int = 0  # calls that `run` does not serve
+    numbered: bool = False  # whether the names in its LTO-IR contain a count of the process
     place: pathlib.Path = HERE
 
 
@@ -60,7 +60,7 @@ PROGRAMS = {
 
 
 def start(program, order, place, socket, behind):
-    """A process without plug-ins, with caches that no other has."""
+    """Starts a process without plug-ins and with its own caches."""
     (place / "tmp").mkdir(parents=True)
     paths = [TOOLCHAINS / program.release, TOOLCHAINS / "cuda-python", TOOLCHAINS / "upstream", os.environ["PYTHONPATH"]]
     return subprocess.Popen(
@@ -72,14 +72,14 @@ def start(program, order, place, socket, behind):
 
 
 def finish(process):
-    """(What it made, what it said besides)."""
+    """Returns (the result, the other output)."""
     answer, said = process.communicate(timeout=240)
     assert process.returncode == 0, said
     return json.loads(answer)["made"], said
 
 
 def explanations(daemon, report):
-    """Of each compile that the daemon made for a process: its kind, and how it differs from those before."""
+    """Returns, for each compile of the daemon for a process, its kind and its differences from earlier compiles."""
     [pid] = (process["pid"] for process in report["processes"])
     built = re.compile(rf"pid={pid} kind=(\w+) outcome=built .*key=(\w+)")
     wait_for(lambda: len(built.findall(daemon.log.read_text())) == report["compiled"], "each compile in the log")
@@ -96,7 +96,7 @@ def without_digests(made):
 def test_a_second_process_in_another_order_compiles_only_explained_misses(make_daemon, directory, program):
     real = make_daemon("--log-level", "debug", roots=(PLACES.cuda13,)).start()
     (directory / "value.h").write_text("#define VALUE 1\n")
-    real.cli("toolchains")  # it knows its compilers from here on
+    real.cli("toolchains")  # waits until the daemon has read its toolchains
     order, other_order = program.orders
     under = behind(report=True)
     both = [start(program, order, directory / name, real.socket, words) for name, words in (("alone", ()), ("first", under))]
@@ -106,8 +106,7 @@ def test_a_second_process_in_another_order_compiles_only_explained_misses(make_d
     assert report["calls"] >= program.calls and report["compiled"] > 0
     assert sum(forwarded.values()) == forwarded.get("call not served", 0) == program.forwarded
 
-    # A program in another directory is compiled again until the directory's name is known not to
-    # matter.
+    # A program in another directory is compiled again until the daemon knows that the directory's name does not matter.
     wait_for(lambda: real.stats()["idle_jobs"] == 0, "the proofs")
     second, said = finish(start(program, other_order, directory / "second", real.socket, under))
     again, forwarded_again = reported(said)

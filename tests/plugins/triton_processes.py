@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Processes with Triton that do what a test tells them; compiles are counted where ptxas runs."""
+"""Processes with Triton that obey the commands of a test. A stand-in for ptxas counts the compiles."""
 
 import contextlib
 import json
@@ -14,7 +14,7 @@ import triton
 
 PROGRAM = pathlib.Path(__file__).with_name("triton_program.py")
 PTXAS = pathlib.Path(triton.__file__).parent / "backends/nvidia/bin/ptxas"
-# Waits at a gate where there is one, and may fail.
+# Waits at a gate if there is one, and may fail.
 ASSEMBLER = f"""#!/bin/sh
 case "$*" in *--version*) exec {PTXAS} "$@" ;; esac
 echo $$ >> "$ASSEMBLED"
@@ -45,7 +45,7 @@ class Process:
         return self.hear()
 
     def signal(self, number):
-        """To it and what it started."""
+        """Sends a signal to the process and its children."""
         os.killpg(self.process.pid, number)
 
     def end(self):
@@ -57,7 +57,7 @@ class Process:
 
 
 class Node:
-    """The processes of one test. Each has Triton's directory of the test, unless it is told otherwise."""
+    """The processes of one test. By default they share the test's Triton directory."""
 
     def __init__(self, directory, socket):
         self.directory = pathlib.Path(directory)
@@ -71,7 +71,7 @@ class Node:
         self._assembler = str(assembler)
 
     def start(self, count=1, plugin=True, **environment):
-        """Starts so many; returns when they are ready."""
+        """Starts so many processes. Returns when they are ready."""
         manager = {"TRITON_CACHE_MANAGER": "cccl_cache.triton:CacheManager"} if plugin else {}
         base = {**os.environ, **manager, "CCCL_CACHE_SOCKET": self.socket, "TRITON_CACHE_DIR": str(self.cache),
                 "TRITON_PTXAS_PATH": self._assembler, "TRITON_PTXAS_BLACKWELL_PATH": self._assembler,
@@ -83,18 +83,18 @@ class Node:
         return started
 
     def gate(self):
-        """The path of a gate, at which compiles of the processes that know it wait."""
+        """Returns the path of a gate. Compiles of the processes with this gate wait at it."""
         path = self.directory / f"gate{len(self._processes)}"
         os.mkfifo(path)
         return str(path)
 
     def open_gate(self, path):
-        """Lets one compile through."""
+        """Opens the gate for one compile."""
         with open(path, "w") as gate:
             gate.write("\n")
 
     def assembled(self):
-        """How many compiles ran."""
+        """Returns the number of compiles."""
         return len(self._assembled.read_text().splitlines()) if self._assembled.exists() else 0
 
     def end(self):
@@ -103,7 +103,7 @@ class Node:
 
 
 def in_step(processes, kernels):
-    """All compile each kernel at the same moment. Returns what they have, kernel by kernel."""
+    """Has all processes compile each kernel at the same moment. Returns their results, kernel by kernel."""
     made = []
     for kernel in kernels:
         for process in processes:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""A process that compiles with Triton what a test tells it, without a GPU. Answers each line with a line of JSON.
+"""A process that compiles with Triton at a test's command, without a GPU. Answers each line with a line of JSON.
 
 "compile NUMBER [OPTIONS]": the digest of the kernel's binary, or the error's name. "forked NUMBER": the same from a child.
 "threads NUMBER...": the digests, from as many threads. "status": what the plug-in counted.
@@ -17,7 +17,7 @@ import triton.language as tl
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
-kept = []  # errors, as a notebook keeps them: with their tracebacks
+kept = []  # errors with their tracebacks, as a notebook keeps them
 
 
 @triton.jit
@@ -66,7 +66,7 @@ def answer(command, *arguments):
 
 
 answers = os.fdopen(os.dup(1), "w")
-os.dup2(2, 1)  # Triton prints there what a compiler says
+os.dup2(2, 1)  # Triton prints the compiler's messages there
 print(json.dumps("ready"), file=answers, flush=True)
 for line in sys.stdin:
     print(json.dumps(answer(*line.split())), file=answers, flush=True)

@@ -15,7 +15,8 @@ import types
 
 import pytest
 
-# Of each package: what pytest runs. numba-cuda's tests call NVRTC and nvJitLink through cuda.core and cuda.bindings.
+# For each package, the tests that pytest runs. numba-cuda's tests call NVRTC and nvJitLink through cuda.core and
+# cuda.bindings.
 SUITES = {
     "cupy": ["tests/cupy_tests/core_tests/test_include.py", "tests/cupy_tests/cuda_tests/test_compiler.py",
              "tests/cupy_tests/cuda_tests/test_nvrtc.py", "-k", "not nvcc"],
@@ -29,7 +30,7 @@ def cupy_with_a_device():
     from cupy.cuda import compiler, device
 
     device.Device = lambda: types.SimpleNamespace(compute_capability="90")
-    for name in ("_get_arch", "_get_arch_for_options_for_nvrtc"):  # without what they keep for each device
+    for name in ("_get_arch", "_get_arch_for_options_for_nvrtc"):  # without their caches for each device
         setattr(compiler, name, getattr(compiler, name).__wrapped__)
 
 
@@ -45,14 +46,14 @@ def numba_with_a_device():
 
 
 class Tests:
-    """What pytest is told besides, and what it tells."""
+    """A plug-in of pytest that selects the tests and records their outcomes."""
 
     def __init__(self, backwards):
         self.backwards, self.made = backwards, {}
 
     @pytest.fixture(scope="class")
     def initialize_from_pytest_config(self, request):
-        """As in the conftest.py of numba-cuda, which its wheel lacks."""
+        """Adds the option of numba-cuda's conftest.py, which its wheel lacks."""
         request.cls._dump_failed_filechecks = False
 
     def pytest_collection_modifyitems(self, items):

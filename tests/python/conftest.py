@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The installed package against real daemons."""
+"""The installed package with real daemons."""
 
 import pathlib
 import sys

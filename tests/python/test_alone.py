@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The wheel among wheels of CUDA and nothing else of ours: no daemon, and no program on the PATH."""
+"""The wheel beside wheels of CUDA alone: no daemon, and no program of ours on the PATH."""
 
 import hashlib
 import pathlib
@@ -16,7 +16,7 @@ PLACE = pathlib.Path(sys.prefix).parent
 SOURCE = """#include <cuda/std/cstdint>
 template <typename T> __global__ void scale(T* data, cuda::std::uint32_t n) { data[threadIdx.x] *= n; }
 """
-# A compile and a link, each as its call and its arguments.
+# A compile and a link: the call and its arguments.
 BUILDS = {
     "build": ([SOURCE], {"arch": "sm_90", "options": ["--std=c++17"], "name_expressions": ["scale<float>"]}),
     "link": ([[("a.ptx", ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry f() { ret; }\n", "ptx")]],
@@ -33,7 +33,7 @@ PROGRAM = f"""if True:
 
 @pytest.fixture
 def python(directory):
-    """That of an environment with our wheel and the CUDA 12 of the tests, as pip would put both there."""
+    """Returns the Python of an environment with our wheel and the tests' CUDA 12, as pip installs both."""
     venv = directory / "venv"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True, timeout=PATIENCE)
     [wheel] = (PLACE / "repaired").glob("*.whl")

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments of the wrong type: the error names them."""
+"""Arguments of the wrong type raise an error that names them."""
 
 import pathlib
 import re
@@ -13,7 +13,7 @@ KERNEL = "__global__ void f() {}\n"
 
 @pytest.fixture
 def client(directory):
-    """Nobody listens to it: what is wrong is found before anything is asked."""
+    """A client without a daemon, because the error comes before any call to it."""
     return cccl_cache.Client(directory / "nobody", fallback="error")
 
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The client for asyncio has every call of the other one. Builds are tested with the other one's."""
+"""The client for asyncio has each call of `Client`. Builds have the same tests as those of `Client`."""
 
 import asyncio
 import inspect
@@ -43,7 +43,7 @@ def test_builds_end_though_the_program_took_the_number_of_their_descriptor(fake,
 
 
 def test_more_callers_than_threads_of_the_loop_wait_for_a_lease_and_get_the_publication(fake):
-    """Its default executor has at most 32; one of them publishes."""
+    """The loop's default executor has at most 32 threads. One of the callers publishes."""
 
     async def ask(client):
         async with await client.lease(SPACE, {"a": 1}, timeout=PATIENCE) as lease:

@@ -27,26 +27,26 @@ def client(lasting):
 
 @pytest.fixture(scope="module")
 def nobody(tmp_path_factory):
-    """Where no daemon is: what runs there compiles by itself, with the CUDA that the daemon has."""
+    """An environment without a daemon. Programs in it compile locally, with the daemon's CUDA."""
     return Alone(tmp_path_factory.mktemp("nobody"), PLACES.cuda13)
 
 
 @pytest.fixture
 def inputs(client, case):
-    """What a link links, by name: made of the sources that the case has."""
+    """Returns the inputs of a link by name, built from the sources of the case."""
     return {name: client.build(source, arch=case["arch"], options=["-rdc=true"], emit="ltoir").ltoir
             for name, source in case.get("inputs", {}).items()}
 
 
 def taken(output):
-    """What was written there, which no later build can be mistaken to have written."""
+    """Returns the bytes of the output file and removes it, so that a later build can't be mistaken for its writer."""
     contents = output.read_bytes()
     output.unlink()
     return contents
 
 
 def through_python(client, case, directory, inputs):
-    """(outcome, key, contents)"""
+    """Returns (outcome, key, contents)."""
     how = {"arch": case["arch"], "options": case.get("options", []), "emit": case["emit"]}
     try:
         if case["kind"] == "link":
@@ -112,7 +112,7 @@ def through_programs(socket, environment, *what):
 
 @pytest.fixture
 def what(case, directory, inputs):
-    """The case and where its files lie, as each of the functions above takes them."""
+    """Returns the case and the directory of its files, as the arguments of the functions above."""
     for name, text in case.get("files", {}).items():
         (directory / name).parent.mkdir(parents=True, exist_ok=True)
         (directory / name).write_text(text)
@@ -123,11 +123,11 @@ def what(case, directory, inputs):
 
 @pytest.fixture
 def leave(nobody, monkeypatch):
-    """A function after which this process is where no daemon is."""
+    """Returns a function that removes the daemon from this process's environment."""
 
     def leave():
         for name in [name for name in os.environ if name.startswith("CCCL_CACHED_")]:
-            monkeypatch.delenv(name)  # the daemon's settings begin so, and it knows none for tests
+            monkeypatch.delenv(name)  # the variables are settings of the daemon, which has none for tests
         for name, value in nobody.environment.items():
             monkeypatch.setenv(name, value)
         return str(nobody.directory / "nobody")

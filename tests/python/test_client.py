@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The Python package, from its wheel, against the daemon with a real compiler."""
+"""The Python package, from its wheel, with a daemon over a real compiler."""
 
 import asyncio
 import concurrent.futures
@@ -112,7 +112,7 @@ def test_an_unknown_fallback_is_refused_with_a_list_of_the_known_ones():
 
 
 def test_the_compiler_is_found_when_the_library_was_loaded_by_a_relative_name(directory):
-    """The loader remembers the name as it was given, and the program may be elsewhere since."""
+    """The loader keeps the name as given, and the program may change its directory."""
     place = directory / "cccl_cache"
     shutil.copytree(pathlib.Path(cccl_cache.__file__).parent, place)
     program = f"""if True:
@@ -379,7 +379,7 @@ def test_nvrtc_append_flags_count_as_for_nvrtc(client, monkeypatch):
 
 
 def test_the_cuda_that_the_program_has_loaded_decides(make_daemon):
-    """In a process of its own: what is loaded stays."""
+    """The test runs in a process of its own, because a loaded library stays loaded."""
     daemon = make_daemon(roots=(PLACES.cuda13, PLACES.cuda12)).start()
     program = f"""if True:
         import ctypes, pathlib, sys, types, cccl_cache
@@ -400,7 +400,7 @@ def test_the_cuda_that_the_program_has_loaded_decides(make_daemon):
 
 
 def test_the_shell_and_python_have_one_key(client, lasting):
-    """As the guide says: the same options in the same order."""
+    """The guide promises this for the same options in the same order."""
     source = lasting.directory / "kernel.cu"
     source.write_text(KERNEL)
     told = json.loads(lasting.cli("--json", "build", str(source), "--arch", "sm_90", "--option=-DVALUE=400", "-o",

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""What help() says of the package: something of everything, and of each parameter, where it does not say whose they are."""
+"""The docstrings of the package: each public name has one, and describes each parameter or refers to another class."""
 
 import inspect
 import re
@@ -12,7 +12,7 @@ REFERS = re.compile(r"(As|those of|As of) `(Client|AsyncClient)\b")
 
 
 def public():
-    """(name, class or function or property, what it belongs to)."""
+    """Yields (name, class or function or property, its class or None)."""
     for name in cccl_cache.__all__:
         each = getattr(cccl_cache, name)
         yield name, each, None
@@ -25,7 +25,7 @@ EVERYTHING = {name: (each, owner) for name, each, owner in public()}
 
 
 def section(text, name):
-    """The names that a section of a docstring in NumPy's style describes."""
+    """Returns the names that a section of a docstring in NumPy's style describes."""
     found = re.search(rf"^{name}\n-+\n(.*?)(?=^\w+\n-+\n|\Z)", text, re.M | re.S)
     lines = re.findall(r"^(\S[^:\n]*?)(?: : .*)?$", found[1], re.M) if found else []
     return {each.strip() for line in lines for each in line.split(",")}

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the package shows to a person at a prompt: names, representations, copies, and the end of a client."""
+"""The package at a prompt: names, representations, copies, and the end of a client."""
 
 import asyncio
 import ctypes
@@ -14,7 +14,7 @@ KERNEL = 'extern "C" __global__ void f(int* p) { *p = 1; }\n'
 
 
 class Driver:
-    """Stands for libcuda.so.1 of a machine whose first GPU has this compute capability."""
+    """Replaces libcuda.so.1 by one whose first GPU has this compute capability."""
 
     def __init__(self, major, minor, failure=0):
         self.values, self.failure = {75: major, 76: minor}, failure

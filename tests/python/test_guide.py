@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""What docs/guide-python.md shows runs as it stands there."""
+"""The examples of docs/guide-python.md run unchanged."""
 
 import os
 import pathlib

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The package's structs are those of the headers: a compiler says so."""
+"""The package's structs have the layout of the headers, checked by a C compiler."""
 
 import ctypes
 import pathlib
@@ -23,7 +23,7 @@ OF_SNAPSHOTS = {"_Filter": "snapshot_filter", "_Summary": "snapshot_summary"}
 
 
 def assertions(struct, name):
-    """What a C compiler must find true."""
+    """Yields the assertions of the C compiler."""
     names = {each[0] for each in struct._fields_}
     yield f"sizeof({name}) == {ctypes.sizeof(struct)}"
     for field in names:

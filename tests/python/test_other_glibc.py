@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The wheel's stand-ins over the C libraries of Debian 11 and 13: programs there are served."""
+"""The wheel's stand-ins with the C libraries of Debian 11 and 13: their programs are served."""
 
 import json
 import os
@@ -24,7 +24,7 @@ TELLING = '#include <gnu/libc-version.h>\n#include <stdio.h>\nint main() { puts(
 
 
 class OtherSystem:
-    """The package and programs as they are on a system with another C library: copies that name its loader."""
+    """The package and programs on a system with another C library: copies that name its loader."""
 
     def __init__(self, name, directory, socket):
         self.directory, self.socket = directory, socket
@@ -54,7 +54,7 @@ class OtherSystem:
         return done
 
     def under_run(self, *words, options=()):
-        """The output of the program, and how its calls were answered."""
+        """Returns the output of the program, and the counts of its calls by outcome."""
         done = self.start(self.cli, "--socket", self.socket, "--json", "run", "--report", *options, "--", *words)
         report = json.loads(done.stderr)
         assert not any(report["forwarded"].values()), report
@@ -69,7 +69,7 @@ def name(request):
 @pytest.fixture
 def system(name, directory, make_daemon):
     daemon = make_daemon(roots=(PLACES.cuda13,)).start()
-    daemon.cli("toolchains")  # once it has read them: programs don't wait for that
+    daemon.cli("toolchains")  # waits until the daemon has read its toolchains; programs don't wait for that
     return OtherSystem(name, directory, daemon.socket)
 
 

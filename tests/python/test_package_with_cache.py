@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""examples/package_with_cache as its users get it: built, installed, and imported where nothing was compiled."""
+"""examples/package_with_cache, built, installed, and imported on a machine that has compiled nothing."""
 
 import os
 import pathlib
@@ -29,7 +29,7 @@ def run(*command, socket, directory, **environment):
 
 @pytest.fixture(scope="module")
 def package(lasting, tmp_path_factory):
-    """Where the package is installed, from a wheel that was built beside a daemon."""
+    """The directory of the installed package, from a wheel that was built beside a daemon."""
     directory = tmp_path_factory.mktemp("package")
     source = directory / "source"
     shutil.copytree(EXAMPLE, source, ignore=shutil.ignore_patterns("build", "*.egg-info", "__pycache__"))

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Snapshots of what a part of a program was answered, and packages that carry them."""
+"""Recordings of the results of a part of a program, and packages that carry them."""
 
 import asyncio
 import concurrent.futures
@@ -26,7 +26,7 @@ def client(fake):
 
 @pytest.fixture
 def fresh(make_daemon, toolkit, monkeypatch, directory):
-    """A client of another daemon, which has compiled nothing. This user has given no daemon anything yet."""
+    """A client of another daemon without entries. This user has inserted nothing anywhere yet."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(directory / "home"))
     return cccl_cache.Client(make_daemon(roots=(toolkit.root,), name="fresh").start().socket)
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""``python -m cccl_cache run``: a script that was never changed compiles through the daemon."""
+"""``python -m cccl_cache run``: an unchanged script compiles through the daemon."""
 
 import json
 import os
@@ -41,7 +41,7 @@ def run(*words, module="cccl_cache", **keywords):
 
 
 def reported(done):
-    """The output of a script, and the report of its run."""
+    """Returns the output of a script, and the report of its run."""
     assert done.returncode == 0, done.stderr
     return done.stdout, json.loads(done.stderr)
 
@@ -49,7 +49,7 @@ def reported(done):
 @pytest.fixture
 def daemon(make_daemon):
     daemon = make_daemon(roots=(PLACES.cuda13,)).start()
-    daemon.cli("toolchains")  # once it has read them: programs don't wait for that
+    daemon.cli("toolchains")  # waits until the daemon has read its toolchains; programs don't wait for that
     return daemon
 
 

@@ -19,7 +19,7 @@ from patience import PATIENCE, wait_for
 from places import PLACES
 
 PLACE = pathlib.Path(sys.prefix).parent
-# Not root, who serves the node.
+# Not root, whose daemon would serve the node.
 USER = 65534 if os.geteuid() == 0 else None
 AS_USER = {} if USER is None else {"user": USER, "group": USER, "extra_groups": []}
 BUILD = """
@@ -36,7 +36,7 @@ def venv():
     """A fresh environment with both wheels, for all tests of this file."""
     with tempfile.TemporaryDirectory(prefix="cccl", dir="/tmp") as path:
         os.chmod(path, 0o755)
-        # The system's Python, which every user can start.
+        # The system's Python, which every user may start.
         subprocess.run(["/usr/bin/python3", "-m", "venv", "--without-pip", path], check=True)
         wheels = [*(PLACE / "repaired").glob("*.whl"), *(PLACE / "daemon").glob("*.whl")]
         subprocess.run([sys.executable, "-m", "pip", "--disable-pip-version-check", "-q", "--python", f"{path}/bin/python3",
@@ -45,7 +45,7 @@ def venv():
 
 
 class Installation:
-    """The environment, and an empty home of its user."""
+    """The environment, and an empty home for its user."""
 
     def __init__(self, venv, home):
         self.python = venv / "bin/python3"

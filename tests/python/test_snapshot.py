@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Files of what was compiled, from Python."""
+"""Snapshots from Python."""
 
 import datetime
 import os
@@ -21,7 +21,7 @@ def client(fake):
 
 @pytest.fixture
 def fresh(make_daemon, toolkit):
-    """A client of another daemon, which has compiled nothing."""
+    """A client of another daemon without entries."""
     return cccl_cache.Client(make_daemon(roots=(toolkit.root,), name="fresh").start().socket)
 
 
@@ -86,7 +86,7 @@ def test_a_file_that_was_altered_is_refused_with_the_reason(client, fresh, direc
 
 
 def test_only_the_snapshots_file_is_written(client, directory):
-    """Files that others put beside it keep their kind: a link stays a link and a pipe a pipe."""
+    """The other files beside it keep their kind: a link stays a link and a pipe a pipe."""
     build(client, 1)
     other, target, link = directory / "other", directory / "target", directory / "link"
     other.write_text("another's")
@@ -112,7 +112,7 @@ def test_only_the_snapshots_file_is_written(client, directory):
 
 
 def test_a_file_is_on_the_disk_when_the_call_returns(client, directory, monkeypatch):
-    """Its contents before its name leads to it, the name before the caller is told."""
+    """The contents are synced before the rename, and the directory before the call returns."""
     build(client, 1)
     done = []
     sync, replace = os.fsync, os.replace

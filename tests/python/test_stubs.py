@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Modules generated from the .proto files, beside the package that has their name."""
+"""Modules generated from the .proto files, beside the package with the same name."""
 
 import os
 import subprocess

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""What ``python -m cccl_cache`` tells of the daemon and of what is turned on."""
+"""The output of ``python -m cccl_cache``: the daemon, and the features that are on."""
 
 import os
 import pathlib
@@ -19,7 +19,7 @@ def run_module(*arguments, **environment):
 
 
 def turned_on(told):
-    """What was told from the first feature on, by what it is about."""
+    """Returns the lines from the first feature on, by feature."""
     features = told.stdout[told.stdout.index("  without a daemon: ") :]
     return dict(line.strip().split(": ", 1) for line in features.splitlines())
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The package's types, as a checker sees them in a program that uses it."""
+"""The package's types, as a type checker sees them in a program that uses the package."""
 
 import pathlib
 import subprocess

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The wheel: for every Python of an old system, small, quick to import."""
+"""The wheel works on every Python of an old system, is small, and is fast to import."""
 
 import email
 import importlib
@@ -24,11 +24,11 @@ HEAVY = {"asyncio", "cuda", "dataclasses", "grpc", "inspect", "numpy", "re", "su
 
 
 def runs(python):
-    """A name that is on the PATH may be that of a version manager, which has no such Python."""
+    """Returns whether a name on the PATH is a Python. It may be a version manager without that Python."""
     return subprocess.run([python, "-c", ""], capture_output=True, timeout=PATIENCE).returncode == 0
 
 
-# A Python of another version that is here is asked as well.
+# The tests also run on each Python of another version that is installed.
 FOUND = filter(None, map(shutil.which, (f"python3.{minor}" for minor in range(9, 16))))
 PYTHONS = sorted(filter(runs, FOUND))
 
@@ -69,7 +69,7 @@ def test_an_index_can_show_the_intended_users():
 
 
 def test_the_library_shows_only_its_interface_and_all_that_was_released():
-    """The one that auditwheel may have rewritten, by the check of the build's own."""
+    """auditwheel may have rewritten the library, so the check of the build is run on it again."""
     [site] = pathlib.Path(sys.prefix).glob("lib/python*/site-packages")
     root = pathlib.Path(__file__).parents[2]
     check = ["sh", root / "tests/integration/check_symbols.sh", site / "cccl_cache/libcccl_cache.so.1",
@@ -95,7 +95,8 @@ def test_auditwheel_accepts_the_wheel_for_glibc_2_28():
 
 
 def test_no_line_needs_a_python_above_the_oldest_supported_one():
-    """Whether such a Python is here or not: what each construct and each function of the standard library came with."""
+    """Checks the release in which each construct and each function of the standard library appeared, so that no old
+    Python is needed."""
     [site] = pathlib.Path(sys.prefix).glob("lib/python*/site-packages")
     promised = metadata.metadata("cccl-cache")["Requires-Python"]
     assert re.fullmatch(r">=3\.\d+", promised)
@@ -106,7 +107,7 @@ def test_no_line_needs_a_python_above_the_oldest_supported_one():
 
 
 def imported_modules(python):
-    """What `import cccl_cache` alone brings in."""
+    """Returns the modules that `import cccl_cache` alone imports."""
     site = next(pathlib.Path(sys.prefix).glob("lib/python*/site-packages"))
     program = f"import sys; sys.path.insert(0, {str(site)!r}); before = set(sys.modules); import cccl_cache; " \
               "print(*(set(sys.modules) - before))"

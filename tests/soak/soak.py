@@ -32,7 +32,7 @@ DAEMON_USER = 54320
 DISK_BYTES = 192 << 20
 CLIENTS_PER_USER = 2
 KERNELS = 24
-NEW_KERNELS = 0.03  # of all builds are of a program that no build had before
+NEW_KERNELS = 0.03  # share of the builds whose program no earlier build had
 MEASURED = ("rss_kib", "descriptors", "threads")  # of the daemon, once a second
 LONGEST_BUILD = 150  # seconds: longer than the daemon lets a compile run
 
@@ -42,8 +42,8 @@ def kernel(number):
 
 
 class Disk:
-    """A small file system, owned by the daemon's user, behind a server that can be stopped: then all who look into it
-    wait. In a mount namespace of scripts/soak's, so that it ends with it."""
+    """A small file system, owned by the daemon's user, with a server that can be stopped: any access then waits. It
+    is in the mount namespace of scripts/soak, so that it ends with it."""
 
     def __init__(self, place):
         behind, self.place = place / "behind", place / "disk"
@@ -62,10 +62,10 @@ class Disk:
             self.server.send_signal(signal.SIGCONT)
 
     def end(self):
-        """Whether nothing used it any more."""
+        """Ends the file system. Returns whether no process used it any more."""
         free = subprocess.run(["umount", self.place]).returncode == 0
         if not free:
-            self.server.kill()  # which would outlive the soak; all who still look into it get errors
+            self.server.kill()  # the server would outlive the soak; processes that still use it get errors
         self.server.wait()
         return free and subprocess.run(["umount", self.place.with_name("behind")]).returncode == 0
 
@@ -76,7 +76,7 @@ class Soak:
         self.seconds = seconds
         self.seed = seed
         self.random = random.Random(seed)
-        self.begin = self.end = 0  # set when it begins
+        self.begin = self.end = 0  # set at the beginning
         self.toolchains = (PLACES.cuda13, PLACES.cuda12)
         self.cuda = place / "cuda"
         self.use_toolchain(0)
@@ -90,11 +90,11 @@ class Soak:
                              environment={"LD_PRELOAD": "/usr/$LIB/faketime/libfaketimeMT.so.1",
                                           "FAKETIME_TIMESTAMP_FILE": str(self.clock), "FAKETIME_NO_CACHE": "1",
                                           "FAKETIME_DONT_FAKE_MONOTONIC": "1", "NO_FAKE_STAT": "1"})
-        # The socket and the log are elsewhere: /run and the journal.
+        # The socket and the log are elsewhere, as in /run and the journal.
         self.daemon.state = str(self.disk.place / "state")
         self.daemon.flags += ["--socket-mode", "0666"]
         self.expected = {}
-        self.root_of = {}  # version of a toolchain: its place
+        self.root_of = {}  # version of a toolchain: its path
         self.outcomes = collections.Counter()
         self.events = collections.Counter()
         self.wrong = []
@@ -114,7 +114,7 @@ class Soak:
         draft.rename(self.clock)
 
     def build(self, number, user, root, socket):
-        """(exit code, what was said of it, the bytes) of one program."""
+        """Runs one program. Returns (exit code, messages, bytes)."""
         output = self.place / f"out-{user}-{threading.get_ident()}"
         done = subprocess.run(
             [PLACES.cli, "--json", "--socket", socket, "build", "-", "--arch", "sm_90", "--fallback", "local", "-o", output],
@@ -128,7 +128,7 @@ class Soak:
         return 0, json.loads(done.stdout), contents
 
     def learn(self):
-        """What each program has to be, from each compiler, without a daemon."""
+        """Compiles each program with each compiler, without a daemon, to learn its right bytes."""
         for root, number in itertools.product(self.toolchains, range(KERNELS)):
             code, told, contents = self.build(number, USERS[0], root, str(self.place / "none"))
             assert code == 0, told
@@ -136,7 +136,7 @@ class Soak:
             self.root_of[told["toolchain"]["version"]] = root
 
     def client(self, index):
-        """One user's programs, one after the other. One that hangs has failed."""
+        """Runs one user's programs, one after the other. A program that hangs has failed."""
         user = USERS[index % len(USERS)]
         try:
             self.build_until_the_end(user, random.Random(f"{self.seed} {index}"))
@@ -145,7 +145,7 @@ class Soak:
 
     def build_until_the_end(self, user, choose):
         while time.monotonic() < self.end and not self.wrong and not self.failed:
-            number = min(int(choose.paretovariate(0.7)) - 1, KERNELS - 1)  # a few are asked for often
+            number = min(int(choose.paretovariate(0.7)) - 1, KERNELS - 1)  # a few programs are requested often
             if choose.random() < NEW_KERNELS:
                 number = choose.randrange(KERNELS, 1 << 30)
             code, told, contents = self.build(number, user, self.cuda, self.daemon.socket)
@@ -182,7 +182,7 @@ class Soak:
         self.lives += 1
         self.daemon.start()
 
-    # The misfortunes of a node.
+    # The faults of a node.
     def kill_a_worker(self):
         workers = self.daemon.children()
         if workers:
@@ -217,7 +217,7 @@ class Soak:
                     opened.seek(-len(byte), 1)
                     opened.write(bytes(each ^ (1 << self.random.randrange(8)) for each in byte))
             except OSError:
-                pass  # it was compacted away
+                pass  # RocksDB has compacted it away
 
     def fill_the_disk(self):
         filler = self.disk.place / "filler"
@@ -231,7 +231,7 @@ class Soak:
         filler.unlink()
 
     def stall_the_disk(self):
-        self.disk.stall(self.random.uniform(1, 10))  # longer than the daemon waits for a read, or not
+        self.disk.stall(self.random.uniform(1, 10))  # sometimes longer than the daemon waits for a read
 
     def replace_the_toolchain(self):
         self.use_toolchain(self.random.randrange(2))
@@ -268,7 +268,7 @@ class Soak:
             self.end = 0
             for thread in threads:
                 thread.join()
-        # Nothing is left of all that was asked, killed and cut off.
+        # Checks that requests that were killed or cut off leave nothing behind.
         self.daemon.cli("stats")
         wait_for(lambda: not self.daemon.stats()["in_flight"], "the last compile to end")
         if not self.outcomes["hit"] or not self.outcomes["built"]:
@@ -278,7 +278,7 @@ class Soak:
             self.failed.append(f"the daemon ended with {code}: {self.daemon.log_text()[-2000:]}")
 
     def keep(self):
-        """Saves what is on the disk, which ends with the soak."""
+        """Saves the files of the disk, which ends with the soak."""
         kept = self.place / "state"
         copied = subprocess.run(["cp", "-a", self.daemon.state, kept]).returncode == 0
         print(f"kept {self.place}: log in {self.daemon.log}, state in {kept}{'' if copied else ', not all of it'}",
@@ -294,7 +294,7 @@ class Soak:
             print(line, file=sys.stderr)
 
     def plot(self, path):
-        """What was measured over time, one below the other; a line is broken where the daemon was started again."""
+        """Plots the measurements over time, one below the other. A line is broken at a restart of the daemon."""
         placed = []
         for index, (title, scale) in enumerate((("resident memory, MiB", 1024), ("descriptors", 1), ("threads", 1))):
             points, before = {}, None
