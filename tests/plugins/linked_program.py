@@ -46,7 +46,7 @@ def transforming(numba):
     import nvidia
 
     [library] = [found for place in nvidia.__path__ for found in pathlib.Path(place).glob("cu13/lib/libmathdx.so.0")]
-    ctypes.CDLL(str(library))  # CuPy looks for it in site-packages alone
+    ctypes.CDLL(str(library))  # nvmath looks for it in site-packages alone
     from nvmath.device import FFT, common_cuda
 
     capability = common_cuda.ComputeCapability(9, 0)

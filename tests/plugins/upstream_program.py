@@ -46,14 +46,14 @@ def numba_with_a_device():
 
 
 class Tests:
-    """A plug-in of pytest that selects the tests and records their outcomes."""
+    """A plug-in of pytest that orders the tests and records their outcomes."""
 
     def __init__(self, backwards):
         self.backwards, self.made = backwards, {}
 
     @pytest.fixture(scope="class")
     def initialize_from_pytest_config(self, request):
-        """Adds the option of numba-cuda's conftest.py, which its wheel lacks."""
+        """Sets the attribute that numba-cuda's conftest.py sets, which its wheel lacks."""
         request.cls._dump_failed_filechecks = False
 
     def pytest_collection_modifyitems(self, items):
