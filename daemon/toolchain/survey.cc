@@ -35,139 +35,6 @@ bool ChangesAreReported(const std::string& path) {
   return std::ranges::find(kLocal, static_cast<uint32_t>(file_system.f_type)) != kLocal.end();
 }
 
-class Surveyor {
- public:
-  Surveyor(uid_t own_uid, LookupObserver* observer) : own_uid_(own_uid), observer_(observer) {}
-
-  Result<Survey> Take(const Installation& installation) {
-    Status done = AddFile(survey_.nvrtc, "library", installation.nvrtc);
-    if (done.ok()) done = AddFile(survey_.nvrtc, "builtins", installation.builtins);
-    if (done.ok()) done = AddFile(survey_.nvjitlink, "library", installation.nvjitlink);
-    if (done.ok()) done = AddFile(survey_.nvvm, "library", installation.nvvm);
-    if (done.ok()) done = AddFile(survey_.nvvm, "libdevice", installation.libdevice);
-    for (size_t i = 0; done.ok() && i < installation.headers.size(); ++i) {
-      done = AddHeaders(installation.headers, i);
-    }
-    if (!done.ok()) return done.error();
-    if (gone_) return Error{ErrorCode::kUnavailable, fmt::format("{} is gone", *gone_)};
-    Seal();
-    return std::move(survey_);
-  }
-
- private:
-  Status AddFile(SurveyedPart& part, const char* name, const FoundFile& file) {
-    if (!file.present()) return Ok{};
-    Result<TrustedPath> target =
-        FollowTrusted(file.found_as, own_uid_, PathRole::kHolder, observer_);
-    if (!target.ok()) return target.error();
-    if (target->path != file.path || !S_ISREG(target->status.st_mode)) {
-      return Error{ErrorCode::kUnavailable,
-                   fmt::format("{} leads to {} now", file.found_as, target->path)};
-    }
-    Add(part, name, target->path, stamps_.At(target->path));
-    return Ok{};
-  }
-
-  void Add(SurveyedPart& part, std::string name, std::string path,
-           const std::optional<StampReader::Stamp>& read) {
-    if (!read) {
-      gone_ = std::move(path);
-      return;
-    }
-    const ContentStamp& stamp = read->stamp;
-    survey_.newest_change_ns = std::max(survey_.newest_change_ns, stamp.ctime_ns);
-    part.stamps_prove = part.stamps_prove && read->proves;
-    if (devices_.insert(stamp.device).second && !ChangesAreReported(path)) {
-      survey_.changes_are_reported = false;
-    }
-    part.files.push_back({std::move(name), std::move(path), stamp});
-  }
-
-  Status AddHeaders(const std::vector<HeaderDirectory>& all, size_t index) {
-    const HeaderDirectory& headers = all[index];
-    Result<TrustedPath> top =
-        FollowTrusted(headers.path, own_uid_, PathRole::kPassedThrough, observer_);
-    if (!top.ok()) return top.error();
-    if (top->path != headers.path || !S_ISDIR(top->status.st_mode)) {
-      return Error{ErrorCode::kUnavailable, fmt::format("{} has moved", headers.path)};
-    }
-    survey_.header_directories.push_back({headers.path, TrustedAliases(headers, top->status)});
-    const size_t outer = OutermostOf(all, index);
-    if (outer != index) {
-      survey_.headers.shape +=
-          fmt::format("{}={}{}\n", index, outer, headers.path.substr(all[outer].path.size()));
-      return Ok{};
-    }
-    survey_.headers.shape += fmt::format("{}\n", index);
-    return WalkHeaderTree(*top, own_uid_, observer_,
-                          [&](std::string name, std::string path, const struct statx& status) {
-                            if (path != fmt::format("{}/{}", headers.path, name))
-                              survey_.headers.linked = true;
-                            const auto read = stamps_.At(path, status);
-                            Add(survey_.headers, fmt::format("{}/{}", index, name), std::move(path),
-                                read);
-                          });
-  }
-
-  /// Returns the aliases that no other user can redirect.
-  std::vector<std::string> TrustedAliases(const HeaderDirectory& headers,
-                                          const struct stat& status) {
-    std::vector<std::string> trusted;
-    for (const std::string& alias : headers.aliases) {
-      const auto target = FollowTrusted(alias, own_uid_, PathRole::kPassedThrough, observer_);
-      if (target.ok() && target->status.st_dev == status.st_dev &&
-          target->status.st_ino == status.st_ino) {
-        trusted.push_back(alias);
-      }
-    }
-    return trusted;
-  }
-
-  void Seal() {
-    Hasher hasher;
-    for (SurveyedPart* part :
-         {&survey_.nvrtc, &survey_.headers, &survey_.nvjitlink, &survey_.nvvm}) {
-      std::ranges::sort(part->files, {}, &SurveyedFile::name);
-      part->stamps = StampsOf(*part);
-      if (part != &survey_.headers) part->component_stamp = ComponentStampOf(*part);
-      hasher.AppendValue("part", part->stamps.View());
-    }
-    for (const HeaderDirectory& headers : survey_.header_directories) {
-      hasher.AppendValue("directory", headers.path);
-      for (const std::string& alias : headers.aliases) hasher.AppendValue("alias", alias);
-    }
-    survey_.stamps = hasher.Finish();
-  }
-
-  [[nodiscard]] Digest StampsOf(const SurveyedPart& part) const {
-    Hasher hasher;
-    hasher.AppendValue("shape", part.shape);
-    for (const SurveyedFile& file : part.files) {
-      hasher.AppendValue("name", file.name);
-      hasher.AppendValue("path", file.path);
-      hasher.AppendValue("stamp", stamps_.TextOf(file.stamp));
-    }
-    return hasher.Finish();
-  }
-
-  [[nodiscard]] std::optional<Digest> ComponentStampOf(const SurveyedPart& part) const {
-    if (part.files.empty() || !part.stamps_prove) return std::nullopt;
-    std::vector<std::string> stamps;
-    // Sorted by name, the library comes last; DigestOfStamps has it first.
-    for (auto file = part.files.rbegin(); file != part.files.rend(); ++file) {
-      stamps.push_back(stamps_.TextOf(file->stamp));
-    }
-    return DigestOfStamps(stamps);
-  }
-
-  const uid_t own_uid_;
-  LookupObserver* const observer_;
-  StampReader stamps_;
-  Survey survey_;
-  std::optional<std::string> gone_;  ///< a file that was removed during the survey
-  std::set<uint64_t> devices_;       ///< devices that were queried
-};
-
 struct DirectoryCloser {
   void operator()(DIR* directory) const { closedir(directory); }
 };
@@ -186,6 +53,16 @@ struct Place {
   int depth = 0;
 };
 
+// Limits of the files in one header directory, and of its depth.
+constexpr int kMaxHeaderFiles = 100'000;
+constexpr int kMaxHeaderDepth = 32;
+
+/// Called for each regular file with its name relative to the directory, its path and its status.
+using HeaderVisitor =
+    std::function<void(std::string name, std::string path, const struct statx& status)>;
+
+/// Visits all regular files below a trusted directory, in no order, also through symlinks. Fails if
+/// any of them can't be trusted or the tree is too large.
 class HeaderWalk {
  public:
   HeaderWalk(uid_t own_uid, LookupObserver* observer, const HeaderVisitor& visit)
@@ -265,16 +142,143 @@ class HeaderWalk {
   int entries_ = 0;
 };
 
+class Surveyor {
+ public:
+  Surveyor(uid_t own_uid, LookupObserver* observer) : own_uid_(own_uid), observer_(observer) {}
+
+  Result<Survey> Take(const Installation& installation) {
+    Status done = AddFile(survey_.nvrtc, "library", installation.nvrtc);
+    if (done.ok()) done = AddFile(survey_.nvrtc, "builtins", installation.builtins);
+    if (done.ok()) done = AddFile(survey_.nvjitlink, "library", installation.nvjitlink);
+    if (done.ok()) done = AddFile(survey_.nvvm, "library", installation.nvvm);
+    if (done.ok()) done = AddFile(survey_.nvvm, "libdevice", installation.libdevice);
+    for (size_t i = 0; done.ok() && i < installation.headers.size(); ++i) {
+      done = AddHeaders(installation.headers, i);
+    }
+    if (!done.ok()) return done.error();
+    if (gone_) return Error{ErrorCode::kUnavailable, fmt::format("{} is gone", *gone_)};
+    Seal();
+    return std::move(survey_);
+  }
+
+ private:
+  Status AddFile(SurveyedPart& part, const char* name, const FoundFile& file) {
+    if (!file.present()) return Ok{};
+    Result<TrustedPath> target =
+        FollowTrusted(file.found_as, own_uid_, PathRole::kHolder, observer_);
+    if (!target.ok()) return target.error();
+    if (target->path != file.path || !S_ISREG(target->status.st_mode)) {
+      return Error{ErrorCode::kUnavailable,
+                   fmt::format("{} leads to {} now", file.found_as, target->path)};
+    }
+    Add(part, name, target->path, stamps_.At(target->path));
+    return Ok{};
+  }
+
+  void Add(SurveyedPart& part, std::string name, std::string path,
+           const std::optional<StampReader::Stamp>& read) {
+    if (!read) {
+      gone_ = std::move(path);
+      return;
+    }
+    const ContentStamp& stamp = read->stamp;
+    survey_.newest_change_ns = std::max(survey_.newest_change_ns, stamp.ctime_ns);
+    part.stamps_prove = part.stamps_prove && read->proves;
+    if (devices_.insert(stamp.device).second && !ChangesAreReported(path)) {
+      survey_.changes_are_reported = false;
+    }
+    part.files.push_back({std::move(name), std::move(path), stamp});
+  }
+
+  Status AddHeaders(const std::vector<HeaderDirectory>& all, size_t index) {
+    const HeaderDirectory& headers = all[index];
+    Result<TrustedPath> top =
+        FollowTrusted(headers.path, own_uid_, PathRole::kPassedThrough, observer_);
+    if (!top.ok()) return top.error();
+    if (top->path != headers.path || !S_ISDIR(top->status.st_mode)) {
+      return Error{ErrorCode::kUnavailable, fmt::format("{} has moved", headers.path)};
+    }
+    survey_.header_directories.push_back({headers.path, TrustedAliases(headers, top->status)});
+    const size_t outer = OutermostOf(all, index);
+    if (outer != index) {
+      survey_.headers.shape +=
+          fmt::format("{}={}{}\n", index, outer, headers.path.substr(all[outer].path.size()));
+      return Ok{};
+    }
+    survey_.headers.shape += fmt::format("{}\n", index);
+    const HeaderVisitor visit = [&](std::string name, std::string path,
+                                    const struct statx& status) {
+      if (path != fmt::format("{}/{}", headers.path, name)) survey_.headers.linked = true;
+      const auto read = stamps_.At(path, status);
+      Add(survey_.headers, fmt::format("{}/{}", index, name), std::move(path), read);
+    };
+    return HeaderWalk(own_uid_, observer_, visit).Walk({top->path, "", 0});
+  }
+
+  /// Returns the aliases that no other user can redirect.
+  std::vector<std::string> TrustedAliases(const HeaderDirectory& headers,
+                                          const struct stat& status) {
+    std::vector<std::string> trusted;
+    for (const std::string& alias : headers.aliases) {
+      const auto target = FollowTrusted(alias, own_uid_, PathRole::kPassedThrough, observer_);
+      if (target.ok() && target->status.st_dev == status.st_dev &&
+          target->status.st_ino == status.st_ino) {
+        trusted.push_back(alias);
+      }
+    }
+    return trusted;
+  }
+
+  void Seal() {
+    Hasher hasher;
+    for (SurveyedPart* part :
+         {&survey_.nvrtc, &survey_.headers, &survey_.nvjitlink, &survey_.nvvm}) {
+      std::ranges::sort(part->files, {}, &SurveyedFile::name);
+      part->stamps = StampsOf(*part);
+      if (part != &survey_.headers) part->component_stamp = ComponentStampOf(*part);
+      hasher.AppendValue("part", part->stamps.View());
+    }
+    for (const HeaderDirectory& headers : survey_.header_directories) {
+      hasher.AppendValue("directory", headers.path);
+      for (const std::string& alias : headers.aliases) hasher.AppendValue("alias", alias);
+    }
+    survey_.stamps = hasher.Finish();
+  }
+
+  [[nodiscard]] Digest StampsOf(const SurveyedPart& part) const {
+    Hasher hasher;
+    hasher.AppendValue("shape", part.shape);
+    for (const SurveyedFile& file : part.files) {
+      hasher.AppendValue("name", file.name);
+      hasher.AppendValue("path", file.path);
+      hasher.AppendValue("stamp", stamps_.TextOf(file.stamp));
+    }
+    return hasher.Finish();
+  }
+
+  [[nodiscard]] std::optional<Digest> ComponentStampOf(const SurveyedPart& part) const {
+    if (part.files.empty() || !part.stamps_prove) return std::nullopt;
+    std::vector<std::string> stamps;
+    // Sorted by name, the library comes last; DigestOfStamps has it first.
+    for (auto file = part.files.rbegin(); file != part.files.rend(); ++file) {
+      stamps.push_back(stamps_.TextOf(file->stamp));
+    }
+    return DigestOfStamps(stamps);
+  }
+
+  const uid_t own_uid_;
+  LookupObserver* const observer_;
+  StampReader stamps_;
+  Survey survey_;
+  std::optional<std::string> gone_;  ///< a file that was removed during the survey
+  std::set<uint64_t> devices_;       ///< devices that were queried
+};
+
 }  // namespace
 
 Result<Survey> TakeSurvey(const Installation& installation, uid_t own_uid,
                           LookupObserver* observer) {
   return Surveyor(own_uid, observer).Take(installation);
-}
-
-Status WalkHeaderTree(const TrustedPath& directory, uid_t own_uid, LookupObserver* observer,
-                      const HeaderVisitor& visit) {
-  return HeaderWalk(own_uid, observer, visit).Walk({directory.path, "", 0});
 }
 
 }  // namespace cccl_cache::daemon

@@ -57,17 +57,4 @@ struct Survey {
 [[nodiscard]] Result<Survey> TakeSurvey(const Installation& installation, uid_t own_uid,
                                         LookupObserver* observer);
 
-/// Limits of the files in one header directory, and of its depth.
-inline constexpr int kMaxHeaderFiles = 100'000;
-inline constexpr int kMaxHeaderDepth = 32;
-
-/// Called for each regular file with its name relative to the directory, its path and its status.
-using HeaderVisitor =
-    std::function<void(std::string name, std::string path, const struct statx& status)>;
-
-/// Visits all regular files below a trusted directory, in no order, also through symlinks. Returns
-/// an error if any of them can't be trusted or the tree is too large.
-[[nodiscard]] Status WalkHeaderTree(const TrustedPath& directory, uid_t own_uid,
-                                    LookupObserver* observer, const HeaderVisitor& visit);
-
 }  // namespace cccl_cache::daemon
