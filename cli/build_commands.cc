@@ -60,13 +60,9 @@ Expected<Done> ReadHeaders(const BuildArguments& arguments, std::vector<std::str
 
 int Run(const BuildArguments& arguments, const CommonOptions& common) {
   const std::string name = arguments.file == "-" ? "stdin.cu" : arguments.file;
-  Expected<CompilePlan> plan = PlanCompile(arguments.compile, Compiler::kNvrtc);
+  Expected<CompilePlan> plan = PlanCompile(arguments.compile, Compiler::kNvrtc, common.json);
   if (!plan.ok()) return FailPlan(plan.error(), common);
   if (plan->output.empty()) plan->output = WithExtension(name, arguments.compile.emit);
-  if (plan->output == "-" && common.json) {
-    return FailUsage("--json and -o - both want standard output: write the artifact to a file",
-                     common);
-  }
   const Expected<std::string> source = ReadFile(arguments.file);
   if (!source.ok()) return Fail(source.error(), common);
   NvrtcBuild build;
@@ -138,13 +134,9 @@ cccl_cache_link_input_type TypeOf(std::string_view path) {
 }
 
 int Run(const LinkArguments& arguments, const CommonOptions& common) {
-  Expected<CompilePlan> plan = PlanCompile(arguments.compile, Compiler::kNvJitLink);
+  Expected<CompilePlan> plan = PlanCompile(arguments.compile, Compiler::kNvJitLink, common.json);
   if (!plan.ok()) return FailPlan(plan.error(), common);
   if (plan->output.empty()) plan->output = "linked." + arguments.compile.emit;
-  if (plan->output == "-" && common.json) {
-    return FailUsage("--json and -o - both want standard output: write the artifact to a file",
-                     common);
-  }
   const Expected<Done> compiled =
       CheckCompiled(arguments.files, "build FILE --arch " + plan->architecture + " --emit ltoir");
   if (!compiled.ok()) return FailPlan(compiled.error(), common);
@@ -195,12 +187,8 @@ Expected<Done> ReadModules(const NvvmArguments& arguments, std::vector<std::stri
 }
 
 int Run(const NvvmArguments& arguments, const CommonOptions& common) {
-  Expected<CompilePlan> plan = PlanCompile(arguments.compile, Compiler::kNvvm);
+  Expected<CompilePlan> plan = PlanCompile(arguments.compile, Compiler::kNvvm, common.json);
   if (!plan.ok()) return FailPlan(plan.error(), common);
-  if (plan->output == "-" && common.json) {
-    return FailUsage("--json and -o - both want standard output: write the artifact to a file",
-                     common);
-  }
   const Expected<Done> compiled =
       CheckCompiled(arguments.files, "build FILE --arch " + plan->architecture + " --emit ptx");
   if (!compiled.ok()) return FailPlan(compiled.error(), common);
@@ -231,42 +219,43 @@ void AddArguments(CLI::App* command, NvvmArguments* arguments) {
                     "Add the toolchain's own libdevice, lazily");
 }
 
+template <typename Arguments>
+void AddCompileCommand(CLI::App* app, const char* name, const char* help, const char* footer,
+                       const CommonOptions& common, int* exit_code) {
+  CLI::App* command = app->add_subcommand(name, help);
+  command->group("Compile");
+  command->footer(footer);
+  const auto arguments = std::make_shared<Arguments>();
+  AddWhenParsed(command, common, [command, arguments] { AddArguments(command, arguments.get()); });
+  command->callback([arguments, &common, exit_code] { *exit_code = Run(*arguments, common); });
+}
+
 }  // namespace
 
 void AddBuildCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
-  CLI::App* command = app->add_subcommand("build", "Compile CUDA C++ with NVRTC");
-  command->group("Compile");
-  command->footer(
+  AddCompileCommand<BuildArguments>(
+      app, "build", "Compile CUDA C++ with NVRTC",
       "The toolchain's own headers (CUDA's and CCCL's) are searched after the -I directories.\n"
       "Environment: NVRTC_APPEND_FLAGS counts as for NVRTC itself, if NVRTCWIZ is set for it.\n"
       "Example: cccl-cache-cli build reduce.cu --arch sm_90 --std c++17 -I include -o "
-      "reduce.cubin");
-  const auto arguments = std::make_shared<BuildArguments>();
-  AddWhenParsed(command, common, [command, arguments] { AddArguments(command, arguments.get()); });
-  command->callback([arguments, &common, exit_code] { *exit_code = Run(*arguments, common); });
+      "reduce.cubin",
+      common, exit_code);
 }
 
 void AddLinkCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
-  CLI::App* command = app->add_subcommand(
-      "link", "Link LTO-IR, PTX, cubins, fatbins, objects and libraries with nvJitLink");
-  command->group("Compile");
-  command->footer(
+  AddCompileCommand<LinkArguments>(
+      app, "link", "Link LTO-IR, PTX, cubins, fatbins, objects and libraries with nvJitLink",
       "LTO-IR and --emit ptx need --option=-lto.\n"
-      "Example: cccl-cache-cli link a.ltoir b.ltoir --arch sm_90 --option=-lto -o ab.cubin");
-  const auto arguments = std::make_shared<LinkArguments>();
-  AddWhenParsed(command, common, [command, arguments] { AddArguments(command, arguments.get()); });
-  command->callback([arguments, &common, exit_code] { *exit_code = Run(*arguments, common); });
+      "Example: cccl-cache-cli link a.ltoir b.ltoir --arch sm_90 --option=-lto -o ab.cubin",
+      common, exit_code);
 }
 
 void AddNvvmCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
-  CLI::App* command = app->add_subcommand("nvvm", "Compile NVVM IR with libNVVM");
-  command->group("Compile");
-  command->footer(
+  AddCompileCommand<NvvmArguments>(
+      app, "nvvm", "Compile NVVM IR with libNVVM",
       "--arch takes compute_NN: PTX and LTO-IR are made for no particular GPU.\n"
-      "Example: cccl-cache-cli nvvm kernel.ll --libdevice --arch compute_90 -o kernel.ptx");
-  const auto arguments = std::make_shared<NvvmArguments>();
-  AddWhenParsed(command, common, [command, arguments] { AddArguments(command, arguments.get()); });
-  command->callback([arguments, &common, exit_code] { *exit_code = Run(*arguments, common); });
+      "Example: cccl-cache-cli nvvm kernel.ll --libdevice --arch compute_90 -o kernel.ptx",
+      common, exit_code);
 }
 
 }  // namespace cccl_cache::cli

@@ -41,11 +41,6 @@ bool IsVersion(std::string_view text) {
          IsNumber(text.substr(dot + 1));
 }
 
-bool IsId(std::string_view text) {
-  return text.size() >= 8 && text.size() <= 64 &&
-         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
-
 }  // namespace
 
 void AddCompileOptions(CLI::App* command, const std::vector<std::string>& kinds,
@@ -88,7 +83,7 @@ CLI::Option* AddRepeated(CLI::App* command, const std::string& names,
   return command->add_option(names, *values, help)->allow_extra_args(false);
 }
 
-Expected<CompilePlan> PlanCompile(const CompileOptions& options, Compiler compiler) {
+Expected<CompilePlan> PlanCompile(const CompileOptions& options, Compiler compiler, bool json) {
   CompilePlan plan;
   plan.compiler = compiler;
   plan.kind = KindOf(options.emit);
@@ -111,6 +106,10 @@ Expected<CompilePlan> PlanCompile(const CompileOptions& options, Compiler compil
     Expected<std::string> number = NativeArchitecture();
     if (!number.ok()) return std::move(number).error();
     plan.architecture = (compiler == Compiler::kNvvm ? "compute_" : "sm_") + *number;
+  }
+  if (plan.output == "-" && json) {
+    return Error{CCCL_CACHE_INVALID_REQUEST,
+                 "--json and -o - both want standard output: write the artifact to a file"};
   }
   return plan;
 }
@@ -136,7 +135,7 @@ Expected<Done> ChooseToolchain(const std::string& spec, BuildOptions* options) {
     options->toolchain_major = static_cast<uint32_t>(std::stoul(spec));
   } else if (IsVersion(spec)) {
     options->toolchain_version = spec;
-  } else if (IsId(spec)) {
+  } else if (WrongKey(spec).empty()) {
     options->toolchain_id = spec;
   } else {
     return Error{CCCL_CACHE_INVALID_REQUEST,

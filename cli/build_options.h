@@ -59,12 +59,12 @@ struct CompilePlan {
 };
 
 /// Resolves what depends on this machine: the driver, the working directory. An error with
-/// CCCL_CACHE_INVALID_REQUEST means that the command line is wrong.
-Expected<CompilePlan> PlanCompile(const CompileOptions& options, Compiler compiler);
+/// CCCL_CACHE_INVALID_REQUEST means that the command line is wrong. `json`: standard output is
+/// taken.
+Expected<CompilePlan> PlanCompile(const CompileOptions& options, Compiler compiler, bool json);
 
 /// Runs the build and writes its result, or with common.explain prints why it would be compiled.
 /// Returns the exit code.
-/// the exit code.
 template <typename Build>
 int RunCompile(const Build& build, const CompilePlan& plan, const CommonOptions& common);
 

@@ -15,7 +15,6 @@
 
 #include "base/files/file_descriptor.h"
 #include "base/json.h"
-#include "cli/snapshot_signing.h"
 #include "cli/terminal/command.h"
 #include "cli/terminal/files.h"
 #include "cli/terminal/progress.h"

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cccl_cache/snapshot.h"
+#include "proto/signature.h"
 
 namespace CLI {
 class App;
@@ -49,5 +50,10 @@ void AddFilterOptions(CLI::App* command, SnapshotOptions* options);
 [[nodiscard]] std::string SummaryText(const cccl_cache_snapshot_summary& summary,
                                       std::string_view done, std::string_view left_out);
 [[nodiscard]] std::string SummaryJson(const cccl_cache_snapshot_summary& summary);
+
+/// Returns the key that signed the snapshot FILE in FILE.sig; it must be in one of the files
+/// `trusted`. The error says why there is no such signature.
+[[nodiscard]] Expected<PublicKey> SignerOf(const std::string& file,
+                                           const std::vector<std::string>& trusted);
 
 }  // namespace cccl_cache::cli

@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/snapshot_signing.h"
-
 #include <fcntl.h>
 
 #include <CLI/App.hpp>
@@ -18,6 +16,8 @@
 #include "base/codec.h"
 #include "base/files/file_descriptor.h"
 #include "base/json.h"
+#include "cli/snapshot_command.h"
+#include "cli/terminal/command.h"
 #include "cli/terminal/files.h"
 #include "cli/terminal/progress.h"
 #include "proto/compression.h"

@@ -4,6 +4,7 @@
 
 #include <CLI/App.hpp>
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <utility>
 
@@ -247,38 +248,21 @@ std::string PageOf(const CLI::App& command, int section, const std::string& vers
 }  // namespace
 
 std::string TroffText(std::string_view text) {
+  constexpr std::array<std::pair<char, const char*>, 8> kEscapes = {{{'\\', "\\e"},
+                                                                     {'-', "\\-"},
+                                                                     {'\'', "\\(aq"},
+                                                                     {'"', "\\(dq"},
+                                                                     {'`', "\\(ga"},
+                                                                     {'^', "\\(ha"},
+                                                                     {'~', "\\(ti"},
+                                                                     {'\n', " "}}};
   std::string escaped;
   // troff takes lines that begin so as requests.
   if (text.starts_with('.') || text.starts_with('\'')) escaped = "\\&";
   for (const char each : text) {
-    switch (each) {
-      case '\\':
-        escaped += "\\e";
-        break;
-      case '-':
-        escaped += "\\-";
-        break;
-      case '\'':
-        escaped += "\\(aq";
-        break;
-      case '"':
-        escaped += "\\(dq";
-        break;
-      case '`':
-        escaped += "\\(ga";
-        break;
-      case '^':
-        escaped += "\\(ha";
-        break;
-      case '~':
-        escaped += "\\(ti";
-        break;
-      case '\n':
-        escaped += ' ';
-        break;
-      default:
-        escaped += each;
-    }
+    const auto found =
+        std::ranges::find(kEscapes, each, [](const auto& escape) { return escape.first; });
+    escaped += found == kEscapes.end() ? std::string(1, each) : found->second;
   }
   return escaped;
 }

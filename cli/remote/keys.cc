@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/remote/keys.h"
-
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,6 +19,7 @@
 #include "base/files/whole_file.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "cli/terminal/command.h"
 #include "cli/terminal/files.h"
 #include "proto/digest.h"
 #include "proto/signature.h"

@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/remote/status.h"
-
 #include <CLI/App.hpp>
 #include <map>
 #include <string>
@@ -10,6 +8,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/daemon_answers.h"
+#include "cli/terminal/command.h"
 
 namespace cccl_cache::cli {
 namespace {
@@ -144,14 +143,28 @@ int ShowStatus(const CommonOptions& common) {
   return Print(json.EndObject().Finish());
 }
 
-}  // namespace
-
-void AddRemoteStatusCommand(CLI::App* remote, const CommonOptions& common, int* exit_code) {
+void AddStatusCommand(CLI::App* remote, const CommonOptions& common, int* exit_code) {
   CLI::App* command = remote->add_subcommand(
       "status",
       "Whether the daemon is connected with Redis, what is on its shelves, and what it shared");
   command->footer("Example: cccl-cache-cli remote status");
   command->callback([&common, exit_code] { *exit_code = ShowStatus(common); });
+}
+
+}  // namespace
+
+void AddRemoteCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
+  CLI::App* command = app->add_subcommand(
+      "remote", "The nodes that share results through Redis: its state, and their keys");
+  command->group("Entries");
+  command->require_subcommand(1);
+  command->footer(
+      "A node takes only entries that a key of its list signed.\n"
+      "Example: cccl-cache-cli remote status");
+  AddWhenParsed(command, common, [command, &common, exit_code] {
+    AddStatusCommand(command, common, exit_code);
+    AddKeyCommands(command, common, exit_code);
+  });
 }
 
 }  // namespace cccl_cache::cli

@@ -64,6 +64,9 @@ void AddHealthCommand(CLI::App* app, const CommonOptions& common, int* exit_code
 void AddDoctorCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddHelpCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddCompletionCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
+// Commands below `remote` and `snapshot`.
+void AddKeyCommands(CLI::App* remote, const CommonOptions& common, int* exit_code);
+void AddSignCommand(CLI::App* snapshot, const CommonOptions& common, int* exit_code);
 
 /// Calls `add`, which adds the command's options and subcommands, if the command is on the command
 /// line, or if common.all_options. Adding those of all commands would take a large part of the time

@@ -80,7 +80,7 @@ TEST_CASE("a plan has the command line's priority, or leaves it to the environme
   for (const auto& [name, priority] : priorities) {
     CompileOptions options = For("cubin");
     options.priority = name;
-    CHECK(PlanCompile(options, Compiler::kNvrtc)->build.priority == priority);
+    CHECK(PlanCompile(options, Compiler::kNvrtc, false)->build.priority == priority);
   }
 }
 
@@ -90,7 +90,7 @@ TEST_CASE("a plan asks for one kind of artifact, with this process' working dire
                                                 {"ltoir", Kind::kLtoIr},
                                                 {"optixir", Kind::kOptixIr}};
   for (const auto& [emit, kind] : kinds) {
-    const auto plan = PlanCompile(For(emit), Compiler::kNvrtc);
+    const auto plan = PlanCompile(For(emit), Compiler::kNvrtc, false);
     REQUIRE(plan.ok());
     CHECK(plan->kind == kind);
     CHECK(plan->build.wanted == std::vector<Kind>{kind});
@@ -103,12 +103,12 @@ TEST_CASE("a plan asks for one kind of artifact, with this process' working dire
 TEST_CASE("with a named toolchain no driver version is sent, and a wrong name is a usage error") {
   CompileOptions options = For("cubin");
   options.toolchain = "12";
-  const auto plan = PlanCompile(options, Compiler::kNvrtc);
+  const auto plan = PlanCompile(options, Compiler::kNvrtc, false);
   REQUIRE(plan.ok());
   CHECK(plan->build.toolchain_major == 12);
   CHECK(plan->build.driver_version == 0);
   options.toolchain = "newest";
-  const auto wrong = PlanCompile(options, Compiler::kNvrtc);
+  const auto wrong = PlanCompile(options, Compiler::kNvrtc, false);
   REQUIRE_FALSE(wrong.ok());
   CHECK(Listen([&] { return FailPlan(wrong.error(), {}); }).exit_code == kUsage);
 }
