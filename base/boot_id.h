@@ -6,7 +6,8 @@
 
 namespace cccl_cache {
 
-/// Returns the kernel's id of this boot of the node, in its own spelling; empty: unknown.
+/// Returns the kernel's id of this boot of the node, as the kernel spells it. Empty if it is
+/// unknown.
 [[nodiscard]] std::string BootId();
 
 }  // namespace cccl_cache

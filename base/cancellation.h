@@ -6,10 +6,11 @@
 
 namespace cccl_cache {
 
-/// While it lives, pthread_cancel() does not end this thread. Functions that foreign programs call
-/// hold one: a thread that ended inside them would leave locks and connections in the middle, and
-/// its stack can't unwind through functions that are noexcept. A pending cancellation acts at the
-/// thread's next cancellation point. Usable in signal handlers.
+/// While an object of this class lives, pthread_cancel() does not end the thread that made it.
+/// Functions that foreign programs call hold one: a thread that ended inside them would leave locks
+/// and connections in an undefined state, and its stack can't unwind through functions that are
+/// noexcept. A pending cancellation acts at the thread's next cancellation point. Usable in signal
+/// handlers.
 class CancellationDisabled {
  public:
   CancellationDisabled() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }

@@ -34,7 +34,7 @@ class SpawnPlan {
   SpawnPlan(int given, int number) {
     posix_spawn_file_actions_init(&actions_);
     posix_spawnattr_init(&attributes_);
-    // The descriptor moves before the streams are opened: it may be one of 0 to 2 itself.
+    // The descriptor moves before the streams are opened, because its number may be one of 0 to 2.
     posix_spawn_file_actions_adddup2(&actions_, given, number);
     for (int stream = 0; stream <= STDERR_FILENO; ++stream) {
       if (stream == number) continue;
@@ -72,8 +72,8 @@ class SpawnPlan {
   posix_spawnattr_t attributes_;
 };
 
-/// Returns a descriptor of the process, if it can be told from others of the program's. Before
-/// Linux 6.9 all have one inode, that of eventfds.
+/// Returns a descriptor of the process, if its inode differs from those of the program's other
+/// descriptors. Before Linux 6.9, all process descriptors and eventfds share one inode.
 VerifiedDescriptor OpenProcess(pid_t pid, bool* gone) {
   FileDescriptor process = OpenPidfd(pid);
   *gone = !process.valid() && errno == ESRCH;
@@ -82,8 +82,8 @@ VerifiedDescriptor OpenProcess(pid_t pid, bool* gone) {
   return own ? VerifiedDescriptor(std::move(process)) : VerifiedDescriptor();
 }
 
-/// Returns whether this program has a child of this pid that was not reaped yet: the child that was
-/// started, or, if the host program reaped that one, a later one of the host program.
+/// Returns whether this program has a child with this pid that was not reaped yet. That is the
+/// started child or, if the host program has reaped it, a later child of the host program.
 bool IsChild(pid_t pid, siginfo_t* info) {
   return waitid(P_PID, static_cast<id_t>(pid), info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
@@ -93,8 +93,8 @@ bool IsChild(pid_t pid) {
   return IsChild(pid, &ignored);
 }
 
-/// Waits for the child, and returns how it ended. By its descriptor if there is one: another child
-/// of the host program may have its pid by now.
+/// Waits for the child and returns how it ended. Uses the child's descriptor if there is one,
+/// because another child of the host program may have the pid by now.
 std::string Reap(int pidfd, pid_t pid) {
   const bool by_descriptor = pidfd >= 0;
   siginfo_t end{};
@@ -134,7 +134,7 @@ std::string ChildProcess::End(milliseconds patience) {
   const pid_t pid = std::exchange(pid_, 0);
   if (pid == 0) return "an earlier end";
   if (gone_) return "an unknown end";
-  // Opened before the look at the child, so that it means no other process.
+  // The descriptor is opened before the child is looked up, so that it can't be of another process.
   const FileDescriptor opened = OpenPidfd(pid);
   const int verified = pidfd_.Get();
   const int process = verified >= 0 ? verified : IsChild(pid) ? opened.get() : -1;

@@ -15,14 +15,14 @@
 namespace cccl_cache {
 
 /// A child process that ends with this object: the destructor kills it if it still runs, and reaps
-/// it. Tolerates a host program that reaps all children itself, or that closes descriptors which
-/// are not its own. In a forked child the destructor only closes the descriptor. Ended() may be
-/// called from any thread, the other functions by one thread at a time.
+/// it. The host program may reap all children itself, or close descriptors that are not its own. In
+/// a forked child the destructor only closes the descriptor. Ended() may be called from any thread,
+/// the other functions by one thread at a time.
 class ChildProcess {
  public:
   /// Runs the program in a session of its own, with `given` as its descriptor `number`, which is 0
-  /// or 3, and with /dev/null as its other standard streams. It inherits no other descriptor from
-  /// glibc 2.34 on. The last entry of `environment` is null. None: errno tells why.
+  /// or 3, and with /dev/null as its other standard streams. With glibc 2.34 or newer it inherits
+  /// no other descriptor. The last entry of `environment` is null. None: see errno.
   [[nodiscard]] static std::optional<ChildProcess> Start(const std::string& path, int given,
                                                          int number, char* const* environment);
   ChildProcess(ChildProcess&& other) noexcept;
@@ -44,7 +44,7 @@ class ChildProcess {
  private:
   explicit ChildProcess(pid_t pid);
 
-  pid_t pid_;  ///< 0: reaped
+  pid_t pid_;  ///< 0 after the child was reaped
   const OwnerProcess owner_;
   bool gone_ = false;         ///< the host program reaped it: its pid may be reused
   VerifiedDescriptor pidfd_;  ///< invalid on kernels before 6.9

@@ -11,7 +11,7 @@
 namespace cccl_cache {
 namespace {
 
-/// Texts shorter than this are copied: a separate piece costs more than the copy.
+/// Shorter texts are copied, because a separate piece costs more than the copy.
 constexpr size_t kCopyBelow = 4096;
 
 }  // namespace

@@ -20,9 +20,9 @@
 ///   C text           = text NUL       the length does not count the NUL
 namespace cccl_cache {
 
-/// Takes values off the front of some bytes, and trusts none of them. The first value that is cut
-/// off or out of range is an error, after which every value is zero or empty. Views point into the
-/// bytes, which must outlive them. Not thread-safe.
+/// Takes untrusted values from the front of some bytes. The first value that is truncated or out of
+/// range is an error, after which every value is zero or empty. Views point into the bytes, which
+/// must outlive them. Not thread-safe.
 class ByteReader {
  public:
   static constexpr size_t kEmptyText = 8;   ///< bytes of an empty text
@@ -62,7 +62,7 @@ class ByteReader {
     return ok_ ? value : 0;
   }
 
-  /// Takes so many bytes, as they are.
+  /// Takes `length` bytes without decoding.
   std::string_view Bytes(uint64_t length) {
     if (length > rest_.size()) Fail();
     const std::string_view taken = rest_.substr(0, ok_ ? length : 0);
@@ -86,8 +86,8 @@ class ByteReader {
     return ok_ ? text : std::string_view("");
   }
 
-  /// Takes the number of entries that follow, each at least `entry_bytes` long. No more than the
-  /// rest can hold, so that it is safe to reserve memory for them.
+  /// Takes the number of entries that follow, each of at least `entry_bytes` bytes. Fails if the
+  /// rest can't hold them, so that it is safe to reserve memory for the entries.
   size_t Count(size_t entry_bytes) {
     const size_t count = Take<uint32_t>();
     if (count > rest_.size() / entry_bytes) Fail();
@@ -100,7 +100,7 @@ class ByteReader {
     rest_ = {};
   }
   [[nodiscard]] bool ok() const { return ok_; }
-  /// Returns the bytes that are left. After an error none are.
+  /// Returns the bytes that are left. After an error it is empty.
   [[nodiscard]] std::string_view rest() const { return rest_; }
   /// Returns whether there was no error and nothing is left.
   [[nodiscard]] bool complete() const { return ok_ && rest_.empty(); }
@@ -110,11 +110,11 @@ class ByteReader {
   bool ok_ = true;
 };
 
-/// Puts values one behind the other. A long text is not copied but referred to: it must stay
-/// unchanged as long as the writer is used. Not thread-safe.
+/// Appends values. A long text is not copied but referenced: it must stay unchanged as long as the
+/// writer is used. Not thread-safe.
 class ByteWriter {
  public:
-  /// Puts an integer, or a flag or enumerator as one byte.
+  /// Appends an integer, or a flag or enumerator as one byte.
   template <typename Value>
   ByteWriter& Put(Value value) {
     static_assert(std::is_integral_v<Value> || sizeof(Value) == 1);
@@ -125,7 +125,7 @@ class ByteWriter {
     return Bytes({encoded, sizeof(Value)});
   }
   ByteWriter& Count(size_t count) { return Put(static_cast<uint32_t>(count)); }
-  /// Puts a copy of the bytes as they are.
+  /// Appends a copy of the bytes without encoding.
   ByteWriter& Bytes(std::string_view bytes);
   ByteWriter& Text(std::string_view text);
   ByteWriter& CText(std::string_view text) { return Text(text).Put('\0'); }

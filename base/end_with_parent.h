@@ -9,11 +9,11 @@
 
 namespace cccl_cache {
 
-/// For a child between fork() and exec(): has the kernel kill it when the thread that forked it
-/// ends. Returns false if `parent`, the process that forked it, has ended already.
+/// For a child between fork() and exec(). Has the kernel kill the child when the thread that forked
+/// it ends. Returns false if `parent`, the process that forked it, has ended already.
 inline bool EndWithParent(pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // 0: where children are in a process namespace of their own, the parent is not.
+  // getppid() is 0 if the parent is outside the child's process namespace.
   const pid_t now = getppid();
   return now == parent || now == 0;
 }

@@ -18,7 +18,7 @@ namespace cccl_cache {
   constexpr size_t kMaxBytes = size_t{1} << 28;
   group entry = {};
   group* found = nullptr;
-  // All members of the group must fit.
+  // The buffer must hold all members of the group.
   std::vector<char> buffer(1 << 16);
   while (getgrnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found) == ERANGE &&
          buffer.size() < kMaxBytes) {

@@ -9,18 +9,18 @@
 
 namespace cccl_cache {
 
-/// Appends the text as a JSON string, quotes included. Text that is not UTF-8 becomes U+FFFD byte
-/// by byte; characters that could steer a terminal are escaped.
+/// Appends the text as a JSON string with quotes. A byte that is not UTF-8 becomes U+FFFD.
+/// Characters that could steer a terminal are escaped.
 void AppendJsonString(std::string& json, std::string_view text);
 
-/// Writes one JSON value, indented, commas where they belong. Not thread-safe.
+/// Writes one JSON value with indentation and commas. Not thread-safe.
 class JsonWriter {
  public:
   JsonWriter& BeginObject() { return Begin('{'); }
   JsonWriter& EndObject() { return End('}'); }
   JsonWriter& BeginArray() { return Begin('['); }
   JsonWriter& EndArray() { return End(']'); }
-  /// Inside an object, before each value.
+  /// Writes the key of the next value in an object.
   JsonWriter& Key(std::string_view key);
 
   JsonWriter& String(std::string_view text);
@@ -39,7 +39,7 @@ class JsonWriter {
   void Separate();
 
   std::string text_;
-  std::vector<bool> filled_;  ///< one per open bracket: it holds something already
+  std::vector<bool> filled_;  ///< one per open bracket: whether it has an element
   bool after_key_ = false;
 };
 

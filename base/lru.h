@@ -16,17 +16,17 @@
 
 namespace cccl_cache {
 
-/// A bounded cache that evicts the least recently used entries first, and in which each user has a
-/// share. A user above its share loses its own oldest entry. Above a total, the user that holds
-/// most loses its oldest entry. An entry with more bytes than a share is not taken. Before that,
-/// Insert evicts each user's oldest entries that have expired.
+/// A bounded cache that evicts the least recently used entries first. Each user has a share. A user
+/// above its share loses its own oldest entry. Above the total, the user with the most bytes loses
+/// its oldest entry. An entry with more bytes than a share is refused. Insert first evicts each
+/// user's oldest entries that have expired.
 ///
 /// `User` is the type of a share's owner: a uid, an account. By default all entries are of one
 /// user. Not thread-safe: the owner locks, and destroys the entries that Insert and Remove return
 /// after it has unlocked.
 ///
-/// BuildHistory can't use it: its builds share closures, so the bytes of an entry depend on the
-/// others.
+/// BuildHistory can't use this class: its builds share closures, so the bytes of an entry depend on
+/// the other entries.
 template <typename Key, typename Value, typename Hash = std::hash<Key>,
           typename User = std::monostate>
 class PerUserLru {
@@ -38,7 +38,8 @@ class PerUserLru {
     uint64_t max_bytes_per_user = max_bytes;
     size_t max_entries = std::numeric_limits<size_t>::max();
     size_t max_entries_per_user = max_entries;
-    Time::duration lifetime = Time::duration::max();  ///< from Insert on, however often it is used
+    Time::duration lifetime = Time::duration::max();  ///< counted from Insert, not from the last
+                                                      ///< use
   };
 
   struct Entry {
@@ -67,7 +68,7 @@ class PerUserLru {
     const auto found = by_key_.find(key);
     return found == by_key_.end() || Expired(*found->second, now) ? nullptr : &*found->second;
   }
-  /// The same, but makes the entry the user's newest. Its value may be changed.
+  /// As Find, but makes the entry the user's newest. The caller may change its value.
   [[nodiscard]] Value* Use(const Key& key, Time now = {}) {
     const auto found = by_key_.find(key);
     if (found == by_key_.end() || Expired(*found->second, now)) return nullptr;
@@ -76,8 +77,8 @@ class PerUserLru {
     return &found->second->value;
   }
 
-  /// Adds the entry as the user's newest, in place of one of the same key. Returns the entries that
-  /// were replaced or evicted, perhaps the new one itself.
+  /// Adds the entry as the user's newest, and replaces an entry with the same key. Returns the
+  /// replaced and evicted entries, which may include the new one.
   [[nodiscard]] Entries Insert(User user, Key key, Value value, uint64_t bytes, Time now = {}) {
     Entries gone = Remove(key);
     if (limits_.lifetime != Time::duration::max()) {
@@ -116,7 +117,7 @@ class PerUserLru {
     bytes_ = 0;
   }
 
-  /// Users with entries.
+  /// Returns the users that have entries.
   [[nodiscard]] const std::map<User, Share>& users() const { return users_; }
   [[nodiscard]] size_t size() const { return by_key_.size(); }
   [[nodiscard]] uint64_t bytes() const { return bytes_; }

@@ -15,31 +15,31 @@
 #else
 #define CCCL_CACHE_THREAD_ATTRIBUTE(x)
 #endif
-// Abseil, which gRPC includes, has macros of these names and the same meaning.
+// Abseil, which gRPC includes, has macros with these names and the same meaning.
 #undef GUARDED_BY
 #undef PT_GUARDED_BY
 #undef NO_THREAD_SAFETY_ANALYSIS
-/// The member is read and written only with the mutex held.
+/// The member is read and written only with the mutex locked.
 #define GUARDED_BY(mutex) CCCL_CACHE_THREAD_ATTRIBUTE(guarded_by(mutex))
-/// The object that the member points to is read and written only with the mutex held.
+/// The object that the member points to is read and written only with the mutex locked.
 #define PT_GUARDED_BY(mutex) CCCL_CACHE_THREAD_ATTRIBUTE(pt_guarded_by(mutex))
-/// The function is called with the mutex held. On a lambda it follows the parameters.
+/// The function is called with the mutex locked. On a lambda the macro follows the parameters.
 #define REQUIRES(...) CCCL_CACHE_THREAD_ATTRIBUTE(requires_capability(__VA_ARGS__))
-/// The function takes the mutex itself: it is called without.
+/// The function locks the mutex itself, so it is called without the lock.
 #define EXCLUDES(...) CCCL_CACHE_THREAD_ATTRIBUTE(locks_excluded(__VA_ARGS__))
 /// The function is not checked; a comment says why it is safe.
 #define NO_THREAD_SAFETY_ANALYSIS CCCL_CACHE_THREAD_ATTRIBUTE(no_thread_safety_analysis)
 
 namespace cccl_cache {
 
-/// std::mutex, known to Clang's analysis, which libstdc++'s is not.
+/// std::mutex for Clang's analysis, which does not know that of libstdc++.
 class CCCL_CACHE_THREAD_ATTRIBUTE(capability("mutex")) Mutex {
  public:
   Mutex() = default;
   Mutex(const Mutex&) = delete;
   Mutex& operator=(const Mutex&) = delete;
 
-  // Names of the standard library, which CondVar's uses.
+  // The names of the standard library, which CondVar's implementation calls.
   void lock() CCCL_CACHE_THREAD_ATTRIBUTE(acquire_capability()) { mutex_.lock(); }
   void unlock() CCCL_CACHE_THREAD_ATTRIBUTE(release_capability()) { mutex_.unlock(); }
   bool try_lock() CCCL_CACHE_THREAD_ATTRIBUTE(try_acquire_capability(true)) {
@@ -50,12 +50,12 @@ class CCCL_CACHE_THREAD_ATTRIBUTE(capability("mutex")) Mutex {
   std::mutex mutex_;
 };
 
-/// Holds a mutex to the end of its scope, or until Unlock().
+/// Holds a mutex until the end of its scope or Unlock().
 class CCCL_CACHE_THREAD_ATTRIBUTE(scoped_lockable) MutexLock {
  public:
   explicit MutexLock(Mutex& mutex) CCCL_CACHE_THREAD_ATTRIBUTE(acquire_capability(mutex))
       : lock_(mutex) {}
-  /// Takes over a mutex that the caller has locked, as with try_lock().
+  /// Takes over a mutex that the caller has locked, for example with try_lock().
   MutexLock(Mutex& mutex, std::adopt_lock_t adopt) REQUIRES(mutex) : lock_(mutex, adopt) {}
   ~MutexLock() CCCL_CACHE_THREAD_ATTRIBUTE(release_capability()) = default;
   MutexLock(const MutexLock&) = delete;
@@ -68,9 +68,9 @@ class CCCL_CACHE_THREAD_ATTRIBUTE(scoped_lockable) MutexLock {
   std::unique_lock<Mutex> lock_;
 };
 
-/// Threads that wait, with a Mutex, for a condition. The condition is a function that returns
-/// bool; it runs with the mutex held, so a lambda says `[this]() REQUIRES(mutex_) { ... }`. The
-/// waits release the mutex meanwhile, and return the condition's last value.
+/// A condition variable for Mutex. A condition is a function that returns bool. It runs with the
+/// mutex locked, so a lambda has the form `[this]() REQUIRES(mutex_) { ... }`. A wait unlocks the
+/// mutex meanwhile and returns the last value of the condition.
 class CondVar {
  public:
   void NotifyOne() { changed_.notify_one(); }
@@ -90,7 +90,7 @@ class CondVar {
       REQUIRES(mutex) {
     return changed_.wait_for(mutex, longest, std::move(condition));
   }
-  /// The same, ended early by a stop.
+  /// As above, but a stop request ends the wait.
   template <typename Condition>
   bool Wait(Mutex& mutex, std::stop_token stop, Condition condition) REQUIRES(mutex) {
     return changed_.wait(mutex, std::move(stop), std::move(condition));

@@ -12,15 +12,15 @@
 namespace cccl_cache {
 namespace {
 
-/// The number of this process. In a child it is 0 at first.
+/// The number of a process. The kernel clears it in a child.
 using Number = std::atomic<uint64_t>;
 
-constinit Number unmarked = 0;  ///< used if there is no page for the number
+constinit Number unmarked = 0;  ///< used if no page could be mapped for the number
 constinit std::atomic<Number*> this_owner{nullptr};
-/// The last number in use by this process and by those whose memory it copied.
+/// The last number in use by this process and the processes whose memory it copied.
 constinit std::atomic<uint64_t> numbers{0};
 
-/// Returns a place that the kernel clears in a child's copy.
+/// Returns a place for the number that the kernel clears in a child's copy.
 Number* MapNumber() {
   void* const page =
       mmap(nullptr, sizeof(Number), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

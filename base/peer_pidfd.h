@@ -7,15 +7,15 @@
 
 #include "base/files/file_descriptor.h"
 
-// Linux 6.5; Debian 12's headers don't know it.
+// From Linux 6.5; the headers of Debian 12 lack it.
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77
 #endif
 
 namespace cccl_cache {
 
-/// Returns the process that connected to this Unix socket, or that began to listen at its other
-/// end. Invalid: see errno; before Linux 6.5 it is ENOPROTOOPT.
+/// Returns the process that connected to this Unix socket or, for a client's socket, the process
+/// that listens. Invalid: see errno, which is ENOPROTOOPT before Linux 6.5.
 [[nodiscard]] inline FileDescriptor PeerPidfd(int socket) {
   int fd = -1;
   socklen_t size = sizeof(fd);
@@ -23,7 +23,7 @@ namespace cccl_cache {
   return FileDescriptor(fd);
 }
 
-/// Returns whether the process of a valid pidfd is alive, so that its pid was not reused.
+/// Returns whether the process of a valid pidfd is alive. Its pid was not reused then.
 [[nodiscard]] inline bool IsAlive(const FileDescriptor& pidfd) {
   pollfd ended{pidfd.get(), POLLIN, 0};
   return poll(&ended, 1, 0) == 0;

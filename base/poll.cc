@@ -17,7 +17,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::microseconds kMoment{100};
-/// At least one of 2^6 waits begins with a look.
+/// At least one of 2^6 waits begins with a poll.
 constexpr unsigned kMaxInVain = 6;
 
 bool IsReadable(int socket) {
@@ -38,7 +38,7 @@ bool Glance::SeesReadable(int socket) {
       in_vain_ = 0;
       return true;
     }
-    sched_yield();  // to the daemon, if it has to run here
+    sched_yield();  // lets the daemon run if it shares this processor
   } while (Clock::now() < end);
   in_vain_ = std::min(in_vain_ + 1, kMaxInVain);
   left_out_ = (1u << in_vain_) - 1;

@@ -9,17 +9,17 @@
 
 namespace cccl_cache {
 
-/// Polls a socket for a moment before its thread sleeps: an answer from the daemon's memory, or a
+/// Polls a socket for a moment before its thread sleeps. An answer from the daemon's memory, or a
 /// file from its disk cache, comes sooner than an idle processor wakes. After polls without a
-/// result, further ones are skipped with exponential backoff: a thread that waits for compiles, or
-/// for a processor, sleeps at once. Not thread-safe.
+/// result, later polls are skipped with exponential backoff, so that a thread that waits for
+/// compiles or for a processor sleeps at once. Not thread-safe.
 class Glance {
  public:
   /// Returns whether there is something to read. False: the caller should sleep.
   [[nodiscard]] bool SeesReadable(int socket);
 
  private:
-  unsigned in_vain_ = 0;  ///< looks in a row
+  unsigned in_vain_ = 0;  ///< successive polls without a result
   unsigned left_out_ = 0;
 };
 
@@ -27,8 +27,8 @@ class Glance {
 /// `patience` ran out first.
 [[nodiscard]] bool WaitReadable(int fd, std::chrono::milliseconds patience);
 
-/// A descriptor that is readable once a stop was requested: it brings a stop_token into a poll
-/// loop. Used by the thread that made it; the request may come from any thread.
+/// A descriptor that is readable after a stop request, for a poll loop with a stop_token. Used by
+/// the thread that made it. The request may come from any thread.
 class StopEvent {
  public:
   explicit StopEvent(std::stop_token stop);

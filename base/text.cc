@@ -12,7 +12,7 @@
 namespace cccl_cache {
 namespace {
 
-/// Insertions, deletions and replacements that turn one into the other.
+/// Returns the number of insertions, deletions and replacements that turn one text into the other.
 size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
@@ -27,9 +27,9 @@ size_t EditDistance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-/// Returns whether this is one of the explicit marks of Unicode's bidirectional algorithm (UAX 9).
+/// Returns whether a character is an explicit mark of Unicode's bidirectional algorithm (UAX 9).
 bool ChangesDirection(std::string_view character) {
-  // The order of UTF-8 is that of the code points.
+  // Comparing UTF-8 compares the code points.
   return character == "\u061c" || (character >= "\u200e" && character <= "\u200f") ||
          (character >= "\u202a" && character <= "\u202e") ||
          (character >= "\u2066" && character <= "\u2069");

@@ -16,24 +16,22 @@ namespace cccl_cache {
 /// Returns whether the text is well-formed UTF-8.
 [[nodiscard]] bool IsUtf8(std::string_view text);
 
-/// The text with each byte that is not part of well-formed UTF-8 replaced by '?': fields of type
-/// string must be UTF-8, and a compiler's log quotes sources in any encoding.
+/// Returns the text with '?' for each byte that is not well-formed UTF-8. Fields of type string
+/// must be UTF-8, and a compiler's log quotes sources in any encoding.
 [[nodiscard]] std::string ToUtf8(std::string_view text);
 
-/// Returns the front of the text, of at most so many bytes. A character that is well-formed UTF-8
-/// is not cut in two.
+/// Returns the front of the text, at most `most` bytes. A well-formed UTF-8 character is not cut.
 [[nodiscard]] std::string_view CutAtCharacter(std::string_view text, size_t most);
 
 /// Returns whether a character (one well-formed UTF-8 sequence) could steer a terminal: a control
-/// character, U+0080 to U+009F among them, or one that changes the direction of the text after it.
+/// character (also U+0080 to U+009F) or a mark that changes the direction of the text after it.
 [[nodiscard]] bool SteersTerminal(std::string_view character);
 
-/// Returns someone else's text with '?' for characters that could steer a terminal and for bytes
-/// that are not UTF-8.
+/// Returns foreign text with '?' for characters that could steer a terminal and for bytes that are
+/// not UTF-8.
 [[nodiscard]] std::string Printable(std::string_view text);
 
-/// "; did you mean X?" for the candidate that `name` was most likely meant to be; empty if none is
-/// near.
+/// Returns "; did you mean X?" for the candidate most similar to `name`. Empty if none is similar.
 [[nodiscard]] std::string DidYouMean(std::string_view name,
                                      std::span<const std::string> candidates);
 

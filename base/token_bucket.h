@@ -7,7 +7,7 @@
 
 namespace cccl_cache {
 
-/// Rate limiter: allows a burst, and a number of events per second. Not thread-safe.
+/// Rate limiter that allows a burst and a number of events per second. Not thread-safe.
 class TokenBucket {
  public:
   using Clock = std::chrono::steady_clock;
@@ -21,7 +21,7 @@ class TokenBucket {
     left_ -= 1;
     return true;
   }
-  /// Charges `count` events, allowed or not. No event is allowed until they are paid off.
+  /// Charges `count` events, allowed or not. No event is allowed until they are paid.
   void Charge(double count, Clock::time_point now) {
     Refill(now);
     left_ -= count;
@@ -30,7 +30,7 @@ class TokenBucket {
     Refill(now);
     return left_ >= 1;
   }
-  /// Returns how many of the counted events are not paid off.
+  /// Returns the number of charged events that are not paid yet.
   [[nodiscard]] double Owed(Clock::time_point now) {
     Refill(now);
     return at_once_ - left_;

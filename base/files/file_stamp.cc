@@ -29,7 +29,7 @@ int64_t Nanoseconds(const struct statx_timestamp& time) {
   return time.tv_sec * kSecond + time.tv_nsec;
 }
 
-/// Returns the first bytes of a file of the kernel's, without the end of its line.
+/// Returns the only line of a kernel file, without its newline.
 std::string Line(const std::string& path) {
   constexpr size_t kMost = 64;
   const std::string text = ReadFileAt(path, kMost).value_or("");
@@ -56,7 +56,7 @@ ContentStamp ContentStamp::Of(const struct statx& status) {
 }
 
 bool ContentStamp::IsSettledAt(int64_t now_ns, int64_t write_back_ns) const {
-  // ext4 with small inodes, like ext2 and ext3, stamps in whole seconds.
+  // ext2, ext3, and ext4 with small inodes stamp in whole seconds.
   const bool whole_seconds = ctime_ns % kSecond == 0;
   return now_ns - ctime_ns >= std::max(whole_seconds ? 2 * kSecond : kTwoTicks, write_back_ns);
 }
@@ -69,7 +69,7 @@ FileSystem KindOf(const struct statfs& system, const struct statx& status) {
     case kZfsMagic:
     case kF2fsMagic:
     case kBcachefsMagic:
-      // It may be an image, and before Linux 6.8 the next one mounted there has the same numbers.
+      // Before Linux 6.8 an image that is mounted later may have the same numbers.
       if ((system.f_flags & ST_RDONLY) != 0 && !HasUniqueMount(status)) return FileSystem::kOther;
       return FileSystem::kDisk;
     case TMPFS_MAGIC:
@@ -108,9 +108,10 @@ bool StampsProve(FileSystem system, const struct statx& status) {
     case FileSystem::kMemory:
       return directory;
     case FileSystem::kOverlay:
-      // An overlay reports these two as the file system of the file itself does. Images, FUSE and
-      // network file systems don't have the first, a flag that chattr sets; file systems in memory
-      // have no direct I/O. Btrfs does not report it, so its files are read under overlays.
+      // For these two an overlay reports the values of the file's own file system. Images, FUSE and
+      // network file systems don't have the first, a flag of chattr. File systems in memory have no
+      // direct I/O. Btrfs does not report direct I/O, so its files under overlays count as unknown
+      // and are read again.
       return (status.stx_attributes_mask & STATX_ATTR_NODUMP) != 0 &&
              (directory || (status.stx_mask & kStatxDirectIo) != 0);
     case FileSystem::kKernel:
@@ -130,7 +131,7 @@ std::optional<int64_t> KernelWriteBack(const std::string& directory) {
   const int64_t expire = setting("dirty_expire_centisecs", 3000);
   const int64_t interval = setting("dirty_writeback_centisecs", 500);
   if (interval == 0) return std::nullopt;
-  // One interval until the kernel looks, and one to write.
+  // One interval until the kernel looks for old pages, and one to write them.
   return expire + 2 * interval;
 }
 

@@ -10,8 +10,8 @@ namespace cccl_cache {
 
 /// A line of the kernel's table of mounts (/proc/PID/mountinfo), without escapes.
 struct MountEntry {
-  std::string id;      ///< as statx tells it (STATX_MNT_ID)
-  std::string parent;  ///< the id of the mount that it lies on
+  std::string id;      ///< as in statx (STATX_MNT_ID)
+  std::string parent;  ///< the id of the parent mount
   std::string device;  ///< "major:minor" of the file system
   std::string root;    ///< the directory or file in the file system that is mounted
   std::string point;   ///< the path at which it is mounted

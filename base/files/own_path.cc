@@ -19,12 +19,12 @@ namespace cccl_cache {
 namespace {
 
 constexpr size_t kBootDigits = 16;
-/// The kernel's own limit.
+/// The kernel's limit of symlinks in one path.
 constexpr int kMaxLinks = 40;
 
 bool IsOwnOrRoot(uid_t owner) { return owner == 0 || owner == geteuid(); }
 
-/// Puts the names of a path behind those that wait, its first name last.
+/// Pushes the names of a path on the stack of pending names, so that the first name is on top.
 void Push(std::string_view path, std::vector<std::string>& names) {
   const auto end = static_cast<std::ptrdiff_t>(names.size());
   while (!path.empty()) {
@@ -78,7 +78,7 @@ class Walk {
   [[nodiscard]] FollowedDirectory Failed(const std::string& path) const {
     return Refused(path + ": " + std::strerror(errno));
   }
-  /// Links can't lead through a missing directory, so only spelled names may follow.
+  /// A link can't lead through a missing directory, so no links are pending here.
   FollowedDirectory Missing(std::string path) {
     for (; !names_.empty(); names_.pop_back()) {
       if (names_.back() == "..") return Refused(path + ": " + std::strerror(ENOENT));
@@ -121,10 +121,10 @@ class Walk {
   }
 
   const OwnDirectoryRules rules_;
-  std::vector<std::string> names_;  ///< still to be followed, the next one last
-  std::string at_;                  ///< the walk's current directory; empty: /
-  struct stat status_ {};           ///< of that directory
-  bool by_root_ = false;            ///< only root can have given it away
+  std::vector<std::string> names_;  ///< pending names, the next one last
+  std::string at_;                  ///< the walk's current directory; empty for /
+  struct stat status_ {};           ///< of the current directory
+  bool by_root_ = false;            ///< whether only root can have given the directory to its owner
   int links_ = 0;
 };
 
@@ -143,7 +143,7 @@ std::string SocketBelowHome(std::string_view home) {
 }
 
 std::string CacheDirectory() {
-  // As the base directory specification has it: a relative one does not count.
+  // The base directory specification says that a relative path does not count.
   for (const auto& [variable, below] :
        {std::pair("XDG_CACHE_HOME", "/cccl-cache"), std::pair("HOME", "/.cache/cccl-cache")}) {
     const char* base = secure_getenv(variable);

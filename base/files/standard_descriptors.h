@@ -4,9 +4,9 @@
 
 namespace cccl_cache {
 
-/// Puts /dev/null in the place of each standard descriptor that is closed, so that no file or
-/// socket that is opened later takes its number. Reading from it and writing to it fail, as they
-/// did. Programs that are started later have it closed, as this one did. Call it first in main().
+/// Opens /dev/null for each closed standard descriptor, so that no later file or socket gets its
+/// number. Reads and writes still fail. Programs that this process starts have the descriptor
+/// closed, as this one had. Call it first in main().
 void OccupyStandardDescriptors();
 
 }  // namespace cccl_cache

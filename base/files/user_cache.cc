@@ -24,7 +24,7 @@ namespace cccl_cache {
 namespace {
 
 constexpr size_t kMaxFiles = 512;
-/// More than the longest value: the digests of 100,000 headers.
+/// The longest value, the digests of 100,000 headers, is shorter.
 constexpr off_t kMaxBytes = off_t{4} << 20;
 
 bool OnlyThisUserWrites(const struct stat& status) {
@@ -37,7 +37,7 @@ std::string FileName(std::string_view name) {
   return file;
 }
 
-/// Drafts of processes that were killed go as well.
+/// Removes the oldest files, including drafts of killed processes.
 void DropOldest(int directory) {
   const int listed = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(fdopendir(listed), closedir);
@@ -77,7 +77,7 @@ std::optional<std::string> UserCache::Get(std::string_view name) const {
 
 void UserCache::Put(std::string_view name, std::string_view value) const {
   const FileDescriptor directory = MakeDirectory();
-  // Processes of two nodes, or of two containers, may have one number.
+  // Processes of two nodes, or of two containers, may have the same pid.
   uint64_t random = 0;
   if (!directory.valid() || !MayMakeFile(value.size()) ||
       getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random)) {

@@ -13,33 +13,33 @@
 
 namespace cccl_cache {
 
-/// Small values that a process keeps for later processes of its user, all of which can be found out
-/// again: one file each, in a directory that only this user can write. A value that can't be read,
-/// or that other users could have written, counts as absent. A file is replaced as a whole, but its
-/// contents may be damaged after a power cut. Beyond 512 files the oldest go. Immutable; safe for
-/// several threads, processes and nodes, and in other people's programs.
+/// Small values that a process keeps for later processes of its user. Each value can be computed
+/// again. A value is one file in a directory that only this user can write. A value that can't be
+/// read, or that other users could have written, counts as absent. A file is replaced as a whole,
+/// but its contents may be damaged after a power cut. Beyond 512 files the oldest are removed.
+/// Immutable; safe for several threads, processes and nodes, and in foreign programs.
 class UserCache {
  public:
-  /// Values of this kind in CacheDirectory(). Keeps nothing if there is none.
+  /// Returns the values of this kind in CacheDirectory(). Without that directory it keeps nothing.
   [[nodiscard]] static UserCache Of(std::string_view kind);
-  /// `directory`: an absolute path, of which the last `own` directories are made when needed.
+  /// `directory` is an absolute path. Its last `own` directories are made at the first use.
   UserCache(std::string directory, size_t own) : directory_(std::move(directory)), own_(own) {}
 
   /// Returns whether values can be kept. Makes the directory.
   [[nodiscard]] bool Keeps() const { return MakeDirectory().valid(); }
-  /// In a name, '/' and '-' are one.
+  /// In `name`, '/' and '-' are the same character.
   [[nodiscard]] std::optional<std::string> Get(std::string_view name) const;
   void Put(std::string_view name, std::string_view value) const;
   void Remove(std::string_view name) const;
-  /// Returns the time since the value was put; none if it is absent or was put in the future.
+  /// Returns the time since the value was put. None if it is absent or its time is in the future.
   [[nodiscard]] std::optional<std::chrono::seconds> Age(std::string_view name) const;
 
  private:
-  /// Each returns an invalid descriptor if there is none, or if others can write it.
+  /// Return an invalid descriptor if there is no directory, or if others can write it.
   [[nodiscard]] FileDescriptor OpenDirectory() const;
   [[nodiscard]] FileDescriptor MakeDirectory() const;
 
-  std::string directory_;  ///< empty: nothing is kept
+  std::string directory_;  ///< empty: keeps nothing
   size_t own_;
 };
 

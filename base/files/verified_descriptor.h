@@ -13,8 +13,8 @@
 
 namespace cccl_cache {
 
-/// Returns the same file under a number above those of the standard streams. In a process that
-/// closed these, its own output would go to the file otherwise.
+/// Returns the same file under a number above those of the standard streams. Otherwise the output
+/// of a process that has closed these streams would go into the file.
 inline FileDescriptor AboveStandardStreams(FileDescriptor opened) {
   if (opened.get() < 0 || opened.get() > STDERR_FILENO) return opened;
   return FileDescriptor(fcntl(opened.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
@@ -48,8 +48,8 @@ class VerifiedDescriptor {
   VerifiedDescriptor& operator=(const VerifiedDescriptor&) = delete;
   ~VerifiedDescriptor() { FileDescriptor(Get()).Close(); }
 
-  /// Returns the number, or -1 if it is no longer this file's. Costs one fstat(2). The answer holds
-  /// until the program runs again.
+  /// Returns the number, or -1 if the number is of another file now. Costs one fstat(2). The answer
+  /// is valid until the host program runs again.
   [[nodiscard]] int Get() const {
     struct stat status {};
     const bool same = number_ >= 0 && fstat(number_, &status) == 0 && status.st_dev == device_ &&

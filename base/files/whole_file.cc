@@ -16,9 +16,9 @@ namespace cccl_cache {
 std::optional<std::string> ReadAll(int file, size_t most) {
   constexpr size_t kUnknownSize = 4096;
   struct stat status {};
-  // The size is a hint only: a file may grow, and pipes and files of the kernel have none.
+  // The size is only a hint: a file may grow, and pipes and kernel files have no size.
   const bool sized = fstat(file, &status) == 0 && status.st_size > 0;
-  // One byte more, so that the end of the file shows.
+  // One more byte, so that a read shows the end of the file.
   const size_t expected = sized ? static_cast<size_t>(status.st_size) + 1 : kUnknownSize;
   std::string bytes(std::min(expected, most), '\0');
   size_t length = 0;

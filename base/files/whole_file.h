@@ -17,7 +17,7 @@ namespace cccl_cache {
 [[nodiscard]] std::optional<std::string> ReadFileAt(const std::string& path,
                                                     size_t most = std::string::npos);
 
-/// Returns false on an error: see errno.
+/// Writes all bytes. Returns false on an error: see errno.
 [[nodiscard]] bool WriteAll(int file, std::string_view bytes);
 
 }  // namespace cccl_cache

@@ -22,13 +22,13 @@ namespace cccl_cache::daemon {
 namespace {
 
 constexpr std::chrono::milliseconds kRetryAfter{500};
-// Threads without work beyond these end at once.
+// More idle threads than these end at once.
 constexpr size_t kMaxIdleThreads = 4;
 
 }  // namespace
 
-/// The state that the threads share with BlockingPool. They keep it alive when BlockingPool is
-/// destroyed.
+/// The state that the threads share with BlockingPool. It outlives BlockingPool as long as threads
+/// use it.
 class BlockingPool::State {
   using Clock = std::chrono::steady_clock;
 
@@ -43,9 +43,9 @@ class BlockingPool::State {
   using ByDeadline = std::multimap<Clock::time_point, TaskPtr>;
   struct Task {
     Account account;
-    // Owned by the thread that runs it, and destroyed right after the run: it holds files open.
+    // Owned by the running thread and destroyed right after the run, because it holds files open.
     std::function<void()> look;
-    std::function<void()> then;  // used under mutex_, as all below
+    std::function<void()> then;  // this and all members below are used under mutex_
     std::function<void()> late;
     std::function<void()> after_late;
     bool begun = false;  // running now
@@ -56,8 +56,9 @@ class BlockingPool::State {
 
   struct Added {
     TaskPtr task;
-    bool needs_thread = false;  ///< the caller must start one for this account: none is idle
-    bool wakes_idle = false;    ///< the caller must call WakeIdleThread
+    bool needs_thread = false;  ///< whether the caller must start a thread for this account,
+                                ///< because none is idle
+    bool wakes_idle = false;    ///< whether the caller must call WakeIdleThread
   };
   Result<Added> Add(Account account, Look look) {
     const MutexLock lock(mutex_);
@@ -85,12 +86,12 @@ class BlockingPool::State {
     wanted_.push_back(account);
     return Added{.task = task, .wakes_idle = true};
   }
-  /// Lets an idle thread begin. Without the lock, which that thread takes first.
+  /// Lets an idle thread begin. Called without the lock, which that thread takes first.
   void WakeIdleThread() { work_.NotifyOne(); }
 
-  /// Records that the thread for this account could not be started. Returns false if the task is
-  /// dropped because the account has no other thread. Looks that were added meanwhile, relying on
-  /// that thread, are late at once.
+  /// Records that no thread could be started for this account. Returns false if the task is dropped
+  /// because the account has no other thread. Looks that were added meanwhile for that thread
+  /// become late at once.
   bool GoWithoutThread(Account account, const TaskPtr& task) {
     const MutexLock lock(mutex_);
     User& user = users_.at(account);
@@ -102,8 +103,8 @@ class BlockingPool::State {
     return false;
   }
 
-  /// Returns the next task of this account. Null: it has none, and no longer counts the calling
-  /// thread as its own.
+  /// Returns the next task of this account. Null if there is none; the calling thread then no
+  /// longer counts for the account.
   TaskPtr Next(Account account) {
     const MutexLock lock(mutex_);
     User& user = users_.at(account);
@@ -121,8 +122,8 @@ class BlockingPool::State {
     return nullptr;
   }
 
-  /// Waits, for a bounded time, until an account needs a thread, and returns that account. A thread
-  /// that waits here counts for no account. Returns none if the calling thread is to end.
+  /// Waits, for a bounded time, until an account needs a thread, and returns the account. Meanwhile
+  /// the thread counts for no account. Returns none if the calling thread must end.
   std::optional<Account> AwaitAccount() {
     const MutexLock lock(mutex_);
     if (closed_ || idle_threads_ == kMaxIdleThreads) return std::nullopt;
@@ -144,8 +145,8 @@ class BlockingPool::State {
     if (--looking_ == 0) idle_.NotifyAll();
   }
 
-  /// Calls what follows the task now: `late` or `then` if neither was called, or `after_late` if
-  /// that is due. Calls nothing after Close.
+  /// Calls the next callback of the task: `late` or `then` if neither was called, or `after_late`
+  /// if it is due. Calls nothing after Close.
   void Finish(const TaskPtr& task, bool late) {
     std::function<void()> next;
     Look dropped;
@@ -223,7 +224,7 @@ class BlockingPool::State {
   struct User {
     std::deque<TaskPtr> waiting;
     size_t threads = 0;
-    size_t hanging = 0;  // number of these that hang
+    size_t hanging = 0;  // number of hanging threads
     /// Returns whether all threads hang, so that no waiting task will run.
     [[nodiscard]] bool Hangs() const { return hanging == threads; }
   };
@@ -234,9 +235,9 @@ class BlockingPool::State {
     task->place = by_deadline_.emplace(deadline, task);
     if (IsEarlier()) changed_.NotifyAll();
   }
-  /// Returns whether a deadline comes before the time at which the watching thread wakes by itself.
-  /// That thread goes on to sleep when a task is over before its deadline, as nearly all are: to
-  /// wake it for each task would cost more than the task.
+  /// Returns whether a deadline is before the time at which the watching thread wakes by itself.
+  /// That thread sleeps on if a task is over before its deadline, as nearly all tasks are. Waking
+  /// it for each task would cost more than the task.
   [[nodiscard]] bool IsEarlier() const REQUIRES(mutex_) {
     return !by_deadline_.empty() && by_deadline_.begin()->first < watched_until_;
   }
@@ -257,7 +258,7 @@ class BlockingPool::State {
   Mutex mutex_;
   CondVar idle_;
   CondVar changed_;
-  CondVar work_;  // an account is wanted_, or closed_
+  CondVar work_;  // signals that wanted_ has an account, or closed_
   bool closed_ GUARDED_BY(mutex_) = false;
   size_t running_ GUARDED_BY(mutex_) = 0;  // running calls of a `then`, `late` or `after_late`
   size_t looking_ GUARDED_BY(mutex_) = 0;  // running calls of a look
@@ -268,7 +269,8 @@ class BlockingPool::State {
   std::deque<Account> wanted_ GUARDED_BY(mutex_);
   ByDeadline by_deadline_ GUARDED_BY(mutex_);
   Clock::time_point watched_until_ GUARDED_BY(mutex_) = Clock::time_point::max();
-  std::set<TaskPtr> late_ GUARDED_BY(mutex_);  // looks that run, and are over but for `after_late`
+  std::set<TaskPtr> late_ GUARDED_BY(mutex_);  // running looks that are over except for
+                                               // `after_late`
 };
 
 BlockingPool::BlockingPool(const Bounds& bounds)
@@ -299,7 +301,7 @@ Status BlockingPool::Add(Account account, Look look) {
   if (added->wakes_idle) state_->WakeIdleThread();
   if (added->needs_thread) {
     try {
-      // Not joined: a thread that hangs must not keep the daemon from ending.
+      // Detached, because a hanging thread must not keep the daemon from ending.
       std::thread([state = state_, account] { Serve(*state, account); }).detach();
     } catch (const std::system_error& error) {
       if (state_->GoWithoutThread(account, added->task)) return Ok{};

@@ -22,7 +22,7 @@ Result<JobMemory::Share> JobMemory::Take(Account account, uint64_t bytes,
     return place == line.begin() && Fits(*user, bytes);
   });
   line.erase(place);
-  changed_.NotifyAll();  // for the next waiter
+  changed_.NotifyAll();  // wakes the next waiter
   if (!granted) {
     const uint64_t held = user->second.held;
     Forget(user);

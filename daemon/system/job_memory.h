@@ -15,12 +15,12 @@
 
 namespace cccl_cache::daemon {
 
-/// Budgets the memory that compiles make the daemon hold for each user: workers' replies until they
-/// are stored and answered, and large files until they are handed to the worker. Thread-safe.
+/// Limits the memory that compiles hold in the daemon for each user: workers' replies until they
+/// are stored and answered, and large files until the worker has them. Thread-safe.
 class JobMemory : public std::enable_shared_from_this<JobMemory> {
  public:
   using Clock = std::chrono::steady_clock;
-  /// Holds the bytes taken; they are released when the last copy is destroyed.
+  /// Holds memory, which is released when the last copy is destroyed.
   using Share = std::shared_ptr<const void>;
 
   /// `allowance`: in bytes.
@@ -28,9 +28,9 @@ class JobMemory : public std::enable_shared_from_this<JobMemory> {
     return std::shared_ptr<JobMemory>(new JobMemory(allowance));
   }
 
-  /// Blocks until there is room; one user's calls are served in order. kOutOfMemory: `bytes` is
-  /// more than one user may hold. kTimedOut: no room by the deadline. kCancelled: `stop` was
-  /// requested first.
+  /// Blocks until the memory is free. The calls of one user are served in order. kOutOfMemory:
+  /// `bytes` is more than one user may hold. kTimedOut: no memory by the deadline. kCancelled:
+  /// `stop` was requested first.
   [[nodiscard]] Result<Share> Take(Account account, uint64_t bytes,
                                    Clock::time_point deadline = Clock::time_point::max(),
                                    const std::stop_token& stop = {});
@@ -40,7 +40,7 @@ class JobMemory : public std::enable_shared_from_this<JobMemory> {
  private:
   struct User {
     uint64_t held = 0;
-    std::list<uint64_t> line;  ///< bytes that each waiting caller wants, in order
+    std::list<uint64_t> line;  ///< wanted bytes of each waiting caller, in order
   };
   using Users = std::map<Account, User>;
 

@@ -26,8 +26,8 @@ Error SystemError(std::string_view what, const std::filesystem::path& path, int 
                fmt::format("{} {}: {}", what, path.string(), std::strerror(error))};
 }
 
-/// Whether the group has this user's name and no other member: such groups let a user's files have
-/// mode 0664 or 0775 although they are the user's alone.
+/// Returns whether the group has this user's name and no other member. With such a group, files of
+/// mode 0664 or 0775 are still writable by this user alone.
 bool IsOwnGroup(gid_t gid) {
   std::vector<char> user_bytes(kEntryBytes);
   std::vector<char> group_bytes(kEntryBytes);
@@ -45,8 +45,8 @@ bool IsOwnGroup(gid_t gid) {
   return true;
 }
 
-/// Checks one file or directory. `sticky`: others may write it if they can replace only their own
-/// files there.
+/// Checks one file or directory. `sticky`: others may write a directory in which they can replace
+/// only their own files.
 Status CheckOwn(const std::filesystem::path& path, std::string_view danger, bool sticky,
                 std::string_view kind) {
   struct stat info {};
@@ -69,7 +69,7 @@ Status CheckUpToRoot(const std::filesystem::path& directory, std::string_view da
   }
 }
 
-/// Follows a path once, as the daemon's user.
+/// Follows a path once, with the rights of the daemon's user.
 Result<FollowedDirectory> Follow(const std::string& directory, const OwnDirectoryRules& rules,
                                  std::string_view danger) {
   FollowedDirectory followed = OwnDirectory(directory, rules);
@@ -88,7 +88,7 @@ Result<std::string> MakeOwnDirectory(const std::string& directory, mode_t mode,
   if (!followed) return followed.error();
   if (followed->exists) return std::move(followed->path);
   if (Status made = MakeDirectories(followed->path, mode); !made) return made.error();
-  // Another user may have been the first in a sticky directory.
+  // In a sticky directory another user may have made it first.
   followed = Follow(followed->path, {}, danger);
   if (!followed) return followed.error();
   return std::move(followed->path);

@@ -12,25 +12,25 @@
 
 namespace cccl_cache::daemon {
 
-/// Makes the directory and its missing parents, unless other users could replace it or what lies in
-/// it (base/files/own_path.h). Returns its path without links, which no other user can make lead
-/// elsewhere. kDenied says why not; `danger` is what others could do: "put a socket of their own
-/// there".
+/// Makes the directory and its missing parents, unless other users could replace it or its contents
+/// (base/files/own_path.h). Returns its path without links, so that no other user can change its
+/// target. kDenied has the reason. `danger` is the harm that others could do: "put a socket of
+/// their own there".
 [[nodiscard]] Result<std::string> MakeOwnDirectory(const std::string& directory, mode_t mode,
                                                    std::string_view danger);
 
-/// Makes the directory and its missing parents. Existing directories stay as they are.
+/// Makes the directory and its missing parents. Existing directories do not change.
 [[nodiscard]] Status MakeDirectories(const std::filesystem::path& directory, mode_t mode);
 
-/// Checks that only root and this process's user can replace the directory or what lies in it. Both
-/// the path as spelled and the path with symlinks followed are checked. A sticky directory on the
-/// way is accepted, and so is a group whose only member is this user. kDenied names the directory
-/// and the way out. `danger` is what others could do: "put a socket of their own there".
+/// Checks that only root and this process's user can replace the directory or its contents. Checks
+/// both the given path and the path with symlinks followed. A sticky directory on the way is
+/// accepted, and so is a group whose only member is this user. kDenied names the directory and the
+/// remedy. `danger` is the harm that others could do: "put a socket of their own there".
 [[nodiscard]] Status CheckOwnDirectory(const std::filesystem::path& directory,
                                        std::string_view danger);
 
-/// Checks that only root and this process's user can write the file, a group whose only member is
-/// this user left aside. Its directories are not checked. Errors as CheckOwnDirectory.
+/// Checks that only root and this process's user can write the file. A group whose only member is
+/// this user is accepted. The directories of the path are not checked. Errors as CheckOwnDirectory.
 [[nodiscard]] Status CheckOwnFile(const std::filesystem::path& file, std::string_view danger);
 
 }  // namespace cccl_cache::daemon

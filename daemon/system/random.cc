@@ -8,8 +8,8 @@
 
 namespace cccl_cache::daemon {
 
-// getrandom() does not fail: a short read needs more than 256 bytes, and the kernel has had its
-// entropy.
+// getrandom() does not fail: requests of up to 256 bytes are never short, and the kernel's
+// generator is initialized at boot.
 
 Digest RandomDigest() {
   Digest digest;

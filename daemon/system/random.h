@@ -10,7 +10,7 @@ namespace cccl_cache::daemon {
 
 /// Returns bytes that no other process can guess.
 [[nodiscard]] Digest RandomDigest();
-/// Returns a pause between half and all of the given one, so that nodes do not act in step.
+/// Returns a random pause between half of `pause` and `pause`, so that nodes do not act in step.
 [[nodiscard]] std::chrono::milliseconds Jittered(std::chrono::milliseconds pause);
 
 }  // namespace cccl_cache::daemon

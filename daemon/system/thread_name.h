@@ -6,8 +6,8 @@
 
 namespace cccl_cache::daemon {
 
-/// Names the calling thread for debuggers, `top -H` and `perf`. A name of more than 15 characters
-/// is ignored, because the kernel takes none. docs/architecture.md lists the names.
+/// Names the calling thread for debuggers, `top -H` and `perf`. The kernel ignores a name of more
+/// than 15 characters. docs/architecture.md lists the names.
 inline void NameThread(const char* name) { pthread_setname_np(pthread_self(), name); }
 
 }  // namespace cccl_cache::daemon

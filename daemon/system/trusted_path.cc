@@ -16,10 +16,10 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// The kernel's own limit.
+/// The kernel's limit of symlinks in one path.
 constexpr int kMaxSymlinks = 40;
 
-/// Returns the names of a path, last first, so that the next one is at the back.
+/// Returns the names of a path in reverse order, so that the next name is at the back.
 std::vector<std::string> ReversedNames(std::string_view path) {
   std::vector<std::string> names;
   while (!path.empty()) {
@@ -72,7 +72,7 @@ class PathWalk {
     return Ok{};
   }
 
-  /// Looks the next name up in the directory that the walk stands in.
+  /// Looks up the next name in the walk's current directory.
   Status Step() {
     const std::string name = std::move(pending_.back());
     pending_.pop_back();
@@ -134,8 +134,8 @@ class PathWalk {
   const uid_t own_uid_;
   LookupObserver* const observer_;
   std::vector<std::string> pending_;
-  std::string current_;    ///< directory of the walk, no symlinks; empty: /
-  struct stat status_ {};  ///< status of current_
+  std::string current_;    ///< the walk's directory without symlinks; empty for /
+  struct stat status_ {};  ///< of current_
   std::string holder_path_;
   struct stat holder_status_ {};
   bool holder_is_sticky_ = false;

@@ -13,24 +13,23 @@ namespace cccl_cache::daemon {
 
 /// The role of a directory or file on the path to a trusted file.
 enum class PathRole : uint8_t {
-  kPassedThrough,  ///< a parent directory; one with the sticky bit (/tmp) may be writable by all
-  kHolder,         ///< a directory whose entries count: only root and `own_uid` may add one
+  kPassedThrough,  ///< a parent directory; with the sticky bit (/tmp) all users may write it
+  kHolder,         ///< a directory with relevant entries: only root and `own_uid` may add an entry
   kFile,
 };
 
-/// Returns why users other than root and `own_uid` could change the path, with the way out. None if
+/// Returns why users other than root and `own_uid` could change the path, with the remedy. None if
 /// they can't.
 ///
-/// In a sticky directory only the owner of an entry, of the directory, or root may rename or remove
-/// the entry. So an entry of ours in such a directory of ours is as safe as elsewhere. But any user
-/// may add entries: the directory may be passed through, and can't hold anything that is found by
-/// listing. Write permission by an access control list shows in the group's bits, so it needs no
-/// check of its own.
+/// In a sticky directory only root and the owners of the entry and of the directory may rename or
+/// remove an entry. An entry of ours in such a directory of ours is therefore safe. But any user
+/// may add entries, so the directory must not hold files that are found by listing. Write
+/// permission by an access control list shows in the group's bits and needs no check of its own.
 [[nodiscard]] std::optional<std::string> WhyNotTrusted(const std::string& path,
                                                        const struct stat& status, PathRole role,
                                                        uid_t own_uid);
 
-/// Receives each name that decides where a path leads, before it is looked up.
+/// Receives each name on a path before it is looked up.
 class LookupObserver {
  public:
   virtual ~LookupObserver() = default;
@@ -45,11 +44,11 @@ struct TrustedPath {
   struct stat status {};
 };
 
-/// Resolves an absolute path as the kernel does and checks each directory on the way, symlinks'
-/// targets included. `holder` is the role of the directory that the last name lies in. The target
-/// itself must be a regular file or a directory in which others can't write. kDenied: another user
-/// could make the path lead elsewhere or change its target. kUnavailable: it can't be looked up
-/// (does not exist).
+/// Resolves an absolute path as the kernel does, and checks each directory on the way, also of
+/// symlinks' targets. `holder` is the role of the directory with the last name. The target must be
+/// a regular file or a directory that others can't write. kDenied: another user could change the
+/// path's target or its contents. kUnavailable: the path can't be looked up (for example, it does
+/// not exist).
 [[nodiscard]] Result<TrustedPath> FollowTrusted(const std::string& path, uid_t own_uid,
                                                 PathRole holder, LookupObserver* observer);
 
