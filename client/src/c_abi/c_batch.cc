@@ -26,7 +26,7 @@ struct cccl_cache_batch {
 
 namespace {
 
-// Every build in a batch has a deadline, so no wait is longer than the longest of these.
+// Every build in a batch has a deadline, so a wait never lasts longer than the longest deadline.
 constexpr std::chrono::hours kForever{24 * 365};
 
 template <typename Program>

@@ -138,10 +138,11 @@ void cccl_cache_error_free(cccl_cache_error* error) { delete error; }
 
 namespace {
 
-/// The best first.
+/// In order of preference.
 constexpr std::array<std::string_view, 3> kLibraries = {"libnvrtc.so.", "libnvJitLink.so.",
                                                         "libcudart.so."};
-/// How often anything was loaded or unloaded, and the major that was found then: the low byte.
+/// The count of loads and unloads at the last look, with the major version found then in the low
+/// byte.
 std::atomic<uint64_t> last_look = 0;
 
 struct Search {

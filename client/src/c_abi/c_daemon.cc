@@ -67,7 +67,7 @@ Toolchain ReadToolchain(cccl_cache::ProtoReader* reader) {
   return toolchain;
 }
 
-/// Returns the daemon's toolchains, in its order.
+/// Returns the daemon's toolchains in the daemon's order.
 Expected<std::vector<Toolchain>> ReadToolchains(const cccl_cache::Message& reply) {
   std::vector<Toolchain> all;
   cccl_cache::ProtoReader reader(reply.View());
@@ -80,8 +80,8 @@ Expected<std::vector<Toolchain>> ReadToolchains(const cccl_cache::Message& reply
   return all;
 }
 
-/// Returns the first toolchain with a component that fits, or one of which the component is this
-/// very file. Null: there is none.
+/// Returns the first toolchain with a component that fits, preferably a component that is this file
+/// itself. Null: there is none.
 template <typename Fits>
 const Toolchain* FirstWith(const std::vector<Toolchain>& all, const std::string& library,
                            const Fits& fits) {
@@ -101,7 +101,7 @@ const Toolchain* WithLibrary(const std::vector<Toolchain>& all, const std::strin
   const std::vector<std::string> files = cccl_cache::ComponentOf(library).files;
   if (files.empty()) return nullptr;
   if (const auto stamp = cccl_cache::StampOfFiles(files)) {
-    // The daemon read these very files, as they are now.
+    // The daemon has read the same files, and they have not changed since.
     const auto same_files = [&](const Component& each) { return each.stamp == stamp->Hex(); };
     if (const Toolchain* found = FirstWith(all, library, same_files)) return found;
   }
@@ -110,8 +110,8 @@ const Toolchain* WithLibrary(const std::vector<Toolchain>& all, const std::strin
   return FirstWith(all, library, [&](const Component& each) { return each.id == id->Hex(); });
 }
 
-/// Returns the numbers of the architectures of a toolchain. NVRTC lists them, so nvJitLink alone
-/// has those of a toolchain of the same version.
+/// Returns the numbers of a toolchain's architectures. Only NVRTC lists them, so a toolchain with
+/// nvJitLink alone has those of a toolchain of the same version.
 std::vector<uint32_t> ArchitecturesOf(const Toolchain& toolchain,
                                       const std::vector<Toolchain>& all) {
   const std::vector<std::string>* names = &toolchain.architectures;

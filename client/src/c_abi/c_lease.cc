@@ -27,7 +27,7 @@ struct cccl_cache_deposit {
 };
 
 struct cccl_cache_lease {
-  std::unique_ptr<HeldLease> held;  // null: released by the failure of another's
+  std::unique_ptr<HeldLease> held;  // null: released because another holder failed
   ReleasedLease released;
 };
 

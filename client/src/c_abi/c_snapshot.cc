@@ -40,7 +40,7 @@ Error NoSnapshot(const std::string& reason) {
   return {CCCL_CACHE_INVALID_REQUEST, "the snapshot is refused: " + reason};
 }
 
-/// A file and its reader, which refers to it; does not move.
+/// A file and its reader, which refers to the file. Does not move.
 class OpenSnapshot {
  public:
   explicit OpenSnapshot(int fd) : file_(SnapshotFile::Open(fd)), reader_(std::string()) {
@@ -74,7 +74,7 @@ void Tell(const SnapshotSummary& from, cccl_cache_snapshot_summary* summary) {
   FillStruct(known, summary);
 }
 
-/// Returns the bytes of the keys that a filter names, one after the other.
+/// Returns the concatenated bytes of the keys that a filter names.
 Expected<std::string> WantedKeys(const cccl_cache_snapshot_filter& filter) {
   std::string wanted;
   for (size_t i = 0; filter.only_keys != 0 && i < filter.key_count; ++i) {
@@ -160,7 +160,7 @@ cccl_cache_status cccl_cache_snapshot_insert(cccl_cache_client* client, int fd, 
                                              cccl_cache_snapshot_summary* summary,
                                              cccl_cache_error** error) {
   const CancellationDisabled guard;
-  // A file that is plainly not a snapshot is not sent.
+  // Files that are obviously not snapshots are not sent.
   const OpenSnapshot snapshot(fd);
   if (snapshot.reader() == nullptr) return Fail(NoSnapshot(snapshot.reason()), error);
   const Expected<SnapshotSummary> kept =

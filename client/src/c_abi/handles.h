@@ -17,7 +17,7 @@
 #include "client/src/calls/result_cache.h"
 #include "client/src/transport/timing.h"
 
-// The types behind the handles of the C interface, and the steps that all of its functions share.
+// The types behind the handles of the C interface, and the steps that all its functions share.
 
 struct cccl_cache_client {
   cccl_cache::DaemonStub daemon;
@@ -39,14 +39,14 @@ struct cccl_cache_json {
 
 namespace cccl_cache {
 
-/// Returns when a call must have ended. `timeout_ms`: as the caller gave it; 0: the default.
+/// Returns the deadline of a call. `timeout_ms` is the caller's timeout; 0 stands for the default.
 inline Deadline After(uint32_t timeout_ms,
                       std::chrono::milliseconds by_default = std::chrono::seconds(30)) {
   return Deadline::After(timeout_ms == 0 ? by_default : std::chrono::milliseconds(timeout_ms));
 }
 
-/// Returns a caller's struct in this library's version: fields that the caller's version lacks are
-/// zero.
+/// Returns a caller's struct as a struct of this library's version. Fields that the caller's
+/// version lacks are zero.
 template <typename T>
 T ReadStruct(const T* given) {
   T known = {};
@@ -54,14 +54,15 @@ T ReadStruct(const T* given) {
   return known;
 }
 
-/// Fills as much as the caller's version knows; its struct_size stays.
+/// Fills the part of the struct that the caller's version knows, except struct_size.
 template <typename T>
 void FillStruct(T known, T* given) {
   known.struct_size = given->struct_size;
   std::memcpy(given, &known, std::min(given->struct_size, sizeof(T)));
 }
 
-/// Fills with zeros as much as the caller's version knows, padding too; its struct_size stays.
+/// Clears the part of the struct that the caller's version knows, including padding but not
+/// struct_size.
 template <typename T>
 void ZeroStruct(T* given) {
   const size_t size = given->struct_size;
@@ -69,7 +70,7 @@ void ZeroStruct(T* given) {
   given->struct_size = size;
 }
 
-/// Returns the deadline of a build that begins now.
+/// Returns the deadline of a build that starts now.
 inline Deadline DeadlineOf(const cccl_cache_build_options& options) {
   constexpr std::chrono::minutes kDefault{10};
   return Deadline::After(options.timeout_ms == 0 ? kDefault

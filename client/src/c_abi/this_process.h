@@ -14,8 +14,8 @@
 
 namespace cccl_cache {
 
-/// A build with the additions of `as_this_process`, as of now. Its results live as long as it and
-/// its arguments.
+/// A build with the present additions of `as_this_process`. Its results live as long as the object
+/// and its arguments.
 template <typename Program>
 class AsThisProcess {
  public:
@@ -34,9 +34,9 @@ class AsThisProcess {
   std::array<char, PATH_MAX> working_directory_;
 };
 
-/// Returns the priority that the options name, or else the environment; normal if that is none,
-/// with a line on standard error once in each process. CCCL_CACHE_INVALID_REQUEST: that of the
-/// options is none.
+/// Returns the priority in the options, or else that in the environment. An invalid priority in the
+/// environment counts as normal and writes a line to standard error once per process.
+/// CCCL_CACHE_INVALID_REQUEST: the priority in the options is invalid.
 Expected<BuildPriority> PriorityOf(const cccl_cache_build_options& options);
 
 /// Returns the capacity in bytes of a client's result cache for `given` (cccl_cache_open_options);

@@ -46,7 +46,7 @@ void LocalBuilds::Start(Waiting next) {
 
 bool LocalBuilds::TryToEnd(Running* running) {
   const uint64_t number = running->what.number;
-  // A dropped build ends its process.
+  // The destructor of a dropped build ends its child process.
   if (builds_.Find(number) == nullptr) return true;
   LocalCompiler& compiler = *running->compiler;
   if (!compiler.Advance()) {
@@ -147,7 +147,7 @@ void BuildBatch::Rearm() {
 
 void BuildBatch::Fail(uint64_t number, Error error) {
   const BuildLedger::Build& build = *builds_.Find(number);
-  // A daemon that answered that it has no room is not unresponsive.
+  // A daemon that answered that it has no room does not count as unresponsive.
   const bool postponed = error.status == CCCL_CACHE_DEADLINE && !build.postponed.empty();
   if (!build.here && !postponed) fallback_.Failed(error.status, Clock::now() - build.start);
   if (build.here || !build.request->may_be_compiled() ||

@@ -25,8 +25,9 @@
 
 namespace cccl_cache {
 
-/// The builds of a batch that the daemon did not complete. Each is compiled by a child process, at
-/// most one per processor at once. Not thread-safe; the constructor's arguments must outlive it.
+/// The builds of a batch that the daemon did not complete. A child process compiles each, and at
+/// most one child per processor runs at once. Not thread-safe; the constructor's arguments must
+/// outlive it.
 class LocalBuilds {
  public:
   LocalBuilds(const Fallback* fallback, BuildLedger* builds, Readiness* readiness);
@@ -58,22 +59,22 @@ class LocalBuilds {
   };
 
   void Start(Waiting next);
-  /// Finishes the build if its compiler has ended. False: it still runs.
+  /// Finishes the build if its compiler has ended. Returns false if it still runs.
   bool TryToEnd(Running* running);
 
   const Fallback& fallback_;
   BuildLedger& builds_;
   Readiness& readiness_;
   const size_t most_;
-  std::deque<Waiting> waiting_;  ///< some may have finished
+  std::deque<Waiting> waiting_;  ///< some may have finished already
   std::list<Running> running_;
 };
 
-/// A batch of builds, done by the daemon, or by the fallback where Fallback allows it. It starts no
-/// thread: builds advance only while one of its functions runs. The descriptor is readable when a
-/// call can make progress. Only Next waits. It belongs to the process that opened it: in a forked
-/// child it is empty. Not thread-safe; the daemon's stub, the fallback and the result cache must
-/// outlive it.
+/// A batch of builds. The daemon does the builds, or the local compiler if Fallback allows it. A
+/// batch starts no thread: builds advance only while one of its functions runs. The descriptor is
+/// readable when a call can make progress. Only Next waits. A batch belongs to the process that
+/// opened it: in a forked child it is empty. Not thread-safe; the daemon's stub, the fallback and
+/// the result cache must outlive it.
 class BuildBatch {
  public:
   static Expected<std::unique_ptr<BuildBatch>> Open(DaemonStub* daemon, Fallback* fallback,
@@ -88,7 +89,8 @@ class BuildBatch {
   Expected<Done> AddKnown(std::shared_ptr<const BuildReply> reply, uint64_t tag);
   /// Cancels the unfinished builds with that tag.
   void Cancel(uint64_t tag);
-  /// Returns the next finished build. None: none finished before the deadline, or none is left.
+  /// Returns the next finished build. None if no build finished before the deadline, or none is
+  /// left.
   std::optional<BuildLedger::Finished> Next(const Deadline& deadline);
 
   /// Returns the number of builds that Next has not returned yet.

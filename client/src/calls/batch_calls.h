@@ -30,7 +30,7 @@ class BatchStream final : public MessageSink, public MessageSource {
 
   explicit BatchStream(Answered answered) : answered_(std::move(answered)) {}
 
-  /// Queues a request. It is not copied, but shared until it has been sent.
+  /// Queues a request. The request is not copied: the stream shares it until it has been sent.
   void Ask(uint64_t number, std::shared_ptr<const RequestMessage> request);
   /// Cancels a build. The daemon is told if it has the request; a late reply is ignored.
   void Cancel(uint64_t number);
@@ -81,34 +81,36 @@ class Exchange {
   /// Advances the call as far as possible without waiting. Returns true when it has ended.
   bool Advance();
 
-  // Once it has ended:
+  // The functions below are valid after the call has ended.
   /// Returns whether the daemon answered without an error.
   [[nodiscard]] bool went_well() const {
     return call_.end() == CallEnd::kAnswered && call_.status().ok();
   }
-  /// Returns whether the connection was lost or refused; a retry on another may succeed.
+  /// Returns whether the connection was lost or refused. A retry on another connection may succeed.
   [[nodiscard]] bool lost() const;
-  /// Returns whether it was lost after the daemon may have started the call.
+  /// Returns whether the connection was lost after the daemon may have started the call.
   [[nodiscard]] bool lost_in_the_middle() const {
     return call_.end() == CallEnd::kLost && !reused_;
   }
   /// Returns whether the daemon did not answer HTTP/2 PING.
   [[nodiscard]] bool silent() const { return call_.end() == CallEnd::kSilent; }
-  /// Returns the error of a call that neither went well nor was lost.
+  /// Returns the error of a call that neither succeeded nor lost its connection.
   [[nodiscard]] Error ToError(const std::string& socket) const;
-  /// Shortens the keep-alive: the call now also waits for an answer that is due within that time.
+  /// Shortens the keep-alive, because the call now also waits for an answer that is due within
+  /// `left`.
   void Hurry(std::chrono::milliseconds left) { connection_->Hurry(left); }
   /// Returns when to call Advance even if nothing is received.
   [[nodiscard]] KeepAlive::Clock::time_point doubts_at() const { return connection_->doubts_at(); }
   [[nodiscard]] bool going_away() const { return connection_->going_away(); }
-  /// Releases the connection of an ended call for another one.
+  /// Releases the connection of an ended call for another call.
   std::unique_ptr<Connection> TakeConnection();
 
  private:
   void Leave();
 
-  std::unique_ptr<Connection> connection_;  ///< null: taken
-  const bool reused_;                       ///< it had been idle, so it may have been stale
+  std::unique_ptr<Connection> connection_;  ///< null after TakeConnection
+  const bool reused_;                       ///< whether the connection was idle before, so that it
+                                            ///< may have been stale
   Readiness* const readiness_;
   Call call_;
 };

@@ -58,7 +58,7 @@ void BuildLedger::Finish(uint64_t number, Expected<BuildReply> reply) {
   Build& build = taken.mapped();
   if (!reply.ok()) return AddFinished({build.tag, std::move(reply).error()});
   auto shared = std::make_shared<const BuildReply>(*std::move(reply));
-  // The age of the result is unknown: it may be as old as the request.
+  // The age of the result is unknown, so it counts as old as the request.
   memory_.Keep(std::move(build.name), shared, build.start);
   AddReply(build, std::move(shared), {});
 }

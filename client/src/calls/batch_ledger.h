@@ -20,9 +20,9 @@
 
 namespace cccl_cache {
 
-/// The builds of a batch: the unfinished ones by number, and the finished ones that the caller has
-/// not taken. Numbers are never reused. Results go into the result cache, which must outlive it.
-/// Not thread-safe.
+/// The builds of a batch: the unfinished builds by number, and the finished builds that the caller
+/// has not taken. Numbers are never reused. Results go into the result cache, which must outlive
+/// the ledger. Not thread-safe.
 class BuildLedger {
  public:
   using Clock = std::chrono::steady_clock;
@@ -33,10 +33,10 @@ class BuildLedger {
     BuildSteps steps;  ///< the daemon's calls for the request
     RequestName name;  ///< key in the result cache
     Deadline deadline;
-    Deadline patience;  ///< how long the daemon may take
+    Deadline patience;  ///< end of the time that the daemon may take
     Clock::time_point start = Clock::now();
-    bool here = false;           ///< the daemon is no longer asked for it
-    int losses = 0;              ///< connections lost in the middle of it
+    bool here = false;           ///< whether the daemon is no longer asked for the build
+    int losses = 0;              ///< number of connections that were lost during the build
     std::string postponed = {};  ///< why the daemon asked for a later retry
   };
   struct Finished {
@@ -51,7 +51,7 @@ class BuildLedger {
   void AddFinished(Finished finished) { finished_.push_back(std::move(finished)); }
   /// Returns the unfinished build, or null if it has finished.
   [[nodiscard]] Build* Find(uint64_t number);
-  /// Like Find, but returns null also if the daemon is no longer asked for it.
+  /// Like Find, but also returns null if the daemon is no longer asked for the build.
   [[nodiscard]] Build* FindAsked(uint64_t number);
   /// Returns the unfinished builds with this tag.
   [[nodiscard]] std::vector<uint64_t> WithTag(uint64_t tag) const;
@@ -60,7 +60,7 @@ class BuildLedger {
 
   // Finishes an unfinished build.
   void Finish(uint64_t number, Expected<BuildReply> reply);
-  /// Stops the wait for the daemon: from now on only the build's deadline counts.
+  /// Stops the wait for the daemon: from now on only the build's own deadline counts.
   void KeepHere(uint64_t number);
   void FinishHere(uint64_t number, BuildReply reply, std::string why_local);
   /// Returns the first finished build, or none if none has finished.
@@ -69,7 +69,7 @@ class BuildLedger {
   [[nodiscard]] bool any_finished() const { return !finished_.empty(); }
   [[nodiscard]] bool any_open() const { return !builds_.empty(); }
   [[nodiscard]] size_t size() const { return builds_.size() + finished_.size(); }
-  /// Returns a moment before which no build is late.
+  /// Returns a time before which no build is late.
   [[nodiscard]] Clock::time_point soonest() const { return soonest_; }
 
  private:

@@ -101,8 +101,8 @@ std::optional<Expected<BuildReply>> BuildSteps::Took(BuildStep step, Expected<Bu
     reply_ = *std::move(reply);
     return std::nullopt;
   }
-  // The second reply is a hit of the artifact that the first one made. The first reply states the
-  // outcome.
+  // The second reply is a hit of the artifact that the first reply made, so the outcome is that of
+  // the first reply.
   if (!reply_ || !reply_->SameArtifacts(*reply)) return reply;
   reply_->TakeContents(*std::move(reply));
   return *std::exchange(reply_, std::nullopt);
@@ -115,10 +115,10 @@ bool BuildSteps::MayGoOn(BuildStep step, const Error& error) {
       daemon_.NoteElsewhere();
       return true;
     case CCCL_CACHE_PROTOCOL:
-      // An older daemon does not know the call.
+      // A daemon of an older version does not know the call.
       return step == BuildStep::kBuildWithFiles && !std::exchange(no_files_, true);
     case CCCL_CACHE_UPLOAD_NEEDED:
-      // A daemon that was restarted in between has lost the uploads.
+      // The daemon has lost the uploads if it was restarted in between.
       request_.InlineAll();
       return ++repairs_ <= kMaxRepairs;
     case CCCL_CACHE_TOO_LARGE:

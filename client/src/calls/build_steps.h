@@ -16,10 +16,10 @@
 
 namespace cccl_cache {
 
-/// The calls that a build may need on its way to a reply. Those before kBuild prepare it.
+/// The calls that a build may need before it has a reply. Those before kBuild prepare it.
 enum class BuildStep {
   kLearnLimit,      ///< asks for the message size limit
-  kSendAhead,       ///< uploads the next contents that make the request too large for one message
+  kSendAhead,       ///< uploads the next contents, which make the request too large for one message
   kBuild,           ///< one message each way; a batch has a stream for it
   kBuildWithFiles,  ///< answers the daemon's questions about files, takes a reply of any size
   kBuildInChunks,   ///< takes a reply of any size
@@ -37,10 +37,10 @@ class BuildCall {
   [[nodiscard]] const char* path() const;
   [[nodiscard]] const ByteChain& body() const { return body_; }
   [[nodiscard]] MessageSink* sink();
-  /// Returns what else to send; null: only the body.
+  /// Returns the source of further messages; null if only the body is sent.
   [[nodiscard]] MessageSource* source();
 
-  // Once the daemon has answered without an error:
+  // Valid after the daemon has answered without an error:
   [[nodiscard]] const Message& message() { return single_.message(); }
   /// Replaces the uploaded contents in the request by their digest.
   Expected<Done> NameUpload();
@@ -56,25 +56,25 @@ class BuildCall {
   std::optional<BuildConversation> conversation_;
 };
 
-/// The way of one build to its reply: which call is next, and what follows from its end. A single
-/// build makes the calls one after the other, a batch makes those of many builds at once. Not
-/// thread-safe.
+/// The sequence of calls of one build: it determines the next call, and handles the end of each
+/// call. A single build makes the calls one after the other; a batch interleaves the calls of many
+/// builds. Not thread-safe.
 class BuildSteps {
  public:
   /// Both must outlive it.
   BuildSteps(DaemonStub* daemon, RequestMessage* request) : daemon_(*daemon), request_(*request) {}
 
   [[nodiscard]] BuildStep next() const;
-  /// Replaces kBuild by calls that answer questions and take a reply of any size: for a build that
-  /// can't use its batch's stream.
+  /// Replaces kBuild by calls that answer questions and take a reply of any size, for a build that
+  /// can't use the stream of its batch.
   void GoApart() { apart_ = true; }
-  /// Takes the end of a call. Returns the build's reply or error; none: another step follows.
+  /// Handles the end of a call. Returns the build's reply or error; none if another step follows.
   std::optional<Expected<BuildReply>> Took(BuildCall* call, const Expected<Done>& called);
-  /// The same for the reply alone.
+  /// As above, for the reply alone.
   std::optional<Expected<BuildReply>> Took(BuildStep step, Expected<BuildReply> reply);
 
  private:
-  /// Returns whether another step can do better after this error.
+  /// Returns whether another step may succeed after this error.
   bool MayGoOn(BuildStep step, const Error& error);
 
   DaemonStub& daemon_;
@@ -82,8 +82,8 @@ class BuildSteps {
   bool apart_ = false;
   bool no_files_ = false;            ///< the daemon does not know kBuildWithFiles
   int repairs_ = 0;                  ///< errors whose cause the next steps repair
-  std::optional<Error> too_large_;   ///< why the message size limit must be asked for
-  std::optional<BuildReply> reply_;  ///< a reply whose contents are still to be fetched
+  std::optional<Error> too_large_;   ///< the error for which the message size limit must be asked
+  std::optional<BuildReply> reply_;  ///< a reply whose contents must still be fetched
 };
 
 }  // namespace cccl_cache

@@ -11,9 +11,9 @@
 namespace cccl_cache {
 namespace {
 
-// A stream lives as long as there are builds; each of these has a deadline of its own.
+// A stream lives as long as it has builds, and each build has its own deadline.
 constexpr std::chrono::hours kStreamTimeout{24};
-// A build during which the connection was lost twice is not retried.
+// A build that has lost its connection twice is not retried.
 constexpr int kMaxLosses = 2;
 constexpr const char* kManyPath = "/cccl_cache.v1.Build/BuildMany";
 
@@ -61,7 +61,7 @@ void DaemonBuilds::GoOn() {
     streams_.remove_if([this](Stream& stream) { return TryToEnd(&stream); });
     StartOwnCalls();
     own_calls_.remove_if([this](OwnCall& call) { return TryToEnd(&call); });
-    // The reply of one call may unblock another.
+    // The reply to one call may unblock another call.
   } while ((may_ask() || may_start_own_call()) && !backoff_.waiting(Clock::now()));
 }
 
@@ -98,7 +98,7 @@ void DaemonBuilds::AskOnStream() {
 }
 
 DaemonBuilds::Stream* DaemonBuilds::OpenStream() {
-  // A closing stream takes no more builds, so that new ones do not wait for its last reply.
+  // A closing stream gets no more builds, so that new builds do not wait for its last reply.
   if (!streams_.empty() && !streams_.back().talk.closed() &&
       !streams_.back().exchange.going_away()) {
     return &streams_.back();
@@ -118,7 +118,7 @@ DaemonBuilds::Stream* DaemonBuilds::OpenStream() {
 bool DaemonBuilds::TryToEnd(Stream* stream) {
   bool ended = stream->exchange.Advance();
   if (!ended && stream->talk.awaited().empty()) {
-    // The daemon allows only a few such streams per user.
+    // The stream is closed, because the daemon allows only a few such streams per user.
     stream->talk.Close();
     ended = stream->exchange.Advance();
   }
@@ -143,7 +143,7 @@ void DaemonBuilds::EndOf(Stream* stream) {
     for (const uint64_t number : left) Lose(number, exchange.lost_in_the_middle(), back);
     return;
   }
-  // An error of the stream is not an error of each of its builds.
+  // An error of the stream does not fail its builds.
   backoff_.Answered(Clock::now());
   for (const uint64_t number : left) {
     builds_.FindAsked(number)->steps.GoApart();
@@ -164,7 +164,7 @@ void DaemonBuilds::StartOwnCalls() {
 }
 
 bool DaemonBuilds::TryToEnd(OwnCall* call) {
-  // The build has finished, or is compiled locally: the call ends.
+  // The build has finished or is compiled locally, so the call ends.
   if (builds_.FindAsked(call->number) == nullptr) return true;
   if (!call->exchange.Advance()) return false;
   EndOf(call);

@@ -23,11 +23,10 @@
 
 namespace cccl_cache {
 
-/// The builds of a batch that the daemon does, over a call of BuildMany. A build gets calls of its
-/// own if the daemon can't open its files, if the request or reply is too large for a message, or
-/// if the daemon takes no such stream. After a lost connection, or when the daemon has no room, a
-/// build is retried until its patience ends. Not thread-safe; the constructor's arguments must
-/// outlive it.
+/// The builds of a batch that the daemon does, over a call of BuildMany. A build gets its own calls
+/// if the daemon can't open its files, if the request or reply is too large for a message, or if
+/// the daemon has no such stream. After a lost connection, or if the daemon has no room, a build is
+/// retried until its patience ends. Not thread-safe; the constructor's arguments must outlive it.
 class DaemonBuilds {
  public:
   using Clock = std::chrono::steady_clock;
@@ -42,7 +41,7 @@ class DaemonBuilds {
   void Drop(uint64_t number);
   /// Advances all builds as far as possible without waiting. Replies go into the ledger.
   void GoOn();
-  /// Returns when to call GoOn even if nothing is received; none: no such time.
+  /// Returns the time at which GoOn must be called even if nothing is received. None: no such time.
   [[nodiscard]] std::optional<Clock::time_point> wakes_at() const;
 
  private:
@@ -54,7 +53,7 @@ class DaemonBuilds {
     Exchange exchange;
   };
 
-  /// A step of a build that needs a call of its own.
+  /// A step of a build with a call of its own.
   struct OwnCall {
     OwnCall(uint64_t number, const BuildLedger::Build& build, Channel::Taken taken,
             const DaemonStub& daemon, Readiness* readiness);
@@ -67,7 +66,7 @@ class DaemonBuilds {
 
   void AskOnStream();
   void StartOwnCalls();
-  // Ends the stream if its call has ended. False: the call continues.
+  // Ends the stream if its call has ended. Returns false if the call continues.
   bool TryToEnd(Stream* stream);
   bool TryToEnd(OwnCall* call);
   void EndOf(Stream* stream);
@@ -80,7 +79,8 @@ class DaemonBuilds {
   [[nodiscard]] size_t asked() const;
   /// Returns the stream that takes more builds, or null.
   [[nodiscard]] Stream* OpenStream();
-  /// Returns a connection. None: retry later, or all builds that waited for it have failed.
+  /// Returns a connection. None: retry later, or all builds that waited for a connection have
+  /// failed.
   std::optional<Channel::Taken> Connect();
   void FailWaiting(const Error& error);
 
@@ -88,7 +88,7 @@ class DaemonBuilds {
   bool Postpone(uint64_t number, const Error& error);
   /// Finishes the build, or starts its next step if there is no reply.
   void Answer(uint64_t number, std::optional<Expected<BuildReply>> reply);
-  /// Handles a lost connection of a build. `back`: the daemon may return in time.
+  /// Handles a lost connection of a build. `back`: whether the daemon may return in time.
   void Lose(uint64_t number, bool in_the_middle, bool back);
 
   static constexpr size_t kMaxOwnCalls = 8;
@@ -100,9 +100,12 @@ class DaemonBuilds {
   const Failed failed_;
   const ByteChain nothing_;
   Backoff backoff_;
-  std::deque<uint64_t> unsent_;  ///< numbers that wait for a stream; some may have finished
-  std::deque<uint64_t> apart_;   ///< numbers that wait for an own call; some may have finished
-  std::list<Stream> streams_;    ///< the last one may take more builds, the others are closing
+  std::deque<uint64_t> unsent_;  ///< numbers of builds that wait for a stream; some may have
+                                 ///< finished
+  std::deque<uint64_t> apart_;   ///< numbers of builds that wait for an own call; some may have
+                                 ///< finished
+  std::list<Stream> streams_;    ///< the last stream may take more builds; the other streams are
+                                 ///< closing
   std::list<OwnCall> own_calls_;
 };
 

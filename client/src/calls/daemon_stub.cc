@@ -13,7 +13,7 @@
 namespace cccl_cache {
 namespace {
 
-// The protocol's limit for a chunk's data, and room for the fields around it.
+// The protocol's limit for the data of a chunk, and room for the other fields.
 constexpr size_t kMaxChunk = size_t{1} << 20;
 constexpr size_t kChunkHead = 16;
 // Maximum size of an uploaded blob's reference in a request.

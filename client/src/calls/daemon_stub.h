@@ -16,11 +16,11 @@
 
 namespace cccl_cache {
 
-/// A build's reply with its duration, from the call to its return.
+/// A build's reply, with the duration of the whole call.
 struct TimedReply {
   std::shared_ptr<const BuildReply> reply;
   std::chrono::microseconds total;
-  std::string why_local{};  ///< why the daemon did not do it; empty: it did
+  std::string why_local{};  ///< why the build was compiled locally; empty if the daemon did it
   bool from_memory =
       false;  ///< from this process' cache: the reply's timings describe an earlier build
 };
@@ -55,18 +55,18 @@ class DaemonStub {
   /// Returns whether the daemon reports SERVING.
   Expected<bool> Health(Deadline deadline);
 
-  // For BuildSteps: what is known of the daemon.
-  /// Returns whether the request fits into one message, with what a call writes around it.
+  // For BuildSteps: the facts about the daemon that earlier calls have shown.
+  /// Returns whether the request fits into one message, with the other fields of a call.
   [[nodiscard]] bool Fits(const RequestMessage& request) const;
-  /// Returns the next blob to upload before the request, by its place in blobs(). None: no upload
-  /// is needed, or none would help.
+  /// Returns the index in blobs() of the next blob to upload before the request. None: no upload is
+  /// needed, or no upload would help.
   [[nodiscard]] std::optional<size_t> NextToSendAhead(const RequestMessage& request) const;
   /// Appends the messages that upload `contents`, which must outlive `body`.
   void AppendUpload(std::string_view contents, ByteChain* body) const;
   [[nodiscard]] static Expected<std::string> ReadUpload(const Message& message);
   /// Stores the message size limit of an InfoReply, if it is lower than assumed.
   void NoteLimit(const Message& info);
-  /// Returns whether the daemon once could not open this client's files, so it must ask for them.
+  /// Returns whether the daemon could not open this client's files once, so that it asks for them.
   [[nodiscard]] bool elsewhere() const { return elsewhere_; }
   void NoteElsewhere() { elsewhere_ = true; }
 
@@ -75,7 +75,7 @@ class DaemonStub {
   [[nodiscard]] const std::string& socket() const { return channel_.socket(); }
 
  private:
-  /// Makes the build's next call. Returns the reply or error; none: another step follows.
+  /// Makes the build's next call. Returns the reply or error; none if another step follows.
   std::optional<Expected<BuildReply>> MakeCall(BuildSteps* steps, RequestMessage* request,
                                                Deadline deadline);
   /// Makes a call with an empty request.
@@ -83,9 +83,9 @@ class DaemonStub {
   Expected<Message> Unary(std::string_view path, const ByteChain& body, Deadline deadline);
 
   Channel channel_;
-  /// The daemon's message size limit in bytes; the default until a lower one is known.
+  /// The daemon's message size limit in bytes; the default until a lower limit is known.
   std::atomic<size_t> message_limit_{size_t{16} << 20};
-  /// Set once the daemon could not open this client's files, so it must ask for them.
+  /// Set if the daemon could not open this client's files, so that it asks for them.
   std::atomic<bool> elsewhere_{false};
 };
 

@@ -16,7 +16,7 @@
 namespace cccl_cache {
 namespace {
 
-/// Returns a DepositKey.
+/// Returns an encoded DepositKey.
 std::string Encode(const DepositQuestion& question, std::chrono::milliseconds wait = {}) {
   using Field = fields::DepositKey;
   ProtoWriter key;
@@ -69,7 +69,7 @@ Error NulInName() {
   return {CCCL_CACHE_INVALID_REQUEST, "a namespace or a field's name holds a NUL: only values may"};
 }
 
-/// The protocol's bound for a request without a build, and the bytes that surround one key in it.
+/// The protocol's limit for a request without a build, and the bytes around one key in it.
 constexpr size_t kMaxTouched = 4096;
 constexpr size_t kAroundKey = 4;
 
@@ -118,7 +118,7 @@ Expected<std::vector<DepositDescription>> DepositCalls::List(Deadline deadline) 
     }
     if (!sink.received() || !reply.ok()) return NotUnderstood("a question for deposits");
     if (!more) return all;
-    // Without this check, a page that does not advance would repeat for ever.
+    // Without this check, a page that does not advance would be requested for ever.
     if (all.empty() || all.back().key <= after) return NotUnderstood("a question for deposits");
   }
 }

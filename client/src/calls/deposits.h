@@ -33,7 +33,7 @@ struct FoundDeposit {
   std::string contents;
 };
 
-/// The holder of the lease failed: this caller has no lease, and continues without one.
+/// The holder of the lease failed, so this caller has no lease and continues without one.
 struct ReleasedLease {
   std::string key;
 };
@@ -59,7 +59,7 @@ class DepositCalls {
   Expected<Acquired> Acquire(const DepositQuestion& question, std::chrono::milliseconds timeout);
   Expected<std::vector<DepositDescription>> List(Deadline deadline);
   Expected<bool> Remove(std::string_view key, Deadline deadline);
-  /// Counts as a use of each of the deposits that exist. Sends as few messages as hold the keys.
+  /// Records a use of each deposit that exists. Sends as few messages as can hold the keys.
   Expected<Done> Touch(const std::vector<DepositQuestion>& questions, Deadline deadline);
 
  private:

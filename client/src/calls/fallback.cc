@@ -48,15 +48,15 @@ Deadline Fallback::PatienceFor(Deadline deadline) const {
 }
 
 void Fallback::Failed(cccl_cache_status status, Clock::duration waited) {
-  // The caller's own deadline says nothing about the daemon, which may still be compiling.
+  // The caller's own deadline proves nothing about the daemon, which may still be compiling.
   const bool bound_passed = status == CCCL_CACHE_DEADLINE && policy_.local_after.count() > 0 &&
                             waited >= policy_.local_after;
-  // These failures cost the caller time, and would cost the next one as much.
+  // These failures cost the caller time, and would cost the next caller as much.
   if (bound_passed || status == CCCL_CACHE_UNAVAILABLE) rest_.Failed(Clock::now(), waited);
 }
 
-// Returns whether the same compiler may succeed here. An input that crashed it would crash it here
-// too.
+// Returns whether a local compile may succeed. An input that crashed the daemon's compiler would
+// crash the same compiler here.
 bool Fallback::MayDoBetter(cccl_cache_status status, Deadline deadline) const {
   return policy_.local && status != CCCL_CACHE_WORKER_CRASHED && !deadline.Passed();
 }
@@ -93,7 +93,8 @@ Error Fallback::WithoutAdvice(Error why) {
 }
 
 Error Fallback::AfterLocal(Error error, const Error& why) {
-  // Refused here as well: the daemon's message is this one, perhaps with the number of its request.
+  // The local compiler refused the input too. The daemon's message is the same, perhaps with the
+  // number of its request.
   const bool same =
       why.message == error.message || why.message.starts_with(error.message + " [request ");
   if (same && !error.message.empty()) return error;

@@ -15,16 +15,16 @@
 
 namespace cccl_cache {
 
-/// Says what happens to builds that the daemon does not complete.
+/// The policy for builds that the daemon does not complete.
 struct FallbackPolicy {
-  bool local = true;  ///< compile them in this client's child process
-  std::chrono::milliseconds local_after{
-      0};                ///< also compile builds that take the daemon longer than this; 0: no limit
+  bool local = true;                         ///< compile them in this client's child process
+  std::chrono::milliseconds local_after{0};  ///< also compile builds locally that take the daemon
+                                             ///< longer than this; 0: no limit
   std::string compiler;  ///< path of cccl-cache-compile; empty: the installed one
-  bool quiet = false;    ///< write no line to standard error about the first one
+  bool quiet = false;    ///< whether to write no line to standard error about the first local build
 };
 
-/// Builds with the daemon, and with the local compiler where the policy allows it. Thread-safe and
+/// Builds with the daemon, or with the local compiler if the policy allows it. Thread-safe and
 /// fork-safe.
 class Fallback {
  public:
@@ -32,21 +32,21 @@ class Fallback {
 
   Expected<TimedReply> Build(DaemonStub* daemon, RequestMessage* request, Deadline deadline);
 
-  // The same in steps, for BuildBatch, which has many builds in progress.
+  // The same in steps, for BuildBatch, which runs many builds at once.
 
-  /// Returns why the daemon at this socket must not be asked now; none: ask it.
+  /// Returns why the daemon at this socket must not be asked now. None: it may be asked.
   [[nodiscard]] std::optional<Error> NotAsked(const std::string& socket) const;
   /// Returns how long the daemon may take for a build with that deadline.
   [[nodiscard]] Deadline PatienceFor(Deadline deadline) const;
   // Record the daemon's result for a build, and how long the build waited.
   void Answered() { rest_.Answered(); }
   void Failed(cccl_cache_status status, CircuitBreaker::Clock::duration waited);
-  /// Returns whether a build that failed in the daemon with this status is compiled here.
+  /// Returns whether a build is compiled locally after the daemon failed with this status.
   [[nodiscard]] bool MayDoBetter(cccl_cache_status status, Deadline deadline) const;
   /// Starts the local compiler. `why` is the daemon's error, for messages. The request must outlive
   /// the compiler.
   Expected<std::unique_ptr<LocalCompiler>> Start(RequestMessage* request, const Error& why) const;
-  /// Returns the daemon's error without the advice to do what is done now.
+  /// Returns the daemon's error without its advice to compile locally.
   [[nodiscard]] static Error WithoutAdvice(Error why);
   /// Returns the error of a build for which the local compile failed too.
   [[nodiscard]] static Error AfterLocal(Error error, const Error& why);

@@ -29,11 +29,11 @@
 namespace cccl_cache {
 namespace {
 
-// Total size of the kept names. A whole CCCL has some 100 KB.
+// The largest total size of the kept names. The names in all of CCCL have some 100 KB.
 constexpr size_t kMaxNameBytes = size_t{16} << 20;
 
-// Returns the name without "." and repeated slashes, so that both spellings are equal. ".." stays,
-// because only the kernel can resolve it.
+// Returns the name without "." and repeated slashes, so that all its spellings are equal. ".."
+// stays, because only the kernel can resolve it.
 std::string Tidy(std::string_view name) {
   std::string tidy(name.starts_with('/') ? "/" : "");
   while (!name.empty()) {
@@ -74,9 +74,9 @@ std::string Absolute(std::string_view path, std::string_view working_directory) 
   return Tidy(std::string(working_directory).append("/").append(path));
 }
 
-// The limit in bytes that a daemon has for one file that it reads itself.
+// The daemon's limit in bytes for a file that it reads itself.
 constexpr uint64_t kMaxBytes = uint64_t{64} << 20;
-// Maximum reads of a file that changes while it is read.
+// The largest number of reads of a file that changes during each read.
 constexpr int kMaxAttempts = 5;
 
 OwnFile Refused(std::string reason) {
@@ -114,7 +114,7 @@ bool IsPseudoFile(int file) {
 
 // Returns none if the file changed during the read.
 std::optional<OwnFile> ReadRegular(const std::string& path, bool contents) {
-  // It was a regular file a moment ago. If it is a FIFO now, O_NONBLOCK avoids a wait for its
+  // The path was a regular file a moment ago. If it is a FIFO now, O_NONBLOCK avoids a wait for a
   // writer.
   const FileDescriptor opened(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (!opened.valid()) return errno == ENOENT ? std::nullopt : std::optional(AfterError(errno));
@@ -144,13 +144,13 @@ std::optional<OwnFile> ReadRegular(const std::string& path, bool contents) {
   return file;
 }
 
-// Small contents share a message up to this size in bytes.
+// Small contents share a message, up to this size in bytes.
 constexpr size_t kEnoughContents = size_t{256} << 10;
 constexpr size_t kEnoughAnswers = 512;
 // If files are slow to read, a message is sent after this time, so that the daemon does not give
 // up.
 constexpr std::chrono::seconds kLongEnough{1};
-// Many more than a daemon asks before it has heard an answer.
+// Far more questions than a daemon sends before it has an answer.
 constexpr size_t kMaxQuestions = 1'000'000;
 
 void ReadNvrtc(ProtoReader nvrtc, AskableFiles::Program* program) {
@@ -209,7 +209,7 @@ void AskableFiles::AddDirectories() {
   add(name.substr(0, name.rfind('/') + 1));
   const auto parsed = ParseOptions(BuildKind::kNvrtc, program_->options);
   const auto* const options = std::get_if<std::vector<ParsedOption>>(&parsed);
-  if (options == nullptr) return;  // a daemon refuses them
+  if (options == nullptr) return;  // a daemon refuses such options
   for (const ParsedOption& option : *options) {
     if (option.rule != nullptr && option.rule->names_directory) add(option.value);
   }
@@ -273,7 +273,7 @@ void AskableFiles::Learn(std::string_view text, bool all) {
       ++at;
       continue;
     }
-    // A name that a macro makes a string of, or an option.
+    // A name that a macro turns into a string, or an option.
     size_t end = at;
     while (end < text.size() && IsOfName(text[end])) ++end;
     Keep(text.substr(at, std::min<size_t>(end - at, PATH_MAX)), false);
@@ -341,7 +341,7 @@ bool BuildConversation::TakeQuestion(std::string_view question) {
     if (number == Field::kPath) asked.path = reader.View();
     if (number == Field::kContents) asked.contents = reader.Number() != 0;
   }
-  // Relative names mean nothing that both sides agree on.
+  // Relative names may mean other files in the daemon.
   const bool sound =
       reader.ok() && asked.path.starts_with('/') && asked.path.find('\0') == std::string::npos;
   if (!sound || questions_.size() >= kMaxQuestions) return false;

@@ -18,25 +18,25 @@
 
 namespace cccl_cache {
 
-/// Decides which files of this process a daemon may ask about for one build. Allowed are files
-/// below the directories that the build names, and names that occur in the program or in a file
-/// that was answered before. A compiler asks for no others. A question for another file comes from
-/// another user's build, or from a compromised compiler. Not thread-safe.
+/// Decides which files of this process a daemon may ask about for one build. It may ask about files
+/// below the directories that the build names, and about names that occur in the program or in an
+/// answered file. A compiler needs no others. A question about another file comes from another
+/// user's build or from a compromised compiler. Not thread-safe.
 class AskableFiles {
  public:
   /// The files that a build names.
   struct Program {
     std::string working_directory;
     std::string name;
-    std::vector<std::string> options;  ///< including those that its environment adds
+    std::vector<std::string> options;  ///< including options from the environment
     std::vector<std::string_view>
         texts;  ///< its source and inline headers, which must outlive this object
   };
-  /// None: a build that asks for no file, such as a link.
+  /// `program` is none for a build that asks for no file, such as a link.
   explicit AskableFiles(std::optional<Program> program);
 
-  /// Returns whether the daemon may ask for `path`, which is absolute. May read the files that were
-  /// answered before, to search them for the name.
+  /// Returns whether the daemon may ask for `path`, which is absolute. May read the answered files
+  /// to search them for the name.
   [[nodiscard]] bool May(const std::string& path);
   /// Records that a regular file with these contents was answered.
   void NoteAnswered(const std::string& path, std::string_view contents);
@@ -45,10 +45,10 @@ class AskableFiles {
   [[nodiscard]] bool IsBelowDirectories(std::string_view path) const;
   [[nodiscard]] bool IsNamed(std::string_view path) const;
   void AddDirectories();
-  /// Reads the texts on the first question that needs it. Nearly all builds ask for nothing
-  /// outside.
+  /// Reads the texts at the first question that needs them. Nearly all builds need no file outside
+  /// their directories.
   void StartToLearn();
-  /// Keeps the names in a text that lead out of the directories; `all`: others as well.
+  /// Keeps the names in a text that lead out of the directories. `all`: keeps other names too.
   void Learn(std::string_view text, bool all);
   void Keep(std::string_view name, bool all);
 
@@ -70,20 +70,19 @@ struct OwnFile {
   Kind kind = Kind::kAbsent;
   uint64_t device = 0;  ///< major number << 32 | minor number
   uint64_t inode = 0;
-  Digest digest;         ///< of a file's contents
+  Digest digest;         ///< of a file
   std::string contents;  ///< of a file
   std::string reason;    ///< why refused
 };
 
-/// Looks at a path with this process' rights; follows symlinks. Opens only regular files, and none
-/// of the kernel's pseudo files (/proc); the rest is refused. The contents are read in any case.
-/// The digest is computed only if `contents` is false.
+/// Looks at a path with this process' rights and follows symlinks. Opens only regular files outside
+/// the kernel's pseudo file systems (/proc), and refuses all others. Reads the contents in any
+/// case. Computes the digest only if `contents` is false.
 [[nodiscard]] OwnFile LookAtOwnFile(const std::string& path, bool contents);
 
 /// The client side of BuildWithFiles. It answers the daemon's questions about this process' files
-/// in order, then takes the reply as in BuildInChunks. It reads files as the connection has room
-/// for their contents. It refuses a file that no compiler of this build would ask for. Not
-/// thread-safe.
+/// in order, then takes the reply as in BuildInChunks. It reads a file when the connection has room
+/// for the contents. It refuses a file that no compiler of this build needs. Not thread-safe.
 class BuildConversation final : public MessageSink, public MessageSource {
  public:
   /// The request must outlive it.
@@ -106,10 +105,10 @@ class BuildConversation final : public MessageSink, public MessageSource {
   [[nodiscard]] OwnFile LookAt(const Question& question);
 
   const RequestMessage& request_;
-  std::optional<AskableFiles> askable_;  ///< since the first question
+  std::optional<AskableFiles> askable_;  ///< set at the first question
   ChunkedReply reply_;
   std::deque<Question> questions_;
-  ByteChain message_;      ///< that is being sent
+  ByteChain message_;      ///< the message in transfer
   std::string contents_;   ///< of the last answer
   std::string_view rest_;  ///< the part of contents_ that is not in a message yet
 };

@@ -27,8 +27,8 @@ namespace fs = std::filesystem;
 constexpr std::string_view kNvrtcLibrary = "libnvrtc.so";
 constexpr std::string_view kBuiltins = "libnvrtc-builtins.so.";
 
-/// Returns the name under which the digest of a file with this stamp is kept, as
-/// client/python/cccl_cache/_plugin/file_digests.py makes it.
+/// Returns the name under which the digest of a file with this stamp is kept. It is the same as
+/// that of client/python/cccl_cache/_plugin/file_digests.py.
 std::string NameOf(const std::string& stamp) {
   return Sha256("['/']" + DigestOfStamps({&stamp, 1}).Hex()).Hex();
 }
@@ -45,11 +45,11 @@ std::optional<Digest> DigestOfContents(int file) {
   }
 }
 
-/// Digests of files, kept in the user's cache directory under the files' stamps. For one moment, as
-/// StampReader is. Not thread-safe.
+/// Digests of files, kept in the user's cache directory under the files' stamps. For a short time
+/// only, like StampReader. Not thread-safe.
 class Digests {
  public:
-  /// Returns the stamp of the file at a path as a text; none if it proves nothing.
+  /// Returns the stamp of the file at a path as a text. None if the stamp proves nothing.
   std::optional<std::string> StampOf(const std::string& path) {
     const FileDescriptor file(open(path.c_str(), O_PATH | O_CLOEXEC));
     const auto read = file.valid() ? stamps_.Of(file.get()) : std::nullopt;
@@ -57,7 +57,7 @@ class Digests {
     return stamps_.TextOf(read->stamp);
   }
 
-  /// Returns the digest that was kept under a stamp.
+  /// Returns the digest that is kept under a stamp.
   std::optional<Digest> Kept(const std::string& stamp) {
     return Digest::FromHex(cache_.Get(NameOf(stamp)).value_or(""));
   }
@@ -83,7 +83,7 @@ class Digests {
   const UserCache cache_ = UserCache::Of("digests");
 };
 
-/// Returns the names in a directory that begin with this.
+/// Returns the names in a directory that begin with `begin`.
 std::vector<std::string> NamesIn(const std::string& directory, std::string_view begin) {
   std::vector<std::string> names;
   const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(directory.c_str()), closedir);
@@ -93,7 +93,7 @@ std::vector<std::string> NamesIn(const std::string& directory, std::string_view 
   return names;
 }
 
-/// `contents`: of the library and, of libnvrtc, the builtins.
+/// `contents` has the digests of the library and, for libnvrtc, of its builtins.
 Digest ComponentIdOf(const std::vector<Digest>& contents) {
   return ComponentId(contents[0], contents.size() > 1 ? std::optional(contents[1]) : std::nullopt);
 }

@@ -23,7 +23,7 @@ constexpr uint64_t kMaxDeposit = uint64_t{2} << 30;
 // Maximum memory in bytes that is reserved for announced contents.
 constexpr uint64_t kReserved = uint64_t{16} << 20;
 
-/// Timeout for telling the daemon about an abandoned lease. It would also notice the closed
+/// Timeout for reporting an abandoned lease to the daemon. The daemon would also notice the closed
 /// connection.
 constexpr std::chrono::seconds kFarewell{1};
 
@@ -129,12 +129,12 @@ HeldLease::HeldLease(OpenCall open, std::unique_ptr<DepositConversation> convers
     wake_ = VerifiedDescriptor(FileDescriptor(ends[0]));
     woken_ = VerifiedDescriptor(FileDescriptor(ends[1]));
   }
-  // The library's thread blocks all signals, so that it never runs the program's handlers.
+  // The library's thread blocks all signals, so that it never runs the program's signal handlers.
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  // Without a thread no heartbeats are sent, and the lease expires as for a stopped process.
+  // Without a thread no heartbeats are sent, so the lease expires like that of a stopped process.
   has_thread_ = paired && pthread_create(&thread_, nullptr, RunThread, this) == 0;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
@@ -150,10 +150,11 @@ void* HeldLease::RunThread(void* self) {
 
 void HeldLease::KeepAlive() {
   Call* call = open_.call.get();
-  open_.connection->Recheck();  // the program has run since this thread was made
+  open_.connection->Recheck();  // the program has run since the thread was made
   while (!stop_ && !call->ended()) {
     const Deadline next = Deadline::After(conversation_->heartbeat());
-    // Its other end reports the end of wake_, for ever if the program took the number of that.
+    // woken_ reports that wake_ was shut down. If the program took wake_'s number, woken_ would be
+    // readable for ever, so it is left out.
     const auto wake = [this] { return wake_.Get() >= 0 ? woken_.Get() : -1; };
     while (!stop_ && !call->ended() && open_.connection->Turn(call, next, wake())) {
     }
@@ -165,7 +166,7 @@ void HeldLease::KeepAlive() {
 void HeldLease::StopThread() {
   if (!std::exchange(has_thread_, false)) return;
   stop_ = true;
-  // If the program took the number, the thread ends at its next heartbeat.
+  // If the program took the number, the thread ends only at its next heartbeat.
   if (const int wake = wake_.Get(); wake >= 0) shutdown(wake, SHUT_RDWR);
   pthread_join(thread_, nullptr);
 }

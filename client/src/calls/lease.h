@@ -21,20 +21,20 @@
 
 namespace cccl_cache {
 
-/// The messages of an Acquire call after its key. The daemon sends the deposit, or the lease. The
-/// holder sends heartbeats, and at the end the contents. Not thread-safe.
+/// The messages of an Acquire call after its key. The daemon sends the deposit or the lease. The
+/// holder sends heartbeats, and finally the contents. Not thread-safe.
 class DepositConversation final : public MessageSink, public MessageSource {
  public:
   void Restart() override { *this = DepositConversation(); }
   bool Take(Message message) override;
   const ByteChain* Next() override;
 
-  /// Returns whether the caller was granted the lease; before that it must send nothing.
+  /// Returns whether the caller has the lease. Without it, the caller must send nothing.
   [[nodiscard]] bool granted() const { return granted_; }
   /// Returns whether the whole deposit was received.
   [[nodiscard]] bool found() const { return announced_ && contents_.size() == size_; }
   [[nodiscard]] bool published() const { return published_; }
-  /// Returns whether the holder failed, and the caller is to go on without a lease.
+  /// Returns whether the holder failed, so that the caller continues without a lease.
   [[nodiscard]] bool released() const { return released_; }
 
   [[nodiscard]] std::string& key() { return key_; }  ///< hexadecimal
@@ -75,12 +75,12 @@ class DepositConversation final : public MessageSink, public MessageSource {
   ByteChain message_;  ///< the message that is being sent
 };
 
-/// A lease of this process. It owns the connection on which it was granted, and a thread that sends
+/// A lease of this process. It owns the connection of the Acquire call, and a thread that sends
 /// heartbeats on it. It belongs to the process that acquired it: a forked child holds nothing. Only
 /// held() is thread-safe.
 class HeldLease {
  public:
-  /// `open` is the call that was granted the lease; `conversation` is its messages.
+  /// `open` is the Acquire call, and `conversation` has its messages.
   HeldLease(OpenCall open, std::unique_ptr<DepositConversation> conversation, std::string socket);
   /// Abandons the lease if it is held.
   ~HeldLease();
@@ -92,7 +92,7 @@ class HeldLease {
   [[nodiscard]] const std::string& key() const { return conversation_->key(); }
   [[nodiscard]] uint64_t fence() const { return conversation_->fence(); }
 
-  /// Publishes the contents. The lease is not held afterwards, also after an error.
+  /// Publishes the contents. Afterwards the lease is not held, even after an error.
   Expected<Done> Publish(std::string_view contents, Deadline deadline);
   void Abandon() { GiveUp(false); }
   /// Abandons the lease, and releases all waiters.
@@ -105,16 +105,16 @@ class HeldLease {
   void StopThread();
   /// Sends and receives until the call has ended.
   void Converse(const Deadline& deadline);
-  /// Returns the result of a publication. `said`: some of it was sent.
+  /// Returns the result of a publication. `said`: whether a part of it was sent.
   [[nodiscard]] Expected<Done> Outcome(bool said) const;
 
   const std::unique_ptr<DepositConversation> conversation_;
   const OpenCall open_;
   const std::string socket_;
   const OwnerProcess owner_;
-  // A socket pair: an eventfd could not be distinguished from one of the program's.
+  // A socket pair, because one eventfd can't be distinguished from another.
   VerifiedDescriptor wake_;   ///< shut down to wake the thread
-  VerifiedDescriptor woken_;  ///< of the thread
+  VerifiedDescriptor woken_;  ///< the thread's end
   pthread_t thread_{};
   bool has_thread_ = false;
   std::atomic<bool> over_{false};  ///< published or abandoned

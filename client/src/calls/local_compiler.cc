@@ -27,7 +27,7 @@ namespace {
 
 constexpr size_t kMaxReply = size_t{1} << 31;
 
-// Relative to the library, so that an installation can be moved as a whole.
+// The paths are relative to the library, so that an installation can be moved as a whole.
 constexpr std::array<const char*, 3> kPlaces = {CCCL_CACHE_INSTALLED_COMPILER, "cccl-cache-compile",
                                                 CCCL_CACHE_BUILT_COMPILER};
 
@@ -35,7 +35,7 @@ constexpr std::array<const char*, 3> kPlaces = {CCCL_CACHE_INSTALLED_COMPILER, "
 constexpr std::array<std::string_view, 6> kPassedOn = {
     "CCCL_CACHED_", "CUDA_HOME=", "CUDA_PATH=", "HOME=", "XDG_", "LD_LIBRARY_PATH="};
 
-/// Returns the variables of the environment that the compiler uses, and none in a set-uid program.
+/// Returns the environment variables that the compiler uses. A set-uid program passes none.
 std::vector<char*> PassedOn() {
   std::vector<char*> variables;
   const bool trusted = getauxval(AT_SECURE) == 0;
@@ -50,7 +50,8 @@ std::vector<char*> PassedOn() {
   return variables;
 }
 
-/// Returns the absolute path of the file that contains `code`; empty if the kernel does not tell.
+/// Returns the absolute path of the file that contains `code`. Empty if the kernel does not show
+/// it.
 std::string MappedFile(const void* code) {
   std::FILE* maps = std::fopen("/proc/self/maps", "re");
   if (maps == nullptr) return {};
@@ -76,7 +77,7 @@ std::string DirectoryOfLibrary() {
   Dl_info own = {};
   std::string path;
   if (dladdr(own_code, &own) != 0 && own.dli_fname != nullptr) path = own.dli_fname;
-  // The loader keeps the name as it was given, and the working directory may have changed since.
+  // The loader keeps the name as given, and the working directory may have changed since.
   if (!path.starts_with('/')) path = MappedFile(own_code);
   return path.substr(0, path.rfind('/') + 1);
 }

@@ -28,15 +28,15 @@ Error Unreadable(const std::string& path, const char* why) {
   return {CCCL_CACHE_INVALID_REQUEST, path + " can't be read: " + why};
 }
 
-/// Whether a library is given, or the daemon is only asked if it would take it.
+/// Whether a library is uploaded, or the daemon is only asked whether it would take the library.
 enum class Intent { kGive, kAsk };
 
 struct ReleaseAnswer {
   bool added = false;
-  std::string version;  ///< of the release that would be taken
+  std::string version;  ///< of the release that the daemon would take
 };
 
-/// The request and reply of Admin.AddRelease. The files are read as the connection has room for
+/// The request and reply of Admin.AddRelease. It reads the files when the connection has room for
 /// them. Not thread-safe.
 class ReleaseUpload final : public MessageSource, public MessageSink {
  public:
@@ -58,7 +58,7 @@ class ReleaseUpload final : public MessageSource, public MessageSink {
                            {piece_.data(), static_cast<size_t>(size)}, &message_);
         return &message_;
       }
-      // If it can't be read, the call ends here, and the missing bytes make the daemon refuse.
+      // After a read error the call ends here, and the daemon refuses the incomplete file.
       if (size < 0) return nullptr;
       file_.Close();
     }
@@ -89,7 +89,7 @@ class ReleaseUpload final : public MessageSource, public MessageSink {
     return reader.ok();
   }
 
-  /// None: the daemon's answer has not come.
+  /// None if the daemon has not answered yet.
   [[nodiscard]] std::optional<ReleaseAnswer>& answer() { return answer_; }
   /// Returns why the files could not be read to their end.
   [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
@@ -104,7 +104,7 @@ class ReleaseUpload final : public MessageSource, public MessageSink {
     named_ = true;
   }
 
-  /// Reads on in the open file, or begins the next one. 0: the file has ended.
+  /// Reads on in the open file, or begins the next file. Returns 0 at the end of a file.
   ssize_t ReadPiece() {
     if (!file_.valid()) {
       file_ = FileDescriptor(open(files_[next_file_].c_str(), O_RDONLY | O_CLOEXEC));

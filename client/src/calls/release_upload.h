@@ -10,13 +10,13 @@
 
 namespace cccl_cache {
 
-/// Gives the daemon the libnvrtc, with the builtins beside it, or libnvJitLink at this path.
-/// Returns whether the daemon took it; false: it has one with the same bytes.
+/// Uploads the library at this path to the daemon: a libnvrtc with the builtins beside it, or a
+/// libnvJitLink. Returns whether the daemon took it. False: the daemon has one with the same bytes.
 [[nodiscard]] Expected<bool> AddRelease(Channel* channel, const std::string& library,
                                         Deadline deadline);
 
-/// Returns the version of the release of NVIDIA's that AddRelease would give; empty if the daemon
-/// has one with the same bytes. Fails as AddRelease would.
+/// Returns the version of NVIDIA's release that AddRelease would upload. Empty if the daemon has
+/// one with the same bytes. Fails as AddRelease would.
 [[nodiscard]] Expected<std::string> FindRelease(Channel* channel, const std::string& library,
                                                 Deadline deadline);
 

@@ -19,8 +19,8 @@ constexpr uint64_t kMaxShare = 4;
 class ResultCache::Lock {
  public:
   explicit Lock(std::atomic_flag& flag) : flag_(flag) {
-    // The lock is held for less than a microsecond, or for ever by a thread that does not exist
-    // after a fork.
+    // Another thread holds the lock for less than a microsecond. After a fork, a thread that does
+    // not exist in the child may hold it for ever.
     constexpr int kAttempts = 1000;
     for (int i = 0; i < kAttempts && !held_; ++i) {
       held_ = !flag_.test_and_set(std::memory_order_acquire);
@@ -46,8 +46,8 @@ ResultCache::ResultCache(uint64_t bytes)
 
 ResultCache::~ResultCache() {
   const Lock lock(held_);
-  // A thread that does not exist after a fork was changing the contents. Their state is unknown, so
-  // they are leaked.
+  // A thread that does not exist in this child was changing the contents. Their state is unknown,
+  // so they are leaked.
   if (!lock.held()) static_cast<void>(contents_.release());
 }
 
@@ -64,7 +64,7 @@ std::shared_ptr<const BuildReply> ResultCache::Find(const RequestMessage& reques
     kept = *found;
     ++contents_->hits;
   }
-  // Outside the lock, for it may be long.
+  // Compared outside the lock, because the comparison may take long.
   return request.HasName(*kept.request) ? kept.reply : nullptr;
 }
 
@@ -81,7 +81,7 @@ void ResultCache::Keep(RequestName request, std::shared_ptr<const BuildReply> re
   Lru::Entries gone;  // freed after the lock
   const Lock lock(held_);
   if (!lock.held()) return;
-  // Another request of the same hash goes too: there are none, in practice.
+  // Insert also evicts another request with the same hash, which practically does not exist.
   gone = contents_->by_hash.Insert({}, request.hash, std::move(kept), size, asked);
 }
 

@@ -20,11 +20,11 @@ struct RequestName {
   std::string bytes;
 };
 
-/// A cache of this process' recent results. It keeps only replies that the daemon marks closed,
-/// which depend on nothing but the request and the toolchain. An entry expires some time after the
-/// daemon was asked, because the toolchain may change. Bounded in bytes; evicts the least recently
-/// used entry first. Thread-safe, and safe to use in a forked child, whatever the parent's threads
-/// were doing.
+/// A cache of this process' recent results. It keeps only replies that the daemon marks as closed:
+/// they depend only on the request and the toolchain. An entry expires some time after the daemon
+/// was asked, because the toolchain may change. The size is limited in bytes, and the least
+/// recently used entry is evicted first. Thread-safe, and safe to use in a forked child, whatever
+/// the parent's threads were doing at the fork.
 class ResultCache {
  public:
   using Clock = std::chrono::steady_clock;
@@ -67,12 +67,13 @@ class ResultCache {
     uint64_t hits = 0;
   };
 
-  /// Not a mutex: a child may be forked while another thread holds it, and must not wait for ever.
+  /// Not a mutex: a child may be forked while another thread holds it, and must not wait for ever
+  /// then.
   class Lock;
 
   const uint64_t limit_;
   mutable std::atomic_flag held_ = ATOMIC_FLAG_INIT;
-  std::unique_ptr<Contents> contents_;  // what it points to is guarded by held_
+  std::unique_ptr<Contents> contents_;  // held_ guards the object that it points to
 };
 
 }  // namespace cccl_cache

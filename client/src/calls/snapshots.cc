@@ -18,7 +18,7 @@
 namespace cccl_cache {
 namespace {
 
-/// Removes what fits into one message.
+/// Removes and returns the first keys, as many as fit into one message.
 std::string_view TakePiece(std::string_view* keys) {
   const std::string_view piece = keys->substr(0, kMaxPiece);
   keys->remove_prefix(piece.size());
@@ -41,7 +41,8 @@ std::string Encode(const SnapshotChoice& filter) {
       .Take();
 }
 
-/// The messages of a request: the filter in the first, keys in each, some of one field or of both.
+/// Appends the messages of a request. The first has the filter. Each has keys of one or of both
+/// lists.
 void AppendRequest(const SnapshotChoice& filter, SnapshotKeys keys, ByteChain* body) {
   using Field = fields::SnapshotCreateRequest;
   ProtoWriter request;

@@ -25,22 +25,24 @@ struct SnapshotSummary {
   uint64_t bytes = 0;
   uint64_t left_out = 0;
   bool shared = false;
-  bool only_wanted = false;  ///< the daemon knows this field of the filter, and it was set
+  bool only_wanted = false;  ///< whether the daemon knows this field of the filter, and the field
+                             ///< was set
 };
 
 /// Decodes a cccl_cache.v1.SnapshotSummary. Returns none if it is malformed.
 [[nodiscard]] std::optional<SnapshotSummary> DecodeSnapshotSummary(std::string_view bytes);
 
-/// The reply of Snapshot.Create: a file, written as it arrives, and a summary. Not thread-safe.
+/// The reply of Snapshot.Create: the contents of a file, which are written as they arrive, and a
+/// summary. Not thread-safe.
 class SnapshotDownload final : public MessageSink {
  public:
-  /// Writes from the descriptor's position on.
+  /// Writes from the present offset of the descriptor on.
   explicit SnapshotDownload(int fd);
 
   void Restart() override;
   bool Take(Message message) override;
 
-  /// Valid once the call has ended well. Returns the summary, or why the file could not be written.
+  /// Valid after the call has succeeded. Returns the summary, or why the file could not be written.
   [[nodiscard]] Expected<SnapshotSummary> Result() const;
   /// Returns why this side ended the call.
   [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
@@ -67,10 +69,10 @@ struct SnapshotChoice {
   bool only_wanted = false;
 };
 
-/// Keys of a request for a snapshot, 32 bytes each.
+/// The keys in a request for a snapshot, 32 bytes each.
 struct SnapshotKeys {
-  std::string_view known;   ///< to leave out
-  std::string_view wanted;  ///< the only ones, if the filter says so
+  std::string_view known;   ///< keys to leave out
+  std::string_view wanted;  ///< the only keys to include, if the filter says so
 };
 
 /// Asks the daemon for a snapshot and writes it to a descriptor.
@@ -79,11 +81,11 @@ struct SnapshotKeys {
                                                        SnapshotKeys keys, int fd,
                                                        Deadline deadline);
 
-/// Sends the daemon the snapshot in a regular file of so many bytes.
+/// Sends the daemon the snapshot in a regular file of `size` bytes.
 [[nodiscard]] Expected<SnapshotSummary> InsertSnapshot(Channel* channel, int fd, uint64_t size,
                                                        Deadline deadline);
 
-/// The request and reply of Snapshot.Insert. The file is read as the connection has room for it.
+/// The request and reply of Snapshot.Insert. It reads the file when the connection has room for it.
 /// Not thread-safe.
 class SnapshotUpload final : public MessageSource, public MessageSink {
  public:
@@ -94,7 +96,7 @@ class SnapshotUpload final : public MessageSource, public MessageSink {
   void Restart() override;
   bool Take(Message message) override;
 
-  /// Valid once the call has ended well.
+  /// Valid after the call has succeeded.
   [[nodiscard]] Expected<SnapshotSummary> Result() const;
   /// Returns why the file could not be read to its end. The daemon then refused the incomplete
   /// file.

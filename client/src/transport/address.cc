@@ -28,14 +28,14 @@ bool IsSocket(const std::string& path) {
   return stat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode);
 }
 
-/// A default socket behind a directory whose links were followed.
+/// A default socket in a directory whose links were followed.
 struct Place {
   std::string socket;
   std::string refusal;  ///< why its directory can't be trusted
 };
 
 /// `given_away`: the directory may belong to the service's user, because only root can have given
-/// it away. The socket itself may be a link, which then leads to another such place.
+/// it to that user. The socket itself may be a link to another such place.
 Place Follow(const std::string& spelled, bool given_away) {
   constexpr int kMaxLinks = 8;
   std::string socket = spelled;
@@ -47,7 +47,7 @@ Place Follow(const std::string& spelled, bool given_away) {
     const std::string followed = std::move(directory.path) + socket.substr(slash);
     struct stat status;
     if (lstat(followed.c_str(), &status) != 0 || !S_ISLNK(status.st_mode)) {
-      // Others can't change the links of the spelled path either.
+      // Others can't change the links of the original path either.
       return {followed.size() < sizeof(sockaddr_un::sun_path) ? followed : spelled, ""};
     }
     char target[PATH_MAX];
@@ -78,8 +78,8 @@ constexpr const char* kStart =
     "start it (systemctl start cccl-cached; for this user alone systemctl --user start "
     "cccl-cached, or cccl-cached itself)";
 
-/// Returns where the path comes from, and the remedy. If the program and the environment name the
-/// same path, both statements are true.
+/// Returns the origin of the path, and the remedy. If the program and the environment name the same
+/// path, the origin is both.
 std::pair<std::string, std::string> OriginOf(const SocketSearch& search, const std::string& path) {
   const std::string start = kStart;
   const std::string other = "start it there (cccl-cached --socket " + path + ")";
@@ -138,7 +138,7 @@ Expected<std::string> FindSocket(const SocketSearch& search) {
     if (users.refusal.empty()) return std::move(users.socket);
     if (refused.refusal.empty()) refused = std::move(users);
   }
-  // Another user's directory is in the environment after `su`: the system's daemon still serves.
+  // After `su` the environment has another user's directory; the system's daemon still serves.
   if (!refused.refusal.empty() && !IsSocket(search.system_path)) {
     return Untrusted(refused.socket, refused.refusal);
   }

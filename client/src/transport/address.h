@@ -17,18 +17,18 @@ struct SocketSearch {
   std::string system_path = "/run/cccl-cached/socket";
   std::string home;  ///< $HOME
 
-  /// The environment of this process; a set-uid program ignores it. Paths may be spelled as gRPC
-  /// does: "unix:///run/a/socket".
+  /// Reads the environment of this process, except in a set-uid program. Paths may have gRPC's
+  /// form: "unix:///run/a/socket".
   static SocketSearch FromEnvironment(std::string explicit_path);
   /// Returns the paths at which the user's own daemon may listen: in the runtime directory, and in
   /// the home directory.
   [[nodiscard]] std::vector<std::string> UsersPaths() const;
 };
 
-/// Returns the first socket in the order above: the user's if present, else the system's. A socket
-/// is trusted only if its directory can be written by no user but root, this user, and an owner to
-/// whom root gave the directory. The returned path has no links. CCCL_CACHE_NO_DAEMON: an existing
-/// socket is not trusted; the message says why.
+/// Returns the first socket in the order above: the user's if it exists, else the system's. A
+/// socket is trusted only if no user can write its directory except root, this user, and an owner
+/// to whom root gave the directory. The returned path has no links. CCCL_CACHE_NO_DAEMON: an
+/// existing socket is not trusted; the message has the reason.
 [[nodiscard]] Expected<std::string> FindSocket(const SocketSearch& search);
 
 /// Returns CCCL_CACHE_NO_DAEMON. The message states the cause (`error`, connect's errno, or the

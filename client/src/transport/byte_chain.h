@@ -11,12 +11,12 @@
 
 namespace cccl_cache {
 
-/// Bytes to write, in pieces. Small pieces are copied, large ones are referred to, so that a blob
-/// goes from the program's memory to the socket without a copy. Referenced memory must outlive the
-/// chain. Not thread-safe.
+/// Bytes to send, in pieces. Small pieces are copied, and large pieces are referenced, so that a
+/// blob goes from the program's memory to the socket without a copy. Referenced memory must outlive
+/// the chain. Not thread-safe.
 class ByteChain {
  public:
-  /// A place in the chain; valid until the next Copy, Refer or Clear before it.
+  /// A place in the chain. Valid until the next Copy, Refer or Clear before it.
   struct Position {
     size_t piece = 0;
     size_t offset = 0;
@@ -29,7 +29,7 @@ class ByteChain {
   void Clear();
 
   [[nodiscard]] size_t size() const { return size_; }
-  /// Returns the place `bytes` further on, or the end if there are fewer.
+  /// Returns the place `bytes` further on, or the end of the chain.
   [[nodiscard]] Position Advance(Position from, size_t bytes) const;
   /// Describes the bytes after `from` for sendmsg; returns the number of entries filled in `out`.
   [[nodiscard]] size_t Describe(Position from, std::span<iovec> out) const;

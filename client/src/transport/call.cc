@@ -9,7 +9,7 @@
 namespace cccl_cache {
 namespace {
 
-// The trailer `cccl-error` holds the daemon's names for what went wrong.
+// The trailer `cccl-error` has the daemon's own name of an error.
 constexpr std::array<std::pair<std::string_view, cccl_cache_status>, 13> kNames = {{
     {"invalid-request", CCCL_CACHE_INVALID_REQUEST},
     {"toolchain-not-found", CCCL_CACHE_TOOLCHAIN_NOT_FOUND},
@@ -36,7 +36,7 @@ T ParseNumber(std::string_view text, T otherwise) {
   return parsed.ec == std::errc{} && parsed.ptr == end ? number : otherwise;
 }
 
-// gRPC's own codes, where the daemon did not say more.
+// gRPC's own codes, for errors without a name of the daemon.
 cccl_cache_status FromGrpcCode(int code) {
   switch (code) {
     case 1:
@@ -59,7 +59,7 @@ cccl_cache_status FromGrpcCode(int code) {
   }
 }
 
-// In milliseconds: a daemon that is restarted is back soon.
+// Milliseconds, because a restarted daemon is soon back.
 constexpr uint32_t kRetryStopped = 250;
 
 // Maximum size of a reply message in bytes. A daemon may be configured for larger messages than the
@@ -88,7 +88,7 @@ Error GrpcStatus::ToError() const {
                                      std::to_string(http_status_) + "): is it cccl-cached?"};
   }
   const cccl_cache_status status = Classify();
-  // gRPC itself ends the calls of a server that stops like this.
+  // gRPC ends calls in this way when its server stops.
   if (status == CCCL_CACHE_UNAVAILABLE && error_name_.empty()) {
     return {status, "the daemon stopped before it answered", kRetryStopped};
   }
@@ -101,7 +101,7 @@ Error GrpcStatus::ToError() const {
 
 cccl_cache_status GrpcStatus::Classify() const {
   if (const auto named = StatusOfName(error_name_)) return *named;
-  // gRPC itself uses this code for a message above the size limit.
+  // gRPC uses this code for a message above the size limit.
   if (error_name_.empty() && code_ == kResourceExhausted) return CCCL_CACHE_TOO_LARGE;
   return FromGrpcCode(code_);
 }
@@ -174,7 +174,7 @@ void Call::AddData(std::string_view bytes) {
 void Call::End(CallEnd end) {
   if (ended_) return;
   ended_ = true;
-  // A truncated message is not a reply, whatever the status says.
+  // A truncated message is not a reply, even if the status is OK.
   end_ =
       end == CallEnd::kAnswered && status_.ok() && !assembler_.empty() ? CallEnd::kMalformed : end;
 }

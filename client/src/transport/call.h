@@ -15,10 +15,10 @@
 
 namespace cccl_cache {
 
-/// How a call ended, as its headers and trailers said. Not thread-safe.
+/// The status of a call, from its headers and trailers. Not thread-safe.
 class GrpcStatus {
  public:
-  /// One header or trailer; those that mean nothing here are ignored.
+  /// Adds one header or trailer. Unknown ones are ignored.
   void AddField(std::string_view name, std::string_view value);
 
   /// Returns whether the trailers arrived and report success.
@@ -38,7 +38,7 @@ class GrpcStatus {
   uint32_t retry_after_ms_ = 0;
 };
 
-/// Returns the status that the trailer `cccl-error` gives this name, if any.
+/// Returns the status with this name in the trailer `cccl-error`, if there is one.
 [[nodiscard]] std::optional<cccl_cache_status> StatusOfName(std::string_view name);
 
 /// Decodes gRPC's percent-encoding. Malformed sequences stay unchanged.
@@ -49,7 +49,7 @@ class MessageSink {
  public:
   virtual ~MessageSink() = default;
 
-  /// Called when the call is sent, also again: discards the messages received so far.
+  /// Called whenever the call is sent, also again. Discards the messages received so far.
   virtual void Restart() = 0;
   /// Returns false if the message is unexpected; the call then ends as kMalformed.
   virtual bool Take(Message message) = 0;
@@ -60,19 +60,18 @@ class MessageSource {
  public:
   virtual ~MessageSource() = default;
 
-  /// Returns the next messages, or null if there are none now. The messages returned before are no
-  /// longer used.
+  /// Returns the next messages, or null if there are none now. The previous messages are no longer
+  /// used.
   virtual const ByteChain* Next() = 0;
   /// Returns whether no more messages follow; the stream is then half-closed.
   [[nodiscard]] virtual bool done() const { return false; }
 };
 
-/// How a call ended, as far as the transport is concerned.
+/// The end of a call, as far as the transport is concerned.
 enum class CallEnd {
   kAnswered,  ///< with a gRPC status
-  kRefused,   ///< before the connection was set up, or not processed: the server is overloaded
-  kUnsent,    ///< the server did not process it because it goes away: safe to send on a new
-              ///< connection
+  kRefused,   ///< before the connection was set up, or unprocessed because the server is overloaded
+  kUnsent,    ///< unprocessed because the server stops: safe to send on a new connection
   kLost,      ///< the connection ended in the middle
   kDeadline,
   kSilent,     ///< the other end does not answer HTTP/2 PING
@@ -94,8 +93,8 @@ class Call {
   [[nodiscard]] size_t unsent() const { return unsent_; }
   /// Returns whether the source may have more messages.
   [[nodiscard]] bool goes_on() const { return source_ != nullptr && !said_all_; }
-  /// Takes the source's next messages. Call it once everything was sent and nothing refers to it.
-  /// True: there are new messages, or the source has ended.
+  /// Takes the source's next messages. Called after everything was sent and nothing refers to the
+  /// earlier messages. Returns true if there are new messages, or if the source has ended.
   bool TakeMore();
   /// Appends the next bytes of the body to `output`, as references.
   void MoveBody(size_t bytes, ByteChain* output);
@@ -110,7 +109,7 @@ class Call {
   [[nodiscard]] bool ended() const { return ended_; }
   [[nodiscard]] CallEnd end() const { return end_; }
 
-  int32_t stream_id = 0;  ///< HTTP/2's number for it
+  int32_t stream_id = 0;  ///< the id of its HTTP/2 stream
   bool stream_open = false;
 
  private:

@@ -12,14 +12,14 @@
 namespace cccl_cache {
 namespace {
 
-// As long as gRPC lets a call's deadline be written in milliseconds.
+// The longest deadline that gRPC can express in milliseconds.
 constexpr std::chrono::hours kMaxCall{27};
 
-// Exponential backoff for less than two seconds in total. That is enough for a daemon to restart,
-// or to get through a rush of connections.
+// Exponential backoff for less than two seconds in total. That is enough for the restart of a
+// daemon, or for a rush of connections.
 class ConnectBackoff {
  public:
-  /// Pauses. Returns false if the time is used up.
+  /// Pauses. Returns false if no time is left.
   bool Wait(const Deadline& deadline) {
     constexpr std::chrono::milliseconds kEnough{2000};
     if (waited_ >= kEnough || deadline.Remaining() <= pause_) return false;
@@ -43,7 +43,7 @@ class Attempts {
            Deadline deadline)
       : socket_(socket), patience_(patience), pool_(pool), deadline_(deadline) {}
 
-  /// Returns a connection for the call, or why there is none.
+  /// Returns a connection for the call, or the reason why there is none.
   Expected<std::unique_ptr<Connection>> Connect() {
     std::unique_ptr<Connection> idle = pool_->Take();
     reused_ = idle != nullptr;
@@ -52,16 +52,16 @@ class Attempts {
       auto opened = Connection::Open(socket_, patience_);
       if (opened.ok()) return opened;
       const cccl_cache_status status = opened.error().status;
-      // A daemon that was there a moment ago may be restarting.
+      // A daemon that served a moment ago may be restarting.
       const bool gone = status == CCCL_CACHE_NO_DAEMON && lost_;
       if ((status == CCCL_CACHE_OVERLOADED || gone) && backoff_.Wait(deadline_)) continue;
       return gone ? Gone(std::move(opened).error()) : std::move(opened);
     }
   }
 
-  /// Returns whether to ask again, because the daemon is stopping and the next one may start soon:
-  /// the daemon says so, or ended a late call. At most once: a stopping daemon accepts no more
-  /// connections.
+  /// Returns whether to retry because the daemon is stopping and the next daemon may start soon:
+  /// the daemon said so, or ended a call early. At most once, because a stopping daemon accepts no
+  /// more connections.
   bool AskTheNext(const Error& error) {
     const bool stops = error.status == CCCL_CACHE_CANCELLED ||
                        (error.status == CCCL_CACHE_UNAVAILABLE && error.retry_after_ms > 0);
@@ -71,7 +71,7 @@ class Attempts {
     return backoff_.Wait(deadline_);
   }
 
-  /// The daemon also knows the deadline and ends the call at it. It may notice first.
+  /// The daemon also knows the deadline, and may end the call at it before this process does.
   Error AfterStatus(Error error) const {
     const bool late = error.status == CCCL_CACHE_DEADLINE ||
                       (error.status == CCCL_CACHE_CANCELLED && deadline_.Passed());
@@ -176,7 +176,7 @@ Expected<OpenCall> Channel::Open(std::string_view path, const ByteChain& body, M
     sink->Restart();
     auto call = std::make_unique<Call>(path, body, sink, Deadline::After(kMaxCall), source);
     (*connection)->Start(call.get());
-    (*connection)->Hurry(deadline.Remaining());  // the call itself may go on for hours
+    (*connection)->Hurry(deadline.Remaining());  // the call itself may last for hours
     const auto goes_on = [&] {
       return settled() && call->unsent() == 0 && (*connection)->flushed();
     };

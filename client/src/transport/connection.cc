@@ -21,7 +21,8 @@
 namespace cccl_cache {
 namespace {
 
-/// Returns which group would admit this user; empty if none is known, or ends with "; ".
+/// Returns the advice to ask for the group that may use the socket, with "; " at its end. Empty if
+/// no group would help.
 std::string Admitted(const std::string& path) {
   struct stat status;
   if (stat(path.c_str(), &status) != 0) return "";
@@ -46,8 +47,8 @@ Error ConnectError(const std::string& path, int error) {
   }
 }
 
-/// Returns whether the listening process is alive, so that its pid was not reused. Before Linux 6.5
-/// this is unknown, and the result is true.
+/// Returns whether the listening process is alive, so that its pid was not reused. Always true
+/// before Linux 6.5, which can't tell.
 bool ListenerLives(int socket) {
   const FileDescriptor process = PeerPidfd(socket);
   return process.valid() ? IsAlive(process) : errno == ENOPROTOOPT;
@@ -105,7 +106,8 @@ Connection::Connection(FileDescriptor socket, std::chrono::milliseconds patience
       keep_alive_(KeepAlive::Clock::now(), {}) {}
 
 Connection::~Connection() {
-  // A forked child may hold the socket too: only shutdown tells the daemon that this end is gone.
+  // A forked child may hold the socket too, so only shutdown shows the daemon that this end is
+  // closed.
   if (!owned()) return;
   Recheck();
   if (const int socket = Socket(); socket >= 0) shutdown(socket, SHUT_RDWR);
@@ -163,8 +165,8 @@ void Connection::CheckKeepAlive(Call* call) {
 }
 
 bool Connection::Send(Call* call) {
-  // A server that refuses a request may close before it has read all of it. Its reply must still be
-  // read.
+  // A server that refuses a request may close the connection before it has read all of it. Its
+  // reply must be read nevertheless.
   if (!broken_ && Flush(call) == Progress::kBroken) broken_ = true;
   if (session_.over()) call->End(CallEnd::kMalformed);
   return !call->ended();
@@ -192,11 +194,11 @@ bool Connection::Usable() {
 
 bool Connection::Wait(const Deadline& deadline, int wake) {
   const int socket = Socket();
-  if (socket < 0) return true;  // to notice that the connection is lost
+  if (socket < 0) return true;  // the next call notices the lost connection
   std::array<pollfd, 2> waiting = {{{socket, POLLIN, 0}, {wake, POLLIN, 0}}};
   if (wants_to_write()) waiting[0].events |= POLLOUT;
   if (!wants_to_write() && wake < 0 && glance_.SeesReadable(socket)) return true;
-  Recheck();  // other threads of the program run while this one sleeps
+  Recheck();  // other threads of the program run while this thread sleeps
   while (true) {
     const int ready = poll(waiting.data(), waiting.size(), deadline.PollTimeout());
     if (ready > 0) return true;
@@ -211,7 +213,7 @@ int Connection::Socket() {
 
 Connection::Progress Connection::Flush(Call* call) {
   while (true) {
-    // Flush again once everything is sent: the server may have opened its window meanwhile.
+    // After all is sent, flushes again, because the server may have opened its window meanwhile.
     if (unflushed_ == 0) {
       output_.Clear();
       flushed_ = {};
@@ -262,9 +264,10 @@ CallEnd Connection::EndOfConnection() const {
 void Connection::Finish(Call* call) {
   session_.Forget();
   // Unsent bytes refer to the call's body, which does not outlive the call. A call that ended
-  // before all of it was sent therefore ends the connection.
+  // before all bytes were sent therefore ends the connection.
   if (unflushed_ > 0 || call->end() != CallEnd::kAnswered || call->unsent() > 0) broken_ = true;
-  // Answers the server's PING and SETTINGS now: this connection may send nothing for a long time.
+  // Answers the server's PING and SETTINGS now, because the connection may send nothing for a long
+  // time.
   if (unflushed_ == 0) Flush(nullptr);
 }
 

@@ -14,8 +14,8 @@ struct nghttp2_session;
 
 namespace cccl_cache {
 
-/// HTTP/2 as gRPC uses it, for one call at a time, without any I/O: bytes that were received go in,
-/// bytes to be sent come out. The only user of libnghttp2. Not thread-safe, does not move.
+/// HTTP/2 as gRPC uses it, for one call at a time, without I/O: the caller passes received bytes in
+/// and takes bytes to send out. The only user of libnghttp2. Not thread-safe, does not move.
 class Http2Session {
  public:
   Http2Session();
@@ -23,25 +23,26 @@ class Http2Session {
   Http2Session(const Http2Session&) = delete;
   Http2Session& operator=(const Http2Session&) = delete;
 
-  /// False: out of memory. Then no other function may be called.
+  /// Returns false if memory ran out. No other function may be called then.
   [[nodiscard]] bool ok() const { return session_ != nullptr; }
 
-  /// Sends this in the head of the next call; empty: nothing (proto/daemons_rights.h).
+  /// Sends `rights` in the headers of the next call, unless it is empty (proto/daemons_rights.h).
   void Prove(std::string rights) { rights_ = std::move(rights); }
   /// Starts a call. Its reply goes to `call` until Forget.
   void Start(Call* call);
   void Forget();
   /// Queues an HTTP/2 PING.
   void Ping();
-  /// Resumes the call: its body, sent so far, has more bytes.
+  /// Resumes the call, whose body has more bytes now.
   void Resume();
 
-  /// False: the other end violates HTTP/2.
+  /// Returns false if the other end violates HTTP/2.
   [[nodiscard]] bool Receive(std::string_view bytes);
-  /// Appends the bytes that can be sent now to `output`, which then refers to the body of the call.
+  /// Appends the bytes that can be sent now to `output`, which then refers to the call's body.
   void Send(ByteChain* output);
 
-  /// Returns whether the server's first frames arrived: it accepted the connection.
+  /// Returns whether the server's first frames have arrived, so that it has accepted the
+  /// connection.
   [[nodiscard]] bool established() const { return established_; }
   /// Returns whether the server takes no more calls.
   [[nodiscard]] bool going_away() const { return going_away_; }

@@ -11,13 +11,13 @@
 namespace cccl_cache {
 namespace {
 
-// Smaller blocks are cached by the allocator itself.
+// The allocator itself caches smaller blocks.
 constexpr size_t kSmallestKept = size_t{64} << 10;
 constexpr size_t kLargestKept = size_t{4} << 20;
 // A kept block is not used for a message that needs less than 1/kLeastUse of it.
 constexpr size_t kLeastUse = 2;
 
-/// The header before the bytes.
+/// The header before a block's bytes.
 struct alignas(std::max_align_t) Block {
   size_t capacity;
 
@@ -96,7 +96,7 @@ MessageAssembler::State MessageAssembler::Allocate() {
                       static_cast<size_t>(prefix_[2]) << 16 | static_cast<size_t>(prefix_[3]) << 8 |
                       static_cast<size_t>(prefix_[4]);
   if (prefix_[0] != 0 || size > limit_) return State::kInvalid;
-  // Not cleared: every byte is written before Take.
+  // Not cleared, because every byte is written before Take.
   message_ = Message::WithRoomFor(size);
   received_ = 0;
   return State::kIncomplete;

@@ -29,7 +29,7 @@ Expected<Readiness> Readiness::Make() {
   FileDescriptor epoll = AboveStandardStreams(FileDescriptor(epoll_create1(EPOLL_CLOEXEC)));
   FileDescriptor timer = AboveStandardStreams(
       FileDescriptor(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)));
-  // One that was never connected: a stream socket or a pipe would be reported as closed.
+  // A socket that was never connected. A stream socket or a pipe would be reported as closed.
   VerifiedDescriptor marker(FileDescriptor(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)));
   if (!epoll.valid() || !timer.valid() ||
       !SetEvents(epoll.get(), EPOLL_CTL_ADD, timer.get(), EPOLLIN) ||
@@ -71,7 +71,7 @@ void Readiness::Watch(int socket, bool writable) {
   if (socket < 0) return;
   uint32_t events = EPOLLIN;
   if (writable) events |= EPOLLOUT;
-  // The program's own set does not hold this socket, and can't be changed so.
+  // The program's own epoll set does not contain this socket, so this call fails for it.
   if (SetEvents(epoll_.get(), EPOLL_CTL_MOD, socket, events)) return;
   if (!OwnsSet()) Renew();
   SetEvents(epoll_.get(), EPOLL_CTL_ADD, socket, events);
@@ -85,7 +85,7 @@ void Readiness::WakeAt(std::optional<Moment> moment) {
   if (moment == wakes_at_) return;
   if (!OwnsTimer()) {
     Renew();
-    moment = Moment{};  // now: the sockets are watched again by the next call
+    moment = Moment{};  // now, so that the next call watches the sockets again
   }
   wakes_at_ = moment;
   itimerspec timer = {};
@@ -102,7 +102,7 @@ void Readiness::WakeAt(std::optional<Moment> moment) {
 void Readiness::Wait(const Deadline& deadline) {
   if (!OwnsTimer()) {
     Renew();
-    // Without a descriptor there is no way to wait but to look again soon.
+    // Without a descriptor, the only way to wait is to check again soon.
     if (!epoll_.valid()) poll(nullptr, 0, 10);
     return;
   }

@@ -12,10 +12,10 @@
 
 namespace cccl_cache {
 
-/// One descriptor that is readable when progress is possible: when a watched socket is ready, or a
-/// set time has come. For the program's poll(2) and the like; a forked child may only close it. If
-/// the program reused the numbers of its descriptors, it opens new ones and leaves the program's
-/// alone. Not thread-safe.
+/// One descriptor that is readable when progress is possible: a watched socket is ready, or a set
+/// time has come. The program uses it in poll(2) and similar calls; a forked child may only close
+/// it. If the program reused the numbers of its descriptors, the object opens new descriptors and
+/// does not touch the program's. Not thread-safe.
 class Readiness {
  public:
   using Moment = std::chrono::steady_clock::time_point;
@@ -28,13 +28,14 @@ class Readiness {
 
   /// Returns -1 if the program took the number.
   [[nodiscard]] int fd() const { return OwnsSet() ? epoll_.get() : -1; }
-  /// Watches the socket for reading; `writable`: for writing too. -1: nothing.
+  /// Watches the socket for reading and, with `writable`, for writing. -1: does nothing.
   void Watch(int socket, bool writable);
-  /// Stops watching the socket. Call it before the socket is closed. -1: nothing.
+  /// Stops watching the socket. Must be called before the socket is closed. -1: does nothing.
   void Forget(int socket);
-  /// Makes the descriptor readable from that moment on; none: never.
+  /// Makes the descriptor readable from that time on. None: never.
   void WakeAt(std::optional<Moment> moment);
-  /// Returns at the deadline at the latest. May return early: watch all sockets again.
+  /// Waits until the deadline at most. May return early, so the caller must watch all sockets
+  /// again.
   void Wait(const Deadline& deadline);
 
  private:
@@ -43,13 +44,13 @@ class Readiness {
 
   [[nodiscard]] bool OwnsSet() const;
   [[nodiscard]] bool OwnsTimer() const;
-  /// Disowns the descriptors whose numbers the program took.
+  /// Gives up the descriptors whose numbers the program took, without closing them.
   void LeaveForeign();
-  /// Replaces all descriptors. Sockets have to be watched again.
+  /// Replaces all descriptors. Sockets must be watched again afterwards.
   void Renew();
 
-  // All epoll sets and timers have one inode. The kernel tells ours from the program's: only ours
-  // holds the marker, a socket of which nothing is ever reported, and the timer.
+  // All epoll sets and timers share one inode. Ours is recognized because only our set contains the
+  // marker, a socket without events, and the timer.
   FileDescriptor epoll_;
   FileDescriptor timer_;
   VerifiedDescriptor marker_;

@@ -13,7 +13,7 @@
 
 namespace cccl_cache {
 
-/// The moment at which a call gives up. A value type.
+/// The time at which a call gives up. A value type.
 class Deadline {
  public:
   using Clock = std::chrono::steady_clock;
@@ -30,11 +30,11 @@ class Deadline {
   }
   [[nodiscard]] Clock::time_point moment() const { return moment_; }
   [[nodiscard]] bool Passed() const { return Clock::now() >= moment_; }
-  /// For poll(2).
+  /// Returns the remaining time for poll(2), in milliseconds.
   [[nodiscard]] int PollTimeout() const {
     return static_cast<int>(std::min<int64_t>(Remaining().count(), INT_MAX));
   }
-  /// The earlier one is the lesser.
+  /// The earlier deadline is the smaller.
   bool operator<(const Deadline& other) const { return moment_ < other.moment_; }
 
  private:
@@ -43,9 +43,9 @@ class Deadline {
   Clock::time_point moment_;
 };
 
-/// Computes when to retry, and how many builds may be in progress at once. An overloaded or
-/// stopping daemon names the time itself. While no daemon answers, pauses double, for as long as a
-/// restart may take. A value type.
+/// Computes the time of the next retry, and the number of builds that may be in progress at once.
+/// An overloaded or stopping daemon names the time itself. While no daemon answers, pauses double,
+/// for as long as a restart may take. A value type.
 class Backoff {
  public:
   using Moment = std::chrono::steady_clock::time_point;
@@ -57,12 +57,12 @@ class Backoff {
     pause_ = kShortestPause;
     if (most_ < kNoBound) ++most_;
   }
-  /// The daemon answered with a retry hint.
+  /// The daemon answered with a hint when to retry.
   void Postponed(Moment now, std::chrono::milliseconds by) {
     answered_ = now;
     PauseUntil(now + by);
   }
-  /// The daemon has `asked` builds of this client, and no room for more.
+  /// The daemon has `asked` builds of this client and no room for more.
   void Full(size_t asked) { most_ = std::max<size_t>(asked, 1); }
   /// The connection was lost or refused, or no daemon listens. Returns false if that has lasted too
   /// long.
@@ -74,14 +74,14 @@ class Backoff {
     return true;
   }
 
-  /// Returns whether the daemon was there lately, so that it may come back.
+  /// Returns whether the daemon was there recently, so that it may return.
   [[nodiscard]] bool was_there(Moment now) const {
     return until_ || (answered_ && now < *answered_ + kPatience);
   }
-  /// Returns when to retry; none: now.
+  /// Returns the time of the retry. None: now.
   [[nodiscard]] const std::optional<Moment>& next() const { return next_; }
   [[nodiscard]] bool waiting(Moment now) const { return next_ && now < *next_; }
-  /// Returns the maximum number of builds in progress at once.
+  /// Returns the largest number of builds in progress at once.
   [[nodiscard]] size_t most() const { return most_; }
 
  private:
@@ -93,26 +93,26 @@ class Backoff {
   void PauseUntil(Moment moment) { next_ = next_ ? std::max(*next_, moment) : moment; }
 
   std::optional<Moment> answered_;
-  std::optional<Moment> until_;  ///< when it must be back; none: it is there as far as is known
+  std::optional<Moment> until_;  ///< deadline for its return; none if it is there as far as known
   std::optional<Moment> next_;
   std::chrono::milliseconds pause_ = kShortestPause;
   size_t most_ = kNoBound;
 };
 
-/// Keep-alive timer of a connection while a reply is awaited. A live server may send nothing for an
-/// hour, but it answers an HTTP/2 PING. One that does not is stopped or hangs. At() returns the
-/// next step: wait, send a PING, wait as long again, give up. A value type.
+/// Keep-alive timer of a connection that waits for a reply. A live server may send nothing for an
+/// hour, but it answers an HTTP/2 PING. A server that does not is stopped or hangs. At() returns
+/// the next step: wait, send a PING, wait as long again, give up. A value type.
 class KeepAlive {
  public:
   using Clock = std::chrono::steady_clock;
   enum class Means { kNothingYet, kAsk, kGone };
 
   static constexpr std::chrono::milliseconds kMax{5000};
-  /// A live server on a busy machine may be silent for almost as long.
+  /// A live server on a busy machine may be silent for almost this long.
   static constexpr std::chrono::milliseconds kShortest{500};
 
-  /// `left`: time to the end of the call. The timer gives up while half of it is left. `most`:
-  /// upper bound of each of the two waits.
+  /// `left` is the time to the end of the call. The timer gives up while half of it is left. `most`
+  /// is the upper bound of each of the two waits.
   KeepAlive(Clock::time_point now, std::chrono::milliseconds left,
             std::chrono::milliseconds most = kMax)
       : patience_(std::min(PatienceFor(left), most)), until_(now + patience_) {}
@@ -123,7 +123,7 @@ class KeepAlive {
     until_ = std::min(until_, now + patience_);
   }
 
-  /// The server sent something.
+  /// The server has sent bytes.
   void Broken(Clock::time_point now) {
     asked_ = false;
     until_ = now + patience_;
@@ -134,7 +134,7 @@ class KeepAlive {
     if (now < until_) return Means::kNothingYet;
     if (asked_) return Means::kGone;
     asked_ = true;
-    // Counts from now, however late that is: this process itself may have been stopped.
+    // Counts from now and not from the deadline, because this process itself may have been stopped.
     until_ = now + patience_;
     return Means::kAsk;
   }
@@ -149,23 +149,23 @@ class KeepAlive {
   bool asked_ = false;
 };
 
-/// Circuit breaker: how long an unresponsive daemon is not asked. The pause is 0.1 s, doubles with
-/// each failure in a row, and is at most 30 s. Concurrent failures count once: a call that fails
-/// while the circuit is open began before it opened. Thread-safe and lock-free, so that a child
-/// forked at any moment can use it.
+/// Circuit breaker: an unresponsive daemon is not asked during a pause. The pause is 0.1 s, doubles
+/// with each successive failure, and is at most 30 s. Concurrent failures count once, because a
+/// call that fails during the pause began before it. Thread-safe and lock-free, so that a forked
+/// child can use it at any time.
 class CircuitBreaker {
  public:
   using Clock = std::chrono::steady_clock;
 
   [[nodiscard]] bool Resting(Clock::time_point now) const { return Count(now) < until_; }
-  /// `waited`: how long the caller waited. The pause is no shorter, so that a program loses at most
-  /// half of its time to a daemon that hangs.
+  /// `waited` is the time that the caller waited. The pause is at least as long, so that a program
+  /// loses at most half of its time to a daemon that hangs.
   void Failed(Clock::time_point now, Clock::duration waited) {
     int64_t until = until_;
     if (Count(now) < until) return;
     const int64_t cost = std::chrono::ceil<std::chrono::milliseconds>(waited).count();
     const int64_t pause = std::min(std::max(pause_.load(), cost), kMax);
-    // If several calls fail at the same moment, one begins the pause.
+    // If several calls fail at the same time, one of them begins the pause.
     if (until_.compare_exchange_strong(until, Count(now) + pause)) pause_ = pause * 2;
   }
   void Answered() {

@@ -12,7 +12,7 @@ bool Says(std::string_view log, std::string_view part) {
   return log.find(part) != std::string_view::npos;
 }
 
-/// Returns the file that NVRTC could not open; empty if it names none.
+/// Returns the file that NVRTC could not open, or an empty text.
 std::string_view MissingHeader(std::string_view log) {
   constexpr std::string_view kBefore = "open source file \"";
   const size_t begin = log.find(kBefore);
@@ -21,7 +21,7 @@ std::string_view MissingHeader(std::string_view log) {
   return log.substr(0, log.find('"'));
 }
 
-/// Whether this is a header of the standard library, to judge by its name.
+/// Returns whether the name is that of a header of the standard library.
 bool IsHostHeader(std::string_view name) {
   constexpr std::string_view kOfC[] = {"assert.h", "limits.h", "math.h",   "stddef.h",
                                        "stdint.h", "stdio.h",  "stdlib.h", "string.h"};
@@ -45,7 +45,7 @@ std::string_view HintFor(std::string_view log) {
     return "that header is not in the source's directory, the -I directories or the toolchain's "
            "headers: add its directory with -I";
   }
-  // Text that is not understood makes NVRTC take what follows for host code.
+  // After text that it does not understand, NVRTC takes the following text for host code.
   if (Says(log, "in JIT mode") && !Says(log, "is undefined") && !Says(log, "expected a")) {
     return "NVRTC compiles device code only, without the host code that nvcc takes: mark functions "
            "with __device__ or __global__, and launch kernels from the program that loads them";

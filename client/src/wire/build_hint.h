@@ -6,8 +6,8 @@
 
 namespace cccl_cache {
 
-/// Returns advice on NVRTC's options for CUDA C++ that did not compile, from NVRTC's log; empty if
-/// the log says enough. The same for all clients. Thread-safe.
+/// Returns advice on NVRTC's options for CUDA C++ that did not compile, derived from NVRTC's log.
+/// Empty if the log is enough. The same for all clients. Thread-safe.
 [[nodiscard]] std::string_view HintFor(std::string_view log);
 
 }  // namespace cccl_cache

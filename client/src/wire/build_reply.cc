@@ -28,7 +28,7 @@ BuildReply::Artifact ReadArtifact(ProtoReader reader, std::string_view* contents
   return artifact;
 }
 
-// The fields of bytes stand behind those of text.
+// In the message, the fields of type bytes follow those of type string.
 BuildReply::LoweredName ReadLoweredName(ProtoReader reader) {
   using Field = fields::LoweredName;
   BuildReply::LoweredName name;

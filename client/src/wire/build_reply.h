@@ -13,11 +13,11 @@
 
 namespace cccl_cache {
 
-/// A BuildReply. The bytes of its artifacts stay where they were received: this object owns that
-/// memory, and everything it hands out lives as long as it. Immutable.
+/// A BuildReply. It owns the memory into which the reply was received, and all views that it
+/// returns point into that memory. Immutable.
 class BuildReply {
  public:
-  /// The contents are empty here if they came in chunks.
+  /// The contents are empty if they came in chunks.
   struct Artifact {
     int kind = 0;
     uint64_t size = 0;
@@ -28,8 +28,8 @@ class BuildReply {
     std::string expression;
     std::string lowered;
   };
-  /// The fields of build.proto, texts as the compiler has them. Enums are numbers, which a newer
-  /// daemon may have more of.
+  /// The fields of build.proto, with the compiler's own texts. Enums are numbers, because a newer
+  /// daemon may have more values.
   struct Fields {
     int outcome = 0;
     int tier = 0;
@@ -51,9 +51,10 @@ class BuildReply {
     std::vector<Artifact> artifacts;
   };
 
-  /// CCCL_CACHE_PROTOCOL if the message is none, or an artifact has not the size that it claims.
+  /// CCCL_CACHE_PROTOCOL: the bytes are no message, or an artifact's size differs from the
+  /// announced size.
   static Expected<BuildReply> Decode(Message message);
-  /// A reply whose artifacts came in chunks: `contents` as long as the reply has artifacts.
+  /// Decodes a reply whose artifacts came in chunks. `contents` has one element per artifact.
   static Expected<BuildReply> DecodeWithContents(Message message, std::vector<Message> contents);
 
   [[nodiscard]] const Fields& fields() const { return fields_; }
@@ -73,13 +74,13 @@ class BuildReply {
 
   static Expected<BuildReply> DecodeFields(Message message);
 
-  std::vector<Message> memory_;  ///< fields_ and contents_ point into it
+  std::vector<Message> memory_;  ///< the memory to which fields_ and contents_ refer
   Fields fields_;
   std::vector<std::string_view> contents_;
 };
 
-/// Returns the number in an enum field of a caller's struct. It may be none of the enum's values,
-/// so it must not be read as an enum.
+/// Returns the number in an enum field of a caller's struct. The number may be none of the enum's
+/// values, so it must not be read as an enum.
 template <typename Field>
 int WireNumber(const Field& field) {
   static_assert(sizeof(Field) == sizeof(int));
@@ -88,8 +89,8 @@ int WireNumber(const Field& field) {
   return number;
 }
 
-/// Returns the field as the C interface has it. Both number their values alike. A value after the
-/// last one that this library knows, from a newer daemon, becomes 0.
+/// Returns the field as the C interface has it, whose values have the same numbers. A value after
+/// the last known one, from a newer daemon, becomes 0.
 template <typename Known, typename Field>
 Known FromWire(const Field& field, Known last) {
   const int number = WireNumber(field);

@@ -13,7 +13,7 @@
 namespace cccl_cache {
 namespace {
 
-/// A value as received; its field selects the member.
+/// A received value. The type of its field selects the member.
 struct Value {
   uint64_t number = 0;
   double real = 0;
@@ -37,14 +37,14 @@ std::string_view NameOf(const MessageField& field, uint64_t number) {
   return found == field.values.end() ? "unknown" : found->name;
 }
 
-/// Bounds for a daemon that is none. Those of a real one are far below: one value is a field of a
-/// running build, a toolchain or a statistic.
+/// Limits against a process that is no daemon. A real daemon sends far less: one value is a field
+/// of a running build, a toolchain or a statistic.
 constexpr size_t kMaxMessage = size_t{16} << 20;
 constexpr size_t kMaxValues = size_t{1} << 19;
 
 class MessageWriter {
  public:
-  /// Returns false if the message is malformed or beyond the bounds.
+  /// Returns false if the message is malformed or exceeds the limits.
   bool Message(std::string_view message, const MessageTable& table);
   std::string Finish() { return json_.Finish(); }
 
@@ -108,7 +108,7 @@ bool MessageWriter::Message(std::string_view message, const MessageTable& table)
   return sound;
 }
 
-/// Appends the field. Returns false if the text is no value of it.
+/// Appends the field. Returns false if the text is not a value of it.
 bool Append(const MessageField& field, std::string_view text, ProtoWriter* writer) {
   uint64_t number = 0;
   switch (field.kind) {

@@ -13,14 +13,15 @@
 
 namespace cccl_cache {
 
-/// Returns a message as a JSON object with each field of the table, under its name. An absent
-/// message has no key; an enum is the name of its value, "unknown" for a newer daemon's. None: the
-/// bytes are malformed, or more than any daemon sends.
+/// Returns a message as a JSON object with the fields of the table by name. An absent submessage
+/// has no key. An enum is the name of its value, or "unknown" for a value of a newer daemon. None:
+/// the bytes are malformed, or larger than any daemon's message.
 [[nodiscard]] std::optional<std::string> ToJson(std::string_view message,
                                                 const MessageTable& table);
 
-/// Returns the message with these fields, each "NAME=VALUE"; true and false are the values of a
-/// flag. CCCL_CACHE_INVALID_REQUEST names the first that is no field, or no value of it.
+/// Returns the message with these fields, each given as "NAME=VALUE". The values of a flag are true
+/// and false. CCCL_CACHE_INVALID_REQUEST names the first argument without a known field or with an
+/// invalid value.
 [[nodiscard]] Expected<std::string> FromArguments(std::span<const cccl_cache_bytes> arguments,
                                                   const MessageTable& table);
 

@@ -13,11 +13,10 @@
 namespace cccl_cache {
 namespace {
 
-// Below this a copy costs less than another piece for the kernel to gather.
+// A smaller piece is copied, because another piece would cost the kernel more.
 constexpr size_t kWorthReferring = 2048;
 
-// Memory for announced artifacts is allocated at once. More than this for all artifacts together is
-// a protocol error.
+// Memory for announced artifacts is allocated at once. A larger total is a protocol error.
 constexpr uint64_t kMaxBuild = uint64_t{2} << 30;
 
 }  // namespace

@@ -11,25 +11,25 @@
 
 namespace cccl_cache {
 
-/// The protocol's bound for the contents or data of one message in a stream, in bytes.
+/// The protocol's limit for the contents or data of one message in a stream, in bytes.
 inline constexpr size_t kMaxPiece = size_t{1} << 20;
 
-/// Returns the error of an answer that is no message of the protocol. `what`: what it answers.
+/// Returns the error for an answer that is not a message of the protocol. `what` is the question.
 [[nodiscard]] Error NotUnderstood(std::string_view what);
 
-// Messages as gRPC sends them: five bytes with the length in front of each.
+// Messages in gRPC's encoding: a head of five bytes with the length, then the message.
 
-/// Appends these five bytes. The message must follow.
+/// Appends the head. The message must follow.
 void AppendHead(size_t size, ByteChain* body);
-/// Appends bytes of a message. Large ones are referred to, not copied, and must outlive the chain.
+/// Appends bytes of a message. Large ones are referenced, not copied, and must outlive the chain.
 void AppendPiece(std::string_view bytes, ByteChain* body);
-/// Appends a message that was encoded already. Copies it.
+/// Appends a copy of an encoded message.
 void AppendMessage(std::string_view message, ByteChain* body);
-/// Appends a message with a field of bytes, which is referred to, and encoded fields behind it.
+/// Appends a message with a field of bytes, which is referenced, followed by encoded fields.
 void AppendBytesMessage(uint32_t field, std::string_view bytes, ByteChain* body,
                         std::string_view rest = {});
 
-/// The one message of a unary call's answer.
+/// The only message in the answer of a unary call.
 class SingleMessage final : public MessageSink {
  public:
   void Restart() override;
@@ -61,8 +61,8 @@ class ChunkedReply final : public MessageSink {
   Message reply_;
   bool started_ = false;
   std::vector<Message> contents_;
-  size_t current_ = 0;   ///< artifact that the next piece belongs to
-  size_t received_ = 0;  ///< bytes of it
+  size_t current_ = 0;   ///< index of the next piece's artifact
+  size_t received_ = 0;  ///< bytes received of it
 };
 
 }  // namespace cccl_cache

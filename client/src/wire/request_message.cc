@@ -18,11 +18,11 @@
 namespace cccl_cache {
 namespace {
 
-// Enough for most requests without their contents.
+// The usual size of a request without its contents.
 constexpr size_t kUsualProgram = 512;
 constexpr size_t kUsualOptions = 128;
 
-// Of the first daemon that knows on_miss.
+// The API version of the first daemon with on_miss.
 constexpr uint32_t kApiMinorOfOnMiss = 3;
 
 constexpr uint64_t kMultiplier = 0x9e3779b97f4a7c15u;
@@ -34,7 +34,7 @@ uint64_t Mix(uint64_t lane, const char* word) {
 }
 
 /// A hash for this process alone. A source is long, so four lanes take turns: a processor computes
-/// them side by side, which takes half of the time of std::hash.
+/// them in parallel, in half of the time of std::hash.
 size_t HashOf(std::string_view bytes) {
   std::array<uint64_t, 4> lanes = {bytes.size(), 1, 2, 3};
   auto& [a, b, c, d] = lanes;
@@ -49,7 +49,7 @@ size_t HashOf(std::string_view bytes) {
   return all;
 }
 
-// The lists of the structs of the C interface, as the list of fields names them.
+// The lists in the structs of the C interface, under the names in the list of fields.
 struct NvrtcLists {
   explicit NvrtcLists(const cccl_cache_nvrtc& program)
       : options(program.options, program.option_count),
@@ -73,7 +73,7 @@ struct NvvmLists {
   std::span<const cccl_cache_bytes> options;
 };
 
-/// The options of the C interface, as the list of fields names them.
+/// The options of the C interface, under the names in the list of fields.
 struct RequestOptions {
   explicit RequestOptions(const cccl_cache_build_options& options)
       : toolchain{options.toolchain_id, options.toolchain_version, options.toolchain_major},
@@ -89,7 +89,7 @@ struct RequestOptions {
   uint32_t driver_version;
   cccl_cache_bytes working_directory;
   std::span<const cccl_cache_artifact_kind> wanted;
-  // Not in the name.
+  // The fields below are not in the name.
   uint32_t min_api_minor = 0;
   std::optional<FilesView> files_view;
   BuildPriority priority = BuildPriority::kNormal;
@@ -98,7 +98,7 @@ struct RequestOptions {
 
 std::string Head(uint32_t field, size_t size) { return ProtoWriter().Head(field, size).Take(); }
 
-/// Returns the size of a field with that many bytes.
+/// Returns the encoded size of a field with `size` bytes.
 size_t SizeOfField(uint32_t field, size_t size) {
   const auto varint = [](uint64_t value) { return (std::bit_width(value | 1) + 6) / 7; };
   return static_cast<size_t>(varint(uint64_t{field} << 3) + varint(size)) + size;
@@ -106,10 +106,10 @@ size_t SizeOfField(uint32_t field, size_t size) {
 
 }  // namespace
 
-/// Writes one message, as a walk over its fields (proto/request_fields.h).
+/// Writes one message by a walk over its fields (proto/request_fields.h).
 class RequestMessage::Writer {
  public:
-  /// `request` takes the contents and items of a program; null: the message has none.
+  /// `request` receives the contents and items of a program. Null if the message has none.
   explicit Writer(size_t usual_bytes, RequestMessage* request = nullptr)
       : out_(usual_bytes), request_(request) {}
 
@@ -183,7 +183,7 @@ class RequestMessage::Writer {
     if (view.find('\0') != view.npos) invalid_ = name;
     out_.Message(field, view);
   }
-  /// As protobuf sends an enum: a negative value has ten bytes.
+  /// Returns the number that protobuf sends for an enum. A negative value has ten bytes.
   template <typename Value>
   static uint64_t OnWire(const Value& value) {
     if constexpr (sizeof(Value) == sizeof(int)) {
@@ -195,7 +195,7 @@ class RequestMessage::Writer {
 
   ProtoWriter out_;
   RequestMessage* const request_;
-  Part* item_ = nullptr;  ///< the one that is being written
+  Part* item_ = nullptr;  ///< the item in progress
   std::string_view invalid_;
 };
 
@@ -249,9 +249,9 @@ Expected<Done> RequestMessage::SetOptions(const cccl_cache_build_options& option
   RequestOptions whole(options);
   whole.on_miss = on_miss_;
   whole.priority = priority;
-  // An older daemon would compile it.
+  // A daemon of an older version would compile the build.
   if (!may_be_compiled()) whole.min_api_minor = kApiMinorOfOnMiss;
-  // Computed for each build: a thread may enter another mount namespace at any time.
+  // Computed for each build, because a thread may enter another mount namespace at any time.
   whole.files_view = FilesViewOfThisThread();
   Writer writer(kUsualOptions);
   WalkRequest(writer, whole);
